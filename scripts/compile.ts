@@ -1,0 +1,81 @@
+// The recipe of the binary, shared by the build command, the smoke checks and the test runner.
+import { statSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { BunPlugin } from 'bun'
+import project from '../package.json' with { type: 'json' }
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+/** Where a build without further wishes lands. */
+export const BINARY = `${ROOT}dist/gatewayctl`
+
+type Wishes = {
+  readonly entry?: string
+  readonly outfile?: string
+  /** As Bun names it, without the `bun-` in front: `linux-arm64`, `linux-x64-musl`. */
+  readonly target?: string
+}
+
+/** Compiles one entry (the product's, unless told) and says how large it became and how long it took. */
+export async function compile({ entry, outfile, target }: Wishes = {}) {
+  const startedMs = performance.now()
+  const destination = outfile ?? (target ? `${BINARY}-${target}` : BINARY)
+  const result = await Bun.build({
+    entrypoints: [entry ?? `${ROOT}cli/main.ts`],
+    // A compiled binary obeys a .env and runs a bunfig.toml preload of the directory it is started
+    // in, unless told otherwise. Operators start this one anywhere, so it must not.
+    compile: {
+      outfile: destination,
+      autoloadDotenv: false,
+      autoloadBunfig: false,
+      ...(target ? foreignRuntime(target) : {}),
+    },
+    // Splitting makes a dynamic import truly lazy; bytecode needs esm for top-level await.
+    splitting: true,
+    bytecode: true,
+    format: 'esm',
+    // Whitespace only: shorter identifiers or rewritten syntax silently break the sign-in library.
+    minify: { whitespace: true },
+    sourcemap: 'none',
+    define: {
+      // Bun would inline "development" here and ship React's development build.
+      'process.env.NODE_ENV': '"production"',
+      GATEWAY_VERSION: JSON.stringify(project.version),
+    },
+    plugins: [withoutDevtools],
+  })
+  if (!result.success) throw new AggregateError(result.logs, `cannot build ${destination}`)
+  return {
+    outfile: destination,
+    bytes: statSync(destination).size,
+    tookMs: Math.round(performance.now() - startedMs),
+  }
+}
+
+/** ink asks for its devtools by a static import; an empty stand-in keeps the bundle whole. */
+const withoutDevtools: BunPlugin = {
+  name: 'without-devtools',
+  setup(build) {
+    build.onResolve({ filter: /^react-devtools-core$/ }, () => ({
+      path: 'react-devtools-core',
+      namespace: 'stand-in',
+    }))
+    build.onLoad({ filter: /.*/, namespace: 'stand-in' }, () => ({
+      contents: 'export default { initialize() {}, connectToDevTools() {} }',
+      loader: 'js',
+    }))
+  },
+}
+
+/** The runtime of another platform comes from npm, never from a download during the build. */
+function foreignRuntime(target: string) {
+  const platform = target.replace('arm64', 'aarch64')
+  const executablePath = `${ROOT}node_modules/@oven/bun-${platform}/bin/bun`
+  if (!statSync(executablePath, { throwIfNoEntry: false })) {
+    const pinned = project.devDependencies.bun
+    throw new Error(
+      `no runtime for ${target}; first: npm install --no-save --force @oven/bun-${platform}@${pinned}`,
+    )
+  }
+  return { target: `bun-${target}` as Bun.Build.CompileTarget, executablePath }
+}
