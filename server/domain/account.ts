@@ -1,0 +1,25 @@
+/** An account owns keys and one balance; spend is charged to it (spec §1). */
+import type { Instant } from './clock.ts'
+import type { AccountId } from './id.ts'
+import type { UsdNanos } from './money.ts'
+
+export const DEFAULT_ACCOUNT_NAME = 'default'
+
+export interface Account {
+  readonly id: AccountId
+  /** Unique on the appliance. */
+  readonly name: string
+  readonly createdAt: Instant
+  /** The settled balance, Σ of its ledger entries; may go below zero by one request. */
+  readonly balance: UsdNanos
+}
+
+/** Port: where accounts are kept. */
+export interface Accounts {
+  /** Durable before it resolves. @throws already_exists when the name is taken. */
+  create(account: Account): Promise<void>
+  find(id: AccountId): Promise<Account | undefined>
+  findByName(name: string): Promise<Account | undefined>
+  /** Oldest first. */
+  list(): Promise<readonly Account[]>
+}

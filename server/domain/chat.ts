@@ -1,0 +1,83 @@
+/** The chat operation in the gateway's own terms: what a client asks for, and the events that answer it. */
+import type { ImageChoice } from './pricing.ts'
+import type { Usage } from './usage.ts'
+
+export type JsonObject = { readonly [name: string]: unknown }
+
+export interface ChatRequest {
+  readonly model: string
+  /** The client's whole body, parsed, with what only the gateway understands taken out; rebuilt for each wire. */
+  readonly body: JsonObject
+  readonly stream: boolean
+  /** Whether a stream ends in a usage chunk: always, unless `stream_options.include_usage` is false. */
+  readonly includeUsage: boolean
+  readonly wantsImages: boolean
+  readonly image: ImageChoice
+  /** `user`, the caller's end user. */
+  readonly endUser: string | null
+  /** `n`, at least 1. */
+  readonly choices: number
+  /** `max_completion_tokens`, else `max_tokens`. */
+  readonly maxOutputTokens: number | null
+  /** UTF-8 bytes of the body without the pictures in it. */
+  readonly textBytes: number
+  readonly inputImages: number
+  readonly allowFallbacks: boolean
+}
+
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error'
+
+export interface ToolCallDelta {
+  readonly type: 'tool-call-delta'
+  readonly choice: number
+  readonly index: number
+  /** Absent on the deltas that only continue the arguments. */
+  readonly id?: string
+  readonly name?: string
+  readonly kind: 'function' | 'custom'
+  /** A further piece of the JSON text (or of the custom tool's input). */
+  readonly arguments: string
+  /** Fields beside the ones above, kept for the next turn (a thought signature, say). */
+  readonly fields?: JsonObject
+}
+
+/** One step of an answer; a whole answer is the same steps, folded. */
+export type ChatEvent =
+  | {
+      readonly type: 'text-delta'
+      readonly choice: number
+      readonly text: string
+      readonly logprobs?: unknown
+    }
+  | { readonly type: 'reasoning-delta'; readonly choice: number; readonly text: string }
+  | {
+      readonly type: 'refusal-delta'
+      readonly choice: number
+      readonly text: string
+      readonly logprobs?: unknown
+    }
+  | ToolCallDelta
+  | { readonly type: 'image'; readonly choice: number; readonly url: string }
+  /** Message fields that the gateway does not know, passed on. */
+  | { readonly type: 'message-fields'; readonly choice: number; readonly fields: JsonObject }
+  /** Answer fields beside `choices` that the gateway does not know (fingerprint, citations), passed on. */
+  | { readonly type: 'answer-fields'; readonly fields: JsonObject }
+  | {
+      readonly type: 'finish'
+      readonly choice: number
+      readonly reason: FinishReason
+      readonly native: string
+    }
+  /** The provider's own count; a later one replaces an earlier one. */
+  | { readonly type: 'usage'; readonly usage: Usage }
+
+/** What arrived together; never empty. */
+export type ChatEvents = readonly ChatEvent[]
+
+/** What every answer is labelled with: the generation's id, when it began, and who really serves it. */
+export interface AnswerHead {
+  readonly id: string
+  readonly createdUnixSeconds: number
+  readonly model: string
+  readonly provider: string
+}

@@ -1,0 +1,53 @@
+/** Time comes from here: the one port through which the gateway learns what time it is, and the UTC calendar. */
+
+declare const unit: unique symbol
+
+/** Milliseconds since the Unix epoch. */
+export type Instant = number & { readonly [unit]: 'epoch-ms' }
+
+/** A UTC day: whole days since the Unix epoch. */
+export type Day = number & { readonly [unit]: 'utc-day' }
+
+export interface Clock {
+  now(): Instant
+}
+
+export const MINUTE_MS = 60_000
+export const DAY_MS = 86_400_000
+
+export const systemClock: Clock = { now: () => Date.now() as Instant }
+
+export const instant = (epochMs: number): Instant => epochMs as Instant
+export const later = (from: Instant, ms: number): Instant => (from + ms) as Instant
+export const dayOf = (at: Instant): Day => Math.floor(at / DAY_MS) as Day
+export const dayStart = (day: Day): Instant => (day * DAY_MS) as Instant
+export const nextDay = (day: Day): Day => (day + 1) as Day
+
+/** The first day of the UTC month that `day` lies in. */
+export function monthStart(day: Day): Day {
+  const date = new Date(day * DAY_MS)
+  return (Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) / DAY_MS) as Day
+}
+
+/** The first day of the UTC month after the one that `day` lies in. */
+export function nextMonthStart(day: Day): Day {
+  const date = new Date(day * DAY_MS)
+  return (Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1) / DAY_MS) as Day
+}
+
+/** ISO 8601 in UTC with `Z`; whole seconds carry no fraction. */
+export const renderInstant = (at: Instant): string =>
+  new Date(at).toISOString().replace('.000Z', 'Z')
+
+/** Reads an RFC 3339 time that names its offset; undefined for anything else. */
+export function readInstant(text: string): Instant | undefined {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text)) return undefined
+  const epochMs = Date.parse(text)
+  return Number.isNaN(epochMs) ? undefined : (epochMs as Instant)
+}
+
+/** Unix seconds, as OpenAI-shaped objects say `created`. */
+export const unixSeconds = (at: Instant): number => Math.floor(at / 1000)
+
+/** The UTC date of a day: "2026-08-23". */
+export const renderDay = (day: Day): string => new Date(day * DAY_MS).toISOString().slice(0, 10)

@@ -1,0 +1,94 @@
+/** The one error of the house: a code, and what the caller may know. Status and type are looked up, never passed. */
+
+/** Every code the gateway may answer with, its HTTP status and OpenAI error type (contract §3). */
+export const ERROR_CODES = {
+  invalid_json: [400, 'invalid_request_error'],
+  invalid_request: [400, 'invalid_request_error'],
+  unknown_parameter: [400, 'invalid_request_error'],
+  image_streaming_not_supported: [400, 'invalid_request_error'],
+  unsupported_modality: [400, 'invalid_request_error'],
+  invalid_image: [400, 'invalid_request_error'],
+  too_many_images: [400, 'invalid_request_error'],
+  context_length_exceeded: [400, 'invalid_request_error'],
+  missing_api_key: [401, 'authentication_error'],
+  invalid_api_key: [401, 'authentication_error'],
+  api_key_revoked: [401, 'authentication_error'],
+  api_key_expired: [401, 'authentication_error'],
+  api_key_disabled: [401, 'authentication_error'],
+  daily_spend_limit_exceeded: [402, 'insufficient_quota'],
+  monthly_spend_limit_exceeded: [402, 'insufficient_quota'],
+  insufficient_balance: [402, 'insufficient_quota'],
+  model_not_allowed: [403, 'permission_error'],
+  provisioning_key_required: [403, 'permission_error'],
+  provisioning_key_not_allowed: [403, 'permission_error'],
+  model_not_found: [404, 'not_found_error'],
+  key_not_found: [404, 'not_found_error'],
+  account_not_found: [404, 'not_found_error'],
+  provider_not_found: [404, 'not_found_error'],
+  generation_not_found: [404, 'not_found_error'],
+  route_not_found: [404, 'not_found_error'],
+  method_not_allowed: [405, 'invalid_request_error'],
+  key_revoked: [409, 'invalid_request_error'],
+  already_exists: [409, 'invalid_request_error'],
+  idempotency_conflict: [409, 'invalid_request_error'],
+  request_too_large: [413, 'invalid_request_error'],
+  unsupported_media_type: [415, 'invalid_request_error'],
+  rate_limit_exceeded: [429, 'rate_limit_error'],
+  concurrency_limit_exceeded: [429, 'rate_limit_error'],
+  spend_reserved: [429, 'rate_limit_error'],
+  internal_error: [500, 'api_error'],
+  upstream_error: [502, 'api_error'],
+  no_image_returned: [502, 'api_error'],
+  no_route_available: [503, 'api_error'],
+  upstream_overloaded: [503, 'api_error'],
+  unpriced_model: [503, 'api_error'],
+  shutting_down: [503, 'api_error'],
+  store_unavailable: [503, 'api_error'],
+  upstream_timeout: [504, 'api_error'],
+} as const satisfies Record<string, readonly [status: number, type: string]>
+
+export type ErrorCode = keyof typeof ERROR_CODES
+
+export type ErrorMetadata = Readonly<Record<string, string | number | boolean | null>>
+
+export interface ErrorDetails {
+  /** Path to the offending field, as OpenAI's `param`. */
+  readonly param?: string
+  /** Which limit, its value, what is used, when or how it lifts. */
+  readonly metadata?: ErrorMetadata
+  /** Whole seconds, at least 1; sent as `Retry-After`. */
+  readonly retryAfterSeconds?: number
+  /** What an operator types next; shown by the CLI only. */
+  readonly hint?: string
+  /** For the operator's log; never leaves the house. */
+  readonly cause?: unknown
+}
+
+/** `message` is for the caller; `cause` is for the operator and never leaves. */
+export class GatewayError extends Error {
+  readonly code: ErrorCode
+  readonly details: ErrorDetails
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, { cause: details.cause })
+    this.name = 'GatewayError'
+    this.code = code
+    this.details = details
+  }
+
+  get status(): number {
+    return ERROR_CODES[this.code][0]
+  }
+
+  get type(): string {
+    return ERROR_CODES[this.code][1]
+  }
+}
+
+/** What every unknown throw becomes at a door: the text of a fault never reaches a stranger. */
+export const toGatewayError = (thrown: unknown): GatewayError =>
+  thrown instanceof GatewayError
+    ? thrown
+    : new GatewayError('internal_error', 'the gateway failed while it handled this request', {
+        cause: thrown,
+      })

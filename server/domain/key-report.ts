@@ -1,0 +1,68 @@
+/** The flat record of a key, as HTTP and `--json` both show it (contract §5). */
+import type { KeyUsage } from './admission.ts'
+import { type Instant, renderInstant } from './clock.ts'
+import { type ApiKey, type KeyStatus, keyStatus } from './key.ts'
+import { renderUsd, type UsdNanos } from './money.ts'
+
+export interface LimitsRecord {
+  readonly rpm_limit: number | null
+  readonly rpd_limit: number | null
+  readonly concurrency_limit: number | null
+  readonly daily_spend_limit_usd: string | null
+  readonly monthly_spend_limit_usd: string | null
+  readonly allowed_models: readonly string[] | null
+}
+
+export interface KeyRecord extends LimitsRecord {
+  readonly object: 'api_key'
+  readonly id: string
+  readonly name: string
+  readonly kind: string
+  readonly label: string
+  readonly status: KeyStatus
+  readonly created_at: string
+  readonly updated_at: string
+  readonly last_used_at: string | null
+  readonly expires_at: string | null
+  readonly revoked_at: string | null
+  readonly usage: {
+    readonly requests_in_progress: number
+    readonly spend_day_usd: string
+    readonly spend_month_usd: string
+  }
+}
+
+const orNull = <T, R>(value: T | null, render: (value: T) => R): R | null =>
+  value === null ? null : render(value)
+
+const time = (at: Instant | null): string | null => orNull(at, renderInstant)
+const money = (amount: UsdNanos | null): string | null => orNull(amount, renderUsd)
+
+export const renderLimits = ({ limits }: ApiKey): LimitsRecord => ({
+  rpm_limit: limits.rpm,
+  rpd_limit: limits.rpd,
+  concurrency_limit: limits.concurrency,
+  daily_spend_limit_usd: money(limits.dailySpend),
+  monthly_spend_limit_usd: money(limits.monthlySpend),
+  allowed_models: limits.allowedModels,
+})
+
+export const renderKey = (key: ApiKey, usage: KeyUsage, at: Instant): KeyRecord => ({
+  object: 'api_key',
+  id: key.id,
+  name: key.name,
+  kind: key.kind,
+  label: key.label,
+  ...renderLimits(key),
+  status: keyStatus(key, at),
+  created_at: renderInstant(key.createdAt),
+  updated_at: renderInstant(key.updatedAt),
+  last_used_at: time(key.lastUsedAt),
+  expires_at: time(key.expiresAt),
+  revoked_at: time(key.revokedAt),
+  usage: {
+    requests_in_progress: usage.requestsInProgress,
+    spend_day_usd: renderUsd(usage.spendDay),
+    spend_month_usd: renderUsd(usage.spendMonth),
+  },
+})

@@ -1,0 +1,73 @@
+/** The ledger: every movement of an account's money, once; its balance is their sum, always. */
+import type { Instant } from './clock.ts'
+import type { AccountId, EntryId, GenerationId, KeyId, PriceVersionId } from './id.ts'
+import type { RubMicros, RubPerUsd, UsdAttos, UsdNanos } from './money.ts'
+import type { Usage } from './usage.ts'
+
+/** Whether the token counts of a charge are the provider's own or our estimate. */
+export type UsageSource = 'provider' | 'estimated'
+
+/** What one request costs: rounded once, stamped with the rate and the price version it used (contract §1). */
+export interface Charge {
+  readonly amount: UsdNanos
+  readonly rubPerUsd: RubPerUsd
+  readonly costRub: RubMicros
+  readonly priceVersion: PriceVersionId
+  readonly usage: Usage
+  readonly source: UsageSource
+  /** Unrounded; their sum rounds to `amount`. */
+  readonly parts: {
+    readonly prompt: UsdAttos
+    readonly completion: UsdAttos
+    readonly images: UsdAttos
+  }
+}
+
+export type EntryKind = 'charge' | 'top_up' | 'adjust' | 'refund'
+
+export interface LedgerEntry {
+  readonly id: EntryId
+  readonly accountId: AccountId
+  readonly kind: EntryKind
+  /** Signed: a charge is negative. */
+  readonly amount: UsdNanos
+  readonly at: Instant
+  /** Set on a charge. */
+  readonly keyId: KeyId | null
+  readonly generationId: GenerationId | null
+  readonly rubPerUsd: RubPerUsd
+  readonly priceVersion: PriceVersionId | null
+  readonly note: string | null
+  /** The operator's own reference; unique where set, so that a repeated top-up is applied once. */
+  readonly ref: string | null
+}
+
+export interface LedgerQuery {
+  readonly accountId?: AccountId
+  readonly keyId?: KeyId
+  readonly kind?: EntryKind
+  readonly since?: Instant
+  readonly until?: Instant
+  readonly limit: number
+}
+
+/** Σ of the ledger against the balance kept beside it; a difference is a defect. */
+export interface BalanceAudit {
+  readonly accountId: AccountId
+  readonly accountName: string
+  readonly balance: UsdNanos
+  readonly ledgerSum: UsdNanos
+}
+
+/** Port: credits and the reading side of the ledger; charges come in through `Admissions.settle`. */
+export interface Ledger {
+  /**
+   * Moves the balance and writes the entry together, durable before it resolves. Answers the balance after it.
+   * @throws account_not_found, already_exists (the same `ref` again)
+   */
+  credit(entry: LedgerEntry): Promise<UsdNanos>
+  /** Newest first. */
+  list(query: LedgerQuery): Promise<readonly LedgerEntry[]>
+  /** Recomputes every balance from the entries. */
+  audit(): Promise<readonly BalanceAudit[]>
+}

@@ -1,0 +1,104 @@
+/** The meter: counts an answer as it passes, so that its usage is known however it ends. */
+import type { ChatEvents, ChatRequest } from './chat.ts'
+import type { UsageSource } from './ledger.ts'
+import { NO_USAGE, type Usage } from './usage.ts'
+
+export interface Reading {
+  readonly usage: Usage
+  readonly source: UsageSource
+}
+
+export interface Meter {
+  note(events: ChatEvents): void
+  /** Whether any content or any count of the provider's has come. */
+  readonly produced: boolean
+  readonly images: number
+  readonly finishReason: string | null
+  /** The provider's count if it came, else an estimate from the bytes that passed (contract §7). */
+  read(): Reading
+}
+
+/** What English text takes in common tokenizers; an estimate is marked as one wherever it is charged. */
+const BYTES_PER_TOKEN = 4
+const TOKENS_PER_IMAGE = 765
+
+/** Bytes of `text` in UTF-8, without making them. */
+function utf8Bytes(text: string): number {
+  let bytes = text.length
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    // A surrogate pair is two units and four bytes; any other unit from U+0800 on is three.
+    if (unit >= 0x80) bytes += unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 1 : 2
+  }
+  return bytes
+}
+
+/** Starts a meter for one request. */
+export function startMeter(request: ChatRequest): Meter {
+  let stated: Usage | null = null
+  let bytes = 0
+  let reasoningBytes = 0
+  let produced = false
+  let images = 0
+  let finishReason: string | null = null
+
+  const estimate = (): Usage => ({
+    ...NO_USAGE,
+    inputTokens:
+      Math.ceil(request.textBytes / BYTES_PER_TOKEN) + request.inputImages * TOKENS_PER_IMAGE,
+    outputTokens: Math.ceil((bytes + reasoningBytes) / BYTES_PER_TOKEN),
+    reasoningTokens: Math.floor(reasoningBytes / BYTES_PER_TOKEN),
+  })
+
+  return {
+    note(events) {
+      for (const event of events) {
+        switch (event.type) {
+          case 'text-delta':
+          case 'refusal-delta':
+            bytes += utf8Bytes(event.text)
+            produced = true
+            break
+          case 'reasoning-delta':
+            reasoningBytes += utf8Bytes(event.text)
+            produced = true
+            break
+          case 'tool-call-delta':
+            bytes += utf8Bytes(event.name ?? '') + utf8Bytes(event.arguments)
+            produced = true
+            break
+          case 'image':
+            images++
+            produced = true
+            break
+          case 'finish':
+            finishReason ??= event.reason
+            break
+          case 'usage':
+            stated = event.usage
+            produced = true
+            break
+          case 'message-fields':
+          case 'answer-fields':
+            break
+        }
+      }
+    },
+    get produced() {
+      return produced
+    },
+    get images() {
+      return images
+    },
+    get finishReason() {
+      return finishReason
+    },
+    read() {
+      const usage = stated ?? estimate()
+      return {
+        usage: { ...usage, inputImages: request.inputImages, outputImages: images },
+        source: stated === null ? 'estimated' : 'provider',
+      }
+    },
+  }
+}

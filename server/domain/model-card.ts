@@ -1,0 +1,90 @@
+/** The model card: what a model is called, what it can do, where it is served and what it costs (contract §6). */
+import type { Instant } from './clock.ts'
+import type { PriceVersionId } from './id.ts'
+import type { UsdAttos } from './money.ts'
+
+export type Modality = 'text' | 'image' | 'audio' | 'video' | 'file'
+
+/** A picture's price by resolution and quality; `*` matches any. */
+export interface ImagePrice {
+  readonly resolution: string
+  readonly quality: string
+  readonly usd: UsdAttos
+}
+
+/** Unit prices in USD per token, per picture or per request. Null falls back: a cache class to `prompt`, the rest to 0. */
+export interface Prices {
+  readonly prompt: UsdAttos
+  readonly completion: UsdAttos
+  readonly cacheRead: UsdAttos | null
+  readonly cacheWrite: UsdAttos | null
+  readonly request: UsdAttos
+  /** Per input picture. */
+  readonly inputImage: UsdAttos
+  /** Per token of a picture drawn; null prices it as `completion`. */
+  readonly imageOutputToken: UsdAttos | null
+  /** Per picture drawn; empty when pictures are priced by token. */
+  readonly imagePrices: readonly ImagePrice[]
+  /** Prices that hold instead once the prompt is larger than `aboveTokens`. */
+  readonly tiers: readonly PriceTier[]
+}
+
+export interface PriceTier {
+  readonly aboveTokens: number
+  readonly prompt: UsdAttos
+  readonly completion: UsdAttos
+  readonly cacheRead: UsdAttos | null
+  readonly cacheWrite: UsdAttos | null
+}
+
+/** A price change is a new version with its date; each charge names the version it used. */
+export interface PriceVersion {
+  readonly id: PriceVersionId
+  readonly effectiveFrom: Instant
+  readonly prices: Prices
+}
+
+export interface ModelCard {
+  /** `<provider>/<model>` */
+  readonly id: string
+  /** The provider that serves it. */
+  readonly provider: string
+  /** What that provider calls it. */
+  readonly upstreamName: string
+  readonly name: string
+  readonly description: string
+  readonly createdAt: Instant
+  readonly contextLength: number | null
+  readonly maxCompletionTokens: number | null
+  readonly inputModalities: readonly Modality[]
+  readonly outputModalities: readonly Modality[]
+  readonly supportedParameters: readonly string[]
+  /** The version in force, or null: a model without a price is refused, never free. */
+  readonly price: PriceVersion | null
+}
+
+export type PricingModel = 'per_token' | 'per_image' | 'mixed'
+
+/** How pictures are priced: by piece alone, by token alone, or text by token and pictures by piece (spec §4.2). */
+export function pricingModel(prices: Prices): PricingModel {
+  if (prices.imagePrices.length === 0) return 'per_token'
+  return prices.prompt === 0n && prices.completion === 0n ? 'per_image' : 'mixed'
+}
+
+const MODEL_ID = /^[a-z0-9][a-z0-9._-]{0,63}\/[^\s/*][^\s*]{0,190}$/
+
+/** Whether `id` has the shape `<provider>/<model>`. */
+export const isModelId = (id: string): boolean => MODEL_ID.test(id)
+
+/** Port: the catalogue. Changes hold from the next request and are durable before they resolve. */
+export interface ModelCards {
+  find(id: string): Promise<ModelCard | undefined>
+  /** By id. */
+  list(): Promise<readonly ModelCard[]>
+  /** @throws already_exists */
+  add(card: ModelCard): Promise<void>
+  /** Adds a price version; it serves from its date. @throws model_not_found */
+  price(id: string, version: PriceVersion): Promise<ModelCard>
+  /** Past charges keep their versions. @throws model_not_found */
+  remove(id: string): Promise<void>
+}

@@ -1,0 +1,105 @@
+/** Money is an integer with its unit in its type: dollars never meet rubles, and neither meets a float. */
+
+declare const unit: unique symbol
+
+/** Nano-dollars, 1e-9 USD: the unit of the ledger, of balances, ceilings and holds (contract §1). */
+export type UsdNanos = bigint & { readonly [unit]: 'usd-nanos' }
+
+/** Micro-rubles, 1e-6 RUB: a view of a charge at the rate stamped on it, never summed into a balance. */
+export type RubMicros = bigint & { readonly [unit]: 'rub-micros' }
+
+/** Rubles per dollar in millionths: "92.50" is 92_500_000n. */
+export type RubPerUsd = bigint & { readonly [unit]: 'rub-per-usd-millionths' }
+
+/** Atto-dollars, 1e-18 USD: an exact unit price or an unrounded sum of units times prices. */
+export type UsdAttos = bigint & { readonly [unit]: 'usd-attos' }
+
+export const NO_MONEY = 0n as UsdNanos
+
+/**
+ * The largest amount an account or a charge may reach: about nine million dollars, so that every engine may keep it
+ * as a 53-bit integer without losing a digit.
+ */
+export const MOST_USD_NANOS = 9_007_199_254_740_991n as UsdNanos
+
+const NANO_PLACES = 9
+const MICRO_PLACES = 6
+const ATTO_PLACES = 18
+const ATTOS_PER_NANO = 1_000_000_000n
+/** nano-dollars × millionths of a ruble per dollar = 1e-15 RUB; a micro-ruble is 1e-6. */
+const RATE_PRODUCTS_PER_RUB_MICRO = 1_000_000_000n
+
+/** Reads a plain decimal ("20", "0.5") into an integer of 10^-places, or undefined: no sign, no exponent, no rounding. */
+function readScaled(text: string, places: number): bigint | undefined {
+  const match = /^(\d{1,15})(?:\.(\d+))?$/.exec(text)
+  if (!match) return undefined
+  const fraction = (match[2] ?? '').replace(/0+$/, '')
+  if (fraction.length > places) return undefined
+  return BigInt((match[1] ?? '') + fraction.padEnd(places, '0'))
+}
+
+function renderScaled(amount: bigint, places: number, leastPlaces: number): string {
+  const digits = (amount < 0n ? -amount : amount).toString().padStart(places + 1, '0')
+  const fraction = digits.slice(-places).replace(/0+$/, '')
+  const whole = digits.slice(0, -places)
+  const sign = amount < 0n ? '-' : ''
+  if (amount === 0n) return '0'
+  return `${sign}${whole}${leastPlaces || fraction ? '.' : ''}${fraction.padEnd(leastPlaces, '0')}`
+}
+
+/** `dividend / divisor`, halves away from zero: the only rounding money ever meets. */
+function divideHalfUp(dividend: bigint, divisor: bigint): bigint {
+  const half = divisor / 2n
+  return dividend < 0n ? -((-dividend + half) / divisor) : (dividend + half) / divisor
+}
+
+export const addUsd = (a: UsdNanos, b: UsdNanos): UsdNanos => (a + b) as UsdNanos
+export const subtractUsd = (a: UsdNanos, b: UsdNanos): UsdNanos => (a - b) as UsdNanos
+export const negateUsd = (a: UsdNanos): UsdNanos => -a as UsdNanos
+
+/** Reads a dollar amount of at most nine decimal places; undefined when it is no such decimal or too large. */
+export function readUsd(text: string): UsdNanos | undefined {
+  const nanos = readScaled(text, NANO_PLACES)
+  return nanos === undefined || nanos > MOST_USD_NANOS ? undefined : (nanos as UsdNanos)
+}
+
+/** Renders dollars as a decimal string, cents at least: "5.00", "0.000085", "0". */
+export const renderUsd = (amount: UsdNanos): string => renderScaled(amount, NANO_PLACES, 2)
+
+/** Reads a unit price in dollars of at most eighteen decimal places. */
+export const readPrice = (text: string): UsdAttos | undefined =>
+  readScaled(text, ATTO_PLACES) as UsdAttos | undefined
+
+/** Renders a unit price or an unrounded part of a charge: "0.0000003", "0". */
+export const renderPrice = (price: UsdAttos): string => renderScaled(price, ATTO_PLACES, 0)
+
+/** A price stated per million units as a price per unit; exact, because a million divides every atto we can read. */
+export function perMillion(price: UsdAttos): UsdAttos | undefined {
+  return price % 1_000_000n === 0n ? ((price / 1_000_000n) as UsdAttos) : undefined
+}
+
+export const renderPerMillion = (price: UsdAttos): string =>
+  renderPrice((price * 1_000_000n) as UsdAttos)
+
+/** Rounds a finished sum to the ledger's unit. Call it once per charge, after every multiplication. */
+export const roundToNanos = (sum: UsdAttos): UsdNanos =>
+  divideHalfUp(sum, ATTOS_PER_NANO) as UsdNanos
+
+/** Reads a rate such as "92.50"; undefined when it is not a positive decimal of at most six places. */
+export function readRubPerUsd(text: string): RubPerUsd | undefined {
+  const rate = readScaled(text, MICRO_PLACES)
+  return rate === undefined || rate === 0n ? undefined : (rate as RubPerUsd)
+}
+
+export const renderRubPerUsd = (rate: RubPerUsd): string => renderScaled(rate, MICRO_PLACES, 0)
+
+/** The ruble view of an amount at a rate, rounded once to 1e-6 RUB (contract §1). */
+export const toRub = (amount: UsdNanos, rate: RubPerUsd): RubMicros =>
+  divideHalfUp(amount * rate, RATE_PRODUCTS_PER_RUB_MICRO) as RubMicros
+
+/** Rubles as the JSON number of `*_rub` fields: at most 53 bits of micro-rubles, so six places survive. */
+export const renderRub = (amount: RubMicros): number =>
+  Number(renderScaled(amount, MICRO_PLACES, 0))
+
+/** Dollars as the JSON number of OpenRouter's `cost` field: a view for display, never read back. */
+export const renderUsdNumber = (amount: UsdNanos): number => Number(renderUsd(amount))

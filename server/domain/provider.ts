@@ -1,0 +1,78 @@
+/** A provider: an operator's account with an upstream, its address and how it is spoken to. */
+import type { Instant } from './clock.ts'
+
+/** The wire a provider speaks. */
+export type Family = 'openai' | 'demo'
+
+/** What `--type` accepts: a family with the address and habits of one vendor. */
+export type ProviderType =
+  | 'openai'
+  | 'openrouter'
+  | 'groq'
+  | 'mistral'
+  | 'deepseek'
+  | 'xai'
+  | 'together'
+  | 'fireworks'
+  | 'azure'
+  | 'openai-compatible'
+  | 'demo'
+
+export interface ProviderPreset {
+  readonly family: Family
+  /** Null where the operator must name it. */
+  readonly baseUrl: string | null
+  /** How the credential travels. */
+  readonly auth: 'bearer' | 'api-key'
+  /** Whether a stream must be asked for its usage; where false it is sent unasked and asking is an error. */
+  readonly asksForUsage: boolean
+}
+
+const openAiShaped = (baseUrl: string | null): ProviderPreset => ({
+  family: 'openai',
+  baseUrl,
+  auth: 'bearer',
+  asksForUsage: true,
+})
+
+export const PROVIDER_PRESETS: Readonly<Record<ProviderType, ProviderPreset>> = {
+  openai: openAiShaped('https://api.openai.com/v1'),
+  openrouter: openAiShaped('https://openrouter.ai/api/v1'),
+  groq: openAiShaped('https://api.groq.com/openai/v1'),
+  mistral: { ...openAiShaped('https://api.mistral.ai/v1'), asksForUsage: false },
+  deepseek: openAiShaped('https://api.deepseek.com/v1'),
+  xai: openAiShaped('https://api.x.ai/v1'),
+  together: openAiShaped('https://api.together.xyz/v1'),
+  fireworks: openAiShaped('https://api.fireworks.ai/inference/v1'),
+  azure: { ...openAiShaped(null), auth: 'api-key' },
+  'openai-compatible': openAiShaped(null),
+  demo: { family: 'demo', baseUrl: 'demo:', auth: 'bearer', asksForUsage: false },
+}
+
+export const isProviderType = (text: string): text is ProviderType =>
+  Object.hasOwn(PROVIDER_PRESETS, text)
+
+export const isProviderName = (text: string): boolean => /^[a-z0-9][a-z0-9._-]{0,63}$/.test(text)
+
+export interface Provider {
+  /** The first half of its models' ids; unique. */
+  readonly name: string
+  readonly type: ProviderType
+  /** The operator's own word; nothing in a request can change it. */
+  readonly baseUrl: string
+  readonly hasCredential: boolean
+  readonly createdAt: Instant
+}
+
+/** Port: providers and their credentials, which are encrypted at rest and read by the upstream room alone. */
+export interface Providers {
+  /** @throws already_exists */
+  add(provider: Provider, credential: string | null): Promise<void>
+  find(name: string): Promise<Provider | undefined>
+  /** By name. */
+  list(): Promise<readonly Provider[]>
+  /** Its models go with it; past charges stay. @throws provider_not_found */
+  remove(name: string): Promise<void>
+  /** Null when it needs none. @throws internal_error when it cannot be decrypted with this master key */
+  credential(name: string): Promise<string | null>
+}

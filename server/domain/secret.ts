@@ -1,0 +1,58 @@
+/** The bearer secret of a key: 256 random bits in base 62, closed by a checksum that catches a typing error unasked. */
+
+declare const brand: unique symbol
+
+/** A well-formed secret: shape and checksum hold. Whether a key answers to it is for the store to say. */
+export type Secret = string & { readonly [brand]: 'secret' }
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const PREFIX = 'if-'
+const BODY_CHARS = 43
+const CHECKSUM_CHARS = 6
+const SECRET_CHARS = PREFIX.length + BODY_CHARS + CHECKSUM_CHARS
+
+const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte
+  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? 0xedb88320 ^ (crc >>> 1) : crc >>> 1
+  return crc
+})
+
+/** CRC-32 (IEEE 802.3) of the text's UTF-16 code units taken as bytes; secrets are ASCII. */
+function crc32(text: string): number {
+  let crc = 0xffffffff
+  for (let i = 0; i < text.length; i++) {
+    crc = (CRC_TABLE[(crc ^ text.charCodeAt(i)) & 0xff] ?? 0) ^ (crc >>> 8)
+  }
+  return (crc ^ 0xffffffff) >>> 0
+}
+
+function base62(value: bigint, chars: number): string {
+  let rest = value
+  let text = ''
+  for (let i = 0; i < chars; i++) {
+    text = BASE62[Number(rest % 62n)] + text
+    rest /= 62n
+  }
+  return text
+}
+
+const checksum = (body: string): string => base62(BigInt(crc32(body)), CHECKSUM_CHARS)
+
+/** Mints a secret: `if-`, 43 base-62 characters of 256 random bits, 6 of CRC-32 over all before (contract §5). */
+export function newSecret(): Secret {
+  const bytes = crypto.getRandomValues(new Uint8Array(32))
+  const value = bytes.reduce((sum, byte) => sum * 256n + BigInt(byte), 0n)
+  const body = PREFIX + base62(value, BODY_CHARS)
+  return (body + checksum(body)) as Secret
+}
+
+/** Reads a bearer token; undefined when its shape or checksum is wrong, so that no look-up is spent on it. */
+export function readSecret(token: string): Secret | undefined {
+  if (token.length !== SECRET_CHARS || !/^if-[0-9A-Za-z]+$/.test(token)) return undefined
+  const body = token.slice(0, -CHECKSUM_CHARS)
+  return checksum(body) === token.slice(-CHECKSUM_CHARS) ? (token as Secret) : undefined
+}
+
+/** What may be shown of a secret for ever: `if-aB3dE6…9xQz`. */
+export const labelOf = (secret: Secret): string =>
+  `${secret.slice(0, PREFIX.length + 6)}…${secret.slice(-4)}`

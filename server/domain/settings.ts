@@ -1,0 +1,19 @@
+/** Settings: the few numbers an operator may turn, each with its default, its unit and its bounds. */
+
+export interface Settings {
+  /** Output tokens held for a request that states no maximum (contract §8). */
+  readonly reserveOutputTokens: number
+  /** How long an upstream may take to its first byte. */
+  readonly firstByteTimeoutMs: number
+  /** How long an upstream may be silent between two pieces. */
+  readonly silenceTimeoutMs: number
+  /** How long one request may take in all. */
+  readonly totalTimeoutMs: number
+}
+
+export const DEFAULT_SETTINGS: Settings = {
+  reserveOutputTokens: 4096,
+  firstByteTimeoutMs: 120_000,
+  silenceTimeoutMs: 120_000,
+  totalTimeoutMs: 1_800_000,
+}

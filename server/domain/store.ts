@@ -1,0 +1,36 @@
+/** The store: every port behind one door, opened by the command line and closed once. */
+import type { Accounts } from './account.ts'
+import type { Activity } from './activity.ts'
+import type { Admissions } from './admission.ts'
+import type { Keys } from './key.ts'
+import type { Ledger } from './ledger.ts'
+import type { ModelCards } from './model-card.ts'
+import type { Providers } from './provider.ts'
+import type { Rates } from './rate.ts'
+
+/** What an engine says about itself. */
+export interface StoreHealth {
+  /** Whether the last commit succeeded; while false nothing is admitted. */
+  readonly writable: boolean
+  readonly schemaVersion: number
+  readonly newestSchemaVersion: number
+  /** Admissions not yet resolved. */
+  readonly openHolds: number
+  /** Findings of the engine's own integrity check, empty when it is sound; null when it was not asked for. */
+  readonly integrityFindings: readonly string[] | null
+  readonly sizeBytes: number
+}
+
+export interface Store {
+  readonly accounts: Accounts
+  readonly keys: Keys
+  readonly admissions: Admissions
+  readonly ledger: Ledger
+  readonly models: ModelCards
+  readonly providers: Providers
+  readonly rates: Rates
+  readonly activity: Activity
+  health(options: { readonly checkIntegrity: boolean }): Promise<StoreHealth>
+  /** Commits what is pending and releases the data directory. */
+  close(): Promise<void>
+}

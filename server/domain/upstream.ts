@@ -1,0 +1,110 @@
+/** Upstream: the port through which the walk reaches a provider, and the ways a provider fails. */
+import type { ChatEvents, ChatRequest } from './chat.ts'
+import { type ErrorMetadata, GatewayError } from './errors.ts'
+import type { Hop } from './route.ts'
+import type { Settings } from './settings.ts'
+
+export interface UpstreamCall {
+  readonly request: ChatRequest
+  readonly hop: Hop
+  readonly requestId: string
+  readonly timeouts: Pick<Settings, 'firstByteTimeoutMs' | 'silenceTimeoutMs' | 'totalTimeoutMs'>
+  /** Aborts when the client leaves or the request's time is up; the provider is let go at once. */
+  readonly signal: AbortSignal
+}
+
+/** Port: one wire family. */
+export interface Upstream {
+  /**
+   * Sends the request and waits for a good status. The events end when the answer is complete; they throw
+   * `UpstreamFailure` when the provider breaks off.
+   */
+  open(call: UpstreamCall): Promise<AsyncIterable<ChatEvents>>
+}
+
+/**
+ * `rejected`: the caller's fault; `unauthorized`: the operator's; `overloaded`: not now; `failed`: broken; `timeout`: no
+ * answer in time; `no-image`: an answer without the picture asked for.
+ */
+export type FailureKind =
+  | 'rejected'
+  | 'unauthorized'
+  | 'overloaded'
+  | 'failed'
+  | 'timeout'
+  | 'no-image'
+
+export interface FailureDetails {
+  /** The provider's own status, where one came. */
+  readonly status?: number
+  /** The provider's own error code, where it said one. */
+  readonly providerCode?: string
+  readonly retryAfterSeconds?: number
+  readonly cause?: unknown
+}
+
+/** A provider's failure: a value that the walk reacts to, never something a client sees as it is. */
+export class UpstreamFailure extends Error {
+  readonly kind: FailureKind
+  readonly details: FailureDetails
+
+  /** `message` is the provider's own, cleared of addresses and credentials. */
+  constructor(kind: FailureKind, message: string, details: FailureDetails = {}) {
+    super(message, { cause: details.cause })
+    this.name = 'UpstreamFailure'
+    this.kind = kind
+    this.details = details
+  }
+}
+
+const DEFAULT_RETRY_SECONDS = 5
+
+/** What a provider's failure becomes when no other hop may be tried (contract §3). */
+export function toClientError(failure: UpstreamFailure, provider: string): GatewayError {
+  const metadata = { provider, ...statusOf(failure) }
+  switch (failure.kind) {
+    case 'rejected': {
+      const tooLong = failure.details.providerCode === 'context_length_exceeded'
+      return new GatewayError(
+        tooLong ? 'context_length_exceeded' : 'invalid_request',
+        `${provider} refused the request: ${failure.message}`,
+        { metadata, cause: failure },
+      )
+    }
+    case 'unauthorized':
+      return new GatewayError(
+        'upstream_error',
+        `${provider} did not accept the gateway's own account; the operator has to look at it`,
+        { metadata, cause: failure },
+      )
+    case 'overloaded':
+      return new GatewayError('upstream_overloaded', `${provider} is overloaded`, {
+        metadata,
+        retryAfterSeconds: failure.details.retryAfterSeconds ?? DEFAULT_RETRY_SECONDS,
+        cause: failure,
+      })
+    case 'failed':
+      return new GatewayError('upstream_error', `${provider} failed: ${failure.message}`, {
+        metadata,
+        cause: failure,
+      })
+    case 'timeout':
+      return new GatewayError('upstream_timeout', `${provider} did not answer in time`, {
+        metadata,
+        cause: failure,
+      })
+    case 'no-image':
+      return new GatewayError(
+        'no_image_returned',
+        `${provider} answered without an image; nothing was charged`,
+        {
+          metadata,
+          cause: failure,
+        },
+      )
+  }
+}
+
+function statusOf({ details }: UpstreamFailure): ErrorMetadata {
+  return details.status === undefined ? {} : { provider_status: details.status }
+}

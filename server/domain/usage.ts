@@ -1,0 +1,35 @@
+/** Usage: what a generation consumed, in disjoint classes, so that each token is priced exactly once. */
+
+/**
+ * The classes do not overlap: `inputTokens` excludes cache reads and writes, `outputTokens` excludes image tokens but
+ * includes reasoning, however the provider counts it. `reasoningTokens` tells how many of the output were reasoning.
+ */
+export interface Usage {
+  readonly inputTokens: number
+  readonly cacheReadTokens: number
+  readonly cacheWriteTokens: number
+  readonly outputTokens: number
+  readonly reasoningTokens: number
+  readonly imageOutputTokens: number
+  /** Pictures in the prompt. */
+  readonly inputImages: number
+  /** Pictures received. */
+  readonly outputImages: number
+}
+
+export const NO_USAGE: Usage = {
+  inputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  imageOutputTokens: 0,
+  inputImages: 0,
+  outputImages: 0,
+}
+
+export const promptTokens = (usage: Usage): number =>
+  usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens
+
+export const completionTokens = (usage: Usage): number =>
+  usage.outputTokens + usage.imageOutputTokens

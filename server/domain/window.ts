@@ -1,0 +1,62 @@
+/** A sliding window of request instants: a slot frees exactly one span after its own request (spec §8). */
+import type { Instant } from './clock.ts'
+
+const FIRST_CAPACITY = 16
+
+/**
+ * A ring of instants. Taking, counting and expiring cost O(1) amortised per request, however large the limit;
+ * memory grows with the requests inside the span, eight bytes each.
+ */
+export class Window {
+  readonly spanMs: number
+  #ring = new Float64Array(FIRST_CAPACITY)
+  #head = 0
+  #size = 0
+
+  constructor(spanMs: number) {
+    this.spanMs = spanMs
+  }
+
+  /** Requests inside the span that ends at `now`. */
+  count(now: Instant): number {
+    while (this.#size > 0 && this.#oldest() + this.spanMs <= now) {
+      this.#head = (this.#head + 1) % this.#ring.length
+      this.#size--
+    }
+    return this.#size
+  }
+
+  /** Records a request; instants that run backwards count as the newest seen, so that a clock step frees no slot early. */
+  take(at: Instant): void {
+    if (this.#size === this.#ring.length) this.#grow()
+    const newest = this.#size > 0 ? this.#at(this.#size - 1) : at
+    this.#ring[(this.#head + this.#size) % this.#ring.length] = Math.max(at, newest)
+    this.#size++
+  }
+
+  /** Milliseconds until the oldest request leaves the span; 0 when the window is empty. */
+  msUntilOldestLeaves(now: Instant): number {
+    return this.count(now) === 0 ? 0 : this.#oldest() + this.spanMs - now
+  }
+
+  /** Milliseconds until fewer than `limit` requests are inside the span; 0 when a slot is free now. */
+  msUntilSlot(limit: number, now: Instant): number {
+    const surplus = this.count(now) - limit
+    return surplus < 0 ? 0 : this.#at(surplus) + this.spanMs - now
+  }
+
+  #at(position: number): number {
+    return this.#ring[(this.#head + position) % this.#ring.length] as number
+  }
+
+  #oldest(): number {
+    return this.#at(0)
+  }
+
+  #grow(): void {
+    const larger = new Float64Array(this.#ring.length * 2)
+    for (let i = 0; i < this.#size; i++) larger[i] = this.#at(i)
+    this.#ring = larger
+    this.#head = 0
+  }
+}
