@@ -1,5 +1,5 @@
 // The recipe of the binary, shared by the build command, the smoke checks and the test runner.
-import { statSync } from 'node:fs'
+import { renameSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { BunPlugin } from 'bun'
 import project from '../package.json' with { type: 'json' }
@@ -20,12 +20,13 @@ type Wishes = {
 export async function compile({ entry, outfile, target }: Wishes = {}) {
   const startedMs = performance.now()
   const destination = outfile ?? (target ? `${BINARY}-${target}` : BINARY)
-  const result = await Bun.build({
+  const draft = `${destination}.${process.pid}`
+  await Bun.build({
     entrypoints: [entry ?? `${ROOT}cli/main.ts`],
     // A compiled binary obeys a .env and runs a bunfig.toml preload of the directory it is started
     // in, unless told otherwise. Operators start this one anywhere, so it must not.
     compile: {
-      outfile: destination,
+      outfile: draft,
       autoloadDotenv: false,
       autoloadBunfig: false,
       ...(target ? foreignRuntime(target) : {}),
@@ -44,7 +45,8 @@ export async function compile({ entry, outfile, target }: Wishes = {}) {
     },
     plugins: [withoutDevtools],
   })
-  if (!result.success) throw new AggregateError(result.logs, `cannot build ${destination}`)
+  // Renamed into place, so that nobody ever starts half a file or overwrites one that is running.
+  renameSync(draft, destination)
   return {
     outfile: destination,
     bytes: statSync(destination).size,
