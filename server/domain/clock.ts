@@ -51,3 +51,11 @@ export const unixSeconds = (at: Instant): number => Math.floor(at / 1000)
 
 /** The UTC date of a day: "2026-08-23". */
 export const renderDay = (day: Day): string => new Date(day * DAY_MS).toISOString().slice(0, 10)
+
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/
+
+/** Reads an HTTP date in the form that RFC 9110 §5.6.7 tells senders to write; undefined for anything else. */
+export function readHttpDate(text: string): Instant | undefined {
+  const epochMs = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(epochMs) ? undefined : (epochMs as Instant)
+}

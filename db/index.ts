@@ -1,0 +1,41 @@
+/** Opens the store of a data directory: takes its lock, brings its schema up to date, resolves what a crash left. */
+import { join } from 'node:path'
+import type { Clock } from '#domain/clock.ts'
+import type { Store } from '#domain/store.ts'
+import { connect } from './sqlite/connection.ts'
+import { lockDirectory } from './sqlite/lock.ts'
+import { NO_LOG_SYNC, startLogSync } from './sqlite/log-sync.ts'
+import { migrate } from './sqlite/migrate.ts'
+import { openDatabase } from './sqlite/open.ts'
+import { createStore } from './sqlite/store.ts'
+import { openVault } from './vault.ts'
+
+export const DATABASE_FILE = 'gateway.db'
+
+export interface StoreOptions {
+  /** A directory that exists, or `:memory:` for a store that dies with its process. */
+  readonly dataDir: string
+  readonly clock: Clock
+  /** 32 bytes kept outside the directory's database; without it no credential can be kept or read. */
+  readonly masterKey?: Uint8Array | null
+  /** Makes every charge wait for the disk; otherwise a power cut may lose the last 20 ms of charges. */
+  readonly syncCharges?: boolean
+}
+
+/** @throws store_unavailable when another process holds the directory or the schema is newer than this binary */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const { dataDir, clock, masterKey = null, syncCharges = false } = options
+  const inMemory = dataDir === ':memory:'
+  const path = inMemory ? dataDir : join(dataDir, DATABASE_FILE)
+  const release = inMemory ? () => {} : lockDirectory(dataDir)
+  try {
+    const database = openDatabase(path)
+    migrate(database, path)
+    const logSync = inMemory ? NO_LOG_SYNC : startLogSync(path)
+    const vault = masterKey === null ? null : openVault(masterKey)
+    return createStore(connect(database, logSync, { clock, vault, syncCharges }), path, release)
+  } catch (error) {
+    release()
+    throw error
+  }
+}

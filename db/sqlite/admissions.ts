@@ -1,0 +1,117 @@
+/** Admission in SQLite: the verdict and its effect happen in one turn in memory, and are committed with their turn's group. */
+import {
+  type Admissions,
+  type Claim,
+  judgeClaim,
+  type Refusal,
+  type Standing,
+} from '#domain/admission.ts'
+import { DAY_MS, type Instant, later, MINUTE_MS } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
+import { type KeyId, newEntryId } from '#domain/id.ts'
+import { keyStatus } from '#domain/key.ts'
+import { NO_MONEY } from '#domain/money.ts'
+import { type QuotaReading, readWindow } from '#domain/quota.ts'
+import type { Connection } from './connection.ts'
+import { unavailable } from './group-commit.ts'
+import type { HotAccount, HotKey, Standings } from './standing.ts'
+import { prepareWindowReader } from './window-reader.ts'
+import type { Writer } from './writer.ts'
+
+/** `last_used_at` is for people: writing it once a minute per key is enough. */
+const USE_INTERVAL_MS = 60_000
+
+export function createAdmissions(
+  connection: Connection,
+  standings: Standings,
+  writer: Writer,
+): Admissions {
+  const { commit, syncCharges } = connection
+  const windows = prepareWindowReader(connection)
+
+  const demand = (id: KeyId, at: Instant): HotKey => {
+    const hot = standings.key(id, at)
+    if (!hot) throw new GatewayError('key_not_found', `there is no key ${id}`)
+    return hot
+  }
+
+  return {
+    async admit(claim) {
+      if (!commit.writable) throw unavailable()
+      const hot = demand(claim.keyId, claim.at)
+      const refusal =
+        judgeState(claim, hot) ??
+        judgeClaim(claim, toStanding(hot, standings.account(claim.accountId)))
+      if (refusal) return { admitted: false, quota: readQuota(hot, claim.at), refusal }
+      const firstUse = hot.lastUsedAt === null || claim.at >= later(hot.lastUsedAt, USE_INTERVAL_MS)
+      standings.take(claim, hot)
+      // Nobody waits for this: a hold that is lost with its process was never charged either.
+      commit
+        .enqueue(() => {
+          writer.hold(claim)
+          if (firstUse) writer.used(claim.keyId, claim.at)
+        })
+        .catch(() => {})
+      return { admitted: true, quota: readQuota(hot, claim.at) }
+    },
+
+    async settle(id, { at, charge, activity }) {
+      const amount = charge?.amount ?? NO_MONEY
+      const hold = standings.resolve(id, amount)
+      if (!hold) return false
+      await commit.enqueue(() => {
+        writer.release(id)
+        if (charge) writer.charge(newEntryId(at), id, hold, charge, at)
+        writer.spend(hold.keyId, hold.day, amount)
+        writer.activity(activity, hold.admittedAt)
+      })
+      if (syncCharges) await commit.synced()
+      return true
+    },
+
+    async quota(keyId, at) {
+      return readQuota(demand(keyId, at), at)
+    },
+
+    async usage(keyId, at) {
+      const hot = demand(keyId, at)
+      return {
+        spendDay: hot.daySpend.spent,
+        spendMonth: hot.monthSpend.spent,
+        reserved: hot.monthSpend.held,
+        requestsInProgress: hot.inProgress,
+        requestsMinute: hot.minute?.count(at) ?? windows.count(keyId, MINUTE_MS, at),
+        requestsDay: hot.day?.count(at) ?? windows.count(keyId, DAY_MS, at),
+      }
+    },
+  }
+}
+
+/** A key that was revoked between its look-up and this claim takes nothing. */
+function judgeState({ at }: Claim, { key }: HotKey): Refusal | null {
+  if (keyStatus(key, at) === 'active') return null
+  return {
+    code: 'key_revoked',
+    limit: 'status',
+    limitValue: 'active',
+    used: keyStatus(key, at),
+    resetsAt: null,
+    retryAfterSeconds: null,
+  }
+}
+
+const toStanding = (hot: HotKey, account: HotAccount): Standing => ({
+  limits: hot.key.limits,
+  minute: hot.minute,
+  day: hot.day,
+  inProgress: hot.inProgress,
+  daySpend: hot.daySpend,
+  monthSpend: hot.monthSpend,
+  balance: account.balance,
+  accountHeld: account.held,
+})
+
+const readQuota = ({ key, minute, day }: HotKey, at: Instant): QuotaReading => ({
+  minute: readWindow(minute, key.limits.rpm, at),
+  day: readWindow(day, key.limits.rpd, at),
+})

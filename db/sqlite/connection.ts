@@ -1,0 +1,30 @@
+/** What every table's file works with: one connection, its Drizzle face, its committer and the clock. */
+import type { Database } from 'bun:sqlite'
+import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite'
+import type { Clock } from '#domain/clock.ts'
+import type { Vault } from '../vault.ts'
+import { type GroupCommit, startGroupCommit } from './group-commit.ts'
+import type { LogSync } from './log-sync.ts'
+
+export interface Connection {
+  readonly database: Database
+  /** For everything that is not on the path of a request. */
+  readonly drizzle: BunSQLiteDatabase
+  readonly commit: GroupCommit
+  readonly clock: Clock
+  /** Null when no master key was given: credentials can then be neither kept nor read. */
+  readonly vault: Vault | null
+  /** Whether a charge waits for the disk, not only for the operating system. */
+  readonly syncCharges: boolean
+}
+
+export const connect = (
+  database: Database,
+  logSync: LogSync,
+  rest: Pick<Connection, 'clock' | 'vault' | 'syncCharges'>,
+): Connection => ({
+  database,
+  drizzle: drizzle({ client: database }),
+  commit: startGroupCommit(database, logSync),
+  ...rest,
+})

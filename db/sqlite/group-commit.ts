@@ -1,0 +1,127 @@
+/** Group commit: everything written in one turn of the event loop goes to the database in one transaction. */
+import type { Database } from 'bun:sqlite'
+import { GatewayError } from '#domain/errors.ts'
+import type { LogSync } from './log-sync.ts'
+
+export interface GroupCommit {
+  /** Runs `write` in the next transaction and resolves once that is committed. */
+  enqueue(write: () => void): Promise<void>
+  /** Commits what is pending, now: call it before reading what a pending write may have changed. */
+  flush(): void
+  /**
+   * Runs an operator's act in a transaction of its own and resolves once it is on the disk. `committed` brings what is
+   * kept in memory up to date in the same turn, before any request can see the difference.
+   */
+  act<T>(write: () => T, committed?: (result: T) => void): Promise<T>
+  /** Resolves once everything committed so far is on the disk. */
+  synced(): Promise<void>
+  /** False while the last commit failed (disk full, say): nothing may be admitted then. */
+  readonly writable: boolean
+  close(): void
+}
+
+interface Pending {
+  readonly write: () => void
+  readonly resolve: () => void
+  readonly reject: (reason: unknown) => void
+}
+
+/** How soon a commit that failed is tried again. */
+const RETRY_MS = 250
+
+const isConstraint = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_CONSTRAINT')
+
+/** Starts the committer of one connection. */
+export function startGroupCommit(database: Database, logSync: LogSync): GroupCommit {
+  let pending: Pending[] = []
+  let scheduled: ReturnType<typeof setImmediate> | null = null
+  let retry: ReturnType<typeof setTimeout> | null = null
+  let writable = true
+
+  const transact = database.transaction((batch: readonly Pending[]) => {
+    for (const { write } of batch) write()
+  }).immediate
+
+  /** One faulty write must not take its neighbours with it: each is committed alone, and only the faulty one rejects. */
+  const commitEach = (batch: readonly Pending[]): void => {
+    for (const one of batch) {
+      try {
+        transact([one])
+        one.resolve()
+      } catch (error) {
+        one.reject(error)
+      }
+    }
+  }
+
+  const flush = (): void => {
+    if (scheduled) clearImmediate(scheduled)
+    scheduled = null
+    if (pending.length === 0) return
+    const batch = pending
+    pending = []
+    try {
+      transact(batch)
+      writable = true
+      for (const { resolve } of batch) resolve()
+    } catch (error) {
+      if (isConstraint(error)) commitEach(batch)
+      else keepForRetry(batch)
+    }
+    logSync.dirty()
+  }
+
+  const keepForRetry = (batch: Pending[]): void => {
+    writable = false
+    pending = [...batch, ...pending]
+    retry ??= setTimeout(() => {
+      retry = null
+      flush()
+    }, RETRY_MS)
+  }
+
+  return {
+    enqueue(write) {
+      return new Promise((resolve, reject) => {
+        pending.push({ write, resolve, reject })
+        if (writable) scheduled ??= setImmediate(flush)
+      })
+    },
+    flush,
+    async act(write, committed) {
+      flush()
+      if (!writable) throw unavailable()
+      try {
+        const result = database.transaction(write).immediate()
+        committed?.(result)
+        await logSync.settled()
+        return result
+      } catch (error) {
+        if (error instanceof GatewayError || isConstraint(error)) throw error
+        throw unavailable(error)
+      }
+    },
+    synced: () => logSync.settled(),
+    get writable() {
+      return writable
+    },
+    close() {
+      flush()
+      if (retry) clearTimeout(retry)
+      logSync.close()
+    },
+  }
+}
+
+/** What every caller is told while the disk takes no writes. */
+export const unavailable = (cause?: unknown): GatewayError =>
+  new GatewayError(
+    'store_unavailable',
+    'the gateway cannot write to its disk; nothing was taken or charged',
+    {
+      retryAfterSeconds: 5,
+      hint: 'gatewayctl doctor',
+      cause,
+    },
+  )

@@ -1,0 +1,23 @@
+/** One process per data directory: a lock held by the kernel for the life of the process, so that a kill releases it. */
+import { Database } from 'bun:sqlite'
+import { join } from 'node:path'
+import { GatewayError } from '#domain/errors.ts'
+
+/** How long a short command may keep the directory before another gives up. */
+const LOCK_WAIT_MS = 2_000
+
+/** Takes the lock and returns its release. @throws store_unavailable when another process holds it */
+export function lockDirectory(dataDir: string): () => void {
+  const lock = new Database(join(dataDir, 'lock.db'), { create: true, strict: true })
+  try {
+    lock.run(`PRAGMA busy_timeout = ${LOCK_WAIT_MS}`)
+    lock.run('BEGIN EXCLUSIVE')
+  } catch (cause) {
+    lock.close()
+    throw new GatewayError('store_unavailable', `another gatewayctl process has ${dataDir} open`, {
+      hint: 'stop it, or run this command while the gateway answers on its socket: gatewayctl status',
+      cause,
+    })
+  }
+  return () => lock.close()
+}

@@ -1,0 +1,34 @@
+/** Brings a database to the newest schema, in one transaction, or refuses one that is newer than this binary. */
+import type { Database } from 'bun:sqlite'
+import { existsSync } from 'node:fs'
+import { GatewayError } from '#domain/errors.ts'
+import { MIGRATIONS } from './migrations/index.ts'
+
+export const NEWEST_SCHEMA_VERSION = MIGRATIONS.length
+
+/** How many migrations this database has seen. */
+export const schemaVersion = (database: Database): number =>
+  (database.query('PRAGMA user_version').get() as { user_version: number }).user_version
+
+/** Runs each missing migration once. A populated older database is copied beside itself first. */
+export function migrate(database: Database, path: string): void {
+  const version = schemaVersion(database)
+  if (version === NEWEST_SCHEMA_VERSION) return
+  if (version > NEWEST_SCHEMA_VERSION) {
+    throw new GatewayError(
+      'store_unavailable',
+      `this database is schema ${version}, this binary knows ${NEWEST_SCHEMA_VERSION}`,
+      { hint: 'install a newer gatewayctl, or restore a backup made before the upgrade' },
+    )
+  }
+  if (version > 0) copyBeside(database, `${path}.pre-migrate-${version}`)
+  const run = database.transaction(() => {
+    for (const sql of MIGRATIONS.slice(version)) database.run(sql)
+    database.run(`PRAGMA user_version = ${NEWEST_SCHEMA_VERSION}`)
+  })
+  run.immediate()
+}
+
+function copyBeside(database: Database, copy: string): void {
+  if (!existsSync(copy)) database.query('VACUUM INTO ?').run(copy)
+}

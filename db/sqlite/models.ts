@@ -1,0 +1,112 @@
+/** The catalogue in SQLite, kept in memory between changes because every request looks at it. */
+import { asc, eq } from 'drizzle-orm'
+import type { Instant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
+import type { ModelCard, ModelCards, PriceVersion } from '#domain/model-card.ts'
+import type { Connection } from './connection.ts'
+import { fromPrices, toPrices } from './price-row.ts'
+import { models, priceVersions } from './schema.ts'
+
+interface KnownModel {
+  readonly card: ModelCard
+  /** Newest first. */
+  readonly versions: readonly PriceVersion[]
+}
+
+export function createModels({
+  drizzle,
+  commit,
+  clock,
+}: Connection): ModelCards & { forget(): void } {
+  let known: Map<string, KnownModel> | null = null
+
+  const load = (): Map<string, KnownModel> => {
+    commit.flush()
+    const versions = new Map<string, PriceVersion[]>()
+    for (const row of drizzle.select().from(priceVersions).orderBy(asc(priceVersions.id)).all()) {
+      const { modelId, prices, ...version } = row
+      const list = versions.get(modelId) ?? []
+      list.unshift({ ...version, prices: toPrices(prices) })
+      versions.set(modelId, list)
+    }
+    const cards = new Map<string, KnownModel>()
+    for (const row of drizzle.select().from(models).orderBy(asc(models.id)).all()) {
+      cards.set(row.id, { card: { ...row, price: null }, versions: versions.get(row.id) ?? [] })
+    }
+    return cards
+  }
+
+  const all = (): Map<string, KnownModel> => {
+    known ??= load()
+    return known
+  }
+
+  const current = ({ card, versions }: KnownModel, at: Instant): ModelCard => {
+    const price = inForce(versions, at)
+    return price === card.price ? card : { ...card, price }
+  }
+
+  const find = (id: string): ModelCard | undefined => {
+    const model = all().get(id)
+    return model && current(model, clock.now())
+  }
+
+  const demand = (id: string): ModelCard => {
+    const card = find(id)
+    if (card) return card
+    throw new GatewayError('model_not_found', `there is no model ${id}`, {
+      hint: 'gatewayctl models list',
+    })
+  }
+
+  const insertVersion = (modelId: string, { prices, ...version }: PriceVersion): void => {
+    drizzle
+      .insert(priceVersions)
+      .values({ ...version, modelId, prices: fromPrices(prices) })
+      .run()
+  }
+
+  const forget = (): void => {
+    known = null
+  }
+
+  return {
+    forget,
+    async find(id) {
+      return find(id)
+    },
+    async list() {
+      const at = clock.now()
+      return [...all().values()].map((model) => current(model, at))
+    },
+    add: ({ price, ...row }) =>
+      commit.act(() => {
+        if (find(row.id))
+          throw new GatewayError('already_exists', `there is already a model ${row.id}`)
+        drizzle.insert(models).values(row).run()
+        if (price) insertVersion(row.id, price)
+      }, forget),
+    async price(id, version) {
+      await commit.act(() => {
+        demand(id)
+        insertVersion(id, version)
+      }, forget)
+      return demand(id)
+    },
+    remove: (id) =>
+      commit.act(() => {
+        demand(id)
+        drizzle.delete(models).where(eq(models.id, id)).run()
+      }, forget),
+  }
+}
+
+/** The version with the latest date that has come; of one date the one added last. */
+function inForce(versions: readonly PriceVersion[], at: Instant): PriceVersion | null {
+  let found: PriceVersion | null = null
+  for (const version of versions) {
+    if (version.effectiveFrom > at) continue
+    if (!found || version.effectiveFrom > found.effectiveFrom) found = version
+  }
+  return found
+}

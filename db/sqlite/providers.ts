@@ -1,0 +1,88 @@
+/** Providers in SQLite; their credentials are sealed by the vault before they touch the disk. */
+import { asc, eq } from 'drizzle-orm'
+import { GatewayError } from '#domain/errors.ts'
+import type { Provider, Providers } from '#domain/provider.ts'
+import type { Vault } from '../vault.ts'
+import type { Connection } from './connection.ts'
+import { providers } from './schema.ts'
+
+const place = (name: string): string => `providers|credential|${name}|v1`
+
+export function createProviders(
+  { drizzle, commit, vault }: Connection,
+  modelsChanged: () => void,
+): Providers {
+  let known: Map<string, Provider> | null = null
+
+  const all = (): Map<string, Provider> => {
+    if (known) return known
+    commit.flush()
+    const rows = drizzle.select().from(providers).orderBy(asc(providers.name)).all()
+    known = new Map(
+      rows.map(({ sealedCredential, ...row }) => [
+        row.name,
+        { ...row, hasCredential: sealedCredential !== null },
+      ]),
+    )
+    return known
+  }
+
+  const demandVault = (): Vault => {
+    if (vault) return vault
+    throw new GatewayError(
+      'internal_error',
+      'no master key: credentials can be neither kept nor read',
+      {
+        hint: 'gatewayctl init makes one; GATEWAY_MASTER_KEY_FILE names another',
+      },
+    )
+  }
+
+  const changed = (): void => {
+    known = null
+    modelsChanged()
+  }
+
+  return {
+    async add({ hasCredential: _, ...row }, credential) {
+      const sealedCredential =
+        credential === null ? null : demandVault().seal(credential, place(row.name))
+      await commit.act(() => {
+        if (all().has(row.name)) {
+          throw new GatewayError('already_exists', `there is already a provider "${row.name}"`)
+        }
+        drizzle
+          .insert(providers)
+          .values({ ...row, sealedCredential })
+          .run()
+      }, changed)
+    },
+    async find(name) {
+      return all().get(name)
+    },
+    async list() {
+      return [...all().values()]
+    },
+    remove: (name) =>
+      commit.act(() => {
+        demand(all(), name)
+        drizzle.delete(providers).where(eq(providers.name, name)).run()
+      }, changed),
+    async credential(name) {
+      const row = drizzle.select().from(providers).where(eq(providers.name, name)).get()
+      if (!row) throw notFound(name)
+      return row.sealedCredential === null
+        ? null
+        : demandVault().open(row.sealedCredential, place(name))
+    },
+  }
+}
+
+function demand(known: Map<string, Provider>, name: string): void {
+  if (!known.has(name)) throw notFound(name)
+}
+
+const notFound = (name: string): GatewayError =>
+  new GatewayError('provider_not_found', `there is no provider "${name}"`, {
+    hint: 'gatewayctl providers list',
+  })

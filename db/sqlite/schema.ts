@@ -1,0 +1,191 @@
+/** The tables as Drizzle knows them; `migrations/` makes them, and a test holds the two together. */
+import { blob, customType, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import type { EndedBy } from '#domain/activity.ts'
+import type { Day, Instant } from '#domain/clock.ts'
+import type { AccountId, EntryId, GenerationId, KeyId, PriceVersionId } from '#domain/id.ts'
+import type { KeyKind } from '#domain/key.ts'
+import type { EntryKind, UsageSource } from '#domain/ledger.ts'
+import type { Modality } from '#domain/model-card.ts'
+import type { RubMicros, UsdNanos } from '#domain/money.ts'
+import type { ProviderType } from '#domain/provider.ts'
+
+/** Money is an SQLite integer; the domain keeps it within 53 bits, and a value beyond them is a defect to stop at. */
+function toInteger(amount: bigint): number {
+  const number = Number(amount)
+  if (!Number.isSafeInteger(number)) throw new RangeError(`amount out of bounds: ${amount}`)
+  return number
+}
+
+const nanos = customType<{ data: UsdNanos; driverData: number }>({
+  dataType: () => 'integer',
+  toDriver: toInteger,
+  fromDriver: (stored) => BigInt(stored) as UsdNanos,
+})
+
+const rubMicros = customType<{ data: RubMicros; driverData: number }>({
+  dataType: () => 'integer',
+  toDriver: toInteger,
+  fromDriver: (stored) => BigInt(stored) as RubMicros,
+})
+
+const bool = (name: string) => integer(name, { mode: 'boolean' })
+const instant = (name: string) => integer(name).$type<Instant>()
+
+export const accounts = sqliteTable('accounts', {
+  id: text('id').$type<AccountId>().primaryKey(),
+  name: text('name').notNull(),
+  createdAt: instant('created_at').notNull(),
+  balance: nanos('balance_nanos').notNull(),
+})
+
+export const keys = sqliteTable('keys', {
+  id: text('id').$type<KeyId>().primaryKey(),
+  accountId: text('account_id').$type<AccountId>().notNull(),
+  name: text('name').notNull(),
+  kind: text('kind').$type<KeyKind>().notNull(),
+  label: text('label').notNull(),
+  note: text('note'),
+  rpm: integer('rpm_limit'),
+  rpd: integer('rpd_limit'),
+  concurrency: integer('concurrency_limit'),
+  dailySpend: nanos('daily_spend_nanos'),
+  monthlySpend: nanos('monthly_spend_nanos'),
+  allowedModels: text('allowed_models', { mode: 'json' }).$type<readonly string[]>(),
+  createdAt: instant('created_at').notNull(),
+  updatedAt: instant('updated_at').notNull(),
+  lastUsedAt: instant('last_used_at'),
+  expiresAt: instant('expires_at'),
+  disabledAt: instant('disabled_at'),
+  revokedAt: instant('revoked_at'),
+})
+
+export const keySecrets = sqliteTable('key_secrets', {
+  sha256: blob('sha256', { mode: 'buffer' }).primaryKey(),
+  keyId: text('key_id').$type<KeyId>().notNull(),
+  label: text('label').notNull(),
+  createdAt: instant('created_at').notNull(),
+  expiresAt: instant('expires_at'),
+})
+
+export const keyDays = sqliteTable(
+  'key_days',
+  {
+    keyId: text('key_id').$type<KeyId>().notNull(),
+    day: integer('day').$type<Day>().notNull(),
+    spent: nanos('spent_nanos').notNull(),
+    requests: integer('requests').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.keyId, table.day] })],
+)
+
+export const providers = sqliteTable('providers', {
+  name: text('name').primaryKey(),
+  type: text('type').$type<ProviderType>().notNull(),
+  baseUrl: text('base_url').notNull(),
+  sealedCredential: text('sealed_credential'),
+  createdAt: instant('created_at').notNull(),
+})
+
+export const models = sqliteTable('models', {
+  id: text('id').primaryKey(),
+  provider: text('provider').notNull(),
+  upstreamName: text('upstream_name').notNull(),
+  name: text('name').notNull(),
+  description: text('description').notNull(),
+  createdAt: instant('created_at').notNull(),
+  contextLength: integer('context_length'),
+  maxCompletionTokens: integer('max_completion_tokens'),
+  inputModalities: text('input_modalities', { mode: 'json' })
+    .$type<readonly Modality[]>()
+    .notNull(),
+  outputModalities: text('output_modalities', { mode: 'json' })
+    .$type<readonly Modality[]>()
+    .notNull(),
+  supportedParameters: text('supported_parameters', { mode: 'json' })
+    .$type<readonly string[]>()
+    .notNull(),
+})
+
+export const priceVersions = sqliteTable('price_versions', {
+  id: text('id').$type<PriceVersionId>().primaryKey(),
+  modelId: text('model_id').notNull(),
+  effectiveFrom: instant('effective_from').notNull(),
+  prices: text('prices').notNull(),
+})
+
+export const rates = sqliteTable('rates', {
+  effectiveFrom: instant('effective_from').primaryKey(),
+  rubPerUsd: text('rub_per_usd').notNull(),
+})
+
+export const holds = sqliteTable('holds', {
+  generationId: text('generation_id').$type<GenerationId>().primaryKey(),
+  requestId: text('request_id').notNull(),
+  accountId: text('account_id').$type<AccountId>().notNull(),
+  keyId: text('key_id').$type<KeyId>().notNull(),
+  model: text('model').notNull(),
+  amount: nanos('amount_nanos').notNull(),
+  admittedAt: instant('admitted_at').notNull(),
+})
+
+export const ledger = sqliteTable('ledger', {
+  id: text('id').$type<EntryId>().primaryKey(),
+  accountId: text('account_id').$type<AccountId>().notNull(),
+  kind: text('kind').$type<EntryKind>().notNull(),
+  amount: nanos('amount_nanos').notNull(),
+  at: instant('at').notNull(),
+  keyId: text('key_id').$type<KeyId>(),
+  generationId: text('generation_id').$type<GenerationId>(),
+  rubPerUsd: text('rub_per_usd').notNull(),
+  priceVersion: text('price_version').$type<PriceVersionId>(),
+  note: text('note'),
+  ref: text('ref'),
+})
+
+export const activity = sqliteTable('activity', {
+  generationId: text('generation_id').$type<GenerationId>().primaryKey(),
+  requestId: text('request_id').notNull(),
+  accountId: text('account_id').$type<AccountId>().notNull(),
+  keyId: text('key_id').$type<KeyId>().notNull(),
+  admitted: bool('admitted').notNull(),
+  model: text('model').notNull(),
+  provider: text('provider'),
+  endUser: text('end_user'),
+  stream: bool('stream').notNull(),
+  status: integer('status').notNull(),
+  code: text('code'),
+  endedBy: text('ended_by').$type<EndedBy>().notNull(),
+  finishReason: text('finish_reason'),
+  startedAt: instant('started_at').notNull(),
+  admittedAt: instant('admitted_at').notNull(),
+  firstEventMs: integer('first_event_ms'),
+  totalMs: integer('total_ms').notNull(),
+  inputTokens: integer('input_tokens').notNull(),
+  cacheReadTokens: integer('cache_read_tokens').notNull(),
+  cacheWriteTokens: integer('cache_write_tokens').notNull(),
+  outputTokens: integer('output_tokens').notNull(),
+  reasoningTokens: integer('reasoning_tokens').notNull(),
+  imageOutputTokens: integer('image_output_tokens').notNull(),
+  inputImages: integer('input_images').notNull(),
+  outputImages: integer('output_images').notNull(),
+  usageSource: text('usage_source').$type<UsageSource>(),
+  cost: nanos('cost_nanos').notNull(),
+  costRub: rubMicros('cost_rub_micros').notNull(),
+})
+
+export const outbox = sqliteTable(
+  'outbox',
+  {
+    eventId: text('event_id').notNull(),
+    channel: text('channel').notNull(),
+    accountId: text('account_id').$type<AccountId>().notNull(),
+    type: text('type').notNull(),
+    body: text('body').notNull(),
+    createdAt: instant('created_at').notNull(),
+    nextTryAt: instant('next_try_at'),
+    tries: integer('tries').notNull(),
+    leaseUntil: instant('lease_until'),
+    state: text('state').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.eventId, table.channel] })],
+)

@@ -1,0 +1,54 @@
+/** Digests of secrets: which key a secret opens. The secret itself is never written, and never kept. */
+import { eq } from 'drizzle-orm'
+import type { Instant } from '#domain/clock.ts'
+import type { KeyId } from '#domain/id.ts'
+import type { ApiKey } from '#domain/key.ts'
+import type { Secret } from '#domain/secret.ts'
+import type { Connection } from './connection.ts'
+import { keySecrets } from './schema.ts'
+
+export interface Secrets {
+  /** Call it inside the transaction that issues the key. */
+  keep(secret: Secret, key: ApiKey): void
+  /** The key this secret opens, if its time is not over. */
+  keyOf(secret: Secret, at: Instant): KeyId | undefined
+}
+
+interface KnownSecret {
+  readonly keyId: KeyId
+  readonly expiresAt: Instant | null
+}
+
+/** A digest always means the same key, so remembering it is safe; what that key may do is looked at every time. */
+const MOST_KNOWN = 20_000
+
+export function createSecrets({ drizzle, commit }: Connection): Secrets {
+  const known = new Map<string, KnownSecret>()
+
+  const digest = (secret: Secret): Buffer => new Bun.CryptoHasher('sha256').update(secret).digest()
+
+  const lookUp = (sha256: Buffer, name: string): KnownSecret | undefined => {
+    commit.flush()
+    const row = drizzle.select().from(keySecrets).where(eq(keySecrets.sha256, sha256)).get()
+    if (!row) return undefined
+    if (known.size >= MOST_KNOWN) known.clear()
+    known.set(name, row)
+    return row
+  }
+
+  return {
+    keep(secret, { id: keyId, label, createdAt }) {
+      drizzle
+        .insert(keySecrets)
+        .values({ sha256: digest(secret), keyId, label, createdAt })
+        .run()
+    },
+    keyOf(secret, at) {
+      const sha256 = digest(secret)
+      const name = sha256.toString('latin1')
+      const found = known.get(name) ?? lookUp(sha256, name)
+      const open = found && (found.expiresAt === null || found.expiresAt > at)
+      return open ? found.keyId : undefined
+    },
+  }
+}

@@ -1,0 +1,104 @@
+/** The rows that a request writes, as prepared statements: the only writes on the path of a request. */
+import type { ActivityEntry } from '#domain/activity.ts'
+import type { Claim } from '#domain/admission.ts'
+import type { Day, Instant } from '#domain/clock.ts'
+import type { EntryId, GenerationId, KeyId } from '#domain/id.ts'
+import type { Charge } from '#domain/ledger.ts'
+import { renderRubPerUsd, type UsdNanos } from '#domain/money.ts'
+import type { Connection } from './connection.ts'
+import type { OpenHold } from './standing.ts'
+
+export interface Writer {
+  hold(claim: Claim): void
+  release(id: GenerationId): void
+  charge(entryId: EntryId, id: GenerationId, hold: OpenHold, charge: Charge, at: Instant): void
+  spend(keyId: KeyId, day: Day, amount: UsdNanos): void
+  used(keyId: KeyId, at: Instant): void
+  activity(entry: ActivityEntry, admittedAt: Instant | null): void
+}
+
+const values = (count: number): string => `(${Array(count).fill('?').join(', ')})`
+
+/** Bound in this order. */
+const ACTIVITY_COLUMNS = `generation_id, request_id, account_id, key_id, admitted, model, provider, end_user, stream,
+  status, code, ended_by, finish_reason, started_at, admitted_at, first_event_ms, total_ms, input_tokens,
+  cache_read_tokens, cache_write_tokens, output_tokens, reasoning_tokens, image_output_tokens, input_images,
+  output_images, usage_source, cost_nanos, cost_rub_micros`
+
+/** Drizzle would build these statements anew for every row; a request cannot afford that. */
+export function prepareWriter({ database }: Connection): Writer {
+  const insertHold = database.prepare(
+    `INSERT INTO holds (generation_id, request_id, account_id, key_id, model, amount_nanos, admitted_at)
+     VALUES ${values(7)}`,
+  )
+  const deleteHold = database.prepare('DELETE FROM holds WHERE generation_id = ?')
+  const insertCharge = database.prepare(
+    `INSERT INTO ledger (id, account_id, kind, amount_nanos, at, key_id, generation_id, rub_per_usd, price_version)
+     VALUES (?, ?, 'charge', ?, ?, ?, ?, ?, ?)`,
+  )
+  const debit = database.prepare(
+    'UPDATE accounts SET balance_nanos = balance_nanos - ? WHERE id = ?',
+  )
+  const addToDay = database.prepare(
+    `INSERT INTO key_days (key_id, day, spent_nanos, requests) VALUES (?, ?, ?, 1)
+     ON CONFLICT (key_id, day) DO UPDATE
+     SET spent_nanos = spent_nanos + excluded.spent_nanos, requests = requests + 1`,
+  )
+  const markUse = database.prepare('UPDATE keys SET last_used_at = ? WHERE id = ?')
+  const insertActivity = database.prepare(
+    `INSERT OR IGNORE INTO activity (${ACTIVITY_COLUMNS}) VALUES ${values(28)}`,
+  )
+
+  return {
+    hold({ generationId, requestId, accountId, keyId, model, hold, at }) {
+      insertHold.run(generationId, requestId, accountId, keyId, model, Number(hold), at)
+    },
+    release(id) {
+      deleteHold.run(id)
+    },
+    charge(entryId, id, { accountId, keyId }, { amount, rubPerUsd, priceVersion }, at) {
+      const rate = renderRubPerUsd(rubPerUsd)
+      insertCharge.run(entryId, accountId, -Number(amount), at, keyId, id, rate, priceVersion)
+      debit.run(Number(amount), accountId)
+    },
+    spend(keyId, day, amount) {
+      addToDay.run(keyId, day, Number(amount))
+    },
+    used(keyId, at) {
+      markUse.run(at, keyId)
+    },
+    activity(entry, admittedAt) {
+      const { usage } = entry
+      insertActivity.run(
+        entry.generationId,
+        entry.requestId,
+        entry.accountId,
+        entry.keyId,
+        admittedAt === null ? 0 : 1,
+        entry.model,
+        entry.provider,
+        entry.endUser,
+        entry.stream ? 1 : 0,
+        entry.status,
+        entry.code,
+        entry.endedBy,
+        entry.finishReason,
+        entry.startedAt,
+        admittedAt ?? entry.startedAt,
+        entry.firstEventMs,
+        entry.totalMs,
+        usage.inputTokens,
+        usage.cacheReadTokens,
+        usage.cacheWriteTokens,
+        usage.outputTokens,
+        usage.reasoningTokens,
+        usage.imageOutputTokens,
+        usage.inputImages,
+        usage.outputImages,
+        entry.usageSource,
+        Number(entry.cost),
+        Number(entry.costRub),
+      )
+    },
+  }
+}
