@@ -26,7 +26,7 @@ export async function startsWithin(times: number, args: readonly string[], scrat
 async function emptyProgram(scratch: string): Promise<string> {
   const outfile = `${scratch}/empty`
   if (existsSync(outfile)) return outfile
-  // console.log and not process.stdout, whose first use alone costs some 5 ms.
+  // console.log and not process.stdout, whose first use alone costs some 8 ms.
   writeFileSync(`${scratch}/empty.ts`, "console.log('')\n")
   await compile({ entry: `${scratch}/empty.ts`, outfile })
   return outfile
