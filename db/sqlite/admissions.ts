@@ -8,7 +8,7 @@ import {
 } from '#domain/admission.ts'
 import { DAY_MS, type Instant, later, MINUTE_MS } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { type KeyId, newEntryId } from '#domain/id.ts'
+import type { KeyId } from '#domain/id.ts'
 import { keyStatus } from '#domain/key.ts'
 import { NO_MONEY } from '#domain/money.ts'
 import { type QuotaReading, readWindow } from '#domain/quota.ts'
@@ -61,7 +61,7 @@ export function createAdmissions(
       if (!hold) return false
       await commit.enqueue(() => {
         writer.release(id)
-        if (charge) writer.charge(newEntryId(at), id, hold, charge, at)
+        if (charge) writer.charge(id, hold, charge, at)
         writer.spend(hold.keyId, hold.day, amount)
         writer.activity(activity, hold.admittedAt)
       })

@@ -13,11 +13,19 @@ export interface GroupCommit {
    * kept in memory up to date in the same turn, before any request can see the difference.
    */
   act<T>(write: () => T, committed?: (result: T) => void): Promise<T>
+  /** Registers what every transaction writes last: sums of what its writes added up. */
+  atClose(closing: Closing): void
   /** Resolves once everything committed so far is on the disk. */
   synced(): Promise<void>
   /** False while the last commit failed (disk full, say): nothing may be admitted then. */
   readonly writable: boolean
   close(): void
+}
+
+export interface Closing {
+  write(): void
+  /** The transaction is over, committed or rolled back: start the next with empty sums. */
+  forget(): void
 }
 
 interface Pending {
@@ -39,9 +47,20 @@ export function startGroupCommit(database: Database, logSync: LogSync): GroupCom
   let retry: ReturnType<typeof setTimeout> | null = null
   let writable = true
 
-  const transact = database.transaction((batch: readonly Pending[]) => {
+  let closing: Closing = { write() {}, forget() {} }
+
+  const inTransaction = database.transaction((batch: readonly Pending[]) => {
     for (const { write } of batch) write()
+    closing.write()
   }).immediate
+
+  const transact = (batch: readonly Pending[]): void => {
+    try {
+      inTransaction(batch)
+    } finally {
+      closing.forget()
+    }
+  }
 
   /** One faulty write must not take its neighbours with it: each is committed alone, and only the faulty one rejects. */
   const commitEach = (batch: readonly Pending[]): void => {
@@ -101,6 +120,9 @@ export function startGroupCommit(database: Database, logSync: LogSync): GroupCom
         if (error instanceof GatewayError || isConstraint(error)) throw error
         throw unavailable(error)
       }
+    },
+    atClose(registered) {
+      closing = registered
     },
     synced: () => logSync.settled(),
     get writable() {

@@ -1,5 +1,4 @@
 /** What a killed process left behind: every open hold is voided, and its request noted as one that the gateway broke off. */
-import { eq } from 'drizzle-orm'
 import type { ActivityEntry } from '#domain/activity.ts'
 import { dayOf } from '#domain/clock.ts'
 import { NO_MONEY, type RubMicros } from '#domain/money.ts'
@@ -14,18 +13,19 @@ type HoldRow = typeof holds.$inferSelect
  * No answer of these requests was completed (its charge would have been committed first, and the hold with it), so
  * nothing is known that could be charged. Their window slots stay taken. Returns how many there were.
  */
-export function voidOpenHolds({ database, drizzle, clock }: Connection, writer: Writer): number {
+export function voidOpenHolds({ drizzle, commit, clock }: Connection, writer: Writer): number {
   const open = drizzle.select().from(holds).all()
   if (open.length === 0) return 0
   const at = clock.now()
-  const resolve = database.transaction(() => {
-    for (const hold of open) {
-      drizzle.delete(holds).where(eq(holds.generationId, hold.generationId)).run()
+  for (const hold of open) {
+    const resolve = () => {
+      writer.release(hold.generationId)
       writer.spend(hold.keyId, dayOf(hold.admittedAt), NO_MONEY)
       writer.activity(toActivity(hold, Math.max(0, at - hold.admittedAt)), hold.admittedAt)
     }
-  })
-  resolve.immediate()
+    commit.enqueue(resolve).catch(() => {})
+  }
+  commit.flush()
   return open.length
 }
 

@@ -2,7 +2,7 @@
 import type { ActivityEntry } from '#domain/activity.ts'
 import type { Claim } from '#domain/admission.ts'
 import type { Day, Instant } from '#domain/clock.ts'
-import type { EntryId, GenerationId, KeyId } from '#domain/id.ts'
+import { type AccountId, chargeEntryId, type GenerationId, type KeyId } from '#domain/id.ts'
 import type { Charge } from '#domain/ledger.ts'
 import { renderRubPerUsd, type UsdNanos } from '#domain/money.ts'
 import type { Connection } from './connection.ts'
@@ -11,7 +11,9 @@ import type { OpenHold } from './standing.ts'
 export interface Writer {
   hold(claim: Claim): void
   release(id: GenerationId): void
-  charge(entryId: EntryId, id: GenerationId, hold: OpenHold, charge: Charge, at: Instant): void
+  /** The balance follows when the transaction closes. */
+  charge(id: GenerationId, hold: OpenHold, charge: Charge, at: Instant): void
+  /** The day's sum follows when the transaction closes. */
   spend(keyId: KeyId, day: Day, amount: UsdNanos): void
   used(keyId: KeyId, at: Instant): void
   activity(entry: ActivityEntry, admittedAt: Instant | null): void
@@ -26,7 +28,9 @@ const ACTIVITY_COLUMNS = `generation_id, request_id, account_id, key_id, admitte
   output_images, usage_source, cost_nanos, cost_rub_micros`
 
 /** Drizzle would build these statements anew for every row; a request cannot afford that. */
-export function prepareWriter({ database }: Connection): Writer {
+export function prepareWriter(connection: Connection): Writer {
+  const { database } = connection
+  const sums = prepareSums(connection)
   const insertHold = database.prepare(
     `INSERT INTO holds (generation_id, request_id, account_id, key_id, model, amount_nanos, admitted_at)
      VALUES ${values(7)}`,
@@ -35,14 +39,6 @@ export function prepareWriter({ database }: Connection): Writer {
   const insertCharge = database.prepare(
     `INSERT INTO ledger (id, account_id, kind, amount_nanos, at, key_id, generation_id, rub_per_usd, price_version)
      VALUES (?, ?, 'charge', ?, ?, ?, ?, ?, ?)`,
-  )
-  const debit = database.prepare(
-    'UPDATE accounts SET balance_nanos = balance_nanos - ? WHERE id = ?',
-  )
-  const addToDay = database.prepare(
-    `INSERT INTO key_days (key_id, day, spent_nanos, requests) VALUES (?, ?, ?, 1)
-     ON CONFLICT (key_id, day) DO UPDATE
-     SET spent_nanos = spent_nanos + excluded.spent_nanos, requests = requests + 1`,
   )
   const markUse = database.prepare('UPDATE keys SET last_used_at = ? WHERE id = ?')
   const insertActivity = database.prepare(
@@ -56,14 +52,21 @@ export function prepareWriter({ database }: Connection): Writer {
     release(id) {
       deleteHold.run(id)
     },
-    charge(entryId, id, { accountId, keyId }, { amount, rubPerUsd, priceVersion }, at) {
+    charge(id, { accountId, keyId }, { amount, rubPerUsd, priceVersion }, at) {
       const rate = renderRubPerUsd(rubPerUsd)
-      insertCharge.run(entryId, accountId, -Number(amount), at, keyId, id, rate, priceVersion)
-      debit.run(Number(amount), accountId)
+      insertCharge.run(
+        chargeEntryId(id),
+        accountId,
+        -Number(amount),
+        at,
+        keyId,
+        id,
+        rate,
+        priceVersion,
+      )
+      sums.debit(accountId, amount)
     },
-    spend(keyId, day, amount) {
-      addToDay.run(keyId, day, Number(amount))
-    },
+    spend: sums.spend,
     used(keyId, at) {
       markUse.run(at, keyId)
     },
@@ -99,6 +102,56 @@ export function prepareWriter({ database }: Connection): Writer {
         Number(entry.cost),
         Number(entry.costRub),
       )
+    },
+  }
+}
+
+interface DaySum {
+  readonly keyId: KeyId
+  readonly day: Day
+  spent: bigint
+  requests: number
+}
+
+/**
+ * Balances and day sums change once per transaction, not once per request: what a group adds up is written when it
+ * closes, in the same transaction as the entries it is the sum of.
+ */
+function prepareSums({ database, commit }: Connection) {
+  const debit = database.prepare(
+    'UPDATE accounts SET balance_nanos = balance_nanos - ? WHERE id = ?',
+  )
+  const addToDay = database.prepare(
+    `INSERT INTO key_days (key_id, day, spent_nanos, requests) VALUES (?, ?, ?, ?)
+     ON CONFLICT (key_id, day) DO UPDATE
+     SET spent_nanos = spent_nanos + excluded.spent_nanos, requests = requests + excluded.requests`,
+  )
+  const debits = new Map<AccountId, bigint>()
+  const days = new Map<string, DaySum>()
+
+  commit.atClose({
+    write() {
+      for (const [accountId, amount] of debits) debit.run(Number(amount), accountId)
+      for (const { keyId, day, spent, requests } of days.values()) {
+        addToDay.run(keyId, day, Number(spent), requests)
+      }
+    },
+    forget() {
+      debits.clear()
+      days.clear()
+    },
+  })
+
+  return {
+    debit(accountId: AccountId, amount: UsdNanos): void {
+      debits.set(accountId, (debits.get(accountId) ?? 0n) + amount)
+    },
+    spend(keyId: KeyId, day: Day, amount: UsdNanos): void {
+      const name = `${keyId}/${day}`
+      const sum = days.get(name) ?? { keyId, day, spent: 0n, requests: 0 }
+      sum.spent += amount
+      sum.requests++
+      days.set(name, sum)
     },
   }
 }

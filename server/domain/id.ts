@@ -56,5 +56,7 @@ export const newKeyId = (at: Instant): KeyId => `key_${ulid(at)}`
 export const newGenerationId = (at: Instant): GenerationId => `gen-${ulid(at)}`
 export const newEventId = (at: Instant): EventId => `evt_${ulid(at)}`
 export const newEntryId = (at: Instant): EntryId => `led_${ulid(at)}`
+/** The entry that charges a generation shares the body of its id: there can be only one. */
+export const chargeEntryId = (id: GenerationId): EntryId => `led_${id.slice('gen-'.length)}`
 export const newPriceVersionId = (at: Instant): PriceVersionId => `price_${ulid(at)}`
 export const newRequestId = (at: Instant): string => `req_${ulid(at)}`

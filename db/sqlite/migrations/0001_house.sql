@@ -99,7 +99,8 @@ CREATE TABLE holds (
   admitted_at   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Append-only: a movement is never changed or deleted; the balance of an account is the sum of its entries.
+-- Append-only: a movement is never changed or deleted; the balance of an account is the sum of its entries. A charge
+-- shares the body of its generation's id, so that the primary key itself allows one charge per generation.
 CREATE TABLE ledger (
   id            TEXT PRIMARY KEY,
   account_id    TEXT NOT NULL REFERENCES accounts (id),
@@ -107,14 +108,15 @@ CREATE TABLE ledger (
   amount_nanos  INTEGER NOT NULL,
   at            INTEGER NOT NULL,
   key_id        TEXT,
-  generation_id TEXT UNIQUE,
+  generation_id TEXT,
   rub_per_usd   TEXT NOT NULL,
   price_version TEXT,
   note          TEXT,
-  ref           TEXT UNIQUE
-) STRICT;
+  ref           TEXT,
+  CHECK (kind <> 'charge' OR substr(id, 5) = substr(generation_id, 5))
+) STRICT, WITHOUT ROWID;
 
-CREATE INDEX ledger_by_account ON ledger (account_id, at);
+CREATE UNIQUE INDEX ledger_refs ON ledger (ref) WHERE ref IS NOT NULL;
 
 CREATE TRIGGER ledger_is_append_only_update BEFORE UPDATE ON ledger
 BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
@@ -150,7 +152,7 @@ CREATE TABLE activity (
   usage_source       TEXT,
   cost_nanos         INTEGER NOT NULL,
   cost_rub_micros    INTEGER NOT NULL
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 -- The windows of a key are read back from here after a restart.
 CREATE INDEX activity_windows ON activity (key_id, admitted_at) WHERE admitted = 1;
