@@ -1,0 +1,111 @@
+/** The balance of an account, and money put into it. */
+import { z } from 'zod'
+import { GatewayError } from '#domain/errors.ts'
+import type { AccountId } from '#domain/id.ts'
+import { newEntryId } from '#domain/id.ts'
+import type { LedgerEntry } from '#domain/ledger.ts'
+import {
+  NO_MONEY,
+  renderRub,
+  renderRubPerUsd,
+  renderUsd,
+  toRub,
+  type UsdNanos,
+} from '#domain/money.ts'
+import type { Rate } from '#domain/rate.ts'
+import { findAccount } from './accounts.ts'
+import { accountField, noteField, usdField } from './fields.ts'
+import { type EntryRecord, renderEntry } from './ledger.ts'
+import type { Office } from './office.ts'
+import { verb } from './verb.ts'
+
+export interface BalanceRecord {
+  readonly account: string
+  readonly balance_usd: string
+  readonly balance_rub: number
+  readonly rub_per_usd: string
+  readonly rate_set_by_operator: boolean
+}
+
+export interface TopUpRecord extends BalanceRecord {
+  /** False when this `ref` had been applied before, and then nothing moved. */
+  readonly applied: boolean
+  readonly entry: EntryRecord
+}
+
+const MOST_ENTRIES_SEARCHED = 1_000_000
+
+const render = (account: string, balance: UsdNanos, rate: Rate): BalanceRecord => ({
+  account,
+  balance_usd: renderUsd(balance),
+  balance_rub: renderRub(toRub(balance, rate.rubPerUsd)),
+  rub_per_usd: renderRubPerUsd(rate.rubPerUsd),
+  rate_set_by_operator: rate.setByOperator,
+})
+
+/** @throws account_not_found */
+export const showBalance = verb(
+  z.strictObject({ account: accountField }),
+  async (office, input): Promise<BalanceRecord> => {
+    const account = await findAccount(office, input.account)
+    return render(account.name, account.balance, await office.store.rates.at(office.clock.now()))
+  },
+)
+
+/**
+ * Credits an account. A `ref` seen before with the same amount changes nothing and says so, so that a script may repeat
+ * itself. @throws account_not_found, already_exists (the same `ref` for another amount)
+ */
+export const topUp = verb(
+  z.strictObject({
+    account: accountField,
+    amount_usd: usdField.refine((amount) => amount > NO_MONEY, 'must be more than nothing'),
+    note: noteField.nullable().default(null),
+    ref: z.string().min(1).max(200).nullable().default(null),
+  }),
+  async (office, input): Promise<TopUpRecord> => {
+    const account = await findAccount(office, input.account)
+    const at = office.clock.now()
+    const rate = await office.store.rates.at(at)
+    const entry: LedgerEntry = {
+      id: newEntryId(at),
+      accountId: account.id,
+      kind: 'top_up',
+      amount: input.amount_usd,
+      at,
+      keyId: null,
+      generationId: null,
+      rubPerUsd: rate.rubPerUsd,
+      priceVersion: null,
+      note: input.note,
+      ref: input.ref,
+    }
+    const earlier = input.ref === null ? undefined : await entryByRef(office, account.id, input.ref)
+    if (earlier) {
+      if (earlier.amount !== entry.amount) throw refTaken(earlier)
+      return {
+        ...render(account.name, account.balance, rate),
+        applied: false,
+        entry: renderEntry(earlier),
+      }
+    }
+    const balance = await office.store.ledger.credit(entry)
+    return { ...render(account.name, balance, rate), applied: true, entry: renderEntry(entry) }
+  },
+)
+
+async function entryByRef(
+  { store }: Office,
+  accountId: AccountId,
+  ref: string,
+): Promise<LedgerEntry | undefined> {
+  const query = { accountId, kind: 'top_up' as const, limit: MOST_ENTRIES_SEARCHED }
+  return (await store.ledger.list(query)).find((entry) => entry.ref === ref)
+}
+
+const refTaken = ({ ref, amount }: LedgerEntry): GatewayError =>
+  new GatewayError(
+    'already_exists',
+    `the reference "${ref}" was applied before, to a top-up of $${renderUsd(amount)}`,
+    { hint: 'gatewayctl ledger list --kind top_up' },
+  )

@@ -1,0 +1,119 @@
+/** The catalog: what public sources say about the models of well-known providers, turned into cards (docs/catalog.md). */
+import { type Instant, readInstant } from '#domain/clock.ts'
+import { newPriceVersionId } from '#domain/id.ts'
+import type { Modality, ModelCard, Prices } from '#domain/model-card.ts'
+import { perMillion, readPrice, type UsdAttos } from '#domain/money.ts'
+import type { Provider } from '#domain/provider.ts'
+
+interface TokenPrices {
+  readonly input?: string
+  readonly output?: string
+  readonly cache_read?: string
+  readonly cache_write?: string
+}
+
+/** A line of models.json: prices are exact decimals in dollars, per million tokens or per picture. */
+export interface CatalogEntry {
+  /** Whose list price it is, and which provider type serves it. */
+  readonly served_by: string
+  /** What that provider calls it. */
+  readonly model: string
+  readonly name: string
+  /** A date or a month. */
+  readonly released?: string
+  readonly context_length?: number
+  readonly max_output_tokens?: number
+  readonly input: readonly Modality[]
+  readonly output: readonly Modality[]
+  readonly features: readonly ('tools' | 'structured_output' | 'reasoning')[]
+  readonly usd_per_million?: TokenPrices & {
+    readonly output_image?: string
+    readonly input_image?: string
+    /** Present where thinking costs another price than answering. */
+    readonly reasoning?: string
+  }
+  readonly tiers?: readonly (TokenPrices & { readonly above_input_tokens: number })[]
+  readonly usd_per_image?: readonly {
+    readonly resolution: string
+    readonly quality: string
+    readonly usd: string
+  }[]
+}
+
+/** Every entry of one vendor; the file is read when it is first asked for. */
+export async function catalogOf(vendor: string): Promise<readonly CatalogEntry[]> {
+  const { default: entries } = await import('./catalog/models.json', { with: { type: 'json' } })
+  return (entries as readonly CatalogEntry[]).filter(({ served_by }) => served_by === vendor)
+}
+
+const PARAMETERS = {
+  tools: ['tools', 'tool_choice'],
+  structured_output: ['response_format', 'structured_outputs'],
+  reasoning: ['reasoning_effort'],
+} as const
+
+/** The card of an entry as `provider` serves it: `<provider>/<model>`. */
+export function toCard(entry: CatalogEntry, provider: Provider, at: Instant): ModelCard {
+  const prices = toPrices(entry)
+  return {
+    id: `${provider.name}/${entry.model}`,
+    provider: provider.name,
+    upstreamName: entry.model,
+    name: entry.name,
+    description: '',
+    createdAt: releaseOf(entry) ?? at,
+    contextLength: entry.context_length ?? null,
+    maxCompletionTokens: entry.max_output_tokens ?? null,
+    inputModalities: entry.input,
+    outputModalities: entry.output,
+    supportedParameters: [
+      'max_tokens',
+      ...(entry.output.includes('image') ? ['modalities'] : []),
+      ...entry.features.flatMap((feature) => PARAMETERS[feature]),
+    ],
+    price: prices === null ? null : { id: newPriceVersionId(at), effectiveFrom: at, prices },
+  }
+}
+
+function releaseOf({ released }: CatalogEntry): Instant | undefined {
+  if (released === undefined) return undefined
+  return readInstant(`${released.length === 7 ? `${released}-01` : released}T00:00:00Z`)
+}
+
+const perToken = (text: string | undefined): UsdAttos | null => {
+  const price = text === undefined ? undefined : readPrice(text)
+  return price === undefined ? null : (perMillion(price) ?? null)
+}
+
+const FREE = 0n as UsdAttos
+
+/** Null where no source states a price, or where one price would be wrong for half of the answers. */
+function toPrices(entry: CatalogEntry): Prices | null {
+  const tokens = entry.usd_per_million ?? {}
+  const prompt = perToken(tokens.input)
+  const completion = perToken(tokens.output)
+  const imagePrices = (entry.usd_per_image ?? []).map(({ resolution, quality, usd }) => ({
+    resolution,
+    quality,
+    usd: readPrice(usd) ?? FREE,
+  }))
+  const byToken = prompt !== null && completion !== null
+  if ((!byToken && imagePrices.length === 0) || tokens.reasoning !== undefined) return null
+  return {
+    prompt: prompt ?? FREE,
+    completion: completion ?? FREE,
+    cacheRead: perToken(tokens.cache_read),
+    cacheWrite: perToken(tokens.cache_write),
+    request: FREE,
+    inputImage: FREE,
+    imageOutputToken: perToken(tokens.output_image),
+    imagePrices,
+    tiers: (entry.tiers ?? []).map((tier) => ({
+      aboveTokens: tier.above_input_tokens,
+      prompt: perToken(tier.input) ?? prompt ?? FREE,
+      completion: perToken(tier.output) ?? completion ?? FREE,
+      cacheRead: perToken(tier.cache_read),
+      cacheWrite: perToken(tier.cache_write),
+    })),
+  }
+}

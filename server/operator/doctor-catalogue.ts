@@ -1,0 +1,91 @@
+/** What requests would stumble over: providers, prices, masks, the rate. */
+import { idleMasks } from '#domain/allow-list.ts'
+import { renderRubPerUsd } from '#domain/money.ts'
+import type { Finding } from './doctor.ts'
+import { everyKey } from './keys.ts'
+import type { Office } from './office.ts'
+
+/** Whether somebody decided the rate. */
+export async function checkRate({ store, clock }: Office): Promise<readonly Finding[]> {
+  const { rubPerUsd, setByOperator } = await store.rates.at(clock.now())
+  const rate = `USD/RUB ${renderRubPerUsd(rubPerUsd)}`
+  return [
+    setByOperator
+      ? { check: 'rate', level: 'ok', message: rate, next: null }
+      : {
+          check: 'rate',
+          level: 'warning',
+          message: `${rate} is the default: nobody has set the rate`,
+          next: 'gatewayctl rates set USD/RUB 92.50',
+        },
+  ]
+}
+
+/** Whether every credential can be read, and none is a key of this gateway. */
+export async function checkProviders({ store }: Office): Promise<readonly Finding[]> {
+  const findings: Finding[] = []
+  for (const { name, hasCredential } of await store.providers.list()) {
+    const wrong = hasCredential ? await credentialProblem(store, name) : null
+    findings.push({
+      check: 'provider',
+      level: wrong === null ? 'ok' : 'problem',
+      message: wrong ?? `provider ${name}${hasCredential ? ': credential readable' : ''}`,
+      next: wrong === null ? null : `gatewayctl providers remove ${name}, then add it again`,
+    })
+  }
+  return findings.length > 0
+    ? findings
+    : [
+        {
+          check: 'provider',
+          level: 'warning',
+          message: 'there is no provider',
+          next: 'gatewayctl providers add openai --from-env OPENAI_API_KEY',
+        },
+      ]
+}
+
+async function credentialProblem(store: Office['store'], name: string): Promise<string | null> {
+  try {
+    const credential = await store.providers.credential(name)
+    return credential?.startsWith('if-')
+      ? `provider ${name} has a key starting with if- : the gateway would call itself`
+      : null
+  } catch {
+    return `the credential of provider ${name} cannot be read with this master key`
+  }
+}
+
+/** Models without a price are refused, never free. */
+export async function checkCatalogue({ store }: Office): Promise<readonly Finding[]> {
+  const cards = await store.models.list()
+  const unpriced = cards.filter(({ price }) => price === null)
+  const [first] = unpriced
+  return [
+    first === undefined
+      ? { check: 'prices', level: 'ok', message: `${cards.length} models, all priced`, next: null }
+      : {
+          check: 'prices',
+          level: 'warning',
+          message: `${unpriced.length} of ${cards.length} models have no price, so requests to them are refused`,
+          next: `gatewayctl models price ${first.id} --in-usd X --out-usd Y`,
+        },
+  ]
+}
+
+/** A mask that matches nothing is often a typing error. */
+export async function checkMasks(office: Office): Promise<readonly Finding[]> {
+  const models = (await office.store.models.list()).map(({ id }) => id)
+  const idle = (await everyKey(office, false)).flatMap((key) =>
+    idleMasks(key.limits.allowedModels, models).map((mask) => ({ key, mask })),
+  )
+  if (idle.length === 0) {
+    return [{ check: 'masks', level: 'ok', message: 'every mask matches a model', next: null }]
+  }
+  return idle.map(({ key, mask }) => ({
+    check: 'masks',
+    level: 'warning',
+    message: `key ${key.name} allows "${mask}", which matches no model`,
+    next: `gatewayctl limits set ${key.name} --allow MASK`,
+  }))
+}

@@ -1,0 +1,37 @@
+/** Who may read the data directory: its owner and nobody else. */
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Finding } from './doctor.ts'
+import type { Office } from './office.ts'
+
+const OTHERS = 0o077
+
+/** Directories 0700, files and socket 0600. */
+export async function checkFiles({ dataDir }: Office): Promise<readonly Finding[]> {
+  if (dataDir === null) return []
+  const inside = await readdir(dataDir, { recursive: true })
+  const open: string[] = []
+  for (const path of [dataDir, ...inside.map((name) => join(dataDir, name))]) {
+    // A journal may go away between the listing and the look.
+    const mode = await stat(path).then(
+      (found) => found.mode,
+      () => 0,
+    )
+    if ((mode & OTHERS) !== 0) open.push(path)
+  }
+  return [
+    open.length === 0
+      ? {
+          check: 'files',
+          level: 'ok',
+          message: 'data directory 0700, files 0600',
+          next: null,
+        }
+      : {
+          check: 'files',
+          level: 'problem',
+          message: `others may read ${open.slice(0, 3).join(', ')}${open.length > 3 ? ` and ${open.length - 3} more` : ''}`,
+          next: `chmod -R go= ${dataDir}`,
+        },
+  ]
+}

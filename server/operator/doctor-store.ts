@@ -1,0 +1,63 @@
+/** What the store says of itself: integrity, schema, and money that adds up. */
+import { renderUsd } from '#domain/money.ts'
+import type { Finding } from './doctor.ts'
+import type { Office } from './office.ts'
+
+/** Integrity, the newest schema, and whether commits succeed. */
+export async function checkStore({ store }: Office): Promise<readonly Finding[]> {
+  const health = await store.health({ checkIntegrity: true })
+  const damage = health.integrityFindings ?? []
+  const isNewest = health.schemaVersion === health.newestSchemaVersion
+  return [
+    damage.length === 0
+      ? ok('database', 'database integrity')
+      : problem('database', `the database is damaged: ${damage.slice(0, 3).join('; ')}`),
+    isNewest
+      ? ok('schema', `schema ${health.schemaVersion} (newest)`)
+      : problem(
+          'schema',
+          `schema ${health.schemaVersion}, newest is ${health.newestSchemaVersion}`,
+        ),
+    ...(health.writable ? [] : [problem('writable', 'the last commit failed: is the disk full?')]),
+  ]
+}
+
+/** Each balance is the sum of its ledger, to the nano-dollar. */
+export async function checkLedger({ store }: Office): Promise<readonly Finding[]> {
+  return (await store.ledger.audit()).map(({ accountName, balance, ledgerSum }) =>
+    balance === ledgerSum
+      ? ok(
+          'ledger',
+          `account ${accountName}: balance $${renderUsd(balance)} is the sum of its ledger`,
+        )
+      : problem(
+          'ledger',
+          `account ${accountName}: balance $${renderUsd(balance)} but its ledger sums to $${renderUsd(ledgerSum)}`,
+        ),
+  )
+}
+
+/** A hold that outlives its server would keep money from being spent for ever. */
+export async function checkHolds({ store, live }: Office): Promise<readonly Finding[]> {
+  const { openHolds } = await store.health({ checkIntegrity: false })
+  if (live !== null) return [ok('holds', `${openHolds} requests in progress hold money`)]
+  return [
+    openHolds === 0
+      ? ok('holds', 'no hold is open')
+      : problem('holds', `${openHolds} holds are open although no gateway is running`),
+  ]
+}
+
+const ok = (check: string, message: string): Finding => ({
+  check,
+  level: 'ok',
+  message,
+  next: null,
+})
+
+const problem = (check: string, message: string): Finding => ({
+  check,
+  level: 'problem',
+  message,
+  next: null,
+})

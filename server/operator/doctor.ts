@@ -1,0 +1,38 @@
+/** Doctor: every check of an installation in one list, each finding with what to type next. */
+import { z } from 'zod'
+import { checkCatalogue, checkMasks, checkProviders, checkRate } from './doctor-catalogue.ts'
+import { checkFiles } from './doctor-files.ts'
+import { checkHolds, checkLedger, checkStore } from './doctor-store.ts'
+import type { Office } from './office.ts'
+import { verb } from './verb.ts'
+
+/** `ok` is a pass, `warning` is worth a look, `problem` makes the installation unhealthy. */
+export interface Finding {
+  readonly check: string
+  readonly level: 'ok' | 'warning' | 'problem'
+  readonly message: string
+  /** What to type next; null where nothing is to be done. */
+  readonly next: string | null
+}
+
+type Check = (office: Office) => Promise<readonly Finding[]>
+
+const CHECKS: readonly Check[] = [
+  checkStore,
+  checkLedger,
+  checkHolds,
+  checkFiles,
+  checkRate,
+  checkProviders,
+  checkCatalogue,
+  checkMasks,
+]
+
+/** Runs every check; a check finds at least one thing to say. */
+export const examine = verb(z.strictObject({}), async (office) => {
+  const findings: Finding[] = []
+  for (const check of CHECKS) findings.push(...(await check(office)))
+  const count = (level: Finding['level']) =>
+    findings.filter((finding) => finding.level === level).length
+  return { findings, warnings: count('warning'), problems: count('problem') }
+})

@@ -1,0 +1,43 @@
+/** From what an operator types to the one key that is meant: an id, an exact name, or the shown prefix (cli grammar). */
+import { GatewayError } from '#domain/errors.ts'
+import type { ApiKey } from '#domain/key.ts'
+import { nearest } from './nearest.ts'
+import type { Office } from './office.ts'
+
+const MOST_CANDIDATES = 10
+const MOST_NAMES = 1_000
+
+/** @throws key_not_found, also when several keys answer to `text`; the message then lists them */
+export async function findKey(office: Office, text: string): Promise<ApiKey> {
+  const found = await office.store.keys.search(text, MOST_CANDIDATES)
+  const byId = found.find(({ id }) => id === text)
+  if (byId) return byId
+  const named = found.filter(({ name }) => name === text)
+  const candidates = named.length > 0 ? named : found
+  // A name may be given again after its key was revoked; the living one is meant.
+  const living = candidates.filter(({ revokedAt }) => revokedAt === null)
+  const meant = living.length > 0 ? living : candidates
+  const [only, another] = meant
+  if (only === undefined) throw await notFound(office, text)
+  if (another === undefined) return only
+  throw new GatewayError(
+    'key_not_found',
+    `"${text}" means several keys\n${meant.map(titleOf).join('\n')}`,
+    { hint: 'name one by its id: gatewayctl keys list' },
+  )
+}
+
+const titleOf = ({ name, id, label }: ApiKey): string => `${name} (${id}, ${label})`
+
+async function notFound({ store }: Office, text: string): Promise<GatewayError> {
+  const { keys } = await store.keys.list({ includeRevoked: false, limit: MOST_NAMES })
+  const name = nearest(
+    text,
+    keys.map((key) => key.name),
+  )
+  const meant = keys.find((key) => key.name === name)
+  const suggestion = meant ? `\ndid you mean ${meant.name} (${meant.id})?` : ''
+  return new GatewayError('key_not_found', `no key is called "${text}"${suggestion}`, {
+    hint: 'gatewayctl keys list',
+  })
+}

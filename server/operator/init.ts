@@ -1,0 +1,105 @@
+/** The first act: an account, the built-in provider with its priced models, and a first key. Repeating it adds only what is missing. */
+import { z } from 'zod'
+import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
+import { newAccountId, newEntryId } from '#domain/id.ts'
+import { NO_MONEY, renderUsd, type UsdNanos } from '#domain/money.ts'
+import { findAccount } from './accounts.ts'
+import { nameField, usdField } from './fields.ts'
+import { createKey, type IssuedKeyRecord } from './keys.ts'
+import type { Office } from './office.ts'
+import { perform, verb } from './verb.ts'
+
+export interface InitRecord {
+  readonly account: string
+  readonly balance_usd: string
+  /** What this run made; empty when there was nothing to do. */
+  readonly created: readonly ('account' | 'provider' | 'credit' | 'key')[]
+  readonly models: readonly string[]
+  /** The first key with its secret; null when the account had one. */
+  readonly key: IssuedKeyRecord | null
+}
+
+const FIRST_KEY_NAME = 'default'
+
+/** Makes what is missing and answers what there is. */
+export const initialise = verb(
+  z.strictObject({
+    key_name: nameField.default(FIRST_KEY_NAME),
+    /** Off when a server prepares its own store: nobody would see the secret. */
+    first_key: z.boolean().default(true),
+    demo: z.boolean().default(true),
+    /** Given once, with the account. */
+    demo_credit_usd: usdField.nullable().default(null),
+    rpm_limit: z.int().min(1).nullable().default(null),
+  }),
+  async (office, input): Promise<InitRecord> => {
+    const isNew = await createAccount(office)
+    const credited = isNew && (await credit(office, input.demo_credit_usd ?? NO_MONEY))
+    const hasDemo = input.demo && (await addDemo(office, isNew))
+    const key = input.first_key ? await firstKey(office, input.key_name, input.rpm_limit) : null
+    const account = await findAccount(office, DEFAULT_ACCOUNT_NAME)
+    return {
+      account: account.name,
+      balance_usd: renderUsd(account.balance),
+      created: [
+        ...(isNew ? ['account' as const] : []),
+        ...(hasDemo ? ['provider' as const] : []),
+        ...(credited ? ['credit' as const] : []),
+        ...(key ? ['key' as const] : []),
+      ],
+      models: (await office.store.models.list()).map(({ id }) => id),
+      key,
+    }
+  },
+)
+
+async function createAccount({ store, clock }: Office): Promise<boolean> {
+  if (await store.accounts.findByName(DEFAULT_ACCOUNT_NAME)) return false
+  const at = clock.now()
+  await store.accounts.create({
+    id: newAccountId(at),
+    name: DEFAULT_ACCOUNT_NAME,
+    createdAt: at,
+    balance: NO_MONEY,
+  })
+  return true
+}
+
+async function credit(office: Office, amount: UsdNanos): Promise<boolean> {
+  if (amount === NO_MONEY) return false
+  const at = office.clock.now()
+  await office.store.ledger.credit({
+    id: newEntryId(at),
+    accountId: (await findAccount(office, DEFAULT_ACCOUNT_NAME)).id,
+    kind: 'top_up',
+    amount,
+    at,
+    keyId: null,
+    generationId: null,
+    rubPerUsd: (await office.store.rates.at(at)).rubPerUsd,
+    priceVersion: null,
+    note: 'first credit',
+    ref: null,
+  })
+  return true
+}
+
+/** A demo that an operator removed stays removed: it comes with the account, or when no provider is there at all. */
+async function addDemo(office: Office, isNew: boolean): Promise<boolean> {
+  const { store, clock } = office
+  if (!isNew && (await store.providers.list()).length > 0) return false
+  const { provider, cards } = await office.demoKit(clock.now())
+  if (await store.providers.find(provider.name)) return false
+  await store.providers.add(provider, null)
+  for (const card of cards) await store.models.add(card)
+  return true
+}
+
+async function firstKey(
+  office: Office,
+  name: string,
+  rpm: number | null,
+): Promise<IssuedKeyRecord | null> {
+  const { totalCount } = await office.store.keys.list({ includeRevoked: true, limit: 1 })
+  return totalCount > 0 ? null : await perform(createKey, office, { name, rpm_limit: rpm })
+}

@@ -1,0 +1,68 @@
+/** The ledger, as an operator reads it. */
+import { z } from 'zod'
+import { renderInstant } from '#domain/clock.ts'
+import type { LedgerEntry, LedgerQuery } from '#domain/ledger.ts'
+import { negateUsd, renderRub, renderRubPerUsd, renderUsd, toRub } from '#domain/money.ts'
+import { findAccount } from './accounts.ts'
+import { accountField, timeField } from './fields.ts'
+import { findKey } from './find-key.ts'
+import { verb } from './verb.ts'
+
+export interface EntryRecord {
+  readonly id: string
+  readonly at: string
+  readonly kind: string
+  /** Signed: a charge is negative. */
+  readonly amount_usd: string
+  /** What a charge cost at the rate stamped on it; null for anything else. */
+  readonly cost_rub: number | null
+  readonly rub_per_usd: string
+  readonly key_id: string | null
+  readonly generation_id: string | null
+  readonly price_version: string | null
+  readonly note: string | null
+  readonly ref: string | null
+}
+
+/** A ledger entry as records show it. */
+export const renderEntry = (entry: LedgerEntry): EntryRecord => ({
+  id: entry.id,
+  at: renderInstant(entry.at),
+  kind: entry.kind,
+  amount_usd: renderUsd(entry.amount),
+  cost_rub:
+    entry.kind === 'charge' ? renderRub(toRub(negateUsd(entry.amount), entry.rubPerUsd)) : null,
+  rub_per_usd: renderRubPerUsd(entry.rubPerUsd),
+  key_id: entry.keyId,
+  generation_id: entry.generationId,
+  price_version: entry.priceVersion,
+  note: entry.note,
+  ref: entry.ref,
+})
+
+const MOST_ENTRIES = 100_000
+
+/** Newest first. @throws account_not_found, key_not_found */
+export const listLedger = verb(
+  z.strictObject({
+    account: accountField,
+    key: z.string().min(1).nullable().default(null),
+    kind: z.enum(['charge', 'top_up', 'adjust', 'refund']).nullable().default(null),
+    since: timeField.nullable().default(null),
+    until: timeField.nullable().default(null),
+    limit: z.int().min(1).max(MOST_ENTRIES).default(50),
+  }),
+  async (office, input): Promise<readonly EntryRecord[]> => {
+    const account = await findAccount(office, input.account)
+    const key = input.key === null ? null : await findKey(office, input.key)
+    const query: LedgerQuery = {
+      accountId: account.id,
+      limit: input.limit,
+      ...(key === null ? {} : { keyId: key.id }),
+      ...(input.kind === null ? {} : { kind: input.kind }),
+      ...(input.since === null ? {} : { since: input.since }),
+      ...(input.until === null ? {} : { until: input.until }),
+    }
+    return (await office.store.ledger.list(query)).map(renderEntry)
+  },
+)

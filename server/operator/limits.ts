@@ -1,0 +1,65 @@
+/** Limits of keys: what they are, and what a change moved from where to where. */
+import { z } from 'zod'
+import type { ApiKey } from '#domain/key.ts'
+import { type LimitsRecord, renderLimits } from '#domain/key-report.ts'
+import { limitsFields, statedLimits } from './fields.ts'
+import { findKey } from './find-key.ts'
+import { everyKey, maskWarnings } from './keys.ts'
+import { verb } from './verb.ts'
+
+export interface KeyLimitsRecord extends LimitsRecord {
+  readonly id: string
+  readonly name: string
+}
+
+export interface LimitChange {
+  readonly limit: keyof LimitsRecord
+  readonly from: LimitsRecord[keyof LimitsRecord]
+  readonly to: LimitsRecord[keyof LimitsRecord]
+}
+
+export interface AmendedLimitsRecord extends KeyLimitsRecord {
+  readonly changes: readonly LimitChange[]
+  readonly warnings: readonly string[]
+}
+
+const render = (key: ApiKey): KeyLimitsRecord => ({
+  id: key.id,
+  name: key.name,
+  ...renderLimits(key),
+})
+
+/** The limits of one key, or of every key that is not revoked. @throws key_not_found */
+export const showLimits = verb(
+  z.strictObject({ key: z.string().min(1).nullable().default(null) }),
+  async (office, input): Promise<readonly KeyLimitsRecord[]> =>
+    input.key === null
+      ? (await everyKey(office, false)).map(render)
+      : [render(await findKey(office, input.key))],
+)
+
+/** Changes what is stated and nothing else; holds from the next request. @throws key_not_found, key_revoked */
+export const setLimits = verb(
+  z.strictObject({ ...limitsFields, keys: z.array(z.string().min(1)).min(1) }),
+  async (office, input): Promise<readonly AmendedLimitsRecord[]> => {
+    // Every key is found before any is changed, so that a misspelt second name changes nothing.
+    const keys: ApiKey[] = []
+    for (const text of input.keys) keys.push(await findKey(office, text))
+    const limits = statedLimits(input)
+    const warnings = await maskWarnings(office, limits.allowedModels ?? null)
+    const amended: AmendedLimitsRecord[] = []
+    for (const key of keys) {
+      const after = await office.store.keys.amend(key.id, { limits }, office.clock.now())
+      amended.push({ ...render(after), changes: changesBetween(key, after), warnings })
+    }
+    return amended
+  },
+)
+
+function changesBetween(before: ApiKey, after: ApiKey): readonly LimitChange[] {
+  const from = renderLimits(before)
+  const to = renderLimits(after)
+  return (Object.keys(to) as (keyof LimitsRecord)[])
+    .filter((limit) => JSON.stringify(from[limit]) !== JSON.stringify(to[limit]))
+    .map((limit) => ({ limit, from: from[limit], to: to[limit] }))
+}

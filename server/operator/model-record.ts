@@ -1,0 +1,90 @@
+/** The record of a model as an operator sees it: prices per million tokens, as price lists state them. */
+import { renderInstant } from '#domain/clock.ts'
+import { type ModelCard, type Prices, pricingModel } from '#domain/model-card.ts'
+import { renderPerMillion, renderPrice, type UsdAttos } from '#domain/money.ts'
+
+export interface PriceRecord {
+  readonly version: string
+  readonly effective_from: string
+  readonly pricing_model: string
+  /** Per million tokens, all five. */
+  readonly in_usd: string
+  readonly out_usd: string
+  readonly cached_in_usd: string | null
+  readonly cache_write_usd: string | null
+  readonly image_out_usd: string | null
+  readonly per_request_usd: string
+  readonly per_input_image_usd: string
+  readonly per_image_usd: readonly {
+    readonly resolution: string
+    readonly quality: string
+    readonly usd: string
+  }[]
+  readonly tiers: readonly {
+    readonly above_input_tokens: number
+    readonly in_usd: string
+    readonly out_usd: string
+    readonly cached_in_usd: string | null
+    readonly cache_write_usd: string | null
+  }[]
+}
+
+export interface ModelRecord {
+  readonly id: string
+  readonly provider: string
+  readonly upstream: string
+  readonly name: string
+  readonly created_at: string
+  readonly context_length: number | null
+  readonly max_completion_tokens: number | null
+  readonly input_modalities: readonly string[]
+  readonly output_modalities: readonly string[]
+  /** Null: requests to it are refused until it is priced. */
+  readonly price: PriceRecord | null
+}
+
+const orNull = (price: UsdAttos | null): string | null =>
+  price === null ? null : renderPerMillion(price)
+
+export const renderModel = (card: ModelCard): ModelRecord => ({
+  id: card.id,
+  provider: card.provider,
+  upstream: card.upstreamName,
+  name: card.name,
+  created_at: renderInstant(card.createdAt),
+  context_length: card.contextLength,
+  max_completion_tokens: card.maxCompletionTokens,
+  input_modalities: card.inputModalities,
+  output_modalities: card.outputModalities,
+  price:
+    card.price === null
+      ? null
+      : {
+          version: card.price.id,
+          effective_from: renderInstant(card.price.effectiveFrom),
+          ...renderPrices(card.price.prices),
+        },
+})
+
+const renderPrices = (prices: Prices): Omit<PriceRecord, 'version' | 'effective_from'> => ({
+  pricing_model: pricingModel(prices),
+  in_usd: renderPerMillion(prices.prompt),
+  out_usd: renderPerMillion(prices.completion),
+  cached_in_usd: orNull(prices.cacheRead),
+  cache_write_usd: orNull(prices.cacheWrite),
+  image_out_usd: orNull(prices.imageOutputToken),
+  per_request_usd: renderPrice(prices.request),
+  per_input_image_usd: renderPrice(prices.inputImage),
+  per_image_usd: prices.imagePrices.map(({ resolution, quality, usd }) => ({
+    resolution,
+    quality,
+    usd: renderPrice(usd),
+  })),
+  tiers: prices.tiers.map((tier) => ({
+    above_input_tokens: tier.aboveTokens,
+    in_usd: renderPerMillion(tier.prompt),
+    out_usd: renderPerMillion(tier.completion),
+    cached_in_usd: orNull(tier.cacheRead),
+    cache_write_usd: orNull(tier.cacheWrite),
+  })),
+})

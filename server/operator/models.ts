@@ -1,0 +1,162 @@
+/** The catalogue, as an operator fills and prices it. */
+import { z } from 'zod'
+import { allows } from '#domain/allow-list.ts'
+import { GatewayError } from '#domain/errors.ts'
+import { newPriceVersionId } from '#domain/id.ts'
+import { isModelId, type ModelCard, type Prices } from '#domain/model-card.ts'
+import type { UsdAttos } from '#domain/money.ts'
+import { perMillionField, priceField, timeField } from './fields.ts'
+import { type ModelRecord, renderModel } from './model-record.ts'
+import { nearest } from './nearest.ts'
+import type { Office } from './office.ts'
+import { findProvider } from './providers.ts'
+import { verb } from './verb.ts'
+
+/** Prices as they are stated; one left out stays as it was. */
+const priceFields = {
+  in_usd: perMillionField.optional(),
+  out_usd: perMillionField.optional(),
+  cached_in_usd: perMillionField.optional(),
+  cache_write_usd: perMillionField.optional(),
+  /** Replaces the whole list. */
+  per_image_usd: z
+    .array(
+      z.strictObject({
+        resolution: z.string().min(1).max(32).default('*'),
+        quality: z.string().min(1).max(32).default('*'),
+        usd: priceField,
+      }),
+    )
+    .max(64)
+    .optional(),
+}
+
+type StatedPrices = z.output<z.ZodObject<typeof priceFields>>
+
+/** By id; a mask is `*`, `<provider>/*` or an exact id. */
+export const listModels = verb(
+  z.strictObject({
+    mask: z.string().nullable().default(null),
+    provider: z.string().nullable().default(null),
+    unpriced: z.boolean().default(false),
+  }),
+  async ({ store }, { mask, provider, unpriced }): Promise<readonly ModelRecord[]> =>
+    (await store.models.list())
+      .filter(
+        (card) =>
+          (mask === null || allows([mask], card.id)) &&
+          (provider === null || card.provider === provider) &&
+          (!unpriced || card.price === null),
+      )
+      .map(renderModel),
+)
+
+/** @throws model_not_found */
+export const showModel = verb(z.strictObject({ model: z.string() }), async (office, { model }) =>
+  renderModel(await findModel(office, model)),
+)
+
+async function findModel({ store }: Office, id: string): Promise<ModelCard> {
+  const card = await store.models.find(id)
+  if (card) return card
+  const ids = (await store.models.list()).map((other) => other.id)
+  const meant = nearest(id, ids)
+  throw new GatewayError(
+    'model_not_found',
+    `no model is called "${id}"${meant ? `\ndid you mean ${meant}?` : ''}`,
+    { hint: 'gatewayctl models list' },
+  )
+}
+
+/** Adds a model by hand. @throws invalid_request, provider_not_found, already_exists */
+export const addModel = verb(
+  z.strictObject({
+    ...priceFields,
+    model: z.string().refine(isModelId, {
+      error: ({ input }) => `must look like provider/model (got "${String(input)}")`,
+    }),
+    provider: z.string().optional(),
+    upstream: z.string().min(1).max(256).optional(),
+    name: z.string().min(1).max(256).optional(),
+    context_length: z.int().min(1).nullable().default(null),
+    max_completion_tokens: z.int().min(1).nullable().default(null),
+    images: z.boolean().default(false),
+  }),
+  async (office, input): Promise<ModelRecord> => {
+    const slash = input.model.indexOf('/')
+    const own = input.model.slice(slash + 1)
+    const provider = await findProvider(office, input.provider ?? input.model.slice(0, slash))
+    const prices = pricesFrom(input, null)
+    const at = office.clock.now()
+    const draws = input.images || (prices?.imagePrices.length ?? 0) > 0
+    const card: ModelCard = {
+      id: input.model,
+      provider: provider.name,
+      upstreamName: input.upstream ?? own,
+      name: input.name ?? own,
+      description: '',
+      createdAt: at,
+      contextLength: input.context_length,
+      maxCompletionTokens: input.max_completion_tokens,
+      // An operator may point a model at anything; what cannot see says so itself.
+      inputModalities: ['text', 'image'],
+      outputModalities: draws ? ['text', 'image'] : ['text'],
+      supportedParameters: draws ? ['max_tokens', 'modalities'] : ['max_tokens'],
+      price: prices === null ? null : { id: newPriceVersionId(at), effectiveFrom: at, prices },
+    }
+    await office.store.models.add(card)
+    return renderModel(card)
+  },
+)
+
+/** A new price version; what is not stated stays. @throws model_not_found, invalid_request */
+export const priceModel = verb(
+  z.strictObject({ ...priceFields, model: z.string(), from: timeField.nullable().default(null) }),
+  async (office, input) => {
+    const card = await findModel(office, input.model)
+    const prices = pricesFrom(input, card.price?.prices ?? null)
+    if (prices === null || stated(input).length === 0) {
+      throw new GatewayError('invalid_request', 'no price is stated', {
+        hint: `gatewayctl models price ${card.id} --in-usd 2.50 --out-usd 10`,
+      })
+    }
+    const at = office.clock.now()
+    const version = { id: newPriceVersionId(at), effectiveFrom: input.from ?? at, prices }
+    const after = await office.store.models.price(card.id, version)
+    return { ...renderModel(after), previous: renderModel(card).price }
+  },
+)
+
+const FREE = 0n as UsdAttos
+
+const stated = (input: StatedPrices): readonly unknown[] =>
+  Object.keys(priceFields)
+    .map((field) => input[field as keyof StatedPrices])
+    .filter((value) => value !== undefined)
+
+/** The stated prices over the known ones; null when nothing is known or stated. */
+function pricesFrom(input: StatedPrices, known: Prices | null): Prices | null {
+  if (stated(input).length === 0) return known
+  const imagePrices = input.per_image_usd ?? known?.imagePrices ?? []
+  const prompt = input.in_usd ?? known?.prompt
+  const completion = input.out_usd ?? known?.completion
+  const byToken = prompt !== undefined && completion !== undefined
+  // Half a price would serve the other half for free.
+  if (!byToken && (imagePrices.length === 0 || prompt !== completion)) {
+    throw new GatewayError(
+      'invalid_request',
+      'a price needs both sides: --in-usd and --out-usd (per million tokens; 0 is free)',
+    )
+  }
+  return {
+    prompt: prompt ?? FREE,
+    completion: completion ?? FREE,
+    cacheRead: input.cached_in_usd ?? known?.cacheRead ?? null,
+    cacheWrite: input.cache_write_usd ?? known?.cacheWrite ?? null,
+    request: known?.request ?? FREE,
+    inputImage: known?.inputImage ?? FREE,
+    imageOutputToken: known?.imageOutputToken ?? null,
+    imagePrices,
+    tiers: known?.tiers ?? [],
+  }
+}

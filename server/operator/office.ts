@@ -1,0 +1,35 @@
+/** The office: what an operator's act has at hand, whether a server runs or a command opened the store by itself. */
+import type { Clock, Instant } from '#domain/clock.ts'
+import type { ModelCard } from '#domain/model-card.ts'
+import type { Provider } from '#domain/provider.ts'
+import type { Store } from '#domain/store.ts'
+
+/** What only a running server knows. */
+export interface LiveFacts {
+  /** `host:port` */
+  readonly listen: string
+  /** As applications type it, `/v1` included. */
+  readonly baseUrl: string
+  readonly pid: number
+  readonly startedAt: Instant
+  /** Requests in progress now. */
+  inFlight(): number
+}
+
+/** The built-in provider and its priced models. */
+export interface DemoKit {
+  readonly provider: Provider
+  readonly cards: readonly ModelCard[]
+}
+
+export interface Office {
+  readonly store: Store
+  readonly clock: Clock
+  readonly version: string
+  /** Null when everything is kept in memory. */
+  readonly dataDir: string | null
+  /** Null while no server runs. */
+  readonly live: LiveFacts | null
+  /** Handed in, because rooms do not know each other; asked for by `init` alone. */
+  demoKit(at: Instant): Promise<DemoKit>
+}

@@ -1,0 +1,153 @@
+/** Providers: the operator's own accounts with upstreams, and the catalog models that come with them. */
+import { z } from 'zod'
+import { type Instant, renderInstant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
+import {
+  isProviderName,
+  isProviderType,
+  PROVIDER_PRESETS,
+  type Provider,
+  type ProviderType,
+} from '#domain/provider.ts'
+import { catalogOf, toCard } from './catalog.ts'
+import { nearest } from './nearest.ts'
+import type { Office } from './office.ts'
+import { verb } from './verb.ts'
+
+export interface ProviderRecord {
+  readonly name: string
+  readonly type: string
+  readonly base_url: string
+  readonly has_credential: boolean
+  readonly created_at: string
+  readonly models: number
+  /** Of those, the ones that are refused until they are priced. */
+  readonly unpriced_models: number
+}
+
+async function report({ store }: Office, provider: Provider): Promise<ProviderRecord> {
+  const cards = (await store.models.list()).filter((card) => card.provider === provider.name)
+  return {
+    name: provider.name,
+    type: provider.type,
+    base_url: provider.baseUrl,
+    has_credential: provider.hasCredential,
+    created_at: renderInstant(provider.createdAt),
+    models: cards.length,
+    unpriced_models: cards.filter(({ price }) => price === null).length,
+  }
+}
+
+/** By name; credentials are never part of it. */
+export const listProviders = verb(z.strictObject({}), async (office) =>
+  Promise.all((await office.store.providers.list()).map((provider) => report(office, provider))),
+)
+
+/** @throws provider_not_found */
+export const showProvider = verb(z.strictObject({ name: z.string() }), async (office, { name }) =>
+  report(office, await findProvider(office, name)),
+)
+
+/** @throws provider_not_found */
+export async function findProvider({ store }: Office, name: string): Promise<Provider> {
+  const provider = await store.providers.find(name)
+  if (provider) return provider
+  const names = (await store.providers.list()).map((other) => other.name)
+  const meant = nearest(name, names)
+  throw new GatewayError(
+    'provider_not_found',
+    `no provider is called "${name}"${meant ? `\ndid you mean ${meant}?` : ''}`,
+    { hint: 'gatewayctl providers list' },
+  )
+}
+
+/** A credential travels in a header, so it is one line of visible ASCII. */
+const CREDENTIAL = /^[\x21-\x7e]{1,4096}$/
+
+const credentialField = z
+  .string()
+  .transform((text) => text.trim())
+  .refine((text) => CREDENTIAL.test(text), 'is not one line of visible characters')
+  .refine((text) => !text.startsWith('if-'), {
+    error: 'starts with if- : it is a key of this gateway, which would call itself',
+  })
+
+/** Adds a provider and what the catalog knows of its models. @throws invalid_request, already_exists */
+export const addProvider = verb(
+  z.strictObject({
+    name: z.string().refine(isProviderName, {
+      error: ({ input }) =>
+        `must be lower-case letters, digits, ".", "_" or "-" (got "${String(input)}")`,
+    }),
+    type: z.string().optional(),
+    base_url: z.string().optional(),
+    /** Null where the upstream asks for none. */
+    credential: credentialField.nullable(),
+  }),
+  async (office, input): Promise<ProviderRecord> => {
+    const at = office.clock.now()
+    const type = typeFor(input.name, input.type, input.base_url)
+    const provider: Provider = {
+      name: input.name,
+      type,
+      baseUrl: baseUrlFor(type, input.base_url),
+      hasCredential: input.credential !== null,
+      createdAt: at,
+    }
+    await office.store.providers.add(provider, input.credential)
+    await addCatalog(office, provider, at)
+    return await report(office, provider)
+  },
+)
+
+/** The stated type, else the one that the name says, else any OpenAI-shaped server at a stated address. */
+function typeFor(name: string, stated: string | undefined, url: string | undefined): ProviderType {
+  const types = Object.keys(PROVIDER_PRESETS).filter((type) => type !== 'demo')
+  const type = stated ?? (isProviderType(name) ? name : url && 'openai-compatible')
+  if (type !== undefined && isProviderType(type) && type !== 'demo') return type
+  const meant = stated === undefined ? undefined : nearest(stated, types)
+  throw new GatewayError(
+    'invalid_request',
+    stated === undefined
+      ? `"${name}" is no known vendor, so its type must be stated`
+      : `"${stated}" is no type of provider${meant ? `\ndid you mean ${meant}?` : ''}`,
+    { param: 'type', hint: `--type is one of ${types.join(', ')}` },
+  )
+}
+
+function baseUrlFor(type: ProviderType, stated: string | undefined): string {
+  const text = stated ?? PROVIDER_PRESETS[type].baseUrl
+  if (text === null) {
+    throw new GatewayError('invalid_request', `a provider of type ${type} needs its address`, {
+      param: 'base_url',
+      hint: '--base-url https://host.example/v1',
+    })
+  }
+  const url = URL.parse(text)
+  const plain = url !== null && url.username === '' && url.search === '' && url.hash === ''
+  if (plain && (url.protocol === 'https:' || url.protocol === 'http:') && url.password === '') {
+    return text.replace(/\/+$/, '')
+  }
+  throw new GatewayError(
+    'invalid_request',
+    'base_url must be a plain http or https address, without user, query or fragment',
+    { param: 'base_url', hint: '--base-url https://host.example/v1' },
+  )
+}
+
+async function addCatalog({ store }: Office, provider: Provider, at: Instant): Promise<void> {
+  for (const entry of await catalogOf(provider.type)) {
+    const card = toCard(entry, provider, at)
+    if (!(await store.models.find(card.id))) await store.models.add(card)
+  }
+}
+
+/** Its models go with it; past charges stay. @throws provider_not_found */
+export const removeProvider = verb(
+  z.strictObject({ name: z.string() }),
+  async (office, { name }) => {
+    const provider = await report(office, await findProvider(office, name))
+    await office.store.providers.remove(name)
+    return { ...provider, removed: true }
+  },
+)

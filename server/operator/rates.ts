@@ -1,0 +1,50 @@
+/** The exchange rate to rubles. */
+import { z } from 'zod'
+import { renderInstant } from '#domain/clock.ts'
+import { readRubPerUsd, renderRubPerUsd } from '#domain/money.ts'
+import type { Rate } from '#domain/rate.ts'
+import { timeField } from './fields.ts'
+import { verb } from './verb.ts'
+
+export interface RateRecord {
+  readonly pair: 'USD/RUB'
+  readonly rub_per_usd: string
+  readonly effective_from: string | null
+  /** False while the documented default serves. */
+  readonly set_by_operator: boolean
+}
+
+const render = ({ rubPerUsd, effectiveFrom, setByOperator }: Rate): RateRecord => ({
+  pair: 'USD/RUB',
+  rub_per_usd: renderRubPerUsd(rubPerUsd),
+  effective_from: setByOperator ? renderInstant(effectiveFrom) : null,
+  set_by_operator: setByOperator,
+})
+
+/** The rate in force and every rate there was, newest first. */
+export const showRates = verb(z.strictObject({}), async ({ store, clock }) => ({
+  ...render(await store.rates.at(clock.now())),
+  history: (await store.rates.list()).map(render),
+}))
+
+/** A new rate from its date on; past charges keep theirs. */
+export const setRate = verb(
+  z.strictObject({
+    pair: z.literal('USD/RUB'),
+    rub_per_usd: z.string().refine((text) => readRubPerUsd(text) !== undefined, {
+      error: 'must be a positive decimal of at most 6 places such as "92.50"',
+    }),
+    from: timeField.nullable().default(null),
+  }),
+  async ({ store, clock }, input) => {
+    const at = clock.now()
+    const previous = await store.rates.at(at)
+    const rubPerUsd = readRubPerUsd(input.rub_per_usd) ?? previous.rubPerUsd
+    const effectiveFrom = input.from ?? at
+    await store.rates.set(rubPerUsd, effectiveFrom)
+    return {
+      ...render({ rubPerUsd, effectiveFrom, setByOperator: true }),
+      previous: render(previous),
+    }
+  },
+)

@@ -1,0 +1,61 @@
+/** Status: is it running, is it healthy, what is it spending. */
+import { z } from 'zod'
+import { renderInstant } from '#domain/clock.ts'
+import { addUsd, NO_MONEY, renderRubPerUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
+import { everyKey } from './keys.ts'
+import type { Office } from './office.ts'
+import { verb } from './verb.ts'
+
+/** What is known of the appliance at one moment. */
+export const showStatus = verb(z.strictObject({}), async (office) => {
+  const { store, clock, live } = office
+  const at = clock.now()
+  const health = await store.health({ checkIntegrity: false })
+  const [accounts, cards, rate] = await Promise.all([
+    store.accounts.list(),
+    store.models.list(),
+    store.rates.at(at),
+  ])
+  return {
+    version: office.version,
+    running: live !== null,
+    healthy: health.writable && health.schemaVersion === health.newestSchemaVersion,
+    base_url: live?.baseUrl ?? null,
+    listen: live?.listen ?? null,
+    pid: live?.pid ?? null,
+    started_at: live ? renderInstant(live.startedAt) : null,
+    uptime_seconds: live ? Math.floor((at - live.startedAt) / 1000) : null,
+    in_flight: live ? live.inFlight() : 0,
+    data_dir: office.dataDir,
+    size_bytes: health.sizeBytes,
+    schema_version: health.schemaVersion,
+    newest_schema_version: health.newestSchemaVersion,
+    providers: (await store.providers.list()).map(({ name, type, hasCredential }) => ({
+      name,
+      type,
+      has_credential: hasCredential,
+      models: cards.filter(({ provider }) => provider === name).length,
+    })),
+    accounts: accounts.map(({ name, balance }) => ({ name, balance_usd: renderUsd(balance) })),
+    ...(await spendOf(office)),
+    rub_per_usd: renderRubPerUsd(rate.rubPerUsd),
+    rate_set_by_operator: rate.setByOperator,
+  }
+})
+
+async function spendOf(office: Office) {
+  const at = office.clock.now()
+  const keys = await everyKey(office, true)
+  let day: UsdNanos = NO_MONEY
+  let month: UsdNanos = NO_MONEY
+  for (const { id } of keys) {
+    const usage = await office.store.admissions.usage(id, at)
+    day = addUsd(day, usage.spendDay)
+    month = addUsd(month, usage.spendMonth)
+  }
+  return {
+    keys: keys.filter(({ revokedAt }) => revokedAt === null).length,
+    spend_day_usd: renderUsd(day),
+    spend_month_usd: renderUsd(month),
+  }
+}

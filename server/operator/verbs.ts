@@ -1,0 +1,42 @@
+/** The table of verbs: all that an operator can do, by name; a verb's file is read when it is first asked for. */
+import type { z } from 'zod'
+import type { Verb } from './verb.ts'
+
+export const VERBS = {
+  init: async () => (await import('./init.ts')).initialise,
+  status: async () => (await import('./status.ts')).showStatus,
+  doctor: async () => (await import('./doctor.ts')).examine,
+  'keys.create': async () => (await import('./keys.ts')).createKey,
+  'keys.list': async () => (await import('./keys.ts')).listKeys,
+  'keys.show': async () => (await import('./keys.ts')).showKey,
+  'keys.identify': async () => (await import('./keys.ts')).identifyKey,
+  'keys.revoke': async () => (await import('./keys.ts')).revokeKey,
+  'limits.show': async () => (await import('./limits.ts')).showLimits,
+  'limits.set': async () => (await import('./limits.ts')).setLimits,
+  'balance.show': async () => (await import('./balance.ts')).showBalance,
+  'balance.top-up': async () => (await import('./balance.ts')).topUp,
+  'ledger.list': async () => (await import('./ledger.ts')).listLedger,
+  'providers.add': async () => (await import('./providers.ts')).addProvider,
+  'providers.list': async () => (await import('./providers.ts')).listProviders,
+  'providers.show': async () => (await import('./providers.ts')).showProvider,
+  'providers.remove': async () => (await import('./providers.ts')).removeProvider,
+  'models.list': async () => (await import('./models.ts')).listModels,
+  'models.show': async () => (await import('./models.ts')).showModel,
+  'models.add': async () => (await import('./models.ts')).addModel,
+  'models.price': async () => (await import('./models.ts')).priceModel,
+  'rates.show': async () => (await import('./rates.ts')).showRates,
+  'rates.set': async () => (await import('./rates.ts')).setRate,
+  'accounts.list': async () => (await import('./accounts.ts')).listAccounts,
+} satisfies Record<string, () => Promise<Verb<z.ZodType, unknown>>>
+
+export type VerbName = keyof typeof VERBS
+
+type VerbOf<Name extends VerbName> = Awaited<ReturnType<(typeof VERBS)[Name]>>
+
+/** What a caller sends. */
+export type VerbInput<Name extends VerbName> = z.input<VerbOf<Name>['input']>
+
+/** What a caller gets: exactly what `--json` prints. */
+export type VerbRecord<Name extends VerbName> = Awaited<ReturnType<VerbOf<Name>['run']>>
+
+export const isVerbName = (name: string): name is VerbName => Object.hasOwn(VERBS, name)
