@@ -52,7 +52,7 @@ async function readOrigin(child: Subprocess<'ignore', 'pipe', 'ignore'>): Promis
 }
 
 /** Reads on for ever: a child whose pipe is full would stop. */
-async function drain(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+async function drain(reader: { read(): Promise<{ readonly done: boolean }> }): Promise<void> {
   while (!(await reader.read()).done);
 }
 
