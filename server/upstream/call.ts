@@ -1,0 +1,77 @@
+/** The transport that HTTP families share: one POST, watched from its first byte to its last, and never redirected. */
+import type { UpstreamCall } from '#domain/upstream.ts'
+import { UpstreamFailure } from '#domain/upstream.ts'
+import { brokeOff } from './failure.ts'
+import { startWatchdog, type Watchdog } from './watchdog.ts'
+
+declare const GATEWAY_VERSION: string
+
+const USER_AGENT = `gatewayctl/${typeof GATEWAY_VERSION === 'undefined' ? 'dev' : GATEWAY_VERSION}`
+
+/** What goes out. The address and `auth` are the operator's; no header of the client's is ever carried over. */
+export interface Outgoing {
+  readonly url: string
+  readonly auth: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** What comes back, with the watchdog that guards the reading of it. */
+export interface Answer {
+  readonly response: Response
+  readonly watchdog: Watchdog
+}
+
+/**
+ * Sends a request and waits for the head of its answer, whatever the status.
+ * @throws UpstreamFailure of kind `failed` or `timeout`; the signal's own reason when the client has left
+ */
+export async function send(call: UpstreamCall, outgoing: Outgoing): Promise<Answer> {
+  const watchdog = startWatchdog(call)
+  try {
+    const response = await post(call, outgoing, watchdog)
+    if (response.status >= 300 && response.status < 400) {
+      throw new UpstreamFailure('failed', 'it answered with a redirect, which is not followed', {
+        status: response.status,
+      })
+    }
+    return { response, watchdog }
+  } catch (thrown) {
+    watchdog.cancel()
+    throw watchdog.explain(thrown)
+  }
+}
+
+async function post(call: UpstreamCall, outgoing: Outgoing, watchdog: Watchdog): Promise<Response> {
+  const init = toInit(call, outgoing, watchdog.signal)
+  try {
+    return await fetch(outgoing.url, init)
+  } catch (thrown) {
+    // A provider closes idle connections when it likes, and a request may meet one that is just closing. It may be sent
+    // once more, because no byte of an answer had come; not for a caller who asked for exactly one attempt (contract §7).
+    const mayResend = brokeOff(thrown) && call.request.allowFallbacks && !watchdog.signal.aborted
+    if (!mayResend) throw thrown
+    return await fetch(outgoing.url, init)
+  }
+}
+
+const toInit = (
+  { requestId, request }: UpstreamCall,
+  { auth, body }: Outgoing,
+  signal: AbortSignal,
+): BunFetchRequestInit & { timeout: false } => ({
+  method: 'POST',
+  headers: {
+    'content-type': 'application/json',
+    accept: request.stream ? 'text/event-stream' : 'application/json',
+    // A compressed event stream arrives in lumps, and a compressed body could inflate without bound.
+    'accept-encoding': 'identity',
+    'user-agent': USER_AGENT,
+    'x-request-id': requestId,
+    ...auth,
+  },
+  body,
+  signal,
+  redirect: 'manual',
+  // How long a silence may last is the watchdog's to judge, not the runtime's.
+  timeout: false,
+})

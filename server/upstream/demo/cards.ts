@@ -1,0 +1,82 @@
+/** What the demo provider offers, with prices, so that the whole road of money can be walked without a vendor. */
+import type { Instant } from '#domain/clock.ts'
+import { newPriceVersionId } from '#domain/id.ts'
+import type { Modality, ModelCard, Prices } from '#domain/model-card.ts'
+import type { UsdAttos } from '#domain/money.ts'
+import type { Provider } from '#domain/provider.ts'
+
+const NOTHING = 0n as UsdAttos
+const DOLLAR_PER_MILLION = 1_000_000_000_000n as UsdAttos
+const TWO_DOLLARS_PER_MILLION = 2_000_000_000_000n as UsdAttos
+const CENT = 10_000_000_000_000_000n as UsdAttos
+
+const PER_WORD: Prices = {
+  prompt: DOLLAR_PER_MILLION,
+  completion: TWO_DOLLARS_PER_MILLION,
+  cacheRead: null,
+  cacheWrite: null,
+  request: NOTHING,
+  inputImage: NOTHING,
+  imageOutputToken: null,
+  imagePrices: [],
+  tiers: [],
+}
+
+const PER_PICTURE: Prices = {
+  ...PER_WORD,
+  prompt: NOTHING,
+  completion: NOTHING,
+  imagePrices: [{ resolution: '*', quality: '*', usd: CENT }],
+}
+
+/** The provider named `demo`. */
+export const demoProvider = (at: Instant): Provider => ({
+  name: 'demo',
+  type: 'demo',
+  baseUrl: 'demo:',
+  hasCredential: false,
+  createdAt: at,
+})
+
+/** Text at $1 and $2 per million words, pictures at a cent apiece. */
+export const demoCards = (at: Instant): readonly ModelCard[] => [
+  toCard(at, 'echo', 'Demo Echo', 'Says your last message back, word by word.'),
+  toCard(at, 'lorem', 'Demo Lorem', 'Speaks max_tokens words, at the pace you ask for.'),
+  toCard(at, 'flaky', 'Demo Flaky', 'Echoes, and breaks in the way that "user" asks for.'),
+  {
+    ...toCard(
+      at,
+      'image',
+      'Demo Image',
+      'Draws a small landscape out of your prompt.',
+      PER_PICTURE,
+    ),
+    inputModalities: ['text', 'image'],
+    outputModalities: ['image'],
+    maxCompletionTokens: null,
+    supportedParameters: ['modalities', 'image_config', 'n', 'user'],
+  },
+]
+
+const TEXT: readonly Modality[] = ['text']
+
+const toCard = (
+  at: Instant,
+  upstreamName: string,
+  name: string,
+  description: string,
+  prices: Prices = PER_WORD,
+): ModelCard => ({
+  id: `demo/${upstreamName}`,
+  provider: 'demo',
+  upstreamName,
+  name,
+  description,
+  createdAt: at,
+  contextLength: 128_000,
+  maxCompletionTokens: 100_000,
+  inputModalities: TEXT,
+  outputModalities: TEXT,
+  supportedParameters: ['max_tokens', 'max_completion_tokens', 'n', 'stream', 'user'],
+  price: { id: newPriceVersionId(at), effectiveFrom: at, prices },
+})

@@ -1,0 +1,38 @@
+/** demo/image draws a real picture that depends on the prompt alone; `image_config.size` is its size, else 256x256. */
+import type { ChatEvents, ChatRequest } from '#domain/chat.ts'
+import type { UpstreamCall } from '#domain/upstream.ts'
+import { readObject } from '../read-json.ts'
+import { pause, readPace } from './pace.ts'
+import { toPainting } from './painting.ts'
+import { encodePng } from './png.ts'
+import { everyChoice, lastUserText, usageOf } from './words.ts'
+
+const USUAL_PIXELS = 256
+const LEAST_PIXELS = 16
+const MOST_PIXELS = 1_024
+
+/** One picture for each choice; `user` may delay it (`delay-500`). */
+export async function* answerImage(call: UpstreamCall): AsyncGenerator<ChatEvents, void> {
+  const { request } = call
+  await pause(readPace(request.endUser).delayMs, call)
+  const url = `data:image/png;base64,${draw(request).toString('base64')}`
+  yield [
+    ...everyChoice(call, (choice) => ({ type: 'image', choice, url })),
+    ...everyChoice(call, (choice) => ({ type: 'finish', choice, reason: 'stop', native: 'stop' })),
+    { type: 'usage', usage: usageOf(request, 0) },
+  ]
+}
+
+function draw(request: ChatRequest): Buffer {
+  const { width, height } = readSize(request)
+  return encodePng(width, height, toPainting(lastUserText(request), width, height))
+}
+
+function readSize({ body }: ChatRequest): { readonly width: number; readonly height: number } {
+  const { size } = readObject(body['image_config'])
+  const sides = /^(\d{1,5})x(\d{1,5})$/.exec(typeof size === 'string' ? size : '')
+  return { width: toPixels(sides?.[1]), height: toPixels(sides?.[2]) }
+}
+
+const toPixels = (side: string | undefined): number =>
+  side === undefined ? USUAL_PIXELS : Math.min(Math.max(Number(side), LEAST_PIXELS), MOST_PIXELS)

@@ -1,0 +1,31 @@
+/** The demo family: models that live in this process, for a first look, for tests and for load, without any network. */
+import type { ChatEvents } from '#domain/chat.ts'
+import { type Upstream, type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
+import { answerEcho } from './echo.ts'
+import { answerFlaky } from './flaky.ts'
+import { answerImage } from './image.ts'
+import { answerLorem } from './lorem.ts'
+
+type Answer = AsyncIterable<ChatEvents> | Promise<AsyncIterable<ChatEvents>>
+
+const MODELS: Readonly<Record<string, (call: UpstreamCall) => Answer>> = {
+  echo: answerEcho,
+  lorem: answerLorem,
+  image: answerImage,
+  flaky: answerFlaky,
+}
+
+/** The upstream of every demo model: `echo`, `lorem`, `image` and `flaky`, priced one token per word. */
+export function openDemo(): Upstream {
+  return {
+    async open(call) {
+      const name = call.hop.card.upstreamName
+      const answer = Object.hasOwn(MODELS, name) ? MODELS[name] : undefined
+      if (answer === undefined) {
+        throw new UpstreamFailure('rejected', `there is no demo model ${name}`, { status: 404 })
+      }
+      call.signal.throwIfAborted()
+      return answer(call)
+    },
+  }
+}

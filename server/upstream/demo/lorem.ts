@@ -1,0 +1,24 @@
+/** demo/lorem speaks as many words as `max_tokens` says, else 64, at the pace that `user` says: for load. */
+import type { ChatEvents } from '#domain/chat.ts'
+import type { UpstreamCall } from '#domain/upstream.ts'
+import { readPace } from './pace.ts'
+import { everyChoice, speak, usageOf } from './words.ts'
+
+const WORDS =
+  'lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor incididunt ut labore et dolore magna aliqua'.split(
+    ' ',
+  )
+const USUAL_WORDS = 64
+const MOST_WORDS = 100_000
+
+/** Always ends with `stop`: the length asked for is the whole answer. */
+export async function* answerLorem(call: UpstreamCall): AsyncGenerator<ChatEvents, void> {
+  const { request } = call
+  const count = Math.min(request.maxOutputTokens ?? USUAL_WORDS, MOST_WORDS)
+  const words = Array.from({ length: count }, (_, place) => `${WORDS[place % WORDS.length]} `)
+  yield* speak(call, words, readPace(request.endUser))
+  yield [
+    ...everyChoice(call, (choice) => ({ type: 'finish', choice, reason: 'stop', native: 'stop' })),
+    { type: 'usage', usage: usageOf(request, count) },
+  ]
+}

@@ -1,0 +1,46 @@
+/** What a provider's status or a broken connection means to the walk (contract §3, last paragraph). */
+import { type FailureKind, UpstreamFailure } from '#domain/upstream.ts'
+
+const KINDS: Readonly<Record<number, FailureKind>> = {
+  400: 'rejected',
+  404: 'rejected',
+  413: 'rejected',
+  422: 'rejected',
+  401: 'unauthorized',
+  402: 'unauthorized',
+  403: 'unauthorized',
+  408: 'timeout',
+  429: 'overloaded',
+  529: 'overloaded',
+}
+
+/** The caller's fault, the operator's, not now, or broken. */
+export const kindOfStatus = (status: number): FailureKind => KINDS[status] ?? 'failed'
+
+/** Codes of a connection that was there and went away, as opposed to one that never came about. */
+const BROKEN_OFF: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ConnectionClosed'])
+
+const WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'it refused the connection',
+  ConnectionRefused: 'it refused the connection',
+  ENOTFOUND: 'its name is not known',
+  ETIMEDOUT: 'it could not be reached',
+  EHOSTUNREACH: 'it could not be reached',
+  ENETUNREACH: 'it could not be reached',
+}
+
+const codeOf = (thrown: unknown): string =>
+  thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : ''
+
+/** Whether a connection that had stood died. */
+export const brokeOff = (thrown: unknown): boolean => BROKEN_OFF.has(codeOf(thrown))
+
+/** A failure of the line itself. The runtime's own error holds the full address, so only its code goes on. */
+export function fromTransportError(thrown: unknown): UpstreamFailure {
+  const code = codeOf(thrown)
+  if (BROKEN_OFF.has(code)) return new UpstreamFailure('failed', 'the connection broke off')
+  if (/CERT|TLS|SSL|SELF_SIGNED/.test(code)) {
+    return new UpstreamFailure('failed', `its certificate was not accepted (${code})`)
+  }
+  return new UpstreamFailure('failed', WORDS[code] ?? 'the connection failed')
+}

@@ -1,0 +1,33 @@
+/** Where an OpenAI-shaped provider is reached and how it is paid: the operator's words, and nothing of a request's. */
+import { PROVIDER_PRESETS, type Provider } from '#domain/provider.ts'
+import { UpstreamFailure } from '#domain/upstream.ts'
+
+export interface Endpoint {
+  readonly url: string
+  readonly host: string
+  readonly auth: Readonly<Record<string, string>>
+}
+
+const PATH = '/chat/completions'
+
+/**
+ * Appends the operation's path to the base URL, before a query that the base may carry (`?api-version=…`).
+ * @throws UpstreamFailure `failed` when the base URL is no http address
+ */
+export function toEndpoint(provider: Provider, credential: string | null): Endpoint {
+  const url = URL.parse(provider.baseUrl)
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new UpstreamFailure('failed', 'its base URL is not an http address')
+  }
+  const base = url.pathname.replace(/\/+$/, '')
+  url.pathname = base.endsWith(PATH) ? base : base + PATH
+  url.hash = ''
+  return { url: url.href, host: url.host, auth: toAuth(provider, credential) }
+}
+
+function toAuth({ type }: Provider, credential: string | null): Readonly<Record<string, string>> {
+  if (credential === null) return {}
+  return PROVIDER_PRESETS[type].auth === 'api-key'
+    ? { 'api-key': credential }
+    : { authorization: `Bearer ${credential}` }
+}

@@ -1,0 +1,97 @@
+/** Theirs → ours: a message, or a piece of one, as events in the order in which a model makes them. */
+import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import { isObject, readList, readText, readUnknownFields } from '../read-json.ts'
+import { fromImagePart } from './from-image.ts'
+import type { ToolCalls } from './tool-calls.ts'
+
+const KNOWN_FIELDS: ReadonlySet<string> = new Set([
+  'role',
+  'content',
+  'reasoning',
+  'reasoning_content',
+  'refusal',
+  'tool_calls',
+  'images',
+])
+
+/** Appends the events of one message or delta. `logprobs` goes with the text that it is about. */
+export function fromMessage(
+  message: JsonObject,
+  choice: number,
+  logprobs: unknown,
+  toolCalls: ToolCalls,
+  into: ChatEvent[],
+): void {
+  const reasoning = readText(message['reasoning_content']) ?? readText(message['reasoning'])
+  if (reasoning !== undefined) into.push({ type: 'reasoning-delta', choice, text: reasoning })
+
+  const refusal = readText(message['refusal'])
+  const about = hasLogprobs(logprobs) ? logprobs : undefined
+  fromContent(message['content'], choice, refusal === undefined ? about : undefined, into)
+  if (refusal !== undefined) {
+    into.push({ type: 'refusal-delta', choice, text: refusal, ...(about && { logprobs: about }) })
+  }
+
+  const { images, tool_calls: calls } = message
+  if (images !== undefined) fromImages(images, choice, into)
+  if (calls !== undefined) {
+    for (const entry of readList(calls)) {
+      const delta = toolCalls.note(choice, entry)
+      if (delta) into.push(delta)
+    }
+  }
+  const fields = readUnknownFields(message, KNOWN_FIELDS)
+  if (fields) into.push({ type: 'message-fields', choice, fields })
+}
+
+/** A text, nothing, or a list of parts (Mistral's thinking). */
+function fromContent(
+  content: unknown,
+  choice: number,
+  logprobs: object | undefined,
+  into: ChatEvent[],
+): void {
+  if (Array.isArray(content)) {
+    for (const part of content) fromPart(part, choice, into)
+    return
+  }
+  const text = typeof content === 'string' ? content : ''
+  if (logprobs) into.push({ type: 'text-delta', choice, text, logprobs })
+  else if (text !== '') into.push({ type: 'text-delta', choice, text })
+}
+
+function fromPart(part: unknown, choice: number, into: ChatEvent[]): void {
+  if (typeof part === 'string') {
+    if (part !== '') into.push({ type: 'text-delta', choice, text: part })
+    return
+  }
+  if (!isObject(part)) return
+  const text = readText(part['text'])
+  if (part['type'] === 'thinking') {
+    const thought = toThought(part['thinking'])
+    if (thought !== '') into.push({ type: 'reasoning-delta', choice, text: thought })
+  } else if (text !== undefined) {
+    into.push({ type: 'text-delta', choice, text })
+  } else {
+    fromImages([part], choice, into)
+  }
+}
+
+function toThought(thinking: unknown): string {
+  if (typeof thinking === 'string') return thinking
+  return readList(thinking)
+    .map((piece) => (isObject(piece) ? (readText(piece['text']) ?? '') : ''))
+    .join('')
+}
+
+function fromImages(images: unknown, choice: number, into: ChatEvent[]): void {
+  for (const part of readList(images)) {
+    const url = fromImagePart(part)
+    if (url !== undefined) into.push({ type: 'image', choice, url })
+  }
+}
+
+function hasLogprobs(value: unknown): value is JsonObject {
+  if (!isObject(value)) return false
+  return readList(value['content']).length > 0 || readList(value['refusal']).length > 0
+}

@@ -1,0 +1,72 @@
+/** Theirs → ours: a provider's count in disjoint classes, so that each token is priced exactly once. */
+import type { JsonObject } from '#domain/chat.ts'
+import type { Usage } from '#domain/usage.ts'
+import { isObject, readObject } from '../read-json.ts'
+
+/** No answer has more tokens than this; a larger count is a fault, and must not become a charge. */
+const MOST_TOKENS = 1_000_000_000
+
+/** A count, bounded to 0..1e9 and made whole; undefined when there is no number. */
+function readCount(value: unknown): number | undefined {
+  if (typeof value !== 'number' || Number.isNaN(value)) return undefined
+  return Math.min(Math.max(0, Math.round(value)), MOST_TOKENS)
+}
+
+const firstCount = (...values: readonly unknown[]): number | undefined => {
+  for (const value of values) {
+    const count = readCount(value)
+    if (count !== undefined) return count
+  }
+  return undefined
+}
+
+/**
+ * Undefined when nothing was counted; a count of zero is a count. Pictures are counted by the meter, not here.
+ * @example prompt 1144 of which 1024 cached, completion 2 → input 120, cache read 1024, output 2
+ */
+export function fromUsage(value: unknown): Usage | undefined {
+  if (!isObject(value)) return undefined
+  const total = readCount(value['total_tokens'])
+  const prompt = firstCount(value['prompt_tokens'], value['input_tokens'])
+  const stated = firstCount(value['completion_tokens'], value['output_tokens'])
+  if (prompt === undefined && stated === undefined && total === undefined) return undefined
+  const input = prompt ?? Math.max(0, (total ?? 0) - (stated ?? 0))
+  const completion = stated ?? Math.max(0, (total ?? 0) - input)
+  return { ...readPrompt(value, input), ...readCompletion(value, input, completion, total) }
+}
+
+/** Cached tokens stand inside the prompt count, whether just read or just written. */
+function readPrompt(usage: JsonObject, prompt: number) {
+  const details = readObject(usage['prompt_tokens_details'] ?? usage['input_tokens_details'])
+  const hits = firstCount(
+    details['cached_tokens'],
+    usage['prompt_cache_hit_tokens'],
+    usage['cached_tokens'],
+  )
+  const cacheReadTokens = Math.min(hits ?? 0, prompt)
+  const written = readCount(details['cache_write_tokens']) ?? 0
+  const cacheWriteTokens = Math.min(written, prompt - cacheReadTokens)
+  const inputTokens = prompt - cacheReadTokens - cacheWriteTokens
+  return { inputTokens, cacheReadTokens, cacheWriteTokens, inputImages: 0 }
+}
+
+function readCompletion(
+  usage: JsonObject,
+  prompt: number,
+  completion: number,
+  total: number | undefined,
+) {
+  const details = readObject(usage['completion_tokens_details'] ?? usage['output_tokens_details'])
+  const reasoning = readCount(details['reasoning_tokens']) ?? 0
+  // xAI counts reasoning beside the completion and bills it; the total gives it away.
+  const outside = reasoning > 0 && total === prompt + completion + reasoning
+  const produced = outside ? Math.min(completion + reasoning, MOST_TOKENS) : completion
+  const imageOutputTokens = Math.min(readCount(details['image_tokens']) ?? 0, produced)
+  const outputTokens = produced - imageOutputTokens
+  return {
+    outputTokens,
+    reasoningTokens: Math.min(reasoning, outputTokens),
+    imageOutputTokens,
+    outputImages: 0,
+  }
+}

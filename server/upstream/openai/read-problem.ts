@@ -1,0 +1,83 @@
+/** Finds the message, code and status in an error of any of the shapes seen: enveloped, flat, a list, nested, plain text. */
+import type { JsonObject } from '#domain/chat.ts'
+import { isObject, readText } from '../read-json.ts'
+
+/** What an error says, as the provider said it. */
+export interface Problem {
+  readonly message?: string | undefined
+  readonly code?: string | undefined
+  readonly type?: string | undefined
+  readonly status?: number | undefined
+}
+
+/** OpenRouter wraps another provider's error in its own, which may be wrapped again. */
+const DEEPEST = 5
+const MOST_DETAILS = 5
+
+/** Reads an error's body: its text, or what was parsed of it. */
+export function readProblem(value: unknown, depth = 0): Problem {
+  if (depth > DEEPEST) return {}
+  if (typeof value === 'string') return readProblemText(value, depth)
+  if (Array.isArray(value)) return { message: readDetails(value) }
+  return isObject(value) ? readProblemObject(value, depth) : {}
+}
+
+function readProblemText(text: string, depth: number): Problem {
+  const trimmed = text.trim()
+  if (/^[[{"]/.test(trimmed)) {
+    try {
+      return readProblem(JSON.parse(trimmed), depth + 1)
+    } catch {
+      // Text that only looks like JSON.
+    }
+  }
+  // A page for human eyes belongs to some proxy on the way; nothing in it is for the caller.
+  return trimmed === '' || trimmed.startsWith('<') ? {} : { message: trimmed }
+}
+
+function readProblemObject(object: JsonObject, depth: number): Problem {
+  const { error, message, detail } = object
+  const outer: Problem = {
+    message: typeof message === 'string' ? readText(message) : undefined,
+    code: readCode(object['code']),
+    type: readCode(object['type']),
+    status: readStatus(object['status'] ?? object['status_code'] ?? object['code']),
+  }
+  const nested = readRaw(object['metadata'])
+  const inner = error ?? nested ?? (isObject(message) ? message : undefined) ?? detail
+  if (inner === undefined || inner === null) return outer
+  const found = readProblem(inner, depth + 1)
+  return {
+    message: found.message ?? outer.message,
+    code: found.code ?? outer.code,
+    type: found.type ?? outer.type,
+    // What the wrapper says of the status is what the gateway has been told; the rest is hearsay.
+    status: outer.status ?? found.status,
+  }
+}
+
+const readRaw = (metadata: unknown): unknown =>
+  isObject(metadata) ? (metadata['raw'] ?? undefined) : undefined
+
+/** A list of findings, each with its place in the request (Mistral, FastAPI). */
+function readDetails(details: readonly unknown[]): string | undefined {
+  const lines = details.slice(0, MOST_DETAILS).flatMap((detail) => {
+    if (!isObject(detail)) return typeof detail === 'string' ? [detail] : []
+    const text = readText(detail['msg']) ?? readText(detail['message'])
+    if (text === undefined) return []
+    const place = Array.isArray(detail['loc']) ? `${detail['loc'].join('.')}: ` : ''
+    return [place + text]
+  })
+  return lines.length > 0 ? lines.join('; ') : undefined
+}
+
+/** A code is a word; some put a sentence or the status there. */
+function readCode(value: unknown): string | undefined {
+  if (typeof value === 'number') return readStatus(value) === undefined ? String(value) : undefined
+  return typeof value === 'string' && /^[\w.:-]{1,64}$/.test(value) ? value : undefined
+}
+
+function readStatus(value: unknown): number | undefined {
+  const number = typeof value === 'string' && /^\d{3}$/.test(value) ? Number(value) : value
+  return typeof number === 'number' && number >= 400 && number <= 599 ? number : undefined
+}

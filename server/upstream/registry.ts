@@ -1,0 +1,16 @@
+/** Picks the family that speaks a provider's wire. */
+import { PROVIDER_PRESETS, type Provider } from '#domain/provider.ts'
+import type { Upstream } from '#domain/upstream.ts'
+import { openDemo } from './demo/index.ts'
+import { openOpenAi } from './openai/index.ts'
+
+/** The upstream behind a provider; `credential` is null where it needs none. Opens no connection yet. */
+export function openUpstream(provider: Provider, credential: string | null): Upstream {
+  const { family } = PROVIDER_PRESETS[provider.type]
+  switch (family) {
+    case 'openai':
+      return openOpenAi(provider, credential)
+    case 'demo':
+      return openDemo()
+  }
+}

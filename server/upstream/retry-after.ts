@@ -1,0 +1,28 @@
+/** Reads how long a provider wants to be left alone: `retry-after-ms`, else `retry-after` in seconds or as an HTTP date. */
+import { readHttpDate } from '#domain/clock.ts'
+
+/** A provider that asks for more than this is out of order; a client should not be told to wait longer either. */
+const LONGEST_SECONDS = 7 * 86_400
+
+/** Whole seconds, at least 1; undefined when nothing readable was said (RFC 9110 §10.2.3). */
+export function readRetryAfter(headers: Headers): number | undefined {
+  const ms = readNumber(headers.get('retry-after-ms'))
+  if (ms !== undefined) return toSeconds(ms / 1_000)
+  const text = headers.get('retry-after')
+  const seconds = readNumber(text)
+  if (seconds !== undefined) return toSeconds(seconds)
+  return text === null ? undefined : secondsUntil(text, headers.get('date'))
+}
+
+/** Reckoned by the provider's own clock, which also said the date. */
+function secondsUntil(until: string, now: string | null): number | undefined {
+  const from = now === null ? undefined : readHttpDate(now)
+  const to = readHttpDate(until)
+  return from === undefined || to === undefined ? undefined : toSeconds((to - from) / 1_000)
+}
+
+const readNumber = (text: string | null): number | undefined =>
+  text !== null && /^\s*\d{1,12}(\.\d{1,9})?\s*$/.test(text) ? Number(text) : undefined
+
+const toSeconds = (seconds: number): number =>
+  Math.min(Math.max(1, Math.ceil(seconds)), LONGEST_SECONDS)

@@ -1,0 +1,34 @@
+/** Clears a provider's words of everything that names the operator: addresses, credentials, accounts, control characters. */
+
+/** Takes a provider's text and gives what a stranger may read of it. */
+export type Scrub = (text: string) => string
+
+const LONGEST_CHARS = 1_000
+/** Enough to find a secret that begins inside the first thousand characters. */
+const EXAMINED_CHARS = 4_000
+
+const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
+const ADDRESSES = /\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'<>]+/gi
+const CREDENTIALS: readonly RegExp[] = [
+  /\b(?:bearer|basic)\s+[^\s"',;]+/gi,
+  /\b(?:api[-_ ]?key|key|token|secret|password|authorization)["']?\s*[=:]\s*["']?[^\s"',;]+/gi,
+  /\b(?:sk|if|pk|rk|gsk|xai|csk|nvapi|hf|fw|tgp|r8|whsec|ghp|glpat)[-_][\w*.-]{6,}/gi,
+  /\bAIza[\w-]{10,}/g,
+  /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g,
+  /[^\s"']*\*{3,}[^\s"']*/g,
+]
+/** Whose account the gateway uses is the operator's own affair. */
+const ACCOUNTS = /\b(?:org|user|acct|proj|project|req)[-_][A-Za-z0-9]{8,}/g
+
+/** A scrubber that also knows this provider's own host and credential by sight. At most 1,000 characters come out. */
+export function createScrub(host: string, credential: string | null): Scrub {
+  const secrets = [credential ?? '', host].filter((secret) => secret.length >= 4)
+  return (text) => {
+    let clean = text.slice(0, EXAMINED_CHARS).replace(CONTROLS, ' ')
+    for (const secret of secrets) clean = clean.replaceAll(secret, '[removed]')
+    clean = clean.replace(ADDRESSES, '[address removed]')
+    for (const pattern of CREDENTIALS) clean = clean.replace(pattern, '[credential removed]')
+    clean = clean.replace(ACCOUNTS, '[account removed]')
+    return clean.trim().slice(0, LONGEST_CHARS)
+  }
+}
