@@ -10,7 +10,7 @@ import {
   nextMonthStart,
   renderInstant,
 } from './clock.ts'
-import { GatewayError } from './errors.ts'
+import { type ErrorCode, GatewayError } from './errors.ts'
 import type { AccountId, GenerationId, KeyId } from './id.ts'
 import type { Limits } from './key.ts'
 import type { Charge } from './ledger.ts'
@@ -216,7 +216,7 @@ function moneyRefusal(
 export function toRefusalError(refusal: Refusal, keyName: string): GatewayError {
   const { code, limit, limitValue, used, resetsAt, retryAfterSeconds } = refusal
   return new GatewayError(
-    code === 'key_revoked' ? 'api_key_revoked' : code,
+    code === 'key_revoked' ? stateCode(used) : code,
     refusalMessage(refusal, keyName),
     {
       metadata: {
@@ -228,6 +228,12 @@ export function toRefusalError(refusal: Refusal, keyName: string): GatewayError 
       ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
     },
   )
+}
+
+/** A key may also have expired or been disabled between its look-up and its claim. */
+function stateCode(status: string | number): ErrorCode {
+  if (status === 'expired') return 'api_key_expired'
+  return status === 'disabled' ? 'api_key_disabled' : 'api_key_revoked'
 }
 
 function refusalMessage(refusal: Refusal, keyName: string): string {
@@ -249,6 +255,6 @@ function refusalMessage(refusal: Refusal, keyName: string): string {
     case 'spend_reserved':
       return `requests in progress hold the rest of ${limit} ($${used} of $${limitValue} spent or held); try again when one of them ends`
     case 'key_revoked':
-      return `key ${keyName} was revoked`
+      return `key ${keyName} is ${used}`
   }
 }

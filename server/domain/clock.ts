@@ -39,12 +39,19 @@ export function nextMonthStart(day: Day): Day {
 export const renderInstant = (at: Instant): string =>
   new Date(at).toISOString().replace('.000Z', 'Z')
 
-/** Reads an RFC 3339 time that names its offset; undefined for anything else. */
+const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/
+
+/** Reads an RFC 3339 time that names its offset; undefined for anything else, also for a day no calendar has. */
 export function readInstant(text: string): Instant | undefined {
-  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text)) return undefined
+  const [, year, month, day] = RFC_3339.exec(text) ?? []
+  if (!isCalendarDay(Number(year), Number(month), Number(day))) return undefined
   const epochMs = Date.parse(text)
   return Number.isNaN(epochMs) ? undefined : (epochMs as Instant)
 }
+
+/** `Date.parse` takes 30 February for 2 March; a person who typed it meant neither. */
+const isCalendarDay = (year: number, month: number, day: number): boolean =>
+  new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day
 
 /** Unix seconds, as OpenAI-shaped objects say `created`. */
 export const unixSeconds = (at: Instant): number => Math.floor(at / 1000)

@@ -84,24 +84,29 @@ export async function* complete(
     ending.refuse(thrown, null),
   )
   const claim = toClaim(house, caller, request, generationId, offer)
-  const verdict = await house.store.admissions.admit(claim)
+  const verdict = await house.store.admissions
+    .admit(claim)
+    .catch((thrown) => ending.refuse(thrown, null))
   if (!verdict.admitted) {
     return ending.refuse(toRefusalError(verdict.refusal, caller.key.name), verdict.quota)
   }
 
-  const meter = startMeter(request)
+  const meter = startMeter(request, offer.hop.card.contextLength)
+  // However the walk ends, the provider is let go: a consumer that stops before the first event never touches `events`.
+  const leave = new AbortController()
   let outcome: Outcome = { endedBy: 'client', sent: false, error: null }
   let charge: Charge | null = null
   try {
     yield { type: 'admitted', generationId, quota: verdict.quota }
     const upstream = await house.upstreamFor(offer.hop.provider)
+    signal.throwIfAborted()
     outcome = { ...outcome, sent: true }
     const events = await upstream.open({
       request,
       hop: offer.hop,
       requestId: caller.requestId,
       timeouts: house.settings,
-      signal,
+      signal: AbortSignal.any([signal, leave.signal]),
     })
     yield { type: 'opened', head: toHead(generationId, caller, offer.hop) }
     for await (const batch of events) {
@@ -109,11 +114,14 @@ export async function* complete(
       ending.noteFirstEvent(meter)
       yield { type: 'events', events: batch }
     }
+    // A provider's end of stream may only be the echo of our own leaving.
+    if (meter.finishReason === null) signal.throwIfAborted()
     demandImages(request, meter)
     outcome = { endedBy: 'completed', sent: true, error: null }
   } catch (thrown) {
     outcome = judgeFailure(thrown, offer.hop, signal, outcome.sent)
   } finally {
+    leave.abort()
     charge = priceOutcome(outcome, meter, offer, request)
     await ending.settle(outcome, meter, offer.hop, charge)
   }
@@ -149,7 +157,7 @@ async function findOffer(
   return { hop: { card, provider }, version: card.price, rate: await store.rates.at(clock.now()) }
 }
 
-function modelNotAllowed(key: ApiKey, model: string): GatewayError {
+export function modelNotAllowed(key: ApiKey, model: string): GatewayError {
   const allowed = (key.limits.allowedModels ?? []).join(', ')
   return new GatewayError(
     'model_not_allowed',
@@ -161,7 +169,7 @@ function modelNotAllowed(key: ApiKey, model: string): GatewayError {
   )
 }
 
-const modelNotFound = (model: string): GatewayError =>
+export const modelNotFound = (model: string): GatewayError =>
   new GatewayError(
     'model_not_found',
     `there is no model ${model} here; GET /v1/models lists them`,

@@ -30,10 +30,28 @@ function timeText(at: Instant): string {
 }
 
 const random = new Uint8Array(RANDOM_BYTES)
+let randomDrawnAtMs = -1
 
-/** 80 random bits in 16 characters: five bytes make eight characters. */
-function randomText(): string {
+/** Ids of one millisecond count up from its first, so that "newest first" holds within it too. */
+function draw(at: Instant): void {
+  if (at === randomDrawnAtMs && countUp()) return
   crypto.getRandomValues(random)
+  randomDrawnAtMs = at
+}
+
+/** The next of 2^80 bodies; false when the last has been used. */
+function countUp(): boolean {
+  for (let i = RANDOM_BYTES - 1; i >= 0; i--) {
+    const byte = ((random[i] ?? 0) + 1) & 0xff
+    random[i] = byte
+    if (byte !== 0) return true
+  }
+  return false
+}
+
+/** 80 bits in 16 characters: five bytes make eight characters. */
+function bodyText(at: Instant): string {
+  draw(at)
   let text = ''
   let bits = 0
   let held = 0
@@ -49,7 +67,7 @@ function randomText(): string {
   return text
 }
 
-const ulid = (at: Instant): string => timeText(at) + randomText()
+const ulid = (at: Instant): string => timeText(at) + bodyText(at)
 
 export const newAccountId = (at: Instant): AccountId => `acct_${ulid(at)}`
 export const newKeyId = (at: Instant): KeyId => `key_${ulid(at)}`

@@ -21,6 +21,23 @@ export interface Meter {
 /** What English text takes in common tokenizers; an estimate is marked as one wherever it is charged. */
 const BYTES_PER_TOKEN = 4
 const TOKENS_PER_IMAGE = 765
+/** What a drawn picture of about a megapixel takes where pictures are made of tokens. */
+const TOKENS_PER_DRAWN_IMAGE = 1_290
+
+/** A provider's count as a whole number of tokens: a broken one must neither stop a settlement nor earn money. */
+const toCount = (stated: number): number =>
+  Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Math.ceil(stated) || 0))
+
+const toUsage = (stated: Usage): Usage => ({
+  inputTokens: toCount(stated.inputTokens),
+  cacheReadTokens: toCount(stated.cacheReadTokens),
+  cacheWriteTokens: toCount(stated.cacheWriteTokens),
+  outputTokens: toCount(stated.outputTokens),
+  reasoningTokens: toCount(stated.reasoningTokens),
+  imageOutputTokens: toCount(stated.imageOutputTokens),
+  inputImages: toCount(stated.inputImages),
+  outputImages: toCount(stated.outputImages),
+})
 
 /** Bytes of `text` in UTF-8, without making them. */
 function utf8Bytes(text: string): number {
@@ -33,8 +50,8 @@ function utf8Bytes(text: string): number {
   return bytes
 }
 
-/** Starts a meter for one request. */
-export function startMeter(request: ChatRequest): Meter {
+/** Starts a meter for one request; no estimate of its prompt is larger than `contextLength`, which bounds its hold too. */
+export function startMeter(request: ChatRequest, contextLength: number | null): Meter {
   let stated: Usage | null = null
   let bytes = 0
   let reasoningBytes = 0
@@ -44,10 +61,13 @@ export function startMeter(request: ChatRequest): Meter {
 
   const estimate = (): Usage => ({
     ...NO_USAGE,
-    inputTokens:
+    inputTokens: Math.min(
+      contextLength ?? Number.MAX_SAFE_INTEGER,
       Math.ceil(request.textBytes / BYTES_PER_TOKEN) + request.inputImages * TOKENS_PER_IMAGE,
+    ),
     outputTokens: Math.ceil((bytes + reasoningBytes) / BYTES_PER_TOKEN),
     reasoningTokens: Math.floor(reasoningBytes / BYTES_PER_TOKEN),
+    imageOutputTokens: images * TOKENS_PER_DRAWN_IMAGE,
   })
 
   return {
@@ -75,7 +95,7 @@ export function startMeter(request: ChatRequest): Meter {
             finishReason ??= event.reason
             break
           case 'usage':
-            stated = event.usage
+            stated = toUsage(event.usage)
             produced = true
             break
           case 'message-fields':

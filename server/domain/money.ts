@@ -85,10 +85,15 @@ export const renderPerMillion = (price: UsdAttos): string =>
 export const roundToNanos = (sum: UsdAttos): UsdNanos =>
   divideHalfUp(sum, ATTOS_PER_NANO) as UsdNanos
 
-/** Reads a rate such as "92.50"; undefined when it is not a positive decimal of at most six places. */
+/** A ruble is not worth less than a millionth of a dollar; beyond it the ruble view of a charge could not be kept. */
+const MOST_RUB_PER_USD = 1_000_000_000_000n
+
+/** Reads a rate such as "92.50"; undefined when it is not a positive decimal of at most six places and a million. */
 export function readRubPerUsd(text: string): RubPerUsd | undefined {
   const rate = readScaled(text, MICRO_PLACES)
-  return rate === undefined || rate === 0n ? undefined : (rate as RubPerUsd)
+  return rate === undefined || rate === 0n || rate > MOST_RUB_PER_USD
+    ? undefined
+    : (rate as RubPerUsd)
 }
 
 export const renderRubPerUsd = (rate: RubPerUsd): string => renderScaled(rate, MICRO_PLACES, 0)

@@ -111,9 +111,15 @@ export function holdFor(
   const { prices } = version
   const bytes = request.textBytes + TEMPLATE_TOKENS + request.inputImages * TOKENS_PER_INPUT_IMAGE
   const input = Math.min(bytes, card.contextLength ?? bytes)
-  const tier = tierFor(prices, input)
-  const promptPrice = dearest(prices.prompt, prices.cacheWrite, tier.prompt, tier.cacheWrite)
-  const completionPrice = dearest(prices.completion, tier.completion, prices.imageOutputToken)
+  // The prompt may turn out smaller than its bound, and a smaller one may fall into a dearer tier.
+  const tiers = [prices, ...prices.tiers.filter(({ aboveTokens }) => input > aboveTokens)]
+  const promptPrice = dearest(
+    ...tiers.flatMap(({ prompt, cacheRead, cacheWrite }) => [prompt, cacheRead, cacheWrite]),
+  )
+  const completionPrice = dearest(
+    prices.imageOutputToken,
+    ...tiers.map(({ completion }) => completion),
+  )
   const output = outputBound(request, card, reserveOutputTokens) * request.choices
   const images = request.wantsImages ? Math.max(1, request.choices) : 0
   return toAmount(
