@@ -1,4 +1,5 @@
 /** Opens the store of a data directory: takes its lock, brings its schema up to date, resolves what a crash left. */
+import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import type { Clock } from '#domain/clock.ts'
 import type { Store } from '#domain/store.ts'
@@ -28,13 +29,15 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const inMemory = dataDir === ':memory:'
   const path = inMemory ? dataDir : join(dataDir, DATABASE_FILE)
   const release = inMemory ? () => {} : lockDirectory(dataDir)
+  let database: Database | null = null
   try {
-    const database = openDatabase(path)
+    const vault = masterKey === null ? null : openVault(masterKey)
+    database = openDatabase(path)
     migrate(database, path)
     const logSync = inMemory ? NO_LOG_SYNC : startLogSync(path)
-    const vault = masterKey === null ? null : openVault(masterKey)
     return createStore(connect(database, logSync, { clock, vault, syncCharges }), path, release)
   } catch (error) {
+    database?.close(true)
     release()
     throw error
   }

@@ -43,13 +43,14 @@ export function createAdmissions(
         judgeState(claim, hot) ??
         judgeClaim(claim, toStanding(hot, standings.account(claim.accountId)))
       if (refusal) return { admitted: false, quota: readQuota(hot, claim.at), refusal }
-      const firstUse = hot.lastUsedAt === null || claim.at >= later(hot.lastUsedAt, USE_INTERVAL_MS)
+      const writeUse = isUseDue(hot, claim.at)
+      if (writeUse) hot.useWrittenAt = claim.at
       standings.take(claim, hot)
       // Nobody waits for this: a hold that is lost with its process was never charged either.
       commit
         .enqueue(() => {
           writer.hold(claim)
-          if (firstUse) writer.used(claim.keyId, claim.at)
+          if (writeUse) writer.used(claim.keyId, claim.at)
         })
         .catch(() => {})
       return { admitted: true, quota: readQuota(hot, claim.at) }
@@ -78,7 +79,7 @@ export function createAdmissions(
       return {
         spendDay: hot.daySpend.spent,
         spendMonth: hot.monthSpend.spent,
-        reserved: hot.monthSpend.held,
+        reserved: hot.held,
         requestsInProgress: hot.inProgress,
         requestsMinute: hot.minute?.count(at) ?? windows.count(keyId, MINUTE_MS, at),
         requestsDay: hot.day?.count(at) ?? windows.count(keyId, DAY_MS, at),
@@ -86,6 +87,9 @@ export function createAdmissions(
     },
   }
 }
+
+const isUseDue = ({ useWrittenAt }: HotKey, at: Instant): boolean =>
+  useWrittenAt === null || at >= later(useWrittenAt, USE_INTERVAL_MS)
 
 /** A key that was revoked between its look-up and this claim takes nothing. */
 function judgeState({ at }: Claim, { key }: HotKey): Refusal | null {

@@ -37,8 +37,12 @@ interface Pending {
 /** How soon a commit that failed is tried again. */
 const RETRY_MS = 250
 
-const isConstraint = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_CONSTRAINT')
+const DISK_TROUBLE =
+  /^SQLITE_(FULL|IOERR|BUSY|LOCKED|NOMEM|READONLY|CANTOPEN|PROTOCOL|CORRUPT|NOTADB|INTERRUPT)/
+
+/** Whether the write may succeed later as it is; any other error is the fault of the write itself. */
+const isDiskTrouble = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && DISK_TROUBLE.test(String(error.code))
 
 /** Starts the committer of one connection. */
 export function startGroupCommit(database: Database, logSync: LogSync): GroupCommit {
@@ -46,6 +50,7 @@ export function startGroupCommit(database: Database, logSync: LogSync): GroupCom
   let scheduled: ReturnType<typeof setImmediate> | null = null
   let retry: ReturnType<typeof setTimeout> | null = null
   let writable = true
+  let closed = false
 
   let closing: Closing = { write() {}, forget() {} }
 
@@ -64,11 +69,16 @@ export function startGroupCommit(database: Database, logSync: LogSync): GroupCom
 
   /** One faulty write must not take its neighbours with it: each is committed alone, and only the faulty one rejects. */
   const commitEach = (batch: readonly Pending[]): void => {
-    for (const one of batch) {
+    writable = true
+    for (const [position, one] of batch.entries()) {
       try {
         transact([one])
         one.resolve()
       } catch (error) {
+        if (isDiskTrouble(error)) {
+          keepForRetry(batch.slice(position))
+          return
+        }
         one.reject(error)
       }
     }
@@ -85,13 +95,13 @@ export function startGroupCommit(database: Database, logSync: LogSync): GroupCom
       writable = true
       for (const { resolve } of batch) resolve()
     } catch (error) {
-      if (isConstraint(error)) commitEach(batch)
-      else keepForRetry(batch)
+      if (isDiskTrouble(error)) keepForRetry(batch)
+      else commitEach(batch)
     }
     logSync.dirty()
   }
 
-  const keepForRetry = (batch: Pending[]): void => {
+  const keepForRetry = (batch: readonly Pending[]): void => {
     writable = false
     pending = [...batch, ...pending]
     retry ??= setTimeout(() => {
@@ -102,6 +112,7 @@ export function startGroupCommit(database: Database, logSync: LogSync): GroupCom
 
   return {
     enqueue(write) {
+      if (closed) return Promise.reject(unavailable())
       return new Promise((resolve, reject) => {
         pending.push({ write, resolve, reject })
         if (writable) scheduled ??= setImmediate(flush)
@@ -110,30 +121,42 @@ export function startGroupCommit(database: Database, logSync: LogSync): GroupCom
     flush,
     async act(write, committed) {
       flush()
-      if (!writable) throw unavailable()
-      try {
-        const result = database.transaction(write).immediate()
-        committed?.(result)
-        await logSync.settled()
-        return result
-      } catch (error) {
-        if (error instanceof GatewayError || isConstraint(error)) throw error
-        throw unavailable(error)
-      }
+      if (!writable || closed) throw unavailable()
+      const result = attempt(database.transaction(write).immediate)
+      committed?.(result)
+      await logSync.settled().catch(refuse)
+      return result
     },
     atClose(registered) {
       closing = registered
     },
     synced: () => logSync.settled(),
     get writable() {
-      return writable
+      return writable && !closed
     },
     close() {
       flush()
+      closed = true
       if (retry) clearTimeout(retry)
+      // What the disk would not take to the last is lost with the process; whoever waits for it must know.
+      for (const { reject } of pending) reject(unavailable())
+      pending = []
       logSync.close()
     },
   }
+}
+
+function attempt<T>(write: () => T): T {
+  try {
+    return write()
+  } catch (error) {
+    if (isDiskTrouble(error)) return refuse(error)
+    throw error
+  }
+}
+
+function refuse(cause: unknown): never {
+  throw unavailable(cause)
 }
 
 /** What every caller is told while the disk takes no writes. */

@@ -1,5 +1,5 @@
 /** Keys in SQLite; every change is taken over by the standings in the same turn. */
-import { and, count, desc, eq, isNull, like, lt, or, type SQL } from 'drizzle-orm'
+import { and, count, desc, eq, isNull, lt, or, type SQL, sql } from 'drizzle-orm'
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
@@ -55,7 +55,8 @@ export function createKeys(connection: Connection, standings: Standings): Keys {
 
     async search(text, limit) {
       commit.flush()
-      const startsWith = like(keys.label, `${text.replace(/[%_]/g, '')}%`)
+      // Compared as text, not as a pattern: `%` and `_` are letters here, and an empty text means nobody.
+      const startsWith = sql`${text} <> '' AND substr(${keys.label}, 1, length(${text})) = ${text}`
       const isMeant = or(eq(keys.id, text as KeyId), eq(keys.name, text), startsWith)
       const rows = drizzle
         .select()

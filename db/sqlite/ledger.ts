@@ -5,6 +5,7 @@ import type { Ledger, LedgerEntry, LedgerQuery } from '#domain/ledger.ts'
 import {
   addUsd,
   MOST_USD_NANOS,
+  negateUsd,
   type RubPerUsd,
   readRubPerUsd,
   renderRubPerUsd,
@@ -39,10 +40,10 @@ export function createLedger({ drizzle, commit }: Connection, standings: Standin
         () => {
           refuseRepeat(entry)
           const balance = addUsd(balanceOf(entry), entry.amount)
-          if (balance > MOST_USD_NANOS) {
+          if (balance > MOST_USD_NANOS || balance < negateUsd(MOST_USD_NANOS)) {
             throw new GatewayError(
               'invalid_request',
-              `a balance may not exceed $${renderUsd(MOST_USD_NANOS)}`,
+              `a balance may not exceed $${renderUsd(MOST_USD_NANOS)} either way`,
             )
           }
           drizzle

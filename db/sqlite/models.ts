@@ -23,8 +23,9 @@ export function createModels({
   const load = (): Map<string, KnownModel> => {
     commit.flush()
     const versions = new Map<string, PriceVersion[]>()
-    for (const row of drizzle.select().from(priceVersions).orderBy(asc(priceVersions.id)).all()) {
-      const { modelId, prices, ...version } = row
+    const inUse = drizzle.select().from(priceVersions).where(eq(priceVersions.retired, false))
+    for (const row of inUse.orderBy(asc(priceVersions.id)).all()) {
+      const { modelId, prices, retired: _, ...version } = row
       const list = versions.get(modelId) ?? []
       list.unshift({ ...version, prices: toPrices(prices) })
       versions.set(modelId, list)

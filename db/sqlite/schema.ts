@@ -111,6 +111,7 @@ export const priceVersions = sqliteTable('price_versions', {
   modelId: text('model_id').notNull(),
   effectiveFrom: instant('effective_from').notNull(),
   prices: text('prices').notNull(),
+  retired: bool('retired').notNull().default(false),
 })
 
 export const rates = sqliteTable('rates', {

@@ -30,6 +30,10 @@ export interface HotKey {
   readonly daySpend: MutablePurse
   readonly monthSpend: MutablePurse
   lastUsedAt: Instant | null
+  /** What the row says of it. */
+  useWrittenAt: Instant | null
+  /** Σ of its holds, of whatever day. */
+  held: UsdNanos
 }
 
 export interface HotAccount {
@@ -122,6 +126,7 @@ export function startStandings(connection: Connection): Standings {
       hot.day?.take(claim.at)
       hot.inProgress++
       hot.lastUsedAt = claim.at
+      hot.held = addUsd(hot.held, claim.hold)
       hot.daySpend.held = addUsd(hot.daySpend.held, claim.hold)
       hot.monthSpend.held = addUsd(hot.monthSpend.held, claim.hold)
       owner.held = addUsd(owner.held, claim.hold)
@@ -163,6 +168,8 @@ function prepareHotKeyReader(connection: Connection, windows: WindowReader) {
       daySpend: { spent: spend.ofDay(id, today), held: NO_MONEY },
       monthSpend: { spent: spend.since(id, thisMonth), held: NO_MONEY },
       lastUsedAt: key.lastUsedAt,
+      useWrittenAt: key.lastUsedAt,
+      held: NO_MONEY,
     }
   }
 }
@@ -183,6 +190,7 @@ function turnPeriods(hot: HotKey, at: Instant): void {
 
 function giveBack(hot: HotKey, hold: OpenHold, amount: UsdNanos): void {
   hot.inProgress--
+  hot.held = subtractUsd(hot.held, hold.amount)
   if (hold.day === hot.today) move(hot.daySpend, hold.amount, amount)
   if (hold.month === hot.thisMonth) move(hot.monthSpend, hold.amount, amount)
 }

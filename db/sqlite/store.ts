@@ -44,9 +44,13 @@ export function createStore(connection: Connection, path: string, release: () =>
       }
     },
     async close() {
-      commit.close()
-      database.close()
-      release()
+      try {
+        commit.close()
+        // `true` finalises what is still prepared: without it the log is neither folded into the file nor synced.
+        database.close(true)
+      } finally {
+        release()
+      }
     },
   }
 }

@@ -42,7 +42,7 @@ export function prepareWriter(connection: Connection): Writer {
   )
   const markUse = database.prepare('UPDATE keys SET last_used_at = ? WHERE id = ?')
   const insertActivity = database.prepare(
-    `INSERT OR IGNORE INTO activity (${ACTIVITY_COLUMNS}) VALUES ${values(28)}`,
+    `INSERT INTO activity (${ACTIVITY_COLUMNS}) VALUES ${values(28)} ON CONFLICT (generation_id) DO NOTHING`,
   )
 
   return {

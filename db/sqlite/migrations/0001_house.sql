@@ -73,15 +73,20 @@ CREATE TABLE models (
   supported_parameters  TEXT NOT NULL CHECK (json_valid(supported_parameters))
 ) STRICT, WITHOUT ROWID;
 
--- Prices are never changed, only followed; they outlive their model because charges name them.
+-- Prices are never changed, only followed; they outlive their model because charges name them. They retire with it, so
+-- that a model added again under an old name is not sold at an old price.
 CREATE TABLE price_versions (
   id             TEXT PRIMARY KEY,
   model_id       TEXT NOT NULL,
   effective_from INTEGER NOT NULL,
-  prices         TEXT NOT NULL CHECK (json_valid(prices))
+  prices         TEXT NOT NULL CHECK (json_valid(prices)),
+  retired        INTEGER NOT NULL DEFAULT 0 CHECK (retired IN (0, 1))
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX price_versions_by_model ON price_versions (model_id, effective_from);
+
+CREATE TRIGGER price_versions_retire_with_model AFTER DELETE ON models
+BEGIN UPDATE price_versions SET retired = 1 WHERE model_id = OLD.id; END;
 
 CREATE TABLE rates (
   effective_from INTEGER PRIMARY KEY,
