@@ -1,0 +1,116 @@
+/** The composition: the counter on its listener, the operator's door on its socket, one store behind both. */
+import type { Clock } from '#domain/clock.ts'
+import { DEFAULT_SETTINGS, type Settings } from '#domain/settings.ts'
+import type { Store } from '#domain/store.ts'
+import { createCounter } from '#http/app.ts'
+import { type CounterHouse, openHouse } from '#http/house.ts'
+import { shuttingDown } from '#http/render-error.ts'
+import type { RequestLog } from '#http/request-log.ts'
+import { DEFAULT_TIMINGS, type Timings } from '#http/timings.ts'
+import { operatorApp } from '#operator/app.ts'
+import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
+import { openAdminSocket } from './admin-socket.ts'
+import { drain } from './drain.ts'
+import { listen } from './listener.ts'
+import { createUpstreamCache } from './upstream-cache.ts'
+
+export interface GatewayOptions {
+  readonly store: Store
+  readonly clock: Clock
+  readonly settings?: Settings
+  readonly timings?: Timings
+  /** Port 0 takes a free one. */
+  readonly listen: { readonly hostname: string; readonly port: number }
+  /** As applications type it, `/v1` included; told to operators. */
+  readonly baseUrl?: string
+  /** Null opens no door for operators. */
+  readonly adminSocket: string | null
+  readonly version?: string
+  /** Told to operators; null when everything is kept in memory. */
+  readonly dataDir?: string | null
+  readonly log?: RequestLog | null
+  /** What broke outside any request of a client. */
+  readonly logFault?: (cause: unknown) => void
+}
+
+export interface Gateway {
+  /** `http://host:port`, as it listens. */
+  readonly url: string
+  live(): { readonly inFlight: number }
+  /**
+   * Refuses new chat requests, lets those in progress end for at most `drainMs`, fails the rest with `shutting_down`, and
+   * resolves when every one of them is settled. The store stays open: it is its opener's to close.
+   */
+  stop(drainMs: number): Promise<void>
+}
+
+/** Listens; what it was given must stay open until `stop` has resolved. */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  let draining = false
+  const house = furnish(
+    options,
+    () => draining,
+    (request) => listener.holdOpen(request),
+  )
+  const counter = createCounter(house)
+  const listener = listen(options.listen, (request) => counter.fetch(request))
+  const inFlight = (): number => house.running.count
+  const door = openDoor(options, listener.url, inFlight)
+
+  let stopped: Promise<void> | null = null
+  const stop = async (drainMs: number): Promise<void> => {
+    draining = true
+    await drain(house.running, drainMs, shuttingDown)
+    await listener.close()
+    await door?.close()
+  }
+
+  return {
+    url: listener.url,
+    live: () => ({ inFlight: inFlight() }),
+    stop(drainMs) {
+      stopped ??= stop(drainMs)
+      return stopped
+    },
+  }
+}
+
+const furnish = (
+  { store, clock, settings, timings, log }: GatewayOptions,
+  draining: () => boolean,
+  holdOpen: (request: Request) => void,
+): CounterHouse =>
+  openHouse({
+    store,
+    clock,
+    settings: settings ?? DEFAULT_SETTINGS,
+    timings: timings ?? DEFAULT_TIMINGS,
+    upstreamFor: createUpstreamCache(store.providers),
+    log: log ?? null,
+    draining,
+    holdOpen,
+  })
+
+function openDoor(options: GatewayOptions, url: string, inFlight: () => number) {
+  const { adminSocket, store, clock, version = '0', dataDir = null, baseUrl } = options
+  if (adminSocket === null) return null
+  const office = {
+    store,
+    clock,
+    version,
+    dataDir,
+    live: {
+      listen: url.slice('http://'.length),
+      baseUrl: baseUrl ?? `${url}/v1`,
+      pid: process.pid,
+      startedAt: clock.now(),
+      inFlight,
+    },
+    demoKit: async (at: ReturnType<Clock['now']>) => ({
+      provider: demoProvider(at),
+      cards: demoCards(at),
+    }),
+  }
+  const app = operatorApp(office, options.logFault ?? (() => {}))
+  return openAdminSocket(adminSocket, (request) => app.fetch(request))
+}

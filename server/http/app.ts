@@ -1,0 +1,110 @@
+/** The counter: every path a client may call, under `/v1` and `/api/v1`, and what every other path is answered. */
+import { type Context, Hono } from 'hono'
+import { GatewayError } from '#domain/errors.ts'
+import { checkAddress } from './address.ts'
+import { addPreflightHeaders } from './cors.ts'
+import { type CounterHouse, type CounterOptions, openHouse } from './house.ts'
+import { refuse } from './render-error.ts'
+import { toRequestLine } from './request-log.ts'
+import { chatCompletions } from './routes/chat-completions.ts'
+import { alive, ready } from './routes/health.ts'
+import { showKey } from './routes/key.ts'
+import { listModels, readModelFilter, showModel } from './routes/models.ts'
+import { headersFor, startVisit, type Visit } from './visit.ts'
+
+type Answer = (house: CounterHouse, visit: Visit, c: Context) => Promise<Response>
+
+interface CounterRoute {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly name: string
+  readonly answer: Answer
+  /** Called too often to be worth a line of the log. */
+  readonly quiet?: true
+}
+
+const API: readonly CounterRoute[] = [
+  { method: 'POST', path: '/chat/completions', name: 'chat', answer: chatCompletions },
+  {
+    method: 'GET',
+    path: '/models',
+    name: 'models',
+    answer: (house, visit, c) => listModels(house, visit, readModelFilter(c.req.query())),
+  },
+  {
+    method: 'GET',
+    path: '/models/:id{.+}',
+    name: 'model',
+    answer: (house, visit, c) => showModel(house, visit, c.req.param('id') ?? ''),
+  },
+  { method: 'GET', path: '/key', name: 'key', answer: showKey },
+]
+
+const ROUTES: readonly CounterRoute[] = [
+  ...['/v1', '/api/v1'].flatMap((prefix) =>
+    API.map((route) => ({ ...route, path: prefix + route.path })),
+  ),
+  { method: 'GET', path: '/healthz', name: 'healthz', answer: alive, quiet: true },
+  { method: 'GET', path: '/readyz', name: 'readyz', answer: ready, quiet: true },
+]
+
+/** One handler per route and no middleware: hono then calls it without building a chain. */
+export function createCounter(options: CounterOptions): Hono {
+  const house = openHouse(options)
+  const app = new Hono()
+  for (const route of ROUTES) {
+    app.on(route.method, route.path, (c) => attend(house, c, route))
+  }
+  app.options('*', (c) => preflight(house, c.req.raw))
+  app.notFound((c) => turnAway(house, c.req.raw, c.req.path))
+  app.onError((thrown, c) => refuse(house, startVisit(house, c.req.raw, 'unknown'), thrown))
+  return app
+}
+
+/** Every throw of a route becomes its answer here. */
+async function attend(house: CounterHouse, c: Context, route: CounterRoute): Promise<Response> {
+  const visit = startVisit(house, c.req.raw, route.name)
+  try {
+    checkAddress(visit.request)
+    const response = await route.answer(house, visit, c)
+    if (house.log !== null && !visit.streams && !route.quiet) {
+      house.log(toRequestLine(visit, response.status, null, house.clock.now()))
+    }
+    return response
+  } catch (thrown) {
+    return await refuse(house, visit, thrown)
+  }
+}
+
+function preflight(house: CounterHouse, request: Request): Response {
+  const headers = headersFor(startVisit(house, request, 'preflight'), '')
+  addPreflightHeaders(headers, request)
+  return new Response(null, { status: 204, headers })
+}
+
+/** A path nobody serves, or a method that a served path does not know. */
+function turnAway(house: CounterHouse, request: Request, path: string): Promise<Response> {
+  const visit = startVisit(house, request, 'unknown')
+  const methods = ROUTES.filter((route) => serves(route, path)).map(({ method }) => method)
+  if (methods.length === 0) {
+    return refuse(
+      house,
+      visit,
+      new GatewayError('route_not_found', 'there is nothing at this address'),
+    )
+  }
+  const allow = [...new Set(methods), ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS']
+  return refuse(
+    house,
+    visit,
+    new GatewayError('method_not_allowed', `this address answers ${allow.join(', ')}`),
+    { Allow: allow.join(', ') },
+  )
+}
+
+function serves({ path: pattern }: CounterRoute, path: string): boolean {
+  const open = pattern.indexOf(':')
+  return open === -1
+    ? pattern === path
+    : path.startsWith(pattern.slice(0, open)) && path.length > open
+}

@@ -1,0 +1,33 @@
+/** Who asks: the key behind the one bearer secret, looked up on every request so that a revocation holds at once. */
+import type { Instant } from '#domain/clock.ts'
+import { type ErrorCode, GatewayError } from '#domain/errors.ts'
+import { type ApiKey, type KeyStatus, type Keys, keyStatus } from '#domain/key.ts'
+import { readSecret } from '#domain/secret.ts'
+
+const BEARER = /^bearer +(\S.*)$/i
+
+const REASONS: Readonly<Record<Exclude<KeyStatus, 'active'>, readonly [ErrorCode, string]>> = {
+  revoked: ['api_key_revoked', 'this API key was revoked'],
+  expired: ['api_key_expired', 'this API key has expired'],
+  disabled: ['api_key_disabled', 'this API key is disabled'],
+}
+
+/**
+ * A secret anywhere but in `Authorization: Bearer` is no secret; two such headers arrive joined and are no secret either.
+ * @throws missing_api_key, invalid_api_key, api_key_revoked, api_key_expired, api_key_disabled (contract §3)
+ */
+export async function findCaller(request: Request, keys: Keys, at: Instant): Promise<ApiKey> {
+  const token = BEARER.exec(request.headers.get('authorization') ?? '')?.[1]
+  if (token === undefined) {
+    throw new GatewayError(
+      'missing_api_key',
+      'send your API key in one header, as "Authorization: Bearer if-..."',
+    )
+  }
+  const secret = readSecret(token)
+  const key = secret && (await keys.findBySecret(secret, at))
+  if (!key) throw new GatewayError('invalid_api_key', 'there is no such API key')
+  const status = keyStatus(key, at)
+  if (status === 'active') return key
+  throw new GatewayError(...REASONS[status])
+}

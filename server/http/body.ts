@@ -1,0 +1,121 @@
+/** The body of a request: JSON of bounded size, depth and time, or a refusal that says which bound was broken. */
+import type { JsonObject } from '#domain/chat.ts'
+import { GatewayError } from '#domain/errors.ts'
+import { checkParsed, checkUnparsed } from './json-bounds.ts'
+
+export const MOST_BODY_BYTES = 32 * 1024 * 1024
+
+export interface Body {
+  readonly fields: JsonObject
+  /** Its size as it came, in UTF-8. */
+  readonly bytes: number
+}
+
+/** @throws unsupported_media_type, request_too_large, invalid_json, invalid_request */
+export async function readBody(request: Request, deadlineMs: number): Promise<Body> {
+  checkMediaType(request.headers)
+  const stated = statedBytes(request.headers)
+  const raw = await beforeDeadline(
+    stated === null ? readCounted(request) : readStated(request, stated),
+    deadlineMs,
+  )
+  return { fields: readJson(raw.text, raw.bytes), bytes: raw.bytes }
+}
+
+const JSON_TYPE = /^application\/json *(?:; *(?:charset="?utf-8"?|(?!charset)[\w-]+=[^;]*) *)*$/i
+
+function checkMediaType(headers: Headers): void {
+  const type = headers.get('content-type') ?? ''
+  if (type !== 'application/json' && !JSON_TYPE.test(type)) {
+    throw new GatewayError(
+      'unsupported_media_type',
+      'send JSON, as "Content-Type: application/json"',
+    )
+  }
+  const encoding = headers.get('content-encoding')
+  if (encoding !== null && encoding !== 'identity') {
+    throw new GatewayError(
+      'unsupported_media_type',
+      'send the body as it is, without a Content-Encoding',
+    )
+  }
+}
+
+/** Null for a chunked body, which is counted as it comes. */
+function statedBytes(headers: Headers): number | null {
+  const stated = headers.get('content-length')
+  if (stated === null) return null
+  const bytes = Number(stated)
+  if (bytes > MOST_BODY_BYTES) throw tooLarge()
+  return Number.isSafeInteger(bytes) ? bytes : null
+}
+
+const tooLarge = (): GatewayError =>
+  new GatewayError(
+    'request_too_large',
+    `a request may have at most ${MOST_BODY_BYTES} bytes; send fewer or smaller images`,
+    { metadata: { limit: 'body_bytes', limit_value: MOST_BODY_BYTES } },
+  )
+
+const brokenOff = (cause: unknown): GatewayError =>
+  new GatewayError('invalid_request', 'the body broke off before its end', { cause })
+
+interface RawBody {
+  readonly text: string
+  readonly bytes: number
+}
+
+/** The listener holds a client to the length it stated. */
+async function readStated(request: Request, bytes: number): Promise<RawBody> {
+  const text = await request.text().catch((cause) => {
+    throw brokenOff(cause)
+  })
+  return { text, bytes }
+}
+
+async function readCounted({ body }: Request): Promise<RawBody> {
+  if (body === null) return { text: '', bytes: 0 }
+  const decoder = new TextDecoder()
+  let text = ''
+  let bytes = 0
+  try {
+    // Leaving the loop cancels the rest of the body.
+    for await (const chunk of body as AsyncIterable<Uint8Array>) {
+      bytes += chunk.byteLength
+      if (bytes > MOST_BODY_BYTES) throw tooLarge()
+      text += decoder.decode(chunk, { stream: true })
+    }
+  } catch (thrown) {
+    throw thrown instanceof GatewayError ? thrown : brokenOff(thrown)
+  }
+  return { text: text + decoder.decode(), bytes }
+}
+
+function beforeDeadline(reading: Promise<RawBody>, deadlineMs: number): Promise<RawBody> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      reject(
+        new GatewayError(
+          'invalid_request',
+          `the body did not arrive within ${Math.round(deadlineMs / 1000)} s`,
+        ),
+      )
+    }, deadlineMs)
+    reading.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
+
+function readJson(text: string, bytes: number): JsonObject {
+  checkUnparsed(text, bytes)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new GatewayError('invalid_json', 'the body is not valid JSON')
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new GatewayError('invalid_request', 'the body must be a JSON object')
+  }
+  checkParsed(value)
+  return value as JsonObject
+}

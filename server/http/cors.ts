@@ -1,0 +1,18 @@
+/** Cross-origin calls: any page may call, because a call carries its own key and never a cookie. */
+import type { HeaderFields } from './rate-headers.ts'
+
+const USUAL_HEADERS = 'Authorization, Content-Type, X-Request-Id, Idempotency-Key'
+const HEADER_NAMES = /^[\w-]+(?:\s*,\s*[\w-]+)*$/
+const MOST_HEADER_CHARS = 2_000
+const DAY_SECONDS = '86400'
+
+/** Turns an answer's headers into those of a preflight; whatever headers a client library asks for are harmless here. */
+export function addPreflightHeaders(headers: HeaderFields, request: Request): void {
+  const asked = request.headers.get('access-control-request-headers') ?? ''
+  const echo = asked.length <= MOST_HEADER_CHARS && HEADER_NAMES.test(asked)
+  headers['Access-Control-Allow-Methods'] = 'GET, POST, PATCH, DELETE, OPTIONS'
+  headers['Access-Control-Allow-Headers'] = echo ? asked : USUAL_HEADERS
+  headers['Access-Control-Max-Age'] = DAY_SECONDS
+  headers['Vary'] = 'Access-Control-Request-Headers'
+  delete headers['Content-Type']
+}

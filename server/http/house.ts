@@ -1,0 +1,31 @@
+/** What the counter needs of the house around it. */
+import type { CompletionHouse } from '#domain/completion.ts'
+import type { Store } from '#domain/store.ts'
+import type { RequestLog } from './request-log.ts'
+import { createRunningWalks, type RunningWalks } from './running-walks.ts'
+import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
+
+export interface CounterHouse extends CompletionHouse {
+  readonly store: Store
+  readonly timings: Timings
+  /** Every chat request in progress. */
+  readonly running: RunningWalks
+  /** One line per request; null keeps no log. */
+  readonly log: RequestLog | null
+  /** True once the gateway takes no new chat requests. */
+  draining(): boolean
+  /** Called when a body is read: from here on silence is the upstream's, and the listener must not cut it. */
+  holdOpen(request: Request): void
+}
+
+/** What must be given, and what has a sensible absence. */
+export type CounterOptions = CompletionHouse & { readonly store: Store } & Partial<CounterHouse>
+
+export const openHouse = (options: CounterOptions): CounterHouse => ({
+  timings: DEFAULT_TIMINGS,
+  running: createRunningWalks(),
+  log: null,
+  draining: () => false,
+  holdOpen: () => {},
+  ...options,
+})

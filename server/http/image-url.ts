@@ -1,0 +1,25 @@
+/** A picture in a request: a data URL whose base64 decodes, or an https address that the provider may fetch. */
+import { GatewayError } from '#domain/errors.ts'
+
+export const MOST_INPUT_IMAGES = 16
+const MOST_ADDRESS_CHARS = 8_192
+const DATA_URL = /^data:image\/[a-z0-9][a-z0-9.+-]{0,63};base64,/i
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
+
+/** Answers how many bytes of the body were base64. @throws invalid_image */
+export function checkImageUrl(url: string, param: string): number {
+  if (url.startsWith('https://')) {
+    if (url.length <= MOST_ADDRESS_CHARS && URL.canParse(url)) return 0
+    throw invalidImage(param, 'is no https address')
+  }
+  const head = DATA_URL.exec(url)?.[0]
+  if (head === undefined) {
+    throw invalidImage(param, 'must be "data:image/<type>;base64,<data>" or an https address')
+  }
+  const data = url.slice(head.length)
+  if (data.length % 4 !== 0 || !BASE64.test(data)) throw invalidImage(param, 'is not valid base64')
+  return data.length
+}
+
+const invalidImage = (param: string, problem: string): GatewayError =>
+  new GatewayError('invalid_image', `${param} ${problem}`, { param })

@@ -1,0 +1,32 @@
+/** The rate headers: what is left of a key's windows, on every answer to a known key (spec §8, contract §4). */
+import type { QuotaReading } from '#domain/quota.ts'
+
+export type HeaderFields = Record<string, string>
+
+/** Every header that a browser may read beside the safe ones. */
+export const EXPOSED_HEADERS = [
+  'X-RateLimit-Limit-Minute',
+  'X-RateLimit-Remaining-Minute',
+  'X-RateLimit-Reset-Minute',
+  'X-RateLimit-Limit-Day',
+  'X-RateLimit-Remaining-Day',
+  'X-RateLimit-Reset-Day',
+  'Retry-After',
+  'X-Should-Retry',
+  'X-Request-Id',
+  'X-Generation-Id',
+].join(', ')
+
+/** Adds three headers for each window that has a limit, none for one that has not. */
+export function addRateHeaders(headers: HeaderFields, { minute, day }: QuotaReading): void {
+  if (minute !== null) {
+    headers['X-RateLimit-Limit-Minute'] = String(minute.limit)
+    headers['X-RateLimit-Remaining-Minute'] = String(minute.remaining)
+    headers['X-RateLimit-Reset-Minute'] = String(minute.resetSeconds)
+  }
+  if (day !== null) {
+    headers['X-RateLimit-Limit-Day'] = String(day.limit)
+    headers['X-RateLimit-Remaining-Day'] = String(day.remaining)
+    headers['X-RateLimit-Reset-Day'] = String(day.resetSeconds)
+  }
+}

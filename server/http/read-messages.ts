@@ -1,0 +1,81 @@
+/** Reads the messages of a request by hand: they carry the pictures, which have to be found, checked and counted anyway. */
+import { GatewayError } from '#domain/errors.ts'
+import { checkImageUrl, MOST_INPUT_IMAGES } from './image-url.ts'
+
+const MOST_MESSAGES = 10_000
+const MOST_PARTS = 10_000
+const ROLES = new Set<unknown>(['system', 'developer', 'user', 'assistant', 'tool'])
+
+export interface Pictures {
+  count: number
+  /** Bytes of base64 in the body. */
+  bytes: number
+}
+
+/** @throws invalid_request, invalid_image, too_many_images; `param` is the path to the field */
+export function readMessages(messages: unknown): Readonly<Pictures> {
+  if (!Array.isArray(messages)) throw invalid('messages', 'must be an array of messages')
+  if (messages.length === 0) throw invalid('messages', 'must hold at least one message')
+  if (messages.length > MOST_MESSAGES) {
+    throw invalid('messages', `may hold at most ${MOST_MESSAGES} messages`)
+  }
+  const pictures: Pictures = { count: 0, bytes: 0 }
+  for (let i = 0; i < messages.length; i++) readMessage(messages[i], i, pictures)
+  return pictures
+}
+
+function readMessage(message: unknown, index: number, pictures: Pictures): void {
+  if (!isObject(message)) throw invalid(`messages[${index}]`, 'must be an object')
+  const { role, content } = message
+  if (!ROLES.has(role)) {
+    throw invalid(
+      `messages[${index}].role`,
+      'must be one of system, developer, user, assistant, tool',
+    )
+  }
+  if (Array.isArray(content)) {
+    readParts(content, index, pictures)
+    return
+  }
+  const absent = content === null || content === undefined
+  if (typeof content === 'string' || (absent && role === 'assistant')) return
+  throw invalid(`messages[${index}].content`, 'must be a string or an array of content parts')
+}
+
+function readParts(parts: readonly unknown[], index: number, pictures: Pictures): void {
+  if (parts.length > MOST_PARTS) {
+    throw invalid(`messages[${index}].content`, `may hold at most ${MOST_PARTS} parts`)
+  }
+  for (let i = 0; i < parts.length; i++) {
+    const part = parts[i]
+    if (!isObject(part)) throw invalid(`messages[${index}].content[${i}]`, 'must be an object')
+    if (part['type'] === 'text') {
+      if (typeof part['text'] !== 'string') {
+        throw invalid(`messages[${index}].content[${i}].text`, 'must be a string')
+      }
+    } else if (part['type'] === 'image_url') {
+      readPicture(part['image_url'], `messages[${index}].content[${i}].image_url`, pictures)
+    } else if (typeof part['type'] !== 'string') {
+      throw invalid(`messages[${index}].content[${i}].type`, 'must be a string')
+    }
+  }
+}
+
+function readPicture(image: unknown, path: string, pictures: Pictures): void {
+  if (!isObject(image)) throw invalid(path, 'must be an object with a url')
+  if (typeof image['url'] !== 'string') throw invalid(`${path}.url`, 'must be a string')
+  if (++pictures.count > MOST_INPUT_IMAGES) {
+    throw new GatewayError(
+      'too_many_images',
+      `a request may carry at most ${MOST_INPUT_IMAGES} images`,
+      { param: 'messages', metadata: { limit: 'input_images', limit_value: MOST_INPUT_IMAGES } },
+    )
+  }
+  pictures.bytes += checkImageUrl(image['url'], `${path}.url`)
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const invalid = (param: string, problem: string): GatewayError =>
+  new GatewayError('invalid_request', `${param} ${problem}`, { param })

@@ -1,0 +1,61 @@
+/** The one error body of the counter, and the headers that tell a client whether to come back (contract §3). */
+import { RequestRefused } from '#domain/completion.ts'
+import { GatewayError, toGatewayError } from '#domain/errors.ts'
+import type { CounterHouse } from './house.ts'
+import { toRequestLine } from './request-log.ts'
+import { headersFor, readQuota, type Visit } from './visit.ts'
+
+/** OpenAI's SDKs wait at most this long; a longer `Retry-After` makes some of them come back within a second. */
+const LONGEST_SDK_WAIT_SECONDS = 60
+
+/** The fields of `error`, in an answer and in a chunk alike. */
+export const toErrorFields = ({ message, type, code, details }: GatewayError) => ({
+  message,
+  type,
+  param: details.param ?? null,
+  code,
+  ...(details.metadata && { metadata: details.metadata }),
+})
+
+/** `x-should-retry` as the SDKs read it; undefined leaves it to them. */
+function shouldRetry({ code, status, details }: GatewayError, wantsImages: boolean) {
+  if (code === 'shutting_down') return 'true'
+  if (status === 402) return 'false'
+  if (status === 429) {
+    return (details.retryAfterSeconds ?? 0) > LONGEST_SDK_WAIT_SECONDS ? 'false' : undefined
+  }
+  // A client library that retries a picture by itself buys it again.
+  return wantsImages && status >= 502 && status <= 504 ? 'false' : undefined
+}
+
+/** Answers a refusal or a fault, with the rate headers wherever a key was resolved; never throws. */
+export async function refuse(
+  house: CounterHouse,
+  visit: Visit,
+  thrown: unknown,
+  extra: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  if (thrown instanceof RequestRefused) visit.quota = thrown.quota
+  const error = toGatewayError(thrown instanceof RequestRefused ? thrown.error : thrown)
+  // A store that cannot even tell the windows must not hide the error that is being told.
+  await readQuota(house, visit).catch(() => {})
+
+  const headers = headersFor(visit, 'application/json')
+  const { retryAfterSeconds } = error.details
+  if (retryAfterSeconds !== undefined) headers['Retry-After'] = String(retryAfterSeconds)
+  const retry = shouldRetry(error, visit.wantsImages)
+  if (retry !== undefined) headers['X-Should-Retry'] = retry
+  if (error.status === 401) headers['WWW-Authenticate'] = 'Bearer'
+  // What is left of an unread body must not be taken for the next request.
+  if (error.status === 413) headers['Connection'] = 'close'
+  Object.assign(headers, extra)
+
+  house.log?.(toRequestLine(visit, error.status, error, house.clock.now()))
+  const body = { error: toErrorFields(error), request_id: visit.requestId }
+  return new Response(JSON.stringify(body), { status: error.status, headers })
+}
+
+export const shuttingDown = (): GatewayError =>
+  new GatewayError('shutting_down', 'the gateway is shutting down; ask again in a moment', {
+    retryAfterSeconds: 2,
+  })

@@ -1,0 +1,75 @@
+/** The request log: one line per request, of numbers and names; never a body, a header or a secret. */
+import { type Instant, renderInstant } from '#domain/clock.ts'
+import type { GatewayError } from '#domain/errors.ts'
+import { renderUsd } from '#domain/money.ts'
+import { completionTokens, promptTokens } from '#domain/usage.ts'
+import type { Visit } from './visit.ts'
+
+export interface RequestLine {
+  readonly ts: string
+  readonly level: 'info' | 'warn' | 'error'
+  readonly msg: 'request'
+  readonly route: string
+  readonly request_id: string
+  readonly generation_id: string | null
+  /** The key's id, never its label. */
+  readonly key: string | null
+  readonly model: string | null
+  readonly provider: string | null
+  readonly status: number
+  readonly code: string | null
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly images: number
+  /** Null where a client left before it could be told; the activity log has it. */
+  readonly cost_usd: string | null
+  /** Until the first content; null when none came. */
+  readonly ttft_ms: number | null
+  readonly total_ms: number
+  /** What broke inside the house, for the operator alone. */
+  readonly fault?: string
+}
+
+export type RequestLog = (line: RequestLine) => void
+
+/** The status of an answer that nobody waited for; it is never sent. */
+export const CLIENT_LEFT = 499
+
+/** How a visit ended, as one line. */
+export function toRequestLine(
+  visit: Visit,
+  status: number,
+  error: GatewayError | null,
+  now: Instant,
+): RequestLine {
+  const { charge, firstEventAt, arrivedAt } = visit
+  return {
+    ts: renderInstant(now),
+    level: status === 500 ? 'error' : status >= 500 ? 'warn' : 'info',
+    msg: 'request',
+    route: visit.route,
+    request_id: visit.requestId,
+    generation_id: visit.generationId,
+    key: visit.key?.id ?? null,
+    model: visit.model,
+    provider: visit.provider,
+    status,
+    code: error?.code ?? null,
+    prompt_tokens: charge ? promptTokens(charge.usage) : 0,
+    completion_tokens: charge ? completionTokens(charge.usage) : 0,
+    images: charge?.usage.outputImages ?? 0,
+    cost_usd: charge ? renderUsd(charge.amount) : status === CLIENT_LEFT ? null : '0',
+    ttft_ms: firstEventAt === null ? null : firstEventAt - arrivedAt,
+    total_ms: now - arrivedAt,
+    ...(error?.code === 'internal_error' && { fault: renderFault(error.details.cause) }),
+  }
+}
+
+const MOST_FAULT_CHARS = 2_000
+const SECRETS = /\b(?:if-(?:pk-)?|sk-|whsec_|AIza)[\w-]{6,}|(?<=bearer )\S+/gi
+
+/** A fault's own words with anything that looks like a secret struck out. */
+function renderFault(cause: unknown): string {
+  const text = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
+  return text.slice(0, MOST_FAULT_CHARS).replace(SECRETS, '[struck out]')
+}

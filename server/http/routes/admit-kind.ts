@@ -1,0 +1,23 @@
+/** The first two checks of every call: the secret, then the kind of key (contract §2). */
+import { GatewayError } from '#domain/errors.ts'
+import type { ApiKey } from '#domain/key.ts'
+import { findCaller } from '../bearer.ts'
+import type { CounterHouse } from '../house.ts'
+import type { Visit } from '../visit.ts'
+
+/** Any kind of key. @throws the codes of 401 */
+export async function admitAny({ store }: CounterHouse, visit: Visit): Promise<ApiKey> {
+  const key = await findCaller(visit.request, store.keys, visit.arrivedAt)
+  visit.key = key
+  return key
+}
+
+/** A key that calls models. @throws the codes of 401, provisioning_key_not_allowed */
+export async function admitOrdinary(house: CounterHouse, visit: Visit): Promise<ApiKey> {
+  const key = await admitAny(house, visit)
+  if (key.kind === 'ordinary') return key
+  throw new GatewayError(
+    'provisioning_key_not_allowed',
+    'a provisioning key manages keys and never calls models; use an ordinary key',
+  )
+}

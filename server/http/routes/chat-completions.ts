@@ -1,0 +1,78 @@
+/** POST /v1/chat/completions: what stands before the walk, and which of the two answers comes after it (contract §7). */
+
+import type { AnswerHead } from '#domain/chat.ts'
+import type { GatewayError } from '#domain/errors.ts'
+import { readBody } from '../body.ts'
+import type { CounterHouse } from '../house.ts'
+import { readChatRequest } from '../read-chat-request.ts'
+import { shuttingDown } from '../render-error.ts'
+import { CLIENT_LEFT } from '../request-log.ts'
+import type { RunningWalk } from '../running-walks.ts'
+import { renderJson, type Visit } from '../visit.ts'
+import { startFold } from '../wire/fold-answer.ts'
+import { admitOrdinary } from './admit-kind.ts'
+import { answerStream } from './chat-stream.ts'
+
+export async function chatCompletions(house: CounterHouse, visit: Visit): Promise<Response> {
+  const key = await admitOrdinary(house, visit)
+  if (house.draining()) throw shuttingDown()
+  const body = await readBody(visit.request, house.timings.bodyDeadlineMs)
+  const request = readChatRequest(body)
+  visit.wantsImages = request.wantsImages
+  visit.model = request.model
+  house.holdOpen(visit.request)
+
+  const { requestId, arrivedAt } = visit
+  const walk = house.running.start(house, { key, requestId, arrivedAt }, request)
+  leaveWithClient(walk, visit.request.signal)
+  return request.stream
+    ? await answerStream(house, visit, walk)
+    : await answerWhole(house, visit, walk)
+}
+
+/** A client that hangs up before the first byte shows on the request's own signal alone. */
+function leaveWithClient(walk: RunningWalk, client: AbortSignal): void {
+  if (client.aborted) void walk.leave()
+  else client.addEventListener('abort', () => void walk.leave(), { once: true })
+}
+
+/** The whole answer leaves after its receipt: its charge is committed (design §3). */
+async function answerWhole(
+  house: CounterHouse,
+  visit: Visit,
+  walk: RunningWalk,
+): Promise<Response> {
+  const fold = startFold()
+  let head: AnswerHead | null = null
+  let failure: GatewayError | null = null
+  for (;;) {
+    const { value: step, done } = await walk.next()
+    if (done) break
+    switch (step.type) {
+      case 'admitted':
+        visit.generationId = step.generationId
+        visit.quota = step.quota
+        break
+      case 'opened':
+        head = step.head
+        visit.model = head.model
+        visit.provider = head.provider
+        break
+      case 'events':
+        visit.firstEventAt ??= house.clock.now()
+        fold.note(step.events)
+        break
+      case 'failed':
+        failure = step.error
+        break
+      case 'receipt':
+        visit.charge = step.charge
+    }
+  }
+  // Half an answer is no answer to a client that asked for a whole one.
+  if (failure !== null) throw failure
+  if (head === null || visit.charge === null || visit.request.signal.aborted) {
+    return new Response(null, { status: CLIENT_LEFT })
+  }
+  return renderJson(visit, fold.render(head, visit.charge))
+}

@@ -1,0 +1,139 @@
+/** A chat answer as a stream: held until the upstream speaks, so that a real status stays possible, then pulled. */
+
+import { unixSeconds } from '#domain/clock.ts'
+import { RequestRefused } from '#domain/completion.ts'
+import { type GatewayError, toGatewayError } from '#domain/errors.ts'
+import type { CounterHouse } from '../house.ts'
+import { CLIENT_LEFT, toRequestLine } from '../request-log.ts'
+import type { RunningWalk } from '../running-walks.ts'
+import { headersFor, type Visit } from '../visit.ts'
+import { type ChunkRenderer, startChunks } from '../wire/render-chunk.ts'
+import { toSseBody } from '../wire/sse-body.ts'
+
+/** Throws what the walk throws as long as no header has left; after that an error is a chunk. */
+export async function answerStream(
+  house: CounterHouse,
+  visit: Visit,
+  walk: RunningWalk,
+): Promise<Response> {
+  const pieces = startPieces(house, visit, walk)
+  let first: Promise<string | null> | null = pieces.next()
+  await withinHold(first, house.timings.headerHoldMs)
+
+  visit.streams = true
+  let error: GatewayError | null = null
+  let open = true
+  const close = (status: number): void => {
+    if (!open) return
+    open = false
+    house.log?.(toRequestLine(visit, status, error ?? pieces.failure, house.clock.now()))
+  }
+
+  const body = toSseBody(
+    {
+      async next() {
+        try {
+          const piece = await (first ?? pieces.next())
+          first = null
+          if (piece === null) close(200)
+          return piece
+        } catch (thrown) {
+          first = null
+          if (error !== null) return null
+          error = toGatewayError(thrown instanceof RequestRefused ? thrown.error : thrown)
+          return pieces.fail(error)
+        }
+      },
+      leave: () => void walk.leave().then(() => close(CLIENT_LEFT)),
+    },
+    house.timings,
+  )
+  return new Response(body, { headers: streamHeaders(visit) })
+}
+
+/** Waits for the first piece, but not for ever: then the headers leave without it. */
+function withinHold(first: Promise<unknown>, headerHoldMs: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, headerHoldMs)
+    first.then(() => resolve(), reject).finally(() => clearTimeout(timer))
+  })
+}
+
+function streamHeaders(visit: Visit) {
+  const headers = headersFor(visit, 'text/event-stream; charset=utf-8')
+  headers['Cache-Control'] = 'no-cache, no-transform'
+  headers['X-Accel-Buffering'] = 'no'
+  return headers
+}
+
+interface Pieces {
+  /** The text of the next steps that have any, or null after the last. Throws what the walk throws. */
+  next(): Promise<string | null>
+  /** The last text of a stream whose walk threw after the headers had left. */
+  fail(error: GatewayError): string
+  /** What broke a stream that had begun. */
+  readonly failure: GatewayError | null
+}
+
+/** Turns the steps of a walk into text. The usage and `[DONE]` come out of the receipt: the charge is committed. */
+function startPieces({ clock }: CounterHouse, visit: Visit, walk: RunningWalk): Pieces {
+  const { includeUsage, model } = walk.request
+  let chunks: ChunkRenderer | null = null
+  let failure: GatewayError | null = null
+  let last = false
+
+  const begun = (): ChunkRenderer => {
+    chunks ??= startChunks(
+      {
+        id: visit.generationId ?? visit.requestId,
+        createdUnixSeconds: unixSeconds(visit.arrivedAt),
+        model,
+      },
+      includeUsage,
+    )
+    return chunks
+  }
+
+  return {
+    get failure() {
+      return failure
+    },
+    fail(error) {
+      last = true
+      return begun().error(error, visit.requestId) + begun().end(null)
+    },
+    async next() {
+      if (last) return null
+      for (;;) {
+        const { value: step, done } = await walk.next()
+        if (done) return null
+        let text = ''
+        switch (step.type) {
+          case 'admitted':
+            visit.generationId = step.generationId
+            visit.quota = step.quota
+            break
+          case 'opened':
+            chunks = startChunks(step.head, includeUsage)
+            visit.model = step.head.model
+            visit.provider = step.head.provider
+            break
+          case 'events':
+            visit.firstEventAt ??= clock.now()
+            text = begun().events(step.events)
+            break
+          case 'failed':
+            failure = step.error
+            text = begun().error(step.error, visit.requestId)
+            break
+          case 'receipt':
+            visit.charge = step.charge
+            text = begun().end(step.charge)
+            last = true
+            await walk.next()
+        }
+        if (text !== '') return text
+      }
+    },
+  }
+}

@@ -1,0 +1,55 @@
+/** GET /v1/models and one card of it, cut to what the key may call (spec §4.1, contract §6). Takes no slot. */
+import { allows } from '#domain/allow-list.ts'
+import { modelNotAllowed, modelNotFound } from '#domain/completion.ts'
+import type { ModelCard } from '#domain/model-card.ts'
+import type { CounterHouse } from '../house.ts'
+import { readQuota, renderJson, type Visit } from '../visit.ts'
+import { renderCard } from '../wire/render-card.ts'
+import { admitOrdinary } from './admit-kind.ts'
+
+export interface ModelFilter {
+  /** `?output_modalities=image,text`: every one of them must be drawn. */
+  readonly outputModalities: readonly string[]
+  /** `?q=`: words of the id, name or description. */
+  readonly words: readonly string[]
+}
+
+/** Reads the filters of a query; an empty one filters nothing. */
+export const readModelFilter = (query: Readonly<Record<string, string>>): ModelFilter => ({
+  outputModalities: split(query['output_modalities'], ','),
+  words: split(query['q']?.toLowerCase(), ' '),
+})
+
+const split = (text: string | undefined, separator: string): readonly string[] =>
+  (text ?? '').split(separator).filter((part) => part.trim() !== '')
+
+function passes(card: ModelCard, { outputModalities, words }: ModelFilter): boolean {
+  const drawn: readonly string[] = card.outputModalities
+  if (!outputModalities.every((modality) => drawn.includes(modality.trim()))) return false
+  const text = `${card.id} ${card.name} ${card.description}`.toLowerCase()
+  return words.every((word) => text.includes(word))
+}
+
+export async function listModels(
+  house: CounterHouse,
+  visit: Visit,
+  filter: ModelFilter,
+): Promise<Response> {
+  const key = await admitOrdinary(house, visit)
+  const cards = await house.store.models.list()
+  await readQuota(house, visit)
+  const data = cards
+    .filter((card) => allows(key.limits.allowedModels, card.id) && passes(card, filter))
+    .map(renderCard)
+  return renderJson(visit, { object: 'list', data })
+}
+
+/** @throws model_not_allowed before model_not_found, so that a key cannot probe the catalogue */
+export async function showModel(house: CounterHouse, visit: Visit, id: string): Promise<Response> {
+  const key = await admitOrdinary(house, visit)
+  if (!allows(key.limits.allowedModels, id)) throw modelNotAllowed(key, id)
+  const card = await house.store.models.find(id)
+  if (!card) throw modelNotFound(id)
+  await readQuota(house, visit)
+  return renderJson(visit, renderCard(card))
+}

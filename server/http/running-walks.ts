@@ -1,0 +1,91 @@
+/** Every chat request in progress: who asks, since when, and the two ways to end it early. */
+
+import type { ChatRequest } from '#domain/chat.ts'
+import {
+  type Caller,
+  type CompletionHouse,
+  type CompletionStep,
+  complete,
+} from '#domain/completion.ts'
+import type { GatewayError } from '#domain/errors.ts'
+
+/** One walk of `complete()`, driven by its reader and able to be left. */
+export interface RunningWalk {
+  readonly caller: Caller
+  readonly request: ChatRequest
+  /** The next step; throws what the walk throws. */
+  next(): Promise<IteratorResult<CompletionStep, void>>
+  /** The client has gone: lets the upstream go and settles, whether or not anybody asks for another step. */
+  leave(): Promise<void>
+  /** The gateway gives up: the walk fails with `error`, which whoever still reads is told. */
+  abort(error: GatewayError): void
+}
+
+export interface RunningWalks {
+  start(house: CompletionHouse, caller: Caller, request: ChatRequest): RunningWalk
+  /** Oldest first. */
+  list(): Iterable<RunningWalk>
+  readonly count: number
+  /** Resolves once no walk runs: every one of them has been settled. */
+  settled(): Promise<void>
+}
+
+export function createRunningWalks(): RunningWalks {
+  const walks = new Set<RunningWalk>()
+  let waiting: (() => void)[] = []
+
+  const forget = (walk: RunningWalk): void => {
+    if (!walks.delete(walk) || walks.size > 0) return
+    for (const resolve of waiting) resolve()
+    waiting = []
+  }
+
+  return {
+    start(house, caller, request) {
+      const walk = startWalk(house, caller, request, forget)
+      walks.add(walk)
+      return walk
+    },
+    list: () => walks,
+    get count() {
+      return walks.size
+    },
+    settled: () =>
+      walks.size === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve)),
+  }
+}
+
+function startWalk(
+  house: CompletionHouse,
+  caller: Caller,
+  request: ChatRequest,
+  ended: (walk: RunningWalk) => void,
+): RunningWalk {
+  const gone = new AbortController()
+  const steps = complete(house, caller, request, gone.signal)
+
+  const walk: RunningWalk = {
+    caller,
+    request,
+    async next() {
+      try {
+        const step = await steps.next()
+        if (step.done) ended(walk)
+        return step
+      } catch (thrown) {
+        ended(walk)
+        throw thrown
+      }
+    },
+    leave() {
+      // The signal wakes a walk that awaits its upstream; `return` ends one that waits to be asked.
+      gone.abort()
+      const end = () => ended(walk)
+      return steps.return().then(end, end)
+    },
+    abort(error) {
+      gone.abort(error)
+    },
+  }
+  return walk
+}

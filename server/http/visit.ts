@@ -1,0 +1,70 @@
+/** A visit: one HTTP request on its way through the counter, and what has been learnt about it so far. */
+import type { Instant } from '#domain/clock.ts'
+import type { GenerationId } from '#domain/id.ts'
+import type { ApiKey } from '#domain/key.ts'
+import type { Charge } from '#domain/ledger.ts'
+import type { QuotaReading } from '#domain/quota.ts'
+import type { CounterHouse } from './house.ts'
+import { addRateHeaders, EXPOSED_HEADERS, type HeaderFields } from './rate-headers.ts'
+import { readRequestId } from './request-id.ts'
+
+/** Filled in by the steps it passes; a step that fails leaves the rest null. */
+export interface Visit {
+  readonly request: Request
+  readonly route: string
+  readonly requestId: string
+  readonly arrivedAt: Instant
+  key: ApiKey | null
+  quota: QuotaReading | null
+  wantsImages: boolean
+  generationId: GenerationId | null
+  model: string | null
+  provider: string | null
+  firstEventAt: Instant | null
+  charge: Charge | null
+  /** The answer goes on after its headers; whoever writes it closes the visit. */
+  streams: boolean
+}
+
+export function startVisit({ clock }: CounterHouse, request: Request, route: string): Visit {
+  const arrivedAt = clock.now()
+  return {
+    request,
+    route,
+    requestId: readRequestId(request, arrivedAt),
+    arrivedAt,
+    key: null,
+    quota: null,
+    wantsImages: false,
+    generationId: null,
+    model: null,
+    provider: null,
+    firstEventAt: null,
+    charge: null,
+    streams: false,
+  }
+}
+
+/** The headers that every answer to this visit carries; the object is the caller's to extend. */
+export function headersFor(visit: Visit, contentType: string): HeaderFields {
+  const headers: HeaderFields = {
+    'Content-Type': contentType,
+    'X-Request-Id': visit.requestId,
+    'Access-Control-Allow-Origin': '*',
+    'Access-Control-Expose-Headers': EXPOSED_HEADERS,
+    'X-Content-Type-Options': 'nosniff',
+  }
+  if (visit.generationId !== null) headers['X-Generation-Id'] = visit.generationId
+  if (visit.quota !== null) addRateHeaders(headers, visit.quota)
+  return headers
+}
+
+/** Reads the windows for the rate headers where no admission has read them; takes no slot. */
+export async function readQuota({ store, clock }: CounterHouse, visit: Visit): Promise<void> {
+  if (visit.key === null || visit.quota !== null) return
+  visit.quota = await store.admissions.quota(visit.key.id, clock.now())
+}
+
+/** A JSON answer with this visit's headers. */
+export const renderJson = (visit: Visit, body: unknown, status = 200): Response =>
+  new Response(JSON.stringify(body), { status, headers: headersFor(visit, 'application/json') })

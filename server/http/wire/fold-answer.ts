@@ -1,0 +1,140 @@
+/** Folds the events of a walk into one whole answer in OpenAI's shape (contract §7). */
+import type { AnswerHead, ChatEvent, ChatEvents, FinishReason, JsonObject } from '#domain/chat.ts'
+import type { Charge } from '#domain/ledger.ts'
+import { mergeLogprobs } from './merge-logprobs.ts'
+import { renderToolCall, type ToolCall } from './render-tool-call.ts'
+import { renderUsage } from './render-usage.ts'
+
+interface Choice {
+  readonly index: number
+  text: string
+  reasoning: string
+  refusal: string
+  readonly toolCalls: Map<number, ToolCall>
+  readonly images: string[]
+  fields: JsonObject
+  logprobs: JsonObject | null
+  finish: { readonly reason: FinishReason; readonly native: string | null }
+}
+
+export interface Fold {
+  note(events: ChatEvents): void
+  /** The `chat.completion` object. */
+  render(head: AnswerHead, charge: Charge): JsonObject
+}
+
+export function startFold(): Fold {
+  const choices = new Map<number, Choice>()
+  let fields: JsonObject = {}
+
+  const choiceAt = (index: number): Choice => {
+    let choice = choices.get(index)
+    if (!choice) {
+      choice = emptyChoice(index)
+      choices.set(index, choice)
+    }
+    return choice
+  }
+
+  return {
+    note(events) {
+      for (const event of events) {
+        if (event.type === 'usage') continue
+        if (event.type === 'answer-fields') fields = { ...fields, ...event.fields }
+        else noteChoice(choiceAt(event.choice), event)
+      }
+    },
+    render(head, charge) {
+      if (choices.size === 0) choiceAt(0)
+      return {
+        ...fields,
+        id: head.id,
+        object: 'chat.completion',
+        created: head.createdUnixSeconds,
+        model: head.model,
+        provider: head.provider,
+        choices: [...choices.values()].sort((a, b) => a.index - b.index).map(renderChoice),
+        usage: renderUsage(charge),
+      }
+    },
+  }
+}
+
+const emptyChoice = (index: number): Choice => ({
+  index,
+  text: '',
+  reasoning: '',
+  refusal: '',
+  toolCalls: new Map(),
+  images: [],
+  fields: {},
+  logprobs: null,
+  finish: { reason: 'stop', native: null },
+})
+
+type ChoiceEvent = Exclude<ChatEvent, { type: 'usage' | 'answer-fields' }>
+
+function noteChoice(choice: Choice, event: ChoiceEvent): void {
+  switch (event.type) {
+    case 'text-delta':
+      choice.text += event.text
+      choice.logprobs = mergeLogprobs(choice.logprobs, event.logprobs)
+      break
+    case 'refusal-delta':
+      choice.refusal += event.text
+      choice.logprobs = mergeLogprobs(choice.logprobs, event.logprobs)
+      break
+    case 'reasoning-delta':
+      choice.reasoning += event.text
+      break
+    case 'image':
+      choice.images.push(event.url)
+      break
+    case 'message-fields':
+      choice.fields = { ...choice.fields, ...event.fields }
+      break
+    case 'finish':
+      choice.finish = { reason: event.reason, native: event.native }
+      break
+    case 'tool-call-delta': {
+      const call = choice.toolCalls.get(event.index)
+      if (call) {
+        call.id ??= event.id
+        call.name ??= event.name
+        call.arguments += event.arguments
+        call.fields = { ...call.fields, ...event.fields }
+      } else {
+        const { index, kind, id, name } = event
+        const fields = event.fields ?? {}
+        choice.toolCalls.set(index, { index, kind, id, name, arguments: event.arguments, fields })
+      }
+    }
+  }
+}
+
+function renderChoice(choice: Choice): JsonObject {
+  const { text, toolCalls, images, finish } = choice
+  const calls = [...toolCalls.values()].sort((a, b) => a.index - b.index)
+  return {
+    index: choice.index,
+    message: {
+      ...choice.fields,
+      role: 'assistant',
+      // OpenAI leaves null beside tool calls alone; anything else is a string, if an empty one.
+      content: text === '' && calls.length > 0 ? null : text,
+      ...(choice.refusal !== '' && { refusal: choice.refusal }),
+      ...(choice.reasoning !== '' && { reasoning_content: choice.reasoning }),
+      ...(calls.length > 0 && { tool_calls: calls.map(renderToolCall) }),
+      ...(images.length > 0 && { images: images.map(renderImage) }),
+    },
+    logprobs: choice.logprobs,
+    finish_reason: finish.reason,
+    native_finish_reason: finish.native,
+  }
+}
+
+export const renderImage = (url: string, index: number): JsonObject => ({
+  type: 'image_url',
+  image_url: { url },
+  index,
+})

@@ -1,0 +1,53 @@
+/** A model's card: OpenAI's record with OpenRouter's fields (contract §6). */
+import { unixSeconds } from '#domain/clock.ts'
+import { type ModelCard, type Prices, pricingModel } from '#domain/model-card.ts'
+import { renderPrice, type UsdAttos } from '#domain/money.ts'
+
+export function renderCard(card: ModelCard) {
+  const prices = card.price?.prices
+  return {
+    id: card.id,
+    object: 'model',
+    created: unixSeconds(card.createdAt),
+    owned_by: card.id.slice(0, card.id.indexOf('/')),
+    name: card.name,
+    description: card.description,
+    context_length: card.contextLength,
+    architecture: {
+      modality: `${card.inputModalities.join('+')}->${card.outputModalities.join('+')}`,
+      input_modalities: card.inputModalities,
+      output_modalities: card.outputModalities,
+    },
+    pricing: prices ? renderPricing(prices) : null,
+    pricing_model: prices ? pricingModel(prices) : null,
+    image_pricing: (prices?.imagePrices ?? []).map(({ resolution, quality, usd }) => ({
+      resolution,
+      quality,
+      usd: renderPrice(usd),
+    })),
+    top_provider: {
+      context_length: card.contextLength,
+      max_completion_tokens: card.maxCompletionTokens,
+    },
+    supported_parameters: card.supportedParameters,
+  }
+}
+
+/** `image` is per input picture and `image_output` per picture drawn, the dearest where there are several. */
+function renderPricing(prices: Prices) {
+  const dearest = prices.imagePrices.reduce((most, { usd }) => (usd > most ? usd : most), FREE)
+  return {
+    prompt: renderPrice(prices.prompt),
+    completion: renderPrice(prices.completion),
+    request: renderPrice(prices.request),
+    image: renderPrice(prices.inputImage),
+    image_output: renderPrice(dearest),
+    ...(prices.imageOutputToken !== null && {
+      image_output_token: renderPrice(prices.imageOutputToken),
+    }),
+    input_cache_read: renderPrice(prices.cacheRead ?? prices.prompt),
+    input_cache_write: renderPrice(prices.cacheWrite ?? prices.prompt),
+  }
+}
+
+const FREE = 0n as UsdAttos

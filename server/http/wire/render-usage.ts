@@ -1,0 +1,40 @@
+/** The `usage` of an answer, priced: OpenAI's counts, and what they cost in both currencies (contract §7). */
+import type { Charge } from '#domain/ledger.ts'
+import { renderPrice, renderRub, renderRubPerUsd, renderUsdNumber } from '#domain/money.ts'
+import { completionTokens, promptTokens } from '#domain/usage.ts'
+
+export function renderUsage({ usage, amount, costRub, parts, ...charge }: Charge) {
+  const prompt = promptTokens(usage)
+  const completion = completionTokens(usage)
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    images: usage.outputImages,
+    prompt_tokens_details: {
+      cached_tokens: usage.cacheReadTokens,
+      cache_write_tokens: usage.cacheWriteTokens,
+    },
+    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+    cost_rub: renderRub(costRub),
+    cost: renderUsdNumber(amount),
+    cost_details: {
+      prompt_usd: renderPrice(parts.prompt),
+      completion_usd: renderPrice(parts.completion),
+      images_usd: renderPrice(parts.images),
+      rub_per_usd: renderRubPerUsd(charge.rubPerUsd),
+      price_version: charge.priceVersion,
+      source: charge.source,
+    },
+  }
+}
+
+/** The usage of a stream that failed before anything was produced: nothing, for nothing. */
+export const NOTHING_USED = {
+  prompt_tokens: 0,
+  completion_tokens: 0,
+  total_tokens: 0,
+  images: 0,
+  cost_rub: 0,
+  cost: 0,
+}

@@ -1,0 +1,55 @@
+/** The listener of the counter: Bun's server, held to JSON and to our own bounds. */
+
+export interface Listener {
+  /** `http://host:port` */
+  readonly url: string
+  /** From now on this request's connection may be silent for as long as the house allows. */
+  holdOpen(request: Request): void
+  /** Lets what is being written leave, within reason, then cuts. */
+  close(): Promise<void>
+}
+
+const IDLE_SECONDS = 120
+/** The counter's own limit answers in JSON, and reads nothing of a body that states more; Bun's would answer in nothing. */
+const BEYOND_OUR_LIMIT = 2 ** 40
+const LAST_BYTES_MS = 1_000
+
+export function listen(
+  { hostname, port }: { readonly hostname: string; readonly port: number },
+  answer: (request: Request) => Response | Promise<Response>,
+): Listener {
+  const server = Bun.serve({
+    hostname,
+    port,
+    // Its default shows source code to strangers, in compiled binaries too.
+    development: false,
+    idleTimeout: IDLE_SECONDS,
+    maxRequestBodySize: BEYOND_OUR_LIMIT,
+    fetch: answer,
+    error: renderFault,
+  })
+  const host = hostname.includes(':') ? `[${hostname}]` : hostname
+  return {
+    url: `http://${host}:${server.port}`,
+    holdOpen: (request) => server.timeout(request, 0),
+    async close() {
+      await Promise.race([server.stop(), Bun.sleep(LAST_BYTES_MS)])
+      await server.stop(true)
+    },
+  }
+}
+
+/** For a throw that no route caught; the counter catches its own. */
+function renderFault(): Response {
+  const error = {
+    message: 'the gateway failed while it handled this request',
+    type: 'api_error',
+    param: null,
+    code: 'internal_error',
+  }
+  const requestId = `req_${crypto.randomUUID()}`
+  return Response.json(
+    { error, request_id: requestId },
+    { status: 500, headers: { 'X-Request-Id': requestId } },
+  )
+}

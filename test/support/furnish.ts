@@ -1,0 +1,146 @@
+/** A furnished house for the tests of the counter: a real store in memory, the demo models, money and one key. */
+
+import { openStore } from '#db/index.ts'
+import { type Account, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
+import { type Clock, type Instant, systemClock } from '#domain/clock.ts'
+import { newAccountId, newEntryId, newKeyId } from '#domain/id.ts'
+import { type ApiKey, type KeyKind, type Limits, NO_LIMITS } from '#domain/key.ts'
+import { NO_MONEY, readUsd, type UsdNanos } from '#domain/money.ts'
+import { DEFAULT_RUB_PER_USD } from '#domain/rate.ts'
+import { labelOf, newSecret } from '#domain/secret.ts'
+import { DEFAULT_SETTINGS } from '#domain/settings.ts'
+import type { Store } from '#domain/store.ts'
+import type { Upstream } from '#domain/upstream.ts'
+import { createCounter } from '#http/app.ts'
+import { type CounterHouse, openHouse } from '#http/house.ts'
+import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
+import { openUpstream } from '#upstream/registry.ts'
+
+export const usd = (text: string): UsdNanos => {
+  const amount = readUsd(text)
+  if (amount === undefined) throw new Error(`not an amount: ${text}`)
+  return amount
+}
+
+export interface TestKey {
+  readonly key: ApiKey
+  readonly bearer: Readonly<Record<string, string>>
+}
+
+export interface Furnished {
+  readonly store: Store
+  readonly clock: Clock
+  readonly account: Account
+  issue(limits?: Partial<Limits>, kind?: KeyKind): Promise<TestKey>
+}
+
+/** A clock that tests wind by hand. */
+export interface HandClock extends Clock {
+  advance(ms: number): void
+}
+
+export function handClock(startMs: number): HandClock {
+  let nowMs = startMs
+  return {
+    now: () => nowMs as Instant,
+    advance(ms) {
+      nowMs += ms
+    },
+  }
+}
+
+/** The demo provider with its four models, and an account with `balance` dollars. */
+export async function furnish(
+  options: { readonly clock?: Clock; readonly balance?: string } = {},
+): Promise<Furnished> {
+  const clock = options.clock ?? systemClock
+  const store = await openStore({ dataDir: ':memory:', clock })
+  const at = clock.now()
+  const account: Account = {
+    id: newAccountId(at),
+    name: DEFAULT_ACCOUNT_NAME,
+    createdAt: at,
+    balance: NO_MONEY,
+  }
+  await store.accounts.create(account)
+  await store.ledger.credit({
+    id: newEntryId(at),
+    accountId: account.id,
+    kind: 'top_up',
+    amount: usd(options.balance ?? '100'),
+    at,
+    keyId: null,
+    generationId: null,
+    rubPerUsd: DEFAULT_RUB_PER_USD,
+    priceVersion: null,
+    note: null,
+    ref: null,
+  })
+  await store.providers.add(demoProvider(at), null)
+  for (const card of demoCards(at)) await store.models.add(card)
+
+  return {
+    store,
+    clock,
+    account,
+    async issue(limits = {}, kind = 'ordinary') {
+      const now = clock.now()
+      const secret = newSecret()
+      const key: ApiKey = {
+        id: newKeyId(now),
+        accountId: account.id,
+        name: 'worker',
+        kind,
+        label: labelOf(secret),
+        note: null,
+        limits: { ...NO_LIMITS, ...limits },
+        createdAt: now,
+        updatedAt: now,
+        lastUsedAt: null,
+        expiresAt: null,
+        disabledAt: null,
+        revokedAt: null,
+      }
+      await store.keys.issue(key, secret)
+      return { key, bearer: { Authorization: `Bearer ${secret}` } }
+    },
+  }
+}
+
+/** The counter over a furnished house; `upstream` stands in for whatever a provider would open. */
+export function openCounter(
+  { store, clock }: Furnished,
+  changes: Partial<CounterHouse> & { readonly upstream?: Upstream } = {},
+) {
+  const { upstream, ...rest } = changes
+  const house = openHouse({
+    store,
+    clock,
+    settings: DEFAULT_SETTINGS,
+    upstreamFor: async (provider) => upstream ?? openUpstream(provider, null),
+    ...rest,
+  })
+  const app = createCounter(house)
+  return {
+    house,
+    app,
+    chat: (
+      bearer: Readonly<Record<string, string>>,
+      body: unknown,
+      headers: Readonly<Record<string, string>> = {},
+    ) =>
+      app.request('http://gateway.test/v1/chat/completions', {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', ...bearer, ...headers },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    get: (path: string, headers: Readonly<Record<string, string>> = {}) =>
+      app.request(`http://gateway.test${path}`, { headers }),
+  }
+}
+
+export const hello = (more: Readonly<Record<string, unknown>> = {}) => ({
+  model: 'demo/echo',
+  messages: [{ role: 'user', content: 'hello there world' }],
+  ...more,
+})
