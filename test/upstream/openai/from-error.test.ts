@@ -1,0 +1,164 @@
+// A provider's refusal keeps its meaning and its words, and loses everything that names the operator.
+import { expect, test } from 'vitest'
+import { fromErrorAnswer, fromErrorInside } from '#upstream/openai/from-error.ts'
+import { readRetryAfter } from '#upstream/retry-after.ts'
+import { createScrub } from '#upstream/scrub.ts'
+
+const scrub = createScrub('llm.internal.example:8443', 'sesame-open-42')
+
+const read = (status: number, body: unknown) => {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  const { kind, message, details } = fromErrorAnswer(status, text, undefined, scrub)
+  return { kind, message, code: details.providerCode }
+}
+
+test.each([
+  [400, 'rejected'],
+  [404, 'rejected'],
+  [413, 'rejected'],
+  [422, 'rejected'],
+  [401, 'unauthorized'],
+  [402, 'unauthorized'],
+  [403, 'unauthorized'],
+  [429, 'overloaded'],
+  [529, 'overloaded'],
+  [408, 'timeout'],
+  [409, 'failed'],
+  [418, 'failed'],
+  [500, 'failed'],
+  [502, 'failed'],
+  [503, 'failed'],
+  [504, 'failed'],
+])('status %i is %s', (status, kind) => {
+  const failure = fromErrorAnswer(status, '', 7, scrub)
+  expect(failure.kind).toBe(kind)
+  expect(failure.details).toMatchObject({ status, retryAfterSeconds: 7 })
+  expect(failure.message).toBe(`it answered with status ${status}`)
+})
+
+test.each([
+  ['enveloped', { error: { message: 'no', type: 't', code: 'c' } }, 'no', 'c'],
+  ['a type in place of a code', { error: { message: 'no', type: 't', code: null } }, 'no', 't'],
+  [
+    'a string',
+    { code: 'Not a code but a sentence', error: 'at capacity' },
+    'at capacity',
+    undefined,
+  ],
+  ['flat', { code: 'quota', message: 'too many', type: 'x' }, 'too many', 'quota'],
+  ['detail as text', { detail: 'Invalid' }, 'Invalid', undefined],
+  [
+    'detail as a list',
+    { detail: [{ type: 'x', loc: ['body', 'messages', 0], msg: 'bad' }, { msg: 'worse' }] },
+    'body.messages.0: bad; worse',
+    undefined,
+  ],
+  [
+    'a message with details',
+    { object: 'error', message: { detail: [{ msg: 'bad' }] } },
+    'bad',
+    undefined,
+  ],
+  [
+    'another provider inside, as text',
+    {
+      error: {
+        message: 'Provider returned error',
+        code: 403,
+        metadata: { raw: '{"error":{"code":"unsupported","message":"Not here"}}' },
+      },
+    },
+    'Not here',
+    'unsupported',
+  ],
+  ['plain text', 'upstream connect error', 'upstream connect error', undefined],
+  ['JSON in JSON', '"{\\"error\\":{\\"message\\":\\"deep\\"}}"', 'deep', undefined],
+  ['a page', '<html><h1>502</h1></html>', 'it answered with status 400', undefined],
+  ['nonsense', { error: { message: { a: 1 } } }, 'it answered with status 400', undefined],
+  ['broken JSON', '{"error":', '{"error":', undefined],
+] as const)('shape: %s', (_, body, message, code) => {
+  expect(read(400, body)).toEqual({ kind: 'rejected', message, code })
+})
+
+test.each([
+  "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens.",
+  'Please reduce the length of the messages or completion.',
+])('a prompt that is too long is said so: %s', (message) => {
+  expect(read(400, { error: { message, code: 'invalid_request_error' } }).code).toBe(
+    'context_length_exceeded',
+  )
+  // Waiting may help here, so it is another thing.
+  expect(read(429, { error: { message, code: 'rate' } }).code).toBe('rate')
+})
+
+test.each([
+  [{ error: { message: 'x', code: 400 } }, 'rejected', 400],
+  [{ error: { message: 'x', status: 429 } }, 'overloaded', 429],
+  [{ error: { message: 'x', code: 'tool_use_failed', status_code: 400 } }, 'rejected', 400],
+  [{ error: { message: 'x', code: '503' } }, 'failed', 503],
+  [{ error: { message: 'x', code: 'content_filter' } }, 'rejected', undefined],
+  [{ error: { message: 'x', type: 'invalid_request_error' } }, 'rejected', undefined],
+  [{ error: { message: 'x', type: 'rate_limit_error' } }, 'overloaded', undefined],
+  [{ error: { message: 'x', type: 'overloaded_error' } }, 'overloaded', undefined],
+  [{ error: { message: 'x', type: 'authentication_error' } }, 'unauthorized', undefined],
+  [{ error: { message: 'x', type: 'server_error' } }, 'failed', undefined],
+  [{ error: 'x' }, 'failed', undefined],
+] as const)('inside a 200: %j', (body, kind, status) => {
+  const failure = fromErrorInside(body, scrub)
+  expect(failure).toMatchObject({ kind, message: 'x' })
+  expect(failure.details.status).toBe(status)
+})
+
+test.each([
+  'Incorrect API key provided: sk-proj-abcdef123456.',
+  'Incorrect API key provided: invalid-*****2345.',
+  'header was Authorization: Bearer abc.def.ghi',
+  'see https://llm.example/v1?key=AIzaSyA1234567890abc for more',
+  'key=hunter22, token: hunter22, api_key="hunter22"',
+  'your key if-aB3dE6fG7hJ8 is unknown',
+  'sesame-open-42 was refused by llm.internal.example:8443',
+  'eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl',
+  'in organization org-eLwBCUaB2ePnSi6dlToWtHZK on org_01k0cr3hcdehfb2mcy22cp8p3y',
+])('names nobody: %s', (message) => {
+  const said = read(400, { error: { message } }).message
+  expect(said).not.toMatch(
+    /sk-proj|\*{3}|abc\.def|https?:|AIza|hunter22|aB3dE6|sesame|internal|eyJ|eLwB|01k0cr/,
+  )
+  expect(said).toMatch(/removed/)
+})
+
+test('words are capped, and hold no control character', () => {
+  const said = read(400, {
+    error: { message: `a\u0000\u001b[31m\u202eb\n${'x'.repeat(5_000)}` },
+  }).message
+  expect(said).toHaveLength(1_000)
+  expect(said.startsWith('a [31m b x')).toBe(true)
+})
+
+test('ordinary words stay as they were', () => {
+  const message = "Unknown parameter: 'quality'. Use 1-3 of them (max_tokens=5)."
+  expect(read(400, { error: { message } }).message).toBe(message)
+})
+
+test.each([
+  [{ 'retry-after': '7' }, 7],
+  [{ 'retry-after': '0' }, 1],
+  [{ 'retry-after': '1.2' }, 2],
+  [{ 'retry-after-ms': '660' }, 1],
+  [{ 'retry-after-ms': '2500', 'retry-after': '9' }, 3],
+  [{ 'retry-after': '73187' }, 73_187],
+  [{ 'retry-after': '99999999' }, 604_800],
+  [
+    {
+      date: 'Sat, 22 Aug 2026 10:00:00 GMT',
+      'retry-after': 'Sat, 22 Aug 2026 10:01:30 GMT',
+    },
+    90,
+  ],
+  [{ date: 'Sat, 22 Aug 2026 10:00:00 GMT', 'retry-after': 'Sat, 22 Aug 2026 09:00:00 GMT' }, 1],
+  [{ 'retry-after': 'soon' }, undefined],
+  [{ 'retry-after': '-5' }, undefined],
+  [{}, undefined],
+])('retry after %j', (headers, seconds) => {
+  expect(readRetryAfter(new Headers(headers as Record<string, string>))).toBe(seconds)
+})

@@ -1,0 +1,315 @@
+// The chunks of a stream, with everything that providers have been seen to do to them.
+import { describe, expect, test } from 'vitest'
+import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import { startStream } from '#upstream/openai/from-stream.ts'
+import { createSseReader } from '#upstream/sse.ts'
+import { chunk, fold, sse } from '../fixtures.ts'
+
+/** Feeds a stream in pieces of `size` bytes. */
+const read = (text: string, size = Number.POSITIVE_INFINITY) => {
+  const translation = startStream((words) => words)
+  const reader = createSseReader()
+  const bytes = new TextEncoder().encode(text)
+  const events: ChatEvent[] = []
+  try {
+    for (let at = 0; at < bytes.length; at += size) {
+      const piece = bytes.slice(at, at + size)
+      if (translation.take(reader.feed(piece), events)) return { ...fold(events), events }
+    }
+    if (!translation.take(reader.end(), events)) translation.close(events)
+  } catch (thrown) {
+    return { ...fold(events, thrown), events }
+  }
+  return { ...fold(events), events }
+}
+
+const chunks = (...list: readonly (JsonObject | string)[]) => read(sse(...list))
+const USAGE = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 }
+const types = (events: readonly ChatEvent[]) => events.map(({ type }) => type)
+
+test('roles are dropped, text is kept, the end comes once and the count after it', () => {
+  const { events } = chunks(
+    chunk({ role: 'assistant', content: '' }),
+    chunk({ role: 'assistant', content: 'Hel' }),
+    chunk({ content: 'lo' }),
+    chunk({}, {}, 'stop'),
+    { choices: [], usage: USAGE },
+    '[DONE]',
+  )
+  expect(types(events)).toEqual(['text-delta', 'text-delta', 'finish', 'usage'])
+})
+
+test('it is the same however it is cut, and whatever ends its lines', () => {
+  const text =
+    ': PROCESSING\n\n' +
+    sse(
+      chunk({ content: 'naïve 世' }, { system_fingerprint: 'fp' }),
+      chunk({ reasoning: '🙂' }),
+      chunk({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{"é":' } }] }),
+      chunk({ tool_calls: [{ index: 0, function: { arguments: '1}' } }] }),
+      chunk({}, { usage: USAGE }, 'tool_calls'),
+      '[DONE]',
+    )
+  const { events: _, ...whole } = read(text)
+  expect(whole.toolCalls).toEqual([{ id: 'a', name: 'f', arguments: '{"é":1}' }])
+  for (const size of [1, 2, 3, 7, 64]) {
+    expect(read(text, size)).toMatchObject(whole)
+    expect(read(text.replaceAll('\n', '\r\n'), size)).toMatchObject(whole)
+  }
+})
+
+describe('counts', () => {
+  test('the last one wins: beside choices, twice, and in x_groq', () => {
+    const later = { ...USAGE, completion_tokens: 9 }
+    const { events, usage } = chunks(
+      chunk({ content: 'a' }, { usage: USAGE, x_groq: { usage: USAGE } }),
+      chunk({}, { x_groq: { id: 'r', usage: later } }, 'stop'),
+      { choices: [], usage: later },
+      '[DONE]',
+    )
+    expect(usage).toMatchObject({ inputTokens: 10, outputTokens: 9 })
+    expect(types(events)).toEqual(['text-delta', 'finish', 'usage'])
+  })
+
+  test('a count that grows with every chunk is told as it comes, for a client may leave', () => {
+    const translation = startStream((words) => words)
+    const batch: ChatEvent[] = []
+    const grown = { ...USAGE, completion_tokens: 1 }
+    translation.take([{ data: JSON.stringify(chunk({ content: 'a' }, { usage: grown })) }], batch)
+    expect(fold(batch).usage).toMatchObject({ outputTokens: 1 })
+  })
+
+  test('null is no count, zero is', () => {
+    expect(chunks(chunk({ content: 'a' }, { usage: null }, 'stop'), '[DONE]').usage).toBeNull()
+    const zero = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
+    expect(chunks(chunk({}, { usage: zero }, 'stop'), '[DONE]').usage).toMatchObject({
+      inputTokens: 0,
+      outputTokens: 0,
+    })
+  })
+})
+
+describe('ends', () => {
+  test('the first reason wins, and the provider keeps its own word', () => {
+    const { finish } = chunks(
+      chunk({ content: 'a' }),
+      { choices: [{ index: 0, delta: {}, finish_reason: 'length', native_finish_reason: 'MAX' }] },
+      chunk({ content: '' }, {}, 'stop'),
+      '[DONE]',
+    )
+    expect(finish).toEqual([{ choice: 0, reason: 'length', native: 'MAX' }])
+  })
+
+  test.each([
+    ['stop', 'stop'],
+    ['end_turn', 'stop'],
+    ['eos', 'stop'],
+    ['stop_sequence', 'stop'],
+    ['length', 'length'],
+    ['max_tokens', 'length'],
+    ['MAX_TOKENS', 'length'],
+    ['max_output_tokens', 'length'],
+    ['tool_calls', 'tool_calls'],
+    ['function_call', 'tool_calls'],
+    ['content_filter', 'content_filter'],
+    ['SAFETY', 'content_filter'],
+    ['error', 'error'],
+    ['something_new', 'stop'],
+  ])('%s is %s', (word, reason) => {
+    expect(chunks(chunk({ content: 'a' }, {}, word)).finish).toEqual([
+      { choice: 0, reason, native: word },
+    ])
+  })
+
+  test('a reason without [DONE] is an end; neither is a truncation', () => {
+    expect(chunks(chunk({ content: 'a' }, {}, 'stop')).failure).toBeNull()
+    const cut = chunks(chunk({ content: 'a' }))
+    expect(cut).toMatchObject({ text: 'a', finish: [], failure: { kind: 'failed' } })
+    expect(read('').failure).toMatchObject({ kind: 'failed' })
+    expect(read(': nothing but comments\n\n').failure).toMatchObject({ kind: 'failed' })
+  })
+
+  test('one finished choice of two is a truncation', () => {
+    const both = {
+      choices: [
+        { index: 0, delta: { content: 'a' } },
+        { index: 1, delta: { content: 'b' } },
+      ],
+    }
+    expect(chunks(both, chunk({}, {}, 'stop')).failure).toMatchObject({ kind: 'failed' })
+  })
+
+  test('[DONE] without a reason is an end, with the likely one', () => {
+    expect(chunks(chunk({ content: 'a' }), '[DONE]').finish).toEqual([
+      { choice: 0, reason: 'stop', native: 'stop' },
+    ])
+    const calls = [{ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }]
+    expect(chunks(chunk({ tool_calls: calls }), '[DONE]').finish[0]?.reason).toBe('tool_calls')
+  })
+
+  test('nothing behind [DONE] counts', () => {
+    expect(
+      chunks(chunk({ content: 'a' }, {}, 'stop'), '[DONE]', chunk({ content: 'b' })).text,
+    ).toBe('a')
+  })
+
+  test('the end itself may lack its blank line', () => {
+    const text = sse(chunk({ content: 'a' }, {}, 'stop'), '[DONE]').trimEnd()
+    expect(read(text)).toMatchObject({ failure: null, text: 'a' })
+  })
+})
+
+describe('tool calls', () => {
+  const call = (fields: object) => chunk({ tool_calls: [fields] })
+
+  test('in parallel, piece by piece', () => {
+    const { toolCalls } = chunks(
+      call({ index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '' } }),
+      call({ index: 1, id: 'b', type: 'function', function: { name: 'g', arguments: '' } }),
+      call({ index: 0, function: { arguments: '{"x"' } }),
+      call({ index: 1, function: { arguments: '{}' } }),
+      call({ index: 0, function: { arguments: ':1}' } }),
+      '[DONE]',
+    )
+    expect(toolCalls).toEqual([
+      { id: 'a', name: 'f', arguments: '{"x":1}' },
+      { id: 'b', name: 'g', arguments: '{}' },
+    ])
+  })
+
+  test.each([
+    ['without numbers', {}, {}],
+    ['all numbered 0', { index: 0 }, { index: 0 }],
+    ['numbered from 1', { index: 1 }, { index: 2 }],
+  ])('whole, %s', (_, first, second) => {
+    const { toolCalls } = chunks(
+      call({ ...first, id: 'a', function: { name: 'f', arguments: '{"x":1}' } }),
+      call({ ...second, id: 'b', function: { name: 'f', arguments: '{"x":2}' } }),
+      '[DONE]',
+    )
+    expect(toolCalls).toEqual([
+      { id: 'a', name: 'f', arguments: '{"x":1}' },
+      { id: 'b', name: 'f', arguments: '{"x":2}' },
+    ])
+  })
+
+  test('pieces that repeat the id, the name, or carry a fresh id, belong to their call', () => {
+    const { events, toolCalls } = chunks(
+      call({ index: 0, id: 'a', function: { name: 'f', arguments: '{' } }),
+      call({ index: 0, id: 'a', function: { name: 'f', arguments: '"x":' } }),
+      call({ index: 0, id: 'fresh', function: { arguments: '1' } }),
+      call({ index: 0, id: '', function: { arguments: '}' } }),
+      '[DONE]',
+    )
+    expect(toolCalls).toEqual([{ id: 'a', name: 'f', arguments: '{"x":1}' }])
+    expect(JSON.stringify(events).match(/"name":"f"/g)).toHaveLength(1)
+  })
+
+  test('a custom tool stays one in its later pieces', () => {
+    const { events } = chunks(
+      call({ index: 0, id: 'a', type: 'custom', custom: { name: 'f', input: 'x' } }),
+      call({ index: 0, custom: { input: 'y' } }),
+      '[DONE]',
+    )
+    expect(events.slice(0, 2)).toMatchObject([
+      { kind: 'custom', arguments: 'x' },
+      { kind: 'custom', arguments: 'y' },
+    ])
+  })
+})
+
+describe('what stands beside the text', () => {
+  test("fields of the answer are passed on when they change; padding and the provider's own are not", () => {
+    const seen = {
+      citations: ['a'],
+      obfuscation: 'xyz',
+      p: 'q',
+      provider: 'Other',
+      x_groq: { id: 'r' },
+    }
+    const { events } = chunks(
+      { choices: [], id: '', prompt_filter_results: [{ a: 1 }] },
+      chunk({ content: 'a' }, { ...seen, system_fingerprint: 'fp' }),
+      chunk({ content: 'b' }, { ...seen, citations: ['a'], system_fingerprint: null }),
+      chunk({ content: 'c' }, { citations: ['a', 'b'] }),
+      '[DONE]',
+    )
+    expect(events.filter(({ type }) => type === 'answer-fields')).toEqual([
+      { type: 'answer-fields', fields: { prompt_filter_results: [{ a: 1 }] } },
+      { type: 'answer-fields', fields: { citations: ['a'], system_fingerprint: 'fp' } },
+      { type: 'answer-fields', fields: { citations: ['a', 'b'] } },
+    ])
+  })
+
+  test('a message beside a delta only repeats it; alone it is the answer', () => {
+    const both = { choices: [{ index: 0, message: { content: 'ab' }, delta: { content: 'b' } }] }
+    expect(chunks(chunk({ content: 'a' }), both, '[DONE]').text).toBe('ab')
+    const alone = { choices: [{ index: 0, message: { content: 'ab' }, finish_reason: 'stop' }] }
+    expect(chunks(alone).text).toBe('ab')
+    expect(chunks(chunk({ content: 'ab' }), alone).text).toBe('ab')
+  })
+
+  test('logprobs go with their text', () => {
+    const logprobs = { content: [{ token: 'a', logprob: -1 }] }
+    const { events } = chunks(
+      { choices: [{ index: 0, delta: { content: 'a' }, logprobs }] },
+      '[DONE]',
+    )
+    expect(events[0]).toEqual({ type: 'text-delta', choice: 0, text: 'a', logprobs })
+  })
+})
+
+describe('errors', () => {
+  const error = { error: { message: 'Token limit reached', code: 400 } }
+
+  test('in a chunk, after an end: what came holds, its count too', () => {
+    const { text, usage, finish, failure } = chunks(
+      chunk({ content: 'a' }, {}, 'length'),
+      chunk({ content: '' }, { ...error, usage: USAGE }),
+      '[DONE]',
+    )
+    expect({ text, finish }).toEqual({ text: 'a', finish: [] })
+    expect(usage).toMatchObject({ inputTokens: 10, outputTokens: 2 })
+    expect(failure).toMatchObject({ kind: 'rejected', message: 'Token limit reached' })
+  })
+
+  test('as an event of its own, in JSON or in words', () => {
+    const named = (data: string) =>
+      read(`${sse(chunk({ content: 'a' }))}event: error\ndata: ${data}\n\n`)
+    expect(named(JSON.stringify(error))).toMatchObject({ text: 'a', failure: { kind: 'rejected' } })
+    expect(named('out of luck').failure).toMatchObject({ kind: 'failed', message: 'out of luck' })
+    expect(named(JSON.stringify({ ...error, usage: USAGE })).usage).not.toBeNull()
+  })
+
+  test.each([
+    { error: 'overloaded' },
+    { object: 'error', message: 'overloaded', code: 500 },
+    { choices: [{ index: 0, error: { message: 'overloaded' }, finish_reason: 'error' }] },
+    { choices: [], x_groq: { error: 'overloaded' } },
+  ])('in the shape %j', (broken) => {
+    expect(chunks(chunk({ content: 'a' }, {}, 'stop'), broken, '[DONE]').failure).toMatchObject({
+      kind: 'failed',
+      message: 'overloaded',
+    })
+  })
+
+  test.each(['{"choices":', 'hello', '7', 'null', '[1]'])('a chunk that is none: %s', (data) => {
+    expect(chunks(chunk({ content: 'a' }), data, '[DONE]').failure).toMatchObject({
+      kind: 'failed',
+    })
+  })
+
+  test('an error that says nothing is none', () => {
+    expect(chunks(chunk({ content: 'a' }, { error: null }, 'stop'), '[DONE]').failure).toBeNull()
+  })
+})
+
+test('nonsense in a chunk is passed over', () => {
+  const { text, failure } = chunks(
+    { choices: [null, 7, { index: -1, delta: { content: 'a', tool_calls: 'x', images: {} } }] },
+    { choices: 'none' },
+    { choices: [{ index: 1e9, delta: null, finish_reason: 7 }] },
+    '[DONE]',
+  )
+  expect({ text, failure }).toEqual({ text: 'a', failure: null })
+})

@@ -1,0 +1,101 @@
+// Every token is in exactly one class, whatever the provider calls it.
+import { expect, test } from 'vitest'
+import { completionTokens, NO_USAGE, promptTokens } from '#domain/usage.ts'
+import { fromUsage } from '#upstream/openai/from-usage.ts'
+
+test('cached tokens stand inside the prompt', () => {
+  const usage = fromUsage({
+    prompt_tokens: 1144,
+    completion_tokens: 2,
+    total_tokens: 1146,
+    prompt_tokens_details: { cached_tokens: 1024 },
+  })
+  expect(usage).toEqual({
+    ...NO_USAGE,
+    inputTokens: 120,
+    cacheReadTokens: 1024,
+    outputTokens: 2,
+  })
+})
+
+test('so do tokens just written to a cache', () => {
+  const usage = fromUsage({
+    prompt_tokens: 2649,
+    completion_tokens: 100,
+    prompt_tokens_details: { cached_tokens: 2569, cache_write_tokens: 79 },
+  })
+  expect(usage).toMatchObject({ inputTokens: 1, cacheReadTokens: 2569, cacheWriteTokens: 79 })
+})
+
+test('DeepSeek names its cache hits itself', () => {
+  const usage = fromUsage({ prompt_tokens: 12, completion_tokens: 1, prompt_cache_hit_tokens: 10 })
+  expect(usage).toMatchObject({ inputTokens: 2, cacheReadTokens: 10 })
+})
+
+test('reasoning is outside the completion when only then the total adds up', () => {
+  const details = { completion_tokens_details: { reasoning_tokens: 350 } }
+  const outside = { prompt_tokens: 288, completion_tokens: 27, total_tokens: 665, ...details }
+  expect(fromUsage(outside)).toMatchObject({ outputTokens: 377, reasoningTokens: 350 })
+  const inside = { prompt_tokens: 288, completion_tokens: 377, total_tokens: 665, ...details }
+  expect(fromUsage(inside)).toMatchObject({ outputTokens: 377, reasoningTokens: 350 })
+  const silent = { prompt_tokens: 288, completion_tokens: 377, ...details }
+  expect(fromUsage(silent)).toMatchObject({ outputTokens: 377, reasoningTokens: 350 })
+})
+
+test('image tokens leave the text tokens, in both dialects', () => {
+  const chat = {
+    prompt_tokens: 4,
+    completion_tokens: 1300,
+    completion_tokens_details: { image_tokens: 1290, reasoning_tokens: 0 },
+  }
+  expect(fromUsage(chat)).toMatchObject({ outputTokens: 10, imageOutputTokens: 1290 })
+  const images = {
+    input_tokens: 10,
+    output_tokens: 4160,
+    total_tokens: 4170,
+    output_tokens_details: { image_tokens: 4160, text_tokens: 0 },
+  }
+  expect(fromUsage(images)).toMatchObject({
+    inputTokens: 10,
+    outputTokens: 0,
+    imageOutputTokens: 4160,
+  })
+})
+
+test('zero is a count, and silence is none', () => {
+  expect(fromUsage({ prompt_tokens: 0, completion_tokens: 0 })).toEqual(NO_USAGE)
+  for (const silence of [null, undefined, {}, [], 'many', 7, { prompt_tokens: '12' }]) {
+    expect(fromUsage(silence)).toBeUndefined()
+  }
+})
+
+test('a total alone, or with one side, gives the other', () => {
+  expect(fromUsage({ total_tokens: 30, prompt_tokens: 10 })).toMatchObject({
+    inputTokens: 10,
+    outputTokens: 20,
+  })
+  expect(fromUsage({ total_tokens: 30, completion_tokens: 10 })).toMatchObject({
+    inputTokens: 20,
+    outputTokens: 10,
+  })
+})
+
+test('no count is negative, absurd or broken, and no class is larger than the whole', () => {
+  const usage = fromUsage({
+    prompt_tokens: -5,
+    completion_tokens: 1e300,
+    prompt_tokens_details: { cached_tokens: 99, cache_write_tokens: 99 },
+    completion_tokens_details: { reasoning_tokens: 2.4, image_tokens: Number.POSITIVE_INFINITY },
+  })!
+  expect(promptTokens(usage)).toBe(0)
+  expect(completionTokens(usage)).toBe(1_000_000_000)
+  for (const count of Object.values(usage)) {
+    expect(Number.isInteger(count) && count >= 0 && count <= 1_000_000_000).toBe(true)
+  }
+  expect(
+    fromUsage({ prompt_tokens: 10, prompt_tokens_details: { cached_tokens: 40 } }),
+  ).toMatchObject({
+    inputTokens: 0,
+    cacheReadTokens: 10,
+  })
+})

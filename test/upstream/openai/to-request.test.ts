@@ -1,0 +1,71 @@
+// The client's body goes out whole, under the provider's name for the model, and only where the operator said.
+import { expect, test } from 'vitest'
+import { toEndpoint } from '#upstream/openai/endpoint.ts'
+import { toRequest } from '#upstream/openai/to-request.ts'
+import { provider, request } from '../fixtures.ts'
+
+test('the model is renamed, and a field that nobody knows stays', () => {
+  const sent = toRequest(request({ temperature: 0.5, brand_new: { a: [1] } }), 'model-9', 'openai')
+  expect(sent).toEqual({
+    model: 'model-9',
+    messages: [{ role: 'user', content: 'hi' }],
+    temperature: 0.5,
+    brand_new: { a: [1] },
+  })
+})
+
+test('a stream always asks for its usage, beside what the client asked', () => {
+  const body = {
+    stream: true,
+    stream_options: { include_usage: false, include_obfuscation: false },
+  }
+  const sent = toRequest(request(body, { stream: true }), 'm', 'openai')
+  expect(sent['stream']).toBe(true)
+  expect(sent['stream_options']).toEqual({ include_usage: true, include_obfuscation: false })
+})
+
+test('a provider that counts unasked is not asked', () => {
+  const body = { stream: true, stream_options: { include_usage: true } }
+  expect(toRequest(request(body, { stream: true }), 'm', 'mistral')).not.toHaveProperty(
+    'stream_options',
+  )
+})
+
+test('a whole answer has no stream options', () => {
+  const sent = toRequest(request({ stream_options: { include_usage: true } }), 'm', 'openai')
+  expect(sent).not.toHaveProperty('stream_options')
+})
+
+test('OpenRouter is asked for its own accounting', () => {
+  expect(toRequest(request({ usage: { other: 1 } }), 'm', 'openrouter')['usage']).toEqual({
+    other: 1,
+    include: true,
+  })
+})
+
+test.each([
+  ['https://llm.example/v1', 'https://llm.example/v1/chat/completions'],
+  ['https://llm.example/v1/', 'https://llm.example/v1/chat/completions'],
+  ['http://127.0.0.1:11434', 'http://127.0.0.1:11434/chat/completions'],
+  [
+    'https://x.example/openai/deployments/d?api-version=2026-01-01',
+    'https://x.example/openai/deployments/d/chat/completions?api-version=2026-01-01',
+  ],
+  ['https://llm.example/v1/chat/completions', 'https://llm.example/v1/chat/completions'],
+])('the path goes before the query: %s', (baseUrl, url) => {
+  expect(toEndpoint(provider(baseUrl), null).url).toBe(url)
+})
+
+test('the credential travels as the provider wants it', () => {
+  const base = 'https://llm.example/v1'
+  expect(toEndpoint(provider(base, 'openai'), 's').auth).toEqual({ authorization: 'Bearer s' })
+  expect(toEndpoint(provider(base, 'azure'), 's').auth).toEqual({ 'api-key': 's' })
+  expect(toEndpoint(provider(base), null).auth).toEqual({})
+})
+
+test.each(['file:///etc/passwd', 'data:text/plain,x', 'llm.example', ''])(
+  'no address: %s',
+  (baseUrl) => {
+    expect(() => toEndpoint(provider(baseUrl), null)).toThrow('not an http address')
+  },
+)

@@ -1,0 +1,88 @@
+// Server-sent events survive every way in which a network and a provider may cut and dress them.
+import { describe, expect, test } from 'vitest'
+import { createSseReader, type SseEvent } from '#upstream/sse.ts'
+
+const read = (bytes: Uint8Array, splits: readonly number[]): readonly SseEvent[] => {
+  const reader = createSseReader()
+  const events: SseEvent[] = []
+  let from = 0
+  for (const to of [...splits, bytes.length]) {
+    events.push(...reader.feed(bytes.slice(from, to)))
+    from = to
+  }
+  events.push(...reader.end())
+  return events.map(({ event, data }) => ({ event, data }))
+}
+
+const STREAM = [
+  ': a comment, and another',
+  ':',
+  'data: {"text":"naïve 世界 🙂"}',
+  '',
+  'event: error',
+  'data: {"a":1,',
+  'data: "b":2}',
+  'id: 7',
+  'retry: 10',
+  '',
+  '',
+  'data:{"no":"space"}',
+  'unknown: field',
+  '',
+  'data: [DONE]',
+  '',
+  '',
+].join('\n')
+
+const EXPECTED = [
+  { event: undefined, data: '{"text":"naïve 世界 🙂"}' },
+  { event: 'error', data: '{"a":1,\n"b":2}' },
+  { event: undefined, data: '{"no":"space"}' },
+  { event: undefined, data: '[DONE]' },
+]
+
+const ENDINGS = { LF: '\n', CRLF: '\r\n', CR: '\r' }
+
+describe.each(Object.entries(ENDINGS))('lines that end in %s', (_, ending) => {
+  const bytes = new TextEncoder().encode(STREAM.replaceAll('\n', ending))
+
+  test('whole', () => {
+    expect(read(bytes, [])).toEqual(EXPECTED)
+  })
+
+  test('cut in two at every byte', () => {
+    for (let at = 0; at <= bytes.length; at++)
+      expect(read(bytes, [at]), `at ${at}`).toEqual(EXPECTED)
+  })
+
+  test('cut at every byte at once', () => {
+    expect(read(bytes, [...bytes.keys()].slice(1))).toEqual(EXPECTED)
+  })
+})
+
+test('a byte order mark before the first line is no part of it, wherever it is cut', () => {
+  const bytes = new TextEncoder().encode('\uFEFFdata: {}\n\n')
+  for (let at = 0; at <= bytes.length; at++) {
+    expect(read(bytes, [at])).toEqual([{ event: undefined, data: '{}' }])
+  }
+})
+
+test('an event that lacks its blank line counts when it is whole, and not when it was cut', () => {
+  const encode = (text: string) => new TextEncoder().encode(text)
+  expect(read(encode('data: {"a":1}'), [])).toHaveLength(1)
+  expect(read(encode('data: {"a":1}\n'), [])).toHaveLength(1)
+  expect(read(encode('data: [DONE]'), [])).toHaveLength(1)
+  expect(read(encode('data: {"a":'), [])).toEqual([])
+  expect(read(encode('data: [DON'), [])).toEqual([])
+})
+
+test('an event without end is refused, and a long comment is not kept', () => {
+  const reader = createSseReader()
+  const piece = new TextEncoder().encode('x'.repeat(1_048_576))
+  reader.feed(new TextEncoder().encode(': '))
+  for (let i = 0; i < 40; i++) reader.feed(piece)
+  reader.feed(new TextEncoder().encode('\ndata: '))
+  expect(() => {
+    for (let i = 0; i < 40; i++) reader.feed(piece)
+  }).toThrow('one event of its stream is too large')
+})
