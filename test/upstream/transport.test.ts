@@ -1,0 +1,418 @@
+// The line to a provider: what is sent, when it is let go, how long it is waited for, and what a broken one means.
+import type { ServerResponse } from 'node:http'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { ChatEvents } from '#domain/chat.ts'
+import { UpstreamFailure } from '#domain/upstream.ts'
+import { openUpstream } from '#upstream/registry.ts'
+import {
+  type CallWishes,
+  call,
+  chunk,
+  collect,
+  collectFolded,
+  provider,
+  request,
+  type Socket,
+  sse,
+  startProvider,
+} from './fixtures.ts'
+
+let socket: Socket
+
+const serve = async (answer: (response: ServerResponse, n: number) => void | Promise<void>) => {
+  socket = await startProvider(answer)
+}
+afterEach(() => socket?.stop())
+
+const streaming = request({ stream: true }, { stream: true })
+const open = (wishes: CallWishes = {}): Promise<AsyncIterable<ChatEvents>> =>
+  openUpstream(provider(`${socket.url}/v1`), 'sk-secret').open(
+    call({ request: streaming, ...wishes }),
+  )
+const asStream = (response: ServerResponse) =>
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+const asJson = (response: ServerResponse, body: string | object, status = 200, headers = {}) =>
+  response
+    .writeHead(status, { 'content-type': 'application/json', ...headers })
+    .end(typeof body === 'string' ? body : JSON.stringify(body))
+const ANSWER = { choices: [{ message: { content: 'hi' }, finish_reason: 'stop' }] }
+const COMPLETE = sse(chunk({ content: 'hi' }, {}, 'stop'), '[DONE]')
+
+/** Waits until more may be written, or nobody is there to read it. */
+const drained = (response: ServerResponse): Promise<void> =>
+  new Promise((resolve) => {
+    const done = () => {
+      response.off('drain', done).off('close', done)
+      resolve()
+    }
+    response.on('drain', done).on('close', done)
+  })
+
+const withinMs = async (promise: Promise<unknown>, ms: number): Promise<void> => {
+  const startedMs = performance.now()
+  await promise
+  expect(performance.now() - startedMs).toBeLessThan(ms)
+}
+
+describe('what is sent', () => {
+  test('headers are built from nothing', async () => {
+    await serve((response) => void asJson(response, ANSWER))
+    await collect(open({ request: request() }))
+    const { headers, path } = socket.seen[0]!
+    expect(path).toBe('/v1/chat/completions')
+    expect(headers).toEqual({
+      'content-type': 'application/json',
+      accept: 'application/json',
+      'accept-encoding': 'identity',
+      'user-agent': 'gatewayctl/0.0.0-test',
+      'x-request-id': 'req_test',
+      authorization: 'Bearer sk-secret',
+      connection: 'keep-alive',
+      host: socket.url.slice('http://'.length),
+      'content-length': expect.any(String),
+    })
+  })
+
+  test('a redirect is not followed', async () => {
+    await serve((response, n) => {
+      if (n === 0) response.writeHead(307, { location: `${socket.url}/elsewhere` }).end()
+      else asJson(response, ANSWER)
+    })
+    await expect(open()).rejects.toMatchObject({ kind: 'failed', details: { status: 307 } })
+    expect(socket.seen).toHaveLength(1)
+  })
+
+  test('the connection serves the next request, after a body and after a stream', async () => {
+    const ports = new Set<number | undefined>()
+    await serve((response, n) => {
+      ports.add(response.socket?.remotePort)
+      if (n % 2) asJson(response, ANSWER)
+      else asStream(response).end(COMPLETE)
+    })
+    for (let i = 0; i < 6; i++) {
+      expect((await collectFolded(open({ request: i % 2 ? request() : streaming }))).text).toBe(
+        'hi',
+      )
+    }
+    expect(ports.size).toBe(1)
+  })
+})
+
+describe('the form of an answer is what it says of itself', () => {
+  test('one body for a stream asked for', async () => {
+    await serve((response) => void asJson(response, ANSWER))
+    expect(await collectFolded(open())).toMatchObject({ text: 'hi', failure: null })
+  })
+
+  test('a stream that nobody asked for', async () => {
+    await serve((response) => void asStream(response).end(COMPLETE))
+    const answer = await collectFolded(open({ request: request() }))
+    expect(answer).toMatchObject({ text: 'hi', failure: null })
+  })
+
+  test.each([
+    ['an empty body', '', 'application/json'],
+    ['broken JSON', '{"choices":[', 'application/json'],
+    ['a page', '<html>welcome</html>', 'text/html'],
+    ['a page called a stream', '<html>welcome</html>', 'text/event-stream'],
+    ['an empty stream', '', 'text/event-stream'],
+    ['nothing at all', '', 'text/plain'],
+  ])('%s is a failure', async (_, body, type) => {
+    await serve((response) => void response.writeHead(200, { 'content-type': type }).end(body))
+    for (const asked of [streaming, request()]) {
+      const { failure } = await collect(open({ request: asked }))
+      expect(failure).toBeInstanceOf(UpstreamFailure)
+      expect(failure).toMatchObject({ kind: 'failed' })
+    }
+  })
+
+  test('a whole body in many pieces', async () => {
+    const text = 'é'.repeat(100_000)
+    await serve(async (response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      const bytes = Buffer.from(JSON.stringify({ choices: [{ message: { content: text } }] }))
+      for (let at = 0; at < bytes.length; at += 9_999)
+        response.write(bytes.subarray(at, at + 9_999))
+      response.end()
+    })
+    expect((await collectFolded(open({ request: request() }))).text).toBe(text)
+  })
+
+  test('a body beyond 64 MiB is let go', async () => {
+    await serve(async (response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      const piece = Buffer.alloc(1_048_576, ' ')
+      while (!response.destroyed) {
+        if (!response.write(piece)) await drained(response)
+      }
+    })
+    const { failure } = await collect(open({ request: request() }))
+    expect(failure).toMatchObject({ kind: 'failed', message: 'its answer is larger than 64 MiB' })
+    await socket.aborted()
+  })
+})
+
+describe('bad statuses', () => {
+  test('carry their words and their wait', async () => {
+    await serve((response) => {
+      asJson(response, { error: { message: 'slow down', code: 'busy' } }, 429, {
+        'retry-after': '9',
+      })
+    })
+    await expect(open()).rejects.toMatchObject({
+      kind: 'overloaded',
+      message: 'slow down',
+      details: { status: 429, providerCode: 'busy', retryAfterSeconds: 9 },
+    })
+  })
+
+  test('an endless error is read to 64 KiB', async () => {
+    await serve(async (response) => {
+      response.writeHead(500, { 'content-type': 'text/plain' })
+      while (!response.destroyed) {
+        if (!response.write('x'.repeat(65_536))) {
+          await drained(response)
+        }
+      }
+    })
+    await expect(open()).rejects.toMatchObject({ kind: 'failed', message: 'x'.repeat(1_000) })
+    await socket.aborted()
+  })
+})
+
+describe('the client leaves', () => {
+  const gone = new Error('the client has left')
+
+  test('before the first byte', async () => {
+    await serve(() => {})
+    const client = new AbortController()
+    const leaving = expect(open({ signal: client.signal })).rejects.toBe(gone)
+    while (socket.seen.length === 0) await new Promise(setImmediate)
+    client.abort(gone)
+    await withinMs(socket.aborted(), 1_000)
+    await leaving
+    expect(socket.seen).toHaveLength(1)
+  })
+
+  test('before it was even sent', async () => {
+    await serve(() => {})
+    await expect(open({ signal: AbortSignal.abort(gone) })).rejects.toBe(gone)
+    expect(socket.seen).toHaveLength(0)
+  })
+
+  test('between two chunks', async () => {
+    await serve((response) => void asStream(response).write(sse(chunk({ content: 'a' }))))
+    const client = new AbortController()
+    const reader = (await open({ signal: client.signal }))[Symbol.asyncIterator]()
+    expect((await reader.next()).done).toBe(false)
+    const leaving = expect(reader.next()).rejects.toBe(gone)
+    client.abort(gone)
+    await withinMs(socket.aborted(), 1_000)
+    await leaving
+    expect((await reader.next()).done).toBe(true)
+  })
+
+  test('after the last word, before the provider has said so', async () => {
+    await serve(
+      (response) => void asStream(response).write(sse(chunk({ content: 'a' }, {}, 'stop'))),
+    )
+    const client = new AbortController()
+    const collecting = collect(open({ signal: client.signal }))
+    while (socket.seen.length === 0) await new Promise(setImmediate)
+    setTimeout(() => client.abort(gone), 50)
+    expect((await collecting).failure).toBe(gone)
+    await withinMs(socket.aborted(), 1_000)
+  })
+
+  test('within a whole body', async () => {
+    await serve((response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).write('{"choices":')
+    })
+    const client = new AbortController()
+    const collecting = collect(open({ request: request(), signal: client.signal }))
+    setTimeout(() => client.abort(gone), 50)
+    expect((await collecting).failure).toBe(gone)
+    await withinMs(socket.aborted(), 1_000)
+  })
+
+  test('while nobody reads: by return()', async () => {
+    await serve((response) => void asStream(response).write(sse(chunk({ content: 'a' }))))
+    for await (const _ of await open()) break
+    await withinMs(socket.aborted(), 1_000)
+  })
+
+  test('while nobody reads: by the signal, with the answer not even begun', async () => {
+    await serve((response) => void asStream(response).write(sse(chunk({ content: 'a' }))))
+    const client = new AbortController()
+    await open({ signal: client.signal })
+    client.abort(gone)
+    await withinMs(socket.aborted(), 1_000)
+  })
+
+  test('return() does not wait for a silent provider', async () => {
+    await serve((response) => void asStream(response).write(sse(chunk({ content: 'a' }))))
+    const reader = (await open())[Symbol.asyncIterator]()
+    await reader.next()
+    const waiting = reader.next().catch(() => 'ended')
+    await withinMs(reader.return!(), 1_000)
+    await withinMs(socket.aborted(), 1_000)
+    await waiting
+  })
+})
+
+describe('time', () => {
+  const late = { kind: 'timeout' }
+
+  test('no first byte', async () => {
+    await serve(() => {})
+    const timeouts = { firstByteTimeoutMs: 60 }
+    await withinMs(expect(open({ timeouts })).rejects.toMatchObject(late), 1_000)
+    await withinMs(socket.aborted(), 1_000)
+    expect(socket.seen).toHaveLength(1)
+  })
+
+  test('a head without a body', async () => {
+    await serve((response) => void asStream(response).flushHeaders())
+    const { failure } = await collect(open({ timeouts: { firstByteTimeoutMs: 60 } }))
+    expect(failure).toMatchObject(late)
+    await withinMs(socket.aborted(), 1_000)
+  })
+
+  test('silence between chunks, in a stream and in a body', async () => {
+    await serve((response) => void asStream(response).write(sse(chunk({ content: 'a' }))))
+    const { failure, text } = await collectFolded(open({ timeouts: { silenceTimeoutMs: 60 } }))
+    expect(failure).toMatchObject(late)
+    expect(text).toBe('a')
+    await withinMs(socket.aborted(), 1_000)
+  })
+
+  test('a provider that goes on talking is in time, up to the total', async () => {
+    await serve(async (response) => {
+      asStream(response)
+      while (!response.destroyed) {
+        response.write(sse(chunk({ content: 'a' })))
+        await new Promise((r) => setTimeout(r, 20))
+      }
+    })
+    const timeouts = { firstByteTimeoutMs: 100, silenceTimeoutMs: 100, totalTimeoutMs: 500 }
+    const startedMs = performance.now()
+    const { failure, text } = await collectFolded(open({ timeouts }))
+    expect(failure).toMatchObject(late)
+    expect(performance.now() - startedMs).toBeGreaterThan(450)
+    expect(text.length).toBeGreaterThan(5)
+  })
+
+  test("a slow reader is not the provider's silence", async () => {
+    await serve(async (response) => {
+      asStream(response).write(sse(chunk({ content: 'a' })))
+      await new Promise((r) => setTimeout(r, 20))
+      response.end(COMPLETE)
+    })
+    let text = ''
+    for await (const batch of await open({ timeouts: { silenceTimeoutMs: 100 } })) {
+      for (const event of batch) if (event.type === 'text-delta') text += event.text
+      await new Promise((r) => setTimeout(r, 250))
+    }
+    expect(text).toBe('ahi')
+  })
+
+  test('a complete answer whose provider forgets to end it is complete', async () => {
+    await serve(
+      (response) => void asStream(response).write(sse(chunk({ content: 'a' }, {}, 'stop'))),
+    )
+    const answer = await collectFolded(open({ timeouts: { silenceTimeoutMs: 60 } }))
+    expect(answer).toMatchObject({ text: 'a', failure: null, finish: [{ reason: 'stop' }] })
+    await withinMs(socket.aborted(), 1_000)
+  })
+
+  test('an error whose words never come is told by its status', async () => {
+    await serve((response) => void response.writeHead(503).flushHeaders())
+    const opening = open({ timeouts: { firstByteTimeoutMs: 200 } })
+    await expect(opening).rejects.toMatchObject({ kind: 'failed', details: { status: 503 } })
+  })
+})
+
+describe('a connection that dies', () => {
+  test('before any byte: sent once more', async () => {
+    await serve((response, n) => {
+      if (n === 0) response.destroy()
+      else asJson(response, ANSWER)
+    })
+    expect((await collectFolded(open())).text).toBe('hi')
+    expect(socket.seen).toHaveLength(2)
+    expect(socket.seen[1]).toEqual(socket.seen[0])
+  })
+
+  test('again: not a third time', async () => {
+    await serve((response) => void response.destroy())
+    await expect(open()).rejects.toMatchObject({
+      kind: 'failed',
+      message: 'the connection broke off',
+    })
+    expect(socket.seen).toHaveLength(2)
+  })
+
+  test('for a caller who wants exactly one attempt: not a second time', async () => {
+    await serve((response) => void response.destroy())
+    const once = request({ stream: true }, { stream: true, allowFallbacks: false })
+    await expect(open({ request: once })).rejects.toMatchObject({ kind: 'failed' })
+    expect(socket.seen).toHaveLength(1)
+  })
+
+  test('after a byte of the answer: never', async () => {
+    await serve((response) => {
+      asStream(response).write(sse(chunk({ content: 'a' })))
+      setTimeout(() => response.destroy(), 20)
+    })
+    const { failure, text } = await collectFolded(open())
+    expect(failure).toMatchObject({ kind: 'failed', message: 'the connection broke off' })
+    expect(text).toBe('a')
+    expect(socket.seen).toHaveLength(1)
+  })
+
+  test('after the last word: it has broken nothing', async () => {
+    await serve((response) => {
+      asStream(response).write(sse(chunk({ content: 'a' }, {}, 'stop')))
+      setTimeout(() => response.destroy(), 20)
+    })
+    expect(await collectFolded(open())).toMatchObject({ text: 'a', failure: null })
+  })
+
+  test('never stood: refused, and not tried twice', async () => {
+    const failure = await openUpstream(provider('http://127.0.0.1:1/v1'), null)
+      .open(call())
+      .catch((thrown) => thrown)
+    expect(failure).toMatchObject({ kind: 'failed', message: 'it refused the connection' })
+    expect(JSON.stringify({ ...failure, text: String(failure.stack) })).not.toContain(
+      '127.0.0.1:1/',
+    )
+  })
+
+  test('a name that is not known', async () => {
+    const opening = openUpstream(provider('http://nowhere.invalid/v1'), null).open(call())
+    await expect(opening).rejects.toMatchObject({ kind: 'failed' })
+  })
+})
+
+test('a reader that stops takes no more from the provider than its buffers hold', async () => {
+  let sentBytes = 0
+  await serve(async (response) => {
+    asStream(response)
+    const piece = sse(chunk({ content: 'x'.repeat(65_536) }))
+    for (let i = 0; i < 2_000 && !response.destroyed; i++) {
+      sentBytes += piece.length
+      if (!response.write(piece)) await drained(response)
+    }
+    response.end()
+  })
+  const reader = (await open())[Symbol.asyncIterator]()
+  await reader.next()
+  let before = -1
+  while (before !== sentBytes) {
+    before = sentBytes
+    await new Promise((r) => setTimeout(r, 200))
+  }
+  expect(sentBytes).toBeLessThan(50_000_000)
+  await reader.return!()
+  await withinMs(socket.aborted(), 1_000)
+})
