@@ -1,0 +1,132 @@
+// The meter counts what passes: the provider's word when it comes, else an estimate marked as one.
+import { describe, expect, test } from 'vitest'
+import type { ChatEvent } from '#domain/chat.ts'
+import { startMeter } from '#domain/meter.ts'
+import { NO_USAGE, type Usage } from '#domain/usage.ts'
+import { aRequest } from '#test/support/nouns.ts'
+
+const text = (words: string): ChatEvent => ({ type: 'text-delta', choice: 0, text: words })
+const usage = (stated: Partial<Usage>): ChatEvent => ({
+  type: 'usage',
+  usage: { ...NO_USAGE, ...stated },
+})
+
+function reading(
+  events: readonly ChatEvent[],
+  request = aRequest(),
+  context: number | null = null,
+) {
+  const meter = startMeter(request, context)
+  for (const event of events) meter.note([event])
+  return { ...meter.read(), produced: meter.produced, finishReason: meter.finishReason }
+}
+
+describe('without the provider’s word', () => {
+  test('four bytes are a token, of the prompt and of what came', () => {
+    const { usage, source } = reading([text('12345'), text('678')], aRequest({ textBytes: 101 }))
+    expect(source).toBe('estimated')
+    expect(usage).toMatchObject({ inputTokens: 26, outputTokens: 2 })
+  })
+
+  test('bytes are counted, not characters, however a text is cut', () => {
+    expect(reading([text('при')]).usage.outputTokens).toBe(2)
+    expect(reading([text('日本語')]).usage.outputTokens).toBe(3)
+    expect(reading([text('😀')]).usage.outputTokens).toBe(1)
+    expect(reading([text('\ud83d'), text('\ude00')]).usage.outputTokens).toBe(1)
+  })
+
+  test('reasoning, refusals and the arguments of tools are output too', () => {
+    const { usage } = reading([
+      { type: 'reasoning-delta', choice: 0, text: '12345678' },
+      { type: 'refusal-delta', choice: 0, text: '1234' },
+      {
+        type: 'tool-call-delta',
+        choice: 0,
+        index: 0,
+        kind: 'function',
+        name: 'abcd',
+        arguments: '{"a":1}x',
+      },
+    ])
+    expect(usage).toMatchObject({ outputTokens: 6, reasoningTokens: 2 })
+  })
+
+  test('pictures count, those in the prompt and those that came', () => {
+    const { usage } = reading(
+      [{ type: 'image', choice: 0, url: 'data:,' }],
+      aRequest({ textBytes: 0, inputImages: 2 }),
+    )
+    expect(usage).toMatchObject({ inputTokens: 1_530, inputImages: 2, outputImages: 1 })
+    expect(usage.imageOutputTokens).toBeGreaterThan(0)
+  })
+
+  test('a client that left before anything came still owes its prompt', () => {
+    expect(reading([])).toMatchObject({ usage: { inputTokens: 25 }, produced: false })
+  })
+
+  test('no prompt is taken for larger than the model’s context, which bounded its hold', () => {
+    expect(reading([], aRequest({ textBytes: 1_000_000 }), 8_192).usage.inputTokens).toBe(8_192)
+  })
+})
+
+describe('the provider’s word', () => {
+  test('replaces the estimate, and a later word an earlier one', () => {
+    const { usage: counted, source } = reading([
+      usage({ inputTokens: 7, outputTokens: 1 }),
+      text('a long answer, longer than that'),
+      usage({ inputTokens: 7, outputTokens: 9 }),
+    ])
+    expect(source).toBe('provider')
+    expect(counted).toEqual({ ...NO_USAGE, inputTokens: 7, outputTokens: 9 })
+  })
+
+  test('an explicit nothing is nothing, not a missing word', () => {
+    expect(reading([text('some words'), usage({})])).toMatchObject({
+      usage: NO_USAGE,
+      source: 'provider',
+    })
+  })
+
+  test('does not count the pictures: those that came are counted', () => {
+    const { usage: counted } = reading(
+      [{ type: 'image', choice: 0, url: 'data:,' }, usage({ outputImages: 9, inputImages: 9 })],
+      aRequest({ inputImages: 1 }),
+    )
+    expect(counted).toMatchObject({ inputImages: 1, outputImages: 1 })
+  })
+
+  test.each([
+    [-5, 0],
+    [1.5, 2],
+    [Number.NaN, 0],
+    [1e300, Number.MAX_SAFE_INTEGER],
+    [Number.POSITIVE_INFINITY, Number.MAX_SAFE_INTEGER],
+  ])(
+    'a count of %s is taken for %s: it neither earns money nor stops a settlement',
+    (said, taken) => {
+      expect(reading([usage({ inputTokens: said })]).usage.inputTokens).toBe(taken)
+    },
+  )
+})
+
+describe('what it tells on the way', () => {
+  test.each<[string, ChatEvent, boolean]>([
+    ['text', text('a'), true],
+    ['a count', usage({}), true],
+    ['a finish', { type: 'finish', choice: 0, reason: 'stop', native: 'stop' }, false],
+    ['unknown fields', { type: 'answer-fields', fields: { x: 1 } }, false],
+    ['unknown message fields', { type: 'message-fields', choice: 0, fields: { x: 1 } }, false],
+  ])('%s: content came is %s', (_, event, produced) => {
+    expect(reading([event]).produced).toBe(produced)
+  })
+
+  test('the first choice’s finish is the answer’s', () => {
+    const finish = (choice: number, reason: 'stop' | 'length'): ChatEvent => ({
+      type: 'finish',
+      choice,
+      reason,
+      native: reason,
+    })
+    expect(reading([finish(0, 'length'), finish(1, 'stop')]).finishReason).toBe('length')
+  })
+})

@@ -1,0 +1,336 @@
+// A charge multiplies first and rounds once; a hold is never smaller than the charge it stands for.
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Prices } from '#domain/model-card.ts'
+import { pricingModel } from '#domain/model-card.ts'
+import { MOST_USD_NANOS, type UsdAttos } from '#domain/money.ts'
+import { chargeFor, holdFor, type ImageChoice } from '#domain/pricing.ts'
+import { NO_USAGE, type Usage } from '#domain/usage.ts'
+import {
+  aCard,
+  aPriceList,
+  aRequest,
+  aVersion,
+  perM,
+  price,
+  rate,
+  usd,
+} from '#test/support/nouns.ts'
+
+const RATE = rate('90')
+const ANY: ImageChoice = { resolution: undefined, quality: undefined }
+
+const amountOf = (usage: Partial<Usage>, prices: Partial<Prices> = {}, image = ANY) =>
+  chargeFor({ ...NO_USAGE, ...usage }, aVersion(prices), RATE, 'provider', image).amount
+
+describe('a charge', () => {
+  test('22 in at $2.5/M and 3 out at $10/M are 85 000 nano-dollars', () => {
+    expect(amountOf({ inputTokens: 22, outputTokens: 3 })).toBe(85_000n)
+  })
+
+  test('names its version, its rate, its source and its ruble view', () => {
+    const version = aVersion()
+    const usage = { ...NO_USAGE, inputTokens: 22, outputTokens: 3 }
+    expect(chargeFor(usage, version, RATE, 'estimated', ANY)).toEqual({
+      amount: 85_000n,
+      rubPerUsd: 90_000_000n,
+      costRub: 7_650n,
+      priceVersion: version.id,
+      usage,
+      source: 'estimated',
+      parts: { prompt: price('0.000055'), completion: price('0.00003'), images: 0n },
+    })
+  })
+
+  test('every cache class is priced once, at its own price or at the prompt’s', () => {
+    const usage = { inputTokens: 1_000, cacheReadTokens: 2_000, cacheWriteTokens: 4_000 }
+    expect(amountOf(usage)).toBe(usd('0.0175'))
+    expect(amountOf(usage, { cacheRead: perM('0.25'), cacheWrite: perM('3.125') })).toBe(
+      usd('0.0155'),
+    )
+    expect(amountOf({ cacheReadTokens: 1_000 }, { cacheRead: perM('0') })).toBe(0n)
+  })
+
+  test('reasoning is part of the output, not beside it', () => {
+    expect(amountOf({ outputTokens: 10, reasoningTokens: 9 })).toBe(amountOf({ outputTokens: 10 }))
+  })
+
+  test('a request and an input picture have prices of their own', () => {
+    const prices = { request: price('0.001'), inputImage: price('0.002') }
+    expect(amountOf({}, prices)).toBe(usd('0.001'))
+    expect(amountOf({ inputImages: 3 }, prices)).toBe(usd('0.007'))
+  })
+
+  test('a tier holds for the whole prompt once the prompt is larger than its bound', () => {
+    const tier = { completion: perM('20'), cacheRead: null, cacheWrite: null }
+    const tiers = [
+      { ...tier, aboveTokens: 400, prompt: perM('8') },
+      { ...tier, aboveTokens: 200, prompt: perM('5') },
+    ]
+    expect(amountOf({ inputTokens: 200 }, { tiers })).toBe(usd('0.0005'))
+    expect(amountOf({ inputTokens: 201 }, { tiers })).toBe(usd('0.001005'))
+    expect(amountOf({ inputTokens: 100, cacheReadTokens: 101 }, { tiers })).toBe(usd('0.001005'))
+    expect(amountOf({ inputTokens: 401 }, { tiers })).toBe(usd('0.003208'))
+    expect(amountOf({ inputTokens: 401, outputTokens: 1 }, { tiers })).toBe(usd('0.003228'))
+  })
+
+  test('pictures by piece: resolution and quality choose, and nothing else is counted', () => {
+    const prices = aPriceList({
+      prompt: price('0'),
+      completion: price('0'),
+      imagePrices: [
+        { resolution: '1024x1024', quality: 'medium', usd: price('0.039') },
+        { resolution: '1024x1024', quality: 'high', usd: price('0.12') },
+        { resolution: '2048x2048', quality: '*', usd: price('0.3') },
+      ],
+    })
+    const choose = (resolution?: string, quality?: string) =>
+      amountOf({ inputTokens: 50, imageOutputTokens: 1_290, outputImages: 2 }, prices, {
+        resolution,
+        quality,
+      })
+    expect(pricingModel(prices)).toBe('per_image')
+    expect(choose('1024x1024', 'medium')).toBe(usd('0.078'))
+    expect(choose('1024x1024', 'high')).toBe(usd('0.24'))
+    expect(choose('2048x2048', 'low')).toBe(usd('0.6'))
+    // Unsaid, or not on the list: the dearest that may be meant.
+    expect(choose('1024x1024')).toBe(usd('0.24'))
+    expect(choose()).toBe(usd('0.6'))
+    expect(choose('512x512', 'low')).toBe(usd('0.6'))
+  })
+
+  test('pictures by token: at their own price, or at the completion’s', () => {
+    const usage = { imageOutputTokens: 1_290, outputImages: 1 }
+    expect(amountOf(usage, { imageOutputToken: perM('30') })).toBe(usd('0.0387'))
+    expect(amountOf(usage)).toBe(usd('0.0129'))
+    expect(pricingModel(aPriceList())).toBe('per_token')
+  })
+
+  test('mixed: text by tokens, pictures by piece', () => {
+    const prices = aPriceList({
+      imagePrices: [{ resolution: '*', quality: '*', usd: price('0.04') }],
+    })
+    expect(pricingModel(prices)).toBe('mixed')
+    expect(amountOf({ inputTokens: 22, outputTokens: 3, outputImages: 1 }, prices)).toBe(
+      usd('0.040085'),
+    )
+  })
+
+  test('is rounded exactly once, after every multiplication', () => {
+    // Each part alone rounds to nothing; together they are half a nano-dollar, and round up.
+    const fifth = price('0.0000000001')
+    const prices = {
+      prompt: fifth,
+      completion: fifth,
+      cacheRead: fifth,
+      request: fifth,
+      inputImage: fifth,
+    }
+    const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 1, inputImages: 1 }
+    expect(amountOf(usage, prices)).toBe(1n)
+    expect(amountOf({ ...usage, outputTokens: 0 }, prices)).toBe(0n)
+  })
+
+  test('stays within what a ledger can hold, however absurd the count', () => {
+    const usage = { inputTokens: Number.MAX_SAFE_INTEGER, outputTokens: Number.MAX_SAFE_INTEGER }
+    expect(amountOf(usage, { prompt: price('999999999999999') })).toBe(MOST_USD_NANOS)
+  })
+})
+
+const anAttoPrice = fc.bigInt({ min: 0n, max: 10n ** 15n }).map((amount) => amount as UsdAttos)
+const maybePrice = fc.option(anAttoPrice, { nil: null })
+const aTier = fc.record({
+  aboveTokens: fc.nat(20_000),
+  prompt: anAttoPrice,
+  completion: anAttoPrice,
+  cacheRead: maybePrice,
+  cacheWrite: maybePrice,
+})
+const aSide = fc.constantFrom('*', 'small', 'large')
+const aWish = fc.constantFrom(undefined, 'small', 'large', 'huge')
+const aList: fc.Arbitrary<Prices> = fc.record({
+  prompt: anAttoPrice,
+  completion: anAttoPrice,
+  cacheRead: maybePrice,
+  cacheWrite: maybePrice,
+  request: anAttoPrice,
+  inputImage: anAttoPrice,
+  imageOutputToken: maybePrice,
+  imagePrices: fc.array(fc.record({ resolution: aSide, quality: aSide, usd: anAttoPrice }), {
+    maxLength: 4,
+  }),
+  tiers: fc.array(aTier, { maxLength: 3 }),
+})
+const aChoice: fc.Arbitrary<ImageChoice> = fc.record({ resolution: aWish, quality: aWish })
+
+/** The same bill, written down as a list of lines over one common denominator. */
+function billInNanos(usage: Usage, prices: Prices, choice: ImageChoice): bigint {
+  const prompt = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens
+  const tier = prices.tiers
+    .filter((one) => one.aboveTokens < prompt)
+    .sort(
+      (a, b) => a.aboveTokens - b.aboveTokens || prices.tiers.indexOf(b) - prices.tiers.indexOf(a),
+    )
+    .at(-1)
+  const { prompt: input, completion, cacheRead, cacheWrite } = tier ?? prices
+  const suits = (wish: string | undefined, side: string) => !wish || side === '*' || side === wish
+  const suiting = prices.imagePrices.filter(
+    (one) => suits(choice.resolution, one.resolution) && suits(choice.quality, one.quality),
+  )
+  const piece = (suiting.length ? suiting : prices.imagePrices)
+    .map((one): bigint => one.usd)
+    .sort((a, b) => (a < b ? -1 : 1))
+    .at(-1)
+  const lines: [count: number, each: bigint][] = [
+    [1, prices.request],
+    [usage.inputTokens, input],
+    [usage.cacheReadTokens, cacheRead === null ? input : cacheRead],
+    [usage.cacheWriteTokens, cacheWrite === null ? input : cacheWrite],
+    [usage.outputTokens, completion],
+    [usage.inputImages, prices.inputImage],
+    piece === undefined
+      ? [usage.imageOutputTokens, prices.imageOutputToken ?? completion]
+      : [usage.outputImages, piece],
+  ]
+  const total = lines.reduce((sum, [count, each]) => sum + BigInt(count) * each, 0n)
+  // Twice the sum plus one nano-dollar, halved towards zero, is half up.
+  return (2n * total + 10n ** 9n) / (2n * 10n ** 9n)
+}
+
+const someUsage: fc.Arbitrary<Usage> = fc.record({
+  inputTokens: fc.nat(30_000),
+  cacheReadTokens: fc.nat(30_000),
+  cacheWriteTokens: fc.nat(30_000),
+  outputTokens: fc.nat(30_000),
+  reasoningTokens: fc.nat(30_000),
+  imageOutputTokens: fc.nat(5_000),
+  inputImages: fc.nat(16),
+  outputImages: fc.nat(4),
+})
+
+test('any usage at any price list costs what an independent bill says', () => {
+  fc.assert(
+    fc.property(someUsage, aList, aChoice, (usage, prices, choice) => {
+      expect(amountOf(usage, prices, choice)).toBe(billInNanos(usage, prices, choice))
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+describe('a hold', () => {
+  test('takes the client’s own bound of the output before any other', () => {
+    const hold = (maxOutputTokens: number | null, maxCompletionTokens: number | null) =>
+      holdFor(
+        aRequest({ textBytes: 0, maxOutputTokens }),
+        aCard({ maxCompletionTokens }),
+        aVersion({ prompt: price('0'), completion: perM('1') }),
+        4_096,
+      )
+    expect(hold(100, null)).toBe(usd('0.0001'))
+    expect(hold(9_000, 8_192)).toBe(usd('0.009'))
+    expect(hold(null, 2_048)).toBe(usd('0.002048'))
+    expect(hold(null, 8_192)).toBe(usd('0.004096'))
+    expect(hold(null, null)).toBe(usd('0.004096'))
+  })
+
+  test('is bounded by the context of the model, however long the text', () => {
+    const hold = holdFor(
+      aRequest({ textBytes: 1_000_000, maxOutputTokens: 0 }),
+      aCard({ contextLength: 32_768 }),
+      aVersion({ prompt: perM('1') }),
+      4_096,
+    )
+    expect(hold).toBe(usd('0.032768'))
+  })
+
+  test('counts every choice and every picture asked for', () => {
+    const version = aVersion({
+      prompt: price('0'),
+      completion: perM('1'),
+      imagePrices: [{ resolution: '*', quality: '*', usd: price('0.04') }],
+    })
+    const request = aRequest({
+      textBytes: 0,
+      maxOutputTokens: 1_000,
+      choices: 3,
+      wantsImages: true,
+    })
+    expect(holdFor(request, aCard(), version, 4_096)).toBe(usd('0.123'))
+  })
+
+  test('looks at a middle tier that is dearer than the first and the last', () => {
+    const version = aVersion({
+      prompt: perM('1'),
+      tiers: [
+        {
+          aboveTokens: 100,
+          prompt: perM('9'),
+          completion: perM('90'),
+          cacheRead: null,
+          cacheWrite: null,
+        },
+        {
+          aboveTokens: 1_000,
+          prompt: perM('2'),
+          completion: perM('2'),
+          cacheRead: null,
+          cacheWrite: null,
+        },
+      ],
+    })
+    const request = aRequest({ textBytes: 1_000, maxOutputTokens: 10 })
+    const charge = chargeFor(
+      { ...NO_USAGE, inputTokens: 900, outputTokens: 10 },
+      version,
+      RATE,
+      'provider',
+      ANY,
+    )
+    expect(holdFor(request, aCard(), version, 4_096) >= charge.amount).toBe(true)
+  })
+
+  test('is an upper bound of the charge for any usage within its bounds', () => {
+    const aCase = fc.record({
+      prices: aList,
+      image: aChoice,
+      textBytes: fc.nat(20_000),
+      inputImages: fc.nat(16),
+      choices: fc.integer({ min: 1, max: 4 }),
+      maxOutputTokens: fc.option(fc.nat(10_000), { nil: null }),
+      maxCompletionTokens: fc.option(fc.integer({ min: 1, max: 9_000 }), { nil: null }),
+      contextLength: fc.option(fc.integer({ min: 1, max: 30_000 }), { nil: null }),
+      wantsImages: fc.boolean(),
+      shares: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 6, maxLength: 6 }),
+    })
+    fc.assert(
+      fc.property(aCase, (one) => {
+        const [fill = 0, read = 0, write = 0, spoken = 0, drawn = 0, pieces = 0] = one.shares
+        const room = Math.min(
+          one.textBytes + 512 + 3_000 * one.inputImages,
+          one.contextLength ?? 1e9,
+        )
+        const prompt = Math.floor(room * fill)
+        const cacheReadTokens = Math.floor(prompt * read)
+        const cacheWriteTokens = Math.floor((prompt - cacheReadTokens) * write)
+        const bound = one.maxOutputTokens ?? Math.min(one.maxCompletionTokens ?? 4_096, 4_096)
+        const output = Math.floor(bound * one.choices * spoken)
+        const imageOutputTokens = Math.floor(output * drawn)
+        const usage: Usage = {
+          inputTokens: prompt - cacheReadTokens - cacheWriteTokens,
+          cacheReadTokens,
+          cacheWriteTokens,
+          outputTokens: output - imageOutputTokens,
+          reasoningTokens: 0,
+          imageOutputTokens,
+          inputImages: one.inputImages,
+          outputImages: one.wantsImages ? Math.round(one.choices * pieces) : 0,
+        }
+        const version = aVersion(one.prices)
+        const charge = chargeFor(usage, version, RATE, 'provider', one.image)
+        const hold = holdFor(aRequest(one), aCard(one), version, 4_096)
+        expect(charge.amount <= hold, `${charge.amount} <= ${hold}`).toBe(true)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+})

@@ -1,0 +1,191 @@
+/** The nouns of the domain, whole and plain, with what a test cares about put in their place. */
+import type { Account } from '#domain/account.ts'
+import type { ActivityEntry } from '#domain/activity.ts'
+import type { Claim } from '#domain/admission.ts'
+import type { ChatRequest } from '#domain/chat.ts'
+import { type Instant, instant } from '#domain/clock.ts'
+import { newEntryId, newGenerationId, newKeyId, newPriceVersionId } from '#domain/id.ts'
+import { type ApiKey, type Limits, NO_LIMITS } from '#domain/key.ts'
+import type { Charge, LedgerEntry } from '#domain/ledger.ts'
+import type { ModelCard, Prices, PriceVersion } from '#domain/model-card.ts'
+import {
+  perMillion,
+  type RubMicros,
+  type RubPerUsd,
+  readPrice,
+  readRubPerUsd,
+  readUsd,
+  toRub,
+  type UsdAttos,
+  type UsdNanos,
+} from '#domain/money.ts'
+import type { Provider } from '#domain/provider.ts'
+import { NO_USAGE } from '#domain/usage.ts'
+
+/** Reads what the test itself wrote; throws when that is no such thing. */
+function demand<T>(value: T | undefined): T {
+  if (value === undefined) throw new TypeError('the test wrote a value that cannot be read')
+  return value
+}
+
+export const usd = (text: string): UsdNanos =>
+  text.startsWith('-') ? (-demand(readUsd(text.slice(1))) as UsdNanos) : demand(readUsd(text))
+export const price = (text: string): UsdAttos => demand(readPrice(text))
+/** A price as price lists state it: dollars per million tokens. */
+export const perM = (text: string): UsdAttos => demand(perMillion(price(text)))
+export const rate = (text: string): RubPerUsd => demand(readRubPerUsd(text))
+
+const EPOCH = instant(0)
+
+export const aPriceList = (stated: Partial<Prices> = {}): Prices => ({
+  prompt: perM('2.5'),
+  completion: perM('10'),
+  cacheRead: null,
+  cacheWrite: null,
+  request: price('0'),
+  inputImage: price('0'),
+  imageOutputToken: null,
+  imagePrices: [],
+  tiers: [],
+  ...stated,
+})
+
+export const aVersion = (stated: Partial<Prices> = {}, effectiveFrom = EPOCH): PriceVersion => ({
+  id: newPriceVersionId(effectiveFrom),
+  effectiveFrom,
+  prices: aPriceList(stated),
+})
+
+export const aCard = (stated: Partial<ModelCard> = {}): ModelCard => ({
+  id: 'acme/small',
+  provider: 'acme',
+  upstreamName: 'small',
+  name: 'Small',
+  description: '',
+  createdAt: EPOCH,
+  contextLength: null,
+  maxCompletionTokens: null,
+  inputModalities: ['text'],
+  outputModalities: ['text'],
+  supportedParameters: [],
+  price: aVersion(),
+  ...stated,
+})
+
+export const aProvider = (stated: Partial<Provider> = {}): Provider => ({
+  name: 'acme',
+  type: 'openai-compatible',
+  baseUrl: 'http://127.0.0.1:9',
+  hasCredential: false,
+  createdAt: EPOCH,
+  ...stated,
+})
+
+export const aRequest = (stated: Partial<ChatRequest> = {}): ChatRequest => ({
+  model: 'acme/small',
+  body: {},
+  stream: false,
+  includeUsage: true,
+  wantsImages: false,
+  image: { resolution: undefined, quality: undefined },
+  endUser: null,
+  choices: 1,
+  maxOutputTokens: null,
+  textBytes: 100,
+  inputImages: 0,
+  allowFallbacks: true,
+  ...stated,
+})
+
+export const anAccount = (stated: Partial<Account> = {}): Account => ({
+  id: 'acct_1',
+  name: 'default',
+  createdAt: EPOCH,
+  balance: 0n as UsdNanos,
+  ...stated,
+})
+
+export const aKey = (
+  at: Instant,
+  limits: Partial<Limits> = {},
+  stated: Partial<ApiKey> = {},
+): ApiKey => ({
+  id: newKeyId(at),
+  accountId: 'acct_1',
+  name: 'worker',
+  kind: 'ordinary',
+  label: 'if-000000…0000',
+  note: null,
+  limits: { ...NO_LIMITS, ...limits },
+  createdAt: at,
+  updatedAt: at,
+  lastUsedAt: null,
+  expiresAt: null,
+  disabledAt: null,
+  revokedAt: null,
+  ...stated,
+})
+
+export const aClaim = (key: ApiKey, at: Instant, hold: UsdNanos = usd('0.01')): Claim => ({
+  generationId: newGenerationId(at),
+  requestId: 'req_1',
+  keyId: key.id,
+  accountId: key.accountId,
+  at,
+  model: 'acme/small',
+  hold,
+})
+
+const NINETY = rate('90')
+
+export const aCharge = (amount: UsdNanos): Charge => ({
+  amount,
+  rubPerUsd: NINETY,
+  costRub: toRub(amount, NINETY),
+  priceVersion: 'price_1',
+  usage: { ...NO_USAGE, inputTokens: 22, outputTokens: 3 },
+  source: 'provider',
+  parts: { prompt: 0n as UsdAttos, completion: 0n as UsdAttos, images: 0n as UsdAttos },
+})
+
+export const anActivity = (claim: Claim, stated: Partial<ActivityEntry> = {}): ActivityEntry => ({
+  generationId: claim.generationId,
+  requestId: claim.requestId,
+  accountId: claim.accountId,
+  keyId: claim.keyId,
+  model: claim.model,
+  provider: 'acme',
+  endUser: null,
+  stream: false,
+  status: 200,
+  code: null,
+  endedBy: 'completed',
+  finishReason: 'stop',
+  startedAt: claim.at,
+  firstEventMs: 12,
+  totalMs: 34,
+  usage: NO_USAGE,
+  usageSource: null,
+  cost: 0n as UsdNanos,
+  costRub: 0n as RubMicros,
+  ...stated,
+})
+
+export const aTopUp = (
+  at: Instant,
+  amount: UsdNanos,
+  stated: Partial<LedgerEntry> = {},
+): LedgerEntry => ({
+  id: newEntryId(at),
+  accountId: 'acct_1',
+  kind: 'top_up',
+  amount,
+  at,
+  keyId: null,
+  generationId: null,
+  rubPerUsd: NINETY,
+  priceVersion: null,
+  note: null,
+  ref: null,
+  ...stated,
+})
