@@ -1,0 +1,23 @@
+/** `gatewayctl accounts list`: who owns keys and a balance. */
+import type { VerbRecord } from '#operator/verbs.ts'
+import { action, type Mount } from '../action.ts'
+import { call } from '../operator.ts'
+import { type Column, printList } from '../output.ts'
+
+export const mount: Mount = (accounts) =>
+  accounts
+    .command('list')
+    .description('list accounts and their balances')
+    .action(
+      action(async (context) => {
+        const rows = await call(context, 'accounts.list', {})
+        printList(context, rows, COLUMNS, ({ id }) => id)
+      }),
+    )
+
+const COLUMNS: readonly Column<VerbRecord<'accounts.list'>[number]>[] = [
+  { title: 'name', full: ({ name }) => name },
+  { title: 'id', full: ({ id }) => id },
+  { title: 'balance $', right: true, full: ({ balance_usd }) => balance_usd },
+  { title: 'created', full: ({ created_at }) => created_at },
+]

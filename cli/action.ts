@@ -1,0 +1,15 @@
+/** What every command file is made of: a mounted command whose action is handed its context. */
+import type { Command } from 'commander'
+import { type Context, type GlobalFlags, openContext } from './context.ts'
+
+/** Adds one command to its noun and answers it. */
+export type Mount = (noun: Command) => Command
+
+/** Turns an act into a commander action: the context first, then the arguments, then the flags. */
+export const action =
+  <Args extends readonly unknown[]>(act: (context: Context, ...args: Args) => Promise<void>) =>
+  async (...given: readonly unknown[]): Promise<void> => {
+    const command = given.at(-1) as Command
+    const context = openContext(command.opts<GlobalFlags>())
+    await act(context, ...(given.slice(0, -1) as unknown as Args))
+  }

@@ -1,0 +1,19 @@
+/** `gatewayctl balance show`: what is left to spend. */
+import { action, type Mount } from '../action.ts'
+import { call } from '../operator.ts'
+import { printRecord } from '../output.ts'
+
+export const mount: Mount = (balance) =>
+  balance
+    .command('show')
+    .description('show what is left to spend')
+    .action(
+      action(async (context) => {
+        const record = await call(context, 'balance.show', {})
+        printRecord(context, record, record.balance_usd, [
+          ['account', record.account],
+          ['balance', `$${record.balance_usd}`],
+          ['in rubles', `${record.balance_rub} ₽ at ${record.rub_per_usd}`],
+        ])
+      }),
+    )

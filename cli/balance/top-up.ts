@@ -1,0 +1,37 @@
+/** `gatewayctl balance top-up`: puts money in, once per reference. */
+import { action, type Mount } from '../action.ts'
+import { clean } from '../clean.ts'
+import { call } from '../operator.ts'
+import { paint, print, printJson, tell } from '../output.ts'
+import { readMoney } from '../read-value.ts'
+
+interface Flags {
+  readonly ref?: string
+  readonly note?: string
+}
+
+export const mount: Mount = (balance) =>
+  balance
+    .command('top-up')
+    .description('put money into the balance')
+    .argument('<amount>', 'dollars: 50, 50.00 or $50')
+    .option('--ref <id>', 'your own reference; repeating it changes nothing')
+    .option('--note <text>', 'a note for the ledger')
+    .action(
+      action(async (context, amount: string, flags: Flags) => {
+        const record = await call(context, 'balance.top-up', {
+          amount_usd: readMoney('the amount', amount),
+          ...(flags.ref === undefined ? {} : { ref: flags.ref }),
+          ...(flags.note === undefined ? {} : { note: flags.note }),
+        })
+        if (context.json) return printJson(record)
+        if (context.quiet) return print(record.entry.id)
+        tell(
+          context,
+          record.applied
+            ? `${paint(context, 'green', '✓')} topped up by $${record.entry.amount_usd} (${record.entry.id})`
+            : `! reference ${clean(record.entry.ref ?? '')} was applied before (${record.entry.id}); nothing moved`,
+        )
+        print(`balance $${record.balance_usd}`)
+      }),
+    )

@@ -1,0 +1,7 @@
+/** What strangers wrote must not steer a terminal: names, notes and messages lose their control characters. */
+
+// C0, DEL, C1, line and paragraph separators, and the marks that turn the direction of writing.
+const CONTROL = /[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
+
+/** The text with each control character shown as `�`. */
+export const clean = (text: string): string => text.replace(CONTROL, '\ufffd')

@@ -1,0 +1,87 @@
+/** The context of one command: where things live (flag > GATEWAY_* > systemd > XDG), and how the terminal wants to be spoken to. */
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { type Clock, systemClock } from '#domain/clock.ts'
+
+/** The flags that every command takes. */
+export interface GlobalFlags {
+  readonly json?: boolean
+  readonly quiet?: boolean
+  readonly yes?: boolean
+  readonly input?: boolean
+  readonly color?: boolean
+  readonly debug?: boolean
+  readonly dataDir?: string
+  readonly config?: string
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export interface Context {
+  readonly env: Environment
+  readonly clock: Clock
+  readonly dataDir: string
+  /** The configuration file, and whether somebody named it: a named file must exist. */
+  readonly configFile: { readonly path: string; readonly isNamed: boolean }
+  readonly adminSocket: string
+  readonly json: boolean
+  readonly quiet: boolean
+  readonly yes: boolean
+  readonly debug: boolean
+  /** Whether a question may be asked. */
+  readonly mayAsk: boolean
+  /** Whether a person reads standard output. */
+  readonly isTerminal: boolean
+  readonly columns: number
+  readonly color: boolean
+}
+
+const NARROWEST_COLUMNS = 40
+const USUAL_COLUMNS = 80
+
+/** Gathers flags, environment and terminal; touches no file. */
+export function openContext(flags: GlobalFlags, env: Environment = process.env): Context {
+  const dataDir = resolve(
+    flags.dataDir ?? set(env['GATEWAY_DATA_DIR']) ?? systemd(env['STATE_DIRECTORY']) ?? xdg(env),
+  )
+  const isTerminal = process.stdout.isTTY === true
+  return {
+    env,
+    clock: systemClock,
+    dataDir,
+    configFile: configFile(flags, env),
+    adminSocket: resolve(set(env['GATEWAY_ADMIN_SOCKET']) ?? join(dataDir, 'run', 'admin.sock')),
+    json: flags.json === true,
+    quiet: flags.quiet === true,
+    yes: flags.yes === true,
+    debug: flags.debug === true,
+    mayAsk: flags.input !== false && !set(env['GATEWAY_NO_INPUT']) && process.stdin.isTTY === true,
+    isTerminal,
+    columns: Math.max(NARROWEST_COLUMNS, process.stdout.columns ?? USUAL_COLUMNS),
+    color: flags.color !== false && wantsColor(env, isTerminal),
+  }
+}
+
+/** An empty variable is no variable. */
+const set = (text: string | undefined): string | undefined => (text === '' ? undefined : text)
+
+/** systemd lists several directories with colons; the first is ours. */
+const systemd = (text: string | undefined): string | undefined => set(text)?.split(':')[0]
+
+const xdg = (env: Environment): string =>
+  join(set(env['XDG_DATA_HOME']) ?? join(homedir(), '.local', 'share'), 'gatewayctl')
+
+function configFile(flags: GlobalFlags, env: Environment): Context['configFile'] {
+  const named = flags.config ?? set(env['GATEWAY_CONFIG'])
+  if (named !== undefined) return { path: resolve(named), isNamed: true }
+  const directory =
+    systemd(env['CONFIGURATION_DIRECTORY']) ??
+    join(set(env['XDG_CONFIG_HOME']) ?? join(homedir(), '.config'), 'gatewayctl')
+  return { path: join(directory, 'config.toml'), isNamed: false }
+}
+
+function wantsColor(env: Environment, isTerminal: boolean): boolean {
+  if (set(env['NO_COLOR']) !== undefined || env['TERM'] === 'dumb') return false
+  const forced = set(env['FORCE_COLOR'])
+  return forced === undefined ? isTerminal : forced !== '0'
+}

@@ -1,0 +1,91 @@
+/** How a command ends: one table of exit codes, one shape of error, on standard error. */
+import { CommanderError } from 'commander'
+import { GatewayError } from '#domain/errors.ts'
+import { clean } from './clean.ts'
+
+/** Exit codes, and what `gatewayctl help exit-codes` says of them. */
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  notFound: 3,
+  notRunning: 4,
+  unconfirmed: 5,
+  unhealthy: 6,
+  crash: 70,
+  interrupted: 130,
+} as const
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
+
+/** An end that only the command line knows; further lines of `message` are shown below the first. */
+export class CommandError extends Error {
+  readonly code: string
+  readonly exitCode: ExitCode
+  readonly hint: string | null
+
+  constructor(code: string, exitCode: ExitCode, message: string, hint: string | null = null) {
+    super(message)
+    this.name = 'CommandError'
+    this.code = code
+    this.exitCode = exitCode
+    this.hint = hint
+  }
+}
+
+/** A flag, value or argument that cannot be understood. */
+export const usageError = (message: string, hint: string | null = null): CommandError =>
+  new CommandError('usage', EXIT.usage, message, hint)
+
+/** Ends with a code and nothing more to say: the command has printed what it found. */
+export function endWith(exitCode: ExitCode): void {
+  process.exitCode = exitCode
+}
+
+interface Ending {
+  readonly code: string
+  readonly exitCode: ExitCode
+  readonly message: string
+  readonly hint: string | null
+}
+
+function endingOf(thrown: unknown): Ending {
+  if (thrown instanceof CommandError) return thrown
+  if (thrown instanceof CommanderError) {
+    const message = thrown.message.replace(/^error: /, '').replace(/\n?\((Did.*)\)$/, '\n$1')
+    return { code: 'usage', exitCode: EXIT.usage, message, hint: 'gatewayctl help' }
+  }
+  if (thrown instanceof GatewayError) {
+    const { code, message, details } = thrown
+    return { code, exitCode: exitCodeOf(thrown), message, hint: details.hint ?? null }
+  }
+  return {
+    code: 'crash',
+    exitCode: EXIT.crash,
+    message: `gatewayctl met a defect: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+    hint: 'run it again with --debug and report what it says',
+  }
+}
+
+function exitCodeOf({ code, status }: GatewayError): ExitCode {
+  if (code === 'store_unavailable') return EXIT.notRunning
+  if (code === 'route_not_found') return EXIT.failed
+  if (status === 400) return EXIT.usage
+  return status === 404 ? EXIT.notFound : EXIT.failed
+}
+
+/** Tells an error and sets the exit code; `--json` gets one JSON object, `--debug` the stack. */
+export function endWithError(thrown: unknown, style: { json: boolean; debug: boolean }): void {
+  const { code, exitCode, message, hint } = endingOf(thrown)
+  process.exitCode = exitCode
+  if (style.json) {
+    const error = { code, message: message.replaceAll('\n', '; '), hint, exit_code: exitCode }
+    process.stderr.write(`${JSON.stringify({ error })}\n`)
+  } else {
+    const [first, ...rest] = message.split('\n').map(clean)
+    const lines = [`error: ${first}`, ...rest.map((line) => `  ${line}`)]
+    if (hint !== null) lines.push(`hint: ${clean(hint)}`)
+    process.stderr.write(`${lines.join('\n')}\n`)
+  }
+  if (style.debug) process.stderr.write(`${Bun.inspect(thrown)}\n`)
+}

@@ -1,0 +1,93 @@
+/** The help pages: what a new operator sees, the page of a command, and the topics. */
+import { EXIT, usageError } from './exit.ts'
+import { NOUNS } from './nouns.ts'
+import { print } from './output.ts'
+
+const CHAPTERS: readonly (readonly [title: string, nouns: readonly string[]])[] = [
+  ['Start', ['init', 'serve', 'status']],
+  ['Keys', ['keys', 'limits', 'accounts']],
+  ['Models', ['providers', 'models']],
+  ['Money', ['balance', 'ledger', 'rates']],
+  ['Operations', ['doctor']],
+]
+
+const TOPICS: Readonly<Record<string, () => string>> = {
+  'exit-codes': exitCodes,
+  environment,
+}
+
+/** `help` and `help <topic>`; for `help <noun> [<verb>]` it answers the line to run instead. @throws CommandError 2 for anything else */
+export function showHelp(
+  words: readonly string[],
+  rest: readonly string[],
+): readonly string[] | null {
+  const topic = words[0] ?? rest.find((arg) => !arg.startsWith('-'))
+  if (topic === undefined) {
+    showFront(rest)
+    return null
+  }
+  const page = Object.hasOwn(TOPICS, topic) ? TOPICS[topic] : undefined
+  if (page) {
+    print(page())
+    return null
+  }
+  if (!Object.hasOwn(NOUNS, topic)) {
+    const topics = Object.keys(TOPICS).join(', ')
+    throw usageError(`there is no help on "${topic}"`, `gatewayctl help    topics: ${topics}`)
+  }
+  return [topic, ...words.slice(1), ...rest, '--help']
+}
+
+function showFront(rest: readonly string[]): void {
+  const known = ['-h', '--help', '--no-color', '--json', '-q', '--quiet', '--debug', '--no-input']
+  const strange = rest.find((arg) => !known.includes(arg))
+  if (strange !== undefined) throw usageError(`unknown option '${strange}'`, 'gatewayctl help')
+  print(front())
+}
+
+function front(): string {
+  const chapters = CHAPTERS.map(([title, nouns]) =>
+    [title, ...nouns.map((noun) => `  ${noun.padEnd(14)}${NOUNS[noun]?.summary}`)].join('\n'),
+  )
+  return [
+    'gatewayctl — your own gateway to language and image models',
+    '',
+    ...chapters,
+    '',
+    "Example   gatewayctl keys create prod-web --rpm 60 --daily-usd 20 --allow 'openai/*'",
+    `Topics    gatewayctl help ${Object.keys(TOPICS).join(' | ')}`,
+    'Flags     gatewayctl <command> --help',
+  ].join('\n')
+}
+
+function exitCodes(): string {
+  return [
+    [EXIT.ok, 'ok'],
+    [EXIT.failed, 'the operation failed'],
+    [EXIT.usage, 'usage: a bad flag or value, a missing argument'],
+    [EXIT.notFound, 'no such object, or several answer to the name'],
+    [EXIT.notRunning, 'the server is not running or not reachable'],
+    [EXIT.unconfirmed, 'needs confirmation, or was declined'],
+    [EXIT.unhealthy, 'unhealthy (status, doctor)'],
+    [EXIT.crash, 'crash: a defect of gatewayctl'],
+    [EXIT.interrupted, 'interrupted (Ctrl-C)'],
+  ]
+    .map(([code, meaning]) => `${String(code).padStart(3)}  ${meaning}`)
+    .join('\n')
+}
+
+function environment(): string {
+  return [
+    ['GATEWAY_DATA_DIR', 'where the gateway keeps its data (~/.local/share/gatewayctl)'],
+    ['GATEWAY_CONFIG', 'configuration file (~/.config/gatewayctl/config.toml)'],
+    ['GATEWAY_LISTEN', 'address to listen on (127.0.0.1:4140)'],
+    ['GATEWAY_BASE_URL', 'address that applications use'],
+    ['GATEWAY_ADMIN_SOCKET', 'socket of the commands (<data>/run/admin.sock)'],
+    ['GATEWAY_MASTER_KEY_FILE', 'file with the key that seals credentials (<data>/master.key)'],
+    ['GATEWAY_MASTER_KEY', 'that key itself; a file is safer'],
+    ['GATEWAY_NO_INPUT', 'never ask, as --no-input'],
+    ['NO_COLOR, FORCE_COLOR', 'no colour, or colour also in a pipe'],
+  ]
+    .map(([name, meaning]) => `${name?.padEnd(25)}${meaning}`)
+    .join('\n')
+}

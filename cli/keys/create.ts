@@ -1,0 +1,36 @@
+/** `gatewayctl keys create`: a new key; standard output is exactly its secret. */
+import { action, type Mount } from '../action.ts'
+import { addLimitFlags, type LimitFlags, readLimitFlags } from '../limit-flags.ts'
+import { call } from '../operator.ts'
+import { readUntil } from '../read-value.ts'
+import type { SecretOutFlags } from './show-issued.ts'
+import { showIssued } from './show-issued.ts'
+
+interface Flags extends LimitFlags, SecretOutFlags {
+  readonly kind?: 'ordinary' | 'provisioning'
+  readonly note?: string
+  readonly expires?: string
+}
+
+export const mount: Mount = (keys) =>
+  addLimitFlags(keys.command('create').description('create a key and show its secret once'))
+    .argument('<name>', 'how you will know it')
+    .option('--kind <kind>', 'ordinary calls models; provisioning manages keys over HTTP')
+    .option('--note <text>', 'a note for yourself')
+    .option('--expires <time>', 'when it stops: 30d, 2026-12-01T00:00:00Z, never')
+    .option('--env', 'print export lines for a shell')
+    .option('--out <file>', 'write the secret to a file (0600) and print the id')
+    .action(
+      action(async (context, name: string, flags: Flags) => {
+        const key = await call(context, 'keys.create', {
+          ...readLimitFlags(flags, name),
+          name,
+          ...(flags.kind === undefined ? {} : { kind: flags.kind }),
+          ...(flags.note === undefined ? {} : { note: flags.note }),
+          ...(flags.expires === undefined
+            ? {}
+            : { expires_at: readUntil('--expires', flags.expires, context.clock.now()) }),
+        })
+        await showIssued(context, key, flags)
+      }),
+    )

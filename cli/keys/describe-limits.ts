@@ -1,0 +1,17 @@
+/** Limits in one line, as a person reads them. */
+import type { LimitsRecord } from '#domain/key-report.ts'
+import { clean } from '../clean.ts'
+
+/** "300 req/min · no daily request limit · $25.00/day · all models" */
+export function describeLimits(limits: LimitsRecord): string {
+  const { rpm_limit, rpd_limit, concurrency_limit, allowed_models } = limits
+  const { daily_spend_limit_usd, monthly_spend_limit_usd } = limits
+  return [
+    rpm_limit === null ? 'no limit per minute' : `${rpm_limit} req/min`,
+    rpd_limit === null ? 'no daily request limit' : `${rpd_limit} req/day`,
+    ...(concurrency_limit === null ? [] : [`${concurrency_limit} at once`]),
+    daily_spend_limit_usd === null ? 'no daily ceiling' : `$${daily_spend_limit_usd}/day`,
+    ...(monthly_spend_limit_usd === null ? [] : [`$${monthly_spend_limit_usd}/month`]),
+    allowed_models === null ? 'all models' : clean(allowed_models.join(', ')) || 'no models',
+  ].join(' · ')
+}

@@ -1,0 +1,80 @@
+/** `gatewayctl keys list`: the keys, their limits and what they spent. */
+import { allows } from '#domain/allow-list.ts'
+import type { VerbRecord } from '#operator/verbs.ts'
+import { action, type Mount } from '../action.ts'
+import type { Context } from '../context.ts'
+import { usageError } from '../exit.ts'
+import { call } from '../operator.ts'
+import { type Column, printList } from '../output.ts'
+import { relativeTime } from '../relative-time.ts'
+
+type Key = VerbRecord<'keys.list'>[number]
+
+interface Flags {
+  readonly all?: boolean
+  readonly kind?: 'ordinary' | 'provisioning'
+  readonly model?: string
+  readonly sort?: string
+}
+
+export const mount: Mount = (keys) =>
+  keys
+    .command('list')
+    .description('list keys with their limits and spend')
+    .option('--all', 'revoked keys too')
+    .option('--kind <kind>', 'ordinary or provisioning')
+    .option('--model <id>', 'only keys that may call this model')
+    .option('--sort <by>', 'created, name, spend or last-used', 'created')
+    .action(
+      action(async (context, flags: Flags) => {
+        const order = ORDERS[flags.sort ?? 'created']
+        if (order === undefined) {
+          throw usageError(`--sort must be created, name, spend or last-used (got "${flags.sort}")`)
+        }
+        const all = await call(context, 'keys.list', {
+          include_revoked: flags.all === true,
+          kind: flags.kind ?? null,
+        })
+        const { model } = flags
+        const rows = all.filter((key) => model === undefined || allows(key.allowed_models, model))
+        printList(context, rows.toSorted(order), columns(context), (key) => key.id)
+      }),
+    )
+
+const ORDERS: Readonly<Record<string, (a: Key, b: Key) => number>> = {
+  created: () => 0,
+  name: (a, b) => (a.name < b.name ? -1 : 1),
+  spend: (a, b) => Number(b.usage.spend_month_usd) - Number(a.usage.spend_month_usd),
+  'last-used': (a, b) => ((a.last_used_at ?? '') > (b.last_used_at ?? '') ? -1 : 1),
+}
+
+const models = (key: Key): string =>
+  key.kind === 'provisioning'
+    ? 'provisioning: manages keys, calls no models'
+    : (key.allowed_models?.join(',') ?? 'all')
+
+const columns = (context: Context): readonly Column<Key>[] => [
+  { title: 'name', full: (key) => key.name },
+  { title: 'id', full: (key) => key.id, short: (key) => key.id },
+  { title: 'prefix', full: (key) => key.label },
+  { title: 'status', full: (key) => key.status },
+  { title: 'rpm', right: true, full: (key) => key.rpm_limit },
+  { title: 'rpd', right: true, full: (key) => key.rpd_limit },
+  { title: 'conc', right: true, full: (key) => key.concurrency_limit },
+  {
+    title: 'day $',
+    right: true,
+    full: (key) => `${key.usage.spend_day_usd}/${key.daily_spend_limit_usd ?? '-'}`,
+  },
+  {
+    title: 'month $',
+    right: true,
+    full: (key) => `${key.usage.spend_month_usd}/${key.monthly_spend_limit_usd ?? '-'}`,
+  },
+  { title: 'models', full: models },
+  {
+    title: 'last used',
+    full: (key) => key.last_used_at,
+    short: (key) => relativeTime(key.last_used_at, context.clock.now()),
+  },
+]

@@ -1,0 +1,32 @@
+/** `gatewayctl keys revoke`: the next request with the key is refused; answers in progress end whole. */
+import { action, type Mount } from '../action.ts'
+import { clean } from '../clean.ts'
+import { confirm } from '../confirm.ts'
+import { call } from '../operator.ts'
+import { paint, print, printJson, tell } from '../output.ts'
+
+export const mount: Mount = (keys) =>
+  keys
+    .command('revoke')
+    .description('revoke keys for good, from their next request')
+    .argument('<key...>', 'ids, names or shown prefixes')
+    .action(
+      action(async (context, texts: readonly string[]) => {
+        const keys = []
+        for (const key of texts) keys.push(await call(context, 'keys.show', { key }))
+        const names = keys.map(({ name }) => clean(name)).join(', ')
+        const running = keys.reduce((sum, { usage }) => sum + usage.requests_in_progress, 0)
+        await confirm(context, {
+          question: `revoke ${names}? This cannot be undone. ${running} in flight (they will finish)`,
+          act: `revoke ${names}`,
+          command: `gatewayctl keys revoke ${texts.join(' ')} --yes`,
+        })
+        const revoked = []
+        for (const { id } of keys) revoked.push(await call(context, 'keys.revoke', { key: id }))
+        if (context.json) return printJson(revoked.length === 1 ? revoked[0] : revoked)
+        for (const { id, name } of revoked) {
+          tell(context, `${paint(context, 'green', '✓')} revoked ${clean(name)} (${id})`)
+          if (context.quiet) print(id)
+        }
+      }),
+    )

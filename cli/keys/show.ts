@@ -1,0 +1,51 @@
+/** `gatewayctl keys show`: one key, its limits, and what is left of them. */
+import type { VerbRecord } from '#operator/verbs.ts'
+import { action, type Mount } from '../action.ts'
+import { usageError } from '../exit.ts'
+import { call } from '../operator.ts'
+import { printRecord } from '../output.ts'
+
+type Key = VerbRecord<'keys.show'>
+
+export const mount: Mount = (keys) =>
+  keys
+    .command('show')
+    .description('show one key and what is left of its limits')
+    .argument('[key]', 'id, name or shown prefix')
+    .option('--secret-stdin', 'find the key that answers to the secret on standard input')
+    .action(
+      action(async (context, text: string | undefined, flags: { secretStdin?: boolean }) => {
+        if ((text === undefined) === (flags.secretStdin !== true)) {
+          throw usageError('name one key, or --secret-stdin', 'gatewayctl keys list')
+        }
+        const key =
+          text === undefined
+            ? await call(context, 'keys.identify', { secret: (await Bun.stdin.text()).trim() })
+            : await call(context, 'keys.show', { key: text })
+        printRecord(context, key, key.id, fieldsOf(key))
+      }),
+    )
+
+const windowOf = (limit: number | null, window: Key['windows']['minute']): string =>
+  window === null
+    ? String(limit ?? 'none')
+    : `${window.remaining} of ${window.limit} left, resets in ${window.reset_seconds} s`
+
+const fieldsOf = (key: Key): readonly (readonly [string, string | number | null])[] => [
+  ['name', key.name],
+  ['id', key.id],
+  ['prefix', key.label],
+  ['kind', key.kind],
+  ['status', key.status],
+  ['note', key.note],
+  ['created', key.created_at],
+  ['last used', key.last_used_at],
+  ['expires', key.expires_at],
+  ['revoked', key.revoked_at],
+  ['requests per minute', windowOf(key.rpm_limit, key.windows.minute)],
+  ['requests per day', windowOf(key.rpd_limit, key.windows.day)],
+  ['in progress', `${key.usage.requests_in_progress} of ${key.concurrency_limit ?? 'any'}`],
+  ['spent today', `$${key.usage.spend_day_usd} of ${key.daily_spend_limit_usd ?? 'any'}`],
+  ['spent this month', `$${key.usage.spend_month_usd} of ${key.monthly_spend_limit_usd ?? 'any'}`],
+  ['models', key.allowed_models?.join(' ') ?? 'all'],
+]

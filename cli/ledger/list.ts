@@ -1,0 +1,58 @@
+/** `gatewayctl ledger list`: every charge and credit, newest first. */
+import type { VerbRecord } from '#operator/verbs.ts'
+import { action, type Mount } from '../action.ts'
+import type { Context } from '../context.ts'
+import { call } from '../operator.ts'
+import { type Column, printList } from '../output.ts'
+import { readCount, readSince } from '../read-value.ts'
+import { relativeTime } from '../relative-time.ts'
+
+type Entry = VerbRecord<'ledger.list'>[number]
+
+interface Flags {
+  readonly key?: string
+  readonly kind?: 'charge' | 'top_up' | 'adjust' | 'refund'
+  readonly since?: string
+  readonly until?: string
+  readonly limit: string
+}
+
+export const mount: Mount = (ledger) =>
+  ledger
+    .command('list')
+    .description('list charges and credits, newest first')
+    .option('--key <key>', 'only this key: id, name or shown prefix')
+    .option('--kind <kind>', 'charge, top_up, adjust or refund')
+    .option('--since <time>', 'from then on: 7d, today, month, 2026-12-01T00:00:00Z')
+    .option('--until <time>', 'before then')
+    .option('--limit <n>', 'at most so many', '50')
+    .action(
+      action(async (context, flags: Flags) => {
+        const now = context.clock.now()
+        const rows = await call(context, 'ledger.list', {
+          limit: readCount('--limit', flags.limit),
+          key: flags.key ?? null,
+          kind: flags.kind ?? null,
+          since: flags.since === undefined ? null : readSince('--since', flags.since, now),
+          until: flags.until === undefined ? null : readSince('--until', flags.until, now),
+        })
+        printList(context, rows, columns(context), ({ id }) => id)
+      }),
+    )
+
+const columns = (context: Context): readonly Column<Entry>[] => [
+  {
+    title: 'at',
+    full: ({ at }) => at,
+    short: ({ at }) => relativeTime(at, context.clock.now()),
+  },
+  { title: 'kind', full: ({ kind }) => kind },
+  { title: 'amount $', right: true, full: ({ amount_usd }) => amount_usd },
+  { title: 'cost ₽', right: true, full: ({ cost_rub }) => cost_rub },
+  { title: 'rate', right: true, full: ({ rub_per_usd }) => rub_per_usd },
+  { title: 'key', full: ({ key_id }) => key_id },
+  { title: 'generation', full: ({ generation_id }) => generation_id },
+  { title: 'ref', full: ({ ref }) => ref },
+  { title: 'note', full: ({ note }) => note },
+  { title: 'id', full: ({ id }) => id },
+]

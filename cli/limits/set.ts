@@ -1,0 +1,46 @@
+/** `gatewayctl limits set`: changes what is stated, from the next request, and tells what moved. */
+import type { VerbRecord } from '#operator/verbs.ts'
+import { action, type Mount } from '../action.ts'
+import { clean } from '../clean.ts'
+import { usageError } from '../exit.ts'
+import { addLimitFlags, type LimitFlags, readLimitFlags } from '../limit-flags.ts'
+import { call } from '../operator.ts'
+import { print, printJson, tell } from '../output.ts'
+
+type Change = VerbRecord<'limits.set'>[number]['changes'][number]
+
+export const mount: Mount = (limits) =>
+  addLimitFlags(limits.command('set').description('change limits from the next request on'))
+    .argument('<key...>', 'ids, names or shown prefixes')
+    .action(
+      action(async (context, keys: readonly string[], flags: LimitFlags) => {
+        const stated = readLimitFlags(flags, keys.join(' '))
+        if (Object.keys(stated).length === 0) {
+          throw usageError('no limit is stated', `gatewayctl limits set ${keys[0]} --rpm 60`)
+        }
+        const amended = await call(context, 'limits.set', { ...stated, keys: [...keys] })
+        if (context.json) return printJson(amended.length === 1 ? amended[0] : amended)
+        for (const { id, name, changes, warnings } of amended) {
+          for (const warning of warnings) tell(context, `! ${clean(warning)}`)
+          const moves = changes.map(describe).join(', ')
+          print(context.quiet ? id : clean(`${name}: ${moves || 'nothing changed'}`))
+        }
+      }),
+    )
+
+const SHORT_NAMES: Readonly<Record<Change['limit'], string>> = {
+  rpm_limit: 'rpm',
+  rpd_limit: 'rpd',
+  concurrency_limit: 'concurrency',
+  daily_spend_limit_usd: 'daily-usd',
+  monthly_spend_limit_usd: 'monthly-usd',
+  allowed_models: 'models',
+}
+
+/** "rpm 60 → 120" */
+function describe({ limit, from, to }: Change): string {
+  const unset = limit === 'allowed_models' ? 'all' : 'none'
+  const text = (value: Change['from']): string =>
+    value === null ? unset : Array.isArray(value) ? value.join(',') : String(value)
+  return `${SHORT_NAMES[limit]} ${text(from)} → ${text(to)}`
+}

@@ -1,0 +1,31 @@
+/** `gatewayctl limits show`: the limits of one key, or of all. */
+import type { VerbRecord } from '#operator/verbs.ts'
+import { action, type Mount } from '../action.ts'
+import { call } from '../operator.ts'
+import { type Column, printJson, printList } from '../output.ts'
+
+type Limits = VerbRecord<'limits.show'>[number]
+
+export const mount: Mount = (limits) =>
+  limits
+    .command('show')
+    .description('show the limits of one key, or of all')
+    .argument('[key]', 'id, name or shown prefix')
+    .action(
+      action(async (context, key: string | undefined) => {
+        const rows = await call(context, 'limits.show', { key: key ?? null })
+        if (context.json && key !== undefined) return printJson(rows[0])
+        printList(context, rows, COLUMNS, ({ id }) => id)
+      }),
+    )
+
+const COLUMNS: readonly Column<Limits>[] = [
+  { title: 'name', full: ({ name }) => name },
+  { title: 'id', full: ({ id }) => id },
+  { title: 'rpm', right: true, full: ({ rpm_limit }) => rpm_limit },
+  { title: 'rpd', right: true, full: ({ rpd_limit }) => rpd_limit },
+  { title: 'conc', right: true, full: ({ concurrency_limit }) => concurrency_limit },
+  { title: 'day $', right: true, full: ({ daily_spend_limit_usd }) => daily_spend_limit_usd },
+  { title: 'month $', right: true, full: ({ monthly_spend_limit_usd }) => monthly_spend_limit_usd },
+  { title: 'models', full: ({ allowed_models }) => allowed_models?.join(',') ?? 'all' },
+]

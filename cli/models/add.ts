@@ -1,0 +1,50 @@
+/** `gatewayctl models add`: a model by hand, with its price. */
+import { action, type Mount } from '../action.ts'
+import { call } from '../operator.ts'
+import { paint, print, printJson, tell } from '../output.ts'
+import { readCount } from '../read-value.ts'
+import { addPriceFlags, type PriceFlags, readPriceFlags } from './price-flags.ts'
+
+interface Flags extends PriceFlags {
+  readonly provider?: string
+  readonly upstream?: string
+  readonly name?: string
+  readonly context?: string
+  readonly maxOutput?: string
+  readonly images?: boolean
+}
+
+export const mount: Mount = (models) =>
+  addPriceFlags(models.command('add').description('add a model and its price'))
+    .argument('<model>', 'provider/model, as applications will say it')
+    .option('--provider <name>', 'who serves it; default: the first half of its id')
+    .option('--upstream <name>', 'what the provider calls it; default: the second half')
+    .option('--name <text>', 'how people call it')
+    .option('--context <n>', 'tokens of prompt and answer together')
+    .option('--max-output <n>', 'tokens of answer')
+    .option('--images', 'it draws pictures')
+    .action(
+      action(async (context, model: string, flags: Flags) => {
+        const record = await call(context, 'models.add', {
+          ...readPriceFlags(flags),
+          model,
+          ...(flags.provider === undefined ? {} : { provider: flags.provider }),
+          ...(flags.upstream === undefined ? {} : { upstream: flags.upstream }),
+          ...(flags.name === undefined ? {} : { name: flags.name }),
+          ...(flags.context === undefined
+            ? {}
+            : { context_length: readCount('--context', flags.context) }),
+          ...(flags.maxOutput === undefined
+            ? {}
+            : { max_completion_tokens: readCount('--max-output', flags.maxOutput) }),
+          images: flags.images === true,
+        })
+        if (context.json) return printJson(record)
+        if (context.quiet) return print(record.id)
+        tell(context, `${paint(context, 'green', '✓')} added model ${record.id}`)
+        if (record.price === null) {
+          tell(context, '! it has no price, so requests to it are refused')
+          tell(context, `next: gatewayctl models price ${record.id} --in-usd X --out-usd Y`)
+        }
+      }),
+    )

@@ -1,0 +1,57 @@
+/** Prices as flags, in dollars per million tokens or per picture. */
+import type { Command } from 'commander'
+import { usageError } from '../exit.ts'
+import { readMoney } from '../read-value.ts'
+
+export interface PriceFlags {
+  readonly inUsd?: string
+  readonly outUsd?: string
+  readonly cachedInUsd?: string
+  readonly cacheWriteUsd?: string
+  readonly perImageUsd?: readonly string[]
+}
+
+const gather = (price: string, prices: readonly string[] = []): readonly string[] => [
+  ...prices,
+  price,
+]
+
+export const addPriceFlags = (command: Command): Command =>
+  command
+    .option('--in-usd <price>', 'per million tokens of prompt')
+    .option('--out-usd <price>', 'per million tokens of answer')
+    .option('--cached-in-usd <price>', 'per million tokens read from a cache')
+    .option('--cache-write-usd <price>', 'per million tokens written to a cache')
+    .option(
+      '--per-image-usd <price>',
+      'per picture drawn: X, SIZE=X or SIZE/QUALITY=X; repeat it for more',
+      gather,
+    )
+
+/** The stated prices by their wire names. @throws CommandError 2 */
+export function readPriceFlags(flags: PriceFlags) {
+  const price = (flag: string, text: string | undefined) =>
+    text === undefined ? undefined : readMoney(flag, text)
+  const stated = {
+    in_usd: price('--in-usd', flags.inUsd),
+    out_usd: price('--out-usd', flags.outUsd),
+    cached_in_usd: price('--cached-in-usd', flags.cachedInUsd),
+    cache_write_usd: price('--cache-write-usd', flags.cacheWriteUsd),
+    per_image_usd: flags.perImageUsd?.map(readImagePrice),
+  }
+  return Object.fromEntries(
+    Object.entries(stated).filter(([, value]) => value !== undefined),
+  ) as Partial<typeof stated>
+}
+
+function readImagePrice(text: string) {
+  const match = /^(?:([^=/\s]+)(?:\/([^=/\s]+))?=)?([^=]+)$/.exec(text)
+  if (!match) {
+    throw usageError(`--per-image-usd must be X, SIZE=X or SIZE/QUALITY=X (got "${text}")`)
+  }
+  return {
+    resolution: match[1] ?? '*',
+    quality: match[2] ?? '*',
+    usd: readMoney('--per-image-usd', match[3] ?? ''),
+  }
+}

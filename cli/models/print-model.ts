@@ -1,0 +1,32 @@
+/** One model, as a person reads it. */
+import type { ModelRecord } from '#operator/model-record.ts'
+import type { Context } from '../context.ts'
+import { printRecord } from '../output.ts'
+
+/** Prints its facts and its prices; `--json` prints the record as it came. */
+export function printModel(context: Context, model: ModelRecord): void {
+  const { price } = model
+  const images = price?.per_image_usd.map(
+    ({ resolution, quality, usd }) => `${resolution}/${quality}=${usd}`,
+  )
+  printRecord(context, model, model.id, [
+    ['model', model.id],
+    ['provider', model.provider],
+    ['upstream name', model.upstream],
+    ['name', model.name],
+    ['context', model.context_length],
+    ['most output', model.max_completion_tokens],
+    ['input', model.input_modalities.join(' ')],
+    ['output', model.output_modalities.join(' ')],
+    ['price version', price?.version ?? 'unpriced: requests to it are refused'],
+    ['in $ per million', price?.in_usd ?? null],
+    ['out $ per million', price?.out_usd ?? null],
+    ['cached in $', price?.cached_in_usd ?? null],
+    ['cache write $', price?.cache_write_usd ?? null],
+    ['per image $', images?.join(' ') || null],
+    ...(price?.tiers ?? []).map(
+      (tier) =>
+        [`above ${tier.above_input_tokens}`, `in $${tier.in_usd} out $${tier.out_usd}`] as const,
+    ),
+  ])
+}

@@ -1,0 +1,89 @@
+/** The table of commands: a noun, its verbs, and the file of each; nothing is loaded before it is typed. */
+import type { Mount } from './action.ts'
+
+type Load = () => Promise<{ readonly mount: Mount }>
+
+export interface Noun {
+  readonly summary: string
+  /** Set when the noun is a command by itself. */
+  readonly command?: Load
+  readonly verbs: Readonly<Record<string, Load>>
+  /** The verb that a bare noun means. */
+  readonly bare: string
+}
+
+const alone = (summary: string, command: Load): Noun => ({ summary, command, verbs: {}, bare: '' })
+
+export const NOUNS: Readonly<Record<string, Noun>> = {
+  init: alone(
+    'create the data directory, a demo provider and a first key',
+    () => import('./init.ts'),
+  ),
+  serve: alone('run the gateway (default http://127.0.0.1:4140)', () => import('./serve.ts')),
+  status: alone('is it running, is it healthy, what is it spending', () => import('./status.ts')),
+  keys: {
+    summary: 'create, list, show, revoke',
+    bare: 'list',
+    verbs: {
+      create: () => import('./keys/create.ts'),
+      list: () => import('./keys/list.ts'),
+      show: () => import('./keys/show.ts'),
+      revoke: () => import('./keys/revoke.ts'),
+    },
+  },
+  limits: {
+    summary: 'requests, concurrency, spend and models of a key',
+    bare: 'show',
+    verbs: {
+      show: () => import('./limits/show.ts'),
+      set: () => import('./limits/set.ts'),
+    },
+  },
+  accounts: {
+    summary: 'who owns keys and a balance',
+    bare: 'list',
+    verbs: { list: () => import('./accounts/list.ts') },
+  },
+  providers: {
+    summary: 'upstream accounts',
+    bare: 'list',
+    verbs: {
+      add: () => import('./providers/add.ts'),
+      list: () => import('./providers/list.ts'),
+      show: () => import('./providers/show.ts'),
+      remove: () => import('./providers/remove.ts'),
+    },
+  },
+  models: {
+    summary: 'catalogue and prices',
+    bare: 'list',
+    verbs: {
+      list: () => import('./models/list.ts'),
+      show: () => import('./models/show.ts'),
+      add: () => import('./models/add.ts'),
+      price: () => import('./models/price.ts'),
+    },
+  },
+  balance: {
+    summary: 'show, top-up',
+    bare: 'show',
+    verbs: {
+      show: () => import('./balance/show.ts'),
+      'top-up': () => import('./balance/top-up.ts'),
+    },
+  },
+  ledger: {
+    summary: 'every charge and credit',
+    bare: 'list',
+    verbs: { list: () => import('./ledger/list.ts') },
+  },
+  rates: {
+    summary: 'exchange rate to rubles',
+    bare: 'show',
+    verbs: {
+      show: () => import('./rates/show.ts'),
+      set: () => import('./rates/set.ts'),
+    },
+  },
+  doctor: alone('check this installation', () => import('./doctor.ts')),
+}

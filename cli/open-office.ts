@@ -1,0 +1,71 @@
+/** Opens the office of a data directory for one command, when no server has it. */
+import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Store } from '#domain/store.ts'
+import type { Office } from '#operator/office.ts'
+import type { Context } from './context.ts'
+import { CommandError, EXIT } from './exit.ts'
+import { readMasterKey } from './master-key.ts'
+import { VERSION } from './version.ts'
+
+/** `init` and `serve` make what is missing; any other command wants it to be there. */
+export interface OpenOptions {
+  readonly create: boolean
+}
+
+/** Takes the directory's lock. @throws store_unavailable, CommandError 1 */
+export async function openDirectory(context: Context, { create }: OpenOptions): Promise<Store> {
+  const { dataDir, clock } = context
+  if (create) makePrivate(dataDir)
+  else if (!existsSync(join(dataDir, 'gateway.db'))) throw unmade(dataDir)
+  const { openStore } = await import('#db/index.ts')
+  try {
+    return await openStore({ dataDir, clock, masterKey: readMasterKey(context, { create }) })
+  } catch (cause) {
+    throw isDenied(cause) ? denied(dataDir) : cause
+  }
+}
+
+/** The office around a store. */
+export const officeOf = (context: Context, store: Store, dataDir: string | null): Office => ({
+  store,
+  clock: context.clock,
+  version: VERSION,
+  dataDir,
+  live: null,
+  demoKit: async (at) => {
+    const { demoCards, demoProvider } = await import('#upstream/demo/cards.ts')
+    return { provider: demoProvider(at), cards: demoCards(at) }
+  },
+})
+
+function makePrivate(directory: string): void {
+  if (existsSync(directory)) return
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  if ((statSync(directory).mode & 0o077) !== 0) chmodSync(directory, 0o700)
+}
+
+const unmade = (dataDir: string): CommandError =>
+  new CommandError(
+    'not_initialised',
+    EXIT.failed,
+    `there is no gateway in ${dataDir}`,
+    'gatewayctl init',
+  )
+
+const isDenied = (cause: unknown): boolean =>
+  cause instanceof Error &&
+  'code' in cause &&
+  ['EACCES', 'EPERM', 'SQLITE_CANTOPEN', 'SQLITE_READONLY'].includes(String(cause.code))
+
+function denied(dataDir: string): CommandError {
+  const owner = statSync(dataDir, { throwIfNoEntry: false })?.uid
+  return new CommandError(
+    'permission_denied',
+    EXIT.failed,
+    `cannot open ${join(dataDir, 'gateway.db')}: permission denied`,
+    owner === undefined || owner === process.getuid?.()
+      ? `ls -l ${dataDir}`
+      : `run this command as the owner of ${dataDir} (uid ${owner})`,
+  )
+}

@@ -1,0 +1,88 @@
+/** The client of the operator's verbs: over the socket of a running server, else in this process with the store opened here. */
+import { existsSync } from 'node:fs'
+import type { z } from 'zod'
+import { ERROR_CODES, type ErrorCode, GatewayError } from '#domain/errors.ts'
+import type { OperatorErrorBody } from '#operator/app.ts'
+import type { Verb } from '#operator/verb.ts'
+import type { VerbInput, VerbName, VerbRecord } from '#operator/verbs.ts'
+import type { Context } from './context.ts'
+import { CommandError, EXIT } from './exit.ts'
+
+/** Runs one verb; the answer is what `--json` prints. @throws GatewayError from the verb, CommandError */
+export async function call<Name extends VerbName>(
+  context: Context,
+  name: Name,
+  input: VerbInput<Name>,
+  options: { readonly create: boolean } = { create: false },
+): Promise<VerbRecord<Name>> {
+  const answer = await overSocket(context, name, input)
+  const record = answer === null ? await inProcess(context, name, input, options) : answer.record
+  return record as VerbRecord<Name>
+}
+
+/** Null when nobody answers: there is no socket, or its server died without removing it. */
+async function overSocket(
+  context: Context,
+  name: string,
+  input: unknown,
+): Promise<{ readonly record: unknown } | null> {
+  if (!existsSync(context.adminSocket)) return null
+  // Bun would carry even this call to a proxy named in the environment.
+  for (const proxy of ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy']) {
+    delete process.env[proxy]
+  }
+  let response: Response
+  try {
+    response = await fetch(`http://gateway/verbs/${name}`, {
+      unix: context.adminSocket,
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(input),
+    })
+  } catch (cause) {
+    if (isRefused(cause)) return null
+    throw new CommandError(
+      'not_reachable',
+      EXIT.notRunning,
+      `cannot reach the gateway at ${context.adminSocket}: ${String(cause)}`,
+      'gatewayctl status',
+    )
+  }
+  const record: unknown = await response.json()
+  if (response.ok) return { record }
+  throw fromErrorBody(record as OperatorErrorBody)
+}
+
+/** What Bun says when a socket file has no listener. */
+const isRefused = (cause: unknown): boolean =>
+  cause instanceof Error &&
+  'code' in cause &&
+  ['ECONNREFUSED', 'ENOENT', 'FailedToOpenSocket', 'ConnectionRefused'].includes(String(cause.code))
+
+function fromErrorBody({ error }: OperatorErrorBody): GatewayError {
+  const code = Object.hasOwn(ERROR_CODES, error.code) ? (error.code as ErrorCode) : 'internal_error'
+  return new GatewayError(code, error.message, {
+    ...(error.param === null ? {} : { param: error.param }),
+    ...(error.hint === null ? {} : { hint: error.hint }),
+  })
+}
+
+async function inProcess(
+  context: Context,
+  name: VerbName,
+  input: unknown,
+  options: { readonly create: boolean },
+): Promise<unknown> {
+  const { officeOf, openDirectory } = await import('./open-office.ts')
+  const store = await openDirectory(context, options)
+  try {
+    const [{ perform }, { VERBS }] = await Promise.all([
+      import('#operator/verb.ts'),
+      import('#operator/verbs.ts'),
+    ])
+    const verb: Verb<z.ZodType, unknown> = await VERBS[name]()
+    return await perform(verb, officeOf(context, store, context.dataDir), input)
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,136 @@
+/** The program: finds the command that was typed, loads that one file, runs it, and tells how it ended. */
+import { Command, CommanderError, Option } from 'commander'
+import type { Mount } from './action.ts'
+import { endWithError, usageError } from './exit.ts'
+import { NOUNS, type Noun } from './nouns.ts'
+import { refuseSecrets } from './read-secret.ts'
+
+/** Runs one command line; errors end on standard error and in the exit code, never in a throw. */
+export async function runProgram(args: readonly string[]): Promise<void> {
+  const own = args.includes('--') ? args.slice(0, args.indexOf('--')) : args
+  const style = { json: own.includes('--json'), debug: own.includes('--debug') }
+  try {
+    refuseSecrets(args)
+    await dispatch(args)
+  } catch (thrown) {
+    if (thrown instanceof CommanderError && thrown.exitCode === 0) return
+    endWithError(thrown, style)
+  }
+}
+
+async function dispatch(args: readonly string[]): Promise<void> {
+  const { words, rest } = splitWords(args)
+  const [first, second] = words
+  if (first === undefined || first === 'help') {
+    const { showHelp } = await import('./help.ts')
+    const instead = showHelp(words.slice(1), rest)
+    return instead === null ? undefined : await dispatch(instead)
+  }
+  const noun = NOUNS[first]
+  if (noun === undefined) throw await unknownWord(first, Object.keys(NOUNS), 'gatewayctl help')
+  await runNoun(first, noun, second, [...words.slice(1), ...rest])
+}
+
+async function runNoun(
+  name: string,
+  noun: Noun,
+  second: string | undefined,
+  operands: readonly string[],
+): Promise<void> {
+  const root = newProgram()
+  if (noun.command) {
+    globalFlags((await noun.command()).mount(root))
+    await root.parseAsync([name, ...operands], { from: 'user' })
+    return
+  }
+  const parent = root.command(name).description(noun.summary)
+  const verb = second === undefined ? noun.bare : second
+  const asksForHelp =
+    second === undefined && operands.some((arg) => arg === '-h' || arg === '--help')
+  const load = asksForHelp ? undefined : noun.verbs[verb]
+  if (load) globalFlags((await load()).mount(parent))
+  else if (asksForHelp) await mountAll(parent, noun)
+  else {
+    throw await unknownWord(`${name} ${verb}`, verbsOf(name, noun), `gatewayctl ${name} --help`)
+  }
+  const line = second === undefined && !asksForHelp ? [noun.bare, ...operands] : operands
+  await root.parseAsync([name, ...line], { from: 'user' })
+}
+
+const verbsOf = (name: string, noun: Noun): string[] =>
+  Object.keys(noun.verbs).map((verb) => `${name} ${verb}`)
+
+/** Mounts every verb of a noun, for its help page. */
+export async function mountAll(parent: Command, noun: Noun): Promise<void> {
+  const files: readonly { readonly mount: Mount }[] = await Promise.all(
+    Object.values(noun.verbs).map((load) => load()),
+  )
+  for (const { mount } of files) globalFlags(mount(parent))
+}
+
+/** A program that reports by throwing, so that every end goes through one door. */
+export const newProgram = (): Command =>
+  new Command('gatewayctl')
+    .exitOverride()
+    .configureOutput({ writeErr: () => {} })
+    .helpCommand(false)
+
+const GLOBAL_FLAGS = [
+  ['--json', 'one JSON document on standard output'],
+  ['-q, --quiet', 'ids only, one per line'],
+  ['-y, --yes', 'answer yes to confirmations'],
+  ['--no-input', 'never ask (implied when standard input is no terminal)'],
+  ['--no-color', 'no colour (also NO_COLOR)'],
+  ['--debug', 'tell where an error comes from'],
+  ['--data-dir <dir>', 'where the gateway keeps its data (GATEWAY_DATA_DIR)'],
+  ['--config <file>', 'configuration file (GATEWAY_CONFIG)'],
+] as const
+
+function globalFlags(command: Command): void {
+  command.helpOption('-h, --help', 'this page')
+  for (const [flags, description] of GLOBAL_FLAGS) {
+    command.addOption(new Option(flags, description).helpGroup('Every command takes:'))
+  }
+}
+
+/** Flags of every command that take a value, and may stand before the words that name it. */
+const VALUED = new Set(['--data-dir', '--config'])
+
+/**
+ * The words that name a command, and all the rest in its order: `--data-dir /x keys --json list --all` is
+ * `keys list` + `--data-dir /x --json --all`.
+ */
+function splitWords(args: readonly string[]): {
+  readonly words: readonly string[]
+  readonly rest: readonly string[]
+} {
+  const words: string[] = []
+  const rest: string[] = []
+  let index = 0
+  for (; index < args.length && words.length < 2; index++) {
+    const arg = args[index] ?? ''
+    if (arg === '--') break
+    if (!arg.startsWith('-')) {
+      // A command without verbs takes operands at once.
+      if (words.length === 1 && NOUNS[words[0] ?? '']?.command) break
+      words.push(arg)
+      continue
+    }
+    rest.push(arg)
+    const isKnown = GLOBAL_FLAGS.some(([flags]) => flags.split(/[ ,]+/).includes(arg))
+    if (VALUED.has(arg)) rest.push(args[++index] ?? '')
+    // A flag of the command itself: what follows it is its own affair.
+    else if (!isKnown && words.length > 0) {
+      index++
+      break
+    }
+  }
+  return { words, rest: [...rest, ...args.slice(index)] }
+}
+
+async function unknownWord(word: string, known: readonly string[], hint: string): Promise<Error> {
+  const { nearest } = await import('#operator/nearest.ts')
+  const meant = nearest(word, known)
+  const suggestion = meant ? `\ndid you mean gatewayctl ${meant}?` : ''
+  return usageError(`there is no command "${word}"${suggestion}`, hint)
+}

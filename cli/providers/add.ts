@@ -1,0 +1,43 @@
+/** `gatewayctl providers add`: an upstream account, its credential, and the models known of it. */
+import { action, type Mount } from '../action.ts'
+import { call } from '../operator.ts'
+import { paint, print, printJson, tell } from '../output.ts'
+import { readSecretInput, type SecretFlags } from '../read-secret.ts'
+
+interface Flags extends SecretFlags {
+  readonly type?: string
+  readonly baseUrl?: string
+}
+
+export const mount: Mount = (providers) =>
+  providers
+    .command('add')
+    .description('add an upstream account; its key comes by standard input, file or variable')
+    .argument('<name>', "first half of its models' ids")
+    .option('--type <type>', 'openai, openrouter, groq, …, openai-compatible; default: the name')
+    .option('--base-url <url>', 'where it listens, when its type does not say')
+    .option('--key-file <file>', 'read the key from a file; - is standard input')
+    .option('--from-env <name>', 'read the key from this variable')
+    .option('--no-key', 'it asks for no key')
+    .action(
+      action(async (context, name: string, flags: Flags) => {
+        const record = await call(context, 'providers.add', {
+          name,
+          ...(flags.type === undefined ? {} : { type: flags.type }),
+          ...(flags.baseUrl === undefined ? {} : { base_url: flags.baseUrl }),
+          credential: await readSecretInput(context, flags),
+        })
+        if (context.json) return printJson(record)
+        if (context.quiet) return print(record.name)
+        tell(context, `${paint(context, 'green', '✓')} added provider ${name} (${record.type})`)
+        const { models, unpriced_models: unpriced } = record
+        if (models > 0) tell(context, `  ${models - unpriced} priced models from the catalogue`)
+        if (unpriced > 0) {
+          tell(context, `! ${unpriced} without a price are refused`)
+          tell(context, `next: gatewayctl models list --unpriced --provider ${name}`)
+        }
+        if (models === 0) {
+          tell(context, `next: gatewayctl models add ${name}/MODEL --in-usd X --out-usd Y`)
+        }
+      }),
+    )

@@ -1,0 +1,29 @@
+/** `gatewayctl providers remove`: the account and its models go; past charges stay. */
+import { action, type Mount } from '../action.ts'
+import { clean } from '../clean.ts'
+import { confirm } from '../confirm.ts'
+import { call } from '../operator.ts'
+import { paint, print, printJson, tell } from '../output.ts'
+
+export const mount: Mount = (providers) =>
+  providers
+    .command('remove')
+    .description('remove an upstream account and its models')
+    .argument('<name>')
+    .action(
+      action(async (context, name: string) => {
+        const { models } = await call(context, 'providers.show', { name })
+        await confirm(context, {
+          question: `remove provider ${clean(name)} and its ${models} models?`,
+          act: `remove provider ${clean(name)}`,
+          command: `gatewayctl providers remove ${name} --yes`,
+        })
+        const removed = await call(context, 'providers.remove', { name })
+        if (context.json) return printJson(removed)
+        if (context.quiet) return print(removed.name)
+        tell(
+          context,
+          `${paint(context, 'green', '✓')} removed provider ${clean(name)} and ${models} models`,
+        )
+      }),
+    )

@@ -1,0 +1,24 @@
+/** `gatewayctl providers show`: one upstream account, never its credential. */
+import { action, type Mount } from '../action.ts'
+import { call } from '../operator.ts'
+import { printRecord } from '../output.ts'
+
+export const mount: Mount = (providers) =>
+  providers
+    .command('show')
+    .description('show one upstream account')
+    .argument('<name>')
+    .action(
+      action(async (context, name: string) => {
+        const provider = await call(context, 'providers.show', { name })
+        printRecord(context, provider, provider.name, [
+          ['name', provider.name],
+          ['type', provider.type],
+          ['base url', provider.base_url],
+          ['key', provider.has_credential ? 'sealed' : 'none'],
+          ['models', provider.models],
+          ['unpriced', provider.unpriced_models],
+          ['created', provider.created_at],
+        ])
+      }),
+    )

@@ -1,0 +1,52 @@
+/** `gatewayctl rates set`: a new rate from its date on; past charges keep theirs. */
+import { action, type Mount } from '../action.ts'
+import { confirm } from '../confirm.ts'
+import { usageError } from '../exit.ts'
+import { call } from '../operator.ts'
+import { print, printJson } from '../output.ts'
+import { readUntil } from '../read-value.ts'
+
+/** A larger move is more often a typing error than news. */
+const LARGE_MOVE_PERCENT = 10
+
+export const mount: Mount = (rates) =>
+  rates
+    .command('set')
+    .description('set the exchange rate to rubles')
+    .argument('<pair>', 'USD/RUB')
+    .argument('<rate>', 'rubles per dollar, such as 92.50')
+    .option('--from <time>', 'when it begins to hold; default: now')
+    .action(
+      action(async (context, pair: string, rate: string, flags: { from?: string }) => {
+        if (pair !== 'USD/RUB') {
+          throw usageError(
+            `the only pair is USD/RUB (got "${pair}")`,
+            `gatewayctl rates set USD/RUB ${rate}`,
+          )
+        }
+        const before = await call(context, 'rates.show', {})
+        const percent = (Number(rate) / Number(before.rub_per_usd) - 1) * 100
+        if (before.set_by_operator && Math.abs(percent) > LARGE_MOVE_PERCENT) {
+          await confirm(context, {
+            question: `move USD/RUB from ${before.rub_per_usd} to ${rate} (${signed(percent)})?`,
+            act: `move USD/RUB by ${signed(percent)}`,
+            command: `gatewayctl rates set USD/RUB ${rate} --yes`,
+          })
+        }
+        const record = await call(context, 'rates.set', {
+          pair,
+          rub_per_usd: rate,
+          ...(flags.from === undefined
+            ? {}
+            : { from: readUntil('--from', flags.from, context.clock.now()) }),
+        })
+        if (context.json) return printJson(record)
+        if (context.quiet) return print(record.rub_per_usd)
+        const when = flags.from === undefined ? 'now' : record.effective_from
+        print(
+          `USD/RUB ${record.previous.rub_per_usd} → ${record.rub_per_usd} (${signed(percent)}), effective ${when}. Charges already in the ledger keep their rate.`,
+        )
+      }),
+    )
+
+const signed = (percent: number): string => `${percent < 0 ? '' : '+'}${percent.toFixed(1)}%`

@@ -1,0 +1,57 @@
+/** What `serve` says first: where it listens, and for the demo all that a stranger needs to ask. */
+import type { Store } from '#domain/store.ts'
+import { initialise } from '#operator/init.ts'
+import { perform } from '#operator/verb.ts'
+import type { Context } from './context.ts'
+import { officeOf } from './open-office.ts'
+import { print } from './output.ts'
+import { VERSION } from './version.ts'
+
+/** Low, so that the first 429 and its headers are seen within a minute. */
+const DEMO_RPM = 10
+const DEMO_CREDIT_USD = '10'
+
+export function showBanner(baseUrl: string, dataDir: string): void {
+  print(`gatewayctl v${VERSION}  ${dataDir}\nlistening on ${baseUrl}; ctrl-c stops`)
+}
+
+/** Furnishes the store in memory and prints lines that work as pasted. */
+export async function showDemoBanner(
+  context: Context,
+  store: Store,
+  baseUrl: string,
+): Promise<void> {
+  const { key, models } = await perform(initialise, officeOf(context, store, null), {
+    key_name: 'demo',
+    demo_credit_usd: DEMO_CREDIT_USD,
+    rpm_limit: DEMO_RPM,
+  })
+  const secret = key?.key ?? ''
+  print(
+    [
+      `gatewayctl v${VERSION}  DEMO — in-memory, nothing is saved, no upstream is called`,
+      '',
+      `  base URL   ${baseUrl}`,
+      `  key        ${secret}   (${DEMO_RPM} requests a minute, $${DEMO_CREDIT_USD} to spend)`,
+      `  models     ${models.join('  ')}`,
+      '',
+      `  export OPENAI_BASE_URL=${baseUrl} OPENAI_API_KEY=${secret}`,
+      '',
+      curl(baseUrl, secret, '{"model":"demo/echo","messages":[{"role":"user","content":"hi"}]}'),
+      '',
+      curl(
+        baseUrl,
+        secret,
+        '{"model":"demo/lorem","stream":true,"messages":[{"role":"user","content":"hi"}]}',
+      ),
+      '',
+      'listening; ctrl-c stops',
+    ].join('\n'),
+  )
+}
+
+const curl = (baseUrl: string, secret: string, body: string): string =>
+  [
+    `  curl -sN ${baseUrl}/chat/completions -H 'authorization: Bearer ${secret}' \\`,
+    `    -H 'content-type: application/json' -d '${body}'`,
+  ].join('\n')

@@ -1,0 +1,146 @@
+/** `gatewayctl serve`: runs the gateway until it is told to stop, then lets answers in progress end. */
+import type { Store } from '#domain/store.ts'
+import { perform } from '#operator/verb.ts'
+import { action, type Mount } from './action.ts'
+import { readServeSettings, type ServeFlags, type ServeSettings } from './config.ts'
+import type { Context } from './context.ts'
+import { CommandError, EXIT, usageError } from './exit.ts'
+import { tell } from './output.ts'
+import { readDuration } from './read-value.ts'
+import { startRequestLog } from './serve-log.ts'
+
+interface Flags extends ServeFlags {
+  readonly demo?: boolean
+  readonly log?: string
+  readonly drain: string
+}
+
+export const mount: Mount = (root) =>
+  root
+    .command('serve')
+    .description('run the gateway until SIGTERM or Ctrl-C')
+    .option('--listen <host:port>', 'where to listen (GATEWAY_LISTEN, 127.0.0.1:4140)')
+    .option('--base-url <url>', 'what applications call it (GATEWAY_BASE_URL)')
+    .option('--demo', 'in memory, with a key and models that need no provider')
+    .option('--log <format>', 'json or pretty; default: pretty on a terminal')
+    .option('--drain <duration>', 'how long answers in progress may take to end', '300s')
+    .action(
+      action(async (context, flags: Flags) => {
+        raiseRequestLimit(context)
+        const settings = readServeSettings(context, flags)
+        const drainMs = readDuration('--drain', flags.drain)
+        const isPretty = readLogFormat(context, flags.log)
+        warnOfClearText(context, settings)
+        const store = flags.demo ? await openMemory(context) : await openKept(context)
+        try {
+          await serve(context, store, settings, { drainMs, isPretty, isDemo: flags.demo === true })
+        } finally {
+          await store.close()
+        }
+      }),
+    )
+
+const MOST_UPSTREAM_REQUESTS = '20000'
+const LIMIT_VARIABLE = 'BUN_CONFIG_MAX_HTTP_REQUESTS'
+
+/** Bun reads its limit of outgoing requests (256) once, at process start: so the process starts again with a larger one. */
+function raiseRequestLimit({ env }: Context): void {
+  if (env[LIMIT_VARIABLE] || !process.execve) return
+  const [, script = '', ...args] = process.argv
+  const isCompiled = script.startsWith('/$bunfs/')
+  process.execve(process.execPath, [process.execPath, ...(isCompiled ? [] : [script]), ...args], {
+    ...process.env,
+    [LIMIT_VARIABLE]: MOST_UPSTREAM_REQUESTS,
+  })
+}
+
+function readLogFormat(context: Context, format: string | undefined): boolean {
+  if (format === undefined) return context.isTerminal
+  if (format === 'json' || format === 'pretty') return format === 'pretty'
+  throw usageError(`--log must be json or pretty (got "${format}")`)
+}
+
+function warnOfClearText(context: Context, { hostname, baseUrl }: ServeSettings): void {
+  const isLocal = /^(127\.|localhost$|::1$)/.test(hostname)
+  if (isLocal || baseUrl.startsWith('https:')) return
+  tell(context, `! listening on ${hostname} without TLS: keys travel in clear text`)
+  tell(context, '  put a TLS proxy in front and name it: --base-url https://gateway.example')
+}
+
+async function openMemory({ clock }: Context): Promise<Store> {
+  const { openStore } = await import('#db/index.ts')
+  return await openStore({ dataDir: ':memory:', clock })
+}
+
+async function openKept(context: Context): Promise<Store> {
+  const { officeOf, openDirectory } = await import('./open-office.ts')
+  const store = await openDirectory(context, { create: true })
+  const { initialise } = await import('#operator/init.ts')
+  // A container starts with an empty volume and nobody to type `init`; a key is then made when somebody asks for one.
+  await perform(initialise, officeOf(context, store, context.dataDir), { first_key: false })
+  return store
+}
+
+interface Manner {
+  readonly drainMs: number
+  readonly isPretty: boolean
+  readonly isDemo: boolean
+}
+
+async function serve(
+  context: Context,
+  store: Store,
+  settings: ServeSettings,
+  { drainMs, isPretty, isDemo }: Manner,
+): Promise<void> {
+  const { startGateway } = await import('#server/gateway.ts')
+  const { VERSION } = await import('./version.ts')
+  const log = startRequestLog(isPretty)
+  const stopAsked = onceAsked()
+  const gateway = await startGateway({
+    store,
+    clock: context.clock,
+    listen: settings,
+    ...(settings.port === 0 ? {} : { baseUrl: `${settings.baseUrl}/v1` }),
+    adminSocket: isDemo ? null : context.adminSocket,
+    version: VERSION,
+    dataDir: isDemo ? null : context.dataDir,
+    log: log.note,
+    logFault: log.fault,
+  }).catch((cause: unknown) => {
+    throw notListening(cause, settings)
+  })
+  const baseUrl = settings.port === 0 ? gateway.url : settings.baseUrl
+  const { showDemoBanner, showBanner } = await import('./serve-banner.ts')
+  if (isDemo) await showDemoBanner(context, store, `${baseUrl}/v1`)
+  else showBanner(`${baseUrl}/v1`, context.dataDir)
+
+  await stopAsked
+  const { inFlight } = gateway.live()
+  if (inFlight > 0) tell(context, `stopping: ${inFlight} in progress may take ${drainMs / 1000} s`)
+  await gateway.stop(drainMs)
+  log.flush()
+}
+
+/** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once, and its holds are resolved at the next start. */
+function onceAsked(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const signals = ['SIGTERM', 'SIGINT'] as const
+  const hear = (): void => {
+    for (const signal of signals) process.off(signal, hear)
+    resolve()
+  }
+  for (const signal of signals) process.on(signal, hear)
+  return promise
+}
+
+function notListening(cause: unknown, { hostname, port }: ServeSettings): unknown {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  if (!['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'].includes(code)) return cause
+  return new CommandError(
+    'not_listening',
+    EXIT.failed,
+    `cannot listen on ${hostname}:${port}: ${code === 'EADDRINUSE' ? 'something else does' : code}`,
+    'gatewayctl serve --listen 127.0.0.1:4141',
+  )
+}

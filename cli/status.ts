@@ -1,0 +1,56 @@
+/** `gatewayctl status`: exit 0 while it serves, 4 when no server runs, 6 when it is unhealthy. */
+import type { VerbRecord } from '#operator/verbs.ts'
+import { action, type Mount } from './action.ts'
+import { clean } from './clean.ts'
+import type { Context } from './context.ts'
+import { EXIT, endWith } from './exit.ts'
+import { call } from './operator.ts'
+import { paint, print, printJson } from './output.ts'
+import { bytes, duration } from './relative-time.ts'
+
+type Status = VerbRecord<'status'>
+
+export const mount: Mount = (root) =>
+  root
+    .command('status')
+    .description('is it running, is it healthy, what is it spending (-q: exit code only)')
+    .action(
+      action(async (context) => {
+        const status = await call(context, 'status', {})
+        if (!status.running) endWith(EXIT.notRunning)
+        else if (!status.healthy) endWith(EXIT.unhealthy)
+        if (context.quiet) return
+        if (context.json) return printJson(status)
+        for (const [name, text] of lines(context, status)) {
+          print(`${paint(context, 'dim', name.padEnd(11))}${text}`)
+        }
+      }),
+    )
+
+function lines(context: Context, status: Status): readonly (readonly [string, string])[] {
+  const { data_dir, size_bytes, schema_version } = status
+  const providers = status.providers.map(({ name, models }) => `${clean(name)} (${models} models)`)
+  const balances = status.accounts.map(({ name, balance_usd }) =>
+    status.accounts.length === 1 ? `$${balance_usd}` : `${clean(name)} $${balance_usd}`,
+  )
+  const rate = `USD/RUB ${status.rub_per_usd}${status.rate_set_by_operator ? '' : ' (default: nobody has set it)'}`
+  return [
+    ['gateway', gatewayLine(context, status)],
+    ['data', `${data_dir ?? 'in memory'}   ${bytes(size_bytes)}   schema ${schema_version}`],
+    ['now', `${status.in_flight} in flight   ${status.keys} keys`],
+    ['providers', providers.join('   ') || 'none'],
+    [
+      'money',
+      `balance ${balances.join(', ') || '$0'} · today $${status.spend_day_usd} · month $${status.spend_month_usd} · ${rate}`,
+    ],
+  ]
+}
+
+function gatewayLine(context: Context, status: Status): string {
+  const version = `v${status.version}`
+  if (!status.running)
+    return `${paint(context, 'red', '○')} not running   ${version}   next: gatewayctl serve`
+  const dot = paint(context, status.healthy ? 'green' : 'red', '●')
+  const state = status.healthy ? 'serving' : 'unhealthy'
+  return `${dot} ${state} ${status.base_url}   ${version}   pid ${status.pid}   up ${duration(status.uptime_seconds ?? 0)}`
+}
