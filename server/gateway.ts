@@ -1,5 +1,6 @@
 /** The composition: the counter on its listener, the operator's door on its socket, one store behind both. */
 import type { Clock } from '#domain/clock.ts'
+import type { CompletionHouse } from '#domain/completion.ts'
 import { DEFAULT_SETTINGS, type Settings } from '#domain/settings.ts'
 import type { Store } from '#domain/store.ts'
 import { createCounter } from '#http/app.ts'
@@ -29,6 +30,8 @@ export interface GatewayOptions {
   /** Told to operators; null when everything is kept in memory. */
   readonly dataDir?: string | null
   readonly log?: RequestLog | null
+  /** Who speaks to a provider; by default the wire family of its type. */
+  readonly upstreamFor?: CompletionHouse['upstreamFor']
   /** What broke outside any request of a client. */
   readonly logFault?: (cause: unknown) => void
 }
@@ -76,7 +79,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 const furnish = (
-  { store, clock, settings, timings, log }: GatewayOptions,
+  { store, clock, settings, timings, log, upstreamFor }: GatewayOptions,
   draining: () => boolean,
   holdOpen: (request: Request) => void,
 ): CounterHouse =>
@@ -85,7 +88,7 @@ const furnish = (
     clock,
     settings: settings ?? DEFAULT_SETTINGS,
     timings: timings ?? DEFAULT_TIMINGS,
-    upstreamFor: createUpstreamCache(store.providers),
+    upstreamFor: upstreamFor ?? createUpstreamCache(store.providers),
     log: log ?? null,
     draining,
     holdOpen,

@@ -53,6 +53,7 @@ export function headersFor(visit: Visit, contentType: string): HeaderFields {
     'Access-Control-Allow-Origin': '*',
     'Access-Control-Expose-Headers': EXPOSED_HEADERS,
     'X-Content-Type-Options': 'nosniff',
+    Server: 'gatewayctl',
   }
   if (visit.generationId !== null) headers['X-Generation-Id'] = visit.generationId
   if (visit.quota !== null) addRateHeaders(headers, visit.quota)

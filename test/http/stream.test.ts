@@ -1,0 +1,328 @@
+// A streamed answer: the order of its chunks, its held headers, its errors before and after the first byte.
+import { describe, expect, test } from 'vitest'
+import type { ChatEvents } from '#domain/chat.ts'
+import { UpstreamFailure } from '#domain/upstream.ts'
+import { NO_USAGE } from '#domain/usage.ts'
+import { DEFAULT_TIMINGS, type Timings } from '#http/timings.ts'
+import { furnish, hello, openCounter } from '#test/support/furnish.ts'
+import { readSse } from '#test/support/read-sse.ts'
+import {
+  eventually,
+  finish,
+  never,
+  type Script,
+  script,
+  text,
+  until,
+} from '#test/support/scripted-upstream.ts'
+
+async function open(played: Script, timings: Partial<Timings> = {}) {
+  const house = await furnish()
+  const key = await house.issue({ rpm: 10, rpd: 20 })
+  const counter = openCounter(house, {
+    upstream: played.upstream,
+    timings: { ...DEFAULT_TIMINGS, ...timings },
+  })
+  return {
+    ...counter,
+    store: house.store,
+    ask: (more = {}, headers = {}) =>
+      counter.chat(key.bearer, hello({ stream: true, ...more }), headers),
+    openHolds: async () => (await house.store.health({ checkIntegrity: false })).openHolds,
+  }
+}
+
+const says = (...batches: readonly ChatEvents[]) =>
+  script(async function* () {
+    yield* batches
+  })
+
+const USAGE = { type: 'usage', usage: { ...NO_USAGE, inputTokens: 10, outputTokens: 15 } } as const
+
+describe('a whole stream', () => {
+  test('role, deltas, finish, usage, [DONE], in that order and under one name', async () => {
+    const { ask } = await open(says([text('Hel')], [text('lo')], [finish(), USAGE]))
+    const response = await ask({}, { 'X-Request-Id': 'mine:1' })
+    expect(response.status).toBe(200)
+    const { chunks, done, text: said } = readSse(await response.text())
+    expect(said).toBe('Hello')
+    expect(done).toBe(true)
+    expect(
+      chunks.map(({ choices, usage }) => [choices[0]?.delta, choices[0]?.finish_reason, !!usage]),
+    ).toEqual([
+      [{ role: 'assistant', content: '' }, null, false],
+      [{ content: 'Hel' }, null, false],
+      [{ content: 'lo' }, null, false],
+      [{}, 'stop', false],
+      [undefined, undefined, true],
+    ])
+    expect(chunks[3]?.choices[0]?.native_finish_reason).toBe('end_turn')
+    expect(
+      new Set(
+        chunks.map(
+          ({ id, created, model, object, provider }) =>
+            `${id} ${created} ${model} ${object} ${provider}`,
+        ),
+      ).size,
+    ).toBe(1)
+    expect(chunks[0]).toMatchObject({
+      object: 'chat.completion.chunk',
+      model: 'demo/echo',
+      provider: 'demo',
+      id: response.headers.get('x-generation-id'),
+    })
+    expect(chunks.at(-1)?.usage).toMatchObject({
+      prompt_tokens: 10,
+      completion_tokens: 15,
+      total_tokens: 25,
+      images: 0,
+      cost: 0.00004,
+      cost_rub: 0.0036,
+      cost_details: {
+        source: 'provider',
+        rub_per_usd: '90',
+        prompt_usd: '0.00001',
+        completion_usd: '0.00003',
+      },
+    })
+  })
+
+  test('its headers', async () => {
+    const { ask } = await open(says([text('x'), finish()]))
+    const { headers } = await ask({}, { 'X-Request-Id': 'mine:1' })
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+      'x-request-id': 'mine:1',
+      'x-ratelimit-limit-minute': '10',
+      'x-ratelimit-remaining-minute': '9',
+      'x-ratelimit-reset-minute': '60',
+      'x-ratelimit-limit-day': '20',
+      'x-ratelimit-remaining-day': '19',
+      'x-ratelimit-reset-day': '86400',
+    })
+  })
+
+  test('no usage chunk when the client wants none', async () => {
+    const { ask } = await open(says([text('x'), finish()]))
+    const { chunks, done } = readSse(
+      await (await ask({ stream_options: { include_usage: false } })).text(),
+    )
+    expect(chunks.filter(({ usage }) => usage)).toEqual([])
+    expect(done).toBe(true)
+  })
+
+  test('every choice has its role and one finish, however often the provider repeats it', async () => {
+    const { ask } = await open(
+      says([text('a', 0), text('b', 1)], [finish(0), finish(0)], [text('c', 1), finish(1)]),
+    )
+    const { chunks } = readSse(await (await ask({ n: 2 })).text())
+    for (const index of [0, 1]) {
+      const own = chunks
+        .flatMap(({ choices }) => choices)
+        .filter((choice) => choice.index === index)
+      expect(own[0]?.delta).toEqual({ role: 'assistant', content: '' })
+      expect(own.filter((choice) => choice.finish_reason !== null)).toHaveLength(1)
+    }
+  })
+
+  test('tool calls, reasoning, refusals and fields that the gateway does not know', async () => {
+    const { ask } = await open(
+      says(
+        [{ type: 'answer-fields', fields: { system_fingerprint: 'fp', id: 'theirs' } }],
+        [{ type: 'reasoning-delta', choice: 0, text: 'hm' }],
+        [
+          {
+            type: 'tool-call-delta',
+            choice: 0,
+            index: 0,
+            id: 'c1',
+            name: 'f',
+            kind: 'function',
+            arguments: '',
+          },
+        ],
+        [{ type: 'tool-call-delta', choice: 0, index: 0, kind: 'function', arguments: '{"a"' }],
+        [
+          {
+            type: 'tool-call-delta',
+            choice: 0,
+            index: 1,
+            id: 'c2',
+            name: 'g',
+            kind: 'custom',
+            arguments: 'raw',
+            fields: { extra: 1 },
+          },
+        ],
+        [{ type: 'message-fields', choice: 0, fields: { annotations: [1] } }],
+        [{ type: 'refusal-delta', choice: 0, text: 'no' }],
+        [finish()],
+      ),
+    )
+    const { chunks } = readSse(await (await ask()).text())
+    expect(chunks[0]?.['system_fingerprint']).toBe('fp')
+    expect(chunks[0]?.id).toMatch(/^gen-/)
+    expect(chunks.slice(1, -2).map(({ choices }) => choices[0]?.delta)).toEqual([
+      { reasoning_content: 'hm' },
+      {
+        tool_calls: [
+          { index: 0, id: 'c1', type: 'function', function: { name: 'f', arguments: '' } },
+        ],
+      },
+      { tool_calls: [{ index: 0, function: { arguments: '{"a"' } }] },
+      {
+        tool_calls: [
+          { extra: 1, index: 1, id: 'c2', type: 'custom', custom: { name: 'g', input: 'raw' } },
+        ],
+      },
+      { annotations: [1] },
+      { refusal: 'no' },
+    ])
+  })
+
+  test('text that could break a line or a string stays inside its event', async () => {
+    const words = 'a"b\\c\n\ndata: [DONE]\r\n\u2028é🙂'
+    const { ask } = await open(says([text(words), finish()]))
+    expect(readSse(await (await ask()).text()).text).toBe(words)
+  })
+})
+
+describe('failure', () => {
+  test('before any content is a real status with the rate headers', async () => {
+    const played = script(
+      async function* () {},
+      async () => {
+        throw new UpstreamFailure('overloaded', 'busy', { status: 529, retryAfterSeconds: 9 })
+      },
+    )
+    const { ask, openHolds } = await open(played)
+    const response = await ask()
+    expect(response.status).toBe(503)
+    expect(response.headers.get('retry-after')).toBe('9')
+    expect(response.headers.get('x-ratelimit-remaining-minute')).toBe('9')
+    expect(await response.json()).toMatchObject({
+      error: { code: 'upstream_overloaded', type: 'api_error' },
+    })
+    expect(await openHolds()).toBe(0)
+  })
+
+  test('after content is a chunk with the error, then usage, then [DONE]', async () => {
+    const played = script(async function* () {
+      yield [text('some words')]
+      throw new UpstreamFailure('failed', 'it broke')
+    })
+    const { ask } = await open(played)
+    const response = await ask({}, { 'X-Request-Id': 'mine' })
+    expect(response.status).toBe(200)
+    const { chunks, done } = readSse(await response.text())
+    expect(done).toBe(true)
+    expect(chunks.at(-2)).toMatchObject({
+      error: { code: 'upstream_error', type: 'api_error', param: null },
+      request_id: 'mine',
+      choices: [{ index: 0, finish_reason: 'error' }],
+    })
+    expect(chunks.at(-1)?.usage).toMatchObject({ cost_details: { source: 'estimated' } })
+    expect(chunks.at(-1)?.usage?.['completion_tokens']).toBeGreaterThan(0)
+  })
+
+  test('after the headers had to leave without content is a chunk too, and costs nothing', async () => {
+    let fail: (error: Error) => void = () => {}
+    const failing = new Promise<never>((_, reject) => {
+      fail = reject
+    })
+    const played = script(
+      async function* () {},
+      () => failing,
+    )
+    const { ask, store, openHolds } = await open(played, { headerHoldMs: 20, keepAliveMs: 30 })
+    const response = await ask()
+    expect(response.status).toBe(200)
+    setTimeout(() => fail(new UpstreamFailure('timeout', 'too late')), 100)
+    const { chunks, comments, done } = readSse(await response.text())
+    expect(comments.length).toBeGreaterThan(0)
+    expect(chunks[0]).toMatchObject({
+      id: response.headers.get('x-generation-id'),
+      error: { code: 'upstream_timeout' },
+      choices: [{ finish_reason: 'error' }],
+    })
+    expect(chunks[1]).toMatchObject({ choices: [], usage: { total_tokens: 0, cost: 0 } })
+    expect(done).toBe(true)
+    expect(await openHolds()).toBe(0)
+    expect((await store.activity.list({ limit: 1 }))[0]).toMatchObject({ cost: 0n, status: 504 })
+  })
+})
+
+test('silence is filled with comments between two words', async () => {
+  const played = script(async function* () {
+    yield [text('one')]
+    await Bun.sleep(120)
+    yield [text('two'), finish()]
+  })
+  const { ask } = await open(played, { keepAliveMs: 25 })
+  const body = await (await ask()).text()
+  const { comments, text: said } = readSse(body)
+  expect(said).toBe('onetwo')
+  expect(comments.length).toBeGreaterThanOrEqual(2)
+  expect(body.indexOf(': keep-alive')).toBeGreaterThan(body.indexOf('"one"'))
+  expect(body.indexOf(': keep-alive')).toBeLessThan(body.indexOf('"two"'))
+})
+
+test('the usage and [DONE] wait until the charge is committed', async () => {
+  const house = await furnish()
+  const { bearer } = await house.issue()
+  let commit: () => void = () => {}
+  const committed = new Promise<void>((resolve) => {
+    commit = resolve
+  })
+  const { admissions } = house.store
+  const slow = {
+    ...house,
+    store: {
+      ...house.store,
+      admissions: {
+        admit: admissions.admit.bind(admissions),
+        quota: admissions.quota.bind(admissions),
+        usage: admissions.usage.bind(admissions),
+        settle: async (...args: Parameters<typeof admissions.settle>) => {
+          await committed
+          return await admissions.settle(...args)
+        },
+      },
+    },
+  }
+  const { chat } = openCounter(slow, { upstream: says([text('x')], [finish()]).upstream })
+  const response = await chat(bearer, hello({ stream: true }))
+  let received = ''
+  const reading = (async () => {
+    for await (const bytes of response.body as unknown as AsyncIterable<Uint8Array>) {
+      received += new TextDecoder().decode(bytes)
+    }
+  })()
+  await eventually(() => received.includes('"stop"'), 'the finish chunk arrives')
+  await Bun.sleep(30)
+  expect(received).not.toContain('usage')
+  expect(received).not.toContain('[DONE]')
+  commit()
+  await reading
+  expect(readSse(received)).toMatchObject({ done: true })
+})
+
+test('the upstream is asked for no more than the reader takes', async () => {
+  const played = script(async function* (call) {
+    yield [text('one')]
+    yield [text('two')]
+    yield [text('three')]
+    await until(never, call)
+  })
+  const { ask } = await open(played)
+  const response = await ask()
+  const reader = response.body!.getReader()
+  expect(played.asked).toBe(1)
+  await reader.read()
+  await reader.read()
+  expect(played.asked).toBe(2)
+  await reader.cancel()
+  await eventually(() => played.over, 'the upstream is let go')
+})

@@ -1,0 +1,145 @@
+// A client that leaves, stalls or half-closes: its upstream is let go, its charge is made, its hold is resolved.
+import { afterEach, describe, expect, test } from 'vitest'
+import { hello } from '#test/support/furnish.ts'
+import { dial, post } from '#test/support/raw-client.ts'
+import { eventually, never, script, text, until } from '#test/support/scripted-upstream.ts'
+import { type Served, serve } from './serve.ts'
+
+let served: Served | null = null
+const open = async (...args: Parameters<typeof serve>): Promise<Served> => {
+  served = await serve(...args)
+  return served
+}
+
+afterEach(async () => {
+  await served?.gateway.stop(0)
+  await served?.house.store.close()
+  served = null
+})
+
+const ask = (s: Served, more: Readonly<Record<string, unknown>> = {}) => {
+  const client = dial(s.gateway.url)
+  client.send(post('/v1/chat/completions', s.key.bearer, hello(more)))
+  return client
+}
+
+/** The one entry of the log, once it is settled. */
+async function settled(s: Served) {
+  await eventually(async () => (await s.openHolds()) === 0, 'the hold is resolved')
+  await eventually(() => s.gateway.live().inFlight === 0, 'nothing is in flight')
+  expect(await s.inProgress()).toBe(0)
+  const [entry] = await s.house.store.activity.list({ limit: 10 })
+  return entry!
+}
+
+describe.each([true, false])('with stream %s', (stream) => {
+  test('a client that leaves while the upstream has not yet answered', async () => {
+    const played = script(
+      async function* () {},
+      (call) => until(never, call),
+    )
+    const s = await open(played.upstream)
+    const client = ask(s, { stream })
+    await eventually(() => played.calls.length === 1, 'the upstream is asked')
+    expect(await s.openHolds()).toBe(1)
+    client.hangUp()
+    const entry = await settled(s)
+    expect(played.over).toBe(true)
+    expect(entry).toMatchObject({ endedBy: 'client', status: 499, usageSource: 'estimated' })
+    expect(entry.cost).toBeGreaterThan(0n)
+  })
+
+  test('a client that leaves in the middle', async () => {
+    const played = script(async function* (call) {
+      yield [text('one '), text('two ')]
+      await until(never, call)
+    })
+    const s = await open(played.upstream)
+    const client = ask(s, { stream })
+    await eventually(
+      () => (stream ? client.received.includes('two ') : played.asked === 1),
+      'the first words arrive',
+    )
+    client.hangUp()
+    const entry = await settled(s)
+    expect(played.over).toBe(true)
+    expect(entry).toMatchObject({ endedBy: 'client', usageSource: 'estimated' })
+    expect(entry.usage.outputTokens).toBe(2)
+  })
+
+  test('a client that closes only its own half is gone too', async () => {
+    const played = script(async function* (call) {
+      yield [text('one ')]
+      await until(never, call)
+    })
+    const s = await open(played.upstream)
+    const client = ask(s, { stream })
+    await eventually(() => played.asked === 1, 'the upstream speaks')
+    client.socket.end()
+    expect(await settled(s)).toMatchObject({ endedBy: 'client' })
+  })
+})
+
+const MEGABYTE = 'x'.repeat(1_000_000)
+
+test('a client that stops reading stops the upstream, and after a while is gone', async () => {
+  const played = script(async function* () {
+    for (;;) yield [text(MEGABYTE)]
+  })
+  const s = await open(played.upstream, { stalledReaderMs: 300 })
+  const client = dial(s.gateway.url)
+  client.socket.pause()
+  client.send(post('/v1/chat/completions', s.key.bearer, hello({ stream: true })))
+  await eventually(() => played.asked > 1, 'the upstream speaks')
+  const entry = await settled(s)
+  expect(played.over).toBe(true)
+  // What fits into the buffers of two sockets, and no more.
+  expect(played.asked).toBeLessThan(40)
+  expect(entry).toMatchObject({ endedBy: 'client', usageSource: 'estimated' })
+  expect(s.lines.at(-1)).toMatchObject({ status: 499, cost_usd: null })
+})
+
+test('a client that reads slowly is not gone', async () => {
+  const words = 40
+  const played = script(async function* () {
+    for (let i = 0; i < words; i++) yield [text(MEGABYTE)]
+  })
+  const s = await open(played.upstream, { stalledReaderMs: 2_000 })
+  const response = await s.chat(hello({ stream: true }))
+  let bytes = 0
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength
+    if (bytes % 5 === 0) await Bun.sleep(5)
+  }
+  expect(bytes).toBeGreaterThan(words * MEGABYTE.length)
+  expect(await settled(s)).toMatchObject({ endedBy: 'completed' })
+})
+
+test('a client that leaves between two reads of a stalled stream settles at once', async () => {
+  const played = script(async function* () {
+    for (;;) yield [text(MEGABYTE)]
+  })
+  const s = await open(played.upstream)
+  const client = dial(s.gateway.url)
+  client.socket.pause()
+  client.send(post('/v1/chat/completions', s.key.bearer, hello({ stream: true })))
+  let before = -1
+  await eventually(async () => {
+    const still = played.asked === before && played.asked > 1
+    before = played.asked
+    await Bun.sleep(50)
+    return still
+  }, 'the stream is stalled')
+  client.hangUp()
+  expect(await settled(s)).toMatchObject({ endedBy: 'client' })
+})
+
+test('many clients leaving at every stage leave nothing behind', async () => {
+  const s = await open(null)
+  const clients = Array.from({ length: 60 }, (_, i) =>
+    ask(s, { stream: i % 2 === 0, model: 'demo/lorem', user: 'rate-100 delay-20' }),
+  )
+  for (const [i, client] of clients.entries()) setTimeout(client.hangUp, (i * 7) % 200)
+  await eventually(() => clients.every(({ closed }) => closed), 'all have left')
+  await settled(s)
+})

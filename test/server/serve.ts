@@ -1,0 +1,51 @@
+/** A gateway on a real socket, over a furnished house, for one test. */
+
+import type { Upstream } from '#domain/upstream.ts'
+import type { RequestLine } from '#http/request-log.ts'
+import { DEFAULT_TIMINGS, type Timings } from '#http/timings.ts'
+import { type Gateway, startGateway } from '#server/gateway.ts'
+import { type Furnished, furnish, type TestKey } from '#test/support/furnish.ts'
+
+export interface Served {
+  readonly house: Furnished
+  readonly gateway: Gateway
+  readonly key: TestKey
+  readonly lines: RequestLine[]
+  chat(body: unknown, init?: RequestInit): Promise<Response>
+  openHolds(): Promise<number>
+  inProgress(): Promise<number>
+}
+
+export async function serve(
+  upstream: Upstream | null,
+  timings: Partial<Timings> = {},
+): Promise<Served> {
+  const house = await furnish()
+  const key = await house.issue({ concurrency: 100, rpm: 100_000 })
+  const lines: RequestLine[] = []
+  const gateway = await startGateway({
+    store: house.store,
+    clock: house.clock,
+    timings: { ...DEFAULT_TIMINGS, ...timings },
+    listen: { hostname: '127.0.0.1', port: 0 },
+    adminSocket: null,
+    log: (line) => lines.push(line),
+    ...(upstream && { upstreamFor: async () => upstream }),
+  })
+  return {
+    house,
+    gateway,
+    key,
+    lines,
+    chat: (body, init = {}) =>
+      fetch(`${gateway.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', ...key.bearer },
+        body: JSON.stringify(body),
+        ...init,
+      }),
+    openHolds: async () => (await house.store.health({ checkIntegrity: false })).openHolds,
+    inProgress: async () =>
+      (await house.store.admissions.usage(key.key.id, house.clock.now())).requestsInProgress,
+  }
+}
