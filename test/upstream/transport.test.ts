@@ -84,17 +84,34 @@ describe('what is sent', () => {
 
   test('the connection serves the next request, after a body and after a stream', async () => {
     const ports = new Set<number | undefined>()
+    let over = Promise.withResolvers<void>()
     await serve((response, n) => {
       ports.add(response.socket?.remotePort)
-      if (n % 2) asJson(response, ANSWER)
-      else asStream(response).end(COMPLETE)
+      response.on('finish', () => over.resolve())
+      if (n % 2) {
+        asJson(response, ANSWER)
+        return
+      }
+      // The end of the body comes a little after the end of the answer, as it does on a real line.
+      asStream(response).write(COMPLETE)
+      setTimeout(() => response.end(), 20)
     })
     for (let i = 0; i < 6; i++) {
-      expect((await collectFolded(open({ request: i % 2 ? request() : streaming }))).text).toBe(
-        'hi',
-      )
+      over = Promise.withResolvers()
+      const answer = await collectFolded(open({ request: i % 2 ? request() : streaming }))
+      expect(answer.text).toBe('hi')
+      await over.promise
+      await new Promise((resolve) => setTimeout(resolve, 20))
     }
     expect(ports.size).toBe(1)
+  })
+
+  test('a provider that keeps its line open behind [DONE] is let go, and nobody waits for it', async () => {
+    await serve((response) => void asStream(response).write(COMPLETE))
+    const collecting = collectFolded(open())
+    await withinMs(collecting, 500)
+    expect((await collecting).failure).toBeNull()
+    await withinMs(socket.aborted(), 2_000)
   })
 })
 
