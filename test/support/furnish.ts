@@ -122,7 +122,6 @@ export function openCounter(
   })
   const app = createCounter(house)
   return {
-    house,
     app,
     chat: (
       bearer: Readonly<Record<string, string>>,

@@ -1,0 +1,153 @@
+// The body of a request: its type, its size, its depth, its time.
+import { describe, expect, test } from 'vitest'
+import { furnish, hello, openCounter } from '#test/support/furnish.ts'
+
+const house = await furnish()
+const { bearer } = await house.issue()
+const counter = openCounter(house)
+
+const codeOf = async (response: Response): Promise<string> =>
+  response.status === 200
+    ? 'ok'
+    : `${response.status} ${((await response.json()) as { error: { code: string } }).error.code}`
+
+const send = async (
+  body: string | ReadableStream,
+  headers: Readonly<Record<string, string>> = {},
+) =>
+  codeOf(
+    await counter.app.request('http://gateway.test/v1/chat/completions', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...bearer, ...headers },
+      body,
+    }),
+  )
+
+const good = JSON.stringify(hello())
+
+describe('its type', () => {
+  test.each([
+    ['application/json', 'ok'],
+    ['Application/JSON; charset=UTF-8', 'ok'],
+    ['application/json;charset="utf-8"', 'ok'],
+    ['application/json; charset=utf-16', '415 unsupported_media_type'],
+    ['text/plain', '415 unsupported_media_type'],
+    ['application/x-www-form-urlencoded', '415 unsupported_media_type'],
+    ['application/jsonp', '415 unsupported_media_type'],
+    ['', '415 unsupported_media_type'],
+  ])('%s', async (type, expected) => {
+    expect(await send(good, { 'Content-Type': type })).toBe(expected)
+  })
+
+  test.each([
+    ['gzip', '415 unsupported_media_type'],
+    ['identity', 'ok'],
+  ])('encoded as %s', async (encoding, expected) => {
+    expect(await send(good, { 'Content-Encoding': encoding })).toBe(expected)
+  })
+})
+
+describe('its shape', () => {
+  test.each([
+    ['', '400 invalid_json'],
+    ['{"model":', '400 invalid_json'],
+    ['{"model":NaN}', '400 invalid_json'],
+    ['[]', '400 invalid_request'],
+    ['null', '400 invalid_request'],
+    ['"text"', '400 invalid_request'],
+    [
+      '{"model":"demo/echo","messages":[{"role":"user","content":"x"}],"seed":1e999}',
+      '400 invalid_request',
+    ],
+  ])('%s', async (body, expected) => {
+    expect(await send(body)).toBe(expected)
+  })
+
+  const nested = (depth: number, padding = '') =>
+    `${good.slice(0, -1)},"padding":"${padding}","x":${'['.repeat(depth)}${']'.repeat(depth)}}`
+
+  test.each([
+    ['small', ''],
+    ['large, with brackets and escapes in its strings', '[{\\"[[\\\\'.repeat(20_000)],
+  ])('at most 64 levels deep when it is %s', async (_, padding) => {
+    expect(await send(nested(63, padding))).toBe('ok')
+    expect(await send(nested(64, padding))).toBe('400 invalid_request')
+  })
+
+  test('fifteen million brackets are refused without being parsed', async () => {
+    const startedMs = performance.now()
+    expect(await send('['.repeat(15_000_000))).toBe('400 invalid_request')
+    expect(await send('[]'.repeat(7_000_000))).toBe('400 invalid_request')
+    expect(performance.now() - startedMs).toBeLessThan(1_000)
+  })
+})
+
+describe('its size', () => {
+  const megabytes = (count: number) => {
+    let left = count
+    return new ReadableStream<Uint8Array>({
+      pull(controller) {
+        if (left-- > 0) controller.enqueue(new Uint8Array(1024 * 1024).fill(32))
+        else controller.close()
+      },
+    })
+  }
+
+  test('is refused by what it states, unread', async () => {
+    expect(await send(good, { 'Content-Length': String(32 * 1024 * 1024 + 1) })).toBe(
+      '413 request_too_large',
+    )
+  })
+
+  test('is refused by what comes, when it states nothing', async () => {
+    expect(await send(megabytes(33))).toBe('413 request_too_large')
+    expect(await send(megabytes(31))).toBe('400 invalid_json')
+  })
+
+  test('leaves out the pictures where prompts are estimated', async () => {
+    const picture = 'A'.repeat(400_000)
+    const url = `data:image/png;base64,${picture}`
+    const content = [{ type: 'image_url', image_url: { url } }]
+    let textBytes = 0
+    const { chat } = openCounter(house, {
+      upstream: {
+        open: async ({ request }) => {
+          textBytes = request.textBytes
+          return (async function* () {})()
+        },
+      },
+    })
+    const body = JSON.stringify({
+      model: 'demo/image',
+      modalities: ['image'],
+      messages: [{ role: 'user', content }],
+    })
+    await chat(bearer, body)
+    expect(textBytes).toBe(body.length - picture.length)
+  })
+})
+
+test('a body that never ends is refused when its time is up', async () => {
+  const { app } = openCounter(house, {
+    timings: { bodyDeadlineMs: 50, headerHoldMs: 1, keepAliveMs: 1, stalledReaderMs: 1 },
+  })
+  const response = await app.request('http://gateway.test/v1/chat/completions', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', ...bearer },
+    body: new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode('{"model":'))
+      },
+    }),
+  })
+  expect(await codeOf(response)).toBe('400 invalid_request')
+})
+
+test('a body that breaks off is the client’s fault', async () => {
+  const broken = new ReadableStream({
+    pull(controller) {
+      controller.error(new Error('reset'))
+    },
+  })
+  expect(await send(broken)).toBe('400 invalid_request')
+})

@@ -1,0 +1,238 @@
+// Reading a chat request: strict about what the gateway understands, silent about the rest (contract §7).
+import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '#domain/chat.ts'
+import { GatewayError } from '#domain/errors.ts'
+import { readChatRequest } from '#http/read-chat-request.ts'
+
+const read = (fields: JsonObject) => readChatRequest({ fields, bytes: 1_000 })
+const says = (content: unknown, role = 'user') => ({ messages: [{ role, content }] })
+const ask = (more: JsonObject = {}) => read({ model: 'acme/one', ...says('hi'), ...more })
+
+const refusal = (more: JsonObject): readonly [string, string | undefined] => {
+  try {
+    ask(more)
+  } catch (thrown) {
+    if (thrown instanceof GatewayError) return [thrown.code, thrown.details.param]
+    throw thrown
+  }
+  return ['ok', undefined]
+}
+
+test('the smallest request', () => {
+  expect(ask()).toEqual({
+    model: 'acme/one',
+    body: { model: 'acme/one', messages: [{ role: 'user', content: 'hi' }] },
+    stream: false,
+    includeUsage: true,
+    wantsImages: false,
+    image: { resolution: undefined, quality: undefined },
+    endUser: null,
+    choices: 1,
+    maxOutputTokens: null,
+    textBytes: 1_000,
+    inputImages: 0,
+    allowFallbacks: true,
+  })
+})
+
+test('null is absence, and is not passed on', () => {
+  const names = [
+    'stream',
+    'n',
+    'user',
+    'max_tokens',
+    'tools',
+    'modalities',
+    'provider',
+    'models',
+    'stream_options',
+    'image_config',
+    'temperature',
+    'allow_fallbacks',
+  ]
+  expect(ask(Object.fromEntries(names.map((name) => [name, null])))).toEqual(ask())
+})
+
+test('what the gateway does not know is passed on as it is', () => {
+  const unknown = {
+    tools: [{ type: 'function' }],
+    reasoning_effort: 'low',
+    logit_bias: { 1: 2 },
+    x_new: { deep: [1] },
+  }
+  expect(ask(unknown).body).toMatchObject(unknown)
+})
+
+test('routing is the gateway’s own and is taken out', () => {
+  const request = ask({
+    allow_fallbacks: true,
+    models: ['acme/two'],
+    provider: {
+      allow_fallbacks: false,
+      order: ['acme'],
+      only: ['acme'],
+      ignore: ['b'],
+      sort: 'price',
+    },
+  })
+  expect(Object.keys(request.body)).toEqual(['model', 'messages'])
+  expect(request.allowFallbacks).toBe(true)
+  expect(ask({ provider: { allow_fallbacks: false } }).allowFallbacks).toBe(false)
+})
+
+test('a body cannot change what an object is', () => {
+  const fields = JSON.parse(
+    `{"model":"a/b","messages":[{"role":"user","content":"x"}],"__proto__":{"stream":true,"evil":1}}`,
+  )
+  const request = read(fields)
+  expect(request.stream).toBe(false)
+  expect(Object.getPrototypeOf(request.body)).toBe(Object.prototype)
+  expect(Object.keys(request.body)).toEqual(['model', 'messages'])
+  expect(({} as Record<string, unknown>)['evil']).toBeUndefined()
+})
+
+describe('modalities', () => {
+  test.each([
+    [['image'], true],
+    [['image', 'text'], true],
+    [['text', 'image', 'image'], true],
+    [['text'], false],
+    [[], false],
+  ])('%j', (modalities, wantsImages) => {
+    const request = ask({ modalities })
+    expect(request.wantsImages).toBe(wantsImages)
+    expect('modalities' in request.body).toBe(wantsImages)
+  })
+
+  test('sound is not sold here', () => {
+    expect(refusal({ modalities: ['text', 'audio'] })).toEqual([
+      'unsupported_modality',
+      'modalities',
+    ])
+    expect(refusal({ modalities: 'image' })).toEqual(['invalid_request', 'modalities'])
+  })
+})
+
+test('the numbers that decide the hold', () => {
+  expect(ask({ max_tokens: 5 }).maxOutputTokens).toBe(5)
+  expect(ask({ max_tokens: 5, max_completion_tokens: 7 }).maxOutputTokens).toBe(7)
+  expect(ask({ n: 3 }).choices).toBe(3)
+  for (const field of ['max_tokens', 'max_completion_tokens', 'n']) {
+    for (const value of [0, -1, 1.5, 2 ** 31, '5', true, [], {}]) {
+      expect([value, ...refusal({ [field]: value })]).toEqual([value, 'invalid_request', field])
+    }
+  }
+})
+
+test('image_config says which picture', () => {
+  expect(
+    ask({ image_config: { size: '1024x1024', quality: 'high', aspect_ratio: '1:1' } }).image,
+  ).toEqual({ resolution: '1024x1024', quality: 'high' })
+  expect(refusal({ image_config: { size: 5 } })).toEqual(['invalid_request', 'image_config.size'])
+})
+
+const image = (url: unknown) => ({ type: 'image_url', image_url: { url } })
+const PIXEL = 'data:image/png;base64,iVBORw0KGgo='
+
+describe('messages', () => {
+  test.each<[string, JsonObject, string]>([
+    ['no messages', { messages: undefined }, 'messages'],
+    ['no list', { messages: {} }, 'messages'],
+    ['an empty list', { messages: [] }, 'messages'],
+    ['too many', { messages: Array(10_001).fill({ role: 'user', content: '' }) }, 'messages'],
+    ['no object', { messages: ['hi'] }, 'messages[0]'],
+    ['null', { messages: [null] }, 'messages[0]'],
+    ['a list as message', { messages: [[]] }, 'messages[0]'],
+    ['no role', { messages: [{ content: 'x' }] }, 'messages[0].role'],
+    ['a strange role', says('x', 'root'), 'messages[0].role'],
+    ['a role from the prototype', says('x', 'constructor'), 'messages[0].role'],
+    ['no content', { messages: [{ role: 'user' }] }, 'messages[0].content'],
+    ['null content of a user', says(null), 'messages[0].content'],
+    ['a number as content', says(5), 'messages[0].content'],
+    ['a part that is text', says(['x']), 'messages[0].content[0]'],
+    ['a part without type', says([{ text: 'x' }]), 'messages[0].content[0].type'],
+    [
+      'text that is none',
+      says([{ type: 'text', text: 'a' }, { type: 'text' }]),
+      'messages[0].content[1].text',
+    ],
+    [
+      'an image that is text',
+      says([{ type: 'image_url', image_url: PIXEL }]),
+      'messages[0].content[0].image_url',
+    ],
+    ['an image without address', says([image(undefined)]), 'messages[0].content[0].image_url.url'],
+  ])('%s', (_, more, param) => {
+    expect(refusal(more)).toEqual(['invalid_request', param])
+  })
+
+  test('every role, every kind of content, and parts that only the provider knows', () => {
+    const messages = [
+      { role: 'system', content: 's' },
+      {
+        role: 'developer',
+        content: [{ type: 'text', text: 'd', cache_control: { type: 'ephemeral' } }],
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'input_audio', input_audio: {} },
+          image('https://example.org/a.png'),
+          image(PIXEL),
+        ],
+      },
+      { role: 'assistant', content: null, tool_calls: [{ id: 'c' }] },
+      { role: 'assistant', tool_calls: [{ id: 'c' }] },
+      { role: 'tool', tool_call_id: 'c', content: 't' },
+    ]
+    const request = ask({ messages })
+    expect(request.body['messages']).toEqual(messages)
+    expect(request.inputImages).toBe(2)
+  })
+})
+
+describe('pictures', () => {
+  test.each([
+    'http://example.org/a.png',
+    'file:///etc/passwd',
+    'https://',
+    'javascript:alert(1)',
+    'data:text/html;base64,aGk=',
+    'data:image/png,plain',
+    'data:image/png;base64,',
+    'data:image/png;base64,a',
+    'data:image/png;base64,%%%%',
+    'data:image/png;base64,iVBORw0KGgo=iVBO',
+    '',
+  ])('%s is no picture', (url) => {
+    expect(refusal(says([{ type: 'text', text: 'x' }, image(url)]))).toEqual([
+      'invalid_image',
+      'messages[0].content[1].image_url.url',
+    ])
+  })
+
+  test('sixteen and no more, over all messages', () => {
+    const messages = (count: number) =>
+      Array.from({ length: count }, () => ({ role: 'user', content: [image(PIXEL)] }))
+    expect(ask({ messages: messages(16) }).inputImages).toBe(16)
+    expect(refusal({ messages: messages(17) })[0]).toBe('too_many_images')
+  })
+})
+
+test.each<[JsonObject, string]>([
+  [{ model: undefined }, 'model'],
+  [{ model: 5 }, 'model'],
+  [{ model: 'x'.repeat(257) }, 'model'],
+  [{ stream: 'true' }, 'stream'],
+  [{ stream: 1 }, 'stream'],
+  [{ stream_options: [] }, 'stream_options'],
+  [{ stream_options: { include_usage: 'yes' } }, 'stream_options.include_usage'],
+  [{ user: 'x'.repeat(257) }, 'user'],
+  [{ temperature: 'hot' }, 'temperature'],
+  [{ allow_fallbacks: 'no' }, 'allow_fallbacks'],
+  [{ provider: { order: 'acme' } }, 'provider.order'],
+  [{ models: ['a', 5] }, 'models[1]'],
+  [{ models: Array(9).fill('a/b') }, 'models'],
+])('%j is refused by name', (more, param) => {
+  expect(refusal(more)).toEqual(['invalid_request', param])
+})
