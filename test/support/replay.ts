@@ -79,10 +79,13 @@ export interface Replay {
 /** Starts the replay server as a child, on Node where there is one; undefined where there is no such server. */
 export async function startReplay(): Promise<Replay | undefined> {
   if (!existsSync(SERVER)) return undefined
-  const child = Bun.spawn([Bun.which('node') ?? process.execPath, SERVER, '--recordings', RECORDINGS, '--port', '0'], {
-    stdout: 'pipe',
-    stderr: 'inherit',
-  })
+  const child = Bun.spawn(
+    [Bun.which('node') ?? process.execPath, SERVER, '--recordings', RECORDINGS, '--port', '0'],
+    {
+      stdout: 'pipe',
+      stderr: 'inherit',
+    },
+  )
   const url = await readAddress(child.stdout)
   return {
     url,

@@ -18,7 +18,7 @@ export function toPainting(text: string, width: number, height: number): Paint {
   const ranges = [0, 1, 2].map((depth) => toRange(random, hue, depth, width, height))
 
   return (x, y) => {
-    for (const range of ranges) if (y >= range.top(x)) return range.colour
+    for (const range of ranges) if (y >= (range.tops[x] ?? height)) return range.colour
     const sky = blend(top, bottom, y / height)
     const distance = Math.hypot(x - sun.x, y - sun.y) / sun.radius
     if (distance <= 1) return sun.colour
@@ -34,12 +34,14 @@ function toRange(random: () => number, hue: number, depth: number, width: number
     phase: random() * 2 * Math.PI,
     rise: (height * 0.06) / turns,
   }))
-  const top = (x: number): number =>
+  // Reckoned once for each column, not for each pixel.
+  const tops = Float64Array.from({ length: width }, (_, x) =>
     waves.reduce(
       (y, { frequency, phase, rise }) => y + rise * Math.sin(x * frequency + phase),
       base,
-    )
-  return { top, colour: toColour(hue + 0.5 - 0.08 * depth, 0.4, 0.16 + 0.12 * depth) }
+    ),
+  )
+  return { tops, colour: toColour(hue + 0.5 - 0.08 * depth, 0.4, 0.16 + 0.12 * depth) }
 }
 
 const blend = (from: Colour, to: Colour, share: number): Colour => [
