@@ -11,16 +11,22 @@ import { VERSION } from './version.ts'
 /** `init` and `serve` make what is missing; any other command wants it to be there. */
 export interface OpenOptions {
   readonly create: boolean
+  /** Whether credentials will be kept or read. */
+  readonly withMasterKey: boolean
 }
 
 /** Takes the directory's lock. @throws store_unavailable, CommandError 1 */
-export async function openDirectory(context: Context, { create }: OpenOptions): Promise<Store> {
+export async function openDirectory(
+  context: Context,
+  { create, withMasterKey }: OpenOptions,
+): Promise<Store> {
   const { dataDir, clock } = context
   if (create) makePrivate(dataDir)
   else if (!existsSync(join(dataDir, 'gateway.db'))) throw unmade(dataDir)
   const { openStore } = await import('#db/index.ts')
   try {
-    return await openStore({ dataDir, clock, masterKey: readMasterKey(context, { create }) })
+    const masterKey = withMasterKey ? readMasterKey(context, { create }) : null
+    return await openStore({ dataDir, clock, masterKey })
   } catch (cause) {
     throw isDenied(cause) ? denied(dataDir) : cause
   }

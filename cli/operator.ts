@@ -1,6 +1,6 @@
 /** The client of the operator's verbs: over the socket of a running server, else in this process with the store opened here. */
 import { existsSync } from 'node:fs'
-import type { z } from 'zod'
+import type { ZodMiniType } from 'zod/mini'
 import { ERROR_CODES, type ErrorCode, GatewayError } from '#domain/errors.ts'
 import type { OperatorErrorBody } from '#operator/app.ts'
 import type { Verb } from '#operator/verb.ts'
@@ -67,6 +67,9 @@ function fromErrorBody({ error }: OperatorErrorBody): GatewayError {
   })
 }
 
+/** The verbs that touch credentials; all others leave the vault shut. */
+const WITH_MASTER_KEY: ReadonlySet<VerbName> = new Set(['init', 'doctor', 'providers.add'])
+
 async function inProcess(
   context: Context,
   name: VerbName,
@@ -74,13 +77,16 @@ async function inProcess(
   options: { readonly create: boolean },
 ): Promise<unknown> {
   const { officeOf, openDirectory } = await import('./open-office.ts')
-  const store = await openDirectory(context, options)
+  const store = await openDirectory(context, {
+    ...options,
+    withMasterKey: WITH_MASTER_KEY.has(name),
+  })
   try {
     const [{ perform }, { VERBS }] = await Promise.all([
       import('#operator/verb.ts'),
       import('#operator/verbs.ts'),
     ])
-    const verb: Verb<z.ZodType, unknown> = await VERBS[name]()
+    const verb: Verb<ZodMiniType, unknown> = await VERBS[name]()
     return await perform(verb, officeOf(context, store, context.dataDir), input)
   } finally {
     await store.close()

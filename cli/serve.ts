@@ -74,7 +74,7 @@ async function openMemory({ clock }: Context): Promise<Store> {
 
 async function openKept(context: Context): Promise<Store> {
   const { officeOf, openDirectory } = await import('./open-office.ts')
-  const store = await openDirectory(context, { create: true })
+  const store = await openDirectory(context, { create: true, withMasterKey: true })
   const { initialise } = await import('#operator/init.ts')
   // A container starts with an empty volume and nobody to type `init`; a key is then made when somebody asks for one.
   await perform(initialise, officeOf(context, store, context.dataDir), { first_key: false })

@@ -1,5 +1,5 @@
 /** Accounts, as an operator sees them. */
-import { z } from 'zod'
+import * as z from 'zod/mini'
 import { type Account, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'

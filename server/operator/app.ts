@@ -1,7 +1,7 @@
 /** The operator's door of a running server: `POST /verbs/:name` on a Unix socket that only its owner can open. */
 import { Hono } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import type { z } from 'zod'
+import type * as z from 'zod/mini'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import type { Office } from './office.ts'
 import { perform, type Verb } from './verb.ts'
@@ -24,7 +24,7 @@ export function operatorApp(office: Office, logFault: (cause: unknown) => void):
   app.post('/verbs/:name', async (c) => {
     const name = c.req.param('name')
     if (!isVerbName(name)) throw unknownVerb(name, office.version)
-    const verb: Verb<z.ZodType, unknown> = await VERBS[name]()
+    const verb: Verb<z.ZodMiniType, unknown> = await VERBS[name]()
     return c.json(await perform(verb, office, await readBody(c.req.raw)))
   })
 

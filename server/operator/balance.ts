@@ -1,5 +1,5 @@
 /** The balance of an account, and money put into it. */
-import { z } from 'zod'
+import * as z from 'zod/mini'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
 import { newEntryId } from '#domain/id.ts'
@@ -59,9 +59,11 @@ export const showBalance = verb(
 export const topUp = verb(
   z.strictObject({
     account: accountField,
-    amount_usd: usdField.refine((amount) => amount > NO_MONEY, 'must be more than nothing'),
-    note: noteField.nullable().default(null),
-    ref: z.string().min(1).max(200).nullable().default(null),
+    amount_usd: usdField.check(
+      z.refine((amount) => amount > NO_MONEY, 'must be more than nothing'),
+    ),
+    note: z._default(z.nullable(noteField), null),
+    ref: z._default(z.nullable(z.string().check(z.minLength(1), z.maxLength(200))), null),
   }),
   async (office, input): Promise<TopUpRecord> => {
     const account = await findAccount(office, input.account)

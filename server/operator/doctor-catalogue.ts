@@ -2,7 +2,7 @@
 import { idleMasks } from '#domain/allow-list.ts'
 import { renderRubPerUsd } from '#domain/money.ts'
 import type { Finding } from './doctor.ts'
-import { everyKey } from './keys.ts'
+import { everyKey } from './list-keys.ts'
 import type { Office } from './office.ts'
 
 /** Whether somebody decided the rate. */

@@ -1,5 +1,5 @@
 /** Doctor: every check of an installation in one list, each finding with what to type next. */
-import { z } from 'zod'
+import * as z from 'zod/mini'
 import { checkCatalogue, checkMasks, checkProviders, checkRate } from './doctor-catalogue.ts'
 import { checkFiles } from './doctor-files.ts'
 import { checkHolds, checkLedger, checkStore } from './doctor-store.ts'

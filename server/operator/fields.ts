@@ -1,5 +1,5 @@
 /** The fields that verbs share: money, times and limits as they travel, read into the domain's own values. */
-import { z } from 'zod'
+import * as z from 'zod/mini'
 import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { isMask, MOST_MASKS } from '#domain/allow-list.ts'
 import { readInstant } from '#domain/clock.ts'
@@ -8,12 +8,16 @@ import { perMillion, readPrice, readUsd } from '#domain/money.ts'
 
 /** A text that `read` understands, or an issue that says what was expected. */
 const readAs = <T>(read: (text: string) => T | undefined, expected: string) =>
-  z.string().transform((text, context): T => {
-    const value = read(text)
-    if (value !== undefined) return value
-    context.addIssue({ code: 'custom', message: `must be ${expected} (got "${text}")` })
-    return z.NEVER
-  })
+  z.pipe(
+    z.string(),
+    z.transform((text: string, context): T => {
+      const value = read(text)
+      if (value !== undefined) return value
+      const message = `must be ${expected} (got "${text}")`
+      context.issues.push({ code: 'custom', input: text, message })
+      return z.NEVER
+    }),
+  )
 
 /** Dollars, at most nine decimal places. */
 export const usdField = readAs(readUsd, 'a decimal amount of dollars such as "20.00"')
@@ -36,26 +40,39 @@ export const perMillionField = readAs((text) => {
 /** An RFC 3339 time. */
 export const timeField = readAs(readInstant, 'an RFC 3339 time such as "2026-12-01T00:00:00Z"')
 
-export const nameField = z.string().trim().min(1).max(MOST_NAME_CHARS)
-export const noteField = z.string().max(1_000)
-export const accountField = z.string().default(DEFAULT_ACCOUNT_NAME)
+export const nameField = z
+  .string()
+  .check(
+    z.trim(),
+    z.minLength(1, 'must not be empty'),
+    z.maxLength(MOST_NAME_CHARS, `must be at most ${MOST_NAME_CHARS} characters`),
+  )
+export const noteField = z.string().check(z.maxLength(1_000, 'must be at most 1000 characters'))
+export const accountField = z._default(z.string(), DEFAULT_ACCOUNT_NAME)
 
-const countField = z
-  .int('must be a whole number of at least 1')
-  .min(1, 'must be a whole number of at least 1')
+const WHOLE = 'must be a whole number of at least 1'
 
-const maskField = z.string().refine(isMask, {
-  error: ({ input }) => `must be a model id, "<provider>/*" or "*" (got "${String(input)}")`,
-})
+const countField = z.int(WHOLE).check(z.minimum(1, WHOLE))
+const windowField = countField.check(
+  z.maximum(MOST_WINDOW_SLOTS, `must be at most ${MOST_WINDOW_SLOTS}`),
+)
+
+const maskField = z.string().check(
+  z.refine(isMask, {
+    error: ({ input }) => `must be a model id, "<provider>/*" or "*" (got "${String(input)}")`,
+  }),
+)
 
 /** Any of a key's limits by its wire name; absent leaves it as it is, null removes it. */
 export const limitsFields = {
-  rpm_limit: countField.max(MOST_WINDOW_SLOTS).nullish(),
-  rpd_limit: countField.max(MOST_WINDOW_SLOTS).nullish(),
-  concurrency_limit: countField.nullish(),
-  daily_spend_limit_usd: ceilingField.nullish(),
-  monthly_spend_limit_usd: ceilingField.nullish(),
-  allowed_models: z.array(maskField).max(MOST_MASKS).nullish(),
+  rpm_limit: z.nullish(windowField),
+  rpd_limit: z.nullish(windowField),
+  concurrency_limit: z.nullish(countField),
+  daily_spend_limit_usd: z.nullish(ceilingField),
+  monthly_spend_limit_usd: z.nullish(ceilingField),
+  allowed_models: z.nullish(
+    z.array(maskField).check(z.maxLength(MOST_MASKS, `must be at most ${MOST_MASKS} masks`)),
+  ),
 }
 
 const limitsInput = z.object(limitsFields)

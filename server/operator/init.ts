@@ -1,5 +1,5 @@
 /** The first act: an account, the built-in provider with its priced models, and a first key. Repeating it adds only what is missing. */
-import { z } from 'zod'
+import * as z from 'zod/mini'
 import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { newAccountId, newEntryId } from '#domain/id.ts'
 import { NO_MONEY, renderUsd, type UsdNanos } from '#domain/money.ts'
@@ -24,13 +24,13 @@ const FIRST_KEY_NAME = 'default'
 /** Makes what is missing and answers what there is. */
 export const initialise = verb(
   z.strictObject({
-    key_name: nameField.default(FIRST_KEY_NAME),
+    key_name: z._default(nameField, FIRST_KEY_NAME),
     /** Off when a server prepares its own store: nobody would see the secret. */
-    first_key: z.boolean().default(true),
-    demo: z.boolean().default(true),
+    first_key: z._default(z.boolean(), true),
+    demo: z._default(z.boolean(), true),
     /** Given once, with the account. */
-    demo_credit_usd: usdField.nullable().default(null),
-    rpm_limit: z.int().min(1).nullable().default(null),
+    demo_credit_usd: z._default(z.nullable(usdField), null),
+    rpm_limit: z._default(z.nullable(z.int().check(z.minimum(1))), null),
   }),
   async (office, input): Promise<InitRecord> => {
     const isNew = await createAccount(office)

@@ -1,10 +1,9 @@
-/** Keys, as an operator issues, lists, shows and revokes them. */
-import { z } from 'zod'
+/** Keys, as an operator issues, shows and revokes them. */
+import * as z from 'zod/mini'
 import { type AllowList, idleMasks } from '#domain/allow-list.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { type KeyId, newKeyId } from '#domain/id.ts'
+import { newKeyId } from '#domain/id.ts'
 import { type ApiKey, NO_LIMITS } from '#domain/key.ts'
-import { type KeyRecord, renderKey } from '#domain/key-report.ts'
 import type { WindowReading } from '#domain/quota.ts'
 import { labelOf, newSecret, readSecret } from '#domain/secret.ts'
 import { findAccount } from './accounts.ts'
@@ -17,26 +16,15 @@ import {
   timeField,
 } from './fields.ts'
 import { findKey } from './find-key.ts'
+import { type OperatorKeyRecord, reportKey } from './list-keys.ts'
 import { nearest } from './nearest.ts'
 import type { Office } from './office.ts'
 import { verb } from './verb.ts'
-
-export interface OperatorKeyRecord extends KeyRecord {
-  readonly note: string | null
-}
 
 export interface IssuedKeyRecord extends OperatorKeyRecord {
   /** The secret; this is its only appearance. */
   readonly key: string
   readonly warnings: readonly string[]
-}
-
-const PAGE_KEYS = 500
-
-/** The record of a key with its usage at this moment. */
-export async function reportKey({ store, clock }: Office, key: ApiKey): Promise<OperatorKeyRecord> {
-  const at = clock.now()
-  return { ...renderKey(key, await store.admissions.usage(key.id, at), at), note: key.note }
 }
 
 /** Issues a key; the answer carries its secret once. @throws account_not_found */
@@ -45,9 +33,9 @@ export const createKey = verb(
     ...limitsFields,
     name: nameField,
     account: accountField,
-    kind: z.enum(['ordinary', 'provisioning']).default('ordinary'),
-    note: noteField.nullable().default(null),
-    expires_at: timeField.nullable().default(null),
+    kind: z._default(z.enum(['ordinary', 'provisioning']), 'ordinary'),
+    note: z._default(z.nullable(noteField), null),
+    expires_at: z._default(z.nullable(timeField), null),
   }),
   async (office, input): Promise<IssuedKeyRecord> => {
     const { store, clock } = office
@@ -95,35 +83,6 @@ export async function maskWarnings({ store }: Office, masks: AllowList): Promise
   })
 }
 
-/** Newest first. */
-export const listKeys = verb(
-  z.strictObject({
-    include_revoked: z.boolean().default(false),
-    kind: z.enum(['ordinary', 'provisioning']).nullable().default(null),
-  }),
-  async (office, input): Promise<readonly OperatorKeyRecord[]> => {
-    const keys = await everyKey(office, input.include_revoked)
-    const wanted = input.kind === null ? keys : keys.filter(({ kind }) => kind === input.kind)
-    return await Promise.all(wanted.map((key) => reportKey(office, key)))
-  },
-)
-
-/** All keys, newest first, read page by page. */
-export async function everyKey({ store }: Office, includeRevoked: boolean): Promise<ApiKey[]> {
-  const all: ApiKey[] = []
-  let after: KeyId | undefined
-  for (;;) {
-    const page = await store.keys.list({
-      includeRevoked,
-      limit: PAGE_KEYS,
-      ...(after === undefined ? {} : { after }),
-    })
-    all.push(...page.keys)
-    after = page.keys.at(-1)?.id
-    if (!page.hasMore || after === undefined) return all
-  }
-}
-
 const renderWindow = (reading: WindowReading | null) =>
   reading === null
     ? null
@@ -134,8 +93,9 @@ const renderWindow = (reading: WindowReading | null) =>
       }
 
 /** One key and what is left of its windows. @throws key_not_found */
-export const showKey = verb(z.strictObject({ key: z.string().min(1) }), async (office, input) =>
-  detailsOf(office, await findKey(office, input.key)),
+export const showKey = verb(
+  z.strictObject({ key: z.string().check(z.minLength(1)) }),
+  async (office, input) => detailsOf(office, await findKey(office, input.key)),
 )
 
 /** The key that answers to a whole secret. @throws key_not_found */
@@ -156,7 +116,7 @@ async function detailsOf(office: Office, key: ApiKey) {
 
 /** Holds from the next request; answers in progress end whole. @throws key_not_found */
 export const revokeKey = verb(
-  z.strictObject({ key: z.string().min(1) }),
+  z.strictObject({ key: z.string().check(z.minLength(1)) }),
   async (office, input): Promise<OperatorKeyRecord> => {
     const { id } = await findKey(office, input.key)
     return reportKey(office, await office.store.keys.revoke(id, office.clock.now()))

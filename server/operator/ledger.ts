@@ -1,5 +1,5 @@
 /** The ledger, as an operator reads it. */
-import { z } from 'zod'
+import * as z from 'zod/mini'
 import { renderInstant } from '#domain/clock.ts'
 import type { LedgerEntry, LedgerQuery } from '#domain/ledger.ts'
 import { negateUsd, renderRub, renderRubPerUsd, renderUsd, toRub } from '#domain/money.ts'
@@ -46,11 +46,11 @@ const MOST_ENTRIES = 100_000
 export const listLedger = verb(
   z.strictObject({
     account: accountField,
-    key: z.string().min(1).nullable().default(null),
-    kind: z.enum(['charge', 'top_up', 'adjust', 'refund']).nullable().default(null),
-    since: timeField.nullable().default(null),
-    until: timeField.nullable().default(null),
-    limit: z.int().min(1).max(MOST_ENTRIES).default(50),
+    key: z._default(z.nullable(z.string().check(z.minLength(1))), null),
+    kind: z._default(z.nullable(z.enum(['charge', 'top_up', 'adjust', 'refund'])), null),
+    since: z._default(z.nullable(timeField), null),
+    until: z._default(z.nullable(timeField), null),
+    limit: z._default(z.int().check(z.minimum(1), z.maximum(MOST_ENTRIES)), 50),
   }),
   async (office, input): Promise<readonly EntryRecord[]> => {
     const account = await findAccount(office, input.account)

@@ -1,10 +1,11 @@
 /** Limits of keys: what they are, and what a change moved from where to where. */
-import { z } from 'zod'
+import * as z from 'zod/mini'
 import type { ApiKey } from '#domain/key.ts'
 import { type LimitsRecord, renderLimits } from '#domain/key-report.ts'
 import { limitsFields, statedLimits } from './fields.ts'
 import { findKey } from './find-key.ts'
-import { everyKey, maskWarnings } from './keys.ts'
+import { maskWarnings } from './keys.ts'
+import { everyKey } from './list-keys.ts'
 import { verb } from './verb.ts'
 
 export interface KeyLimitsRecord extends LimitsRecord {
@@ -31,7 +32,7 @@ const render = (key: ApiKey): KeyLimitsRecord => ({
 
 /** The limits of one key, or of every key that is not revoked. @throws key_not_found */
 export const showLimits = verb(
-  z.strictObject({ key: z.string().min(1).nullable().default(null) }),
+  z.strictObject({ key: z._default(z.nullable(z.string().check(z.minLength(1))), null) }),
   async (office, input): Promise<readonly KeyLimitsRecord[]> =>
     input.key === null
       ? (await everyKey(office, false)).map(render)
@@ -40,7 +41,10 @@ export const showLimits = verb(
 
 /** Changes what is stated and nothing else; holds from the next request. @throws key_not_found, key_revoked */
 export const setLimits = verb(
-  z.strictObject({ ...limitsFields, keys: z.array(z.string().min(1)).min(1) }),
+  z.strictObject({
+    ...limitsFields,
+    keys: z.array(z.string().check(z.minLength(1))).check(z.minLength(1)),
+  }),
   async (office, input): Promise<readonly AmendedLimitsRecord[]> => {
     // Every key is found before any is changed, so that a misspelt second name changes nothing.
     const keys: ApiKey[] = []

@@ -1,5 +1,5 @@
 /** The catalogue, as an operator fills and prices it. */
-import { z } from 'zod'
+import * as z from 'zod/mini'
 import { allows } from '#domain/allow-list.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { newPriceVersionId } from '#domain/id.ts'
@@ -12,33 +12,37 @@ import type { Office } from './office.ts'
 import { findProvider } from './providers.ts'
 import { verb } from './verb.ts'
 
+const labelField = z.string().check(z.minLength(1), z.maxLength(32))
+
 /** Prices as they are stated; one left out stays as it was. */
 const priceFields = {
-  in_usd: perMillionField.optional(),
-  out_usd: perMillionField.optional(),
-  cached_in_usd: perMillionField.optional(),
-  cache_write_usd: perMillionField.optional(),
+  in_usd: z.optional(perMillionField),
+  out_usd: z.optional(perMillionField),
+  cached_in_usd: z.optional(perMillionField),
+  cache_write_usd: z.optional(perMillionField),
   /** Replaces the whole list. */
-  per_image_usd: z
-    .array(
-      z.strictObject({
-        resolution: z.string().min(1).max(32).default('*'),
-        quality: z.string().min(1).max(32).default('*'),
-        usd: priceField,
-      }),
-    )
-    .max(64)
-    .optional(),
+  per_image_usd: z.optional(
+    z
+      .array(
+        z.strictObject({
+          resolution: z._default(labelField, '*'),
+          quality: z._default(labelField, '*'),
+          usd: priceField,
+        }),
+      )
+      .check(z.maxLength(64)),
+  ),
 }
 
-type StatedPrices = z.output<z.ZodObject<typeof priceFields>>
+const statedPrices = z.object(priceFields)
+type StatedPrices = z.output<typeof statedPrices>
 
 /** By id; a mask is `*`, `<provider>/*` or an exact id. */
 export const listModels = verb(
   z.strictObject({
-    mask: z.string().nullable().default(null),
-    provider: z.string().nullable().default(null),
-    unpriced: z.boolean().default(false),
+    mask: z._default(z.nullable(z.string()), null),
+    provider: z._default(z.nullable(z.string()), null),
+    unpriced: z._default(z.boolean(), false),
   }),
   async ({ store }, { mask, provider, unpriced }): Promise<readonly ModelRecord[]> =>
     (await store.models.list())
@@ -72,15 +76,17 @@ async function findModel({ store }: Office, id: string): Promise<ModelCard> {
 export const addModel = verb(
   z.strictObject({
     ...priceFields,
-    model: z.string().refine(isModelId, {
-      error: ({ input }) => `must look like provider/model (got "${String(input)}")`,
-    }),
-    provider: z.string().optional(),
-    upstream: z.string().min(1).max(256).optional(),
-    name: z.string().min(1).max(256).optional(),
-    context_length: z.int().min(1).nullable().default(null),
-    max_completion_tokens: z.int().min(1).nullable().default(null),
-    images: z.boolean().default(false),
+    model: z.string().check(
+      z.refine(isModelId, {
+        error: ({ input }) => `must look like provider/model (got "${String(input)}")`,
+      }),
+    ),
+    provider: z.optional(z.string()),
+    upstream: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
+    name: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
+    context_length: z._default(z.nullable(z.int().check(z.minimum(1))), null),
+    max_completion_tokens: z._default(z.nullable(z.int().check(z.minimum(1))), null),
+    images: z._default(z.boolean(), false),
   }),
   async (office, input): Promise<ModelRecord> => {
     const slash = input.model.indexOf('/')
@@ -111,7 +117,11 @@ export const addModel = verb(
 
 /** A new price version; what is not stated stays. @throws model_not_found, invalid_request */
 export const priceModel = verb(
-  z.strictObject({ ...priceFields, model: z.string(), from: timeField.nullable().default(null) }),
+  z.strictObject({
+    ...priceFields,
+    model: z.string(),
+    from: z._default(z.nullable(timeField), null),
+  }),
   async (office, input) => {
     const card = await findModel(office, input.model)
     const prices = pricesFrom(input, card.price?.prices ?? null)

@@ -1,5 +1,5 @@
 /** Providers: the operator's own accounts with upstreams, and the catalog models that come with them. */
-import { z } from 'zod'
+import * as z from 'zod/mini'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import {
@@ -64,25 +64,27 @@ export async function findProvider({ store }: Office, name: string): Promise<Pro
 /** A credential travels in a header, so it is one line of visible ASCII. */
 const CREDENTIAL = /^[\x21-\x7e]{1,4096}$/
 
-const credentialField = z
-  .string()
-  .transform((text) => text.trim())
-  .refine((text) => CREDENTIAL.test(text), 'is not one line of visible characters')
-  .refine((text) => !text.startsWith('if-'), {
+const credentialField = z.string().check(
+  z.trim(),
+  z.refine((text) => CREDENTIAL.test(text), 'is not one line of visible characters'),
+  z.refine((text) => !text.startsWith('if-'), {
     error: 'starts with if- : it is a key of this gateway, which would call itself',
-  })
+  }),
+)
 
 /** Adds a provider and what the catalog knows of its models. @throws invalid_request, already_exists */
 export const addProvider = verb(
   z.strictObject({
-    name: z.string().refine(isProviderName, {
-      error: ({ input }) =>
-        `must be lower-case letters, digits, ".", "_" or "-" (got "${String(input)}")`,
-    }),
-    type: z.string().optional(),
-    base_url: z.string().optional(),
+    name: z.string().check(
+      z.refine(isProviderName, {
+        error: ({ input }) =>
+          `must be lower-case letters, digits, ".", "_" or "-" (got "${String(input)}")`,
+      }),
+    ),
+    type: z.optional(z.string()),
+    base_url: z.optional(z.string()),
     /** Null where the upstream asks for none. */
-    credential: credentialField.nullable(),
+    credential: z.nullable(credentialField),
   }),
   async (office, input): Promise<ProviderRecord> => {
     const at = office.clock.now()

@@ -1,5 +1,5 @@
 /** The exchange rate to rubles. */
-import { z } from 'zod'
+import * as z from 'zod/mini'
 import { renderInstant } from '#domain/clock.ts'
 import { readRubPerUsd, renderRubPerUsd } from '#domain/money.ts'
 import type { Rate } from '#domain/rate.ts'
@@ -27,14 +27,18 @@ export const showRates = verb(z.strictObject({}), async ({ store, clock }) => ({
   history: (await store.rates.list()).map(render),
 }))
 
+const rateField = z.string().check(
+  z.refine((text) => readRubPerUsd(text) !== undefined, {
+    error: 'must be a positive decimal of at most 6 places such as "92.50"',
+  }),
+)
+
 /** A new rate from its date on; past charges keep theirs. */
 export const setRate = verb(
   z.strictObject({
     pair: z.literal('USD/RUB'),
-    rub_per_usd: z.string().refine((text) => readRubPerUsd(text) !== undefined, {
-      error: 'must be a positive decimal of at most 6 places such as "92.50"',
-    }),
-    from: timeField.nullable().default(null),
+    rub_per_usd: rateField,
+    from: z._default(z.nullable(timeField), null),
   }),
   async ({ store, clock }, input) => {
     const at = clock.now()

@@ -1,8 +1,8 @@
 /** Status: is it running, is it healthy, what is it spending. */
-import { z } from 'zod'
+import * as z from 'zod/mini'
 import { renderInstant } from '#domain/clock.ts'
 import { addUsd, NO_MONEY, renderRubPerUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
-import { everyKey } from './keys.ts'
+import { everyKey } from './list-keys.ts'
 import type { Office } from './office.ts'
 import { verb } from './verb.ts'
 

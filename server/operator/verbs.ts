@@ -1,5 +1,5 @@
 /** The table of verbs: all that an operator can do, by name; a verb's file is read when it is first asked for. */
-import type { z } from 'zod'
+import type * as z from 'zod/mini'
 import type { Verb } from './verb.ts'
 
 export const VERBS = {
@@ -7,7 +7,7 @@ export const VERBS = {
   status: async () => (await import('./status.ts')).showStatus,
   doctor: async () => (await import('./doctor.ts')).examine,
   'keys.create': async () => (await import('./keys.ts')).createKey,
-  'keys.list': async () => (await import('./keys.ts')).listKeys,
+  'keys.list': async () => (await import('./list-keys.ts')).listKeys,
   'keys.show': async () => (await import('./keys.ts')).showKey,
   'keys.identify': async () => (await import('./keys.ts')).identifyKey,
   'keys.revoke': async () => (await import('./keys.ts')).revokeKey,
@@ -27,7 +27,7 @@ export const VERBS = {
   'rates.show': async () => (await import('./rates.ts')).showRates,
   'rates.set': async () => (await import('./rates.ts')).setRate,
   'accounts.list': async () => (await import('./accounts.ts')).listAccounts,
-} satisfies Record<string, () => Promise<Verb<z.ZodType, unknown>>>
+} satisfies Record<string, () => Promise<Verb<z.ZodMiniType, unknown>>>
 
 export type VerbName = keyof typeof VERBS
 

@@ -1,0 +1,48 @@
+/** The list of keys: apart from the other acts, because it is the one that a shell waits for most often. */
+import * as z from 'zod/mini'
+import type { KeyId } from '#domain/id.ts'
+import type { ApiKey } from '#domain/key.ts'
+import { type KeyRecord, renderKey } from '#domain/key-report.ts'
+import type { Office } from './office.ts'
+import { verb } from './verb.ts'
+
+export interface OperatorKeyRecord extends KeyRecord {
+  readonly note: string | null
+}
+
+const PAGE_KEYS = 500
+
+/** Newest first. */
+export const listKeys = verb(
+  z.strictObject({
+    include_revoked: z._default(z.boolean(), false),
+    kind: z._default(z.nullable(z.enum(['ordinary', 'provisioning'])), null),
+  }),
+  async (office, input): Promise<readonly OperatorKeyRecord[]> => {
+    const keys = await everyKey(office, input.include_revoked)
+    const wanted = input.kind === null ? keys : keys.filter(({ kind }) => kind === input.kind)
+    return await Promise.all(wanted.map((key) => reportKey(office, key)))
+  },
+)
+
+/** All keys, newest first, read page by page. */
+export async function everyKey({ store }: Office, includeRevoked: boolean): Promise<ApiKey[]> {
+  const all: ApiKey[] = []
+  let after: KeyId | undefined
+  for (;;) {
+    const page = await store.keys.list({
+      includeRevoked,
+      limit: PAGE_KEYS,
+      ...(after === undefined ? {} : { after }),
+    })
+    all.push(...page.keys)
+    after = page.keys.at(-1)?.id
+    if (!page.hasMore || after === undefined) return all
+  }
+}
+
+/** The record of a key with its usage at this moment. */
+export async function reportKey({ store, clock }: Office, key: ApiKey): Promise<OperatorKeyRecord> {
+  const at = clock.now()
+  return { ...renderKey(key, await store.admissions.usage(key.id, at), at), note: key.note }
+}
