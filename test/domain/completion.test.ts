@@ -1,0 +1,540 @@
+// The walk of one request: whatever happens to it, its admission is resolved exactly once, and charged for what came.
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openStore } from '#db/index.ts'
+import type { ActivityEntry } from '#domain/activity.ts'
+import type { ChatEvent, ChatEvents, ChatRequest } from '#domain/chat.ts'
+import {
+  type Caller,
+  type CompletionHouse,
+  type CompletionStep,
+  complete,
+  RequestRefused,
+} from '#domain/completion.ts'
+import { GatewayError } from '#domain/errors.ts'
+import type { Limits } from '#domain/key.ts'
+import { newSecret } from '#domain/secret.ts'
+import { DEFAULT_SETTINGS } from '#domain/settings.ts'
+import type { Store } from '#domain/store.ts'
+import { type FailureKind, type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
+import { NO_USAGE } from '#domain/usage.ts'
+import { type HandClock, handClock } from '#test/support/hand-clock.ts'
+import {
+  aCard,
+  aKey,
+  anAccount,
+  aProvider,
+  aRequest,
+  aTopUp,
+  aVersion,
+  perM,
+  price,
+  usd,
+} from '#test/support/nouns.ts'
+import { finish, never, type Script, script, text, until } from '#test/support/scripted-upstream.ts'
+
+let clock: HandClock
+let store: Store
+
+beforeEach(async () => {
+  clock = handClock('2026-08-22T12:00:00Z')
+  store = await openStore({ dataDir: ':memory:', clock })
+  await store.accounts.create(anAccount())
+  await store.ledger.credit(aTopUp(clock.now(), usd('10')))
+  await store.providers.add(aProvider(), null)
+  await store.models.add(aCard())
+  await store.models.add(aCard({ id: 'acme/unpriced', price: null }))
+  await store.models.add(
+    aCard({
+      id: 'acme/pixel',
+      inputModalities: ['text', 'image'],
+      outputModalities: ['image'],
+      price: aVersion({ imagePrices: [{ resolution: '*', quality: '*', usd: price('0.04') }] }),
+    }),
+  )
+  await store.models.add(aCard({ id: 'acme/tokens', outputModalities: ['text', 'image'] }))
+})
+
+afterEach(() => store.close())
+
+const COUNTED: ChatEvent = {
+  type: 'usage',
+  usage: { ...NO_USAGE, inputTokens: 22, outputTokens: 3 },
+}
+const IMAGE: ChatEvent = { type: 'image', choice: 0, url: 'data:image/png;base64,AA==' }
+
+/** Says these batches and is done. */
+const says = (...batches: readonly ChatEvents[]): Script =>
+  script(async function* () {
+    yield* batches
+  })
+
+interface Walk {
+  readonly steps: CompletionStep[]
+  readonly caller: Caller
+  /** What the walk threw, if it did. */
+  readonly thrown: unknown
+}
+
+async function start(
+  { upstream }: Pick<Script, 'upstream'>,
+  request: ChatRequest,
+  signal: AbortSignal,
+  limits: Partial<Limits> = {},
+) {
+  const key = aKey(clock.now(), limits)
+  await store.keys.issue(key, newSecret())
+  const house: CompletionHouse = {
+    clock,
+    store,
+    settings: DEFAULT_SETTINGS,
+    upstreamFor: async () => upstream,
+  }
+  const caller: Caller = { key, requestId: 'req_1', arrivedAt: clock.now() }
+  return { caller, generator: complete(house, caller, request, signal) }
+}
+
+/** Walks to the end; `onStep` may do something to it on the way. */
+async function walk(
+  of: Pick<Script, 'upstream'>,
+  request: ChatRequest = aRequest(),
+  options: {
+    readonly limits?: Partial<Limits>
+    readonly signal?: AbortSignal
+    readonly onStep?: (step: CompletionStep) => void
+  } = {},
+): Promise<Walk> {
+  const signal = options.signal ?? new AbortController().signal
+  const { caller, generator } = await start(of, request, signal, options.limits)
+  const steps: CompletionStep[] = []
+  let thrown: unknown
+  try {
+    for await (const step of generator) {
+      steps.push(step)
+      options.onStep?.(step)
+    }
+  } catch (error) {
+    thrown = error
+  }
+  return { steps, caller, thrown }
+}
+
+const types = ({ steps }: Walk) => steps.map(({ type }) => type)
+
+/** The books after one request: its one line, what it cost, and proof that nothing is left open. */
+async function books({ key }: Caller) {
+  const usage = await store.admissions.usage(key.id, clock.now())
+  const { openHolds } = await store.health({ checkIntegrity: false })
+  expect(openHolds).toBe(0)
+  expect(usage).toMatchObject({ requestsInProgress: 0, reserved: 0n })
+  const charges = await store.ledger.list({ keyId: key.id, kind: 'charge', limit: 10 })
+  const lines = await store.activity.list({ keyId: key.id, limit: 10 })
+  expect(charges.length).toBeLessThanOrEqual(1)
+  expect(lines).toHaveLength(1)
+  const line = lines[0] as ActivityEntry
+  const charged = -(charges[0]?.amount ?? 0n)
+  expect(line.cost).toBe(charged)
+  expect(usage.spendDay).toBe(charged)
+  expect((await store.ledger.audit()).filter((one) => one.balance !== one.ledgerSum)).toEqual([])
+  return { charged, charges: charges.length, line }
+}
+
+/** The estimate of the prompt alone: 100 bytes are 25 tokens at $2.5/M. */
+const PROMPT_ALONE = usd('0.0000625')
+
+describe('an answer that comes whole', () => {
+  test('is charged by the provider’s count, and the receipt comes after the commit', async () => {
+    const said = says([text('Hel')], [text('lo'), finish()], [COUNTED])
+    const walked = await walk(said)
+    expect(types(walked)).toEqual(['admitted', 'opened', 'events', 'events', 'events', 'receipt'])
+    const { charged, line } = await books(walked.caller)
+    expect(charged).toBe(85_000n)
+    expect(line).toMatchObject({
+      status: 200,
+      code: null,
+      endedBy: 'completed',
+      finishReason: 'stop',
+      usageSource: 'provider',
+      provider: 'acme',
+      costRub: 7_650n,
+    })
+    expect(walked.steps.at(-1)).toMatchObject({ charge: { amount: 85_000n } })
+    expect((await store.accounts.find('acct_1'))?.balance).toBe(usd('9.999915'))
+    expect(said.over).toBe(true)
+  })
+
+  test('is charged by an estimate when the provider counts nothing', async () => {
+    const walked = await walk(says([text('1234567890'), finish()]))
+    const { charged, line } = await books(walked.caller)
+    expect(charged).toBe(usd('0.0000925'))
+    expect(line.usageSource).toBe('estimated')
+  })
+
+  test('costs nothing when the provider says so, and has an entry that says so', async () => {
+    const walked = await walk(says([text('free'), finish(), { type: 'usage', usage: NO_USAGE }]))
+    expect(await books(walked.caller)).toMatchObject({ charged: 0n, charges: 1 })
+  })
+
+  test('is charged by the price that was in force when it began', async () => {
+    const walked = await walk(says([COUNTED]), aRequest(), {
+      onStep: ({ type }) => {
+        if (type !== 'opened') return
+        const dearer = aVersion({ prompt: perM('1000') }, clock.now())
+        void store.models.price('acme/small', dearer)
+      },
+    })
+    expect((await books(walked.caller)).charged).toBe(85_000n)
+  })
+
+  test('a broken count neither stops the settlement nor earns money', async () => {
+    const usage = { ...NO_USAGE, inputTokens: -1e6, outputTokens: 2.5, reasoningTokens: 1e300 }
+    const walked = await walk(says([text('x'), { type: 'usage', usage }]))
+    expect((await books(walked.caller)).charged).toBe(usd('0.00003'))
+  })
+
+  test('a picture is charged by the piece, however many there are', async () => {
+    const request = aRequest({ model: 'acme/pixel', wantsImages: true })
+    const walked = await walk(says([IMAGE, IMAGE], [COUNTED]), request)
+    const { charged, line } = await books(walked.caller)
+    expect(charged).toBe(usd('0.080085'))
+    expect(line.usage.outputImages).toBe(2)
+  })
+
+  test('a picture made of tokens that nobody counted is not free', async () => {
+    const request = aRequest({ model: 'acme/tokens', wantsImages: true, textBytes: 0 })
+    const walked = await walk(says([IMAGE]), request)
+    expect((await books(walked.caller)).charged).toBe(usd('0.0129'))
+  })
+})
+
+describe('an upstream that fails', () => {
+  const failures: [FailureKind, number, string][] = [
+    ['rejected', 400, 'invalid_request'],
+    ['unauthorized', 502, 'upstream_error'],
+    ['overloaded', 503, 'upstream_overloaded'],
+    ['failed', 502, 'upstream_error'],
+    ['timeout', 504, 'upstream_timeout'],
+  ]
+  const fails = (kind: FailureKind) => new UpstreamFailure(kind, 'broken')
+
+  test.each(failures)('at once (%s) costs nothing and is %i', async (kind, status, code) => {
+    const broken = script(
+      async function* () {},
+      async () => {
+        throw fails(kind)
+      },
+    )
+    const walked = await walk(broken)
+    expect(types(walked)).toEqual(['admitted'])
+    expect(walked.thrown).toMatchObject({ name: 'GatewayError', code, status })
+    const { charges, line } = await books(walked.caller)
+    expect(charges).toBe(0)
+    expect(line).toMatchObject({ status, code, endedBy: 'upstream', finishReason: 'error' })
+  })
+
+  test.each(failures)('before any content (%s) costs nothing', async (kind, _, code) => {
+    const broken = script(async function* () {
+      yield [{ type: 'message-fields', choice: 0, fields: { x: 1 } }]
+      throw fails(kind)
+    })
+    const walked = await walk(broken)
+    expect(walked.thrown).toMatchObject({ code })
+    expect((await books(walked.caller)).charges).toBe(0)
+  })
+
+  test.each(failures)(
+    'after content (%s) is told, and what came is charged',
+    async (kind, _, code) => {
+      const broken = script(async function* () {
+        yield [text('12345678')]
+        throw fails(kind)
+      })
+      const walked = await walk(broken)
+      expect(types(walked)).toEqual(['admitted', 'opened', 'events', 'failed', 'receipt'])
+      expect(walked.steps.at(-2)).toMatchObject({ error: { code } })
+      const { charged, line } = await books(walked.caller)
+      expect(charged).toBe(usd('0.0000825'))
+      expect(line).toMatchObject({ endedBy: 'upstream', code, usageSource: 'estimated' })
+    },
+  )
+
+  test('with something nobody knows is our fault, and its text stays inside', async () => {
+    const broken = script(async function* () {
+      yield [text('12345678')]
+      throw new TypeError('http://user:password@10.0.0.1 is not a function')
+    })
+    const walked = await walk(broken)
+    expect(walked.steps.at(-2)).toMatchObject({ type: 'failed', error: { code: 'internal_error' } })
+    expect(JSON.stringify(walked.steps.at(-2))).not.toContain('password')
+    expect((await books(walked.caller)).line).toMatchObject({ endedBy: 'gateway', status: 500 })
+  })
+
+  test('that nobody can reach for costs nothing', async () => {
+    const { caller, generator } = await start(says(), aRequest(), new AbortController().signal)
+    await generator.return()
+    const house: CompletionHouse = {
+      clock,
+      store,
+      settings: DEFAULT_SETTINGS,
+      upstreamFor: () => Promise.reject(new GatewayError('no_route_available', 'none')),
+    }
+    const steps = complete(house, caller, aRequest(), new AbortController().signal)
+    await steps.next()
+    await expect(steps.next()).rejects.toMatchObject({ code: 'no_route_available' })
+    expect((await books(caller)).charges).toBe(0)
+  })
+
+  test('without the picture asked for costs nothing, whatever it counted', async () => {
+    const request = aRequest({ model: 'acme/pixel', wantsImages: true })
+    const walked = await walk(says([text('I would rather not'), finish()], [COUNTED]), request)
+    expect(walked.thrown).toMatchObject({ code: 'no_image_returned', status: 502 })
+    expect((await books(walked.caller)).charges).toBe(0)
+  })
+})
+
+describe('a consumer that stops', () => {
+  const said = () => says([text('12345678')], [text('12345678'), finish()], [COUNTED])
+  const stops: [number, string, bigint][] = [
+    [1, 'admitted', 0n],
+    [2, 'opened', PROMPT_ALONE],
+    [3, 'first events', usd('0.0000825')],
+    [4, 'second events', usd('0.0001025')],
+    [5, 'last events', 85_000n],
+    [6, 'receipt', 85_000n],
+  ]
+
+  test.each(stops)('after step %i (%s) is charged once: %s', async (count, _, expected) => {
+    const upstream = said()
+    const { caller, generator } = await start(upstream, aRequest(), new AbortController().signal)
+    for (let step = 0; step < count; step++) await generator.next()
+    await generator.return()
+    await generator.return()
+    const { charged, line } = await books(caller)
+    expect(charged).toBe(expected)
+    expect(line.endedBy).toBe(count === 6 ? 'completed' : 'client')
+    expect(line.status).toBe(count === 6 ? 200 : 499)
+    expect(upstream.calls).toHaveLength(count === 1 ? 0 : 1)
+    expect(upstream.calls.every(({ signal }) => signal.aborted)).toBe(true)
+  })
+
+  test('and never begins takes nothing', async () => {
+    const { caller, generator } = await start(said(), aRequest(), new AbortController().signal)
+    await generator.return()
+    expect(await store.activity.list({ keyId: caller.key.id, limit: 1 })).toEqual([])
+    expect((await store.health({ checkIntegrity: false })).openHolds).toBe(0)
+  })
+
+  test('by throwing into the walk still settles it', async () => {
+    const { caller, generator } = await start(said(), aRequest(), new AbortController().signal)
+    for (let step = 0; step < 3; step++) await generator.next()
+    expect((await generator.throw(new Error('the counter broke'))).value).toMatchObject({
+      type: 'failed',
+    })
+    await generator.return()
+    expect(await books(caller)).toMatchObject({ charges: 1, line: { endedBy: 'gateway' } })
+  })
+})
+
+describe('a client that leaves', () => {
+  const speaksThenHangs = () =>
+    script(async function* (call: UpstreamCall) {
+      yield [text('12345678')]
+      await until(never, call)
+    })
+
+  test('before the provider was asked owes nothing, and the provider hears nothing', async () => {
+    const upstream = speaksThenHangs()
+    const walked = await walk(upstream, aRequest(), { signal: AbortSignal.abort() })
+    expect(types(walked)).toEqual(['admitted'])
+    expect(await books(walked.caller)).toMatchObject({
+      charges: 0,
+      line: { endedBy: 'client', status: 499 },
+    })
+    expect(upstream.calls).toHaveLength(0)
+  })
+
+  test('while the provider is being asked owes its prompt', async () => {
+    const gone = new AbortController()
+    const upstream = script(
+      async function* () {},
+      async (call) => {
+        gone.abort()
+        await until(never, call)
+      },
+    )
+    const walked = await walk(upstream, aRequest(), { signal: gone.signal })
+    expect(types(walked)).toEqual(['admitted', 'receipt'])
+    expect(await books(walked.caller)).toMatchObject({
+      charged: PROMPT_ALONE,
+      line: { endedBy: 'client', status: 499, usageSource: 'estimated' },
+    })
+  })
+
+  test('in the middle owes what came', async () => {
+    const gone = new AbortController()
+    const walked = await walk(speaksThenHangs(), aRequest(), {
+      signal: gone.signal,
+      onStep: ({ type }) => {
+        if (type === 'events') gone.abort()
+      },
+    })
+    expect(types(walked)).toEqual(['admitted', 'opened', 'events', 'receipt'])
+    expect(await books(walked.caller)).toMatchObject({
+      charged: usd('0.0000825'),
+      line: { endedBy: 'client' },
+    })
+  })
+
+  test('while the upstream is silent is let go without waiting for it', async () => {
+    const gone = new AbortController()
+    const { caller, generator } = await start(speaksThenHangs(), aRequest(), gone.signal)
+    for (let step = 0; step < 3; step++) await generator.next()
+    const next = generator.next()
+    gone.abort()
+    expect((await next).value).toMatchObject({ type: 'receipt' })
+    expect((await books(caller)).charged).toBe(usd('0.0000825'))
+  })
+
+  test('is seen although the upstream takes the abort for the end', async () => {
+    const gone = new AbortController()
+    const upstream = script(async function* (call: UpstreamCall) {
+      yield [text('12345678')]
+      await until(never, call).catch(() => {})
+    })
+    const walked = await walk(upstream, aRequest(), {
+      signal: gone.signal,
+      onStep: ({ type }) => {
+        if (type === 'events') gone.abort()
+      },
+    })
+    expect((await books(walked.caller)).line).toMatchObject({ endedBy: 'client', status: 499 })
+  })
+
+  test('is told apart from a gateway that stops', async () => {
+    const stop = new AbortController()
+    const walked = await walk(speaksThenHangs(), aRequest(), {
+      signal: stop.signal,
+      onStep: ({ type }) => {
+        if (type === 'events') stop.abort(new GatewayError('shutting_down', 'stopping'))
+      },
+    })
+    expect(walked.steps.at(-2)).toMatchObject({ type: 'failed', error: { code: 'shutting_down' } })
+    expect(await books(walked.caller)).toMatchObject({
+      charged: usd('0.0000825'),
+      line: { endedBy: 'gateway', code: 'shutting_down' },
+    })
+  })
+})
+
+describe('a request that is refused', () => {
+  const allowed = { allowedModels: ['acme/*'] }
+  const image = { wantsImages: true }
+  const refusals: [string, Partial<ChatRequest>, Partial<Limits>, string, string | null][] = [
+    ['a model outside the allow-list', { model: 'other/x' }, allowed, 'model_not_allowed', 'model'],
+    ['an unknown model', { model: 'acme/none' }, allowed, 'model_not_found', 'model'],
+    [
+      'a picture streamed',
+      { model: 'acme/pixel', ...image, stream: true },
+      {},
+      'image_streaming_not_supported',
+      'stream',
+    ],
+    [
+      'a picture streamed from a model that draws none',
+      { ...image, stream: true },
+      {},
+      'image_streaming_not_supported',
+      'stream',
+    ],
+    ['a picture from a model that draws none', image, {}, 'unsupported_modality', 'modalities'],
+    [
+      'text from a model that only draws',
+      { model: 'acme/pixel' },
+      {},
+      'unsupported_modality',
+      'modalities',
+    ],
+    [
+      'a picture for a model that takes none',
+      { inputImages: 1 },
+      {},
+      'unsupported_modality',
+      'messages',
+    ],
+    [
+      'a picture for an unpriced model that takes none',
+      { model: 'acme/unpriced', inputImages: 1 },
+      {},
+      'unsupported_modality',
+      'messages',
+    ],
+    ['an unpriced model', { model: 'acme/unpriced' }, {}, 'unpriced_model', 'model'],
+    ['a spent ceiling', {}, { dailySpend: usd('0') }, 'daily_spend_limit_exceeded', null],
+    ['a spent month', {}, { monthlySpend: usd('0') }, 'monthly_spend_limit_exceeded', null],
+  ]
+
+  test.each(refusals)('%s', async (_, request, limits, code, param) => {
+    const upstream = says([text('never said')])
+    const walked = await walk(upstream, aRequest(request), { limits: { rpm: 7, ...limits } })
+    expect(walked.thrown).toBeInstanceOf(RequestRefused)
+    const { error, quota } = walked.thrown as RequestRefused
+    expect(error.code).toBe(code)
+    expect(error.details.param ?? null).toBe(param)
+    // Nothing was taken, and the refusal carries the reading for its headers.
+    expect(quota.minute).toEqual({ limit: 7, remaining: 7, resetSeconds: 0 })
+    expect(upstream.calls).toHaveLength(0)
+    const { charges, line } = await books(walked.caller)
+    expect(charges).toBe(0)
+    expect(line).toMatchObject({ endedBy: 'refused', code, status: error.status })
+  })
+
+  test('a key cannot tell a model it may not call from one that does not exist', async () => {
+    const refuse = async (model: string) => {
+      const { thrown } = await walk(says(), aRequest({ model }), {
+        limits: { allowedModels: ['acme/small'] },
+      })
+      const { error } = thrown as RequestRefused
+      return { code: error.code, message: error.message.replace(model, '…') }
+    }
+    expect(await refuse('acme/pixel')).toEqual(await refuse('acme/none'))
+  })
+
+  test('by a full window counts its one line and says when to come again', async () => {
+    const { caller, generator } = await start(
+      says([text('a')]),
+      aRequest(),
+      new AbortController().signal,
+      { rpm: 1 },
+    )
+    for await (const _ of generator);
+    clock.advance(20_500)
+    const house: CompletionHouse = {
+      clock,
+      store,
+      settings: DEFAULT_SETTINGS,
+      upstreamFor: async () => says().upstream,
+    }
+    const again = complete(house, caller, aRequest(), new AbortController().signal)
+    const refused = (await again.next().catch((thrown) => thrown)) as RequestRefused
+    expect(refused.error).toMatchObject({
+      code: 'rate_limit_exceeded',
+      details: { retryAfterSeconds: 40 },
+    })
+    expect(refused.quota.minute).toEqual({ limit: 1, remaining: 0, resetSeconds: 40 })
+  })
+
+  test.each([
+    ['revoked', 'api_key_revoked'],
+    ['disabled', 'api_key_disabled'],
+    ['expired', 'api_key_expired'],
+  ])('a key that was %s on the way is 401 %s', async (state, code) => {
+    const { caller, generator } = await start(says(), aRequest(), new AbortController().signal)
+    const now = clock.now()
+    const { id } = caller.key
+    if (state === 'revoked') await store.keys.revoke(id, now)
+    if (state === 'disabled') await store.keys.amend(id, { disabledAt: now }, now)
+    if (state === 'expired') await store.keys.amend(id, { expiresAt: now }, now)
+    const refused = (await generator.next().catch((thrown) => thrown)) as RequestRefused
+    expect(refused.error).toMatchObject({ code, status: 401 })
+    expect(refused.error.message).toContain(state)
+  })
+})
