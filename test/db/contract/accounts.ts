@@ -1,0 +1,32 @@
+/** What every engine promises about accounts. */
+import { expect, test } from 'vitest'
+import { instant } from '#domain/clock.ts'
+import { anAccount, usd } from '#test/support/nouns.ts'
+import type { Bench } from './bench.ts'
+
+export function accountsContract(bench: Bench): void {
+  test('an account is found by id and by name, with its settled balance', async () => {
+    const expected = anAccount({ balance: usd('100') })
+    expect(await bench.store.accounts.find('acct_1')).toEqual(expected)
+    expect(await bench.store.accounts.findByName('default')).toEqual(expected)
+  })
+
+  test('an unknown one is undefined', async () => {
+    expect(await bench.store.accounts.find('acct_none')).toBeUndefined()
+    expect(await bench.store.accounts.findByName('DEFAULT')).toBeUndefined()
+  })
+
+  test('they are listed oldest first', async () => {
+    await bench.store.accounts.create(anAccount({ id: 'acct_3', name: 'c', createdAt: instant(3) }))
+    await bench.store.accounts.create(anAccount({ id: 'acct_2', name: 'b', createdAt: instant(2) }))
+    const ids = (await bench.store.accounts.list()).map(({ id }) => id)
+    expect(ids).toEqual(['acct_1', 'acct_2', 'acct_3'])
+  })
+
+  test('a name is taken once', async () => {
+    await expect(bench.store.accounts.create(anAccount({ id: 'acct_2' }))).rejects.toMatchObject({
+      code: 'already_exists',
+    })
+    expect(await bench.store.accounts.list()).toHaveLength(1)
+  })
+}

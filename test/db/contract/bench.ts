@@ -1,0 +1,95 @@
+/** The bench that a store is tried on: a fresh one for every test, a clock wound by hand, and the acts that tests repeat. */
+import { afterEach, beforeEach } from 'vitest'
+import type { Claim, Refusal, Verdict } from '#domain/admission.ts'
+import type { Clock } from '#domain/clock.ts'
+import type { AccountId } from '#domain/id.ts'
+import type { ApiKey, Limits } from '#domain/key.ts'
+import type { UsdNanos } from '#domain/money.ts'
+import { labelOf, newSecret, type Secret } from '#domain/secret.ts'
+import type { Store } from '#domain/store.ts'
+import { type HandClock, handClock } from '#test/support/hand-clock.ts'
+import { aCharge, aClaim, aKey, anAccount, anActivity, aTopUp, usd } from '#test/support/nouns.ts'
+
+export type OpenStore = (clock: Clock) => Promise<Store>
+/** Ends the store's process and starts another over the same data. */
+export type ReopenStore = (store: Store, clock: Clock) => Promise<Store>
+
+export interface Bench {
+  readonly store: Store
+  readonly clock: HandClock
+  /** Whether this engine has a `restart`. */
+  readonly survives: boolean
+  restart(): Promise<void>
+  issue(limits?: Partial<Limits>, stated?: Partial<ApiKey>): Promise<IssuedKey>
+  topUp(amount: string, accountId?: AccountId): Promise<UsdNanos>
+  /** Asks for admission now. */
+  admit(key: ApiKey, hold?: string): Promise<Attempt>
+  /** Settles with this charge, or voids. */
+  settle(claim: Claim, amount: string | null): Promise<boolean>
+  /** Admits and settles at once. */
+  spend(key: ApiKey, amount: string): Promise<Claim>
+}
+
+export interface IssuedKey {
+  readonly key: ApiKey
+  readonly secret: Secret
+}
+
+export interface Attempt {
+  readonly claim: Claim
+  readonly verdict: Verdict
+  readonly refusal: Refusal | null
+}
+
+/** Registers the opening and closing of a store around each test; one account with $100 is there. */
+export function setBench(open: OpenStore, reopen?: ReopenStore): Bench {
+  let store: Store
+  let clock: HandClock
+
+  beforeEach(async () => {
+    clock = handClock('2026-08-22T12:00:00Z')
+    store = await open(clock)
+    await store.accounts.create(anAccount())
+    await bench.topUp('100')
+  })
+  afterEach(() => store.close())
+
+  const bench: Bench = {
+    get store() {
+      return store
+    },
+    get clock() {
+      return clock
+    },
+    survives: reopen !== undefined,
+    async restart() {
+      if (reopen) store = await reopen(store, clock)
+    },
+    async issue(limits = {}, stated = {}) {
+      const secret = newSecret()
+      const key = aKey(clock.now(), limits, { label: labelOf(secret), ...stated })
+      await store.keys.issue(key, secret)
+      return { key, secret }
+    },
+    topUp: (amount, accountId = 'acct_1') =>
+      store.ledger.credit(aTopUp(clock.now(), usd(amount), { accountId })),
+    async admit(key, hold = '0.01') {
+      const claim = aClaim(key, clock.now(), usd(hold))
+      const verdict = await store.admissions.admit(claim)
+      return { claim, verdict, refusal: verdict.admitted ? null : verdict.refusal }
+    },
+    settle(claim, amount) {
+      const charge = amount === null ? null : aCharge(usd(amount))
+      const cost = charge && { cost: charge.amount, costRub: charge.costRub }
+      const activity = anActivity(claim, { ...cost })
+      return store.admissions.settle(claim.generationId, { at: clock.now(), charge, activity })
+    },
+    async spend(key, amount) {
+      const { claim, refusal } = await bench.admit(key, amount)
+      if (refusal) throw new Error(`not admitted: ${refusal.code}`)
+      await bench.settle(claim, amount)
+      return claim
+    },
+  }
+  return bench
+}

@@ -1,0 +1,198 @@
+/** What every engine promises about models, providers and rates. */
+import { describe, expect, test } from 'vitest'
+import { instant, later } from '#domain/clock.ts'
+import { DEFAULT_RUB_PER_USD } from '#domain/rate.ts'
+import { aCard, aProvider, aVersion, perM, price, rate } from '#test/support/nouns.ts'
+import type { Bench } from './bench.ts'
+
+export function catalogueContract(bench: Bench): void {
+  const at = () => bench.clock.now()
+  const codeOf = async (act: Promise<unknown>) =>
+    ((await act.catch((thrown) => thrown)) as { code?: string }).code
+
+  describe('a model', () => {
+    test('is kept whole, with every price', async () => {
+      await bench.store.providers.add(aProvider(), null)
+      const card = aCard({
+        description: 'small, "quick"',
+        contextLength: 32_768,
+        maxCompletionTokens: 8_192,
+        inputModalities: ['text', 'image'],
+        supportedParameters: ['temperature'],
+        price: aVersion(
+          {
+            cacheRead: perM('0.25'),
+            request: price('0.000000000000000001'),
+            imageOutputToken: perM('30'),
+            imagePrices: [{ resolution: '1024x1024', quality: '*', usd: price('0.039') }],
+            tiers: [
+              {
+                aboveTokens: 200_000,
+                prompt: perM('5'),
+                completion: perM('15'),
+                cacheRead: perM('0.5'),
+                cacheWrite: null,
+              },
+            ],
+          },
+          at(),
+        ),
+      })
+      await bench.store.models.add(card)
+      expect(await bench.store.models.find(card.id)).toEqual(card)
+      expect(await bench.store.models.list()).toEqual([card])
+    })
+
+    test('without a price has none, and the list is in order of ids', async () => {
+      await bench.store.providers.add(aProvider(), null)
+      for (const id of ['acme/b', 'acme/a'])
+        await bench.store.models.add(aCard({ id, price: null }))
+      const models = await bench.store.models.list()
+      expect(models.map(({ id, price }) => [id, price])).toEqual([
+        ['acme/a', null],
+        ['acme/b', null],
+      ])
+    })
+
+    test('is added once, priced only when it is there, and removed once', async () => {
+      await bench.store.providers.add(aProvider(), null)
+      const { models } = bench.store
+      await models.add(aCard())
+      expect(await codeOf(models.add(aCard()))).toBe('already_exists')
+      expect(await codeOf(models.price('acme/none', aVersion()))).toBe('model_not_found')
+      expect(await codeOf(models.remove('acme/none'))).toBe('model_not_found')
+      await models.remove('acme/small')
+      expect(await models.find('acme/small')).toBeUndefined()
+      expect(await models.list()).toEqual([])
+      expect(await codeOf(models.remove('acme/small'))).toBe('model_not_found')
+    })
+
+    test('added again under an old name is not sold at an old price', async () => {
+      await bench.store.providers.add(aProvider(), null)
+      const { models, providers } = bench.store
+      await models.add(aCard())
+      await models.price('acme/small', aVersion({}, later(at(), 5_000)))
+      await models.remove('acme/small')
+      await models.add(aCard({ price: null }))
+      bench.clock.advance(10_000)
+      expect((await models.find('acme/small'))?.price).toBeNull()
+      await models.price('acme/small', aVersion({}, at()))
+      await providers.remove('acme')
+      await providers.add(aProvider(), null)
+      await models.add(aCard({ price: null }))
+      expect((await models.find('acme/small'))?.price).toBeNull()
+      await bench.restart()
+      expect((await bench.store.models.find('acme/small'))?.price).toBeNull()
+    })
+  })
+
+  describe('a price', () => {
+    test('takes over when its date comes, to the millisecond', async () => {
+      await bench.store.providers.add(aProvider(), null)
+      const { models } = bench.store
+      const first = aVersion({}, at())
+      await models.add(aCard({ price: first }))
+      const second = aVersion({ prompt: perM('7') }, later(at(), 1_000))
+      expect((await models.price('acme/small', second)).price).toEqual(first)
+      bench.clock.advance(999)
+      expect((await models.find('acme/small'))?.price).toEqual(first)
+      bench.clock.advance(1)
+      expect((await models.find('acme/small'))?.price).toEqual(second)
+      expect((await models.list())[0]?.price).toEqual(second)
+    })
+
+    test('that is dated back does not replace a later one; of one date the last one counts', async () => {
+      await bench.store.providers.add(aProvider(), null)
+      const { models } = bench.store
+      await models.add(aCard({ price: aVersion({}, at()) }))
+      await models.price('acme/small', aVersion({ prompt: perM('1') }, instant(at() - 1)))
+      expect((await models.find('acme/small'))?.price?.prices.prompt).toBe(perM('2.5'))
+      for (const dollars of ['3', '4', '5']) {
+        await models.price('acme/small', aVersion({ prompt: perM(dollars) }, at()))
+        expect((await models.find('acme/small'))?.price?.prices.prompt).toBe(perM(dollars))
+      }
+    })
+
+    test('in the future alone is no price yet', async () => {
+      await bench.store.providers.add(aProvider(), null)
+      await bench.store.models.add(aCard({ price: aVersion({}, later(at(), 1)) }))
+      expect((await bench.store.models.find('acme/small'))?.price).toBeNull()
+    })
+  })
+
+  describe('a provider', () => {
+    test('is kept, listed by name and found', async () => {
+      const { providers } = bench.store
+      await providers.add(aProvider({ name: 'zeta' }), null)
+      await providers.add(aProvider({ hasCredential: true }), 'sk-test')
+      expect(await providers.list()).toEqual([
+        aProvider({ hasCredential: true }),
+        aProvider({ name: 'zeta' }),
+      ])
+      expect(await providers.find('zeta')).toEqual(aProvider({ name: 'zeta' }))
+      expect(await providers.find('none')).toBeUndefined()
+    })
+
+    test('gives its credential back, and it alone', async () => {
+      const { providers } = bench.store
+      await providers.add(aProvider({ hasCredential: true }), 'sk-ключ-🔑')
+      await providers.add(aProvider({ name: 'free' }), null)
+      expect(await providers.credential('acme')).toBe('sk-ключ-🔑')
+      expect(await providers.credential('free')).toBeNull()
+      expect(await codeOf(providers.credential('none'))).toBe('provider_not_found')
+      expect(JSON.stringify(await providers.list())).not.toContain('sk-')
+    })
+
+    test('is added once and removed once, with its models', async () => {
+      const { providers, models } = bench.store
+      await providers.add(aProvider({ hasCredential: true }), 'first')
+      await providers.add(aProvider({ name: 'other' }), null)
+      expect(await codeOf(providers.add(aProvider(), 'second'))).toBe('already_exists')
+      expect(await providers.credential('acme')).toBe('first')
+      await models.add(aCard())
+      await models.add(aCard({ id: 'other/x', provider: 'other' }))
+      await providers.remove('acme')
+      expect((await models.list()).map(({ id }) => id)).toEqual(['other/x'])
+      expect(await models.find('acme/small')).toBeUndefined()
+      expect(await codeOf(providers.remove('acme'))).toBe('provider_not_found')
+      expect(await codeOf(providers.credential('acme'))).toBe('provider_not_found')
+    })
+  })
+
+  describe('a rate', () => {
+    test('is the documented default until an operator sets one', async () => {
+      expect(await bench.store.rates.at(at())).toMatchObject({
+        rubPerUsd: DEFAULT_RUB_PER_USD,
+        setByOperator: false,
+      })
+      expect(await bench.store.rates.list()).toEqual([])
+    })
+
+    test('holds from its date, and never before', async () => {
+      const { rates } = bench.store
+      const now = at()
+      await rates.set(rate('92.5'), now)
+      await rates.set(rate('95.000001'), later(now, 1_000))
+      expect((await rates.at(instant(now - 1))).setByOperator).toBe(false)
+      expect((await rates.at(now)).rubPerUsd).toBe(rate('92.5'))
+      expect((await rates.at(later(now, 999))).rubPerUsd).toBe(rate('92.5'))
+      expect(await rates.at(later(now, 1_000))).toEqual({
+        rubPerUsd: rate('95.000001'),
+        effectiveFrom: later(now, 1_000),
+        setByOperator: true,
+      })
+      expect((await rates.list()).map(({ rubPerUsd }) => rubPerUsd)).toEqual([
+        rate('95.000001'),
+        rate('92.5'),
+      ])
+    })
+
+    test('of the same date is replaced', async () => {
+      const { rates } = bench.store
+      await rates.set(rate('92.5'), at())
+      await rates.set(rate('93'), at())
+      expect((await rates.at(at())).rubPerUsd).toBe(rate('93'))
+      expect(await rates.list()).toHaveLength(1)
+    })
+  })
+}

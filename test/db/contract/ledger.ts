@@ -1,0 +1,109 @@
+/** What every engine promises about the ledger: every movement once, and a balance that is their sum. */
+import { describe, expect, test } from 'vitest'
+import { later } from '#domain/clock.ts'
+import { MOST_USD_NANOS } from '#domain/money.ts'
+import { anAccount, aTopUp, usd } from '#test/support/nouns.ts'
+import type { Bench } from './bench.ts'
+
+export function ledgerContract(bench: Bench): void {
+  const balance = async () => (await bench.store.accounts.find('acct_1'))?.balance
+
+  describe('a credit', () => {
+    test('moves the balance and answers it', async () => {
+      expect(await bench.topUp('0.000000001')).toBe(usd('100.000000001'))
+      expect(await balance()).toBe(usd('100.000000001'))
+    })
+
+    test('is kept as it was given', async () => {
+      const entry = aTopUp(bench.clock.now(), usd('5'), { note: 'invoice 7', ref: 'inv-7' })
+      await bench.store.ledger.credit(entry)
+      expect((await bench.store.ledger.list({ limit: 1 }))[0]).toEqual(entry)
+    })
+
+    test('an adjustment may take away, also below nothing', async () => {
+      const entry = aTopUp(bench.clock.now(), usd('-100.5'), { kind: 'adjust' })
+      expect(await bench.store.ledger.credit(entry)).toBe(usd('-0.5'))
+    })
+
+    test('with the same reference again is refused, and nothing moves', async () => {
+      const once = () => aTopUp(bench.clock.now(), usd('5'), { ref: 'inv-7' })
+      await bench.store.ledger.credit(once())
+      await expect(bench.store.ledger.credit(once())).rejects.toMatchObject({
+        code: 'already_exists',
+      })
+      expect(await balance()).toBe(usd('105'))
+      expect(await bench.store.ledger.list({ limit: 9 })).toHaveLength(2)
+    })
+
+    test('twenty at once with one reference: one is applied', async () => {
+      const credits = Array.from({ length: 20 }, () =>
+        bench.store.ledger.credit(aTopUp(bench.clock.now(), usd('5'), { ref: 'inv-7' })),
+      )
+      const done = await Promise.allSettled(credits)
+      expect(done.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+      expect(await balance()).toBe(usd('105'))
+    })
+
+    test('for an unknown account is refused', async () => {
+      const entry = aTopUp(bench.clock.now(), usd('5'), { accountId: 'acct_none' })
+      await expect(bench.store.ledger.credit(entry)).rejects.toMatchObject({
+        code: 'account_not_found',
+      })
+    })
+
+    test('beyond what can be kept exactly is refused, in both directions', async () => {
+      const { credit } = bench.store.ledger
+      for (const amount of [MOST_USD_NANOS, -MOST_USD_NANOS - usd('100.000000001')]) {
+        const entry = aTopUp(bench.clock.now(), amount as typeof MOST_USD_NANOS)
+        await expect(credit(entry)).rejects.toMatchObject({ code: 'invalid_request' })
+      }
+      expect(await balance()).toBe(usd('100'))
+    })
+
+    test('counts charges that were settled a moment ago', async () => {
+      const { key } = await bench.issue()
+      const { claim } = await bench.admit(key, '60')
+      const settled = bench.settle(claim, '60')
+      expect(await bench.topUp('1')).toBe(usd('41'))
+      await settled
+      expect(await balance()).toBe(usd('41'))
+      expect((await bench.admit(key, '41.5')).refusal).toBeNull()
+    })
+  })
+
+  describe('a list', () => {
+    test('is newest first and cut to what is asked', async () => {
+      const { key } = await bench.issue()
+      const { key: other } = await bench.issue()
+      await bench.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }))
+      const start = bench.clock.now()
+      bench.clock.advance(1_000)
+      await bench.spend(key, '1')
+      bench.clock.advance(1_000)
+      await bench.topUp('2', 'acct_2')
+      bench.clock.advance(1_000)
+      await bench.spend(other, '3')
+      const list = async (query: object) =>
+        (await bench.store.ledger.list({ limit: 9, ...query })).map(({ amount }) => amount)
+      expect(await list({})).toEqual([usd('-3'), usd('2'), usd('-1'), usd('100')])
+      expect(await list({ limit: 2 })).toEqual([usd('-3'), usd('2')])
+      expect(await list({ accountId: 'acct_2' })).toEqual([usd('2')])
+      expect(await list({ keyId: key.id })).toEqual([usd('-1')])
+      expect(await list({ kind: 'top_up' })).toEqual([usd('2'), usd('100')])
+      expect(await list({ since: later(start, 2_000) })).toEqual([usd('-3'), usd('2')])
+      expect(await list({ until: later(start, 2_000) })).toEqual([usd('-1'), usd('100')])
+      expect(await list({ kind: 'refund' })).toEqual([])
+    })
+  })
+
+  test('the audit recomputes every balance from the entries', async () => {
+    const { key } = await bench.issue()
+    await bench.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }))
+    await bench.spend(key, '0.000000007')
+    const sum = usd('99.999999993')
+    expect(await bench.store.ledger.audit()).toEqual([
+      { accountId: 'acct_1', accountName: 'default', balance: sum, ledgerSum: sum },
+      { accountId: 'acct_2', accountName: 'other', balance: 0n, ledgerSum: 0n },
+    ])
+  })
+}

@@ -1,0 +1,26 @@
+/** The store's contract: the ports' real definition, run against every engine in the same words. */
+import { describe } from 'vitest'
+import { accountsContract } from './contract/accounts.ts'
+import { activityContract } from './contract/activity.ts'
+import { type OpenStore, type ReopenStore, setBench } from './contract/bench.ts'
+import { catalogueContract } from './contract/catalogue.ts'
+import { keysContract } from './contract/keys.ts'
+import { ledgerContract } from './contract/ledger.ts'
+import { pursesContract } from './contract/purses.ts'
+import { restartContract } from './contract/restart.ts'
+import { windowsContract } from './contract/windows.ts'
+
+/** `reopen` simulates a restart; an engine that dies with its process has none, and its tests do without. */
+export function storeContract(name: string, open: OpenStore, reopen?: ReopenStore): void {
+  describe(name, () => {
+    const bench = setBench(open, reopen)
+    describe('accounts', () => accountsContract(bench))
+    describe('keys', () => keysContract(bench))
+    describe('windows', () => windowsContract(bench))
+    describe('purses', () => pursesContract(bench))
+    describe('ledger', () => ledgerContract(bench))
+    describe('catalogue', () => catalogueContract(bench))
+    describe('activity', () => activityContract(bench))
+    if (reopen) describe('after a restart', () => restartContract(bench))
+  })
+}
