@@ -105,7 +105,8 @@ export function catalogueContract(bench: Bench): void {
       await bench.store.providers.add(aProvider(), null)
       const { models } = bench.store
       await models.add(aCard({ price: aVersion({}, at()) }))
-      await models.price('acme/small', aVersion({ prompt: perM('1') }, instant(at() - 1)))
+      const back = { ...aVersion({ prompt: perM('1') }, at()), effectiveFrom: instant(at() - 1) }
+      await models.price('acme/small', back)
       expect((await models.find('acme/small'))?.price?.prices.prompt).toBe(perM('2.5'))
       for (const dollars of ['3', '4', '5']) {
         await models.price('acme/small', aVersion({ prompt: perM(dollars) }, at()))
