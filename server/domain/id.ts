@@ -32,7 +32,7 @@ function timeText(at: Instant): string {
 const random = new Uint8Array(RANDOM_BYTES)
 let randomDrawnAtMs = -1
 
-/** Ids of one millisecond count up from its first, so that "newest first" holds within it too. */
+/** Ids minted in a row for one millisecond count up, so that "newest first" holds within it too. */
 function draw(at: Instant): void {
   if (at === randomDrawnAtMs && countUp()) return
   crypto.getRandomValues(random)

@@ -68,8 +68,8 @@ export const aCard = (stated: Partial<ModelCard> = {}): ModelCard => ({
   inputModalities: ['text'],
   outputModalities: ['text'],
   supportedParameters: [],
-  price: aVersion(),
   ...stated,
+  price: stated.price === undefined ? aVersion() : stated.price,
 })
 
 export const aProvider = (stated: Partial<Provider> = {}): Provider => ({
