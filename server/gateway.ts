@@ -50,11 +50,11 @@ export interface Gateway {
 /** Listens; what it was given must stay open until `stop` has resolved. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   let draining = false
-  const house = furnish(
-    options,
-    () => draining,
-    (request) => listener.holdOpen(request),
-  )
+  const house = furnish(options, {
+    draining: () => draining,
+    holdOpen: (request) => listener.holdOpen(request),
+    letIdle: (request) => listener.letIdle(request),
+  })
   const counter = createCounter(house)
   const listener = listen(options.listen, (request) => counter.fetch(request))
   const inFlight = (): number => house.running.count
@@ -80,8 +80,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
 const furnish = (
   { store, clock, settings, timings, log, upstreamFor }: GatewayOptions,
-  draining: () => boolean,
-  holdOpen: (request: Request) => void,
+  moment: Pick<CounterHouse, 'draining' | 'holdOpen' | 'letIdle'>,
 ): CounterHouse =>
   openHouse({
     store,
@@ -90,8 +89,7 @@ const furnish = (
     timings: timings ?? DEFAULT_TIMINGS,
     upstreamFor: upstreamFor ?? createUpstreamCache(store.providers),
     log: log ?? null,
-    draining,
-    holdOpen,
+    ...moment,
   })
 
 function openDoor(options: GatewayOptions, url: string, inFlight: () => number) {

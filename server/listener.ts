@@ -5,6 +5,8 @@ export interface Listener {
   readonly url: string
   /** From now on this request's connection may be silent for as long as the house allows. */
   holdOpen(request: Request): void
+  /** The answer is complete: without this a connection that was held open stays so for ever, however idle. */
+  letIdle(request: Request): void
   /** Lets what is being written leave, within reason, then cuts. */
   close(): Promise<void>
 }
@@ -17,13 +19,14 @@ const LAST_BYTES_MS = 1_000
 export function listen(
   { hostname, port }: { readonly hostname: string; readonly port: number },
   answer: (request: Request) => Response | Promise<Response>,
+  idleSeconds = IDLE_SECONDS,
 ): Listener {
   const server = Bun.serve({
     hostname,
     port,
     // Its default shows source code to strangers, in compiled binaries too.
     development: false,
-    idleTimeout: IDLE_SECONDS,
+    idleTimeout: idleSeconds,
     maxRequestBodySize: BEYOND_OUR_LIMIT,
     fetch: answer,
     error: renderFault,
@@ -32,6 +35,7 @@ export function listen(
   return {
     url: `http://${host}:${server.port}`,
     holdOpen: (request) => server.timeout(request, 0),
+    letIdle: (request) => server.timeout(request, idleSeconds),
     async close() {
       await Promise.race([server.stop(), Bun.sleep(LAST_BYTES_MS)])
       await server.stop(true)

@@ -1,6 +1,6 @@
 /** The counter: every path a client may call, under `/v1` and `/api/v1`, and what every other path is answered. */
 import { type Context, Hono } from 'hono'
-import { GatewayError } from '#domain/errors.ts'
+import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import { checkAddress } from './address.ts'
 import { addPreflightHeaders } from './cors.ts'
 import { type CounterHouse, type CounterOptions, openHouse } from './house.ts'
@@ -86,13 +86,7 @@ function preflight(house: CounterHouse, request: Request): Response {
 function turnAway(house: CounterHouse, request: Request, path: string): Promise<Response> {
   const visit = startVisit(house, request, 'unknown')
   const methods = ROUTES.filter((route) => serves(route, path)).map(({ method }) => method)
-  if (methods.length === 0) {
-    return refuse(
-      house,
-      visit,
-      new GatewayError('route_not_found', 'there is nothing at this address'),
-    )
-  }
+  if (methods.length === 0) return refuse(house, visit, noRoute(request))
   const allow = [...new Set(methods), ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS']
   return refuse(
     house,
@@ -100,6 +94,16 @@ function turnAway(house: CounterHouse, request: Request, path: string): Promise<
     new GatewayError('method_not_allowed', `this address answers ${allow.join(', ')}`),
     { Allow: allow.join(', ') },
   )
+}
+
+/** A broken address leads nowhere, but that is not what the caller should be told. */
+function noRoute(request: Request): GatewayError {
+  try {
+    checkAddress(request)
+  } catch (thrown) {
+    return toGatewayError(thrown)
+  }
+  return new GatewayError('route_not_found', 'there is nothing at this address')
 }
 
 function serves({ path: pattern }: CounterRoute, path: string): boolean {

@@ -16,6 +16,8 @@ export interface CounterHouse extends CompletionHouse {
   draining(): boolean
   /** Called when a body is read: from here on silence is the upstream's, and the listener must not cut it. */
   holdOpen(request: Request): void
+  /** Called when the answer is complete: an idle connection may be closed again. */
+  letIdle(request: Request): void
 }
 
 /** What must be given, and what has a sensible absence. */
@@ -27,5 +29,6 @@ export const openHouse = (options: CounterOptions): CounterHouse => ({
   log: null,
   draining: () => false,
   holdOpen: () => {},
+  letIdle: () => {},
   ...options,
 })

@@ -80,12 +80,12 @@ export function until<T>(promise: Promise<T>, { signal }: UpstreamCall): Promise
 
 export const never = new Promise<never>(() => {})
 
-/** Waits until `condition` holds; fails when it does not within five seconds. */
+/** Waits until `condition` holds; fails when it does not within fifteen seconds. */
 export async function eventually(
   condition: () => boolean | Promise<boolean>,
   what: string,
 ): Promise<void> {
-  const deadlineMs = performance.now() + 5_000
+  const deadlineMs = performance.now() + 15_000
   while (!(await condition())) {
     if (performance.now() > deadlineMs) throw new Error(`did not happen: ${what}`)
     await Bun.sleep(5)

@@ -25,9 +25,11 @@ export async function chatCompletions(house: CounterHouse, visit: Visit): Promis
   const { requestId, arrivedAt } = visit
   const walk = house.running.start(house, { key, requestId, arrivedAt }, request)
   leaveWithClient(walk, visit.request.signal)
-  return request.stream
-    ? await answerStream(house, visit, walk)
-    : await answerWhole(house, visit, walk)
+  try {
+    return await (request.stream ? answerStream : answerWhole)(house, visit, walk)
+  } finally {
+    if (!visit.streams) house.letIdle(visit.request)
+  }
 }
 
 /** A client that hangs up before the first byte shows on the request's own signal alone. */

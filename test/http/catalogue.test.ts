@@ -1,0 +1,142 @@
+// GET /v1/models and /v1/models/{provider}/{model}: cut to the allow-list, filtered, priced.
+import { expect, test } from 'vitest'
+import { newPriceVersionId } from '#domain/id.ts'
+import { perMillion, readPrice, type UsdAttos } from '#domain/money.ts'
+import { furnish, openCounter } from '#test/support/furnish.ts'
+
+const house = await furnish()
+const { bearer } = await house.issue()
+const { get, app } = openCounter(house)
+
+const price = (text: string): UsdAttos => readPrice(text)!
+const now = house.clock.now()
+await house.store.models.add({
+  id: 'demo/deep/pixel-1',
+  provider: 'demo',
+  upstreamName: 'pixel',
+  name: 'Pixel One',
+  description: 'Draws and talks.',
+  createdAt: now,
+  contextLength: 32_768,
+  maxCompletionTokens: 8_192,
+  inputModalities: ['text', 'image'],
+  outputModalities: ['text', 'image'],
+  supportedParameters: ['temperature'],
+  price: {
+    id: newPriceVersionId(now),
+    effectiveFrom: now,
+    prices: {
+      prompt: perMillion(price('0.3'))!,
+      completion: perMillion(price('2.5'))!,
+      cacheRead: perMillion(price('0.03'))!,
+      cacheWrite: null,
+      request: price('0'),
+      inputImage: price('0'),
+      imageOutputToken: null,
+      imagePrices: [
+        { resolution: '512x512', quality: 'low', usd: price('0.01') },
+        { resolution: '1024x1024', quality: 'medium', usd: price('0.039') },
+      ],
+      tiers: [],
+    },
+  },
+})
+
+const ids = async (response: Response): Promise<string[]> =>
+  ((await response.json()) as { data: { id: string }[] }).data.map(({ id }) => id)
+
+test('a card is OpenAI’s record with OpenRouter’s fields', async () => {
+  const response = await get('/v1/models/demo/deep/pixel-1', bearer)
+  expect(await response.json()).toEqual({
+    id: 'demo/deep/pixel-1',
+    object: 'model',
+    created: Math.floor(now / 1000),
+    owned_by: 'demo',
+    name: 'Pixel One',
+    description: 'Draws and talks.',
+    context_length: 32768,
+    architecture: {
+      modality: 'text+image->text+image',
+      input_modalities: ['text', 'image'],
+      output_modalities: ['text', 'image'],
+    },
+    pricing: {
+      prompt: '0.0000003',
+      completion: '0.0000025',
+      request: '0',
+      image: '0',
+      image_output: '0.039',
+      input_cache_read: '0.00000003',
+      input_cache_write: '0.0000003',
+    },
+    pricing_model: 'mixed',
+    image_pricing: [
+      { resolution: '512x512', quality: 'low', usd: '0.01' },
+      { resolution: '1024x1024', quality: 'medium', usd: '0.039' },
+    ],
+    top_provider: { context_length: 32768, max_completion_tokens: 8192 },
+    supported_parameters: ['temperature'],
+  })
+})
+
+test('a card is found however its slash is written', async () => {
+  for (const path of [
+    '/v1/models/demo/echo',
+    '/v1/models/demo%2Fecho',
+    '/api/v1/models/demo/echo',
+  ]) {
+    expect(await (await get(path, bearer)).json()).toMatchObject({ id: 'demo/echo' })
+  }
+})
+
+test('the list, its filters, and what a key may see of it', async () => {
+  const all = ['demo/deep/pixel-1', 'demo/echo', 'demo/flaky', 'demo/image', 'demo/lorem']
+  const list = await get('/v1/models', bearer)
+  expect(await list.clone().json()).toMatchObject({ object: 'list' })
+  expect(await ids(list)).toEqual(all)
+  expect(await ids(await get('/v1/models?output_modalities=image', bearer))).toEqual([
+    all[0],
+    all[3],
+  ])
+  expect(await ids(await get('/v1/models?output_modalities=image,text', bearer))).toEqual([all[0]])
+  expect(await ids(await get('/v1/models?q=PIXEL%20draws', bearer))).toEqual([all[0]])
+  expect(await ids(await get('/v1/models?q=', bearer))).toEqual(all)
+  const narrow = await house.issue({ allowedModels: ['demo/echo', 'demo/deep/*', 'gone/*'] })
+  expect(await ids(await get('/v1/models', narrow.bearer))).toEqual([
+    'demo/deep/pixel-1',
+    'demo/echo',
+  ])
+  const nothing = await house.issue({ allowedModels: [] })
+  expect(await ids(await get('/v1/models', nothing.bearer))).toEqual([])
+})
+
+test('a key cannot probe the catalogue beyond its list', async () => {
+  const narrow = await house.issue({ allowedModels: ['other/*'] })
+  const code = async (id: string, bearer: Readonly<Record<string, string>>) =>
+    ((await (await get(`/v1/models/${id}`, bearer)).json()) as { error: { code: string } }).error
+      .code
+  expect(await code('demo/echo', narrow.bearer)).toBe('model_not_allowed')
+  expect(await code('demo/none', narrow.bearer)).toBe('model_not_allowed')
+  expect(await code('demo/none', bearer)).toBe('model_not_found')
+})
+
+test('a provisioning key sees no models', async () => {
+  const provisioning = await house.issue({}, 'provisioning')
+  for (const path of ['/v1/models', '/v1/models/demo/echo']) {
+    const response = await get(path, provisioning.bearer)
+    expect([
+      response.status,
+      ((await response.json()) as { error: { code: string } }).error.code,
+    ]).toEqual([403, 'provisioning_key_not_allowed'])
+  }
+})
+
+test('HEAD has the headers and no body', async () => {
+  const response = await app.request('http://gateway.test/v1/models', {
+    method: 'HEAD',
+    headers: bearer,
+  })
+  expect(response.status).toBe(200)
+  expect(response.headers.get('x-request-id')).toMatch(/^req_/)
+  expect(await response.text()).toBe('')
+})

@@ -1,0 +1,94 @@
+// GET /v1/key: what a key is told about itself, whatever state its limits are in (spec §4.5, contract §5).
+import { expect, test } from 'vitest'
+import { readRubPerUsd } from '#domain/money.ts'
+import { furnish, handClock, hello, openCounter, usd } from '#test/support/furnish.ts'
+
+const NOON = Date.UTC(2026, 7, 22, 12)
+
+test('everything, to the field', async () => {
+  const clock = handClock(NOON)
+  const house = await furnish({ clock, balance: '20' })
+  await house.store.rates.set(readRubPerUsd('100')!, clock.now())
+  const { bearer, key } = await house.issue({
+    rpm: 60,
+    concurrency: 4,
+    dailySpend: usd('5'),
+    monthlySpend: usd('50'),
+    allowedModels: ['demo/*'],
+  })
+  const { get, chat } = openCounter(house)
+  await chat(bearer, hello())
+  const response = await get('/v1/key', bearer)
+  expect(response.headers.get('x-ratelimit-remaining-minute')).toBe('59')
+  expect(await response.json()).toEqual({
+    object: 'key_info',
+    id: key.id,
+    name: 'worker',
+    label: key.label,
+    kind: 'ordinary',
+    limits: {
+      rpm_limit: 60,
+      rpd_limit: null,
+      concurrency_limit: 4,
+      daily_spend_limit_usd: '5.00',
+      monthly_spend_limit_usd: '50.00',
+      allowed_models: ['demo/*'],
+    },
+    usage: {
+      spend_day_usd: '0.000009',
+      spend_month_usd: '0.000009',
+      spend_day_rub: 0.0009,
+      spend_month_rub: 0.0009,
+      reserved_usd: '0',
+      requests_in_progress: 0,
+      requests_minute: 1,
+      requests_day: expect.any(Number),
+    },
+    remaining: {
+      minute: 59,
+      day: null,
+      daily_spend_usd: '4.999991',
+      monthly_spend_usd: '49.999991',
+    },
+    resets: { daily_spend_at: '2026-08-23T00:00:00Z', monthly_spend_at: '2026-09-01T00:00:00Z' },
+    balance: { amount_usd: '19.999991', amount_rub: 1999.9991 },
+    expires_at: null,
+    data: {
+      label: key.label,
+      usage: 0.000009,
+      usage_daily: 0.000009,
+      usage_monthly: 0.000009,
+      limit: 50,
+      limit_remaining: 49.999991,
+      is_provisioning_key: false,
+    },
+  })
+})
+
+test('it takes no slot, and answers when nothing is left', async () => {
+  const clock = handClock(NOON)
+  const house = await furnish({ clock, balance: '0.000001' })
+  const { bearer } = await house.issue({ rpm: 1, rpd: 1, dailySpend: usd('0.000001') })
+  const { get, chat } = openCounter(house)
+  expect((await chat(bearer, hello())).status).toBe(200)
+  expect((await chat(bearer, hello())).status).toBe(402)
+  for (let i = 0; i < 5; i++) {
+    const response = await get('/api/v1/key', bearer)
+    expect(response.status).toBe(200)
+    expect(await response.json()).toMatchObject({
+      usage: { requests_minute: 1, requests_day: 1 },
+      remaining: { minute: 0, day: 0, daily_spend_usd: '0', monthly_spend_usd: null },
+      balance: { amount_usd: '-0.000008' },
+    })
+  }
+})
+
+test('a provisioning key may ask about itself', async () => {
+  const house = await furnish()
+  const { bearer } = await house.issue({}, 'provisioning')
+  const { get } = openCounter(house)
+  expect(await (await get('/v1/key', bearer)).json()).toMatchObject({
+    kind: 'provisioning',
+    data: { is_provisioning_key: true, limit: null, limit_remaining: null },
+  })
+})

@@ -1,0 +1,100 @@
+// Stopping: new requests are refused, running ones end or are ended, and every one of them is settled.
+import { expect, test } from 'vitest'
+import { hello } from '#test/support/furnish.ts'
+import { dial, post } from '#test/support/raw-client.ts'
+import { readSse } from '#test/support/read-sse.ts'
+import { eventually, finish, never, script, text, until } from '#test/support/scripted-upstream.ts'
+import { type Served, serve } from './serve.ts'
+
+const entryOf = async ({ house }: Served) => (await house.store.activity.list({ limit: 1 }))[0]
+
+test('a stream in progress ends whole; meanwhile nothing new is taken', async () => {
+  let release: () => void = () => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const played = script(async function* () {
+    yield [text('one ')]
+    await released
+    yield [text('two'), finish()]
+  })
+  const s = await serve(played.upstream)
+  const response = await s.chat(hello({ stream: true }))
+  const { url } = s.gateway
+  const stopped = s.gateway.stop(10_000)
+
+  const ready = await fetch(`${url}/readyz`)
+  expect(ready.status).toBe(503)
+  expect(await ready.json()).toMatchObject({ checks: { accepting_requests: false } })
+  const refused = await s.chat(hello())
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2'])
+  expect(await refused.json()).toMatchObject({ error: { code: 'shutting_down' } })
+  expect(s.gateway.live()).toEqual({ inFlight: 1 })
+
+  release()
+  expect(readSse(await response.text())).toMatchObject({ text: 'one two', done: true })
+  await stopped
+  expect(await s.openHolds()).toBe(0)
+  expect(await entryOf(s)).toMatchObject({ endedBy: 'completed', status: 200 })
+  await expect(fetch(`${url}/healthz`)).rejects.toThrow()
+})
+
+test('when time is up a reader is told, and charged for what came', async () => {
+  const played = script(async function* (call) {
+    yield [text('some words')]
+    await until(never, call)
+  })
+  const s = await serve(played.upstream)
+  const response = await s.chat(hello({ stream: true }))
+  const reading = response.text()
+  await s.gateway.stop(50)
+  const { chunks, done } = readSse(await reading)
+  expect(chunks.at(-2)).toMatchObject({
+    error: { code: 'shutting_down' },
+    choices: [{ finish_reason: 'error' }],
+  })
+  expect(chunks.at(-1)?.usage).toMatchObject({ cost_details: { source: 'estimated' } })
+  expect(done).toBe(true)
+  expect(await s.openHolds()).toBe(0)
+  const entry = await entryOf(s)
+  expect(entry).toMatchObject({ endedBy: 'gateway', code: 'shutting_down' })
+  expect(entry?.cost).toBeGreaterThan(0n)
+})
+
+test('when time is up a request without an answer gets a real status', async () => {
+  const played = script(
+    async function* () {},
+    (call) => until(never, call),
+  )
+  const s = await serve(played.upstream)
+  const answers = [s.chat(hello()), s.chat(hello({ stream: true }))]
+  await eventually(() => played.calls.length === 2, 'both are under way')
+  await s.gateway.stop(20)
+  for (const response of await Promise.all(answers)) {
+    expect([response.status, response.headers.get('x-should-retry')]).toEqual([503, 'true'])
+  }
+  expect(await s.openHolds()).toBe(0)
+})
+
+test('a reader that has stalled holds nobody up', async () => {
+  const played = script(async function* () {
+    for (;;) yield [text('x'.repeat(1_000_000))]
+  })
+  const s = await serve(played.upstream)
+  const client = dial(s.gateway.url)
+  client.socket.pause()
+  client.send(post('/v1/chat/completions', s.key.bearer, hello({ stream: true })))
+  await eventually(() => played.asked > 3, 'the stream has begun')
+  await s.gateway.stop(20)
+  expect(s.gateway.live()).toEqual({ inFlight: 0 })
+  expect(await s.openHolds()).toBe(0)
+  expect(played.over).toBe(true)
+  client.hangUp()
+})
+
+test('an idle gateway stops at once, and stopping twice is stopping once', async () => {
+  const s = await serve(null)
+  await (await s.chat(hello())).text()
+  await Promise.all([s.gateway.stop(60_000), s.gateway.stop(60_000)])
+  await s.house.store.close()
+})

@@ -1,0 +1,189 @@
+// What only a real socket can send, and what only a real listener could get wrong.
+import { chmodSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startGateway } from '#server/gateway.ts'
+import { listen } from '#server/listener.ts'
+import { hello } from '#test/support/furnish.ts'
+import { dial, post } from '#test/support/raw-client.ts'
+import { eventually, never } from '#test/support/scripted-upstream.ts'
+import { type Served, serve } from './serve.ts'
+
+let s: Served
+beforeAll(async () => {
+  s = await serve(null)
+})
+afterAll(async () => {
+  await s.gateway.stop(0)
+  await s.house.store.close()
+})
+
+/** Sends raw text and waits for a whole head and whatever JSON follows it. */
+async function exchange(request: string): Promise<{ status: number; code: string; head: string }> {
+  const client = dial(s.gateway.url)
+  client.send(request)
+  await eventually(
+    () => client.closed || /\r\n\r\n(\{.*\})$/s.test(client.received),
+    'an answer comes',
+  )
+  const [head = '', body = '{}'] = client.received.split('\r\n\r\n')
+  client.hangUp()
+  const parsed = JSON.parse(body === '' ? '{}' : body) as {
+    error?: { code: string }
+    status?: string
+  }
+  return {
+    status: Number(head.slice(9, 12)),
+    code: parsed.error?.code ?? parsed.status ?? '',
+    head,
+  }
+}
+
+describe('an address that cannot be trusted is refused in JSON', () => {
+  test.each([
+    ['no Host at all', 'GET /healthz HTTP/1.0\r\n\r\n'],
+    ['an empty Host', 'GET /healthz HTTP/1.1\r\nHost: \r\n\r\n'],
+    ['a Host with spaces', 'GET /healthz HTTP/1.1\r\nHost: a b\r\n\r\n'],
+    ['a Host with markup', 'GET /healthz HTTP/1.1\r\nHost: <a>\r\n\r\n'],
+    ['two Hosts', 'GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'],
+    ['a port beyond all ports', 'GET /healthz HTTP/1.1\r\nHost: a:9999999\r\n\r\n'],
+  ])('%s', async (_, request) => {
+    expect(await exchange(request)).toMatchObject({ status: 400, code: 'invalid_request' })
+  })
+
+  test('an absolute form is routed by its path alone', async () => {
+    const request = 'GET http://evil.example/healthz HTTP/1.1\r\nHost: a\r\n\r\n'
+    expect(await exchange(request)).toMatchObject({ status: 200, code: 'ok' })
+  })
+
+  test.each([
+    ['TRACE /v1/models', 405, 'method_not_allowed'],
+    ['CONNECT a:80', 400, 'invalid_request'],
+    ['GET //v1/models', 404, 'route_not_found'],
+    ['GET /v1/models/../../etc/passwd', 404, 'route_not_found'],
+  ])('%s', async (line, status, code) => {
+    const answer = await exchange(`${line} HTTP/1.1\r\nHost: a\r\n\r\n`)
+    expect(answer).toMatchObject({ status, code })
+    expect(answer.head.toLowerCase()).toContain('x-request-id: req_')
+  })
+})
+
+describe('a body', () => {
+  test('that states too much is refused before it is sent, in JSON', async () => {
+    const request = post(
+      '/v1/chat/completions',
+      { ...s.key.bearer, 'Content-Length': '500000000' },
+      '',
+    )
+    const { status, code, head } = await exchange(request)
+    expect({ status, code }).toEqual({ status: 413, code: 'request_too_large' })
+    expect(head.toLowerCase()).toContain('connection: close')
+    expect(head.toLowerCase()).toContain('x-ratelimit-limit-minute: 100000')
+  })
+
+  test('that comes in chunks is counted', async () => {
+    const piece = new Uint8Array(1024 * 1024).fill(32)
+    let left = 40
+    const response = await fetch(`${s.gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...s.key.bearer },
+      body: new ReadableStream({
+        pull(controller) {
+          if (left-- > 0) controller.enqueue(piece)
+          else controller.close()
+        },
+      }),
+    })
+    expect(response.status).toBe(413)
+    expect(await response.json()).toMatchObject({ error: { code: 'request_too_large' } })
+  })
+
+  test('in chunks is as good as any', async () => {
+    const [first, rest] = [JSON.stringify(hello()).slice(0, 9), JSON.stringify(hello()).slice(9)]
+    const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
+    const head = post('/v1/chat/completions', s.key.bearer, '').replace(
+      /Content-Length.*\r\n/,
+      'Transfer-Encoding: chunked\r\n',
+    )
+    expect(await exchange(head + chunk(first) + chunk(rest) + chunk(''))).toMatchObject({
+      status: 200,
+    })
+  })
+})
+
+test('answers on one connection do not run into each other', async () => {
+  const client = dial(s.gateway.url)
+  const request = post('/v1/chat/completions', s.key.bearer, hello())
+  for (let i = 1; i <= 3; i++) {
+    client.send(request)
+    await eventually(
+      () => client.received.split('"chat.completion"').length === i + 1,
+      `answer ${i}`,
+    )
+  }
+  client.hangUp()
+})
+
+test('only a held answer may be silent, and its connection may idle again afterwards', async () => {
+  const held: Request[] = []
+  const listener = listen(
+    { hostname: '127.0.0.1', port: 0 },
+    async (request) => {
+      if (!request.url.endsWith('/held')) return await never
+      held.push(request)
+      listener.holdOpen(request)
+      await lost
+      listener.letIdle(request)
+      return new Response('late')
+    },
+    1,
+  )
+  const client = dial(listener.url)
+  client.send('GET /held HTTP/1.1\r\nHost: a\r\n\r\n')
+  const lost = fetch(`${listener.url}/not-held`).then(
+    () => 'answered',
+    () => 'cut',
+  )
+  expect(await lost).toBe('cut')
+  await eventually(() => client.received.endsWith('late'), 'the held answer comes')
+  await eventually(() => client.closed, 'the idle connection is closed')
+  expect(held).toHaveLength(1)
+  await listener.close()
+})
+
+test('the operator’s door is a socket that only its owner can open', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'gatewayctl-'))
+  const path = join(dir, 'run', 'admin.sock')
+  const options = {
+    store: s.house.store,
+    clock: s.house.clock,
+    listen: { hostname: '127.0.0.1', port: 0 },
+    adminSocket: path,
+    version: '1.2.3',
+  }
+  const gateway = await startGateway(options)
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  expect(statSync(join(dir, 'run')).mode & 0o777).toBe(0o700)
+  const status = await fetch('http://gatewayctl/verbs/status', {
+    unix: path,
+    method: 'POST',
+    body: '{}',
+  })
+  expect(await status.json()).toMatchObject({
+    running: true,
+    version: '1.2.3',
+    in_flight: 0,
+    listen: gateway.url.slice(7),
+  })
+  await gateway.stop(0)
+  expect(existsSync(path)).toBe(false)
+
+  // What a killed server leaves behind is replaced.
+  writeFileSync(path, '')
+  chmodSync(path, 0o644)
+  const again = await startGateway(options)
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  await again.stop(0)
+  rmSync(dir, { recursive: true })
+})
