@@ -1,0 +1,246 @@
+// Any interleaving of requests, top-ups, changes, midnights and restarts leaves the books as plain arithmetic has them.
+
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { openStore } from '#db/index.ts'
+import type { Claim } from '#domain/admission.ts'
+import { dayOf, dayStart, instant, nextDay, nextMonthStart } from '#domain/clock.ts'
+import { type ApiKey, type Limits, NO_LIMITS } from '#domain/key.ts'
+import type { UsdNanos } from '#domain/money.ts'
+import { newSecret } from '#domain/secret.ts'
+import type { Store } from '#domain/store.ts'
+import { type HandClock, handClock } from '#test/support/hand-clock.ts'
+import { aCharge, aClaim, aKey, anAccount, anActivity, aTopUp } from '#test/support/nouns.ts'
+import { tempDirectory } from '#test/support/temp-directory.ts'
+import { type PlainBooks, plainBooks } from './plain-books.ts'
+
+const KEYS = 3
+const OPENING_BALANCE = 1_500n
+
+const money = fc.nat(1_000).map((amount) => BigInt(amount) as UsdNanos)
+const smallMoney = fc.nat(100).map((amount) => BigInt(amount) as UsdNanos)
+const orNone = <T>(some: fc.Arbitrary<T>) => fc.option(some, { nil: null, freq: 2 })
+const someLimits: fc.Arbitrary<Limits> = fc.record({
+  rpm: orNone(fc.integer({ min: 1, max: 4 })),
+  rpd: orNone(fc.integer({ min: 1, max: 12 })),
+  concurrency: orNone(fc.integer({ min: 1, max: 4 })),
+  dailySpend: orNone(money),
+  monthlySpend: orNone(money),
+  allowedModels: fc.constant(null),
+})
+const whose = fc.nat(KEYS - 1)
+const share = fc.double({ min: 0, max: 1, noNaN: true })
+
+const step = fc.oneof(
+  { weight: 40, arbitrary: fc.record({ do: fc.constant('admit' as const), whose, hold: money }) },
+  {
+    weight: 10,
+    arbitrary: fc.record({
+      do: fc.constant('burst' as const),
+      whose,
+      holds: fc.array(money, { minLength: 2, maxLength: 8 }),
+    }),
+  },
+  {
+    weight: 30,
+    arbitrary: fc.record({ do: fc.constant('settle' as const), which: fc.nat(), share }),
+  },
+  { weight: 10, arbitrary: fc.record({ do: fc.constant('void' as const), which: fc.nat() }) },
+  { weight: 5, arbitrary: fc.record({ do: fc.constant('topUp' as const), amount: smallMoney }) },
+  {
+    weight: 10,
+    arbitrary: fc.record({ do: fc.constant('amend' as const), whose, limits: someLimits }),
+  },
+  { weight: 20, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.nat(40_000) }) },
+  {
+    weight: 10,
+    arbitrary: fc.record({
+      do: fc.constant('jump' as const),
+      to: fc.constantFrom('midnight', 'month', 'window'),
+      offBy: fc.integer({ min: -1, max: 1 }),
+    }),
+  },
+  { weight: 5, arbitrary: fc.record({ do: fc.constant('restart' as const) }) },
+  // Rare: a run whose keys are all revoked learns nothing more.
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('revoke' as const), whose }) },
+)
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
+
+interface World {
+  store: Store
+  readonly dataDir: string
+  readonly clock: HandClock
+  readonly keys: readonly ApiKey[]
+  readonly claims: Claim[]
+  readonly books: PlainBooks
+}
+
+async function open(dataDir: string, limits: readonly Limits[]): Promise<World> {
+  mkdirSync(dataDir)
+  const clock = handClock('2026-08-31T23:58:30Z')
+  const store = await openStore({ dataDir, clock })
+  await store.accounts.create(anAccount())
+  await store.ledger.credit(aTopUp(clock.now(), OPENING_BALANCE as UsdNanos))
+  const books = plainBooks(OPENING_BALANCE)
+  const keys = limits.map((one) => aKey(clock.now(), one))
+  for (const key of keys) {
+    await store.keys.issue(key, newSecret())
+    books.keys.set(key.id, { limits: key.limits, revoked: false })
+  }
+  return { store, dataDir, clock, keys, claims: [], books }
+}
+
+async function admit(world: World, key: ApiKey, hold: UsdNanos): Promise<void> {
+  const claim = aClaim(key, world.clock.now(), hold)
+  const expected = world.books.admit(claim)
+  world.claims.push(claim)
+  const verdict = await world.store.admissions.admit(claim)
+  const told = verdict.admitted
+    ? { code: null, limit: null, resetsAt: null }
+    : {
+        code: verdict.refusal.code,
+        limit: verdict.refusal.limit,
+        resetsAt: verdict.refusal.resetsAt,
+      }
+  expect(told).toEqual(expected)
+}
+
+async function resolve(world: World, which: number, share: number | null): Promise<void> {
+  const claim = world.claims[which % world.claims.length]
+  if (!claim) return
+  const cost = BigInt(Math.floor(Number(claim.hold) * (share ?? 0))) as UsdNanos
+  const expected = world.books.resolve(claim.generationId, cost)
+  const settled = await world.store.admissions.settle(claim.generationId, {
+    at: world.clock.now(),
+    charge: share === null ? null : aCharge(cost),
+    activity: anActivity(claim, { cost }),
+  })
+  expect(settled).toBe(expected)
+}
+
+function jump({ clock }: World, to: string, offBy: number): void {
+  const today = dayOf(clock.now())
+  const targets: Record<string, number> = {
+    midnight: dayStart(nextDay(today)),
+    month: dayStart(nextMonthStart(today)),
+    window: clock.now() + 60_000,
+  }
+  const target = (targets[to] ?? 0) + offBy
+  if (target > clock.now()) clock.set(instant(target))
+}
+
+async function take(world: World, one: Step): Promise<void> {
+  const { clock, books } = world
+  const key = 'whose' in one ? world.keys[one.whose] : world.keys[0]
+  if (!key) return
+  switch (one.do) {
+    case 'admit':
+      return admit(world, key, one.hold)
+    case 'burst':
+      await Promise.all(one.holds.map((hold) => admit(world, key, hold)))
+      return
+    case 'settle':
+      return resolve(world, one.which, one.share)
+    case 'void':
+      return resolve(world, one.which, null)
+    case 'topUp':
+      books.balance += one.amount
+      expect(await world.store.ledger.credit(aTopUp(clock.now(), one.amount))).toBe(books.balance)
+      return
+    case 'amend': {
+      const known = books.keys.get(key.id)
+      const amended = world.store.keys.amend(key.id, { limits: one.limits }, clock.now())
+      if (known?.revoked) return void (await expect(amended).rejects.toThrow())
+      await amended
+      if (known) known.limits = one.limits
+      return
+    }
+    case 'revoke': {
+      await world.store.keys.revoke(key.id, clock.now())
+      const known = books.keys.get(key.id)
+      if (known) known.revoked = true
+      return
+    }
+    case 'wait':
+      return clock.advance(one.ms)
+    case 'jump':
+      return jump(world, one.to, one.offBy)
+    case 'restart':
+      await world.store.close()
+      world.store = await openStore({ dataDir: world.dataDir, clock })
+      books.crash()
+  }
+}
+
+async function compare({ store, clock, keys, books }: World): Promise<void> {
+  const [audit] = await store.ledger.audit()
+  expect(audit).toMatchObject({ balance: books.balance, ledgerSum: books.balance })
+  for (const { id } of keys) {
+    expect(await store.admissions.usage(id, clock.now())).toMatchObject(
+      books.usage(id, clock.now()),
+    )
+  }
+  expect(books.overshoots()).toEqual([])
+}
+
+/** Every request has exactly one line, and one entry if it cost anything or was charged nothing. */
+async function compareLog({ store, books }: World): Promise<void> {
+  const lines = await store.activity.list({ limit: 10_000 })
+  const resolved = [...books.requests].filter(([, { cost }]) => cost !== null)
+  expect(lines.map(({ generationId }) => generationId).sort()).toEqual(
+    resolved.map(([id]) => id).sort(),
+  )
+  const charges = await store.ledger.list({ kind: 'charge', limit: 10_000 })
+  expect(new Set(charges.map(({ generationId }) => generationId)).size).toBe(charges.length)
+  for (const { generationId, amount, keyId } of charges) {
+    const request = books.requests.get(generationId ?? '')
+    expect({ keyId, cost: -amount }).toEqual({ keyId: request?.keyId, cost: request?.cost })
+  }
+}
+
+test('the store and the plain books agree after every step', async () => {
+  const parent = tempDirectory()
+  const codes = new Set<string>()
+  let steps = 0
+  let runs = 0
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.oneof(someLimits, fc.constant(NO_LIMITS)), { minLength: KEYS, maxLength: KEYS }),
+      fc.array(step, { minLength: 60, maxLength: 100 }),
+      async (limits, walk) => {
+        const world = await open(join(parent, `${runs++}`), limits)
+        const { admit: judge } = world.books
+        world.books.admit = (claim) => {
+          const expected = judge(claim)
+          codes.add(expected.code ?? 'admitted')
+          return expected
+        }
+        try {
+          for (const one of walk) {
+            await take(world, one)
+            await compare(world)
+            steps++
+          }
+          await compareLog(world)
+        } finally {
+          await world.store.close()
+        }
+      },
+    ),
+    { numRuns: 120 },
+  )
+  // The walk went everywhere: every verdict was met, and the steps were not a handful.
+  expect([...codes].sort()).toEqual([
+    'admitted',
+    'concurrency_limit_exceeded',
+    'daily_spend_limit_exceeded',
+    'insufficient_balance',
+    'key_revoked',
+    'monthly_spend_limit_exceeded',
+    'rate_limit_exceeded',
+    'spend_reserved',
+  ])
+  expect(steps).toBeGreaterThan(7_000)
+}, 60_000)

@@ -1,0 +1,177 @@
+/** The books of a gateway as plain lists, kept beside a store to be compared with it: slow, obvious, independent of it. */
+import type { Claim } from '#domain/admission.ts'
+import type { KeyId } from '#domain/id.ts'
+import { type Limits, NO_LIMITS } from '#domain/key.ts'
+
+const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
+
+const dateOf = (at: number): string => new Date(at).toISOString().slice(0, 10)
+const monthOf = (at: number): string => new Date(at).toISOString().slice(0, 7)
+
+interface Request {
+  readonly keyId: KeyId
+  readonly at: number
+  readonly hold: bigint
+  /** What was in force when it was admitted. */
+  readonly limits: Limits
+  /** Null while it is in progress. */
+  cost: bigint | null
+}
+
+type Rule = readonly [refuses: boolean, code: string, limit: string, resetsAt: number | null]
+
+interface PlainKey {
+  limits: Limits
+  revoked: boolean
+}
+
+export interface Expected {
+  readonly code: string | null
+  readonly limit: string | null
+  readonly resetsAt: number | null
+}
+
+export interface PlainBooks {
+  readonly keys: Map<KeyId, PlainKey>
+  readonly requests: Map<string, Request>
+  balance: bigint
+  /** What the next claim of a key would be told; takes it when it is admitted. */
+  admit(claim: Claim): Expected
+  /** Whether it was still open. */
+  resolve(id: string, cost: bigint): boolean
+  /** Every request in progress is voided. */
+  crash(): void
+  usage(keyId: KeyId, now: number): Readonly<Record<string, bigint | number>>
+  /** Ceilings that were crossed by more than one request; there must be none. */
+  overshoots(): readonly string[]
+}
+
+const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((total, one) => total + one, 0n)
+const largest = (amounts: readonly bigint[]): bigint =>
+  amounts.reduce((most, one) => (one > most ? one : most), 0n)
+
+export function plainBooks(balance: bigint): PlainBooks {
+  const keys = new Map<KeyId, PlainKey>()
+  const requests = new Map<string, Request>()
+  const all = () => [...requests.values()]
+  const of = (keyId: KeyId) => all().filter((one) => one.keyId === keyId)
+
+  const spent = (some: readonly Request[]) => sum(some.map(({ cost }) => cost ?? 0n))
+  const held = (some: readonly Request[]) =>
+    sum(some.map(({ cost, hold }) => (cost === null ? hold : 0n)))
+
+  /** The rules of contract §8 in their order, each with whether it refuses; the first that does is told. */
+  function* rules({ keyId, at, hold }: Claim): Generator<Rule> {
+    const limits = keys.get(keyId)?.limits ?? NO_LIMITS
+    yield [keys.get(keyId)?.revoked ?? true, 'key_revoked', 'status', null]
+
+    const mine = of(keyId)
+    const daily = [
+      limits.dailySpend,
+      mine.filter((one) => dateOf(one.at) === dateOf(at)),
+      'daily_spend_limit',
+    ] as const
+    const monthly = [
+      limits.monthlySpend,
+      mine.filter((one) => monthOf(one.at) === monthOf(at)),
+      'monthly_spend_limit',
+    ] as const
+    for (const [ceiling, some, name] of [daily, monthly]) {
+      const isSpent = ceiling !== null && spent(some) >= ceiling
+      yield [isSpent, `${name}_exceeded`, `${name}_usd`, endOf(name, at)]
+    }
+    yield [books.balance <= 0n, 'insufficient_balance', 'balance_usd', null]
+
+    const windows = [
+      ['rpm_limit', limits.rpm ?? Number.POSITIVE_INFINITY, MINUTE],
+      ['rpd_limit', limits.rpd ?? Number.POSITIVE_INFINITY, DAY],
+    ] as const
+    for (const [name, limit, span] of windows) {
+      const newestFirst = mine
+        .map((one) => one.at)
+        .filter((taken) => taken + span > at)
+        .sort((a, b) => b - a)
+      const frees = (newestFirst[limit - 1] ?? 0) + span
+      yield [newestFirst.length >= limit, 'rate_limit_exceeded', name, frees]
+    }
+    const inProgress = mine.filter(({ cost }) => cost === null).length
+    const most = limits.concurrency ?? Number.POSITIVE_INFINITY
+    yield [inProgress >= most, 'concurrency_limit_exceeded', 'concurrency_limit', null]
+
+    for (const [ceiling, some, name] of [daily, monthly]) {
+      const crosses = ceiling !== null && spent(some) + held(some) + hold > ceiling
+      yield [crosses && held(some) > 0n, 'spend_reserved', `${name}_usd`, null]
+    }
+    const everyHold = held(all())
+    const crosses = everyHold > 0n && everyHold + hold > books.balance
+    yield [crosses, 'spend_reserved', 'balance_usd', null]
+  }
+
+  function judge(claim: Claim): Expected {
+    for (const [refuses, code, limit, resetsAt] of rules(claim)) {
+      if (refuses) return { code, limit, resetsAt }
+    }
+    return { code: null, limit: null, resetsAt: null }
+  }
+
+  const books: PlainBooks = {
+    keys,
+    requests,
+    balance,
+    admit(claim) {
+      const expected = judge(claim)
+      const { keyId, at, hold } = claim
+      const limits = keys.get(keyId)?.limits
+      if (expected.code === null && limits) {
+        requests.set(claim.generationId, { keyId, at, hold, limits, cost: null })
+      }
+      return expected
+    },
+    resolve(id, cost) {
+      const request = requests.get(id)
+      if (request?.cost !== null) return false
+      request.cost = cost
+      books.balance -= cost
+      return true
+    },
+    crash() {
+      for (const [id, { cost }] of requests) if (cost === null) books.resolve(id, 0n)
+    },
+    usage(keyId, now) {
+      const mine = of(keyId)
+      return {
+        spendDay: spent(mine.filter(({ at }) => dateOf(at) === dateOf(now))),
+        spendMonth: spent(mine.filter(({ at }) => monthOf(at) === monthOf(now))),
+        reserved: held(mine),
+        requestsInProgress: mine.filter(({ cost }) => cost === null).length,
+      }
+    },
+    overshoots() {
+      const periods = [
+        [dateOf, 'dailySpend'],
+        [monthOf, 'monthlySpend'],
+      ] as const
+      return [...keys.keys()].flatMap((keyId) =>
+        periods.flatMap(([periodOf, limit]) =>
+          [...Map.groupBy(of(keyId), ({ at }) => periodOf(at))].flatMap(([period, some]) => {
+            const ceilings = some.map(({ limits }) => limits[limit])
+            if (ceilings.includes(null)) return []
+            const bound =
+              largest(ceilings.map((one) => one ?? 0n)) + largest(some.map((one) => one.hold))
+            return spent(some) <= bound ? [] : [`${keyId} ${limit} ${period}`]
+          }),
+        ),
+      )
+    },
+  }
+  return books
+}
+
+function endOf(ceiling: 'daily_spend_limit' | 'monthly_spend_limit', at: number): number {
+  const date = new Date(at)
+  const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()]
+  return ceiling === 'daily_spend_limit'
+    ? Date.UTC(year, month, day + 1)
+    : Date.UTC(year, month + 1)
+}
