@@ -17,7 +17,6 @@ import { tempDirectory } from '#test/support/temp-directory.ts'
 import { type PlainBooks, plainBooks } from './plain-books.ts'
 
 const KEYS = 3
-const OPENING_BALANCE = 1_500n
 
 const money = fc.nat(1_000).map((amount) => BigInt(amount) as UsdNanos)
 const smallMoney = fc.nat(100).map((amount) => BigInt(amount) as UsdNanos)
@@ -77,13 +76,13 @@ interface World {
   readonly books: PlainBooks
 }
 
-async function open(dataDir: string, limits: readonly Limits[]): Promise<World> {
+async function open(dataDir: string, balance: UsdNanos, limits: readonly Limits[]): Promise<World> {
   mkdirSync(dataDir)
   const clock = handClock('2026-08-31T23:58:30Z')
   const store = await openStore({ dataDir, clock })
   await store.accounts.create(anAccount())
-  await store.ledger.credit(aTopUp(clock.now(), OPENING_BALANCE as UsdNanos))
-  const books = plainBooks(OPENING_BALANCE)
+  await store.ledger.credit(aTopUp(clock.now(), balance))
+  const books = plainBooks(balance)
   const keys = limits.map((one) => aKey(clock.now(), one))
   for (const key of keys) {
     await store.keys.issue(key, newSecret())
@@ -208,9 +207,10 @@ test('the store and the plain books agree after every step', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.oneof(someLimits, fc.constant(NO_LIMITS)), { minLength: KEYS, maxLength: KEYS }),
+      money,
       fc.array(step, { minLength: 60, maxLength: 100 }),
-      async (limits, walk) => {
-        const world = await open(join(parent, `${runs++}`), limits)
+      async (limits, balance, walk) => {
+        const world = await open(join(parent, `${runs++}`), balance, limits)
         const { admit: judge } = world.books
         world.books.admit = (claim) => {
           const expected = judge(claim)
