@@ -1,5 +1,4 @@
 /** How a command ends: one table of exit codes, one shape of error, on standard error. */
-import { CommanderError } from 'commander'
 import { GatewayError } from '#domain/errors.ts'
 import { clean } from './clean.ts'
 
@@ -51,13 +50,9 @@ interface Ending {
 
 function endingOf(thrown: unknown): Ending {
   if (thrown instanceof CommandError) return thrown
-  if (thrown instanceof CommanderError) {
-    const message = thrown.message.replace(/^error: /, '').replace(/\n?\((Did.*)\)$/, '\n$1')
-    return { code: 'usage', exitCode: EXIT.usage, message, hint: 'gatewayctl help' }
-  }
   if (thrown instanceof GatewayError) {
     const { code, message, details } = thrown
-    return { code, exitCode: exitCodeOf(thrown), message, hint: details.hint ?? null }
+    return { code, exitCode: codeOf(thrown), message, hint: details.hint ?? null }
   }
   return {
     code: 'crash',
@@ -67,7 +62,10 @@ function endingOf(thrown: unknown): Ending {
   }
 }
 
-function exitCodeOf({ code, status }: GatewayError): ExitCode {
+/** The exit code that a throw ends in. */
+export const exitCodeOf = (thrown: unknown): ExitCode => endingOf(thrown).exitCode
+
+function codeOf({ code, status }: GatewayError): ExitCode {
   if (code === 'store_unavailable') return EXIT.notRunning
   if (code === 'route_not_found') return EXIT.failed
   if (status === 400) return EXIT.usage

@@ -20,6 +20,9 @@ export async function call<Name extends VerbName>(
   return record as VerbRecord<Name>
 }
 
+/** Adding a provider writes a hundred models, each to the disk. */
+const ANSWER_MS = 60_000
+
 /** Null when nobody answers: there is no socket, or its server died without removing it. */
 async function overSocket(
   context: Context,
@@ -38,6 +41,7 @@ async function overSocket(
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(input),
+      signal: AbortSignal.timeout(ANSWER_MS),
     })
   } catch (cause) {
     if (isRefused(cause)) return null

@@ -28,7 +28,18 @@ async function dispatch(args: readonly string[]): Promise<void> {
   }
   const noun = NOUNS[first]
   if (noun === undefined) throw await unknownWord(first, Object.keys(NOUNS), 'gatewayctl help')
-  await runNoun(first, noun, second, [...words.slice(1), ...rest])
+  try {
+    await runNoun(first, noun, second, [...words.slice(1), ...rest])
+  } catch (thrown) {
+    throw thrown instanceof CommanderError ? misunderstood(thrown, words) : thrown
+  }
+}
+
+/** What commander did not understand, with the page that explains it; its own early ends (help) pass. */
+function misunderstood(thrown: CommanderError, words: readonly string[]): Error {
+  if (thrown.exitCode === 0) return thrown
+  const message = thrown.message.replace(/^error: /, '').replace(/\n?\((Did.*)\)$/, '\n$1')
+  return usageError(message, `gatewayctl ${words.join(' ')} --help`)
 }
 
 async function runNoun(
@@ -43,7 +54,7 @@ async function runNoun(
     await root.parseAsync([name, ...operands], { from: 'user' })
     return
   }
-  const parent = root.command(name).description(noun.summary)
+  const parent = root.command(name).description(noun.summary).helpCommand(false)
   const verb = second === undefined ? noun.bare : second
   const asksForHelp =
     second === undefined && operands.some((arg) => arg === '-h' || arg === '--help')

@@ -27,6 +27,7 @@ export const mount: Mount = (root) =>
     .action(
       action(async (context, flags: Flags) => {
         raiseRequestLimit(context)
+        if (!flags.demo) checkSocketPath(context)
         const settings = readServeSettings(context, flags)
         const drainMs = readDuration('--drain', flags.drain)
         const isPretty = readLogFormat(context, flags.log)
@@ -52,6 +53,17 @@ function raiseRequestLimit({ env }: Context): void {
     ...process.env,
     [LIMIT_VARIABLE]: MOST_UPSTREAM_REQUESTS,
   })
+}
+
+/** The kernel keeps the path of a Unix socket in 108 bytes, its end mark included. */
+const MOST_SOCKET_PATH_BYTES = 107
+
+function checkSocketPath({ adminSocket }: Context): void {
+  if (Buffer.byteLength(adminSocket) <= MOST_SOCKET_PATH_BYTES) return
+  throw usageError(
+    `the path of the commands' socket is longer than ${MOST_SOCKET_PATH_BYTES} bytes: ${adminSocket}`,
+    'GATEWAY_ADMIN_SOCKET=/run/user/1000/gatewayctl.sock, for serve and for every command',
+  )
 }
 
 function readLogFormat(context: Context, format: string | undefined): boolean {

@@ -3,7 +3,7 @@ import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from './action.ts'
 import { clean } from './clean.ts'
 import type { Context } from './context.ts'
-import { EXIT, endWith } from './exit.ts'
+import { CommandError, EXIT, endWith, exitCodeOf } from './exit.ts'
 import { call } from './operator.ts'
 import { paint, print, printJson } from './output.ts'
 import { bytes, duration } from './relative-time.ts'
@@ -16,7 +16,8 @@ export const mount: Mount = (root) =>
     .description('is it running, is it healthy, what is it spending (-q: exit code only)')
     .action(
       action(async (context) => {
-        const status = await call(context, 'status', {})
+        const status = await ask(context)
+        if (status === null) return
         if (!status.running) endWith(EXIT.notRunning)
         else if (!status.healthy) endWith(EXIT.unhealthy)
         if (context.quiet) return
@@ -26,6 +27,21 @@ export const mount: Mount = (root) =>
         }
       }),
     )
+
+/** Null when there is nothing to tell: `-q` says with its exit code alone that nothing runs here. */
+async function ask(context: Context): Promise<Status | null> {
+  try {
+    return await call(context, 'status', {})
+  } catch (thrown) {
+    const isUnmade = thrown instanceof CommandError && thrown.code === 'not_initialised'
+    if (!isUnmade && exitCodeOf(thrown) !== EXIT.notRunning) throw thrown
+    endWith(EXIT.notRunning)
+    if (context.quiet) return null
+    throw isUnmade
+      ? new CommandError(thrown.code, EXIT.notRunning, thrown.message, thrown.hint)
+      : thrown
+  }
+}
 
 function lines(context: Context, status: Status): readonly (readonly [string, string])[] {
   const { data_dir, size_bytes, schema_version } = status

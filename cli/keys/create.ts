@@ -3,13 +3,15 @@ import { action, type Mount } from '../action.ts'
 import { addLimitFlags, type LimitFlags, readLimitFlags } from '../limit-flags.ts'
 import { call } from '../operator.ts'
 import { readUntil } from '../read-value.ts'
-import type { SecretOutFlags } from './show-issued.ts'
+import { reserveFile } from './secret-file.ts'
 import { showIssued } from './show-issued.ts'
 
-interface Flags extends LimitFlags, SecretOutFlags {
+interface Flags extends LimitFlags {
   readonly kind?: 'ordinary' | 'provisioning'
   readonly note?: string
   readonly expires?: string
+  readonly env?: boolean
+  readonly out?: string
 }
 
 export const mount: Mount = (keys) =>
@@ -19,10 +21,10 @@ export const mount: Mount = (keys) =>
     .option('--note <text>', 'a note for yourself')
     .option('--expires <time>', 'when it stops: 30d, 2026-12-01T00:00:00Z, never')
     .option('--env', 'print export lines for a shell')
-    .option('--out <file>', 'write the secret to a file (0600) and print the id')
+    .option('--out <file>', 'write the secret to a new file (0600) and print the id')
     .action(
       action(async (context, name: string, flags: Flags) => {
-        const key = await call(context, 'keys.create', {
+        const input = {
           ...readLimitFlags(flags, name),
           name,
           ...(flags.kind === undefined ? {} : { kind: flags.kind }),
@@ -30,7 +32,14 @@ export const mount: Mount = (keys) =>
           ...(flags.expires === undefined
             ? {}
             : { expires_at: readUntil('--expires', flags.expires, context.clock.now()) }),
-        })
-        await showIssued(context, key, flags)
+        }
+        const file = flags.out === undefined ? null : reserveFile(flags.out)
+        try {
+          const issued = await call(context, 'keys.create', input)
+          file?.keep(issued.key)
+          showIssued(context, issued, file ? 'file' : flags.env ? 'env' : 'secret')
+        } finally {
+          file?.close()
+        }
       }),
     )

@@ -1,0 +1,35 @@
+/** A file for one secret: reserved before the key is made, so that no secret is lost to a full or forbidden place. */
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
+import { CommandError, EXIT } from '../exit.ts'
+
+export interface SecretFile {
+  keep(secret: string): void
+  /** Removes the file again when nothing was kept in it. */
+  close(): void
+}
+
+/** Makes a new file of 0600; an existing one is never overwritten. @throws CommandError 1 */
+export function reserveFile(path: string): SecretFile {
+  const file = open(path)
+  let kept = false
+  return {
+    keep(secret) {
+      writeSync(file, `${secret}\n`)
+      kept = true
+    },
+    close() {
+      closeSync(file)
+      if (!kept) rmSync(path, { force: true })
+    },
+  }
+}
+
+function open(path: string): number {
+  try {
+    return openSync(path, 'wx', 0o600)
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : ''
+    const why = code === 'EEXIST' ? 'it exists' : String(code)
+    throw new CommandError('unwritable', EXIT.failed, `cannot write ${path}: ${why}`)
+  }
+}

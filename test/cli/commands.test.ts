@@ -1,0 +1,312 @@
+/** An operator's first hour with the server down: each command as it is typed, its streams and what it changed. */
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readSecret } from '#domain/secret.ts'
+import { type Desk, openDesk } from '#test/support/desk.ts'
+
+let desk: Desk
+const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8)
+
+beforeAll(() => {
+  desk = openDesk()
+})
+afterAll(() => desk.close())
+
+describe('init', () => {
+  test('prints the first key alone, and keeps everything private', () => {
+    const { code, out, err } = desk.run(['init', '--no-input'])
+    expect(code).toBe(0)
+    expect(readSecret(out.trim())).toBe(out.trim())
+    expect(err).toContain('demo/echo')
+    expect(mode(desk.dataDir)).toBe('700')
+    for (const file of ['gateway.db', 'lock.db', 'master.key']) {
+      expect([file, mode(join(desk.dataDir, file))]).toEqual([file, '600'])
+    }
+  })
+
+  test('a second time it says what exists and makes nothing', () => {
+    expect(desk.run(['init', '--no-input'])).toMatchObject({ code: 0, out: '' })
+    expect(desk.json<unknown[]>(['keys'])).toHaveLength(1)
+    expect(desk.json<{ created: unknown[] }>(['init']).created).toEqual([])
+  })
+})
+
+describe('keys', () => {
+  test('create prints exactly the secret; everything else goes to standard error', () => {
+    const made = desk.run([
+      'keys',
+      'create',
+      'ci',
+      '--rpm',
+      '5',
+      '--daily-usd',
+      '1',
+      '--allow',
+      'acme/*',
+    ])
+    expect(made.code).toBe(0)
+    expect(made.out).toMatch(/^if-[0-9A-Za-z]{49}\n$/)
+    expect(made.err).toContain('! "acme/*" matches no model')
+    expect(made.err).toContain('5 req/min · no daily request limit · $1.00/day · acme/*')
+    expect(desk.json(['keys', 'show', 'ci'])).toMatchObject({
+      name: 'ci',
+      rpm_limit: 5,
+      rpd_limit: null,
+      daily_spend_limit_usd: '1.00',
+      allowed_models: ['acme/*'],
+      status: 'active',
+    })
+  })
+
+  test('create speaks to shells, files and scripts', () => {
+    const env = desk.run(['keys', 'create', 'shell', '--env', '-q'])
+    expect(env.out).toMatch(
+      /^export OPENAI_BASE_URL=http:\/\/127\.0\.0\.1:4140\/v1\nexport OPENAI_API_KEY=if-\w{49}\n$/,
+    )
+    expect(env.err).toBe('')
+    const file = join(desk.home, 'secret')
+    expect(desk.run(['keys', 'create', 'filed', '--out', file]).out).toMatch(/^key_\w+\n$/)
+    expect(readFileSync(file, 'utf8')).toMatch(/^if-\w{49}\n$/)
+    expect(mode(file)).toBe('600')
+    const again = desk.run(['keys', 'create', 'unfiled', '--out', file])
+    expect(again).toMatchObject({
+      code: 1,
+      out: '',
+      err: `error: cannot write ${file}: it exists\n`,
+    })
+    expect(desk.run(['keys', 'show', 'unfiled']).code).toBe(3)
+    const json = desk.json<{ id: string; key: string }>(['keys', 'create', 'scripted'])
+    expect(json).toMatchObject({
+      id: expect.stringMatching(/^key_/),
+      key: expect.stringMatching(/^if-/),
+    })
+    expect(desk.run(['keys', 'create', 'quiet', '-q']).out).toMatch(/^if-\w{49}\n$/)
+  })
+
+  test('list is TSV in a pipe, newest first, and bare `keys` is the same', () => {
+    const { out } = desk.run(['keys', 'list'])
+    const rows = out
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split('\t'))
+    expect(rows.map(([name]) => name)).toEqual([
+      'quiet',
+      'scripted',
+      'filed',
+      'shell',
+      'ci',
+      'default',
+    ])
+    expect(rows.find(([name]) => name === 'ci')?.slice(3, 10)).toEqual([
+      'active',
+      '5',
+      '',
+      '',
+      '0/1.00',
+      '0/-',
+      'acme/*',
+    ])
+    expect(desk.run(['keys']).out).toBe(out)
+    expect(desk.run(['--data-dir', desk.dataDir, 'keys', '-q']).out.split('\n')).toHaveLength(7)
+    const byName = desk.run(['keys', '--sort', 'name', '--model', 'acme/m']).out.split('\n')
+    expect(byName.map((line) => line.split('\t')[0])).toEqual([
+      'ci',
+      'default',
+      'filed',
+      'quiet',
+      'scripted',
+      'shell',
+      '',
+    ])
+  })
+
+  test('revoke takes a yes, and its name may be given again', () => {
+    expect(desk.run(['keys', 'revoke', 'shell', 'filed', '--yes']).code).toBe(0)
+    expect(desk.run(['keys', 'revoke', 'shell', '--yes']).code).toBe(0)
+    expect(desk.json<{ name: string }[]>(['keys']).map(({ name }) => name)).not.toContain('shell')
+    const all = desk.json<{ name: string; status: string }[]>(['keys', '--all'])
+    expect(all.find(({ name }) => name === 'shell')?.status).toBe('revoked')
+    desk.run(['keys', 'create', 'shell'])
+    expect(desk.json(['keys', 'show', 'shell'])).toMatchObject({ status: 'active' })
+    expect(
+      desk.run(['limits', 'set', 'filed', '--rpm', '1']).code,
+    ).toBe(1)
+  })
+})
+
+test('limits set tells what moved and touches nothing else', () => {
+  desk.run(['keys', 'create', 'worker', '--rpm', '60', '--monthly-usd', '9'])
+  const moved = desk.run([
+    'limits',
+    'set',
+    'worker',
+    '--rpm',
+    '120',
+    '--daily-usd',
+    '2',
+    '--allow',
+    'demo/*',
+  ])
+  expect(moved.out).toBe('worker: rpm 60 → 120, daily-usd none → 2.00, models all → demo/*\n')
+  expect(desk.run(['limits', 'set', 'worker', '--daily-usd', 'none', '--allow-all']).out).toBe(
+    'worker: daily-usd 2.00 → none, models demo/* → all\n',
+  )
+  expect(desk.json(['limits', 'show', 'worker'])).toMatchObject({
+    rpm_limit: 120,
+    daily_spend_limit_usd: null,
+    monthly_spend_limit_usd: '9.00',
+    allowed_models: null,
+  })
+  expect(desk.run(['limits', 'set', 'worker', 'nobody', '--rpm', '7']).code).toBe(3)
+  expect(desk.json(['limits', 'show', 'worker'])).toMatchObject({ rpm_limit: 120 })
+  expect(desk.run(['limits', 'set', 'worker']).code).toBe(2)
+})
+
+test('a top-up with a reference is applied once', () => {
+  expect(desk.run(['balance', 'top-up', '$50', '--ref', 'inv-1', '--note', 'first']).out).toBe(
+    'balance $50.00\n',
+  )
+  const again = desk.run(['balance', 'top-up', '50.00', '--ref', 'inv-1'])
+  expect(again).toMatchObject({ code: 0, out: 'balance $50.00\n' })
+  expect(again.err).toContain('nothing moved')
+  expect(desk.run(['balance', 'top-up', '51', '--ref', 'inv-1']).code).toBe(1)
+  expect(desk.json(['balance'])).toMatchObject({ balance_usd: '50.00', balance_rub: 4500 })
+  expect(desk.json(['ledger', '--since', '1h'])).toMatchObject([
+    { kind: 'top_up', amount_usd: '50.00', ref: 'inv-1', note: 'first', cost_rub: null },
+  ])
+})
+
+test('a large move of the rate asks first', () => {
+  expect(desk.run(['rates', 'set', 'USD/RUB', '91.25']).out).toBe(
+    'USD/RUB 90 → 91.25 (+1.4%), effective now. Charges already in the ledger keep their rate.\n',
+  )
+  expect(desk.run(['rates', 'set', 'USD/RUB', '9.125'])).toMatchObject({ code: 5, out: '' })
+  expect(desk.run(['rates', 'set', 'USD/RUB', '9.125', '-y']).code).toBe(0)
+  expect(desk.run(['rates', 'set', 'USD/RUB', '91.25', '-y']).code).toBe(0)
+  expect(desk.run(['rates', 'set', 'EUR/RUB', '91.25']).code).toBe(2)
+  expect(desk.run(['rates', 'set', 'USD/RUB', '-3', '-y']).code).toBe(2)
+  expect(desk.json(['rates'])).toMatchObject({ rub_per_usd: '91.25', set_by_operator: true })
+})
+
+describe('providers and models', () => {
+  test('a credential comes by standard input, file or variable, and is never shown', () => {
+    const add = (name: string, flags: string[], stdin = '', env = {}) =>
+      desk.run(['providers', 'add', name, '--base-url', 'http://127.0.0.1:9/v1', ...flags], {
+        stdin,
+        env,
+      })
+    expect(add('acme', ['--type', 'openai-compatible'], 'sk-x\n').code).toBe(0)
+    expect(add('byenv', ['--from-env', 'SOME_KEY'], '', { SOME_KEY: 'sk-y' }).code).toBe(0)
+    expect(add('open', ['--no-key']).code).toBe(0)
+    expect(add('nothing', [])).toMatchObject({ code: 2, out: '' })
+    expect(add('unset', ['--from-env', 'SOME_KEY']).code).toBe(2)
+    const own = add('self', [], 'if-something')
+    expect(own.code).toBe(2)
+    expect(own.err).toContain('it is a key of this gateway')
+    expect(desk.run(['providers']).out).toBe(
+      [
+        'acme\topenai-compatible\tsealed\t0\t0\thttp://127.0.0.1:9/v1',
+        'byenv\topenai-compatible\tsealed\t0\t0\thttp://127.0.0.1:9/v1',
+        'demo\tdemo\tnone\t4\t0\tdemo:',
+        'open\topenai-compatible\tnone\t0\t0\thttp://127.0.0.1:9/v1',
+        '',
+      ].join('\n'),
+    )
+    expect(readFileSync(join(desk.dataDir, 'gateway.db')).includes('sk-x')).toBe(false)
+  })
+
+  test('a model is priced by version, and what is not stated stays', () => {
+    const add = ['models', 'add', 'acme/m', '--provider', 'acme', '--upstream', 'gpt-4o']
+    expect(desk.run([...add, '--in-usd', '2.5']).code).toBe(2)
+    expect(desk.run([...add, '--in-usd', '2.5', '--out-usd', '10']).code).toBe(0)
+    expect(desk.run([...add, '--in-usd', '2.5', '--out-usd', '10']).code).toBe(1)
+    const priced = desk.run([
+      'models',
+      'price',
+      'acme/m',
+      '--in-usd',
+      '3',
+      '--cached-in-usd',
+      '0.3',
+    ])
+    expect(priced.out).toBe('in $2.5 → $3, out $10 → $10 per million tokens\n')
+    expect(desk.json(['models', 'show', 'acme/m'])).toMatchObject({
+      upstream: 'gpt-4o',
+      input_modalities: ['text', 'image'],
+      output_modalities: ['text'],
+      price: { in_usd: '3', out_usd: '10', cached_in_usd: '0.3', per_image_usd: [] },
+    })
+  })
+
+  test('a model that draws is priced by picture', () => {
+    const prices = ['--per-image-usd', '1024x1024/high=0.19', '--per-image-usd', '512x512=0.02']
+    expect(desk.run(['models', 'add', 'acme/pix', ...prices]).code).toBe(0)
+    expect(desk.json(['models', 'show', 'acme/pix'])).toMatchObject({
+      output_modalities: ['text', 'image'],
+      price: {
+        pricing_model: 'per_image',
+        per_image_usd: [
+          { resolution: '1024x1024', quality: 'high', usd: '0.19' },
+          { resolution: '512x512', quality: '*', usd: '0.02' },
+        ],
+      },
+    })
+  })
+
+  test('an unpriced model is listed as such, and doctor speaks of it', () => {
+    expect(desk.run(['models', 'add', 'acme/raw']).err).toContain('requests to it are refused')
+    expect(desk.run(['models', 'list', '--unpriced', '-q']).out).toBe('acme/raw\n')
+    const { code, out } = desk.run(['doctor'])
+    expect(code).toBe(0)
+    expect(out).toContain('! 1 of 7 models have no price')
+    expect(out).toContain('next: gatewayctl models price acme/raw')
+  })
+
+  test('a vendor brings its models from the catalogue', () => {
+    const added = desk.run(['providers', 'add', 'groq', '--key-file', '-'], { stdin: 'gsk_x' })
+    expect(added.code).toBe(0)
+    expect(added.err).toContain('6 priced models')
+    expect(added.err).toContain('! 2 without a price')
+    expect(desk.run(['models', 'list', 'groq/*', '--unpriced', '-q']).out).toBe(
+      'groq/groq/compound\ngroq/groq/compound-mini\n',
+    )
+    expect(desk.run(['providers', 'remove', 'groq']).code).toBe(5)
+    expect(desk.run(['providers', 'remove', 'groq', '-y']).code).toBe(0)
+    expect(desk.run(['models', 'list', 'groq/*']).out).toBe('')
+  })
+})
+
+test('doctor finds what others may read, and ends with 6', async () => {
+  const { chmodSync } = await import('node:fs')
+  chmodSync(join(desk.dataDir, 'master.key'), 0o644)
+  const { code, out } = desk.run(['doctor'])
+  expect(code).toBe(6)
+  expect(out).toContain(`✖ others may read ${join(desk.dataDir, 'master.key')}`)
+  expect(out).toContain(`next: chmod -R go= ${desk.dataDir}`)
+  chmodSync(join(desk.dataDir, 'master.key'), 0o600)
+  expect(desk.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
+})
+
+describe('help', () => {
+  test('every command that is advertised exists, and every one that exists is advertised', () => {
+    const front = desk.run([]).out
+    expect(desk.run(['help']).out).toBe(front)
+    const nouns = [...front.matchAll(/^ {2}(\w+) {2,}/gm)].map((match) => match[1] ?? '')
+    expect(nouns).toContain('keys')
+    for (const noun of nouns) {
+      const { code, out } = desk.run([noun, '--help'])
+      expect([noun, code]).toEqual([noun, 0])
+      expect(out).toContain(`Usage: gatewayctl ${noun}`)
+    }
+    for (const line of front.split('\n')) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(90)
+  })
+
+  test('a command shows its own flags', () => {
+    const { code, out } = desk.run(['help', 'keys', 'create'])
+    expect(code).toBe(0)
+    expect(out).toContain('--daily-usd <amount>')
+    expect(desk.run(['keys', 'create', '-h']).out).toBe(out)
+    expect(desk.run(['help', 'exit-codes']).out).toContain('  5  needs confirmation')
+  })
+})

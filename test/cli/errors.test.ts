@@ -1,0 +1,135 @@
+/** How commands end: exit codes, the shape of an error, and what never reaches standard output. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Desk, openDesk } from '#test/support/desk.ts'
+
+let desk: Desk
+
+beforeAll(() => {
+  desk = openDesk()
+  desk.run(['init'])
+  desk.run(['keys', 'create', 'prod-web'])
+})
+afterAll(() => desk.close())
+
+test.each([
+  [
+    ['kyes'],
+    2,
+    'error: there is no command "kyes"\n  did you mean gatewayctl keys?\nhint: gatewayctl help\n',
+  ],
+  [
+    ['keys', 'shwo'],
+    2,
+    'error: there is no command "keys shwo"\n  did you mean gatewayctl keys show?\nhint: gatewayctl keys --help\n',
+  ],
+  [
+    ['keys', 'create', 'x', '--rmp', '3'],
+    2,
+    "error: unknown option '--rmp'\n  Did you mean --rpm?\nhint: gatewayctl keys create --help\n",
+  ],
+  [
+    ['keys', 'create'],
+    2,
+    "error: missing required argument 'name'\nhint: gatewayctl keys create --help\n",
+  ],
+  [
+    ['limits', 'set', 'prod-web', '--rpm', '0'],
+    2,
+    'error: --rpm must be a whole number of at least 1, or "none" (got "0")\nhint: to stop a key from working: gatewayctl keys revoke prod-web\n',
+  ],
+  [
+    ['keys', 'revoke', 'prod-web'],
+    5,
+    'error: refusing to revoke prod-web without confirmation (stdin is not a terminal)\nhint: gatewayctl keys revoke prod-web --yes\n',
+  ],
+  [
+    ['keys', 'create', 'x', '--allow', 'a b'],
+    2,
+    'error: allowed_models.0: must be a model id, "<provider>/*" or "*" (got "a b")\n',
+  ],
+  [['balance', 'top-up', '0'], 2, 'error: amount_usd: must be more than nothing\n'],
+  [
+    ['models', 'show', 'demo/ecko'],
+    3,
+    'error: no model is called "demo/ecko"\n  did you mean demo/echo?\nhint: gatewayctl models list\n',
+  ],
+  [
+    ['providers', 'show', 'dmeo'],
+    3,
+    'error: no provider is called "dmeo"\n  did you mean demo?\nhint: gatewayctl providers list\n',
+  ],
+  [
+    ['models', 'add', 'acme/x'],
+    3,
+    'error: no provider is called "acme"\nhint: gatewayctl providers list\n',
+  ],
+  [
+    ['help', 'nothing'],
+    2,
+    'error: there is no help on "nothing"\nhint: gatewayctl help    topics: exit-codes, environment\n',
+  ],
+])('%j ends with %i and says why', (args, code, err) => {
+  expect(desk.run(args)).toEqual({ code, out: '', err })
+})
+
+test('a key that was nearly named is suggested with its id', () => {
+  const { code, err } = desk.run(['keys', 'show', 'prodweb'])
+  expect(code).toBe(3)
+  expect(err).toMatch(
+    /^error: no key is called "prodweb"\n {2}did you mean prod-web \(key_\w+\)\?\n/,
+  )
+})
+
+test('with --json an error is one object on standard error', () => {
+  const { code, out, err } = desk.run(['--json', 'keys', 'show', 'zzz'])
+  expect([code, out]).toEqual([3, ''])
+  expect(JSON.parse(err)).toEqual({
+    error: {
+      code: 'key_not_found',
+      message: 'no key is called "zzz"',
+      hint: 'gatewayctl keys list',
+      exit_code: 3,
+    },
+  })
+})
+
+describe('secrets in arguments', () => {
+  test('a whole key is refused wherever it stands, and not repeated', () => {
+    const secret = desk.run(['keys', 'create', 'leaky']).out.trim()
+    for (const args of [
+      ['keys', 'show', secret],
+      ['limits', 'set', 'x', `--note=${secret}`],
+    ]) {
+      const { code, out, err } = desk.run(args)
+      expect([code, out]).toEqual([2, ''])
+      expect(err).toContain('it is now in your shell history')
+      expect(err).not.toContain(secret)
+    }
+    const shown = desk.run(['keys', 'show', '--secret-stdin', '-q'], { stdin: `${secret}\n` })
+    expect(shown.out).toMatch(/^key_\w+\n$/)
+  })
+
+  test('no flag takes a credential', () => {
+    const { code, err } = desk.run(['providers', 'add', 'acme', '--key', 'sk-secret'])
+    expect(code).toBe(2)
+    expect(err).not.toContain('sk-secret')
+  })
+})
+
+test('a stack is told with --debug only', () => {
+  expect(desk.run(['keys', 'show', 'zzz']).err).not.toMatch(/\bat \w+ \(/)
+  expect(desk.run(['keys', 'show', 'zzz', '--debug']).err).toContain('GatewayError')
+})
+
+describe('without a gateway', () => {
+  const bare = openDesk()
+  afterAll(() => bare.close())
+
+  test('a command says how to make one, and makes nothing', () => {
+    const { code, err } = bare.run(['keys', 'list'])
+    expect(code).toBe(1)
+    expect(err).toBe(`error: there is no gateway in ${bare.dataDir}\nhint: gatewayctl init\n`)
+    expect(bare.run(['status'])).toMatchObject({ code: 4, out: '' })
+    expect(bare.run(['status', '-q'])).toEqual({ code: 4, out: '', err: '' })
+  })
+})

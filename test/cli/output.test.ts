@@ -1,0 +1,85 @@
+/** What a command prints: a table for a person, tab-separated lines for a pipe, never a control character. */
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { clean } from '#cli/clean.ts'
+import type { Context } from '#cli/context.ts'
+import { openContext } from '#cli/context.ts'
+import { type Column, printList } from '#cli/output.ts'
+import { bytes, duration, relativeTime } from '#cli/relative-time.ts'
+import { type Instant, readInstant } from '#domain/clock.ts'
+
+interface Row {
+  readonly name: string
+  readonly rpm: number | null
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  { title: 'name', full: ({ name }) => name },
+  { title: 'rpm', right: true, full: ({ rpm }) => rpm },
+]
+
+const ROWS: readonly Row[] = [
+  { name: 'prod', rpm: 300 },
+  { name: '漢字', rpm: null },
+  { name: 'evil\u001b[2J\tx\u202e', rpm: 5 },
+]
+
+function printed(changes: Partial<Context>): string {
+  let text = ''
+  vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
+    text += String(chunk)
+    return true
+  })
+  printList({ ...openContext({}, {}), ...changes }, ROWS, COLUMNS, ({ name }) => name)
+  vi.restoreAllMocks()
+  return text
+}
+
+afterEach(() => vi.restoreAllMocks())
+
+describe('a list', () => {
+  test('for a pipe is tab-separated, without a header, with empty fields', () => {
+    expect(printed({ isTerminal: false })).toBe('prod\t300\n漢字\t\nevil�[2J�x�\t5\n')
+  })
+
+  test('for a person has a header, right-aligned numbers and a dash for nothing', () => {
+    expect(printed({ isTerminal: true, color: false, columns: 80 })).toBe(
+      ['NAME         RPM', 'prod         300', '漢字           –', 'evil�[2J�x�    5', ''].join(
+        '\n',
+      ),
+    )
+  })
+
+  test('is cut to the width of the terminal', () => {
+    const lines = printed({ isTerminal: true, color: false, columns: 12 }).split('\n')
+    expect(lines[1]).toBe('prod       …')
+    for (const line of lines) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(12)
+  })
+
+  test('quiet is ids only', () => {
+    expect(printed({ quiet: true })).toBe('prod\n漢字\nevil�[2J�x�\n')
+  })
+
+  test('in JSON keeps every character, escaped', () => {
+    expect(JSON.parse(printed({ json: true }))).toEqual(ROWS)
+  })
+})
+
+test('control characters of every kind are shown, never sent', () => {
+  expect(clean('a\u0000\u0007\u001b\u007f\u009b\u2028\u200f\u2066b')).toBe(`a${'�'.repeat(8)}b`)
+  expect(clean('ключ 漢字 ≋ …')).toBe('ключ 漢字 ≋ …')
+})
+
+test('times and sizes read in passing', () => {
+  const now = readInstant('2026-08-23T12:00:00Z') as Instant
+  expect(relativeTime('2026-08-23T11:56:00Z', now)).toBe('4m ago')
+  expect(relativeTime('2026-08-25T12:00:00Z', now)).toBe('in 2d')
+  expect(relativeTime('2026-08-23T12:00:00Z', now)).toBe('now')
+  expect(relativeTime(null, now)).toBeNull()
+  expect([duration(4), duration(725), duration(273_600), duration(0)]).toEqual([
+    '4s',
+    '12m 5s',
+    '3d 4h',
+    '0s',
+  ])
+  expect([bytes(12), bytes(4_096), bytes(412_000_000)]).toEqual(['12 B', '4.1 kB', '412 MB'])
+})

@@ -1,0 +1,58 @@
+/** An operator's desk: the compiled program on a data directory of its own, with nothing of this shell in its environment. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { BINARY } from '#scripts/compile.ts'
+
+export interface Ended {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+export interface Desk {
+  readonly home: string
+  readonly dataDir: string
+  readonly env: Readonly<Record<string, string>>
+  /** Runs one command to its end. */
+  run(args: readonly string[], options?: RunOptions): Ended
+  /** Runs it with `--json` and reads its answer; throws what it said when it failed. */
+  json<T>(args: readonly string[]): T
+  close(): void
+}
+
+export interface RunOptions {
+  readonly stdin?: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export function openDesk(): Desk {
+  const home = mkdtempSync(join(tmpdir(), 'gwctl-desk-'))
+  const dataDir = join(home, 'data')
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: home,
+    XDG_CONFIG_HOME: join(home, 'config'),
+    GATEWAY_DATA_DIR: dataDir,
+  }
+  const run = (args: readonly string[], options: RunOptions = {}): Ended => {
+    const ended = Bun.spawnSync([BINARY, ...args], {
+      cwd: home,
+      env: { ...env, ...options.env },
+      stdin: options.stdin === undefined ? 'ignore' : Buffer.from(options.stdin),
+    })
+    return { code: ended.exitCode, out: ended.stdout.toString(), err: ended.stderr.toString() }
+  }
+  return {
+    home,
+    dataDir,
+    env,
+    run,
+    json<T>(args: readonly string[]) {
+      const { code, out, err } = run([...args, '--json'])
+      if (code !== 0) throw new Error(`gatewayctl ${args.join(' ')} exited ${code}\n${err}`)
+      return JSON.parse(out) as T
+    },
+    close: () => rmSync(home, { recursive: true, force: true }),
+  }
+}
