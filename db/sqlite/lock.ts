@@ -6,6 +6,9 @@ import { GatewayError } from '#domain/errors.ts'
 /** How long a short command may keep the directory before another gives up. */
 const LOCK_WAIT_MS = 2_000
 
+/** A lock that nobody refers to would be collected, and with it released, while its process goes on writing. */
+const held = new Set<Database>()
+
 /** Takes the lock and returns its release. @throws store_unavailable when another process holds it */
 export function lockDirectory(dataDir: string): () => void {
   const lock = new Database(join(dataDir, 'lock.db'), { create: true, strict: true })
@@ -19,5 +22,9 @@ export function lockDirectory(dataDir: string): () => void {
       cause,
     })
   }
-  return () => lock.close()
+  held.add(lock)
+  return () => {
+    held.delete(lock)
+    lock.close(true)
+  }
 }

@@ -1,0 +1,73 @@
+// A full disk stops admissions and operators, never loses a charge, and is over when there is room again.
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { connect } from '#db/sqlite/connection.ts'
+import { startLogSync } from '#db/sqlite/log-sync.ts'
+import { migrate } from '#db/sqlite/migrate.ts'
+import { openDatabase } from '#db/sqlite/open.ts'
+import { createStore } from '#db/sqlite/store.ts'
+import { newSecret } from '#domain/secret.ts'
+import { handClock } from '#test/support/hand-clock.ts'
+import { aCharge, aClaim, aKey, anAccount, anActivity, aTopUp, usd } from '#test/support/nouns.ts'
+import { tempDirectory } from '#test/support/temp-directory.ts'
+
+test('a full disk refuses, keeps what was owed, and recovers', async () => {
+  const path = join(tempDirectory(), 'gateway.db')
+  const clock = handClock('2026-08-22T12:00:00Z')
+  const database = openDatabase(path)
+  migrate(database, path)
+  const rest = { clock, vault: null, syncCharges: false }
+  const store = createStore(connect(database, startLogSync(path), rest), path, () => {})
+  const mostPages = (pages: number) => database.run(`PRAGMA max_page_count = ${pages}`)
+  const isWritable = async () => (await store.health({ checkIntegrity: false })).writable
+
+  await store.accounts.create(anAccount())
+  await store.ledger.credit(aTopUp(clock.now(), usd('100')))
+  const key = aKey(clock.now())
+  await store.keys.issue(key, newSecret())
+
+  const settled: Promise<boolean>[] = []
+  const acknowledged = new Set<string>()
+  const serve = async () => {
+    const claim = aClaim(key, clock.now())
+    await store.admissions.admit(claim)
+    const settling = store.admissions.settle(claim.generationId, {
+      at: clock.now(),
+      charge: aCharge(usd('0.01')),
+      activity: anActivity(claim, { cost: usd('0.01'), endUser: 'x'.repeat(256) }),
+    })
+    settled.push(settling)
+    void settling.then(() => acknowledged.add(claim.generationId))
+  }
+
+  mostPages(1) // SQLite takes the current size instead.
+  for (let n = 0; n < 500 && (await isWritable()); n++) await serve()
+  expect(await isWritable()).toBe(false)
+
+  // Refused before anything is taken, and said so.
+  const refused = { code: 'store_unavailable', status: 503 }
+  await expect(store.admissions.admit(aClaim(key, clock.now()))).rejects.toMatchObject(refused)
+  await expect(store.ledger.credit(aTopUp(clock.now(), usd('1')))).rejects.toMatchObject(refused)
+  await expect(store.keys.revoke(key.id, clock.now())).rejects.toMatchObject(refused)
+  // Reading goes on.
+  expect(await store.keys.find(key.id)).toMatchObject({ id: key.id, revokedAt: null })
+  expect((await store.health({ checkIntegrity: true })).integrityFindings).toEqual([])
+  expect(acknowledged.size).toBeLessThan(settled.length)
+
+  mostPages(1_000_000)
+  expect(await Promise.all(settled)).not.toContain(false)
+  expect(await isWritable()).toBe(true)
+  await serve()
+  await Promise.all(settled)
+  const charges = await store.ledger.list({ kind: 'charge', limit: 1_000 })
+  expect(new Set(charges.map(({ generationId }) => generationId))).toEqual(acknowledged)
+  expect(charges).toHaveLength(settled.length)
+  const owed = usd('100') - BigInt(settled.length) * usd('0.01')
+  expect(await store.ledger.audit()).toMatchObject([{ balance: owed, ledgerSum: owed }])
+  expect(await store.admissions.usage(key.id, clock.now())).toMatchObject({
+    requestsInProgress: 0,
+    reserved: 0n,
+    spendDay: usd('100') - owed,
+  })
+  await store.close()
+})

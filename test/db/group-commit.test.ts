@@ -1,0 +1,205 @@
+// Writes of one turn are committed together; a faulty one rejects alone; a disk that refuses is waited for.
+import { Database } from 'bun:sqlite'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { type GroupCommit, startGroupCommit } from '#db/sqlite/group-commit.ts'
+import { NO_LOG_SYNC } from '#db/sqlite/log-sync.ts'
+import { GatewayError } from '#domain/errors.ts'
+
+let database: Database
+let commit: GroupCommit
+/** Makes the next so many transactions fail as a full disk does. */
+let fullFor = 0
+
+beforeEach(() => {
+  database = new Database(':memory:', { strict: true })
+  database.run('CREATE TABLE lines (text TEXT PRIMARY KEY) STRICT')
+  commit = startGroupCommit(database, NO_LOG_SYNC)
+  fullFor = 0
+})
+
+const insert = (text: unknown) => () => {
+  if (fullFor > 0) {
+    fullFor--
+    throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' })
+  }
+  database.query('INSERT INTO lines VALUES (?)').run(text as string)
+}
+const lines = () =>
+  database
+    .query<{ text: string }, []>('SELECT text FROM lines ORDER BY text')
+    .all()
+    .map(({ text }) => text)
+const outcomes = async (writes: readonly Promise<void>[]) =>
+  (await Promise.allSettled(writes)).map(({ status }) => status)
+
+describe('a group', () => {
+  test('is committed in one transaction, after the turn and not before', async () => {
+    const writes = ['a', 'b', 'c'].map((text) => commit.enqueue(insert(text)))
+    expect(lines()).toEqual([])
+    await Promise.all(writes)
+    expect(lines()).toEqual(['a', 'b', 'c'])
+  })
+
+  test('is committed at once when somebody wants to read', () => {
+    void commit.enqueue(insert('a'))
+    commit.flush()
+    expect(lines()).toEqual(['a'])
+  })
+
+  const poisons: [string, () => void][] = [
+    ['a broken constraint', () => insert('a')()],
+    ['a wrong type', () => insert(new Uint8Array(1))()],
+    ['a statement that does not parse', () => database.run('INSERT INTO')],
+    ['a fault of our own', () => BigInt(1.5)],
+  ]
+
+  test.each(poisons)('with %s loses that one write alone', async (_, poison) => {
+    const writes = [insert('a'), insert('b'), poison, insert('c')].map(commit.enqueue)
+    expect(await outcomes(writes)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
+    expect(lines()).toEqual(['a', 'b', 'c'])
+    expect(commit.writable).toBe(true)
+    await commit.enqueue(insert('d'))
+    expect(lines()).toEqual(['a', 'b', 'c', 'd'])
+  })
+
+  test('half a write is no write: what a faulty one did before it failed is undone', async () => {
+    const write = commit.enqueue(() => {
+      insert('half')()
+      throw new TypeError('and then it broke')
+    })
+    await expect(write).rejects.toThrow('and then it broke')
+    expect(lines()).toEqual([])
+  })
+
+  test('its sums are written last in the same transaction, and forgotten after every one', async () => {
+    const sums: number[] = []
+    let sum = 0
+    commit.atClose({
+      write: () => sums.push(sum),
+      forget: () => {
+        sum = 0
+      },
+    })
+    const add = (amount: number) => () => {
+      sum += amount
+    }
+    await Promise.all([commit.enqueue(add(1)), commit.enqueue(add(2))])
+    expect(sums).toEqual([3])
+    const poisoned = [add(4), () => insert(null)(), add(8)].map(commit.enqueue)
+    await outcomes(poisoned)
+    // The group failed before its sums were written; then each was alone.
+    expect(sums).toEqual([3, 4, 8])
+  })
+})
+
+describe('a disk that takes nothing', () => {
+  test('is waited for: nothing is lost, nothing is rejected, order is kept', async () => {
+    fullFor = 2
+    const first = commit.enqueue(insert('a'))
+    commit.flush()
+    expect(commit.writable).toBe(false)
+    const second = commit.enqueue(insert('b'))
+    await Promise.all([first, second])
+    expect(lines()).toEqual(['a', 'b'])
+    expect(commit.writable).toBe(true)
+  })
+
+  test('refuses what an operator does meanwhile, and does it not', async () => {
+    fullFor = 2
+    const kept = commit.enqueue(insert('a'))
+    commit.flush()
+    const refused = await commit.act(insert('operator')).catch((thrown) => thrown)
+    expect(refused).toMatchObject({ code: 'store_unavailable' })
+    await kept
+    expect(lines()).toEqual(['a'])
+    await commit.act(insert('operator'))
+    expect(lines()).toEqual(['a', 'operator'])
+  })
+
+  test('that fills up while a faulty write is sorted out keeps the writes after it', async () => {
+    insert('twice')()
+    let attempts = 0
+    const late = commit.enqueue(() => {
+      // Fine in the group, full when it is its turn alone, fine again later.
+      attempts++
+      if (attempts === 1) insert('late')()
+      else if (attempts === 2) {
+        fullFor = 1
+        insert('late')()
+      } else insert('late')()
+    })
+    const faulty = commit.enqueue(insert('twice'))
+    expect(await outcomes([late, faulty])).toEqual(['fulfilled', 'rejected'])
+    expect(lines()).toEqual(['late', 'twice'])
+    expect(commit.writable).toBe(true)
+  })
+
+  test('is writable again also when only faulty writes were waiting', async () => {
+    insert('twice')()
+    fullFor = 1
+    const faulty = commit.enqueue(insert('twice'))
+    commit.flush()
+    expect(commit.writable).toBe(false)
+    await expect(faulty).rejects.toThrow('UNIQUE')
+    expect(commit.writable).toBe(true)
+    await commit.enqueue(insert('after'))
+    expect(lines()).toEqual(['after', 'twice'])
+  })
+})
+
+describe('an operator’s act', () => {
+  test('commits what is pending first, and takes its effect over in the same turn', async () => {
+    void commit.enqueue(insert('a'))
+    let seen: readonly string[] = []
+    const acting = commit.act(insert('b'), () => {
+      seen = lines()
+    })
+    expect(seen).toEqual(['a', 'b'])
+    await acting
+  })
+
+  test('that is refused leaves nothing, and its reason is told as it is', async () => {
+    const refusal = new GatewayError('key_not_found', 'no such key')
+    const act = commit.act(() => {
+      insert('half')()
+      throw refusal
+    })
+    await expect(act).rejects.toBe(refusal)
+    await expect(commit.act(() => BigInt(1.5))).rejects.toBeInstanceOf(RangeError)
+    expect(lines()).toEqual([])
+  })
+
+  test('whose disk fails is told that the store is unavailable', async () => {
+    fullFor = 1
+    await expect(commit.act(insert('a'))).rejects.toMatchObject({ code: 'store_unavailable' })
+    expect(lines()).toEqual([])
+  })
+
+  test('that cannot be synced is not acknowledged', async () => {
+    const syncs = startGroupCommit(database, {
+      ...NO_LOG_SYNC,
+      settled: () => Promise.reject(new Error('EIO')),
+    })
+    await expect(syncs.act(insert('a'))).rejects.toMatchObject({ code: 'store_unavailable' })
+  })
+})
+
+describe('once it is closed', () => {
+  test('what was pending is written, and what comes later is told', async () => {
+    const pending = commit.enqueue(insert('a'))
+    commit.close()
+    await pending
+    expect(lines()).toEqual(['a'])
+    expect(commit.writable).toBe(false)
+    await expect(commit.enqueue(insert('b'))).rejects.toMatchObject({ code: 'store_unavailable' })
+    await expect(commit.act(insert('b'))).rejects.toMatchObject({ code: 'store_unavailable' })
+    expect(lines()).toEqual(['a'])
+  })
+
+  test('what a full disk would not take is told to whoever waits for it', async () => {
+    fullFor = 100
+    const lost = commit.enqueue(insert('a'))
+    commit.close()
+    await expect(lost).rejects.toMatchObject({ code: 'store_unavailable' })
+  })
+})

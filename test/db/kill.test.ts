@@ -1,0 +1,57 @@
+// kill -9 at any instant loses nothing that was acknowledged, and leaves no hold behind.
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openStore } from '#db/index.ts'
+import { systemClock } from '#domain/clock.ts'
+import { startChild } from '#test/support/child.ts'
+import { tempDirectory } from '#test/support/temp-directory.ts'
+
+const BUSY = join(import.meta.dirname, 'children/keep-busy.ts')
+const ROUNDS = 10
+const MOST_BUSY_MS = 250
+
+/** The last line may have been cut by the kill; only whole ones are promises. */
+const wholeLines = (printed: string): readonly string[] => printed.split('\n').slice(0, -1)
+
+test('ten kills: every acknowledged charge and credit is there, once', async () => {
+  const dataDir = tempDirectory()
+  const charged = new Map<string, bigint>()
+  const credited = new Set<string>()
+
+  for (let round = 0; round < ROUNDS; round++) {
+    const busy = startChild(BUSY, dataDir)
+    await busy.says('settled')
+    await Bun.sleep(Math.random() * MOST_BUSY_MS)
+    await busy.kill()
+    for (const line of wholeLines(busy.printed)) {
+      const [what, id = '', nanos = '0'] = line.split(' ')
+      if (what === 'settled') charged.set(id, BigInt(nanos))
+      else credited.add(id)
+    }
+
+    const store = await openStore({ dataDir, clock: systemClock })
+    const entries = await store.ledger.list({ limit: 1_000_000 })
+    const charges = new Map(
+      entries.map(({ generationId, amount }) => [generationId ?? '', -amount]),
+    )
+    const refs = new Set(entries.map(({ ref }) => ref))
+    const lines = await store.activity.list({ limit: 1_000_000 })
+    const lost = [...charged].filter(([id, nanos]) => charges.get(id as never) !== nanos)
+    expect(lost).toEqual([])
+    expect([...credited].filter((ref) => !refs.has(ref))).toEqual([])
+    for (const { balance, ledgerSum } of await store.ledger.audit()) expect(balance).toBe(ledgerSum)
+    // Whatever was in progress was broken off by the gateway, and costs nothing.
+    const voided = lines.filter(({ endedBy }) => endedBy === 'gateway')
+    expect(voided.filter(({ generationId }) => charges.has(generationId))).toEqual([])
+    expect(lines.length - voided.length).toBe(
+      entries.filter(({ kind }) => kind === 'charge').length,
+    )
+    expect(await store.health({ checkIntegrity: true })).toMatchObject({
+      openHolds: 0,
+      writable: true,
+      integrityFindings: [],
+    })
+    await store.close()
+  }
+  expect(charged.size).toBeGreaterThan(100)
+}, 60_000)

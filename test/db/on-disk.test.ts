@@ -1,0 +1,192 @@
+// What lies on the disk: no secret, a ledger that nothing rewrites, and one whole file once the store is closed.
+import { Database } from 'bun:sqlite'
+import { copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { DATABASE_FILE, openStore } from '#db/index.ts'
+import { newSecret } from '#domain/secret.ts'
+import type { Store } from '#domain/store.ts'
+import { handClock } from '#test/support/hand-clock.ts'
+import {
+  aCharge,
+  aClaim,
+  aKey,
+  anAccount,
+  anActivity,
+  aProvider,
+  aTopUp,
+  usd,
+} from '#test/support/nouns.ts'
+import { tempDirectory } from '#test/support/temp-directory.ts'
+
+const clock = handClock('2026-08-22T12:00:00Z')
+const masterKey = crypto.getRandomValues(new Uint8Array(32))
+let dataDir: string
+let store: Store
+
+beforeEach(async () => {
+  dataDir = tempDirectory()
+  store = await openStore({ dataDir, clock, masterKey })
+  await store.accounts.create(anAccount())
+  await store.ledger.credit(aTopUp(clock.now(), usd('100')))
+})
+
+const bytes = () =>
+  Buffer.concat(readdirSync(dataDir).map((file) => readFileSync(join(dataDir, file))))
+
+describe('no secret is written', () => {
+  test('neither a key’s, nor a provider’s, nor the master key; open or closed', async () => {
+    const secret = newSecret()
+    const key = aKey(clock.now(), {}, { name: 'findable name' })
+    await store.keys.issue(key, secret)
+    await store.keys.findBySecret(secret, clock.now())
+    const credential = 'sk-canary-4f1d0e7b'
+    await store.providers.add(aProvider({ hasCredential: true }), credential)
+    await store.providers.credential('acme')
+    const look = () => {
+      const written = bytes()
+      // The proof that looking finds what is there.
+      expect(written.includes('findable name')).toBe(true)
+      for (const hidden of [secret, secret.slice(3, 46), credential, 'canary']) {
+        expect(written.includes(hidden)).toBe(false)
+      }
+      expect(written.includes(Buffer.from(masterKey))).toBe(false)
+    }
+    look()
+    await store.close()
+    look()
+  })
+
+  test('a digest that was read from the file opens nothing', async () => {
+    const secret = newSecret()
+    await store.keys.issue(aKey(clock.now()), secret)
+    await store.close()
+    const database = new Database(join(dataDir, DATABASE_FILE), { readonly: true })
+    const row = database.query<{ sha256: Buffer }, []>('SELECT sha256 FROM key_secrets').get()
+    database.close(true)
+    const again = await openStore({ dataDir, clock, masterKey })
+    const digest = Buffer.from(row?.sha256 ?? []).toString('hex')
+    expect(await again.keys.findBySecret(digest as typeof secret, clock.now())).toBeUndefined()
+    await again.close()
+  })
+
+  test('without a master key credentials are neither kept nor read', async () => {
+    await store.providers.add(aProvider({ hasCredential: true }), 'sk-kept')
+    await store.close()
+    const keyless = await openStore({ dataDir, clock })
+    const second = aProvider({ name: 'second', hasCredential: true })
+    await expect(keyless.providers.add(second, 'sk-other')).rejects.toMatchObject({
+      code: 'internal_error',
+    })
+    expect(await keyless.providers.find('second')).toBeUndefined()
+    await expect(keyless.providers.credential('acme')).rejects.toMatchObject({
+      code: 'internal_error',
+    })
+    await keyless.close()
+    const other = await openStore({ dataDir, clock, masterKey: new Uint8Array(32).fill(9) })
+    const refused = await other.providers.credential('acme').catch((thrown) => thrown)
+    expect(refused).toMatchObject({ code: 'internal_error' })
+    expect(String(refused)).not.toContain('sk-')
+    await other.close()
+  })
+
+  test('a sealed credential moved to another provider is unreadable', async () => {
+    await store.providers.add(aProvider({ hasCredential: true }), 'sk-first')
+    await store.providers.add(aProvider({ name: 'other', hasCredential: true }), 'sk-other')
+    await store.close()
+    const database = new Database(join(dataDir, DATABASE_FILE))
+    database.run(`UPDATE providers SET sealed_credential =
+      (SELECT sealed_credential FROM providers WHERE name = 'acme') WHERE name = 'other'`)
+    database.close(true)
+    const again = await openStore({ dataDir, clock, masterKey })
+    await expect(again.providers.credential('other')).rejects.toMatchObject({
+      code: 'internal_error',
+    })
+    expect(await again.providers.credential('acme')).toBe('sk-first')
+    await again.close()
+  })
+})
+
+async function spendSome(): Promise<void> {
+  const key = aKey(clock.now())
+  await store.keys.issue(key, newSecret())
+  const claim = aClaim(key, clock.now())
+  await store.admissions.admit(claim)
+  await store.admissions.settle(claim.generationId, {
+    at: clock.now(),
+    charge: aCharge(usd('0.25')),
+    activity: anActivity(claim, { cost: usd('0.25') }),
+  })
+}
+
+describe('the ledger', () => {
+  test.each([
+    'UPDATE ledger SET amount_nanos = 0',
+    "UPDATE ledger SET note = 'x' WHERE kind = 'charge'",
+    'DELETE FROM ledger',
+    "DELETE FROM ledger WHERE kind = 'top_up'",
+  ])('is append-only: %s', async (sql) => {
+    await spendSome()
+    await store.close()
+    const database = new Database(join(dataDir, DATABASE_FILE))
+    const read = () => database.query('SELECT * FROM ledger').all()
+    const before = read()
+    expect(before).toHaveLength(2)
+    expect(() => database.run(sql)).toThrow('append-only')
+    expect(read()).toEqual(before)
+    database.close(true)
+  })
+
+  test('allows one charge per generation, whoever writes it', async () => {
+    await spendSome()
+    await store.close()
+    const database = new Database(join(dataDir, DATABASE_FILE))
+    const copy = (id: string) =>
+      database.run(`INSERT INTO ledger (id, account_id, kind, amount_nanos, at, generation_id, rub_per_usd)
+        SELECT ${id}, account_id, kind, amount_nanos, at, generation_id, rub_per_usd
+        FROM ledger WHERE kind = 'charge'`)
+    expect(() => copy('id')).toThrow('UNIQUE')
+    expect(() => copy("'led_other'")).toThrow('CHECK')
+    database.close(true)
+  })
+
+  test('a balance that differs from its entries is found', async () => {
+    await spendSome()
+    await store.close()
+    const database = new Database(join(dataDir, DATABASE_FILE))
+    database.run('UPDATE accounts SET balance_nanos = balance_nanos + 1')
+    database.close(true)
+    store = await openStore({ dataDir, clock })
+    expect(await store.ledger.audit()).toMatchObject([
+      { balance: usd('99.750000001'), ledgerSum: usd('99.75') },
+    ])
+    await store.close()
+  })
+})
+
+test('a closed store is one whole file: copied alone, nothing is missing', async () => {
+  await spendSome()
+  await store.close()
+  expect(existsSync(join(dataDir, `${DATABASE_FILE}-wal`))).toBe(false)
+  const copy = join(tempDirectory(), DATABASE_FILE)
+  copyFileSync(join(dataDir, DATABASE_FILE), copy)
+  const database = new Database(copy, { readonly: true })
+  expect(database.query('SELECT count(*) AS entries FROM ledger').get()).toEqual({ entries: 2 })
+  expect(database.query('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
+  database.close(true)
+})
+
+test('a damaged price is an error, never a free model', async () => {
+  await store.providers.add(aProvider(), null)
+  await store.close()
+  const database = new Database(join(dataDir, DATABASE_FILE))
+  database.run(
+    `INSERT INTO models VALUES ('acme/x', 'acme', 'x', 'X', '', 0, NULL, NULL, '[]', '[]', '[]')`,
+  )
+  database.run(`INSERT INTO price_versions (id, model_id, effective_from, prices)
+    VALUES ('price_1', 'acme/x', 0, '{"prompt":"-1","completion":"1","imagePrices":[],"tiers":[]}')`)
+  database.close(true)
+  store = await openStore({ dataDir, clock })
+  await expect(store.models.find('acme/x')).rejects.toThrow(RangeError)
+  await store.close()
+})
