@@ -10,7 +10,7 @@ export function createActivity({ drizzle, commit }: Connection, writer: Writer):
   return {
     note(entry) {
       // While the disk takes no writes, refusals are not worth the memory to remember them.
-      if (commit.writable) commit.enqueue(() => writer.activity(entry, null)).catch(() => {})
+      if (commit.writable) commit.defer(() => writer.activity(entry, null))
     },
     async list({ accountId, keyId, since, limit }) {
       commit.flush()

@@ -47,12 +47,11 @@ export function createAdmissions(
       if (writeUse) hot.useWrittenAt = claim.at
       standings.take(claim, hot)
       // Nobody waits for this: a hold that is lost with its process was never charged either.
-      commit
-        .enqueue(() => {
-          writer.hold(claim)
-          if (writeUse) writer.used(claim.keyId, claim.at)
-        })
-        .catch(() => {})
+      commit.defer(() => {
+        // Settled in the same group: there is nothing left to hold.
+        if (standings.open.has(claim.generationId)) writer.hold(claim)
+        if (writeUse) writer.used(claim.keyId, claim.at)
+      })
       return { admitted: true, quota: readQuota(hot, claim.at) }
     },
 

@@ -6,6 +6,8 @@ import type { LogSync } from './log-sync.ts'
 export interface GroupCommit {
   /** Runs `write` in the next transaction and resolves once that is committed. */
   enqueue(write: () => void): Promise<void>
+  /** Runs `write` with whatever is committed next, and by itself soon: for what nobody waits for. */
+  defer(write: () => void): void
   /** Commits what is pending, now: call it before reading what a pending write may have changed. */
   flush(): void
   /**
@@ -36,6 +38,8 @@ interface Pending {
 
 /** How soon a commit that failed is tried again. */
 const RETRY_MS = 250
+/** How long a deferred write may wait for company. */
+const DEFER_MS = 5
 
 const DISK_TROUBLE =
   /^SQLITE_(FULL|IOERR|BUSY|LOCKED|NOMEM|READONLY|CANTOPEN|PROTOCOL|CORRUPT|NOTADB|INTERRUPT)/
@@ -44,35 +48,25 @@ const DISK_TROUBLE =
 const isDiskTrouble = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && DISK_TROUBLE.test(String(error.code))
 
+const nobody = (): void => {}
+
 /** Starts the committer of one connection. */
 export function startGroupCommit(database: Database, logSync: LogSync): GroupCommit {
   let pending: Pending[] = []
   let scheduled: ReturnType<typeof setImmediate> | null = null
+  let timer: ReturnType<typeof setTimeout> | null = null
   let retry: ReturnType<typeof setTimeout> | null = null
   let writable = true
   let closed = false
 
-  let closing: Closing = { write() {}, forget() {} }
-
-  const inTransaction = database.transaction((batch: readonly Pending[]) => {
-    for (const { write } of batch) write()
-    closing.write()
-  }).immediate
-
-  const transact = (batch: readonly Pending[]): void => {
-    try {
-      inTransaction(batch)
-    } finally {
-      closing.forget()
-    }
-  }
+  const group = prepareGroup(database)
 
   /** One faulty write must not take its neighbours with it: each is committed alone, and only the faulty one rejects. */
   const commitEach = (batch: readonly Pending[]): void => {
     writable = true
     for (const [position, one] of batch.entries()) {
       try {
-        transact([one])
+        group.run([one])
         one.resolve()
       } catch (error) {
         if (isDiskTrouble(error)) {
@@ -86,12 +80,14 @@ export function startGroupCommit(database: Database, logSync: LogSync): GroupCom
 
   const flush = (): void => {
     if (scheduled) clearImmediate(scheduled)
+    if (timer) clearTimeout(timer)
     scheduled = null
+    timer = null
     if (pending.length === 0) return
     const batch = pending
     pending = []
     try {
-      transact(batch)
+      group.run(batch)
       writable = true
       for (const { resolve } of batch) resolve()
     } catch (error) {
@@ -118,6 +114,11 @@ export function startGroupCommit(database: Database, logSync: LogSync): GroupCom
         if (writable) scheduled ??= setImmediate(flush)
       })
     },
+    defer(write) {
+      if (closed) return
+      pending.push({ write, resolve: nobody, reject: nobody })
+      if (writable && !scheduled) timer ??= setTimeout(flush, DEFER_MS)
+    },
     flush,
     async act(write, committed) {
       flush()
@@ -127,9 +128,7 @@ export function startGroupCommit(database: Database, logSync: LogSync): GroupCom
       await logSync.settled().catch(refuse)
       return result
     },
-    atClose(registered) {
-      closing = registered
-    },
+    atClose: group.atClose,
     synced: () => logSync.settled(),
     get writable() {
       return writable && !closed
@@ -142,6 +141,29 @@ export function startGroupCommit(database: Database, logSync: LogSync): GroupCom
       for (const { reject } of pending) reject(unavailable())
       pending = []
       logSync.close()
+    },
+  }
+}
+
+/** One transaction of many writes, closed by what they added up to. */
+function prepareGroup(database: Database) {
+  let closing: Closing = { write: nobody, forget: nobody }
+
+  const transact = database.transaction((batch: readonly Pending[]) => {
+    for (const { write } of batch) write()
+    closing.write()
+  }).immediate
+
+  return {
+    run(batch: readonly Pending[]): void {
+      try {
+        transact(batch)
+      } finally {
+        closing.forget()
+      }
+    },
+    atClose(registered: Closing): void {
+      closing = registered
     },
   }
 }

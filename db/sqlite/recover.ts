@@ -23,7 +23,7 @@ export function voidOpenHolds({ drizzle, commit, clock }: Connection, writer: Wr
       writer.spend(hold.keyId, dayOf(hold.admittedAt), NO_MONEY)
       writer.activity(toActivity(hold, Math.max(0, at - hold.admittedAt)), hold.admittedAt)
     }
-    commit.enqueue(resolve).catch(() => {})
+    commit.defer(resolve)
   }
   commit.flush()
   return open.length
