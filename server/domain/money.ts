@@ -39,11 +39,11 @@ function readScaled(text: string, places: number): bigint | undefined {
 }
 
 function renderScaled(amount: bigint, places: number, leastPlaces: number): string {
+  if (amount === 0n) return '0'
   const digits = (amount < 0n ? -amount : amount).toString().padStart(places + 1, '0')
   const fraction = digits.slice(-places).replace(/0+$/, '')
   const whole = digits.slice(0, -places)
   const sign = amount < 0n ? '-' : ''
-  if (amount === 0n) return '0'
   return `${sign}${whole}${leastPlaces || fraction ? '.' : ''}${fraction.padEnd(leastPlaces, '0')}`
 }
 
@@ -102,9 +102,11 @@ export const renderRubPerUsd = (rate: RubPerUsd): string => renderScaled(rate, M
 export const toRub = (amount: UsdNanos, rate: RubPerUsd): RubMicros =>
   divideHalfUp(amount * rate, RATE_PRODUCTS_PER_RUB_MICRO) as RubMicros
 
-/** Rubles as the JSON number of `*_rub` fields: at most 53 bits of micro-rubles, so six places survive. */
-export const renderRub = (amount: RubMicros): number =>
-  Number(renderScaled(amount, MICRO_PLACES, 0))
+/**
+ * Rubles as the JSON number of `*_rub` fields. One division of two exact integers is rounded once, so this is the very
+ * number that its decimal would be read as, for all that fits 53 bits.
+ */
+export const renderRub = (amount: RubMicros): number => Number(amount) / 1e6
 
 /** Dollars as the JSON number of OpenRouter's `cost` field: a view for display, never read back. */
-export const renderUsdNumber = (amount: UsdNanos): number => Number(renderUsd(amount))
+export const renderUsdNumber = (amount: UsdNanos): number => Number(amount) / 1e9
