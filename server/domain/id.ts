@@ -10,64 +10,56 @@ export type PriceVersionId = `price_${string}`
 
 /** Crockford's base 32 in lower case: no i, l, o, u, so that an id survives being read aloud. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
-const TIME_CHARS = 10
-const RANDOM_BYTES = 10
+/** Two characters at a time: every id is on the path of a request. */
+const PAIRS = Array.from({ length: 1024 }, (_, i) => `${ALPHABET[i >> 5]}${ALPHABET[i & 31]}`)
 
-let lastTimeMs = -1
-let lastTimeText = ''
+const TWO_30 = 2 ** 30
+const TWO_40 = 2 ** 40
 
-function timeText(at: Instant): string {
-  if (at === lastTimeMs) return lastTimeText
-  let rest: number = at
-  let text = ''
-  for (let i = 0; i < TIME_CHARS; i++) {
-    text = ALPHABET[rest % 32] + text
-    rest = Math.floor(rest / 32)
-  }
-  lastTimeMs = at
-  lastTimeText = text
-  return text
+/** The low 40 bits of `value` in eight characters. */
+function eightChars(value: number): string {
+  const high = Math.floor(value / TWO_30) & 1023
+  const low = value % TWO_30
+  return `${PAIRS[high]}${PAIRS[low >> 20]}${PAIRS[(low >> 10) & 1023]}${PAIRS[low & 1023]}`
 }
 
-const random = new Uint8Array(RANDOM_BYTES)
-let randomDrawnAtMs = -1
+/** The parts of an id that stay the same within a millisecond: 50 bits of time, and the upper half of its 80 random bits. */
+let drawnAtMs = -1
+let timeText = ''
+let upper = 0
+let upperText = ''
+let lower = 0
 
-/** Ids minted in a row for one millisecond count up, so that "newest first" holds within it too. */
+/** Ids of one millisecond count up from its first, which is random, so that "newest first" holds within it too. */
 function draw(at: Instant): void {
-  if (at === randomDrawnAtMs && countUp()) return
-  crypto.getRandomValues(random)
-  randomDrawnAtMs = at
-}
-
-/** The next of 2^80 bodies; false when the last has been used. */
-function countUp(): boolean {
-  for (let i = RANDOM_BYTES - 1; i >= 0; i--) {
-    const byte = ((random[i] ?? 0) + 1) & 0xff
-    random[i] = byte
-    if (byte !== 0) return true
+  if (at === drawnAtMs && lower + 1 < TWO_40) {
+    lower++
+    return
   }
-  return false
+  if (at === drawnAtMs && upper + 1 < TWO_40) {
+    upper++
+    lower = 0
+  } else {
+    upper = random40()
+    lower = random40()
+  }
+  upperText = eightChars(upper)
+  if (at === drawnAtMs) return
+  drawnAtMs = at
+  timeText = `${PAIRS[Math.floor(at / TWO_40)]}${eightChars(at % TWO_40)}`
 }
 
-/** 80 bits in 16 characters: five bytes make eight characters. */
-function bodyText(at: Instant): string {
+const words = new Uint32Array(2)
+
+function random40(): number {
+  crypto.getRandomValues(words)
+  return ((words[0] ?? 0) & 0xff) * 2 ** 32 + (words[1] ?? 0)
+}
+
+function ulid(at: Instant): string {
   draw(at)
-  let text = ''
-  let bits = 0
-  let held = 0
-  for (const byte of random) {
-    held = (held << 8) | byte
-    bits += 8
-    while (bits >= 5) {
-      bits -= 5
-      text += ALPHABET[(held >> bits) & 31]
-    }
-    held &= (1 << bits) - 1
-  }
-  return text
+  return timeText + upperText + eightChars(lower)
 }
-
-const ulid = (at: Instant): string => timeText(at) + bodyText(at)
 
 export const newAccountId = (at: Instant): AccountId => `acct_${ulid(at)}`
 export const newKeyId = (at: Instant): KeyId => `key_${ulid(at)}`

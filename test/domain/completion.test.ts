@@ -313,7 +313,8 @@ describe('a consumer that stops', () => {
     expect(line.endedBy).toBe(count === 6 ? 'completed' : 'client')
     expect(line.status).toBe(count === 6 ? 200 : 499)
     expect(upstream.calls).toHaveLength(count === 1 ? 0 : 1)
-    expect(upstream.calls.every(({ signal }) => signal.aborted)).toBe(true)
+    // What has come to its own end needs no letting go.
+    expect(upstream.calls.every(({ signal }) => signal.aborted)).toBe(count !== 6)
   })
 
   test('and never begins takes nothing', async () => {
