@@ -3,7 +3,7 @@ import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { checkParsed, checkUnparsed } from './json-bounds.ts'
 
-export const MOST_BODY_BYTES = 32 * 1024 * 1024
+const MOST_BODY_BYTES = 32 * 1024 * 1024
 
 export interface Body {
   readonly fields: JsonObject

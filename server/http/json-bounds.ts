@@ -1,7 +1,7 @@
 /** Bounds on the shape of JSON, so that no body can stop the house by its nesting. */
 import { GatewayError } from '#domain/errors.ts'
 
-export const MOST_DEPTH = 64
+const MOST_DEPTH = 64
 /** A body this small cannot hold enough brackets to hurt the parser. */
 const HARMLESS_BYTES = 64 * 1024
 /** Objects and arrays in one body: far above any conversation, far below what fills the memory. */

@@ -78,7 +78,7 @@ test('a picture, in a field that the library does not know', async () => {
     messages,
     modalities: ['image', 'text'] as never,
   })
-  const message: { images?: { image_url: { url: string } }[] } = { ...choices[0]?.message }
+  const message = { ...choices[0]?.message } as { images?: { image_url: { url: string } }[] }
   expect(message.images?.[0]?.image_url.url).toMatch(/^data:image\/png;base64,/)
   expect(usage).toMatchObject({ images: 1, completion_tokens: 0 })
 })

@@ -36,7 +36,7 @@ export async function answerStream(
         try {
           const piece = await (first ?? pieces.next())
           first = null
-          if (piece === null) close(200)
+          if (piece === null) close(visit.charge === null && error === null ? CLIENT_LEFT : 200)
           return piece
         } catch (thrown) {
           first = null
