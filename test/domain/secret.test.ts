@@ -21,6 +21,15 @@ test('every character of the body varies: no bits are lost on the way', () => {
   }
 })
 
+test('ends in the CRC-32 of all before, as a scanner would compute it', () => {
+  for (const secret of Array.from({ length: 100 }, newSecret)) {
+    let value = Bun.hash.crc32(secret.slice(0, -6))
+    let digits = ''
+    for (; value > 0; value = Math.floor(value / 62)) digits = BASE62[value % 62] + digits
+    expect(secret.slice(-6)).toBe(digits.padStart(6, '0'))
+  }
+})
+
 test('every single changed character is caught', () => {
   for (const secret of Array.from({ length: 20 }, newSecret)) {
     for (let place = 3; place < secret.length; place++) {

@@ -41,6 +41,25 @@ describe('a minute window', () => {
     expect(window.count(at(89_999))).toBe(2)
     expect(window.count(at(90_000))).toBe(0)
   })
+
+  test('a clock that steps back is told the same wait as it will get', () => {
+    const window = new Window(MINUTE_MS)
+    window.take(at(30_000))
+    window.take(at(0))
+    expect(window.msUntilSlot(1, at(30_000))).toBe(60_000)
+  })
+
+  test('grows in the middle of its life without mixing up its requests', () => {
+    const window = new Window(MINUTE_MS)
+    for (let n = 0; n < 10; n++) window.take(at(n))
+    // The first five leave, then more come than it had room for.
+    expect(window.count(at(60_004))).toBe(5)
+    for (let n = 0; n < 40; n++) window.take(at(60_004 + n))
+    expect(window.msUntilOldestLeaves(at(60_004))).toBe(1)
+    expect(window.msUntilSlot(45, at(60_004))).toBe(1)
+    expect(window.count(at(60_009))).toBe(40)
+    expect(window.msUntilSlot(1, at(60_044))).toBe(59_999)
+  })
 })
 
 describe('its reading', () => {

@@ -75,6 +75,19 @@ export function windowsContract(bench: Bench): void {
       expect((await bench.admit(key)).refusal?.used).toBe(5)
     })
 
+    test('raised, it knows the requests that a smaller limit had no need of', async () => {
+      const { key } = await bench.issue()
+      for (let n = 0; n < 4; n++) await bench.spend(key, '0.001')
+      const amend = (value: number) =>
+        bench.store.keys.amend(key.id, { limits: { [limit]: value } }, bench.clock.now())
+      await amend(2)
+      expect((await bench.admit(key)).refusal?.code).toBe('rate_limit_exceeded')
+      await amend(4)
+      expect((await bench.admit(key)).refusal?.used).toBe(4)
+      await amend(5)
+      expect((await bench.admit(key)).refusal).toBeNull()
+    })
+
     test('tells what is left', async () => {
       const { key } = await bench.issue({ [limit]: 2 })
       const side = limit === 'rpm' ? 'minute' : 'day'
