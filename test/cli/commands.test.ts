@@ -129,9 +129,7 @@ describe('keys', () => {
     expect(all.find(({ name }) => name === 'shell')?.status).toBe('revoked')
     desk.run(['keys', 'create', 'shell'])
     expect(desk.json(['keys', 'show', 'shell'])).toMatchObject({ status: 'active' })
-    expect(
-      desk.run(['limits', 'set', 'filed', '--rpm', '1']).code,
-    ).toBe(1)
+    expect(desk.run(['limits', 'set', 'filed', '--rpm', '1']).code).toBe(1)
   })
 })
 

@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BINARY } from '#scripts/compile.ts'
 
+/** A command that should have ended must not hold the whole run. */
+const LONGEST_MS = 15_000
+
 export interface Ended {
   readonly code: number
   readonly out: string
@@ -40,6 +43,7 @@ export function openDesk(): Desk {
       cwd: home,
       env: { ...env, ...options.env },
       stdin: options.stdin === undefined ? 'ignore' : Buffer.from(options.stdin),
+      timeout: LONGEST_MS,
     })
     return { code: ended.exitCode, out: ended.stdout.toString(), err: ended.stderr.toString() }
   }

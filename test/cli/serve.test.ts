@@ -1,0 +1,220 @@
+/** A running gateway and the commands beside it: one writer, changes that hold from the next request, no socket left in the way. */
+import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { BINARY } from '#scripts/compile.ts'
+import { type Desk, openDesk } from '#test/support/desk.ts'
+
+const START_MS = 10_000
+
+interface Serving {
+  readonly url: string
+  readonly process: Bun.Subprocess<'ignore', 'pipe', 'pipe'>
+  /** Everything it printed so far. */
+  said(): string
+}
+
+let desk: Desk
+let servers: Serving[] = []
+
+beforeEach(() => {
+  desk = openDesk()
+})
+afterEach(async () => {
+  for (const { process } of servers) {
+    process.kill('SIGKILL')
+    await process.exited
+  }
+  servers = []
+  desk.close()
+})
+
+/** Starts on a free port and waits until it says that it listens. */
+async function serve(flags: readonly string[] = [], env = {}): Promise<Serving> {
+  const child = Bun.spawn([BINARY, 'serve', '--listen', '127.0.0.1:0', ...flags], {
+    cwd: desk.home,
+    env: { ...desk.env, ...env },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  let said = ''
+  const { promise: listening, resolve, reject } = Promise.withResolvers<string>()
+  const hear = async (stream: ReadableStream<Uint8Array>): Promise<void> => {
+    const decoder = new TextDecoder()
+    for await (const chunk of stream) {
+      said += decoder.decode(chunk, { stream: true })
+      const url = /http:\/\/127\.0\.0\.1:[1-9]\d*/.exec(said)?.[0]
+      if (url && /listening/.test(said)) resolve(url)
+    }
+  }
+  const timer = setTimeout(() => reject(new Error(`it did not start:\n${said}`)), START_MS)
+  Promise.all([hear(child.stdout), hear(child.stderr)])
+    .then(() => reject(new Error(`it ended early:\n${said}`)))
+    .catch(reject)
+  const url = await listening.finally(() => clearTimeout(timer))
+  const serving = { url, process: child, said: () => said }
+  servers.push(serving)
+  return serving
+}
+
+const ask = (url: string, key: string, body: object = {}): Promise<Response> =>
+  fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'demo/echo',
+      messages: [{ role: 'user', content: 'hi' }],
+      ...body,
+    }),
+  })
+
+describe('commands beside a running gateway', () => {
+  test('change it from the next request, over its socket', async () => {
+    desk.run(['init'])
+    const { url } = await serve()
+    expect(desk.run(['balance', 'top-up', '5']).code).toBe(0)
+    const key = desk.run(['keys', 'create', 'ci']).out.trim()
+    expect((await ask(url, key)).status).toBe(200)
+    expect(desk.run(['limits', 'set', 'ci', '--rpm', '1']).out).toBe('ci: rpm none → 1\n')
+    expect((await ask(url, key)).status).toBe(429)
+    expect(desk.run(['limits', 'set', 'ci', '--rpm', 'none', '--allow', 'acme/*']).code).toBe(0)
+    expect((await ask(url, key)).status).toBe(403)
+    expect(desk.run(['keys', 'revoke', 'ci', '-y']).code).toBe(0)
+    expect((await ask(url, key)).status).toBe(401)
+    expect(desk.json(['ledger', '--kind', 'charge'])).toHaveLength(1)
+    expect(desk.run(['keys', 'show', 'nobody'])).toMatchObject({
+      code: 3,
+      err: 'error: no key is called "nobody"\nhint: gatewayctl keys list\n',
+    })
+  })
+
+  test('are not carried to a proxy of the environment', async () => {
+    desk.run(['init'])
+    await serve()
+    const env = { HTTP_PROXY: 'http://127.0.0.1:1', http_proxy: 'http://127.0.0.1:1' }
+    expect(desk.run(['status', '-q'], { env })).toEqual({ code: 0, out: '', err: '' })
+  })
+
+  test('status and doctor speak of the living server', async () => {
+    desk.run(['init'])
+    desk.run(['rates', 'set', 'USD/RUB', '90'])
+    const { url, process } = await serve()
+    expect(desk.json(['status'])).toMatchObject({
+      running: true,
+      healthy: true,
+      pid: process.pid,
+      base_url: `${url}/v1`,
+      in_flight: 0,
+    })
+    expect(desk.run(['status']).out).toContain(`● serving ${url}/v1`)
+    expect(desk.run(['doctor'])).toMatchObject({ code: 0, err: '' })
+    const socket = join(desk.dataDir, 'run', 'admin.sock')
+    expect((statSync(socket).mode & 0o777).toString(8)).toBe('600')
+    expect((statSync(join(desk.dataDir, 'run')).mode & 0o777).toString(8)).toBe('700')
+  })
+
+  test('a second server is refused with 4, and the first goes on', async () => {
+    const { url } = await serve()
+    const second = desk.run(['serve', '--listen', '127.0.0.1:0'])
+    expect(second.code).toBe(4)
+    expect(second.err).toMatch(/^error: another gatewayctl process has .* open\n/)
+    expect((await fetch(`${url}/healthz`)).status).toBe(200)
+    expect(desk.run(['status', '-q']).code).toBe(0)
+  })
+})
+
+describe('starting and stopping', () => {
+  test('an empty directory becomes a gateway without a key, and init then makes one', async () => {
+    const { said } = await serve()
+    expect(said()).not.toContain('if-')
+    expect(desk.json(['keys'])).toEqual([])
+    expect(desk.run(['init']).out).toMatch(/^if-\w{49}\n$/)
+  })
+
+  test('SIGTERM ends with 0 and takes the socket away', async () => {
+    const { process } = await serve()
+    process.kill('SIGTERM')
+    expect(await process.exited).toBe(0)
+    expect(existsSync(join(desk.dataDir, 'run', 'admin.sock'))).toBe(false)
+    expect(desk.run(['status', '-q']).code).toBe(4)
+  })
+
+  test('after kill -9 commands open the store, and another server takes the socket over', async () => {
+    desk.run(['init'])
+    const { process } = await serve()
+    process.kill('SIGKILL')
+    await process.exited
+    expect(existsSync(join(desk.dataDir, 'run', 'admin.sock'))).toBe(true)
+    expect(desk.json(['keys'])).toHaveLength(1)
+    expect(desk.run(['status']).code).toBe(4)
+    await serve()
+    expect(desk.run(['status', '-q']).code).toBe(0)
+  })
+
+  test('a directory that is held while nobody answers is an error, not a wait', async () => {
+    await serve([], { GATEWAY_ADMIN_SOCKET: join(desk.home, 'elsewhere.sock') })
+    const { code, out, err } = desk.run(['keys', 'list'])
+    expect([code, out]).toEqual([4, ''])
+    expect(err).toContain('another gatewayctl process has')
+    const env = { GATEWAY_ADMIN_SOCKET: join(desk.home, 'elsewhere.sock') }
+    expect(desk.run(['keys', 'list'], { env }).code).toBe(0)
+  })
+
+  test('an address in use is told with another to try', () => {
+    const holder = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+    const taken = `127.0.0.1:${holder.port}`
+    const { code, out, err } = desk.run(['serve', '--demo', '--listen', taken])
+    holder.stop(true)
+    expect([code, out]).toEqual([1, ''])
+    expect(err).toBe(
+      `error: cannot listen on ${taken}: something else does\nhint: gatewayctl serve --listen 127.0.0.1:4141\n`,
+    )
+  })
+
+  test('a socket path that the kernel cannot keep is refused before anything starts', () => {
+    const env = { GATEWAY_ADMIN_SOCKET: `/tmp/${'x'.repeat(120)}.sock` }
+    const { code, err } = desk.run(['serve'], { env })
+    expect(code).toBe(2)
+    expect(err).toContain('longer than 107 bytes')
+    expect(existsSync(desk.dataDir)).toBe(false)
+  })
+})
+
+describe('the demo', () => {
+  test('what its banner says works as pasted', async () => {
+    const { said } = await serve(['--demo'])
+    const lines = said()
+    const script = join(desk.home, 'paste.sh')
+    const curls = lines.slice(lines.indexOf('  curl'), lines.indexOf('listening'))
+    writeFileSync(script, curls)
+    const pasted = Bun.spawnSync(['sh', script], { env: { PATH: process.env['PATH'] ?? '' } })
+    const out = pasted.stdout.toString()
+    expect(out).toContain('"content":"hi"')
+    expect(out.trimEnd().endsWith('data: [DONE]')).toBe(true)
+    expect(existsSync(desk.dataDir)).toBe(false)
+  })
+
+  test('its key may ask ten times a minute, and has ten dollars', async () => {
+    const { url, said } = await serve(['--demo'])
+    const key = /OPENAI_API_KEY=(\S+)/.exec(said())?.[1] ?? ''
+    const statuses = await Promise.all(
+      Array.from({ length: 12 }, async () => (await ask(url, key)).status),
+    )
+    expect(statuses.filter((status) => status === 200)).toHaveLength(10)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(2)
+  })
+})
+
+test('a request is one line of JSON on standard output, without its text or its key', async () => {
+  const key = desk.run(['init', '--demo-credit', '1']).out.trim()
+  const { url, said } = await serve()
+  await (await ask(url, key, { user: 'someone' })).text()
+  await expect.poll(said).toContain('"msg":"request"')
+  const line =
+    said()
+      .split('\n')
+      .find((text) => text.startsWith('{')) ?? ''
+  expect(JSON.parse(line)).toMatchObject({ status: 200, model: 'demo/echo', provider: 'demo' })
+  expect(said()).not.toContain(key)
+})

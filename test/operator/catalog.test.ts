@@ -1,0 +1,142 @@
+/** The catalog: every entry becomes a card, every price is exact, and a vendor's models come with its provider. */
+import { describe, expect, test } from 'vitest'
+import { instant } from '#domain/clock.ts'
+import { isModelId } from '#domain/model-card.ts'
+import { perMillion, readPrice, renderPrice } from '#domain/money.ts'
+import { PROVIDER_PRESETS, type Provider } from '#domain/provider.ts'
+import { type CatalogEntry, catalogOf, toCard } from '#operator/catalog.ts'
+import { act, openFurnished } from './office.ts'
+
+const { default: file } = await import('#operator/catalog/models.json', {
+  with: { type: 'json' },
+})
+const ENTRIES = file as readonly CatalogEntry[]
+
+const provider = (name: string): Provider => ({
+  name,
+  type: 'openai-compatible',
+  baseUrl: 'http://127.0.0.1:9',
+  hasCredential: false,
+  createdAt: instant(0),
+})
+
+const cardOf = async (vendor: string, model: string) => {
+  const entry = (await catalogOf(vendor)).find((other) => other.model === model)
+  if (!entry) throw new Error(`the catalog has no ${vendor} ${model}`)
+  return toCard(entry, provider(vendor), instant(0))
+}
+
+test('no entry is twice in it, and each makes a well-formed id', () => {
+  const ids = ENTRIES.map(({ served_by, model }) => `${served_by}/${model}`)
+  expect(ids).toHaveLength(315)
+  expect(new Set(ids).size).toBe(315)
+  expect(ids.filter((id) => !isModelId(id))).toEqual([])
+})
+
+test('every price is an exact, plain decimal that the ledger can charge', () => {
+  const prices = ENTRIES.flatMap(({ usd_per_million, tiers, usd_per_image }) => [
+    ...Object.values(usd_per_million ?? {}),
+    ...(tiers ?? []).flatMap(({ above_input_tokens: _, ...tier }) => Object.values(tier)),
+    ...(usd_per_image ?? []).map(({ usd }) => usd),
+  ])
+  expect(prices.length).toBeGreaterThan(700)
+  for (const text of prices) {
+    const price = readPrice(text)
+    expect([text, price === undefined ? null : renderPrice(price)]).toEqual([text, text])
+    expect(price === undefined ? undefined : perMillion(price)).toBeDefined()
+    // A float that was written out whole would show here.
+    expect(text.replace('.', '').replace(/^0+/, '').length).toBeLessThanOrEqual(8)
+  }
+})
+
+describe('cards', () => {
+  test('carry tiers, caches and dates', async () => {
+    const card = await cardOf('openai', 'gpt-5.4')
+    expect(card).toMatchObject({
+      id: 'openai/gpt-5.4',
+      upstreamName: 'gpt-5.4',
+      provider: 'openai',
+    })
+    expect(card.price?.prices.tiers).toEqual([
+      {
+        aboveTokens: 272_000,
+        prompt: 5_000_000_000_000n,
+        completion: 22_500_000_000_000n,
+        cacheRead: 1_000_000_000_000n / 2n,
+        cacheWrite: null,
+      },
+    ])
+  })
+
+  test('price pictures by size and quality, without a wildcard that would always be dearest', async () => {
+    const { price } = await cardOf('openai', 'gpt-image-1')
+    expect(price?.prices.imagePrices).toHaveLength(9)
+    expect(price?.prices.imagePrices).toContainEqual({
+      resolution: '1024x1024',
+      quality: 'low',
+      usd: 11_000_000_000_000_000n,
+    })
+  })
+
+  test('are unpriced where no source has a price, or thinking costs another one', async () => {
+    expect((await cardOf('groq', 'groq/compound')).price).toBeNull()
+    expect((await cardOf('alibaba', 'qwen-plus')).price).toBeNull()
+  })
+
+  test('say what they can', async () => {
+    const { supportedParameters, inputModalities } = await cardOf('openai', 'gpt-4.1')
+    expect(supportedParameters).toEqual(expect.arrayContaining(['tools', 'structured_outputs']))
+    expect(inputModalities).toEqual(['text', 'image', 'file'])
+  })
+})
+
+describe('providers.add', () => {
+  test.each(['openai', 'openrouter', 'mistral', 'deepseek', 'xai'] as const)(
+    '%s brings its models',
+    async (name) => {
+      const office = await openFurnished()
+      const record = await act(office, 'providers.add', { name, credential: 'sk-x' })
+      const known = await catalogOf(name)
+      expect(record).toMatchObject({ type: name, models: known.length, has_credential: true })
+      expect(record.base_url).toBe(PROVIDER_PRESETS[name].baseUrl)
+      const models = await act(office, 'models.list', { provider: name })
+      expect(models.map(({ id }) => id).every((id) => id.startsWith(`${name}/`))).toBe(true)
+    },
+  )
+
+  test('under another name its models are called by that name', async () => {
+    const office = await openFurnished()
+    await act(office, 'providers.add', { name: 'work', type: 'openai', credential: 'sk-x' })
+    const model = await act(office, 'models.show', { model: 'work/gpt-4.1' })
+    expect(model).toMatchObject({ provider: 'work', upstream: 'gpt-4.1', price: { in_usd: '2' } })
+  })
+
+  test.each([
+    [{ name: 'Acme', credential: null, base_url: 'http://h' }, 'name'],
+    [{ name: 'acme', credential: null }, 'type'],
+    [{ name: 'acme', credential: null, type: 'opneai' }, 'type'],
+    [{ name: 'acme', credential: null, type: 'openai-compatible' }, 'base_url'],
+    [{ name: 'acme', credential: null, base_url: 'ftp://h' }, 'base_url'],
+    [{ name: 'acme', credential: null, base_url: 'http://user:pass@h' }, 'base_url'],
+    [{ name: 'acme', credential: null, base_url: 'http://h?key=1' }, 'base_url'],
+    [{ name: 'acme', credential: 'if-abc', base_url: 'http://h' }, 'credential'],
+    [{ name: 'acme', credential: 'two\nlines', base_url: 'http://h' }, 'credential'],
+    [{ name: 'acme', credential: '', base_url: 'http://h' }, 'credential'],
+  ])('%j is refused by its %s', async (input, param) => {
+    const office = await openFurnished()
+    const refusal = await act(office, 'providers.add', input).catch((error) => error)
+    expect(refusal).toMatchObject({ code: 'invalid_request', details: { param } })
+    expect(await act(office, 'providers.list', {})).toHaveLength(1)
+  })
+
+  test('a credential is sealed, and only the upstream room reads it', async () => {
+    const office = await openFurnished()
+    const input = { name: 'acme', base_url: 'http://h/v1/', credential: ' sk-x\n' }
+    const record = await act(office, 'providers.add', input)
+    expect(record).toMatchObject({ type: 'openai-compatible', base_url: 'http://h/v1' })
+    expect(JSON.stringify(record)).not.toContain('sk-x')
+    expect(await office.store.providers.credential('acme')).toBe('sk-x')
+    const again = act(office, 'providers.add', input)
+    await expect(again).rejects.toMatchObject({ code: 'already_exists' })
+  })
+})

@@ -1,0 +1,132 @@
+/** Init, status and doctor: what they make, what they say, and what they find when something is wrong. */
+import { Database } from 'bun:sqlite'
+import { chmodSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openStore } from '#db/index.ts'
+import type { KeyId } from '#domain/id.ts'
+import type { Office } from '#operator/office.ts'
+import { tempDirectory } from '#test/support/temp-directory.ts'
+import { act, openFurnished, openOffice } from './office.ts'
+
+const findings = async (office: Office, level: string) =>
+  (await act(office, 'doctor', {})).findings
+    .filter((finding) => finding.level === level)
+    .map(({ check }) => check)
+
+describe('init', () => {
+  test('makes an account, the demo and a first key; again it makes nothing', async () => {
+    const office = await openOffice()
+    const first = await act(office, 'init', { demo_credit_usd: '10' })
+    expect(first).toMatchObject({
+      account: 'default',
+      balance_usd: '10.00',
+      created: ['account', 'provider', 'credit', 'key'],
+      key: { name: 'default', key: expect.stringMatching(/^if-/) },
+    })
+    const again = await act(office, 'init', { demo_credit_usd: '10' })
+    expect(again).toMatchObject({ balance_usd: '10.00', created: [], key: null })
+  })
+
+  test('a demo that was removed stays removed while there is another provider', async () => {
+    const office = await openFurnished()
+    await act(office, 'providers.add', { name: 'acme', base_url: 'http://h', credential: null })
+    await act(office, 'providers.remove', { name: 'demo' })
+    expect((await act(office, 'init', {})).created).toEqual([])
+    expect((await act(office, 'models.list', {})).map(({ id }) => id)).toEqual([])
+  })
+})
+
+test('status tells a running server from a store that a command opened', async () => {
+  const office = await openFurnished()
+  expect(await act(office, 'status', {})).toMatchObject({
+    running: false,
+    healthy: true,
+    base_url: null,
+    keys: 1,
+    accounts: [{ name: 'default', balance_usd: '0' }],
+    rate_set_by_operator: false,
+  })
+  const startedAt = office.clock.now()
+  office.clock.advance(90_500)
+  const live = { listen: 'h:1', baseUrl: 'http://h:1/v1', pid: 7, startedAt, inFlight: () => 3 }
+  expect(await act({ ...office, live }, 'status', {})).toMatchObject({
+    running: true,
+    pid: 7,
+    uptime_seconds: 90,
+    in_flight: 3,
+    base_url: 'http://h:1/v1',
+  })
+})
+
+describe('doctor', () => {
+  test('a fresh house has no problem, and the rate to decide', async () => {
+    const office = await openFurnished()
+    expect(await act(office, 'doctor', {})).toMatchObject({ problems: 0, warnings: 1 })
+    expect(await findings(office, 'warning')).toEqual(['rate'])
+    await act(office, 'rates.set', { pair: 'USD/RUB', rub_per_usd: '90' })
+    expect(await findings(office, 'warning')).toEqual([])
+  })
+
+  test('finds masks that match nothing and models without a price', async () => {
+    const office = await openFurnished()
+    await act(office, 'keys.create', { name: 'lost', allowed_models: ['acme/*', 'demo/echo'] })
+    await act(office, 'models.add', { model: 'demo/raw' })
+    expect(await findings(office, 'warning')).toEqual(['rate', 'prices', 'masks'])
+  })
+
+  test('finds a hold that outlived its server', async () => {
+    const office = await openFurnished()
+    await act(office, 'balance.top-up', { amount_usd: '5' })
+    const { id } = await act(office, 'keys.show', { key: 'default' })
+    const account = await office.store.accounts.findByName('default')
+    if (!account) throw new Error('init made no account')
+    const verdict = await office.store.admissions.admit({
+      generationId: 'gen-x',
+      requestId: 'req-x',
+      keyId: id as KeyId,
+      accountId: account.id,
+      at: office.clock.now(),
+      model: 'demo/echo',
+      hold: 1n as never,
+    })
+    expect(verdict.admitted).toBe(true)
+    expect(await findings(office, 'problem')).toEqual(['holds'])
+    const live = {
+      listen: '',
+      baseUrl: '',
+      pid: 1,
+      startedAt: office.clock.now(),
+      inFlight: () => 1,
+    }
+    expect(await findings({ ...office, live }, 'problem')).toEqual([])
+  })
+
+  test('finds a balance that is not the sum of its ledger, files others may read, a foreign master key', async () => {
+    const dataDir = tempDirectory()
+    chmodSync(dataDir, 0o700)
+    const open = async (key: number): Promise<Office> => {
+      const { clock, demoKit } = await openOffice()
+      const masterKey = new Uint8Array(32).fill(key)
+      const store = await openStore({ dataDir, clock, masterKey })
+      return { store, clock, demoKit, version: '0', dataDir, live: null }
+    }
+    const umask = process.umask(0o077)
+    onTestFinished(() => void process.umask(umask))
+
+    const before = await open(1)
+    await act(before, 'init', { demo_credit_usd: '5' })
+    await act(before, 'providers.add', { name: 'acme', base_url: 'http://h', credential: 'sk-x' })
+    expect(await findings(before, 'problem')).toEqual([])
+    await before.store.close()
+
+    const database = new Database(join(dataDir, 'gateway.db'))
+    database.run('UPDATE accounts SET balance_nanos = balance_nanos + 1')
+    database.close()
+    chmodSync(join(dataDir, 'gateway.db'), 0o644)
+
+    const after = await open(2)
+    onTestFinished(() => after.store.close())
+    expect(await findings(after, 'problem')).toEqual(['ledger', 'files', 'provider'])
+  })
+})

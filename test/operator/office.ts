@@ -1,0 +1,47 @@
+/** An office on a real store in memory, with a clock wound by hand and a demo kit of one model. */
+import { onTestFinished } from 'vitest'
+import type { ZodMiniType } from 'zod/mini'
+import { openStore } from '#db/index.ts'
+import type { Office } from '#operator/office.ts'
+import { perform, type Verb } from '#operator/verb.ts'
+import { VERBS, type VerbInput, type VerbName, type VerbRecord } from '#operator/verbs.ts'
+import { type HandClock, handClock } from '#test/support/hand-clock.ts'
+import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
+
+export interface TestOffice extends Office {
+  readonly clock: HandClock
+}
+
+/** Empty until `init` furnishes it. */
+export async function openOffice(): Promise<TestOffice> {
+  const clock = handClock('2026-08-23T12:00:00Z')
+  const masterKey = new Uint8Array(32).fill(7)
+  const store = await openStore({ dataDir: ':memory:', clock, masterKey })
+  onTestFinished(() => store.close())
+  return {
+    store,
+    clock,
+    version: '0.0.0-test',
+    dataDir: null,
+    live: null,
+    demoKit: async (at) => ({ provider: demoProvider(at), cards: demoCards(at) }),
+  }
+}
+
+/** Runs a verb as the socket would: by name, from untrusted input, through JSON. */
+export async function act<Name extends VerbName>(
+  office: Office,
+  name: Name,
+  input: VerbInput<Name>,
+): Promise<VerbRecord<Name>> {
+  const verb: Verb<ZodMiniType, unknown> = await VERBS[name]()
+  const record = await perform(verb, office, JSON.parse(JSON.stringify(input)))
+  return JSON.parse(JSON.stringify(record)) as VerbRecord<Name>
+}
+
+/** An office with its account, the demo provider and one key called `default`. */
+export async function openFurnished(): Promise<TestOffice> {
+  const office = await openOffice()
+  await act(office, 'init', {})
+  return office
+}
