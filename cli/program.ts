@@ -72,7 +72,7 @@ const verbsOf = (name: string, noun: Noun): string[] =>
   Object.keys(noun.verbs).map((verb) => `${name} ${verb}`)
 
 /** Mounts every verb of a noun, for its help page. */
-export async function mountAll(parent: Command, noun: Noun): Promise<void> {
+async function mountAll(parent: Command, noun: Noun): Promise<void> {
   const files: readonly { readonly mount: Mount }[] = await Promise.all(
     Object.values(noun.verbs).map((load) => load()),
   )
@@ -80,7 +80,7 @@ export async function mountAll(parent: Command, noun: Noun): Promise<void> {
 }
 
 /** A program that reports by throwing, so that every end goes through one door. */
-export const newProgram = (): Command =>
+const newProgram = (): Command =>
   new Command('gatewayctl')
     .exitOverride()
     .configureOutput({ writeErr: () => {} })
