@@ -107,6 +107,16 @@ describe('no secret is written', () => {
   })
 })
 
+test('a store whose charges wait for the disk settles them as any other', async () => {
+  await store.close()
+  store = await openStore({ dataDir, clock, syncCharges: true })
+  await spendSome()
+  expect(await store.ledger.audit()).toMatchObject([
+    { balance: usd('99.75'), ledgerSum: usd('99.75') },
+  ])
+  await store.close()
+})
+
 async function spendSome(): Promise<void> {
   const key = aKey(clock.now())
   await store.keys.issue(key, newSecret())
