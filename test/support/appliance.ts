@@ -1,0 +1,184 @@
+/** The appliance as it ships: the compiled program serving a desk's data directory, watched from outside alone. */
+import { Database } from 'bun:sqlite'
+import { join } from 'node:path'
+import OpenAI from 'openai'
+import type { VerbInput, VerbName, VerbRecord } from '#operator/verbs.ts'
+import { BINARY } from '#scripts/compile.ts'
+import type { Desk } from './desk.ts'
+
+const START_MS = 15_000
+
+export interface Appliance {
+  readonly url: string
+  readonly pid: number
+  /** Everything it printed so far, on both streams. */
+  said(): string
+  /** One verb over the operator's socket, as the command line would send it; throws what it refused. */
+  verb<Name extends VerbName>(name: Name, input: VerbInput<Name>): Promise<VerbRecord<Name>>
+  /** The stock client; it retries nothing unless told. */
+  client(key: string, options?: ConstructorParameters<typeof OpenAI>[0]): OpenAI
+  chat(key: string, body: unknown, init?: RequestInit): Promise<Response>
+  /** SIGTERM, and the exit code that follows. */
+  stop(): Promise<number>
+  /** SIGKILL, and waits until it is gone. */
+  kill(): Promise<void>
+  readonly exited: Promise<number>
+}
+
+export interface StartOptions {
+  readonly flags?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+  readonly cwd?: string
+}
+
+/** Serves on a free port and waits for /readyz. Whoever starts it ends it. */
+export async function startAppliance(desk: Desk, options: StartOptions = {}): Promise<Appliance> {
+  const { flags = [], env = {}, cwd = desk.home } = options
+  const child = Bun.spawn([BINARY, 'serve', '--listen', '127.0.0.1:0', ...flags], {
+    cwd,
+    env: { ...desk.env, ...env },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  let said = ''
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  const hear = async (stream: ReadableStream<Uint8Array>): Promise<void> => {
+    const decoder = new TextDecoder()
+    for await (const piece of stream) {
+      said += decoder.decode(piece, { stream: true })
+      const url = /http:\/\/127\.0\.0\.1:[1-9]\d*/.exec(said)?.[0]
+      if (url && /listening/.test(said)) resolve(url)
+    }
+  }
+  const heard = Promise.all([hear(child.stdout), hear(child.stderr)])
+  void heard.then(() => reject(new Error(`it ended early:\n${said}`)), reject)
+  const timer = setTimeout(() => reject(new Error(`it did not start:\n${said}`)), START_MS)
+  const url = await promise
+    .catch((cause) => {
+      child.kill('SIGKILL')
+      throw cause
+    })
+    .finally(() => clearTimeout(timer))
+  await until(async () => (await fetch(`${url}/readyz`)).status === 200, 'it is ready')
+
+  const end = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<number> => {
+    child.kill(signal)
+    const code = await child.exited
+    await heard
+    return code
+  }
+  return {
+    url,
+    pid: child.pid,
+    said: () => said,
+    verb: (name, input) => askVerb(desk, name, input),
+    client: (key, more = {}) =>
+      new OpenAI({ apiKey: key, baseURL: `${url}/v1`, maxRetries: 0, ...more }),
+    chat: (key, body, init = {}) =>
+      fetch(`${url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+        ...init,
+      }),
+    stop: () => end('SIGTERM'),
+    kill: async () => void (await end('SIGKILL')),
+    exited: child.exited,
+  }
+}
+
+async function askVerb<Name extends VerbName>(
+  desk: Desk,
+  name: Name,
+  input: VerbInput<Name>,
+): Promise<VerbRecord<Name>> {
+  const response = await fetch(`http://gateway/verbs/${name}`, {
+    unix: join(desk.dataDir, 'run', 'admin.sock'),
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(input),
+  })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${name} ${JSON.stringify(input)}: ${response.status} ${text}`)
+  return JSON.parse(text) as VerbRecord<Name>
+}
+
+/** A desk with an account, the demo provider, a rate of 90 and `dollars` of balance. */
+export function furnishDesk(desk: Desk, dollars = '1000'): Desk {
+  for (const command of [
+    ['init'],
+    ['rates', 'set', 'USD/RUB', '90'],
+    ['balance', 'top-up', dollars],
+  ]) {
+    const { code, err } = desk.run(command)
+    if (code !== 0) throw new Error(`gatewayctl ${command.join(' ')} exited ${code}\n${err}`)
+  }
+  return desk
+}
+
+/** One line of the activity log, as the database keeps it. */
+export interface ActivityRow {
+  readonly generation_id: string
+  readonly status: number
+  readonly code: string | null
+  readonly ended_by: string
+  readonly stream: number
+  readonly finish_reason: string | null
+  readonly usage_source: string | null
+  readonly output_tokens: number
+  readonly cost_nanos: number
+}
+
+/** Reads the database beside whoever has it open; writes nothing. */
+export function readDatabase<Row>(desk: Desk, sql: string, ...values: (string | number)[]): Row[] {
+  const database = new Database(join(desk.dataDir, 'gateway.db'), { readonly: true, strict: true })
+  try {
+    return database.query<Row, (string | number)[]>(sql).all(...values)
+  } finally {
+    database.close()
+  }
+}
+
+export const activityOf = (desk: Desk, generationId: string): ActivityRow | undefined =>
+  readDatabase<ActivityRow>(desk, 'SELECT * FROM activity WHERE generation_id = ?', generationId)[0]
+
+export const openHolds = (desk: Desk): number =>
+  readDatabase<{ n: number }>(desk, 'SELECT count(*) AS n FROM holds')[0]?.n ?? -1
+
+/** Waits for a condition; a throw of its own is a no. */
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  what: string,
+  withinMs = 10_000,
+): Promise<void> {
+  const deadlineMs = performance.now() + withinMs
+  for (;;) {
+    if (
+      await Promise.resolve()
+        .then(condition)
+        .catch(() => false)
+    )
+      return
+    if (performance.now() > deadlineMs)
+      throw new Error(`waited ${withinMs} ms in vain until ${what}`)
+    await Bun.sleep(5)
+  }
+}
+
+/** Dollars as text in nano-dollars, by arithmetic of the tests' own. */
+export function nanos(usd: string): bigint {
+  const match = /^(-?)(\d+)(?:\.(\d{1,9}))?$/.exec(usd)
+  if (!match) throw new Error(`not an amount: ${usd}`)
+  const [, sign, whole = '', part = ''] = match
+  const amount = BigInt(whole) * 1_000_000_000n + BigInt(part.padEnd(9, '0'))
+  return sign ? -amount : amount
+}
+
+/** Tokens times dollars per million tokens each, in nano-dollars: summed first, rounded once, half up. */
+export function priced(
+  ...lines: readonly (readonly [tokens: number, usdPerMillion: string])[]
+): bigint {
+  const sum = lines.reduce((total, [tokens, usd]) => total + BigInt(tokens) * nanos(usd), 0n)
+  return (sum + 500_000n) / 1_000_000n
+}
