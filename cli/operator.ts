@@ -30,10 +30,6 @@ async function overSocket(
   input: unknown,
 ): Promise<{ readonly record: unknown } | null> {
   if (!existsSync(context.adminSocket)) return null
-  // Bun would carry even this call to a proxy named in the environment.
-  for (const proxy of ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy']) {
-    delete process.env[proxy]
-  }
   let response: Response
   try {
     response = await fetch(`http://gateway/verbs/${name}`, {
