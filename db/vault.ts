@@ -2,7 +2,7 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
 import { GatewayError } from '#domain/errors.ts'
 
-export const MASTER_KEY_BYTES = 32
+const MASTER_KEY_BYTES = 32
 
 export interface Vault {
   /** `v1.<key id>.<nonce>.<ciphertext and tag>`, bound to `place` so that a row cannot be moved to another. */

@@ -28,6 +28,8 @@ export function listen(
     development: false,
     idleTimeout: idleSeconds,
     maxRequestBodySize: BEYOND_OUR_LIMIT,
+    // Otherwise a second gateway could take the same port, and the kernel would split the traffic between them.
+    reusePort: false,
     fetch: answer,
     error: renderFault,
   })

@@ -172,6 +172,14 @@ describe('starting and stopping', () => {
     )
   })
 
+  test('two gateways never share a port', async () => {
+    const { url } = await serve()
+    const taken = new URL(url).host
+    const { code, err } = desk.run(['serve', '--demo', '--listen', taken])
+    expect(code).toBe(1)
+    expect(err).toContain(`cannot listen on ${taken}: something else does`)
+  })
+
   test('a socket path that the kernel cannot keep is refused before anything starts', () => {
     const env = { GATEWAY_ADMIN_SOCKET: `/tmp/${'x'.repeat(120)}.sock` }
     const { code, err } = desk.run(['serve'], { env })

@@ -16,7 +16,7 @@ export function lastUserText({ body }: ChatRequest): string {
 }
 
 /** Words in all messages together: the prompt's tokens. */
-export function countPrompt({ body }: ChatRequest): number {
+function countPrompt({ body }: ChatRequest): number {
   return readList(body['messages'])
     .filter(isObject)
     .reduce((count, message) => count + countWords(textOf(message)), 0)
