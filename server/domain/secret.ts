@@ -36,7 +36,16 @@ function base62(value: bigint, chars: number): string {
   return text
 }
 
-const checksum = (body: string): string => base62(BigInt(crc32(body)), CHECKSUM_CHARS)
+/** On the path of a request, so without bigints: a CRC fits a double. */
+function checksum(body: string): string {
+  let rest = crc32(body)
+  let text = ''
+  for (let i = 0; i < CHECKSUM_CHARS; i++) {
+    text = BASE62[rest % 62] + text
+    rest = Math.floor(rest / 62)
+  }
+  return text
+}
 
 /** Mints a secret: `if-`, 43 base-62 characters of 256 random bits, 6 of CRC-32 over all before (contract §5). */
 export function newSecret(): Secret {
