@@ -9,13 +9,13 @@ export default async function setup() {
     throw new Error('the tests need Bun; run them with: npm test')
   }
   if (newestSourceMs() <= modifiedMs(BINARY)) return
-  // A stale binary must not answer for sources that no longer compile: without it the acceptance
-  // tests fail, and all the others still tell what they know.
-  rmSync(BINARY, { force: true })
   try {
     const { tookMs } = await compile()
     process.stderr.write(`built dist/gatewayctl for the acceptance tests in ${tookMs} ms\n`)
   } catch (cause) {
+    // A stale binary must not answer for sources that no longer compile: without it the acceptance
+    // tests fail, and all the others still tell what they know.
+    rmSync(BINARY, { force: true })
     process.stderr.write(`cannot build dist/gatewayctl: ${Bun.inspect(cause)}\n`)
   }
 }
