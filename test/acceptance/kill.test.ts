@@ -1,0 +1,190 @@
+/** kill -9, fifty times under load: every answer that a client saw whole is in the ledger, and nothing is left behind. */
+import { connect } from 'node:net'
+import { afterAll, describe, expect, test } from 'vitest'
+import {
+  type Appliance,
+  furnishDesk,
+  nanos,
+  openHolds,
+  priced,
+  readDatabase,
+  startAppliance,
+  until,
+} from '#test/support/appliance.ts'
+import { openDesk } from '#test/support/desk.ts'
+import { post } from '#test/support/raw-client.ts'
+import { startReplay } from '#test/support/replay.ts'
+
+const ROUNDS = 50
+const CLIENTS = 12
+const LEAST_MS = 20
+const MOST_MS = 200
+const CHARGE = priced([100, '1'], [20, '2'])
+const MINUTE_MS = 60_000
+
+const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31))
+let state = seed
+/** mulberry32: the same rounds again from the same seed. */
+function random(): number {
+  state = (state + 0x6d2b79f5) | 0
+  let bits = Math.imul(state ^ (state >>> 15), 1 | state)
+  bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits
+  return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32
+}
+
+const replay = await startReplay()
+const desk = openDesk()
+let gateway: Appliance
+
+afterAll(async () => {
+  await gateway?.kill()
+  await replay?.stop()
+  desk.close()
+})
+
+/** Generations whose answers arrived to their very last byte. */
+const answered = new Set<string>()
+/** When a request was known to be admitted: some byte of its answer had come. */
+const admittedMs: number[] = []
+let unfinished = 0
+
+const COMPLETE_STREAM = /data: \[DONE\]\n\n/
+
+/** One request on a socket of its own, read byte by byte, so that nothing between us and it can finish an answer. */
+function ask(url: string, key: string, stream: boolean): Promise<boolean> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname)
+    let got = ''
+    let over = false
+    socket.on('connect', () =>
+      socket.write(
+        post(
+          '/v1/chat/completions',
+          { Authorization: `Bearer ${key}` },
+          { model: 'acme/m', stream, messages: [{ role: 'user', content: 'hi' }] },
+        ),
+      ),
+    )
+    const end = (): void => {
+      if (over) return
+      over = true
+      const id = /^x-generation-id: (\S+)\r$/im.exec(got)?.[1]
+      const whole = got.startsWith('HTTP/1.1 200') && isWhole(got, stream)
+      if (id !== undefined && whole) answered.add(id)
+      if (id !== undefined) admittedMs.push(Date.now())
+      if (got !== '' && !whole) unfinished++
+      socket.destroy()
+      resolve(whole)
+    }
+    socket.on('data', (bytes) => {
+      got += bytes.toString()
+      if (isWhole(got, stream)) end()
+    })
+    socket.on('error', end)
+    socket.on('close', end)
+  })
+}
+
+function isWhole(got: string, stream: boolean): boolean {
+  if (stream) return COMPLETE_STREAM.test(got)
+  const head = got.indexOf('\r\n\r\n')
+  const length = /^content-length: (\d+)\r$/im.exec(got.slice(0, head + 2))?.[1]
+  return (
+    head > 0 && length !== undefined && Buffer.byteLength(got.slice(head + 4)) >= Number(length)
+  )
+}
+
+async function load(url: string, key: string, stopped: () => boolean): Promise<void> {
+  await Promise.all(
+    Array.from({ length: CLIENTS }, async (_, place) => {
+      while (!stopped()) await ask(url, key, place % 2 === 0)
+    }),
+  )
+}
+
+describe.skipIf(!replay)('a gateway that is killed', () => {
+  test(`${ROUNDS} times under load loses no charge of an answered request`, {
+    timeout: 120_000,
+  }, async () => {
+    process.stdout.write(`kill: seed ${seed} (SEED=${seed} repeats it)\n`)
+    furnishDesk(desk)
+    gateway = await startAppliance(desk)
+    await gateway.verb('providers.add', {
+      name: 'acme',
+      type: 'openai-compatible',
+      base_url: `${replay?.url}/s/~prompt=100,completion=20,chunks=4,gap=2`,
+      credential: null,
+    })
+    await gateway.verb('models.add', { model: 'acme/m', in_usd: '1', out_usd: '2' })
+    const { key, id } = await gateway.verb('keys.create', { name: 'load', rpm_limit: 100_000 })
+
+    for (let round = 1; round <= ROUNDS; round++) {
+      const before = answered.size
+      let stopped = false
+      const loading = load(gateway.url, key, () => stopped)
+      // From the first answer on, so that every round kills a gateway that is at work.
+      await until(() => answered.size > before, 'the load runs')
+      await Bun.sleep(LEAST_MS + random() * (MOST_MS - LEAST_MS))
+      stopped = true
+      await gateway.kill()
+      await loading
+
+      gateway = await startAppliance(desk)
+      expect(openHolds(desk)).toBe(0)
+      // Any answer of the round: its bytes had left, so its charge was there before it.
+      expect(missingCharges()).toEqual([])
+    }
+
+    // Each round broke something off: otherwise nothing has been tried.
+    expect(unfinished).toBeGreaterThan(ROUNDS)
+    expect(answered.size).toBeGreaterThan(ROUNDS * 5)
+
+    const entries = readDatabase<{ kind: string; amount_nanos: number; n: number }>(
+      desk,
+      'SELECT kind, amount_nanos, count(*) AS n FROM ledger GROUP BY 1, 2',
+    )
+    const whole = entries.find(({ amount_nanos: nanos }) => nanos === -Number(CHARGE))
+    expect(whole?.n).toBeGreaterThanOrEqual(answered.size)
+    const sum = entries.reduce(
+      (total, { amount_nanos: each, n }) => total + BigInt(each) * BigInt(n),
+      0n,
+    )
+    const { balance_usd: balance } = await gateway.verb('balance.show', {})
+    expect(nanos(balance)).toBe(sum)
+
+    const [twice] = readDatabase(
+      desk,
+      'SELECT generation_id FROM ledger GROUP BY 1 HAVING generation_id IS NOT NULL AND count(*) > 1',
+    )
+    expect(twice).toBeUndefined()
+
+    // The minute's window counts what was admitted before the kills.
+    const info = await fetch(`${gateway.url}/v1/key`, {
+      headers: { authorization: `Bearer ${key}` },
+    })
+    const { usage } = (await info.json()) as {
+      usage: { requests_minute: number; spend_day_usd: string }
+    }
+    const recent = admittedMs.filter((at) => at > Date.now() - MINUTE_MS + 1_000).length
+    expect(usage.requests_minute).toBeGreaterThanOrEqual(recent)
+    const [spent] = readDatabase<{ n: number }>(
+      desk,
+      'SELECT -sum(amount_nanos) AS n FROM ledger WHERE key_id = ?',
+      id,
+    )
+    expect(nanos(usage.spend_day_usd)).toBe(BigInt(spent?.n ?? 0))
+    expect(desk.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
+    expect(await gateway.stop()).toBe(0)
+    expect(desk.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
+  })
+})
+
+const missingCharges = (): string[] => {
+  const rows = readDatabase<{ generation_id: string }>(
+    desk,
+    "SELECT generation_id FROM ledger WHERE kind = 'charge'",
+  )
+  const charged = new Set(rows.map(({ generation_id: id }) => id))
+  return [...answered].filter((id) => !charged.has(id))
+}
