@@ -15,6 +15,7 @@ const IDLE_SECONDS = 120
 /** The counter's own limit answers in JSON, and reads nothing of a body that states more; Bun's would answer in nothing. */
 const BEYOND_OUR_LIMIT = 2 ** 40
 const LAST_BYTES_MS = 1_000
+const GLANCE_MS = 5
 
 export function listen(
   { hostname, port }: { readonly hostname: string; readonly port: number },
@@ -39,8 +40,13 @@ export function listen(
     holdOpen: (request) => server.timeout(request, 0),
     letIdle: (request) => server.timeout(request, idleSeconds),
     async close() {
-      await Promise.race([server.stop(), Bun.sleep(LAST_BYTES_MS)])
+      const stopping = server.stop()
+      // It resolves only when idle connections have gone too, which clients keep for minutes.
+      for (let ms = 0; ms < LAST_BYTES_MS && server.pendingRequests > 0; ms += GLANCE_MS) {
+        await Bun.sleep(GLANCE_MS)
+      }
       await server.stop(true)
+      await stopping
     },
   }
 }
