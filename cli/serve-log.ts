@@ -1,4 +1,4 @@
-/** The request log of a serving process: a line per request on standard output, written once per turn of the event loop. */
+/** The request log of a serving process: a line per request on standard output, written in batches. */
 import type { RequestLine, RequestLog } from '#http/request-log.ts'
 import { clean } from './clean.ts'
 
@@ -9,6 +9,9 @@ export interface ServeLog {
   readonly flush: () => void
 }
 
+/** A write costs more than its lines, and nobody reads faster than this; the activity log is what must not be lost. */
+const BATCH_MS = 50
+
 export function startRequestLog(isPretty: boolean): ServeLog {
   let waiting = ''
   const flush = (): void => {
@@ -17,7 +20,7 @@ export function startRequestLog(isPretty: boolean): ServeLog {
   }
   return {
     note(line) {
-      if (waiting === '') setImmediate(flush)
+      if (waiting === '') setTimeout(flush, BATCH_MS)
       waiting += `${isPretty ? pretty(line) : JSON.stringify(line)}\n`
     },
     fault(cause) {
