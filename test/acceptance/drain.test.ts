@@ -1,0 +1,256 @@
+/** Stopping and starting: an orderly end keeps every promise, a directory has one server, and commands work either way. */
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { BINARY } from '#scripts/compile.ts'
+import {
+  type Appliance,
+  activityOf,
+  furnishDesk,
+  nanos,
+  openHolds,
+  startAppliance,
+  until,
+} from '#test/support/appliance.ts'
+import { type Desk, openDesk } from '#test/support/desk.ts'
+import { readSse } from '#test/support/read-sse.ts'
+import { startReplay } from '#test/support/replay.ts'
+
+const replay = await startReplay()
+afterAll(() => replay?.stop())
+
+let desk: Desk
+let gateways: Appliance[] = []
+
+beforeEach(() => {
+  desk = openDesk()
+})
+afterEach(async () => {
+  await Promise.all(gateways.map((gateway) => gateway.kill()))
+  gateways = []
+  desk.close()
+})
+
+async function start(flags: readonly string[] = []): Promise<Appliance> {
+  const gateway = await startAppliance(desk, { flags })
+  gateways.push(gateway)
+  return gateway
+}
+
+const WORDS = 20
+const hello = { model: 'slow/m', messages: [{ role: 'user', content: 'hi' }] }
+
+/** A gateway whose one model takes 20 words × 40 ms to answer, and a key for it. */
+async function startSlow(
+  flags: readonly string[] = [],
+): Promise<{ gateway: Appliance; key: string }> {
+  furnishDesk(desk)
+  const gateway = await start(flags)
+  await gateway.verb('providers.add', {
+    name: 'slow',
+    type: 'openai-compatible',
+    base_url: `${replay?.url}/s/~prompt=100,completion=${WORDS},chunks=${WORDS},gap=40`,
+    credential: null,
+  })
+  await gateway.verb('models.add', { model: 'slow/m', in_usd: '1', out_usd: '2' })
+  return { gateway, key: (await gateway.verb('keys.create', { name: 'k' })).key }
+}
+
+describe.skipIf(!replay)('SIGTERM while an answer runs', () => {
+  test('turns new requests away, lets the answer end whole, and exits with 0', async () => {
+    const { gateway, key } = await startSlow()
+    const running = await gateway.chat(key, { ...hello, stream: true })
+    process.kill(gateway.pid, 'SIGTERM')
+    await until(async () => (await fetch(`${gateway.url}/readyz`)).status === 503, 'it drains')
+
+    const ready = await fetch(`${gateway.url}/readyz`)
+    expect(await ready.json()).toEqual({
+      status: 'unavailable',
+      checks: { store_writable: true, schema_current: true, accepting_requests: false },
+    })
+    expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200)
+    for (const stream of [false, true]) {
+      const refused = await gateway.chat(key, { ...hello, stream })
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2'])
+      expect(refused.headers.get('x-should-retry')).toBe('true')
+      expect(await refused.json()).toMatchObject({
+        error: { type: 'api_error', code: 'shutting_down' },
+      })
+    }
+    // An operator can still look while it drains.
+    expect(await gateway.verb('status', {})).toMatchObject({ running: true, in_flight: 1 })
+
+    const { done, text, chunks } = readSse(await running.text())
+    expect([done, text.match(/ok/g)?.length]).toEqual([true, WORDS])
+    expect(chunks.at(-1)?.usage).toMatchObject({ cost: 0.00014 })
+    expect(await gateway.exited).toBe(0)
+    await expect(fetch(`${gateway.url}/healthz`)).rejects.toThrow()
+
+    expect(openHolds(desk)).toBe(0)
+    const ledger = desk.json<readonly object[]>(['ledger', '--kind', 'charge'])
+    expect(ledger).toMatchObject([{ amount_usd: '-0.00014' }])
+    expect(desk.run(['doctor', '-q']).code).toBe(0)
+  })
+
+  test('cuts what is left when its time is up, tells the reader why, and charges what came', async () => {
+    const { gateway, key } = await startSlow(['--drain', '1s'])
+    await gateway.verb('providers.add', {
+      name: 'endless',
+      type: 'openai-compatible',
+      base_url: `${replay?.url}/s/~completion=500,chunks=500,gap=40`,
+      credential: null,
+    })
+    await gateway.verb('models.add', { model: 'endless/m', in_usd: '1', out_usd: '2' })
+    const running = await gateway.chat(key, { ...hello, model: 'endless/m', stream: true })
+    const startedMs = performance.now()
+    expect(await gateway.stop()).toBe(0)
+    expect(performance.now() - startedMs).toBeGreaterThan(900)
+
+    const { done, chunks, text } = readSse(await running.text())
+    expect(done).toBe(true)
+    expect(chunks.at(-2)).toMatchObject({
+      error: { code: 'shutting_down' },
+      choices: [{ finish_reason: 'error' }],
+    })
+    const usage = chunks.at(-1)?.usage
+    expect(usage).toMatchObject({
+      completion_tokens: Math.ceil(text.length / 4),
+      cost_details: { source: 'estimated' },
+    })
+    const row = activityOf(desk, running.headers.get('x-generation-id') ?? '')
+    expect(row).toMatchObject({ ended_by: 'gateway', code: 'shutting_down' })
+    expect(row?.cost_nanos).toBe(Math.round(Number(usage?.['cost']) * 1e9))
+    expect(row?.cost_nanos).toBeGreaterThan(0)
+    expect(openHolds(desk)).toBe(0)
+  })
+
+  test('a second one ends it at once, and the next start resolves what was open', async () => {
+    const { gateway, key } = await startSlow()
+    const running = await gateway.chat(key, { ...hello, stream: true })
+    process.kill(gateway.pid, 'SIGTERM')
+    await until(async () => (await fetch(`${gateway.url}/readyz`)).status === 503, 'it drains')
+    process.kill(gateway.pid, 'SIGTERM')
+    expect(await gateway.exited).not.toBe(0)
+    await running.text().catch(() => '')
+    expect(openHolds(desk)).toBe(1)
+    await start()
+    expect(openHolds(desk)).toBe(0)
+    expect(desk.run(['doctor', '-q']).code).toBe(0)
+  })
+})
+
+describe('one server per data directory', () => {
+  test('a second is refused with what is wrong, and the first goes on', async () => {
+    furnishDesk(desk)
+    const gateway = await start()
+    const second = desk.run(['serve', '--listen', '127.0.0.1:0'])
+    expect(second.code).toBe(4)
+    expect(second.out).toBe('')
+    expect(second.err).toMatch(
+      new RegExp(`^error: another gatewayctl process has ${desk.dataDir} open\nhint: .+\n$`),
+    )
+    expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200)
+    expect(desk.run(['status', '-q']).code).toBe(0)
+  })
+
+  test('a killed one leaves the directory free, for commands and for the next', async () => {
+    furnishDesk(desk)
+    const gateway = await start()
+    await gateway.kill()
+    expect(desk.json<readonly object[]>(['keys', 'list'])).toHaveLength(1)
+    expect(desk.run(['status', '-q']).code).toBe(4)
+    const next = await start()
+    expect(desk.json(['status'])).toMatchObject({ running: true, pid: next.pid })
+  })
+})
+
+describe('commands', () => {
+  const LISTS = [
+    ['keys', 'list'],
+    ['keys', 'list', '--json'],
+    ['keys', 'list', '-q'],
+    ['keys', 'show', 'ci', '--json'],
+    ['limits', 'show', 'ci'],
+    ['models', 'list'],
+    ['models', 'show', 'demo/echo', '--json'],
+    ['providers', 'list', '--json'],
+    ['balance', '--json'],
+    ['ledger', 'list'],
+    ['rates', 'show', '--json'],
+  ]
+
+  test('say the same with the server up and down', async () => {
+    furnishDesk(desk)
+    const made = desk.run(['keys', 'create', 'ci', '--rpm', '7', '--allow', 'demo/*'])
+    const gateway = await start()
+    const answer = await gateway.chat(made.out.trim(), {
+      model: 'demo/echo',
+      messages: [{ role: 'user', content: 'one two three' }],
+    })
+    expect(answer.status).toBe(200)
+    const up = LISTS.map((args) => desk.run(args))
+    expect(await gateway.stop()).toBe(0)
+    const down = LISTS.map((args) => desk.run(args))
+    for (const [place, args] of LISTS.entries()) {
+      expect({ args, ...down[place] }).toEqual({ args, ...up[place] })
+      expect({ args, code: up[place]?.code, err: up[place]?.err }).toEqual({
+        args,
+        code: 0,
+        err: '',
+      })
+      expect(up[place]?.out.length).toBeGreaterThan(0)
+    }
+  })
+
+  test('change the same things with the server up and down', async () => {
+    furnishDesk(desk, '1')
+    const act = (name: string) => {
+      expect(desk.run(['keys', 'create', name, '--rpm', '5']).out).toMatch(/^if-\w{49}\n$/)
+      expect(desk.run(['limits', 'set', name, '--rpm', '9']).out).toBe(`${name}: rpm 5 → 9\n`)
+      expect(desk.run(['keys', 'revoke', name, '--yes']).code).toBe(0)
+      expect(desk.run(['keys', 'revoke', 'nobody', '--yes'])).toMatchObject({
+        code: 3,
+        out: '',
+        err: expect.stringMatching(/^error: no key is called "nobody"\n/),
+      })
+      expect(desk.run(['balance', 'top-up', '0.5']).code).toBe(0)
+    }
+    act('down')
+    const gateway = await start()
+    act('up')
+    expect(desk.json(['balance'])).toMatchObject({ balance_usd: '2.00' })
+    const revoked = desk.json<readonly { name: string; status: string }[]>(['keys', '--all'])
+    expect(
+      revoked
+        .filter(({ status }) => status === 'revoked')
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual(['down', 'up'])
+    expect(await gateway.stop()).toBe(0)
+  })
+
+  test('at once are one after the other: no top-up is lost, and a repeated one is applied once', async () => {
+    furnishDesk(desk, '1')
+    const gateway = await start()
+    const spawn = (...args: string[]) =>
+      Bun.spawn([BINARY, 'balance', 'top-up', ...args], {
+        cwd: desk.home,
+        env: desk.env,
+        stdout: 'ignore',
+        stderr: 'ignore',
+      }).exited
+    const codes = await Promise.all([
+      ...Array.from({ length: 10 }, () => spawn('0.01')),
+      ...Array.from({ length: 6 }, () => spawn('5', '--ref', 'INVOICE-7')),
+    ])
+    expect(codes.slice(0, 10)).toEqual(Array(10).fill(0))
+    expect(codes.slice(10)).toEqual(Array(6).fill(0))
+    const repeated = await Promise.all(
+      Array.from({ length: 20 }, () =>
+        gateway.verb('balance.top-up', { amount_usd: '2', ref: 'INVOICE-8' }),
+      ),
+    )
+    expect(repeated.filter(({ applied }) => applied)).toHaveLength(1)
+    const { balance_usd: balance } = desk.json<{ balance_usd: string }>(['balance'])
+    expect(nanos(balance)).toBe(nanos('8.1'))
+    expect(await gateway.stop()).toBe(0)
+  })
+})
