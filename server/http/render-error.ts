@@ -8,9 +8,12 @@ import { headersFor, readQuota, type Visit } from './visit.ts'
 /** OpenAI's SDKs wait at most this long; a longer `Retry-After` makes some of them come back within a second. */
 const LONGEST_SDK_WAIT_SECONDS = 60
 
+/** A fault's own words are the operator's, who finds them in the log; a caller reads these. */
+const FAULT = 'the gateway failed while it handled this request'
+
 /** The fields of `error`, in an answer and in a chunk alike. */
 export const toErrorFields = ({ message, type, code, details }: GatewayError) => ({
-  message,
+  message: code === 'internal_error' ? FAULT : message,
   type,
   param: details.param ?? null,
   code,

@@ -61,7 +61,7 @@ export function toRequestLine(
     cost_usd: charge ? renderUsd(charge.amount) : status === CLIENT_LEFT ? null : '0',
     ttft_ms: firstEventAt === null ? null : firstEventAt - arrivedAt,
     total_ms: now - arrivedAt,
-    ...(error?.code === 'internal_error' && { fault: renderFault(error.details.cause) }),
+    ...(error?.code === 'internal_error' && { fault: renderFault(error.details.cause ?? error) }),
   }
 }
 

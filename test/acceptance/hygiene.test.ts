@@ -15,8 +15,8 @@ import { dial, post } from '#test/support/raw-client.ts'
 import { startReplay } from '#test/support/replay.ts'
 
 const CANARY = 'sk-canary-3f9c1e7a5b2d4860-of-the-operator'
-/** The credential of a provider whose errors repeat it. */
-const REPEATED = 'sk-repeated-8d2f60b1c4e7a935-by-its-provider'
+/** The credential of a provider whose errors repeat it: nothing in it tells that it is one. */
+const REPEATED = 'Zq8d2f60b1c4e7a935kVw'
 const REQUESTS = 1_000
 const SEED = Number(process.env['SEED'] ?? 20_260_823)
 const MOST_GROWTH_MB = 150
@@ -180,14 +180,14 @@ describe.skipIf(!replay)('a fault says nothing of what is inside', () => {
       expect(answer).toMatch(/^HTTP\/1.1 500 /)
       const { error, request_id: id } = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4))
       expect(error).toEqual({
-        message: expect.stringMatching(/^[\w ,;]+$/),
+        message: 'the gateway failed while it handled this request',
         type: 'api_error',
         param: null,
         code: 'internal_error',
       })
       expectNoLeak(answer)
       await until(() => gateway.said().includes(id), 'the operator is told')
-      expect(gateway.said()).toContain('"fault":')
+      expect(gateway.said()).toMatch(/"fault":"GatewayError: a stored credential cannot be read/)
     }
     expect(openHolds(desk)).toBe(0)
     expect(desk.run(['doctor', '-q']).code).toBe(6)
