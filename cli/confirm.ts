@@ -17,7 +17,7 @@ export async function confirm(
   { question, act, command }: Consent,
 ): Promise<void> {
   if (context.yes) return
-  if (!context.mayAsk) {
+  if (!context.mayAsk()) {
     throw new CommandError(
       'confirmation_required',
       EXIT.unconfirmed,

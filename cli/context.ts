@@ -2,6 +2,7 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type Clock, systemClock } from '#domain/clock.ts'
+import { isTerminal } from './streams.ts'
 
 /** The flags that every command takes. */
 export interface GlobalFlags {
@@ -29,7 +30,7 @@ export interface Context {
   readonly yes: boolean
   readonly debug: boolean
   /** Whether a question may be asked. */
-  readonly mayAsk: boolean
+  readonly mayAsk: () => boolean
   /** Whether a person reads standard output. */
   readonly isTerminal: boolean
   readonly columns: number
@@ -44,7 +45,7 @@ export function openContext(flags: GlobalFlags, env: Environment = process.env):
   const dataDir = resolve(
     flags.dataDir ?? set(env['GATEWAY_DATA_DIR']) ?? systemd(env['STATE_DIRECTORY']) ?? xdg(env),
   )
-  const isTerminal = process.stdout.isTTY === true
+  const isRead = isTerminal(1)
   return {
     env,
     clock: systemClock,
@@ -55,10 +56,10 @@ export function openContext(flags: GlobalFlags, env: Environment = process.env):
     quiet: flags.quiet === true,
     yes: flags.yes === true,
     debug: flags.debug === true,
-    mayAsk: flags.input !== false && !set(env['GATEWAY_NO_INPUT']) && process.stdin.isTTY === true,
-    isTerminal,
-    columns: Math.max(NARROWEST_COLUMNS, process.stdout.columns ?? USUAL_COLUMNS),
-    color: flags.color !== false && wantsColor(env, isTerminal),
+    mayAsk: () => flags.input !== false && !set(env['GATEWAY_NO_INPUT']) && isTerminal(0),
+    isTerminal: isRead,
+    columns: isRead ? Math.max(NARROWEST_COLUMNS, process.stdout.columns) : USUAL_COLUMNS,
+    color: flags.color !== false && wantsColor(env, isRead),
   }
 }
 
@@ -80,8 +81,8 @@ function configFile(flags: GlobalFlags, env: Environment): Context['configFile']
   return { path: join(directory, 'config.toml'), isNamed: false }
 }
 
-function wantsColor(env: Environment, isTerminal: boolean): boolean {
+function wantsColor(env: Environment, isRead: boolean): boolean {
   if (set(env['NO_COLOR']) !== undefined || env['TERM'] === 'dumb') return false
   const forced = set(env['FORCE_COLOR'])
-  return forced === undefined ? isTerminal : forced !== '0'
+  return forced === undefined ? isRead : forced !== '0'
 }

@@ -1,6 +1,7 @@
 /** How a command ends: one table of exit codes, one shape of error, on standard error. */
 import { GatewayError } from '#domain/errors.ts'
 import { clean } from './clean.ts'
+import { writeError } from './streams.ts'
 
 /** Exit codes, and what `gatewayctl help exit-codes` says of them. */
 export const EXIT = {
@@ -78,12 +79,12 @@ export function endWithError(thrown: unknown, style: { json: boolean; debug: boo
   process.exitCode = exitCode
   if (style.json) {
     const error = { code, message: message.replaceAll('\n', '; '), hint, exit_code: exitCode }
-    process.stderr.write(`${JSON.stringify({ error })}\n`)
+    writeError(`${JSON.stringify({ error })}\n`)
   } else {
     const [first, ...rest] = message.split('\n').map(clean)
     const lines = [`error: ${first}`, ...rest.map((line) => `  ${line}`)]
     if (hint !== null) lines.push(`hint: ${clean(hint)}`)
-    process.stderr.write(`${lines.join('\n')}\n`)
+    writeError(`${lines.join('\n')}\n`)
   }
-  if (style.debug) process.stderr.write(`${Bun.inspect(thrown)}\n`)
+  if (style.debug) writeError(`${Bun.inspect(thrown)}\n`)
 }

@@ -2,6 +2,7 @@
 import { styleText } from 'node:util'
 import { clean } from './clean.ts'
 import type { Context } from './context.ts'
+import { writeError, writeOut } from './streams.ts'
 
 export interface Column<Row> {
   readonly title: string
@@ -21,12 +22,12 @@ export const paint = (context: Context, style: Style, text: string): string =>
 
 /** Writes lines of the result. */
 export const print = (text: string): void => {
-  process.stdout.write(`${text}\n`)
+  writeOut(`${text}\n`)
 }
 
 /** Writes lines that accompany the result; `--quiet` silences them. */
 export const tell = (context: Context, text: string): void => {
-  if (!context.quiet && !context.json) process.stderr.write(`${text}\n`)
+  if (!context.quiet && !context.json) writeError(`${text}\n`)
 }
 
 export const printJson = (record: unknown): void => print(JSON.stringify(record, null, 2))

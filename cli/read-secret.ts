@@ -38,7 +38,7 @@ async function readFrom(context: Context, { keyFile, fromEnv }: SecretFlags): Pr
     })
   }
   if (!process.stdin.isTTY) return await Bun.stdin.text()
-  if (!context.mayAsk) return ''
+  if (!context.mayAsk()) return ''
   const { password, isCancel } = await import('@clack/prompts')
   const typed = await password({ message: 'credential', output: process.stderr })
   if (isCancel(typed)) throw new CommandError('declined', EXIT.unconfirmed, 'nothing was entered')

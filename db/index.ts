@@ -9,7 +9,7 @@ import { NO_LOG_SYNC, startLogSync } from './sqlite/log-sync.ts'
 import { migrate } from './sqlite/migrate.ts'
 import { openDatabase } from './sqlite/open.ts'
 import { createStore } from './sqlite/store.ts'
-import { openVault } from './vault.ts'
+import type { Vault } from './vault.ts'
 
 export const DATABASE_FILE = 'gateway.db'
 
@@ -31,7 +31,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const release = inMemory ? () => {} : lockDirectory(dataDir)
   let database: Database | null = null
   try {
-    const vault = masterKey === null ? null : openVault(masterKey)
+    const vault = masterKey === null ? null : await unlock(masterKey)
     database = openDatabase(path)
     migrate(database, path)
     const logSync = inMemory ? NO_LOG_SYNC : startLogSync(path)
@@ -42,3 +42,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     throw error
   }
 }
+
+/** Cryptography is loaded for whoever brings a key. */
+const unlock = async (masterKey: Uint8Array): Promise<Vault> =>
+  (await import('./vault.ts')).openVault(masterKey)

@@ -1,11 +1,14 @@
 /** Accounts in SQLite. */
 import { asc, eq } from 'drizzle-orm'
+import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
 import type { Accounts } from '#domain/account.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { Connection } from './connection.ts'
 import { accounts } from './schema.ts'
 
-export function createAccounts({ drizzle, commit }: Connection): Accounts {
+export function createAccounts({ database, commit }: Connection): Accounts {
+  const drizzle = openDrizzle({ client: database })
+
   return {
     async create(account) {
       await commit.act(() => {

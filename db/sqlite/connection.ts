@@ -1,6 +1,5 @@
-/** What every table's file works with: one connection, its Drizzle face, its committer and the clock. */
+/** What every table's file works with: one connection, its committer and the clock. */
 import type { Database } from 'bun:sqlite'
-import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite'
 import type { Clock } from '#domain/clock.ts'
 import type { Vault } from '../vault.ts'
 import { type GroupCommit, startGroupCommit } from './group-commit.ts'
@@ -8,8 +7,6 @@ import type { LogSync } from './log-sync.ts'
 
 export interface Connection {
   readonly database: Database
-  /** For everything that is not on the path of a request. */
-  readonly drizzle: BunSQLiteDatabase
   readonly commit: GroupCommit
   readonly clock: Clock
   /** Null when no master key was given: credentials can then be neither kept nor read. */
@@ -24,7 +21,6 @@ export const connect = (
   rest: Pick<Connection, 'clock' | 'vault' | 'syncCharges'>,
 ): Connection => ({
   database,
-  drizzle: drizzle({ client: database }),
   commit: startGroupCommit(database, logSync),
   ...rest,
 })

@@ -1,43 +1,42 @@
 /** Keys in SQLite; every change is taken over by the standings in the same turn. */
-import { and, count, desc, eq, isNull, lt, or, type SQL, sql } from 'drizzle-orm'
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
-import type { ApiKey, KeyAmendment, KeyQuery, Keys } from '#domain/key.ts'
+import type { ApiKey, KeyAmendment, Keys } from '#domain/key.ts'
 import type { Connection } from './connection.ts'
-import { fromKey, toKey } from './key-row.ts'
-import { keys } from './schema.ts'
+import { openKeyTable } from './key-table.ts'
 import { createSecrets } from './secrets.ts'
 import type { Standings } from './standing.ts'
 
 export function createKeys(connection: Connection, standings: Standings): Keys {
-  const { drizzle, commit } = connection
+  const { database, commit } = connection
+  const table = openKeyTable(database)
   const secrets = createSecrets(connection)
 
   const demand = (id: KeyId): ApiKey => {
-    const row = drizzle.select().from(keys).where(eq(keys.id, id)).get()
-    if (!row)
+    const key = table.find(id)
+    if (!key)
       throw new GatewayError('key_not_found', `there is no key ${id}`, {
         hint: 'gatewayctl keys list',
       })
-    return withLastUse(toKey(row))
+    return withLastUse(key)
   }
 
   const store = (key: ApiKey): ApiKey => {
-    drizzle.update(keys).set(fromKey(key)).where(eq(keys.id, key.id)).run()
+    table.update(key)
     return key
   }
 
-  /** The row's last use is written now and then; the standing knows better. */
+  /** The row's last use is written now and then; a standing that is in memory knows better. */
   const withLastUse = (key: ApiKey): ApiKey => {
-    const lastUsedAt = standings.key(key.id, connection.clock.now())?.lastUsedAt ?? key.lastUsedAt
+    const lastUsedAt = standings.loaded(key.id)?.lastUsedAt ?? key.lastUsedAt
     return lastUsedAt === key.lastUsedAt ? key : { ...key, lastUsedAt }
   }
 
   return {
     async issue(key, secret) {
       await commit.act(() => {
-        drizzle.insert(keys).values(fromKey(key)).run()
+        table.insert(key)
         secrets.keep(secret, key)
       })
     },
@@ -49,40 +48,23 @@ export function createKeys(connection: Connection, standings: Standings): Keys {
 
     async find(id) {
       commit.flush()
-      const row = drizzle.select().from(keys).where(eq(keys.id, id)).get()
-      return row && withLastUse(toKey(row))
+      const key = table.find(id)
+      return key && withLastUse(key)
     },
 
     async search(text, limit) {
       commit.flush()
-      // Compared as text, not as a pattern: `%` and `_` are letters here, and an empty text means nobody.
-      const startsWith = sql`${text} <> '' AND substr(${keys.label}, 1, length(${text})) = ${text}`
-      const isMeant = or(eq(keys.id, text as KeyId), eq(keys.name, text), startsWith)
-      const rows = drizzle
-        .select()
-        .from(keys)
-        .where(isMeant)
-        .orderBy(desc(keys.id))
-        .limit(limit)
-        .all()
-      return rows.map((row) => withLastUse(toKey(row)))
+      return table.search(text, limit).map(withLastUse)
     },
 
     async list(query) {
       commit.flush()
-      const inScope = scopeOf(query)
-      const rows = drizzle
-        .select()
-        .from(keys)
-        .where(and(inScope, query.after && lt(keys.id, query.after)))
-        .orderBy(desc(keys.id))
-        .limit(query.limit + 1)
-        .all()
-      const total = drizzle.select({ keys: count() }).from(keys).where(inScope).get()
+      const { limit } = query
+      const keys = table.list({ ...query, limit: limit + 1 })
       return {
-        keys: rows.slice(0, query.limit).map((row) => withLastUse(toKey(row))),
-        hasMore: rows.length > query.limit,
-        totalCount: total?.keys ?? 0,
+        keys: keys.slice(0, limit).map(withLastUse),
+        hasMore: keys.length > limit,
+        totalCount: table.count(query),
       }
     },
 
@@ -102,12 +84,6 @@ export function createKeys(connection: Connection, standings: Standings): Keys {
       }, standings.replace),
   }
 }
-
-const scopeOf = ({ accountId, includeRevoked }: KeyQuery): SQL | undefined =>
-  and(
-    accountId && eq(keys.accountId, accountId),
-    includeRevoked ? undefined : isNull(keys.revokedAt),
-  )
 
 function amended(key: ApiKey, { limits, ...fields }: KeyAmendment, at: Instant): ApiKey {
   return { ...key, ...fields, limits: { ...key.limits, ...limits }, updatedAt: at }

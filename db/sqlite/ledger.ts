@@ -1,5 +1,6 @@
 /** The ledger in SQLite: credits, reading, and the audit of balances. */
 import { and, desc, eq, gte, lt, sql } from 'drizzle-orm'
+import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
 import { GatewayError } from '#domain/errors.ts'
 import type { Ledger, LedgerEntry, LedgerQuery } from '#domain/ledger.ts'
 import {
@@ -16,7 +17,9 @@ import type { Connection } from './connection.ts'
 import { accounts, ledger } from './schema.ts'
 import type { Standings } from './standing.ts'
 
-export function createLedger({ drizzle, commit }: Connection, standings: Standings): Ledger {
+export function createLedger({ database, commit }: Connection, standings: Standings): Ledger {
+  const drizzle = openDrizzle({ client: database })
+
   const balanceOf = (entry: LedgerEntry): UsdNanos => {
     const row = drizzle.select().from(accounts).where(eq(accounts.id, entry.accountId)).get()
     if (!row) throw new GatewayError('account_not_found', `there is no account ${entry.accountId}`)

@@ -1,5 +1,6 @@
 /** The catalogue in SQLite, kept in memory between changes because every request looks at it. */
 import { asc, eq } from 'drizzle-orm'
+import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { ModelCard, ModelCards, PriceVersion } from '#domain/model-card.ts'
@@ -14,10 +15,11 @@ interface KnownModel {
 }
 
 export function createModels({
-  drizzle,
+  database,
   commit,
   clock,
 }: Connection): ModelCards & { forget(): void } {
+  const drizzle = openDrizzle({ client: database })
   let known: Map<string, KnownModel> | null = null
 
   const load = (): Map<string, KnownModel> => {

@@ -1,5 +1,6 @@
 /** Providers in SQLite; their credentials are sealed by the vault before they touch the disk. */
 import { asc, eq } from 'drizzle-orm'
+import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
 import { GatewayError } from '#domain/errors.ts'
 import type { Provider, Providers } from '#domain/provider.ts'
 import type { Vault } from '../vault.ts'
@@ -9,9 +10,10 @@ import { providers } from './schema.ts'
 const place = (name: string): string => `providers|credential|${name}|v1`
 
 export function createProviders(
-  { drizzle, commit, vault }: Connection,
+  { database, commit, vault }: Connection,
   modelsChanged: () => void,
 ): Providers {
+  const drizzle = openDrizzle({ client: database })
   let known: Map<string, Provider> | null = null
 
   const all = (): Map<string, Provider> => {

@@ -1,5 +1,6 @@
 /** Exchange rates in SQLite, kept in memory between changes because every charge is stamped with one. */
 import { desc } from 'drizzle-orm'
+import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
 import { instant } from '#domain/clock.ts'
 import { type RubPerUsd, readRubPerUsd, renderRubPerUsd } from '#domain/money.ts'
 import { DEFAULT_RUB_PER_USD, type Rate, type Rates } from '#domain/rate.ts'
@@ -12,7 +13,8 @@ const DEFAULT_RATE: Rate = {
   setByOperator: false,
 }
 
-export function createRates({ drizzle, commit }: Connection): Rates {
+export function createRates({ database, commit }: Connection): Rates {
+  const drizzle = openDrizzle({ client: database })
   let known: readonly Rate[] | null = null
 
   const all = (): readonly Rate[] => {

@@ -1,27 +1,35 @@
 /** What a killed process left behind: every open hold is voided, and its request noted as one that the gateway broke off. */
 import type { ActivityEntry } from '#domain/activity.ts'
-import { dayOf } from '#domain/clock.ts'
+import { dayOf, type Instant } from '#domain/clock.ts'
+import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
 import { NO_MONEY, type RubMicros } from '#domain/money.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import type { Connection } from './connection.ts'
-import { holds } from './schema.ts'
+import { statement } from './statement.ts'
 import type { Writer } from './writer.ts'
 
-type HoldRow = typeof holds.$inferSelect
+interface HoldRow {
+  readonly generation_id: GenerationId
+  readonly request_id: string
+  readonly account_id: AccountId
+  readonly key_id: KeyId
+  readonly model: string
+  readonly admitted_at: Instant
+}
 
 /**
  * No answer of these requests was completed (its charge would have been committed first, and the hold with it), so
  * nothing is known that could be charged. Their window slots stay taken. Returns how many there were.
  */
-export function voidOpenHolds({ drizzle, commit, clock }: Connection, writer: Writer): number {
-  const open = drizzle.select().from(holds).all()
+export function voidOpenHolds({ database, commit, clock }: Connection, writer: Writer): number {
+  const open = statement<HoldRow>(database, 'SELECT * FROM holds')().all()
   if (open.length === 0) return 0
   const at = clock.now()
   for (const hold of open) {
     const resolve = () => {
-      writer.release(hold.generationId)
-      writer.spend(hold.keyId, dayOf(hold.admittedAt), NO_MONEY)
-      writer.activity(toActivity(hold, Math.max(0, at - hold.admittedAt)), hold.admittedAt)
+      writer.release(hold.generation_id)
+      writer.spend(hold.key_id, dayOf(hold.admitted_at), NO_MONEY)
+      writer.activity(toActivity(hold, Math.max(0, at - hold.admitted_at)), hold.admitted_at)
     }
     commit.defer(resolve)
   }
@@ -30,10 +38,10 @@ export function voidOpenHolds({ drizzle, commit, clock }: Connection, writer: Wr
 }
 
 const toActivity = (hold: HoldRow, totalMs: number): ActivityEntry => ({
-  generationId: hold.generationId,
-  requestId: hold.requestId,
-  accountId: hold.accountId,
-  keyId: hold.keyId,
+  generationId: hold.generation_id,
+  requestId: hold.request_id,
+  accountId: hold.account_id,
+  keyId: hold.key_id,
   model: hold.model,
   provider: null,
   endUser: null,
@@ -42,7 +50,7 @@ const toActivity = (hold: HoldRow, totalMs: number): ActivityEntry => ({
   code: 'internal_error',
   endedBy: 'gateway',
   finishReason: null,
-  startedAt: hold.admittedAt,
+  startedAt: hold.admitted_at,
   firstEventMs: null,
   totalMs,
   usage: NO_USAGE,

@@ -8,24 +8,18 @@ import type { EntryKind, UsageSource } from '#domain/ledger.ts'
 import type { Modality } from '#domain/model-card.ts'
 import type { RubMicros, UsdNanos } from '#domain/money.ts'
 import type { ProviderType } from '#domain/provider.ts'
-
-/** Money is an SQLite integer; the domain keeps it within 53 bits, and a value beyond them is a defect to stop at. */
-function toInteger(amount: bigint): number {
-  const number = Number(amount)
-  if (!Number.isSafeInteger(number)) throw new RangeError(`amount out of bounds: ${amount}`)
-  return number
-}
+import { fromInteger, toInteger } from './amount.ts'
 
 const nanos = customType<{ data: UsdNanos; driverData: number }>({
   dataType: () => 'integer',
   toDriver: toInteger,
-  fromDriver: (stored) => BigInt(stored) as UsdNanos,
+  fromDriver: fromInteger<UsdNanos>,
 })
 
 const rubMicros = customType<{ data: RubMicros; driverData: number }>({
   dataType: () => 'integer',
   toDriver: toInteger,
-  fromDriver: (stored) => BigInt(stored) as RubMicros,
+  fromDriver: fromInteger<RubMicros>,
 })
 
 const bool = (name: string) => integer(name, { mode: 'boolean' })

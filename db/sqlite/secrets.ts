@@ -1,11 +1,10 @@
 /** Digests of secrets: which key a secret opens. The secret itself is never written, and never kept. */
-import { eq } from 'drizzle-orm'
 import type { Instant } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import type { Secret } from '#domain/secret.ts'
 import type { Connection } from './connection.ts'
-import { keySecrets } from './schema.ts'
+import { statement } from './statement.ts'
 
 export interface Secrets {
   /** Call it inside the transaction that issues the key. */
@@ -22,26 +21,31 @@ interface KnownSecret {
 /** A digest always means the same key, so remembering it is safe; what that key may do is looked at every time. */
 const MOST_KNOWN = 20_000
 
-export function createSecrets({ drizzle, commit }: Connection): Secrets {
+export function createSecrets({ database, commit }: Connection): Secrets {
   const known = new Map<string, KnownSecret>()
+  const find = statement<KnownSecret, [Buffer]>(
+    database,
+    'SELECT key_id AS keyId, expires_at AS expiresAt FROM key_secrets WHERE sha256 = ?',
+  )
+  const insert = statement<unknown, [Buffer, KeyId, string, Instant]>(
+    database,
+    'INSERT INTO key_secrets (sha256, key_id, label, created_at) VALUES (?, ?, ?, ?)',
+  )
 
   const digest = (secret: Secret): Buffer => new Bun.CryptoHasher('sha256').update(secret).digest()
 
   const lookUp = (sha256: Buffer, name: string): KnownSecret | undefined => {
     commit.flush()
-    const row = drizzle.select().from(keySecrets).where(eq(keySecrets.sha256, sha256)).get()
-    if (!row) return undefined
+    const row = find().get(sha256)
+    if (row === null) return undefined
     if (known.size >= MOST_KNOWN) known.clear()
     known.set(name, row)
     return row
   }
 
   return {
-    keep(secret, { id: keyId, label, createdAt }) {
-      drizzle
-        .insert(keySecrets)
-        .values({ sha256: digest(secret), keyId, label, createdAt })
-        .run()
+    keep(secret, { id, label, createdAt }) {
+      insert().run(digest(secret), id, label, createdAt)
     },
     keyOf(secret, at) {
       const sha256 = digest(secret)

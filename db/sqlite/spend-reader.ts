@@ -1,26 +1,37 @@
-/** Reads what a key has spent on a UTC day and since the start of a month. */
-import { and, eq, gte } from 'drizzle-orm'
+/** Reads what a key has spent on a UTC day and since the start of its month. */
 import type { Day } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
 import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
+import { fromInteger } from './amount.ts'
 import type { Connection } from './connection.ts'
-import { keyDays } from './schema.ts'
+import { statement } from './statement.ts'
 
-export interface SpendReader {
-  ofDay(id: KeyId, day: Day): UsdNanos
-  since(id: KeyId, first: Day): UsdNanos
+export interface Spend {
+  readonly day: UsdNanos
+  readonly month: UsdNanos
 }
 
-export function prepareSpendReader({ drizzle }: Connection): SpendReader {
-  const spentOn = (id: KeyId, when: ReturnType<typeof eq>): UsdNanos =>
-    drizzle
-      .select({ spent: keyDays.spent })
-      .from(keyDays)
-      .where(and(eq(keyDays.keyId, id), when))
-      .all()
-      .reduce((total, { spent }) => addUsd(total, spent), NO_MONEY)
-  return {
-    ofDay: (id, day) => spentOn(id, eq(keyDays.day, day)),
-    since: (id, first) => spentOn(id, gte(keyDays.day, first)),
+/** `today` lies in the month that begins on `monthStart`. */
+export type ReadSpend = (id: KeyId, today: Day, monthStart: Day) => Spend
+
+interface DayRow {
+  readonly day: Day
+  readonly spent_nanos: number
+}
+
+export function prepareSpendReader({ database }: Connection): ReadSpend {
+  const days = statement<DayRow, [KeyId, Day]>(
+    database,
+    'SELECT day, spent_nanos FROM key_days WHERE key_id = ? AND day >= ?',
+  )
+  return (id, today, monthStart) => {
+    let day = NO_MONEY
+    let month = NO_MONEY
+    for (const row of days().all(id, monthStart)) {
+      const spent = fromInteger<UsdNanos>(row.spent_nanos)
+      month = addUsd(month, spent)
+      if (row.day === today) day = spent
+    }
+    return { day, month }
   }
 }

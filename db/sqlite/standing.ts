@@ -1,15 +1,15 @@
 /** The hot state of keys and accounts: what admission needs, in memory, written through and rebuilt from the tables. */
-import { eq } from 'drizzle-orm'
 import type { Claim } from '#domain/admission.ts'
 import { DAY_MS, type Day, dayOf, type Instant, MINUTE_MS, monthStart } from '#domain/clock.ts'
 import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { addUsd, NO_MONEY, subtractUsd, type UsdNanos } from '#domain/money.ts'
 import type { Window } from '#domain/window.ts'
+import { fromInteger } from './amount.ts'
 import type { Connection } from './connection.ts'
-import { toKey } from './key-row.ts'
-import { accounts, keys } from './schema.ts'
+import { type KeyRow, toKey } from './key-row.ts'
 import { prepareSpendReader } from './spend-reader.ts'
+import { statement } from './statement.ts'
 import { prepareWindowReader, type WindowReader } from './window-reader.ts'
 
 /** Keys whose state is kept in memory; an idle one beyond it is rebuilt when it is used again. */
@@ -56,6 +56,8 @@ export interface Standings {
   readonly open: Map<GenerationId, OpenHold>
   /** Undefined when there is no such key. */
   key(id: KeyId, at: Instant): HotKey | undefined
+  /** What is in memory of a key, if anything is; asks no table. */
+  loaded(id: KeyId): HotKey | undefined
   account(id: AccountId): HotAccount
   /** Takes a changed key over; windows follow its new limits. */
   replace(key: ApiKey): void
@@ -69,10 +71,10 @@ export function startStandings(connection: Connection): Standings {
   const { commit } = connection
   const windows = prepareWindowReader(connection)
   const readHotKey = prepareHotKeyReader(connection, windows)
+  const readBalance = prepareBalanceReader(connection)
   const hotKeys = new Map<KeyId, HotKey>()
   const hotAccounts = new Map<AccountId, HotAccount>()
   const open = new Map<GenerationId, OpenHold>()
-
   const load = (id: KeyId, at: Instant): HotKey | undefined => {
     const hot = readHotKey(id, at)
     if (!hot) return undefined
@@ -85,8 +87,7 @@ export function startStandings(connection: Connection): Standings {
     const known = hotAccounts.get(id)
     if (known) return known
     commit.flush()
-    const row = connection.drizzle.select().from(accounts).where(eq(accounts.id, id)).get()
-    const loaded = { balance: row?.balance ?? NO_MONEY, held: NO_MONEY }
+    const loaded = { balance: readBalance(id), held: NO_MONEY }
     hotAccounts.set(id, loaded)
     return loaded
   }
@@ -112,6 +113,7 @@ export function startStandings(connection: Connection): Standings {
       if (hot) turnPeriods(hot, at)
       return hot
     },
+    loaded: (id) => hotKeys.get(id),
     replace(key) {
       const hot = hotKeys.get(key.id)
       if (!hot) return
@@ -150,14 +152,17 @@ export function startStandings(connection: Connection): Standings {
 
 /** Rebuilds a key's hot state; called only while none of its requests is in progress. */
 function prepareHotKeyReader(connection: Connection, windows: WindowReader) {
-  const spend = prepareSpendReader(connection)
+  const { commit, database } = connection
+  const readSpend = prepareSpendReader(connection)
+  const find = statement<KeyRow, [KeyId]>(database, 'SELECT * FROM keys WHERE id = ?')
   return (id: KeyId, at: Instant): HotKey | undefined => {
-    connection.commit.flush()
-    const row = connection.drizzle.select().from(keys).where(eq(keys.id, id)).get()
-    if (!row) return undefined
+    commit.flush()
+    const row = find().get(id)
+    if (row === null) return undefined
     const key = toKey(row)
     const today = dayOf(at)
     const thisMonth = monthStart(today)
+    const spend = readSpend(id, today, thisMonth)
     return {
       key,
       minute: windows.read(id, MINUTE_MS, key.limits.rpm, at),
@@ -165,12 +170,23 @@ function prepareHotKeyReader(connection: Connection, windows: WindowReader) {
       inProgress: 0,
       today,
       thisMonth,
-      daySpend: { spent: spend.ofDay(id, today), held: NO_MONEY },
-      monthSpend: { spent: spend.since(id, thisMonth), held: NO_MONEY },
+      daySpend: { spent: spend.day, held: NO_MONEY },
+      monthSpend: { spent: spend.month, held: NO_MONEY },
       lastUsedAt: key.lastUsedAt,
       useWrittenAt: key.lastUsedAt,
       held: NO_MONEY,
     }
+  }
+}
+
+function prepareBalanceReader({ database }: Connection): (id: AccountId) => UsdNanos {
+  const find = statement<{ balance_nanos: number }, [AccountId]>(
+    database,
+    'SELECT balance_nanos FROM accounts WHERE id = ?',
+  )
+  return (id) => {
+    const row = find().get(id)
+    return row === null ? NO_MONEY : fromInteger(row.balance_nanos)
   }
 }
 

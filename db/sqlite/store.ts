@@ -1,19 +1,15 @@
 /** The SQLite engine: one writing process, hot state in memory, group commit, every port on one connection. */
 import { statSync } from 'node:fs'
+import type { Activity } from '#domain/activity.ts'
 import type { Store, StoreHealth } from '#domain/store.ts'
-import { createAccounts } from './accounts.ts'
-import { createActivity } from './activity.ts'
 import { createAdmissions } from './admissions.ts'
 import type { Connection } from './connection.ts'
+import { deferPort } from './deferred-port.ts'
 import { createKeys } from './keys.ts'
-import { createLedger } from './ledger.ts'
 import { NEWEST_SCHEMA_VERSION, schemaVersion } from './migrate.ts'
-import { createModels } from './models.ts'
-import { createProviders } from './providers.ts'
-import { createRates } from './rates.ts'
 import { voidOpenHolds } from './recover.ts'
-import { startStandings } from './standing.ts'
-import { prepareWriter } from './writer.ts'
+import { type Standings, startStandings } from './standing.ts'
+import { prepareWriter, type Writer } from './writer.ts'
 
 /** Resolves what an earlier process left open, then opens every port. `release` gives the directory back at the end. */
 export function createStore(connection: Connection, path: string, release: () => void): Store {
@@ -21,17 +17,13 @@ export function createStore(connection: Connection, path: string, release: () =>
   const writer = prepareWriter(connection)
   voidOpenHolds(connection, writer)
   const standings = startStandings(connection)
-  const models = createModels(connection)
 
   return {
-    accounts: createAccounts(connection),
     keys: createKeys(connection, standings),
     admissions: createAdmissions(connection, standings, writer),
-    ledger: createLedger(connection, standings),
-    models,
-    providers: createProviders(connection, models.forget),
-    rates: createRates(connection),
     activity: createActivity(connection, writer),
+    ...deferBooks(connection, standings),
+    ...deferCatalogue(connection),
     async health({ checkIntegrity }): Promise<StoreHealth> {
       commit.flush()
       return {
@@ -52,6 +44,54 @@ export function createStore(connection: Connection, path: string, release: () =>
         release()
       }
     },
+  }
+}
+
+/** Noting is on the path of a request; reading is for people, and loaded when somebody reads. */
+function createActivity(connection: Connection, writer: Writer): Activity {
+  const { commit } = connection
+  return {
+    note(entry) {
+      // While the disk takes no writes, refusals are not worth the memory to remember them.
+      if (commit.writable) commit.defer(() => writer.activity(entry, null))
+    },
+    ...deferPort<Pick<Activity, 'list' | 'find'>>({ list: true, find: true }, async () =>
+      (await import('./activity-reader.ts')).createActivityReader(connection),
+    ),
+  }
+}
+
+function deferBooks(
+  connection: Connection,
+  standings: Standings,
+): Pick<Store, 'accounts' | 'ledger'> {
+  return {
+    accounts: deferPort({ create: true, find: true, findByName: true, list: true }, async () =>
+      (await import('./accounts.ts')).createAccounts(connection),
+    ),
+    ledger: deferPort({ credit: true, list: true, audit: true }, async () =>
+      (await import('./ledger.ts')).createLedger(connection, standings),
+    ),
+  }
+}
+
+function deferCatalogue(connection: Connection): Pick<Store, 'models' | 'providers' | 'rates'> {
+  const load = async () => (await import('./catalogue.ts')).openCatalogue(connection)
+  let loading: ReturnType<typeof load> | null = null
+  const catalogue = () => {
+    loading ??= load()
+    return loading
+  }
+  return {
+    models: deferPort(
+      { find: true, list: true, add: true, price: true, remove: true },
+      async () => (await catalogue()).models,
+    ),
+    providers: deferPort(
+      { add: true, find: true, list: true, remove: true, credential: true },
+      async () => (await catalogue()).providers,
+    ),
+    rates: deferPort({ at: true, list: true, set: true }, async () => (await catalogue()).rates),
   }
 }
 

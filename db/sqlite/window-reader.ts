@@ -1,9 +1,9 @@
 /** Reads a key's sliding windows back from the log, so that they survive a restart and a change of limits. */
 import type { Instant } from '#domain/clock.ts'
-import { instant } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
 import { Window } from '#domain/window.ts'
 import type { Connection } from './connection.ts'
+import { statement } from './statement.ts'
 
 export interface WindowReader {
   /** The newest `limit` requests of the span, which are all that decide when a slot frees; null without a limit. */
@@ -18,12 +18,15 @@ const ADMITTED = `
   UNION ALL
   SELECT admitted_at FROM holds WHERE key_id = $id AND admitted_at > $after`
 
+type Span = { readonly id: KeyId; readonly after: number }
+
 export function prepareWindowReader({ database, commit }: Connection): WindowReader {
-  const newest = database.query<
-    { admitted_at: number },
-    { id: string; after: number; limit: number }
-  >(`SELECT admitted_at FROM (${ADMITTED}) ORDER BY admitted_at DESC LIMIT $limit`)
-  const count = database.query<{ requests: number }, { id: string; after: number }>(
+  const newest = statement<{ admitted_at: Instant }, [Span & { limit: number }]>(
+    database,
+    `SELECT admitted_at FROM (${ADMITTED}) ORDER BY admitted_at DESC LIMIT $limit`,
+  )
+  const count = statement<{ requests: number }, [Span]>(
+    database,
     `SELECT count(*) AS requests FROM (${ADMITTED})`,
   )
   return {
@@ -31,14 +34,13 @@ export function prepareWindowReader({ database, commit }: Connection): WindowRea
       if (limit === null) return null
       commit.flush()
       const window = new Window(spanMs)
-      for (const row of newest.all({ id, after: now - spanMs, limit }).reverse()) {
-        window.take(instant(row.admitted_at))
-      }
+      const rows = newest().all({ id, after: now - spanMs, limit })
+      for (const { admitted_at } of rows.reverse()) window.take(admitted_at)
       return window
     },
     count(id, spanMs, now) {
       commit.flush()
-      return count.get({ id, after: now - spanMs })?.requests ?? 0
+      return count().get({ id, after: now - spanMs })?.requests ?? 0
     },
   }
 }

@@ -1,5 +1,5 @@
 /** What a command prints: a table for a person, tab-separated lines for a pipe, never a control character. */
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { clean } from '#cli/clean.ts'
 import type { Context } from '#cli/context.ts'
 import { openContext } from '#cli/context.ts'
@@ -23,18 +23,18 @@ const ROWS: readonly Row[] = [
   { name: 'evil\u001b[2J\tx\u202e', rpm: 5 },
 ]
 
-function printed(changes: Partial<Context>): string {
-  let text = ''
-  vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
-    text += String(chunk)
-    return true
-  })
-  printList({ ...openContext({}, {}), ...changes }, ROWS, COLUMNS, ({ name }) => name)
-  vi.restoreAllMocks()
-  return text
-}
+const written = vi.hoisted((): string[] => [])
+vi.mock('#cli/streams.ts', () => ({
+  isTerminal: () => false,
+  writeError: () => {},
+  writeOut: (text: string) => written.push(text),
+}))
 
-afterEach(() => vi.restoreAllMocks())
+function printed(changes: Partial<Context>): string {
+  written.length = 0
+  printList({ ...openContext({}, {}), ...changes }, ROWS, COLUMNS, ({ name }) => name)
+  return written.join('')
+}
 
 describe('a list', () => {
   test('for a pipe is tab-separated, without a header, with empty fields', () => {

@@ -1,17 +1,18 @@
-/** The activity log in SQLite. */
+/** Reads the activity log. */
 import { and, desc, eq, gte } from 'drizzle-orm'
+import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
 import type { Activity } from '#domain/activity.ts'
 import { toActivity } from './activity-row.ts'
 import type { Connection } from './connection.ts'
 import { activity } from './schema.ts'
-import type { Writer } from './writer.ts'
 
-export function createActivity({ drizzle, commit }: Connection, writer: Writer): Activity {
+export function createActivityReader({
+  database,
+  commit,
+}: Connection): Pick<Activity, 'list' | 'find'> {
+  const drizzle = openDrizzle({ client: database })
+
   return {
-    note(entry) {
-      // While the disk takes no writes, refusals are not worth the memory to remember them.
-      if (commit.writable) commit.defer(() => writer.activity(entry, null))
-    },
     async list({ accountId, keyId, since, limit }) {
       commit.flush()
       const inScope = and(
