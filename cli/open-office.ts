@@ -13,12 +13,14 @@ export interface OpenOptions {
   readonly create: boolean
   /** Whether credentials will be kept or read. */
   readonly withMasterKey: boolean
+  /** Whether every charge waits for the disk; by default those of the last 20 ms may be lost to a power cut. */
+  readonly syncCharges?: boolean
 }
 
 /** Takes the directory's lock. @throws store_unavailable, CommandError 1 */
 export async function openDirectory(
   context: Context,
-  { create, withMasterKey }: OpenOptions,
+  { create, withMasterKey, syncCharges = false }: OpenOptions,
 ): Promise<Store> {
   const { dataDir, clock } = context
   if (create) makePrivate(dataDir)
@@ -26,7 +28,7 @@ export async function openDirectory(
   const { openStore } = await import('#db/index.ts')
   try {
     const masterKey = withMasterKey ? readMasterKey(context, { create }) : null
-    return await openStore({ dataDir, clock, masterKey })
+    return await openStore({ dataDir, clock, masterKey, syncCharges })
   } catch (cause) {
     throw isDenied(cause) ? denied(dataDir) : cause
   }

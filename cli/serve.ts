@@ -12,6 +12,7 @@ import { startRequestLog } from './serve-log.ts'
 interface Flags extends ServeFlags {
   readonly demo?: boolean
   readonly log?: string
+  readonly syncCharges?: boolean
   readonly drain: string
 }
 
@@ -23,6 +24,7 @@ export const mount: Mount = (root) =>
     .option('--base-url <url>', 'what applications call it (GATEWAY_BASE_URL)')
     .option('--demo', 'in memory, with a key and models that need no provider')
     .option('--log <format>', 'json or pretty; default: pretty on a terminal')
+    .option('--sync-charges', 'every charge waits for the disk: a power cut then loses none')
     .option('--drain <duration>', 'how long answers in progress may take to end', '300s')
     .action(
       action(async (context, flags: Flags) => {
@@ -32,7 +34,9 @@ export const mount: Mount = (root) =>
         const drainMs = readDuration('--drain', flags.drain)
         const isPretty = readLogFormat(context, flags.log)
         warnOfClearText(context, settings)
-        const store = flags.demo ? await openMemory(context) : await openKept(context)
+        const store = flags.demo
+          ? await openMemory(context)
+          : await openKept(context, flags.syncCharges === true)
         try {
           await serve(context, store, settings, { drainMs, isPretty, isDemo: flags.demo === true })
         } finally {
@@ -84,9 +88,9 @@ async function openMemory({ clock }: Context): Promise<Store> {
   return await openStore({ dataDir: ':memory:', clock })
 }
 
-async function openKept(context: Context): Promise<Store> {
+async function openKept(context: Context, syncCharges: boolean): Promise<Store> {
   const { officeOf, openDirectory } = await import('./open-office.ts')
-  const store = await openDirectory(context, { create: true, withMasterKey: true })
+  const store = await openDirectory(context, { create: true, withMasterKey: true, syncCharges })
   const { initialise } = await import('#operator/init.ts')
   // A container starts with an empty volume and nobody to type `init`; a key is then made when somebody asks for one.
   await perform(initialise, officeOf(context, store, context.dataDir), { first_key: false })

@@ -172,6 +172,16 @@ describe('starting and stopping', () => {
     )
   })
 
+  test('charges may be made to wait for the disk', async () => {
+    desk.run(['init'])
+    const { url } = await serve(['--sync-charges'])
+    desk.run(['balance', 'top-up', '5'])
+    const key = desk.run(['keys', 'create', 'ci']).out.trim()
+    expect((await ask(url, key)).status).toBe(200)
+    const [charge] = desk.json(['ledger', 'list', '--kind', 'charge']) as { amount_usd: string }[]
+    expect(charge?.amount_usd).toBe('-0.000003')
+  })
+
   test('two gateways never share a port', async () => {
     const { url } = await serve()
     const taken = new URL(url).host
