@@ -68,8 +68,11 @@ export type ChatEvent =
       readonly reason: FinishReason
       readonly native: string
     }
-  /** The provider's own count; a later one replaces an earlier one. */
-  | { readonly type: 'usage'; readonly usage: Usage }
+  /**
+   * The provider's own count; a later one replaces an earlier one. A `partial` one was made before the answer was complete:
+   * its prompt counts hold, while the output may since have grown beyond what it says.
+   */
+  | { readonly type: 'usage'; readonly usage: Usage; readonly partial?: boolean }
 
 /** What arrived together; never empty. */
 export type ChatEvents = readonly ChatEvent[]

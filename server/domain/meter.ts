@@ -10,11 +10,14 @@ export interface Reading {
 
 export interface Meter {
   note(events: ChatEvents): void
-  /** Whether any content or any count of the provider's has come. */
+  /** Whether any content or any complete count of the provider's has come. */
   readonly produced: boolean
   readonly images: number
   readonly finishReason: string | null
-  /** The provider's count if it came, else an estimate from the bytes that passed (contract §7). */
+  /**
+   * The provider's count if it came whole, else an estimate from the bytes that passed (contract §7). Where only a partial
+   * count came, the prompt is the provider's and the output is whichever is larger.
+   */
   read(): Reading
 }
 
@@ -50,9 +53,21 @@ function utf8Bytes(text: string): number {
   return bytes
 }
 
+/** The provider's prompt counts, and of each kind of output the larger of the two. */
+function atLeast(stated: Usage | null, estimated: Usage): Usage {
+  if (stated === null) return estimated
+  return {
+    ...stated,
+    outputTokens: Math.max(stated.outputTokens, estimated.outputTokens),
+    reasoningTokens: Math.max(stated.reasoningTokens, estimated.reasoningTokens),
+    imageOutputTokens: Math.max(stated.imageOutputTokens, estimated.imageOutputTokens),
+  }
+}
+
 /** Starts a meter for one request; no estimate of its prompt is larger than `contextLength`, which bounds its hold too. */
 export function startMeter(request: ChatRequest, contextLength: number | null): Meter {
   let stated: Usage | null = null
+  let partial = false
   let bytes = 0
   let reasoningBytes = 0
   let produced = false
@@ -96,7 +111,9 @@ export function startMeter(request: ChatRequest, contextLength: number | null): 
             break
           case 'usage':
             stated = toUsage(event.usage)
-            produced = true
+            partial = event.partial ?? false
+            // What a provider has only begun to count is not yet an answer that somebody pays for.
+            if (!partial) produced = true
             break
           case 'message-fields':
           case 'answer-fields':
@@ -114,10 +131,10 @@ export function startMeter(request: ChatRequest, contextLength: number | null): 
       return finishReason
     },
     read() {
-      const usage = stated ?? estimate()
+      const usage = stated !== null && !partial ? stated : atLeast(stated, estimate())
       return {
         usage: { ...usage, inputImages: request.inputImages, outputImages: images },
-        source: stated === null ? 'estimated' : 'provider',
+        source: stated === null || partial ? 'estimated' : 'provider',
       }
     },
   }

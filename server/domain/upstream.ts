@@ -40,6 +40,8 @@ export interface FailureDetails {
   /** The provider's own error code, where it said one. */
   readonly providerCode?: string
   readonly retryAfterSeconds?: number
+  /** The same request will be refused however long one waits: it is larger than the provider's limit itself. */
+  readonly permanent?: boolean
   readonly cause?: unknown
 }
 

@@ -130,3 +130,49 @@ describe('what it tells on the way', () => {
     expect(reading([finish(0, 'length'), finish(1, 'stop')]).finishReason).toBe('length')
   })
 })
+
+describe('a count made before the answer was complete', () => {
+  const partial = (stated: Partial<Usage>): ChatEvent => ({
+    type: 'usage',
+    usage: { ...NO_USAGE, ...stated },
+    partial: true,
+  })
+
+  test('keeps the prompt, and takes the larger of the two outputs', () => {
+    const prompt = { inputTokens: 7, cacheReadTokens: 900, cacheWriteTokens: 30 }
+    const few = reading([partial({ ...prompt, outputTokens: 2 }), text('12345678901234567')])
+    expect(few).toMatchObject({
+      source: 'estimated',
+      usage: { ...NO_USAGE, ...prompt, outputTokens: 5 },
+    })
+    const many = reading([partial({ ...prompt, outputTokens: 40 }), text('12345')])
+    expect(many).toMatchObject({ source: 'estimated', usage: { ...prompt, outputTokens: 40 } })
+  })
+
+  test('does not hide reasoning that passed after it', () => {
+    const { usage: counted } = reading([
+      partial({ inputTokens: 7, outputTokens: 1 }),
+      { type: 'reasoning-delta', choice: 0, text: '12345678' },
+      text('1234'),
+    ])
+    expect(counted).toMatchObject({ outputTokens: 3, reasoningTokens: 2 })
+  })
+
+  test('is replaced by a complete one, whichever is larger', () => {
+    const { usage: counted, source } = reading([
+      partial({ inputTokens: 7, outputTokens: 50 }),
+      text('a long answer, longer than that'),
+      usage({ inputTokens: 7, outputTokens: 3 }),
+    ])
+    expect(source).toBe('provider')
+    expect(counted).toEqual({ ...NO_USAGE, inputTokens: 7, outputTokens: 3 })
+  })
+
+  test('is nothing produced by itself, yet a client that leaves then owes its prompt', () => {
+    expect(reading([partial({ inputTokens: 7, outputTokens: 1 })])).toMatchObject({
+      produced: false,
+      source: 'estimated',
+      usage: { inputTokens: 7, outputTokens: 1 },
+    })
+  })
+})
