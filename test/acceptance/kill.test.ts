@@ -47,6 +47,8 @@ const answered = new Set<string>()
 /** When each of them was known to have been admitted. */
 const answeredMs: number[] = []
 let unfinished = 0
+/** References of top-ups that an operator was told had been applied. */
+const acknowledged = new Set<string>()
 
 const COMPLETE_STREAM = /data: \[DONE\]\n\n/
 
@@ -106,6 +108,19 @@ async function load(url: string, key: string, stopped: () => boolean): Promise<v
   )
 }
 
+/** An operator puts money in, again and again, until the gateway is gone. */
+async function topUp(round: number): Promise<void> {
+  for (let i = 0; ; i++) {
+    const ref = `INVOICE-${round}.${i}`
+    try {
+      await gateway.verb('balance.top-up', { amount_usd: '0.001', ref })
+    } catch {
+      return
+    }
+    acknowledged.add(ref)
+  }
+}
+
 describe.skipIf(!replay)('a gateway that is killed', () => {
   test(`${ROUNDS} times under load loses no charge of an answered request`, {
     timeout: 120_000,
@@ -126,22 +141,25 @@ describe.skipIf(!replay)('a gateway that is killed', () => {
       const before = answered.size
       let stopped = false
       const loading = load(gateway.url, key, () => stopped)
+      const operating = topUp(round)
       // From the first answer on, so that every round kills a gateway that is at work.
       await until(() => answered.size > before, 'the load runs')
       await Bun.sleep(LEAST_MS + random() * (MOST_MS - LEAST_MS))
       stopped = true
       await gateway.kill()
-      await loading
+      await Promise.all([loading, operating])
 
       gateway = await startAppliance(desk)
       expect(openHolds(desk)).toBe(0)
       // Any answer of the round: its bytes had left, so its charge was there before it.
       expect(missingCharges()).toEqual([])
+      expect(missingTopUps()).toEqual([])
     }
 
     // Each round broke something off: otherwise nothing has been tried.
     expect(unfinished).toBeGreaterThan(ROUNDS)
     expect(answered.size).toBeGreaterThan(ROUNDS * 5)
+    expect(acknowledged.size).toBeGreaterThan(ROUNDS)
 
     const entries = readDatabase<{ kind: string; amount_nanos: number; n: number }>(
       desk,
@@ -191,4 +209,10 @@ const missingCharges = (): string[] => {
   )
   const charged = new Set(rows.map(({ generation_id: id }) => id))
   return [...answered].filter((id) => !charged.has(id))
+}
+
+const missingTopUps = (): string[] => {
+  const rows = readDatabase<{ ref: string }>(desk, 'SELECT ref FROM ledger WHERE ref IS NOT NULL')
+  const applied = new Set(rows.map(({ ref }) => ref))
+  return [...acknowledged].filter((ref) => !applied.has(ref))
 }
