@@ -9,7 +9,7 @@ const args = process.argv.slice(2)
 const [first] = args
 
 if (args.length === 1 && (first === '--version' || first === '-V')) {
-  process.stdout.write(`${GATEWAY_VERSION}\n`)
+  console.log(GATEWAY_VERSION)
 } else {
   const { runProgram } = await import('./program.ts')
   await runProgram(args)

@@ -1,9 +1,8 @@
 /** The client of the operator's verbs: over the socket of a running server, else in this process with the store opened here. */
 import { existsSync } from 'node:fs'
-import type { ZodMiniType } from 'zod/mini'
 import { ERROR_CODES, type ErrorCode, GatewayError } from '#domain/errors.ts'
 import type { OperatorErrorBody } from '#operator/app.ts'
-import type { Verb } from '#operator/verb.ts'
+import type { AnyVerb } from '#operator/verb.ts'
 import type { VerbInput, VerbName, VerbRecord } from '#operator/verbs.ts'
 import type { Context } from './context.ts'
 import { CommandError, EXIT } from './exit.ts'
@@ -86,7 +85,7 @@ async function inProcess(
       import('#operator/verb.ts'),
       import('#operator/verbs.ts'),
     ])
-    const verb: Verb<ZodMiniType, unknown> = await VERBS[name]()
+    const verb: AnyVerb = await VERBS[name]()
     return await perform(verb, officeOf(context, store, context.dataDir), input)
   } finally {
     await store.close()

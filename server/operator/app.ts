@@ -1,10 +1,9 @@
 /** The operator's door of a running server: `POST /verbs/:name` on a Unix socket that only its owner can open. */
 import { Hono } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import type * as z from 'zod/mini'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import type { Office } from './office.ts'
-import { perform, type Verb } from './verb.ts'
+import { type AnyVerb, perform } from './verb.ts'
 import { isVerbName, VERBS } from './verbs.ts'
 
 /** What the door says of an error; the command line turns it back into the same error. */
@@ -24,7 +23,7 @@ export function operatorApp(office: Office, logFault: (cause: unknown) => void):
   app.post('/verbs/:name', async (c) => {
     const name = c.req.param('name')
     if (!isVerbName(name)) throw unknownVerb(name, office.version)
-    const verb: Verb<z.ZodMiniType, unknown> = await VERBS[name]()
+    const verb: AnyVerb = await VERBS[name]()
     return c.json(await perform(verb, office, await readBody(c.req.raw)))
   })
 

@@ -1,10 +1,10 @@
 /** The list of keys: apart from the other acts, because it is the one that a shell waits for most often. */
-import * as z from 'zod/mini'
 import type { KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { type KeyRecord, renderKey } from '#domain/key-report.ts'
+import { type KeyListQuery, readKeyListQuery, type SentKeyListQuery } from './key-list-query.ts'
 import type { Office } from './office.ts'
-import { verb } from './verb.ts'
+import type { Verb } from './verb.ts'
 
 export interface OperatorKeyRecord extends KeyRecord {
   readonly note: string | null
@@ -13,17 +13,14 @@ export interface OperatorKeyRecord extends KeyRecord {
 const PAGE_KEYS = 500
 
 /** Newest first. */
-export const listKeys = verb(
-  z.strictObject({
-    include_revoked: z._default(z.boolean(), false),
-    kind: z._default(z.nullable(z.enum(['ordinary', 'provisioning'])), null),
-  }),
-  async (office, input): Promise<readonly OperatorKeyRecord[]> => {
-    const keys = await everyKey(office, input.include_revoked)
-    const wanted = input.kind === null ? keys : keys.filter(({ kind }) => kind === input.kind)
+export const listKeys: Verb<SentKeyListQuery, KeyListQuery, readonly OperatorKeyRecord[]> = {
+  read: readKeyListQuery,
+  async run(office, query) {
+    const keys = await everyKey(office, query.include_revoked)
+    const wanted = query.kind === null ? keys : keys.filter(({ kind }) => kind === query.kind)
     return await Promise.all(wanted.map((key) => reportKey(office, key)))
   },
-)
+}
 
 /** All keys, newest first, read page by page. */
 export async function everyKey({ store }: Office, includeRevoked: boolean): Promise<ApiKey[]> {

@@ -3,33 +3,49 @@ import type * as z from 'zod/mini'
 import { GatewayError } from '#domain/errors.ts'
 import type { Office } from './office.ts'
 
-export interface Verb<Input extends z.ZodMiniType, Record> {
-  /** Reads the untrusted input; it is JSON on the socket and a plain object in-process. */
-  readonly input: Input
-  run(office: Office, input: z.output<Input>): Promise<Record>
+export interface Verb<Sent, Input, Answer> {
+  /** Reads the untrusted input; it is JSON on the socket and a plain object in-process. @throws invalid_request */
+  read(untrusted: unknown): Input | Promise<Input>
+  run(office: Office, input: Input): Promise<Answer>
+  /** Never set: it tells the compiler what a caller sends. */
+  readonly sent?: Sent
 }
+
+/** Any verb, as a door sees it that calls by name. */
+export type AnyVerb = Verb<unknown, unknown, unknown>
 
 /** Ties an input to its act, so that both keep their types. */
-export const verb = <Input extends z.ZodMiniType, Record>(
-  input: Input,
-  run: (office: Office, input: z.output<Input>) => Promise<Record>,
-): Verb<Input, Record> => ({ input, run })
+export const verb = <Schema extends z.ZodMiniType, Answer>(
+  input: Schema,
+  run: (office: Office, input: z.output<Schema>) => Promise<Answer>,
+): Verb<z.input<Schema>, z.output<Schema>, Answer> => ({
+  read: (untrusted) => parse(input, untrusted),
+  run,
+})
 
-/** Parses and runs. @throws invalid_request, whose `param` is the path of the field, and what the verb itself throws */
-export async function perform<Input extends z.ZodMiniType, Record>(
-  { input, run }: Verb<Input, Record>,
+/** Reads and runs. @throws invalid_request, whose `param` is the path of the field, and what the verb itself throws */
+export const perform = async <Input, Answer>(
+  { read, run }: Verb<unknown, Input, Answer>,
   office: Office,
   untrusted: unknown,
-): Promise<Record> {
-  const parsed = input.safeParse(untrusted)
-  if (parsed.success) return await run(office, parsed.data)
+): Promise<Answer> => await run(office, await read(untrusted))
+
+async function parse<Schema extends z.ZodMiniType>(
+  schema: Schema,
+  untrusted: unknown,
+): Promise<z.output<Schema>> {
+  const parsed = schema.safeParse(untrusted)
+  if (parsed.success) return parsed.data
   // The words of the parser are loaded only when it has something to say.
   const { default: english } = await import('zod/v4/locales/en.js')
-  const issue = input.safeParse(untrusted, { error: english().localeError }).error?.issues[0]
-  const param = issue?.path.join('.') ?? ''
-  throw new GatewayError(
+  const issue = schema.safeParse(untrusted, { error: english().localeError }).error?.issues[0]
+  throw invalid(issue?.path.join('.') ?? '', issue?.message ?? 'invalid input')
+}
+
+/** An input that cannot be read; `param` is the path of the field, empty for the whole. */
+export const invalid = (param: string, expected: string): GatewayError =>
+  new GatewayError(
     'invalid_request',
-    param === '' ? (issue?.message ?? 'invalid input') : `${param}: ${issue?.message}`,
+    param === '' ? expected : `${param}: ${expected}`,
     param === '' ? {} : { param },
   )
-}

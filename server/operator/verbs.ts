@@ -1,6 +1,5 @@
 /** The table of verbs: all that an operator can do, by name; a verb's file is read when it is first asked for. */
-import type * as z from 'zod/mini'
-import type { Verb } from './verb.ts'
+import type { AnyVerb } from './verb.ts'
 
 export const VERBS = {
   init: async () => (await import('./init.ts')).initialise,
@@ -27,14 +26,14 @@ export const VERBS = {
   'rates.show': async () => (await import('./rates.ts')).showRates,
   'rates.set': async () => (await import('./rates.ts')).setRate,
   'accounts.list': async () => (await import('./accounts.ts')).listAccounts,
-} satisfies Record<string, () => Promise<Verb<z.ZodMiniType, unknown>>>
+} satisfies Record<string, () => Promise<AnyVerb>>
 
 export type VerbName = keyof typeof VERBS
 
 type VerbOf<Name extends VerbName> = Awaited<ReturnType<(typeof VERBS)[Name]>>
 
 /** What a caller sends. */
-export type VerbInput<Name extends VerbName> = z.input<VerbOf<Name>['input']>
+export type VerbInput<Name extends VerbName> = NonNullable<VerbOf<Name>['sent']>
 
 /** What a caller gets: exactly what `--json` prints. */
 export type VerbRecord<Name extends VerbName> = Awaited<ReturnType<VerbOf<Name>['run']>>

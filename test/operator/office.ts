@@ -1,9 +1,8 @@
 /** An office on a real store in memory, with a clock wound by hand and a demo kit of one model. */
 import { onTestFinished } from 'vitest'
-import type { ZodMiniType } from 'zod/mini'
 import { openStore } from '#db/index.ts'
 import type { Office } from '#operator/office.ts'
-import { perform, type Verb } from '#operator/verb.ts'
+import { type AnyVerb, perform } from '#operator/verb.ts'
 import { VERBS, type VerbInput, type VerbName, type VerbRecord } from '#operator/verbs.ts'
 import { type HandClock, handClock } from '#test/support/hand-clock.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
@@ -34,7 +33,7 @@ export async function act<Name extends VerbName>(
   name: Name,
   input: VerbInput<Name>,
 ): Promise<VerbRecord<Name>> {
-  const verb: Verb<ZodMiniType, unknown> = await VERBS[name]()
+  const verb: AnyVerb = await VERBS[name]()
   const record = await perform(verb, office, JSON.parse(JSON.stringify(input)))
   return JSON.parse(JSON.stringify(record)) as VerbRecord<Name>
 }
