@@ -2,11 +2,12 @@
 import type { Instant } from './clock.ts'
 
 /** The wire a provider speaks. */
-export type Family = 'openai' | 'demo'
+export type Family = 'openai' | 'anthropic' | 'gemini' | 'demo'
 
 /** What `--type` accepts: a family with the address and habits of one vendor. */
 export type ProviderType =
   | 'openai'
+  | 'anthropic'
   | 'openrouter'
   | 'groq'
   | 'mistral'
@@ -14,6 +15,7 @@ export type ProviderType =
   | 'xai'
   | 'together'
   | 'fireworks'
+  | 'google'
   | 'azure'
   | 'openai-compatible'
   | 'demo'
@@ -23,7 +25,7 @@ export interface ProviderPreset {
   /** Null where the operator must name it. */
   readonly baseUrl: string | null
   /** How the credential travels. */
-  readonly auth: 'bearer' | 'api-key'
+  readonly auth: 'bearer' | 'api-key' | 'x-api-key' | 'x-goog-api-key'
   /** Whether a stream must be asked for its usage; where false it is sent unasked and asking is an error. */
   readonly asksForUsage: boolean
 }
@@ -37,6 +39,12 @@ const openAiShaped = (baseUrl: string | null): ProviderPreset => ({
 
 export const PROVIDER_PRESETS: Readonly<Record<ProviderType, ProviderPreset>> = {
   openai: openAiShaped('https://api.openai.com/v1'),
+  anthropic: {
+    family: 'anthropic',
+    baseUrl: 'https://api.anthropic.com/v1',
+    auth: 'x-api-key',
+    asksForUsage: false,
+  },
   openrouter: openAiShaped('https://openrouter.ai/api/v1'),
   groq: openAiShaped('https://api.groq.com/openai/v1'),
   mistral: { ...openAiShaped('https://api.mistral.ai/v1'), asksForUsage: false },
@@ -44,6 +52,12 @@ export const PROVIDER_PRESETS: Readonly<Record<ProviderType, ProviderPreset>> = 
   xai: openAiShaped('https://api.x.ai/v1'),
   together: openAiShaped('https://api.together.xyz/v1'),
   fireworks: openAiShaped('https://api.fireworks.ai/inference/v1'),
+  google: {
+    family: 'gemini',
+    baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
+    auth: 'x-goog-api-key',
+    asksForUsage: false,
+  },
   azure: { ...openAiShaped(null), auth: 'api-key' },
   'openai-compatible': openAiShaped(null),
   demo: { family: 'demo', baseUrl: 'demo:', auth: 'bearer', asksForUsage: false },

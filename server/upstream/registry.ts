@@ -1,7 +1,9 @@
 /** Picks the family that speaks a provider's wire. */
 import { PROVIDER_PRESETS, type Provider } from '#domain/provider.ts'
 import type { Upstream } from '#domain/upstream.ts'
+import { openAnthropic } from './anthropic/index.ts'
 import { openDemo } from './demo/index.ts'
+import { openGemini } from './gemini/index.ts'
 import { openOpenAi } from './openai/index.ts'
 
 /** The upstream behind a provider; `credential` is null where it needs none. Opens no connection yet. */
@@ -10,6 +12,10 @@ export function openUpstream(provider: Provider, credential: string | null): Ups
   switch (family) {
     case 'openai':
       return openOpenAi(provider, credential)
+    case 'gemini':
+      return openGemini(provider, credential)
+    case 'anthropic':
+      return openAnthropic(provider, credential)
     case 'demo':
       return openDemo()
   }

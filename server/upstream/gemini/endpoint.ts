@@ -1,0 +1,42 @@
+/** Where Gemini is reached and how it is paid: the operator's words, and nothing of a request's. */
+import type { Provider } from '#domain/provider.ts'
+import { UpstreamFailure } from '#domain/upstream.ts'
+
+export interface Endpoint {
+  readonly host: string
+  /** A header, and never `?key=`: addresses end up in logs. */
+  readonly auth: Readonly<Record<string, string>>
+  /** The address that serves one model; `model` is the card's name for it. @throws UpstreamFailure `failed` */
+  address(model: string, stream: boolean): string
+}
+
+/** @throws UpstreamFailure `failed` when the base URL is no http address */
+export function toEndpoint({ baseUrl }: Provider, credential: string | null): Endpoint {
+  const base = URL.parse(baseUrl)
+  if (base === null || !/^https?:$/.test(base.protocol)) {
+    throw new UpstreamFailure('failed', 'its base URL is not an http address')
+  }
+  return {
+    host: base.host,
+    auth: credential === null ? {} : { 'x-goog-api-key': credential },
+    address(model, stream) {
+      const url = new URL(base)
+      const method = stream ? 'streamGenerateContent' : 'generateContent'
+      url.pathname = `${base.pathname.replace(/\/+$/, '')}/${toResource(model)}:${method}`
+      if (stream) url.searchParams.set('alt', 'sse')
+      url.hash = ''
+      return url.href
+    },
+  }
+}
+
+/** `gemini-2.5-flash` → `models/gemini-2.5-flash`; a full resource name (`tunedModels/…`) stays what it is. */
+function toResource(model: string): string {
+  const full = /^(?:models|tunedModels)\//.test(model) ? model : `models/${model}`
+  const steps = full.split('/')
+  // A step that is only dots would climb out of the path that the operator gave.
+  if (steps.some((step) => /^\.*$/.test(step))) {
+    throw new UpstreamFailure('failed', 'the name of its model is no path')
+  }
+  return steps.map(encodeURIComponent).join('/')
+}

@@ -1,0 +1,24 @@
+/** Theirs → ours: log probabilities in OpenAI's shape. */
+import type { JsonObject } from '#domain/chat.ts'
+import { isObject, readList, readObject } from '../read-json.ts'
+
+/** Undefined when there are none. */
+export function fromLogprobs(value: unknown): JsonObject | undefined {
+  if (!isObject(value)) return undefined
+  const tops = readList(value['topCandidates'])
+  const content = readList(value['chosenCandidates']).map((chosen, place) => ({
+    ...toToken(chosen),
+    top_logprobs: readList(readObject(tops[place])['candidates']).map(toToken),
+  }))
+  return content.length > 0 ? { content, refusal: null } : undefined
+}
+
+function toToken(value: unknown): JsonObject {
+  const { token, logProbability } = readObject(value)
+  const text = typeof token === 'string' ? token : ''
+  // A probability of one is a logarithm of zero, which their JSON leaves out.
+  const logprob = typeof logProbability === 'number' ? logProbability : 0
+  return { token: text, logprob, bytes: [...ENCODER.encode(text)] }
+}
+
+const ENCODER = new TextEncoder()

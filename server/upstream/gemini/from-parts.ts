@@ -1,0 +1,98 @@
+/** Theirs → ours: the parts of one candidate, as events in the order in which the model made them. */
+import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import { isObject, readList, readText } from '../read-json.ts'
+import { newCallId } from './call-id.ts'
+import { fromInlineData } from './from-image.ts'
+import { type SignedPart, toCallFields, toDetail } from './signatures.ts'
+
+/** The parts of one candidate so far. */
+export interface Parts {
+  /** Appends what a chunk of the candidate's content says. `logprobs` goes with its text. */
+  note(content: unknown, logprobs: JsonObject | undefined, into: ChatEvent[]): void
+  /** Appends what a client has to bring back with the next turn, once: a later list would replace an earlier one. */
+  conclude(into: ChatEvent[]): void
+  /** Whether a tool was called. */
+  readonly called: boolean
+}
+
+/** Starts with none. */
+export function startParts(choice: number): Parts {
+  const signed = new Map<SignedPart, string>()
+  let calls = 0
+  let pictures = 0
+
+  const keep = (part: SignedPart, { thoughtSignature }: JsonObject): string | undefined => {
+    const signature = readText(thoughtSignature)
+    if (signature !== undefined) signed.set(part, signature)
+    return signature
+  }
+
+  const noteCall = (call: JsonObject, part: JsonObject, into: ChatEvent[]): void => {
+    const id = readText(call['id']) ?? newCallId()
+    const signature = keep(`call:${id}`, part)
+    into.push({
+      type: 'tool-call-delta',
+      choice,
+      index: calls++,
+      id,
+      name: readText(call['name']) ?? '',
+      kind: 'function',
+      arguments: JSON.stringify(isObject(call['args']) ? call['args'] : {}),
+      ...(signature !== undefined && { fields: toCallFields(signature) }),
+    })
+  }
+
+  const notePicture = (part: JsonObject, into: ChatEvent[]): void => {
+    const url = fromInlineData(part['inlineData'])
+    // A sketch made while thinking is not the picture that was asked for.
+    if (url === undefined || part['thought'] === true) return
+    keep(`image:${pictures++}`, part)
+    into.push({ type: 'image', choice, url })
+  }
+
+  const noteText = (part: JsonObject, into: ChatEvent[]): void => {
+    keep('text', part)
+    const text = readText(part['text'])
+    if (text === undefined) return
+    into.push({ type: part['thought'] === true ? 'reasoning-delta' : 'text-delta', choice, text })
+  }
+
+  const notePart = (part: JsonObject, into: ChatEvent[]): void => {
+    const call = part['functionCall']
+    if (isObject(call)) noteCall(call, part, into)
+    else if (isObject(part['inlineData'])) notePicture(part, into)
+    else noteText(part, into)
+  }
+
+  return {
+    note(content, logprobs, into) {
+      const parts = isObject(content) ? readList(content['parts']) : []
+      const batch: ChatEvent[] = []
+      for (const part of parts) if (isObject(part)) notePart(part, batch)
+      into.push(...(logprobs ? withLogprobs(batch, choice, logprobs) : batch))
+    },
+    conclude(into) {
+      if (signed.size === 0) return
+      const details = [...signed].map(([part, signature], index) =>
+        toDetail(part, signature, index),
+      )
+      into.push({ type: 'message-fields', choice, fields: { reasoning_details: details } })
+    },
+    get called() {
+      return calls > 0
+    },
+  }
+}
+
+/** They are about the chunk's tokens, which OpenAI's clients look for beside its text. */
+function withLogprobs(
+  batch: readonly ChatEvent[],
+  choice: number,
+  logprobs: JsonObject,
+): readonly ChatEvent[] {
+  const last = batch.findLastIndex(({ type }) => type === 'text-delta')
+  if (last < 0) return [...batch, { type: 'text-delta', choice, text: '', logprobs }]
+  return batch.map((event, place) =>
+    place === last && event.type === 'text-delta' ? { ...event, logprobs } : event,
+  )
+}

@@ -1,0 +1,45 @@
+/** Theirs → ours: the chunks of a stream. No word ends it: it is complete when it ends and every candidate has. */
+import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import { UpstreamFailure } from '#domain/upstream.ts'
+import { isObject } from '../read-json.ts'
+import type { Scrub } from '../scrub.ts'
+import type { SseEvent } from '../sse.ts'
+import type { Translation } from '../stream.ts'
+import { startChunks } from './from-chunks.ts'
+import { findError } from './from-error.ts'
+
+/** Starts before the first chunk. */
+export function startStream(scrub: Scrub): Translation {
+  const chunks = startChunks()
+  return {
+    take(events, batch) {
+      for (const event of events) {
+        if (event.data === '') continue
+        for (const chunk of readData(event)) {
+          chunks.note(chunk, batch)
+          const failure = findError(chunk, scrub)
+          if (failure) throw failure
+        }
+      }
+      return false
+    },
+    close(batch: ChatEvent[]) {
+      if (!chunks.complete) {
+        throw new UpstreamFailure('failed', 'its stream ended before the answer was complete')
+      }
+      chunks.conclude(batch)
+    },
+  }
+}
+
+/** An error may come in a list of one. @throws UpstreamFailure when the data is no chunk */
+function readData({ data }: SseEvent): readonly JsonObject[] {
+  try {
+    const value: unknown = JSON.parse(data)
+    const list: readonly unknown[] = Array.isArray(value) ? value : [value]
+    if (list.every(isObject)) return list
+  } catch {
+    // Judged below, together with JSON that is no object.
+  }
+  throw new UpstreamFailure('failed', 'it sent a chunk that is not a JSON object')
+}

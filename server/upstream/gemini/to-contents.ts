@@ -1,0 +1,59 @@
+/** Ours → theirs: messages as turns. System words stand apart, turns of one role are one, results follow their calls. */
+import type { JsonObject } from '#domain/chat.ts'
+import { readList, readObject } from '../read-json.ts'
+import { refuse } from './refuse.ts'
+import { toFunctionResponse } from './to-function-response.ts'
+import { toModelParts } from './to-model-parts.ts'
+import { toParts } from './to-parts.ts'
+import type { Content, GenerateContentRequest, Part } from './wire.ts'
+
+/** `model` is what the provider calls it. @throws UpstreamFailure `rejected` */
+export function toContents(
+  body: JsonObject,
+  model: string,
+): Pick<GenerateContentRequest, 'contents' | 'systemInstruction'> {
+  const system: Part[] = []
+  const turns: { readonly role: string; readonly parts: Part[] }[] = []
+  /** The function of each call so far: a result names it, and only its call knows it. */
+  const called = new Map<string, string>()
+
+  const say = (role: string, parts: readonly Part[]): void => {
+    if (parts.length === 0) return
+    const last = turns.at(-1)
+    if (last?.role === role) last.parts.push(...parts)
+    else turns.push({ role, parts: [...parts] })
+  }
+
+  for (const [place, value] of readList(body['messages']).entries()) {
+    const message = readObject(value)
+    const path = `messages[${place}]`
+    const content = (): readonly Part[] => toParts(message['content'], `${path}.content`)
+    switch (message['role']) {
+      case 'system':
+      case 'developer':
+        system.push(...content())
+        break
+      case 'assistant':
+        say('model', toModelParts(message, model, called, path))
+        break
+      case 'tool':
+        say('user', toFunctionResponse(message, called, path))
+        break
+      default:
+        say('user', content())
+    }
+  }
+  return arrange(system, turns)
+}
+
+/** A conversation of nothing but instructions is one here too: they are asked as a question. */
+function arrange(
+  system: readonly Part[],
+  turns: readonly Content[],
+): Pick<GenerateContentRequest, 'contents' | 'systemInstruction'> {
+  if (turns.length === 0) {
+    if (system.length === 0) throw refuse('messages: none of them says anything')
+    return { contents: [{ role: 'user', parts: system }] }
+  }
+  return { contents: turns, ...(system.length > 0 && { systemInstruction: { parts: system } }) }
+}

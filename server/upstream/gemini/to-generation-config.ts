@@ -1,0 +1,91 @@
+/** Ours → theirs: how to generate, from OpenAI's parameters. */
+import type { ChatRequest, JsonObject } from '#domain/chat.ts'
+import type { ModelCard } from '#domain/model-card.ts'
+import { readList, readObject, readText } from '../read-json.ts'
+import { refuse } from './refuse.ts'
+import { toSchema } from './to-schema.ts'
+import { toThinking } from './to-thinking.ts'
+import type { GenerationConfig } from './wire.ts'
+
+/** Undefined when nothing was asked for. @throws UpstreamFailure `rejected` */
+export function toGenerationConfig(
+  request: ChatRequest,
+  card: ModelCard,
+): GenerationConfig | undefined {
+  const { body } = request
+  const thinkingConfig = toThinking(body, card.upstreamName)
+  const config: GenerationConfig = {
+    ...toSampling(body),
+    ...(request.maxOutputTokens !== null && { maxOutputTokens: request.maxOutputTokens }),
+    ...(request.choices > 1 && { candidateCount: request.choices }),
+    ...toStop(body['stop']),
+    ...toLogprobs(body),
+    ...toFormat(readObject(body['response_format'])),
+    ...toModalities(request, card),
+    ...toImageConfig(body['image_config']),
+    ...(thinkingConfig && { thinkingConfig }),
+  }
+  return Object.keys(config).length > 0 ? config : undefined
+}
+
+const NUMBERS = {
+  temperature: 'temperature',
+  top_p: 'topP',
+  top_k: 'topK',
+  seed: 'seed',
+  presence_penalty: 'presencePenalty',
+  frequency_penalty: 'frequencyPenalty',
+} as const
+
+const toSampling = (body: JsonObject): GenerationConfig =>
+  Object.fromEntries(
+    Object.entries(NUMBERS).flatMap(([ours, theirs]) =>
+      typeof body[ours] === 'number' ? [[theirs, body[ours]]] : [],
+    ),
+  )
+
+function toStop(stop: unknown): GenerationConfig {
+  const list = typeof stop === 'string' ? [stop] : readList(stop)
+  const stopSequences = list.flatMap((one) => readText(one) ?? [])
+  return stopSequences.length > 0 ? { stopSequences } : {}
+}
+
+function toLogprobs({ logprobs, top_logprobs: top }: JsonObject): GenerationConfig {
+  if (logprobs !== true) return {}
+  return { responseLogprobs: true, ...(typeof top === 'number' && { logprobs: top }) }
+}
+
+function toFormat({ type, json_schema: stated }: JsonObject): GenerationConfig {
+  if (type === undefined || type === 'text') return {}
+  if (type === 'json_object') return { responseMimeType: 'application/json' }
+  if (type !== 'json_schema') throw refuse('response_format: cannot be said on this wire')
+  const { schema } = readObject(stated)
+  return {
+    responseMimeType: 'application/json',
+    ...(schema !== undefined && { responseJsonSchema: toSchema(schema) }),
+  }
+}
+
+/** A model that also draws would do so unasked; it answers with text unless pictures are wanted (spec §4.2). */
+function toModalities({ body, wantsImages }: ChatRequest, card: ModelCard): GenerationConfig {
+  if (!wantsImages) {
+    return card.outputModalities.includes('image') ? { responseModalities: ['TEXT'] } : {}
+  }
+  const withText = readList(body['modalities']).includes('text')
+  return { responseModalities: withText ? ['TEXT', 'IMAGE'] : ['IMAGE'] }
+}
+
+/** Sizes are `1K`, `2K`, `4K` here; OpenAI's pixels and qualities have no counterpart. */
+function toImageConfig(value: unknown): GenerationConfig {
+  const { aspect_ratio: ratio, image_size, size } = readObject(value)
+  const aspectRatio = readText(ratio)
+  const imageSize = [image_size, size].find(isSize)
+  const imageConfig = {
+    ...(aspectRatio !== undefined && { aspectRatio }),
+    ...(imageSize !== undefined && { imageSize }),
+  }
+  return Object.keys(imageConfig).length > 0 ? { imageConfig } : {}
+}
+
+const isSize = (value: unknown): value is string =>
+  typeof value === 'string' && /^(?:[124]K|512(?:px)?|0\.5K)$/.test(value)

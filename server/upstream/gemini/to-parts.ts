@@ -1,0 +1,68 @@
+/** Ours → theirs: a message's content as parts. Empty text says nothing and is refused there, so it is left out. */
+import type { JsonObject } from '#domain/chat.ts'
+import { isObject, readList, readObject, readText } from '../read-json.ts'
+import { refuse } from './refuse.ts'
+import type { Part } from './wire.ts'
+
+/** `path` names the content for a refusal. @throws UpstreamFailure `rejected` */
+export function toParts(content: unknown, path: string): readonly Part[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ text: content }]
+  return readList(content).flatMap((part, place) => toPart(readObject(part), `${path}[${place}]`))
+}
+
+function toPart(part: JsonObject, path: string): readonly Part[] {
+  switch (part['type']) {
+    case 'text':
+    case 'refusal': {
+      const text = readText(part['text']) ?? readText(part['refusal'])
+      return text === undefined ? [] : [{ text }]
+    }
+    case 'image_url':
+      return [toMedia(readObject(part['image_url'])['url'], `${path}.image_url.url`)]
+    case 'input_audio': {
+      const { data, format } = readObject(part['input_audio'])
+      return [toMedia(`data:audio/${format};base64,${data}`, `${path}.input_audio`)]
+    }
+    case 'file':
+      return [toMedia(readObject(part['file'])['file_data'], `${path}.file.file_data`)]
+    default:
+      throw refuse(`${path}: a part of type ${JSON.stringify(part['type'])} cannot be sent`)
+  }
+}
+
+const DATA_URL = /^data:([a-z]+\/[a-z0-9][a-z0-9.+-]{0,127})(?:;[^,;]{1,64})*;base64,/i
+
+/** A data URL goes along; an https address is fetched by Google, and by nobody here. */
+export function toMedia(url: unknown, path: string): Part {
+  const text = readText(url) ?? ''
+  const head = DATA_URL.exec(text)
+  if (head?.[1] !== undefined) {
+    return { inlineData: { mimeType: head[1].toLowerCase(), data: text.slice(head[0].length) } }
+  }
+  if (!/^https:\/\//i.test(text)) throw refuse(`${path}: must be a data URL or an https address`)
+  const mimeType = guessType(text)
+  return { fileData: { fileUri: text, ...(mimeType !== undefined && { mimeType }) } }
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  webp: 'image/webp',
+  gif: 'image/gif',
+  heic: 'image/heic',
+  heif: 'image/heif',
+  pdf: 'application/pdf',
+}
+
+/** By the ending of the path; an address without one is left for Google to find out. */
+function guessType(address: string): string | undefined {
+  const ending = /\.([a-z]{3,4})$/i.exec(URL.parse(address)?.pathname ?? '')?.[1]?.toLowerCase()
+  return ending !== undefined && Object.hasOwn(TYPES, ending) ? TYPES[ending] : undefined
+}
+
+/** The pictures of an earlier answer, as a client brings them back in `images`. */
+export const toPictures = (images: unknown, path: string): readonly Part[] =>
+  readList(images)
+    .filter(isObject)
+    .map((image, place) => toMedia(readObject(image['image_url'])['url'], `${path}[${place}]`))

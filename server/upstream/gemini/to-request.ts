@@ -1,0 +1,33 @@
+/** Ours → theirs: an OpenAI-shaped request as the body of generateContent, built anew: an unknown name is an error there. */
+import type { ChatRequest, JsonObject } from '#domain/chat.ts'
+import type { ModelCard } from '#domain/model-card.ts'
+import { readList } from '../read-json.ts'
+import { refuse } from './refuse.ts'
+import { toContents } from './to-contents.ts'
+import { toGenerationConfig } from './to-generation-config.ts'
+import { toTools } from './to-tools.ts'
+import type { GenerateContentRequest } from './wire.ts'
+
+/** What would change the answer and cannot be said; everything else that is unknown is harmless and left out. */
+const CANNOT_SAY = ['logit_bias', 'audio', 'functions', 'function_call', 'web_search_options']
+
+/** The body to send. @throws UpstreamFailure `rejected` for what this wire cannot say */
+export function toRequest(request: ChatRequest, card: ModelCard): GenerateContentRequest {
+  const { body } = request
+  const unsayable = CANNOT_SAY.find((name) => isSaid(body, name))
+  if (unsayable !== undefined) throw refuse(`${unsayable}: this provider has nothing like it`)
+  const safetySettings = readList(body['safety_settings'])
+  const generationConfig = toGenerationConfig(request, card)
+  return {
+    ...toContents(body, card.upstreamName),
+    ...toTools(body),
+    ...(safetySettings.length > 0 && { safetySettings }),
+    ...(generationConfig && { generationConfig }),
+  }
+}
+
+function isSaid(body: JsonObject, name: string): boolean {
+  const value = body[name]
+  if (value === undefined || value === null) return false
+  return typeof value !== 'object' || Object.keys(value).length > 0
+}

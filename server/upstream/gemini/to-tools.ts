@@ -1,0 +1,56 @@
+/** Ours → theirs: the functions a model may call, and whether it must. */
+import type { JsonObject } from '#domain/chat.ts'
+import { isObject, readList, readObject, readText } from '../read-json.ts'
+import { refuse } from './refuse.ts'
+import { toSchema } from './to-schema.ts'
+import type { FunctionDeclaration, GenerateContentRequest, ToolConfig } from './wire.ts'
+
+/** Nothing where no tool is offered: a choice among none says nothing. @throws UpstreamFailure `rejected` */
+export function toTools(body: JsonObject): Pick<GenerateContentRequest, 'tools' | 'toolConfig'> {
+  const functionDeclarations = readList(body['tools']).map(toDeclaration)
+  if (functionDeclarations.length === 0) return {}
+  const toolConfig = toToolConfig(body['tool_choice'])
+  return { tools: [{ functionDeclarations }], ...(toolConfig && { toolConfig }) }
+}
+
+function toDeclaration(tool: unknown, place: number): FunctionDeclaration {
+  const { type, function: stated } = readObject(tool)
+  if (type !== 'function') throw refuse(`tools[${place}]: only functions can be offered`)
+  const { name, description, parameters } = readObject(stated)
+  const words = readText(description)
+  return {
+    name: readText(name) ?? '',
+    ...(words !== undefined && { description: words }),
+    ...(hasParameters(parameters) && { parametersJsonSchema: toSchema(parameters) }),
+  }
+}
+
+/** A function without arguments has no schema here; an object without properties was long refused. */
+function hasParameters(schema: unknown): boolean {
+  if (!isObject(schema) || Object.keys(schema).length === 0) return false
+  const { type, properties } = schema
+  return type !== 'object' || !isObject(properties) || Object.keys(properties).length > 0
+}
+
+function toToolConfig(choice: unknown): ToolConfig | undefined {
+  if (choice === undefined || choice === null) return undefined
+  const { type, function: named, allowed_tools: allowed } = readObject(choice)
+  if (choice === 'auto') return { functionCallingConfig: { mode: 'AUTO' } }
+  if (choice === 'none') return { functionCallingConfig: { mode: 'NONE' } }
+  if (choice === 'required') return { functionCallingConfig: { mode: 'ANY' } }
+  if (type === 'function') return toAllowed('ANY', [named])
+  if (type === 'allowed_tools') {
+    const { mode, tools } = readObject(allowed)
+    const functions = readList(tools).map((tool) => readObject(tool)['function'])
+    // AUTO takes no list of names; VALIDATED is the AUTO that does.
+    return toAllowed(mode === 'required' ? 'ANY' : 'VALIDATED', functions)
+  }
+  throw refuse('tool_choice: cannot be said on this wire')
+}
+
+const toAllowed = (mode: 'ANY' | 'VALIDATED', functions: readonly unknown[]): ToolConfig => ({
+  functionCallingConfig: {
+    mode,
+    allowedFunctionNames: functions.flatMap((one) => readText(readObject(one)['name']) ?? []),
+  },
+})
