@@ -1,0 +1,121 @@
+/** Theirs → ours: the content blocks of one message, opened, continued and closed, whether they came whole or in pieces. */
+import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import { isObject, readText } from '../read-json.ts'
+import { type Thought, toReasoningDetail } from './thoughts.ts'
+
+/** The blocks of one message so far. */
+export interface Blocks {
+  open(index: number, block: JsonObject, into: ChatEvent[]): void
+  /** A delta for a block that was never opened, or of an unknown kind, is let pass. */
+  extend(index: number, delta: JsonObject, into: ChatEvent[]): void
+  close(index: number, into: ChatEvent[]): void
+  /** Closes what is open, and tells the thoughts once, whole: they must come back exactly as they were. */
+  conclude(into: ChatEvent[]): void
+}
+
+interface Tool {
+  readonly place: number
+  readonly input: unknown
+  any: boolean
+}
+
+interface Thinking {
+  text: string
+  signature: string
+}
+
+/** Starts with none. */
+export function startBlocks(): Blocks {
+  const tools = new Map<number, Tool>()
+  const thinking = new Map<number, Thinking>()
+  const thoughts: Thought[] = []
+  let toolCount = 0
+  let told = 0
+
+  const continueTool = (tool: Tool, text: string, into: ChatEvent[]): void => {
+    if (text === '') return
+    tool.any = true
+    into.push({
+      type: 'tool-call-delta',
+      choice: 0,
+      index: tool.place,
+      kind: 'function',
+      arguments: text,
+    })
+  }
+
+  const openTool = (index: number, block: JsonObject, into: ChatEvent[]): void => {
+    const tool: Tool = { place: toolCount++, input: block['input'], any: false }
+    tools.set(index, tool)
+    const id = readText(block['id'])
+    const name = readText(block['name'])
+    // A client that rebuilds its messages may drop every other unknown field, but it hands tool calls back as they are.
+    const fresh = thoughts.slice(told).map(toReasoningDetail)
+    told = thoughts.length
+    into.push({
+      type: 'tool-call-delta',
+      choice: 0,
+      index: tool.place,
+      ...(id !== undefined && { id }),
+      ...(name !== undefined && { name }),
+      kind: 'function',
+      arguments: '',
+      ...(fresh.length > 0 && { fields: { reasoning_details: fresh } }),
+    })
+  }
+
+  const think = (index: number, text: unknown, signature: unknown, into: ChatEvent[]): void => {
+    const thought = thinking.get(index) ?? { text: '', signature: '' }
+    thinking.set(index, thought)
+    if (typeof signature === 'string') thought.signature += signature
+    if (typeof text !== 'string' || text === '') return
+    thought.text += text
+    into.push({ type: 'reasoning-delta', choice: 0, text })
+  }
+
+  const close = (index: number, into: ChatEvent[]): void => {
+    const tool = tools.get(index)
+    tools.delete(index)
+    // A tool without arguments sends an empty text; an empty object is what that means.
+    if (tool && !tool.any) continueTool(tool, toArguments(tool.input), into)
+    const thought = thinking.get(index)
+    thinking.delete(index)
+    if (thought && thought.signature !== '') {
+      const { text, signature } = thought
+      thoughts.push({ index, block: { type: 'thinking', thinking: text, signature } })
+    }
+  }
+
+  return {
+    open(index, block, into) {
+      const { type, text, data } = block
+      if (type === 'tool_use') openTool(index, block, into)
+      else if (type === 'thinking') think(index, block['thinking'], block['signature'], into)
+      else if (type === 'redacted_thinking' && typeof data === 'string') {
+        thoughts.push({ index, block: { type, data } })
+      } else if (type === 'text' && typeof text === 'string' && text !== '') {
+        into.push({ type: 'text-delta', choice: 0, text })
+      }
+    },
+    extend(index, delta, into) {
+      const { type, text, partial_json: json } = delta
+      if (type === 'text_delta' && typeof text === 'string' && text !== '') {
+        into.push({ type: 'text-delta', choice: 0, text })
+      } else if (type === 'thinking_delta') think(index, delta['thinking'], undefined, into)
+      else if (type === 'signature_delta') think(index, undefined, delta['signature'], into)
+      else if (type === 'input_json_delta' && typeof json === 'string') {
+        const tool = tools.get(index)
+        if (tool) continueTool(tool, json, into)
+      }
+    },
+    close,
+    conclude(into) {
+      for (const index of [...tools.keys(), ...thinking.keys()]) close(index, into)
+      if (thoughts.length === 0) return
+      const fields = { reasoning_details: thoughts.map(toReasoningDetail) }
+      into.push({ type: 'message-fields', choice: 0, fields })
+    },
+  }
+}
+
+const toArguments = (input: unknown): string => JSON.stringify(isObject(input) ? input : {})

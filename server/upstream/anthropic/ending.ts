@@ -1,0 +1,13 @@
+/** Theirs → ours: the last words of a message: why it ended, and what a refusal says of itself. */
+import type { ChatEvent } from '#domain/chat.ts'
+import { readObject, readText } from '../read-json.ts'
+import { fromFinish } from './from-finish.ts'
+
+/** Appends them; `details` is the wire's `stop_details`. */
+export function pushEnding(native: string, details: unknown, into: ChatEvent[]): void {
+  const explanation = readText(readObject(details)['explanation'])
+  if (native === 'refusal' && explanation !== undefined) {
+    into.push({ type: 'refusal-delta', choice: 0, text: explanation })
+  }
+  into.push({ type: 'finish', choice: 0, reason: fromFinish(native), native })
+}

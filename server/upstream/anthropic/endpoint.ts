@@ -1,0 +1,30 @@
+/** Where an Anthropic-shaped provider is reached and how it is paid: the operator's words, and nothing of a request's. */
+import type { Provider } from '#domain/provider.ts'
+import { UpstreamFailure } from '#domain/upstream.ts'
+
+export interface Endpoint {
+  readonly url: string
+  readonly host: string
+  /** The credential, and the version of the wire that this family speaks. */
+  readonly auth: Readonly<Record<string, string>>
+}
+
+const PATH = '/messages'
+const VERSION = '2023-06-01'
+
+/**
+ * Appends the operation's path to the base URL.
+ * @throws UpstreamFailure `failed` when the base URL is no http address
+ */
+export function toEndpoint({ baseUrl }: Provider, credential: string | null): Endpoint {
+  const url = URL.parse(baseUrl)
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new UpstreamFailure('failed', 'its base URL is not an http address')
+  }
+  const base = url.pathname.replace(/\/+$/, '')
+  url.pathname = base.endsWith(PATH) ? base : base + PATH
+  url.hash = ''
+  const version = { 'anthropic-version': VERSION }
+  const auth = credential === null ? version : { ...version, 'x-api-key': credential }
+  return { url: url.href, host: url.host, auth }
+}

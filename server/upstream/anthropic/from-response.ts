@@ -1,0 +1,41 @@
+/** Theirs → ours: a whole message as the same events that a stream would have brought. */
+import type { ChatEvent, ChatEvents } from '#domain/chat.ts'
+import { UpstreamFailure } from '#domain/upstream.ts'
+import { isObject, readObject, readText } from '../read-json.ts'
+import type { Scrub } from '../scrub.ts'
+import { startBlocks } from './blocks.ts'
+import { pushEnding } from './ending.ts'
+import { fromErrorInside } from './from-error.ts'
+import { fromUsage } from './from-usage.ts'
+
+/** Reads the text of a 200. @throws UpstreamFailure when it is no message */
+export function fromResponse(text: string, scrub: Scrub): ChatEvents {
+  const body = parse(text)
+  if (!isObject(body)) {
+    const problem = text.trim() === '' ? 'its answer is empty' : 'its answer is not JSON'
+    throw new UpstreamFailure('failed', problem)
+  }
+  if (body['type'] === 'error') throw fromErrorInside(body, scrub)
+  const { content } = body
+  if (!Array.isArray(content)) throw new UpstreamFailure('failed', 'its answer holds no content')
+
+  const events: ChatEvent[] = []
+  const blocks = startBlocks()
+  for (const [index, block] of content.entries()) {
+    blocks.open(index, readObject(block), events)
+    blocks.close(index, events)
+  }
+  blocks.conclude(events)
+  pushEnding(readText(body['stop_reason']) ?? 'end_turn', body['stop_details'], events)
+  const usage = fromUsage(body['usage'])
+  if (usage) events.push({ type: 'usage', usage })
+  return events
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

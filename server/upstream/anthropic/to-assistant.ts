@@ -1,0 +1,66 @@
+/** Ours → theirs: what the model said before: its text, the tools it called, and the thoughts that it signed. */
+import type { ContentBlockParam, ToolUseBlockParam } from '@anthropic-ai/sdk/resources/messages'
+import type { JsonObject } from '#domain/chat.ts'
+import { isObject, readList, readObject, readText } from '../read-json.ts'
+import { rejected } from './rejected.ts'
+import { fromReasoningDetails, type Thought } from './thoughts.ts'
+import { toText } from './to-content.ts'
+
+/** The blocks of an assistant message. @throws UpstreamFailure `rejected` */
+export function toAssistant(message: JsonObject, place: string): readonly ContentBlockParam[] {
+  const text = toText(message['content'], `${place}.content`)
+  const said = text.length > 0 ? text : toText(message['refusal'] ?? '', `${place}.refusal`)
+  const calls = readList(message['tool_calls']).map((call, i) =>
+    toToolUse(readObject(call), `${place}.tool_calls[${i}]`),
+  )
+  return placeThoughts(findThoughts(message), [...said, ...calls])
+}
+
+/** An id as this wire allows it; another provider may have issued it earlier in the conversation. */
+export const toToolId = (id: string): string => id.replace(/[^\w-]/g, '_')
+
+function toToolUse(call: JsonObject, place: string): ToolUseBlockParam {
+  const id = readText(call['id'])
+  const { name, arguments: text } = readObject(call['function'])
+  if (id === undefined || typeof name !== 'string') {
+    throw rejected(`${place}: must be a function call with an id and a name`)
+  }
+  return { type: 'tool_use', id: toToolId(id), name, input: readArguments(text, place) }
+}
+
+function readArguments(text: unknown, place: string): JsonObject {
+  if (isObject(text)) return text
+  if (typeof text !== 'string' || text.trim() === '') return {}
+  try {
+    const read: unknown = JSON.parse(text)
+    if (isObject(read)) return read
+  } catch {
+    // Judged below, together with JSON that is no object.
+  }
+  throw rejected(`${place}.function.arguments: must be a JSON object`)
+}
+
+/** Beside the message, or where a client kept nothing but the tool calls, inside those. */
+function findThoughts(message: JsonObject): readonly Thought[] {
+  const thoughts = fromReasoningDetails(message['reasoning_details'])
+  if (thoughts.length > 0) return thoughts
+  return readList(message['tool_calls']).flatMap((call) =>
+    fromReasoningDetails(readObject(call)['reasoning_details']),
+  )
+}
+
+/** Each where it stood. Thoughts that led to nothing (an answer cut short) may not be sent back. */
+function placeThoughts(
+  thoughts: readonly Thought[],
+  others: readonly ContentBlockParam[],
+): readonly ContentBlockParam[] {
+  if (others.length === 0) return []
+  const placed: ContentBlockParam[] = []
+  const rest = [...others]
+  for (const { index, block } of thoughts) {
+    // The last block must not be a thought.
+    while (rest.length > 1 && placed.length < index) placed.push(...rest.splice(0, 1))
+    placed.push(block)
+  }
+  return [...placed, ...rest]
+}

@@ -1,0 +1,93 @@
+/** Ours → theirs: the parts of a message as content blocks: texts, pictures, documents. */
+import type {
+  Base64ImageSource,
+  DocumentBlockParam,
+  ImageBlockParam,
+  TextBlockParam,
+} from '@anthropic-ai/sdk/resources/messages'
+import type { JsonObject } from '#domain/chat.ts'
+import { isObject, readList, readObject, readText } from '../read-json.ts'
+import { rejected } from './rejected.ts'
+
+export type ContentBlock = TextBlockParam | ImageBlockParam | DocumentBlockParam
+
+const DATA_URL = /^data:([a-z]+\/[a-z0-9.+-]+);base64,/i
+const PICTURES: Readonly<Record<string, Base64ImageSource['media_type']>> = {
+  'image/png': 'image/png',
+  'image/jpeg': 'image/jpeg',
+  'image/jpg': 'image/jpeg',
+  'image/gif': 'image/gif',
+  'image/webp': 'image/webp',
+}
+
+/** A string or a list of parts. @throws UpstreamFailure `rejected` for a part that this wire does not know */
+export const toContent = (content: unknown, place: string): readonly ContentBlock[] =>
+  toParts(content).flatMap((part) => toBlock(part, place))
+
+/** The same where nothing but text may stand. @throws UpstreamFailure `rejected` */
+export const toText = (content: unknown, place: string): readonly TextBlockParam[] =>
+  toParts(content).flatMap((part) => {
+    const { type } = part
+    if (type !== 'text' && type !== 'refusal') {
+      throw rejected(`${place}: only text may stand here, not "${String(type)}"`)
+    }
+    return toTextBlock(part['text'] ?? part['refusal'], part)
+  })
+
+/** A cache mark, wherever the client put one. Its time to live stays behind: the card has one price for a cache write. */
+export const toCacheMark = (part: JsonObject): { cache_control?: { type: 'ephemeral' } } =>
+  isObject(part['cache_control']) ? { cache_control: { type: 'ephemeral' } } : {}
+
+const toParts = (content: unknown): readonly JsonObject[] =>
+  typeof content === 'string'
+    ? [{ type: 'text', text: content }]
+    : readList(content).filter(isObject)
+
+/** This wire refuses a text without a visible character, where others take it for nothing. */
+function toTextBlock(text: unknown, part: JsonObject): readonly TextBlockParam[] {
+  if (typeof text !== 'string' || text.trim() === '') return []
+  return [{ type: 'text', text, ...toCacheMark(part) }]
+}
+
+function toBlock(part: JsonObject, place: string): readonly ContentBlock[] {
+  switch (part['type']) {
+    case 'text':
+      return toTextBlock(part['text'], part)
+    case 'image_url':
+      return [{ ...toPicture(part, place), ...toCacheMark(part) }]
+    case 'file':
+      return [{ ...toDocument(readObject(part['file']), place), ...toCacheMark(part) }]
+    default:
+      throw rejected(`${place}: this model takes no part of type "${String(part['type'])}"`)
+  }
+}
+
+function toPicture(part: JsonObject, place: string): ImageBlockParam {
+  const url = readText(readObject(part['image_url'])['url']) ?? ''
+  const head = DATA_URL.exec(url)
+  if (head === null) return { type: 'image', source: { type: 'url', url } }
+  const kind = PICTURES[(head[1] ?? '').toLowerCase()]
+  if (kind === undefined) {
+    throw rejected(`${place}: a picture must be a PNG, JPEG, GIF or WebP, not ${head[1]}`)
+  }
+  const data = url.slice(head[0].length)
+  return { type: 'image', source: { type: 'base64', media_type: kind, data } }
+}
+
+function toDocument(file: JsonObject, place: string): DocumentBlockParam {
+  const url = readText(file['file_data']) ?? ''
+  const head = DATA_URL.exec(url)
+  if (head?.[1]?.toLowerCase() !== 'application/pdf') {
+    throw rejected(`${place}: a file must hold a PDF as "data:application/pdf;base64,…"`)
+  }
+  const title = readText(file['filename'])
+  return {
+    type: 'document',
+    source: {
+      type: 'base64',
+      media_type: 'application/pdf',
+      data: url.slice(head[0].length),
+    },
+    ...(title !== undefined && { title }),
+  }
+}

@@ -1,0 +1,46 @@
+/** Ours → theirs: the shape that an answer must have. */
+import type { JSONOutputFormat, TextBlockParam } from '@anthropic-ai/sdk/resources/messages'
+import type { JsonObject } from '#domain/chat.ts'
+import { isObject, readObject } from '../read-json.ts'
+import { rejected } from './rejected.ts'
+
+export interface Format {
+  readonly format?: JSONOutputFormat
+  /** What has to be said in words, because the wire has no field for it. */
+  readonly instruction: readonly TextBlockParam[]
+}
+
+const JSON_ONLY = 'Answer with one valid JSON object and nothing else: no prose, no code fence.'
+
+/** Reads `response_format`. @throws UpstreamFailure `rejected` */
+export function toFormat(format: unknown): Format {
+  const { type, json_schema: named } = readObject(format)
+  if (type === undefined || type === 'text') return { instruction: [] }
+  if (type === 'json_object') return { instruction: [{ type: 'text', text: JSON_ONLY }] }
+  const { schema } = readObject(named)
+  if (type !== 'json_schema' || !isObject(schema)) {
+    throw rejected('response_format: must be "text", "json_object" or "json_schema" with a schema')
+  }
+  return { format: { type: 'json_schema', schema: close(schema) as JsonObject }, instruction: [] }
+}
+
+/** This wire enforces a schema only when every object in it is closed; an object that says nothing of it is meant so. */
+function close(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(close)
+  if (!isObject(schema)) return schema
+  const closed = Object.fromEntries(
+    Object.entries(schema).map(([name, value]) => [name, closeMember(name, value)]),
+  )
+  const isOpen = schema['type'] === 'object' && schema['additionalProperties'] === undefined
+  return isOpen ? { ...closed, additionalProperties: false } : closed
+}
+
+const SCHEMA_MAPS = new Set(['properties', '$defs', 'definitions'])
+const SCHEMAS = new Set(['items', 'prefixItems', 'anyOf', 'oneOf', 'allOf', 'not'])
+
+/** Only what is a schema is looked into: a property may well be called "items", and a default is anything. */
+function closeMember(name: string, value: unknown): unknown {
+  if (SCHEMAS.has(name)) return close(value)
+  if (!SCHEMA_MAPS.has(name) || !isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, close(member)]))
+}

@@ -1,0 +1,74 @@
+/** Ours → theirs: a list of messages as a system prompt and turns that alternate. */
+import type {
+  ContentBlockParam,
+  TextBlockParam,
+  ToolResultBlockParam,
+} from '@anthropic-ai/sdk/resources/messages'
+import type { JsonObject } from '#domain/chat.ts'
+import { readList, readObject, readText } from '../read-json.ts'
+import { rejected } from './rejected.ts'
+import { toAssistant, toToolId } from './to-assistant.ts'
+import { toContent, toText } from './to-content.ts'
+
+export interface Turn {
+  readonly role: 'user' | 'assistant'
+  readonly content: readonly ContentBlockParam[]
+}
+
+export interface Conversation {
+  readonly system: readonly TextBlockParam[]
+  /** Never empty. */
+  readonly turns: readonly Turn[]
+}
+
+/**
+ * System and developer messages go to the system prompt, wherever they stand; neighbours of one role become one turn.
+ * @throws UpstreamFailure `rejected`
+ */
+export function toMessages(messages: unknown): Conversation {
+  const system: TextBlockParam[] = []
+  const turns: Turn[] = []
+  for (const [i, message] of readList(messages).map(readObject).entries()) {
+    const place = `messages[${i}]`
+    const { role, content } = message
+    if (role === 'system' || role === 'developer') {
+      system.push(...toText(content, `${place}.content`))
+    } else if (role === 'assistant') append(turns, 'assistant', toAssistant(message, place))
+    else if (role === 'tool') append(turns, 'user', [toToolResult(message, place)])
+    else append(turns, 'user', toContent(content, `${place}.content`))
+  }
+  // Instructions alone are what there is to answer.
+  if (turns.length === 0) append(turns, 'user', system.splice(0))
+  if (turns.length === 0) throw rejected('messages: there is nothing to answer in them')
+  return { system, turns: turns.map(order) }
+}
+
+function append(turns: Turn[], role: Turn['role'], content: readonly ContentBlockParam[]): void {
+  if (content.length === 0) return
+  const last = turns.at(-1)
+  if (last?.role !== role) turns.push({ role, content })
+  else turns[turns.length - 1] = { role, content: [...last.content, ...content] }
+}
+
+function toToolResult(message: JsonObject, place: string): ToolResultBlockParam {
+  const id = readText(message['tool_call_id'])
+  if (id === undefined) throw rejected(`${place}.tool_call_id: must name the call it answers`)
+  const content = toContent(message['content'], `${place}.content`)
+  return {
+    type: 'tool_result',
+    tool_use_id: toToolId(id),
+    ...(content.length > 0 && { content: [...content] }),
+  }
+}
+
+/** Results stand before whatever else the user says; and a text that the model is to continue may not end in blanks. */
+function order({ role, content }: Turn, place: number, turns: readonly Turn[]): Turn {
+  if (role === 'user') {
+    const isResult = ({ type }: ContentBlockParam): boolean => type === 'tool_result'
+    const others = content.filter((block) => !isResult(block))
+    return { role, content: [...content.filter(isResult), ...others] }
+  }
+  const last = content.at(-1)
+  if (place < turns.length - 1 || last?.type !== 'text') return { role, content }
+  return { role, content: [...content.slice(0, -1), { ...last, text: last.text.trimEnd() }] }
+}

@@ -1,0 +1,83 @@
+/** Ours → theirs: a Messages request, field by field. What this wire cannot say is refused, unless nobody would miss it. */
+import type { MessageCreateParamsBase } from '@anthropic-ai/sdk/resources/messages'
+import type { ChatRequest } from '#domain/chat.ts'
+import type { ModelCard } from '#domain/model-card.ts'
+import { isObject, readList, readText } from '../read-json.ts'
+import { keepThoughts } from './keep-thoughts.ts'
+import { habitsOf } from './model-habits.ts'
+import { rejected } from './rejected.ts'
+import { toCacheMark } from './to-content.ts'
+import { toFormat } from './to-format.ts'
+import { toMessages } from './to-messages.ts'
+import { type Sampling, toSampling } from './to-sampling.ts'
+import { toThinking } from './to-thinking.ts'
+import { toTools } from './to-tools.ts'
+
+/** The wire demands a bound; this one is meant where neither the client nor the card names one. */
+const DEFAULT_MAX_TOKENS = 4_096
+
+export type MessagesRequest = MessageCreateParamsBase & Sampling
+
+/** The body to send. @throws UpstreamFailure `rejected` before anything has left */
+export function toRequest(request: ChatRequest, card: ModelCard): MessagesRequest {
+  const { body, stream } = request
+  refuseUnsayable(request)
+  const habits = habitsOf(card.upstreamName)
+  const maxTokens = request.maxOutputTokens ?? card.maxCompletionTokens ?? DEFAULT_MAX_TOKENS
+  const conversation = toMessages(body['messages'])
+  const { tools, tool_choice: choice } = toTools(body, conversation.turns, habits)
+  const toolForced = choice?.type === 'any' || choice?.type === 'tool'
+  const wished = toThinking(body, habits, maxTokens, toolForced)
+  const { thinking, turns } = keepThoughts(wished, conversation.turns, habits)
+  const { format, instruction } = toFormat(body['response_format'])
+  const system = [...conversation.system, ...instruction]
+  const thinks = thinking.thinking !== undefined && thinking.thinking.type !== 'disabled'
+  const output = { ...(thinking.effort && { effort: thinking.effort }), ...(format && { format }) }
+  return {
+    model: card.upstreamName,
+    max_tokens: maxTokens,
+    ...(system.length > 0 && { system }),
+    messages: turns.map(({ role, content }) => ({ role, content: [...content] })),
+    ...(tools && { tools }),
+    ...(choice && { tool_choice: choice }),
+    ...(thinking.thinking && { thinking: thinking.thinking }),
+    ...(Object.keys(output).length > 0 && { output_config: output }),
+    ...toSampling(body, habits, thinks),
+    ...toStop(body['stop']),
+    ...toEndUser(request),
+    ...toCacheMark(body),
+    ...(stream && { stream: true }),
+  }
+}
+
+function toStop(stop: unknown): { stop_sequences?: string[] } {
+  const sequences = (typeof stop === 'string' ? [stop] : readList(stop)).filter(
+    (sequence) => typeof sequence === 'string' && sequence !== '',
+  ) as string[]
+  if (sequences.length === 0) return {}
+  if (sequences.some((sequence) => sequence.trim() === '')) {
+    throw rejected('stop: this model stops at no sequence that is made of blanks alone')
+  }
+  return { stop_sequences: sequences }
+}
+
+function toEndUser({ body, endUser }: ChatRequest): { metadata?: { user_id: string } } {
+  const user = readText(endUser) ?? readText(body['safety_identifier'])
+  return user === undefined ? {} : { metadata: { user_id: user } }
+}
+
+/** What changes the answer that a client reads, and would be missed. */
+function refuseUnsayable({ body, choices }: ChatRequest): void {
+  if (choices > 1) throw rejected('n: this model gives one choice at a time')
+  if (body['logprobs'] === true) throw rejected('logprobs: this model does not tell them')
+  if (hasEntries(body['logit_bias'])) throw rejected('logit_bias: this model takes none')
+  for (const field of ['functions', 'function_call', 'audio', 'web_search_options']) {
+    if (body[field] !== undefined) {
+      throw rejected(
+        `${field}: this model does not know it${field.startsWith('f') ? '; use tools' : ''}`,
+      )
+    }
+  }
+}
+
+const hasEntries = (value: unknown): boolean => isObject(value) && Object.keys(value).length > 0

@@ -1,0 +1,73 @@
+/** Ours → theirs: how hard the model should think, as a budget or as an effort, whichever its generation understands. */
+import type { OutputConfig, ThinkingConfigParam } from '@anthropic-ai/sdk/resources/messages'
+import type { JsonObject } from '#domain/chat.ts'
+import { isObject, readObject } from '../read-json.ts'
+import type { ModelHabits } from './model-habits.ts'
+import { rejected } from './rejected.ts'
+
+export interface Thinking {
+  readonly thinking?: ThinkingConfigParam
+  readonly effort?: NonNullable<OutputConfig['effort']>
+}
+
+/** The wire's own least. */
+const LEAST_BUDGET = 1_024
+/** What is left for the answer, where there is room. */
+const ANSWER_TOKENS = 1_024
+
+const BUDGETS = {
+  minimal: LEAST_BUDGET,
+  low: 2_048,
+  medium: 8_192,
+  high: 16_384,
+  xhigh: 32_000,
+  max: 32_000,
+} as const
+
+type Effort = keyof typeof BUDGETS
+
+/**
+ * Reads `reasoning_effort`, OpenRouter's `reasoning`, or the wire's own `thinking`, which goes out as it came. Says nothing
+ * where the client does not ask, where a tool is forced (this wire knows no thinking then), or where no budget fits.
+ * @throws UpstreamFailure `rejected` for an effort that is none
+ */
+export function toThinking(
+  body: JsonObject,
+  habits: ModelHabits,
+  maxTokens: number,
+  toolForced: boolean,
+): Thinking {
+  if (toolForced) return {}
+  if (isObject(body['thinking'])) return { thinking: body['thinking'] as never }
+  const { effort: word, max_tokens: tokens, enabled } = readObject(body['reasoning'])
+  const stated = body['reasoning_effort'] ?? word ?? (enabled === true ? 'medium' : undefined)
+  if (stated === 'none' || enabled === false) return habits.thinksUnasked ? { effort: 'low' } : {}
+  const effort = stated === undefined ? undefined : readEffort(stated)
+  const wanted = typeof tokens === 'number' ? tokens : effort && BUDGETS[effort]
+  if (wanted === undefined) return {}
+  return habits.thinking === 'adaptive'
+    ? toAdaptive(effort, habits)
+    : toBudget(Math.round(wanted), maxTokens)
+}
+
+function readEffort(word: unknown): Effort {
+  if (typeof word === 'string' && Object.hasOwn(BUDGETS, word)) return word as Effort
+  throw rejected(`reasoning_effort: must be none, ${Object.keys(BUDGETS).join(', ')}`)
+}
+
+function toAdaptive(effort: Effort | undefined, { mostEffort }: ModelHabits): Thinking {
+  // From the generation on that knows more than "high", thoughts are left out unless they are asked for.
+  const display = mostEffort === 'max' ? ({ display: 'summarized' } as const) : {}
+  const thinking = { type: 'adaptive', ...display } as const
+  if (effort === undefined) return { thinking }
+  if (effort === 'minimal') return { thinking, effort: 'low' }
+  const beyond = effort === 'xhigh' || effort === 'max'
+  return { thinking, effort: beyond && mostEffort === 'high' ? 'high' : effort }
+}
+
+function toBudget(wanted: number, maxTokens: number): Thinking {
+  if (maxTokens <= LEAST_BUDGET) return {}
+  const room = Math.max(LEAST_BUDGET, maxTokens - ANSWER_TOKENS)
+  const budget = Math.min(Math.max(wanted, LEAST_BUDGET), room)
+  return { thinking: { type: 'enabled', budget_tokens: budget } }
+}

@@ -1,0 +1,63 @@
+/** Ours → theirs: the tools that a model may call, and how free it is to call them. */
+import type { Tool, ToolChoice } from '@anthropic-ai/sdk/resources/messages'
+import type { JsonObject } from '#domain/chat.ts'
+import { isObject, readList, readObject, readText } from '../read-json.ts'
+import type { ModelHabits } from './model-habits.ts'
+import { rejected } from './rejected.ts'
+import { toCacheMark } from './to-content.ts'
+import type { Turn } from './to-messages.ts'
+
+export interface Tools {
+  readonly tools?: Tool[]
+  readonly tool_choice?: ToolChoice
+}
+
+/** @throws UpstreamFailure `rejected` for tools that are no functions */
+export function toTools(body: JsonObject, turns: readonly Turn[], habits: ModelHabits): Tools {
+  const tools = readList(body['tools']).map((tool, i) => toTool(tool, `tools[${i}]`, habits))
+  if (tools.length === 0) return toFormerTools(turns)
+  const choice = toChoice(body['tool_choice'], body['parallel_tool_calls'] === false)
+  return { tools, ...(choice && { tool_choice: choice }) }
+}
+
+function toTool(value: unknown, place: string, { strictTools }: ModelHabits): Tool {
+  const tool = readObject(value)
+  const { name, description, parameters, strict } = readObject(tool['function'])
+  if (tool['type'] !== 'function' || typeof name !== 'string') {
+    throw rejected(`${place}: this model takes tools of type "function", with a name`)
+  }
+  return {
+    name,
+    ...(typeof description === 'string' && { description }),
+    input_schema: { type: 'object', properties: {}, ...(isObject(parameters) && parameters) },
+    ...(strict === true && strictTools && { strict }),
+    ...toCacheMark(tool),
+  }
+}
+
+function toChoice(choice: unknown, single: boolean): ToolChoice | undefined {
+  const alone = single ? { disable_parallel_tool_use: true } : {}
+  if (choice === undefined) return single ? { type: 'auto', ...alone } : undefined
+  if (choice === 'auto') return { type: 'auto', ...alone }
+  if (choice === 'none') return { type: 'none' }
+  if (choice === 'required') return { type: 'any', ...alone }
+  const name = readText(readObject(readObject(choice)['function'])['name'])
+  if (name === undefined) {
+    throw rejected('tool_choice: must be "auto", "none", "required" or a named function')
+  }
+  return { type: 'tool', name, ...alone }
+}
+
+/** This wire wants every tool that the conversation mentions declared, also when none may be called any more. */
+function toFormerTools(turns: readonly Turn[]): Tools {
+  const names = new Set(
+    turns.flatMap(({ content }) =>
+      content.flatMap((block) => (block.type === 'tool_use' ? [block.name] : [])),
+    ),
+  )
+  if (names.size === 0) return {}
+  return {
+    tools: [...names].map((name) => ({ name, input_schema: { type: 'object' } })),
+    tool_choice: { type: 'none' },
+  }
+}
