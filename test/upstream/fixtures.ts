@@ -16,7 +16,7 @@ export const provider = (baseUrl: string, type: ProviderType = 'openai-compatibl
   createdAt: instant(0),
 })
 
-export const card = (upstreamName = 'model-9'): ModelCard => ({
+const card = (upstreamName = 'model-9'): ModelCard => ({
   id: `acme/${upstreamName}`,
   provider: 'acme',
   upstreamName,
