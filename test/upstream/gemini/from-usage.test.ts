@@ -1,0 +1,78 @@
+// Every token is in exactly one class, wherever Gemini counts it.
+import { expect, test } from 'vitest'
+import { completionTokens, NO_USAGE, promptTokens } from '#domain/usage.ts'
+import { fromUsage } from '#upstream/gemini/from-usage.ts'
+
+test('cached tokens stand inside the prompt, thoughts outside the candidates', () => {
+  const usage = fromUsage({
+    promptTokenCount: 9622,
+    cachedContentTokenCount: 9609,
+    candidatesTokenCount: 35,
+    thoughtsTokenCount: 136,
+    totalTokenCount: 9793,
+  })!
+  expect(usage).toEqual({
+    ...NO_USAGE,
+    inputTokens: 13,
+    cacheReadTokens: 9609,
+    outputTokens: 171,
+    reasoningTokens: 136,
+  })
+  expect(promptTokens(usage) + completionTokens(usage)).toBe(9793)
+})
+
+test('tokens of tool prompts are input, beside the prompt', () => {
+  expect(
+    fromUsage({
+      promptTokenCount: 10,
+      toolUsePromptTokenCount: 4,
+      candidatesTokenCount: 1,
+      totalTokenCount: 15,
+    }),
+  ).toMatchObject({ inputTokens: 14, outputTokens: 1 })
+})
+
+test('tokens of a picture leave the text tokens', () => {
+  expect(
+    fromUsage({
+      promptTokenCount: 4,
+      candidatesTokenCount: 1300,
+      candidatesTokensDetails: [
+        { modality: 'TEXT', tokenCount: 10 },
+        { modality: 'IMAGE', tokenCount: 1290 },
+      ],
+    }),
+  ).toMatchObject({ outputTokens: 10, imageOutputTokens: 1290 })
+})
+
+test('candidates that are not counted are what the total leaves', () => {
+  expect(
+    fromUsage({ promptTokenCount: 15, thoughtsTokenCount: 2, totalTokenCount: 17 }),
+  ).toMatchObject({ inputTokens: 15, outputTokens: 2, reasoningTokens: 2 })
+  expect(fromUsage({ promptTokenCount: 15, totalTokenCount: 20 })).toMatchObject({
+    outputTokens: 5,
+  })
+  expect(fromUsage({ promptTokenCount: 15, totalTokenCount: 3 })).toMatchObject({ outputTokens: 0 })
+})
+
+test('zero is a count, and silence is none', () => {
+  expect(fromUsage({ promptTokenCount: 0 })).toEqual(NO_USAGE)
+  for (const silence of [null, undefined, {}, [], 'many', 7, { promptTokenCount: '12' }]) {
+    expect(fromUsage(silence)).toBeUndefined()
+  }
+})
+
+test('no count is negative, absurd or broken, and no class is larger than the whole', () => {
+  const usage = fromUsage({
+    promptTokenCount: -5,
+    cachedContentTokenCount: 40,
+    candidatesTokenCount: 1e300,
+    thoughtsTokenCount: 2.4,
+    candidatesTokensDetails: [null, { modality: 'IMAGE', tokenCount: Number.POSITIVE_INFINITY }],
+  })!
+  expect(promptTokens(usage)).toBe(0)
+  expect(usage.imageOutputTokens).toBe(1_000_000_000)
+  for (const count of Object.values(usage)) {
+    expect(Number.isInteger(count) && count >= 0 && count <= 1_000_000_000).toBe(true)
+  }
+})
