@@ -47,12 +47,17 @@ export function startChunks(): Chunks {
     choice.finish ??= readText(value['finishReason']) ?? null
   }
 
+  const isComplete = (): boolean =>
+    choices.size === 0
+      ? blocked !== null
+      : [...choices.values()].every(({ finish }) => finish !== null)
+
   // The count grows with every chunk, and is told as it does: a client may leave at any moment.
   const noteUsage = (metadata: unknown, into: ChatEvent[]): void => {
     const stated = fromUsage(metadata) ?? (blocked !== null && isObject(metadata) ? NO_USAGE : null)
     if (stated === null) return
     usage = stated
-    into.push({ type: 'usage', usage })
+    into.push({ type: 'usage', usage, ...(!isComplete() && { partial: true }) })
   }
 
   return {
@@ -81,8 +86,7 @@ export function startChunks(): Chunks {
       return choices.size > 0 || blocked !== null
     },
     get complete() {
-      if (choices.size === 0) return blocked !== null
-      return [...choices.values()].every(({ finish }) => finish !== null)
+      return isComplete()
     },
   }
 }

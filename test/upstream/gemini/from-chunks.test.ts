@@ -1,6 +1,7 @@
 // What an answer of Gemini's means, whole and in pieces, with everything that it has been seen to do.
 import { describe, expect, test } from 'vitest'
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import { NO_USAGE } from '#domain/usage.ts'
 import { fromResponse } from '#upstream/gemini/from-response.ts'
 import { startStream } from '#upstream/gemini/from-stream.ts'
 import { createSseReader } from '#upstream/sse.ts'
@@ -90,12 +91,18 @@ describe('the same in pieces as whole', () => {
     }
   })
 
-  test('a count is told as it comes, for a client may leave', () => {
+  test('a count is told as it comes, for a client may leave; it is partial until the end', () => {
     const translation = startStream(same)
-    const batch: ChatEvent[] = []
-    const chunk = { ...candidate([text('a')]), usageMetadata: { promptTokenCount: 5 } }
-    translation.take([{ data: JSON.stringify(chunk) }], batch)
-    expect(fold(batch).usage).toMatchObject({ inputTokens: 5 })
+    const usageMetadata = { promptTokenCount: 5, candidatesTokenCount: 1, totalTokenCount: 6 }
+    const take = (chunk: JsonObject): readonly ChatEvent[] => {
+      const batch: ChatEvent[] = []
+      translation.take([{ data: JSON.stringify({ ...chunk, usageMetadata }) }], batch)
+      return batch.filter(({ type }) => type === 'usage')
+    }
+    const usage = { ...NO_USAGE, inputTokens: 5, outputTokens: 1 }
+    expect(take(candidate([text('a')]))).toEqual([{ type: 'usage', usage, partial: true }])
+    expect(take(candidate([text('b')], END))).toEqual([{ type: 'usage', usage }])
+    expect(take({ promptFeedback: {} })).toEqual([{ type: 'usage', usage }])
   })
 
   test('a stream that came as one list of chunks', () => {
