@@ -57,7 +57,9 @@ function toFailure(
   known: FailureDetails,
 ): UpstreamFailure {
   const tooLong = kind === 'rejected' && TOO_LONG.test(message)
-  const providerCode = tooLong ? 'context_length_exceeded' : type
+  // An envelope around mere text says no more of its type than that it is an error.
+  const code = type === 'error' ? undefined : type
+  const providerCode = tooLong ? 'context_length_exceeded' : code
   const details = { ...known, ...(providerCode !== undefined && { providerCode }) }
   const said = scrub(message.replace(ORGANIZATION, '$1removed'))
   const real = OPERATORS_OWN.test(message) ? 'unauthorized' : kind

@@ -1,0 +1,292 @@
+// The events of a stream, by hand: every way to end, tools in pieces, counts as they grow, and what breaks in between.
+import { describe, expect, test } from 'vitest'
+import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import { startMeter } from '#domain/meter.ts'
+import { UpstreamFailure } from '#domain/upstream.ts'
+import { aRequest } from '#test/support/nouns.ts'
+import { startStream } from '#upstream/anthropic/from-stream.ts'
+import type { SseEvent } from '#upstream/sse.ts'
+import { type Folded, fold } from '../fixtures.ts'
+
+const event = (data: JsonObject): SseEvent => ({
+  event: String(data['type']),
+  data: JSON.stringify(data),
+})
+const start = (usage: JsonObject = { input_tokens: 9, output_tokens: 1 }): SseEvent =>
+  event({ type: 'message_start', message: { usage } })
+const open = (index: number, block: JsonObject): SseEvent =>
+  event({ type: 'content_block_start', index, content_block: block })
+const piece = (index: number, delta: JsonObject): SseEvent =>
+  event({ type: 'content_block_delta', index, delta })
+const close = (index: number): SseEvent => event({ type: 'content_block_stop', index })
+const end = (reason: string, usage: JsonObject = { output_tokens: 5 }): SseEvent =>
+  event({ type: 'message_delta', delta: { stop_reason: reason }, usage })
+const STOP = event({ type: 'message_stop' })
+
+const words = (text: string, index = 0): SseEvent[] => [
+  open(index, { type: 'text', text: '' }),
+  piece(index, { type: 'text_delta', text }),
+  close(index),
+]
+const tool = (index: number, pieces: readonly string[], more: JsonObject = {}): SseEvent[] => [
+  open(index, { type: 'tool_use', id: `toolu_${index}`, name: 'f', input: {}, ...more }),
+  ...pieces.map((json) => piece(index, { type: 'input_json_delta', partial_json: json })),
+  close(index),
+]
+
+interface Read extends Folded {
+  readonly events: readonly ChatEvent[]
+  readonly done: boolean
+}
+
+/** One event at a time, as they come slowly; then the line closes. */
+function read(...events: readonly SseEvent[]): Read {
+  const stream = startStream((text) => text)
+  const batch: ChatEvent[] = []
+  let done = false
+  let failure: unknown = null
+  try {
+    for (const one of events) done ||= stream.take([one], batch)
+    if (!done) stream.close(batch)
+  } catch (thrown) {
+    failure = thrown
+  }
+  return { ...fold(batch, failure), events: batch, done }
+}
+
+describe('how it ends', () => {
+  test.each([
+    ['end_turn', 'stop'],
+    ['stop_sequence', 'stop'],
+    ['pause_turn', 'stop'],
+    ['max_tokens', 'length'],
+    ['model_context_window_exceeded', 'length'],
+    ['tool_use', 'tool_calls'],
+    ['refusal', 'content_filter'],
+    ['something_new', 'stop'],
+  ])('%s is %s', (native, reason) => {
+    const { finish, done } = read(start(), ...words('a'), end(native), STOP)
+    expect(finish).toEqual([{ choice: 0, reason, native }])
+    expect(done).toBe(true)
+  })
+
+  test('a refusal says why, where the wire does', () => {
+    const details = { type: 'refusal', explanation: 'not that' }
+    const delta = { stop_reason: 'refusal', stop_details: details }
+    expect(read(start(), event({ type: 'message_delta', delta }), STOP)).toMatchObject({
+      text: '',
+      refusal: 'not that',
+      finish: [{ reason: 'content_filter' }],
+    })
+  })
+
+  test('the last event may be missing, the reason to stop may not', () => {
+    expect(read(start(), ...words('a'), end('end_turn')).failure).toBeNull()
+    const broken = read(start(), ...words('a'))
+    expect(broken).toMatchObject({ text: 'a', finish: [] })
+    expect(broken.failure).toMatchObject({ kind: 'failed' })
+    expect(read().failure).toMatchObject({ kind: 'failed' })
+    expect(read(start(), ...words('a'), STOP).failure).toMatchObject({ kind: 'failed' })
+  })
+})
+
+describe('tools', () => {
+  test.each<[string, SseEvent[], string]>([
+    ['in pieces', tool(0, ['', '{"a', '":', '1}']), '{"a":1}'],
+    ['without arguments', tool(0, ['']), '{}'],
+    ['without even a piece', tool(0, []), '{}'],
+    ['whole, at once', tool(0, [], { input: { a: 1 } }), '{"a":1}'],
+    ['never closed', tool(0, ['']).slice(0, -1), '{}'],
+    ['cut short', tool(0, ['{"a']), '{"a'],
+  ])('%s', (_, pieces, args) => {
+    const { toolCalls, events } = read(start(), ...pieces, end('tool_use'), STOP)
+    expect(toolCalls).toEqual([{ id: 'toolu_0', name: 'f', arguments: args }])
+    const [opening, ...rest] = events.filter(({ type }) => type === 'tool-call-delta')
+    expect(opening).toMatchObject({ id: 'toolu_0', name: 'f', arguments: '' })
+    for (const later of rest) expect(later).not.toHaveProperty('id')
+  })
+
+  test('several, behind a text, counted from 0; pieces may interleave', () => {
+    const [openA, pieceA, closeA] = tool(1, ['{"a":1}']) as [SseEvent, SseEvent, SseEvent]
+    const [openB, pieceB, closeB] = tool(2, ['{"b":2}']) as [SseEvent, SseEvent, SseEvent]
+    const mixed = [openA, openB, pieceB, pieceA, closeB, closeA]
+    const { toolCalls, text } = read(start(), ...words('ok'), ...mixed, end('tool_use'), STOP)
+    expect(text).toBe('ok')
+    expect(toolCalls).toEqual([
+      { id: 'toolu_1', name: 'f', arguments: '{"a":1}' },
+      { id: 'toolu_2', name: 'f', arguments: '{"b":2}' },
+    ])
+  })
+})
+
+describe('thoughts', () => {
+  const thought = [
+    open(0, { type: 'thinking', thinking: '', signature: '' }),
+    piece(0, { type: 'thinking_delta', thinking: 'h' }),
+    piece(0, { type: 'thinking_delta', thinking: 'm' }),
+    piece(0, { type: 'signature_delta', signature: 'sig' }),
+    close(0),
+  ]
+  const detail = {
+    type: 'reasoning.text',
+    text: 'hm',
+    signature: 'sig',
+    format: 'anthropic-claude-v1',
+    index: 0,
+  }
+
+  test('pass as they come, and are told whole at the end', () => {
+    const secret = open(1, { type: 'redacted_thinking', data: 'x' })
+    const all = [...thought, secret, close(1), ...words('a', 2), end('end_turn'), STOP]
+    const { reasoning, messageFields, events } = read(start(), ...all)
+    expect(reasoning).toBe('hm')
+    expect(messageFields).toEqual({
+      reasoning_details: [
+        detail,
+        { type: 'reasoning.encrypted', data: 'x', format: 'anthropic-claude-v1', index: 1 },
+      ],
+    })
+    expect(events.filter(({ type }) => type === 'message-fields')).toHaveLength(1)
+  })
+
+  test('ride on the tool call that they led to', () => {
+    const { events } = read(start(), ...thought, ...tool(1, ['{}']), end('tool_use'), STOP)
+    const opening = events.find(({ type }) => type === 'tool-call-delta')
+    expect(opening).toMatchObject({ fields: { reasoning_details: [detail] } })
+  })
+
+  test('nobody could send back what nobody signed', () => {
+    const unsigned = thought.filter(({ data }) => !data.includes('signature_delta'))
+    const { reasoning, messageFields } = read(start(), ...unsigned, end('end_turn'), STOP)
+    expect(reasoning).toBe('hm')
+    expect(messageFields).toEqual({})
+  })
+})
+
+describe('counts', () => {
+  const stated = { input_tokens: 4, cache_read_input_tokens: 100, cache_creation_input_tokens: 7 }
+  const prompt = { inputTokens: 4, cacheReadTokens: 100, cacheWriteTokens: 7 }
+
+  test('the first word has the prompt, the last one may leave it out', () => {
+    const { events, usage } = read(
+      start({ ...stated, output_tokens: 1 }),
+      ...words('a'),
+      end('end_turn', { output_tokens: 60, output_tokens_details: { thinking_tokens: 40 } }),
+      STOP,
+    )
+    const counts = events.filter((one) => one.type === 'usage')
+    expect(counts.map(({ partial = false }) => partial)).toEqual([true, false])
+    expect(counts[0]?.usage).toMatchObject({ ...prompt, outputTokens: 1 })
+    expect(usage).toMatchObject({ ...prompt, outputTokens: 60, reasoningTokens: 40 })
+  })
+
+  test.each<[JsonObject, JsonObject]>([
+    [{ input_tokens: null, cache_read_input_tokens: null, output_tokens: 5 }, prompt],
+    [
+      { input_tokens: 6, output_tokens: 5 },
+      { ...prompt, inputTokens: 6 },
+    ],
+    [
+      { ...stated, cache_read_input_tokens: 0, output_tokens: 5 },
+      { ...prompt, cacheReadTokens: 0 },
+    ],
+  ])('a later word replaces what it states, and nothing else: %j', (last, expected) => {
+    const { usage } = read(start({ ...stated, output_tokens: 1 }), end('end_turn', last), STOP)
+    expect(usage).toMatchObject({ ...expected, outputTokens: 5 })
+  })
+
+  test('a broken stream is charged for the prompt that was counted and the output that passed', () => {
+    const { events } = read(
+      start({ ...stated, output_tokens: 1 }),
+      open(0, { type: 'text', text: '' }),
+      piece(0, { type: 'text_delta', text: 'x'.repeat(400) }),
+    )
+    const meter = startMeter(aRequest({ textBytes: 4_000 }), null)
+    meter.note(events)
+    expect(meter.read()).toMatchObject({
+      source: 'estimated',
+      usage: { ...prompt, outputTokens: 100 },
+    })
+  })
+
+  test('a first word that does not know the prompt is none', () => {
+    const { events } = read(start({ input_tokens: 0, output_tokens: 0 }), ...words('a'))
+    expect(events.some(({ type }) => type === 'usage')).toBe(false)
+  })
+
+  test('absurd counts are bounded, and no count is no count', () => {
+    const { usage } = read(start({ input_tokens: -5, output_tokens: 1e300 }), end('end_turn'), STOP)
+    expect(usage).toMatchObject({ inputTokens: 0, outputTokens: 5 })
+    expect(read(start({}), end('end_turn', {}), STOP).usage).toBeNull()
+  })
+})
+
+describe('what else passes by', () => {
+  test('pings, events and blocks that nobody knows, padding', () => {
+    const { text, failure } = read(
+      start(),
+      event({ type: 'ping' }),
+      event({ type: 'brand_new', delta: { text: 'no' } }),
+      open(0, { type: 'server_tool_use', id: 'x', name: 'web_search', input: {} }),
+      piece(0, { type: 'input_json_delta', partial_json: '{"q":1}' }),
+      close(0),
+      piece(1, { type: 'citations_delta', citation: {} }),
+      { event: 'content_block_start', data: `${open(1, { type: 'text', text: 'o' }).data}     ` },
+      piece(1, { type: 'text_delta', text: 'k' }),
+      { event: 'ping', data: '' },
+      end('end_turn'),
+      STOP,
+    )
+    expect(failure).toBeNull()
+    expect(text).toBe('ok')
+  })
+
+  test.each<[SseEvent, string, string | undefined]>([
+    [
+      event({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }),
+      'overloaded',
+      'overloaded_error',
+    ],
+    [
+      event({ type: 'error', error: { type: 'rate_limit_error', message: 'slow' } }),
+      'overloaded',
+      'rate_limit_error',
+    ],
+    [
+      event({ type: 'error', error: { type: 'api_error', message: 'Internal' } }),
+      'failed',
+      'api_error',
+    ],
+    [
+      event({ type: 'error', error: { type: 'invalid_request_error', message: 'bad' } }),
+      'rejected',
+      'invalid_request_error',
+    ],
+    [
+      event({ type: 'error', error: { type: 'authentication_error', message: 'no' } }),
+      'unauthorized',
+      'authentication_error',
+    ],
+    [
+      event({ type: 'error', error: { type: 'timeout_error', message: 'late' } }),
+      'timeout',
+      'timeout_error',
+    ],
+    [{ event: 'error', data: 'upstream connect error' }, 'failed', undefined],
+  ])('an error inside a 200: %j', (error, kind, code) => {
+    const { failure, text, finish } = read(start(), ...words('half'), error)
+    expect(text).toBe('half')
+    expect(finish).toEqual([])
+    expect(failure).toBeInstanceOf(UpstreamFailure)
+    expect(failure?.kind).toBe(kind)
+    expect(failure?.details.providerCode).toBe(code)
+    expect(failure?.message).not.toBe('')
+  })
+
+  test('what is no JSON object breaks it', () => {
+    expect(read(start(), { event: 'ping', data: '<html>' }).failure).toMatchObject({
+      kind: 'failed',
+    })
+    expect(read(start(), { event: 'ping', data: '[1]' }).failure).toMatchObject({ kind: 'failed' })
+  })
+})
