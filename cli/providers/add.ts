@@ -14,7 +14,7 @@ export const mount: Mount = (providers) =>
     .command('add')
     .description('add an upstream account; its key comes by standard input, file or variable')
     .argument('<name>', "first half of its models' ids")
-    .option('--type <type>', 'openai, openrouter, groq, …, openai-compatible; default: the name')
+    .option('--type <type>', 'openai, anthropic, google, …, openai-compatible; default: the name')
     .option('--base-url <url>', 'where it listens, when its type does not say')
     .option('--key-file <file>', 'read the key from a file; - is standard input')
     .option('--from-env <name>', 'read the key from this variable')

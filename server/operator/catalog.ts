@@ -40,11 +40,16 @@ export interface CatalogEntry {
   }[]
 }
 
-/** Every entry of one vendor; the file is read when it is first asked for. */
+/** Every entry of one vendor that can be asked; the file is read when it is first asked for. */
 export async function catalogOf(vendor: string): Promise<readonly CatalogEntry[]> {
   const { default: entries } = await import('./catalog/models.json', { with: { type: 'json' } })
-  return (entries as readonly CatalogEntry[]).filter(({ served_by }) => served_by === vendor)
+  return (entries as readonly CatalogEntry[]).filter(
+    ({ served_by, model }) => served_by === vendor && !OF_ANOTHER_WIRE.test(`${vendor}/${model}`),
+  )
 }
+
+/** Google's Imagen models are asked by an operation of their own (`:predict`), which nothing here speaks. */
+const OF_ANOTHER_WIRE = /^google\/imagen-/
 
 const PARAMETERS = {
   tools: ['tools', 'tool_choice'],

@@ -104,6 +104,21 @@ describe('providers.add', () => {
     },
   )
 
+  test('google brings what generateContent serves, and its pictures have a price', async () => {
+    const office = await openFurnished()
+    const record = await act(office, 'providers.add', { name: 'google', credential: 'AIza-x' })
+    expect(record).toMatchObject({
+      type: 'google',
+      models: 18,
+      base_url: 'https://generativelanguage.googleapis.com/v1beta',
+    })
+    const ids = (await act(office, 'models.list', { provider: 'google' })).map(({ id }) => id)
+    expect(ids).toContain('google/gemini-2.5-flash-image')
+    expect(ids.filter((id) => id.includes('imagen'))).toEqual([])
+    const { price } = await cardOf('google', 'gemini-3-pro-image')
+    expect(renderPrice(price?.prices.imageOutputToken ?? (0n as never))).toBe('0.00012')
+  })
+
   test('under another name its models are called by that name', async () => {
     const office = await openFurnished()
     await act(office, 'providers.add', { name: 'work', type: 'openai', credential: 'sk-x' })
