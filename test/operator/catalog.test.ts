@@ -104,6 +104,20 @@ describe('providers.add', () => {
     },
   )
 
+  test('anthropic brings its models at four prices each: prompt, answer, cache read, cache write', async () => {
+    const office = await openFurnished()
+    await act(office, 'providers.add', { name: 'anthropic', credential: 'sk-ant-x' })
+    const { price, ...card } = await cardOf('anthropic', 'claude-haiku-4-5')
+    expect(card).toMatchObject({ upstreamName: 'claude-haiku-4-5', maxCompletionTokens: 64_000 })
+    const { prompt, completion, cacheRead, cacheWrite } = price?.prices ?? ({} as never)
+    expect([prompt, completion, cacheRead, cacheWrite].map((of) => renderPrice(of))).toEqual([
+      '0.000001',
+      '0.000005',
+      '0.0000001',
+      '0.00000125',
+    ])
+  })
+
   test('google brings what generateContent serves, and its pictures have a price', async () => {
     const office = await openFurnished()
     const record = await act(office, 'providers.add', { name: 'google', credential: 'AIza-x' })
