@@ -14,7 +14,7 @@ import { NO_MONEY } from '#domain/money.ts'
 import { type QuotaReading, readWindow } from '#domain/quota.ts'
 import type { Connection } from './connection.ts'
 import { unavailable } from './group-commit.ts'
-import type { HotAccount, HotKey, Standings } from './standing.ts'
+import type { HotAccount, HotKey, OpenHold, Standings } from './standing.ts'
 import { prepareWindowReader } from './window-reader.ts'
 import type { Writer } from './writer.ts'
 
@@ -35,6 +35,11 @@ export function createAdmissions(
     return hot
   }
 
+  const keep = (open: OpenHold, claim: Claim): void => {
+    writer.hold(claim)
+    open.isKept = true
+  }
+
   return {
     async admit(claim) {
       if (!commit.writable) throw unavailable()
@@ -48,8 +53,9 @@ export function createAdmissions(
       standings.take(claim, hot)
       // Nobody waits for this: a hold that is lost with its process was never charged either.
       commit.defer(() => {
-        // Settled in the same group: there is nothing left to hold.
-        if (standings.open.has(claim.generationId)) writer.hold(claim)
+        // Settled before its time: there is nothing left to hold.
+        const open = standings.open.get(claim.generationId)
+        if (open) keep(open, claim)
         if (writeUse) writer.used(claim.keyId, claim.at)
       })
       return { admitted: true, quota: readQuota(hot, claim.at) }
@@ -60,7 +66,7 @@ export function createAdmissions(
       const hold = standings.resolve(id, amount)
       if (!hold) return false
       await commit.enqueue(() => {
-        writer.release(id)
+        if (hold.isKept) writer.release(id)
         if (charge) writer.charge(id, hold, charge, at)
         writer.spend(hold.keyId, hold.day, amount)
         writer.activity(activity, hold.admittedAt)

@@ -6,7 +6,7 @@ import type { LogSync } from './log-sync.ts'
 export interface GroupCommit {
   /** Runs `write` in the next transaction and resolves once that is committed. */
   enqueue(write: () => void): Promise<void>
-  /** Runs `write` with whatever is committed next, and by itself soon: for what nobody waits for. */
+  /** Runs `write` within a few milliseconds, or with the next `flush`: for what nobody waits for. */
   defer(write: () => void): void
   /** Commits what is pending, now: call it before reading what a pending write may have changed. */
   flush(): void
@@ -38,7 +38,7 @@ interface Pending {
 
 /** How soon a commit that failed is tried again. */
 const RETRY_MS = 250
-/** How long a deferred write may wait for company. */
+/** How long a deferred write may wait for company, or for the end of what it is about. */
 const DEFER_MS = 5
 
 const DISK_TROUBLE =
@@ -52,8 +52,9 @@ const nobody = (): void => {}
 
 /** Starts the committer of one connection. */
 export function startGroupCommit(database: Database, logSync: LogSync): GroupCommit {
-  let pending: Pending[] = []
-  let scheduled: ReturnType<typeof setImmediate> | null = null
+  let awaited: Pending[] = []
+  let deferred: Pending[] = []
+  let turn: ReturnType<typeof setImmediate> | null = null
   let timer: ReturnType<typeof setTimeout> | null = null
   let retry: ReturnType<typeof setTimeout> | null = null
   let writable = true
@@ -61,45 +62,35 @@ export function startGroupCommit(database: Database, logSync: LogSync): GroupCom
 
   const group = prepareGroup(database)
 
-  /** One faulty write must not take its neighbours with it: each is committed alone, and only the faulty one rejects. */
-  const commitEach = (batch: readonly Pending[]): void => {
-    writable = true
-    for (const [position, one] of batch.entries()) {
-      try {
-        group.run([one])
-        one.resolve()
-      } catch (error) {
-        if (isDiskTrouble(error)) {
-          keepForRetry(batch.slice(position))
-          return
-        }
-        one.reject(error)
-      }
-    }
-  }
-
-  const flush = (): void => {
-    if (scheduled) clearImmediate(scheduled)
-    if (timer) clearTimeout(timer)
-    scheduled = null
-    timer = null
-    if (pending.length === 0) return
-    const batch = pending
-    pending = []
-    try {
-      group.run(batch)
-      writable = true
-      for (const { resolve } of batch) resolve()
-    } catch (error) {
-      if (isDiskTrouble(error)) keepForRetry(batch)
-      else commitEach(batch)
-    }
+  const commit = (batch: readonly Pending[]): void => {
+    if (batch.length === 0) return
+    const refused = commitBatch(group, batch)
+    writable = refused.length === 0
+    if (!writable) keepForRetry(refused)
     logSync.dirty()
   }
 
+  /** Commits what somebody waits for. What nobody waits for may be settled before its time, and never be written. */
+  const endTurn = (): void => {
+    turn = null
+    const batch = awaited
+    awaited = []
+    commit(batch)
+  }
+
+  const flush = (): void => {
+    if (turn) clearImmediate(turn)
+    if (timer) clearTimeout(timer)
+    turn = null
+    timer = null
+    const batch = deferred.length === 0 ? awaited : [...deferred, ...awaited]
+    deferred = []
+    awaited = []
+    commit(batch)
+  }
+
   const keepForRetry = (batch: readonly Pending[]): void => {
-    writable = false
-    pending = [...batch, ...pending]
+    awaited = [...batch, ...awaited]
     retry ??= setTimeout(() => {
       retry = null
       flush()
@@ -110,14 +101,14 @@ export function startGroupCommit(database: Database, logSync: LogSync): GroupCom
     enqueue(write) {
       if (closed) return Promise.reject(unavailable())
       return new Promise((resolve, reject) => {
-        pending.push({ write, resolve, reject })
-        if (writable) scheduled ??= setImmediate(flush)
+        awaited.push({ write, resolve, reject })
+        if (writable) turn ??= setImmediate(endTurn)
       })
     },
     defer(write) {
       if (closed) return
-      pending.push({ write, resolve: nobody, reject: nobody })
-      if (writable && !scheduled) timer ??= setTimeout(flush, DEFER_MS)
+      deferred.push({ write, resolve: nobody, reject: nobody })
+      if (writable) timer ??= setTimeout(flush, DEFER_MS)
     },
     flush,
     async act(write, committed) {
@@ -138,12 +129,39 @@ export function startGroupCommit(database: Database, logSync: LogSync): GroupCom
       closed = true
       if (retry) clearTimeout(retry)
       // What the disk would not take to the last is lost with the process; whoever waits for it must know.
-      for (const { reject } of pending) reject(unavailable())
-      pending = []
+      for (const { reject } of awaited) reject(unavailable())
+      awaited = []
       logSync.close()
     },
   }
 }
+
+/** Commits a batch; what the disk would not take comes back, to be tried again. */
+function commitBatch(group: Group, batch: readonly Pending[]): readonly Pending[] {
+  try {
+    group.run(batch)
+  } catch (error) {
+    return isDiskTrouble(error) ? batch : commitEach(group, batch)
+  }
+  for (const { resolve } of batch) resolve()
+  return []
+}
+
+/** One faulty write must not take its neighbours with it: each is committed alone, and only the faulty one rejects. */
+function commitEach(group: Group, batch: readonly Pending[]): readonly Pending[] {
+  for (const [position, one] of batch.entries()) {
+    try {
+      group.run([one])
+      one.resolve()
+    } catch (error) {
+      if (isDiskTrouble(error)) return batch.slice(position)
+      one.reject(error)
+    }
+  }
+  return []
+}
+
+type Group = ReturnType<typeof prepareGroup>
 
 /** One transaction of many writes, closed by what they added up to. */
 function prepareGroup(database: Database) {

@@ -50,6 +50,8 @@ export interface OpenHold {
   /** The periods whose purses hold it; its charge is spent there, however late it comes. */
   readonly day: Day
   readonly month: Day
+  /** Whether its row may be in the table; a hold that was resolved at once was never written. */
+  isKept: boolean
 }
 
 export interface Standings {
@@ -132,9 +134,7 @@ export function startStandings(connection: Connection): Standings {
       hot.daySpend.held = addUsd(hot.daySpend.held, claim.hold)
       hot.monthSpend.held = addUsd(hot.monthSpend.held, claim.hold)
       owner.held = addUsd(owner.held, claim.hold)
-      const { keyId, accountId, hold: amount, at: admittedAt } = claim
-      const taken = { keyId, accountId, amount, admittedAt, day: hot.today, month: hot.thisMonth }
-      open.set(claim.generationId, taken)
+      open.set(claim.generationId, toOpenHold(claim, hot))
     },
     resolve(id, amount) {
       const hold = open.get(id)
@@ -203,6 +203,19 @@ function turnPeriods(hot: HotKey, at: Instant): void {
   hot.monthSpend.spent = NO_MONEY
   hot.monthSpend.held = NO_MONEY
 }
+
+const toOpenHold = (
+  { keyId, accountId, hold, at }: Claim,
+  { today, thisMonth }: HotKey,
+): OpenHold => ({
+  keyId,
+  accountId,
+  amount: hold,
+  admittedAt: at,
+  day: today,
+  month: thisMonth,
+  isKept: false,
+})
 
 function giveBack(hot: HotKey, hold: OpenHold, amount: UsdNanos): void {
   hot.inProgress--

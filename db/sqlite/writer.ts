@@ -45,6 +45,8 @@ export function prepareWriter(connection: Connection): Writer {
     `INSERT INTO activity (${ACTIVITY_COLUMNS}) VALUES ${values(28)} ON CONFLICT (generation_id) DO NOTHING`,
   )
 
+  const renderRate = rememberLast(renderRubPerUsd)
+
   return {
     hold({ generationId, requestId, accountId, keyId, model, hold, at }) {
       insertHold.run(generationId, requestId, accountId, keyId, model, Number(hold), at)
@@ -53,7 +55,6 @@ export function prepareWriter(connection: Connection): Writer {
       deleteHold.run(id)
     },
     charge(id, { accountId, keyId }, { amount, rubPerUsd, priceVersion }, at) {
-      const rate = renderRubPerUsd(rubPerUsd)
       insertCharge.run(
         chargeEntryId(id),
         accountId,
@@ -61,7 +62,7 @@ export function prepareWriter(connection: Connection): Writer {
         at,
         keyId,
         id,
-        rate,
+        renderRate(rubPerUsd),
         priceVersion,
       )
       sums.debit(accountId, amount)
@@ -103,6 +104,15 @@ export function prepareWriter(connection: Connection): Writer {
         Number(entry.costRub),
       )
     },
+  }
+}
+
+/** The rate changes once a day, if that: it is rendered anew when it does. */
+function rememberLast<From, To>(render: (from: From) => To): (from: From) => To {
+  let last: { readonly from: From; readonly to: To } | null = null
+  return (from) => {
+    if (last === null || last.from !== from) last = { from, to: render(from) }
+    return last.to
   }
 }
 

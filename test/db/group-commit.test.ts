@@ -1,6 +1,6 @@
 // Writes of one turn are committed together; a faulty one rejects alone; a disk that refuses is waited for.
 import { Database } from 'bun:sqlite'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { type GroupCommit, startGroupCommit } from '#db/sqlite/group-commit.ts'
 import { NO_LOG_SYNC } from '#db/sqlite/log-sync.ts'
 import { GatewayError } from '#domain/errors.ts'
@@ -89,6 +89,32 @@ describe('a group', () => {
     await outcomes(poisoned)
     // The group failed before its sums were written; then each was alone.
     expect(sums).toEqual([3, 4, 8])
+  })
+})
+
+describe('what nobody waits for', () => {
+  test('lets what somebody waits for go ahead, and is written soon after by itself', async () => {
+    commit.defer(insert('later'))
+    await commit.enqueue(insert('now'))
+    expect(lines()).toEqual(['now'])
+    await vi.waitFor(() => expect(lines()).toEqual(['later', 'now']))
+  })
+
+  test('is written first when somebody wants to read, in its order', () => {
+    const written: string[] = []
+    void commit.enqueue(() => written.push('awaited'))
+    commit.defer(() => written.push('deferred'))
+    commit.flush()
+    expect(written).toEqual(['deferred', 'awaited'])
+  })
+
+  test('survives a disk that is full at its time', async () => {
+    fullFor = 1
+    commit.defer(insert('later'))
+    commit.flush()
+    commit.defer(insert('even later'))
+    expect(lines()).toEqual([])
+    await vi.waitFor(() => expect(lines()).toEqual(['even later', 'later']))
   })
 })
 

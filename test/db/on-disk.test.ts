@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite'
 import { copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { DATABASE_FILE, openStore } from '#db/index.ts'
 import { newSecret } from '#domain/secret.ts'
 import type { Store } from '#domain/store.ts'
@@ -199,4 +199,42 @@ test('a damaged price is an error, never a free model', async () => {
   store = await openStore({ dataDir, clock })
   await expect(store.models.find('acme/x')).rejects.toThrow(RangeError)
   await store.close()
+})
+
+describe('a hold', () => {
+  const holds = () => {
+    const database = new Database(join(dataDir, DATABASE_FILE), { readonly: true })
+    const rows = database.query<{ id: string }, []>('SELECT generation_id AS id FROM holds').all()
+    database.close(true)
+    return rows.map(({ id }) => id)
+  }
+  const begin = async () => {
+    const key = aKey(clock.now())
+    await store.keys.issue(key, newSecret())
+    const claim = aClaim(key, clock.now())
+    await store.admissions.admit(claim)
+    const settle = () =>
+      store.admissions.settle(claim.generationId, {
+        at: clock.now(),
+        charge: aCharge(usd('0.01')),
+        activity: anActivity(claim, { cost: usd('0.01') }),
+      })
+    return { id: claim.generationId, settle }
+  }
+
+  test('is on the disk within moments, without anybody waiting for it, and gone with its charge', async () => {
+    const { id, settle } = await begin()
+    await vi.waitFor(() => expect(holds()).toEqual([id]), { interval: 5 })
+    await settle()
+    expect(holds()).toEqual([])
+  })
+
+  test('that is settled at once is never written', async () => {
+    const { id, settle } = await begin()
+    await settle()
+    expect(holds()).toEqual([])
+    // Its time has come and gone: a read writes what is still due.
+    expect(await store.activity.find(id)).toBeDefined()
+    expect(holds()).toEqual([])
+  })
 })
