@@ -130,7 +130,7 @@ describe('providers.add', () => {
     expect(ids).toContain('google/gemini-2.5-flash-image')
     expect(ids.filter((id) => id.includes('imagen'))).toEqual([])
     const { price } = await cardOf('google', 'gemini-3-pro-image')
-    expect(renderPrice(price?.prices.imageOutputToken ?? (0n as never))).toBe('0.00012')
+    expect(price?.prices.imageOutputToken).toBe(perMillion(readPrice('120')!))
   })
 
   test('under another name its models are called by that name', async () => {

@@ -33,7 +33,7 @@ function toPart(part: JsonObject, path: string): readonly Part[] {
 const DATA_URL = /^data:([a-z]+\/[a-z0-9][a-z0-9.+-]{0,127})(?:;[^,;]{1,64})*;base64,/i
 
 /** A data URL goes along; an https address is fetched by Google, and by nobody here. */
-export function toMedia(url: unknown, path: string): Part {
+function toMedia(url: unknown, path: string): Part {
   const text = readText(url) ?? ''
   const head = DATA_URL.exec(text)
   if (head?.[1] !== undefined) {

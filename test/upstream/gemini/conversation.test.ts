@@ -232,6 +232,11 @@ describe('a conversation of two turns', () => {
     const calls = message.tool_calls!
     expect(calls.map(argumentsOf)).toEqual(['{"city":"Rome"}', '{"city":"Oslo"}'])
 
+    expect(message).toMatchObject({
+      reasoning_content: 'Two cities.',
+      reasoning_details: [{ data: 'c2ln', id: calls[0]?.id, format: 'google-gemini-v1' }],
+    })
+
     const second = await turn([...opening, message, ...results(calls)])
     expect(second.choices[0]?.message.content).toBe('Rome 31, Oslo 9.')
     const [, sent] = gemini.seen

@@ -1,0 +1,66 @@
+// A request goes where the operator said, to the model that the card says, and nowhere else.
+import { expect, test } from 'vitest'
+import { toEndpoint } from '#upstream/gemini/endpoint.ts'
+import { openUpstream } from '#upstream/registry.ts'
+import { call, collectFolded, provider, startProvider } from '../fixtures.ts'
+
+const BASE = 'https://gemini.example/v1beta'
+const address = (baseUrl: string, model: string, stream = false): string =>
+  toEndpoint(provider(baseUrl, 'google'), null).address(model, stream)
+
+test.each([
+  [BASE, 'gemini-2.5-flash', `${BASE}/models/gemini-2.5-flash:generateContent`],
+  [`${BASE}/`, 'models/gemini-x', `${BASE}/models/gemini-x:generateContent`],
+  [BASE, 'tunedModels/my-own', `${BASE}/tunedModels/my-own:generateContent`],
+  [BASE, 'a/b?c#d:e', `${BASE}/models/a/b%3Fc%23d%3Ae:generateContent`],
+  [
+    'http://127.0.0.1:9/r/gemini/plain-text',
+    'm',
+    'http://127.0.0.1:9/r/gemini/plain-text/models/m:generateContent',
+  ],
+  [`${BASE}?x=1#y`, 'm', `${BASE}/models/m:generateContent?x=1`],
+])('%s and %s make one address', (baseUrl, model, url) => {
+  expect(address(baseUrl, model)).toBe(url)
+})
+
+test('a stream is another operation, beside a query that the base may carry', () => {
+  expect(address(`${BASE}?x=1`, 'm', true)).toBe(
+    `${BASE}/models/m:streamGenerateContent?x=1&alt=sse`,
+  )
+})
+
+test.each(['../../x', 'models/../x', '.', '', 'models/'])('no model: %s', (model) => {
+  expect(() => address(BASE, model)).toThrow('is no path')
+})
+
+test.each(['file:///etc/passwd', 'data:text/plain,x', 'gemini.example', ''])(
+  'no address: %s',
+  (baseUrl) => {
+    expect(() => toEndpoint(provider(baseUrl, 'google'), null)).toThrow('not an http address')
+  },
+)
+
+test('the key is a header, and where there is none nothing is sent', () => {
+  expect(toEndpoint(provider(BASE, 'google'), 'k').auth).toEqual({ 'x-goog-api-key': 'k' })
+  expect(toEndpoint(provider(BASE, 'google'), null).auth).toEqual({})
+  expect(address(BASE, 'm', true)).not.toMatch(/key/)
+})
+
+test('models and manners of answering keep their own addresses', async () => {
+  const gemini = await startProvider((response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end('{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}')
+  })
+  const upstream = openUpstream(provider(gemini.url, 'google'), 'k')
+  for (const upstreamName of ['m', 'n', 'm']) {
+    const answer = await collectFolded(upstream.open(call({ upstreamName })))
+    // A whole body is an answer, also where it does not say why it ended.
+    expect(answer).toMatchObject({ text: 'a', finish: [{ native: 'STOP' }], failure: null })
+  }
+  expect(gemini.seen.map(({ path }) => path)).toEqual([
+    '/models/m:generateContent',
+    '/models/n:generateContent',
+    '/models/m:generateContent',
+  ])
+  await gemini.stop()
+})
