@@ -23,6 +23,18 @@ export interface ChatRequest {
   readonly textBytes: number
   readonly inputImages: number
   readonly allowFallbacks: boolean
+  /** Absent where the request says nothing of it: the model asked for, at its own provider. */
+  readonly routing?: Routing
+}
+
+/** Where else a request may be served (contract §7); an empty list says nothing. */
+export interface Routing {
+  /** Further models, in order. */
+  readonly models: readonly string[]
+  /** Providers to try first, to use alone, and to leave out. */
+  readonly order: readonly string[]
+  readonly only: readonly string[]
+  readonly ignore: readonly string[]
 }
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error'

@@ -1,6 +1,6 @@
 /** Reads a chat request: strict about what the gateway understands, silent about what it only passes on (contract §7). */
 import { z } from 'zod'
-import type { ChatRequest, JsonObject } from '#domain/chat.ts'
+import type { ChatRequest, JsonObject, Routing } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { Body } from './body.ts'
 import { readMessages } from './read-messages.ts'
@@ -75,8 +75,19 @@ export function readChatRequest({ fields, bytes }: Body): ChatRequest {
     textBytes: bytes - pictures.bytes,
     inputImages: pictures.count,
     allowFallbacks: read.allow_fallbacks ?? read.provider?.allow_fallbacks ?? true,
+    ...((read.models || read.provider) && { routing: toRouting(read.models, read.provider) }),
   }
 }
+
+const toRouting = (
+  models: z.output<typeof schema>['models'],
+  provider: z.output<typeof schema>['provider'],
+): Routing => ({
+  models: models ?? [],
+  order: provider?.order ?? [],
+  only: provider?.only ?? [],
+  ignore: provider?.ignore ?? [],
+})
 
 function toInvalidRequest(issues: readonly z.core.$ZodIssue[]): GatewayError {
   const issue = issues[0]

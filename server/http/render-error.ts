@@ -1,5 +1,5 @@
 /** The one error body of the counter, and the headers that tell a client whether to come back (contract §3). */
-import { RequestRefused } from '#domain/completion.ts'
+import { RequestRefused } from '#domain/ending.ts'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import type { CounterHouse } from './house.ts'
 import { toRequestLine } from './request-log.ts'

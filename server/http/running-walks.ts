@@ -1,12 +1,8 @@
 /** Every chat request in progress: who asks, since when, and the two ways to end it early. */
 
+import type { Caller } from '#domain/caller.ts'
 import type { ChatRequest } from '#domain/chat.ts'
-import {
-  type Caller,
-  type CompletionHouse,
-  type CompletionStep,
-  complete,
-} from '#domain/completion.ts'
+import { type CompletionHouse, type CompletionStep, complete } from '#domain/completion.ts'
 import type { GatewayError } from '#domain/errors.ts'
 
 /** One walk of `complete()`, driven by its reader and able to be left. */

@@ -2,14 +2,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openStore } from '#db/index.ts'
 import type { ActivityEntry } from '#domain/activity.ts'
+import type { Caller } from '#domain/caller.ts'
 import type { ChatEvent, ChatEvents, ChatRequest } from '#domain/chat.ts'
-import {
-  type Caller,
-  type CompletionHouse,
-  type CompletionStep,
-  complete,
-  RequestRefused,
-} from '#domain/completion.ts'
+import { type CompletionHouse, type CompletionStep, complete } from '#domain/completion.ts'
+import { RequestRefused } from '#domain/ending.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { Limits } from '#domain/key.ts'
 import { newSecret } from '#domain/secret.ts'

@@ -1,7 +1,7 @@
 /** A chat answer as a stream: held until the upstream speaks, so that a real status stays possible, then pulled. */
 
 import { unixSeconds } from '#domain/clock.ts'
-import { RequestRefused } from '#domain/completion.ts'
+import { RequestRefused } from '#domain/ending.ts'
 import { type GatewayError, toGatewayError } from '#domain/errors.ts'
 import type { CounterHouse } from '../house.ts'
 import { CLIENT_LEFT, toRequestLine } from '../request-log.ts'

@@ -1,7 +1,7 @@
 /** GET /v1/models and one card of it, cut to what the key may call (spec §4.1, contract §6). Takes no slot. */
 import { allows } from '#domain/allow-list.ts'
-import { modelNotAllowed, modelNotFound } from '#domain/completion.ts'
 import type { ModelCard } from '#domain/model-card.ts'
+import { modelNotAllowed, modelNotFound } from '#domain/offer.ts'
 import type { CounterHouse } from '../house.ts'
 import { readQuota, renderJson, type Visit } from '../visit.ts'
 import { renderCard } from '../wire/render-card.ts'

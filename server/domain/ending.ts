@@ -1,0 +1,151 @@
+/** How a walk ends: what its ending means, what it costs, and the one line it leaves in the log. */
+import type { ActivityEntry, EndedBy } from './activity.ts'
+import type { Attempt } from './attempt.ts'
+import type { Caller } from './caller.ts'
+import type { ChatRequest } from './chat.ts'
+import type { Clock } from './clock.ts'
+import { GatewayError, toGatewayError } from './errors.ts'
+import type { GenerationId } from './id.ts'
+import type { Charge } from './ledger.ts'
+import type { Meter } from './meter.ts'
+import { NO_MONEY, type RubMicros } from './money.ts'
+import { chargeFor } from './pricing.ts'
+import { NO_QUOTA, type QuotaReading } from './quota.ts'
+import type { Hop } from './route.ts'
+import type { Store } from './store.ts'
+import { toClientError, UpstreamFailure } from './upstream.ts'
+import { NO_USAGE } from './usage.ts'
+
+/** A refusal that knows the rate headers to travel with. */
+export class RequestRefused extends Error {
+  readonly error: GatewayError
+  readonly quota: QuotaReading
+
+  constructor(error: GatewayError, quota: QuotaReading) {
+    super(error.message, { cause: error })
+    this.name = 'RequestRefused'
+    this.error = error
+    this.quota = quota
+  }
+}
+
+export interface Outcome {
+  readonly endedBy: EndedBy
+  readonly error: GatewayError | null
+}
+
+export const COMPLETED: Outcome = { endedBy: 'completed', error: null }
+export const LEFT_BY_CLIENT: Outcome = { endedBy: 'client', error: null }
+
+/** What a throw inside the walk means. */
+export function judgeFailure(thrown: unknown, hop: Hop, signal: AbortSignal): Outcome {
+  if (signal.aborted) {
+    // The gateway aborts with its own error when a drain has run out of time; a client leaves without one.
+    const stopped = signal.reason instanceof GatewayError
+    return stopped ? { endedBy: 'gateway', error: signal.reason } : LEFT_BY_CLIENT
+  }
+  if (thrown instanceof UpstreamFailure) {
+    return { endedBy: 'upstream', error: toClientError(thrown, hop.provider.name) }
+  }
+  return { endedBy: 'gateway', error: toGatewayError(thrown) }
+}
+
+/**
+ * Completed, or broken off after something came: what came. Left by the client: what came, and never nothing once the
+ * provider was asked. Failed before anything came, or without the image asked for: nothing.
+ */
+export function priceOutcome(
+  outcome: Outcome,
+  { offer, meter, isSent }: Attempt,
+  request: ChatRequest,
+): Charge | null {
+  const chargeable =
+    outcome.endedBy === 'completed' ||
+    (outcome.endedBy === 'client'
+      ? isSent
+      : meter.produced && outcome.error?.code !== 'no_image_returned')
+  if (!chargeable) return null
+  const { usage, source } = meter.read()
+  return chargeFor(usage, offer.version, offer.rate.rubPerUsd, source, request.image)
+}
+
+interface Books {
+  readonly clock: Clock
+  readonly store: Pick<Store, 'admissions' | 'activity'>
+}
+
+/** The bookkeeping around one walk: the clock readings and the one line of the activity log. */
+export function startEnding(
+  house: Books,
+  { key, requestId, arrivedAt }: Caller,
+  request: ChatRequest,
+  generationId: GenerationId,
+) {
+  let firstEventMs: number | null = null
+
+  const entry = (endedBy: EndedBy, error: GatewayError | null): ActivityEntry => ({
+    generationId,
+    requestId,
+    accountId: key.accountId,
+    keyId: key.id,
+    model: request.model,
+    provider: null,
+    endUser: request.endUser,
+    stream: request.stream,
+    status: error?.status ?? (endedBy === 'client' ? CLIENT_CLOSED_REQUEST : 200),
+    code: error?.code ?? null,
+    endedBy,
+    finishReason: null,
+    startedAt: arrivedAt,
+    firstEventMs,
+    totalMs: house.clock.now() - arrivedAt,
+    usage: NO_USAGE,
+    usageSource: null,
+    cost: NO_MONEY,
+    costRub: 0n as RubMicros,
+  })
+
+  return {
+    noteFirstEvent(meter: Meter): void {
+      if (firstEventMs === null && meter.produced) firstEventMs = house.clock.now() - arrivedAt
+    },
+
+    /** Notes the refusal and throws it; nothing was taken. */
+    async refuse(thrown: unknown, quota: QuotaReading | null): Promise<never> {
+      const error = toGatewayError(thrown)
+      house.store.activity.note(entry('refused', error))
+      throw new RequestRefused(
+        error,
+        quota ??
+          (await house.store.admissions.quota(key.id, house.clock.now()).catch(() => NO_QUOTA)),
+      )
+    },
+
+    async settle(
+      outcome: Outcome,
+      { offer: { hop }, meter }: Attempt,
+      charge: Charge | null,
+    ): Promise<void> {
+      const activity: ActivityEntry = {
+        ...entry(outcome.endedBy, outcome.error),
+        model: hop.card.id,
+        provider: hop.provider.name,
+        finishReason: outcome.error ? 'error' : meter.finishReason,
+        ...(charge && {
+          usage: charge.usage,
+          usageSource: charge.source,
+          cost: charge.amount,
+          costRub: charge.costRub,
+        }),
+      }
+      await house.store.admissions.settle(generationId, {
+        at: house.clock.now(),
+        charge,
+        activity,
+      })
+    },
+  }
+}
+
+/** nginx's word for a client that left before it was answered; it appears in the log alone. */
+const CLIENT_CLOSED_REQUEST = 499

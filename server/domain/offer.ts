@@ -1,0 +1,142 @@
+/** An offer: a hop, with the price and the rate that it would be charged at; and what may be offered to a request. */
+import { allows } from './allow-list.ts'
+import type { ChatRequest, Routing } from './chat.ts'
+import type { Clock } from './clock.ts'
+import { GatewayError } from './errors.ts'
+import type { ApiKey } from './key.ts'
+import type { ModelCard, PriceVersion } from './model-card.ts'
+import type { Rate } from './rate.ts'
+import type { Hop } from './route.ts'
+import type { Store } from './store.ts'
+
+export interface Offer {
+  readonly hop: Hop
+  readonly version: PriceVersion
+  readonly rate: Rate
+}
+
+/** In the order they are tried; never empty. */
+export type Offers = readonly [Offer, ...Offer[]]
+
+interface Shop {
+  readonly clock: Clock
+  readonly store: Pick<Store, 'models' | 'providers' | 'rates'>
+}
+
+/**
+ * The model asked for, then those that `models` names; every one passes the same checks. The model asked for must pass
+ * them; another that does not is left out. `provider.only` and `provider.ignore` choose among what is left, and
+ * `provider.order` puts it in order.
+ * @throws model_not_allowed, model_not_found, image_streaming_not_supported, unsupported_modality, no_route_available,
+ * unpriced_model, the first of them in the order of contract §2
+ */
+export async function findOffers(shop: Shop, key: ApiKey, request: ChatRequest): Promise<Offers> {
+  const asked = await findOffer(shop, key, request, request.model)
+  const { routing } = request
+  if (routing === undefined) return [asked]
+  const others = await Promise.all(
+    [...new Set(routing.models)]
+      .filter((model) => model !== request.model)
+      .map((model) => findOffer(shop, key, request, model).catch(leaveOut)),
+  )
+  const [first, ...rest] = choose([asked, ...others.filter((offer) => offer !== null)], routing)
+  if (!first) throw noRoute(`no provider that the request allows serves ${request.model}`)
+  return request.allowFallbacks ? [first, ...rest] : [first]
+}
+
+/** A fallback that may not be used is no reason to refuse; any other failure is. */
+function leaveOut(thrown: unknown): null {
+  if (thrown instanceof GatewayError) return null
+  throw thrown
+}
+
+function choose(offers: readonly Offer[], { order, only, ignore }: Routing): readonly Offer[] {
+  const place = ({ hop }: Offer): number => {
+    const at = order.indexOf(hop.provider.name)
+    return at < 0 ? order.length : at
+  }
+  return offers
+    .filter(({ hop }) => only.length === 0 || only.includes(hop.provider.name))
+    .filter(({ hop }) => !ignore.includes(hop.provider.name))
+    .toSorted((a, b) => place(a) - place(b))
+}
+
+/** Card, allow-list, modality and price. */
+async function findOffer(
+  { store, clock }: Shop,
+  key: ApiKey,
+  request: ChatRequest,
+  model: string,
+): Promise<Offer> {
+  if (!allows(key.limits.allowedModels, model)) throw modelNotAllowed(key, model)
+  const card = await store.models.find(model)
+  if (!card) throw modelNotFound(model)
+  checkModality(request, card)
+  const provider = await store.providers.find(card.provider)
+  if (!provider) throw noRoute(`no provider serves ${card.id} at the moment`)
+  if (card.price === null) throw unpriced(card)
+  return { hop: { card, provider }, version: card.price, rate: await store.rates.at(clock.now()) }
+}
+
+const noRoute = (message: string): GatewayError => new GatewayError('no_route_available', message)
+
+export function modelNotAllowed(key: ApiKey, model: string): GatewayError {
+  const allowed = (key.limits.allowedModels ?? []).join(', ')
+  return new GatewayError(
+    'model_not_allowed',
+    `key ${key.name} may not call ${model}; it is allowed: ${allowed || 'no model'}`,
+    {
+      param: 'model',
+      metadata: { limit: 'allowed_models', limit_value: allowed, used: model, resets_at: null },
+    },
+  )
+}
+
+export const modelNotFound = (model: string): GatewayError =>
+  new GatewayError(
+    'model_not_found',
+    `there is no model ${model} here; GET /v1/models lists them`,
+    {
+      param: 'model',
+    },
+  )
+
+const unpriced = (card: ModelCard): GatewayError =>
+  new GatewayError(
+    'unpriced_model',
+    `${card.id} has no price yet, and nothing is served for free by accident`,
+    {
+      param: 'model',
+      hint: `gatewayctl models price ${card.id} --in-usd X --out-usd X`,
+    },
+  )
+
+/** Streaming an image and images from a model that draws none are refused (spec §4.2, §7). */
+function checkModality(request: ChatRequest, card: ModelCard): void {
+  if (request.wantsImages && request.stream) {
+    throw new GatewayError(
+      'image_streaming_not_supported',
+      'an image arrives whole: leave out "stream", or take "image" out of "modalities"',
+      { param: 'stream' },
+    )
+  }
+  if (request.wantsImages && !card.outputModalities.includes('image')) {
+    throw new GatewayError('unsupported_modality', `${card.id} does not draw images`, {
+      param: 'modalities',
+    })
+  }
+  if (!request.wantsImages && !card.outputModalities.includes('text')) {
+    throw new GatewayError(
+      'unsupported_modality',
+      `${card.id} only draws: ask it with "modalities": ["image"]`,
+      {
+        param: 'modalities',
+      },
+    )
+  }
+  if (request.inputImages > 0 && !card.inputModalities.includes('image')) {
+    throw new GatewayError('unsupported_modality', `${card.id} does not take images`, {
+      param: 'messages',
+    })
+  }
+}
