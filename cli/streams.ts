@@ -16,17 +16,29 @@ function write(output: Output, text: string): void {
   const bytes = Buffer.from(text)
   const taken = output.isStream ? 0 : writeNow(output.fd, bytes)
   if (taken === bytes.length) return
+  if (!output.isStream) output.stream().on('error', forget)
   output.isStream = true
   output.stream().write(bytes.subarray(taken))
 }
 
-/** How many bytes went out; none when the descriptor would have to be waited for, or its reader has gone. */
+/** How many bytes need no further care: all of them, unless the descriptor would have to be waited for. */
 function writeNow(fd: number, bytes: Uint8Array): number {
+  let taken = 0
   try {
-    return writeSync(fd, bytes)
-  } catch {
-    return 0
+    while (taken < bytes.length) taken += writeSync(fd, bytes, taken)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : null
+    if (GONE.has(code)) return bytes.length
+    if (code !== 'EAGAIN') throw error
   }
+  return taken
+}
+
+/** A reader that has left, as `head` does, or never was, wants no more and no complaint. */
+const GONE: ReadonlySet<unknown> = new Set(['EPIPE', 'EBADF'])
+
+function forget(error: NodeJS.ErrnoException): void {
+  if (!GONE.has(error.code)) throw error
 }
 
 export const writeOut = (text: string): void => write(OUT, text)
