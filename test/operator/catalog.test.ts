@@ -110,12 +110,9 @@ describe('providers.add', () => {
     const { price, ...card } = await cardOf('anthropic', 'claude-haiku-4-5')
     expect(card).toMatchObject({ upstreamName: 'claude-haiku-4-5', maxCompletionTokens: 64_000 })
     const { prompt, completion, cacheRead, cacheWrite } = price?.prices ?? ({} as never)
-    expect([prompt, completion, cacheRead, cacheWrite].map((of) => renderPrice(of))).toEqual([
-      '0.000001',
-      '0.000005',
-      '0.0000001',
-      '0.00000125',
-    ])
+    expect(
+      [prompt, completion, cacheRead, cacheWrite].map((of) => renderPrice(of ?? (0n as never))),
+    ).toEqual(['0.000001', '0.000005', '0.0000001', '0.00000125'])
   })
 
   test('google brings what generateContent serves, and its pictures have a price', async () => {
