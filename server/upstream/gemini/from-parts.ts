@@ -51,10 +51,12 @@ export function startParts(choice: number): Parts {
   }
 
   const noteText = (part: JsonObject, into: ChatEvent[]): void => {
-    keep('text', part)
     const text = readText(part['text'])
+    const isThought = part['thought'] === true
+    // Thoughts are not sent back, so that nothing of theirs is either.
+    if (!isThought) keep(text === undefined ? 'end' : 'text', part)
     if (text === undefined) return
-    into.push({ type: part['thought'] === true ? 'reasoning-delta' : 'text-delta', choice, text })
+    into.push({ type: isThought ? 'reasoning-delta' : 'text-delta', choice, text })
   }
 
   const notePart = (part: JsonObject, into: ChatEvent[]): void => {

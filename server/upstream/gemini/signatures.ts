@@ -7,8 +7,8 @@ import { isObject, readList, readObject, readText } from '../read-json.ts'
 
 const FORMAT = 'google-gemini-v1'
 
-/** Which part of a turn a signature belongs to: a call by its id, the text, or the n-th picture. */
-export type SignedPart = `call:${string}` | 'text' | `image:${number}`
+/** Which part of a turn a signature belongs to: a call by its id, the text, the n-th picture, or an empty part at the end. */
+export type SignedPart = `call:${string}` | 'text' | `image:${number}` | 'end'
 
 /** Google's documented stand-in for a signature that was lost or never was; without one, Gemini 3 refuses a call. */
 export const UNSIGNED = 'skip_thought_signature_validator'

@@ -30,6 +30,7 @@ export function toModelParts(
   return [
     ...signText(said, signatures),
     ...pictures.map((part, place) => sign(part, `image:${place}`, signatures)),
+    ...signEnd(signatures),
     // Of calls made together only the first is signed; the rest follow as they are.
     ...(first ? [demandsSignatures(model) ? { thoughtSignature: UNSIGNED, ...first } : first] : []),
     ...others,
@@ -58,11 +59,14 @@ function parse(text: string): unknown {
   }
 }
 
-/** The signature of a text came with its last part, which may have been empty but for it. */
-function signText(parts: readonly Part[], signatures: Signatures): readonly Part[] {
-  const last = parts.at(-1) ?? { text: '' }
-  const signed = sign(last, 'text', signatures)
-  return signed === last ? parts : [...parts.slice(0, -1), signed]
+/** A text is signed in its last part. */
+const signText = (parts: readonly Part[], signatures: Signatures): readonly Part[] =>
+  parts.map((part, place) => (place === parts.length - 1 ? sign(part, 'text', signatures) : part))
+
+/** A stream may sign its text in a last part that holds nothing else; signed and unsigned parts are not to be merged. */
+function signEnd(signatures: Signatures): readonly Part[] {
+  const signature = signatureOf('end', signatures)
+  return signature ? [{ text: '', ...signature }] : []
 }
 
 function sign(part: Part, name: SignedPart, signatures: Signatures): Part {

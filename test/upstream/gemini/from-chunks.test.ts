@@ -240,6 +240,15 @@ describe('calls', () => {
     ])
   })
 
+  test('an empty part at the end may be signed; a thought, which never goes back, need not be', () => {
+    const { messageFields, text: came } = chunks(
+      candidate([text('hm', { thought: true, thoughtSignature: 'lost' }), text('a')]),
+      candidate([text('', { thoughtSignature: 'E' })], END),
+    )
+    expect(came).toBe('a')
+    expect(messageFields['reasoning_details']).toMatchObject([{ id: 'end', data: 'E' }])
+  })
+
   test('each candidate has calls of its own', () => {
     const body = {
       candidates: [

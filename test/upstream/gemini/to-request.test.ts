@@ -345,18 +345,21 @@ describe('signatures', () => {
     expect(marks({ tool_calls, reasoning_details: [foreign, null] })).toEqual([UNSIGNED])
   })
 
-  test('pictures of an earlier answer come back signed; a signature without text has a part of its own', () => {
+  test('pictures of an earlier answer come back signed, and so does an empty part at the end', () => {
     const images = [{ type: 'image_url', image_url: { url: `data:image/png;base64,${PIXEL}` } }]
     expect(
       parts({
         content: '',
         images,
-        reasoning_details: [detail('image:0', 's'), detail(null, 't')],
+        reasoning_details: [detail('image:0', 's'), detail('end', 't')],
       }),
     ).toEqual([
-      { text: '', thoughtSignature: 't' },
       { inlineData: { mimeType: 'image/png', data: PIXEL }, thoughtSignature: 's' },
+      { text: '', thoughtSignature: 't' },
     ])
+    // OpenRouter names no part: it is the text, the last of its parts.
+    const content = ['a', 'b'].map((text) => ({ type: 'text', text }))
+    expect(marks({ content, reasoning_details: [detail(null, 't')] })).toEqual([undefined, 't'])
   })
 })
 
