@@ -6,8 +6,6 @@ const MEBIBYTE = 1_048_576
 /** Sixteen large pictures in base64, and far more text than any model writes. */
 const WHOLE_BYTES = 64 * MEBIBYTE
 const ERROR_BYTES = 65_536
-/** A body this small that states its length is taken in one step, which costs half of reading it piece by piece. */
-const ONE_STEP_BYTES = MEBIBYTE
 
 /** An error is told by its status; its words are not worth a long wait. */
 const ERROR_MS = 5_000
@@ -23,9 +21,8 @@ interface Gathered {
  * @throws UpstreamFailure when it breaks off, falls silent or is larger
  */
 export async function readWhole(answer: Answer): Promise<string> {
-  const { response, watchdog } = answer
+  const { watchdog } = answer
   try {
-    if (statesSmallLength(response)) return await response.text()
     const { text, whole } = await gather(answer, WHOLE_BYTES)
     if (!whole) throw new UpstreamFailure('failed', 'its answer is larger than 64 MiB')
     return text
@@ -50,29 +47,42 @@ export async function readErrorText(answer: Answer): Promise<string> {
   }
 }
 
-function statesSmallLength({ headers }: Response): boolean {
-  const length = headers.get('content-length')
-  return length !== null && Number(length) <= ONE_STEP_BYTES && !headers.has('content-encoding')
-}
-
-async function gather({ response, watchdog }: Answer, mostBytes: number): Promise<Gathered> {
-  if (response.body === null) return { text: '', whole: true }
-  const reader = response.body.getReader()
-  const decoder = new TextDecoder()
+async function gather({ reply, watchdog }: Answer, mostBytes: number): Promise<Gathered> {
+  const gathering = startText()
   let bytes = 0
-  let text = ''
   for (;;) {
     watchdog.waits()
-    const { done, value } = await reader.read()
+    const { done, value } = await reply.read()
     watchdog.heard()
-    if (done) return { text: text + decoder.decode(), whole: true }
+    if (done) return { text: gathering.end(), whole: true }
     bytes += value.byteLength
-    text += decoder.decode(value, STREAMING)
+    gathering.take(value)
     if (bytes > mostBytes) {
       watchdog.cancel()
-      return { text, whole: false }
+      return { text: gathering.end(), whole: false }
     }
   }
 }
 
+const DECODER = new TextDecoder()
 const STREAMING = { stream: true } as const
+const MOST_PIECES = 1_024
+
+/** Bytes become text at the end, all at once, since most answers come in one piece; a crowd of pieces sooner. */
+function startText() {
+  const pieces: Uint8Array[] = []
+  let text = ''
+  let decoder: TextDecoder | null = null
+  const join = (): Uint8Array =>
+    pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces)
+
+  return {
+    take(piece: Uint8Array): void {
+      if (pieces.push(piece) < MOST_PIECES) return
+      decoder ??= new TextDecoder()
+      text += decoder.decode(join(), STREAMING)
+      pieces.length = 0
+    },
+    end: (): string => text + (decoder ?? DECODER).decode(join()),
+  }
+}

@@ -2,6 +2,7 @@
 import type { UpstreamCall } from '#domain/upstream.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { brokeOff } from './failure.ts'
+import type { Message, Post, Reply } from './reply.ts'
 import { startWatchdog, type Watchdog } from './watchdog.ts'
 
 declare const GATEWAY_VERSION: string
@@ -10,14 +11,14 @@ const USER_AGENT = `gatewayctl/${typeof GATEWAY_VERSION === 'undefined' ? 'dev' 
 
 /** What goes out. The address and `auth` are the operator's; no header of the client's is ever carried over. */
 export interface Outgoing {
-  readonly url: string
+  readonly post: Post
   readonly auth: Readonly<Record<string, string>>
   readonly body: string
 }
 
 /** What comes back, with the watchdog that guards the reading of it. */
 export interface Answer {
-  readonly response: Response
+  readonly reply: Reply
   readonly watchdog: Watchdog
 }
 
@@ -28,38 +29,33 @@ export interface Answer {
 export async function send(call: UpstreamCall, outgoing: Outgoing): Promise<Answer> {
   const watchdog = startWatchdog(call)
   try {
-    const response = await post(call, outgoing, watchdog)
-    if (response.status >= 300 && response.status < 400) {
+    const reply = await post(call, outgoing, watchdog)
+    if (reply.status >= 300 && reply.status < 400) {
       throw new UpstreamFailure('failed', 'it answered with a redirect, which is not followed', {
-        status: response.status,
+        status: reply.status,
       })
     }
-    return { response, watchdog }
+    return { reply, watchdog }
   } catch (thrown) {
     watchdog.cancel()
     throw watchdog.explain(thrown)
   }
 }
 
-async function post(call: UpstreamCall, outgoing: Outgoing, watchdog: Watchdog): Promise<Response> {
-  const init = toInit(call, outgoing, watchdog.signal)
+async function post(call: UpstreamCall, outgoing: Outgoing, watchdog: Watchdog): Promise<Reply> {
+  const message = toMessage(call, outgoing)
   try {
-    return await fetch(outgoing.url, init)
+    return await outgoing.post(message, watchdog, false)
   } catch (thrown) {
     // A provider closes idle connections when it likes, and a request may meet one that is just closing. It may be sent
     // once more, because no byte of an answer had come; not for a caller who asked for exactly one attempt (contract §7).
-    const mayResend = brokeOff(thrown) && call.request.allowFallbacks && !watchdog.signal.aborted
+    const mayResend = brokeOff(thrown) && call.request.allowFallbacks && !watchdog.isPulled
     if (!mayResend) throw thrown
-    return await fetch(outgoing.url, init)
+    return await outgoing.post(message, watchdog, true)
   }
 }
 
-const toInit = (
-  { requestId, request }: UpstreamCall,
-  { auth, body }: Outgoing,
-  signal: AbortSignal,
-): BunFetchRequestInit & { timeout: false } => ({
-  method: 'POST',
+const toMessage = ({ requestId, request }: UpstreamCall, { auth, body }: Outgoing): Message => ({
   headers: {
     'content-type': 'application/json',
     accept: request.stream ? 'text/event-stream' : 'application/json',
@@ -70,8 +66,4 @@ const toInit = (
     ...auth,
   },
   body,
-  signal,
-  redirect: 'manual',
-  // How long a silence may last is the watchdog's to judge, not the runtime's.
-  timeout: false,
 })

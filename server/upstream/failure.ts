@@ -27,6 +27,7 @@ const WORDS: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'it could not be reached',
   EHOSTUNREACH: 'it could not be reached',
   ENETUNREACH: 'it could not be reached',
+  EPROTO: 'it does not speak TLS',
 }
 
 const codeOf = (thrown: unknown): string =>
@@ -39,7 +40,7 @@ export const brokeOff = (thrown: unknown): boolean => BROKEN_OFF.has(codeOf(thro
 export function fromTransportError(thrown: unknown): UpstreamFailure {
   const code = codeOf(thrown)
   if (BROKEN_OFF.has(code)) return new UpstreamFailure('failed', 'the connection broke off')
-  if (/CERT|TLS|SSL|SELF_SIGNED/.test(code)) {
+  if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code)) {
     return new UpstreamFailure('failed', `its certificate was not accepted (${code})`)
   }
   return new UpstreamFailure('failed', WORDS[code] ?? 'the connection failed')

@@ -5,7 +5,7 @@ import { readHttpDate } from '#domain/clock.ts'
 const LONGEST_SECONDS = 7 * 86_400
 
 /** Whole seconds, at least 1; undefined when nothing readable was said (RFC 9110 §10.2.3). */
-export function readRetryAfter(headers: Headers): number | undefined {
+export function readRetryAfter(headers: Pick<Headers, 'get'>): number | undefined {
   const ms = readNumber(headers.get('retry-after-ms'))
   if (ms !== undefined) return toSeconds(ms / 1_000)
   const text = headers.get('retry-after')

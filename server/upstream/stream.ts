@@ -1,6 +1,7 @@
 /** Turns a streamed answer into batches of chat events: one batch for what arrived together, at the reader's pace. */
 import type { ChatEvent, ChatEvents } from '#domain/chat.ts'
 import type { Answer } from './call.ts'
+import type { Piece, Reply } from './reply.ts'
 import { createSseReader, type SseEvent, type SseReader } from './sse.ts'
 import type { Watchdog } from './watchdog.ts'
 
@@ -23,10 +24,9 @@ export function readStream(answer: Answer, translation: Translation): AsyncItera
 
 // An iterator by hand: an async generator costs a tenth more per chunk, and its return() waits for a pending read.
 function startReading(
-  { response, watchdog }: Answer,
+  { reply, watchdog }: Answer,
   translation: Translation,
 ): AsyncIterator<ChatEvents, undefined> {
-  const reader = response.body?.getReader()
   const sse = createSseReader()
   let ended = false
   let failure: { readonly thrown: unknown } | null = null
@@ -50,19 +50,19 @@ function startReading(
   }
 
   const pull = async (batch: ChatEvent[]): Promise<void> => {
-    let piece: { readonly done: boolean; readonly value?: Uint8Array | undefined } | undefined
+    let piece: Piece
     try {
       watchdog.waits()
-      piece = await reader?.read()
+      piece = await reply.read()
       watchdog.heard()
     } catch (thrown) {
       breakOff(thrown, batch)
       return
     }
     try {
-      if (piece?.value !== undefined && !piece.done) {
+      if (!piece.done) {
         ended = translation.take(sse.feed(piece.value), batch)
-        if (ended && reader) void drain(reader, watchdog)
+        if (ended) void drain(reply, watchdog)
         return
       }
       ended = true
@@ -104,15 +104,12 @@ const DRAIN_MS = 1_000
 const DRAIN_BYTES = 65_536
 
 /** Reads the few bytes behind the last event, so that the connection can serve the next request. */
-async function drain(
-  reader: Pick<ReadableStreamDefaultReader<Uint8Array>, 'read'>,
-  watchdog: Watchdog,
-): Promise<void> {
+async function drain(reply: Reply, watchdog: Watchdog): Promise<void> {
   watchdog.stop()
   const timer = setTimeout(() => watchdog.cancel(), DRAIN_MS)
   try {
     for (let bytes = 0; bytes <= DRAIN_BYTES; ) {
-      const { done, value } = await reader.read()
+      const { done, value } = await reply.read()
       if (done) return
       bytes += value.byteLength
     }

@@ -1,10 +1,10 @@
 /** One timer per call that judges silence: no first byte in time, too long a pause, or too long in all. */
 import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { fromTransportError } from './failure.ts'
+import type { Leash } from './reply.ts'
 
-export interface Watchdog {
-  /** Aborts the exchange when the client leaves or a time is up. */
-  readonly signal: AbortSignal
+/** Its leash is pulled when the client leaves, when a time is up, and by `cancel`. */
+export interface Watchdog extends Leash {
   /** From now on the provider is waited for; a client that reads slowly is not the provider's silence. */
   waits(): void
   /** Bytes came. */
@@ -24,12 +24,20 @@ const LONGEST_TIMER_MS = 2_147_483_647
 
 /** Starts to wait for the first byte. */
 export function startWatchdog({ timeouts, signal }: UpstreamCall): Watchdog {
-  const controller = new AbortController()
   const startedMs = performance.now()
   let waitingSinceMs: number | null = startedMs
   let heardAny = false
   let expired = false
   let timer: ReturnType<typeof setTimeout> | undefined
+  let timerDueMs = 0
+  let pulled: { readonly reason: unknown } | null = null
+  let whenPulled: ((reason: unknown) => void) | null = null
+
+  const pull = (reason: unknown): void => {
+    if (pulled !== null) return
+    pulled = { reason }
+    whenPulled?.(reason)
+  }
 
   const dueMs = (nowMs: number): number => {
     const pauseMs = heardAny
@@ -40,15 +48,16 @@ export function startWatchdog({ timeouts, signal }: UpstreamCall): Watchdog {
   // The timer is set anew only when it fires, not at every chunk: a chunk costs two readings of the clock.
   const arm = (): void => {
     const nowMs = performance.now()
-    const restMs = dueMs(nowMs) - nowMs
+    timerDueMs = dueMs(nowMs)
+    const restMs = timerDueMs - nowMs
     if (restMs > 0) {
       timer = setTimeout(arm, Math.min(Math.ceil(restMs), LONGEST_TIMER_MS))
       return
     }
     expired = true
-    controller.abort()
+    pull(cut())
   }
-  const leave = (): void => controller.abort(signal.reason)
+  const leave = (): void => pull(signal.reason)
   const stop = (): void => {
     clearTimeout(timer)
     signal.removeEventListener('abort', leave)
@@ -59,7 +68,13 @@ export function startWatchdog({ timeouts, signal }: UpstreamCall): Watchdog {
   arm()
 
   return {
-    signal: controller.signal,
+    get isPulled() {
+      return pulled !== null
+    },
+    onPull(listener) {
+      if (pulled === null) whenPulled = listener
+      else listener(pulled.reason)
+    },
     waits() {
       if (heardAny) waitingSinceMs = performance.now()
     },
@@ -67,13 +82,15 @@ export function startWatchdog({ timeouts, signal }: UpstreamCall): Watchdog {
       waitingSinceMs = null
       if (heardAny) return
       heardAny = true
+      // A timer that fires too early sets itself anew.
+      if (dueMs(performance.now()) >= timerDueMs) return
       clearTimeout(timer)
       arm()
     },
     stop,
     cancel() {
       stop()
-      controller.abort()
+      pull(cut())
     },
     get abandoned() {
       return signal.aborted
@@ -85,3 +102,6 @@ export function startWatchdog({ timeouts, signal }: UpstreamCall): Watchdog {
     },
   }
 }
+
+/** What a reader that is still waiting is told; what it means, `explain` knows. */
+const cut = (): Error => new DOMException('the exchange was cut short', 'AbortError')

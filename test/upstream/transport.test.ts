@@ -155,6 +155,21 @@ describe('the form of an answer is what it says of itself', () => {
     expect((await collectFolded(open({ request: request() }))).text).toBe(text)
   })
 
+  test('a whole body in a crowd of tiny pieces, cut within characters, behind a byte order mark', async () => {
+    const text = 'é家𝄞'.repeat(500)
+    const body = { choices: [{ message: { content: text }, finish_reason: 'stop' }] }
+    const bytes = Buffer.from(`\ufeff${JSON.stringify(body)}`)
+    await serve(async (response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      for (let at = 0; at < bytes.length; at++) {
+        response.write(bytes.subarray(at, at + 1))
+        await new Promise(setImmediate)
+      }
+      response.end()
+    })
+    expect((await collectFolded(open({ request: request() }))).text).toBe(text)
+  })
+
   test('a body beyond 64 MiB is let go', async () => {
     await serve(async (response) => {
       response.writeHead(200, { 'content-type': 'application/json' })

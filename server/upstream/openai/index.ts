@@ -4,6 +4,7 @@ import type { Provider } from '#domain/provider.ts'
 import type { Upstream, UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { readErrorText, readWhole } from '../body.ts'
 import { type Answer, send } from '../call.ts'
+import { openPost } from '../post.ts'
 import { readRetryAfter } from '../retry-after.ts'
 import { createScrub, type Scrub } from '../scrub.ts'
 import { readStream } from '../stream.ts'
@@ -16,12 +17,13 @@ import { toRequest } from './to-request.ts'
 /** An OpenAI-shaped provider. @throws UpstreamFailure when its base URL is no http address */
 export function openOpenAi(provider: Provider, credential: string | null): Upstream {
   const { url, host, auth } = toEndpoint(provider, credential)
+  const post = openPost(url)
   const scrub = createScrub(host, credential)
   return {
     async open(call: UpstreamCall): Promise<AsyncIterable<ChatEvents>> {
       const body = toRequest(call.request, call.hop.card.upstreamName, provider.type)
-      const answer = await send(call, { url, auth, body: JSON.stringify(body) })
-      if (!answer.response.ok) throw await toFailure(answer, scrub)
+      const answer = await send(call, { post, auth, body: JSON.stringify(body) })
+      if (answer.reply.status >= 300) throw await toFailure(answer, scrub)
       return isStream(answer, call.request.stream)
         ? readStream(answer, startStream(scrub))
         : readBody(answer, scrub)
@@ -30,13 +32,13 @@ export function openOpenAi(provider: Provider, credential: string | null): Upstr
 }
 
 async function toFailure(answer: Answer, scrub: Scrub): Promise<UpstreamFailure> {
-  const { status, headers } = answer.response
+  const { status, headers } = answer.reply
   return fromErrorAnswer(status, await readErrorText(answer), readRetryAfter(headers), scrub)
 }
 
 /** What came counts, not what was asked for: some answer a stream's request with one body, some stream unasked. */
-function isStream({ response }: Answer, asked: boolean): boolean {
-  const type = response.headers.get('content-type') ?? ''
+function isStream({ reply }: Answer, asked: boolean): boolean {
+  const type = reply.headers.get('content-type') ?? ''
   if (/event-stream/i.test(type)) return true
   return asked && !/json|html/i.test(type)
 }

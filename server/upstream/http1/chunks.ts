@@ -1,0 +1,140 @@
+/** Takes the chunked transfer coding off a body, however the network cut it (RFC 9112 §7.1). */
+import { malformed } from './malformed.ts'
+
+type Step =
+  | 'size'
+  | 'extension'
+  | 'size-end'
+  | 'data'
+  | 'data-return'
+  | 'data-end'
+  | 'trailer-start'
+  | 'trailer'
+  | 'trailer-end'
+  | 'last-end'
+  | 'over'
+
+/** Where the decoder stands between two pieces of the network's. */
+export interface Chunks {
+  step: Step
+  /** Of the chunk's size, then bytes still to come of it. */
+  left: number
+  digits: number
+  /** Of this line, or of all trailers. */
+  lineBytes: number
+}
+
+const LARGEST_CHUNK = 2 ** 48
+const LONGEST_LINE = 4_096
+const LONGEST_TRAILERS = 16_384
+
+const CR = 13
+const LF = 10
+
+/** Starts before the first size. */
+export const startChunks = (): Chunks => ({ step: 'size', left: 0, digits: 0, lineBytes: 0 })
+
+/**
+ * Moves the payload in `bytes` together, in place: it then stands from `start` to `end`. `at` is where reading stopped,
+ * which is before the end of `bytes` only when the body is over.
+ * @throws UpstreamFailure when the coding is broken
+ */
+export function takeChunks(
+  chunks: Chunks,
+  bytes: Buffer,
+): { readonly start: number; readonly end: number; readonly at: number } {
+  let at = 0
+  let start = -1
+  let end = 0
+  while (at < bytes.length && chunks.step !== 'over') {
+    if (chunks.step !== 'data') {
+      takeByte(chunks, bytes[at] ?? 0)
+      at++
+      continue
+    }
+    const stop = Math.min(bytes.length, at + chunks.left)
+    // The first chunk stays where it is, and is the only one as a rule.
+    if (start < 0) start = at
+    else bytes.copyWithin(end, at, stop)
+    end = start === at ? stop : end + (stop - at)
+    chunks.left -= stop - at
+    if (chunks.left === 0) chunks.step = 'data-return'
+    at = stop
+  }
+  return { start: start < 0 ? end : start, end, at }
+}
+
+function takeByte(chunks: Chunks, byte: number): void {
+  switch (chunks.step) {
+    case 'size':
+      takeSize(chunks, byte)
+      break
+    case 'extension':
+      if (byte === CR) chunks.step = 'size-end'
+      else countLine(chunks, byte, LONGEST_LINE)
+      break
+    case 'size-end':
+      expect(byte, LF)
+      chunks.step = chunks.left === 0 ? 'trailer-start' : 'data'
+      chunks.lineBytes = 0
+      break
+    case 'data-return':
+      expect(byte, CR)
+      chunks.step = 'data-end'
+      break
+    case 'data-end':
+      expect(byte, LF)
+      chunks.step = 'size'
+      chunks.digits = 0
+      break
+    case 'trailer-start':
+      if (byte === CR) chunks.step = 'last-end'
+      else {
+        chunks.step = 'trailer'
+        countLine(chunks, byte, LONGEST_TRAILERS)
+      }
+      break
+    case 'trailer':
+      if (byte === CR) chunks.step = 'trailer-end'
+      else countLine(chunks, byte, LONGEST_TRAILERS)
+      break
+    case 'trailer-end':
+      expect(byte, LF)
+      chunks.step = 'trailer-start'
+      break
+    case 'last-end':
+      expect(byte, LF)
+      chunks.step = 'over'
+      break
+  }
+}
+
+function takeSize(chunks: Chunks, byte: number): void {
+  const digit = toDigit(byte)
+  if (digit >= 0) {
+    chunks.left = chunks.digits === 0 ? digit : chunks.left * 16 + digit
+    chunks.digits++
+    if (chunks.left > LARGEST_CHUNK || chunks.digits > LONGEST_LINE) {
+      throw malformed('a chunk without end')
+    }
+    return
+  }
+  const isSeparator = byte === 0x3b || byte === 0x20 || byte === 0x09
+  if (chunks.digits === 0 || !(isSeparator || byte === CR)) throw malformed('a chunk without size')
+  chunks.step = byte === CR ? 'size-end' : 'extension'
+}
+
+function countLine(chunks: Chunks, byte: number, most: number): void {
+  chunks.lineBytes++
+  if (byte === LF || chunks.lineBytes > most) throw malformed('a line without end')
+}
+
+function expect(byte: number, expected: number): void {
+  if (byte !== expected) throw malformed('a chunk that does not end')
+}
+
+function toDigit(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
+  const letter = byte | 0x20
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
+}

@@ -1,0 +1,140 @@
+/** One request and its answer: the head to whoever opened it, the body to whoever reads, and every way it can end. */
+import { UpstreamFailure } from '#domain/upstream.ts'
+import type { Piece, Reply } from '../reply.ts'
+import type { Head } from './head.ts'
+import { dropLine, type Exchange, type Line, pauseLine, resumeLine } from './line.ts'
+import { endsHere, startParser, takeBytes } from './parser.ts'
+import type { RequestText } from './request.ts'
+import { rest } from './resting.ts'
+
+/** What may wait here unread; a piece is at most what the runtime takes off a socket at once (half a mebibyte). */
+const MOST_HELD_BYTES = 262_144
+/** What an object costs, so that a crowd of tiny pieces counts as well. */
+const PIECE_BYTES = 256
+
+const END: Piece = { done: true }
+
+/** Starts before its request is sent. */
+export const startExchange = (request: RequestText): Exchange => ({
+  request,
+  parser: startParser(),
+  line: null,
+  opening: null,
+  reading: null,
+  held: [],
+  heldBytes: 0,
+  fault: null,
+})
+
+/** Bytes came, which are the exchange's own from now on. */
+export function hear(exchange: Exchange, line: Line, bytes: Buffer): void {
+  const { parser } = exchange
+  let piece: Buffer
+  try {
+    piece = takeBytes(parser, bytes)
+  } catch (thrown) {
+    fail(exchange, thrown)
+    return
+  }
+  if (parser.head !== null && exchange.opening !== null) {
+    exchange.opening.resolve(toReply(exchange, parser.head))
+    exchange.opening = null
+  }
+  if (piece.length > 0) hand(exchange, piece, bytes.length)
+  if (parser.isOver) finish(exchange, line)
+  else if (exchange.heldBytes > MOST_HELD_BYTES) pauseLine(line)
+}
+
+/** The other side has closed; `isClean` when it said so in good order. */
+export function hangUp(exchange: Exchange, line: Line, isClean: boolean): void {
+  const { parser } = exchange
+  if (isClean && endsHere(parser)) {
+    parser.isOver = true
+    finish(exchange, line)
+    return
+  }
+  fail(exchange, parser.hasHeard ? brokenOff() : neverHeard())
+}
+
+/** Ends it with what broke it: nothing of it is heard again. Pieces that came before may still be read. */
+export function fail(exchange: Exchange, thrown: unknown): void {
+  const { line, opening, reading } = exchange
+  if (exchange.fault !== null || exchange.parser.isOver) return
+  exchange.fault = { thrown }
+  exchange.line = null
+  exchange.opening = null
+  exchange.reading = null
+  if (line !== null) dropLine(line)
+  opening?.reject(thrown)
+  reading?.reject(thrown)
+}
+
+/** Ends it because nobody wants it any more. */
+export function abandon(exchange: Exchange, reason: unknown): void {
+  fail(exchange, reason)
+  exchange.fault ??= { thrown: reason }
+  exchange.held.length = 0
+  exchange.heldBytes = 0
+}
+
+function hand(exchange: Exchange, piece: Uint8Array, costBytes: number): void {
+  const { reading } = exchange
+  if (reading === null) {
+    exchange.held.push(piece)
+    exchange.heldBytes += costBytes + PIECE_BYTES
+    return
+  }
+  exchange.reading = null
+  reading.resolve({ done: false, value: piece })
+}
+
+/** A connection whose answer came before the whole request was sent would mistake the rest of it for the next one. */
+function finish(exchange: Exchange, line: Line): void {
+  const { restMs } = exchange.parser
+  exchange.line = null
+  line.exchange = null
+  resumeLine(line)
+  if (restMs > 0 && line.unsent === null) rest(line, restMs)
+  else dropLine(line)
+  exchange.reading?.resolve(END)
+  exchange.reading = null
+}
+
+function read(exchange: Exchange): Promise<Piece> {
+  const value = exchange.held.shift()
+  if (value !== undefined) {
+    if (exchange.held.length === 0) {
+      exchange.heldBytes = 0
+      if (exchange.line !== null) resumeLine(exchange.line)
+    }
+    return Promise.resolve({ done: false, value })
+  }
+  if (exchange.fault !== null) return Promise.reject(exchange.fault.thrown)
+  if (exchange.parser.isOver) return Promise.resolve(END)
+  const reading = Promise.withResolvers<Piece>()
+  exchange.reading = reading
+  return reading.promise
+}
+
+function toReply(exchange: Exchange, head: Head): Reply {
+  const coding = head.get('content-encoding') ?? 'identity'
+  const isPlain = coding.toLowerCase() === 'identity' || coding === ''
+  return {
+    status: head.status,
+    headers: head,
+    read: () => (isPlain ? read(exchange) : refuseCoding(exchange)),
+  }
+}
+
+/** Plain text was asked for. Nothing is inflated, because a small answer could become an endless one. */
+function refuseCoding(exchange: Exchange): Promise<Piece> {
+  const failure = new UpstreamFailure('failed', 'it compressed an answer that was asked for plain')
+  abandon(exchange, failure)
+  return Promise.reject(failure)
+}
+
+const brokenOff = (): UpstreamFailure => new UpstreamFailure('failed', 'the connection broke off')
+
+/** Only this may be tried again: it carries the code by which a transport says so. */
+const neverHeard = (): Error =>
+  Object.assign(new Error('the connection broke off'), { code: 'ECONNRESET' })

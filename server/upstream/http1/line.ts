@@ -1,0 +1,86 @@
+/** One connection to a provider: it carries one exchange at a time, and rests between two of them. */
+import type { Socket } from 'bun'
+import type { Piece, Reply } from '../reply.ts'
+import type { Parser } from './parser.ts'
+import type { RequestText } from './request.ts'
+import type { Target } from './target.ts'
+
+export interface Line {
+  readonly target: Target
+  /** Null until it stands. */
+  socket: Socket<Line> | null
+  /** Null while it rests. */
+  exchange: Exchange | null
+  /** What the network did not take yet of the request. */
+  unsent: Buffer | null
+  /** On the clock of `performance`. */
+  restsUntilMs: number
+  isPaused: boolean
+  isDead: boolean
+}
+
+/** One request and its answer. */
+export interface Exchange {
+  readonly request: RequestText
+  readonly parser: Parser
+  /** Null before it has one, and as soon as it needs none any more. */
+  line: Line | null
+  /** Who waits for the head; null once told. */
+  opening: Pick<PromiseWithResolvers<Reply>, 'resolve' | 'reject'> | null
+  /** Who waits for the next piece. */
+  reading: Pick<PromiseWithResolvers<Piece>, 'resolve' | 'reject'> | null
+  /** Pieces that nobody has asked for yet. */
+  readonly held: Uint8Array[]
+  heldBytes: number
+  /** What broke it. */
+  fault: { readonly thrown: unknown } | null
+}
+
+/** A connection that is about to be made for an exchange. */
+export const startLine = (target: Target, exchange: Exchange): Line => ({
+  target,
+  socket: null,
+  exchange,
+  unsent: null,
+  restsUntilMs: 0,
+  isPaused: false,
+  isDead: false,
+})
+
+/** Sends as much as the network takes; the rest follows when it has drained. False when nobody is there to take it. */
+export function sendRequest(line: Line, { text, bytes }: RequestText): boolean {
+  const sent = line.socket?.write(text) ?? -1
+  if (sent >= 0 && sent < bytes) line.unsent = Buffer.from(text).subarray(sent)
+  return sent >= 0
+}
+
+/** Goes on where the network had enough. */
+export function sendRest(line: Line): void {
+  if (line.unsent === null || line.socket === null) return
+  const sent = line.socket.write(line.unsent)
+  // A connection that is gone says so by itself.
+  if (sent < 0) return
+  line.unsent = sent < line.unsent.length ? line.unsent.subarray(sent) : null
+}
+
+/** Takes nothing more off the network, so that the other side has to wait. */
+export function pauseLine(line: Line): void {
+  if (line.isPaused) return
+  line.isPaused = true
+  line.socket?.pause()
+}
+
+export function resumeLine(line: Line): void {
+  if (!line.isPaused) return
+  line.isPaused = false
+  line.socket?.resume()
+}
+
+/** Hangs up at once. One that does not stand yet hangs up as soon as it does: nobody can call it back. */
+export function dropLine(line: Line): void {
+  if (line.isDead) return
+  line.isDead = true
+  line.exchange = null
+  line.unsent = null
+  line.socket?.terminate()
+}

@@ -1,0 +1,28 @@
+/** Our own HTTP/1.1 client: posts on a resting connection where there is one, else on a new one. */
+import type { Post, Reply } from '../reply.ts'
+import { begin, connect } from './connect.ts'
+import { abandon, startExchange } from './exchange.ts'
+import { toRequestText } from './request.ts'
+import { takeResting } from './resting.ts'
+import type { Target } from './target.ts'
+
+/** The client for one address. However many it is given at once, each request has a connection of its own. */
+export const postOverLine =
+  (target: Target): Post =>
+  async (message, leash, fresh) => {
+    const exchange = startExchange(toRequestText(target, message))
+    const opening = Promise.withResolvers<Reply>()
+    exchange.opening = opening
+    leash.onPull((reason) => abandon(exchange, reason))
+    // Pulled before it began: nothing was sent, and nothing will be.
+    if (leash.isPulled) return await opening.promise
+    const line = fresh ? undefined : takeResting(target.origin)
+    if (line === undefined) {
+      connect(target, exchange)
+    } else {
+      exchange.line = line
+      line.exchange = exchange
+      begin(line)
+    }
+    return await opening.promise
+  }

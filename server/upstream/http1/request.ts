@@ -1,0 +1,29 @@
+/** Writes a request as one text, so that it leaves in one packet where it fits. */
+import { UpstreamFailure } from '#domain/upstream.ts'
+import type { Message } from '../reply.ts'
+import type { Target } from './target.ts'
+
+export interface RequestText {
+  readonly text: string
+  /** Its length in UTF-8. */
+  readonly bytes: number
+}
+
+/** A field that fails this could end its line and begin another request. */
+const NAME = /^[!#$%&'*+.^_`|~\da-z-]+$/
+const VALUE = /^[\t\x20-\x7e]*$/
+
+/** @throws UpstreamFailure `failed` when a field holds what no field may hold; a credential can be pasted wrongly */
+export function toRequestText({ lead }: Target, { headers, body }: Message): RequestText {
+  const bodyBytes = Buffer.byteLength(body)
+  let head = `${lead}content-length: ${bodyBytes}\r\n`
+  for (const name in headers) {
+    const value = headers[name] ?? ''
+    if (!NAME.test(name) || !VALUE.test(value)) {
+      throw new UpstreamFailure('failed', `the ${name} header holds characters that cannot be sent`)
+    }
+    head += `${name}: ${value}\r\n`
+  }
+  head += '\r\n'
+  return { text: head + body, bytes: head.length + bodyBytes }
+}

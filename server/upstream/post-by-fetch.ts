@@ -1,0 +1,29 @@
+/** Posts by the runtime's fetch, which knows how to speak to proxies. It holds at most 64 idle connections. */
+import type { Piece, Post } from './reply.ts'
+
+/** The client for one address. */
+export const postByFetch =
+  (url: string): Post =>
+  async ({ headers, body }, leash, fresh) => {
+    const controller = new AbortController()
+    leash.onPull((reason) => controller.abort(reason))
+    const init: BunFetchRequestInit & { timeout: false } = {
+      method: 'POST',
+      headers,
+      body,
+      signal: controller.signal,
+      redirect: 'manual',
+      keepalive: !fresh,
+      // How long a silence may last is the watchdog's to judge, not the runtime's.
+      timeout: false,
+    }
+    const response = await fetch(url, init)
+    const reader = response.body?.getReader()
+    return {
+      status: response.status,
+      headers: response.headers,
+      read: async () => ((await reader?.read()) ?? END) as Piece,
+    }
+  }
+
+const END: Piece = { done: true }

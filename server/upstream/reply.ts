@@ -1,0 +1,37 @@
+/** What comes back from a provider, whichever client fetched it: a status, fields, and a body pulled piece by piece. */
+
+/** A step of reading a body; `value` is the reader's to keep. */
+export type Piece =
+  | { readonly done: false; readonly value: Uint8Array }
+  | { readonly done: true; readonly value?: undefined }
+
+export interface Reply {
+  readonly status: number
+  /** Names in any case; what stands twice is joined by commas; null where nothing stands. */
+  readonly headers: { get(name: string): string | null }
+  /**
+   * The next bytes of the body, one call at a time. It rejects when the body breaks off before its end, and with the
+   * leash's reason once that is pulled; nothing more is taken off the line than a small buffer holds.
+   */
+  read(): Promise<Piece>
+}
+
+/** What is posted. */
+export interface Message {
+  /** Names in lower case, without `host`, `connection` and `content-length`. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** What ends an exchange from this side. (An AbortController with its events costs a tenth of a whole exchange.) */
+export interface Leash {
+  readonly isPulled: boolean
+  /** Calls the latest listener, once: when the leash is pulled, or now if it has been. */
+  onPull(listener: (reason: unknown) => void): void
+}
+
+/**
+ * Posts to one address and waits for the head of the answer, whatever its status; redirects are not followed. A `fresh` one
+ * goes out on a connection of its own. Rejects with a code that `brokeOff` knows only when not one byte had come.
+ */
+export type Post = (message: Message, leash: Leash, fresh: boolean) => Promise<Reply>

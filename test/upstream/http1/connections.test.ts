@@ -1,0 +1,175 @@
+// Which connection serves which request: kept while both sides agree, never trusted beyond that.
+import { describe, expect, test } from 'vitest'
+import { countResting } from '#upstream/http1/resting.ts'
+import { openUpstream } from '#upstream/registry.ts'
+import { call, collectFolded, provider as named } from '../fixtures.ts'
+import { answer, answerAll, exchange, post, type RawLine, startRaw, until } from './raw-provider.ts'
+
+const CHAT = JSON.stringify({ choices: [{ message: { content: 'hi' }, finish_reason: 'stop' }] })
+const asks = (url: URL) => collectFolded(openUpstream(named(`${url.origin}/v1`), null).open(call()))
+
+test('what is sent, to the letter', async () => {
+  const seen: (string | null)[] = []
+  const provider = await startRaw(async ({ request, socket }) => {
+    seen.push(await request())
+    socket.write(answer())
+  })
+  provider.url.search = '?a=b c'
+  await exchange(provider, { headers: { accept: 'x/y', 'x-a': '' }, body: '{"ж":1}' })
+  expect(seen).toEqual([
+    `POST /v1/chat?a=b%20c HTTP/1.1\r\nhost: ${provider.url.host}\r\nconnection: keep-alive\r\n` +
+      `content-length: 8\r\naccept: x/y\r\nx-a: \r\n\r\n${Buffer.from('{"ж":1}').toString('latin1')}`,
+  ])
+})
+
+test('one after another: one connection; the latest to rest is the first to serve', async () => {
+  const served: number[] = []
+  const provider = await startRaw(async ({ request, socket, n }) => {
+    while ((await request()) !== null) {
+      served.push(n)
+      socket.write(answer())
+    }
+  })
+  for (let i = 0; i < 5; i++) await exchange(provider)
+  expect(served.splice(0)).toEqual([0, 0, 0, 0, 0])
+  await Promise.all(Array.from({ length: 10 }, () => exchange(provider)))
+  expect(provider.lines).toHaveLength(10)
+  expect(countResting(provider.url.origin)).toBe(10)
+  served.length = 0
+  for (let i = 0; i < 5; i++) await exchange(provider)
+  expect(new Set(served).size).toBe(1)
+})
+
+test('two thousand at once, each on a connection of its own, and again on the same ones', async () => {
+  const waiting: RawLine['socket'][] = []
+  const crowd = 2_000
+  const provider = await startRaw(async ({ request, socket }) => {
+    while ((await request()) !== null) {
+      waiting.push(socket)
+      // Nobody is answered before everybody has asked.
+      if (waiting.length === crowd) for (const each of waiting.splice(0)) each.write(answer('hi'))
+    }
+  })
+  for (let round = 0; round < 2; round++) {
+    const answers = await Promise.all(Array.from({ length: crowd }, () => exchange(provider)))
+    expect(answers.every((text) => text === 'hi')).toBe(true)
+  }
+  // No more than 1,024 rest.
+  expect(provider.lines).toHaveLength(crowd + crowd - 1_024)
+  expect(countResting(provider.url.origin)).toBe(1_024)
+})
+
+describe('a connection is not kept', () => {
+  test.each([
+    ['when the provider says farewell', answer('a', 'connection: close\r\n')],
+    ['when it speaks an old dialect', answer('a').replace('1.1', '1.0')],
+    ['when it would hang up within a second', answer('a', 'keep-alive: timeout=1\r\n')],
+  ])('%s', async (_, text) => {
+    const provider = await startRaw(answerAll(text))
+    for (let i = 0; i < 3; i++) await exchange(provider)
+    expect(provider.lines).toHaveLength(3)
+    await until(() => provider.open === 0)
+  })
+
+  test('beyond the time that the provider named', async () => {
+    const provider = await startRaw(answerAll(answer('a', 'keep-alive: timeout=2\r\n')))
+    await exchange(provider)
+    expect(countResting(provider.url.origin)).toBe(1)
+    await until(() => provider.open === 0)
+    expect(countResting(provider.url.origin)).toBe(0)
+    await exchange(provider)
+    expect(provider.lines).toHaveLength(2)
+  })
+
+  test('beyond that time, though nobody has had the time to notice', async () => {
+    const provider = await startRaw(answerAll(answer('a', 'keep-alive: timeout=2\r\n')))
+    await exchange(provider)
+    Bun.sleepSync(1_050)
+    await exchange(provider)
+    expect(provider.lines).toHaveLength(2)
+  })
+
+  test('when the provider closes it', async () => {
+    const provider = await startRaw(async ({ request, socket }) => {
+      await request()
+      socket.write(answer())
+      setTimeout(() => socket.end(), 10)
+    })
+    await exchange(provider)
+    await until(() => countResting(provider.url.origin) === 0)
+    await exchange(provider)
+    expect(provider.lines).toHaveLength(2)
+  })
+})
+
+test('one that is asked for fresh leaves those that rest alone', async () => {
+  const provider = await startRaw(answerAll())
+  await exchange(provider)
+  await exchange(provider, { fresh: true })
+  expect(provider.lines).toHaveLength(2)
+  expect(countResting(provider.url.origin)).toBe(2)
+})
+
+test('a kept connection that dies under a request: sent once more, on a fresh one', async () => {
+  const provider = await startRaw(async ({ request, socket, n }) => {
+    await request()
+    socket.write(answer(CHAT))
+    if (n > 1) return
+    await request()
+    socket.destroy()
+  })
+  // Two rest, and both will die; the second sending must not meet the other one.
+  await Promise.all([asks(provider.url), asks(provider.url)])
+  expect(await asks(provider.url)).toMatchObject({ text: 'hi', failure: null })
+  expect(provider.lines).toHaveLength(3)
+})
+
+test('a provider that hangs up after 20 ms of rest fails nobody in a thousand requests', async () => {
+  const provider = await startRaw(async ({ request, socket }) => {
+    let idle: ReturnType<typeof setTimeout> | undefined
+    while ((await request()) !== null) {
+      clearTimeout(idle)
+      socket.write(answer(CHAT))
+      idle = setTimeout(() => socket.destroy(), 20)
+    }
+  })
+  let failures = 0
+  const ask = async (seed: number): Promise<void> => {
+    for (let i = 0; i < 50; i++) {
+      const { text, failure } = await asks(provider.url)
+      if (text !== 'hi' || failure !== null) failures++
+      await new Promise((resolve) => setTimeout(resolve, 17 + ((seed + i) % 6)))
+    }
+  }
+  await Promise.all(Array.from({ length: 20 }, (_, seed) => ask(seed)))
+  expect(failures).toBe(0)
+})
+
+test('two providers at one address share its connections; another port does not', async () => {
+  const one = await startRaw(answerAll())
+  const two = await startRaw(answerAll())
+  await exchange(one)
+  await exchange({ url: new URL('/elsewhere', one.url) })
+  await exchange(two)
+  expect([one.lines.length, two.lines.length]).toEqual([1, 1])
+})
+
+test('IPv6, where there is any', async () => {
+  const server = Bun.listen({
+    hostname: '::1',
+    port: 0,
+    socket: { data: (socket) => void socket.write(answer('six')) },
+  })
+  const reply = exchange({ url: new URL(`http://[::1]:${server.port}/`) })
+  await expect(reply).resolves.toBe('six')
+  server.stop(true)
+})
+
+test('a name, and a name that nobody knows', async () => {
+  const provider = await startRaw(answerAll(answer('hi')))
+  provider.url.hostname = 'localhost'
+  expect(await exchange(provider)).toBe('hi')
+  await expect(post({ url: new URL('http://nowhere.invalid/') })).rejects.toMatchObject({
+    code: 'ENOTFOUND',
+  })
+})

@@ -1,0 +1,142 @@
+// Providers that break the rules on real sockets: each costs one failure, one connection, and no memory to speak of.
+import { expect, test } from 'vitest'
+import { countResting } from '#upstream/http1/resting.ts'
+import { answer, exchange, post, type RawLine, readAll, startRaw, until } from './raw-provider.ts'
+
+const OK = 'HTTP/1.1 200 OK\r\n'
+const CHUNKED = `${OK}transfer-encoding: chunked\r\n\r\n`
+
+/** Says this to the first request, and then does that to the connection. */
+const say =
+  (text: string, then?: (line: RawLine) => void) =>
+  async (line: RawLine): Promise<void> => {
+    if ((await line.request()) === null) return
+    line.socket.write(text, () => then && setTimeout(() => then(line), 20))
+  }
+const finish = ({ socket }: RawLine): void => void socket.end()
+const reset = ({ socket }: RawLine): void => void socket.resetAndDestroy()
+
+test('an answer cut at every byte, by the network', async () => {
+  const text = `HTTP/1.1 100 Continue\r\n\r\n${CHUNKED}3;x\r\nabc\r\n2\r\nde\r\n0\r\nt: u\r\n\r\n`
+  const provider = await startRaw(async ({ request, socket }) => {
+    socket.setNoDelay(true)
+    for (let cut = 1; (await request()) !== null; cut++) {
+      socket.write(text.slice(0, cut))
+      await new Promise((resolve) => setTimeout(resolve, 2))
+      socket.write(text.slice(cut))
+    }
+  })
+  for (let cut = 1; cut < text.length; cut++) expect(await exchange(provider)).toBe('abcde')
+  expect(provider.lines).toHaveLength(1)
+})
+
+test.each([
+  ['an endless head', `${OK}x: ${'y'.repeat(100_000)}`],
+  ['endless fields', `${OK}${'x: y\r\n'.repeat(20_000)}`],
+  ['a head that is none', '220 mail.example ESMTP\r\n'],
+  ['two lengths', `${OK}content-length: 1\r\ncontent-length: 2\r\n\r\nab`],
+])('%s: refused, and the connection is gone', async (_, text) => {
+  const provider = await startRaw(say(text))
+  await expect(post(provider)).rejects.toMatchObject({ kind: 'failed' })
+  await until(() => provider.open === 0)
+})
+
+test('a broken chunk: what came before it is read, then it fails, and the connection is gone', async () => {
+  const provider = await startRaw(say(`${CHUNKED}2\r\nhi\r\n`, ({ socket }) => socket.write('no')))
+  const reply = await post(provider)
+  expect(Buffer.from((await reply.read()).value ?? []).toString()).toBe('hi')
+  await expect(reply.read()).rejects.toMatchObject({ kind: 'failed' })
+  await expect(reply.read()).rejects.toMatchObject({ kind: 'failed' })
+  await until(() => provider.open === 0)
+})
+
+test.each([
+  ['a length', `${OK}content-length: 9\r\n\r\nsome`],
+  ['chunks', `${CHUNKED}4\r\nsome\r\n`],
+  ['chunks, before the last line end', `${CHUNKED}4\r\nsome\r\n0\r\n`],
+])('a body of %s that breaks off is never taken for whole', async (_, text) => {
+  for (const then of [finish, reset]) {
+    const reply = await post(await startRaw(say(text, then)))
+    await expect(readAll(reply)).rejects.toMatchObject({
+      kind: 'failed',
+      message: 'the connection broke off',
+    })
+  }
+})
+
+test('a body that ends with its connection: whole when it is closed, not when it is reset', async () => {
+  const text = `${OK}content-type: text/plain\r\n\r\nsome`
+  expect(await exchange(await startRaw(say(text, finish)))).toBe('some')
+  await expect(exchange(await startRaw(say(text, reset)))).rejects.toMatchObject({
+    kind: 'failed',
+  })
+})
+
+test('only a connection that dies without a word says that it may be tried again', async () => {
+  const silent = { code: 'ECONNRESET' }
+  const spoken = { kind: 'failed', message: 'the connection broke off' }
+  for (const then of [finish, reset]) {
+    await expect(post(await startRaw(say('', then)))).rejects.toMatchObject(silent)
+    await expect(post(await startRaw(say('H', then)))).rejects.toMatchObject(spoken)
+    await expect(
+      post(await startRaw(say('HTTP/1.1 100 Continue\r\n\r\n', then))),
+    ).rejects.toMatchObject(spoken)
+  }
+})
+
+test('bytes behind an answer: the answer counts, the connection does not', async () => {
+  const provider = await startRaw(say(`${answer('one')}${answer('forged')}`))
+  expect(await exchange(provider)).toBe('one')
+  await until(() => provider.open === 0)
+  expect(countResting(provider.url.origin)).toBe(0)
+})
+
+test('bytes on a connection that rests: it is let go, and they answer nothing', async () => {
+  const provider = await startRaw(
+    say(answer('one'), ({ socket }) => socket.write(answer('forged'))),
+  )
+  expect(await exchange(provider)).toBe('one')
+  expect(countResting(provider.url.origin)).toBe(1)
+  await until(() => provider.open === 0)
+  expect(countResting(provider.url.origin)).toBe(0)
+})
+
+test('an answer before the request is sent: it counts, and the connection serves nothing more', async () => {
+  const provider = await startRaw(({ socket }) => {
+    socket.pause()
+    socket.write('HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\nno')
+  })
+  const reply = await post(provider, { body: 'x'.repeat(30_000_000) })
+  expect(reply.status).toBe(413)
+  expect(await readAll(reply)).toBe('no')
+  expect(countResting(provider.url.origin)).toBe(0)
+  provider.lines[0]?.socket.resume()
+  await until(() => provider.open === 0)
+})
+
+test('a compressed answer is refused, its status is not', async () => {
+  const provider = await startRaw(say(answer('zzz', 'content-encoding: gzip\r\n')))
+  const reply = await post(provider)
+  expect(reply.status).toBe(200)
+  await expect(reply.read()).rejects.toMatchObject({
+    kind: 'failed',
+    message: expect.stringContaining('compressed'),
+  })
+  expect(await exchange(await startRaw(say(answer('hi', 'content-encoding: identity\r\n'))))).toBe(
+    'hi',
+  )
+})
+
+test('nothing that could begin a second request leaves in a field', async () => {
+  const provider = await startRaw(() => {})
+  for (const value of ['a\r\nx: y', 'a\nb', 'a\0b', 'a\rb', 'é', 'ж']) {
+    await expect(post(provider, { headers: { authorization: value } })).rejects.toMatchObject({
+      kind: 'failed',
+      message: 'the authorization header holds characters that cannot be sent',
+    })
+  }
+  await expect(post(provider, { headers: { 'a b': 'c' } })).rejects.toMatchObject({
+    kind: 'failed',
+  })
+  expect(provider.lines).toHaveLength(0)
+})

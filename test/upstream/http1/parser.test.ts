@@ -1,0 +1,183 @@
+// One answer out of bytes: the same whatever the cuts, and refused whenever there is doubt about where it ends.
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { endsHere, type Parser, startParser, takeBytes } from '#upstream/http1/parser.ts'
+
+interface Taken {
+  readonly status: number | undefined
+  readonly body: string
+  readonly isOver: boolean
+  readonly restMs: number
+}
+
+/** What comes out when `text` comes in, cut at these places. */
+function take(text: string, cuts: readonly number[] = []): Taken & { readonly parser: Parser } {
+  const bytes = Buffer.from(text, 'latin1')
+  const parser = startParser()
+  let body = ''
+  let at = 0
+  for (const cut of [...cuts, bytes.length]) {
+    // Each piece is the parser's own, as a socket's is.
+    if (cut > at) body += takeBytes(parser, Buffer.from(bytes.subarray(at, cut))).toString('latin1')
+    at = Math.max(at, cut)
+  }
+  const { head, isOver, restMs } = parser
+  return { status: head?.status, body, isOver, restMs, parser }
+}
+
+const OK = 'HTTP/1.1 200 OK\r\n'
+const CHUNKED = `${OK}transfer-encoding: chunked\r\n\r\n`
+const REST = 30_000
+
+const ANSWERS: readonly [name: string, text: string, taken: Partial<Taken>][] = [
+  ['a stated length', `${OK}content-length: 5\r\n\r\nhello`, { body: 'hello', restMs: REST }],
+  ['a length of nothing', `${OK}content-length: 0\r\n\r\n`, { body: '', restMs: REST }],
+  ['a length said twice', `${OK}content-length: 2\r\nContent-Length: 2\r\n\r\nhi`, { body: 'hi' }],
+  ['a length said twice in one', `${OK}content-length: 2, 2\r\n\r\nhi`, { body: 'hi' }],
+  ['no reason in words', 'HTTP/1.1 200\r\ncontent-length: 2\r\n\r\nhi', { body: 'hi' }],
+  ['no fields', 'HTTP/1.1 204 No Content\r\n\r\n', { status: 204, body: '', restMs: REST }],
+  ['no body for a 304', 'HTTP/1.1 304 \r\ncontent-length: 9\r\n\r\n', { status: 304, body: '' }],
+  ['chunks', `${CHUNKED}3\r\nabc\r\nA\r\n0123456789\r\n0\r\n\r\n`, { body: 'abc0123456789' }],
+  ['big letters', `${OK}Transfer-Encoding: Chunked\r\n\r\n1\r\na\r\n0\r\n\r\n`, { body: 'a' }],
+  ['one empty body in chunks', `${CHUNKED}0\r\n\r\n`, { body: '', restMs: REST }],
+  ['a padded size', `${CHUNKED}00000003\r\nabc\r\n0000\r\n\r\n`, { body: 'abc' }],
+  ['extensions', `${CHUNKED}3;a="b\tc"\r\nabc\r\n2 ; x\r\nde\r\n0;z\r\n\r\n`, { body: 'abcde' }],
+  ['trailers', `${CHUNKED}1\r\na\r\n0\r\nx-sum: 1\r\nx: \r\n\r\n`, { body: 'a', restMs: REST }],
+  ['line ends inside chunks', `${CHUNKED}6\r\n\r\n0\r\n\r\r\n0\r\n\r\n`, { body: '\r\n0\r\n\r' }],
+  [
+    'interim answers',
+    `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 \r\nx: y\r\n\r\n${OK}content-length: 1\r\n\r\na`,
+    { status: 200, body: 'a' },
+  ],
+  ['a farewell', `${OK}Connection: Close\r\ncontent-length: 1\r\n\r\na`, { body: 'a', restMs: 0 }],
+  [
+    'a farewell among others',
+    `${OK}connection: te, close\r\ncontent-length: 0\r\n\r\n`,
+    { restMs: 0 },
+  ],
+  ['an old dialect', 'HTTP/1.0 200 OK\r\ncontent-length: 1\r\n\r\na', { body: 'a', restMs: 0 }],
+  ['a hint', `${OK}keep-alive: timeout=5, max=9\r\ncontent-length: 0\r\n\r\n`, { restMs: 4_000 }],
+  ['a hint too short', `${OK}keep-alive: timeout=1\r\ncontent-length: 0\r\n\r\n`, { restMs: 0 }],
+  ['a long hint', `${OK}keep-alive: timeout=600\r\ncontent-length: 0\r\n\r\n`, { restMs: REST }],
+  ['more than was said', `${OK}content-length: 1\r\n\r\nab`, { body: 'a', restMs: 0 }],
+  [
+    'more behind the last chunk',
+    `${CHUNKED}1\r\na\r\n0\r\n\r\nHTTP/1.1 `,
+    { body: 'a', restMs: 0 },
+  ],
+]
+
+describe.each(ANSWERS)('%s', (_, text, taken) => {
+  test('at once, in two at every byte, and byte by byte', () => {
+    const whole = take(text)
+    expect(whole).toMatchObject({ status: 200, isOver: true, ...taken })
+    for (let cut = 1; cut < text.length; cut++) {
+      const { parser: _, ...rest } = take(text, [cut])
+      // What stands behind the end is seen only when it comes before the connection is let go.
+      const restMs = text.endsWith('ab') || text.endsWith(' ') ? rest.restMs : whole.restMs
+      expect(rest).toEqual({ status: whole.status, body: whole.body, isOver: true, restMs })
+    }
+    const everywhere = Array.from({ length: text.length }, (_, i) => i)
+    expect(take(text, everywhere).body).toBe(whole.body)
+  })
+})
+
+test('any body in any chunks with any cuts', () => {
+  const piece = fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 40 })
+  fc.assert(
+    fc.property(fc.array(piece), fc.array(fc.nat(2_000)), (pieces, cuts) => {
+      const chunks = pieces.map((text) => `${text.length.toString(16)}\r\n${text}\r\n`).join('')
+      const { body, isOver } = take(
+        `${CHUNKED}${chunks}0\r\n\r\n`,
+        cuts.toSorted((a, b) => a - b),
+      )
+      expect(body).toBe(pieces.join(''))
+      expect(isOver).toBe(true)
+    }),
+  )
+})
+
+test('a body without a length ends with its connection, and with nothing else', () => {
+  const { parser, body, isOver, restMs } = take(`${OK}\r\nsome`)
+  expect({ body, isOver, restMs }).toEqual({ body: 'some', isOver: false, restMs: 0 })
+  expect(endsHere(parser)).toBe(true)
+  expect(endsHere(take(`${OK}content-length: 9\r\n\r\nsome`).parser)).toBe(false)
+  expect(endsHere(take(`${CHUNKED}9\r\nsome`).parser)).toBe(false)
+  expect(endsHere(take(OK).parser)).toBe(false)
+})
+
+test('fields are found by name, whatever the letters, and those that stand twice are joined', () => {
+  const head = take(
+    `${OK}Content-Type:text/event-stream; Charset=UTF-8  \r\nX-A: 1\r\nx-a: zwei: 2\r\ncontent-length: 0\r\n\r\n`,
+  ).parser.head
+  expect(head?.get('content-type')).toBe('text/event-stream; Charset=UTF-8')
+  expect(head?.get('Content-Type')).toBe('text/event-stream; Charset=UTF-8')
+  expect(head?.get('x-a')).toBe('1, zwei: 2')
+  expect(head?.get('a')).toBeNull()
+  expect(head?.get('type')).toBeNull()
+})
+
+const REFUSED: readonly [name: string, text: string][] = [
+  ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n'],
+  ['a page without a head', '<html>'],
+  ['a newer version', 'HTTP/2 200\r\n\r\n'],
+  ['half a version', 'HTTP/1.2 200 OK\r\n\r\n'],
+  ['a status of no kind', 'HTTP/1.1 999 What\r\n\r\n'],
+  ['a status in words', 'HTTP/1.1 OK\r\n\r\n'],
+  ['a switch of protocols', 'HTTP/1.1 101 Switching\r\nupgrade: x\r\n\r\n'],
+  ['a folded field', `${OK}x: a\r\n b\r\ncontent-length: 0\r\n\r\n`],
+  ['a field without a colon', `${OK}nonsense\r\n\r\n`],
+  ['a field without a name', `${OK}: a\r\n\r\n`],
+  ['a space before the colon', `${OK}content-length : 1\r\n\r\na`],
+  ['a bare line feed', `${OK}x: a\nb: c\r\n\r\n`],
+  ['a bare carriage return', `${OK}x: a\rb: c\r\n\r\n`],
+  ['a NUL', `${OK}x: a\0b\r\n\r\n`],
+  ['two lengths', `${OK}content-length: 1\r\ncontent-length: 2\r\n\r\nab`],
+  ['two lengths in one', `${OK}content-length: 1, 2\r\n\r\nab`],
+  ['a negative length', `${OK}content-length: -1\r\n\r\n`],
+  ['a length with a sign', `${OK}content-length: +1\r\n\r\n`],
+  ['a length in hex', `${OK}content-length: 0x1\r\n\r\n`],
+  ['an empty length', `${OK}content-length:\r\n\r\n`],
+  ['an absurd length', `${OK}content-length: 99999999999999999999\r\n\r\n`],
+  ['a length and chunks', `${OK}content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`],
+  ['a coding beside chunks', `${OK}transfer-encoding: gzip, chunked\r\n\r\n`],
+  ['chunks said twice', `${OK}transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n`],
+  ['chunks in an old dialect', 'HTTP/1.0 200 OK\r\ntransfer-encoding: chunked\r\n\r\n'],
+  ['a chunk without size', `${CHUNKED}\r\nabc`],
+  ['a chunk with a nonsense size', `${CHUNKED}xyz\r\nabc`],
+  ['a chunk with a negative size', `${CHUNKED}-1\r\n`],
+  ['a chunk of endless size', `${CHUNKED}fffffffffffff\r\n`],
+  ['endless zeros', `${CHUNKED}${'0'.repeat(5_000)}`],
+  ['an endless extension', `${CHUNKED}1;${'x'.repeat(5_000)}`],
+  ['a bare line feed behind a size', `${CHUNKED}1\na`],
+  ['a bare line feed in an extension', `${CHUNKED}1;a\nb`],
+  ['a chunk longer than it said', `${CHUNKED}1\r\nabc`],
+  ['a chunk that ends half', `${CHUNKED}1\r\na\rb`],
+  ['endless trailers', `${CHUNKED}0\r\n${'x: y\r\n'.repeat(5_000)}`],
+  ['one endless trailer', `${CHUNKED}0\r\nx: ${'y'.repeat(20_000)}`],
+  ['a bare line feed in a trailer', `${CHUNKED}0\r\nx: y\nz: y\r\n\r\n`],
+  ['257 fields', `${OK}${'x: y\r\n'.repeat(257)}\r\n`],
+  ['a head of 64 KiB', `${OK}x: ${'y'.repeat(65_536)}\r\n\r\n`],
+  ['a head without end', `${OK}x: ${'y'.repeat(65_536)}`],
+  ['endless interim answers', 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(3_000)],
+]
+
+test.each(REFUSED)('%s is refused, at once and byte by byte', (_, text) => {
+  const refused = expect.objectContaining({ kind: 'failed' })
+  expect(() => take(text)).toThrow(refused)
+  expect(() => take(text, [1, 2, 3, 9, 20, 40, 41, 42, 43, 44, 45, 46, 47, 48])).toThrow(refused)
+  if (text.length < 10_000) {
+    expect(() =>
+      take(
+        text,
+        Array.from(text, (_, i) => i),
+      ),
+    ).toThrow(refused)
+  }
+})
+
+test('256 fields and a head of just under 64 KiB are taken', () => {
+  expect(take(`${OK}${'x: y\r\n'.repeat(255)}content-length: 0\r\n\r\n`).isOver).toBe(true)
+  const long = `${OK}content-length: 0\r\nx: ${'y'.repeat(65_400)}\r\n\r\n`
+  expect(take(long).isOver).toBe(true)
+})
