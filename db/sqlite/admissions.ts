@@ -6,7 +6,7 @@ import {
   type Refusal,
   type Standing,
 } from '#domain/admission.ts'
-import { DAY_MS, type Instant, later, MINUTE_MS } from '#domain/clock.ts'
+import { DAY_MS, dayOf, type Instant, later, MINUTE_MS, monthStart } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
 import { keyStatus } from '#domain/key.ts'
@@ -14,6 +14,7 @@ import { NO_MONEY } from '#domain/money.ts'
 import { type QuotaReading, readWindow } from '#domain/quota.ts'
 import type { Connection } from './connection.ts'
 import { unavailable } from './group-commit.ts'
+import { prepareSpendReader } from './spend-reader.ts'
 import type { HotAccount, HotKey, OpenHold, Standings } from './standing.ts'
 import { prepareWindowReader } from './window-reader.ts'
 import type { Writer } from './writer.ts'
@@ -28,6 +29,7 @@ export function createAdmissions(
 ): Admissions {
   const { commit, syncCharges } = connection
   const windows = prepareWindowReader(connection)
+  const readSpend = prepareSpendReader(connection)
 
   const demand = (id: KeyId, at: Instant): HotKey => {
     const hot = standings.key(id, at)
@@ -89,6 +91,11 @@ export function createAdmissions(
         requestsMinute: hot.minute?.count(at) ?? windows.count(keyId, MINUTE_MS, at),
         requestsDay: hot.day?.count(at) ?? windows.count(keyId, DAY_MS, at),
       }
+    },
+
+    async spend(at) {
+      commit.flush()
+      return readSpend(null, dayOf(at), monthStart(dayOf(at)))
     },
   }
 }

@@ -91,11 +91,12 @@ export function createLedger({ database, commit }: Connection, standings: Standi
   }
 }
 
-const scopeOf = ({ accountId, keyId, kind, since, until }: LedgerQuery) =>
+const scopeOf = ({ accountId, keyId, kind, ref, since, until }: LedgerQuery) =>
   and(
     accountId && eq(ledger.accountId, accountId),
     keyId && eq(ledger.keyId, keyId),
     kind && eq(ledger.kind, kind),
+    ref === undefined ? undefined : eq(ledger.ref, ref),
     since && gte(ledger.at, since),
     until && lt(ledger.at, until),
   )

@@ -19,7 +19,7 @@ const PRAGMAS = [
   'trusted_schema = OFF',
   'cell_size_check = ON',
   'secure_delete = FAST',
-  'wal_autocheckpoint = 4000',
+  'wal_autocheckpoint = 400',
   'journal_size_limit = 67108864',
   'temp_store = MEMORY',
 ]

@@ -1,4 +1,5 @@
-/** Reads what a key has spent on a UTC day and since the start of its month. */
+/** Reads what a key, or all of them, spent on a UTC day and since the start of its month. */
+import type { Spend } from '#domain/admission.ts'
 import type { Day } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
 import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
@@ -6,13 +7,8 @@ import { fromInteger } from './amount.ts'
 import type { Connection } from './connection.ts'
 import { statement } from './statement.ts'
 
-export interface Spend {
-  readonly day: UsdNanos
-  readonly month: UsdNanos
-}
-
-/** `today` lies in the month that begins on `monthStart`. */
-export type ReadSpend = (id: KeyId, today: Day, monthStart: Day) => Spend
+/** `today` lies in the month that begins on `monthStart`; a null id asks for all keys together. */
+export type ReadSpend = (id: KeyId | null, today: Day, monthStart: Day) => Spend
 
 interface DayRow {
   readonly day: Day
@@ -24,10 +20,14 @@ export function prepareSpendReader({ database }: Connection): ReadSpend {
     database,
     'SELECT day, spent_nanos FROM key_days WHERE key_id = ? AND day >= ?',
   )
+  const daysOfAll = statement<DayRow, [Day]>(
+    database,
+    'SELECT day, sum(spent_nanos) AS spent_nanos FROM key_days WHERE day >= ? GROUP BY day',
+  )
   return (id, today, monthStart) => {
     let day = NO_MONEY
     let month = NO_MONEY
-    for (const row of days().all(id, monthStart)) {
+    for (const row of id === null ? daysOfAll().all(monthStart) : days().all(id, monthStart)) {
       const spent = fromInteger<UsdNanos>(row.spent_nanos)
       month = addUsd(month, spent)
       if (row.day === today) day = spent

@@ -87,6 +87,12 @@ export interface KeyUsage {
   readonly requestsDay: number
 }
 
+/** What all keys together have spent. */
+export interface Spend {
+  readonly day: UsdNanos
+  readonly month: UsdNanos
+}
+
 /** Port: slots, holds and their one resolution. */
 export interface Admissions {
   /** Takes every slot and the hold, or none. */
@@ -98,6 +104,8 @@ export interface Admissions {
   settle(id: GenerationId, settlement: Settlement): Promise<boolean>
   quota(keyId: KeyId, at: Instant): Promise<QuotaReading>
   usage(keyId: KeyId, at: Instant): Promise<KeyUsage>
+  /** Over all keys, the revoked ones too, in the UTC day and the UTC month of `at`. */
+  spend(at: Instant): Promise<Spend>
 }
 
 const RESERVED_RETRY_SECONDS = 1

@@ -46,6 +46,8 @@ export interface LedgerQuery {
   readonly accountId?: AccountId
   readonly keyId?: KeyId
   readonly kind?: EntryKind
+  /** The one entry with this reference. */
+  readonly ref?: string
   readonly since?: Instant
   readonly until?: Instant
   readonly limit: number

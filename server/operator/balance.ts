@@ -33,8 +33,6 @@ export interface TopUpRecord extends BalanceRecord {
   readonly entry: EntryRecord
 }
 
-const MOST_ENTRIES_SEARCHED = 1_000_000
-
 const render = (account: string, balance: UsdNanos, rate: Rate): BalanceRecord => ({
   account,
   balance_usd: renderUsd(balance),
@@ -101,8 +99,8 @@ async function entryByRef(
   accountId: AccountId,
   ref: string,
 ): Promise<LedgerEntry | undefined> {
-  const query = { accountId, kind: 'top_up' as const, limit: MOST_ENTRIES_SEARCHED }
-  return (await store.ledger.list(query)).find((entry) => entry.ref === ref)
+  const [entry] = await store.ledger.list({ accountId, kind: 'top_up', ref, limit: 1 })
+  return entry
 }
 
 const refTaken = ({ ref, amount }: LedgerEntry): GatewayError =>

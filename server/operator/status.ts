@@ -1,8 +1,7 @@
 /** Status: is it running, is it healthy, what is it spending. */
 import * as z from 'zod/mini'
 import { renderInstant } from '#domain/clock.ts'
-import { addUsd, NO_MONEY, renderRubPerUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
-import { everyKey } from './list-keys.ts'
+import { renderRubPerUsd, renderUsd } from '#domain/money.ts'
 import type { Office } from './office.ts'
 import { verb } from './verb.ts'
 
@@ -43,19 +42,8 @@ export const showStatus = verb(z.strictObject({}), async (office) => {
   }
 })
 
-async function spendOf(office: Office) {
-  const at = office.clock.now()
-  const keys = await everyKey(office, true)
-  let day: UsdNanos = NO_MONEY
-  let month: UsdNanos = NO_MONEY
-  for (const { id } of keys) {
-    const usage = await office.store.admissions.usage(id, at)
-    day = addUsd(day, usage.spendDay)
-    month = addUsd(month, usage.spendMonth)
-  }
-  return {
-    keys: keys.filter(({ revokedAt }) => revokedAt === null).length,
-    spend_day_usd: renderUsd(day),
-    spend_month_usd: renderUsd(month),
-  }
+async function spendOf({ store, clock }: Office) {
+  const { day, month } = await store.admissions.spend(clock.now())
+  const { totalCount } = await store.keys.list({ includeRevoked: false, limit: 1 })
+  return { keys: totalCount, spend_day_usd: renderUsd(day), spend_month_usd: renderUsd(month) }
 }

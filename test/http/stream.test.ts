@@ -285,6 +285,7 @@ test('the usage and [DONE] wait until the charge is committed', async () => {
         admit: admissions.admit.bind(admissions),
         quota: admissions.quota.bind(admissions),
         usage: admissions.usage.bind(admissions),
+        spend: admissions.spend.bind(admissions),
         settle: async (...args: Parameters<typeof admissions.settle>) => {
           await committed
           return await admissions.settle(...args)

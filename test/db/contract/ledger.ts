@@ -35,6 +35,14 @@ export function ledgerContract(bench: Bench): void {
       expect(await bench.store.ledger.list({ limit: 9 })).toHaveLength(2)
     })
 
+    test('is found by its reference', async () => {
+      const entry = aTopUp(bench.clock.now(), usd('5'), { ref: 'inv-7' })
+      await bench.store.ledger.credit(entry)
+      await bench.topUp('6')
+      expect(await bench.store.ledger.list({ ref: 'inv-7', limit: 9 })).toEqual([entry])
+      expect(await bench.store.ledger.list({ ref: 'inv-8', limit: 9 })).toEqual([])
+    })
+
     test('twenty at once with one reference: one is applied', async () => {
       const credits = Array.from({ length: 20 }, () =>
         bench.store.ledger.credit(aTopUp(bench.clock.now(), usd('5'), { ref: 'inv-7' })),

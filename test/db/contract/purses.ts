@@ -12,6 +12,23 @@ export function pursesContract(bench: Bench): void {
     bench.store.admissions.usage(id, bench.clock.now())
   const balance = async () => (await bench.store.accounts.find('acct_1'))?.balance
 
+  test('what all keys spent is told for the day and for the month', async () => {
+    const { key: first } = await bench.issue()
+    const { key: second } = await bench.issue()
+    await bench.spend(first, '0.25')
+    await bench.spend(second, '0.5')
+    await bench.store.keys.revoke(second.id, bench.clock.now())
+    const now = bench.clock.now()
+    expect(await bench.store.admissions.spend(now)).toEqual({
+      day: usd('0.75'),
+      month: usd('0.75'),
+    })
+    const tomorrow = instant(now + 86_400_000)
+    expect(await bench.store.admissions.spend(tomorrow)).toEqual({ day: 0n, month: usd('0.75') })
+    const nextMonth = at('2026-09-01T00:00:00Z')
+    expect(await bench.store.admissions.spend(nextMonth)).toEqual({ day: 0n, month: 0n })
+  })
+
   const ceilings = [
     ['dailySpend', 'daily_spend_limit_usd', 'daily_spend_limit_exceeded', '2026-08-23T00:00:00Z'],
     [
