@@ -19,7 +19,8 @@ const PRAGMAS = [
   'trusted_schema = OFF',
   'cell_size_check = ON',
   'secure_delete = FAST',
-  'wal_autocheckpoint = 400',
+  // Folding the log into the file happens inside a commit, on the event loop: often and little, not seldom and long.
+  'wal_autocheckpoint = 1000',
   'journal_size_limit = 67108864',
   'temp_store = MEMORY',
 ]
