@@ -2,6 +2,7 @@
 import type { ChatRequest, JsonObject } from '#domain/chat.ts'
 import { PROVIDER_PRESETS, type ProviderType } from '#domain/provider.ts'
 import { readObject } from '../read-json.ts'
+import { toMessages } from './to-messages.ts'
 
 /** The body to send. Fields that the gateway does not know travel with it (contract §7). */
 export function toRequest(
@@ -12,6 +13,7 @@ export function toRequest(
   const { stream_options: options, ...rest } = body
   return {
     ...rest,
+    messages: toMessages(body['messages'], type),
     model: upstreamName,
     ...(stream && { stream: true, ...toStreamOptions(options, type) }),
     ...(type === 'openrouter' && { usage: { ...readObject(body['usage']), include: true } }),
