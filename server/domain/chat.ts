@@ -69,7 +69,13 @@ export type ChatEvent =
       readonly logprobs?: unknown
     }
   | ToolCallDelta
-  | { readonly type: 'image'; readonly choice: number; readonly url: string }
+  /** `drawn` is what the provider says that it drew, which may be another size than was asked for, or the first word of one. */
+  | {
+      readonly type: 'image'
+      readonly choice: number
+      readonly url: string
+      readonly drawn?: ImageChoice
+    }
   /** Message fields that the gateway does not know, passed on. */
   | { readonly type: 'message-fields'; readonly choice: number; readonly fields: JsonObject }
   /** Answer fields beside `choices` that the gateway does not know (fingerprint, citations), passed on. */

@@ -9,7 +9,7 @@ import type { GenerationId } from './id.ts'
 import type { Charge } from './ledger.ts'
 import type { Meter } from './meter.ts'
 import { NO_MONEY, type RubMicros } from './money.ts'
-import { chargeFor } from './pricing.ts'
+import { chargeFor, choiceDrawn } from './pricing.ts'
 import { NO_QUOTA, type QuotaReading } from './quota.ts'
 import type { Hop } from './route.ts'
 import type { Store } from './store.ts'
@@ -66,7 +66,9 @@ export function priceOutcome(
       : meter.produced && outcome.error?.code !== 'no_image_returned')
   if (!chargeable) return null
   const { usage, source } = meter.read()
-  return chargeFor(usage, offer.version, offer.rate.rubPerUsd, source, request.image)
+  const { version, rate } = offer
+  const image = choiceDrawn(version.prices.imagePrices, request.image, meter.drawn)
+  return chargeFor(usage, version, rate.rubPerUsd, source, image)
 }
 
 interface Books {

@@ -1,6 +1,7 @@
 /** The meter: counts an answer as it passes, so that its usage is known however it ends. */
 import type { ChatEvents, ChatRequest } from './chat.ts'
 import type { UsageSource } from './ledger.ts'
+import type { ImageChoice } from './pricing.ts'
 import { NO_USAGE, type Usage } from './usage.ts'
 
 export interface Reading {
@@ -13,6 +14,8 @@ export interface Meter {
   /** Whether any content or any complete count of the provider's has come. */
   readonly produced: boolean
   readonly images: number
+  /** What the provider said that it drew. */
+  readonly drawn: ImageChoice
   readonly finishReason: string | null
   /**
    * The provider's count if it came whole, else an estimate from the bytes that passed (contract §7). Where only a partial
@@ -72,6 +75,7 @@ export function startMeter(request: ChatRequest, contextLength: number | null): 
   let reasoningBytes = 0
   let produced = false
   let images = 0
+  let drawn: ImageChoice = { resolution: undefined, quality: undefined }
   let finishReason: string | null = null
 
   const estimate = (): Usage => ({
@@ -104,6 +108,7 @@ export function startMeter(request: ChatRequest, contextLength: number | null): 
             break
           case 'image':
             images++
+            drawn = event.drawn ?? drawn
             produced = true
             break
           case 'finish':
@@ -126,6 +131,9 @@ export function startMeter(request: ChatRequest, contextLength: number | null): 
     },
     get images() {
       return images
+    },
+    get drawn() {
+      return drawn
     },
     get finishReason() {
       return finishReason

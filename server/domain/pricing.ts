@@ -45,6 +45,20 @@ function pricePerImage(list: readonly ImagePrice[], choice: ImageChoice): UsdAtt
   return candidates.reduce((most, { usd }) => (usd > most ? usd : most), 0n as UsdAttos)
 }
 
+/** Which picture is charged: the one that was drawn where the price list knows it, else the one that was asked for. */
+export function choiceDrawn(
+  list: readonly ImagePrice[],
+  asked: ImageChoice,
+  drawn: ImageChoice,
+): ImageChoice {
+  const isListed = (side: 'resolution' | 'quality'): boolean =>
+    list.some((entry) => entry[side] === drawn[side])
+  return {
+    resolution: isListed('resolution') ? drawn.resolution : asked.resolution,
+    quality: isListed('quality') ? drawn.quality : asked.quality,
+  }
+}
+
 /** The prices that hold for a prompt of this size. */
 function tierFor(prices: Prices, prompt: number): Prices | PriceTier {
   let found: Prices | PriceTier = prices

@@ -13,7 +13,9 @@ const USER_AGENT = `gatewayctl/${typeof GATEWAY_VERSION === 'undefined' ? 'dev' 
 export interface Outgoing {
   readonly post: Post
   readonly auth: Readonly<Record<string, string>>
-  readonly body: string
+  /** JSON where nothing else is said. */
+  readonly contentType?: string
+  readonly body: Message['body']
 }
 
 /** What comes back, with the watchdog that guards the reading of it. */
@@ -55,9 +57,12 @@ async function post(call: UpstreamCall, outgoing: Outgoing, watchdog: Watchdog):
   }
 }
 
-const toMessage = ({ requestId, request }: UpstreamCall, { auth, body }: Outgoing): Message => ({
+const toMessage = (
+  { requestId, request }: UpstreamCall,
+  { auth, contentType = 'application/json', body }: Outgoing,
+): Message => ({
   headers: {
-    'content-type': 'application/json',
+    'content-type': contentType,
     accept: request.stream ? 'text/event-stream' : 'application/json',
     // A compressed event stream arrives in lumps, and a compressed body could inflate without bound.
     'accept-encoding': 'identity',

@@ -20,7 +20,8 @@ export interface Reply {
 export interface Message {
   /** Names in lower case, without `host`, `connection` and `content-length`. */
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string
+  /** Text as a rule; bytes where pictures travel as they are. */
+  readonly body: string | Uint8Array
 }
 
 /** What ends an exchange from this side. (An AbortController with its events costs a tenth of a whole exchange.) */

@@ -100,6 +100,8 @@ async function addCase(one: Case): Promise<void> {
     cached_in_usd: PRICES.cached,
     cache_write_usd: PRICES.written,
     images: draws(one),
+    // Only under this name is a model asked by the operation that was recorded.
+    ...(one.recording.family === 'openai-images' && { upstream: 'gpt-image-1' }),
     ...(byPiece(one) && { per_image_usd: [{ usd: PER_IMAGE }] }),
   })
 }

@@ -50,9 +50,14 @@ export const startLine = (target: Target, exchange: Exchange): Line => ({
 /** Sends as much as the network takes; the rest follows when it has drained. False when nobody is there to take it. */
 export function sendRequest(line: Line, { text, bytes }: RequestText): boolean {
   const sent = line.socket?.write(text) ?? -1
-  if (sent >= 0 && sent < bytes) line.unsent = Buffer.from(text).subarray(sent)
+  if (sent >= 0 && sent < bytes) line.unsent = toBytes(text).subarray(sent)
   return sent >= 0
 }
+
+const toBytes = (text: string | Uint8Array): Buffer =>
+  typeof text === 'string'
+    ? Buffer.from(text)
+    : Buffer.from(text.buffer, text.byteOffset, text.length)
 
 /** Goes on where the network had enough. */
 export function sendRest(line: Line): void {

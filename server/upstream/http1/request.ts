@@ -1,10 +1,10 @@
-/** Writes a request as one text, so that it leaves in one packet where it fits. */
+/** Writes a request as one piece, so that it leaves in one packet where it fits. */
 import { UpstreamFailure } from '#domain/upstream.ts'
 import type { Message } from '../reply.ts'
 import type { Target } from './target.ts'
 
 export interface RequestText {
-  readonly text: string
+  readonly text: string | Uint8Array
   /** Its length in UTF-8. */
   readonly bytes: number
 }
@@ -25,5 +25,7 @@ export function toRequestText({ lead }: Target, { headers, body }: Message): Req
     head += `${name}: ${value}\r\n`
   }
   head += '\r\n'
-  return { text: head + body, bytes: head.length + bodyBytes }
+  const bytes = head.length + bodyBytes
+  if (typeof body === 'string') return { text: head + body, bytes }
+  return { text: Buffer.concat([Buffer.from(head, 'latin1'), body]), bytes }
 }

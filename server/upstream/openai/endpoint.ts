@@ -8,19 +8,26 @@ export interface Endpoint {
   readonly auth: Readonly<Record<string, string>>
 }
 
-const PATH = '/chat/completions'
+const CHAT = '/chat/completions'
+
+/** The operations of this wire; a base URL may already name the first. */
+export type Operation = typeof CHAT | '/images/generations' | '/images/edits'
 
 /**
  * Appends the operation's path to the base URL, before a query that the base may carry (`?api-version=…`).
  * @throws UpstreamFailure `failed` when the base URL is no http address
  */
-export function toEndpoint(provider: Provider, credential: string | null): Endpoint {
+export function toEndpoint(
+  provider: Provider,
+  credential: string | null,
+  operation: Operation = CHAT,
+): Endpoint {
   const url = URL.parse(provider.baseUrl)
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new UpstreamFailure('failed', 'its base URL is not an http address')
   }
   const base = url.pathname.replace(/\/+$/, '')
-  url.pathname = base.endsWith(PATH) ? base : base + PATH
+  url.pathname = (base.endsWith(CHAT) ? base.slice(0, -CHAT.length) : base) + operation
   url.hash = ''
   return { url: url.href, host: url.host, auth: toAuth(provider, credential) }
 }

@@ -1,7 +1,7 @@
 /** Theirs → ours: a message, or a piece of one, as events in the order in which a model makes them. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { isObject, readList, readText, readUnknownFields } from '../read-json.ts'
-import { fromImagePart } from './from-image.ts'
+import { fromImagePart, type PictureReader } from './from-image.ts'
 import type { ToolCalls } from './tool-calls.ts'
 
 const KNOWN_FIELDS: ReadonlySet<string> = new Set([
@@ -14,26 +14,36 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   'images',
 ])
 
-/** Appends the events of one message or delta. `logprobs` goes with the text that it is about. */
+/**
+ * Appends the events of one message or delta. `logprobs` goes with the text that it is about. Remote pictures pass only where
+ * `pictureOf` lets them: whoever does must fetch them before they go on.
+ */
 export function fromMessage(
   message: JsonObject,
   choice: number,
   logprobs: unknown,
   toolCalls: ToolCalls,
   into: ChatEvent[],
+  pictureOf: PictureReader = fromImagePart,
 ): void {
   const reasoning = readText(message['reasoning_content']) ?? readText(message['reasoning'])
   if (reasoning !== undefined) into.push({ type: 'reasoning-delta', choice, text: reasoning })
 
   const refusal = readText(message['refusal'])
   const about = hasLogprobs(logprobs) ? logprobs : undefined
-  fromContent(message['content'], choice, refusal === undefined ? about : undefined, into)
+  fromContent(
+    message['content'],
+    choice,
+    refusal === undefined ? about : undefined,
+    into,
+    pictureOf,
+  )
   if (refusal !== undefined) {
     into.push({ type: 'refusal-delta', choice, text: refusal, ...(about && { logprobs: about }) })
   }
 
   const { images, tool_calls: calls } = message
-  if (images !== undefined) fromImages(images, choice, into)
+  if (images !== undefined) fromImages(images, choice, into, pictureOf)
   if (calls !== undefined) {
     for (const entry of readList(calls)) {
       const delta = toolCalls.note(choice, entry)
@@ -50,9 +60,10 @@ function fromContent(
   choice: number,
   logprobs: object | undefined,
   into: ChatEvent[],
+  pictureOf: PictureReader,
 ): void {
   if (Array.isArray(content)) {
-    for (const part of content) fromPart(part, choice, into)
+    for (const part of content) fromPart(part, choice, into, pictureOf)
     return
   }
   const text = typeof content === 'string' ? content : ''
@@ -60,7 +71,12 @@ function fromContent(
   else if (text !== '') into.push({ type: 'text-delta', choice, text })
 }
 
-function fromPart(part: unknown, choice: number, into: ChatEvent[]): void {
+function fromPart(
+  part: unknown,
+  choice: number,
+  into: ChatEvent[],
+  pictureOf: PictureReader,
+): void {
   if (typeof part === 'string') {
     if (part !== '') into.push({ type: 'text-delta', choice, text: part })
     return
@@ -73,7 +89,7 @@ function fromPart(part: unknown, choice: number, into: ChatEvent[]): void {
   } else if (text !== undefined) {
     into.push({ type: 'text-delta', choice, text })
   } else {
-    fromImages([part], choice, into)
+    fromImages([part], choice, into, pictureOf)
   }
 }
 
@@ -84,9 +100,14 @@ function toThought(thinking: unknown): string {
     .join('')
 }
 
-function fromImages(images: unknown, choice: number, into: ChatEvent[]): void {
+function fromImages(
+  images: unknown,
+  choice: number,
+  into: ChatEvent[],
+  pictureOf: PictureReader,
+): void {
   for (const part of readList(images)) {
-    const url = fromImagePart(part)
+    const url = pictureOf(part)
     if (url !== undefined) into.push({ type: 'image', choice, url })
   }
 }

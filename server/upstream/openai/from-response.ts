@@ -6,7 +6,7 @@ import type { Scrub } from '../scrub.ts'
 import { startAnswerFields } from './answer-fields.ts'
 import { findError } from './from-error.ts'
 import { fromFinish } from './from-finish.ts'
-import { fromBase64 } from './from-image.ts'
+import { fromAnyImagePart } from './from-image.ts'
 import { fromMessage } from './from-message.ts'
 import { fromUsage } from './from-usage.ts'
 import { startToolCalls } from './tool-calls.ts'
@@ -17,7 +17,7 @@ export interface Translated {
   readonly failure: UpstreamFailure | null
 }
 
-/** Reads the text of a 200. */
+/** Reads the text of a 200. A picture may still be a remote address. */
 export function fromResponse(text: string, scrub: Scrub): Translated {
   const body = parse(text)
   if (!isObject(body))
@@ -27,22 +27,22 @@ export function fromResponse(text: string, scrub: Scrub): Translated {
   const failure = findError(body, scrub)
   if (!failure) {
     const choices = readList(body['choices'])
-    const pictures = readList(body['data'])
-    if (choices.length === 0 && pictures.length === 0) return broken('its answer holds no choices')
+    if (choices.length === 0) return broken('its answer holds no choices')
     for (const [place, choice] of choices.entries()) fromChoice(choice, place, events)
-    if (choices.length === 0) fromPictures(pictures, body['output_format'], events)
     startAnswerFields().note(body, events)
   }
   if (usage) events.push({ type: 'usage', usage })
   return { events, failure }
 }
 
-const broken = (message: string): Translated => ({
+/** Nothing came of it. */
+export const broken = (message: string): Translated => ({
   events: [],
   failure: new UpstreamFailure('failed', message),
 })
 
-function parse(text: string): unknown {
+/** The value of a JSON text; undefined when it is none. */
+export function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -54,17 +54,15 @@ function fromChoice(value: unknown, place: number, into: ChatEvent[]): void {
   const choice = readObject(value)
   const index = readChoiceIndex(choice['index'], place)
   const toolCalls = startToolCalls()
-  fromMessage(readObject(choice['message']), index, choice['logprobs'], toolCalls, into)
+  fromMessage(
+    readObject(choice['message']),
+    index,
+    choice['logprobs'],
+    toolCalls,
+    into,
+    fromAnyImagePart,
+  )
   const word = readText(choice['finish_reason']) ?? (toolCalls.any ? 'tool_calls' : 'stop')
   const native = readText(choice['native_finish_reason']) ?? word
   into.push({ type: 'finish', choice: index, reason: fromFinish(word), native })
-}
-
-/** OpenAI's own image answer: bare base64 beside no choices at all. */
-function fromPictures(pictures: readonly unknown[], format: unknown, into: ChatEvent[]): void {
-  for (const picture of pictures) {
-    const url = fromBase64(readObject(picture)['b64_json'], format)
-    if (url !== undefined) into.push({ type: 'image', choice: 0, url })
-  }
-  into.push({ type: 'finish', choice: 0, reason: 'stop', native: 'stop' })
 }

@@ -139,14 +139,16 @@ test('a refusal, logprobs, and fields of the message that nobody knows', () => {
   expect(kept.messageFields).toEqual({ annotations: [{ url: 'u' }], mood: 'glad' })
 })
 
-test('only pictures whose bytes are there are pictures', () => {
+test('only pictures whose bytes are there are pictures; a remote one is still to be fetched', () => {
   const urls = [
     PIXEL,
-    'data:image/jpeg;charset=x;base64,AAAA',
+    'data:image/png;charset=x;base64,/9j/4AAQ',
     'https://pictures.example/1.png',
     'data:image/png;base64,',
     'data:image/png;base64,not base64!',
     'data:image/png;base64,AAAAA',
+    'data:image/png;base64,AAAA',
+    'file:///etc/passwd',
     'data:text/html;base64,AAAA',
     'data:image/svg+xml,<svg/>',
   ]
@@ -156,23 +158,12 @@ test('only pictures whose bytes are there are pictures', () => {
     { image_url: 7 },
     null,
   ]
-  expect(message({ content: '', images }).images).toEqual([PIXEL, urls[1], PIXEL])
-})
-
-test("OpenAI's own image answer", () => {
-  const answer = read({
-    created: 1,
-    data: [{ b64_json: 'AAAA' }, { url: 'https://x.example' }],
-    output_format: 'webp',
-    quality: 'high',
-    usage: { input_tokens: 10, output_tokens: 4160, output_tokens_details: { image_tokens: 4160 } },
-  })
-  expect(answer).toMatchObject({
-    images: ['data:image/webp;base64,AAAA'],
-    finish: [{ choice: 0, reason: 'stop', native: 'stop' }],
-    answerFields: { quality: 'high' },
-    usage: { inputTokens: 10, imageOutputTokens: 4160, outputTokens: 0 },
-  })
+  expect(message({ content: '', images }).images).toEqual([
+    PIXEL,
+    'data:image/jpeg;base64,/9j/4AAQ',
+    urls[2],
+    PIXEL,
+  ])
 })
 
 test('several choices keep their numbers', () => {

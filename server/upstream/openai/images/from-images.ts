@@ -1,0 +1,56 @@
+/** Theirs → ours: an answer of the images API as the events of a message that holds pictures. */
+import type { ChatEvent, JsonObject } from '#domain/chat.ts'
+import type { ImageChoice } from '#domain/pricing.ts'
+import type { Usage } from '#domain/usage.ts'
+import { toPictureUrl } from '../../picture.ts'
+import { isObject, readList, readObject, readText } from '../../read-json.ts'
+import type { Scrub } from '../../scrub.ts'
+import { startAnswerFields } from '../answer-fields.ts'
+import { findError } from '../from-error.ts'
+import { isRemote } from '../from-image.ts'
+import { broken, parse, type Translated } from '../from-response.ts'
+import { fromUsage } from '../from-usage.ts'
+
+/**
+ * Reads the text of a 200. Of `n` pictures each is a choice of its own, as `n` means in a chat; one too many joins the last. A
+ * picture may still be a remote address; bytes that are those of no picture are no picture.
+ */
+export function fromImages(text: string, choices: number, scrub: Scrub): Translated {
+  const body = parse(text)
+  if (!isObject(body)) return broken('its answer is not JSON')
+  const failure = findError(body, scrub)
+  const events: ChatEvent[] = []
+  if (!failure) {
+    const drawn = { resolution: readText(body['size']), quality: readText(body['quality']) }
+    for (const [place, entry] of readList(body['data']).entries()) {
+      fromEntry(readObject(entry), Math.min(place, choices - 1), drawn, events)
+    }
+    for (let choice = 0; choice < choices; choice++) {
+      events.push({ type: 'finish', choice, reason: 'stop', native: 'stop' })
+    }
+    startAnswerFields().note(body, events)
+  }
+  const usage = fromImageUsage(body['usage'])
+  if (usage) events.push({ type: 'usage', usage })
+  return { events, failure }
+}
+
+function fromEntry(entry: JsonObject, choice: number, drawn: ImageChoice, into: ChatEvent[]): void {
+  const address = readText(entry['url'])
+  const bytes = readText(entry['b64_json'])
+  const url = bytes === undefined ? remote(address) : toPictureUrl(bytes.trimEnd())
+  if (url !== undefined) into.push({ type: 'image', choice, url, drawn })
+  const revised = readText(entry['revised_prompt'])
+  if (revised === undefined) return
+  into.push({ type: 'message-fields', choice, fields: { revised_prompt: revised } })
+}
+
+const remote = (address: string | undefined): string | undefined =>
+  address !== undefined && isRemote(address) ? address : undefined
+
+/** Where the output is not told apart, all of it was drawn: the first models of this API wrote nothing. */
+function fromImageUsage(stated: unknown): Usage | undefined {
+  const usage = fromUsage(stated)
+  if (usage === undefined || isObject(readObject(stated)['output_tokens_details'])) return usage
+  return { ...usage, imageOutputTokens: usage.outputTokens, outputTokens: 0, reasoningTokens: 0 }
+}

@@ -1,0 +1,76 @@
+/** Ours → theirs: the fields that a drawing and an edit have in common. */
+import type { JsonObject } from '#domain/chat.ts'
+import type { ProviderType } from '#domain/provider.ts'
+import type { UpstreamCall } from '#domain/upstream.ts'
+import { readObject, readText } from '../../read-json.ts'
+
+export type Fields = Readonly<Record<string, string | number>>
+
+/** What `image_config` may say beside size and quality, by OpenAI's own names. */
+const OPTIONS = [
+  'background',
+  'moderation',
+  'output_format',
+  'output_compression',
+  'input_fidelity',
+  'style',
+] as const
+
+/** xAI takes no sizes in pixels. */
+const XAI_OPTIONS = ['aspect_ratio', 'resolution'] as const
+
+/** What is not stated is left to the provider. */
+export function toFields({ request, hop }: UpstreamCall, prompt: string): Fields {
+  const { type } = hop.provider
+  const config = readObject(request.body['image_config'])
+  const model = hop.card.upstreamName
+  const byPixels = type !== 'xai'
+  const size = byPixels ? toSize(request.image.resolution, config, model) : undefined
+  const quality = byPixels ? request.image.quality : undefined
+  return {
+    model,
+    prompt,
+    ...(request.choices > 1 && { n: request.choices }),
+    ...(size !== undefined && { size }),
+    ...(quality !== undefined && { quality }),
+    ...pick(config, byPixels ? OPTIONS : XAI_OPTIONS),
+    ...(request.endUser !== null && { user: request.endUser }),
+    ...toResponseFormat(type, model),
+  }
+}
+
+const GPT_IMAGE = /gpt-image/i
+
+/** OpenAI's newer models answer with bytes always and refuse to be asked; Together has another word, and sends addresses. */
+function toResponseFormat(type: ProviderType, model: string): Fields {
+  const asks =
+    type === 'openai' || type === 'azure'
+      ? /dall-e/i.test(model)
+      : type !== 'together' && !GPT_IMAGE.test(model)
+  return asks ? { response_format: 'b64_json' } : {}
+}
+
+/** A size in pixels as it is, or the size of OpenAI's that has the proportions asked for. */
+function toSize(
+  resolution: string | undefined,
+  config: JsonObject,
+  model: string,
+): string | undefined {
+  if (resolution !== undefined && /^(?:\d{2,5}x\d{2,5}|auto)$/.test(resolution)) return resolution
+  const sides = /^(\d{1,3}):(\d{1,3})$/.exec(readText(config['aspect_ratio']) ?? '')
+  const [wide, tall] = GPT_IMAGE.test(model)
+    ? ['1536x1024', '1024x1536']
+    : ['1792x1024', '1024x1792']
+  if (sides === null || !(GPT_IMAGE.test(model) || /dall-e-3/i.test(model))) return undefined
+  const lean = Number(sides[1]) - Number(sides[2])
+  return lean === 0 ? '1024x1024' : lean > 0 ? wide : tall
+}
+
+function pick(config: JsonObject, names: readonly string[]): Fields {
+  const picked: Record<string, string | number> = {}
+  for (const name of names) {
+    const value = config[name]
+    if (typeof value === 'string' || typeof value === 'number') picked[name] = value
+  }
+  return picked
+}

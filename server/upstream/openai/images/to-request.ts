@@ -1,0 +1,63 @@
+/** Ours → theirs: a chat request as a drawing (JSON), or as an edit when it brings pictures (a form with their bytes). */
+import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
+import { sniffPicture } from '../../picture.ts'
+import type { Operation } from '../endpoint.ts'
+import { readConversation } from './read-conversation.ts'
+import { type Fields, toFields } from './to-fields.ts'
+
+export interface ImageRequest {
+  readonly operation: Exclude<Operation, '/chat/completions'>
+  readonly contentType: string
+  readonly body: string | Uint8Array
+}
+
+const JSON_TYPE = 'application/json'
+
+/** @throws UpstreamFailure `rejected` when nothing says what to draw, or a picture's bytes are not in the request */
+export async function toImageRequest(call: UpstreamCall): Promise<ImageRequest> {
+  const { prompt, pictures } = readConversation(call.request.body)
+  if (prompt === '') throw rejected('no message says in words what to draw')
+  const fields = toFields(call, prompt)
+  if (pictures.length === 0) {
+    const body = JSON.stringify(fields)
+    return { operation: '/images/generations', contentType: JSON_TYPE, body }
+  }
+  return call.hop.provider.type === 'xai'
+    ? toXaiEdit(fields, pictures)
+    : await toForm(fields, pictures.map(toFile))
+}
+
+/** xAI's edits are JSON, and take addresses of either kind. */
+function toXaiEdit(fields: Fields, pictures: readonly string[]): ImageRequest {
+  const images = pictures.map((url) => ({ type: 'image_url', url }))
+  const body = { ...fields, ...(images.length === 1 ? { image: images[0] } : { images }) }
+  return { operation: '/images/edits', contentType: JSON_TYPE, body: JSON.stringify(body) }
+}
+
+async function toForm(fields: Fields, files: readonly File[]): Promise<ImageRequest> {
+  const form = new FormData()
+  for (const [name, value] of Object.entries(fields)) form.append(name, String(value))
+  // A list has a name of its own, which older models do not know.
+  const name = files.length === 1 ? 'image' : 'image[]'
+  for (const file of files) form.append(name, file, file.name)
+  const packed = new Response(form)
+  return {
+    operation: '/images/edits',
+    contentType: packed.headers.get('content-type') ?? '',
+    body: new Uint8Array(await packed.arrayBuffer()),
+  }
+}
+
+/** A file of the type that its bytes have. Remote addresses are not fetched: a client's word opens no connection from here. */
+function toFile(url: string, place: number): File {
+  const comma = url.indexOf(',')
+  if (!url.startsWith('data:')) {
+    throw rejected('this model takes pictures as data URLs, not as addresses')
+  }
+  const bytes = Buffer.from(url.slice(comma + 1), 'base64')
+  const type = sniffPicture(bytes)
+  if (type === undefined) throw rejected('a picture is no PNG, JPEG, WebP or GIF')
+  return new File([bytes], `image-${place + 1}.${type.slice('image/'.length)}`, { type })
+}
+
+const rejected = (message: string): UpstreamFailure => new UpstreamFailure('rejected', message)

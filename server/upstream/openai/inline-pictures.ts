@@ -1,0 +1,31 @@
+/** Brings remote pictures of an answer home: a client gets the bytes, and counts only those that came (contract §7). */
+import type { ChatEvent, ChatEvents } from '#domain/chat.ts'
+import type { Picture } from '../guarded-fetch/fetch-picture.ts'
+import { isRemote } from './from-image.ts'
+
+/** Null when there is none to be had, for whatever reason. */
+export type FetchPicture = (address: string, signal: AbortSignal) => Promise<Picture | null>
+
+/** One after the other, so that no more than one lies in memory twice; one that cannot be had is left out. */
+export async function inlinePictures(
+  events: ChatEvents,
+  fetchPicture: FetchPicture,
+  signal: AbortSignal,
+): Promise<ChatEvents> {
+  if (!events.some(isRemoteImage)) return events
+  const inlined: ChatEvent[] = []
+  for (const event of events) {
+    if (event.type !== 'image' || !isRemote(event.url)) {
+      inlined.push(event)
+      continue
+    }
+    const picture = await fetchPicture(event.url, signal)
+    if (picture !== null) inlined.push({ ...event, url: toDataUrl(picture) })
+  }
+  return inlined
+}
+
+const isRemoteImage = (event: ChatEvent): boolean => event.type === 'image' && isRemote(event.url)
+
+const toDataUrl = ({ type, bytes }: Picture): string =>
+  `data:${type};base64,${Buffer.from(bytes).toString('base64')}`

@@ -1,0 +1,32 @@
+/** Tells a picture by its first bytes: what a provider calls it proves nothing, and a client must be able to open it. */
+
+export type PictureType = 'image/png' | 'image/jpeg' | 'image/webp' | 'image/gif'
+
+/** The first bytes of each kind, in hexadecimal; a WebP is a RIFF file that says so after its length. */
+const KINDS: readonly (readonly [start: RegExp, type: PictureType])[] = [
+  [/^89504e470d0a1a0a/, 'image/png'],
+  [/^ffd8ff/, 'image/jpeg'],
+  [/^52494646.{8}57454250/, 'image/webp'],
+  [/^47494638(?:37|39)61/, 'image/gif'],
+]
+const EXAMINED_BYTES = 12
+const EXAMINED_CHARS = (EXAMINED_BYTES / 3) * 4
+
+/** The kind of picture that these bytes begin, or undefined for anything else. */
+export function sniffPicture(bytes: Uint8Array): PictureType | undefined {
+  const start = Buffer.from(bytes.subarray(0, EXAMINED_BYTES)).toString('hex')
+  return KINDS.find(([pattern]) => pattern.test(start))?.[1]
+}
+
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
+
+/** A data URL of bare base64, under the type that its bytes have; undefined when they are those of no picture. */
+export function toPictureUrl(base64: string): string | undefined {
+  const text = base64.replaceAll('-', '+').replaceAll('_', '/')
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
+  const whole = (text.length - padding) % 4 !== 1 && BASE64.test(text)
+  const type = whole
+    ? sniffPicture(Buffer.from(text.slice(0, EXAMINED_CHARS), 'base64'))
+    : undefined
+  return type && `data:${type};base64,${text}`
+}
