@@ -65,7 +65,7 @@ export function priceOutcome(
       ? isSent
       : meter.produced && outcome.error?.code !== 'no_image_returned')
   if (!chargeable) return null
-  const { usage, source } = meter.read()
+  const { usage, source } = outcome.endedBy === 'client' ? meter.readLeft() : meter.read()
   const { version, rate } = offer
   const image = choiceDrawn(version.prices.imagePrices, request.image, meter.drawn)
   return chargeFor(usage, version, rate.rubPerUsd, source, image)

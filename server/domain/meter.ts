@@ -22,6 +22,11 @@ export interface Meter {
    * count came, the prompt is the provider's and the output is whichever is larger.
    */
   read(): Reading
+  /**
+   * The same for a client that left: pictures that it did not wait for are drawn and billed all the same, so that each one
+   * asked for counts where none has come (contract §7).
+   */
+  readLeft(): Reading
 }
 
 /** What English text takes in common tokenizers; an estimate is marked as one wherever it is charged. */
@@ -67,6 +72,14 @@ function atLeast(stated: Usage | null, estimated: Usage): Usage {
   }
 }
 
+/** Each picture asked for counts, where none has come and no provider has counted. */
+function withPicturesAsked(reading: Reading, { wantsImages, choices }: ChatRequest): Reading {
+  const { usage, source } = reading
+  if (!wantsImages || usage.outputImages > 0 || source === 'provider') return reading
+  const imageOutputTokens = Math.max(usage.imageOutputTokens, choices * TOKENS_PER_DRAWN_IMAGE)
+  return { usage: { ...usage, imageOutputTokens, outputImages: choices }, source }
+}
+
 /** Starts a meter for one request; no estimate of its prompt is larger than `contextLength`, which bounds its hold too. */
 export function startMeter(request: ChatRequest, contextLength: number | null): Meter {
   let stated: Usage | null = null
@@ -88,6 +101,14 @@ export function startMeter(request: ChatRequest, contextLength: number | null): 
     reasoningTokens: Math.floor(reasoningBytes / BYTES_PER_TOKEN),
     imageOutputTokens: images * TOKENS_PER_DRAWN_IMAGE,
   })
+
+  const read = (): Reading => {
+    const usage = stated !== null && !partial ? stated : atLeast(stated, estimate())
+    return {
+      usage: { ...usage, inputImages: request.inputImages, outputImages: images },
+      source: stated === null || partial ? 'estimated' : 'provider',
+    }
+  }
 
   return {
     note(events) {
@@ -138,12 +159,7 @@ export function startMeter(request: ChatRequest, contextLength: number | null): 
     get finishReason() {
       return finishReason
     },
-    read() {
-      const usage = stated !== null && !partial ? stated : atLeast(stated, estimate())
-      return {
-        usage: { ...usage, inputImages: request.inputImages, outputImages: images },
-        source: stated === null || partial ? 'estimated' : 'provider',
-      }
-    },
+    read,
+    readLeft: () => withPicturesAsked(read(), request),
   }
 }

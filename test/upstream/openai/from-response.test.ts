@@ -147,6 +147,8 @@ test('only pictures whose bytes are there are pictures; a remote one is still to
     'data:image/png;base64,',
     'data:image/png;base64,not base64!',
     'data:image/png;base64,AAAAA',
+    'data:image/png;base64,iVBORw0KGgoAA',
+    'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgA%',
     'data:image/png;base64,AAAA',
     'file:///etc/passwd',
     'data:text/html;base64,AAAA',

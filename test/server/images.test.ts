@@ -1,0 +1,364 @@
+// Pictures through the whole gateway, as a stock client sees them: drawn, edited, missing, left behind, and what each costs.
+import OpenAI, { APIError } from 'openai'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { JsonObject } from '#domain/chat.ts'
+import { newPriceVersionId } from '#domain/id.ts'
+import type { ModelCard, Prices } from '#domain/model-card.ts'
+import type { ProviderType } from '#domain/provider.ts'
+import type { Upstream } from '#domain/upstream.ts'
+import { aCard, aPriceList, aProvider, perM, price } from '#test/support/nouns.ts'
+import { readRecording, recordings } from '#test/support/replay.ts'
+import { eventually } from '#test/support/scripted-upstream.ts'
+import { fetchPicture } from '#upstream/guarded-fetch/fetch-picture.ts'
+import { PUBLIC_INTERNET } from '#upstream/guarded-fetch/policy.ts'
+import { openOpenAi } from '#upstream/openai/index.ts'
+import { openUpstream } from '#upstream/registry.ts'
+import { type Served, serve } from './serve.ts'
+
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAA'
+const DATA_URL = `data:image/png;base64,${PNG}`
+const drawn = (index = 0, url = DATA_URL) => ({ type: 'image_url', image_url: { url }, index })
+const picture = (url: string) => ({ type: 'image_url' as const, image_url: { url } })
+
+let server: ReturnType<typeof Bun.serve>
+let seen: { readonly path: string; readonly body: JsonObject | FormData }[] = []
+let answer: () => Response | Promise<Response>
+let s: Served
+let client: OpenAI
+
+/** Fetches as in earnest, but from this test's own server, which every name leads to. */
+const fetched = (address: string, signal: AbortSignal) =>
+  fetchPicture(address, signal, {
+    ...PUBLIC_INTERNET,
+    protocols: ['http:'],
+    ports: 'any',
+    resolve: async () => ['127.0.0.1'],
+    isAllowed: (found) => found === '127.0.0.1',
+  })
+
+beforeAll(() => {
+  server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(incoming) {
+      const { pathname } = new URL(incoming.url)
+      if (pathname === '/picture') return new Response(Buffer.from(PNG, 'base64'))
+      if (pathname === '/inside') return Response.redirect('http://10.0.0.1/picture')
+      const isForm = incoming.headers.get('content-type')?.startsWith('multipart/')
+      const body = isForm ? await incoming.formData() : await incoming.json()
+      seen.push({ path: pathname, body: body as JsonObject })
+      return await answer()
+    },
+  })
+})
+afterAll(() => server.stop(true))
+
+const PRICES = {
+  list: {
+    prompt: price('0'),
+    completion: price('0'),
+    imagePrices: [
+      { resolution: '1024x1024', quality: 'high', usd: price('0.167') },
+      { resolution: '1024x1536', quality: 'high', usd: price('0.25') },
+      { resolution: '1024x1024', quality: 'low', usd: price('0.011') },
+      { resolution: '1024x1536', quality: 'low', usd: price('0.016') },
+    ],
+  },
+  tokens: { prompt: perM('5'), completion: perM('10'), imageOutputToken: perM('40') },
+  mixed: {
+    prompt: perM('5'),
+    completion: perM('10'),
+    imagePrices: [{ resolution: '*', quality: '*', usd: price('0.039') }],
+  },
+} satisfies Record<string, Partial<Prices>>
+
+async function addModel(
+  type: ProviderType,
+  name: string,
+  prices: Partial<Prices>,
+  more: Partial<ModelCard> = {},
+) {
+  const at = s.house.clock.now()
+  await s.house.store.models.add(
+    aCard({
+      id: `${type}/${name}`,
+      provider: type,
+      upstreamName: name,
+      inputModalities: ['text', 'image'],
+      outputModalities: ['text', 'image'],
+      price: { id: newPriceVersionId(at), effectiveFrom: at, prices: aPriceList(prices) },
+      ...more,
+    }),
+  )
+}
+
+beforeEach(async () => {
+  seen = []
+  const base = server.url.href.replace(/\/$/, '')
+  const providers = (['openai', 'openrouter', 'google'] as const).map((type) =>
+    aProvider({ name: type, type, baseUrl: `${base}/v1` }),
+  )
+  const families = new Map<string, Upstream>(
+    providers.map((one) => [
+      one.name,
+      one.type === 'google' ? openUpstream(one, 'k-123456') : openOpenAi(one, 'sk-123456', fetched),
+    ]),
+  )
+  s = await serve({ open: (call) => families.get(call.hop.provider.name)!.open(call) })
+  for (const one of providers) await s.house.store.providers.add(one, null)
+  await addModel('openai', 'gpt-image-1', PRICES.list)
+  await addModel('openai', 'gpt-image-1.5', PRICES.tokens)
+  await addModel('openai', 'dall-e-3', PRICES.mixed)
+  await addModel('openrouter', 'google/gemini-image', PRICES.mixed)
+  await addModel('google', 'gemini-image', PRICES.tokens)
+  client = new OpenAI({
+    apiKey: s.key.bearer['Authorization']!.slice('Bearer '.length),
+    baseURL: `${s.gateway.url}/v1`,
+    maxRetries: 2,
+  })
+})
+afterEach(async () => {
+  await s.gateway.stop(0)
+  await s.house.store.close()
+})
+
+interface Answered {
+  readonly message: OpenAI.ChatCompletionMessage & {
+    readonly images?: unknown
+    readonly revised_prompt?: string
+  }
+  readonly usage: {
+    prompt_tokens: number
+    completion_tokens: number
+    images: number
+    cost: number
+    cost_details: { source: string }
+  }
+  readonly choices: readonly { readonly message: Answered['message'] }[]
+}
+
+async function draw(model: string, more: JsonObject = {}): Promise<Answered> {
+  const { choices, usage } = await client.chat.completions.create({
+    model,
+    messages: [{ role: 'user', content: 'a cat' }],
+    modalities: ['image'] as never,
+    ...more,
+  })
+  return { message: choices[0]!.message, choices, usage } as unknown as Answered
+}
+
+const refusal = async (asking: Promise<unknown>): Promise<APIError> => {
+  const thrown = await asking.catch((caught: unknown) => caught)
+  if (!(thrown instanceof APIError)) throw new Error('it was answered')
+  return thrown
+}
+const balance = async () => (await s.house.store.accounts.find(s.house.account.id))?.balance
+
+const pictures = (more: JsonObject = {}, count = 1) =>
+  Response.json({
+    created: 1,
+    data: Array.from({ length: count }, () => ({ b64_json: PNG })),
+    ...more,
+  })
+const USAGE = {
+  input_tokens: 10,
+  output_tokens: 4160,
+  output_tokens_details: { image_tokens: 4160, text_tokens: 0 },
+  total_tokens: 4170,
+}
+
+describe('what a picture costs', () => {
+  const sized = (size: string, quality: string) => () => pictures({ size, quality, usage: USAGE })
+
+  test('by the size and quality that were asked for', async () => {
+    answer = () => pictures({ usage: USAGE })
+    const image_config = { size: '1024x1024', quality: 'high' }
+    const { message, usage } = await draw('openai/gpt-image-1', { image_config })
+    expect(message).toMatchObject({ role: 'assistant', content: '', images: [drawn()] })
+    expect(usage).toMatchObject({ images: 1, cost: 0.167, cost_details: { source: 'provider' } })
+    expect(seen[0]?.body).toMatchObject({ size: '1024x1024', quality: 'high' })
+  })
+
+  test('by those that were drawn, where the answer says so', async () => {
+    answer = sized('1024x1536', 'low')
+    expect((await draw('openai/gpt-image-1')).usage.cost).toBe(0.016)
+    expect(
+      (await draw('openai/gpt-image-1', { image_config: { size: '1024x1024' } })).usage.cost,
+    ).toBe(0.016)
+  })
+
+  test('by those that were asked for, where the price list does not know what was drawn', async () => {
+    answer = sized('1254x1254', 'sublime')
+    const image_config = { size: '1024x1024', quality: 'low' }
+    expect((await draw('openai/gpt-image-1', { image_config })).usage.cost).toBe(0.011)
+  })
+
+  test('each of several', async () => {
+    answer = () => pictures({ usage: USAGE }, 3)
+    const image_config = { size: '1024x1024', quality: 'low' }
+    const { choices, usage } = await draw('openai/gpt-image-1', { image_config, n: 3 })
+    expect(choices.map(({ message }) => message.images)).toEqual([[drawn()], [drawn()], [drawn()]])
+    expect(usage).toMatchObject({ images: 3, cost: 0.033 })
+  })
+
+  test('by token', async () => {
+    answer = () => pictures({ usage: USAGE })
+    const { usage } = await draw('openai/gpt-image-1.5')
+    // 10 × $5/M + 4160 × $40/M
+    expect(usage).toMatchObject({
+      prompt_tokens: 10,
+      completion_tokens: 4160,
+      images: 1,
+      cost: 0.16645,
+    })
+  })
+
+  test('mixed: words by token, pictures by piece', async () => {
+    answer = () => pictures({ usage: USAGE })
+    // 10 × $5/M + $0.039
+    expect((await draw('openai/dall-e-3')).usage.cost).toBe(0.03905)
+  })
+})
+
+describe('where pictures come from', () => {
+  test("OpenRouter's message.images beside an empty text", async () => {
+    const message = {
+      role: 'assistant',
+      content: '',
+      images: [picture(DATA_URL), picture(DATA_URL)],
+    }
+    answer = () =>
+      Response.json({
+        choices: [{ index: 0, message, finish_reason: 'stop' }],
+        usage: { prompt_tokens: 4, completion_tokens: 0, total_tokens: 4 },
+      })
+    const { message: got, usage } = await draw('openrouter/google/gemini-image')
+    expect(got).toMatchObject({ content: '', images: [drawn(0), drawn(1)] })
+    // 4 × $5/M + 2 × $0.039
+    expect(usage).toMatchObject({ images: 2, cost: 0.07802 })
+    expect(seen[0]).toMatchObject({ path: '/v1/chat/completions', body: { modalities: ['image'] } })
+  })
+
+  test("Gemini's inlineData", async () => {
+    const parts = [{ inlineData: { mimeType: 'image/png', data: PNG } }]
+    const candidatesTokensDetails = [{ modality: 'IMAGE', tokenCount: 1290 }]
+    answer = () =>
+      Response.json({
+        candidates: [{ content: { parts }, finishReason: 'STOP' }],
+        usageMetadata: { promptTokenCount: 6, candidatesTokenCount: 1290, candidatesTokensDetails },
+      })
+    const { message, usage } = await draw('google/gemini-image')
+    expect(message).toMatchObject({ content: '', images: [drawn()] })
+    // 6 × $5/M + 1290 × $40/M
+    expect(usage).toMatchObject({ images: 1, cost: 0.05163 })
+  })
+
+  test('an address, which is fetched and sent as bytes', async () => {
+    const url = `http://pics.example:${server.port}/picture`
+    answer = () => Response.json({ data: [{ url, revised_prompt: 'a fluffy cat' }] })
+    const { message } = await draw('openai/dall-e-3')
+    expect(message).toMatchObject({ images: [drawn()], revised_prompt: 'a fluffy cat' })
+    expect(seen[0]?.body).toMatchObject({ response_format: 'b64_json' })
+
+    answer = () =>
+      Response.json({
+        choices: [{ message: { content: '', images: [picture(url)] }, finish_reason: 'stop' }],
+      })
+    expect((await draw('openrouter/google/gemini-image')).message.images).toEqual([drawn()])
+  })
+})
+
+describe('editing', () => {
+  test('one picture, then several, then the picture just drawn', async () => {
+    answer = () => pictures({ usage: USAGE })
+    const edit = (...content: unknown[]) =>
+      draw('openai/gpt-image-1.5', { messages: [{ role: 'user', content }] })
+    const words = { type: 'text', text: 'in blue' }
+    const { message } = await edit(words, picture(DATA_URL))
+    await edit(words, picture(DATA_URL), picture('data:image/jpeg;base64,/9j/4AAQ'))
+    await draw('openai/gpt-image-1.5', {
+      messages: [{ role: 'user', content: 'a cat' }, message, { role: 'user', content: 'in blue' }],
+    })
+    expect(seen.map(({ path }) => path)).toEqual(Array(3).fill('/v1/images/edits'))
+    const names = seen.map(({ body }) => [...(body as FormData).keys()].slice(2))
+    expect(names).toEqual([['image'], ['image[]', 'image[]'], ['image']])
+  })
+
+  test('a picture by address is refused and costs nothing', async () => {
+    const before = await balance()
+    const content = [{ type: 'text', text: 'blue' }, picture('https://10.0.0.1/a.png')]
+    const refused = await refusal(
+      draw('openai/gpt-image-1', { messages: [{ role: 'user', content }] }),
+    )
+    expect([refused.status, refused.code]).toEqual([400, 'invalid_request'])
+    expect(seen).toEqual([])
+    expect(await balance()).toBe(before)
+  })
+})
+
+describe('no picture', () => {
+  test.each([
+    ['nothing', () => Response.json({ data: [], usage: USAGE })],
+    ['no bytes of a picture', () => Response.json({ data: [{ b64_json: 'AAAA' }], usage: USAGE })],
+    ['an address inside', () => Response.json({ data: [{ url: 'http://10.0.0.1/picture' }] })],
+    [
+      'an address that leads inside',
+      () => Response.json({ data: [{ url: `http://pics.example:${server.port}/inside` }] }),
+    ],
+  ])('%s is 502, free, and not asked for again', async (_, reply) => {
+    answer = reply
+    const before = await balance()
+    const refused = await refusal(draw('openai/gpt-image-1', { allow_fallbacks: false }))
+    expect([refused.status, refused.code]).toEqual([502, 'no_image_returned'])
+    expect(refused.headers?.get('x-should-retry')).toBe('false')
+    expect(refused.message).not.toMatch(/10\.0\.0\.1|redirect|address/)
+    expect(seen).toHaveLength(1)
+    expect(await balance()).toBe(before)
+    expect(await s.openHolds()).toBe(0)
+  })
+
+  test('a stream of pictures is refused before anything is asked', async () => {
+    const refused = await refusal(draw('openai/gpt-image-1', { stream: true }))
+    expect([refused.status, refused.code, refused.param]).toEqual([
+      400,
+      'image_streaming_not_supported',
+      'stream',
+    ])
+    expect(seen).toEqual([])
+  })
+
+  test('whoever leaves while it is drawn pays for what was asked', async () => {
+    const before = await balance()
+    answer = () => new Promise(() => {})
+    const controller = new AbortController()
+    const left = client.chat.completions.create(
+      {
+        model: 'openai/gpt-image-1',
+        messages: [{ role: 'user', content: 'a cat' }],
+        n: 2,
+        ...{ modalities: ['image'] as never, image_config: { size: '1024x1024', quality: 'low' } },
+      },
+      { signal: controller.signal },
+    )
+    await eventually(() => seen.length === 1, 'the provider is asked')
+    controller.abort()
+    await expect(left).rejects.toThrow()
+    await eventually(async () => (await s.openHolds()) === 0, 'the request is settled')
+    expect(before! - (await balance())!).toBe(22_000_000n)
+  })
+})
+
+const recorded = recordings().find(({ name }) => name === 'openai-images/gpt-image-1-b64')
+test.skipIf(recorded === undefined)('what OpenAI really sent', async () => {
+  const { body } = readRecording(recorded!.name) as { body: { data: { b64_json: string }[] } }
+  answer = () => Response.json(body)
+  const { message, usage } = await draw('openai/gpt-image-1')
+  expect(message.images).toEqual([drawn(0, `data:image/png;base64,${body.data[0]?.b64_json}`)])
+  // It says itself that it drew 1024x1024 in high quality.
+  expect(usage).toMatchObject({
+    images: 1,
+    cost: 0.167,
+    prompt_tokens: 10,
+    completion_tokens: 4160,
+  })
+})
