@@ -64,6 +64,34 @@ describe('without the provider’s word', () => {
     expect(reading([])).toMatchObject({ usage: { inputTokens: 25 }, produced: false })
   })
 
+  test('a client that left its pictures owes those it asked for, unless they came or were counted', () => {
+    const left = (events: readonly ChatEvent[], wantsImages = true) => {
+      const meter = startMeter(aRequest({ wantsImages, choices: 2 }), null)
+      meter.note(events)
+      return meter.readLeft()
+    }
+    const image: ChatEvent = { type: 'image', choice: 0, url: 'data:,' }
+    expect(left([]).usage).toMatchObject({ outputImages: 2, imageOutputTokens: 2_580 })
+    expect(left([]).source).toBe('estimated')
+    expect(left([], false).usage).toMatchObject({ outputImages: 0, imageOutputTokens: 0 })
+    expect(left([image]).usage).toMatchObject({ outputImages: 1, imageOutputTokens: 1_290 })
+    expect(left([usage({ inputTokens: 9 })])).toMatchObject({
+      usage: { outputImages: 0, imageOutputTokens: 0 },
+      source: 'provider',
+    })
+  })
+
+  test('what was drawn is what the latest picture says', () => {
+    const meter = startMeter(aRequest(), null)
+    expect(meter.drawn).toEqual({ resolution: undefined, quality: undefined })
+    const drawn = { resolution: '1024x1024', quality: 'low' }
+    meter.note([
+      { type: 'image', choice: 0, url: 'data:,', drawn },
+      { type: 'image', choice: 0, url: 'data:,' },
+    ])
+    expect(meter.drawn).toEqual(drawn)
+  })
+
   test('no prompt is taken for larger than the model’s context, which bounded its hold', () => {
     expect(reading([], aRequest({ textBytes: 1_000_000 }), 8_192).usage.inputTokens).toBe(8_192)
   })

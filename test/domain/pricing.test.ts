@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { Prices } from '#domain/model-card.ts'
 import { pricingModel } from '#domain/model-card.ts'
 import { MOST_USD_NANOS, type UsdAttos } from '#domain/money.ts'
-import { chargeFor, holdFor, type ImageChoice } from '#domain/pricing.ts'
+import { chargeFor, choiceDrawn, holdFor, type ImageChoice } from '#domain/pricing.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
 import {
   aCard,
@@ -97,6 +97,23 @@ describe('a charge', () => {
     expect(choose('1024x1024')).toBe(usd('0.24'))
     expect(choose()).toBe(usd('0.6'))
     expect(choose('512x512', 'low')).toBe(usd('0.6'))
+  })
+
+  test('what was drawn is charged, side by side, as far as the price list knows it', () => {
+    const entry = (resolution: string, quality: string) => ({
+      resolution,
+      quality,
+      usd: price('1'),
+    })
+    const list = [entry('1024x1024', 'low'), entry('2048x2048', 'high')]
+    const asked = { resolution: '1024x1024', quality: 'low' }
+    const choose = (resolution?: string, quality?: string) =>
+      choiceDrawn(list, asked, { resolution, quality })
+    expect(choose()).toEqual(asked)
+    expect(choose('2048x2048', 'high')).toEqual({ resolution: '2048x2048', quality: 'high' })
+    expect(choose('2048x2048', 'sublime')).toEqual({ resolution: '2048x2048', quality: 'low' })
+    expect(choose('1254x1254', 'high')).toEqual({ resolution: '1024x1024', quality: 'high' })
+    expect(choiceDrawn([], asked, ANY)).toEqual(asked)
   })
 
   test('pictures by token: at their own price, or at the completion’s', () => {
