@@ -1,6 +1,6 @@
 /** Where an Anthropic-shaped provider is reached and how it is paid: the operator's words, and nothing of a request's. */
 import type { Provider } from '#domain/provider.ts'
-import { UpstreamFailure } from '#domain/upstream.ts'
+import { readBaseAddress } from '../base-address.ts'
 
 export interface Endpoint {
   readonly url: string
@@ -16,14 +16,10 @@ const VERSION = '2023-06-01'
  * Appends the operation's path to the base URL.
  * @throws UpstreamFailure `failed` when the base URL is no http address
  */
-export function toEndpoint({ baseUrl }: Provider, credential: string | null): Endpoint {
-  const url = URL.parse(baseUrl)
-  if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new UpstreamFailure('failed', 'its base URL is not an http address')
-  }
-  const base = url.pathname.replace(/\/+$/, '')
+export function toEndpoint(provider: Provider, credential: string | null): Endpoint {
+  const url = readBaseAddress(provider)
+  const base = url.pathname.replace(/\/$/, '')
   url.pathname = base.endsWith(PATH) ? base : base + PATH
-  url.hash = ''
   const version = { 'anthropic-version': VERSION }
   const auth = credential === null ? version : { ...version, 'x-api-key': credential }
   return { url: url.href, host: url.host, auth }

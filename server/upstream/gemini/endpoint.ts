@@ -1,6 +1,7 @@
 /** Where Gemini is reached and how it is paid: the operator's words, and nothing of a request's. */
 import type { Provider } from '#domain/provider.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
+import { readBaseAddress } from '../base-address.ts'
 
 export interface Endpoint {
   readonly host: string
@@ -11,20 +12,16 @@ export interface Endpoint {
 }
 
 /** @throws UpstreamFailure `failed` when the base URL is no http address */
-export function toEndpoint({ baseUrl }: Provider, credential: string | null): Endpoint {
-  const base = URL.parse(baseUrl)
-  if (base === null || !/^https?:$/.test(base.protocol)) {
-    throw new UpstreamFailure('failed', 'its base URL is not an http address')
-  }
+export function toEndpoint(provider: Provider, credential: string | null): Endpoint {
+  const base = readBaseAddress(provider)
   return {
     host: base.host,
     auth: credential === null ? {} : { 'x-goog-api-key': credential },
     address(model, stream) {
       const url = new URL(base)
       const method = stream ? 'streamGenerateContent' : 'generateContent'
-      url.pathname = `${base.pathname.replace(/\/+$/, '')}/${toResource(model)}:${method}`
+      url.pathname = `${base.pathname.replace(/\/$/, '')}/${toResource(model)}:${method}`
       if (stream) url.searchParams.set('alt', 'sse')
-      url.hash = ''
       return url.href
     },
   }

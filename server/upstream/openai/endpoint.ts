@@ -1,6 +1,6 @@
 /** Where an OpenAI-shaped provider is reached and how it is paid: the operator's words, and nothing of a request's. */
 import { PROVIDER_PRESETS, type Provider } from '#domain/provider.ts'
-import { UpstreamFailure } from '#domain/upstream.ts'
+import { readBaseAddress } from '../base-address.ts'
 
 export interface Endpoint {
   readonly url: string
@@ -22,13 +22,9 @@ export function toEndpoint(
   credential: string | null,
   operation: Operation = CHAT,
 ): Endpoint {
-  const url = URL.parse(provider.baseUrl)
-  if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new UpstreamFailure('failed', 'its base URL is not an http address')
-  }
-  const base = url.pathname.replace(/\/+$/, '')
+  const url = readBaseAddress(provider)
+  const base = url.pathname.replace(/\/$/, '')
   url.pathname = (base.endsWith(CHAT) ? base.slice(0, -CHAT.length) : base) + operation
-  url.hash = ''
   return { url: url.href, host: url.host, auth: toAuth(provider, credential) }
 }
 
