@@ -48,9 +48,17 @@ export const mount: Mount = (root) =>
 const MOST_UPSTREAM_REQUESTS = '20000'
 const LIMIT_VARIABLE = 'BUN_CONFIG_MAX_HTTP_REQUESTS'
 
-/** Bun reads its limit of outgoing requests (256) once, at process start: so the process starts again with a larger one. */
+const PROXIES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY'].flatMap((name) => [
+  name,
+  name.toLowerCase(),
+])
+
+/**
+ * Through a proxy requests go by fetch, and Bun reads fetch's limit (256 at once) only at process start: so the process
+ * starts again with a larger one.
+ */
 function raiseRequestLimit({ env }: Context): void {
-  if (env[LIMIT_VARIABLE] || !process.execve) return
+  if (env[LIMIT_VARIABLE] || !process.execve || !PROXIES.some((name) => env[name])) return
   const [, script = '', ...args] = process.argv
   const isCompiled = script.startsWith('/$bunfs/')
   process.execve(process.execPath, [process.execPath, ...(isCompiled ? [] : [script]), ...args], {
