@@ -13,8 +13,9 @@ const REASONS: Readonly<Record<Exclude<KeyStatus, 'active'>, readonly [ErrorCode
 }
 
 /**
- * A secret anywhere but in `Authorization: Bearer` is no secret; two such headers arrive joined and are no secret either.
- * @throws missing_api_key, invalid_api_key, api_key_revoked, api_key_expired, api_key_disabled (contract §3)
+ * The key behind the secret, whatever its state. A secret anywhere but in `Authorization: Bearer` is no secret; two such
+ * headers arrive joined and are no secret either.
+ * @throws missing_api_key, invalid_api_key (contract §3)
  */
 export async function findCaller(request: Request, keys: Keys, at: Instant): Promise<ApiKey> {
   const token = BEARER.exec(request.headers.get('authorization') ?? '')?.[1]
@@ -27,7 +28,11 @@ export async function findCaller(request: Request, keys: Keys, at: Instant): Pro
   const secret = readSecret(token)
   const key = secret && (await keys.findBySecret(secret, at))
   if (!key) throw new GatewayError('invalid_api_key', 'there is no such API key')
+  return key
+}
+
+/** @throws api_key_revoked, api_key_expired, api_key_disabled */
+export function demandActive(key: ApiKey, at: Instant): void {
   const status = keyStatus(key, at)
-  if (status === 'active') return key
-  throw new GatewayError(...REASONS[status])
+  if (status !== 'active') throw new GatewayError(...REASONS[status])
 }

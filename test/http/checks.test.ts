@@ -41,6 +41,18 @@ async function refusal(response: Response) {
 const BAD_BODY = '{'
 const BAD_MODEL = hello({ model: 'nobody/none' })
 
+test('a key that was revoked is known: its refusal carries the rate headers', async () => {
+  const { house, chat, clock } = await open()
+  const { key, bearer } = await house.issue({ rpm: 5 })
+  await (await chat(bearer, hello())).text()
+  await house.store.keys.revoke(key.id, clock.now())
+  const { code, headers } = await refusal(await chat(bearer, hello()))
+  expect(code).toBe('api_key_revoked')
+  expect(headers.get('x-ratelimit-limit-minute')).toBe('5')
+  expect(headers.get('x-ratelimit-remaining-minute')).toBe('4')
+  expect(headers.get('x-ratelimit-reset-minute')).toBe('60')
+})
+
 describe('the first failure wins', () => {
   test('1. the secret, before a body is looked at', async () => {
     const { chat } = await open()

@@ -1,14 +1,16 @@
 /** The first two checks of every call: the secret, then the kind of key (contract §2). */
 import { GatewayError } from '#domain/errors.ts'
 import type { ApiKey } from '#domain/key.ts'
-import { findCaller } from '../bearer.ts'
+import { demandActive, findCaller } from '../bearer.ts'
 import type { CounterHouse } from '../house.ts'
 import type { Visit } from '../visit.ts'
 
 /** Any kind of key. @throws the codes of 401 */
 export async function admitAny({ store }: CounterHouse, visit: Visit): Promise<ApiKey> {
   const key = await findCaller(visit.request, store.keys, visit.arrivedAt)
+  // From here on the answer carries this key's rate headers, a refusal of the key itself too.
   visit.key = key
+  demandActive(key, visit.arrivedAt)
   return key
 }
 
