@@ -1,5 +1,6 @@
 /** A visit: one HTTP request on its way through the counter, and what has been learnt about it so far. */
-import type { Instant } from '#domain/clock.ts'
+import type { Clock, Instant } from '#domain/clock.ts'
+import type { CompletionStep } from '#domain/completion.ts'
 import type { GenerationId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import type { Charge } from '#domain/ledger.ts'
@@ -42,6 +43,28 @@ export function startVisit({ clock }: CounterHouse, request: Request, route: str
     firstEventAt: null,
     charge: null,
     streams: false,
+  }
+}
+
+/** Keeps what a step of the walk tells about the visit: for the headers, the answer and the log. */
+export function learn(visit: Visit, step: CompletionStep, clock: Clock): void {
+  switch (step.type) {
+    case 'admitted':
+      visit.generationId = step.generationId
+      visit.quota = step.quota
+      break
+    case 'opened':
+      visit.model = step.head.model
+      visit.provider = step.head.provider
+      break
+    case 'events':
+      visit.firstEventAt ??= clock.now()
+      break
+    case 'receipt':
+      visit.charge = step.charge
+      break
+    case 'failed':
+      break
   }
 }
 

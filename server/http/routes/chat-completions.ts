@@ -8,7 +8,7 @@ import { readChatRequest } from '../read-chat-request.ts'
 import { shuttingDown } from '../render-error.ts'
 import { CLIENT_LEFT } from '../request-log.ts'
 import type { RunningWalk } from '../running-walks.ts'
-import { renderJson, type Visit } from '../visit.ts'
+import { learn, renderJson, type Visit } from '../visit.ts'
 import { startFold } from '../wire/fold-answer.ts'
 import { admitOrdinary } from './admit-kind.ts'
 import { answerStream } from './chat-stream.ts'
@@ -50,26 +50,10 @@ async function answerWhole(
   for (;;) {
     const { value: step, done } = await walk.next()
     if (done) break
-    switch (step.type) {
-      case 'admitted':
-        visit.generationId = step.generationId
-        visit.quota = step.quota
-        break
-      case 'opened':
-        head = step.head
-        visit.model = head.model
-        visit.provider = head.provider
-        break
-      case 'events':
-        visit.firstEventAt ??= house.clock.now()
-        fold.note(step.events)
-        break
-      case 'failed':
-        failure = step.error
-        break
-      case 'receipt':
-        visit.charge = step.charge
-    }
+    learn(visit, step, house.clock)
+    if (step.type === 'opened') head = step.head
+    else if (step.type === 'events') fold.note(step.events)
+    else if (step.type === 'failed') failure = step.error
   }
   // Half an answer is no answer to a client that asked for a whole one.
   if (failure !== null) throw failure

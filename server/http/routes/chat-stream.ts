@@ -6,7 +6,7 @@ import { type GatewayError, toGatewayError } from '#domain/errors.ts'
 import type { CounterHouse } from '../house.ts'
 import { CLIENT_LEFT, toRequestLine } from '../request-log.ts'
 import type { RunningWalk } from '../running-walks.ts'
-import { headersFor, type Visit } from '../visit.ts'
+import { headersFor, learn, type Visit } from '../visit.ts'
 import { type ChunkRenderer, startChunks } from '../wire/render-chunk.ts'
 import { toSseBody } from '../wire/sse-body.ts'
 
@@ -108,19 +108,15 @@ function startPieces({ clock }: CounterHouse, visit: Visit, walk: RunningWalk): 
       for (;;) {
         const { value: step, done } = await walk.next()
         if (done) return null
+        learn(visit, step, clock)
         let text = ''
         switch (step.type) {
           case 'admitted':
-            visit.generationId = step.generationId
-            visit.quota = step.quota
             break
           case 'opened':
             chunks = startChunks(step.head, includeUsage)
-            visit.model = step.head.model
-            visit.provider = step.head.provider
             break
           case 'events':
-            visit.firstEventAt ??= clock.now()
             text = begun().events(step.events)
             break
           case 'failed':
@@ -128,7 +124,6 @@ function startPieces({ clock }: CounterHouse, visit: Visit, walk: RunningWalk): 
             text = begun().error(step.error, visit.requestId)
             break
           case 'receipt':
-            visit.charge = step.charge
             text = begun().end(step.charge)
             last = true
             await walk.next()
