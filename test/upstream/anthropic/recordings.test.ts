@@ -1,15 +1,8 @@
 // What Anthropic really sent, through the whole upstream: read here a second time, in the plainest way, and compared.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import {
-  type RecordedResponse,
-  type Recording,
-  type Replay,
-  readRecording,
-  recordings,
-  startReplay,
-} from '#test/support/replay.ts'
-import { openUpstream } from '#upstream/registry.ts'
-import { call, collectFolded, type Folded, provider, request } from '../fixtures.ts'
+import { describe, expect, test } from 'vitest'
+import { type RecordedResponse, readRecording, recordings } from '#test/support/replay.ts'
+import type { Folded } from '../fixtures.ts'
+import { serveRecordings, testEveryDress } from '../recorded.ts'
 
 const ours = recordings().filter(({ family }) => family === 'anthropic-messages')
 
@@ -87,21 +80,8 @@ function compare(answer: Folded, response: RecordedResponse): void {
 }
 
 describe.skipIf(ours.length === 0)('recorded traffic', () => {
-  let replay: Replay
+  const { ask, replay } = serveRecordings(() => 'anthropic', 'sk-ant-secret-123456')
 
-  beforeAll(async () => {
-    const started = await startReplay()
-    if (!started) throw new Error('there are recordings, but nothing that serves them')
-    replay = started
-  })
-  afterAll(() => replay?.stop())
-
-  const ask = (recording: Recording, options = ''): Promise<Folded> => {
-    const path = `/r/${recording.name}${options && `/~${options}`}`
-    const upstream = openUpstream(provider(replay.url + path, 'anthropic'), 'sk-ant-secret-123456')
-    const asked = request({ stream: recording.stream }, { stream: recording.stream })
-    return collectFolded(upstream.open(call({ request: asked, type: 'anthropic' })))
-  }
   const plain = ({ failure, ...answer }: Folded) => ({ ...answer, failure: failure?.message })
 
   const good = ours.filter(({ status }) => status === 200)
@@ -116,15 +96,7 @@ describe.skipIf(ours.length === 0)('recorded traffic', () => {
   )
 
   const streams = good.filter(({ stream }) => stream)
-  test.each(streams.map((recording) => [recording.name, recording] as const))(
-    '%s is the same in every dress',
-    async (_, recording) => {
-      const whole = plain(await ask(recording))
-      expect(plain(await ask(recording, 'split=1'))).toEqual(whole)
-      expect(plain(await ask(recording, 'crlf'))).toEqual(whole)
-      expect(plain(await ask(recording, 'split=3,crlf'))).toEqual(whole)
-    },
-  )
+  testEveryDress(streams, ask, plain)
 
   test.each(streams.map((recording) => [recording.name, recording] as const))(
     '%s cut before its last word is no complete answer, and its prompt is known',
@@ -178,9 +150,9 @@ describe.skipIf(ours.length === 0)('recorded traffic', () => {
   })
 
   test('the request arrives where the operator said, with the operator’s credential', async () => {
-    await replay.forget()
+    await replay().forget()
     await ask(ours.find(({ name }) => name === 'anthropic-messages/stream-text')!)
-    const [seen] = await replay.requests()
+    const [seen] = await replay().requests()
     expect(seen).toMatchObject({
       method: 'POST',
       path: '/r/anthropic-messages/stream-text/messages',

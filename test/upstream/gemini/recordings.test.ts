@@ -1,16 +1,9 @@
 // What Google really sent, through the whole upstream: read here a second time, in the plainest way, and compared.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { completionTokens, promptTokens } from '#domain/usage.ts'
-import {
-  type RecordedResponse,
-  type Recording,
-  type Replay,
-  readRecording,
-  recordings,
-  startReplay,
-} from '#test/support/replay.ts'
-import { openUpstream } from '#upstream/registry.ts'
-import { call, collectFolded, type Folded, provider, request } from '../fixtures.ts'
+import { type RecordedResponse, readRecording, recordings } from '#test/support/replay.ts'
+import type { Folded } from '../fixtures.ts'
+import { serveRecordings, testEveryDress } from '../recorded.ts'
 
 const ours = recordings().filter(({ family }) => family === 'gemini')
 
@@ -78,21 +71,8 @@ function compare(answer: Folded, response: RecordedResponse): void {
 }
 
 describe.skipIf(ours.length === 0)('recorded traffic', () => {
-  let replay: Replay
+  const { ask, replay } = serveRecordings(() => 'google', 'AIzaSecretSecret12345')
 
-  beforeAll(async () => {
-    const started = await startReplay()
-    if (!started) throw new Error('there are recordings, but nothing that serves them')
-    replay = started
-  })
-  afterAll(() => replay?.stop())
-
-  const ask = (recording: Recording, options = ''): Promise<Folded> => {
-    const path = `/r/${recording.name}${options && `/~${options}`}`
-    const upstream = openUpstream(provider(replay.url + path, 'google'), 'AIzaSecretSecret12345')
-    const asked = request({ stream: recording.stream }, { stream: recording.stream })
-    return collectFolded(upstream.open(call({ request: asked, type: 'google' })))
-  }
   /** Failures are told by what they say; an id made here is another one each time. */
   const plain = ({ failure, toolCalls, messageFields, ...answer }: Folded) => ({
     ...answer,
@@ -118,15 +98,7 @@ describe.skipIf(ours.length === 0)('recorded traffic', () => {
   )
 
   const streams = good.filter(({ stream }) => stream)
-  test.each(streams.map((recording) => [recording.name, recording] as const))(
-    '%s is the same in every dress',
-    async (_, recording) => {
-      const whole = plain(await ask(recording))
-      expect(plain(await ask(recording, 'split=1'))).toEqual(whole)
-      expect(plain(await ask(recording, 'crlf'))).toEqual(whole)
-      expect(plain(await ask(recording, 'split=3,crlf'))).toEqual(whole)
-    },
-  )
+  testEveryDress(streams, ask, plain)
 
   test.each(streams.map((recording) => [recording.name, recording] as const))(
     '%s cut in the middle is no complete answer',
@@ -171,10 +143,10 @@ describe.skipIf(ours.length === 0)('recorded traffic', () => {
   )
 
   test('the request arrived where it was meant to', async () => {
-    await replay.forget()
+    await replay().forget()
     await ask(ours.find(({ name }) => name === 'gemini/plain-text')!)
     await ask(ours.find(({ name }) => name === 'gemini/stream-thinking')!)
-    const [whole, stream] = await replay.requests()
+    const [whole, stream] = await replay().requests()
     expect(whole).toMatchObject({
       method: 'POST',
       path: '/r/gemini/plain-text/models/model-9:generateContent',

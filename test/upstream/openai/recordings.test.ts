@@ -1,17 +1,15 @@
 // What real providers sent, through the whole upstream: read here a second time, in the plainest way, and compared.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { PROVIDER_PRESETS, type ProviderType } from '#domain/provider.ts'
 import { completionTokens, promptTokens } from '#domain/usage.ts'
 import {
   type RecordedResponse,
   type Recording,
-  type Replay,
   readRecording,
   recordings,
-  startReplay,
 } from '#test/support/replay.ts'
-import { openUpstream } from '#upstream/registry.ts'
-import { call, collectFolded, type Folded, provider, request } from '../fixtures.ts'
+import type { Folded } from '../fixtures.ts'
+import { serveRecordings, testEveryDress } from '../recorded.ts'
 
 const FAMILIES = [
   'openai-chat',
@@ -100,22 +98,8 @@ function compare(answer: Folded, response: RecordedResponse): void {
 }
 
 describe.skipIf(ours.length === 0)('recorded traffic', () => {
-  let replay: Replay
+  const { ask, replay } = serveRecordings(typeOf, 'sk-secret-1234567890')
 
-  beforeAll(async () => {
-    const started = await startReplay()
-    if (!started) throw new Error('there are recordings, but nothing that serves them')
-    replay = started
-  })
-  afterAll(() => replay?.stop())
-
-  const ask = (recording: Recording, options = ''): Promise<Folded> => {
-    const path = `/r/${recording.name}${options && `/~${options}`}`
-    const type = typeOf(recording)
-    const upstream = openUpstream(provider(replay.url + path, type), 'sk-secret-1234567890')
-    const asked = request({ stream: recording.stream }, { stream: recording.stream })
-    return collectFolded(upstream.open(call({ request: asked, type })))
-  }
   /** Failures are told by what they say. */
   const plain = ({ failure, ...answer }: Folded) => ({
     ...answer,
@@ -133,15 +117,7 @@ describe.skipIf(ours.length === 0)('recorded traffic', () => {
   )
 
   const streams = good.filter(({ stream }) => stream)
-  test.each(streams.map((recording) => [recording.name, recording] as const))(
-    '%s is the same in every dress',
-    async (_, recording) => {
-      const whole = plain(await ask(recording))
-      expect(plain(await ask(recording, 'split=1'))).toEqual(whole)
-      expect(plain(await ask(recording, 'crlf'))).toEqual(whole)
-      expect(plain(await ask(recording, 'split=3,crlf'))).toEqual(whole)
-    },
-  )
+  testEveryDress(streams, ask, plain)
 
   test.each(streams.map((recording) => [recording.name, recording] as const))(
     '%s cut in the middle is no complete answer',
@@ -210,9 +186,9 @@ describe.skipIf(ours.length === 0)('recorded traffic', () => {
   })
 
   test('the request that arrived is the one that was meant', async () => {
-    await replay.forget()
+    await replay().forget()
     await ask(ours.find(({ name }) => name === 'openai-chat/stream-include-usage')!)
-    const [seen] = await replay.requests()
+    const [seen] = await replay().requests()
     expect(seen).toMatchObject({
       method: 'POST',
       path: '/r/openai-chat/stream-include-usage/chat/completions',
