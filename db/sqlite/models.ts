@@ -6,6 +6,7 @@ import { GatewayError } from '#domain/errors.ts'
 import type { ModelCard, ModelCards, PriceVersion } from '#domain/model-card.ts'
 import type { Connection } from './connection.ts'
 import { fromPrices, toPrices } from './price-row.ts'
+import { openRoutes } from './route-table.ts'
 import { models, priceVersions } from './schema.ts'
 
 interface KnownModel {
@@ -20,6 +21,7 @@ export function createModels({
   clock,
 }: Connection): ModelCards & { forget(): void } {
   const drizzle = openDrizzle({ client: database })
+  const routes = openRoutes(database)
   let known: Map<string, KnownModel> | null = null
 
   const load = (): Map<string, KnownModel> => {
@@ -32,9 +34,11 @@ export function createModels({
       list.unshift({ ...version, prices: toPrices(prices) })
       versions.set(modelId, list)
     }
+    const byModel = routes.load()
     const cards = new Map<string, KnownModel>()
     for (const row of drizzle.select().from(models).orderBy(asc(models.id)).all()) {
-      cards.set(row.id, { card: { ...row, price: null }, versions: versions.get(row.id) ?? [] })
+      const card = { ...row, route: byModel.get(row.id) ?? [], price: null }
+      cards.set(row.id, { card, versions: versions.get(row.id) ?? [] })
     }
     return cards
   }
@@ -82,17 +86,25 @@ export function createModels({
       const at = clock.now()
       return [...all().values()].map((model) => current(model, at))
     },
-    add: ({ price, ...row }) =>
+    add: ({ price, route, ...row }) =>
       commit.act(() => {
         if (find(row.id))
           throw new GatewayError('already_exists', `there is already a model ${row.id}`)
         drizzle.insert(models).values(row).run()
+        routes.replace(row.id, route)
         if (price) insertVersion(row.id, price)
       }, forget),
     async price(id, version) {
       await commit.act(() => {
         demand(id)
         insertVersion(id, version)
+      }, forget)
+      return demand(id)
+    },
+    async route(id, route) {
+      await commit.act(() => {
+        demand(id)
+        routes.replace(id, route)
       }, forget)
       return demand(id)
     },

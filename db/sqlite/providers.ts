@@ -72,7 +72,7 @@ export function createProviders(
       }, changed),
     async credential(name) {
       const row = drizzle.select().from(providers).where(eq(providers.name, name)).get()
-      if (!row) throw notFound(name)
+      if (!row) throw providerNotFound(name)
       return row.sealedCredential === null
         ? null
         : demandVault().open(row.sealedCredential, place(name))
@@ -81,10 +81,10 @@ export function createProviders(
 }
 
 function demand(known: Map<string, Provider>, name: string): void {
-  if (!known.has(name)) throw notFound(name)
+  if (!known.has(name)) throw providerNotFound(name)
 }
 
-const notFound = (name: string): GatewayError =>
+export const providerNotFound = (name: string): GatewayError =>
   new GatewayError('provider_not_found', `there is no provider "${name}"`, {
     hint: 'gatewayctl providers list',
   })

@@ -56,5 +56,9 @@ const toActivity = (hold: HoldRow, totalMs: number): ActivityEntry => ({
   usage: NO_USAGE,
   usageSource: null,
   cost: NO_MONEY,
+  queuedMs: 0,
+  image: null,
+  statedCost: null,
+  failedAttempts: [],
   costRub: 0n as RubMicros,
 })

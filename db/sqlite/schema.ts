@@ -100,6 +100,18 @@ export const models = sqliteTable('models', {
     .notNull(),
 })
 
+export const hops = sqliteTable(
+  'hops',
+  {
+    modelId: text('model_id').notNull(),
+    provider: text('provider').notNull(),
+    upstreamName: text('upstream_name').notNull(),
+    position: integer('position').notNull(),
+    weight: integer('weight').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.modelId, table.provider] })],
+)
+
 export const priceVersions = sqliteTable('price_versions', {
   id: text('id').$type<PriceVersionId>().primaryKey(),
   modelId: text('model_id').notNull(),
@@ -166,7 +178,36 @@ export const activity = sqliteTable('activity', {
   usageSource: text('usage_source').$type<UsageSource>(),
   cost: nanos('cost_nanos').notNull(),
   costRub: rubMicros('cost_rub_micros').notNull(),
+  failedAttempts: text('failed_attempts'),
+  operatorCost: nanos('operator_cost_nanos')
+    .notNull()
+    .default(0n as UsdNanos),
+  statedCost: nanos('stated_cost_nanos'),
+  imageResolution: text('image_resolution'),
+  imageQuality: text('image_quality'),
 })
+
+export const answers = sqliteTable('answers', {
+  id: integer('id').primaryKey(),
+  keyId: text('key_id').$type<KeyId>().notNull(),
+  idempotencyKey: text('idempotency_key').notNull(),
+  bodySha256: text('body_sha256').notNull(),
+  generationId: text('generation_id').$type<GenerationId>().notNull(),
+  contentType: text('content_type').notNull(),
+  bytes: integer('bytes').notNull(),
+  createdAt: instant('created_at').notNull(),
+  whole: bool('whole').notNull(),
+})
+
+export const answerPieces = sqliteTable(
+  'answer_pieces',
+  {
+    answerId: integer('answer_id').notNull(),
+    place: integer('place').notNull(),
+    body: blob('body', { mode: 'buffer' }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.answerId, table.place] })],
+)
 
 export const outbox = sqliteTable(
   'outbox',

@@ -22,6 +22,9 @@ export function createStore(connection: Connection, path: string, release: () =>
     keys: createKeys(connection, standings),
     admissions: createAdmissions(connection, standings, writer),
     activity: createActivity(connection, writer),
+    answers: deferPort({ find: true, keep: true }, async () =>
+      (await import('./answers.ts')).createAnswers(connection),
+    ),
     ...deferBooks(connection, standings),
     ...deferCatalogue(connection),
     async health({ checkIntegrity }): Promise<StoreHealth> {
@@ -84,7 +87,7 @@ function deferCatalogue(connection: Connection): Pick<Store, 'models' | 'provide
   }
   return {
     models: deferPort(
-      { find: true, list: true, add: true, price: true, remove: true },
+      { find: true, list: true, add: true, price: true, route: true, remove: true },
       async () => (await catalogue()).models,
     ),
     providers: deferPort(

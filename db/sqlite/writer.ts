@@ -5,6 +5,7 @@ import type { Day, Instant } from '#domain/clock.ts'
 import { type AccountId, chargeEntryId, type GenerationId, type KeyId } from '#domain/id.ts'
 import type { Charge } from '#domain/ledger.ts'
 import { renderRubPerUsd, type UsdNanos } from '#domain/money.ts'
+import { prepareActivity } from './activity-writer.ts'
 import type { Connection } from './connection.ts'
 import type { OpenHold } from './standing.ts'
 
@@ -19,21 +20,13 @@ export interface Writer {
   activity(entry: ActivityEntry, admittedAt: Instant | null): void
 }
 
-const values = (count: number): string => `(${Array(count).fill('?').join(', ')})`
-
-/** Bound in this order. */
-const ACTIVITY_COLUMNS = `generation_id, request_id, account_id, key_id, admitted, model, provider, end_user, stream,
-  status, code, ended_by, finish_reason, started_at, admitted_at, first_event_ms, total_ms, input_tokens,
-  cache_read_tokens, cache_write_tokens, output_tokens, reasoning_tokens, image_output_tokens, input_images,
-  output_images, usage_source, cost_nanos, cost_rub_micros`
-
 /** Drizzle would build these statements anew for every row; a request cannot afford that. */
 export function prepareWriter(connection: Connection): Writer {
   const { database } = connection
   const sums = prepareSums(connection)
   const insertHold = database.prepare(
     `INSERT INTO holds (generation_id, request_id, account_id, key_id, model, amount_nanos, admitted_at)
-     VALUES ${values(7)}`,
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
   )
   const deleteHold = database.prepare('DELETE FROM holds WHERE generation_id = ?')
   const insertCharge = database.prepare(
@@ -41,10 +34,6 @@ export function prepareWriter(connection: Connection): Writer {
      VALUES (?, ?, 'charge', ?, ?, ?, ?, ?, ?)`,
   )
   const markUse = database.prepare('UPDATE keys SET last_used_at = ? WHERE id = ?')
-  const insertActivity = database.prepare(
-    `INSERT INTO activity (${ACTIVITY_COLUMNS}) VALUES ${values(28)} ON CONFLICT (generation_id) DO NOTHING`,
-  )
-
   const renderRate = rememberLast(renderRubPerUsd)
 
   return {
@@ -71,39 +60,7 @@ export function prepareWriter(connection: Connection): Writer {
     used(keyId, at) {
       markUse.run(at, keyId)
     },
-    activity(entry, admittedAt) {
-      const { usage } = entry
-      insertActivity.run(
-        entry.generationId,
-        entry.requestId,
-        entry.accountId,
-        entry.keyId,
-        admittedAt === null ? 0 : 1,
-        entry.model,
-        entry.provider,
-        entry.endUser,
-        entry.stream ? 1 : 0,
-        entry.status,
-        entry.code,
-        entry.endedBy,
-        entry.finishReason,
-        entry.startedAt,
-        admittedAt ?? entry.startedAt,
-        entry.firstEventMs,
-        entry.totalMs,
-        usage.inputTokens,
-        usage.cacheReadTokens,
-        usage.cacheWriteTokens,
-        usage.outputTokens,
-        usage.reasoningTokens,
-        usage.imageOutputTokens,
-        usage.inputImages,
-        usage.outputImages,
-        entry.usageSource,
-        Number(entry.cost),
-        Number(entry.costRub),
-      )
-    },
+    activity: prepareActivity(database),
   }
 }
 

@@ -2,11 +2,28 @@
 import type { Instant } from './clock.ts'
 import type { AccountId, GenerationId, KeyId } from './id.ts'
 import type { UsageSource } from './ledger.ts'
-import type { RubMicros, UsdNanos } from './money.ts'
+import { addUsd, NO_MONEY, type RubMicros, type UsdNanos } from './money.ts'
+import type { ImageChoice } from './pricing.ts'
+import type { FailureKind } from './upstream.ts'
 import type { Usage } from './usage.ts'
 
 /** Who ended a request: it ran to its end, the client hung up, the upstream broke, the gateway stopped, or it was refused. */
 export type EndedBy = 'completed' | 'client' | 'upstream' | 'gateway' | 'refused'
+
+/** An attempt that failed: one hop that was asked and did not, or not wholly, answer. */
+export interface FailedAttempt {
+  readonly model: string
+  readonly provider: string
+  readonly outcome: FailureKind
+  /** The provider's own status, where one came. */
+  readonly status: number | null
+  /** The provider's own words, cleared of addresses and credentials. */
+  readonly reason: string
+  /** From asking until it had failed. */
+  readonly ms: number
+  /** What it cost the operator although nobody was charged for it: what was produced, at the model's price. */
+  readonly operatorCost: UsdNanos
+}
 
 export interface ActivityEntry {
   readonly generationId: GenerationId
@@ -24,6 +41,8 @@ export interface ActivityEntry {
   readonly endedBy: EndedBy
   readonly finishReason: string | null
   readonly startedAt: Instant
+  /** From arrival to admission. */
+  readonly queuedMs: number
   /** First event of content; null when none came. */
   readonly firstEventMs: number | null
   readonly totalMs: number
@@ -31,7 +50,17 @@ export interface ActivityEntry {
   readonly usageSource: UsageSource | null
   readonly cost: UsdNanos
   readonly costRub: RubMicros
+  /** Which picture was charged, where pictures were; null where the price did not ask. */
+  readonly image: ImageChoice | null
+  /** What the provider itself says that it cost, for comparison (quirks: OpenRouter, xAI); null where it says nothing. */
+  readonly statedCost: UsdNanos | null
+  /** In the order they were made, the last one too if it failed. */
+  readonly failedAttempts: readonly FailedAttempt[]
 }
+
+/** What an activity's failed attempts cost the operator together. */
+export const operatorCost = (attempts: readonly FailedAttempt[]): UsdNanos =>
+  attempts.reduce((sum, attempt) => addUsd(sum, attempt.operatorCost), NO_MONEY)
 
 export interface ActivityQuery {
   readonly accountId?: AccountId

@@ -1,30 +1,60 @@
 /** An attempt: one hop being asked. Another may follow only as long as nothing of an answer has come (contract §7). */
 
+import type { FailedAttempt } from './activity.ts'
 import type { Caller } from './caller.ts'
 import type { ChatEvent, ChatEvents, ChatRequest } from './chat.ts'
+import { type Clock, type Instant, pause } from './clock.ts'
+import { GatewayError } from './errors.ts'
+import type { HopHealth } from './hop-health.ts'
 import { type Meter, startMeter } from './meter.ts'
+import { NO_MONEY, type UsdNanos } from './money.ts'
 import type { Offer, Offers } from './offer.ts'
+import { chargeFor } from './pricing.ts'
 import type { Provider } from './provider.ts'
+import { pauseBeforeRetryMs } from './retry.ts'
 import type { Settings } from './settings.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
 
 export interface Attempt {
   readonly offer: Offer
   readonly meter: Meter
+  readonly startedAt: Instant
   /** Aborts with the request, and by itself when this hop is given up. */
   readonly line: AbortController
   /** Whether the provider has been asked. */
   isSent: boolean
 }
 
-interface Switchboard {
+/** The attempts of one walk: the one being made, and those that failed, in order. */
+export interface Attempts {
+  current: Attempt
+  readonly failed: FailedAttempt[]
+}
+
+/** What asking needs of the house. */
+export interface Switchboard {
+  readonly clock: Clock
   readonly settings: Settings
+  readonly health: HopHealth
   upstreamFor(provider: Provider): Promise<Upstream>
 }
 
-export const startAttempt = (offer: Offer, request: ChatRequest, signal: AbortSignal): Attempt => ({
+export const startAttempts = (
+  house: Switchboard,
+  offer: Offer,
+  request: ChatRequest,
+  signal: AbortSignal,
+): Attempts => ({ current: startAttempt(house, offer, request, signal), failed: [] })
+
+const startAttempt = (
+  { clock }: Switchboard,
+  offer: Offer,
+  request: ChatRequest,
+  signal: AbortSignal,
+): Attempt => ({
   offer,
   meter: startMeter(request, offer.hop.card.contextLength),
+  startedAt: clock.now(),
   line: follow(signal),
   isSent: false,
 })
@@ -37,46 +67,107 @@ function follow(signal: AbortSignal): AbortController {
   return controller
 }
 
-/** Asks one offer after the other until one begins to answer. @throws what the last of them threw */
+/**
+ * Asks one offer after the other until one begins to answer, and the last of them once more where that may help.
+ * `attempts.current` is the one that answers, or the last that failed. @throws UpstreamFailure, the signal's reason
+ */
 export async function openFirst(
+  house: Switchboard,
+  caller: Caller,
+  request: ChatRequest,
   offers: Offers,
-  ask: (offer: Offer, isLast: boolean) => Promise<AsyncIterable<ChatEvents>>,
+  attempts: Attempts,
+  signal: AbortSignal,
 ): Promise<AsyncIterable<ChatEvents>> {
-  for (const offer of offers.slice(0, -1)) {
+  for (let turn = 1; ; turn++) {
     try {
-      return await ask(offer, false)
+      return await open(house, caller, request, attempts.current, turn >= offers.length)
     } catch (thrown) {
-      // Only a provider's failure is worth another provider; a client that left needs none.
-      if (!(thrown instanceof UpstreamFailure)) throw thrown
+      // Only a provider's failure is worth another attempt; a client that left needs none.
+      if (!(thrown instanceof UpstreamFailure) || signal.aborted) throw thrown
+      const next = isOutOfTime(house, caller) ? null : nextTurn(offers, turn, thrown, request)
+      if (next === null) throw thrown
+      noteFailure(house, attempts, thrown, false)
+      attempts.current = startAttempt(house, next.offer, request, signal)
+      if (next.pauseMs > 0) await pause(next.pauseMs, signal)
     }
   }
-  return await ask(offers[offers.length - 1] as Offer, true)
+}
+
+interface Turn {
+  readonly offer: Offer
+  readonly pauseMs: number
+}
+
+/** Who is asked when `turn` attempts have failed: the next offer, then the last of them once more. */
+function nextTurn(
+  offers: Offers,
+  turn: number,
+  failure: UpstreamFailure,
+  request: ChatRequest,
+): Turn | null {
+  const next = offers[turn]
+  if (next) return { offer: next, pauseMs: 0 }
+  const last = offers[offers.length - 1]
+  const pauseMs = turn === offers.length ? pauseBeforeRetryMs(failure, request) : null
+  return last && pauseMs !== null ? { offer: last, pauseMs } : null
+}
+
+const isOutOfTime = ({ clock, settings }: Switchboard, { arrivedAt }: Caller): boolean =>
+  clock.now() - arrivedAt >= settings.totalTimeoutMs
+
+/** Keeps what is told of an attempt that failed, and lets its provider go. */
+export function noteFailure(
+  { clock, health }: Switchboard,
+  { current, failed }: Attempts,
+  failure: UpstreamFailure,
+  isCharged: boolean,
+): void {
+  const { offer, meter, startedAt, line } = current
+  line.abort()
+  health.failed(offer.hop, failure)
+  failed.push({
+    model: offer.hop.card.id,
+    provider: offer.hop.provider.name,
+    outcome: failure.kind,
+    status: failure.details.status ?? null,
+    reason: failure.message,
+    ms: clock.now() - startedAt,
+    operatorCost: meter.produced && !isCharged ? costOf(offer, meter) : NO_MONEY,
+  })
+}
+
+/** What came of an attempt that nobody is charged for, at the model's price. */
+function costOf({ version, rate }: Offer, meter: Meter): UsdNanos {
+  const { usage, source } = meter.read()
+  return chargeFor(usage, version, rate.rubPerUsd, source, meter.drawn).amount
 }
 
 /**
  * Opens the upstream of an attempt. One that another may follow is held until content has come, so that a failure before
- * it is still nobody's answer; the last one streams at once. @throws UpstreamFailure, the signal's reason
+ * it is still nobody's answer; the last one streams at once.
  */
-export async function open(
-  { settings, upstreamFor }: Switchboard,
-  { requestId }: Caller,
+async function open(
+  house: Switchboard,
+  caller: Caller,
   request: ChatRequest,
   attempt: Attempt,
   isLast: boolean,
 ): Promise<AsyncIterable<ChatEvents>> {
-  const { offer, line } = attempt
-  const upstream = await upstreamFor(offer.hop.provider)
+  const { offer, line, meter } = attempt
+  const upstream = await findUpstream(house, offer.hop.provider)
   line.signal.throwIfAborted()
   attempt.isSent = true
+  house.health.asked(offer.hop)
   try {
     const events = await upstream.open({
       request,
       hop: offer.hop,
-      requestId,
-      timeouts: settings,
+      requestId: caller.requestId,
+      timeouts: timeoutsFor(house, caller),
       signal: line.signal,
     })
-    return isLast ? events : await holdUntilContent(events, request)
+    return isLast ? events : await holdUntilContent(events, request, meter)
   } catch (thrown) {
     line.signal.throwIfAborted()
     line.abort()
@@ -84,17 +175,42 @@ export async function open(
   }
 }
 
+/** A credential that cannot be read is this provider's trouble alone; another may still answer. */
+async function findUpstream({ upstreamFor }: Switchboard, provider: Provider): Promise<Upstream> {
+  try {
+    return await upstreamFor(provider)
+  } catch (cause) {
+    if (!(cause instanceof GatewayError)) throw cause
+    throw new UpstreamFailure('unauthorized', 'its credential cannot be read', { cause })
+  }
+}
+
+/** The time of the whole request is one, however many attempts share it. */
+function timeoutsFor({ clock, settings }: Switchboard, { arrivedAt }: Caller): Settings {
+  const spentMs = clock.now() - arrivedAt
+  return spentMs > 0
+    ? { ...settings, totalTimeoutMs: Math.max(1, settings.totalTimeoutMs - spentMs) }
+    : settings
+}
+
 async function holdUntilContent(
   events: AsyncIterable<ChatEvents>,
   request: ChatRequest,
+  meter: Meter,
 ): Promise<AsyncIterable<ChatEvents>> {
   const iterator = events[Symbol.asyncIterator]()
   const held: ChatEvents[] = []
-  for (;;) {
-    const { done, value } = await iterator.next()
-    if (done) throw noContent(request)
-    held.push(value)
-    if (value.some((event) => isContent(event, request))) return resume(held, iterator)
+  try {
+    for (;;) {
+      const { done, value } = await iterator.next()
+      if (done) throw noContent(request)
+      held.push(value)
+      if (value.some((event) => isContent(event, request))) return resume(held, iterator)
+    }
+  } catch (thrown) {
+    // Nobody will see it, but it may have cost the operator something.
+    for (const batch of held) meter.note(batch)
+    throw thrown
   }
 }
 

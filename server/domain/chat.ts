@@ -1,4 +1,5 @@
 /** The chat operation in the gateway's own terms: what a client asks for, and the events that answer it. */
+import type { UsdNanos } from './money.ts'
 import type { ImageChoice } from './pricing.ts'
 import type { Usage } from './usage.ts'
 
@@ -88,9 +89,15 @@ export type ChatEvent =
     }
   /**
    * The provider's own count; a later one replaces an earlier one. A `partial` one was made before the answer was complete:
-   * its prompt counts hold, while the output may since have grown beyond what it says.
+   * its prompt counts hold, while the output may since have grown beyond what it says. `statedCost` is what the provider
+   * says that it charges the operator, for comparison only.
    */
-  | { readonly type: 'usage'; readonly usage: Usage; readonly partial?: boolean }
+  | {
+      readonly type: 'usage'
+      readonly usage: Usage
+      readonly partial?: boolean
+      readonly statedCost?: UsdNanos
+    }
 
 /** What arrived together; never empty. */
 export type ChatEvents = readonly ChatEvent[]

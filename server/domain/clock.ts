@@ -17,6 +17,21 @@ export const DAY_MS = 86_400_000
 
 export const systemClock: Clock = { now: () => Date.now() as Instant }
 
+/** Resolves after `ms`; rejects with the signal's reason when that comes first. */
+export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    signal.throwIfAborted()
+    const leave = (): void => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', leave)
+      resolve()
+    }, ms)
+    signal.addEventListener('abort', leave, { once: true })
+  })
+
 export const instant = (epochMs: number): Instant => epochMs as Instant
 export const later = (from: Instant, ms: number): Instant => (from + ms) as Instant
 export const dayOf = (at: Instant): Day => Math.floor(at / DAY_MS) as Day

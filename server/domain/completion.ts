@@ -1,9 +1,16 @@
 /** The walk of one request, from its card to its receipt, read from top to bottom. Whole answers are the same walk, folded. */
 import { type Claim, toRefusalError } from './admission.ts'
-import { demandImages, open, openFirst, startAttempt } from './attempt.ts'
+import {
+  type Attempts,
+  demandImages,
+  noteFailure,
+  openFirst,
+  type Switchboard,
+  startAttempts,
+} from './attempt.ts'
 import type { Caller } from './caller.ts'
 import type { AnswerHead, ChatEvents, ChatRequest } from './chat.ts'
-import { type Clock, unixSeconds } from './clock.ts'
+import { unixSeconds } from './clock.ts'
 import {
   COMPLETED,
   judgeFailure,
@@ -17,19 +24,13 @@ import { type GenerationId, newGenerationId } from './id.ts'
 import type { Charge } from './ledger.ts'
 import { findOffers, type Offers } from './offer.ts'
 import { holdFor } from './pricing.ts'
-import type { Provider } from './provider.ts'
 import type { QuotaReading } from './quota.ts'
 import type { Hop } from './route.ts'
-import type { Settings } from './settings.ts'
 import type { Store } from './store.ts'
-import type { Upstream } from './upstream.ts'
 
 /** What the walk needs of the house. */
-export interface CompletionHouse {
-  readonly clock: Clock
+export interface CompletionHouse extends Switchboard {
   readonly store: Pick<Store, 'admissions' | 'models' | 'providers' | 'rates' | 'activity'>
-  readonly settings: Settings
-  upstreamFor(provider: Provider): Promise<Upstream>
 }
 
 /** What the counter learns, in this order: `admitted`, `opened`, `events`…, `failed`?, `receipt`. */
@@ -60,6 +61,7 @@ export async function* complete(
     ending.refuse(thrown, null),
   )
   const claim = toClaim(house, caller, request, generationId, offers)
+  ending.noteClaim(claim)
   const verdict = await house.store.admissions
     .admit(claim)
     .catch((thrown) => ending.refuse(thrown, null))
@@ -67,38 +69,48 @@ export async function* complete(
     return ending.refuse(toRefusalError(verdict.refusal, caller.key.name), verdict.quota)
   }
 
-  let attempt = startAttempt(offers[0], request, signal)
+  const attempts = startAttempts(house, offers[0], request, signal)
   let outcome: Outcome = LEFT_BY_CLIENT
   let charge: Charge | null = null
   try {
     yield { type: 'admitted', generationId, quota: verdict.quota }
-    const events = await openFirst(offers, async (offer, isLast) => {
-      attempt = offer === offers[0] ? attempt : startAttempt(offer, request, signal)
-      return await open(house, caller, request, attempt, isLast)
-    })
-    yield { type: 'opened', head: toHead(generationId, caller, attempt.offer.hop) }
+    const events = await openFirst(house, caller, request, offers, attempts, signal)
+    const { meter, offer } = attempts.current
+    yield { type: 'opened', head: toHead(generationId, caller, offer.hop) }
     for await (const batch of events) {
-      attempt.meter.note(batch)
-      ending.noteFirstEvent(attempt.meter)
+      meter.note(batch)
+      ending.noteFirstEvent(meter)
       yield { type: 'events', events: batch }
     }
     // A provider's end of stream may only be the echo of our own leaving.
-    if (attempt.meter.finishReason === null) signal.throwIfAborted()
-    demandImages(request, attempt.meter)
+    if (meter.finishReason === null) signal.throwIfAborted()
+    demandImages(request, meter)
     outcome = COMPLETED
   } catch (thrown) {
-    outcome = judgeFailure(thrown, attempt.offer.hop, signal)
+    outcome = judgeFailure(thrown, attempts.current.offer.hop, signal)
   } finally {
-    // However the walk ends, the provider is let go: a consumer that stops before the first event never touched `events`.
-    if (outcome !== COMPLETED) attempt.line.abort()
-    charge = priceOutcome(outcome, attempt, request)
-    await ending.settle(outcome, attempt, charge)
+    charge = priceOutcome(outcome, attempts.current, request)
+    hangUp(house, outcome, attempts, charge !== null)
+    await ending.settle(outcome, attempts, charge)
   }
   if (outcome.error) {
     if (charge === null) throw outcome.error
     yield { type: 'failed', error: outcome.error }
   }
   if (charge !== null) yield { type: 'receipt', charge }
+}
+
+/** However the walk ends, the provider is let go: a consumer that stops before the first event never touched `events`. */
+function hangUp(
+  house: CompletionHouse,
+  outcome: Outcome,
+  attempts: Attempts,
+  isCharged: boolean,
+): void {
+  const { line, offer } = attempts.current
+  if (outcome === COMPLETED) house.health.served(offer.hop)
+  else if (outcome.failure) noteFailure(house, attempts, outcome.failure, isCharged)
+  else line.abort()
 }
 
 /** The hold is that of the dearest offer, so that money is checked for every one of them at once. */

@@ -1,6 +1,7 @@
 /** How a walk ends: what its ending means, what it costs, and the one line it leaves in the log. */
 import type { ActivityEntry, EndedBy } from './activity.ts'
-import type { Attempt } from './attempt.ts'
+import type { Claim } from './admission.ts'
+import type { Attempt, Attempts } from './attempt.ts'
 import type { Caller } from './caller.ts'
 import type { ChatRequest } from './chat.ts'
 import type { Clock } from './clock.ts'
@@ -9,7 +10,8 @@ import type { GenerationId } from './id.ts'
 import type { Charge } from './ledger.ts'
 import type { Meter } from './meter.ts'
 import { NO_MONEY, type RubMicros } from './money.ts'
-import { chargeFor, choiceDrawn } from './pricing.ts'
+import type { Offer } from './offer.ts'
+import { chargeFor, choiceDrawn, type ImageChoice } from './pricing.ts'
 import { NO_QUOTA, type QuotaReading } from './quota.ts'
 import type { Hop } from './route.ts'
 import type { Store } from './store.ts'
@@ -32,6 +34,8 @@ export class RequestRefused extends Error {
 export interface Outcome {
   readonly endedBy: EndedBy
   readonly error: GatewayError | null
+  /** Set where the upstream broke. */
+  readonly failure?: UpstreamFailure
 }
 
 export const COMPLETED: Outcome = { endedBy: 'completed', error: null }
@@ -45,7 +49,8 @@ export function judgeFailure(thrown: unknown, hop: Hop, signal: AbortSignal): Ou
     return stopped ? { endedBy: 'gateway', error: signal.reason } : LEFT_BY_CLIENT
   }
   if (thrown instanceof UpstreamFailure) {
-    return { endedBy: 'upstream', error: toClientError(thrown, hop.provider.name) }
+    const error = toClientError(thrown, hop.provider.name)
+    return { endedBy: 'upstream', error, failure: thrown }
   }
   return { endedBy: 'gateway', error: toGatewayError(thrown) }
 }
@@ -67,9 +72,12 @@ export function priceOutcome(
   if (!chargeable) return null
   const { usage, source } = outcome.endedBy === 'client' ? meter.readLeft() : meter.read()
   const { version, rate } = offer
-  const image = choiceDrawn(version.prices.imagePrices, request.image, meter.drawn)
-  return chargeFor(usage, version, rate.rubPerUsd, source, image)
+  return chargeFor(usage, version, rate.rubPerUsd, source, pictureOf(offer, meter, request))
 }
+
+/** Which picture is charged. */
+const pictureOf = ({ version }: Offer, meter: Meter, request: ChatRequest): ImageChoice =>
+  choiceDrawn(version.prices.imagePrices, request.image, meter.drawn)
 
 interface Books {
   readonly clock: Clock
@@ -84,6 +92,7 @@ export function startEnding(
   generationId: GenerationId,
 ) {
   let firstEventMs: number | null = null
+  let queuedMs = 0
 
   const entry = (endedBy: EndedBy, error: GatewayError | null): ActivityEntry => ({
     generationId,
@@ -99,15 +108,23 @@ export function startEnding(
     endedBy,
     finishReason: null,
     startedAt: arrivedAt,
+    queuedMs,
     firstEventMs,
     totalMs: house.clock.now() - arrivedAt,
     usage: NO_USAGE,
     usageSource: null,
     cost: NO_MONEY,
     costRub: 0n as RubMicros,
+    image: null,
+    statedCost: null,
+    failedAttempts: [],
   })
 
   return {
+    noteClaim({ at }: Claim): void {
+      queuedMs = at - arrivedAt
+    },
+
     noteFirstEvent(meter: Meter): void {
       if (firstEventMs === null && meter.produced) firstEventMs = house.clock.now() - arrivedAt
     },
@@ -125,9 +142,11 @@ export function startEnding(
 
     async settle(
       outcome: Outcome,
-      { offer: { hop }, meter }: Attempt,
+      { current: { offer, meter }, failed }: Attempts,
       charge: Charge | null,
     ): Promise<void> {
+      const { hop, version } = offer
+      const hasPicture = version.prices.imagePrices.length > 0 && meter.images > 0
       const activity: ActivityEntry = {
         ...entry(outcome.endedBy, outcome.error),
         model: hop.card.id,
@@ -138,7 +157,10 @@ export function startEnding(
           usageSource: charge.source,
           cost: charge.amount,
           costRub: charge.costRub,
+          image: hasPicture ? pictureOf(offer, meter, request) : null,
         }),
+        statedCost: meter.statedCost,
+        failedAttempts: failed,
       }
       await house.store.admissions.settle(generationId, {
         at: house.clock.now(),

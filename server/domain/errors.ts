@@ -58,6 +58,8 @@ export interface ErrorDetails {
   readonly metadata?: ErrorMetadata
   /** Whole seconds, at least 1; sent as `Retry-After`. */
   readonly retryAfterSeconds?: number
+  /** Asking again is in vain, whatever the status says; sent as `x-should-retry: false`. */
+  readonly permanent?: true
   /** What an operator types next; shown by the CLI only. */
   readonly hint?: string
   /** For the operator's log; never leaves the house. */

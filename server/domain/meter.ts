@@ -1,6 +1,7 @@
 /** The meter: counts an answer as it passes, so that its usage is known however it ends. */
 import type { ChatEvents, ChatRequest } from './chat.ts'
 import type { UsageSource } from './ledger.ts'
+import type { UsdNanos } from './money.ts'
 import type { ImageChoice } from './pricing.ts'
 import { NO_USAGE, type Usage } from './usage.ts'
 
@@ -16,6 +17,8 @@ export interface Meter {
   readonly images: number
   /** What the provider said that it drew. */
   readonly drawn: ImageChoice
+  /** What the provider said that it charges; null while it says nothing. */
+  readonly statedCost: UsdNanos | null
   readonly finishReason: string | null
   /**
    * The provider's count if it came whole, else an estimate from the bytes that passed (contract §7). Where only a partial
@@ -89,6 +92,7 @@ export function startMeter(request: ChatRequest, contextLength: number | null): 
   let produced = false
   let images = 0
   let drawn: ImageChoice = { resolution: undefined, quality: undefined }
+  let statedCost: UsdNanos | null = null
   let finishReason: string | null = null
 
   const estimate = (): Usage => ({
@@ -138,6 +142,7 @@ export function startMeter(request: ChatRequest, contextLength: number | null): 
           case 'usage':
             stated = toUsage(event.usage)
             partial = event.partial ?? false
+            statedCost = event.statedCost ?? statedCost
             // What a provider has only begun to count is not yet an answer that somebody pays for.
             if (!partial) produced = true
             break
@@ -155,6 +160,9 @@ export function startMeter(request: ChatRequest, contextLength: number | null): 
     },
     get drawn() {
       return drawn
+    },
+    get statedCost() {
+      return statedCost
     },
     get finishReason() {
       return finishReason

@@ -2,6 +2,7 @@
 import type { Instant } from './clock.ts'
 import type { PriceVersionId } from './id.ts'
 import type { UsdAttos } from './money.ts'
+import type { RouteHop } from './route.ts'
 
 export type Modality = 'text' | 'image' | 'audio' | 'video' | 'file'
 
@@ -47,10 +48,12 @@ export interface PriceVersion {
 export interface ModelCard {
   /** `<provider>/<model>` */
   readonly id: string
-  /** The provider that serves it. */
+  /** The provider it belongs to, which serves it unless a route says otherwise. */
   readonly provider: string
   /** What that provider calls it. */
   readonly upstreamName: string
+  /** The hops that serve it, as the operator set them; empty: its own provider alone. */
+  readonly route: readonly RouteHop[]
   readonly name: string
   readonly description: string
   readonly createdAt: Instant
@@ -85,6 +88,8 @@ export interface ModelCards {
   add(card: ModelCard): Promise<void>
   /** Adds a price version; it serves from its date. @throws model_not_found */
   price(id: string, version: PriceVersion): Promise<ModelCard>
+  /** Sets the whole route; an empty one leaves it to its own provider. @throws model_not_found, provider_not_found */
+  route(id: string, hops: readonly RouteHop[]): Promise<ModelCard>
   /** Past charges keep their versions. @throws model_not_found */
   remove(id: string): Promise<void>
 }

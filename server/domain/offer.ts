@@ -3,10 +3,11 @@ import { allows } from './allow-list.ts'
 import type { ChatRequest, Routing } from './chat.ts'
 import type { Clock } from './clock.ts'
 import { GatewayError } from './errors.ts'
+import type { HopHealth } from './hop-health.ts'
 import type { ApiKey } from './key.ts'
 import type { ModelCard, PriceVersion } from './model-card.ts'
 import type { Rate } from './rate.ts'
-import type { Hop } from './route.ts'
+import { drawOrder, type Hop, routeOf, toHop } from './route.ts'
 import type { Store } from './store.ts'
 
 export interface Offer {
@@ -20,33 +21,46 @@ export type Offers = readonly [Offer, ...Offer[]]
 
 interface Shop {
   readonly clock: Clock
+  readonly health: HopHealth
   readonly store: Pick<Store, 'models' | 'providers' | 'rates'>
 }
 
 /**
- * The model asked for, then those that `models` names; every one passes the same checks. The model asked for must pass
- * them; another that does not is left out. `provider.only` and `provider.ignore` choose among what is left, and
- * `provider.order` puts it in order.
+ * The hops of the model asked for, then those of the models that `models` names; every model passes the same checks. The
+ * model asked for must pass them; another that does not is left out. `provider.only` and `provider.ignore` choose among
+ * what is left, `provider.order` puts it in order, and a hop that rests comes last. Where no fallback is allowed it is one.
  * @throws model_not_allowed, model_not_found, image_streaming_not_supported, unsupported_modality, no_route_available,
  * unpriced_model, the first of them in the order of contract §2
  */
 export async function findOffers(shop: Shop, key: ApiKey, request: ChatRequest): Promise<Offers> {
-  const asked = await findOffer(shop, key, request, request.model)
-  const { routing } = request
-  if (routing === undefined) return [asked]
+  const asked = await findOffersOf(shop, key, request, request.model)
+  const chosen = request.routing ? await reroute(shop, key, request, request.routing, asked) : asked
+  const [first] = chosen
+  if (!first) throw noRoute(`no provider that the request allows serves ${request.model}`)
+  if (request.allowFallbacks) return shop.health.arrange(chosen) as Offers
+  const ofOneModel = chosen.filter(({ hop }) => hop.card.id === first.hop.card.id)
+  return [shop.health.arrange(ofOneModel)[0] ?? first]
+}
+
+/** What the request itself says about where it may be served. */
+async function reroute(
+  shop: Shop,
+  key: ApiKey,
+  request: ChatRequest,
+  routing: Routing,
+  asked: readonly Offer[],
+): Promise<readonly Offer[]> {
   const others = await Promise.all(
     [...new Set(routing.models)]
       .filter((model) => model !== request.model)
-      .map((model) => findOffer(shop, key, request, model).catch(leaveOut)),
+      .map((model) => findOffersOf(shop, key, request, model).catch(leaveOut)),
   )
-  const [first, ...rest] = choose([asked, ...others.filter((offer) => offer !== null)], routing)
-  if (!first) throw noRoute(`no provider that the request allows serves ${request.model}`)
-  return request.allowFallbacks ? [first, ...rest] : [first]
+  return choose([...asked, ...others.flat()], routing)
 }
 
 /** A fallback that may not be used is no reason to refuse; any other failure is. */
-function leaveOut(thrown: unknown): null {
-  if (thrown instanceof GatewayError) return null
+function leaveOut(thrown: unknown): readonly Offer[] {
+  if (thrown instanceof GatewayError) return []
   throw thrown
 }
 
@@ -61,21 +75,33 @@ function choose(offers: readonly Offer[], { order, only, ignore }: Routing): rea
     .toSorted((a, b) => place(a) - place(b))
 }
 
-/** Card, allow-list, modality and price. */
-async function findOffer(
-  { store, clock }: Shop,
+/** Card, allow-list, modality, route and price; whichever hop serves, the price is the model's. */
+async function findOffersOf(
+  shop: Shop,
   key: ApiKey,
   request: ChatRequest,
   model: string,
-): Promise<Offer> {
+): Promise<readonly Offer[]> {
+  const { store, clock } = shop
   if (!allows(key.limits.allowedModels, model)) throw modelNotAllowed(key, model)
   const card = await store.models.find(model)
   if (!card) throw modelNotFound(model)
   checkModality(request, card)
-  const provider = await store.providers.find(card.provider)
-  if (!provider) throw noRoute(`no provider serves ${card.id} at the moment`)
-  if (card.price === null) throw unpriced(card)
-  return { hop: { card, provider }, version: card.price, rate: await store.rates.at(clock.now()) }
+  const hops = await findHops(shop, card)
+  if (hops.length === 0) throw noRoute(`no provider serves ${card.id} at the moment`)
+  const { price: version } = card
+  if (version === null) throw unpriced(card)
+  const rate = await store.rates.at(clock.now())
+  return hops.map((hop) => ({ hop, version, rate }))
+}
+
+async function findHops({ store }: Shop, card: ModelCard): Promise<readonly Hop[]> {
+  const hops: Hop[] = []
+  for (const wanted of drawOrder(routeOf(card), Math.random)) {
+    const provider = await store.providers.find(wanted.provider)
+    if (provider) hops.push(toHop(card, wanted, provider))
+  }
+  return hops
 }
 
 const noRoute = (message: string): GatewayError => new GatewayError('no_route_available', message)

@@ -2,6 +2,7 @@
 import type { Accounts } from './account.ts'
 import type { Activity } from './activity.ts'
 import type { Admissions } from './admission.ts'
+import type { Answers } from './idempotency.ts'
 import type { Keys } from './key.ts'
 import type { Ledger } from './ledger.ts'
 import type { ModelCards } from './model-card.ts'
@@ -30,6 +31,7 @@ export interface Store {
   readonly providers: Providers
   readonly rates: Rates
   readonly activity: Activity
+  readonly answers: Answers
   health(options: { readonly checkIntegrity: boolean }): Promise<StoreHealth>
   /** Commits what is pending and releases the data directory. */
   close(): Promise<void>

@@ -40,8 +40,11 @@ export interface FailureDetails {
   /** The provider's own error code, where it said one. */
   readonly providerCode?: string
   readonly retryAfterSeconds?: number
-  /** The same request will be refused however long one waits: it is larger than the provider's limit itself. */
-  readonly permanent?: boolean
+  /**
+   * Waiting does not help: `request` is larger than the provider's limit itself, or the operator's `account` with the
+   * provider has nothing left to spend.
+   */
+  readonly permanent?: 'request' | 'account'
   readonly cause?: unknown
 }
 
@@ -83,6 +86,7 @@ export function toClientError(failure: UpstreamFailure, provider: string): Gatew
       return new GatewayError('upstream_overloaded', `${provider} is overloaded`, {
         metadata,
         retryAfterSeconds: failure.details.retryAfterSeconds ?? DEFAULT_RETRY_SECONDS,
+        ...(failure.details.permanent && { permanent: true }),
         cause: failure,
       })
     case 'failed':

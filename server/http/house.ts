@@ -1,6 +1,8 @@
 /** What the counter needs of the house around it. */
 import type { CompletionHouse } from '#domain/completion.ts'
+import { createHopHealth } from '#domain/hop-health.ts'
 import type { Store } from '#domain/store.ts'
+import { createFirstRuns, type FirstRuns } from './first-runs.ts'
 import type { RequestLog } from './request-log.ts'
 import { createRunningWalks, type RunningWalks } from './running-walks.ts'
 import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
@@ -10,6 +12,8 @@ export interface CounterHouse extends CompletionHouse {
   readonly timings: Timings
   /** Every chat request in progress. */
   readonly running: RunningWalks
+  /** Those of them that their clients may repeat, and the answers kept of earlier ones. */
+  readonly firstRuns: FirstRuns
   /** One line per request; null keeps no log. */
   readonly log: RequestLog | null
   /** True once the gateway takes no new chat requests. */
@@ -21,11 +25,15 @@ export interface CounterHouse extends CompletionHouse {
 }
 
 /** What must be given, and what has a sensible absence. */
-export type CounterOptions = CompletionHouse & { readonly store: Store } & Partial<CounterHouse>
+export type CounterOptions = Omit<CompletionHouse, 'health'> & {
+  readonly store: Store
+} & Partial<CounterHouse>
 
 export const openHouse = (options: CounterOptions): CounterHouse => ({
+  health: createHopHealth(options.clock),
   timings: DEFAULT_TIMINGS,
   running: createRunningWalks(),
+  firstRuns: createFirstRuns(options.store.answers),
   log: null,
   draining: () => false,
   holdOpen: () => {},

@@ -23,7 +23,7 @@ export const toErrorFields = ({ message, type, code, details }: GatewayError) =>
 /** `x-should-retry` as the SDKs read it; undefined leaves it to them. */
 function shouldRetry({ code, status, details }: GatewayError, wantsImages: boolean) {
   if (code === 'shutting_down') return 'true'
-  if (status === 402) return 'false'
+  if (status === 402 || details.permanent) return 'false'
   if (status === 429) {
     return (details.retryAfterSeconds ?? 0) > LONGEST_SDK_WAIT_SECONDS ? 'false' : undefined
   }

@@ -64,6 +64,7 @@ export function toCard(entry: CatalogEntry, provider: Provider, at: Instant): Mo
     id: `${provider.name}/${entry.model}`,
     provider: provider.name,
     upstreamName: entry.model,
+    route: [],
     name: entry.name,
     description: '',
     createdAt: releaseOf(entry) ?? at,

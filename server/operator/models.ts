@@ -99,6 +99,7 @@ export const addModel = verb(
       id: input.model,
       provider: provider.name,
       upstreamName: input.upstream ?? own,
+      route: [],
       name: input.name ?? own,
       description: '',
       createdAt: at,

@@ -7,6 +7,7 @@ import type { ChatEvent, ChatEvents, ChatRequest } from '#domain/chat.ts'
 import { type CompletionHouse, type CompletionStep, complete } from '#domain/completion.ts'
 import { RequestRefused } from '#domain/ending.ts'
 import { GatewayError } from '#domain/errors.ts'
+import { createHopHealth } from '#domain/hop-health.ts'
 import type { Limits } from '#domain/key.ts'
 import { newSecret } from '#domain/secret.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
@@ -83,6 +84,7 @@ async function start(
     clock,
     store,
     settings: DEFAULT_SETTINGS,
+    health: createHopHealth(clock),
     upstreamFor: async () => upstream,
   }
   const caller: Caller = { key, requestId: 'req_1', arrivedAt: clock.now() }
@@ -264,18 +266,19 @@ describe('an upstream that fails', () => {
     expect((await books(walked.caller)).line).toMatchObject({ endedBy: 'gateway', status: 500 })
   })
 
-  test('that nobody can reach for costs nothing', async () => {
+  test('whose credential cannot be read costs nothing', async () => {
     const { caller, generator } = await start(says(), aRequest(), new AbortController().signal)
     await generator.return()
     const house: CompletionHouse = {
       clock,
       store,
       settings: DEFAULT_SETTINGS,
-      upstreamFor: () => Promise.reject(new GatewayError('no_route_available', 'none')),
+      health: createHopHealth(clock),
+      upstreamFor: () => Promise.reject(new GatewayError('internal_error', 'no master key')),
     }
     const steps = complete(house, caller, aRequest(), new AbortController().signal)
     await steps.next()
-    await expect(steps.next()).rejects.toMatchObject({ code: 'no_route_available' })
+    await expect(steps.next()).rejects.toMatchObject({ code: 'upstream_error' })
     expect((await books(caller)).charges).toBe(0)
   })
 
@@ -508,6 +511,7 @@ describe('a request that is refused', () => {
       clock,
       store,
       settings: DEFAULT_SETTINGS,
+      health: createHopHealth(clock),
       upstreamFor: async () => says().upstream,
     }
     const again = complete(house, caller, aRequest(), new AbortController().signal)

@@ -14,6 +14,7 @@ await house.store.models.add({
   id: 'demo/deep/pixel-1',
   provider: 'demo',
   upstreamName: 'pixel',
+  route: [],
   name: 'Pixel One',
   description: 'Draws and talks.',
   createdAt: now,

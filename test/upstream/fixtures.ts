@@ -20,6 +20,7 @@ const card = (upstreamName = 'model-9'): ModelCard => ({
   id: `acme/${upstreamName}`,
   provider: 'acme',
   upstreamName,
+  route: [],
   name: upstreamName,
   description: '',
   createdAt: instant(0),

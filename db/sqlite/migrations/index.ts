@@ -1,4 +1,6 @@
 /** The migrations in their order, embedded in the binary; the schema version is how many of them have run. */
 import house from './0001_house.sql' with { type: 'text' }
+import routes from './0002_routes.sql' with { type: 'text' }
+import answers from './0003_answers.sql' with { type: 'text' }
 
-export const MIGRATIONS: readonly string[] = [house]
+export const MIGRATIONS: readonly string[] = [house, routes, answers]

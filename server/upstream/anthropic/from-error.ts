@@ -40,7 +40,7 @@ export function fromErrorAnswer(
   return toFailure(kindOfStatus(status), readProblem(text), scrub, {
     status,
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
-    ...(permanent && { permanent }),
+    ...(permanent && { permanent: 'request' }),
   })
 }
 

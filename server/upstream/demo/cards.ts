@@ -70,6 +70,7 @@ const toCard = (
   id: `demo/${upstreamName}`,
   provider: 'demo',
   upstreamName,
+  route: [],
   name,
   description,
   createdAt: at,

@@ -1,0 +1,90 @@
+/** Writes a line of the activity log: one prepared statement, because every request leaves a line. */
+import type { Database } from 'bun:sqlite'
+import { type ActivityEntry, operatorCost } from '#domain/activity.ts'
+import type { Instant } from '#domain/clock.ts'
+import { fromFailedAttempts } from './activity-row.ts'
+
+/** Bound in this order. */
+const COLUMNS = [
+  'generation_id',
+  'request_id',
+  'account_id',
+  'key_id',
+  'admitted',
+  'model',
+  'provider',
+  'end_user',
+  'stream',
+  'status',
+  'code',
+  'ended_by',
+  'finish_reason',
+  'started_at',
+  'admitted_at',
+  'first_event_ms',
+  'total_ms',
+  'input_tokens',
+  'cache_read_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'image_output_tokens',
+  'input_images',
+  'output_images',
+  'usage_source',
+  'cost_nanos',
+  'cost_rub_micros',
+  'failed_attempts',
+  'operator_cost_nanos',
+  'stated_cost_nanos',
+  'image_resolution',
+  'image_quality',
+]
+
+/** A second line of the same generation is not written. */
+export function prepareActivity(
+  database: Database,
+): (entry: ActivityEntry, admittedAt: Instant | null) => void {
+  const insert = database.prepare(
+    `INSERT INTO activity (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})
+     ON CONFLICT (generation_id) DO NOTHING`,
+  )
+  return (entry, admittedAt) => {
+    const { usage } = entry
+    insert.run(
+      entry.generationId,
+      entry.requestId,
+      entry.accountId,
+      entry.keyId,
+      admittedAt === null ? 0 : 1,
+      entry.model,
+      entry.provider,
+      entry.endUser,
+      entry.stream ? 1 : 0,
+      entry.status,
+      entry.code,
+      entry.endedBy,
+      entry.finishReason,
+      entry.startedAt,
+      admittedAt ?? entry.startedAt,
+      entry.firstEventMs,
+      entry.totalMs,
+      usage.inputTokens,
+      usage.cacheReadTokens,
+      usage.cacheWriteTokens,
+      usage.outputTokens,
+      usage.reasoningTokens,
+      usage.imageOutputTokens,
+      usage.inputImages,
+      usage.outputImages,
+      entry.usageSource,
+      Number(entry.cost),
+      Number(entry.costRub),
+      fromFailedAttempts(entry.failedAttempts),
+      Number(operatorCost(entry.failedAttempts)),
+      entry.statedCost === null ? null : Number(entry.statedCost),
+      entry.image?.resolution ?? null,
+      entry.image?.quality ?? null,
+    )
+  }
+}

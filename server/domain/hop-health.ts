@@ -1,0 +1,109 @@
+/** Which hops are worth asking: one that keeps failing rests, and is probed by one request before it serves again. */
+import { type Clock, type Instant, later } from './clock.ts'
+import type { Hop } from './route.ts'
+import type { UpstreamFailure } from './upstream.ts'
+
+/** So many failures in a row, and a hop rests. */
+const FAILURES_BEFORE_REST = 3
+/** The first rest; each probe that fails doubles it. */
+const FIRST_REST_MS = 5_000
+const LONGEST_REST_MS = 300_000
+/** A provider may ask for more than a day (quirks: a monthly quota); it is asked again after this long all the same. */
+const LONGEST_ASKED_REST_MS = 600_000
+/** An account that is not accepted, or has no money left, waits for its operator. */
+const OPERATOR_REST_MS = 60_000
+
+interface Ailment {
+  failures: number
+  rests: number
+  /** Null while it is not resting. */
+  restsUntil: Instant | null
+}
+
+/** A hop that has failed lately, for people. */
+export interface HopReading {
+  readonly provider: string
+  readonly upstreamName: string
+  /** In a row. */
+  readonly failures: number
+  /** Null while it serves. */
+  readonly restsUntil: Instant | null
+}
+
+export interface HopHealth {
+  /** Puts the hops that rest behind those that do not, in their own order. Nothing is left out: the last hope is asked. */
+  arrange<T extends { readonly hop: Hop }>(offers: readonly T[]): readonly T[]
+  /** A hop is about to be asked. One whose rest is over is being probed: until the probe has ended, others still avoid it. */
+  asked(hop: Hop): void
+  served(hop: Hop): void
+  failed(hop: Hop, failure: UpstreamFailure): void
+  readings(): readonly HopReading[]
+}
+
+const nameOf = ({ provider, card }: Hop): string => `${provider.name} ${card.upstreamName}`
+
+/** Kept in memory: after a restart every hop is thought well of. */
+export function createHopHealth(clock: Clock): HopHealth {
+  const ailing = new Map<string, Ailment & { readonly hop: Hop }>()
+
+  const isResting = (hop: Hop, at: Instant): boolean => {
+    const until = ailing.get(nameOf(hop))?.restsUntil ?? null
+    return until !== null && at < until
+  }
+
+  return {
+    arrange(offers) {
+      if (ailing.size === 0 || offers.length < 2) return offers
+      const at = clock.now()
+      const resting = offers.filter(({ hop }) => isResting(hop, at))
+      if (resting.length === 0) return offers
+      return [...offers.filter((offer) => !resting.includes(offer)), ...resting]
+    },
+    asked(hop) {
+      if (ailing.size === 0) return
+      const ailment = ailing.get(nameOf(hop))
+      if (!ailment || ailment.restsUntil === null) return
+      const at = clock.now()
+      if (at >= ailment.restsUntil) ailment.restsUntil = later(at, restMs(ailment.rests))
+    },
+    served(hop) {
+      if (ailing.size > 0) ailing.delete(nameOf(hop))
+    },
+    failed(hop, failure) {
+      if (!isItsFault(failure)) return
+      const name = nameOf(hop)
+      const ailment = ailing.get(name) ?? { hop, failures: 0, rests: 0, restsUntil: null }
+      ailing.set(name, ailment)
+      ailment.failures++
+      const ms = restAfter(failure, ailment)
+      if (ms === null) return
+      ailment.rests++
+      ailment.restsUntil = later(clock.now(), ms)
+    },
+    readings: () =>
+      [...ailing.values()].map(({ hop, failures, restsUntil }) => ({
+        provider: hop.provider.name,
+        upstreamName: hop.card.upstreamName,
+        failures,
+        restsUntil: restsUntil !== null && clock.now() < restsUntil ? restsUntil : null,
+      })),
+  }
+}
+
+/** What a caller did wrong, and a picture that a model would not draw, say nothing about the hop. */
+const isItsFault = ({ kind, details }: UpstreamFailure): boolean =>
+  kind !== 'rejected' && kind !== 'no-image' && details.permanent !== 'request'
+
+/** How long a hop rests now; null: not yet. */
+function restAfter({ kind, details }: UpstreamFailure, ailment: Ailment): number | null {
+  if (kind === 'unauthorized' || details.permanent === 'account') return OPERATOR_REST_MS
+  const { retryAfterSeconds } = details
+  if (kind === 'overloaded' && retryAfterSeconds !== undefined) {
+    return Math.min(retryAfterSeconds * 1_000, LONGEST_ASKED_REST_MS)
+  }
+  const isProbe = ailment.rests > 0
+  return isProbe || ailment.failures >= FAILURES_BEFORE_REST ? restMs(ailment.rests) : null
+}
+
+const restMs = (rests: number): number =>
+  Math.min(FIRST_REST_MS * 2 ** Math.min(rests, 16), LONGEST_REST_MS)
