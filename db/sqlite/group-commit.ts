@@ -15,6 +15,11 @@ export interface GroupCommit {
    * kept in memory up to date in the same turn, before any request can see the difference.
    */
   act<T>(write: () => T, committed?: (result: T) => void): Promise<T>
+  /**
+   * Runs `write` in a transaction of its own, now; false when the disk would not take it. For what the house can do
+   * without: its failure is nobody else's, and is not tried again.
+   */
+  spare(write: () => void): boolean
   /** Registers what every transaction writes last: sums of what its writes added up. */
   atClose(closing: Closing): void
   /** Resolves once everything committed so far is on the disk. */
@@ -118,6 +123,17 @@ export function startGroupCommit(database: Database, logSync: LogSync): GroupCom
       committed?.(result)
       await logSync.settled().catch(refuse)
       return result
+    },
+    spare(write) {
+      if (!writable || closed) return false
+      try {
+        database.transaction(write).immediate()
+      } catch (error) {
+        if (isDiskTrouble(error)) return false
+        throw error
+      }
+      logSync.dirty()
+      return true
     },
     atClose: group.atClose,
     synced: () => logSync.settled(),

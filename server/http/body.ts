@@ -11,15 +11,34 @@ export interface Body {
   readonly bytes: number
 }
 
+export interface DigestedBody extends Body {
+  /** SHA-256 in hexadecimal; empty unless it was asked for. */
+  readonly sha256: string
+}
+
 /** @throws unsupported_media_type, request_too_large, invalid_json, invalid_request */
-export async function readBody(request: Request, deadlineMs: number): Promise<Body> {
+export async function readBody(
+  request: Request,
+  deadlineMs: number,
+  isDigested: boolean,
+): Promise<DigestedBody> {
   checkMediaType(request.headers)
   const stated = statedBytes(request.headers)
   const raw = await beforeDeadline(
     stated === null ? readCounted(request) : readStated(request, stated),
     deadlineMs,
   )
-  return { fields: readJson(raw.text, raw.bytes), bytes: raw.bytes }
+  return {
+    fields: readJson(raw.text, raw.bytes),
+    bytes: raw.bytes,
+    sha256: isDigested ? await digest(raw.text) : '',
+  }
+}
+
+/** Off the event loop, because a body may hold pictures. */
+async function digest(text: string): Promise<string> {
+  const sha256 = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
+  return Array.from(new Uint8Array(sha256), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 const JSON_TYPE = /^application\/json *(?:; *(?:charset="?utf-8"?|(?!charset)[\w-]+=[^;]*) *)*$/i

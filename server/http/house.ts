@@ -33,7 +33,7 @@ export const openHouse = (options: CounterOptions): CounterHouse => ({
   health: createHopHealth(options.clock),
   timings: DEFAULT_TIMINGS,
   running: createRunningWalks(),
-  firstRuns: createFirstRuns(options.store.answers),
+  firstRuns: createFirstRuns(options.store),
   log: null,
   draining: () => false,
   holdOpen: () => {},

@@ -15,6 +15,7 @@ export const EXPOSED_HEADERS = [
   'X-Should-Retry',
   'X-Request-Id',
   'X-Generation-Id',
+  'Idempotent-Replayed',
 ].join(', ')
 
 /** Adds three headers for each window that has a limit, none for one that has not. */

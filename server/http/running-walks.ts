@@ -9,6 +9,8 @@ import type { GatewayError } from '#domain/errors.ts'
 export interface RunningWalk {
   readonly caller: Caller
   readonly request: ChatRequest
+  /** It was left or aborted: whatever it still yields is no whole answer. */
+  readonly isCutShort: boolean
   /** The next step; throws what the walk throws. */
   next(): Promise<IteratorResult<CompletionStep, void>>
   /** The client has gone: lets the upstream go and settles, whether or not anybody asks for another step. */
@@ -18,7 +20,13 @@ export interface RunningWalk {
 }
 
 export interface RunningWalks {
-  start(house: CompletionHouse, caller: Caller, request: ChatRequest): RunningWalk
+  /** `over` is called once, however the walk ends. */
+  start(
+    house: CompletionHouse,
+    caller: Caller,
+    request: ChatRequest,
+    over?: () => void,
+  ): RunningWalk
   /** Oldest first. */
   list(): Iterable<RunningWalk>
   readonly count: number
@@ -30,15 +38,18 @@ export function createRunningWalks(): RunningWalks {
   const walks = new Set<RunningWalk>()
   let waiting: (() => void)[] = []
 
-  const forget = (walk: RunningWalk): void => {
-    if (!walks.delete(walk) || walks.size > 0) return
+  const forget = (walk: RunningWalk, over?: () => void): void => {
+    if (!walks.delete(walk)) return
+    over?.()
+    if (walks.size > 0) return
     for (const resolve of waiting) resolve()
     waiting = []
   }
 
   return {
-    start(house, caller, request) {
-      const walk = startWalk(house, caller, request, forget)
+    start(house, caller, request, over) {
+      const ended = over ? (walk: RunningWalk) => forget(walk, over) : forget
+      const walk = startWalk(house, caller, request, ended)
       walks.add(walk)
       return walk
     },
@@ -63,6 +74,9 @@ function startWalk(
   const walk: RunningWalk = {
     caller,
     request,
+    get isCutShort() {
+      return gone.signal.aborted
+    },
     async next() {
       try {
         const step = await steps.next()

@@ -83,12 +83,24 @@ export function headersFor(visit: Visit, contentType: string): HeaderFields {
   return headers
 }
 
+export const EVENT_STREAM = 'text/event-stream; charset=utf-8'
+
+/** Neither a cache nor a proxy may hold a stream back (contract §7). */
+export function eventStreamHeaders(visit: Visit): HeaderFields {
+  const headers = headersFor(visit, EVENT_STREAM)
+  headers['Cache-Control'] = 'no-cache, no-transform'
+  headers['X-Accel-Buffering'] = 'no'
+  return headers
+}
+
 /** Reads the windows for the rate headers where no admission has read them; takes no slot. */
 export async function readQuota({ store, clock }: CounterHouse, visit: Visit): Promise<void> {
   if (visit.key === null || visit.quota !== null) return
   visit.quota = await store.admissions.quota(visit.key.id, clock.now())
 }
 
+export const JSON_TEXT = 'application/json'
+
 /** A JSON answer with this visit's headers. */
 export const renderJson = (visit: Visit, body: unknown, status = 200): Response =>
-  new Response(JSON.stringify(body), { status, headers: headersFor(visit, 'application/json') })
+  new Response(JSON.stringify(body), { status, headers: headersFor(visit, JSON_TEXT) })

@@ -3,30 +3,43 @@
 import type { AnswerHead } from '#domain/chat.ts'
 import type { GatewayError } from '#domain/errors.ts'
 import { readBody } from '../body.ts'
+import { type FirstRun, readIdempotencyKey } from '../first-runs.ts'
 import type { CounterHouse } from '../house.ts'
 import { readChatRequest } from '../read-chat-request.ts'
 import { shuttingDown } from '../render-error.ts'
 import { CLIENT_LEFT } from '../request-log.ts'
 import type { RunningWalk } from '../running-walks.ts'
-import { learn, renderJson, type Visit } from '../visit.ts'
+import { headersFor, JSON_TEXT, learn, type Visit } from '../visit.ts'
 import { startFold } from '../wire/fold-answer.ts'
 import { admitOrdinary } from './admit-kind.ts'
 import { answerStream } from './chat-stream.ts'
+import { keepAnswer, replay } from './replay.ts'
 
 export async function chatCompletions(house: CounterHouse, visit: Visit): Promise<Response> {
   const key = await admitOrdinary(house, visit)
   if (house.draining()) throw shuttingDown()
-  const body = await readBody(visit.request, house.timings.bodyDeadlineMs)
+  const idempotencyKey = readIdempotencyKey(visit.request.headers)
+  const mayRepeat = idempotencyKey !== null
+  const body = await readBody(visit.request, house.timings.bodyDeadlineMs, mayRepeat)
   const request = readChatRequest(body)
   visit.wantsImages = request.wantsImages
   visit.model = request.model
-  house.holdOpen(visit.request)
 
+  let run: FirstRun | null = null
+  if (mayRepeat) {
+    const repeatable = { keyId: key.id, idempotencyKey, bodySha256: body.sha256 }
+    const begun = await house.firstRuns.begin(repeatable, house.clock.now())
+    if ('body' in begun) return await replay(house, visit, begun)
+    run = begun
+  }
+
+  house.holdOpen(visit.request)
   const { requestId, arrivedAt } = visit
-  const walk = house.running.start(house, { key, requestId, arrivedAt }, request)
-  leaveWithClient(walk, visit.request.signal)
+  const walk = house.running.start(house, { key, requestId, arrivedAt }, request, run?.over)
+  // A picture that can be asked for again is drawn to its end, for whoever asks again.
+  if (run === null || !request.wantsImages) leaveWithClient(walk, visit.request.signal)
   try {
-    return await (request.stream ? answerStream : answerWhole)(house, visit, walk)
+    return await (request.stream ? answerStream : answerWhole)(house, visit, walk, run)
   } finally {
     if (!visit.streams) house.letIdle(visit.request)
   }
@@ -43,10 +56,12 @@ async function answerWhole(
   house: CounterHouse,
   visit: Visit,
   walk: RunningWalk,
+  run: FirstRun | null,
 ): Promise<Response> {
   const fold = startFold()
   let head: AnswerHead | null = null
   let failure: GatewayError | null = null
+  let text: string | null = null
   for (;;) {
     const { value: step, done } = await walk.next()
     if (done) break
@@ -54,11 +69,15 @@ async function answerWhole(
     if (step.type === 'opened') head = step.head
     else if (step.type === 'events') fold.note(step.events)
     else if (step.type === 'failed') failure = step.error
+    else if (step.type === 'receipt' && head !== null && failure === null) {
+      text = JSON.stringify(fold.render(head, step.charge))
+      if (run && !walk.isCutShort) await keepAnswer(house, visit, run, JSON_TEXT, text)
+    }
   }
   // Half an answer is no answer to a client that asked for a whole one.
   if (failure !== null) throw failure
-  if (head === null || visit.charge === null || visit.request.signal.aborted) {
+  if (text === null || visit.request.signal.aborted) {
     return new Response(null, { status: CLIENT_LEFT })
   }
-  return renderJson(visit, fold.render(head, visit.charge))
+  return new Response(text, { headers: headersFor(visit, JSON_TEXT) })
 }

@@ -3,20 +3,24 @@
 import { unixSeconds } from '#domain/clock.ts'
 import { RequestRefused } from '#domain/ending.ts'
 import { type GatewayError, toGatewayError } from '#domain/errors.ts'
+import type { FirstRun } from '../first-runs.ts'
 import type { CounterHouse } from '../house.ts'
 import { CLIENT_LEFT, toRequestLine } from '../request-log.ts'
 import type { RunningWalk } from '../running-walks.ts'
-import { headersFor, learn, type Visit } from '../visit.ts'
+import { eventStreamHeaders, learn, type Visit } from '../visit.ts'
 import { type ChunkRenderer, startChunks } from '../wire/render-chunk.ts'
 import { toSseBody } from '../wire/sse-body.ts'
+import { startTranscript, type Transcript } from './replay.ts'
 
 /** Throws what the walk throws as long as no header has left; after that an error is a chunk. */
 export async function answerStream(
   house: CounterHouse,
   visit: Visit,
   walk: RunningWalk,
+  run: FirstRun | null,
 ): Promise<Response> {
-  const pieces = startPieces(house, visit, walk)
+  const transcript = run && startTranscript(house, visit, run)
+  const pieces = startPieces(house, visit, walk, transcript)
   let first: Promise<string | null> | null = pieces.next()
   await withinHold(first, house.timings.headerHoldMs)
 
@@ -49,7 +53,7 @@ export async function answerStream(
     },
     house.timings,
   )
-  return new Response(body, { headers: streamHeaders(visit) })
+  return new Response(body, { headers: eventStreamHeaders(visit) })
 }
 
 /** Waits for the first piece, but not for ever: then the headers leave without it. */
@@ -58,13 +62,6 @@ function withinHold(first: Promise<unknown>, headerHoldMs: number): Promise<void
     const timer = setTimeout(resolve, headerHoldMs)
     first.then(() => resolve(), reject).finally(() => clearTimeout(timer))
   })
-}
-
-function streamHeaders(visit: Visit) {
-  const headers = headersFor(visit, 'text/event-stream; charset=utf-8')
-  headers['Cache-Control'] = 'no-cache, no-transform'
-  headers['X-Accel-Buffering'] = 'no'
-  return headers
 }
 
 interface Pieces {
@@ -77,7 +74,12 @@ interface Pieces {
 }
 
 /** Turns the steps of a walk into text. The usage and `[DONE]` come out of the receipt: the charge is committed. */
-function startPieces({ clock }: CounterHouse, visit: Visit, walk: RunningWalk): Pieces {
+function startPieces(
+  { clock }: CounterHouse,
+  visit: Visit,
+  walk: RunningWalk,
+  transcript: Transcript | null,
+): Pieces {
   const { includeUsage, model } = walk.request
   let chunks: ChunkRenderer | null = null
   let failure: GatewayError | null = null
@@ -93,6 +95,12 @@ function startPieces({ clock }: CounterHouse, visit: Visit, walk: RunningWalk): 
       includeUsage,
     )
     return chunks
+  }
+
+  const keep = async (ending: string): Promise<void> => {
+    if (failure !== null || walk.isCutShort) return
+    transcript?.note(ending)
+    await transcript?.keep()
   }
 
   return {
@@ -126,9 +134,13 @@ function startPieces({ clock }: CounterHouse, visit: Visit, walk: RunningWalk): 
           case 'receipt':
             text = begun().end(step.charge)
             last = true
+            if (transcript) await keep(text)
             await walk.next()
+            return text
         }
-        if (text !== '') return text
+        if (text === '') continue
+        transcript?.note(text)
+        return text
       }
     },
   }

@@ -1,0 +1,115 @@
+/** Kept answers in SQLite, written and read piece by piece, so that no picture holds up the streams of others. */
+import {
+  type Answers,
+  KEPT_MS,
+  type KeptAnswer,
+  MOST_ANSWER_BYTES,
+  MOST_KEPT_BYTES,
+} from '#domain/idempotency.ts'
+import { type AnswerRow, openAnswerTable } from './answer-table.ts'
+import type { Connection } from './connection.ts'
+
+/** Written in half a millisecond; a whole answer of the longest, written at once, takes a quarter of a second. */
+const PIECE_BYTES = 256 * 1024
+/** After a quiet day many are due; each answer takes its share of them away. */
+const MOST_EXPIRED_AT_ONCE = 100
+
+/** Drops what an earlier process had begun to keep. */
+export function createAnswers({ database, commit }: Connection): Answers {
+  const table = openAnswerTable(database)
+  /** Null when it must be summed anew: after a transaction that was rolled back. */
+  let keptBytes: number | null = null
+
+  const spare = (write: () => void): boolean => {
+    let done = false
+    try {
+      done = commit.spare(write)
+    } finally {
+      if (!done) keptBytes = null
+    }
+    return done
+  }
+
+  const drop = ({ id, bytes }: Pick<AnswerRow, 'id' | 'bytes'>): void => {
+    table.drop(id)
+    if (keptBytes !== null) keptBytes -= bytes
+  }
+
+  /** Whether there is room once the expired and, as far as needed, the oldest have gone. */
+  const makeRoom = ({ body, keptAt }: KeptAnswer): boolean => {
+    keptBytes ??= table.sumBytes()
+    for (let dropped = 0; ; dropped++) {
+      const oldest = table.oldest()
+      const fits = keptBytes + body.byteLength <= MOST_KEPT_BYTES
+      if (oldest === null) return fits
+      const isDue = dropped < MOST_EXPIRED_AT_ONCE && oldest.created_at <= keptAt - KEPT_MS
+      if (fits && !isDue) return true
+      drop(oldest)
+    }
+  }
+
+  const begin = (answer: KeptAnswer): number | null => {
+    if (!makeRoom(answer)) return null
+    keptBytes = (keptBytes ?? 0) + answer.body.byteLength
+    return table.begin(answer)
+  }
+
+  const finish = (id: number, { keyId, idempotencyKey }: KeptAnswer): void => {
+    const before = table.find(keyId, idempotencyKey)
+    if (before) drop(before)
+    table.finish(id)
+  }
+
+  spare(table.dropUnfinished)
+
+  return {
+    async find(keyId, idempotencyKey, at) {
+      const row = table.find(keyId, idempotencyKey)
+      if (row === null || row.created_at <= at - KEPT_MS) return undefined
+      const body = new Uint8Array(row.bytes)
+      for (let place = 0, filled = 0; filled < row.bytes; place++) {
+        if (place > 0) await nextTurn()
+        const piece = table.piece(row.id, place)
+        // It had to make room while it was read.
+        if (piece === null) return undefined
+        body.set(piece, filled)
+        filled += piece.byteLength
+      }
+      return {
+        keyId,
+        idempotencyKey,
+        bodySha256: row.body_sha256,
+        generationId: row.generation_id,
+        contentType: row.content_type,
+        body,
+        keptAt: row.created_at,
+      }
+    },
+
+    async keep(answer) {
+      const { body } = answer
+      if (body.byteLength > MOST_ANSWER_BYTES) return false
+      const pieces = Math.max(1, Math.ceil(body.byteLength / PIECE_BYTES))
+      let id: number | null = null
+      for (let place = 0; place < pieces; place++) {
+        if (place > 0) await nextTurn()
+        const done = spare(() => {
+          if (place === 0) id = begin(answer)
+          if (id === null) return
+          const from = place * PIECE_BYTES
+          table.addPiece(id, place, body.subarray(from, from + PIECE_BYTES))
+          if (place === pieces - 1) finish(id, answer)
+        })
+        if (id === null) return false
+        if (!done) {
+          const begun = { id, bytes: body.byteLength }
+          spare(() => drop(begun))
+          return false
+        }
+      }
+      return true
+    },
+  }
+}
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -1,0 +1,108 @@
+/** First runs: a request that carries an `Idempotency-Key` is run and paid for once; a repetition gets its answer (contract §7). */
+import type { Instant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
+import type { KeptAnswer, Repeatable } from '#domain/idempotency.ts'
+import type { Store } from '#domain/store.ts'
+
+const HEADER = 'Idempotency-Key'
+const PRINTABLE = /^[ -~]{1,255}$/
+
+/** Null without the header. @throws invalid_request */
+export function readIdempotencyKey(headers: Headers): string | null {
+  const key = headers.get(HEADER)
+  if (key === null || PRINTABLE.test(key)) return key
+  throw new GatewayError('invalid_request', `${HEADER}: send 1 to 255 printable ASCII characters`, {
+    param: HEADER,
+  })
+}
+
+/** The right to run a request that its client may repeat; nobody else has it until it is over. */
+export interface FirstRun {
+  /** Call it between the charge and the answer's last byte. */
+  keep(answer: Omit<KeptAnswer, keyof Repeatable>): Promise<void>
+  /** From now on a repetition gets what was kept, or runs anew. */
+  over(): void
+}
+
+export interface FirstRuns {
+  /**
+   * Answers what is kept of an earlier run, or lets this one be the first.
+   * @throws idempotency_conflict while the first is running, or when it was asked something else
+   */
+  begin(request: Repeatable, at: Instant): Promise<KeptAnswer | FirstRun>
+}
+
+interface Begun {
+  readonly bodySha256: string
+  /** The look-up that its first run began with; whoever comes meanwhile waits for the same one. */
+  readonly kept: Promise<KeptAnswer | undefined>
+}
+
+type Cellar = Pick<Store, 'answers'>
+
+/** What runs is known in memory alone: a process that dies takes its runs with it. */
+export function createFirstRuns(store: Cellar): FirstRuns {
+  const begun = new Map<string, Begun>()
+
+  return {
+    async begin(request, at) {
+      const { keyId, idempotencyKey, bodySha256 } = request
+      const name = `${keyId} ${idempotencyKey}`
+      const other = begun.get(name)
+      if (other) {
+        demandSameBody(request, other)
+        const kept = await other.kept
+        if (kept === undefined) throw stillRunning()
+        demandSameBody(request, kept)
+        return kept
+      }
+
+      const kept = store.answers.find(keyId, idempotencyKey, at)
+      begun.set(name, { bodySha256, kept })
+      const forget = (): void => void begun.delete(name)
+      try {
+        const found = await kept
+        if (found === undefined) return startRun(store, request, forget)
+        demandSameBody(request, found)
+        forget()
+        return found
+      } catch (thrown) {
+        forget()
+        throw thrown
+      }
+    },
+  }
+}
+
+function startRun({ answers }: Cellar, request: Repeatable, forget: () => void): FirstRun {
+  let keeping: Promise<void> | null = null
+  return {
+    keep(answer) {
+      // It is paid for: it leaves, kept or not.
+      keeping = answers.keep({ ...request, ...answer }).then(nobody, nobody)
+      return keeping
+    },
+    over() {
+      if (keeping) void keeping.then(forget)
+      else forget()
+    },
+  }
+}
+
+const nobody = (): void => {}
+
+const stillRunning = (): GatewayError =>
+  new GatewayError(
+    'idempotency_conflict',
+    `the first request with this ${HEADER} is still running; ask again with the same key for its answer`,
+    { param: HEADER },
+  )
+
+function demandSameBody(asked: Repeatable, first: Pick<Repeatable, 'bodySha256'>): void {
+  if (asked.bodySha256 === first.bodySha256) return
+  throw new GatewayError(
+    'idempotency_conflict',
+    `this ${HEADER} was first used with another body; take a new key for a new request`,
+    { param: HEADER, permanent: true },
+  )
+}

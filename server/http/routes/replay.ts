@@ -1,0 +1,55 @@
+/** An answer that may be asked for twice: kept as it leaves, and sent again as it left (contract §7). */
+import { type KeptAnswer, MOST_ANSWER_BYTES } from '#domain/idempotency.ts'
+import type { FirstRun } from '../first-runs.ts'
+import type { CounterHouse } from '../house.ts'
+import { EVENT_STREAM, eventStreamHeaders, headersFor, readQuota, type Visit } from '../visit.ts'
+
+/** The very bytes of the first answer, under the headers of this visit; takes no slot and no money. */
+export async function replay(
+  house: CounterHouse,
+  visit: Visit,
+  { generationId, contentType, body }: KeptAnswer,
+): Promise<Response> {
+  visit.generationId = generationId
+  await readQuota(house, visit)
+  const headers =
+    contentType === EVENT_STREAM ? eventStreamHeaders(visit) : headersFor(visit, contentType)
+  headers['Idempotent-Replayed'] = 'true'
+  return new Response(body, { headers })
+}
+
+/** Keeps a whole answer that is about to leave; its charge is committed. */
+export async function keepAnswer(
+  { clock }: CounterHouse,
+  { generationId }: Visit,
+  run: FirstRun,
+  contentType: string,
+  text: string,
+): Promise<void> {
+  if (generationId === null) return
+  const body = new TextEncoder().encode(text)
+  await run.keep({ generationId, contentType, body, keptAt: clock.now() })
+}
+
+/** What a stream has said so far. */
+export interface Transcript {
+  note(text: string): void
+  /** Keeps everything noted, unless it is too long to be kept. */
+  keep(): Promise<void>
+}
+
+export function startTranscript(house: CounterHouse, visit: Visit, run: FirstRun): Transcript {
+  let pieces: string[] = []
+  let chars = 0
+  return {
+    note(text) {
+      chars += text.length
+      if (chars <= MOST_ANSWER_BYTES) pieces.push(text)
+      else pieces = []
+    },
+    async keep() {
+      if (chars > MOST_ANSWER_BYTES) return
+      await keepAnswer(house, visit, run, EVENT_STREAM, pieces.join(''))
+    },
+  }
+}
