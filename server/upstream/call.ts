@@ -46,16 +46,23 @@ export async function send(call: UpstreamCall, outgoing: Outgoing): Promise<Answ
 
 async function post(call: UpstreamCall, outgoing: Outgoing, watchdog: Watchdog): Promise<Reply> {
   const message = toMessage(call, outgoing)
+  const isOnce = isSentOnce(call)
   try {
-    return await outgoing.post(message, watchdog, false)
+    return await outgoing.post(message, watchdog, isOnce)
   } catch (thrown) {
-    // A provider closes idle connections when it likes, and a request may meet one that is just closing. It may be sent
-    // once more, because no byte of an answer had come; not for a caller who asked for exactly one attempt (contract §7).
-    const mayResend = brokeOff(thrown) && call.request.allowFallbacks && !watchdog.isPulled
-    if (!mayResend) throw thrown
+    // A provider closes idle connections when it likes, and a request may meet one that is just closing. It is sent once
+    // more, because no byte of an answer had come.
+    if (isOnce || !brokeOff(thrown) || watchdog.isPulled) throw thrown
     return await outgoing.post(message, watchdog, true)
   }
 }
+
+/**
+ * What may not be sent twice goes out on a connection of its own, which cannot be closing: a request for exactly one attempt
+ * (contract §7), and one for a picture, which might be drawn and billed twice.
+ */
+const isSentOnce = ({ request }: UpstreamCall): boolean =>
+  !request.allowFallbacks || request.wantsImages
 
 const toMessage = (
   { requestId, request }: UpstreamCall,

@@ -365,31 +365,52 @@ describe('time', () => {
 })
 
 describe('a connection that dies', () => {
-  test('before any byte: sent once more', async () => {
+  test('before any byte, after a rest: sent once more', async () => {
     await serve((response, n) => {
-      if (n === 0) response.destroy()
+      if (n === 1) response.destroy()
       else asJson(response, ANSWER)
     })
+    await collectFolded(open())
     expect((await collectFolded(open())).text).toBe('hi')
-    expect(socket.seen).toHaveLength(2)
-    expect(socket.seen[1]).toEqual(socket.seen[0])
+    expect(socket.seen).toHaveLength(3)
+    expect(socket.seen[2]).toEqual(socket.seen[1])
   })
 
   test('again: not a third time', async () => {
-    await serve((response) => void response.destroy())
+    await serve((response, n) => {
+      if (n === 0) asJson(response, ANSWER)
+      else response.destroy()
+    })
+    await collectFolded(open())
     await expect(open()).rejects.toMatchObject({
       kind: 'failed',
       message: 'the connection broke off',
     })
-    expect(socket.seen).toHaveLength(2)
+    expect(socket.seen).toHaveLength(3)
   })
 
-  test('for a caller who wants exactly one attempt: not a second time', async () => {
+  test('a new one: whether to ask again is for the walk to say', async () => {
     await serve((response) => void response.destroy())
-    const once = request({ stream: true }, { stream: true, allowFallbacks: false })
-    await expect(open({ request: once })).rejects.toMatchObject({ kind: 'failed' })
+    await expect(open()).rejects.toMatchObject({ kind: 'failed' })
     expect(socket.seen).toHaveLength(1)
   })
+
+  test.each([
+    ['exactly one attempt', { allowFallbacks: false }],
+    ['a picture', { wantsImages: true }],
+  ])(
+    'for a caller who wants %s: never sent on a connection that may be closing',
+    async (_, wish) => {
+      await serve((response, n) => {
+        if (n === 1) response.destroy()
+        else asJson(response, ANSWER)
+      })
+      await collectFolded(open())
+      const once = request({}, wish)
+      await expect(open({ request: once })).rejects.toMatchObject({ kind: 'failed' })
+      expect(socket.seen).toHaveLength(2)
+    },
+  )
 
   test('after a byte of the answer: never', async () => {
     await serve((response) => {

@@ -53,7 +53,9 @@ export function hangUp(exchange: Exchange, line: Line, isClean: boolean): void {
     finish(exchange, line)
     return
   }
-  fail(exchange, parser.hasHeard ? brokenOff() : neverHeard())
+  // Whoever answers a new connection by closing it may have read the request all the same.
+  const wasResting = line.restsUntilMs > 0
+  fail(exchange, parser.hasHeard || !wasResting ? brokenOff() : neverHeard())
 }
 
 /** Ends it with what broke it: nothing of it is heard again. Pieces that came before may still be read. */

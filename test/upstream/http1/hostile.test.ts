@@ -1,6 +1,7 @@
 // Providers that break the rules on real sockets: each costs one failure, one connection, and no memory to speak of.
 import { expect, test } from 'vitest'
 import { countResting } from '#upstream/http1/resting.ts'
+import type { Reply } from '#upstream/reply.ts'
 import { answer, exchange, post, type RawLine, readAll, startRaw, until } from './raw-provider.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\n'
@@ -72,17 +73,28 @@ test('a body that ends with its connection: whole when it is closed, not when it
   })
 })
 
-test('only a connection that dies without a word says that it may be tried again', async () => {
+test('only a connection that had rested and dies without a word says that it may be tried again', async () => {
   const silent = { code: 'ECONNRESET' }
   const spoken = { kind: 'failed', message: 'the connection broke off' }
   for (const then of [finish, reset]) {
-    await expect(post(await startRaw(say('', then)))).rejects.toMatchObject(silent)
-    await expect(post(await startRaw(say('H', then)))).rejects.toMatchObject(spoken)
-    await expect(
-      post(await startRaw(say('HTTP/1.1 100 Continue\r\n\r\n', then))),
-    ).rejects.toMatchObject(spoken)
+    await expect(post(await startRaw(say('', then)))).rejects.toMatchObject(spoken)
+    const rested = (text: string) => failAfterRest(text, then)
+    await expect(rested('')).rejects.toMatchObject(silent)
+    await expect(rested('H')).rejects.toMatchObject(spoken)
+    await expect(rested('HTTP/1.1 100 Continue\r\n\r\n')).rejects.toMatchObject(spoken)
   }
 })
+
+/** A first exchange that goes well, and a second on the same connection that does not. */
+async function failAfterRest(text: string, then: (line: RawLine) => void): Promise<Reply> {
+  const provider = await startRaw(async (line) => {
+    await line.request()
+    line.socket.write(answer())
+    await say(text, then)(line)
+  })
+  await exchange(provider)
+  return await post(provider)
+}
 
 test('bytes behind an answer: the answer counts, the connection does not', async () => {
   const provider = await startRaw(say(`${answer('one')}${answer('forged')}`))
