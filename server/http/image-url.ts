@@ -1,10 +1,10 @@
 /** A picture in a request: a data URL whose base64 decodes, or an https address that the provider may fetch. */
+import { isBase64 } from '#domain/base64.ts'
 import { GatewayError } from '#domain/errors.ts'
 
 export const MOST_INPUT_IMAGES = 16
 const MOST_ADDRESS_CHARS = 8_192
 const DATA_URL = /^data:image\/[a-z0-9][a-z0-9.+-]{0,63};base64,/i
-const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
 /** Answers how many bytes of the body were base64. @throws invalid_image */
 export function checkImageUrl(url: string, param: string): number {
@@ -17,7 +17,7 @@ export function checkImageUrl(url: string, param: string): number {
     throw invalidImage(param, 'must be "data:image/<type>;base64,<data>" or an https address')
   }
   const data = url.slice(head.length)
-  if (data.length % 4 !== 0 || !BASE64.test(data)) throw invalidImage(param, 'is not valid base64')
+  if (data.length % 4 !== 0 || !isBase64(data)) throw invalidImage(param, 'is not valid base64')
   return data.length
 }
 

@@ -1,4 +1,5 @@
 /** Tells a picture by its first bytes: what a provider calls it proves nothing, and a client must be able to open it. */
+import { isBase64 } from '#domain/base64.ts'
 
 export type PictureType = 'image/png' | 'image/jpeg' | 'image/webp' | 'image/gif'
 
@@ -18,15 +19,9 @@ export function sniffPicture(bytes: Uint8Array): PictureType | undefined {
   return KINDS.find(([pattern]) => pattern.test(start))?.[1]
 }
 
-const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
-
 /** A data URL of bare base64, under the type that its bytes have; undefined when they are those of no picture. */
 export function toPictureUrl(base64: string): string | undefined {
   const text = base64.replaceAll('-', '+').replaceAll('_', '/')
-  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
-  const whole = (text.length - padding) % 4 !== 1 && BASE64.test(text)
-  const type = whole
-    ? sniffPicture(Buffer.from(text.slice(0, EXAMINED_CHARS), 'base64'))
-    : undefined
-  return type && `data:${type};base64,${text}`
+  const type = sniffPicture(Buffer.from(text.slice(0, EXAMINED_CHARS), 'base64'))
+  return type && isBase64(text) ? `data:${type};base64,${text}` : undefined
 }
