@@ -87,7 +87,7 @@ export async function* complete(
     demandImages(request, meter)
     outcome = COMPLETED
   } catch (thrown) {
-    outcome = judgeFailure(thrown, attempts.current.offer.hop, signal)
+    outcome = judgeFailure(thrown, attempts.current.offer.hop, request, signal)
   } finally {
     charge = priceOutcome(outcome, attempts.current, request)
     hangUp(house, outcome, attempts, charge !== null)

@@ -42,14 +42,19 @@ export const COMPLETED: Outcome = { endedBy: 'completed', error: null }
 export const LEFT_BY_CLIENT: Outcome = { endedBy: 'client', error: null }
 
 /** What a throw inside the walk means. */
-export function judgeFailure(thrown: unknown, hop: Hop, signal: AbortSignal): Outcome {
+export function judgeFailure(
+  thrown: unknown,
+  { provider }: Hop,
+  { allowFallbacks }: ChatRequest,
+  signal: AbortSignal,
+): Outcome {
   if (signal.aborted) {
     // The gateway aborts with its own error when a drain has run out of time; a client leaves without one.
     const stopped = signal.reason instanceof GatewayError
     return stopped ? { endedBy: 'gateway', error: signal.reason } : LEFT_BY_CLIENT
   }
   if (thrown instanceof UpstreamFailure) {
-    const error = toClientError(thrown, hop.provider.name)
+    const error = toClientError(thrown, provider.name, allowFallbacks)
     return { endedBy: 'upstream', error, failure: thrown }
   }
   return { endedBy: 'gateway', error: toGatewayError(thrown) }

@@ -98,7 +98,7 @@ const isItsFault = ({ kind, details }: UpstreamFailure): boolean =>
 function restAfter({ kind, details }: UpstreamFailure, ailment: Ailment): number | null {
   if (kind === 'unauthorized' || details.permanent === 'account') return OPERATOR_REST_MS
   const { retryAfterSeconds } = details
-  if (kind === 'overloaded' && retryAfterSeconds !== undefined) {
+  if (retryAfterSeconds !== undefined) {
     return Math.min(retryAfterSeconds * 1_000, LONGEST_ASKED_REST_MS)
   }
   const isProbe = ailment.rests > 0

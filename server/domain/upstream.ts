@@ -64,49 +64,54 @@ export class UpstreamFailure extends Error {
 
 const DEFAULT_RETRY_SECONDS = 5
 
-/** What a provider's failure becomes when no other hop may be tried (contract §3). */
-export function toClientError(failure: UpstreamFailure, provider: string): GatewayError {
-  const metadata = { provider, ...statusOf(failure) }
-  switch (failure.kind) {
+/**
+ * What a provider's failure becomes when no other hop may be tried (contract §3). Where the caller allowed exactly one
+ * attempt, whatever is not the caller's own fault is a 502 (spec §7, contract §7).
+ */
+export function toClientError(
+  failure: UpstreamFailure,
+  provider: string,
+  allowsFallbacks: boolean,
+): GatewayError {
+  const { kind, details } = failure
+  const known = { metadata: { provider, ...statusOf(failure) }, cause: failure }
+  switch (kind) {
     case 'rejected': {
-      const tooLong = failure.details.providerCode === 'context_length_exceeded'
-      return new GatewayError(
-        tooLong ? 'context_length_exceeded' : 'invalid_request',
-        `${provider} refused the request: ${failure.message}`,
-        { metadata, cause: failure },
-      )
+      const isTooLong = details.providerCode === 'context_length_exceeded'
+      const code = isTooLong ? 'context_length_exceeded' : 'invalid_request'
+      return new GatewayError(code, `${provider} refused the request: ${failure.message}`, known)
     }
     case 'unauthorized':
       return new GatewayError(
         'upstream_error',
         `${provider} did not accept the gateway's own account; the operator has to look at it`,
-        { metadata, cause: failure },
+        known,
       )
     case 'overloaded':
-      return new GatewayError('upstream_overloaded', `${provider} is overloaded`, {
-        metadata,
-        retryAfterSeconds: failure.details.retryAfterSeconds ?? DEFAULT_RETRY_SECONDS,
-        ...(failure.details.permanent && { permanent: true }),
-        cause: failure,
-      })
+      return new GatewayError(
+        allowsFallbacks ? 'upstream_overloaded' : 'upstream_error',
+        `${provider} is overloaded`,
+        {
+          ...known,
+          ...(allowsFallbacks && {
+            retryAfterSeconds: details.retryAfterSeconds ?? DEFAULT_RETRY_SECONDS,
+          }),
+          ...(details.permanent && { permanent: true }),
+        },
+      )
     case 'failed':
-      return new GatewayError('upstream_error', `${provider} failed: ${failure.message}`, {
-        metadata,
-        cause: failure,
-      })
+      return new GatewayError('upstream_error', `${provider} failed: ${failure.message}`, known)
     case 'timeout':
-      return new GatewayError('upstream_timeout', `${provider} did not answer in time`, {
-        metadata,
-        cause: failure,
-      })
+      return new GatewayError(
+        allowsFallbacks ? 'upstream_timeout' : 'upstream_error',
+        `${provider} did not answer in time`,
+        known,
+      )
     case 'no-image':
       return new GatewayError(
         'no_image_returned',
         `${provider} answered without an image; nothing was charged`,
-        {
-          metadata,
-          cause: failure,
-        },
+        known,
       )
   }
 }
