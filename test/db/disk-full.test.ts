@@ -6,12 +6,13 @@ import { startLogSync } from '#db/sqlite/log-sync.ts'
 import { migrate } from '#db/sqlite/migrate.ts'
 import { openDatabase } from '#db/sqlite/open.ts'
 import { createStore } from '#db/sqlite/store.ts'
+import { newGenerationId } from '#domain/id.ts'
 import { newSecret } from '#domain/secret.ts'
 import { handClock } from '#test/support/hand-clock.ts'
 import { aCharge, aClaim, aKey, anAccount, anActivity, aTopUp, usd } from '#test/support/nouns.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 
-test('a full disk refuses, keeps what was owed, and recovers', async () => {
+async function open() {
   const path = join(tempDirectory(), 'gateway.db')
   const clock = handClock('2026-08-22T12:00:00Z')
   const database = openDatabase(path)
@@ -25,6 +26,11 @@ test('a full disk refuses, keeps what was owed, and recovers', async () => {
   await store.ledger.credit(aTopUp(clock.now(), usd('100')))
   const key = aKey(clock.now())
   await store.keys.issue(key, newSecret())
+  return { clock, database, store, key, mostPages, isWritable }
+}
+
+test('a full disk refuses, keeps what was owed, and recovers', async () => {
+  const { clock, store, key, mostPages, isWritable } = await open()
 
   const settled: Promise<boolean>[] = []
   const acknowledged = new Set<string>()
@@ -69,5 +75,35 @@ test('a full disk refuses, keeps what was owed, and recovers', async () => {
     reserved: 0n,
     spendDay: usd('100') - owed,
   })
+  await store.close()
+})
+
+test('an answer for which there is no room is not kept, and stops nobody', async () => {
+  const { clock, database, store, key, mostPages, isWritable } = await open()
+  const keep = (idempotencyKey: string, length: number) =>
+    store.answers.keep({
+      keyId: key.id,
+      idempotencyKey,
+      bodySha256: '',
+      generationId: newGenerationId(clock.now()),
+      contentType: 'application/json',
+      body: new Uint8Array(length),
+      keptAt: clock.now(),
+    })
+  const pages = () =>
+    database.query<{ page_count: number }, []>('PRAGMA page_count').get()?.page_count ?? 0
+  expect(await keep('before', 1_000)).toBe(true)
+  // The first pieces still fit, the others do not.
+  mostPages(pages() + 150)
+  expect(await keep('too much', 2_000_000)).toBe(false)
+  expect(await isWritable()).toBe(true)
+  const rows = database.query<{ n: number }, []>('SELECT count(*) AS n FROM answers')
+  expect(rows.get()).toEqual({ n: 1 })
+  expect((await store.admissions.admit(aClaim(key, clock.now()))).admitted).toBe(true)
+  expect(await keep('after', 1_000)).toBe(true)
+  for (const name of ['before', 'after']) {
+    expect(await store.answers.find(key.id, name, clock.now())).toBeDefined()
+  }
+  expect(await store.answers.find(key.id, 'too much', clock.now())).toBeUndefined()
   await store.close()
 })

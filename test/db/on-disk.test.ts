@@ -4,6 +4,8 @@ import { copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { DATABASE_FILE, openStore } from '#db/index.ts'
+import { type KeyId, newGenerationId } from '#domain/id.ts'
+import { KEPT_MS } from '#domain/idempotency.ts'
 import { newSecret } from '#domain/secret.ts'
 import type { Store } from '#domain/store.ts'
 import { handClock } from '#test/support/hand-clock.ts'
@@ -236,5 +238,58 @@ describe('a hold', () => {
     // Its time has come and gone: a read writes what is still due.
     expect(await store.activity.find(id)).toBeDefined()
     expect(holds()).toEqual([])
+  })
+})
+
+describe('kept answers', () => {
+  const rows = () => {
+    const database = new Database(join(dataDir, DATABASE_FILE), { readonly: true })
+    const names = database.query<{ name: string }, []>(
+      'SELECT idempotency_key AS name FROM answers',
+    )
+    const pieces = database.query<{ n: number }, []>('SELECT count(*) AS n FROM answer_pieces')
+    const found = { names: names.all().map(({ name }) => name), pieces: pieces.get()?.n }
+    database.close(true)
+    return found
+  }
+  const keeper = async () => {
+    const key = aKey(clock.now())
+    await store.keys.issue(key, newSecret())
+    return (idempotencyKey: string, length = 600_000) =>
+      store.answers.keep({
+        keyId: key.id,
+        idempotencyKey,
+        bodySha256: '',
+        generationId: newGenerationId(clock.now()),
+        contentType: 'application/json',
+        body: new Uint8Array(length),
+        keptAt: clock.now(),
+      })
+  }
+
+  test('are gone from the disk, with all their pieces, when one is kept after their day', async () => {
+    const keep = await keeper()
+    await keep('a')
+    clock.advance(KEPT_MS / 2)
+    await keep('b')
+    expect(rows()).toEqual({ names: ['a', 'b'], pieces: 6 })
+    clock.advance(KEPT_MS / 2)
+    await keep('c')
+    expect(rows()).toEqual({ names: ['b', 'c'], pieces: 6 })
+  })
+
+  test('that a killed process had only begun are nobody’s, and soon gone', async () => {
+    const keep = await keeper()
+    await keep('whole')
+    await store.close()
+    const database = new Database(join(dataDir, DATABASE_FILE))
+    database.run("UPDATE answers SET whole = 0, idempotency_key = 'half'")
+    database.run('DELETE FROM answer_pieces WHERE place = 2')
+    const row = database.query<{ keyId: KeyId }, []>('SELECT key_id AS keyId FROM answers').get()
+    database.close(true)
+    store = await openStore({ dataDir, clock })
+    const keyId = row?.keyId ?? 'key_'
+    expect(await store.answers.find(keyId, 'half', clock.now())).toBeUndefined()
+    expect(rows()).toEqual({ names: [], pieces: 0 })
   })
 })

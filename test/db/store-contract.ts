@@ -2,6 +2,7 @@
 import { describe } from 'vitest'
 import { accountsContract } from './contract/accounts.ts'
 import { activityContract } from './contract/activity.ts'
+import { answersContract } from './contract/answers.ts'
 import { type OpenStore, type ReopenStore, setBench } from './contract/bench.ts'
 import { catalogueContract } from './contract/catalogue.ts'
 import { keysContract } from './contract/keys.ts'
@@ -21,6 +22,7 @@ export function storeContract(name: string, open: OpenStore, reopen?: ReopenStor
     describe('ledger', () => ledgerContract(bench))
     describe('catalogue', () => catalogueContract(bench))
     describe('activity', () => activityContract(bench))
+    describe('answers', () => answersContract(bench))
     if (reopen) describe('after a restart', () => restartContract(bench))
   })
 }
