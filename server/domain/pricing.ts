@@ -1,7 +1,7 @@
 /** Units times prices: what a request may cost at most, and what it did cost. Multiplied first, rounded once. */
 import type { ChatRequest } from './chat.ts'
 import type { Charge, UsageSource } from './ledger.ts'
-import type { ImagePrice, ModelCard, Prices, PriceTier, PriceVersion } from './model-card.ts'
+import type { ImagePrice, ModelCard, PriceVersion } from './model-card.ts'
 import {
   MOST_USD_NANOS,
   type RubPerUsd,
@@ -10,6 +10,7 @@ import {
   type UsdAttos,
   type UsdNanos,
 } from './money.ts'
+import { PRICE_CLASSES, type PriceClass, pricePerImage, tierFor } from './price-classes.ts'
 import { promptTokens, type Usage } from './usage.ts'
 
 /** Which picture the client asked for, as the price list names it; undefined where it did not say. */
@@ -23,26 +24,14 @@ const TEMPLATE_TOKENS = 512
 /** The most tokens that a provider charges for one input picture at full detail. */
 const TOKENS_PER_INPUT_IMAGE = 3_000
 
+const FREE = 0n as UsdAttos
+
 const units = (count: number): bigint => BigInt(count)
 
 /** Rounds once, and keeps an absurd count of tokens within what a ledger can hold. */
 function toAmount(sum: bigint): UsdNanos {
   const amount = roundToNanos(sum as UsdAttos)
   return amount > MOST_USD_NANOS ? MOST_USD_NANOS : amount
-}
-
-/**
- * The price of one picture: the entry that names its resolution and quality; a wildcard or an unstated side matches
- * anything. Of several the dearest is taken, so that a hold is never too small.
- */
-function pricePerImage(list: readonly ImagePrice[], choice: ImageChoice): UsdAttos {
-  const fits = (wanted: string | undefined, offered: string): boolean =>
-    offered === '*' || wanted === undefined || wanted === offered
-  const matching = list.filter(
-    (entry) => fits(choice.resolution, entry.resolution) && fits(choice.quality, entry.quality),
-  )
-  const candidates = matching.length > 0 ? matching : list
-  return candidates.reduce((most, { usd }) => (usd > most ? usd : most), 0n as UsdAttos)
 }
 
 /** Which picture is charged: the one that was drawn where the price list knows it, else the one that was asked for. */
@@ -59,19 +48,6 @@ export function choiceDrawn(
   }
 }
 
-/** The prices that hold for a prompt of this size. */
-function tierFor(prices: Prices, prompt: number): Prices | PriceTier {
-  let found: Prices | PriceTier = prices
-  let above = -1
-  for (const tier of prices.tiers) {
-    if (prompt > tier.aboveTokens && tier.aboveTokens > above) {
-      found = tier
-      above = tier.aboveTokens
-    }
-  }
-  return found
-}
-
 /** What `usage` costs at `version`, in both currencies. @example 22 in × $2.5/M + 3 out × $10/M = 85_000 nano-dollars */
 export function chargeFor(
   usage: Usage,
@@ -82,18 +58,14 @@ export function chargeFor(
 ): Charge {
   const { prices } = version
   const tier = tierFor(prices, promptTokens(usage))
-  const prompt =
-    units(usage.inputTokens) * tier.prompt +
-    units(usage.cacheReadTokens) * (tier.cacheRead ?? tier.prompt) +
-    units(usage.cacheWriteTokens) * (tier.cacheWrite ?? tier.prompt) +
-    units(usage.inputImages) * prices.inputImage +
-    prices.request
-  const byPiece = prices.imagePrices.length > 0
-  const completion = units(usage.outputTokens) * tier.completion
-  const images = byPiece
-    ? units(usage.outputImages) * pricePerImage(prices.imagePrices, image)
-    : units(usage.imageOutputTokens) * (prices.imageOutputToken ?? tier.completion)
-  const amount = toAmount(prompt + completion + images)
+  const parts = { prompt: FREE, completion: FREE, images: FREE }
+  for (const { part, count, price } of PRICE_CLASSES) {
+    const counted = count(usage)
+    if (counted > 0) {
+      parts[part] = (parts[part] + units(counted) * price(tier, prices, image)) as UsdAttos
+    }
+  }
+  const amount = toAmount(parts.prompt + parts.completion + parts.images)
   return {
     amount,
     rubPerUsd,
@@ -101,12 +73,32 @@ export function chargeFor(
     priceVersion: version.id,
     usage,
     source,
-    parts: {
-      prompt: prompt as UsdAttos,
-      completion: completion as UsdAttos,
-      images: images as UsdAttos,
-    },
+    parts,
   }
+}
+
+/** One class of a charge; amounts are not rounded. */
+export interface ChargeLine {
+  readonly name: string
+  readonly unit: PriceClass['unit']
+  readonly count: number
+  readonly unitPrice: UsdAttos
+  readonly amount: UsdAttos
+}
+
+/** The classes that a charge is the sum of, those that were free too; `amount`s sum up to it before it is rounded. */
+export function chargeLines(
+  usage: Usage,
+  { prices }: PriceVersion,
+  image: ImageChoice,
+): readonly ChargeLine[] {
+  const tier = tierFor(prices, promptTokens(usage))
+  return PRICE_CLASSES.map(({ name, unit, count, price }) => {
+    const counted = count(usage)
+    const unitPrice = price(tier, prices, image)
+    const amount = (units(counted) * unitPrice) as UsdAttos
+    return { name, unit, count: counted, unitPrice, amount }
+  }).filter(({ unit, count, amount }) => (unit === 'request' ? amount > 0n : count > 0))
 }
 
 const dearest = (...prices: readonly (UsdAttos | null)[]): bigint =>

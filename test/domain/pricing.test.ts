@@ -4,7 +4,14 @@ import { describe, expect, test } from 'vitest'
 import type { Prices } from '#domain/model-card.ts'
 import { pricingModel } from '#domain/model-card.ts'
 import { MOST_USD_NANOS, type UsdAttos } from '#domain/money.ts'
-import { chargeFor, choiceDrawn, holdFor, type ImageChoice } from '#domain/pricing.ts'
+import {
+  type ChargeLine,
+  chargeFor,
+  chargeLines,
+  choiceDrawn,
+  holdFor,
+  type ImageChoice,
+} from '#domain/pricing.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
 import {
   aCard,
@@ -233,6 +240,49 @@ test('any usage at any price list costs what an independent bill says', () => {
     { numRuns: 1_000 },
   )
 })
+
+describe('the lines of a charge', () => {
+  test('name what was counted, also where it was free, and nothing else', () => {
+    const prices = { request: price('0.001'), imagePrices: [{ ...ANY_SIZE, usd: price('0.04') }] }
+    const usage = {
+      ...NO_USAGE,
+      inputTokens: 22,
+      outputTokens: 3,
+      imageOutputTokens: 1_290,
+      outputImages: 2,
+    }
+    expect(chargeLines(usage, aVersion(prices), ANY)).toEqual([
+      line('input_tokens', 'token', 22, perM('2.5'), price('0.000055')),
+      line('requests', 'request', 1, price('0.001'), price('0.001')),
+      line('output_tokens', 'token', 3, perM('10'), price('0.00003')),
+      line('image_output_tokens', 'token', 1_290, price('0'), price('0')),
+      line('output_images', 'image', 2, price('0.04'), price('0.08')),
+    ])
+    expect(chargeLines(NO_USAGE, aVersion(), ANY)).toEqual([])
+  })
+
+  test('add up to the charge, to the last atto-dollar', () => {
+    fc.assert(
+      fc.property(someUsage, aList, aChoice, (usage, prices, choice) => {
+        const { parts } = chargeFor(usage, aVersion(prices), RATE, 'provider', choice)
+        const lines = chargeLines(usage, aVersion(prices), choice)
+        const sum = lines.reduce((total, { amount }) => total + amount, 0n)
+        expect(sum).toBe(parts.prompt + parts.completion + parts.images)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+})
+
+const ANY_SIZE = { resolution: '*', quality: '*' }
+
+const line = (
+  name: string,
+  unit: ChargeLine['unit'],
+  count: number,
+  unitPrice: UsdAttos,
+  amount: UsdAttos,
+): ChargeLine => ({ name, unit, count, unitPrice, amount })
 
 describe('a hold', () => {
   test('takes the client’s own bound of the output before any other', () => {
