@@ -1,0 +1,67 @@
+/** The low-balance mark: whether an account's owner is to hear that its money runs out (spec §3.2, contract §9). */
+import { DAY_MS, type Instant } from './clock.ts'
+import type { AccountId } from './id.ts'
+import type { UsdNanos } from './money.ts'
+
+/** When an account wants to hear, and where. */
+export interface Threshold {
+  readonly accountId: AccountId
+  /** A settled balance below it is low; null asks for no notice. */
+  readonly below: UsdNanos | null
+  readonly email: string | null
+  /** https; the secret that signs what is sent there is kept sealed and read by the courier alone. */
+  readonly webhookUrl: string | null
+}
+
+/** Set while an account is known to be low; null while it is not. */
+export interface Mark {
+  /** When the owner was last told. */
+  readonly notifiedAt: Instant
+}
+
+/** What moved: a charge, a credit or adjustment upwards, or the threshold itself. */
+export type Movement = 'debit' | 'credit' | 'threshold'
+
+export interface LowBalanceVerdict {
+  readonly mark: Mark | null
+  /** A notice is to be written, in the same transaction as the movement. */
+  readonly notify: boolean
+}
+
+/** Between two notices of one mark, at least. */
+const NOTICE_INTERVAL_MS = DAY_MS
+
+/**
+ * Judges a settled balance right after it, or the threshold, has moved. Below and unmarked: mark and notify. Marked and a
+ * later debit leaves it below: again, but not within a day of the last notice. Above, after a credit or a change of the
+ * threshold: the mark is reset, so that the next fall is told at once.
+ */
+export function judgeLowBalance(
+  balance: UsdNanos,
+  below: UsdNanos | null,
+  mark: Mark | null,
+  movement: Movement,
+  at: Instant,
+): LowBalanceVerdict {
+  if (below === null) return { mark: null, notify: false }
+  if (balance < below) {
+    if (mark === null) return { mark: { notifiedAt: at }, notify: true }
+    const isDue = movement === 'debit' && at - mark.notifiedAt >= NOTICE_INTERVAL_MS
+    return isDue ? { mark: { notifiedAt: at }, notify: true } : { mark, notify: false }
+  }
+  const isReset = movement !== 'debit' && balance > below
+  return { mark: isReset ? null : mark, notify: false }
+}
+
+/** Port: thresholds and their marks. Engines judge within the transaction that moves the balance. */
+export interface Thresholds {
+  /** What was set; an account that was never asked about has none of it. @throws account_not_found */
+  find(accountId: AccountId): Promise<Threshold & { readonly mark: Mark | null }>
+  /**
+   * Sets all of it, and judges the balance anew, durable before it resolves. `webhookSecret` is sealed; undefined keeps the
+   * one that stands. @throws account_not_found
+   */
+  set(threshold: Threshold, webhookSecret: string | null | undefined, at: Instant): Promise<void>
+  /** Null where no webhook is set. @throws internal_error when it cannot be decrypted with this master key */
+  webhookSecret(accountId: AccountId): Promise<string | null>
+}
