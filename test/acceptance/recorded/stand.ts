@@ -1,0 +1,214 @@
+/** A gateway whose providers are recordings, each in some dress or cut short, and the stock client that asks for them. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type OpenAI from 'openai'
+import * as sdk from 'openai'
+import { openStore } from '#db/index.ts'
+import { systemClock } from '#domain/clock.ts'
+import type { ProviderType } from '#domain/provider.ts'
+import { type Appliance, furnishDesk, nanos, startAppliance } from '#test/support/appliance.ts'
+import { type Desk, openDesk } from '#test/support/desk.ts'
+import { aCard, aProvider, aVersion, perM, price } from '#test/support/nouns.ts'
+import { type Recording, type Replay, startReplay } from '#test/support/replay.ts'
+import { PER_IMAGE, PRICES } from './bill.ts'
+import type { Said, Wire } from './heard.ts'
+import type { Truth } from './truth.ts'
+
+export const CREDENTIAL = 'sk-canary-of-the-operator'
+const PROMPT = 'Which ocean contains Bouvet Island?'
+
+/** One recording, served in one way. */
+export interface Case {
+  readonly recording: Recording
+  /** The replay server's options: `split=1`, `cut=120`; empty for none. */
+  readonly dress: string
+  /** Its provider's name; the model is `<provider>/m`. */
+  readonly provider: string
+  /** Pictures cost by the piece, not by their tokens. */
+  readonly isByPiece: boolean
+  readonly truth: Truth
+}
+
+/** What became of one case, as its application saw it. */
+export interface Seen {
+  readonly said: Said
+  readonly finish: string | null
+  readonly usage: Wire
+  readonly error: Wire
+  readonly generation: string
+  /** The whole body of a stream that breaks; the stock client hangs up at the error in it. */
+  readonly body: string
+}
+
+export interface Stand {
+  readonly gateway: Appliance
+  readonly desk: Desk
+  readonly key: string
+  /** In nano-dollars, before anything was asked. */
+  readonly balanceBefore: bigint
+  balance(): Promise<bigint>
+  /** Asks for every case, so many at a time. */
+  askAll(cases: readonly Case[], atOnce: number): Promise<void>
+  seen(one: Case): Seen
+  /** Nano-dollars of every charge in the ledger, by generation; read once all has been asked. */
+  charges(): Promise<ReadonlyMap<string, readonly bigint[]>>
+  close(): Promise<void>
+}
+
+const modelOf = ({ provider }: Case): string => `${provider}/m`
+
+/** Pictures have to be asked for; the types of the SDK do not know how. */
+export const toBody = (one: Case): OpenAI.ChatCompletionCreateParams => ({
+  model: modelOf(one),
+  messages: [{ role: 'user', content: PROMPT }],
+  ...(one.recording.stream && { stream: true }),
+  ...(draws(one) && !one.recording.stream && { modalities: ['image', 'text'] as never }),
+})
+
+const draws = ({ recording, truth }: Case): boolean =>
+  recording.family === 'openai-images' || truth.said.images.length > 0
+
+const TYPES: Readonly<Record<string, ProviderType>> = {
+  'anthropic-messages': 'anthropic',
+  gemini: 'google',
+  'openai-chat': 'openai',
+  'openai-images': 'openai',
+  'other-openai-compatible': 'openai-compatible',
+}
+
+/** Starts it; its providers are written down beforehand, because a thousand of them are no operator's day. */
+export async function openStand(cases: readonly Case[]): Promise<Stand | undefined> {
+  const replay = await startReplay()
+  if (!replay) return undefined
+  const desk = furnishDesk(openDesk())
+  await furnishCatalogue(desk, replay, cases)
+  const gateway = await startAppliance(desk)
+  const { key } = await gateway.verb('keys.create', { name: 'reader' })
+  const balance = async () => nanos((await gateway.verb('balance.show', {})).balance_usd)
+  const seen = new Map<string, Seen>()
+  return {
+    gateway,
+    desk,
+    key,
+    balanceBefore: await balance(),
+    balance,
+    async askAll(list, atOnce) {
+      const waiting = [...list]
+      const ask = async (): Promise<void> => {
+        for (let one = waiting.shift(); one; one = waiting.shift())
+          seen.set(one.provider, await askFor(one, gateway, key))
+      }
+      await Promise.all(Array.from({ length: atOnce }, ask))
+    },
+    seen({ provider }) {
+      const found = seen.get(provider)
+      if (!found) throw new Error(`${provider} was not asked`)
+      return found
+    },
+    async charges() {
+      const entries = await gateway.verb('ledger.list', { kind: 'charge', limit: 10_000 })
+      return new Map(
+        Object.entries(Object.groupBy(entries, (entry) => entry.generation_id ?? '')).map(
+          ([generation, group = []]) => [
+            generation,
+            group.map(({ amount_usd: amount }) => -nanos(amount)),
+          ],
+        ),
+      )
+    },
+    async close() {
+      await gateway.kill()
+      await replay.stop()
+      desk.close()
+    },
+  }
+}
+
+async function furnishCatalogue(
+  desk: Desk,
+  { url }: Replay,
+  cases: readonly Case[],
+): Promise<void> {
+  const key = readFileSync(join(desk.dataDir, 'master.key'), 'utf8')
+  const masterKey = Buffer.from(key.trim(), 'base64')
+  const store = await openStore({ dataDir: desk.dataDir, clock: systemClock, masterKey })
+  const add = async (one: Case): Promise<void> => {
+    const { recording, provider: name, dress } = one
+    const type = TYPES[recording.family] ?? (recording.family as ProviderType)
+    const baseUrl = `${url}/r/${recording.name}${dress && `/~${dress}`}`
+    await store.providers.add(aProvider({ name, type, baseUrl, hasCredential: true }), CREDENTIAL)
+    await store.models.add(
+      aCard({
+        id: modelOf(one),
+        provider: name,
+        // Only under this name is a model asked by the operation that was recorded.
+        upstreamName: recording.family === 'openai-images' ? 'gpt-image-1' : 'm',
+        outputModalities: draws(one) ? ['text', 'image'] : ['text'],
+        price: aVersion({
+          prompt: perM(PRICES.in),
+          completion: perM(PRICES.out),
+          cacheRead: perM(PRICES.cached),
+          cacheWrite: perM(PRICES.written),
+          imagePrices: one.isByPiece
+            ? [{ resolution: '*', quality: '*', usd: price(PER_IMAGE) }]
+            : [],
+        }),
+      }),
+    )
+  }
+  await Promise.all(cases.map(add))
+  await store.close()
+}
+
+async function askFor(one: Case, gateway: Appliance, key: string): Promise<Seen> {
+  const isWatched = one.recording.stream && one.truth.failure !== null
+  let body = ''
+  const watch = async (...asked: Parameters<typeof fetch>): Promise<Response> => {
+    const response = await fetch(...asked)
+    body = await response.text()
+    const { status, headers } = response
+    return new Response(body, { status, headers })
+  }
+  const client = gateway.client(key, isWatched ? { fetch: watch } : {})
+  const chunks: Wire[] = []
+  let error: Wire = null
+  let headers = new Headers()
+  try {
+    const { data, response } = await client.chat.completions.create(toBody(one)).withResponse()
+    headers = response.headers
+    if (one.recording.stream)
+      for await (const chunk of data as never as AsyncIterable<Wire>) chunks.push(chunk)
+    else chunks.push(data)
+  } catch (thrown) {
+    if (!(thrown instanceof sdk.APIError)) throw thrown
+    error = thrown
+    headers = thrown.headers ?? headers
+  }
+  return { ...fold(chunks), error, generation: headers.get('x-generation-id') ?? '', body }
+}
+
+/** An application's own reading of what it got, whole or in pieces. */
+function fold(chunks: readonly Wire[]): Pick<Seen, 'said' | 'finish' | 'usage'> {
+  const choices = chunks.flatMap((chunk) => chunk.choices)
+  const pieces: Wire[] = choices.map(({ delta, message }) => delta ?? message)
+  const calls: { id: string; name: string; arguments: string }[] = []
+  for (const [place, piece] of pieces.flatMap((one) => one.tool_calls ?? []).entries()) {
+    const at = piece.index ?? place
+    calls[at] ??= { id: '', name: '', arguments: '' }
+    // Said twice they would be there twice.
+    calls[at].id += piece.id ?? ''
+    calls[at].name += piece.function.name ?? ''
+    calls[at].arguments += piece.function.arguments ?? ''
+  }
+  return {
+    said: {
+      text: pieces.map(({ content }) => content ?? '').join(''),
+      reasoning: pieces.map((one) => one.reasoning_content ?? '').join(''),
+      refusal: pieces.map(({ refusal }) => refusal ?? '').join(''),
+      calls,
+      images: pieces.flatMap(({ images }) => images ?? []).map((image) => image.image_url.url),
+    },
+    finish: choices.findLast(({ finish_reason }) => finish_reason)?.finish_reason ?? null,
+    usage: chunks.findLast(({ usage }) => usage)?.usage ?? null,
+  }
+}
