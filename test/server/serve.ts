@@ -1,5 +1,6 @@
 /** A gateway on a real socket, over a furnished house, for one test. */
 
+import type { Clock } from '#domain/clock.ts'
 import type { Upstream } from '#domain/upstream.ts'
 import type { RequestLine } from '#http/request-log.ts'
 import { DEFAULT_TIMINGS, type Timings } from '#http/timings.ts'
@@ -19,8 +20,9 @@ export interface Served {
 export async function serve(
   upstream: Upstream | null,
   timings: Partial<Timings> = {},
+  clock?: Clock,
 ): Promise<Served> {
-  const house = await furnish()
+  const house = await furnish(clock && { clock })
   const key = await house.issue({ concurrency: 100, rpm: 100_000 })
   const lines: RequestLine[] = []
   const gateway = await startGateway({

@@ -1,0 +1,141 @@
+// What is kept is kept before the answer's last byte leaves, and whether it can be kept is never the client's trouble.
+import { expect, test } from 'vitest'
+import type { Answers } from '#domain/idempotency.ts'
+import { createRunningWalks } from '#http/running-walks.ts'
+import { type Furnished, furnish, hello, openCounter } from '#test/support/furnish.ts'
+import { eventually } from '#test/support/scripted-upstream.ts'
+
+/** A counter whose cellar keeps answers only once it is let. */
+async function openGated() {
+  const house = await furnish()
+  const { bearer } = await house.issue()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let asked = 0
+  const { answers } = house.store
+  const gated = withAnswers(house, {
+    find: (...name) => answers.find(...name),
+    async keep(answer) {
+      asked++
+      await promise
+      return await answers.keep(answer)
+    },
+  })
+  const running = createRunningWalks()
+  const { chat } = openCounter(gated, { running })
+  return {
+    running,
+    let: resolve,
+    asked: () => eventually(() => asked > 0, 'it is to be kept'),
+    ask: async (body: unknown) => await chat(bearer, body, { 'Idempotency-Key': 'k' }),
+  }
+}
+
+const withAnswers = (house: Furnished, answers: Answers): Furnished => ({
+  ...house,
+  store: { ...house.store, answers },
+})
+
+test('a whole answer leaves once it is kept, and until then it is running', async () => {
+  const gate = await openGated()
+  let left = false
+  const asked = gate.ask(hello()).then((response) => {
+    left = true
+    return response
+  })
+  await gate.asked()
+  expect(left).toBe(false)
+  expect(gate.running.count).toBe(1)
+  expect((await gate.ask(hello())).status).toBe(409)
+  gate.let()
+  expect((await asked).status).toBe(200)
+  expect(gate.running.count).toBe(0)
+  expect((await gate.ask(hello())).headers.get('idempotent-replayed')).toBe('true')
+})
+
+test('the end of a stream leaves once it is kept', async () => {
+  const gate = await openGated()
+  const response = await gate.ask(hello({ stream: true }))
+  let said = ''
+  const reading = (async () => {
+    const decoder = new TextDecoder()
+    for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>) {
+      said += decoder.decode(piece)
+    }
+  })()
+  await gate.asked()
+  expect(said).toContain('world')
+  expect(said).not.toContain('"usage"')
+  expect(gate.running.count).toBe(1)
+  gate.let()
+  await reading
+  expect(said).toContain('"usage"')
+  const again = await gate.ask(hello({ stream: true }))
+  expect(await again.text()).toBe(said)
+})
+
+test('a client that leaves while its answer is being kept finds it when it comes back', async () => {
+  const gate = await openGated()
+  const response = await gate.ask(hello({ stream: true }))
+  const reader = response.body?.getReader()
+  const reading = (async () => {
+    while (!(await reader?.read())?.done);
+  })()
+  await gate.asked()
+  await reader?.cancel()
+  await reading
+  await eventually(() => gate.running.count === 0, 'the walk is over')
+  expect((await gate.ask(hello({ stream: true }))).status).toBe(409)
+  gate.let()
+  let again = await gate.ask(hello({ stream: true }))
+  await eventually(async () => {
+    if (again.status === 409) again = await gate.ask(hello({ stream: true }))
+    return again.status === 200
+  }, 'it is kept')
+  expect(again.headers.get('idempotent-replayed')).toBe('true')
+})
+
+test.each([
+  ['refuses', async () => false],
+  ['fails', () => Promise.reject(new Error('no room'))],
+])('a cellar that %s to keep it stops no answer', async (_, keep) => {
+  const house = await furnish()
+  const { bearer } = await house.issue()
+  const { chat } = openCounter(withAnswers(house, { find: async () => undefined, keep }))
+  for (const stream of [false, true]) {
+    for (let n = 0; n < 2; n++) {
+      const response = await chat(bearer, hello({ stream }), { 'Idempotency-Key': `k ${stream}` })
+      expect(response.status).toBe(200)
+      expect(await response.text()).toContain('world')
+    }
+  }
+  expect(await house.store.ledger.list({ kind: 'charge', limit: 10 })).toHaveLength(4)
+})
+
+test('a cellar that cannot be read refuses, and the key is free again', async () => {
+  const house = await furnish()
+  const { bearer } = await house.issue()
+  let broken = true
+  const { answers } = house.store
+  const find: Answers['find'] = async (...name) => {
+    if (broken) throw new Error('unreadable')
+    return await answers.find(...name)
+  }
+  const { chat } = openCounter(withAnswers(house, { find, keep: answers.keep }))
+  const ask = () => chat(bearer, hello(), { 'Idempotency-Key': 'k' })
+  expect((await ask()).status).toBe(500)
+  broken = false
+  expect((await ask()).status).toBe(200)
+  expect(await house.store.ledger.list({ kind: 'charge', limit: 10 })).toHaveLength(1)
+})
+
+test('a request without the header asks the cellar for nothing', async () => {
+  const house = await furnish()
+  const { bearer } = await house.issue()
+  const touched = () => Promise.reject(new Error('the cellar was asked'))
+  const { chat } = openCounter(withAnswers(house, { find: touched, keep: touched }))
+  for (const stream of [false, true]) {
+    const response = await chat(bearer, hello({ stream }))
+    expect([response.status, response.headers.get('idempotent-replayed')]).toEqual([200, null])
+    await response.text()
+  }
+})
