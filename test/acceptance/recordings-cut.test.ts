@@ -7,9 +7,9 @@ import {
   expectNothingLeft,
   expectRefused,
   type Judged,
-} from './recorded/expect.ts'
-import { type Case, openStand, type Stand } from './recorded/stand.ts'
-import { bytesOf, truthOf } from './recorded/truth.ts'
+} from './recordings/expect.ts'
+import { type Case, openStand, type Stand } from './recordings/stand.ts'
+import { bytesOf, truthOf } from './recordings/truth.ts'
 
 const SEED = Number(process.env['SEED'] ?? 20_260_824)
 const CUTS = 10

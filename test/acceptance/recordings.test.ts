@@ -8,9 +8,9 @@ import {
   expectRefused,
   expectWholeError,
   type Judged,
-} from './recorded/expect.ts'
-import { type Case, openStand, type Stand } from './recorded/stand.ts'
-import { bytesOf, truthOf } from './recorded/truth.ts'
+} from './recordings/expect.ts'
+import { type Case, openStand, type Stand } from './recordings/stand.ts'
+import { bytesOf, truthOf } from './recordings/truth.ts'
 
 const DRESSES = ['', 'split=1', 'crlf']
 /** Without a pause between them the line puts bytes together again; with one, every character is really cut. */
