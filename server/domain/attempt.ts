@@ -18,7 +18,8 @@ import { type Upstream, UpstreamFailure } from './upstream.ts'
 export interface Attempt {
   readonly offer: Offer
   readonly meter: Meter
-  readonly startedAt: Instant
+  /** When its turn came; a pause before it is not its own. */
+  startedAt: Instant
   /** Aborts with the request, and by itself when this hop is given up. */
   readonly line: AbortController
   /** Whether the provider has been asked. */
@@ -155,6 +156,7 @@ async function open(
   isLast: boolean,
 ): Promise<AsyncIterable<ChatEvents>> {
   const { offer, line, meter } = attempt
+  attempt.startedAt = house.clock.now()
   const upstream = await findUpstream(house, offer.hop.provider)
   line.signal.throwIfAborted()
   attempt.isSent = true

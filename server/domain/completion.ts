@@ -107,10 +107,14 @@ function hangUp(
   attempts: Attempts,
   isCharged: boolean,
 ): void {
-  const { line, offer } = attempts.current
-  if (outcome === COMPLETED) house.health.served(offer.hop)
-  else if (outcome.failure) noteFailure(house, attempts, outcome.failure, isCharged)
-  else line.abort()
+  const { line, offer, meter, isSent } = attempts.current
+  if (outcome.failure) {
+    noteFailure(house, attempts, outcome.failure, isCharged)
+    return
+  }
+  if (outcome !== COMPLETED) line.abort()
+  if (outcome === COMPLETED || meter.produced) house.health.served(offer.hop)
+  else if (isSent) house.health.left(offer.hop)
 }
 
 /** The hold is that of the dearest offer, so that money is checked for every one of them at once. */

@@ -16,8 +16,10 @@ const OPERATOR_REST_MS = 60_000
 interface Ailment {
   failures: number
   rests: number
-  /** Null while it is not resting. */
+  /** Null until it rests for the first time. */
   restsUntil: Instant | null
+  /** Whether a request is finding out if it serves again. */
+  isProbed: boolean
 }
 
 /** A hop that has failed lately, for people. */
@@ -37,6 +39,8 @@ export interface HopHealth {
   asked(hop: Hop): void
   served(hop: Hop): void
   failed(hop: Hop, failure: UpstreamFailure): void
+  /** Nothing was learnt of it: the client left first. A probe is then for the next to make. */
+  left(hop: Hop): void
   readings(): readonly HopReading[]
 }
 
@@ -49,6 +53,13 @@ export function createHopHealth(clock: Clock): HopHealth {
   const isResting = (hop: Hop, at: Instant): boolean => {
     const until = ailing.get(nameOf(hop))?.restsUntil ?? null
     return until !== null && at < until
+  }
+
+  const endProbe = (hop: Hop): void => {
+    const ailment = ailing.get(nameOf(hop))
+    if (!ailment?.isProbed) return
+    ailment.isProbed = false
+    ailment.restsUntil = clock.now()
   }
 
   return {
@@ -64,22 +75,24 @@ export function createHopHealth(clock: Clock): HopHealth {
       const ailment = ailing.get(nameOf(hop))
       if (!ailment || ailment.restsUntil === null) return
       const at = clock.now()
-      if (at >= ailment.restsUntil) ailment.restsUntil = later(at, restMs(ailment.rests))
+      if (at < ailment.restsUntil) return
+      ailment.isProbed = true
+      ailment.restsUntil = later(at, restMs(ailment.rests))
     },
     served(hop) {
       if (ailing.size > 0) ailing.delete(nameOf(hop))
     },
     failed(hop, failure) {
-      if (!isItsFault(failure)) return
+      if (!isItsFault(failure)) {
+        endProbe(hop)
+        return
+      }
       const name = nameOf(hop)
-      const ailment = ailing.get(name) ?? { hop, failures: 0, rests: 0, restsUntil: null }
+      const ailment = ailing.get(name) ?? { hop, ...WELL }
       ailing.set(name, ailment)
-      ailment.failures++
-      const ms = restAfter(failure, ailment)
-      if (ms === null) return
-      ailment.rests++
-      ailment.restsUntil = later(clock.now(), ms)
+      takeFailure(ailment, failure, clock.now())
     },
+    left: endProbe,
     readings: () =>
       [...ailing.values()].map(({ hop, failures, restsUntil }) => ({
         provider: hop.provider.name,
@@ -90,19 +103,35 @@ export function createHopHealth(clock: Clock): HopHealth {
   }
 }
 
+const WELL: Ailment = { failures: 0, rests: 0, restsUntil: null, isProbed: false }
+
 /** What a caller did wrong, and a picture that a model would not draw, say nothing about the hop. */
 const isItsFault = ({ kind, details }: UpstreamFailure): boolean =>
   kind !== 'rejected' && kind !== 'no-image' && details.permanent !== 'request'
 
-/** How long a hop rests now; null: not yet. */
-function restAfter({ kind, details }: UpstreamFailure, ailment: Ailment): number | null {
+function takeFailure(ailment: Ailment, failure: UpstreamFailure, at: Instant): void {
+  const { restsUntil, isProbed } = ailment
+  ailment.failures++
+  ailment.isProbed = false
+  if (restsUntil !== null && at < restsUntil && !isProbed) {
+    // Whatever was under way when its rest began fails now, and is no probe: at most the provider asks for a longer one.
+    const askedUntil = later(at, askedRestMs(failure) ?? 0)
+    if (askedUntil > restsUntil) ailment.restsUntil = askedUntil
+    return
+  }
+  const isDue = ailment.rests > 0 || ailment.failures >= FAILURES_BEFORE_REST
+  const ms = askedRestMs(failure) ?? (isDue ? restMs(ailment.rests) : null)
+  if (ms === null) return
+  ailment.rests++
+  ailment.restsUntil = later(at, ms)
+}
+
+/** How long the failure itself says that asking is in vain; null where it says nothing. */
+function askedRestMs({ kind, details }: UpstreamFailure): number | null {
   if (kind === 'unauthorized' || details.permanent === 'account') return OPERATOR_REST_MS
   const { retryAfterSeconds } = details
-  if (retryAfterSeconds !== undefined) {
-    return Math.min(retryAfterSeconds * 1_000, LONGEST_ASKED_REST_MS)
-  }
-  const isProbe = ailment.rests > 0
-  return isProbe || ailment.failures >= FAILURES_BEFORE_REST ? restMs(ailment.rests) : null
+  if (kind !== 'overloaded' || retryAfterSeconds === undefined) return null
+  return Math.min(retryAfterSeconds * 1_000, LONGEST_ASKED_REST_MS)
 }
 
 const restMs = (rests: number): number =>

@@ -1,140 +1,50 @@
 // The walk of one request: whatever happens to it, its admission is resolved exactly once, and charged for what came.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openStore } from '#db/index.ts'
-import type { ActivityEntry } from '#domain/activity.ts'
 import type { Caller } from '#domain/caller.ts'
-import type { ChatEvent, ChatEvents, ChatRequest } from '#domain/chat.ts'
-import { type CompletionHouse, type CompletionStep, complete } from '#domain/completion.ts'
+import type { ChatRequest } from '#domain/chat.ts'
+import { type CompletionHouse, complete } from '#domain/completion.ts'
 import { RequestRefused } from '#domain/ending.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { createHopHealth } from '#domain/hop-health.ts'
 import type { Limits } from '#domain/key.ts'
-import { newSecret } from '#domain/secret.ts'
-import { DEFAULT_SETTINGS } from '#domain/settings.ts'
 import type { Store } from '#domain/store.ts'
 import { type FailureKind, type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { NO_USAGE } from '#domain/usage.ts'
-import { type HandClock, handClock } from '#test/support/hand-clock.ts'
-import {
-  aCard,
-  aKey,
-  anAccount,
-  aProvider,
-  aRequest,
-  aTopUp,
-  aVersion,
-  perM,
-  price,
-  usd,
-} from '#test/support/nouns.ts'
+import type { HandClock } from '#test/support/hand-clock.ts'
+import { aRequest, aVersion, perM, usd } from '#test/support/nouns.ts'
 import { finish, never, type Script, script, text, until } from '#test/support/scripted-upstream.ts'
+import {
+  COUNTED,
+  IMAGE,
+  openWalkBench,
+  says,
+  types,
+  type WalkBench,
+  type WalkWishes,
+} from './walking.ts'
 
+let bench: WalkBench
 let clock: HandClock
 let store: Store
 
 beforeEach(async () => {
-  clock = handClock('2026-08-22T12:00:00Z')
-  store = await openStore({ dataDir: ':memory:', clock })
-  await store.accounts.create(anAccount())
-  await store.ledger.credit(aTopUp(clock.now(), usd('10')))
-  await store.providers.add(aProvider(), null)
-  await store.models.add(aCard())
-  await store.models.add(aCard({ id: 'acme/unpriced', price: null }))
-  await store.models.add(
-    aCard({
-      id: 'acme/pixel',
-      inputModalities: ['text', 'image'],
-      outputModalities: ['image'],
-      price: aVersion({ imagePrices: [{ resolution: '*', quality: '*', usd: price('0.04') }] }),
-    }),
-  )
-  await store.models.add(aCard({ id: 'acme/tokens', outputModalities: ['text', 'image'] }))
+  bench = await openWalkBench()
+  clock = bench.clock
+  store = bench.store
 })
 
 afterEach(() => store.close())
 
-const COUNTED: ChatEvent = {
-  type: 'usage',
-  usage: { ...NO_USAGE, inputTokens: 22, outputTokens: 3 },
-}
-const IMAGE: ChatEvent = { type: 'image', choice: 0, url: 'data:image/png;base64,AA==' }
-
-/** Says these batches and is done. */
-const says = (...batches: readonly ChatEvents[]): Script =>
-  script(async function* () {
-    yield* batches
-  })
-
-interface Walk {
-  readonly steps: CompletionStep[]
-  readonly caller: Caller
-  /** What the walk threw, if it did. */
-  readonly thrown: unknown
-}
-
-async function start(
-  { upstream }: Pick<Script, 'upstream'>,
+const start = (
+  of: Pick<Script, 'upstream'>,
   request: ChatRequest,
   signal: AbortSignal,
   limits: Partial<Limits> = {},
-) {
-  const key = aKey(clock.now(), limits)
-  await store.keys.issue(key, newSecret())
-  const house: CompletionHouse = {
-    clock,
-    store,
-    settings: DEFAULT_SETTINGS,
-    health: createHopHealth(clock),
-    upstreamFor: async () => upstream,
-  }
-  const caller: Caller = { key, requestId: 'req_1', arrivedAt: clock.now() }
-  return { caller, generator: complete(house, caller, request, signal) }
-}
+) => bench.start(bench.houseOf(of), request, signal, limits)
 
-/** Walks to the end; `onStep` may do something to it on the way. */
-async function walk(
-  of: Pick<Script, 'upstream'>,
-  request: ChatRequest = aRequest(),
-  options: {
-    readonly limits?: Partial<Limits>
-    readonly signal?: AbortSignal
-    readonly onStep?: (step: CompletionStep) => void
-  } = {},
-): Promise<Walk> {
-  const signal = options.signal ?? new AbortController().signal
-  const { caller, generator } = await start(of, request, signal, options.limits)
-  const steps: CompletionStep[] = []
-  let thrown: unknown
-  try {
-    for await (const step of generator) {
-      steps.push(step)
-      options.onStep?.(step)
-    }
-  } catch (error) {
-    thrown = error
-  }
-  return { steps, caller, thrown }
-}
+const walk = (of: Pick<Script, 'upstream'>, request?: ChatRequest, wishes?: WalkWishes) =>
+  bench.walk(bench.houseOf(of), request, wishes)
 
-const types = ({ steps }: Walk) => steps.map(({ type }) => type)
-
-/** The books after one request: its one line, what it cost, and proof that nothing is left open. */
-async function books({ key }: Caller) {
-  const usage = await store.admissions.usage(key.id, clock.now())
-  const { openHolds } = await store.health({ checkIntegrity: false })
-  expect(openHolds).toBe(0)
-  expect(usage).toMatchObject({ requestsInProgress: 0, reserved: 0n })
-  const charges = await store.ledger.list({ keyId: key.id, kind: 'charge', limit: 10 })
-  const lines = await store.activity.list({ keyId: key.id, limit: 10 })
-  expect(charges.length).toBeLessThanOrEqual(1)
-  expect(lines).toHaveLength(1)
-  const line = lines[0] as ActivityEntry
-  const charged = -(charges[0]?.amount ?? 0n)
-  expect(line.cost).toBe(charged)
-  expect(usage.spendDay).toBe(charged)
-  expect((await store.ledger.audit()).filter((one) => one.balance !== one.ledgerSum)).toEqual([])
-  return { charged, charges: charges.length, line }
-}
+const books = (caller: Caller) => bench.books(caller)
 
 /** The estimate of the prompt alone: 100 bytes are 25 tokens at $2.5/M. */
 const PROMPT_ALONE = usd('0.0000625')
@@ -270,10 +180,7 @@ describe('an upstream that fails', () => {
     const { caller, generator } = await start(says(), aRequest(), new AbortController().signal)
     await generator.return()
     const house: CompletionHouse = {
-      clock,
-      store,
-      settings: DEFAULT_SETTINGS,
-      health: createHopHealth(clock),
+      ...bench.houseOf(says()),
       upstreamFor: () => Promise.reject(new GatewayError('internal_error', 'no master key')),
     }
     const steps = complete(house, caller, aRequest(), new AbortController().signal)
@@ -507,14 +414,7 @@ describe('a request that is refused', () => {
     )
     for await (const _ of generator);
     clock.advance(20_500)
-    const house: CompletionHouse = {
-      clock,
-      store,
-      settings: DEFAULT_SETTINGS,
-      health: createHopHealth(clock),
-      upstreamFor: async () => says().upstream,
-    }
-    const again = complete(house, caller, aRequest(), new AbortController().signal)
+    const again = complete(bench.houseOf(says()), caller, aRequest(), new AbortController().signal)
     const refused = (await again.next().catch((thrown) => thrown)) as RequestRefused
     expect(refused.error).toMatchObject({
       code: 'rate_limit_exceeded',

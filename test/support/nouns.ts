@@ -20,6 +20,7 @@ import {
   type UsdNanos,
 } from '#domain/money.ts'
 import type { Provider } from '#domain/provider.ts'
+import type { RouteHop } from '#domain/route.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 
 /** Reads what the test itself wrote; throws when that is no such thing. */
@@ -79,6 +80,14 @@ export const aProvider = (stated: Partial<Provider> = {}): Provider => ({
   baseUrl: 'http://127.0.0.1:9',
   hasCredential: false,
   createdAt: EPOCH,
+  ...stated,
+})
+
+export const aHop = (stated: Partial<RouteHop> = {}): RouteHop => ({
+  provider: 'acme',
+  upstreamName: 'small',
+  position: 1,
+  weight: 1,
   ...stated,
 })
 

@@ -1,0 +1,507 @@
+// Several hops for one model: who is asked, in which order, how often, and that only what answered is paid for, once.
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { operatorCost } from '#domain/activity.ts'
+import type { ChatRequest, Routing } from '#domain/chat.ts'
+import type { CompletionHouse } from '#domain/completion.ts'
+import { GatewayError } from '#domain/errors.ts'
+import { createHopHealth } from '#domain/hop-health.ts'
+import type { RouteHop } from '#domain/route.ts'
+import { DEFAULT_SETTINGS } from '#domain/settings.ts'
+import {
+  type FailureDetails,
+  type FailureKind,
+  type UpstreamCall,
+  UpstreamFailure,
+} from '#domain/upstream.ts'
+import { aHop, aProvider, aRequest, usd } from '#test/support/nouns.ts'
+import {
+  eventually,
+  finish,
+  never,
+  type Script,
+  script,
+  text,
+  until,
+} from '#test/support/scripted-upstream.ts'
+import { COUNTED, IMAGE, openWalkBench, says, types, type WalkBench } from './walking.ts'
+
+let bench: WalkBench
+
+beforeEach(async () => {
+  bench = await openWalkBench()
+  for (const name of ['beta', 'gamma']) await bench.store.providers.add(aProvider({ name }), null)
+})
+afterEach(() => bench.store.close())
+
+const COST = 85_000n
+
+const answers = (words = 'hello'): Script => says([text(words), finish()], [COUNTED])
+
+const fails = (kind: FailureKind = 'failed', details: FailureDetails = {}, afterMs = 0): Script =>
+  script(
+    async function* () {},
+    async () => {
+      bench.clock.advance(afterMs)
+      throw new UpstreamFailure(kind, `it was ${kind}`, details)
+    },
+  )
+
+/** Fails at first, then answers. */
+function recovers(kind: FailureKind = 'failed'): Script {
+  let asked = 0
+  return script(
+    async function* () {
+      yield [text('better'), finish()]
+      yield [COUNTED]
+    },
+    async () => {
+      if (asked++ === 0) throw new UpstreamFailure(kind, 'for a moment')
+    },
+  )
+}
+
+type Scripts = Readonly<Record<string, Script>>
+
+/** A house where each provider plays its own script. */
+const houseOf = (scripts: Scripts, more: Partial<CompletionHouse> = {}): CompletionHouse => ({
+  ...bench.houseOf(says()),
+  upstreamFor: async ({ name }) => {
+    const found = scripts[name]
+    if (!found) throw new Error(`nobody plays ${name}`)
+    return found.upstream
+  },
+  ...more,
+})
+
+/** How often each was asked. */
+const calls = (scripts: Scripts) =>
+  Object.fromEntries(Object.entries(scripts).map(([name, { calls: made }]) => [name, made.length]))
+
+const hopOf = (provider: string, more: Partial<RouteHop> = {}): RouteHop =>
+  aHop({ provider, upstreamName: `small-at-${provider}`, ...more })
+
+/** acme, then beta, then gamma; as many as are named. */
+const route = (...providers: readonly string[]) =>
+  bench.store.models.route(
+    'acme/small',
+    providers.map((provider, n) => hopOf(provider, { position: n + 1 })),
+  )
+
+const walk = (house: CompletionHouse, request: Partial<ChatRequest> = {}) =>
+  bench.walk(house, aRequest(request))
+
+const failureOf = ({ thrown }: { readonly thrown: unknown }) =>
+  thrown instanceof GatewayError ? thrown.code : thrown
+
+describe('a hop that fails before it has said anything', () => {
+  test.each<FailureKind>(['failed', 'overloaded', 'timeout', 'unauthorized', 'rejected'])(
+    '%s: the next one answers, and is paid once, at the model’s price',
+    async (kind) => {
+      await route('acme', 'beta')
+      const scripts = { acme: fails(kind, { status: 503 }, 120), beta: answers() }
+      const walked = await walk(houseOf(scripts))
+      expect(types(walked)).toEqual(['admitted', 'opened', 'events', 'events', 'receipt'])
+      expect(walked.steps[1]).toMatchObject({ head: { model: 'acme/small', provider: 'beta' } })
+      expect(calls(scripts)).toEqual({ acme: 1, beta: 1 })
+      expect(scripts.beta.calls[0]?.hop.card.upstreamName).toBe('small-at-beta')
+      const { charged, line } = await bench.books(walked.caller)
+      expect(charged).toBe(COST)
+      expect(line).toMatchObject({ status: 200, provider: 'beta', endedBy: 'completed' })
+      expect(line.failedAttempts).toEqual([
+        {
+          model: 'acme/small',
+          provider: 'acme',
+          outcome: kind,
+          status: 503,
+          reason: `it was ${kind}`,
+          ms: 120,
+          operatorCost: 0n,
+        },
+      ])
+      expect(scripts.acme.calls[0]?.signal.aborted).toBe(true)
+    },
+  )
+
+  test('a stream that breaks off before its first word is one, too', async () => {
+    await route('acme', 'beta')
+    const acme = script(async function* () {
+      yield [{ type: 'answer-fields', fields: { id: 'x' } }]
+      throw new UpstreamFailure('failed', 'it broke off')
+    })
+    const walked = await walk(houseOf({ acme, beta: answers() }), { stream: true })
+    const { charged, line } = await bench.books(walked.caller)
+    expect([charged, line.provider]).toEqual([COST, 'beta'])
+    expect(JSON.stringify(walked.steps, plain)).not.toContain('"id":"x"')
+  })
+
+  test('every one of them: the last failure is told, and nothing is owed', async () => {
+    await route('acme', 'beta', 'gamma')
+    const scripts = { acme: fails('overloaded'), beta: fails('failed'), gamma: fails('timeout') }
+    const walked = await walk(houseOf(scripts))
+    expect(failureOf(walked)).toBe('upstream_timeout')
+    const { charges, line } = await bench.books(walked.caller)
+    expect(charges).toBe(0)
+    expect(line).toMatchObject({ status: 504, provider: 'gamma' })
+    expect(line.failedAttempts.map(({ provider, outcome }) => [provider, outcome])).toEqual([
+      ['acme', 'overloaded'],
+      ['beta', 'failed'],
+      ['gamma', 'timeout'],
+    ])
+  })
+
+  test('once a word has come nobody else is asked', async () => {
+    await route('acme', 'beta')
+    const acme = script(async function* () {
+      yield [text('12345678')]
+      throw new UpstreamFailure('failed', 'it broke off')
+    })
+    const scripts = { acme, beta: answers() }
+    const walked = await walk(houseOf(scripts))
+    expect(types(walked)).toEqual(['admitted', 'opened', 'events', 'failed', 'receipt'])
+    expect(calls(scripts)).toEqual({ acme: 1, beta: 0 })
+    const { charged, line } = await bench.books(walked.caller)
+    expect(charged).toBe(usd('0.0000825'))
+    expect(line).toMatchObject({ provider: 'acme', failedAttempts: [{ operatorCost: 0n }] })
+  })
+
+  test('a route without the model’s own provider leaves it alone', async () => {
+    await route('beta')
+    const scripts = { acme: answers(), beta: answers() }
+    await walk(houseOf(scripts))
+    expect(calls(scripts)).toEqual({ acme: 0, beta: 1 })
+  })
+
+  test('a provider that is gone is passed over', async () => {
+    await route('acme', 'beta', 'gamma')
+    await bench.store.providers.remove('beta')
+    const scripts = { acme: fails(), beta: answers(), gamma: answers() }
+    const walked = await walk(houseOf(scripts))
+    expect(calls(scripts)).toEqual({ acme: 1, beta: 0, gamma: 1 })
+    expect((await bench.books(walked.caller)).line.provider).toBe('gamma')
+  })
+})
+
+const plain = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value)
+
+describe('the same hop once more', () => {
+  test.each<FailureKind>(['failed', 'overloaded'])(
+    '%s: it answers, and is paid once',
+    async (kind) => {
+      const scripts = { acme: recovers(kind) }
+      const walked = await walk(houseOf(scripts))
+      expect(calls(scripts)).toEqual({ acme: 2 })
+      const { charged, line } = await bench.books(walked.caller)
+      expect(charged).toBe(COST)
+      expect(line.failedAttempts).toMatchObject([{ provider: 'acme', reason: 'for a moment' }])
+    },
+  )
+
+  test('is the last one, and not a third time', async () => {
+    await route('acme', 'beta')
+    const scripts = { acme: fails(), beta: fails() }
+    const walked = await walk(houseOf(scripts))
+    expect(calls(scripts)).toEqual({ acme: 1, beta: 2 })
+    expect(failureOf(walked)).toBe('upstream_error')
+    const { line } = await bench.books(walked.caller)
+    expect(line.failedAttempts.map(({ provider }) => provider)).toEqual(['acme', 'beta', 'beta'])
+  })
+
+  test.each<FailureKind>(['timeout', 'rejected', 'unauthorized'])('not after %s', async (kind) => {
+    const scripts = { acme: fails(kind) }
+    await walk(houseOf(scripts))
+    expect(calls(scripts)).toEqual({ acme: 1 })
+  })
+
+  test('the pause before it is nobody’s time', async () => {
+    let asked = 0
+    const acme = script(
+      async function* () {},
+      async () => {
+        // What passes between the two is neither the first one's nor the second one's.
+        if (asked++ === 0) setTimeout(() => bench.clock.advance(1_000), 50)
+        else bench.clock.advance(30)
+        throw new UpstreamFailure('failed', 'broken')
+      },
+    )
+    const walked = await walk(houseOf({ acme }))
+    const { line } = await bench.books(walked.caller)
+    expect(line.failedAttempts.map(({ ms }) => ms)).toEqual([0, 30])
+  })
+
+  test('a client that leaves during the pause owes nothing, and nobody is asked', async () => {
+    const gone = new AbortController()
+    const scripts = { acme: fails() }
+    const house = houseOf(scripts)
+    const { caller, generator } = await bench.start(house, aRequest(), gone.signal)
+    await generator.next()
+    const end = generator.next()
+    // What it failed by is noted in the turn in which the pause begins.
+    await eventually(() => house.health.readings().length > 0, 'the first attempt has failed')
+    gone.abort()
+    expect(await end).toEqual({ done: true, value: undefined })
+    expect(calls(scripts)).toEqual({ acme: 1 })
+    expect(await bench.books(caller)).toMatchObject({
+      charges: 0,
+      line: { endedBy: 'client', status: 499, failedAttempts: [{ outcome: 'failed' }] },
+    })
+  })
+})
+
+describe('exactly one attempt', () => {
+  test.each<FailureKind>(['failed', 'overloaded', 'timeout'])('%s is 502', async (kind) => {
+    await route('acme', 'beta')
+    const scripts = { acme: fails(kind), beta: answers() }
+    const walked = await walk(houseOf(scripts), { allowFallbacks: false })
+    expect(walked.thrown).toMatchObject({ code: 'upstream_error', status: 502 })
+    expect(calls(scripts)).toEqual({ acme: 1, beta: 0 })
+    const { charges, line } = await bench.books(walked.caller)
+    expect([charges, line.failedAttempts.length]).toEqual([0, 1])
+  })
+
+  test('a picture that fails is asked for once', async () => {
+    const scripts = { acme: fails() }
+    const walked = await walk(houseOf(scripts), {
+      model: 'acme/pixel',
+      wantsImages: true,
+      allowFallbacks: false,
+    })
+    expect(walked.thrown).toMatchObject({ status: 502 })
+    expect(calls(scripts)).toEqual({ acme: 1 })
+  })
+
+  test('goes to a hop that does not rest', async () => {
+    await route('acme', 'beta')
+    const scripts = { acme: fails('unauthorized'), beta: answers() }
+    const house = houseOf(scripts)
+    await walk(house)
+    const walked = await walk(house, { allowFallbacks: false })
+    expect(calls(scripts)).toEqual({ acme: 1, beta: 2 })
+    expect((await bench.books(walked.caller)).charged).toBe(COST)
+  })
+})
+
+describe('a picture', () => {
+  const pixel = { model: 'acme/pixel', wantsImages: true } as const
+  const routePixel = () =>
+    bench.store.models.route('acme/pixel', [hopOf('acme'), hopOf('beta', { position: 2 })])
+  /** A piece at $0.04, and what was counted. */
+  const PICTURE = usd('0.040085')
+  const talks = () => says([text('I would rather not'), finish()], [COUNTED])
+
+  test('that did not come costs the operator, and the client what the next one drew', async () => {
+    await routePixel()
+    const scripts = { acme: talks(), beta: says([IMAGE, finish()], [COUNTED]) }
+    const walked = await walk(houseOf(scripts), pixel)
+    const { charged, line } = await bench.books(walked.caller)
+    expect(charged).toBe(PICTURE)
+    expect(line.provider).toBe('beta')
+    expect(line.failedAttempts).toMatchObject([
+      { provider: 'acme', outcome: 'no-image', status: null, operatorCost: COST },
+    ])
+  })
+
+  test('that nobody draws costs the client nothing', async () => {
+    await routePixel()
+    const scripts = { acme: talks(), beta: talks() }
+    const walked = await walk(houseOf(scripts), pixel)
+    expect(walked.thrown).toMatchObject({ code: 'no_image_returned', status: 502 })
+    const { charges, line } = await bench.books(walked.caller)
+    expect(charges).toBe(0)
+    expect(line.failedAttempts.map(({ operatorCost: cost }) => cost)).toEqual([COST, COST])
+    expect(operatorCost(line.failedAttempts)).toBe(2n * COST)
+    expect(calls(scripts)).toEqual({ acme: 1, beta: 1 })
+  })
+
+  test('is never asked for twice at one hop', async () => {
+    await routePixel()
+    const scripts = { acme: fails(), beta: fails() }
+    const walked = await walk(houseOf(scripts), pixel)
+    expect(calls(scripts)).toEqual({ acme: 1, beta: 1 })
+    expect((await bench.books(walked.caller)).charges).toBe(0)
+  })
+})
+
+describe('what the request says of providers', () => {
+  const told = (routing: Partial<Routing>) => ({
+    routing: { models: [], order: [], only: [], ignore: [], ...routing },
+  })
+
+  test.each<[string, Partial<Routing>, string[]]>([
+    ['order', { order: ['gamma', 'acme'] }, ['gamma', 'acme', 'beta', 'beta']],
+    ['only', { only: ['beta', 'gamma'] }, ['beta', 'gamma', 'gamma']],
+    ['ignore', { ignore: ['acme', 'gamma'] }, ['beta', 'beta']],
+    ['a stranger', { order: ['delta'], ignore: ['epsilon'] }, ['acme', 'beta', 'gamma', 'gamma']],
+  ])('%s', async (_, routing, asked) => {
+    await route('acme', 'beta', 'gamma')
+    const scripts = { acme: fails(), beta: fails(), gamma: fails() }
+    const walked = await walk(houseOf(scripts), told(routing))
+    const { line } = await bench.books(walked.caller)
+    expect(line.failedAttempts.map(({ provider }) => provider)).toEqual(asked)
+  })
+
+  test('that leaves nobody is refused before anything is taken', async () => {
+    await route('acme', 'beta')
+    const walked = await walk(houseOf({}), told({ ignore: ['acme', 'beta'] }))
+    expect(walked.thrown).toMatchObject({ error: { code: 'no_route_available' } })
+    expect((await bench.books(walked.caller)).line.endedBy).toBe('refused')
+  })
+
+  test('all hops of the model asked for, before those of another', async () => {
+    await bench.store.models.route('acme/tokens', [hopOf('gamma')])
+    await route('acme', 'beta')
+    const scripts = { acme: fails(), beta: fails(), gamma: answers() }
+    const walked = await walk(houseOf(scripts), told({ models: ['acme/tokens'] }))
+    const { line } = await bench.books(walked.caller)
+    expect(line).toMatchObject({ model: 'acme/tokens', provider: 'gamma' })
+    expect(line.failedAttempts.map(({ provider }) => provider)).toEqual(['acme', 'beta'])
+  })
+})
+
+describe('a hop that rests', () => {
+  test('goes last; one request probes it, and the one it serves brings it back', async () => {
+    await route('acme', 'beta')
+    let isBroken = true
+    const acme = script(
+      async function* () {
+        yield [text('hello'), finish()]
+        yield [COUNTED]
+      },
+      async () => {
+        if (isBroken) throw new UpstreamFailure('failed', 'down')
+      },
+    )
+    const scripts = { acme, beta: answers() }
+    const house = houseOf(scripts)
+    for (let i = 0; i < 5; i++) await walk(house)
+    expect(calls(scripts)).toEqual({ acme: 3, beta: 5 })
+    expect(house.health.readings()).toMatchObject([
+      { provider: 'acme', upstreamName: 'small-at-acme', failures: 3 },
+    ])
+
+    bench.clock.advance(5_000)
+    await walk(house)
+    await walk(house)
+    expect(calls(scripts)).toEqual({ acme: 4, beta: 7 })
+
+    isBroken = false
+    bench.clock.advance(10_000)
+    await walk(house)
+    await walk(house)
+    expect(calls(scripts)).toEqual({ acme: 6, beta: 7 })
+    expect(house.health.readings()).toEqual([])
+  })
+
+  test('is asked all the same when the others fail', async () => {
+    await route('acme', 'beta')
+    const scripts = { acme: fails('unauthorized'), beta: fails('timeout') }
+    const house = houseOf(scripts)
+    await walk(house)
+    await walk(house)
+    expect(calls(scripts)).toEqual({ acme: 2, beta: 2 })
+  })
+
+  test('is probed by the next one when the client of its probe leaves', async () => {
+    await route('acme', 'beta')
+    const gone = new AbortController()
+    const acme = script(
+      async function* () {},
+      async (call: UpstreamCall) => {
+        if (acme.calls.length === 1) {
+          throw new UpstreamFailure('overloaded', 'busy', { retryAfterSeconds: 9 })
+        }
+        gone.abort()
+        await until(never, call)
+      },
+    )
+    const house = houseOf({ acme, beta: answers() })
+    await walk(house)
+    bench.clock.advance(9_000)
+    await bench.walk(house, aRequest(), { signal: gone.signal })
+    expect(acme.calls).toHaveLength(2)
+    expect(house.health.readings()).toMatchObject([{ provider: 'acme', restsUntil: null }])
+  })
+
+  test('is well again once it has said something, though its client left', async () => {
+    const gone = new AbortController()
+    const acme = script(async function* (call: UpstreamCall) {
+      yield [text('hello')]
+      gone.abort()
+      await until(never, call)
+    })
+    const house = houseOf({ acme })
+    house.health.failed(
+      { card: (await bench.store.models.find('acme/small'))!, provider: aProvider() },
+      new UpstreamFailure('failed', 'once'),
+    )
+    expect(house.health.readings()).toHaveLength(1)
+    await bench.walk(house, aRequest(), { signal: gone.signal })
+    expect(house.health.readings()).toEqual([])
+  })
+})
+
+test('a credential that cannot be read is its own hop’s trouble', async () => {
+  await route('acme', 'beta')
+  const beta = answers()
+  const house = houseOf(
+    {},
+    {
+      upstreamFor: async ({ name }) => {
+        if (name === 'beta') return beta.upstream
+        throw new GatewayError('internal_error', 'cannot be read with this master key')
+      },
+    },
+  )
+  const walked = await walk(house)
+  const { charged, line } = await bench.books(walked.caller)
+  expect(charged).toBe(COST)
+  expect(line).toMatchObject({
+    provider: 'beta',
+    failedAttempts: [
+      { provider: 'acme', outcome: 'unauthorized', reason: 'its credential cannot be read' },
+    ],
+  })
+  // It waits for its operator; the next request goes elsewhere at once.
+  const next = await walk(house)
+  expect((await bench.books(next.caller)).line.failedAttempts).toEqual([])
+})
+
+describe('the time of a request', () => {
+  const settings = { ...DEFAULT_SETTINGS, totalTimeoutMs: 60_000 }
+
+  test('is one, however many attempts share it', async () => {
+    await route('acme', 'beta', 'gamma')
+    const scripts = {
+      acme: fails('timeout', {}, 20_000),
+      beta: fails('failed', {}, 25_000),
+      gamma: answers(),
+    }
+    await walk(houseOf(scripts, { settings }))
+    expect(
+      Object.values(scripts).map(({ calls: [call] }) => call?.timeouts.totalTimeoutMs),
+    ).toEqual([60_000, 40_000, 15_000])
+  })
+
+  test('once it is up nobody else is asked', async () => {
+    await route('acme', 'beta')
+    const scripts = { acme: fails('timeout', {}, 60_000), beta: answers() }
+    const walked = await walk(houseOf(scripts, { settings }))
+    expect(failureOf(walked)).toBe('upstream_timeout')
+    expect(calls(scripts)).toEqual({ acme: 1, beta: 0 })
+    expect((await bench.books(walked.caller)).line.failedAttempts).toHaveLength(1)
+  })
+})
+
+test('hops of one position share the requests by weight', async () => {
+  await bench.store.models.route('acme/small', [
+    hopOf('acme', { weight: 1 }),
+    hopOf('beta', { weight: 9 }),
+  ])
+  const scripts = { acme: answers(), beta: answers() }
+  const health = createHopHealth(bench.clock)
+  for (let i = 0; i < 60; i++) await walk(houseOf(scripts, { health }))
+  const { acme = 0, beta = 0 } = calls(scripts)
+  expect(acme + beta).toBe(60)
+  // Ten of a tenth would be six; that it is a third or nothing at all happens once in millions of runs.
+  expect(acme).toBeLessThan(24)
+  expect(beta).toBeGreaterThan(36)
+})
