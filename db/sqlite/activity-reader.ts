@@ -1,38 +1,100 @@
 /** Reads the activity log. */
-import { and, desc, eq, gte } from 'drizzle-orm'
+import { and, desc, eq, gte, lt, lte, ne, sql } from 'drizzle-orm'
 import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
-import type { Activity } from '#domain/activity.ts'
+import type { Activity, ActivityEntry, ActivityQuery } from '#domain/activity.ts'
+import type { Drift } from '#domain/drift.ts'
+import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import { toActivity } from './activity-row.ts'
+import { readSlices } from './activity-slices.ts'
 import type { Connection } from './connection.ts'
 import { activity } from './schema.ts'
+import { statement } from './statement.ts'
 
-export function createActivityReader({
-  database,
-  commit,
-}: Connection): Pick<Activity, 'list' | 'find'> {
+export function createActivityReader(
+  connection: Connection,
+): Pick<Activity, 'list' | 'find' | 'drift'> {
+  const { database, commit } = connection
   const drizzle = openDrizzle({ client: database })
 
   return {
-    async list({ accountId, keyId, since, limit }) {
+    async list(query) {
       commit.flush()
-      const inScope = and(
-        accountId && eq(activity.accountId, accountId),
-        keyId && eq(activity.keyId, keyId),
-        since && gte(activity.startedAt, since),
-      )
-      const rows = drizzle
+      const inSlice = drizzle
         .select()
         .from(activity)
-        .where(inScope)
+        .where(
+          and(
+            gte(activity.generationId, sql.placeholder('from')),
+            lt(activity.generationId, sql.placeholder('below')),
+            matches(query),
+          ),
+        )
         .orderBy(desc(activity.generationId))
-        .limit(limit)
-        .all()
-      return rows.map(toActivity)
+        .limit(sql.placeholder('limit'))
+        .prepare()
+      const found: ActivityEntry[] = []
+      for await (const slice of readSlices(connection, query)) {
+        const rows = inSlice.all({ ...slice, limit: query.limit - found.length })
+        found.push(...rows.map(toActivity))
+        if (found.length >= query.limit) break
+      }
+      return found
     },
     async find(id) {
       commit.flush()
       const row = drizzle.select().from(activity).where(eq(activity.generationId, id)).get()
       return row && toActivity(row)
     },
+    async drift(query) {
+      commit.flush()
+      const byModel = new Map<string, Drift>()
+      const sums = prepareSums(connection)
+      for await (const { from, below } of readSlices(connection, query)) {
+        for (const row of sums().all(from, below)) add(byModel, row)
+      }
+      return [...byModel.values()].toSorted((a, b) => (a.model < b.model ? -1 : 1))
+    },
   }
+}
+
+const matches = (query: ActivityQuery) =>
+  and(
+    query.accountId && eq(activity.accountId, query.accountId),
+    query.keyId && eq(activity.keyId, query.keyId),
+    query.requestId === undefined ? undefined : eq(activity.requestId, query.requestId),
+    query.model === undefined ? undefined : eq(activity.model, query.model),
+    query.provider === undefined ? undefined : eq(activity.provider, query.provider),
+    query.status && gte(activity.status, query.status.least),
+    query.status && lte(activity.status, query.status.most),
+    query.leastTotalMs === undefined ? undefined : gte(activity.totalMs, query.leastTotalMs),
+    query.errorsOnly ? ne(activity.endedBy, 'completed') : undefined,
+  )
+
+interface SumRow {
+  readonly model: string
+  readonly requests: number
+  readonly charged: string
+  readonly stated: string
+}
+
+/** As text, because a sum may be larger than a number can tell. */
+const prepareSums = ({ database }: Connection) =>
+  statement<SumRow, [string, string]>(
+    database,
+    `SELECT model, count(*) AS requests, CAST(sum(cost_nanos) AS TEXT) AS charged,
+       CAST(sum(stated_cost_nanos) AS TEXT) AS stated
+     FROM activity
+     WHERE generation_id >= ? AND generation_id < ?
+       AND stated_cost_nanos IS NOT NULL AND usage_source IS NOT NULL
+     GROUP BY model`,
+  )
+
+function add(byModel: Map<string, Drift>, { model, requests, charged, stated }: SumRow): void {
+  const before = byModel.get(model) ?? { model, requests: 0, charged: NO_MONEY, stated: NO_MONEY }
+  byModel.set(model, {
+    model,
+    requests: before.requests + requests,
+    charged: addUsd(before.charged, BigInt(charged) as UsdNanos),
+    stated: addUsd(before.stated, BigInt(stated) as UsdNanos),
+  })
 }

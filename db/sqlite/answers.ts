@@ -8,6 +8,7 @@ import {
 } from '#domain/idempotency.ts'
 import { type AnswerRow, openAnswerTable } from './answer-table.ts'
 import type { Connection } from './connection.ts'
+import { nextTurn } from './next-turn.ts'
 
 /** Written in half a millisecond; a whole answer of the longest, written at once, takes a quarter of a second. */
 const PIECE_BYTES = 256 * 1024
@@ -111,5 +112,3 @@ export function createAnswers({ database, commit }: Connection): Answers {
     },
   }
 }
-
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

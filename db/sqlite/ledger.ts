@@ -2,6 +2,7 @@
 import { and, desc, eq, gte, lt, sql } from 'drizzle-orm'
 import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
 import { GatewayError } from '#domain/errors.ts'
+import { chargeEntryId } from '#domain/id.ts'
 import type { Ledger, LedgerEntry, LedgerQuery } from '#domain/ledger.ts'
 import {
   addUsd,
@@ -70,7 +71,17 @@ export function createLedger({ database, commit }: Connection, standings: Standi
         .orderBy(desc(ledger.id))
         .limit(query.limit)
         .all()
-      return rows.map((row) => ({ ...row, rubPerUsd: readRubPerUsd(row.rubPerUsd) as RubPerUsd }))
+      return rows.map(toEntry)
+    },
+
+    async chargeOf(id) {
+      commit.flush()
+      const row = drizzle
+        .select()
+        .from(ledger)
+        .where(eq(ledger.id, chargeEntryId(id)))
+        .get()
+      return row && toEntry(row)
     },
 
     async audit() {
@@ -90,6 +101,11 @@ export function createLedger({ database, commit }: Connection, standings: Standi
     },
   }
 }
+
+const toEntry = (row: typeof ledger.$inferSelect): LedgerEntry => ({
+  ...row,
+  rubPerUsd: readRubPerUsd(row.rubPerUsd) as RubPerUsd,
+})
 
 const scopeOf = ({ accountId, keyId, kind, ref, since, until }: LedgerQuery) =>
   and(

@@ -29,10 +29,9 @@ export function createModels({
     const versions = new Map<string, PriceVersion[]>()
     const inUse = drizzle.select().from(priceVersions).where(eq(priceVersions.retired, false))
     for (const row of inUse.orderBy(asc(priceVersions.id)).all()) {
-      const { modelId, prices, retired: _, ...version } = row
-      const list = versions.get(modelId) ?? []
-      list.unshift({ ...version, prices: toPrices(prices) })
-      versions.set(modelId, list)
+      const list = versions.get(row.modelId) ?? []
+      list.unshift(toVersion(row))
+      versions.set(row.modelId, list)
     }
     const byModel = routes.load()
     const cards = new Map<string, KnownModel>()
@@ -86,6 +85,11 @@ export function createModels({
       const at = clock.now()
       return [...all().values()].map((model) => current(model, at))
     },
+    async version(id) {
+      commit.flush()
+      const row = drizzle.select().from(priceVersions).where(eq(priceVersions.id, id)).get()
+      return row && toVersion(row)
+    },
     add: ({ price, route, ...row }) =>
       commit.act(() => {
         if (find(row.id))
@@ -115,6 +119,12 @@ export function createModels({
       }, forget),
   }
 }
+
+const toVersion = (row: typeof priceVersions.$inferSelect): PriceVersion => ({
+  id: row.id,
+  effectiveFrom: row.effectiveFrom,
+  prices: toPrices(row.prices),
+})
 
 /** The version with the latest date that has come; of one date the one added last. */
 function inForce(versions: readonly PriceVersion[], at: Instant): PriceVersion | null {

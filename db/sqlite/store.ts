@@ -58,7 +58,7 @@ function createActivity(connection: Connection, writer: Writer): Activity {
       // While the disk takes no writes, refusals are not worth the memory to remember them.
       if (commit.writable) commit.defer(() => writer.activity(entry, null))
     },
-    ...deferPort<Pick<Activity, 'list' | 'find'>>({ list: true, find: true }, async () =>
+    ...deferPort<Omit<Activity, 'note'>>({ list: true, find: true, drift: true }, async () =>
       (await import('./activity-reader.ts')).createActivityReader(connection),
     ),
   }
@@ -72,7 +72,7 @@ function deferBooks(
     accounts: deferPort({ create: true, find: true, findByName: true, list: true }, async () =>
       (await import('./accounts.ts')).createAccounts(connection),
     ),
-    ledger: deferPort({ credit: true, list: true, audit: true }, async () =>
+    ledger: deferPort({ credit: true, list: true, chargeOf: true, audit: true }, async () =>
       (await import('./ledger.ts')).createLedger(connection, standings),
     ),
   }
@@ -87,7 +87,7 @@ function deferCatalogue(connection: Connection): Pick<Store, 'models' | 'provide
   }
   return {
     models: deferPort(
-      { find: true, list: true, add: true, price: true, route: true, remove: true },
+      { find: true, list: true, version: true, add: true, price: true, route: true, remove: true },
       async () => (await catalogue()).models,
     ),
     providers: deferPort(

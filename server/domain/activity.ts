@@ -1,5 +1,6 @@
 /** The activity log: one line per request, admitted or refused, never its text. */
 import type { Instant } from './clock.ts'
+import type { Drift } from './drift.ts'
 import type { AccountId, GenerationId, KeyId } from './id.ts'
 import type { UsageSource } from './ledger.ts'
 import { addUsd, NO_MONEY, type RubMicros, type UsdNanos } from './money.ts'
@@ -62,12 +63,29 @@ export interface ActivityEntry {
 export const operatorCost = (attempts: readonly FailedAttempt[]): UsdNanos =>
   attempts.reduce((sum, attempt) => addUsd(sum, attempt.operatorCost), NO_MONEY)
 
+/** What is asked of the log; every filter narrows it further. */
 export interface ActivityQuery {
   readonly accountId?: AccountId
   readonly keyId?: KeyId
+  /** The caller's own name for a request; several may carry the same. */
+  readonly requestId?: string
+  /** The model that served, or the one asked for where none did. */
+  readonly model?: string
+  /** The provider that served. */
+  readonly provider?: string
+  /** Both included. */
+  readonly status?: { readonly least: number; readonly most: number }
+  readonly leastTotalMs?: number
+  /** Only what did not run to its end. */
+  readonly errorsOnly?: boolean
+  /** Arrived then or later. */
   readonly since?: Instant
+  /** Arrived before then. */
+  readonly until?: Instant
   readonly limit: number
 }
+
+export type DriftQuery = Pick<ActivityQuery, 'since' | 'until'>
 
 /** Port: the log's own writing and reading; admitted requests come in through `Admissions.settle`. */
 export interface Activity {
@@ -76,4 +94,6 @@ export interface Activity {
   /** Newest first. */
   list(query: ActivityQuery): Promise<readonly ActivityEntry[]>
   find(id: GenerationId): Promise<ActivityEntry | undefined>
+  /** Compares, model by model, charges with what providers stated for the same requests; in order of models. */
+  drift(query: DriftQuery): Promise<readonly Drift[]>
 }

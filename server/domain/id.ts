@@ -46,7 +46,7 @@ function draw(at: Instant): void {
   upperText = eightChars(upper)
   if (at === drawnAtMs) return
   drawnAtMs = at
-  timeText = `${PAIRS[Math.floor(at / TWO_40)]}${eightChars(at % TWO_40)}`
+  timeText = timeCharsOf(at)
 }
 
 const words = new Uint32Array(2)
@@ -56,6 +56,9 @@ function random40(): number {
   return ((words[0] ?? 0) & 0xff) * 2 ** 32 + (words[1] ?? 0)
 }
 
+const timeCharsOf = (at: number): string =>
+  `${PAIRS[Math.floor(at / TWO_40)]}${eightChars(at % TWO_40)}`
+
 function ulid(at: Instant): string {
   draw(at)
   return timeText + upperText + eightChars(lower)
@@ -64,6 +67,8 @@ function ulid(at: Instant): string {
 export const newAccountId = (at: Instant): AccountId => `acct_${ulid(at)}`
 export const newKeyId = (at: Instant): KeyId => `key_${ulid(at)}`
 export const newGenerationId = (at: Instant): GenerationId => `gen-${ulid(at)}`
+/** What the ids of all generations that arrived at `at` or later sort behind, and no earlier one's. */
+export const generationsFrom = (at: Instant): GenerationId => `gen-${timeCharsOf(Math.max(0, at))}`
 export const newEventId = (at: Instant): EventId => `evt_${ulid(at)}`
 export const newEntryId = (at: Instant): EntryId => `led_${ulid(at)}`
 /** The entry that charges a generation shares the body of its id: there can be only one. */

@@ -70,6 +70,8 @@ export interface Ledger {
   credit(entry: LedgerEntry): Promise<UsdNanos>
   /** Newest first. */
   list(query: LedgerQuery): Promise<readonly LedgerEntry[]>
+  /** What a generation was charged; undefined where it was charged nothing. */
+  chargeOf(id: GenerationId): Promise<LedgerEntry | undefined>
   /** Recomputes every balance from the entries. */
   audit(): Promise<readonly BalanceAudit[]>
 }

@@ -84,6 +84,8 @@ export interface ModelCards {
   find(id: string): Promise<ModelCard | undefined>
   /** By id. */
   list(): Promise<readonly ModelCard[]>
+  /** A price as it was once charged, also when its model is gone. */
+  version(id: PriceVersionId): Promise<PriceVersion | undefined>
   /** @throws already_exists */
   add(card: ModelCard): Promise<void>
   /** Adds a price version; it serves from its date. @throws model_not_found */

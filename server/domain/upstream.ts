@@ -74,45 +74,50 @@ export function toClientError(
   allowsFallbacks: boolean,
 ): GatewayError {
   const { kind, details } = failure
+  const words = tellFailure(kind, provider, failure.message)
   const known = { metadata: { provider, ...statusOf(failure) }, cause: failure }
   switch (kind) {
     case 'rejected': {
       const isTooLong = details.providerCode === 'context_length_exceeded'
-      const code = isTooLong ? 'context_length_exceeded' : 'invalid_request'
-      return new GatewayError(code, `${provider} refused the request: ${failure.message}`, known)
+      return new GatewayError(
+        isTooLong ? 'context_length_exceeded' : 'invalid_request',
+        words,
+        known,
+      )
     }
-    case 'unauthorized':
-      return new GatewayError(
-        'upstream_error',
-        `${provider} did not accept the gateway's own account; the operator has to look at it`,
-        known,
-      )
     case 'overloaded':
-      return new GatewayError(
-        allowsFallbacks ? 'upstream_overloaded' : 'upstream_error',
-        `${provider} is overloaded`,
-        {
-          ...known,
-          ...(allowsFallbacks && {
-            retryAfterSeconds: details.retryAfterSeconds ?? DEFAULT_RETRY_SECONDS,
-          }),
-          ...(details.permanent && { permanent: true }),
-        },
-      )
-    case 'failed':
-      return new GatewayError('upstream_error', `${provider} failed: ${failure.message}`, known)
+      return new GatewayError(allowsFallbacks ? 'upstream_overloaded' : 'upstream_error', words, {
+        ...known,
+        ...(allowsFallbacks && {
+          retryAfterSeconds: details.retryAfterSeconds ?? DEFAULT_RETRY_SECONDS,
+        }),
+        ...(details.permanent && { permanent: true }),
+      })
     case 'timeout':
-      return new GatewayError(
-        allowsFallbacks ? 'upstream_timeout' : 'upstream_error',
-        `${provider} did not answer in time`,
-        known,
-      )
+      return new GatewayError(allowsFallbacks ? 'upstream_timeout' : 'upstream_error', words, known)
     case 'no-image':
-      return new GatewayError(
-        'no_image_returned',
-        `${provider} answered without an image; nothing was charged`,
-        known,
-      )
+      return new GatewayError('no_image_returned', words, known)
+    case 'unauthorized':
+    case 'failed':
+      return new GatewayError('upstream_error', words, known)
+  }
+}
+
+/** A provider's failure in words that a client may read; `message` is the provider's own, cleared. */
+export function tellFailure(kind: FailureKind, provider: string, message: string): string {
+  switch (kind) {
+    case 'rejected':
+      return `${provider} refused the request: ${message}`
+    case 'unauthorized':
+      return `${provider} did not accept the gateway's own account; the operator has to look at it`
+    case 'overloaded':
+      return `${provider} is overloaded`
+    case 'failed':
+      return `${provider} failed: ${message}`
+    case 'timeout':
+      return `${provider} did not answer in time`
+    case 'no-image':
+      return `${provider} answered without an image; nothing was charged`
   }
 }
 

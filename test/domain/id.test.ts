@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { instant } from '#domain/clock.ts'
 import {
   chargeEntryId,
+  generationsFrom,
   newAccountId,
   newEntryId,
   newEventId,
@@ -41,6 +42,17 @@ test('later instants sort later', () => {
       expect(newKeyId(instant(first)) < later).toBe(true)
     }),
   )
+})
+
+test('the ids of a moment lie between its own bound and the next one', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 2 ** 47 }), (moment) => {
+      const id = newGenerationId(instant(moment))
+      expect(generationsFrom(instant(moment)) < id).toBe(true)
+      expect(id < generationsFrom(instant(moment + 1))).toBe(true)
+    }),
+  )
+  expect(generationsFrom(instant(-5))).toBe(generationsFrom(instant(0)))
 })
 
 test('ids of one millisecond sort in the order they were minted', () => {

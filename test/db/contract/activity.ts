@@ -1,7 +1,9 @@
 /** What every engine promises about the activity log. */
-import { expect, test } from 'vitest'
-import { later } from '#domain/clock.ts'
-import { aClaim, anAccount, anActivity } from '#test/support/nouns.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { ActivityEntry, ActivityQuery } from '#domain/activity.ts'
+import { instant, later } from '#domain/clock.ts'
+import type { UsageSource } from '#domain/ledger.ts'
+import { aClaim, anAccount, anActivity, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
 export function activityContract(bench: Bench): void {
@@ -47,5 +49,129 @@ export function activityContract(bench: Bench): void {
     expect(await list({ accountId: 'acct_2' })).toEqual([b])
     expect(await list({ since: later(start, 1_000) })).toEqual([c, b])
     expect(await list({ since: later(start, 2_001) })).toEqual([])
+    expect(await list({ until: later(start, 1_000) })).toEqual([a])
+    expect(await list({ since: later(start, 1), until: later(start, 2_000) })).toEqual([b])
+    expect(await list({ since: instant(-1), until: instant(-1) })).toEqual([])
+  })
+
+  describe('a filter', () => {
+    const ids: string[] = []
+
+    beforeEach(async () => {
+      const { key } = await bench.issue()
+      ids.length = 0
+      for (const stated of LINES) {
+        bench.clock.advance(1)
+        const line = anActivity(aClaim(key, bench.clock.now()), stated)
+        bench.store.activity.note(line)
+        ids.push(line.generationId)
+      }
+    })
+
+    const places = async (query: Partial<ActivityQuery>) =>
+      (await bench.store.activity.list({ limit: 9, ...query })).map((line) =>
+        ids.indexOf(line.generationId),
+      )
+
+    test.each<[string, Partial<ActivityQuery>, number[]]>([
+      ['a model', { model: 'acme/small' }, [5, 3, 1, 0]],
+      ['a model of that very name', { model: 'acme/smal' }, []],
+      ['a provider', { provider: 'spare' }, [2, 1]],
+      ['a class of statuses', { status: { least: 400, most: 499 } }, [5, 3]],
+      ['one status', { status: { least: 429, most: 429 } }, [3]],
+      ['a duration, itself included', { leastTotalMs: 10_000 }, [2]],
+      ['whatever did not run to its end', { errorsOnly: true }, [5, 4, 3, 2]],
+      ['the name that a client gave', { requestId: 'twice' }, [4, 0]],
+      ['several at once', { errorsOnly: true, model: 'acme/large', provider: 'spare' }, [2]],
+    ])('%s', async (_, query, expected) => {
+      expect(await places(query)).toEqual(expected)
+      expect(await places({ ...query, limit: 1 })).toEqual(expected.slice(0, 1))
+    })
+  })
+
+  test('a line far back is found, and everything in front of it is listed', async () => {
+    const { key } = await bench.issue()
+    const note = (stated: Partial<ActivityEntry>) => {
+      const line = anActivity(aClaim(key, bench.clock.now()), stated)
+      bench.store.activity.note(line)
+      return line
+    }
+    const first = note({ requestId: 'oldest' })
+    for (let i = 0; i < 2_500; i++) note({ statedCost: usd('0.000000001'), ...CHARGED })
+    expect(await bench.store.activity.list({ requestId: 'oldest', limit: 2 })).toEqual([first])
+    const all = await bench.store.activity.list({ limit: 10_000 })
+    expect(new Set(all.map((line) => line.generationId)).size).toBe(2_501)
+    expect(all.at(-1)).toEqual(first)
+    expect(await bench.store.activity.list({ limit: 1_500 })).toEqual(all.slice(0, 1_500))
+    const [drift] = await bench.store.activity.drift({})
+    expect(drift).toMatchObject({ requests: 2_500, stated: usd('0.0000025'), charged: usd('2.5') })
+  })
+
+  test('what providers stated is summed up beside what was charged for it, by model', async () => {
+    const { key } = await bench.issue()
+    const start = bench.clock.now()
+    const note = (
+      model: string,
+      cost: string,
+      statedCost: string | null,
+      usageSource: UsageSource | null = 'provider',
+    ) => {
+      bench.clock.advance(1_000)
+      const claim = aClaim(key, bench.clock.now())
+      bench.store.activity.note(
+        anActivity(claim, {
+          model,
+          cost: usd(cost),
+          statedCost: statedCost === null ? null : usd(statedCost),
+          usageSource,
+        }),
+      )
+    }
+    note('acme/b', '0.01', '0.02')
+    note('acme/a', '0.5', '0.4')
+    note('acme/b', '0.01', '0.03', 'estimated')
+    note('acme/b', '0.01', null)
+    // Nobody was charged, so there is nothing of ours to compare.
+    note('acme/b', '0', '9', null)
+    note('acme/large', '9000000', '9000000')
+    note('acme/large', '9000000', '9000000')
+    const drift = (query = {}) => bench.store.activity.drift(query)
+    const [a, b] = [
+      { model: 'acme/a', requests: 1, charged: usd('0.5'), stated: usd('0.4') },
+      { model: 'acme/b', requests: 2, charged: usd('0.02'), stated: usd('0.05') },
+    ]
+    const large = 18_000_000_000_000_000n
+    expect(await drift()).toEqual([
+      a,
+      b,
+      { model: 'acme/large', requests: 2, charged: large, stated: large },
+    ])
+    expect(await drift({ since: later(start, 2_000), until: later(start, 3_000) })).toEqual([a])
+    expect(await drift({ since: later(start, 8_000) })).toEqual([])
   })
 }
+
+const CHARGED = { usageSource: 'provider', cost: usd('0.001') } as const
+
+const LINES: readonly Partial<ActivityEntry>[] = [
+  { requestId: 'twice' },
+  { provider: 'spare' },
+  {
+    model: 'acme/large',
+    provider: 'spare',
+    status: 502,
+    code: 'upstream_error',
+    endedBy: 'upstream',
+    totalMs: 10_000,
+  },
+  { provider: null, status: 429, code: 'rate_limit_exceeded', endedBy: 'refused' },
+  {
+    requestId: 'twice',
+    model: 'acme/large',
+    // Left in the middle of a stream.
+    status: 200,
+    endedBy: 'client',
+    totalMs: 9_999,
+  },
+  { provider: null, status: 404, code: 'model_not_found', endedBy: 'refused' },
+]

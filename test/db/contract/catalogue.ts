@@ -114,6 +114,22 @@ export function catalogueContract(bench: Bench): void {
       }
     })
 
+    test('is found by its version, also when another serves and when its model is gone', async () => {
+      await bench.store.providers.add(aProvider(), null)
+      const { models, providers } = bench.store
+      const first = aVersion({ cacheRead: perM('0.25'), request: price('0.001') }, at())
+      const second = aVersion({ prompt: perM('7') }, later(at(), 1_000))
+      await models.add(aCard({ price: first }))
+      await models.price('acme/small', second)
+      expect(await models.version(first.id)).toEqual(first)
+      expect(await models.version(second.id)).toEqual(second)
+      expect(await models.version('price_none')).toBeUndefined()
+      await models.remove('acme/small')
+      await providers.remove('acme')
+      await bench.restart()
+      expect(await bench.store.models.version(first.id)).toEqual(first)
+    })
+
     test('in the future alone is no price yet', async () => {
       await bench.store.providers.add(aProvider(), null)
       await bench.store.models.add(aCard({ price: aVersion({}, later(at(), 1)) }))

@@ -79,6 +79,33 @@ export function ledgerContract(bench: Bench): void {
     })
   })
 
+  describe('the charge of a generation', () => {
+    test('is found by the generation, as it was made, and outlives the process', async () => {
+      const { key } = await bench.issue()
+      const { generationId } = await bench.spend(key, '0.000085')
+      const charge = await bench.store.ledger.chargeOf(generationId)
+      expect(charge).toEqual({
+        ...aTopUp(bench.clock.now(), usd('-0.000085')),
+        id: expect.stringMatching(/^led_/),
+        kind: 'charge',
+        keyId: key.id,
+        generationId,
+        priceVersion: 'price_1',
+      })
+      await bench.restart()
+      expect(await bench.store.ledger.chargeOf(generationId)).toEqual(charge)
+    })
+
+    test('is undefined where nothing was charged', async () => {
+      const { key } = await bench.issue()
+      const { claim } = await bench.admit(key)
+      expect(await bench.store.ledger.chargeOf(claim.generationId)).toBeUndefined()
+      await bench.settle(claim, null)
+      expect(await bench.store.ledger.chargeOf(claim.generationId)).toBeUndefined()
+      expect(await bench.store.ledger.chargeOf('gen-none')).toBeUndefined()
+    })
+  })
+
   describe('a list', () => {
     test('is newest first and cut to what is asked', async () => {
       const { key } = await bench.issue()
