@@ -90,11 +90,11 @@ export type ChatEvent =
   /**
    * The provider's own count; a later one replaces an earlier one. A `partial` one was made before the answer was complete:
    * its prompt counts hold, while the output may since have grown beyond what it says. `statedCost` is what the provider
-   * says that it charges the operator, for comparison only.
+   * says that it charges the operator, for comparison only; `usage` is null where it says that and counts nothing.
    */
   | {
       readonly type: 'usage'
-      readonly usage: Usage
+      readonly usage: Usage | null
       readonly partial?: boolean
       readonly statedCost?: UsdNanos
     }

@@ -140,9 +140,10 @@ export function startMeter(request: ChatRequest, contextLength: number | null): 
             finishReason ??= event.reason
             break
           case 'usage':
+            statedCost = event.statedCost ?? statedCost
+            if (event.usage === null) break
             stated = toUsage(event.usage)
             partial = event.partial ?? false
-            statedCost = event.statedCost ?? statedCost
             // What a provider has only begun to count is not yet an answer that somebody pays for.
             if (!partial) produced = true
             break

@@ -63,6 +63,21 @@ export function readUsd(text: string): UsdNanos | undefined {
   return nanos === undefined || nanos > MOST_USD_NANOS ? undefined : (nanos as UsdNanos)
 }
 
+/**
+ * Reads a JSON number of dollars, or of 10^-`places` of one, as the decimal it was written as (the shortest that reads back as
+ * it), half up to a nano-dollar; undefined when it is negative, no number, or too large. @example 0.0387262, 2733250 at 10
+ */
+export function readUsdNumber(value: number, places = 0): UsdNanos | undefined {
+  const match = /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(value))
+  if (!match) return undefined
+  const [, whole = '', fraction = '', exponent = '0'] = match
+  const power = NANO_PLACES - places - fraction.length + Number(exponent)
+  const digits = BigInt(whole + fraction)
+  const nanos =
+    power < 0 ? divideHalfUp(digits, 10n ** BigInt(-power)) : digits * 10n ** BigInt(power)
+  return nanos > MOST_USD_NANOS ? undefined : (nanos as UsdNanos)
+}
+
 /** Renders dollars as a decimal string, cents at least: "5.00", "0.000085", "0". */
 export const renderUsd = (amount: UsdNanos): string => renderScaled(amount, NANO_PLACES, 2)
 

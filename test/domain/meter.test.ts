@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { ChatEvent } from '#domain/chat.ts'
 import { startMeter } from '#domain/meter.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
-import { aRequest } from '#test/support/nouns.ts'
+import { aRequest, usd } from '#test/support/nouns.ts'
 
 const text = (words: string): ChatEvent => ({ type: 'text-delta', choice: 0, text: words })
 const usage = (stated: Partial<Usage>): ChatEvent => ({
@@ -115,6 +115,21 @@ describe('the provider’s word', () => {
     })
   })
 
+  test('on its cost is kept beside the count, and changes nothing', () => {
+    const meter = startMeter(aRequest({ textBytes: 40 }), null)
+    expect(meter.statedCost).toBeNull()
+    meter.note([text('12345678')])
+    const estimated = meter.read()
+    meter.note([{ type: 'usage', usage: null, statedCost: usd('0.5') }])
+    expect(meter.statedCost).toBe(usd('0.5'))
+    expect(meter.read()).toEqual(estimated)
+    expect(estimated).toMatchObject({ source: 'estimated', usage: { inputTokens: 10 } })
+    meter.note([{ ...usage({ inputTokens: 7 }), statedCost: usd('0.25') } as ChatEvent])
+    meter.note([usage({ inputTokens: 8 })])
+    expect(meter.statedCost).toBe(usd('0.25'))
+    expect(meter.read()).toEqual({ usage: { ...NO_USAGE, inputTokens: 8 }, source: 'provider' })
+  })
+
   test('does not count the pictures: those that came are counted', () => {
     const { usage: counted } = reading(
       [{ type: 'image', choice: 0, url: 'data:,' }, usage({ outputImages: 9, inputImages: 9 })],
@@ -141,6 +156,7 @@ describe('what it tells on the way', () => {
   test.each<[string, ChatEvent, boolean]>([
     ['text', text('a'), true],
     ['a count', usage({}), true],
+    ['a cost alone', { type: 'usage', usage: null, statedCost: usd('0.1') }, false],
     ['a finish', { type: 'finish', choice: 0, reason: 'stop', native: 'stop' }, false],
     ['unknown fields', { type: 'answer-fields', fields: { x: 1 } }, false],
     ['unknown message fields', { type: 'message-fields', choice: 0, fields: { x: 1 } }, false],

@@ -8,6 +8,7 @@ import {
   readPrice,
   readRubPerUsd,
   readUsd,
+  readUsdNumber,
   renderPerMillion,
   renderPrice,
   renderRub,
@@ -59,6 +60,57 @@ describe('reading dollars', () => {
     '1'.repeat(400),
   ])('refuses %j', (text) => {
     expect(readUsd(text)).toBeUndefined()
+  })
+})
+
+describe('reading dollars that came as a JSON number', () => {
+  test.each([
+    [0, 0n],
+    [-0, 0n],
+    [20, 20_000_000_000n],
+    [0.0387262, 38_726_200n],
+    [6e-7, 600n],
+    [1e-9, 1n],
+    [0.1 + 0.2, 300_000_000n],
+    // Halves go up, however their binary neighbour lies.
+    [5e-10, 1n],
+    [4.9999e-10, 0n],
+    [0.0000010005, 1_001n],
+    [1.0000000005, 1_000_000_001n],
+    [2.0000000015, 2_000_000_002n],
+    [1e-300, 0n],
+    [9_007_199, 9_007_199_000_000_000n],
+  ])('%s', (value, expected) => {
+    expect(readUsdNumber(value)).toBe(expected)
+  })
+
+  test.each([
+    [2_733_250, 273_325n],
+    [739_000, 73_900n],
+    [5, 1n],
+    [4, 0n],
+    [14.9, 1n],
+    [15, 2n],
+    [2e21, undefined],
+  ])('%s at ten places', (ticks, expected) => {
+    expect(readUsdNumber(ticks, 10)).toBe(expected)
+  })
+
+  test.each([-1, -1e-9, Number.NaN, Infinity, -Infinity, 1e300, 9_007_200])(
+    'refuses %s',
+    (value) => {
+      expect(readUsdNumber(value)).toBeUndefined()
+    },
+  )
+
+  test('is the decimal that was sent, for every nano-dollar', () => {
+    const sent = fc.bigInt({ min: 0n, max: 999_999_999_999_999n })
+    fc.assert(
+      fc.property(sent, (amount) => {
+        const text = renderUsd(nanos(amount))
+        expect(readUsdNumber(JSON.parse(text))).toBe(amount)
+      }),
+    )
   })
 })
 

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { ChatEvent, ChatEvents, ChatRequest, JsonObject } from '#domain/chat.ts'
 import { instant } from '#domain/clock.ts'
 import type { ModelCard } from '#domain/model-card.ts'
+import type { UsdNanos } from '#domain/money.ts'
 import type { Provider, ProviderType } from '#domain/provider.ts'
 import type { UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import type { Usage } from '#domain/usage.ts'
@@ -80,6 +81,7 @@ export interface Folded {
   readonly messageFields: JsonObject
   readonly answerFields: JsonObject
   readonly usage: Usage | null
+  readonly statedCost: UsdNanos | null
   readonly failure: UpstreamFailure | null
 }
 
@@ -91,6 +93,7 @@ export function fold(events: readonly ChatEvent[], failure: unknown = null): Fol
   let messageFields = {}
   let answerFields = {}
   let usage: Usage | null = null
+  let statedCost: UsdNanos | null = null
   for (const event of events) {
     if (event.type === 'tool-call-delta') {
       toolCalls[event.index] ??= { arguments: '' }
@@ -101,7 +104,10 @@ export function fold(events: readonly ChatEvent[], failure: unknown = null): Fol
     }
     if (event.type === 'message-fields') messageFields = { ...messageFields, ...event.fields }
     if (event.type === 'answer-fields') answerFields = { ...answerFields, ...event.fields }
-    if (event.type === 'usage') usage = event.usage
+    if (event.type === 'usage') {
+      usage = event.usage
+      statedCost = event.statedCost ?? statedCost
+    }
   }
   return {
     text: textOf(events, 'text-delta'),
@@ -117,6 +123,7 @@ export function fold(events: readonly ChatEvent[], failure: unknown = null): Fol
     messageFields,
     answerFields,
     usage,
+    statedCost,
     failure: failure as UpstreamFailure | null,
   }
 }

@@ -8,7 +8,7 @@ import { findError } from './from-error.ts'
 import { fromFinish } from './from-finish.ts'
 import { fromAnyImagePart } from './from-image.ts'
 import { fromMessage } from './from-message.ts'
-import { fromUsage } from './from-usage.ts'
+import { toUsageEvent } from './from-usage.ts'
 import { startToolCalls } from './tool-calls.ts'
 
 export interface Translated {
@@ -23,7 +23,7 @@ export function fromResponse(text: string, scrub: Scrub): Translated {
   if (!isObject(body))
     return broken(text.trim() === '' ? 'its answer is empty' : 'its answer is not JSON')
   const events: ChatEvent[] = []
-  const usage = fromUsage(body['usage'])
+  const usage = toUsageEvent(body['usage'])
   const failure = findError(body, scrub)
   if (!failure) {
     const choices = readList(body['choices'])
@@ -31,7 +31,7 @@ export function fromResponse(text: string, scrub: Scrub): Translated {
     for (const [place, choice] of choices.entries()) fromChoice(choice, place, events)
     startAnswerFields().note(body, events)
   }
-  if (usage) events.push({ type: 'usage', usage })
+  if (usage) events.push(usage)
   return { events, failure }
 }
 

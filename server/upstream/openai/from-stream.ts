@@ -1,7 +1,6 @@
 /** Theirs → ours: the chunks of a stream. Reasons to finish wait for the end; the provider's last count follows them. */
 import type { ChatEvent, FinishReason, JsonObject } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
-import type { Usage } from '#domain/usage.ts'
 import { isObject, readChoiceIndex, readObject, readText } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import type { SseEvent } from '../sse.ts'
@@ -10,7 +9,7 @@ import { startAnswerFields } from './answer-fields.ts'
 import { findError, fromErrorInside } from './from-error.ts'
 import { fromFinish } from './from-finish.ts'
 import { fromMessage } from './from-message.ts'
-import { fromUsage } from './from-usage.ts'
+import { toUsageEvent } from './from-usage.ts'
 import { startToolCalls, type ToolCalls } from './tool-calls.ts'
 
 interface Choice {
@@ -25,20 +24,21 @@ interface Choice {
 export function startStream(scrub: Scrub): Translation {
   const choices = new Map<number, Choice>()
   const answerFields = startAnswerFields()
-  let usage: Usage | undefined
+  let usage: ReturnType<typeof toUsageEvent>
   let counted = false
 
   const noteUsage = (chunk: JsonObject): void => {
     const stated = chunk['usage'] ?? readObject(chunk['x_groq'])['usage']
     if (stated === undefined || stated === null) return
-    const read = fromUsage(stated)
+    const read = toUsageEvent(stated)
     if (read === undefined) return
-    usage = read
+    // A count and a cost may come apart.
+    usage = { ...usage, ...read, usage: read.usage ?? usage?.usage ?? null }
     counted = true
   }
 
   const tellUsage = (batch: ChatEvent[]): void => {
-    if (counted && usage) batch.push({ type: 'usage', usage })
+    if (counted && usage) batch.push(usage)
     counted = false
   }
 

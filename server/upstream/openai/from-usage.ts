@@ -1,7 +1,8 @@
 /** Theirs → ours: a provider's count in disjoint classes, so that each token is priced exactly once. */
-import type { JsonObject } from '#domain/chat.ts'
+import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import type { Usage } from '#domain/usage.ts'
 import { isObject, readObject } from '../read-json.ts'
+import { fromCost } from './from-cost.ts'
 
 /** No answer has more tokens than this; a larger count is a fault, and must not become a charge. */
 const MOST_TOKENS = 1_000_000_000
@@ -18,6 +19,16 @@ const firstCount = (...values: readonly unknown[]): number | undefined => {
     if (count !== undefined) return count
   }
   return undefined
+}
+
+/** The event of a count, a stated cost, or both; undefined when `usage` holds neither. */
+export function toUsageEvent(
+  stated: unknown,
+  usage = fromUsage(stated),
+): Extract<ChatEvent, { type: 'usage' }> | undefined {
+  const statedCost = fromCost(stated)
+  if (usage === undefined && statedCost === undefined) return undefined
+  return { type: 'usage', usage: usage ?? null, ...(statedCost !== undefined && { statedCost }) }
 }
 
 /**

@@ -71,6 +71,21 @@ describe('counts', () => {
     expect(types(events)).toEqual(['text-delta', 'finish', 'usage'])
   })
 
+  test('and a cost may come apart from them, however they are cut', () => {
+    const text = sse(
+      chunk({ content: 'a' }, {}, 'stop'),
+      { choices: [], usage: USAGE },
+      { choices: [], usage: { cost_in_usd_ticks: 2_733_250 } },
+      '[DONE]',
+    )
+    for (const size of [1, 40, text.length]) {
+      expect(read(text, size)).toMatchObject({
+        usage: { inputTokens: 10, outputTokens: 2 },
+        statedCost: 273_325n,
+      })
+    }
+  })
+
   test('a count that grows with every chunk is told as it comes, for a client may leave', () => {
     const translation = startStream((words) => words)
     const batch: ChatEvent[] = []

@@ -71,6 +71,16 @@ function expected(response: RecordedResponse) {
   }
 }
 
+/** Nano-dollars, from the text of the number: none recorded is so small that it has an exponent. */
+function costOf(usage: Wire): bigint | null {
+  const { cost, cost_in_usd_ticks: ticks } = usage
+  if (typeof ticks === 'number') return BigInt(ticks) / 10n
+  const dollars = typeof cost === 'object' ? cost?.total_cost : cost
+  if (dollars === undefined) return null
+  const [whole, fraction = ''] = String(dollars).split('.')
+  return BigInt(`${whole}${fraction.padEnd(9, '0')}`)
+}
+
 function compare(answer: Folded, response: RecordedResponse): void {
   const { native, usage, broken, ...content } = expected(response)
   expect(answer).toMatchObject(content)
@@ -93,6 +103,7 @@ function compare(answer: Folded, response: RecordedResponse): void {
   expect(read.imageOutputTokens).toBe(
     (usage.completion_tokens_details ?? usage.output_tokens_details)?.image_tokens ?? 0,
   )
+  expect(answer.statedCost).toBe(costOf(usage))
   const reasoning = usage.completion_tokens_details?.reasoning_tokens ?? 0
   expect(read.reasoningTokens).toBe(Math.min(reasoning, read.outputTokens))
 }

@@ -9,7 +9,7 @@ import { startAnswerFields } from '../answer-fields.ts'
 import { findError } from '../from-error.ts'
 import { isRemote } from '../from-image.ts'
 import { broken, parse, type Translated } from '../from-response.ts'
-import { fromUsage } from '../from-usage.ts'
+import { fromUsage, toUsageEvent } from '../from-usage.ts'
 
 /**
  * Reads the text of a 200. Of `n` pictures each is a choice of its own, as `n` means in a chat; one too many joins the last. A
@@ -30,8 +30,8 @@ export function fromImages(text: string, choices: number, scrub: Scrub): Transla
     }
     startAnswerFields().note(body, events)
   }
-  const usage = fromImageUsage(body['usage'])
-  if (usage) events.push({ type: 'usage', usage })
+  const usage = toUsageEvent(body['usage'], fromImageUsage(body['usage']))
+  if (usage) events.push(usage)
   return { events, failure }
 }
 
