@@ -128,6 +128,27 @@ test('a cellar that cannot be read refuses, and the key is free again', async ()
   expect(await house.store.ledger.list({ kind: 'charge', limit: 10 })).toHaveLength(1)
 })
 
+test('who comes while it is looked up waits for the same look-up', async () => {
+  const house = await furnish()
+  const { bearer } = await house.issue()
+  const looking = Promise.withResolvers<void>()
+  const { answers } = house.store
+  let lookUps = 0
+  const find: Answers['find'] = async (...name) => {
+    if (++lookUps > 1) await looking.promise
+    return await answers.find(...name)
+  }
+  const { chat } = openCounter(withAnswers(house, { find, keep: answers.keep }))
+  const ask = async (body: unknown) => await chat(bearer, body, { 'Idempotency-Key': 'k' })
+  const said = await (await ask(hello())).text()
+  const both = [ask(hello()), ask(hello())]
+  await eventually(() => lookUps === 2, 'it is looked up')
+  expect((await ask(hello({ n: 2 }))).status).toBe(409)
+  looking.resolve()
+  for (const response of await Promise.all(both)) expect(await response.text()).toBe(said)
+  expect(lookUps).toBe(2)
+})
+
 test('a request without the header asks the cellar for nothing', async () => {
   const house = await furnish()
   const { bearer } = await house.issue()
