@@ -1,22 +1,10 @@
 // What an OpenAI-shaped request becomes, field by field beside what other clients really sent for the same wish.
-import { existsSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import type { ChatRequest, JsonObject } from '#domain/chat.ts'
-import { aCard } from '#test/support/nouns.ts'
+import type { JsonObject } from '#domain/chat.ts'
 import { recordings } from '#test/support/replay.ts'
-import { toRequest } from '#upstream/anthropic/to-request.ts'
-import { request } from '../fixtures.ts'
+import { recordedRequest, serveRequests, type Wire } from '../recorded-requests.ts'
 
-const DIRECTORY = fileURLToPath(
-  new URL('../../../../shared/recordings/anthropic-messages/', import.meta.url),
-)
-
-// biome-ignore lint/suspicious/noExplicitAny: whatever was recorded.
-type Wire = any
-
-const recorded = (slug: string): Wire =>
-  JSON.parse(readFileSync(`${DIRECTORY}${slug}.json`, 'utf8')).request.body
+const recorded = (slug: string): Wire => recordedRequest(`anthropic-messages/${slug}`)
 
 /** The wire's two ways to say the same: a text alone, or a list with one text in it; `false`, or nothing. */
 function plain({ stream, ...body }: Wire): Wire {
@@ -25,12 +13,6 @@ function plain({ stream, ...body }: Wire): Wire {
     content: typeof content === 'string' ? [{ type: 'text', text: content }] : content,
   }))
   return { ...body, messages, ...(stream && { stream }) }
-}
-
-const sent = (body: JsonObject, more: Partial<ChatRequest> = {}): Wire => {
-  const max = body['max_completion_tokens'] ?? body['max_tokens'] ?? null
-  const asked = request(body, { maxOutputTokens: max as number | null, ...more })
-  return toRequest(asked, aCard({ upstreamName: String(body['model']) }))
 }
 
 const user = (content: unknown) => ({ role: 'user', content })
@@ -42,10 +24,26 @@ const tool = ({ name, description, input_schema: schema }: Wire) => ({
   function: { name, ...(description && { description }), parameters: schema },
 })
 
-describe.skipIf(recordings().length === 0 || !existsSync(DIRECTORY))('recorded requests', () => {
-  test.each(['plain-text', 'max-tokens', 'error-429-retry-after'])('%s', (slug) => {
+describe.skipIf(recordings().length === 0)('recorded requests', () => {
+  const { ask } = serveRequests(() => 'anthropic')
+
+  /** What Anthropic gets for a client's body, asked of the model of that recording. */
+  const sent = async (slug: string, body: JsonObject): Promise<Wire> => {
+    const name = `anthropic-messages/${slug}`
+    const { sent } = await ask(name, body, { upstreamName: recorded(slug).model })
+    expect(sent?.path).toBe(`/r/${name}/messages`)
+    return sent?.body
+  }
+
+  test.each([
+    'plain-text',
+    'max-tokens',
+    'error-429-retry-after',
+    'error-429-no-retry-after',
+    'error-400-prompt-too-long',
+  ])('%s', async (slug) => {
     const { model, max_tokens, messages, tools } = recorded(slug)
-    const ours = sent({
+    const ours = await sent(slug, {
       model,
       max_tokens,
       messages: plain({ messages }).messages,
@@ -54,61 +52,60 @@ describe.skipIf(recordings().length === 0 || !existsSync(DIRECTORY))('recorded r
     expect(ours).toEqual(plain(recorded(slug)))
   })
 
-  test.each(['cache-read', 'cache-write'])('%s: cache marks stay where they stand', (slug) => {
-    const theirs = recorded(slug)
-    const ours = sent({
-      model: theirs.model,
-      max_completion_tokens: theirs.max_tokens,
-      messages: [{ role: 'system', content: theirs.system[0].text }, ...theirs.messages],
-    })
-    expect(ours).toEqual(theirs)
-    expect(ours.messages[0].content.at(-1).cache_control).toEqual({ type: 'ephemeral' })
-  })
+  test.each(['cache-read', 'cache-write'])(
+    '%s: cache marks stay where they stand',
+    async (slug) => {
+      const theirs = recorded(slug)
+      const ours = await sent(slug, {
+        model: theirs.model,
+        max_completion_tokens: theirs.max_tokens,
+        messages: [{ role: 'system', content: theirs.system[0].text }, ...theirs.messages],
+      })
+      expect(ours).toEqual(theirs)
+      expect(ours.messages[0].content.at(-1).cache_control).toEqual({ type: 'ephemeral' })
+    },
+  )
 
-  test('stream-text', () => {
+  test('stream-text', async () => {
     const theirs = recorded('stream-text')
     const body = { model: theirs.model, max_tokens: 8192, messages: [user('Say just hello')] }
-    expect(sent({ ...body, temperature: 1, stream: true }, { stream: true })).toEqual(theirs)
+    expect(await sent('stream-text', { ...body, temperature: 1, stream: true })).toEqual(theirs)
   })
 
-  test('stream-thinking: a budget for an effort, and no temperature beside it', () => {
+  test('stream-thinking: a budget for an effort, and no temperature beside it', async () => {
     const theirs = recorded('stream-thinking')
-    const ours = sent(
-      {
-        model: theirs.model,
-        max_tokens: theirs.max_tokens,
-        messages: theirs.messages,
-        temperature: 1,
-        reasoning_effort: 'minimal',
-        stream: true,
-      },
-      { stream: true },
-    )
+    const ours = await sent('stream-thinking', {
+      model: theirs.model,
+      max_tokens: theirs.max_tokens,
+      messages: theirs.messages,
+      temperature: 1,
+      reasoning_effort: 'minimal',
+      stream: true,
+    })
     const { temperature, ...rest } = theirs
     expect(temperature).toBe(1)
     expect(ours).toEqual({ ...rest, thinking: { type: 'enabled', budget_tokens: 1024 } })
   })
 
-  test('stream-tool-use: a description without words goes out as it came', () => {
+  test('stream-tool-use: a description without words goes out as it came', async () => {
     const theirs = recorded('stream-tool-use')
     const [{ name, input_schema: parameters }] = theirs.tools
-    const ours = sent(
-      {
-        model: theirs.model,
-        max_tokens: 8192,
-        messages: theirs.messages,
-        temperature: 1,
-        tools: [{ type: 'function', function: { name, description: '', parameters } }],
-      },
-      { stream: true },
-    )
+    const ours = await sent('stream-tool-use', {
+      model: theirs.model,
+      max_tokens: 8192,
+      messages: theirs.messages,
+      temperature: 1,
+      tools: [{ type: 'function', function: { name, description: '', parameters } }],
+      stream: true,
+    })
     expect(ours).toEqual(theirs)
   })
 
-  test.each(['stream-tool-no-args', 'tool-parallel', 'error-529-overloaded'])('%s', (slug) => {
-    const theirs = recorded(slug)
-    const ours = sent(
-      {
+  test.each(['stream-tool-no-args', 'tool-parallel', 'error-529-overloaded'])(
+    '%s',
+    async (slug) => {
+      const theirs = recorded(slug)
+      const ours = await sent(slug, {
         model: theirs.model,
         max_tokens: theirs.max_tokens,
         messages: [
@@ -117,16 +114,16 @@ describe.skipIf(recordings().length === 0 || !existsSync(DIRECTORY))('recorded r
         ],
         temperature: theirs.temperature,
         tools: theirs.tools.map(tool),
-      },
-      { stream: theirs.stream },
-    )
-    expect(ours).toEqual(plain(theirs))
-  })
+        stream: theirs.stream,
+      })
+      expect(ours).toEqual(plain(theirs))
+    },
+  )
 
-  test('tool-results: calls and their results come back as blocks', () => {
+  test('tool-results: calls and their results come back as blocks', async () => {
     const theirs = recorded('tool-results')
     const [question, calls, results] = theirs.messages
-    const ours = sent({
+    const ours = await sent('tool-results', {
       model: theirs.model,
       max_tokens: theirs.max_tokens,
       messages: [
@@ -151,9 +148,9 @@ describe.skipIf(recordings().length === 0 || !existsSync(DIRECTORY))('recorded r
     expect(ours).toEqual(plain(theirs))
   })
 
-  test('system-multi-turn', () => {
+  test('system-multi-turn', async () => {
     const theirs = recorded('system-multi-turn')
-    const ours = sent({
+    const ours = await sent('system-multi-turn', {
       model: theirs.model,
       max_tokens: theirs.max_tokens,
       temperature: 0,
@@ -165,10 +162,10 @@ describe.skipIf(recordings().length === 0 || !existsSync(DIRECTORY))('recorded r
     expect(ours).toEqual(plain(theirs))
   })
 
-  test('structured-output', () => {
+  test('structured-output', async () => {
     const theirs = recorded('structured-output')
     const { schema } = theirs.output_config.format
-    const ours = sent({
+    const ours = await sent('structured-output', {
       model: theirs.model,
       max_tokens: theirs.max_tokens,
       messages: theirs.messages,
@@ -177,9 +174,9 @@ describe.skipIf(recordings().length === 0 || !existsSync(DIRECTORY))('recorded r
     expect(ours).toEqual(plain(theirs))
   })
 
-  test('error-500: the field’s beta name is not ours', () => {
+  test('error-500: the field’s beta name is not ours', async () => {
     const { output_format: format, ...theirs } = recorded('error-500')
-    const ours = sent({
+    const ours = await sent('error-500', {
       model: theirs.model,
       max_tokens: theirs.max_tokens,
       messages: theirs.messages,
@@ -191,11 +188,11 @@ describe.skipIf(recordings().length === 0 || !existsSync(DIRECTORY))('recorded r
     expect(ours).toEqual({ ...plain(theirs), output_config: { format } })
   })
 
-  test('thinking: signed thoughts come back in their place', () => {
+  test('thinking: signed thoughts come back in their place', async () => {
     const theirs = recorded('thinking')
     const [question, answer, next] = theirs.messages
     const [thought, text] = answer.content
-    const ours = sent({
+    const ours = await sent('thinking', {
       model: theirs.model,
       max_tokens: theirs.max_tokens,
       reasoning_effort: 'minimal',
@@ -221,18 +218,23 @@ describe.skipIf(recordings().length === 0 || !existsSync(DIRECTORY))('recorded r
     expect(ours).toEqual(plain(theirs))
   })
 
-  test('redacted-thinking', () => {
+  test('redacted-thinking', async () => {
     const theirs = recorded('redacted-thinking')
     const { model, max_tokens, messages } = theirs
-    const ours = sent({ model, max_tokens, messages, reasoning_effort: 'minimal' })
+    const ours = await sent('redacted-thinking', {
+      model,
+      max_tokens,
+      messages,
+      reasoning_effort: 'minimal',
+    })
     expect(ours).toEqual(plain(theirs))
   })
 
-  test('vision-base64', () => {
+  test('vision-base64', async () => {
     const theirs = recorded('vision-base64')
     const [text, { source }] = theirs.messages[0].content
     const url = `data:${source.media_type};base64,${source.data}`
-    const ours = sent({
+    const ours = await sent('vision-base64', {
       model: theirs.model,
       max_tokens: theirs.max_tokens,
       messages: [user([text, { type: 'image_url', image_url: { url, detail: 'high' } }])],
