@@ -421,6 +421,16 @@ describe('a hop that rests', () => {
     expect(house.health.readings()).toMatchObject([{ provider: 'acme', restsUntil: null }])
   })
 
+  test('stays under the probe that another request makes', async () => {
+    const house = houseOf({ acme: answers() })
+    const hop = { card: (await bench.store.models.find('acme/small'))!, provider: aProvider() }
+    house.health.failed(hop, new UpstreamFailure('unauthorized', 'no'))
+    bench.clock.advance(60_000)
+    house.health.asked(hop)
+    await bench.walk(house, aRequest(), { signal: AbortSignal.abort() })
+    expect(house.health.readings()).toMatchObject([{ restsUntil: expect.any(Number) }])
+  })
+
   test('is well again once it has said something, though its client left', async () => {
     const gone = new AbortController()
     const acme = script(async function* (call: UpstreamCall) {

@@ -112,6 +112,11 @@ describe('the order of one request', () => {
     expect(names(drawOrder(route, () => 1))).toEqual(['p2', 'p1', 'p0'])
   })
 
+  test('a draw on the border belongs to the second', () => {
+    const route = [aHop({ provider: 'a' }), aHop({ provider: 'b' })]
+    expect(names(drawOrder(route, () => 0.5))).toEqual(['b', 'a'])
+  })
+
   test('one hop needs no draw', () => {
     const route = [aHop()]
     const draw = () => {
