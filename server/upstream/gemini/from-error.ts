@@ -55,6 +55,7 @@ function toFailure(
   const word = readText(problem?.['status'])
   const message = readText(problem?.['message']) ?? plain(text, problem !== undefined)
   const kind = status === null ? 'failed' : kindOf(status, word, details, message)
+  const isOut = kind === 'overloaded' && hasNothingLeft(details, message)
   const wait = readDelay(details) ?? retryAfterSeconds
   const tooLong = kind === 'rejected' && TOO_LONG.test(message)
   const providerCode = tooLong ? 'context_length_exceeded' : (reasonOf(details) ?? word)
@@ -62,6 +63,7 @@ function toFailure(
     ...(status !== null && { status }),
     ...(providerCode !== undefined && { providerCode }),
     ...(wait !== undefined && { retryAfterSeconds: wait }),
+    ...(isOut && { permanent: 'account' }),
   }
   const said = scrub(message)
   return new UpstreamFailure(
@@ -93,6 +95,16 @@ function kindOf(
 
 const reasonOf = (details: readonly JsonObject[]): string | undefined =>
   details.map(({ reason }) => readText(reason)).find((reason) => reason !== undefined)
+
+/**
+ * `QuotaFailure`: a quota of a day, or one of nothing (a model that the account's tier may not ask), which only the words tell,
+ * because a zero is left out of Google's JSON. The seconds in `RetryInfo` are of no use with either.
+ */
+const hasNothingLeft = (details: readonly JsonObject[], message: string): boolean =>
+  /\blimit: 0(?![\d.,]*\d)/.test(message) ||
+  details
+    .flatMap(({ violations }) => readList(violations))
+    .some((violation) => isObject(violation) && /PerDay/.test(readText(violation['quotaId']) ?? ''))
 
 /** `RetryInfo`: a duration in decimal seconds, `"34.07s"`. */
 function readDelay(details: readonly JsonObject[]): number | undefined {

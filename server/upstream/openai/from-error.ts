@@ -5,6 +5,7 @@ import { type FailureDetails, type FailureKind, UpstreamFailure } from '#domain/
 import { kindOfStatus } from '../failure.ts'
 import { isObject } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
+import { isSpentCode, permanentOf } from './permanent.ts'
 import { type Problem, readProblem } from './read-problem.ts'
 
 /** Wordings by which OpenAI, Groq, DeepSeek and the servers built after them say that a prompt is too long. */
@@ -55,12 +56,16 @@ function toFailure(
 ): UpstreamFailure {
   const message = scrub(problem.message ?? '')
   const providerCode = toProviderCode(kind, problem)
+  const permanent = kind === 'overloaded' ? permanentOf(problem) : undefined
+  // OpenAI's images API tells a spent account as a 400.
+  const real = kind === 'rejected' && isSpentCode(problem) ? 'unauthorized' : kind
   const details: FailureDetails = {
     ...(status !== undefined && { status }),
     ...(providerCode !== undefined && { providerCode }),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    ...(permanent !== undefined && { permanent }),
   }
-  return new UpstreamFailure(kind, message || withoutWords(status), details)
+  return new UpstreamFailure(real, message || withoutWords(status), details)
 }
 
 const withoutWords = (status: number | undefined): string =>

@@ -222,8 +222,12 @@ describe.each([
       type: 'error',
       error: { type: 'overloaded_error', message: 'Overloaded' },
     })
+    const overloaded: (typeof script)[number] = (response) =>
+      response.writeHead(529, { 'content-type': 'application/json' }).end(body)
     script = [
-      (response) => response.writeHead(529, { 'content-type': 'application/json' }).end(body),
+      // Asked once more, because nothing had come of the first.
+      overloaded,
+      overloaded,
       (response) => {
         response.setHeader('content-type', 'text/event-stream')
         response.end(`${sse(START)}event: error\ndata: ${body}\n\n`)

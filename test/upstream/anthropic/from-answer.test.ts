@@ -107,14 +107,14 @@ describe('a refusal', () => {
     expect(failure(429, limited, { 'retry-after': until, date }).details.retryAfterSeconds).toBe(90)
   })
 
-  test.each<[number, Record<string, string>, boolean]>([
-    [429, { 'x-should-retry': 'false' }, true],
-    [429, { 'x-should-retry': 'false', 'retry-after': '4' }, false],
-    [429, { 'x-should-retry': 'true' }, false],
-    [429, {}, false],
-    [500, { 'x-should-retry': 'false' }, false],
+  test.each<[number, Record<string, string>, 'request' | undefined]>([
+    [429, { 'x-should-retry': 'false' }, 'request'],
+    [429, { 'x-should-retry': 'false', 'retry-after': '4' }, undefined],
+    [429, { 'x-should-retry': 'true' }, undefined],
+    [429, {}, undefined],
+    [500, { 'x-should-retry': 'false' }, undefined],
   ])('%i with %j: no waiting helps is %s', (status, headers, permanent) => {
-    expect(failure(status, said('x', 'y'), headers).details.permanent ?? false).toBe(permanent)
+    expect(failure(status, said('x', 'y'), headers).details.permanent).toBe(permanent)
   })
 
   test.each([

@@ -143,7 +143,7 @@ describe.skipIf(ours.length === 0)('recorded traffic', () => {
     expect(await details('429-no-retry-after')).toEqual({
       status: 429,
       providerCode: 'rate_limit_error',
-      permanent: true,
+      permanent: 'request',
     })
     expect(await details('all-ratelimit-headers')).not.toHaveProperty('permanent')
     expect(await details('529-overloaded')).toMatchObject({ providerCode: 'overloaded_error' })

@@ -65,6 +65,42 @@ test.each([
   expect(read(429, body, 7)).toMatchObject({ kind: 'overloaded', retryAfterSeconds: seconds })
 })
 
+test.each([
+  [
+    'a quota of a minute',
+    'limit: 1000000, model: m',
+    'GenerateContentPaidTierInputTokensPerModelPerMinute',
+    false,
+  ],
+  [
+    'a quota of a day',
+    'limit: 250, model: m',
+    'GenerateRequestsPerDayPerProjectPerModel-FreeTier',
+    true,
+  ],
+  [
+    'a quota of nothing',
+    'limit: 0, model: m',
+    'GenerateRequestsPerMinutePerProjectPerModel-FreeTier',
+    true,
+  ],
+  ['a quota that is not named', 'limit: 0.5', undefined, false],
+])('%s: waiting is in vain is %4$s', (_, words, quotaId, isOut) => {
+  const details = [{ violations: [{ quotaMetric: 'm', quotaId }] }, { retryDelay: '25s' }]
+  const body = error(
+    429,
+    `Quota exceeded for metric: m, ${words}`,
+    'RESOURCE_EXHAUSTED',
+    ...details,
+  )
+  const { permanent, ...rest } = { permanent: undefined, ...read(429, body) }
+  expect(rest).toMatchObject({ kind: 'overloaded', retryAfterSeconds: 25 })
+  expect(permanent).toBe(isOut ? 'account' : undefined)
+  expect(read(503, { ...body, error: { ...body.error, code: 503 } })).not.toHaveProperty(
+    'permanent',
+  )
+})
+
 test('a prompt that is too long is said so', () => {
   const message =
     'The input token count (1200001) exceeds the maximum number of tokens allowed (1048576).'

@@ -91,6 +91,56 @@ test.each([
   expect(read(429, { error: { message, code: 'rate' } }).code).toBe('rate')
 })
 
+const tooLarge = (limit: string, requested: string) =>
+  `Request too large for gpt-9 on tokens per min (TPM): Limit ${limit}, Requested ${requested}. The input or output tokens must be reduced.`
+const SUSPENDED = 'Your account <ak-1> is suspended due to insufficient balance, please recharge'
+const XAI =
+  'Your team 16f2 has either used all available credits or reached its monthly spending limit.'
+const CHECK_PLAN = 'You exceeded your current quota, please check your plan and billing details.'
+const USED = 'Rate limit reached for gpt-9 (TPM): Limit 6000, Used 5982, Requested 709.'
+
+test.each([
+  ['request', { message: tooLarge('30000', '37313'), code: 'rate_limit_exceeded', type: 'tokens' }],
+  ['request', { message: tooLarge('2,000,000', '2,500,013'), code: 'rate_limit_exceeded' }],
+  ['request', { message: 'Limit 100, Used 0, Requested 101' }],
+  [undefined, { message: tooLarge('30000', '30000'), code: 'rate_limit_exceeded' }],
+  [undefined, { message: USED, code: 'rate_limit_exceeded', type: 'tokens' }],
+  [undefined, { message: 'Rate limit exceeded', type: 'rate_limited', code: '1300' }],
+  ['account', { message: CHECK_PLAN, code: 'insufficient_quota', type: 'insufficient_quota' }],
+  ['account', { message: CHECK_PLAN, code: null, type: 'insufficient_quota' }],
+  ['account', { message: 'Your account is not active.', code: 'billing_not_active' }],
+  ['account', { message: SUSPENDED, type: 'exceeded_current_quota_error' }],
+  ['account', { message: 'Insufficient balance or no resource package.', code: '1113' }],
+  ['account', { message: '余额不足或无可用资源包,请充值。', code: '1113' }],
+  ['account', { message: XAI }],
+  // Alibaba's limit per minute goes by the same code.
+  [
+    undefined,
+    { message: `${CHECK_PLAN} See https://h.example/e#token-limit`, code: 'insufficient_quota' },
+  ],
+  [undefined, { message: 'Allocated quota exceeded', code: 'insufficient_quota' }],
+])('that no waiting helps: %s, %j', (permanent, error) => {
+  const failure = fromErrorAnswer(429, JSON.stringify({ error }), 9, scrub)
+  expect(failure).toMatchObject({ kind: 'overloaded', details: { retryAfterSeconds: 9 } })
+  expect(failure.details.permanent).toBe(permanent)
+  expect(fromErrorInside({ error: { ...error, status: 429 } }, scrub).details.permanent).toBe(
+    permanent,
+  )
+  // Of other faults nothing is said.
+  expect(
+    fromErrorAnswer(500, JSON.stringify({ error }), 9, scrub).details.permanent,
+  ).toBeUndefined()
+})
+
+test('a spent account that is told as the caller’s fault is the operator’s', () => {
+  const hard = {
+    message: 'Billing hard limit has been reached',
+    code: 'billing_hard_limit_reached',
+  }
+  expect(read(400, { error: hard }).kind).toBe('unauthorized')
+  expect(read(400, { error: { message: SUSPENDED, code: 'x' } }).kind).toBe('rejected')
+})
+
 test.each([
   [{ error: { message: 'x', code: 400 } }, 'rejected', 400],
   [{ error: { message: 'x', status: 429 } }, 'overloaded', 429],

@@ -167,6 +167,17 @@ describe.skipIf(ours.length === 0)('recorded traffic', () => {
     },
   )
 
+  test.each(errors.map((recording) => [recording.name, recording] as const))(
+    '%s tells whether waiting helps',
+    async (name, recording) => {
+      const never: Record<string, string> = {
+        'openai-chat/error-429-insufficient-quota': 'account',
+        'openai-chat/error-429-request-too-large-tpm': 'request',
+      }
+      expect((await ask(recording)).failure?.details.permanent).toBe(never[name])
+    },
+  )
+
   test('the particulars of errors', async () => {
     const failureOf = async (name: string) =>
       (await ask(ours.find((recording) => recording.name === name)!)).failure
