@@ -3,7 +3,9 @@
 export interface Settings {
   /** Output tokens held for a request that states no maximum (contract §8). */
   readonly reserveOutputTokens: number
-  /** How long an upstream may take to its first byte. */
+  /** How long it may take until a connection to an upstream stands, its name found and its certificate accepted. */
+  readonly connectTimeoutMs: number
+  /** How long an upstream may take to its first byte, the connection included. */
   readonly firstByteTimeoutMs: number
   /** How long an upstream may be silent between two pieces. */
   readonly silenceTimeoutMs: number
@@ -13,6 +15,7 @@ export interface Settings {
 
 export const DEFAULT_SETTINGS: Settings = {
   reserveOutputTokens: 4096,
+  connectTimeoutMs: 10_000,
   firstByteTimeoutMs: 120_000,
   silenceTimeoutMs: 120_000,
   totalTimeoutMs: 1_800_000,

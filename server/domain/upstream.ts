@@ -8,7 +8,7 @@ export interface UpstreamCall {
   readonly request: ChatRequest
   readonly hop: Hop
   readonly requestId: string
-  readonly timeouts: Pick<Settings, 'firstByteTimeoutMs' | 'silenceTimeoutMs' | 'totalTimeoutMs'>
+  readonly timeouts: Omit<Settings, 'reserveOutputTokens'>
   /** Aborts when the client leaves or the request's time is up; the provider is let go at once. */
   readonly signal: AbortSignal
 }

@@ -1,4 +1,7 @@
-/** Posts by the runtime's fetch, which knows how to speak to proxies. It holds at most 64 idle connections. */
+/**
+ * Posts by the runtime's fetch, which knows how to speak to proxies. It holds at most 64 idle connections, and never says
+ * when one stands: how long connecting takes is judged as part of the time to the first byte.
+ */
 import type { Piece, Post } from './reply.ts'
 
 /** The client for one address. */

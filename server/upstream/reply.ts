@@ -29,6 +29,10 @@ export interface Leash {
   readonly isPulled: boolean
   /** Calls the latest listener, once: when the leash is pulled, or now if it has been. */
   onPull(listener: (reason: unknown) => void): void
+  /** A connection is being made; where nobody says so, only the answer is waited for. */
+  connects(): void
+  /** It stands, and the request leaves. */
+  connected(): void
 }
 
 /**

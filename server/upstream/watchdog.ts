@@ -1,4 +1,4 @@
-/** One timer per call that judges silence: no first byte in time, too long a pause, or too long in all. */
+/** One timer per call that judges silence: no connection or no first byte in time, too long a pause, or too long in all. */
 import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { fromTransportError } from './failure.ts'
 import type { Leash } from './reply.ts'
@@ -26,6 +26,7 @@ const LONGEST_TIMER_MS = 2_147_483_647
 export function startWatchdog({ timeouts, signal }: UpstreamCall): Watchdog {
   const startedMs = performance.now()
   let waitingSinceMs: number | null = startedMs
+  let connectingSinceMs: number | null = null
   let heardAny = false
   let expired = false
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -43,7 +44,9 @@ export function startWatchdog({ timeouts, signal }: UpstreamCall): Watchdog {
     const pauseMs = heardAny
       ? (waitingSinceMs ?? nowMs) + timeouts.silenceTimeoutMs
       : startedMs + timeouts.firstByteTimeoutMs
-    return Math.min(pauseMs, startedMs + timeouts.totalTimeoutMs)
+    const dueMs = Math.min(pauseMs, startedMs + timeouts.totalTimeoutMs)
+    if (connectingSinceMs === null) return dueMs
+    return Math.min(dueMs, connectingSinceMs + timeouts.connectTimeoutMs)
   }
   // The timer is set anew only when it fires, not at every chunk: a chunk costs two readings of the clock.
   const arm = (): void => {
@@ -56,6 +59,12 @@ export function startWatchdog({ timeouts, signal }: UpstreamCall): Watchdog {
     }
     expired = true
     pull(cut())
+  }
+  // A timer that fires too early sets itself anew.
+  const hasten = (): void => {
+    if (dueMs(performance.now()) >= timerDueMs) return
+    clearTimeout(timer)
+    arm()
   }
   const leave = (): void => pull(signal.reason)
   const stop = (): void => {
@@ -75,6 +84,13 @@ export function startWatchdog({ timeouts, signal }: UpstreamCall): Watchdog {
       if (pulled === null) whenPulled = listener
       else listener(pulled.reason)
     },
+    connects() {
+      connectingSinceMs = performance.now()
+      hasten()
+    },
+    connected() {
+      connectingSinceMs = null
+    },
     waits() {
       if (heardAny) waitingSinceMs = performance.now()
     },
@@ -82,10 +98,7 @@ export function startWatchdog({ timeouts, signal }: UpstreamCall): Watchdog {
       waitingSinceMs = null
       if (heardAny) return
       heardAny = true
-      // A timer that fires too early sets itself anew.
-      if (dueMs(performance.now()) >= timerDueMs) return
-      clearTimeout(timer)
-      arm()
+      hasten()
     },
     stop,
     cancel() {
@@ -97,11 +110,14 @@ export function startWatchdog({ timeouts, signal }: UpstreamCall): Watchdog {
     },
     explain(thrown) {
       if (signal.aborted) return signal.reason
-      if (expired) return new UpstreamFailure('timeout', 'it did not answer in time')
+      if (expired) return new UpstreamFailure('timeout', late(connectingSinceMs !== null))
       return thrown instanceof UpstreamFailure ? thrown : fromTransportError(thrown)
     },
   }
 }
+
+const late = (isConnecting: boolean): string =>
+  isConnecting ? 'it could not be reached in time' : 'it did not answer in time'
 
 /** What a reader that is still waiting is told; what it means, `explain` knows. */
 const cut = (): Error => new DOMException('the exchange was cut short', 'AbortError')

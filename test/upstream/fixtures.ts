@@ -62,6 +62,7 @@ export const call = (wishes: CallWishes = {}): UpstreamCall => ({
   hop: { card: card(wishes.upstreamName), provider: provider('', wishes.type) },
   requestId: 'req_test',
   timeouts: {
+    connectTimeoutMs: 20_000,
     firstByteTimeoutMs: 20_000,
     silenceTimeoutMs: 20_000,
     totalTimeoutMs: 20_000,

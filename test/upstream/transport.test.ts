@@ -1,8 +1,9 @@
 // The line to a provider: what is sent, when it is let go, how long it is waited for, and what a broken one means.
 import type { ServerResponse } from 'node:http'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { ChatEvents } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
+import { openBlackHole } from '#test/support/black-hole.ts'
 import { openUpstream } from '#upstream/registry.ts'
 import {
   type CallWishes,
@@ -16,6 +17,7 @@ import {
   sse,
   startProvider,
 } from './fixtures.ts'
+import { startRaw, until as untilSo } from './http1/raw-provider.ts'
 
 let socket: Socket
 
@@ -301,6 +303,45 @@ describe('time', () => {
     await withinMs(expect(open({ timeouts })).rejects.toMatchObject(late), 1_000)
     await withinMs(socket.aborted(), 1_000)
     expect(socket.seen).toHaveLength(1)
+  })
+
+  test('no connection: the kernel drops whoever knocks', async () => {
+    const hole = await openBlackHole()
+    onTestFinished(() => hole.close())
+    const timeouts = { connectTimeoutMs: 200 }
+    const opening = openUpstream(provider(`${hole.url}/v1`), null).open(call({ timeouts }))
+    const unreached = { ...late, message: 'it could not be reached in time' }
+    await withinMs(expect(opening).rejects.toMatchObject(unreached), 1_000)
+  })
+
+  test('no agreement on TLS is no connection either', async () => {
+    const mute = await startRaw(() => {})
+    const timeouts = { connectTimeoutMs: 200 }
+    const url = `https://localhost:${mute.url.port}/v1`
+    const opening = openUpstream(provider(url), null).open(call({ timeouts }))
+    const unreached = { ...late, message: 'it could not be reached in time' }
+    await withinMs(expect(opening).rejects.toMatchObject(unreached), 1_000)
+    await untilSo(() => mute.lines.length === 1 && mute.open === 0)
+  })
+
+  test('a connection that stands is waited for as long as an answer is', async () => {
+    await serve(async (response) => {
+      await new Promise((r) => setTimeout(r, 200))
+      asJson(response, ANSWER)
+    })
+    const timeouts = { connectTimeoutMs: 50 }
+    // On a new connection, and on the same one again.
+    for (let i = 0; i < 2; i++) {
+      expect(await collectFolded(open({ timeouts }))).toMatchObject({ text: 'hi', failure: null })
+    }
+  })
+
+  test('the first byte is waited for no longer than its own time, connection or none', async () => {
+    const hole = await openBlackHole()
+    onTestFinished(() => hole.close())
+    const timeouts = { firstByteTimeoutMs: 60 }
+    const opening = openUpstream(provider(`${hole.url}/v1`), null).open(call({ timeouts }))
+    await withinMs(expect(opening).rejects.toMatchObject(late), 1_000)
   })
 
   test('a head without a body', async () => {

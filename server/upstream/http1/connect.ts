@@ -60,7 +60,7 @@ const SHARED = {
 const CLEAR = {
   ...SHARED,
   open(socket: Socket<Line>): void {
-    if (take(socket)) begin(socket.data)
+    if (take(socket)) stand(socket.data)
   },
 }
 
@@ -71,7 +71,7 @@ const SECURE = {
   },
   handshake({ data: line }: Socket<Line>, isTrusted: boolean, error: Error | null): void {
     if (line.isDead) return
-    if (isTrusted) begin(line)
+    if (isTrusted) stand(line)
     else if (line.exchange !== null) fail(line.exchange, error)
   },
 }
@@ -82,6 +82,12 @@ function take(socket: Socket<Line>): boolean {
   line.socket = socket
   if (line.isDead) socket.terminate()
   return !line.isDead
+}
+
+/** Nothing lies between the request and its provider any more. */
+function stand(line: Line): void {
+  line.exchange?.leash.connected()
+  begin(line)
 }
 
 function lose(line: Line, isClean: boolean): void {

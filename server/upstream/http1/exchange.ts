@@ -15,8 +15,9 @@ const PIECE_BYTES = 256
 const END: Piece = { done: true }
 
 /** Starts before its request is sent. */
-export const startExchange = (request: RequestText): Exchange => ({
+export const startExchange = (request: RequestText, leash: Exchange['leash']): Exchange => ({
   request,
+  leash,
   parser: startParser(),
   line: null,
   opening: null,

@@ -1,6 +1,6 @@
 /** One connection to a provider: it carries one exchange at a time, and rests between two of them. */
 import type { Socket } from 'bun'
-import type { Piece, Reply } from '../reply.ts'
+import type { Leash, Piece, Reply } from '../reply.ts'
 import type { Parser } from './parser.ts'
 import type { RequestText } from './request.ts'
 import type { Target } from './target.ts'
@@ -23,6 +23,8 @@ export interface Line {
 export interface Exchange {
   readonly request: RequestText
   readonly parser: Parser
+  /** Hears when its connection stands. */
+  readonly leash: Pick<Leash, 'connected'>
   /** Null before it has one, and as soon as it needs none any more. */
   line: Line | null
   /** Who waits for the head; null once told. */

@@ -10,7 +10,7 @@ import type { Target } from './target.ts'
 export const postOverLine =
   (target: Target): Post =>
   async (message, leash, fresh) => {
-    const exchange = startExchange(toRequestText(target, message))
+    const exchange = startExchange(toRequestText(target, message), leash)
     const opening = Promise.withResolvers<Reply>()
     exchange.opening = opening
     leash.onPull((reason) => abandon(exchange, reason))
@@ -18,6 +18,7 @@ export const postOverLine =
     if (leash.isPulled) return await opening.promise
     const line = fresh ? undefined : takeResting(target.origin)
     if (line === undefined) {
+      leash.connects()
       connect(target, exchange)
     } else {
       exchange.line = line

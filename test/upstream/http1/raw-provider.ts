@@ -121,6 +121,8 @@ export function holdLeash(): HandLeash {
       listener = called
       if (pulled) called(pulled.reason)
     },
+    connects() {},
+    connected() {},
     pull(reason) {
       pulled ??= { reason }
       listener(reason)

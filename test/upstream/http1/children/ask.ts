@@ -2,7 +2,8 @@
 import { fromTransportError } from '#upstream/failure.ts'
 import { openPost } from '#upstream/post.ts'
 
-const leash = { isPulled: false, onPull: () => {} }
+const nobody = () => {}
+const leash = { isPulled: false, onPull: nobody, connects: nobody, connected: nobody }
 try {
   const reply = await openPost(process.argv[2] ?? '')({ headers: {}, body: '{}' }, leash, false)
   let bytes = 0
