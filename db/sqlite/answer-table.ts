@@ -30,6 +30,8 @@ export interface AnswerTable {
   /** Its pieces go with it. */
   drop(id: number): void
   dropUnfinished(): void
+  /** Folds the log into the file, as far as nobody reads it; call it outside a transaction. */
+  fold(): void
 }
 
 const COLUMNS = 'id, body_sha256, generation_id, content_type, bytes, created_at'
@@ -65,6 +67,7 @@ export function openAnswerTable(database: Database): AnswerTable {
   const finish = statement<unknown, [number]>(database, 'UPDATE answers SET whole = 1 WHERE id = ?')
   const drop = statement<unknown, [number]>(database, 'DELETE FROM answers WHERE id = ?')
   const dropUnfinished = statement<unknown>(database, 'DELETE FROM answers WHERE whole = 0')
+  const fold = statement<unknown>(database, 'PRAGMA wal_checkpoint(PASSIVE)')
 
   return {
     find: (keyId, idempotencyKey) => find().get(keyId, idempotencyKey),
@@ -88,5 +91,6 @@ export function openAnswerTable(database: Database): AnswerTable {
     finish: (id) => void finish().run(id),
     drop: (id) => void drop().run(id),
     dropUnfinished: () => void dropUnfinished().run(),
+    fold: () => void fold().run(),
   }
 }
