@@ -97,6 +97,8 @@ export interface Spend {
 export interface Admissions {
   /** Takes every slot and the hold, or none. */
   admit(claim: Claim): Promise<Verdict>
+  /** The verdict that `admit` would give at this instant; takes nothing. */
+  judge(claim: Claim): Promise<Verdict>
   /**
    * Resolves an admission once: hold, ledger, balance, day sums and activity move together, and the promise waits until
    * they are committed. False when it had been resolved before, and then nothing changes.

@@ -1,5 +1,5 @@
 /** The walk of one request, from its card to its receipt, read from top to bottom. Whole answers are the same walk, folded. */
-import { type Claim, toRefusalError } from './admission.ts'
+import { toRefusalError } from './admission.ts'
 import {
   type Attempts,
   demandImages,
@@ -10,6 +10,7 @@ import {
 } from './attempt.ts'
 import type { Caller } from './caller.ts'
 import type { AnswerHead, ChatEvents, ChatRequest } from './chat.ts'
+import { toClaim } from './claim.ts'
 import { unixSeconds } from './clock.ts'
 import {
   COMPLETED,
@@ -22,8 +23,7 @@ import {
 import type { GatewayError } from './errors.ts'
 import { type GenerationId, newGenerationId } from './id.ts'
 import type { Charge } from './ledger.ts'
-import { findOffers, type Offers } from './offer.ts'
-import { holdFor } from './pricing.ts'
+import { findOffers } from './offer.ts'
 import type { QuotaReading } from './quota.ts'
 import type { Hop } from './route.ts'
 import type { Store } from './store.ts'
@@ -115,28 +115,6 @@ function hangUp(
   if (outcome !== COMPLETED) line.abort()
   if (outcome === COMPLETED || meter.produced) house.health.served(offer.hop)
   else if (isSent) house.health.left(offer.hop)
-}
-
-/** The hold is that of the dearest offer, so that money is checked for every one of them at once. */
-function toClaim(
-  { clock, settings }: CompletionHouse,
-  { key, requestId }: Caller,
-  request: ChatRequest,
-  generationId: GenerationId,
-  offers: Offers,
-): Claim {
-  const holds = offers.map(({ hop, version }) =>
-    holdFor(request, hop.card, version, settings.reserveOutputTokens),
-  )
-  return {
-    generationId,
-    requestId,
-    keyId: key.id,
-    accountId: key.accountId,
-    at: clock.now(),
-    model: offers[0].hop.card.id,
-    hold: holds.reduce((most, hold) => (hold > most ? hold : most)),
-  }
 }
 
 const toHead = (id: GenerationId, caller: Caller, { card, provider }: Hop): AnswerHead => ({

@@ -283,6 +283,7 @@ test('the usage and [DONE] wait until the charge is committed', async () => {
       ...house.store,
       admissions: {
         admit: admissions.admit.bind(admissions),
+        judge: admissions.judge.bind(admissions),
         quota: admissions.quota.bind(admissions),
         usage: admissions.usage.bind(admissions),
         spend: admissions.spend.bind(admissions),

@@ -12,6 +12,7 @@ import type { RunningWalk } from '../running-walks.ts'
 import { headersFor, JSON_TEXT, learn, type Visit } from '../visit.ts'
 import { startFold } from '../wire/fold-answer.ts'
 import { admitOrdinary } from './admit-kind.ts'
+import { answerQuote, isDryRun } from './chat-quote.ts'
 import { answerStream } from './chat-stream.ts'
 import { keepAnswer, replay } from './replay.ts'
 
@@ -24,6 +25,7 @@ export async function chatCompletions(house: CounterHouse, visit: Visit): Promis
   const request = readChatRequest(body)
   visit.wantsImages = request.wantsImages
   visit.model = request.model
+  if (isDryRun(visit.request.headers)) return await answerQuote(house, visit, key, request)
 
   let run: FirstRun | null = null
   if (mayRepeat) {

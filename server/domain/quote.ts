@@ -1,0 +1,53 @@
+/** A quote: what would become of a request, and what it could cost at most. Nothing is taken and nobody is asked. */
+import { toRefusalError } from './admission.ts'
+import type { Caller } from './caller.ts'
+import type { ChatRequest } from './chat.ts'
+import { mostOf, toClaim } from './claim.ts'
+import type { CompletionHouse } from './completion.ts'
+import type { GatewayError } from './errors.ts'
+import { newGenerationId } from './id.ts'
+import { type RubMicros, toRub, type UsdNanos } from './money.ts'
+import { findOffers } from './offer.ts'
+import type { QuotaReading } from './quota.ts'
+
+/** One hop of the route, in the order that this request would have tried them. */
+export interface QuotedHop {
+  readonly model: string
+  readonly provider: string
+  readonly most: UsdNanos
+}
+
+export interface Quote {
+  /** Null where the request would be admitted. */
+  readonly refusal: GatewayError | null
+  readonly quota: QuotaReading
+  readonly route: readonly QuotedHop[]
+  /** What would be held: the most that the request can cost, wherever on its route it is served. */
+  readonly most: UsdNanos
+  readonly mostRub: RubMicros
+}
+
+/**
+ * Judges a request as `complete` would at this instant, and takes nothing.
+ * @throws what stands before admission: model_not_allowed, model_not_found, unsupported_modality, unpriced_model …
+ */
+export async function quote(
+  house: CompletionHouse,
+  caller: Caller,
+  request: ChatRequest,
+): Promise<Quote> {
+  const offers = await findOffers(house, caller.key, request)
+  const claim = toClaim(house, caller, request, newGenerationId(caller.arrivedAt), offers)
+  const verdict = await house.store.admissions.judge(claim)
+  return {
+    refusal: verdict.admitted ? null : toRefusalError(verdict.refusal, caller.key.name),
+    quota: verdict.quota,
+    route: offers.map((offer) => ({
+      model: offer.hop.card.id,
+      provider: offer.hop.provider.name,
+      most: mostOf(house, request, offer),
+    })),
+    most: claim.hold,
+    mostRub: toRub(claim.hold, offers[0].rate.rubPerUsd),
+  }
+}

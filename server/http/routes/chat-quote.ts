@@ -1,0 +1,43 @@
+/** `X-Gateway-Dry-Run: true` on chat: the verdict, the route and the most that the request can cost, for nothing. */
+import type { ChatRequest } from '#domain/chat.ts'
+import type { ApiKey } from '#domain/key.ts'
+import { renderRub, renderUsd } from '#domain/money.ts'
+import { type Quote, quote } from '#domain/quote.ts'
+import type { CounterHouse } from '../house.ts'
+import { toErrorFields } from '../render-error.ts'
+import { renderJson, type Visit } from '../visit.ts'
+
+const HEADER = 'X-Gateway-Dry-Run'
+
+export const isDryRun = (headers: Headers): boolean =>
+  headers.get(HEADER)?.trim().toLowerCase() === 'true'
+
+/**
+ * 200 whether the request would be admitted or not: `admitted` says so, and `error` is what it would be refused with, its
+ * `status` beside it. What stands before admission (model, modality, price) is refused as it would be without the header.
+ */
+export async function answerQuote(
+  house: CounterHouse,
+  visit: Visit,
+  key: ApiKey,
+  request: ChatRequest,
+): Promise<Response> {
+  const { requestId, arrivedAt } = visit
+  const quoted = await quote(house, { key, requestId, arrivedAt }, request)
+  visit.quota = quoted.quota
+  return renderJson(visit, renderQuote(request, quoted))
+}
+
+const renderQuote = (request: ChatRequest, { refusal, route, most, mostRub }: Quote) => ({
+  object: 'quote',
+  model: request.model,
+  admitted: refusal === null,
+  error: refusal && { ...toErrorFields(refusal), status: refusal.status },
+  max_cost_usd: renderUsd(most),
+  max_cost_rub: renderRub(mostRub),
+  route: route.map((hop) => ({
+    model: hop.model,
+    provider: hop.provider,
+    max_cost_usd: renderUsd(hop.most),
+  })),
+})

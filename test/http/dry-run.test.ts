@@ -1,0 +1,113 @@
+// `X-Gateway-Dry-Run: true`: the verdict, the route and the most that a request can cost, and nothing taken for it.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { ModelCard } from '#domain/model-card.ts'
+import { type Furnished, furnish, hello, openCounter, type TestKey } from '#test/support/furnish.ts'
+import { aProvider, usd } from '#test/support/nouns.ts'
+
+const DRY = { 'X-Gateway-Dry-Run': 'true' }
+
+let house: Furnished
+let counter: ReturnType<typeof openCounter>
+
+beforeEach(async () => {
+  house = await furnish()
+  counter = openCounter(house, {
+    upstream: { open: () => Promise.reject(new Error('a dry run asks nobody')) },
+  })
+})
+afterEach(() => house.store.close())
+
+interface QuoteBody {
+  readonly max_cost_usd: string
+  readonly max_cost_rub: number
+  readonly route: readonly { readonly model: string; readonly provider: string }[]
+}
+
+const ask = async (key: TestKey, body: unknown = hello()) => {
+  const response = await counter.chat(key.bearer, body, DRY)
+  return { response, quote: (await response.json()) as QuoteBody }
+}
+
+/** No slot, no hold, no charge, no line. */
+async function expectNothingTaken({ key }: TestKey): Promise<void> {
+  const { store, clock } = house
+  expect(await store.admissions.usage(key.id, clock.now())).toMatchObject({
+    requestsInProgress: 0,
+    requestsMinute: 0,
+    reserved: 0n,
+    spendDay: 0n,
+  })
+  expect((await store.health({ checkIntegrity: false })).openHolds).toBe(0)
+  expect(await store.activity.list({ keyId: key.id, limit: 10 })).toEqual([])
+}
+
+test('one that would be admitted: where it would go, and the hold it would take', async () => {
+  const key = await house.issue({ rpm: 5 })
+  const { response, quote } = await ask(key, hello({ max_tokens: 10 }))
+  expect(response.status).toBe(200)
+  expect(quote).toMatchObject({
+    object: 'quote',
+    model: 'demo/echo',
+    admitted: true,
+    error: null,
+    route: [{ model: 'demo/echo', provider: 'demo', max_cost_usd: quote.max_cost_usd }],
+  })
+  expect(response.headers.get('x-ratelimit-remaining-minute')).toBe('5')
+  await expectNothingTaken(key)
+
+  const longer = (await ask(key, hello({ max_tokens: 20 }))).quote
+  expect(Number(longer.max_cost_usd)).toBeGreaterThan(Number(quote.max_cost_usd))
+  expect(quote.max_cost_rub).toBeCloseTo(Number(quote.max_cost_usd) * 90, 6)
+})
+
+test('one that would be refused: with what, as the refusal itself would say', async () => {
+  const key = await house.issue({ dailySpend: usd('0') })
+  const { response, quote } = await ask(key)
+  expect(response.status).toBe(200)
+  expect(quote).toMatchObject({
+    admitted: false,
+    error: {
+      status: 402,
+      code: 'daily_spend_limit_exceeded',
+      metadata: { limit: 'daily_spend_limit_usd', limit_value: '0' },
+    },
+  })
+  await expectNothingTaken(key)
+})
+
+test('what stands before admission is refused as ever', async () => {
+  const key = await house.issue({ allowedModels: ['other/*'] })
+  expect((await ask(key)).response.status).toBe(403)
+  const free = await house.issue()
+  expect((await ask(free, hello({ model: 'demo/none' }))).response.status).toBe(404)
+  expect((await counter.chat({}, hello(), DRY)).status).toBe(401)
+})
+
+test('every hop of a route, each with what it can cost', async () => {
+  const { store } = house
+  await store.providers.add(aProvider({ name: 'other' }), null)
+  const echo = (await store.models.find('demo/echo')) as ModelCard
+  const hop = { upstreamName: 'echo', position: 1, weight: 1 }
+  await store.models.route(echo.id, [
+    { ...hop, provider: 'demo' },
+    { ...hop, provider: 'other', position: 2 },
+  ])
+  const key = await house.issue()
+  const { quote } = await ask(key, hello({ models: ['demo/lorem'] }))
+  expect(
+    quote.route.map(({ provider, model }: { provider: string; model: string }) => [
+      provider,
+      model,
+    ]),
+  ).toEqual([
+    ['demo', 'demo/echo'],
+    ['other', 'demo/echo'],
+    ['demo', 'demo/lorem'],
+  ])
+})
+
+test('any other value of the header is no dry run', async () => {
+  const key = await house.issue()
+  const response = await counter.chat(key.bearer, hello(), { 'X-Gateway-Dry-Run': 'false' })
+  expect(response.status).toBe(500)
+})
