@@ -10,10 +10,11 @@ import { DAY_MS, dayOf, type Instant, later, MINUTE_MS, monthStart } from '#doma
 import { GatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
 import { keyStatus } from '#domain/key.ts'
-import { NO_MONEY } from '#domain/money.ts'
+import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import { type QuotaReading, readWindow } from '#domain/quota.ts'
 import type { Connection } from './connection.ts'
 import { unavailable } from './group-commit.ts'
+import { judgeMark, type MarkChange } from './low-balance.ts'
 import { prepareSpendReader } from './spend-reader.ts'
 import type { HotAccount, HotKey, OpenHold, Standings } from './standing.ts'
 import { prepareWindowReader } from './window-reader.ts'
@@ -42,13 +43,25 @@ export function createAdmissions(
     open.isKept = true
   }
 
+  const judge = (claim: Claim, hot: HotKey): Refusal | null => {
+    if (!commit.writable) throw unavailable()
+    return (
+      judgeState(claim, hot) ??
+      judgeClaim(claim, toStanding(hot, standings.account(claim.accountId)))
+    )
+  }
+
   return {
-    async admit(claim) {
-      if (!commit.writable) throw unavailable()
+    async judge(claim) {
       const hot = demand(claim.keyId, claim.at)
-      const refusal =
-        judgeState(claim, hot) ??
-        judgeClaim(claim, toStanding(hot, standings.account(claim.accountId)))
+      const refusal = judge(claim, hot)
+      const quota = readQuota(hot, claim.at)
+      return refusal ? { admitted: false, quota, refusal } : { admitted: true, quota }
+    },
+
+    async admit(claim) {
+      const hot = demand(claim.keyId, claim.at)
+      const refusal = judge(claim, hot)
       if (refusal) return { admitted: false, quota: readQuota(hot, claim.at), refusal }
       const writeUse = isUseDue(hot, claim.at)
       if (writeUse) hot.useWrittenAt = claim.at
@@ -67,9 +80,11 @@ export function createAdmissions(
       const amount = charge?.amount ?? NO_MONEY
       const hold = standings.resolve(id, amount)
       if (!hold) return false
+      const change = hold.account.threshold === null ? null : judgeDebit(hold, amount, at)
       await commit.enqueue(() => {
         if (hold.isKept) writer.release(id)
         if (charge) writer.charge(id, hold, charge, at)
+        if (change) writer.mark(change)
         writer.spend(hold.keyId, hold.day, amount)
         writer.activity(activity, hold.admittedAt)
       })
@@ -98,6 +113,18 @@ export function createAdmissions(
       return readSpend(null, dayOf(at), monthStart(dayOf(at)))
     },
   }
+}
+
+/** In the turn that moved the balance, so that of many debits at once one is told. */
+function judgeDebit(
+  { accountId, account: { threshold, balance } }: OpenHold,
+  amount: UsdNanos,
+  at: Instant,
+): MarkChange | null {
+  if (threshold === null || amount === NO_MONEY) return null
+  const change = judgeMark(accountId, threshold, balance, 'debit', at)
+  if (change) threshold.mark = change.mark
+  return change
 }
 
 const isUseDue = ({ useWrittenAt }: HotKey, at: Instant): boolean =>

@@ -7,6 +7,7 @@ import type { Ledger, LedgerEntry, LedgerQuery } from '#domain/ledger.ts'
 import {
   addUsd,
   MOST_USD_NANOS,
+  NO_MONEY,
   negateUsd,
   type RubPerUsd,
   readRubPerUsd,
@@ -15,11 +16,14 @@ import {
   type UsdNanos,
 } from '#domain/money.ts'
 import type { Connection } from './connection.ts'
+import { type HotThreshold, judgeMark, type MarkChange, prepareMarkWriter } from './low-balance.ts'
 import { accounts, ledger } from './schema.ts'
 import type { Standings } from './standing.ts'
 
-export function createLedger({ database, commit }: Connection, standings: Standings): Ledger {
+export function createLedger(connection: Connection, standings: Standings): Ledger {
+  const { database, commit } = connection
   const drizzle = openDrizzle({ client: database })
+  const writeMark = prepareMarkWriter(connection)
 
   const balanceOf = (entry: LedgerEntry): UsdNanos => {
     const row = drizzle.select().from(accounts).where(eq(accounts.id, entry.accountId)).get()
@@ -39,28 +43,31 @@ export function createLedger({ database, commit }: Connection, standings: Standi
   }
 
   return {
-    credit: (entry) =>
-      commit.act(
+    async credit(entry) {
+      const { balance } = await commit.act(
         () => {
           refuseRepeat(entry)
           const balance = addUsd(balanceOf(entry), entry.amount)
-          if (balance > MOST_USD_NANOS || balance < negateUsd(MOST_USD_NANOS)) {
-            throw new GatewayError(
-              'invalid_request',
-              `a balance may not exceed $${renderUsd(MOST_USD_NANOS)} either way`,
-            )
-          }
+          refuseBeyondBounds(balance)
+          // Read before anything is written, so that a rolled back balance is never kept in memory.
+          const { threshold } = standings.account(entry.accountId)
           drizzle
             .insert(ledger)
             .values({ ...entry, rubPerUsd: renderRubPerUsd(entry.rubPerUsd) })
             .run()
           drizzle.update(accounts).set({ balance }).where(eq(accounts.id, entry.accountId)).run()
-          return balance
+          const change = threshold && judgeCredit(entry, threshold, balance)
+          if (change) writeMark(change)
+          return { balance, change }
         },
-        (balance) => {
-          standings.account(entry.accountId).balance = balance
+        ({ balance, change }) => {
+          const account = standings.account(entry.accountId)
+          account.balance = balance
+          if (account.threshold && change) account.threshold.mark = change.mark
         },
-      ),
+      )
+      return balance
+    },
 
     async list(query) {
       commit.flush()
@@ -106,6 +113,22 @@ const toEntry = (row: typeof ledger.$inferSelect): LedgerEntry => ({
   ...row,
   rubPerUsd: readRubPerUsd(row.rubPerUsd) as RubPerUsd,
 })
+
+function refuseBeyondBounds(balance: UsdNanos): void {
+  if (balance <= MOST_USD_NANOS && balance >= negateUsd(MOST_USD_NANOS)) return
+  throw new GatewayError(
+    'invalid_request',
+    `a balance may not exceed $${renderUsd(MOST_USD_NANOS)} either way`,
+  )
+}
+
+/** An adjustment downwards is a debit like any charge. */
+const judgeCredit = (
+  { accountId, amount, at }: LedgerEntry,
+  threshold: HotThreshold,
+  balance: UsdNanos,
+): MarkChange | null =>
+  judgeMark(accountId, threshold, balance, amount < NO_MONEY ? 'debit' : 'credit', at)
 
 const scopeOf = ({ accountId, keyId, kind, ref, since, until }: LedgerQuery) =>
   and(

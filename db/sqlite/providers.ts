@@ -3,16 +3,14 @@ import { asc, eq } from 'drizzle-orm'
 import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
 import { GatewayError } from '#domain/errors.ts'
 import type { Provider, Providers } from '#domain/provider.ts'
-import type { Vault } from '../vault.ts'
 import type { Connection } from './connection.ts'
+import { demandVault } from './demand-vault.ts'
 import { providers } from './schema.ts'
 
 const place = (name: string): string => `providers|credential|${name}|v1`
 
-export function createProviders(
-  { database, commit, vault }: Connection,
-  modelsChanged: () => void,
-): Providers {
+export function createProviders(connection: Connection, modelsChanged: () => void): Providers {
+  const { database, commit } = connection
   const drizzle = openDrizzle({ client: database })
   let known: Map<string, Provider> | null = null
 
@@ -29,17 +27,6 @@ export function createProviders(
     return known
   }
 
-  const demandVault = (): Vault => {
-    if (vault) return vault
-    throw new GatewayError(
-      'internal_error',
-      'no master key: credentials can be neither kept nor read',
-      {
-        hint: 'gatewayctl init makes one; GATEWAY_MASTER_KEY_FILE names another',
-      },
-    )
-  }
-
   const changed = (): void => {
     known = null
     modelsChanged()
@@ -48,7 +35,7 @@ export function createProviders(
   return {
     async add({ hasCredential: _, ...row }, credential) {
       const sealedCredential =
-        credential === null ? null : demandVault().seal(credential, place(row.name))
+        credential === null ? null : demandVault(connection).seal(credential, place(row.name))
       await commit.act(() => {
         if (all().has(row.name)) {
           throw new GatewayError('already_exists', `there is already a provider "${row.name}"`)
@@ -75,7 +62,7 @@ export function createProviders(
       if (!row) throw providerNotFound(name)
       return row.sealedCredential === null
         ? null
-        : demandVault().open(row.sealedCredential, place(name))
+        : demandVault(connection).open(row.sealedCredential, place(name))
     },
   }
 }

@@ -2,11 +2,19 @@
 import { blob, customType, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { EndedBy } from '#domain/activity.ts'
 import type { Day, Instant } from '#domain/clock.ts'
-import type { AccountId, EntryId, GenerationId, KeyId, PriceVersionId } from '#domain/id.ts'
+import type {
+  AccountId,
+  EntryId,
+  EventId,
+  GenerationId,
+  KeyId,
+  PriceVersionId,
+} from '#domain/id.ts'
 import type { KeyKind } from '#domain/key.ts'
 import type { EntryKind, UsageSource } from '#domain/ledger.ts'
 import type { Modality } from '#domain/model-card.ts'
 import type { RubMicros, UsdNanos } from '#domain/money.ts'
+import type { Channel, NoticeState, NoticeType } from '#domain/notice.ts'
 import type { ProviderType } from '#domain/provider.ts'
 import { fromInteger, toInteger } from './amount.ts'
 
@@ -209,19 +217,42 @@ export const answerPieces = sqliteTable(
   (table) => [primaryKey({ columns: [table.answerId, table.place] })],
 )
 
+export const thresholds = sqliteTable('thresholds', {
+  accountId: text('account_id').$type<AccountId>().primaryKey(),
+  below: nanos('below_nanos'),
+  email: text('email'),
+  webhookUrl: text('webhook_url'),
+  sealedWebhookSecret: text('sealed_webhook_secret'),
+  notifiedAt: instant('notified_at'),
+})
+
 export const outbox = sqliteTable(
   'outbox',
   {
-    eventId: text('event_id').notNull(),
-    channel: text('channel').notNull(),
+    eventId: text('event_id').$type<EventId>().notNull(),
+    channel: text('channel').$type<Channel>().notNull(),
     accountId: text('account_id').$type<AccountId>().notNull(),
-    type: text('type').notNull(),
+    type: text('type').$type<NoticeType>().notNull(),
     body: text('body').notNull(),
     createdAt: instant('created_at').notNull(),
     nextTryAt: instant('next_try_at'),
     tries: integer('tries').notNull(),
     leaseUntil: instant('lease_until'),
-    state: text('state').notNull(),
+    state: text('state').$type<NoticeState>().notNull(),
   },
   (table) => [primaryKey({ columns: [table.eventId, table.channel] })],
+)
+
+export const deliveryTries = sqliteTable(
+  'delivery_tries',
+  {
+    eventId: text('event_id').$type<EventId>().notNull(),
+    channel: text('channel').$type<Channel>().notNull(),
+    number: integer('number').notNull(),
+    at: instant('at').notNull(),
+    status: integer('status'),
+    failure: text('failure'),
+    ms: integer('ms').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.eventId, table.channel, table.number] })],
 )

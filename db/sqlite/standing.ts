@@ -8,6 +8,7 @@ import type { Window } from '#domain/window.ts'
 import { fromInteger } from './amount.ts'
 import type { Connection } from './connection.ts'
 import { type KeyRow, toKey } from './key-row.ts'
+import { type HotThreshold, toHotThreshold } from './low-balance.ts'
 import { prepareSpendReader } from './spend-reader.ts'
 import { statement } from './statement.ts'
 import { prepareWindowReader, type WindowReader } from './window-reader.ts'
@@ -39,12 +40,15 @@ export interface HotKey {
 export interface HotAccount {
   balance: UsdNanos
   held: UsdNanos
+  /** Null while the account asks for no notice; nothing is judged then. */
+  threshold: HotThreshold | null
 }
 
 /** An admission in progress. */
 export interface OpenHold {
   readonly keyId: KeyId
   readonly accountId: AccountId
+  readonly account: HotAccount
   readonly amount: UsdNanos
   readonly admittedAt: Instant
   /** The periods whose purses hold it; its charge is spent there, however late it comes. */
@@ -73,7 +77,7 @@ export function startStandings(connection: Connection): Standings {
   const { commit } = connection
   const windows = prepareWindowReader(connection)
   const readHotKey = prepareHotKeyReader(connection, windows)
-  const readBalance = prepareBalanceReader(connection)
+  const readHotAccount = prepareHotAccountReader(connection)
   const hotKeys = new Map<KeyId, HotKey>()
   const hotAccounts = new Map<AccountId, HotAccount>()
   const open = new Map<GenerationId, OpenHold>()
@@ -89,7 +93,7 @@ export function startStandings(connection: Connection): Standings {
     const known = hotAccounts.get(id)
     if (known) return known
     commit.flush()
-    const loaded = { balance: readBalance(id), held: NO_MONEY }
+    const loaded = readHotAccount(id)
     hotAccounts.set(id, loaded)
     return loaded
   }
@@ -134,13 +138,13 @@ export function startStandings(connection: Connection): Standings {
       hot.daySpend.held = addUsd(hot.daySpend.held, claim.hold)
       hot.monthSpend.held = addUsd(hot.monthSpend.held, claim.hold)
       owner.held = addUsd(owner.held, claim.hold)
-      open.set(claim.generationId, toOpenHold(claim, hot))
+      open.set(claim.generationId, toOpenHold(claim, hot, owner))
     },
     resolve(id, amount) {
       const hold = open.get(id)
       if (!hold) return undefined
       open.delete(id)
-      const owner = account(hold.accountId)
+      const { account: owner } = hold
       owner.held = subtractUsd(owner.held, hold.amount)
       owner.balance = subtractUsd(owner.balance, amount)
       const hot = hotKeys.get(hold.keyId)
@@ -179,14 +183,34 @@ function prepareHotKeyReader(connection: Connection, windows: WindowReader) {
   }
 }
 
-function prepareBalanceReader({ database }: Connection): (id: AccountId) => UsdNanos {
-  const find = statement<{ balance_nanos: number }, [AccountId]>(
+interface HotAccountRow {
+  readonly balance_nanos: number
+  readonly below_nanos: number | null
+  readonly email: string | null
+  readonly webhook_url: string | null
+  readonly notified_at: Instant | null
+}
+
+function prepareHotAccountReader({ database }: Connection): (id: AccountId) => HotAccount {
+  const find = statement<HotAccountRow, [AccountId]>(
     database,
-    'SELECT balance_nanos FROM accounts WHERE id = ?',
+    `SELECT balance_nanos, below_nanos, email, webhook_url, notified_at
+     FROM accounts LEFT JOIN thresholds ON account_id = id WHERE id = ?`,
   )
   return (id) => {
     const row = find().get(id)
-    return row === null ? NO_MONEY : fromInteger(row.balance_nanos)
+    if (row === null) return { balance: NO_MONEY, held: NO_MONEY, threshold: null }
+    const { below_nanos: below, email, webhook_url: webhookUrl, notified_at: notifiedAt } = row
+    const threshold = {
+      below: below === null ? null : fromInteger<UsdNanos>(below),
+      email,
+      webhookUrl,
+    }
+    return {
+      balance: fromInteger(row.balance_nanos),
+      held: NO_MONEY,
+      threshold: toHotThreshold(threshold, notifiedAt === null ? null : { notifiedAt }),
+    }
   }
 }
 
@@ -207,9 +231,11 @@ function turnPeriods(hot: HotKey, at: Instant): void {
 const toOpenHold = (
   { keyId, accountId, hold, at }: Claim,
   { today, thisMonth }: HotKey,
+  account: HotAccount,
 ): OpenHold => ({
   keyId,
   accountId,
+  account,
   amount: hold,
   admittedAt: at,
   day: today,

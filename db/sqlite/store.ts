@@ -67,13 +67,19 @@ function createActivity(connection: Connection, writer: Writer): Activity {
 function deferBooks(
   connection: Connection,
   standings: Standings,
-): Pick<Store, 'accounts' | 'ledger'> {
+): Pick<Store, 'accounts' | 'ledger' | 'thresholds' | 'notices'> {
   return {
     accounts: deferPort({ create: true, find: true, findByName: true, list: true }, async () =>
       (await import('./accounts.ts')).createAccounts(connection),
     ),
     ledger: deferPort({ credit: true, list: true, chargeOf: true, audit: true }, async () =>
       (await import('./ledger.ts')).createLedger(connection, standings),
+    ),
+    thresholds: deferPort({ find: true, set: true, webhookSecret: true }, async () =>
+      (await import('./thresholds.ts')).createThresholds(connection, standings),
+    ),
+    notices: deferPort({ post: true, claim: true, tried: true, list: true, find: true }, async () =>
+      (await import('./notices.ts')).createNotices(connection),
     ),
   }
 }

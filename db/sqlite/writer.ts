@@ -7,6 +7,7 @@ import type { Charge } from '#domain/ledger.ts'
 import { renderRubPerUsd, type UsdNanos } from '#domain/money.ts'
 import { prepareActivity } from './activity-writer.ts'
 import type { Connection } from './connection.ts'
+import { type MarkChange, prepareMarkWriter } from './low-balance.ts'
 import type { OpenHold } from './standing.ts'
 
 export interface Writer {
@@ -14,6 +15,7 @@ export interface Writer {
   release(id: GenerationId): void
   /** The balance follows when the transaction closes. */
   charge(id: GenerationId, hold: OpenHold, charge: Charge, at: Instant): void
+  mark(change: MarkChange): void
   /** The day's sum follows when the transaction closes. */
   spend(keyId: KeyId, day: Day, amount: UsdNanos): void
   used(keyId: KeyId, at: Instant): void
@@ -56,6 +58,7 @@ export function prepareWriter(connection: Connection): Writer {
       )
       sums.debit(accountId, amount)
     },
+    mark: prepareMarkWriter(connection),
     spend: sums.spend,
     used(keyId, at) {
       markUse.run(at, keyId)

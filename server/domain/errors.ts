@@ -26,6 +26,7 @@ export const ERROR_CODES = {
   account_not_found: [404, 'not_found_error'],
   provider_not_found: [404, 'not_found_error'],
   generation_not_found: [404, 'not_found_error'],
+  notice_not_found: [404, 'not_found_error'],
   route_not_found: [404, 'not_found_error'],
   method_not_allowed: [405, 'invalid_request_error'],
   key_revoked: [409, 'invalid_request_error'],

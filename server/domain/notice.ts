@@ -1,5 +1,5 @@
 /** A notice: what an account's owner is told, kept in the outbox until it has arrived or was given up (contract §9). */
-import { type Instant, renderInstant } from './clock.ts'
+import { DAY_MS, type Instant, renderInstant } from './clock.ts'
 import type { AccountId, EventId } from './id.ts'
 import { type RubPerUsd, renderRub, renderUsd, toRub, type UsdNanos } from './money.ts'
 
@@ -40,13 +40,23 @@ export interface NoticeQuery {
   readonly limit: number
 }
 
+/** A notice that has arrived or was given up is kept so long after it was made, for whoever asks what was sent. */
+export const NOTICE_KEPT_MS = 90 * DAY_MS
+
 /** Port: the outbox. Notices of money come in through the transaction that moves it; tries are told here. */
 export interface Notices {
-  /** Writes notices that no movement of money caused: a test, or one to be sent again. Durable before it resolves. */
+  /**
+   * Writes notices that no movement of money caused: a test, or one to be sent again, which keeps its body and the log of
+   * its tries and takes the rest from here. Durable before it resolves.
+   */
   post(notices: readonly Notice[]): Promise<void>
   /** Takes what is due, at most `limit`, and keeps it from others until `leaseUntil`: a courier that dies loses nothing. */
   claim(at: Instant, leaseUntil: Instant, limit: number): Promise<readonly Notice[]>
-  /** Notes a try and what follows from it, durable before it resolves; the lease ends. */
+  /**
+   * Notes a try and what follows from it, durable before it resolves; the lease ends. What has arrived stays delivered,
+   * whatever a slower try says later. An end takes other notices with it that were kept for `NOTICE_KEPT_MS`.
+   * @throws notice_not_found
+   */
   tried(
     eventId: EventId,
     channel: Channel,
@@ -55,7 +65,7 @@ export interface Notices {
   ): Promise<void>
   /** Newest first. */
   list(query: NoticeQuery): Promise<readonly Notice[]>
-  /** Every channel of one event, with its tries, oldest first. */
+  /** Every channel of one event, with its tries, oldest first; none where there is no such event. */
   find(eventId: EventId): Promise<readonly (Notice & { readonly log: readonly DeliveryTry[] })[]>
 }
 

@@ -5,7 +5,9 @@ import type { Admissions } from './admission.ts'
 import type { Answers } from './idempotency.ts'
 import type { Keys } from './key.ts'
 import type { Ledger } from './ledger.ts'
+import type { Thresholds } from './low-balance.ts'
 import type { ModelCards } from './model-card.ts'
+import type { Notices } from './notice.ts'
 import type { Providers } from './provider.ts'
 import type { Rates } from './rate.ts'
 
@@ -27,6 +29,8 @@ export interface Store {
   readonly keys: Keys
   readonly admissions: Admissions
   readonly ledger: Ledger
+  readonly thresholds: Thresholds
+  readonly notices: Notices
   readonly models: ModelCards
   readonly providers: Providers
   readonly rates: Rates

@@ -7,6 +7,8 @@ import { type OpenStore, type ReopenStore, setBench } from './contract/bench.ts'
 import { catalogueContract } from './contract/catalogue.ts'
 import { keysContract } from './contract/keys.ts'
 import { ledgerContract } from './contract/ledger.ts'
+import { lowBalanceContract } from './contract/low-balance.ts'
+import { noticesContract } from './contract/notices.ts'
 import { pursesContract } from './contract/purses.ts'
 import { restartContract } from './contract/restart.ts'
 import { windowsContract } from './contract/windows.ts'
@@ -20,6 +22,8 @@ export function storeContract(name: string, open: OpenStore, reopen?: ReopenStor
     describe('windows', () => windowsContract(bench))
     describe('purses', () => pursesContract(bench))
     describe('ledger', () => ledgerContract(bench))
+    describe('low balance', () => lowBalanceContract(bench))
+    describe('notices', () => noticesContract(bench))
     describe('catalogue', () => catalogueContract(bench))
     describe('activity', () => activityContract(bench))
     describe('answers', () => answersContract(bench))

@@ -4,9 +4,10 @@ import type { ActivityEntry } from '#domain/activity.ts'
 import type { Claim } from '#domain/admission.ts'
 import type { ChatRequest } from '#domain/chat.ts'
 import { type Instant, instant } from '#domain/clock.ts'
-import { newEntryId, newGenerationId, newKeyId, newPriceVersionId } from '#domain/id.ts'
+import { newEntryId, newEventId, newGenerationId, newKeyId, newPriceVersionId } from '#domain/id.ts'
 import { type ApiKey, type Limits, NO_LIMITS } from '#domain/key.ts'
 import type { Charge, LedgerEntry } from '#domain/ledger.ts'
+import type { Threshold } from '#domain/low-balance.ts'
 import type { ModelCard, Prices, PriceVersion } from '#domain/model-card.ts'
 import {
   perMillion,
@@ -19,6 +20,7 @@ import {
   type UsdAttos,
   type UsdNanos,
 } from '#domain/money.ts'
+import { type Notice, renderLowBalance } from '#domain/notice.ts'
 import type { Provider } from '#domain/provider.ts'
 import type { RouteHop } from '#domain/route.ts'
 import { NO_USAGE } from '#domain/usage.ts'
@@ -203,3 +205,29 @@ export const aTopUp = (
   ref: null,
   ...stated,
 })
+
+export const aThreshold = (stated: Partial<Threshold> = {}): Threshold => ({
+  accountId: 'acct_1',
+  below: usd('20'),
+  email: 'ops@example.org',
+  webhookUrl: 'https://ops.example.org/hook',
+  ...stated,
+})
+
+/** A webhook that is due at once. */
+export const aNotice = (at: Instant, stated: Partial<Notice> = {}): Notice => {
+  const { eventId = newEventId(at), accountId = 'acct_1' } = stated
+  const [balance, below] = [usd('19.5'), usd('20')]
+  return {
+    eventId,
+    channel: 'webhook',
+    accountId,
+    type: 'gateway.low_balance',
+    body: renderLowBalance({ eventId, accountId, at, balance, below, rubPerUsd: NINETY }),
+    createdAt: at,
+    state: 'pending',
+    tries: 0,
+    nextTryAt: at,
+    ...stated,
+  }
+}

@@ -2,5 +2,6 @@
 import house from './0001_house.sql' with { type: 'text' }
 import routes from './0002_routes.sql' with { type: 'text' }
 import answers from './0003_answers.sql' with { type: 'text' }
+import notices from './0007_notices.sql' with { type: 'text' }
 
-export const MIGRATIONS: readonly string[] = [house, routes, answers]
+export const MIGRATIONS: readonly string[] = [house, routes, answers, notices]

@@ -1,0 +1,14 @@
+/** The vault for whoever must seal or open something; a store that was opened without a master key has none. */
+import { GatewayError } from '#domain/errors.ts'
+import type { Vault } from '../vault.ts'
+import type { Connection } from './connection.ts'
+
+/** @throws internal_error */
+export function demandVault({ vault }: Pick<Connection, 'vault'>): Vault {
+  if (vault) return vault
+  throw new GatewayError(
+    'internal_error',
+    'no master key: credentials can be neither kept nor read',
+    { hint: 'gatewayctl init makes one; GATEWAY_MASTER_KEY_FILE names another' },
+  )
+}

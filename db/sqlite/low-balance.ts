@@ -1,0 +1,83 @@
+/** The mark in SQLite: judged in memory in the turn of a movement, written with its notices in the movement's transaction. */
+import type { Instant } from '#domain/clock.ts'
+import { type AccountId, newEventId } from '#domain/id.ts'
+import { judgeLowBalance, type Mark, type Movement, type Threshold } from '#domain/low-balance.ts'
+import type { UsdNanos } from '#domain/money.ts'
+import { type Channel, type LowBalanceFacts, renderLowBalance } from '#domain/notice.ts'
+import type { Connection } from './connection.ts'
+import { openOutboxTable } from './outbox-table.ts'
+import { prepareRateReader } from './rate-reader.ts'
+import { statement } from './statement.ts'
+
+/** A threshold as movements need it; an account that asks for no notice has none. */
+export interface HotThreshold {
+  readonly below: UsdNanos
+  readonly channels: readonly Channel[]
+  mark: Mark | null
+}
+
+/** What a movement did to the mark. */
+export interface MarkChange {
+  readonly accountId: AccountId
+  readonly mark: Mark | null
+  /** What is told on each channel. */
+  readonly told: Omit<LowBalanceFacts, 'rubPerUsd'> | null
+  readonly channels: readonly Channel[]
+}
+
+export const toHotThreshold = (
+  { below, email, webhookUrl }: Pick<Threshold, 'below' | 'email' | 'webhookUrl'>,
+  mark: Mark | null,
+): HotThreshold | null =>
+  below === null
+    ? null
+    : {
+        below,
+        channels: [
+          ...(email === null ? [] : (['email'] as const)),
+          ...(webhookUrl === null ? [] : (['webhook'] as const)),
+        ],
+        mark,
+      }
+
+/** Null when the mark stays as it is; memory is the caller's to change. */
+export function judgeMark(
+  accountId: AccountId,
+  { below, channels, mark }: HotThreshold,
+  balance: UsdNanos,
+  movement: Movement,
+  at: Instant,
+): MarkChange | null {
+  const verdict = judgeLowBalance(balance, below, mark, movement, at)
+  if (verdict.mark === mark) return null
+  const told = verdict.notify ? { eventId: newEventId(at), accountId, at, balance, below } : null
+  return { accountId, mark: verdict.mark, told, channels }
+}
+
+/** Writes a change of the mark; call it inside the transaction of the movement. */
+export function prepareMarkWriter({ database }: Connection): (change: MarkChange) => void {
+  const outbox = openOutboxTable(database)
+  const readRate = prepareRateReader(database)
+  const setMark = statement<unknown, [Instant | null, AccountId]>(
+    database,
+    'UPDATE thresholds SET notified_at = ? WHERE account_id = ?',
+  )
+  return ({ accountId, mark, told, channels }) => {
+    setMark().run(mark?.notifiedAt ?? null, accountId)
+    if (told === null) return
+    const body = renderLowBalance({ ...told, rubPerUsd: readRate(told.at) })
+    for (const channel of channels) {
+      outbox.write({
+        eventId: told.eventId,
+        channel,
+        accountId,
+        type: 'gateway.low_balance',
+        body,
+        createdAt: told.at,
+        state: 'pending',
+        tries: 0,
+        nextTryAt: told.at,
+      })
+    }
+  }
+}

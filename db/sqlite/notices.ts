@@ -1,0 +1,49 @@
+/** The outbox in SQLite: what is on its way, who has it, and what became of it. */
+import { later } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
+import { NOTICE_KEPT_MS, type Notice, type Notices } from '#domain/notice.ts'
+import type { Connection } from './connection.ts'
+import { openOutboxTable } from './outbox-table.ts'
+
+export function createNotices({ database, commit }: Connection): Notices {
+  const outbox = openOutboxTable(database)
+
+  return {
+    post: (notices) =>
+      commit.act(() => {
+        for (const notice of notices) outbox.write(notice)
+      }),
+
+    async claim(at, leaseUntil, limit) {
+      let taken: readonly Notice[] = outbox.due(at, limit)
+      if (taken.length === 0) return taken
+      // While the disk takes no writes nothing could be noted of a try, so none is made.
+      const done = commit.spare(() => {
+        for (const notice of taken) outbox.lease(notice, leaseUntil)
+      })
+      if (!done) taken = []
+      return taken
+    },
+
+    tried: (eventId, channel, attempt, { state, nextTryAt }) =>
+      commit.act(() => {
+        if (!outbox.note(eventId, channel, attempt)) {
+          throw new GatewayError('notice_not_found', `there is no notice ${eventId} by ${channel}`)
+        }
+        outbox.move(eventId, channel, state, nextTryAt)
+        if (state !== 'pending') outbox.dropEnded(later(attempt.at, -NOTICE_KEPT_MS), eventId)
+      }),
+
+    async list(query) {
+      commit.flush()
+      return outbox.list(query)
+    },
+
+    async find(eventId) {
+      commit.flush()
+      return outbox
+        .find(eventId)
+        .map((notice) => ({ ...notice, log: outbox.log(eventId, notice.channel) }))
+    },
+  }
+}

@@ -1,0 +1,146 @@
+/** The outbox as plain SQL: a courier asks it every moment, and a charge may write to it. */
+import type { Database } from 'bun:sqlite'
+import type { Instant } from '#domain/clock.ts'
+import type { AccountId, EventId } from '#domain/id.ts'
+import type {
+  Channel,
+  DeliveryTry,
+  Notice,
+  NoticeQuery,
+  NoticeState,
+  NoticeType,
+} from '#domain/notice.ts'
+import { statement } from './statement.ts'
+
+interface OutboxRow {
+  readonly event_id: EventId
+  readonly channel: Channel
+  readonly account_id: AccountId
+  readonly type: NoticeType
+  readonly body: string
+  readonly created_at: Instant
+  readonly state: NoticeState
+  readonly tries: number
+  readonly next_try_at: Instant | null
+}
+
+export interface OutboxTable {
+  /** One that is there is sent again: its body and its log stay. */
+  write(notice: Notice): void
+  /** Pending, due at `at` and leased to nobody, the longest due first. */
+  due(at: Instant, limit: number): readonly Notice[]
+  lease(notice: Notice, until: Instant): void
+  /** False where there is no such notice. */
+  note(eventId: EventId, channel: Channel, attempt: DeliveryTry): boolean
+  /** Ends the lease; one that has ended changes only by arriving. */
+  move(eventId: EventId, channel: Channel, state: NoticeState, nextTryAt: Instant | null): void
+  /** Those made before `at` that have ended, but for this event. */
+  dropEnded(at: Instant, spared: EventId): void
+  list(query: NoticeQuery): readonly Notice[]
+  find(eventId: EventId): readonly Notice[]
+  log(eventId: EventId, channel: Channel): readonly DeliveryTry[]
+}
+
+const COLUMNS =
+  'event_id, channel, account_id, type, body, created_at, state, tries, next_try_at' as const
+
+/** Nothing is prepared before it is used. */
+export function openOutboxTable(database: Database): OutboxTable {
+  return { ...openSending(database), ...openReading(database) }
+}
+
+function openSending(
+  database: Database,
+): Pick<OutboxTable, 'write' | 'due' | 'lease' | 'note' | 'move' | 'dropEnded'> {
+  const insert = statement<unknown, (string | number | null)[]>(
+    database,
+    `INSERT INTO outbox (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (event_id, channel) DO UPDATE
+     SET state = excluded.state, tries = excluded.tries, next_try_at = excluded.next_try_at, lease_until = NULL`,
+  )
+  const due = statement<OutboxRow, [Instant, number]>(
+    database,
+    `SELECT ${COLUMNS} FROM outbox
+     WHERE state = 'pending' AND next_try_at <= ?1 AND (lease_until IS NULL OR lease_until <= ?1)
+     ORDER BY next_try_at, event_id LIMIT ?2`,
+  )
+  const lease = statement<unknown, [Instant, EventId, Channel]>(
+    database,
+    'UPDATE outbox SET lease_until = ? WHERE event_id = ? AND channel = ?',
+  )
+  const addTry = statement<
+    unknown,
+    [EventId, Channel, Instant, number | null, string | null, number]
+  >(
+    database,
+    `INSERT INTO delivery_tries (event_id, channel, number, at, status, failure, ms)
+     SELECT event_id, channel,
+       (SELECT count(*) + 1 FROM delivery_tries t WHERE t.event_id = o.event_id AND t.channel = o.channel), ?3, ?4, ?5, ?6
+     FROM outbox o WHERE event_id = ?1 AND channel = ?2`,
+  )
+  const move = statement<unknown, [NoticeState, Instant | null, EventId, Channel]>(
+    database,
+    `UPDATE outbox SET state = ?1, next_try_at = ?2, tries = tries + 1, lease_until = NULL
+     WHERE event_id = ?3 AND channel = ?4 AND (state = 'pending' OR ?1 = 'delivered')`,
+  )
+  const drop = statement<unknown, [Instant, EventId]>(
+    database,
+    "DELETE FROM outbox WHERE state <> 'pending' AND created_at < ? AND event_id <> ?",
+  )
+
+  return {
+    write(notice) {
+      const { eventId, channel, accountId, type, body, createdAt, state, tries, nextTryAt } = notice
+      insert().run(eventId, channel, accountId, type, body, createdAt, state, tries, nextTryAt)
+    },
+    due: (at, limit) => due().all(at, limit).map(toNotice),
+    lease({ eventId, channel }, until) {
+      lease().run(until, eventId, channel)
+    },
+    note: (eventId, channel, { at, status, failure, ms }) =>
+      addTry().run(eventId, channel, at, status, failure, ms).changes > 0,
+    move(eventId, channel, state, nextTryAt) {
+      move().run(state, nextTryAt, eventId, channel)
+    },
+    dropEnded(at, spared) {
+      drop().run(at, spared)
+    },
+  }
+}
+
+function openReading(database: Database): Pick<OutboxTable, 'list' | 'find' | 'log'> {
+  const list = statement<OutboxRow, [AccountId | null, NoticeState | null, number]>(
+    database,
+    `SELECT ${COLUMNS} FROM outbox
+     WHERE (?1 IS NULL OR account_id = ?1) AND (?2 IS NULL OR state = ?2)
+     ORDER BY event_id DESC, channel LIMIT ?3`,
+  )
+  const find = statement<OutboxRow, [EventId]>(
+    database,
+    `SELECT ${COLUMNS} FROM outbox WHERE event_id = ? ORDER BY channel`,
+  )
+  const log = statement<DeliveryTry, [EventId, Channel]>(
+    database,
+    `SELECT at, status, failure, ms FROM delivery_tries
+     WHERE event_id = ? AND channel = ? ORDER BY number`,
+  )
+
+  return {
+    list: ({ accountId = null, state = null, limit }) =>
+      list().all(accountId, state, limit).map(toNotice),
+    find: (eventId) => find().all(eventId).map(toNotice),
+    log: (eventId, channel) => log().all(eventId, channel),
+  }
+}
+
+const toNotice = (row: OutboxRow): Notice => ({
+  eventId: row.event_id,
+  channel: row.channel,
+  accountId: row.account_id,
+  type: row.type,
+  body: row.body,
+  createdAt: row.created_at,
+  state: row.state,
+  tries: row.tries,
+  nextTryAt: row.next_try_at,
+})
