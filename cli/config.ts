@@ -1,14 +1,17 @@
-/** The configuration file: TOML, settings of the process only; what serves is flag > variable > file > default. */
-import { readFileSync } from 'node:fs'
-import { nearest } from '#operator/nearest.ts'
-import type { Context } from './context.ts'
-import { CommandError, EXIT, usageError } from './exit.ts'
+/** The settings of a serving process; what serves is flag > variable > file > default. */
+import { DAY_MS } from '#domain/clock.ts'
+import { DEFAULT_SETTINGS, type Settings } from '#domain/settings.ts'
+import { type ConfigFile, readConfigFile, type SettingName } from './config-file.ts'
+import type { Context, Environment } from './context.ts'
+import { usageError } from './exit.ts'
+import { readCount, readDuration } from './read-value.ts'
 
 export interface ServeSettings {
   readonly hostname: string
   readonly port: number
   /** Without a path: `https://gateway.example`. */
   readonly baseUrl: string
+  readonly gateway: Settings
 }
 
 export interface ServeFlags {
@@ -17,23 +20,22 @@ export interface ServeFlags {
 }
 
 const DEFAULT_LISTEN = '127.0.0.1:4140'
-const KEYS = ['listen', 'base_url'] as const
 
-type ConfigFile = Partial<Record<(typeof KEYS)[number], string>>
-
-/** Where to listen and what applications call it. @throws CommandError 2 for a bad value or an unknown key */
+/** Where to listen, what applications call it, how long to wait. @throws CommandError 2 for a bad value or an unknown setting */
 export function readServeSettings(context: Context, flags: ServeFlags): ServeSettings {
   const file = readConfigFile(context)
   const { env } = context
-  const listen = flags.listen ?? (env['GATEWAY_LISTEN'] || file.listen) ?? DEFAULT_LISTEN
-  const stated = flags.baseUrl ?? (env['GATEWAY_BASE_URL'] || file.base_url)
-  const { hostname, port } = readListen(listen)
+  const { hostname, port } = readListen(
+    flags.listen ?? find(env, file, 'listen')?.text ?? DEFAULT_LISTEN,
+  )
+  const stated = flags.baseUrl ?? find(env, file, 'base_url')?.text
   const host = ['0.0.0.0', '::', '[::]'].includes(hostname) ? '127.0.0.1' : hostname
   const shown = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
   return {
     hostname,
     port,
     baseUrl: stated === undefined ? `http://${shown}:${port}` : readBase(stated),
+    gateway: readGateway(env, file),
   }
 }
 
@@ -46,42 +48,50 @@ export function readBaseUrl(context: Context): string {
   }
 }
 
-function readConfigFile({ configFile: { path, isNamed } }: Context): ConfigFile {
-  const text = readText(path, isNamed)
-  const table = parse(path, text)
-  for (const [key, value] of Object.entries(table)) {
-    if (!KEYS.some((known) => known === key)) throw unknownKey(path, key)
-    if (typeof value !== 'string') throw usageError(`${path}: ${key} must be a text in quotes`)
-  }
-  return table as ConfigFile
+interface Found {
+  readonly text: string
+  /** As whoever set it wrote it. */
+  readonly name: string
 }
 
-function readText(path: string, isNamed: boolean): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? cause.code : ''
-    if (code === 'ENOENT' && !isNamed) return ''
-    throw new CommandError('config', EXIT.failed, `cannot read the configuration ${path}: ${code}`)
+/** `upstream.connect_timeout` is GATEWAY_UPSTREAM_CONNECT_TIMEOUT in the environment; an empty variable is none. */
+function find(env: Environment, file: ConfigFile, name: SettingName): Found | undefined {
+  const variable = `GATEWAY_${name.replace('.', '_').toUpperCase()}`
+  const value = env[variable]
+  if (value) return { text: value, name: variable }
+  const text = file[name]
+  return text === undefined ? undefined : { text, name }
+}
+
+function readGateway(env: Environment, file: ConfigFile): Settings {
+  const timeout = (name: SettingName, usualMs: number): number => {
+    const found = find(env, file, name)
+    return found ? readTimeout(found) : usualMs
+  }
+  const tokens = find(env, file, 'reserve_output_tokens')
+  const usual = DEFAULT_SETTINGS
+  return {
+    reserveOutputTokens: tokens ? readTokens(tokens) : usual.reserveOutputTokens,
+    connectTimeoutMs: timeout('upstream.connect_timeout', usual.connectTimeoutMs),
+    firstByteTimeoutMs: timeout('upstream.first_byte_timeout', usual.firstByteTimeoutMs),
+    silenceTimeoutMs: timeout('upstream.silence_timeout', usual.silenceTimeoutMs),
+    totalTimeoutMs: timeout('upstream.total_timeout', usual.totalTimeoutMs),
   }
 }
 
-function parse(path: string, text: string): Readonly<Record<string, unknown>> {
-  try {
-    return Bun.TOML.parse(text) as Record<string, unknown>
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw usageError(`${path} is not TOML: ${why}`)
-  }
+function readTimeout({ name, text }: Found): number {
+  const ms = readDuration(name, text)
+  if (ms > 0 && ms <= DAY_MS) return ms
+  throw usageError(`${name} must be at least 1s and at most 24h (got "${text}")`)
 }
 
-function unknownKey(path: string, key: string): CommandError {
-  const meant = nearest(key, KEYS)
-  const suggestion = meant ? `\ndid you mean ${meant}?` : ''
-  return usageError(
-    `${path}: there is no setting "${key}"${suggestion}`,
-    `known: ${KEYS.join(', ')}`,
-  )
+/** No model writes more in one answer, and a hold of more would stay beyond what an amount can be. */
+const MOST_RESERVED_TOKENS = 1_000_000
+
+function readTokens({ name, text }: Found): number {
+  const tokens = readCount(name, text)
+  if (tokens <= MOST_RESERVED_TOKENS) return tokens
+  throw usageError(`${name} must be at most ${MOST_RESERVED_TOKENS} (got "${text}")`)
 }
 
 function readListen(text: string): { readonly hostname: string; readonly port: number } {

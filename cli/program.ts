@@ -140,7 +140,7 @@ function splitWords(args: readonly string[]): {
 }
 
 async function unknownWord(word: string, known: readonly string[], hint: string): Promise<Error> {
-  const { nearest } = await import('#operator/nearest.ts')
+  const { nearest } = await import('#forms/nearest.ts')
   const meant = nearest(word, known)
   const suggestion = meant ? `\ndid you mean gatewayctl ${meant}?` : ''
   return usageError(`there is no command "${word}"${suggestion}`, hint)

@@ -13,8 +13,8 @@ import {
   type UsdNanos,
 } from '#domain/money.ts'
 import type { Rate } from '#domain/rate.ts'
+import { accountField, noteField, usdField } from '#forms/fields.ts'
 import { findAccount } from './accounts.ts'
-import { accountField, noteField, usdField } from './fields.ts'
 import { type EntryRecord, renderEntry } from './ledger.ts'
 import type { Office } from './office.ts'
 import { verb } from './verb.ts'

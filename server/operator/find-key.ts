@@ -1,7 +1,7 @@
 /** From what an operator types to the one key that is meant: an id, an exact name, or the shown prefix (cli grammar). */
 import { GatewayError } from '#domain/errors.ts'
 import type { ApiKey } from '#domain/key.ts'
-import { nearest } from './nearest.ts'
+import { nearest } from '#forms/nearest.ts'
 import type { Office } from './office.ts'
 
 const MOST_CANDIDATES = 10

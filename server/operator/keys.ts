@@ -6,7 +6,6 @@ import { newKeyId } from '#domain/id.ts'
 import { type ApiKey, NO_LIMITS } from '#domain/key.ts'
 import type { WindowReading } from '#domain/quota.ts'
 import { labelOf, newSecret, readSecret } from '#domain/secret.ts'
-import { findAccount } from './accounts.ts'
 import {
   accountField,
   limitsFields,
@@ -14,10 +13,11 @@ import {
   noteField,
   statedLimits,
   timeField,
-} from './fields.ts'
+} from '#forms/fields.ts'
+import { nearest } from '#forms/nearest.ts'
+import { findAccount } from './accounts.ts'
 import { findKey } from './find-key.ts'
 import { type OperatorKeyRecord, reportKey } from './list-keys.ts'
-import { nearest } from './nearest.ts'
 import type { Office } from './office.ts'
 import { verb } from './verb.ts'
 

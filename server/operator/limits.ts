@@ -2,7 +2,7 @@
 import * as z from 'zod/mini'
 import type { ApiKey } from '#domain/key.ts'
 import { type LimitsRecord, renderLimits } from '#domain/key-report.ts'
-import { limitsFields, statedLimits } from './fields.ts'
+import { limitsFields, statedLimits } from '#forms/fields.ts'
 import { findKey } from './find-key.ts'
 import { maskWarnings } from './keys.ts'
 import { everyKey } from './list-keys.ts'

@@ -7,11 +7,12 @@ export interface PriceRecord {
   readonly version: string
   readonly effective_from: string
   readonly pricing_model: string
-  /** Per million tokens, all five. */
+  /** Per million tokens, all six. */
   readonly in_usd: string
   readonly out_usd: string
   readonly cached_in_usd: string | null
   readonly cache_write_usd: string | null
+  readonly image_in_usd: string | null
   readonly image_out_usd: string | null
   readonly per_request_usd: string
   readonly per_input_image_usd: string
@@ -72,6 +73,7 @@ const renderPrices = (prices: Prices): Omit<PriceRecord, 'version' | 'effective_
   out_usd: renderPerMillion(prices.completion),
   cached_in_usd: orNull(prices.cacheRead),
   cache_write_usd: orNull(prices.cacheWrite),
+  image_in_usd: orNull(prices.imageInputToken),
   image_out_usd: orNull(prices.imageOutputToken),
   per_request_usd: renderPrice(prices.request),
   per_input_image_usd: renderPrice(prices.inputImage),

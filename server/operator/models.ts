@@ -5,9 +5,9 @@ import { GatewayError } from '#domain/errors.ts'
 import { newPriceVersionId } from '#domain/id.ts'
 import { isModelId, type ModelCard, type Prices } from '#domain/model-card.ts'
 import type { UsdAttos } from '#domain/money.ts'
-import { perMillionField, priceField, timeField } from './fields.ts'
+import { perMillionField, priceField, timeField } from '#forms/fields.ts'
+import { nearest } from '#forms/nearest.ts'
 import { type ModelRecord, renderModel } from './model-record.ts'
-import { nearest } from './nearest.ts'
 import type { Office } from './office.ts'
 import { findProvider } from './providers.ts'
 import { verb } from './verb.ts'
@@ -20,6 +20,8 @@ const priceFields = {
   out_usd: z.optional(perMillionField),
   cached_in_usd: z.optional(perMillionField),
   cache_write_usd: z.optional(perMillionField),
+  image_in_usd: z.optional(perMillionField),
+  image_out_usd: z.optional(perMillionField),
   /** Replaces the whole list. */
   per_image_usd: z.optional(
     z

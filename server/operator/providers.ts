@@ -9,8 +9,8 @@ import {
   type Provider,
   type ProviderType,
 } from '#domain/provider.ts'
+import { nearest } from '#forms/nearest.ts'
 import { catalogOf, toCard } from './catalog.ts'
-import { nearest } from './nearest.ts'
 import type { Office } from './office.ts'
 import { verb } from './verb.ts'
 

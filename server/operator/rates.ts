@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import { renderInstant } from '#domain/clock.ts'
 import { readRubPerUsd, renderRubPerUsd } from '#domain/money.ts'
 import type { Rate } from '#domain/rate.ts'
-import { timeField } from './fields.ts'
+import { timeField } from '#forms/fields.ts'
 import { verb } from './verb.ts'
 
 export interface RateRecord {

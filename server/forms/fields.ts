@@ -7,7 +7,7 @@ import { type Limits, MOST_NAME_CHARS, MOST_WINDOW_SLOTS } from '#domain/key.ts'
 import { perMillion, readPrice, readUsd } from '#domain/money.ts'
 
 /** A text that `read` understands, or an issue that says what was expected. */
-const readAs = <T>(read: (text: string) => T | undefined, expected: string) =>
+export const readAs = <T>(read: (text: string) => T | undefined, expected: string) =>
   z.pipe(
     z.string(),
     z.transform((text: string, context): T => {
