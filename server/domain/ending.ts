@@ -18,16 +18,18 @@ import type { Store } from './store.ts'
 import { toClientError, UpstreamFailure } from './upstream.ts'
 import { NO_USAGE } from './usage.ts'
 
-/** A refusal that knows the rate headers to travel with. */
+/** A refusal that knows the rate headers to travel with, and the line it has in the log. */
 export class RequestRefused extends Error {
   readonly error: GatewayError
   readonly quota: QuotaReading
+  readonly generationId: GenerationId
 
-  constructor(error: GatewayError, quota: QuotaReading) {
+  constructor(error: GatewayError, quota: QuotaReading, generationId: GenerationId) {
     super(error.message, { cause: error })
     this.name = 'RequestRefused'
     this.error = error
     this.quota = quota
+    this.generationId = generationId
   }
 }
 
@@ -142,6 +144,7 @@ export function startEnding(
         error,
         quota ??
           (await house.store.admissions.quota(key.id, house.clock.now()).catch(() => NO_QUOTA)),
+        generationId,
       )
     },
 
@@ -151,7 +154,9 @@ export function startEnding(
       charge: Charge | null,
     ): Promise<void> {
       const { hop, version } = offer
-      const hasPicture = version.prices.imagePrices.length > 0 && meter.images > 0
+      // Pictures may be charged that never came, to a client that did not wait for them.
+      const hasPicture =
+        version.prices.imagePrices.length > 0 && (charge?.usage.outputImages ?? 0) > 0
       const activity: ActivityEntry = {
         ...entry(outcome.endedBy, outcome.error),
         model: hop.card.id,

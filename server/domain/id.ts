@@ -67,6 +67,8 @@ function ulid(at: Instant): string {
 export const newAccountId = (at: Instant): AccountId => `acct_${ulid(at)}`
 export const newKeyId = (at: Instant): KeyId => `key_${ulid(at)}`
 export const newGenerationId = (at: Instant): GenerationId => `gen-${ulid(at)}`
+export const isGenerationId = (text: string): text is GenerationId =>
+  /^gen-[0-9a-hjkmnp-tv-z]{26}$/.test(text)
 /** What the ids of all generations that arrived at `at` or later sort behind, and no earlier one's. */
 export const generationsFrom = (at: Instant): GenerationId => `gen-${timeCharsOf(Math.max(0, at))}`
 export const newEventId = (at: Instant): EventId => `evt_${ulid(at)}`

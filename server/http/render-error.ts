@@ -38,7 +38,10 @@ export async function refuse(
   thrown: unknown,
   extra: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
-  if (thrown instanceof RequestRefused) visit.quota = thrown.quota
+  if (thrown instanceof RequestRefused) {
+    visit.quota = thrown.quota
+    visit.generationId = thrown.generationId
+  }
   const error = toGatewayError(thrown instanceof RequestRefused ? thrown.error : thrown)
   // A store that cannot even tell the windows must not hide the error that is being told.
   await readQuota(house, visit).catch(() => {})

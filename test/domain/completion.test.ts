@@ -383,7 +383,7 @@ describe('a request that is refused', () => {
     const upstream = says([text('never said')])
     const walked = await walk(upstream, aRequest(request), { limits: { rpm: 7, ...limits } })
     expect(walked.thrown).toBeInstanceOf(RequestRefused)
-    const { error, quota } = walked.thrown as RequestRefused
+    const { error, quota, generationId } = walked.thrown as RequestRefused
     expect(error.code).toBe(code)
     expect(error.details.param ?? null).toBe(param)
     // Nothing was taken, and the refusal carries the reading for its headers.
@@ -391,7 +391,7 @@ describe('a request that is refused', () => {
     expect(upstream.calls).toHaveLength(0)
     const { charges, line } = await books(walked.caller)
     expect(charges).toBe(0)
-    expect(line).toMatchObject({ endedBy: 'refused', code, status: error.status })
+    expect(line).toMatchObject({ generationId, endedBy: 'refused', code, status: error.status })
   })
 
   test('a key cannot tell a model it may not call from one that does not exist', async () => {
