@@ -82,12 +82,14 @@ function environment(): string {
     ['GATEWAY_CONFIG', 'configuration file (~/.config/gatewayctl/config.toml)'],
     ['GATEWAY_LISTEN', 'address to listen on (127.0.0.1:4140)'],
     ['GATEWAY_BASE_URL', 'address that applications use'],
+    ['GATEWAY_UPSTREAM_…', 'CONNECT_, FIRST_BYTE_, SILENCE_, TOTAL_TIMEOUT (10s 120s 120s 30m)'],
+    ['GATEWAY_RESERVE_OUTPUT_TOKENS', 'held for an answer of no stated length (4096)'],
     ['GATEWAY_ADMIN_SOCKET', 'socket of the commands (<data>/run/admin.sock)'],
     ['GATEWAY_MASTER_KEY_FILE', 'file with the key that seals credentials (<data>/master.key)'],
     ['GATEWAY_MASTER_KEY', 'that key itself; a file is safer'],
     ['GATEWAY_NO_INPUT', 'never ask, as --no-input'],
     ['NO_COLOR, FORCE_COLOR', 'no colour, or colour also in a pipe'],
   ]
-    .map(([name, meaning]) => `${name?.padEnd(25)}${meaning}`)
+    .map(([name, meaning]) => `${name?.padEnd(31)}${meaning}`)
     .join('\n')
 }

@@ -124,6 +124,7 @@ async function serve(
   const gateway = await startGateway({
     store,
     clock: context.clock,
+    settings: settings.gateway,
     listen: settings,
     ...(settings.port === 0 ? {} : { baseUrl: `${settings.baseUrl}/v1` }),
     adminSocket: isDemo ? null : context.adminSocket,

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { readServeSettings } from '#cli/config.ts'
 import { type Environment, openContext } from '#cli/context.ts'
+import { DEFAULT_SETTINGS } from '#domain/settings.ts'
 import { type Desk, openDesk } from '#test/support/desk.ts'
 
 const dataDir = (env: Environment, flag?: string): string =>
@@ -52,9 +53,10 @@ describe('the configuration file', () => {
       hostname: '0.0.0.0',
       port: 9000,
       baseUrl: 'https://gw.example',
+      gateway: DEFAULT_SETTINGS,
     })
     const env = { GATEWAY_LISTEN: '[::1]:7000', GATEWAY_BASE_URL: 'http://h' }
-    expect(settings(toml, env)).toEqual({ hostname: '::1', port: 7000, baseUrl: 'http://h' })
+    expect(settings(toml, env)).toMatchObject({ hostname: '::1', port: 7000, baseUrl: 'http://h' })
     expect(settings(toml, env, { listen: '8000' }).port).toBe(8000)
   })
 
@@ -63,12 +65,67 @@ describe('the configuration file', () => {
     expect(settings('listen = "[::1]:9000"').baseUrl).toBe('http://[::1]:9000')
   })
 
-  test('an unknown setting is an error with a suggestion', () => {
-    expect(() => settings('base_ulr = "x"')).toThrow(/no setting "base_ulr"\ndid you mean base_url/)
+  const TIMES = [
+    'reserve_output_tokens = 8192',
+    '[upstream]',
+    'connect_timeout = "3s"',
+    'first_byte_timeout = "45s"',
+    'silence_timeout = "1m"',
+    'total_timeout = "2h"',
+  ].join('\n')
+
+  test('says how long to wait for an upstream, and what to hold for an answer', () => {
+    expect(settings('')).toMatchObject({ gateway: DEFAULT_SETTINGS })
+    expect(settings('[upstream]').gateway).toEqual(DEFAULT_SETTINGS)
+    expect(settings(TIMES).gateway).toEqual({
+      reserveOutputTokens: 8_192,
+      connectTimeoutMs: 3_000,
+      firstByteTimeoutMs: 45_000,
+      silenceTimeoutMs: 60_000,
+      totalTimeoutMs: 7_200_000,
+    })
+    const env = {
+      GATEWAY_UPSTREAM_CONNECT_TIMEOUT: '4s',
+      GATEWAY_UPSTREAM_TOTAL_TIMEOUT: '',
+      GATEWAY_RESERVE_OUTPUT_TOKENS: '100',
+    }
+    expect(settings(TIMES, env).gateway).toMatchObject({
+      reserveOutputTokens: 100,
+      connectTimeoutMs: 4_000,
+      firstByteTimeoutMs: 45_000,
+      totalTimeoutMs: 7_200_000,
+    })
+    const wrong = { GATEWAY_UPSTREAM_SILENCE_TIMEOUT: 'long' }
+    expect(() => settings(TIMES, wrong)).toThrow(/^GATEWAY_UPSTREAM_SILENCE_TIMEOUT must be a/)
+  })
+
+  test.each([
+    ['base_ulr = "x"', 'base_ulr', 'base_url'],
+    ['[upstream]\nconect_timeout = "1s"', 'upstream.conect_timeout', 'upstream.connect_timeout'],
+    ['[upstraem]\nconnect_timeout = "1s"', 'upstraem.connect_timeout', 'upstream.connect_timeout'],
+    ['silence_timeout = "1s"', 'silence_timeout', 'upstream.silence_timeout'],
+    ['[upstream]\nlisten = "1"', 'upstream.listen', 'listen'],
+    ['colour = "red"', 'colour', null],
+    ['[mail]', 'mail', null],
+  ])('%j is unknown, with a suggestion where one is near', (toml, name, meant) => {
+    const said = `no setting "${name}"${meant === null ? '' : `\ndid you mean ${meant}?`}`
+    const ends = said.replace(/[.?]/g, '\\$&')
+    expect(() => settings(toml)).toThrow(new RegExp(`${ends}$`))
   })
 
   test.each([
     ['listen = 4140', 'must be a text'],
+    ['[[listen]]', 'must be a text'],
+    ['[upstream.connect_timeout]\nms = 3', 'must be a text'],
+    ['[upstream]\nconnect_timeout = 10', 'upstream.connect_timeout must be a text in quotes'],
+    ['[upstream]\nconnect_timeout = "10"', 'upstream.connect_timeout must be a duration'],
+    ['[upstream]\nconnect_timeout = "0s"', 'must be at least 1s and at most 24h (got "0s")'],
+    ['[upstream]\ntotal_timeout = "2d"', 'must be at least 1s and at most 24h (got "2d")'],
+    ['reserve_output_tokens = "4096"', 'reserve_output_tokens must be a whole number'],
+    ['reserve_output_tokens = 0', 'must be a whole number of at least 1 (got "0")'],
+    ['reserve_output_tokens = 1.5', 'must be a whole number'],
+    ['reserve_output_tokens = -1', 'must be a whole number of at least 1 (got "-1")'],
+    ['reserve_output_tokens = 2_000_000', 'must be at most 1000000'],
     ['listen = "host"', 'must be host:port'],
     ['listen = "h:99999"', 'must be host:port'],
     ['listen =', 'is not TOML'],
