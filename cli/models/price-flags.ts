@@ -8,6 +8,8 @@ export interface PriceFlags {
   readonly outUsd?: string
   readonly cachedInUsd?: string
   readonly cacheWriteUsd?: string
+  readonly imageInUsd?: string
+  readonly imageOutUsd?: string
   readonly perImageUsd?: readonly string[]
 }
 
@@ -23,6 +25,11 @@ export const addPriceFlags = (command: Command): Command =>
     .option('--cached-in-usd <price>', 'per million tokens read from a cache')
     .option('--cache-write-usd <price>', 'per million tokens written to a cache')
     .option(
+      '--image-in-usd <price>',
+      'per million tokens of pictures in the prompt; else as --in-usd',
+    )
+    .option('--image-out-usd <price>', 'per million tokens of pictures drawn; else as --out-usd')
+    .option(
       '--per-image-usd <price>',
       'per picture drawn: X, SIZE=X or SIZE/QUALITY=X; repeat it for more',
       gather,
@@ -37,6 +44,8 @@ export function readPriceFlags(flags: PriceFlags) {
     out_usd: price('--out-usd', flags.outUsd),
     cached_in_usd: price('--cached-in-usd', flags.cachedInUsd),
     cache_write_usd: price('--cache-write-usd', flags.cacheWriteUsd),
+    image_in_usd: price('--image-in-usd', flags.imageInUsd),
+    image_out_usd: price('--image-out-usd', flags.imageOutUsd),
     per_image_usd: flags.perImageUsd?.map(readImagePrice),
   }
   return Object.fromEntries(

@@ -23,6 +23,8 @@ export function printModel(context: Context, model: ModelRecord): void {
     ['out $ per million', price?.out_usd ?? null],
     ['cached in $', price?.cached_in_usd ?? null],
     ['cache write $', price?.cache_write_usd ?? null],
+    ['image in $', price?.image_in_usd ?? null],
+    ['image out $', price?.image_out_usd ?? null],
     ['per image $', images?.join(' ') || null],
     ...(price?.tiers ?? []).map(
       (tier) =>

@@ -15,15 +15,21 @@ const PRICE_FIELDS = new Set([
   'cacheWrite',
   'request',
   'inputImage',
+  'imageInputToken',
   'imageOutputToken',
   'usd',
 ])
 
+/** Older lists lack it. */
+const LATER_FIELDS: Pick<Prices, 'imageInputToken'> = { imageInputToken: null }
+
 /** @throws RangeError when a stored price is no decimal: a damaged price must not become a free one. */
-export const toPrices = (stored: string): Prices =>
-  JSON.parse(stored, (field, value) => {
+export const toPrices = (stored: string): Prices => ({
+  ...LATER_FIELDS,
+  ...JSON.parse(stored, (field, value) => {
     if (!PRICE_FIELDS.has(field) || value === null) return value
     const price = readPrice(String(value))
     if (price === undefined) throw new RangeError(`stored price is no decimal: ${field}`)
     return price
-  })
+  }),
+})

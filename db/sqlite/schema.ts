@@ -178,6 +178,7 @@ export const activity = sqliteTable('activity', {
   inputTokens: integer('input_tokens').notNull(),
   cacheReadTokens: integer('cache_read_tokens').notNull(),
   cacheWriteTokens: integer('cache_write_tokens').notNull(),
+  imageInputTokens: integer('image_input_tokens').notNull().default(0),
   outputTokens: integer('output_tokens').notNull(),
   reasoningTokens: integer('reasoning_tokens').notNull(),
   imageOutputTokens: integer('image_output_tokens').notNull(),

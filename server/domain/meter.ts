@@ -46,6 +46,7 @@ const toUsage = (stated: Usage): Usage => ({
   inputTokens: toCount(stated.inputTokens),
   cacheReadTokens: toCount(stated.cacheReadTokens),
   cacheWriteTokens: toCount(stated.cacheWriteTokens),
+  imageInputTokens: toCount(stated.imageInputTokens),
   outputTokens: toCount(stated.outputTokens),
   reasoningTokens: toCount(stated.reasoningTokens),
   imageOutputTokens: toCount(stated.imageOutputTokens),
@@ -75,6 +76,12 @@ function atLeast(stated: Usage | null, estimated: Usage): Usage {
   }
 }
 
+function estimatePrompt({ textBytes, inputImages }: ChatRequest, most: number) {
+  const imageInputTokens = Math.min(most, inputImages * TOKENS_PER_IMAGE)
+  const words = Math.ceil(textBytes / BYTES_PER_TOKEN)
+  return { inputTokens: Math.min(most - imageInputTokens, words), imageInputTokens }
+}
+
 /** Each picture asked for counts, where none has come and no provider has counted. */
 function withPicturesAsked(reading: Reading, { wantsImages, choices }: ChatRequest): Reading {
   const { usage, source } = reading
@@ -97,10 +104,7 @@ export function startMeter(request: ChatRequest, contextLength: number | null): 
 
   const estimate = (): Usage => ({
     ...NO_USAGE,
-    inputTokens: Math.min(
-      contextLength ?? Number.MAX_SAFE_INTEGER,
-      Math.ceil(request.textBytes / BYTES_PER_TOKEN) + request.inputImages * TOKENS_PER_IMAGE,
-    ),
+    ...estimatePrompt(request, contextLength ?? Number.MAX_SAFE_INTEGER),
     outputTokens: Math.ceil((bytes + reasoningBytes) / BYTES_PER_TOKEN),
     reasoningTokens: Math.floor(reasoningBytes / BYTES_PER_TOKEN),
     imageOutputTokens: images * TOKENS_PER_DRAWN_IMAGE,

@@ -13,7 +13,10 @@ export interface ImagePrice {
   readonly usd: UsdAttos
 }
 
-/** Unit prices in USD per token, per picture or per request. Null falls back: a cache class to `prompt`, the rest to 0. */
+/**
+ * Unit prices in USD per token, per picture or per request. Null falls back: a class of the prompt to `prompt`, one of the
+ * answer to `completion`.
+ */
 export interface Prices {
   readonly prompt: UsdAttos
   readonly completion: UsdAttos
@@ -22,6 +25,8 @@ export interface Prices {
   readonly request: UsdAttos
   /** Per input picture. */
   readonly inputImage: UsdAttos
+  /** Per token of a picture in the prompt; null prices it as `prompt`. */
+  readonly imageInputToken: UsdAttos | null
   /** Per token of a picture drawn; null prices it as `completion`. */
   readonly imageOutputToken: UsdAttos | null
   /** Per picture drawn; empty when pictures are priced by token. */

@@ -54,6 +54,13 @@ export const PRICE_CLASSES: readonly PriceClass[] = [
     ({ cacheWrite, prompt }) => cacheWrite ?? prompt,
   ),
   priceClass(
+    'image_input_tokens',
+    'token',
+    'prompt',
+    ({ imageInputTokens }) => imageInputTokens,
+    ({ prompt }, { imageInputToken }) => imageInputToken ?? prompt,
+  ),
+  priceClass(
     'input_images',
     'image',
     'prompt',

@@ -120,6 +120,7 @@ export function holdFor(
   // The prompt may turn out smaller than its bound, and a smaller one may fall into a dearer tier.
   const tiers = [prices, ...prices.tiers.filter(({ aboveTokens }) => input > aboveTokens)]
   const promptPrice = dearest(
+    prices.imageInputToken,
     ...tiers.flatMap(({ prompt, cacheRead, cacheWrite }) => [prompt, cacheRead, cacheWrite]),
   )
   const completionPrice = dearest(

@@ -1,13 +1,16 @@
 /** Usage: what a generation consumed, in disjoint classes, so that each token is priced exactly once. */
 
 /**
- * The classes do not overlap: `inputTokens` excludes cache reads and writes, `outputTokens` excludes image tokens but
- * includes reasoning, however the provider counts it. `reasoningTokens` tells how many of the output were reasoning.
+ * The classes do not overlap: `inputTokens` excludes cache reads and writes and image tokens, `outputTokens` excludes image
+ * tokens but includes reasoning, however the provider counts it. `reasoningTokens` tells how many of the output were
+ * reasoning.
  */
 export interface Usage {
   readonly inputTokens: number
   readonly cacheReadTokens: number
   readonly cacheWriteTokens: number
+  /** Tokens of the pictures in the prompt, where the provider tells them apart; a cached one is a cache read. */
+  readonly imageInputTokens: number
   readonly outputTokens: number
   readonly reasoningTokens: number
   readonly imageOutputTokens: number
@@ -21,6 +24,7 @@ export const NO_USAGE: Usage = {
   inputTokens: 0,
   cacheReadTokens: 0,
   cacheWriteTokens: 0,
+  imageInputTokens: 0,
   outputTokens: 0,
   reasoningTokens: 0,
   imageOutputTokens: 0,
@@ -29,7 +33,7 @@ export const NO_USAGE: Usage = {
 }
 
 export const promptTokens = (usage: Usage): number =>
-  usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens
+  usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.imageInputTokens
 
 export const completionTokens = (usage: Usage): number =>
   usage.outputTokens + usage.imageOutputTokens

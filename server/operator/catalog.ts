@@ -112,6 +112,7 @@ function toPrices(entry: CatalogEntry): Prices | null {
     cacheWrite: perToken(tokens.cache_write),
     request: FREE,
     inputImage: FREE,
+    imageInputToken: perToken(tokens.input_image),
     imageOutputToken: perToken(tokens.output_image),
     imagePrices,
     tiers: (entry.tiers ?? []).map((tier) => ({

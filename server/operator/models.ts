@@ -168,7 +168,8 @@ function pricesFrom(input: StatedPrices, known: Prices | null): Prices | null {
     cacheWrite: input.cache_write_usd ?? known?.cacheWrite ?? null,
     request: known?.request ?? FREE,
     inputImage: known?.inputImage ?? FREE,
-    imageOutputToken: known?.imageOutputToken ?? null,
+    imageInputToken: input.image_in_usd ?? known?.imageInputToken ?? null,
+    imageOutputToken: input.image_out_usd ?? known?.imageOutputToken ?? null,
     imagePrices,
     tiers: known?.tiers ?? [],
   }

@@ -56,7 +56,8 @@ describe('without the provider’s word', () => {
       [{ type: 'image', choice: 0, url: 'data:,' }],
       aRequest({ textBytes: 0, inputImages: 2 }),
     )
-    expect(usage).toMatchObject({ inputTokens: 1_530, inputImages: 2, outputImages: 1 })
+    expect(usage).toMatchObject({ inputTokens: 0, imageInputTokens: 1_530 })
+    expect(usage).toMatchObject({ inputImages: 2, outputImages: 1 })
     expect(usage.imageOutputTokens).toBeGreaterThan(0)
   })
 
@@ -94,6 +95,15 @@ describe('without the provider’s word', () => {
 
   test('no prompt is taken for larger than the model’s context, which bounded its hold', () => {
     expect(reading([], aRequest({ textBytes: 1_000_000 }), 8_192).usage.inputTokens).toBe(8_192)
+    const pictures = aRequest({ textBytes: 1_000_000, inputImages: 10 })
+    expect(reading([], pictures, 8_192).usage).toMatchObject({
+      inputTokens: 542,
+      imageInputTokens: 7_650,
+    })
+    expect(reading([], pictures, 1_000).usage).toMatchObject({
+      inputTokens: 0,
+      imageInputTokens: 1_000,
+    })
   })
 })
 

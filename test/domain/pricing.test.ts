@@ -179,6 +179,7 @@ const aList: fc.Arbitrary<Prices> = fc.record({
   cacheWrite: maybePrice,
   request: anAttoPrice,
   inputImage: anAttoPrice,
+  imageInputToken: maybePrice,
   imageOutputToken: maybePrice,
   imagePrices: fc.array(fc.record({ resolution: aSide, quality: aSide, usd: anAttoPrice }), {
     maxLength: 4,
@@ -189,7 +190,8 @@ const aChoice: fc.Arbitrary<ImageChoice> = fc.record({ resolution: aWish, qualit
 
 /** The same bill, written down as a list of lines over one common denominator. */
 function billInNanos(usage: Usage, prices: Prices, choice: ImageChoice): bigint {
-  const prompt = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens
+  const prompt =
+    usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.imageInputTokens
   const tier = prices.tiers
     .filter((one) => one.aboveTokens < prompt)
     .sort(
@@ -210,6 +212,7 @@ function billInNanos(usage: Usage, prices: Prices, choice: ImageChoice): bigint 
     [usage.inputTokens, input],
     [usage.cacheReadTokens, cacheRead === null ? input : cacheRead],
     [usage.cacheWriteTokens, cacheWrite === null ? input : cacheWrite],
+    [usage.imageInputTokens, prices.imageInputToken === null ? input : prices.imageInputToken],
     [usage.outputTokens, completion],
     [usage.inputImages, prices.inputImage],
     piece === undefined
@@ -225,6 +228,7 @@ const someUsage: fc.Arbitrary<Usage> = fc.record({
   inputTokens: fc.nat(30_000),
   cacheReadTokens: fc.nat(30_000),
   cacheWriteTokens: fc.nat(30_000),
+  imageInputTokens: fc.nat(30_000),
   outputTokens: fc.nat(30_000),
   reasoningTokens: fc.nat(30_000),
   imageOutputTokens: fc.nat(5_000),
@@ -367,11 +371,12 @@ describe('a hold', () => {
       maxCompletionTokens: fc.option(fc.integer({ min: 1, max: 9_000 }), { nil: null }),
       contextLength: fc.option(fc.integer({ min: 1, max: 30_000 }), { nil: null }),
       wantsImages: fc.boolean(),
-      shares: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 6, maxLength: 6 }),
+      shares: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 7, maxLength: 7 }),
     })
     fc.assert(
       fc.property(aCase, (one) => {
-        const [fill = 0, read = 0, write = 0, spoken = 0, drawn = 0, pieces = 0] = one.shares
+        const [fill = 0, read = 0, write = 0, seen = 0, spoken = 0, drawn = 0, pieces = 0] =
+          one.shares
         const room = Math.min(
           one.textBytes + 512 + 3_000 * one.inputImages,
           one.contextLength ?? 1e9,
@@ -379,13 +384,16 @@ describe('a hold', () => {
         const prompt = Math.floor(room * fill)
         const cacheReadTokens = Math.floor(prompt * read)
         const cacheWriteTokens = Math.floor((prompt - cacheReadTokens) * write)
+        const uncached = prompt - cacheReadTokens - cacheWriteTokens
+        const imageInputTokens = Math.floor(uncached * seen)
         const bound = one.maxOutputTokens ?? Math.min(one.maxCompletionTokens ?? 4_096, 4_096)
         const output = Math.floor(bound * one.choices * spoken)
         const imageOutputTokens = Math.floor(output * drawn)
         const usage: Usage = {
-          inputTokens: prompt - cacheReadTokens - cacheWriteTokens,
+          inputTokens: uncached - imageInputTokens,
           cacheReadTokens,
           cacheWriteTokens,
+          imageInputTokens,
           outputTokens: output - imageOutputTokens,
           reasoningTokens: 0,
           imageOutputTokens,

@@ -33,6 +33,7 @@ await house.store.models.add({
       cacheWrite: null,
       request: price('0'),
       inputImage: price('0'),
+      imageInputToken: null,
       imageOutputToken: null,
       imagePrices: [
         { resolution: '512x512', quality: 'low', usd: price('0.01') },

@@ -47,6 +47,7 @@ export const aPriceList = (stated: Partial<Prices> = {}): Prices => ({
   cacheWrite: null,
   request: price('0'),
   inputImage: price('0'),
+  imageInputToken: null,
   imageOutputToken: null,
   imagePrices: [],
   tiers: [],

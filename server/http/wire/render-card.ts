@@ -42,6 +42,9 @@ function renderPricing(prices: Prices) {
     request: renderPrice(prices.request),
     image: renderPrice(prices.inputImage),
     image_output: renderPrice(dearest),
+    ...(prices.imageInputToken !== null && {
+      image_input_token: renderPrice(prices.imageInputToken),
+    }),
     ...(prices.imageOutputToken !== null && {
       image_output_token: renderPrice(prices.imageOutputToken),
     }),

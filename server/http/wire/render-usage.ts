@@ -14,6 +14,7 @@ export function renderUsage({ usage, amount, costRub, parts, ...charge }: Charge
     prompt_tokens_details: {
       cached_tokens: usage.cacheReadTokens,
       cache_write_tokens: usage.cacheWriteTokens,
+      ...(usage.imageInputTokens > 0 && { image_tokens: usage.imageInputTokens }),
     },
     completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
     cost_rub: renderRub(costRub),

@@ -17,6 +17,7 @@ const PER_WORD: Prices = {
   cacheWrite: null,
   request: NOTHING,
   inputImage: NOTHING,
+  imageInputToken: null,
   imageOutputToken: null,
   imagePrices: [],
   tiers: [],

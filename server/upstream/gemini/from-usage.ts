@@ -35,19 +35,25 @@ export function fromUsage(value: unknown): Usage | undefined {
     readCount(value['candidatesTokenCount']) ??
     Math.max(0, count('totalTokenCount') - prompt - ofTools - thoughts)
   const cacheReadTokens = Math.min(count('cachedContentTokenCount'), prompt)
-  const imageOutputTokens = Math.min(ofPictures(value), candidates)
+  const uncached = prompt - cacheReadTokens
+  const imageInputTokens = Math.min(ofPictures(value, 'promptTokensDetails'), uncached)
+  const imageOutputTokens = Math.min(ofPictures(value, 'candidatesTokensDetails'), candidates)
   return {
     ...NO_USAGE,
-    inputTokens: prompt - cacheReadTokens + ofTools,
+    inputTokens: uncached - imageInputTokens + ofTools,
     cacheReadTokens,
+    imageInputTokens,
     outputTokens: candidates - imageOutputTokens + thoughts,
     reasoningTokens: thoughts,
     imageOutputTokens,
   }
 }
 
-const ofPictures = (usage: JsonObject): number =>
-  readList(usage['candidatesTokensDetails']).reduce<number>(
+const ofPictures = (
+  usage: JsonObject,
+  side: 'promptTokensDetails' | 'candidatesTokensDetails',
+): number =>
+  readList(usage[side]).reduce<number>(
     (sum, detail) =>
       isObject(detail) && detail['modality'] === 'IMAGE'
         ? sum + (readCount(detail['tokenCount']) ?? 0)

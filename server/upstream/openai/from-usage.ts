@@ -46,7 +46,10 @@ export function fromUsage(value: unknown): Usage | undefined {
   return { ...readPrompt(value, input), ...readCompletion(value, input, completion, total) }
 }
 
-/** Cached tokens stand inside the prompt count, whether just read or just written. */
+/**
+ * Cached tokens stand inside the prompt count, whether just read or just written; so do those of pictures. Nobody says how many
+ * of the one are the other, so that what is cached is taken for text as far as there is text: no picture is charged too little.
+ */
 function readPrompt(usage: JsonObject, prompt: number) {
   const details = readObject(usage['prompt_tokens_details'] ?? usage['input_tokens_details'])
   const hits = firstCount(
@@ -57,8 +60,10 @@ function readPrompt(usage: JsonObject, prompt: number) {
   const cacheReadTokens = Math.min(hits ?? 0, prompt)
   const written = readCount(details['cache_write_tokens']) ?? 0
   const cacheWriteTokens = Math.min(written, prompt - cacheReadTokens)
-  const inputTokens = prompt - cacheReadTokens - cacheWriteTokens
-  return { inputTokens, cacheReadTokens, cacheWriteTokens, inputImages: 0 }
+  const uncached = prompt - cacheReadTokens - cacheWriteTokens
+  const imageInputTokens = Math.min(readCount(details['image_tokens']) ?? 0, uncached)
+  const inputTokens = uncached - imageInputTokens
+  return { inputTokens, cacheReadTokens, cacheWriteTokens, imageInputTokens, inputImages: 0 }
 }
 
 function readCompletion(

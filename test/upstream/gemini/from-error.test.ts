@@ -85,7 +85,7 @@ test.each([
     true,
   ],
   ['a quota that is not named', 'limit: 0.5', undefined, false],
-])('%s: waiting is in vain is %4$s', (_, words, quotaId, isOut) => {
+])('%s', (_, words, quotaId, isOut) => {
   const details = [{ violations: [{ quotaMetric: 'm', quotaId }] }, { retryDelay: '25s' }]
   const body = error(
     429,

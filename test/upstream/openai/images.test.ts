@@ -321,7 +321,8 @@ describe('an answer', () => {
     ])
     expect(messageFields).toEqual({ revised_prompt: 'a cat' })
     expect(answerFields).toMatchObject({ quality: 'low' })
-    expect(usage).toMatchObject({ inputTokens: 50, outputTokens: 0, imageOutputTokens: 272 })
+    expect(usage).toMatchObject({ inputTokens: 10, imageInputTokens: 40 })
+    expect(usage).toMatchObject({ outputTokens: 0, imageOutputTokens: 272 })
   })
 
   test('by address is brought home, and what cannot be had is no picture', async () => {
