@@ -7,6 +7,7 @@ import { type CounterHouse, type CounterOptions, openHouse } from './house.ts'
 import { refuse } from './render-error.ts'
 import { toRequestLine } from './request-log.ts'
 import { chatCompletions } from './routes/chat-completions.ts'
+import { showGeneration } from './routes/generation.ts'
 import { alive, ready } from './routes/health.ts'
 import { showKey } from './routes/key.ts'
 import { listModels, readModelFilter, showModel } from './routes/models.ts'
@@ -38,6 +39,12 @@ const API: readonly CounterRoute[] = [
     answer: (house, visit, c) => showModel(house, visit, c.req.param('id') ?? ''),
   },
   { method: 'GET', path: '/key', name: 'key', answer: showKey },
+  {
+    method: 'GET',
+    path: '/generation',
+    name: 'generation',
+    answer: (house, visit, c) => showGeneration(house, visit, c.req.query('id') ?? ''),
+  },
 ]
 
 const ROUTES: readonly CounterRoute[] = [

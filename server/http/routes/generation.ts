@@ -1,0 +1,35 @@
+/** GET /v1/generation?id=gen-…: the receipt of one request, for any ordinary key of its account (contract §7). Takes no slot. */
+import type { ActivityEntry } from '#domain/activity.ts'
+import { GatewayError } from '#domain/errors.ts'
+import { isGenerationId } from '#domain/id.ts'
+import { readReceipt } from '#domain/receipt.ts'
+import type { CounterHouse } from '../house.ts'
+import { readQuota, renderJson, type Visit } from '../visit.ts'
+import { renderGeneration } from '../wire/render-generation.ts'
+import { admitOrdinary } from './admit-kind.ts'
+
+/** @throws generation_not_found also while it runs, and for one of another account: nobody learns that it exists */
+export async function showGeneration(
+  house: CounterHouse,
+  visit: Visit,
+  id: string,
+): Promise<Response> {
+  const key = await admitOrdinary(house, visit)
+  if (id === '') {
+    throw new GatewayError('invalid_request', 'say which one: ?id=gen-…', { param: 'id' })
+  }
+  const entry = await findLine(house, id)
+  if (entry?.accountId !== key.accountId) {
+    throw new GatewayError(
+      'generation_not_found',
+      'there is no such generation, or it has not ended yet',
+      { param: 'id' },
+    )
+  }
+  const receipt = await readReceipt(house.store, entry)
+  await readQuota(house, visit)
+  return renderJson(visit, renderGeneration(receipt))
+}
+
+const findLine = async ({ store }: CounterHouse, id: string): Promise<ActivityEntry | undefined> =>
+  isGenerationId(id) ? await store.activity.find(id) : undefined

@@ -1,0 +1,357 @@
+// GET /v1/generation: the receipt of a request, for keys of its account alone, without what is the operator's own affair.
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { newAccountId, newGenerationId, newKeyId } from '#domain/id.ts'
+import { labelOf, newSecret } from '#domain/secret.ts'
+import { UpstreamFailure } from '#domain/upstream.ts'
+import { NO_USAGE } from '#domain/usage.ts'
+import {
+  type Furnished,
+  furnish,
+  type HandClock,
+  handClock,
+  hello,
+  openCounter,
+  type TestKey,
+} from '#test/support/furnish.ts'
+import { usd } from '#test/support/nouns.ts'
+import { eventually, finish, never, script, text, until } from '#test/support/scripted-upstream.ts'
+
+const NOON = Date.UTC(2026, 7, 22, 12)
+
+let clock: HandClock
+let house: Furnished
+let worker: TestKey
+
+beforeEach(async () => {
+  clock = handClock(NOON)
+  house = await furnish({ clock })
+  worker = await house.issue({ rpm: 60 })
+})
+afterEach(() => house.store.close())
+
+const COUNTED = {
+  type: 'usage',
+  usage: { ...NO_USAGE, inputTokens: 10, cacheReadTokens: 6, outputTokens: 5, reasoningTokens: 2 },
+  statedCost: usd('0.123456789'),
+} as const
+
+/** Answers after a third of a second; states what it charges the operator. */
+const answers = () =>
+  script(async function* () {
+    clock.advance(340)
+    yield [text('fine')]
+    clock.advance(100)
+    yield [finish(), COUNTED]
+  })
+
+interface ReceiptAnswer {
+  readonly id: string
+  readonly lines: readonly { readonly class: string }[]
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+const receiptFor = async (
+  { get }: ReturnType<typeof openCounter>,
+  id: string | null,
+  bearer = worker.bearer,
+  prefix = '/v1',
+) => get(`${prefix}/generation?id=${id}`, bearer)
+
+const idOf = (response: Response): string => response.headers.get('x-generation-id') ?? ''
+
+test('everything, to the field', async () => {
+  const counter = openCounter(house, { upstream: answers().upstream })
+  const asked = hello({ user: 'u_204' })
+  const answer = await counter.chat(worker.bearer, asked, { 'X-Request-Id': 'mine-1' })
+  const { id, usage } = (await answer.json()) as { id: string; usage: { cost_rub: number } }
+  const card = await house.store.models.find('demo/echo')
+  expect(await (await receiptFor(counter, id)).json()).toEqual({
+    object: 'generation',
+    id,
+    request_id: 'mine-1',
+    created_at: '2026-08-22T12:00:00Z',
+    key_id: worker.key.id,
+    key_name: 'worker',
+    user: 'u_204',
+    model: 'demo/echo',
+    provider: 'demo',
+    stream: false,
+    status: 200,
+    code: null,
+    ended_by: 'completed',
+    finish_reason: 'stop',
+    cost_usd: '0.000026',
+    cost_rub: usage.cost_rub,
+    rub_per_usd: '90',
+    price_version: card?.price?.id,
+    charged_at: '2026-08-22T12:00:00.440Z',
+    lines: [
+      line('input_tokens', 10, '0.000001', '0.00001'),
+      line('cache_read_tokens', 6, '0.000001', '0.000006'),
+      line('output_tokens', 5, '0.000002', '0.00001'),
+    ],
+    image: null,
+    usage: {
+      prompt_tokens: 16,
+      completion_tokens: 5,
+      total_tokens: 21,
+      reasoning_tokens: 2,
+      images: 0,
+    },
+    usage_source: 'provider',
+    queued_ms: 0,
+    first_byte_ms: 340,
+    total_ms: 440,
+    attempts: [
+      {
+        model: 'demo/echo',
+        provider: 'demo',
+        outcome: 'answered',
+        status: null,
+        reason: null,
+        ms: 440,
+      },
+    ],
+    data: {
+      id,
+      model: 'demo/echo',
+      provider_name: 'demo',
+      created_at: '2026-08-22T12:00:00Z',
+      external_user: 'u_204',
+      streamed: false,
+      cancelled: false,
+      finish_reason: 'stop',
+      native_finish_reason: null,
+      latency: 440,
+      generation_time: 440,
+      total_cost: 0.000026,
+      usage: 0.000026,
+      is_byok: false,
+      tokens_prompt: 16,
+      tokens_completion: 5,
+      native_tokens_prompt: 16,
+      native_tokens_completion: 5,
+      native_tokens_cached: 6,
+      native_tokens_reasoning: 2,
+      native_tokens_completion_images: 0,
+      num_media_prompt: 0,
+      num_media_completion: 0,
+    },
+  })
+})
+
+const line = (name: string, count: number, unitPrice: string, amount: string) => ({
+  class: name,
+  unit: 'token',
+  count,
+  unit_price_usd: unitPrice,
+  amount_usd: amount,
+})
+
+describe('it is shown', () => {
+  test('under both prefixes, to every key of the account, with rate headers, for no slot', async () => {
+    const counter = openCounter(house)
+    const id = idOf(await counter.chat(worker.bearer, hello()))
+    const colleague = await house.issue({ rpm: 5 })
+    for (const prefix of ['/v1', '/api/v1']) {
+      const response = await receiptFor(counter, id, colleague.bearer, prefix)
+      expect(response.status).toBe(200)
+      expect(response.headers.get('x-ratelimit-remaining-minute')).toBe('5')
+      expect(await response.json()).toMatchObject({ id, key_id: worker.key.id })
+    }
+  })
+
+  test('as soon as a stream has ended, by the id that its first chunk carried', async () => {
+    const counter = openCounter(house)
+    const response = await counter.chat(worker.bearer, hello({ stream: true }))
+    const body = await response.text()
+    expect(body.endsWith('data: [DONE]\n\n')).toBe(true)
+    const receipt = await receiptFor(counter, /"id":"(gen-\w+)"/.exec(body)?.[1] ?? null)
+    expect(await receipt.json()).toMatchObject({ stream: true, ended_by: 'completed' })
+  })
+
+  test('for a refused request: which limit refused it, and that nothing was charged', async () => {
+    const counter = openCounter(house)
+    const poor = await house.issue({ dailySpend: usd('0') })
+    const refused = await counter.chat(poor.bearer, hello())
+    expect(refused.status).toBe(402)
+    const response = await receiptFor(counter, idOf(refused), poor.bearer)
+    expect(response.status).toBe(200)
+    expect(await response.json()).toMatchObject({
+      status: 402,
+      code: 'daily_spend_limit_exceeded',
+      ended_by: 'refused',
+      provider: null,
+      cost_usd: '0',
+      price_version: null,
+      lines: [],
+      attempts: [],
+      data: { total_cost: 0, provider_name: null },
+    })
+  })
+
+  test('for a request that its client left, and says so', async () => {
+    const held = script(
+      async function* () {},
+      (call) => until(never, call),
+    )
+    const counter = openCounter(house, { upstream: held.upstream })
+    const leaving = new AbortController()
+    const asked = counter.app.request('http://gateway.test/v1/chat/completions', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...worker.bearer },
+      body: JSON.stringify(hello()),
+      signal: leaving.signal,
+    })
+    await eventually(() => held.calls.length === 1, 'the provider is asked')
+    leaving.abort()
+    await asked
+    const [left] = await house.store.activity.list({ limit: 5 })
+    const receipt = await receiptFor(counter, left?.generationId ?? null)
+    expect(await receipt.json()).toMatchObject({ ended_by: 'client', data: { cancelled: true } })
+  })
+
+  test('for pictures: by the piece, at the size that was drawn', async () => {
+    const counter = openCounter(house)
+    const wish = hello({ model: 'demo/image', modalities: ['image'] })
+    const answer = await counter.chat(worker.bearer, wish)
+    const receipt = (await (await receiptFor(counter, idOf(answer))).json()) as ReceiptAnswer
+    expect(receipt.lines.at(-1)).toMatchObject({ class: 'output_images', unit: 'image', count: 1 })
+    expect(receipt.data['num_media_completion']).toBe(1)
+  })
+
+  test('after a fallback: every attempt, in words that may be read by anybody', async () => {
+    const at = clock.now()
+    const echo = await house.store.models.find('demo/echo')
+    await house.store.providers.add(
+      {
+        name: 'spare',
+        type: 'openai-compatible',
+        baseUrl: 'http://10.1.2.3/v1',
+        hasCredential: false,
+        createdAt: at,
+      },
+      null,
+    )
+    await house.store.models.route('demo/echo', [
+      { provider: 'spare', upstreamName: 'x', position: 1, weight: 1 },
+      { provider: 'demo', upstreamName: 'echo', position: 2, weight: 1 },
+    ])
+    const broke = script(
+      async function* () {},
+      async () => {
+        clock.advance(70)
+        throw new UpstreamFailure('unauthorized', 'account wrong-account has no money', {
+          status: 402,
+        })
+      },
+    )
+    const counter = openCounter(house, {
+      upstreamFor: async ({ name }) => (name === 'spare' ? broke : answers()).upstream,
+    })
+    const answer = await counter.chat(worker.bearer, hello())
+    const response = await receiptFor(counter, idOf(answer))
+    const body = await response.text()
+    expect(JSON.parse(body)).toMatchObject({
+      provider: 'demo',
+      price_version: echo?.price?.id,
+      attempts: [
+        {
+          provider: 'spare',
+          outcome: 'unauthorized',
+          status: 402,
+          reason: "spare did not accept the gateway's own account; the operator has to look at it",
+          ms: 70,
+        },
+        { provider: 'demo', outcome: 'answered', ms: 440 },
+      ],
+    })
+    // Neither what the providers take nor what they say among themselves is a client's to know.
+    expect(body).not.toMatch(/wrong-account|10\.1\.2\.3|0\.12345|operator_cost|stated/)
+  })
+})
+
+describe('it is not shown', () => {
+  const refusal = async (response: Response) => {
+    const { error } = (await response.json()) as { error: Record<string, unknown> }
+    return [response.status, error['code'], error['param']]
+  }
+  const NOT_FOUND = [404, 'generation_not_found', 'id']
+
+  async function strangerOf(account: string): Promise<TestKey['bearer']> {
+    const at = clock.now()
+    const id = newAccountId(at)
+    await house.store.accounts.create({ ...house.account, id, name: account })
+    const secret = newSecret()
+    const key = { ...worker.key, id: newKeyId(at), accountId: id, label: labelOf(secret) }
+    await house.store.keys.issue(key, secret)
+    return { Authorization: `Bearer ${secret}` }
+  }
+
+  test('to a key of another account, which is told the same as of one that never was', async () => {
+    const counter = openCounter(house)
+    const id = idOf(await counter.chat(worker.bearer, hello()))
+    const stranger = await strangerOf('other')
+    const [theirs, none] = [
+      await receiptFor(counter, id, stranger),
+      await receiptFor(counter, newGenerationId(clock.now()), stranger),
+    ]
+    expect(theirs.headers.get('x-ratelimit-limit-minute')).toBe('60')
+    const messages = [await theirs.json(), await none.json()].map(
+      (body) => (body as { error: object }).error,
+    )
+    expect(messages[0]).toEqual(messages[1])
+    expect(messages[0]).toMatchObject({ code: 'generation_not_found' })
+    expect((await receiptFor(counter, id)).status).toBe(200)
+  })
+
+  test('while it runs', async () => {
+    const { promise: word, resolve: giveWord } = Promise.withResolvers<void>()
+    const held = script(async function* (call) {
+      yield [text('hold on')]
+      await until(word, call)
+      yield [finish(), COUNTED]
+    })
+    const counter = openCounter(house, { upstream: held.upstream })
+    const streaming = await counter.chat(worker.bearer, hello({ stream: true }))
+    const id = idOf(streaming)
+    expect(id).toMatch(/^gen-/)
+    expect(await refusal(await receiptFor(counter, id))).toEqual(NOT_FOUND)
+    giveWord()
+    await streaming.text()
+    expect((await receiptFor(counter, id)).status).toBe(200)
+  })
+
+  test.each(['gen-', 'gen-none', 'led_x', '%27%20OR%201=1', `gen-${'z'.repeat(9_000)}`])(
+    'under %s',
+    async (id) => {
+      expect(await refusal(await receiptFor(openCounter(house), id))).toEqual(NOT_FOUND)
+    },
+  )
+
+  test.each(['/v1/generation', '/v1/generation?id=', '/api/v1/generation?ID=x'])(
+    'without an id: %s',
+    async (path) => {
+      const response = await openCounter(house).get(path, worker.bearer)
+      expect(await refusal(response)).toEqual([400, 'invalid_request', 'id'])
+    },
+  )
+
+  test('to a provisioning key, whatever it asks for, nor to nobody', async () => {
+    const counter = openCounter(house)
+    const id = idOf(await counter.chat(worker.bearer, hello()))
+    const { bearer } = await house.issue({}, 'provisioning')
+    for (const path of ['/v1/generation', `/v1/generation?id=${id}`]) {
+      const response = await counter.get(path, bearer)
+      expect(await refusal(response)).toEqual([403, 'provisioning_key_not_allowed', null])
+    }
+    expect((await counter.get(`/v1/generation?id=${id}`)).status).toBe(401)
+  })
+
+  test('by another method', async () => {
+    const { app } = openCounter(house)
+    const response = await app.request('http://gateway.test/v1/generation', { method: 'DELETE' })
+    expect(response.status).toBe(405)
+    expect(response.headers.get('allow')).toBe('GET, HEAD, OPTIONS')
+  })
+})
