@@ -1,6 +1,6 @@
 /** The statements of the table of keys: every way a key is found, listed and stored. */
 import type { Database } from 'bun:sqlite'
-import type { KeyId } from '#domain/id.ts'
+import type { AccountId, KeyId } from '#domain/id.ts'
 import type { ApiKey, KeyQuery } from '#domain/key.ts'
 import { fromKey, type KeyRow, toKey } from './key-row.ts'
 import { statement } from './statement.ts'
@@ -11,8 +11,8 @@ export interface KeyTable {
   search(text: string, limit: number): readonly ApiKey[]
   /** Newest first. */
   list(query: KeyQuery): readonly ApiKey[]
-  /** How many the whole list has. */
-  count(query: KeyQuery): number
+  /** Whether a key that is not revoked has this name. */
+  isNamed(name: string, accountId?: AccountId): boolean
   insert(key: ApiKey): void
   update(key: ApiKey): void
 }
@@ -23,27 +23,26 @@ const SEARCH = `
   WHERE id = $text OR name = $text OR ($text <> '' AND substr(label, 1, length($text)) = $text)
   ORDER BY id DESC LIMIT $limit`
 
-const IN_SCOPE = `
-  FROM keys
-  WHERE ($account IS NULL OR account_id = $account) AND ($revoked OR revoked_at IS NULL)`
+/** Found from an index and not by leafing: every id sorts before `l`. */
+const listSql = (whose: string): string => `
+  SELECT * FROM keys
+  WHERE ${whose} AND ($revoked OR revoked_at IS NULL) AND id < ifnull($after, 'l')
+  ORDER BY id DESC LIMIT $limit`
 
-type Scope = { readonly account: string | null; readonly revoked: boolean }
-
-const scopeOf = ({ accountId, includeRevoked }: KeyQuery): Scope => ({
-  account: accountId ?? null,
-  revoked: includeRevoked,
-})
+type Slice = { readonly after: KeyId | null; readonly revoked: boolean; readonly limit: number }
 
 export function openKeyTable(database: Database): KeyTable {
   const find = statement<KeyRow, [KeyId]>(database, 'SELECT * FROM keys WHERE id = ?')
   const search = statement<KeyRow, [{ text: string; limit: number }]>(database, SEARCH)
-  const list = statement<KeyRow, [Scope & { after: KeyId | null; limit: number }]>(
+  const listAll = statement<KeyRow, [Slice]>(database, listSql('TRUE'))
+  const listOf = statement<KeyRow, [Slice & { account: AccountId }]>(
     database,
-    `SELECT * ${IN_SCOPE} AND ($after IS NULL OR id < $after) ORDER BY id DESC LIMIT $limit`,
+    listSql('account_id = $account'),
   )
-  const count = statement<{ keys: number }, [Scope]>(
+  const named = statement<unknown, [{ name: string; account: AccountId | null }]>(
     database,
-    `SELECT count(*) AS keys ${IN_SCOPE}`,
+    `SELECT 1 FROM keys WHERE name = $name AND revoked_at IS NULL
+       AND ($account IS NULL OR account_id = $account) LIMIT 1`,
   )
   const store = (key: ApiKey, toSql: (columns: readonly string[]) => string): void => {
     const row = fromKey(key)
@@ -56,12 +55,15 @@ export function openKeyTable(database: Database): KeyTable {
       return row === null ? undefined : toKey(row)
     },
     search: (text, limit) => search().all({ text, limit }).map(toKey),
-    list: (query) => {
-      const { after, limit } = query
-      const rows = list().all({ ...scopeOf(query), after: after ?? null, limit })
+    list: ({ accountId, after, includeRevoked, limit }) => {
+      const slice = { after: after ?? null, revoked: includeRevoked, limit }
+      const rows =
+        accountId === undefined
+          ? listAll().all(slice)
+          : listOf().all({ ...slice, account: accountId })
       return rows.map(toKey)
     },
-    count: (query) => count().get(scopeOf(query))?.keys ?? 0,
+    isNamed: (name, accountId) => named().get({ name, account: accountId ?? null }) !== null,
     insert: (key) =>
       store(
         key,

@@ -3,44 +3,38 @@ import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
 import type { ApiKey, KeyAmendment, Keys } from '#domain/key.ts'
+import { labelOf } from '#domain/secret.ts'
 import type { Connection } from './connection.ts'
-import { openKeyTable } from './key-table.ts'
-import { createSecrets } from './secrets.ts'
+import { type KeyTable, openKeyTable } from './key-table.ts'
+import { type KeyTally, openKeyTally } from './key-tally.ts'
+import { createSecrets, type Secrets } from './secrets.ts'
 import type { Standings } from './standing.ts'
 
 export function createKeys(connection: Connection, standings: Standings): Keys {
-  const { database, commit } = connection
-  const table = openKeyTable(database)
-  const secrets = createSecrets(connection)
-
-  const demand = (id: KeyId): ApiKey => {
-    const key = table.find(id)
-    if (!key)
-      throw new GatewayError('key_not_found', `there is no key ${id}`, {
-        hint: 'gatewayctl keys list',
-      })
-    return withLastUse(key)
+  const { database } = connection
+  const shelf: Shelf = {
+    table: openKeyTable(database),
+    tally: openKeyTally(database),
+    secrets: createSecrets(connection),
   }
+  return { ...findKeys(connection, standings, shelf), ...changeKeys(connection, standings, shelf) }
+}
 
-  const store = (key: ApiKey): ApiKey => {
-    table.update(key)
-    return key
-  }
+interface Shelf {
+  readonly table: KeyTable
+  readonly tally: KeyTally
+  readonly secrets: Secrets
+}
 
-  /** The row's last use is written now and then; a standing that is in memory knows better. */
-  const withLastUse = (key: ApiKey): ApiKey => {
-    const lastUsedAt = standings.loaded(key.id)?.lastUsedAt ?? key.lastUsedAt
-    return lastUsedAt === key.lastUsedAt ? key : { ...key, lastUsedAt }
-  }
+type Finding = Pick<Keys, 'findBySecret' | 'find' | 'search' | 'list' | 'isNamed'>
 
+function findKeys(
+  { commit }: Connection,
+  standings: Standings,
+  { table, tally, secrets }: Shelf,
+): Finding {
+  const seen = (key: ApiKey): ApiKey => withLastUse(key, standings)
   return {
-    async issue(key, secret) {
-      await commit.act(() => {
-        table.insert(key)
-        secrets.keep(secret, key)
-      })
-    },
-
     async findBySecret(secret, at) {
       const id = secrets.keyOf(secret, at)
       return id && standings.key(id, at)?.key
@@ -49,12 +43,12 @@ export function createKeys(connection: Connection, standings: Standings): Keys {
     async find(id) {
       commit.flush()
       const key = table.find(id)
-      return key && withLastUse(key)
+      return key && seen(key)
     },
 
     async search(text, limit) {
       commit.flush()
-      return table.search(text, limit).map(withLastUse)
+      return table.search(text, limit).map(seen)
     },
 
     async list(query) {
@@ -62,27 +56,87 @@ export function createKeys(connection: Connection, standings: Standings): Keys {
       const { limit } = query
       const keys = table.list({ ...query, limit: limit + 1 })
       return {
-        keys: keys.slice(0, limit).map(withLastUse),
+        keys: keys.slice(0, limit).map(seen),
         hasMore: keys.length > limit,
-        totalCount: table.count(query),
+        totalCount: tally.count(query),
       }
     },
 
-    amend: (id, amendment, at) =>
-      commit.act(() => {
-        const key = demand(id)
-        if (key.revokedAt !== null) {
-          throw new GatewayError('key_revoked', `key ${key.name} is revoked and cannot be changed`)
-        }
-        return store(amended(key, amendment, at))
-      }, standings.replace),
-
-    revoke: (id, at) =>
-      commit.act(() => {
-        const key = demand(id)
-        return key.revokedAt === null ? store({ ...key, revokedAt: at, updatedAt: at }) : key
-      }, standings.replace),
+    async isNamed(name, accountId) {
+      commit.flush()
+      return table.isNamed(name, accountId)
+    },
   }
+}
+
+function changeKeys(
+  { commit }: Connection,
+  standings: Standings,
+  { table, tally, secrets }: Shelf,
+): Omit<Keys, keyof Finding> {
+  const demand = (id: KeyId): ApiKey => {
+    const key = table.find(id)
+    if (key) return withLastUse(key, standings)
+    throw new GatewayError('key_not_found', `there is no key ${id}`, {
+      hint: 'gatewayctl keys list',
+    })
+  }
+
+  const demandLiving = (id: KeyId): ApiKey => {
+    const key = demand(id)
+    if (key.revokedAt === null) return key
+    throw new GatewayError('key_revoked', `key ${key.name} is revoked and cannot be changed`)
+  }
+
+  const store = (key: ApiKey): ApiKey => {
+    table.update(key)
+    return key
+  }
+
+  return {
+    async issue(key, secret) {
+      const write = (): void => {
+        table.insert(key)
+        secrets.keep(secret, key, key.createdAt)
+      }
+      await commit.act(write, () => tally.issued(key))
+    },
+
+    amend: (id, amendment, at) =>
+      commit.act(() => store(amended(demandLiving(id), amendment, at)), standings.replace),
+
+    rotate(id, secret, at, graceUntil) {
+      const write = (): ApiKey => {
+        const key = { ...demandLiving(id), label: labelOf(secret), updatedAt: at }
+        secrets.retire(id, graceUntil ?? at)
+        secrets.keep(secret, key, at)
+        return store(key)
+      }
+      return commit.act(write, (key) => {
+        secrets.forget(id)
+        standings.replace(key)
+      })
+    },
+
+    revoke(id, at) {
+      let isFirst = false
+      const write = (): ApiKey => {
+        const key = demand(id)
+        isFirst = key.revokedAt === null
+        return isFirst ? store({ ...key, revokedAt: at, updatedAt: at }) : key
+      }
+      return commit.act(write, (key) => {
+        if (isFirst) tally.revoked(key)
+        standings.replace(key)
+      })
+    },
+  }
+}
+
+/** The row's last use is written now and then; a standing that is in memory knows better. */
+function withLastUse(key: ApiKey, standings: Standings): ApiKey {
+  const lastUsedAt = standings.loaded(key.id)?.lastUsedAt ?? key.lastUsedAt
+  return lastUsedAt === key.lastUsedAt ? key : { ...key, lastUsedAt }
 }
 
 function amended(key: ApiKey, { limits, ...fields }: KeyAmendment, at: Instant): ApiKey {

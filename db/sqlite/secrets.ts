@@ -7,8 +7,12 @@ import type { Connection } from './connection.ts'
 import { statement } from './statement.ts'
 
 export interface Secrets {
-  /** Call it inside the transaction that issues the key. */
-  keep(secret: Secret, key: ApiKey): void
+  /** Call it inside the transaction that issues or rotates the key. */
+  keep(secret: Secret, key: Pick<ApiKey, 'id' | 'label'>, at: Instant): void
+  /** Ends every secret of a key at `until`, if it does not end sooner. Call it inside the transaction that rotates. */
+  retire(id: KeyId, until: Instant): void
+  /** Looks the secrets of a key up anew. Call it when that transaction is committed. */
+  forget(id: KeyId): void
   /** The key this secret opens, if its time is not over. */
   keyOf(secret: Secret, at: Instant): KeyId | undefined
 }
@@ -18,7 +22,7 @@ interface KnownSecret {
   readonly expiresAt: Instant | null
 }
 
-/** A digest always means the same key, so remembering it is safe; what that key may do is looked at every time. */
+/** A digest always means the same key, so remembering it is safe while no rotation moves its end. */
 const MOST_KNOWN = 20_000
 
 /** In base64; of the runtime's ways to a digest the one that leaves nothing behind to collect, as every request needs one. */
@@ -34,6 +38,11 @@ export function createSecrets({ database, commit }: Connection): Secrets {
     database,
     'INSERT INTO key_secrets (sha256, key_id, label, created_at) VALUES (?, ?, ?, ?)',
   )
+  const retire = statement<unknown, [{ id: KeyId; until: Instant }]>(
+    database,
+    `UPDATE key_secrets SET expires_at = $until
+     WHERE key_id = $id AND (expires_at IS NULL OR expires_at > $until)`,
+  )
 
   const lookUp = (digest: string): KnownSecret | undefined => {
     commit.flush()
@@ -45,8 +54,14 @@ export function createSecrets({ database, commit }: Connection): Secrets {
   }
 
   return {
-    keep(secret, { id, label, createdAt }) {
-      insert().run(Buffer.from(toDigest(secret), 'base64'), id, label, createdAt)
+    keep(secret, { id, label }, at) {
+      insert().run(Buffer.from(toDigest(secret), 'base64'), id, label, at)
+    },
+    retire(id, until) {
+      retire().run({ id, until })
+    },
+    forget(id) {
+      for (const [digest, { keyId }] of known) if (keyId === id) known.delete(digest)
     },
     keyOf(secret, at) {
       const digest = toDigest(secret)

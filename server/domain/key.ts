@@ -1,9 +1,9 @@
 /** An API key: who may call, within which limits. Its secret lives apart, so that a rotation keeps id and counters. */
 import type { AllowList } from './allow-list.ts'
 import type { Instant } from './clock.ts'
-import type { AccountId, KeyId } from './id.ts'
+import { type AccountId, type KeyId, newKeyId } from './id.ts'
 import type { UsdNanos } from './money.ts'
-import type { Secret } from './secret.ts'
+import { labelOf, type Secret } from './secret.ts'
 
 export type KeyKind = 'ordinary' | 'provisioning'
 
@@ -52,6 +52,21 @@ export interface ApiKey {
   readonly revokedAt: Instant | null
 }
 
+/** What is stated of a key before it is issued. */
+export type KeyWish = Pick<ApiKey, 'accountId' | 'name' | 'kind' | 'note' | 'limits' | 'expiresAt'>
+
+/** A key as it is issued: active, never used, named by its secret's label. */
+export const draftKey = (wish: KeyWish, secret: Secret, at: Instant): ApiKey => ({
+  id: newKeyId(at),
+  label: labelOf(secret),
+  createdAt: at,
+  updatedAt: at,
+  lastUsedAt: null,
+  disabledAt: null,
+  revokedAt: null,
+  ...wish,
+})
+
 export type KeyStatus = 'active' | 'disabled' | 'expired' | 'revoked'
 
 /** Revoked outlasts expired outlasts disabled: the strongest reason is the one told. */
@@ -95,8 +110,15 @@ export interface Keys {
   /** Keys by id, exact name or start of label, at most `limit`: what an operator may have meant. */
   search(text: string, limit: number): Promise<readonly ApiKey[]>
   list(query: KeyQuery): Promise<KeyPage>
+  /** Whether a key that is not revoked goes by exactly this name, of this account or of any. */
+  isNamed(name: string, accountId?: AccountId): Promise<boolean>
   /** @throws key_not_found, key_revoked */
   amend(id: KeyId, amendment: KeyAmendment, at: Instant): Promise<ApiKey>
+  /**
+   * Gives the key a new secret and its label; id, limits and counters stay. Earlier secrets open it until `graceUntil`
+   * (null: no longer from `at`), and none of them longer than it already would. @throws key_not_found, key_revoked
+   */
+  rotate(id: KeyId, secret: Secret, at: Instant, graceUntil: Instant | null): Promise<ApiKey>
   /** Repeating it changes nothing. @throws key_not_found */
   revoke(id: KeyId, at: Instant): Promise<ApiKey>
 }

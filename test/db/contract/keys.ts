@@ -1,9 +1,11 @@
 /** What every engine promises about keys and their secrets. */
 import { describe, expect, test } from 'vitest'
 import { later } from '#domain/clock.ts'
+import type { KeyId } from '#domain/id.ts'
 import { newSecret } from '#domain/secret.ts'
 import { aKey, anAccount, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
+import { rotationContract } from './rotation.ts'
 
 export function keysContract(bench: Bench): void {
   const refusalOf = async (act: Promise<unknown>) =>
@@ -156,6 +158,8 @@ export function keysContract(bench: Bench): void {
     })
   })
 
+  rotationContract(bench)
+
   describe('a list', () => {
     test('is newest first, in pages, with totals', async () => {
       const made: string[] = []
@@ -172,6 +176,34 @@ export function keysContract(bench: Bench): void {
       const second = await keys.list({ includeRevoked: false, limit: 3, after })
       expect(second.keys.map(({ id }) => id)).toEqual(made.slice(2))
       expect(second).toMatchObject({ hasMore: false, totalCount: 5 })
+    })
+
+    test('goes on from any id, and counts what was issued and revoked since it was last asked', async () => {
+      const { keys, accounts } = bench.store
+      await accounts.create(anAccount({ id: 'acct_2', name: 'other' }))
+      const [one, two, three] = [await bench.issue(), await bench.issue(), await bench.issue()]
+      const read = async (after: KeyId, includeRevoked: boolean) => {
+        const page = await keys.list({ accountId: 'acct_1', includeRevoked, limit: 10, after })
+        return [page.keys.map(({ id }) => id), page.totalCount]
+      }
+      expect(await read(three.key.id, false)).toEqual([[two.key.id, one.key.id], 3])
+      await keys.revoke(two.key.id, bench.clock.now())
+      await keys.revoke(two.key.id, bench.clock.now())
+      expect(await read(three.key.id, false)).toEqual([[one.key.id], 2])
+      // Not even a page that follows a revoked key, or one that is not there, loses its place.
+      expect(await read(two.key.id, true)).toEqual([[one.key.id], 3])
+      expect(await read('key_zzzz', true)).toMatchObject([{ length: 3 }, 3])
+      await bench.issue()
+      await bench.issue({}, { accountId: 'acct_2' })
+      const refused = aKey(bench.clock.now(), {}, { accountId: 'acct_none' })
+      await keys.issue(refused, newSecret()).catch(() => {})
+      expect(await read(one.key.id, false)).toEqual([[], 3])
+      expect((await keys.list({ includeRevoked: true, limit: 1 })).totalCount).toBe(5)
+      expect(
+        (await keys.list({ accountId: 'acct_2', includeRevoked: true, limit: 1 })).totalCount,
+      ).toBe(1)
+      await bench.restart()
+      expect((await bench.store.keys.list({ includeRevoked: false, limit: 1 })).totalCount).toBe(4)
     })
 
     test('leaves the revoked out unless asked, and keeps accounts apart', async () => {
@@ -227,6 +259,24 @@ export function keysContract(bench: Bench): void {
       expect(await bench.store.keys.search('if-', 10)).toHaveLength(2)
       expect(await bench.store.keys.search('if-', 1)).toHaveLength(1)
     })
+  })
+
+  test('a name is taken while a living key bears it, exactly', async () => {
+    await bench.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }))
+    const { key } = await bench.issue({}, { name: 'ci' })
+    const isNamed = async () => {
+      const { keys } = bench.store
+      const accounts = [undefined, 'acct_1', 'acct_2'] as const
+      return await Promise.all(accounts.map((account) => keys.isNamed('ci', account)))
+    }
+    expect(await isNamed()).toEqual([true, true, false])
+    for (const name of ['CI', 'c', 'ci ', '%', '', key.id, key.label]) {
+      expect([name, await bench.store.keys.isNamed(name)]).toEqual([name, false])
+    }
+    await bench.store.keys.revoke(key.id, bench.clock.now())
+    expect(await isNamed()).toEqual([false, false, false])
+    await bench.issue({}, { name: 'ci', accountId: 'acct_2' })
+    expect(await isNamed()).toEqual([true, false, true])
   })
 
   test('a key of an account that does not exist is refused whole', async () => {
