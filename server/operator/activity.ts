@@ -1,0 +1,101 @@
+/** The activity log, as an operator searches it, and the receipt of one request. */
+import * as z from 'zod/mini'
+import type { ActivityEntry, ActivityQuery } from '#domain/activity.ts'
+import { renderInstant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
+import { isGenerationId, type KeyId } from '#domain/id.ts'
+import { readReceipt } from '#domain/receipt.ts'
+import { readAs, timeField } from '#forms/fields.ts'
+import { findAccount } from './accounts.ts'
+import { type ActivityRecord, renderActivity, renderOperatorReceipt } from './activity-record.ts'
+import { findKey } from './find-key.ts'
+import type { Office } from './office.ts'
+import { verb } from './verb.ts'
+
+const MOST_LINES = 100_000
+const textField = z.string().check(z.minLength(1))
+
+/** "429", or "4xx" for all of its class. */
+const statusField = readAs((text) => {
+  const match = /^([1-5])(?:xx|\d\d)$/.exec(text)
+  if (!match) return undefined
+  const hundreds = Number(match[1]) * 100
+  return text.endsWith('xx')
+    ? { least: hundreds, most: hundreds + 99 }
+    : { least: Number(text), most: Number(text) }
+}, 'a status such as "429" or a class of them such as "4xx"')
+
+/** Newest first, of every account unless one is named. @throws account_not_found, key_not_found */
+export const listActivity = verb(
+  z.strictObject({
+    account: z._default(z.nullable(textField), null),
+    key: z._default(z.nullable(textField), null),
+    model: z._default(z.nullable(textField), null),
+    provider: z._default(z.nullable(textField), null),
+    status: z._default(z.nullable(statusField), null),
+    least_total_ms: z._default(z.nullable(z.int().check(z.minimum(0))), null),
+    errors: z._default(z.boolean(), false),
+    since: z._default(z.nullable(timeField), null),
+    until: z._default(z.nullable(timeField), null),
+    limit: z._default(z.int().check(z.minimum(1), z.maximum(MOST_LINES)), 50),
+  }),
+  async (office, input): Promise<readonly ActivityRecord[]> => {
+    const { account, key, model, provider, status, least_total_ms, errors, since, until } = input
+    const query: ActivityQuery = {
+      limit: input.limit,
+      errorsOnly: errors,
+      ...(account !== null && { accountId: (await findAccount(office, account)).id }),
+      ...(key !== null && { keyId: (await findKey(office, key)).id }),
+      ...(model !== null && { model }),
+      ...(provider !== null && { provider }),
+      ...(status !== null && { status }),
+      ...(least_total_ms !== null && { leastTotalMs: least_total_ms }),
+      ...(since !== null && { since }),
+      ...(until !== null && { until }),
+    }
+    const lines = await office.store.activity.list(query)
+    const names = await namesOf(office, lines)
+    return lines.map((line) => renderActivity(line, names.get(line.keyId) ?? line.keyId))
+  },
+)
+
+async function namesOf({ store }: Office, lines: readonly ActivityEntry[]) {
+  const names = new Map<KeyId, string>()
+  for (const id of new Set(lines.map(({ keyId }) => keyId))) {
+    const key = await store.keys.find(id)
+    if (key) names.set(id, key.name)
+  }
+  return names
+}
+
+/** By the generation's id, or the request's. @throws generation_not_found, also when several carry that request id */
+export const showActivity = verb(z.strictObject({ id: textField }), async (office, { id }) =>
+  renderOperatorReceipt(await readReceipt(office.store, await findLine(office, id))),
+)
+
+const MOST_CANDIDATES = 10
+
+async function findLine({ store: { activity } }: Office, id: string): Promise<ActivityEntry> {
+  const found = isGenerationId(id) ? await activity.find(id) : undefined
+  if (found) return found
+  const [only, ...others] = await activity.list({ requestId: id, limit: MOST_CANDIDATES })
+  if (only && others.length === 0) return only
+  throw only ? ambiguous(id, [only, ...others]) : notFound(id)
+}
+
+const notFound = (id: string): GatewayError =>
+  new GatewayError(
+    'generation_not_found',
+    `no request is kept under "${id}"\none that is still in progress has no receipt yet`,
+    { hint: 'gatewayctl activity list' },
+  )
+
+const ambiguous = (id: string, lines: readonly ActivityEntry[]): GatewayError =>
+  new GatewayError(
+    'generation_not_found',
+    `several requests were sent as "${id}"\n${lines.map(titleOf).join('\n')}`,
+    { hint: `gatewayctl activity show ${lines[0]?.generationId}` },
+  )
+
+const titleOf = ({ generationId, startedAt, status, model }: ActivityEntry): string =>
+  `${generationId} (${renderInstant(startedAt)}, ${status}, ${model})`
