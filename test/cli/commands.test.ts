@@ -237,6 +237,22 @@ describe('providers and models', () => {
     })
   })
 
+  test('tokens of pictures are priced beside those of text', () => {
+    const priced = ['--image-in-usd', '10', '--image-out-usd', '40']
+    expect(desk.run(['models', 'add', 'acme/seer', '--in-usd', '5', '--out-usd', '30']).code).toBe(
+      0,
+    )
+    expect(desk.run(['models', 'price', 'acme/seer', ...priced]).code).toBe(0)
+    expect(desk.json(['models', 'show', 'acme/seer'])).toMatchObject({
+      price: { in_usd: '5', out_usd: '30', image_in_usd: '10', image_out_usd: '40' },
+    })
+    // What is not stated stays.
+    expect(desk.run(['models', 'price', 'acme/seer', '--in-usd', '6']).code).toBe(0)
+    const { out } = desk.run(['models', 'show', 'acme/seer'])
+    expect(out).toMatch(/^image in \$\t10$/m)
+    expect(out).toMatch(/^image out \$\t40$/m)
+  })
+
   test('a model that draws is priced by picture', () => {
     const prices = ['--per-image-usd', '1024x1024/high=0.19', '--per-image-usd', '512x512=0.02']
     expect(desk.run(['models', 'add', 'acme/pix', ...prices]).code).toBe(0)
@@ -257,7 +273,7 @@ describe('providers and models', () => {
     expect(desk.run(['models', 'list', '--unpriced', '-q']).out).toBe('acme/raw\n')
     const { code, out } = desk.run(['doctor'])
     expect(code).toBe(0)
-    expect(out).toContain('! 1 of 7 models have no price')
+    expect(out).toContain('! 1 of 8 models have no price')
     expect(out).toContain('next: gatewayctl models price acme/raw')
   })
 

@@ -5,8 +5,10 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { DATABASE_FILE, openStore } from '#db/index.ts'
 import { migrate, NEWEST_SCHEMA_VERSION, schemaVersion } from '#db/sqlite/migrate.ts'
+import { MIGRATIONS } from '#db/sqlite/migrations/index.ts'
+import { newSecret } from '#domain/secret.ts'
 import { handClock } from '#test/support/hand-clock.ts'
-import { anAccount } from '#test/support/nouns.ts'
+import { aCard, aClaim, aKey, anAccount, anActivity, aProvider } from '#test/support/nouns.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 
 const clock = handClock('2026-08-22T12:00:00Z')
@@ -30,6 +32,31 @@ test('a migration that fails leaves nothing behind', () => {
   expect(database.query("SELECT name FROM sqlite_schema WHERE type = 'table'").all()).toEqual([
     { name: 'ledger' },
   ])
+})
+
+test('what an older binary wrote is read: a log without tokens of pictures, and a price list without theirs', async () => {
+  const dataDir = tempDirectory()
+  const store = await openStore({ dataDir, clock })
+  await store.accounts.create(anAccount())
+  const key = aKey(clock.now())
+  await store.keys.issue(key, newSecret())
+  const line = anActivity(aClaim(key, clock.now()))
+  store.activity.note(line)
+  await store.providers.add(aProvider(), null)
+  await store.models.add(aCard())
+  await store.close()
+
+  const database = new Database(join(dataDir, DATABASE_FILE))
+  database.run(`UPDATE price_versions SET prices = json_remove(prices, '$.imageInputToken')`)
+  database.run('ALTER TABLE activity DROP COLUMN image_input_tokens')
+  const adding = MIGRATIONS.find((sql) => sql.includes('image_input_tokens')) ?? ''
+  database.run(adding)
+  database.close(true)
+
+  const again = await openStore({ dataDir, clock })
+  expect((await again.activity.find(line.generationId))?.usage.imageInputTokens).toBe(0)
+  expect((await again.models.find('acme/small'))?.price?.prices.imageInputToken).toBeNull()
+  await again.close()
 })
 
 test('a schema newer than this binary is refused, and the directory is free again', async () => {

@@ -130,6 +130,19 @@ describe('a charge', () => {
     expect(pricingModel(aPriceList())).toBe('per_token')
   })
 
+  test('tokens of pictures in the prompt: at their own price, or at the tier’s for text', () => {
+    const usage = { inputTokens: 100, cacheReadTokens: 60, imageInputTokens: 40 }
+    const cached = { cacheRead: perM('1') }
+    expect(amountOf(usage, { ...cached, imageInputToken: perM('8') })).toBe(usd('0.00063'))
+    expect(amountOf(usage, cached)).toBe(usd('0.00041'))
+    // They make a prompt larger, and a larger prompt may be dearer.
+    const tier = { completion: perM('20'), cacheRead: perM('2'), cacheWrite: null }
+    const tiers = [{ ...tier, aboveTokens: 199, prompt: perM('5') }]
+    expect(amountOf(usage, { ...cached, tiers })).toBe(usd('0.00082'))
+    expect(amountOf(usage, { ...cached, tiers, imageInputToken: perM('8') })).toBe(usd('0.00094'))
+    expect(amountOf({ ...usage, inputTokens: 99 }, { ...cached, tiers })).toBe(usd('0.0004075'))
+  })
+
   test('mixed: text by tokens, pictures by piece', () => {
     const prices = aPriceList({
       imagePrices: [{ resolution: '*', quality: '*', usd: price('0.04') }],
@@ -312,6 +325,19 @@ describe('a hold', () => {
       4_096,
     )
     expect(hold).toBe(usd('0.032768'))
+  })
+
+  test('takes a prompt for pictures where their tokens are dearer than words', () => {
+    const hold = (more: Partial<Prices>) =>
+      holdFor(
+        aRequest({ textBytes: 488, inputImages: 1, maxOutputTokens: 0 }),
+        aCard(),
+        aVersion({ prompt: perM('1'), ...more }),
+        4_096,
+      )
+    expect(hold({})).toBe(usd('0.004'))
+    expect(hold({ imageInputToken: perM('2') })).toBe(usd('0.008'))
+    expect(hold({ imageInputToken: perM('0.5') })).toBe(usd('0.004'))
   })
 
   test('counts every choice and every picture asked for', () => {

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { newPriceVersionId } from '#domain/id.ts'
 import { perMillion, readPrice, type UsdAttos } from '#domain/money.ts'
 import { furnish, openCounter } from '#test/support/furnish.ts'
+import { aCard, aVersion } from '#test/support/nouns.ts'
 
 const house = await furnish()
 const { bearer } = await house.issue()
@@ -78,6 +79,22 @@ test('a card is OpenAI’s record with OpenRouter’s fields', async () => {
     ],
     top_provider: { context_length: 32768, max_completion_tokens: 8192 },
     supported_parameters: ['temperature'],
+  })
+})
+
+test('a card tells what tokens of pictures cost where that is another price', async () => {
+  const prices = {
+    imageInputToken: perMillion(price('8'))!,
+    imageOutputToken: perMillion(price('32'))!,
+  }
+  await house.store.models.add(
+    aCard({ id: 'demo/tokens', provider: 'demo', price: aVersion(prices) }),
+  )
+  const response = await get('/v1/models/demo/tokens', bearer)
+  await house.store.models.remove('demo/tokens')
+  expect(await response.json()).toMatchObject({
+    pricing: { image_input_token: '0.000008', image_output_token: '0.000032' },
+    pricing_model: 'per_token',
   })
 })
 

@@ -75,6 +75,16 @@ test('words, a reason and a price', async () => {
   })
 })
 
+test('tokens of pictures in the prompt are told where there were any', async () => {
+  const usage = { ...NO_USAGE, inputTokens: 6, cacheReadTokens: 4, imageInputTokens: 90 }
+  const { body } = await answer([[text('A cat.'), finish(), { type: 'usage', usage }]])
+  expect(body.usage).toMatchObject({
+    prompt_tokens: 100,
+    total_tokens: 100,
+    prompt_tokens_details: { cached_tokens: 4, image_tokens: 90 },
+  })
+})
+
 describe('a message', () => {
   const message = async (batches: readonly ChatEvents[]) =>
     (await answer(batches)).body.choices[0]?.message

@@ -78,6 +78,17 @@ describe('cards', () => {
     })
   })
 
+  test('price tokens of pictures apart from those of text', async () => {
+    const { price } = await cardOf('openai', 'gpt-image-1')
+    const { prompt, imageInputToken, imageOutputToken } = price?.prices ?? ({} as never)
+    expect([prompt, imageInputToken, imageOutputToken].map((one) => renderPrice(one!))).toEqual([
+      '0.000005',
+      '0.00001',
+      '0.00004',
+    ])
+    expect((await cardOf('openai', 'gpt-4.1')).price?.prices.imageInputToken).toBeNull()
+  })
+
   test('are unpriced where no source has a price, or thinking costs another one', async () => {
     expect((await cardOf('groq', 'groq/compound')).price).toBeNull()
     expect((await cardOf('alibaba', 'qwen-plus')).price).toBeNull()

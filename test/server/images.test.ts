@@ -64,7 +64,12 @@ const PRICES = {
       { resolution: '1024x1536', quality: 'low', usd: price('0.016') },
     ],
   },
-  tokens: { prompt: perM('5'), completion: perM('10'), imageOutputToken: perM('40') },
+  tokens: {
+    prompt: perM('5'),
+    completion: perM('10'),
+    imageInputToken: perM('8'),
+    imageOutputToken: perM('40'),
+  },
   mixed: {
     prompt: perM('5'),
     completion: perM('10'),
@@ -211,6 +216,25 @@ describe('what a picture costs', () => {
       images: 1,
       cost: 0.16645,
     })
+  })
+
+  test('by token, those of pictures in the prompt at their own price', async () => {
+    const input_tokens_details = { text_tokens: 10, image_tokens: 323 }
+    answer = () => pictures({ usage: { ...USAGE, input_tokens: 333, input_tokens_details } })
+    const content = [
+      { type: 'text', text: 'now in blue' },
+      { type: 'image_url', image_url: { url: DATA_URL } },
+    ]
+    const messages = [{ role: 'user', content }]
+    const { usage } = await draw('openai/gpt-image-1.5', { messages })
+    // 10 × $5/M + 323 × $8/M + 4160 × $40/M
+    expect(usage).toMatchObject({
+      prompt_tokens: 333,
+      prompt_tokens_details: { image_tokens: 323 },
+      cost: 0.169034,
+    })
+    const [line] = await s.house.store.activity.list({ limit: 1 })
+    expect(line?.usage).toMatchObject({ inputTokens: 10, imageInputTokens: 323, inputImages: 1 })
   })
 
   test('mixed: words by token, pictures by piece', async () => {

@@ -25,6 +25,24 @@ export function activityContract(bench: Bench): void {
     expect(await bench.store.activity.find(refused.generationId)).toEqual(refused)
   })
 
+  test('every class of usage is kept', async () => {
+    const { key } = await bench.issue()
+    const usage = {
+      inputTokens: 1,
+      cacheReadTokens: 2,
+      cacheWriteTokens: 3,
+      imageInputTokens: 4,
+      outputTokens: 5,
+      reasoningTokens: 6,
+      imageOutputTokens: 7,
+      inputImages: 8,
+      outputImages: 9,
+    }
+    const line = anActivity(aClaim(key, bench.clock.now()), { usage })
+    bench.store.activity.note(line)
+    expect((await bench.store.activity.find(line.generationId))?.usage).toEqual(usage)
+  })
+
   test('an unknown generation is undefined', async () => {
     expect(await bench.store.activity.find('gen-none')).toBeUndefined()
   })

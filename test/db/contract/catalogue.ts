@@ -23,6 +23,7 @@ export function catalogueContract(bench: Bench): void {
           {
             cacheRead: perM('0.25'),
             request: price('0.000000000000000001'),
+            imageInputToken: perM('8'),
             imageOutputToken: perM('30'),
             imagePrices: [{ resolution: '1024x1024', quality: '*', usd: price('0.039') }],
             tiers: [

@@ -76,3 +76,24 @@ test('no count is negative, absurd or broken, and no class is larger than the wh
     expect(Number.isInteger(count) && count >= 0 && count <= 1_000_000_000).toBe(true)
   }
 })
+
+test('tokens of pictures leave the prompt’s text, and what is cached is text first', () => {
+  const count = (cachedContentTokenCount: number) =>
+    fromUsage({
+      promptTokenCount: 264,
+      candidatesTokenCount: 8,
+      toolUsePromptTokenCount: 5,
+      cachedContentTokenCount,
+      promptTokensDetails: [
+        { modality: 'TEXT', tokenCount: 6 },
+        { modality: 'IMAGE', tokenCount: 129 },
+        { modality: 'IMAGE', tokenCount: 129 },
+      ],
+    })
+  expect(count(0)).toMatchObject({ inputTokens: 11, imageInputTokens: 258 })
+  expect(count(200)).toMatchObject({
+    inputTokens: 5,
+    cacheReadTokens: 200,
+    imageInputTokens: 64,
+  })
+})

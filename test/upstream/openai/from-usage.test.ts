@@ -62,6 +62,33 @@ test('image tokens leave the text tokens, in both dialects', () => {
   })
 })
 
+test('tokens of pictures leave the prompt’s text, in both dialects', () => {
+  const images = {
+    input_tokens: 362,
+    input_tokens_details: { text_tokens: 39, image_tokens: 323 },
+    output_tokens: 272,
+  }
+  expect(fromUsage(images)).toMatchObject({ inputTokens: 39, imageInputTokens: 323 })
+  const chat = (cached: number, written = 0) =>
+    fromUsage({
+      prompt_tokens: 1_000,
+      completion_tokens: 1,
+      prompt_tokens_details: {
+        image_tokens: 800,
+        cached_tokens: cached,
+        cache_write_tokens: written,
+      },
+    })
+  expect(chat(0)).toMatchObject({ inputTokens: 200, imageInputTokens: 800 })
+  // What is cached is text first.
+  expect(chat(150)).toMatchObject({ inputTokens: 50, cacheReadTokens: 150, imageInputTokens: 800 })
+  expect(chat(500)).toMatchObject({ inputTokens: 0, cacheReadTokens: 500, imageInputTokens: 500 })
+  expect(chat(500, 450)).toMatchObject({ inputTokens: 0, imageInputTokens: 50 })
+  expect(promptTokens(chat(500, 450)!)).toBe(1_000)
+  const wild = fromUsage({ prompt_tokens: 5, prompt_tokens_details: { image_tokens: 1e12 } })
+  expect(wild).toMatchObject({ inputTokens: 0, imageInputTokens: 5 })
+})
+
 test('zero is a count, and silence is none', () => {
   expect(fromUsage({ prompt_tokens: 0, completion_tokens: 0 })).toEqual(NO_USAGE)
   for (const silence of [null, undefined, {}, [], 'many', 7, { prompt_tokens: '12' }]) {
