@@ -9,7 +9,17 @@ import { createStore } from '#db/sqlite/store.ts'
 import { newGenerationId } from '#domain/id.ts'
 import { newSecret } from '#domain/secret.ts'
 import { handClock } from '#test/support/hand-clock.ts'
-import { aCharge, aClaim, aKey, anAccount, anActivity, aTopUp, usd } from '#test/support/nouns.ts'
+import {
+  aCharge,
+  aClaim,
+  aKey,
+  aNotice,
+  anAccount,
+  anActivity,
+  aThreshold,
+  aTopUp,
+  usd,
+} from '#test/support/nouns.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 
 async function open() {
@@ -75,6 +85,44 @@ test('a full disk refuses, keeps what was owed, and recovers', async () => {
     reserved: 0n,
     spendDay: usd('100') - owed,
   })
+  await store.close()
+})
+
+test('a crossing that the disk would not take is told once it takes it, as it was', async () => {
+  const { clock, store, key, mostPages, isWritable } = await open()
+  await store.thresholds.set(aThreshold({ webhookUrl: null }), undefined, clock.now())
+  const claim = aClaim(key, clock.now(), usd('90'))
+  await store.admissions.admit(claim)
+  // Due all the time: but where nothing can be noted of a try, none is begun.
+  await store.notices.post([aNotice(clock.now())])
+  const noise = aClaim(key, clock.now())
+  mostPages(1)
+  for (let n = 0; n < 500 && (await isWritable()); n++) {
+    const stated = { generationId: newGenerationId(clock.now()), endUser: 'x'.repeat(256) }
+    store.activity.note(anActivity(noise, stated))
+  }
+  expect(await isWritable()).toBe(false)
+
+  const charge = aCharge(usd('90'))
+  const activity = anActivity(claim, { cost: charge.amount })
+  const settlement = { at: clock.now(), charge, activity }
+  const settled = store.admissions.settle(claim.generationId, settlement)
+  expect(await store.notices.claim(clock.now(), clock.now(), 9)).toEqual([])
+  const crossedAt = clock.now()
+  clock.advance(60_000)
+  mostPages(1_000_000)
+  expect(await settled).toBe(true)
+  expect((await store.thresholds.find('acct_1')).mark).toEqual({ notifiedAt: crossedAt })
+  const [told, ...more] = (await store.notices.list({ limit: 9 })).filter(
+    ({ channel }) => channel === 'email',
+  )
+  expect(more).toEqual([])
+  expect(told).toMatchObject({ createdAt: crossedAt, nextTryAt: crossedAt })
+  expect(JSON.parse(told?.body ?? '')).toMatchObject({
+    timestamp: '2026-08-22T12:00:00Z',
+    data: { balance_usd: '10.00' },
+  })
+  expect(await store.notices.claim(clock.now(), clock.now(), 9)).toHaveLength(2)
   await store.close()
 })
 

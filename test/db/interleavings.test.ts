@@ -12,7 +12,15 @@ import type { UsdNanos } from '#domain/money.ts'
 import { newSecret } from '#domain/secret.ts'
 import type { Store } from '#domain/store.ts'
 import { type HandClock, handClock } from '#test/support/hand-clock.ts'
-import { aCharge, aClaim, aKey, anAccount, anActivity, aTopUp } from '#test/support/nouns.ts'
+import {
+  aCharge,
+  aClaim,
+  aKey,
+  anAccount,
+  anActivity,
+  aThreshold,
+  aTopUp,
+} from '#test/support/nouns.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 import { type PlainBooks, plainBooks } from './plain-books.ts'
 
@@ -48,6 +56,10 @@ const step = fc.oneof(
   },
   { weight: 10, arbitrary: fc.record({ do: fc.constant('void' as const), which: fc.nat() }) },
   { weight: 5, arbitrary: fc.record({ do: fc.constant('topUp' as const), amount: smallMoney }) },
+  {
+    weight: 10,
+    arbitrary: fc.record({ do: fc.constant('threshold' as const), below: orNone(money) }),
+  },
   {
     weight: 10,
     arbitrary: fc.record({ do: fc.constant('amend' as const), whose, limits: someLimits }),
@@ -110,7 +122,7 @@ async function resolve(world: World, which: number, share: number | null): Promi
   const claim = world.claims[which % world.claims.length]
   if (!claim) return
   const cost = BigInt(Math.floor(Number(claim.hold) * (share ?? 0))) as UsdNanos
-  const expected = world.books.resolve(claim.generationId, cost)
+  const expected = world.books.resolve(claim.generationId, cost, world.clock.now())
   const settled = await world.store.admissions.settle(claim.generationId, {
     at: world.clock.now(),
     charge: share === null ? null : aCharge(cost),
@@ -145,9 +157,16 @@ async function take(world: World, one: Step): Promise<void> {
     case 'void':
       return resolve(world, one.which, null)
     case 'topUp':
-      books.balance += one.amount
+      books.topUp(one.amount, clock.now())
       expect(await world.store.ledger.credit(aTopUp(clock.now(), one.amount))).toBe(books.balance)
       return
+    case 'threshold':
+      books.setThreshold(one.below, clock.now())
+      return world.store.thresholds.set(
+        aThreshold({ below: one.below, webhookUrl: null }),
+        undefined,
+        clock.now(),
+      )
     case 'amend': {
       const known = books.keys.get(key.id)
       const amended = world.store.keys.amend(key.id, { limits: one.limits }, clock.now())
@@ -182,6 +201,8 @@ async function compare({ store, clock, keys, books }: World): Promise<void> {
     )
   }
   expect(books.overshoots()).toEqual([])
+  expect((await store.thresholds.find('acct_1')).mark?.notifiedAt ?? null).toBe(books.mark)
+  expect(await store.notices.list({ limit: 10_000 })).toHaveLength(books.told)
 }
 
 /** Every request has exactly one line, and one entry if it cost anything or was charged nothing. */
@@ -203,6 +224,7 @@ test('the store and the plain books agree after every step', async () => {
   const parent = tempDirectory()
   const codes = new Set<string>()
   let steps = 0
+  let told = 0
   let runs = 0
   await fc.assert(
     fc.asyncProperty(
@@ -224,6 +246,7 @@ test('the store and the plain books agree after every step', async () => {
             steps++
           }
           await compareLog(world)
+          told += world.books.told
         } finally {
           await world.store.close()
         }
@@ -243,4 +266,5 @@ test('the store and the plain books agree after every step', async () => {
     'spend_reserved',
   ])
   expect(steps).toBeGreaterThan(7_000)
+  expect(told).toBeGreaterThan(50)
 }, 60_000)

@@ -3,9 +3,11 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openStore } from '#db/index.ts'
 import { systemClock } from '#domain/clock.ts'
+import type { AccountId } from '#domain/id.ts'
 import { startChild } from '#test/support/child.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 
+const CROSSING = join(import.meta.dirname, 'children/keep-crossing.ts')
 const BUSY = join(import.meta.dirname, 'children/keep-busy.ts')
 const ROUNDS = 10
 const MOST_BUSY_MS = 250
@@ -54,4 +56,34 @@ test('ten kills: every acknowledged charge and credit is there, once', async () 
     await store.close()
   }
   expect(charged.size).toBeGreaterThan(100)
+}, 60_000)
+
+test('ten kills: no mark without its notices, no crossing that is not told', async () => {
+  const dataDir = tempDirectory()
+  let toldInAll = 0
+  for (let round = 0; round < ROUNDS; round++) {
+    const crossing = startChild(CROSSING, dataDir)
+    await crossing.says('crossed')
+    await Bun.sleep(Math.random() * MOST_BUSY_MS)
+    await crossing.kill()
+    const lines = wholeLines(crossing.printed).map((line) => line.split(' '))
+    const accountId = lines[0]?.[1] as AccountId
+    const crossed = Number(lines.at(-1)?.[1])
+
+    const store = await openStore({ dataDir, clock: systemClock })
+    const { below, mark } = await store.thresholds.find(accountId)
+    const balance = (await store.accounts.find(accountId))?.balance ?? 0n
+    expect(mark !== null).toBe(balance < (below ?? 0n))
+    const notices = await store.notices.list({ accountId, limit: 1_000_000 })
+    const events = Map.groupBy(notices, ({ eventId }) => eventId)
+    for (const [eventId, both] of events) {
+      expect([eventId, both.map(({ channel }) => channel)]).toEqual([eventId, ['email', 'webhook']])
+    }
+    // One crossing may have been committed that nobody lived to hear of.
+    expect(events.size - crossed).toBeOneOf([0, 1])
+    if (mark) expect(notices[0]?.createdAt).toBe(mark.notifiedAt)
+    await store.close()
+    toldInAll += events.size
+  }
+  expect(toldInAll).toBeGreaterThan(ROUNDS * 3)
 }, 60_000)

@@ -36,10 +36,16 @@ export interface PlainBooks {
   readonly keys: Map<KeyId, PlainKey>
   readonly requests: Map<string, Request>
   balance: bigint
+  /** The low-balance threshold, the instant of its mark, and how often the owner was told. */
+  threshold: bigint | null
+  mark: number | null
+  told: number
   /** What the next claim of a key would be told; takes it when it is admitted. */
   admit(claim: Claim): Expected
   /** Whether it was still open. */
-  resolve(id: string, cost: bigint): boolean
+  resolve(id: string, cost: bigint, at: number): boolean
+  topUp(amount: bigint, at: number): void
+  setThreshold(below: bigint | null, at: number): void
   /** Every request in progress is voided. */
   crash(): void
   usage(keyId: KeyId, now: number): Readonly<Record<string, bigint | number>>
@@ -115,10 +121,26 @@ export function plainBooks(balance: bigint): PlainBooks {
     return { code: null, limit: null, resetsAt: null }
   }
 
+  /** Contract §9 in its own words. */
+  function judgeMark(moved: 'debit' | 'credit' | 'threshold', at: number): void {
+    const { balance, threshold, mark } = books
+    const isBelow = threshold !== null && balance < threshold
+    const isAbove = threshold !== null && balance > threshold
+    const isDue = mark === null || (moved === 'debit' && at >= mark + DAY)
+    if (threshold === null || (isAbove && moved !== 'debit')) books.mark = null
+    if (isBelow && isDue) {
+      books.mark = at
+      books.told++
+    }
+  }
+
   const books: PlainBooks = {
     keys,
     requests,
     balance,
+    threshold: null,
+    mark: null,
+    told: 0,
     admit(claim) {
       const expected = judge(claim)
       const { keyId, at, hold } = claim
@@ -128,15 +150,24 @@ export function plainBooks(balance: bigint): PlainBooks {
       }
       return expected
     },
-    resolve(id, cost) {
+    resolve(id, cost, at) {
       const request = requests.get(id)
       if (request?.cost !== null) return false
       request.cost = cost
       books.balance -= cost
+      if (cost > 0n) judgeMark('debit', at)
       return true
     },
+    topUp(amount, at) {
+      books.balance += amount
+      judgeMark('credit', at)
+    },
+    setThreshold(below, at) {
+      books.threshold = below
+      judgeMark('threshold', at)
+    },
     crash() {
-      for (const [id, { cost }] of requests) if (cost === null) books.resolve(id, 0n)
+      for (const [id, { cost }] of requests) if (cost === null) books.resolve(id, 0n, 0)
     },
     usage(keyId, now) {
       const mine = of(keyId)

@@ -31,6 +31,7 @@ describe('at a threshold of $20', () => {
     // Above: a debit cannot have lifted it there.
     ['20.000000001', young, 'credit', null, false],
     ['20.000000001', young, 'threshold', null, false],
+    ['20.000000001', young, 'debit', young, false],
     ['20.000000001', null, 'debit', null, false],
   ])('a balance of %s, %j, moved by a %s', (balance, mark, movement, expected, notify) => {
     const verdict = judgeLowBalance(usd(balance), usd('20'), mark, movement, now)

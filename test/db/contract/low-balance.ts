@@ -69,7 +69,14 @@ export function lowBalanceContract(bench: Bench): void {
 
   describe('a charge', () => {
     test('that leaves less than the threshold marks, and tells on both channels in one event', async () => {
-      await bench.store.rates.set(rate('92.5'), bench.clock.now())
+      for (const [rub, daysFromNow] of [
+        ['80', -2],
+        ['92.5', -1],
+        ['99', 1],
+      ] as const) {
+        const from = later(bench.clock.now(), daysFromNow * DAY_MS)
+        await bench.store.rates.set(rate(rub), from)
+      }
       await set()
       const { key } = await bench.issue()
       await bench.spend(key, '79')
@@ -278,14 +285,17 @@ export function lowBalanceContract(bench: Bench): void {
     })
   })
 
-  test('a charge that was settled a moment ago has moved the mark', async () => {
+  test.each([
+    ['moved the mark', async () => expect(await mark()).toEqual(marked())],
+    ['told', async () => expect(await events()).toBe(1)],
+  ])('a charge that was settled a moment ago has %s', async (_, look) => {
+    await Promise.all([find(), told()])
     await set()
     const { key } = await bench.issue()
     const claim = aClaim(key, bench.clock.now(), usd('90'))
     await bench.store.admissions.admit(claim)
     const settled = bench.settle(claim, '90')
-    expect(await mark()).toEqual(marked())
-    expect(await events()).toBe(1)
+    await look()
     await settled
   })
 

@@ -1,0 +1,45 @@
+/**
+ * Crosses its threshold down by a charge and up by a credit until it is killed. It prints `account <id>` first; each line
+ * after it is a promise that must outlive it: `crossed <how often>`.
+ */
+import { writeSync } from 'node:fs'
+import { openStore } from '#db/index.ts'
+import { systemClock } from '#domain/clock.ts'
+import { newAccountId, newKeyId } from '#domain/id.ts'
+import { newSecret } from '#domain/secret.ts'
+import {
+  aCharge,
+  aClaim,
+  aKey,
+  anAccount,
+  anActivity,
+  aThreshold,
+  aTopUp,
+  usd,
+} from '#test/support/nouns.ts'
+
+const clock = systemClock
+const store = await openStore({ dataDir: process.argv[2] ?? '', clock })
+
+const accountId = newAccountId(clock.now())
+await store.accounts.create(anAccount({ id: accountId, name: accountId }))
+const credit = (amount: string) =>
+  store.ledger.credit(aTopUp(clock.now(), usd(amount), { accountId }))
+await credit('20.5')
+await store.thresholds.set(aThreshold({ accountId }), undefined, clock.now())
+const key = aKey(clock.now(), {}, { id: newKeyId(clock.now()), accountId })
+await store.keys.issue(key, newSecret())
+writeSync(1, `account ${accountId}\n`)
+
+for (let crossed = 1; ; crossed++) {
+  const claim = aClaim(key, clock.now(), usd('1'))
+  const { admitted } = await store.admissions.admit(claim)
+  if (!admitted) throw new Error('refused')
+  const charge = aCharge(usd('1'))
+  const activity = anActivity(claim, { cost: charge.amount })
+  await store.admissions.settle(claim.generationId, { at: clock.now(), charge, activity })
+  writeSync(1, `crossed ${crossed}\n`)
+  // Many a kill is to come between the two.
+  await Bun.sleep(Math.random() * 10)
+  await credit('1')
+}
