@@ -1,5 +1,6 @@
 /** The meter: counts an answer as it passes, so that its usage is known however it ends. */
 import type { ChatEvents, ChatRequest } from './chat.ts'
+import { likelyDrawnTokens } from './drawn-tokens.ts'
 import type { UsageSource } from './ledger.ts'
 import type { UsdNanos } from './money.ts'
 import type { ImageChoice } from './pricing.ts'
@@ -35,8 +36,6 @@ export interface Meter {
 /** What English text takes in common tokenizers; an estimate is marked as one wherever it is charged. */
 const BYTES_PER_TOKEN = 4
 const TOKENS_PER_IMAGE = 765
-/** What a drawn picture of about a megapixel takes where pictures are made of tokens. */
-const TOKENS_PER_DRAWN_IMAGE = 1_290
 
 /** A provider's count as a whole number of tokens: a broken one must neither stop a settlement nor earn money. */
 const toCount = (stated: number): number =>
@@ -83,10 +82,13 @@ function estimatePrompt({ textBytes, inputImages }: ChatRequest, most: number) {
 }
 
 /** Each picture asked for counts, where none has come and no provider has counted. */
-function withPicturesAsked(reading: Reading, { wantsImages, choices }: ChatRequest): Reading {
+function withPicturesAsked(
+  reading: Reading,
+  { wantsImages, choices, image }: ChatRequest,
+): Reading {
   const { usage, source } = reading
   if (!wantsImages || usage.outputImages > 0 || source === 'provider') return reading
-  const imageOutputTokens = Math.max(usage.imageOutputTokens, choices * TOKENS_PER_DRAWN_IMAGE)
+  const imageOutputTokens = Math.max(usage.imageOutputTokens, choices * likelyDrawnTokens(image))
   return { usage: { ...usage, imageOutputTokens, outputImages: choices }, source }
 }
 
@@ -107,7 +109,8 @@ export function startMeter(request: ChatRequest, contextLength: number | null): 
     ...estimatePrompt(request, contextLength ?? Number.MAX_SAFE_INTEGER),
     outputTokens: Math.ceil((bytes + reasoningBytes) / BYTES_PER_TOKEN),
     reasoningTokens: Math.floor(reasoningBytes / BYTES_PER_TOKEN),
-    imageOutputTokens: images * TOKENS_PER_DRAWN_IMAGE,
+    imageOutputTokens:
+      images * likelyDrawnTokens(drawn.quality === undefined ? request.image : drawn),
   })
 
   const read = (): Reading => {

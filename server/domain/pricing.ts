@@ -1,5 +1,6 @@
 /** Units times prices: what a request may cost at most, and what it did cost. Multiplied first, rounded once. */
 import type { ChatRequest } from './chat.ts'
+import { mostDrawnTokens } from './drawn-tokens.ts'
 import type { Charge, UsageSource } from './ledger.ts'
 import type { ImagePrice, ModelCard, PriceVersion } from './model-card.ts'
 import {
@@ -23,6 +24,8 @@ export interface ImageChoice {
 const TEMPLATE_TOKENS = 512
 /** The most tokens that a provider charges for one input picture at full detail. */
 const TOKENS_PER_INPUT_IMAGE = 3_000
+/** The same for a picture to draw from: OpenAI takes up to 6,240 more for one at high fidelity. */
+const TOKENS_PER_EDITED_IMAGE = 7_500
 
 const FREE = 0n as UsdAttos
 
@@ -115,7 +118,8 @@ export function holdFor(
   reserveOutputTokens: number,
 ): UsdNanos {
   const { prices } = version
-  const bytes = request.textBytes + TEMPLATE_TOKENS + request.inputImages * TOKENS_PER_INPUT_IMAGE
+  const perImage = request.wantsImages ? TOKENS_PER_EDITED_IMAGE : TOKENS_PER_INPUT_IMAGE
+  const bytes = request.textBytes + TEMPLATE_TOKENS + request.inputImages * perImage
   const input = Math.min(bytes, card.contextLength ?? bytes)
   // The prompt may turn out smaller than its bound, and a smaller one may fall into a dearer tier.
   const tiers = [prices, ...prices.tiers.filter(({ aboveTokens }) => input > aboveTokens)]
@@ -127,7 +131,10 @@ export function holdFor(
     prices.imageOutputToken,
     ...tiers.map(({ completion }) => completion),
   )
-  const output = outputBound(request, card, reserveOutputTokens) * request.choices
+  const spoken = outputBound(request, card, reserveOutputTokens)
+  const drawsByToken = request.wantsImages && prices.imagePrices.length === 0
+  const each = drawsByToken ? Math.max(spoken, mostDrawnTokens(request.image)) : spoken
+  const output = each * request.choices
   const images = request.wantsImages ? Math.max(1, request.choices) : 0
   return toAmount(
     units(input) * promptPrice +

@@ -93,12 +93,19 @@ const perToken = (text: string | undefined): UsdAttos | null => {
 
 const FREE = 0n as UsdAttos
 
+/**
+ * Prices of pieces, where pieces are what is billed. A vendor that has a price for tokens of a drawn picture counts and bills
+ * those; what it lists per piece beside it is only what they usually come to.
+ */
+const byPiece = ({ usd_per_million, usd_per_image }: CatalogEntry) =>
+  usd_per_million?.output_image === undefined ? (usd_per_image ?? []) : []
+
 /** Null where no source states a price, or where one price would be wrong for half of the answers. */
 function toPrices(entry: CatalogEntry): Prices | null {
   const tokens = entry.usd_per_million ?? {}
   const prompt = perToken(tokens.input)
   const completion = perToken(tokens.output)
-  const imagePrices = (entry.usd_per_image ?? []).map(({ resolution, quality, usd }) => ({
+  const imagePrices = byPiece(entry).map(({ resolution, quality, usd }) => ({
     resolution,
     quality,
     usd: readPrice(usd) ?? FREE,

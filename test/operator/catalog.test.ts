@@ -68,14 +68,37 @@ describe('cards', () => {
     ])
   })
 
-  test('price pictures by size and quality, without a wildcard that would always be dearest', async () => {
-    const { price } = await cardOf('openai', 'gpt-image-1')
-    expect(price?.prices.imagePrices).toHaveLength(9)
-    expect(price?.prices.imagePrices).toContainEqual({
-      resolution: '1024x1024',
-      quality: 'low',
-      usd: 11_000_000_000_000_000n,
-    })
+  test('price pictures by piece where the vendor bills pieces', async () => {
+    const { price } = await cardOf('xai', 'grok-imagine-image')
+    expect(price?.prices.imagePrices).toEqual([
+      { resolution: '*', quality: '*', usd: readPrice('0.02') },
+    ])
+    expect(price?.prices.imageOutputToken).toBeNull()
+  })
+
+  test('and by token where it bills tokens, whatever it lists beside them', async () => {
+    const both = ENTRIES.filter(
+      ({ usd_per_million, usd_per_image }) => usd_per_million?.output_image && usd_per_image,
+    )
+    expect(both.map(({ model }) => model)).toEqual([
+      'gemini-2.5-flash-image',
+      'gpt-image-1',
+      'gpt-image-1.5',
+      'gpt-image-2',
+    ])
+    for (const { served_by, model } of both) {
+      const { price } = await cardOf(served_by, model)
+      expect(price?.prices.imagePrices).toEqual([])
+      expect(price?.prices.imageOutputToken).toBeGreaterThan(0n)
+    }
+  })
+
+  test('that list pieces name each size and quality, without a wildcard that would always be dearest', () => {
+    for (const { usd_per_image: list = [] } of ENTRIES) {
+      const names = list.map(({ resolution, quality }) => `${resolution} ${quality}`)
+      expect(new Set(names).size).toBe(names.length)
+      if (list.length > 1) expect(names.filter((name) => name.includes('*'))).toEqual([])
+    }
   })
 
   test('price tokens of pictures apart from those of text', async () => {

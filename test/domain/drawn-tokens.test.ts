@@ -1,0 +1,108 @@
+// What a drawn picture takes where pictures are made of tokens: likely, and at most.
+import { describe, expect, test } from 'vitest'
+import { likelyDrawnTokens, mostDrawnTokens } from '#domain/drawn-tokens.ts'
+import { startMeter } from '#domain/meter.ts'
+import { chargeFor, holdFor } from '#domain/pricing.ts'
+import { NO_USAGE } from '#domain/usage.ts'
+import { aCard, aRequest, aVersion, perM, price, rate, usd } from '#test/support/nouns.ts'
+
+/** What vendors say: tokens by size and quality (OpenAI's image models, Google's). */
+const KNOWN: readonly (readonly [string | undefined, string | undefined, number])[] = [
+  ['1024x1024', 'low', 272],
+  ['1024x1536', 'low', 408],
+  ['1536x1024', 'low', 400],
+  ['1024x1024', 'medium', 1_056],
+  ['1024x1536', 'medium', 1_584],
+  ['1024x1024', 'high', 4_160],
+  ['1024x1536', 'high', 6_240],
+  [undefined, 'high', 6_240],
+  ['auto', undefined, 6_240],
+  ['1024x1024', 'high', 7_024],
+  ['1536x1024', 'high', 5_488],
+  ['3584x2048', 'high', 12_329],
+  ['2880x2880', 'high', 23_718],
+  ['4K', undefined, 2_000],
+  [undefined, undefined, 1_290],
+]
+
+test.each(KNOWN)('a picture of %s, %s: %i is within the most', (resolution, quality, tokens) => {
+  expect(mostDrawnTokens({ resolution, quality })).toBeGreaterThanOrEqual(tokens)
+})
+
+test.each([
+  ['low', 272],
+  ['medium', 1_056],
+  ['high', 4_160],
+  ['hd', 1_290],
+  [undefined, 1_290],
+])('of quality %s it is likely to take %i, never more than the most', (quality, tokens) => {
+  const choice = { resolution: '1024x1024', quality }
+  expect(likelyDrawnTokens(choice)).toBe(tokens)
+  expect(mostDrawnTokens(choice)).toBeGreaterThanOrEqual(tokens)
+})
+
+describe('a hold', () => {
+  const version = aVersion({
+    prompt: price('0'),
+    completion: perM('10'),
+    imageOutputToken: perM('40'),
+  })
+  const image = { resolution: '1024x1536', quality: 'high' }
+  const asking = { wantsImages: true, image, choices: 2, textBytes: 0 }
+
+  test('covers each picture drawn by token, also where the client bounds its words', () => {
+    const usage = { ...NO_USAGE, imageOutputTokens: 12_480, outputImages: 2 }
+    const { amount } = chargeFor(usage, version, rate('90'), 'provider', image)
+    expect(amount).toBe(usd('0.4992'))
+    for (const maxOutputTokens of [null, 10]) {
+      const hold = holdFor(aRequest({ ...asking, maxOutputTokens }), aCard(), version, 4_096)
+      expect(hold).toBe(usd('0.65856'))
+    }
+  })
+
+  test('is that of the words where they are more, or where no picture is asked for', () => {
+    const hold = (more: object) =>
+      holdFor(aRequest({ ...asking, ...more }), aCard(), version, 4_096)
+    expect(hold({ maxOutputTokens: 20_000 })).toBe(usd('1.6'))
+    expect(hold({ maxOutputTokens: 10, wantsImages: false })).toBe(usd('0.0008'))
+  })
+
+  test('of a piece counts no tokens for it', () => {
+    const pieces = aVersion({
+      prompt: price('0'),
+      completion: perM('10'),
+      imagePrices: [{ resolution: '*', quality: '*', usd: price('0.04') }],
+    })
+    const request = aRequest({ ...asking, maxOutputTokens: 10 })
+    expect(holdFor(request, aCard(), pieces, 4_096)).toBe(usd('0.0802'))
+  })
+
+  test('covers a picture to draw from, at high fidelity', () => {
+    const seen = aVersion({ prompt: perM('1'), completion: price('0') })
+    const hold = (wantsImages: boolean) =>
+      holdFor(aRequest({ textBytes: 0, inputImages: 1, wantsImages }), aCard(), seen, 4_096)
+    expect(hold(true)).toBe(usd('0.008012'))
+    expect(hold(false)).toBe(usd('0.003512'))
+  })
+})
+
+describe('an estimate', () => {
+  const meter = (quality?: string) =>
+    startMeter(aRequest({ wantsImages: true, image: { resolution: undefined, quality } }), null)
+
+  test('of a picture that was left behind goes by the quality asked for', () => {
+    expect(meter('high').readLeft().usage.imageOutputTokens).toBe(4_160)
+    expect(meter('low').readLeft().usage.imageOutputTokens).toBe(272)
+    expect(meter().readLeft().usage.imageOutputTokens).toBe(1_290)
+  })
+
+  test('of one that came uncounted goes by the quality drawn, where it is told', () => {
+    const drawn = { resolution: undefined, quality: 'low' }
+    const told = meter('high')
+    told.note([{ type: 'image', choice: 0, url: 'data:,', drawn }])
+    expect(told.read().usage.imageOutputTokens).toBe(272)
+    const silent = meter('high')
+    silent.note([{ type: 'image', choice: 0, url: 'data:,' }])
+    expect(silent.read().usage.imageOutputTokens).toBe(4_160)
+  })
+})
