@@ -7,8 +7,8 @@ const CHAPTERS: readonly (readonly [title: string, nouns: readonly string[]])[] 
   ['Start', ['init', 'serve', 'status']],
   ['Keys', ['keys', 'limits', 'accounts']],
   ['Models', ['providers', 'models']],
-  ['Money', ['balance', 'ledger', 'rates']],
-  ['Operations', ['doctor']],
+  ['Money', ['balance', 'ledger', 'usage', 'rates']],
+  ['Operations', ['activity', 'doctor']],
 ]
 
 const TOPICS: Readonly<Record<string, () => string>> = {

@@ -77,12 +77,25 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
     bare: 'list',
     verbs: { list: () => import('./ledger/list.ts') },
   },
+  usage: {
+    summary: 'drift: our charges beside what providers state',
+    bare: 'drift',
+    verbs: { drift: () => import('./usage/drift.ts') },
+  },
   rates: {
     summary: 'exchange rate to rubles',
     bare: 'show',
     verbs: {
       show: () => import('./rates/show.ts'),
       set: () => import('./rates/set.ts'),
+    },
+  },
+  activity: {
+    summary: 'list requests, show the receipt of one',
+    bare: 'list',
+    verbs: {
+      list: () => import('./activity/list.ts'),
+      show: () => import('./activity/show.ts'),
     },
   },
   doctor: alone('check this installation', () => import('./doctor.ts')),

@@ -42,15 +42,16 @@ export const readLimitMoney = (flag: string, text: string): string | null =>
   text === 'none' ? null : readMoney(flag, text)
 
 const UNIT_MS: Readonly<Record<string, number>> = {
+  ms: 1,
   s: 1_000,
   m: 60_000,
   h: 3_600_000,
   d: DAY_MS,
 }
 
-/** "90s", "15m", "24h", "7d" in milliseconds. */
+/** "500ms", "90s", "15m", "24h", "7d" in milliseconds. */
 export function readDuration(flag: string, text: string): number {
-  const match = /^(\d{1,9})([smhd])$/.exec(text)
+  const match = /^(\d{1,9})(ms|[smhd])$/.exec(text)
   const unitMs = UNIT_MS[match?.[2] ?? '']
   if (match && unitMs !== undefined) return Number(match[1]) * unitMs
   throw usageError(`${flag} must be a duration such as 90s, 15m, 24h or 7d (got "${text}")`)

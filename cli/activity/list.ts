@@ -1,0 +1,121 @@
+/** `gatewayctl activity list`: requests that have ended, newest first. */
+import type { VerbRecord } from '#operator/verbs.ts'
+import { action, type Mount } from '../action.ts'
+import type { Context } from '../context.ts'
+import { printCsv } from '../csv.ts'
+import { usageError } from '../exit.ts'
+import { call } from '../operator.ts'
+import { type Column, printList } from '../output.ts'
+import { readCount, readDuration, readSince } from '../read-value.ts'
+import { relativeTime } from '../relative-time.ts'
+import { spanOf } from './span.ts'
+
+type Line = VerbRecord<'activity.list'>[number]
+
+interface Flags {
+  readonly key?: string
+  readonly model?: string
+  readonly provider?: string
+  readonly status?: string
+  readonly slow?: string
+  readonly errors?: boolean
+  readonly since?: string
+  readonly until?: string
+  readonly limit: string
+  readonly csv?: boolean
+}
+
+export const mount: Mount = (activity) =>
+  activity
+    .command('list')
+    .description('list requests that have ended, newest first')
+    .option('--key <key>', 'only this key: id, name or shown prefix')
+    .option('--model <id>', 'only this model')
+    .option('--provider <name>', 'only what this provider served')
+    .option('--status <status>', '4xx, 5xx, 429, 200 …')
+    .option('--slow <duration>', 'only what took at least so long: 500ms, 10s, 2m')
+    .option('--errors', 'only what did not run to its end')
+    .option('--since <time>', 'from then on: 1h, today, month, 2026-12-01T00:00:00Z')
+    .option('--until <time>', 'before then')
+    .option('--limit <n>', 'at most so many', '50')
+    .option('--csv', 'comma-separated, with a header')
+    .action(
+      action(async (context, flags: Flags) => {
+        if (flags.csv && (context.json || context.quiet)) {
+          throw usageError('--csv goes with neither --json nor --quiet')
+        }
+        const rows = await call(context, 'activity.list', toQuery(context, flags))
+        if (flags.csv) printCsv(CSV_FIELDS, rows)
+        else printList(context, rows, columns(context), ({ id }) => id)
+      }),
+    )
+
+function toQuery(context: Context, flags: Flags) {
+  const now = context.clock.now()
+  const { key, model, provider, status, slow, errors, since, until, limit } = flags
+  if (status !== undefined && !/^[1-5](xx|\d\d)$/.test(status)) {
+    throw usageError(
+      `--status must be a status such as 429, or a class such as 4xx (got "${status}")`,
+    )
+  }
+  return {
+    key: key ?? null,
+    model: model ?? null,
+    provider: provider ?? null,
+    status: status ?? null,
+    least_total_ms: slow === undefined ? null : readDuration('--slow', slow),
+    errors: errors === true,
+    since: since === undefined ? null : readSince('--since', since, now),
+    until: until === undefined ? null : readSince('--until', until, now),
+    limit: readCount('--limit', limit),
+  }
+}
+
+const columns = (context: Context): readonly Column<Line>[] => [
+  {
+    title: 'at',
+    full: ({ created_at }) => created_at,
+    short: ({ created_at }) => relativeTime(created_at, context.clock.now()),
+  },
+  { title: 'status', right: true, full: ({ status }) => status },
+  { title: 'id', full: ({ id }) => id },
+  { title: 'key', full: ({ key_name }) => key_name },
+  { title: 'model', full: ({ model }) => model },
+  {
+    title: 'time',
+    right: true,
+    full: ({ total_ms }) => total_ms,
+    short: ({ total_ms }) => spanOf(total_ms),
+  },
+  { title: 'in', right: true, full: ({ prompt_tokens }) => prompt_tokens },
+  { title: 'out', right: true, full: ({ completion_tokens }) => completion_tokens },
+  { title: 'images', right: true, full: ({ images }) => images || null },
+  { title: 'cost $', right: true, full: ({ cost_usd }) => cost_usd },
+  { title: 'error', full: ({ code, ended_by }) => code ?? (ended_by === 'client' ? 'left' : null) },
+]
+
+const CSV_FIELDS = [
+  'created_at',
+  'id',
+  'request_id',
+  'key_id',
+  'key_name',
+  'user',
+  'model',
+  'provider',
+  'stream',
+  'status',
+  'code',
+  'ended_by',
+  'finish_reason',
+  'prompt_tokens',
+  'completion_tokens',
+  'images',
+  'usage_source',
+  'cost_usd',
+  'cost_rub',
+  'failed_attempts',
+  'queued_ms',
+  'first_byte_ms',
+  'total_ms',
+] as const satisfies readonly (keyof Line)[]

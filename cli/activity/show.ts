@@ -1,0 +1,92 @@
+/** `gatewayctl activity show`: the receipt of one request, with what its key's holder is not told. */
+import { readPrice, renderPerMillion } from '#domain/money.ts'
+import type { VerbRecord } from '#operator/verbs.ts'
+import { action, type Mount } from '../action.ts'
+import { call } from '../operator.ts'
+import { printRecord } from '../output.ts'
+import { spanOf } from './span.ts'
+
+type Receipt = VerbRecord<'activity.show'>
+type Field = readonly [name: string, value: string | number | null]
+
+export const mount: Mount = (activity) =>
+  activity
+    .command('show')
+    .description('show the receipt of a request: what was counted, who was asked, how it ended')
+    .argument('<id>', 'gen-…, or the request id')
+    .action(
+      action(async (context, id: string) => {
+        const receipt = await call(context, 'activity.show', { id })
+        printRecord(context, receipt, receipt.id, [
+          ...factsOf(receipt),
+          ...receipt.lines.map((line) => lineOf(receipt, line)),
+          ...moneyOf(receipt),
+          ...timesOf(receipt),
+          ...receipt.attempts.map(attemptOf),
+        ])
+      }),
+    )
+
+const factsOf = (receipt: Receipt): readonly Field[] => [
+  ['generation', receipt.id],
+  ['request', receipt.request_id],
+  ['at', receipt.created_at],
+  ['key', `${receipt.key_name} (${receipt.key_id})`],
+  ['user', receipt.user],
+  ['model', receipt.model],
+  ['provider', receipt.provider],
+  ['status', receipt.code === null ? receipt.status : `${receipt.status} ${receipt.code}`],
+  ['ended by', receipt.ended_by],
+  ['finish', receipt.finish_reason],
+]
+
+/** "22 × $2.5 per million = $0.000055", "2 × $0.19 = $0.38 (1024x1024/high)". */
+function lineOf({ image }: Receipt, line: Receipt['lines'][number]): Field {
+  const price = readPrice(line.unit_price_usd)
+  const each =
+    line.unit === 'token' && price !== undefined
+      ? `$${renderPerMillion(price)} per million`
+      : `$${line.unit_price_usd}`
+  const size =
+    line.class === 'output_images' && image !== null
+      ? ` (${image.resolution ?? 'any size'}/${image.quality ?? 'any quality'})`
+      : ''
+  return [line.class.replaceAll('_', ' '), `${line.count} × ${each} = $${line.amount_usd}${size}`]
+}
+
+function moneyOf(receipt: Receipt): readonly Field[] {
+  const { stated_cost_usd, stated_difference_usd, stated_difference_percent } = receipt
+  const percent = stated_difference_percent === null ? '' : `, ${stated_difference_percent}%`
+  const difference =
+    stated_difference_usd === null ? '' : ` (difference $${stated_difference_usd}${percent})`
+  return [
+    [
+      'charged',
+      receipt.price_version === null
+        ? 'nothing'
+        : `$${receipt.cost_usd} = ${receipt.cost_rub} ₽ at ${receipt.rub_per_usd}`,
+    ],
+    ['price version', receipt.price_version],
+    ['counted by', receipt.usage_source],
+    ['operator cost', `$${receipt.operator_cost_usd}`],
+    ['provider states', stated_cost_usd === null ? null : `$${stated_cost_usd}${difference}`],
+  ]
+}
+
+const timesOf = ({ queued_ms, first_byte_ms, total_ms }: Receipt): readonly Field[] => [
+  ['queued', spanOf(queued_ms)],
+  ['first byte', first_byte_ms === null ? null : spanOf(first_byte_ms)],
+  ['total', spanOf(total_ms)],
+]
+
+function attemptOf(attempt: Receipt['attempts'][number], index: number): Field {
+  const { model, provider, outcome, status, reason, ms, operator_cost_usd } = attempt
+  const told = [
+    `${model} at ${provider}: ${outcome}`,
+    ...(status === null ? [] : [`status ${status}`]),
+    spanOf(ms),
+    ...(operator_cost_usd === '0' ? [] : [`cost the operator $${operator_cost_usd}`]),
+    ...(reason === null ? [] : [`"${reason}"`]),
+  ]
+  return [`attempt ${index + 1}`, told.join(', ')]
+}

@@ -1,0 +1,25 @@
+/** Comma-separated lines for a spreadsheet: a header of field names, full values, RFC 4180's quotes. */
+import { clean } from './clean.ts'
+import { print } from './output.ts'
+
+type Value = string | number | boolean | null
+
+/** Prints the named fields of each row, in this order; with no rows, the header alone. */
+export function printCsv<Field extends string>(
+  fields: readonly Field[],
+  rows: readonly Readonly<Record<Field, Value>>[],
+): void {
+  const lines = rows.map((row) => fields.map((field) => renderCell(row[field])).join(','))
+  print([fields.join(','), ...lines].join('\n'))
+}
+
+/** A spreadsheet runs what begins like a formula, and names of models and users come from strangers. */
+const FORMULA = /^[=+\-@]/
+
+function renderCell(value: Value): string {
+  if (value === null) return ''
+  if (typeof value !== 'string') return String(value)
+  const text = FORMULA.test(value) && Number.isNaN(Number(value)) ? `'${value}` : value
+  const shown = clean(text)
+  return /[",]/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown
+}
