@@ -55,13 +55,14 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
     },
   },
   models: {
-    summary: 'catalogue and prices',
+    summary: 'catalogue, prices, and who serves what',
     bare: 'list',
     verbs: {
       list: () => import('./models/list.ts'),
       show: () => import('./models/show.ts'),
       add: () => import('./models/add.ts'),
       price: () => import('./models/price.ts'),
+      route: () => import('./models/route.ts'),
     },
   },
   balance: {

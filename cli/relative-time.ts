@@ -35,6 +35,12 @@ export function duration(seconds: number): string {
     .join(' ')
 }
 
+/** "40s" until a time that is yet to come; null stays null. */
+export function timeLeft(time: string | null, now: Instant): string | null {
+  const at = time === null ? undefined : readInstant(time)
+  return at === undefined ? null : duration(Math.max(1, Math.ceil((at - now) / 1000)))
+}
+
 /** "412 MB" */
 export function bytes(count: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB']

@@ -6,7 +6,7 @@ import type { Context } from './context.ts'
 import { CommandError, EXIT, endWith, exitCodeOf } from './exit.ts'
 import { call } from './operator.ts'
 import { paint, print, printJson } from './output.ts'
-import { bytes, duration } from './relative-time.ts'
+import { bytes, duration, timeLeft } from './relative-time.ts'
 
 type Status = VerbRecord<'status'>
 
@@ -45,7 +45,7 @@ async function ask(context: Context): Promise<Status | null> {
 
 function lines(context: Context, status: Status): readonly (readonly [string, string])[] {
   const { data_dir, size_bytes, schema_version } = status
-  const providers = status.providers.map(({ name, models }) => `${clean(name)} (${models} models)`)
+  const providers = status.providers.map((provider) => describeProvider(context, provider))
   const balances = status.accounts.map(({ name, balance_usd }) =>
     status.accounts.length === 1 ? `$${balance_usd}` : `${clean(name)} $${balance_usd}`,
   )
@@ -60,6 +60,16 @@ function lines(context: Context, status: Status): readonly (readonly [string, st
       `balance ${balances.join(', ') || '$0'} · today $${status.spend_day_usd} · month $${status.spend_month_usd} · ${rate}`,
     ],
   ]
+}
+
+/** "anthropic ◐ resting 40s (3 failures)"; without a server nothing is known but the name. */
+function describeProvider(context: Context, { name, health }: Status['providers'][number]): string {
+  if (health === null) return clean(name)
+  const { state, failures_in_a_row: failures, rests_until } = health
+  const mark = state === 'resting' ? paint(context, 'yellow', '◐') : paint(context, 'green', '●')
+  const rest = state === 'resting' ? `resting ${timeLeft(rests_until, context.clock.now())}` : ''
+  const count = failures === 0 ? '' : `(${failures} ${failures === 1 ? 'failure' : 'failures'})`
+  return [clean(name), mark, rest, count].filter((word) => word !== '').join(' ')
 }
 
 function gatewayLine(context: Context, status: Status): string {

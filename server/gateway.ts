@@ -9,6 +9,7 @@ import { shuttingDown } from '#http/render-error.ts'
 import type { RequestLog } from '#http/request-log.ts'
 import { DEFAULT_TIMINGS, type Timings } from '#http/timings.ts'
 import { operatorApp } from '#operator/app.ts'
+import type { LiveFacts } from '#operator/office.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 import { openAdminSocket } from './admin-socket.ts'
 import { drain } from './drain.ts'
@@ -58,7 +59,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const counter = createCounter(house)
   const listener = listen(options.listen, (request) => counter.fetch(request))
   const inFlight = (): number => house.running.count
-  const door = openDoor(options, listener.url, inFlight)
+  const door = openDoor(options, listener.url, { inFlight, hops: house.health.readings })
 
   let stopped: Promise<void> | null = null
   const stop = async (drainMs: number): Promise<void> => {
@@ -92,7 +93,11 @@ const furnish = (
     ...moment,
   })
 
-function openDoor(options: GatewayOptions, url: string, inFlight: () => number) {
+function openDoor(
+  options: GatewayOptions,
+  url: string,
+  moment: Pick<LiveFacts, 'inFlight' | 'hops'>,
+) {
   const { adminSocket, store, clock, version = '0', dataDir = null, baseUrl } = options
   if (adminSocket === null) return null
   const office = {
@@ -105,7 +110,7 @@ function openDoor(options: GatewayOptions, url: string, inFlight: () => number) 
       baseUrl: baseUrl ?? `${url}/v1`,
       pid: process.pid,
       startedAt: clock.now(),
-      inFlight,
+      ...moment,
     },
     demoKit: async (at: ReturnType<Clock['now']>) => ({
       provider: demoProvider(at),

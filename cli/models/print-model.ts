@@ -13,6 +13,7 @@ export function printModel(context: Context, model: ModelRecord): void {
     ['model', model.id],
     ['provider', model.provider],
     ['upstream name', model.upstream],
+    ['served by', model.route.map(({ provider }) => provider).join(', ')],
     ['name', model.name],
     ['context', model.context_length],
     ['most output', model.max_completion_tokens],

@@ -12,9 +12,10 @@ export const mount: Mount = (providers) =>
     .argument('<name>')
     .action(
       action(async (context, name: string) => {
-        const { models } = await call(context, 'providers.show', { name })
+        const { models, routed_models: routed } = await call(context, 'providers.show', { name })
+        const others = routed === 0 ? '' : ` ${routed} models of others lose a hop.`
         await confirm(context, {
-          question: `remove provider ${clean(name)} and its ${models} models?`,
+          question: `remove provider ${clean(name)} and its ${models} models?${others}`,
           act: `remove provider ${clean(name)}`,
           command: `gatewayctl providers remove ${name} --yes`,
         })

@@ -18,6 +18,7 @@ export const mount: Mount = (providers) =>
           ['key', provider.has_credential ? 'sealed' : 'none'],
           ['models', provider.models],
           ['unpriced', provider.unpriced_models],
+          ['serves for others', provider.routed_models],
           ['created', provider.created_at],
         ])
       }),

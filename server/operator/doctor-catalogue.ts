@@ -1,6 +1,7 @@
 /** What requests would stumble over: providers, prices, masks, the rate. */
 import { idleMasks } from '#domain/allow-list.ts'
 import { renderRubPerUsd } from '#domain/money.ts'
+import { type RouteHop, routeOf } from '#domain/route.ts'
 import type { Finding } from './doctor.ts'
 import { everyKey } from './list-keys.ts'
 import type { Office } from './office.ts'
@@ -69,6 +70,31 @@ export async function checkCatalogue({ store }: Office): Promise<readonly Findin
           level: 'warning',
           message: `${unpriced.length} of ${cards.length} models have no price, so requests to them are refused`,
           next: `gatewayctl models price ${first.id} --in-usd X --out-usd Y`,
+        },
+  ]
+}
+
+/** A model whose every hop rests is asked all the same, but has nobody who did well lately. */
+export async function checkRoutes({ store, live }: Office): Promise<readonly Finding[]> {
+  const cards = await store.models.list()
+  const resting = (live?.hops() ?? []).filter(({ restsUntil }) => restsUntil !== null)
+  const rests = ({ provider, upstreamName }: RouteHop): boolean =>
+    resting.some((hop) => hop.provider === provider && hop.upstreamName === upstreamName)
+  const lost = cards.filter((card) => routeOf(card).every(rests))
+  const [first] = lost
+  return [
+    first === undefined
+      ? {
+          check: 'routes',
+          level: 'ok',
+          message: `${cards.filter(({ route }) => route.length > 0).length} models with a route of their own`,
+          next: null,
+        }
+      : {
+          check: 'routes',
+          level: 'warning',
+          message: `${lost.length} of ${cards.length} models have no provider left that does not rest: ${first.id}`,
+          next: `gatewayctl models route ${first.id}`,
         },
   ]
 }

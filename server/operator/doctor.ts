@@ -1,6 +1,12 @@
 /** Doctor: every check of an installation in one list, each finding with what to type next. */
 import * as z from 'zod/mini'
-import { checkCatalogue, checkMasks, checkProviders, checkRate } from './doctor-catalogue.ts'
+import {
+  checkCatalogue,
+  checkMasks,
+  checkProviders,
+  checkRate,
+  checkRoutes,
+} from './doctor-catalogue.ts'
 import { checkFiles } from './doctor-files.ts'
 import { checkHolds, checkLedger, checkStore } from './doctor-store.ts'
 import type { Office } from './office.ts'
@@ -25,6 +31,7 @@ const CHECKS: readonly Check[] = [
   checkRate,
   checkProviders,
   checkCatalogue,
+  checkRoutes,
   checkMasks,
 ]
 

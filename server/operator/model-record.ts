@@ -2,6 +2,8 @@
 import { renderInstant } from '#domain/clock.ts'
 import { type ModelCard, type Prices, pricingModel } from '#domain/model-card.ts'
 import { renderPerMillion, renderPrice, type UsdAttos } from '#domain/money.ts'
+import { routeOf } from '#domain/route.ts'
+import { type HopRecord, renderHop } from './hop-record.ts'
 
 export interface PriceRecord {
   readonly version: string
@@ -34,6 +36,8 @@ export interface ModelRecord {
   readonly id: string
   readonly provider: string
   readonly upstream: string
+  /** The hops that serve it; its own provider alone where no route is set. */
+  readonly route: readonly HopRecord[]
   readonly name: string
   readonly created_at: string
   readonly context_length: number | null
@@ -51,6 +55,7 @@ export const renderModel = (card: ModelCard): ModelRecord => ({
   id: card.id,
   provider: card.provider,
   upstream: card.upstreamName,
+  route: routeOf(card).map(renderHop),
   name: card.name,
   created_at: renderInstant(card.createdAt),
   context_length: card.contextLength,

@@ -51,18 +51,23 @@ export const listModels = verb(
       .filter(
         (card) =>
           (mask === null || allows([mask], card.id)) &&
-          (provider === null || card.provider === provider) &&
+          (provider === null || isOf(card, provider)) &&
           (!unpriced || card.price === null),
       )
       .map(renderModel),
 )
+
+/** Its own, or one that it serves for another. */
+const isOf = (card: ModelCard, name: string): boolean =>
+  card.provider === name || card.route.some(({ provider }) => provider === name)
 
 /** @throws model_not_found */
 export const showModel = verb(z.strictObject({ model: z.string() }), async (office, { model }) =>
   renderModel(await findModel(office, model)),
 )
 
-async function findModel({ store }: Office, id: string): Promise<ModelCard> {
+/** @throws model_not_found */
+export async function findModel({ store }: Office, id: string): Promise<ModelCard> {
   const card = await store.models.find(id)
   if (card) return card
   const ids = (await store.models.list()).map((other) => other.id)

@@ -1,5 +1,6 @@
 /** The office: what an operator's act has at hand, whether a server runs or a command opened the store by itself. */
 import type { Clock, Instant } from '#domain/clock.ts'
+import type { HopReading } from '#domain/hop-health.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import type { Provider } from '#domain/provider.ts'
 import type { Store } from '#domain/store.ts'
@@ -14,6 +15,8 @@ export interface LiveFacts {
   readonly startedAt: Instant
   /** Requests in progress now. */
   inFlight(): number
+  /** The hops that have failed lately. */
+  hops(): readonly HopReading[]
 }
 
 /** The built-in provider and its priced models. */

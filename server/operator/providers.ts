@@ -23,10 +23,16 @@ export interface ProviderRecord {
   readonly models: number
   /** Of those, the ones that are refused until they are priced. */
   readonly unpriced_models: number
+  /** Models of other providers that a route brings here. */
+  readonly routed_models: number
 }
 
 async function report({ store }: Office, provider: Provider): Promise<ProviderRecord> {
-  const cards = (await store.models.list()).filter((card) => card.provider === provider.name)
+  const all = await store.models.list()
+  const cards = all.filter((card) => card.provider === provider.name)
+  const routed = all.filter(
+    (card) => !cards.includes(card) && card.route.some((hop) => hop.provider === provider.name),
+  )
   return {
     name: provider.name,
     type: provider.type,
@@ -35,6 +41,7 @@ async function report({ store }: Office, provider: Provider): Promise<ProviderRe
     created_at: renderInstant(provider.createdAt),
     models: cards.length,
     unpriced_models: cards.filter(({ price }) => price === null).length,
+    routed_models: routed.length,
   }
 }
 

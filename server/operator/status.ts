@@ -1,7 +1,9 @@
 /** Status: is it running, is it healthy, what is it spending. */
 import * as z from 'zod/mini'
 import { renderInstant } from '#domain/clock.ts'
+import type { HopReading } from '#domain/hop-health.ts'
 import { renderRubPerUsd, renderUsd } from '#domain/money.ts'
+import { renderHealth, worstOf } from './hop-record.ts'
 import type { Office } from './office.ts'
 import { verb } from './verb.ts'
 
@@ -34,6 +36,7 @@ export const showStatus = verb(z.strictObject({}), async (office) => {
       type,
       has_credential: hasCredential,
       models: cards.filter(({ provider }) => provider === name).length,
+      health: live && healthOf(name, live.hops()),
     })),
     accounts: accounts.map(({ name, balance }) => ({ name, balance_usd: renderUsd(balance) })),
     ...(await spendOf(office)),
@@ -41,6 +44,15 @@ export const showStatus = verb(z.strictObject({}), async (office) => {
     rate_set_by_operator: rate.setByOperator,
   }
 })
+
+/** A provider's hops as one, and those of them that have failed lately. */
+function healthOf(name: string, readings: readonly HopReading[]) {
+  const own = readings.filter(({ provider }) => provider === name)
+  return {
+    ...renderHealth(worstOf(own)),
+    hops: own.map((reading) => ({ upstream: reading.upstreamName, ...renderHealth(reading) })),
+  }
+}
 
 async function spendOf({ store, clock }: Office) {
   const { day, month } = await store.admissions.spend(clock.now())

@@ -49,7 +49,14 @@ test('status tells a running server from a store that a command opened', async (
   })
   const startedAt = office.clock.now()
   office.clock.advance(90_500)
-  const live = { listen: 'h:1', baseUrl: 'http://h:1/v1', pid: 7, startedAt, inFlight: () => 3 }
+  const live = {
+    listen: 'h:1',
+    baseUrl: 'http://h:1/v1',
+    pid: 7,
+    startedAt,
+    inFlight: () => 3,
+    hops: () => [],
+  }
   expect(await act({ ...office, live }, 'status', {})).toMatchObject({
     running: true,
     pid: 7,
@@ -83,6 +90,7 @@ describe('doctor', () => {
     if (!account) throw new Error('init made no account')
     const verdict = await office.store.admissions.admit({
       generationId: 'gen-x',
+      endUser: null,
       requestId: 'req-x',
       keyId: id as KeyId,
       accountId: account.id,
@@ -98,6 +106,7 @@ describe('doctor', () => {
       pid: 1,
       startedAt: office.clock.now(),
       inFlight: () => 1,
+      hops: () => [],
     }
     expect(await findings({ ...office, live }, 'problem')).toEqual([])
   })

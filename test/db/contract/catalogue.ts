@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { instant, later } from '#domain/clock.ts'
 import { DEFAULT_RUB_PER_USD } from '#domain/rate.ts'
-import { aCard, aProvider, aVersion, perM, price, rate } from '#test/support/nouns.ts'
+import { aCard, aHop, aProvider, aVersion, perM, price, rate } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
 export function catalogueContract(bench: Bench): void {
@@ -135,6 +135,61 @@ export function catalogueContract(bench: Bench): void {
       await bench.store.providers.add(aProvider(), null)
       await bench.store.models.add(aCard({ price: aVersion({}, later(at(), 1)) }))
       expect((await bench.store.models.find('acme/small'))?.price).toBeNull()
+    })
+  })
+
+  describe('a route', () => {
+    const named = async (...names: readonly string[]) => {
+      await bench.store.providers.add(aProvider(), null)
+      for (const name of names) await bench.store.providers.add(aProvider({ name }), null)
+      await bench.store.models.add(aCard())
+    }
+    const ACME = aHop({ weight: 9 })
+    const BETA = aHop({ provider: 'beta', upstreamName: 'small-eu', position: 2, weight: 3 })
+    const GAMMA = aHop({ provider: 'gamma' })
+
+    test('is kept whole, by position and then by name, and replaced whole', async () => {
+      await named('beta', 'gamma')
+      const { models } = bench.store
+      expect((await models.route('acme/small', [BETA, GAMMA, ACME])).route).toEqual([
+        ACME,
+        GAMMA,
+        BETA,
+      ])
+      expect((await models.find('acme/small'))?.route).toEqual([ACME, GAMMA, BETA])
+      await bench.restart()
+      expect((await bench.store.models.list())[0]?.route).toEqual([ACME, GAMMA, BETA])
+      await bench.store.models.route('acme/small', [BETA])
+      expect((await bench.store.models.find('acme/small'))?.route).toEqual([BETA])
+      await bench.store.models.route('acme/small', [])
+      expect(await bench.store.models.find('acme/small')).toMatchObject({ route: [] })
+    })
+
+    test('comes with a card that has one', async () => {
+      await named('beta')
+      const card = aCard({ id: 'acme/large', route: [BETA] })
+      await bench.store.models.add(card)
+      expect((await bench.store.models.find('acme/large'))?.route).toEqual([BETA])
+    })
+
+    test('through a provider that is not there changes nothing', async () => {
+      await named('beta')
+      const { models } = bench.store
+      await models.route('acme/small', [BETA])
+      expect(await codeOf(models.route('acme/small', [ACME, GAMMA]))).toBe('provider_not_found')
+      expect(await codeOf(models.route('acme/none', [ACME]))).toBe('model_not_found')
+      expect((await models.find('acme/small'))?.route).toEqual([BETA])
+    })
+
+    test('loses the hops of a provider that is removed, and is gone with its model', async () => {
+      await named('beta')
+      const { models, providers } = bench.store
+      await models.route('acme/small', [ACME, BETA])
+      await providers.remove('beta')
+      expect((await models.find('acme/small'))?.route).toEqual([ACME])
+      await models.remove('acme/small')
+      await models.add(aCard())
+      expect((await models.find('acme/small'))?.route).toEqual([])
     })
   })
 

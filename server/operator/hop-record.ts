@@ -1,0 +1,53 @@
+/** A hop and its health as an operator sees them. */
+import { type Instant, renderInstant } from '#domain/clock.ts'
+import type { HopReading } from '#domain/hop-health.ts'
+import type { RouteHop } from '#domain/route.ts'
+
+export interface HopRecord {
+  /** Hops of a lower one are asked first. */
+  readonly position: number
+  /** Its share of the requests among hops of one position. */
+  readonly weight: number
+  readonly provider: string
+  /** What that provider calls the model. */
+  readonly upstream: string
+}
+
+export const renderHop = ({ position, weight, provider, upstreamName }: RouteHop): HopRecord => ({
+  position,
+  weight,
+  provider,
+  upstream: upstreamName,
+})
+
+export interface HealthRecord {
+  /** One that rests is asked after all others. */
+  readonly state: 'serving' | 'resting'
+  readonly failures_in_a_row: number
+  /** Null while it serves. */
+  readonly rests_until: string | null
+}
+
+type Reading = Pick<HopReading, 'failures' | 'restsUntil'>
+
+const WELL: Reading = { failures: 0, restsUntil: null }
+
+/** No reading is a good one: only what has failed lately is remembered. */
+export const renderHealth = ({ failures, restsUntil }: Reading = WELL): HealthRecord => ({
+  state: restsUntil === null ? 'serving' : 'resting',
+  failures_in_a_row: failures,
+  rests_until: restsUntil === null ? null : renderInstant(restsUntil),
+})
+
+/** Several as one: the longest rest, and the most failures in a row. */
+export const worstOf = (readings: readonly Reading[]): Reading =>
+  readings.reduce(
+    (worst, { failures, restsUntil }) => ({
+      failures: Math.max(worst.failures, failures),
+      restsUntil: latest(worst.restsUntil, restsUntil),
+    }),
+    WELL,
+  )
+
+const latest = (a: Instant | null, b: Instant | null): Instant | null =>
+  a === null || (b !== null && b > a) ? b : a

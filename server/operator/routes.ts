@@ -1,0 +1,132 @@
+/** Routes: which providers serve a model, in which order, and how they are doing. Changes hold from the next request. */
+import * as z from 'zod/mini'
+import { GatewayError } from '#domain/errors.ts'
+import type { ModelCard } from '#domain/model-card.ts'
+import { type RouteHop, routeOf } from '#domain/route.ts'
+import { nearest } from '#forms/nearest.ts'
+import { type HealthRecord, type HopRecord, renderHealth, renderHop } from './hop-record.ts'
+import { findModel } from './models.ts'
+import type { Office } from './office.ts'
+import { findProvider } from './providers.ts'
+import { verb } from './verb.ts'
+
+export interface RouteRecord {
+  readonly model: string
+  /** In the order they are asked, as far as that is settled; `health` is null while no server runs. */
+  readonly hops: readonly (HopRecord & { readonly health: HealthRecord | null })[]
+}
+
+function report({ live }: Office, card: ModelCard): RouteRecord {
+  const readings = live?.hops() ?? null
+  return {
+    model: card.id,
+    hops: routeOf(card).map((hop) => ({
+      ...renderHop(hop),
+      health:
+        readings &&
+        renderHealth(
+          readings.find(
+            ({ provider, upstreamName }) =>
+              provider === hop.provider && upstreamName === hop.upstreamName,
+          ),
+        ),
+    })),
+  }
+}
+
+/** @throws model_not_found */
+export const showRoute = verb(z.strictObject({ model: z.string() }), async (office, { model }) =>
+  report(office, await findModel(office, model)),
+)
+
+/** A request that fails at so many, one after the other, has waited long enough. */
+const MOST_HOPS = 16
+const MOST = 1_000
+
+const rankField = z
+  .int(`must be a whole number from 1 to ${MOST}`)
+  .check(z.minimum(1), z.maximum(MOST))
+
+/**
+ * Adds a hop, or changes what is stated of one that is there. The first hop that is added leaves the model's own provider
+ * where it was, before it. @throws model_not_found, provider_not_found, invalid_request
+ */
+export const setHop = verb(
+  z.strictObject({
+    model: z.string(),
+    provider: z.string(),
+    /** As the model's own provider calls it, where nothing is said. */
+    upstream: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
+    /** After the last, where nothing is said. */
+    position: z.optional(rankField),
+    weight: z.optional(rankField),
+  }),
+  async (office, input) => {
+    const card = await findModel(office, input.model)
+    const { name } = await findProvider(office, input.provider)
+    const route = routeOf(card)
+    const others = route.filter(({ provider }) => provider !== name)
+    const known = route.find(({ provider }) => provider === name)
+    if (!known && others.length >= MOST_HOPS) {
+      throw new GatewayError(
+        'invalid_request',
+        `${card.id} has ${MOST_HOPS} hops, which is the most`,
+      )
+    }
+    const last = Math.max(0, ...others.map(({ position }) => position))
+    const hop: RouteHop = {
+      provider: name,
+      upstreamName: input.upstream ?? known?.upstreamName ?? card.upstreamName,
+      position: input.position ?? known?.position ?? Math.min(last + 1, MOST),
+      weight: input.weight ?? known?.weight ?? 1,
+    }
+    return await keep(office, card, [...others, hop])
+  },
+)
+
+/** Takes a hop out. @throws model_not_found, provider_not_found, invalid_request when it is the last one */
+export const dropHop = verb(
+  z.strictObject({ model: z.string(), provider: z.string() }),
+  async (office, input) => {
+    const card = await findModel(office, input.model)
+    const route = routeOf(card)
+    const left = route.filter(({ provider }) => provider !== input.provider)
+    if (left.length === route.length) throw noHop(card, route, input.provider)
+    if (left.length === 0) throw lastHop(card, input.provider)
+    return await keep(office, card, left)
+  },
+)
+
+/** Back to the model's own provider alone. @throws model_not_found */
+export const resetRoute = verb(z.strictObject({ model: z.string() }), async (office, { model }) =>
+  keep(office, await findModel(office, model), []),
+)
+
+async function keep(
+  office: Office,
+  card: ModelCard,
+  route: readonly RouteHop[],
+): Promise<RouteRecord> {
+  return report(office, await office.store.models.route(card.id, route))
+}
+
+function noHop({ id }: ModelCard, route: readonly RouteHop[], name: string): GatewayError {
+  const meant = nearest(
+    name,
+    route.map(({ provider }) => provider),
+  )
+  return new GatewayError(
+    'provider_not_found',
+    `${name} is no hop of ${id}${meant ? `\ndid you mean ${meant}?` : ''}`,
+    { hint: `gatewayctl models route ${id}` },
+  )
+}
+
+const lastHop = ({ id, provider: own }: ModelCard, name: string): GatewayError =>
+  new GatewayError('invalid_request', `${name} is the last hop of ${id}: nobody would serve it`, {
+    param: 'provider',
+    hint:
+      name === own
+        ? `gatewayctl models route ${id} --via PROVIDER, then drop ${name}`
+        : `gatewayctl models route ${id} --reset goes back to ${own}`,
+  })
