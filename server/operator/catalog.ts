@@ -100,6 +100,10 @@ const FREE = 0n as UsdAttos
 const byPiece = ({ usd_per_million, usd_per_image }: CatalogEntry) =>
   usd_per_million?.output_image === undefined ? (usd_per_image ?? []) : []
 
+/** Tokens of a drawn picture cost many times those of words, which is all that the sources say of OpenRouter's. */
+const drawsAtUnknownPrice = ({ output, usd_per_million, usd_per_image }: CatalogEntry): boolean =>
+  output.includes('image') && !usd_per_image && usd_per_million?.output_image === undefined
+
 /** Null where no source states a price, or where one price would be wrong for half of the answers. */
 function toPrices(entry: CatalogEntry): Prices | null {
   const tokens = entry.usd_per_million ?? {}
@@ -111,7 +115,8 @@ function toPrices(entry: CatalogEntry): Prices | null {
     usd: readPrice(usd) ?? FREE,
   }))
   const byToken = prompt !== null && completion !== null
-  if ((!byToken && imagePrices.length === 0) || tokens.reasoning !== undefined) return null
+  if (!byToken && imagePrices.length === 0) return null
+  if (tokens.reasoning !== undefined || drawsAtUnknownPrice(entry)) return null
   return {
     prompt: prompt ?? FREE,
     completion: completion ?? FREE,
