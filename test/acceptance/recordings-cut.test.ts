@@ -9,10 +9,12 @@ import {
   type Judged,
 } from './recordings/expect.ts'
 import { type Case, openStand, type Stand } from './recordings/stand.ts'
-import { bytesOf, truthOf } from './recordings/truth.ts'
+import { bytesOf, draws, truthOf } from './recordings/truth.ts'
 
 const SEED = Number(process.env['SEED'] ?? 20_260_824)
 const CUTS = 10
+/** Seconds where nothing else runs; a machine that is busy elsewhere takes its time. */
+const LONGEST_MS = 240_000
 
 /** mulberry32: the same cuts again from the same seed. */
 let state = SEED
@@ -38,7 +40,7 @@ const cuts = new Map<string, readonly Cut[]>(
         recording,
         dress: `cut=${at}`,
         provider: `c${place}-${tenth}`,
-        isByPiece: tenth % 2 === 0,
+        isByPiece: draws(recording) && tenth % 2 === 0,
         truth: truthOf(recording, at),
         where: `${recording.name} cut at byte ${at} of ${length} (SEED=${SEED} repeats it)`,
       }
@@ -56,7 +58,7 @@ beforeAll(async () => {
   if (!stand) return
   await stand.askAll(cases, 32)
   charges = await stand.charges()
-})
+}, LONGEST_MS)
 afterAll(() => stand?.close())
 
 const judge = (one: Cut): Judged => {

@@ -5,6 +5,7 @@ import type OpenAI from 'openai'
 import * as sdk from 'openai'
 import { openStore } from '#db/index.ts'
 import { systemClock } from '#domain/clock.ts'
+import type { ModelCard } from '#domain/model-card.ts'
 import type { ProviderType } from '#domain/provider.ts'
 import { type Appliance, furnishDesk, nanos, startAppliance } from '#test/support/appliance.ts'
 import { type Desk, openDesk } from '#test/support/desk.ts'
@@ -12,7 +13,7 @@ import { aCard, aProvider, aVersion, perM, price } from '#test/support/nouns.ts'
 import { type Recording, type Replay, startReplay } from '#test/support/replay.ts'
 import { PER_IMAGE, PRICES } from './bill.ts'
 import type { Said, Wire } from './heard.ts'
-import type { Truth } from './truth.ts'
+import { draws, type Truth } from './truth.ts'
 
 export const CREDENTIAL = 'sk-canary-of-the-operator'
 const PROMPT = 'Which ocean contains Bouvet Island?'
@@ -22,7 +23,7 @@ export interface Case {
   readonly recording: Recording
   /** The replay server's options: `split=1`, `cut=120`; empty for none. */
   readonly dress: string
-  /** Its provider's name; the model is `<provider>/m`. */
+  /** The provider that serves it so; one model has many, and a request names its own. */
   readonly provider: string
   /** Pictures cost by the piece, not by their tokens. */
   readonly isByPiece: boolean
@@ -55,18 +56,18 @@ export interface Stand {
   close(): Promise<void>
 }
 
-const modelOf = ({ provider }: Case): string => `${provider}/m`
+/** One model for a recording, and another where its pictures have a price of their own. */
+const modelOf = ({ recording, isByPiece }: Case): string =>
+  `${recording.name.replaceAll('/', '.')}/${isByPiece ? 'by-piece' : 'm'}`
 
-/** Pictures have to be asked for; the types of the SDK do not know how. */
+/** The types of the SDK know neither routing nor how pictures are asked for. */
 export const toBody = (one: Case): OpenAI.ChatCompletionCreateParams => ({
   model: modelOf(one),
   messages: [{ role: 'user', content: PROMPT }],
+  ...{ provider: { only: [one.provider] } },
   ...(one.recording.stream && { stream: true }),
-  ...(draws(one) && !one.recording.stream && { modalities: ['image', 'text'] as never }),
+  ...(draws(one.recording) && !one.recording.stream && { modalities: ['image', 'text'] as never }),
 })
-
-const draws = ({ recording, truth }: Case): boolean =>
-  recording.family === 'openai-images' || truth.said.images.length > 0
 
 const TYPES: Readonly<Record<string, ProviderType>> = {
   'anthropic-messages': 'anthropic',
@@ -132,32 +133,42 @@ async function furnishCatalogue(
   const key = readFileSync(join(desk.dataDir, 'master.key'), 'utf8')
   const masterKey = Buffer.from(key.trim(), 'base64')
   const store = await openStore({ dataDir: desk.dataDir, clock: systemClock, masterKey })
-  const add = async (one: Case): Promise<void> => {
-    const { recording, provider: name, dress } = one
+  const addProvider = async ({ recording, provider: name, dress }: Case): Promise<void> => {
     const type = TYPES[recording.family] ?? (recording.family as ProviderType)
     const baseUrl = `${url}/r/${recording.name}${dress && `/~${dress}`}`
     await store.providers.add(aProvider({ name, type, baseUrl, hasCredential: true }), CREDENTIAL)
-    await store.models.add(
-      aCard({
-        id: modelOf(one),
-        provider: name,
-        // Only under this name is a model asked by the operation that was recorded.
-        upstreamName: recording.family === 'openai-images' ? 'gpt-image-1' : 'm',
-        outputModalities: draws(one) ? ['text', 'image'] : ['text'],
-        price: aVersion({
-          prompt: perM(PRICES.in),
-          completion: perM(PRICES.out),
-          cacheRead: perM(PRICES.cached),
-          cacheWrite: perM(PRICES.written),
-          imagePrices: one.isByPiece
-            ? [{ resolution: '*', quality: '*', usd: price(PER_IMAGE) }]
-            : [],
-        }),
-      }),
-    )
   }
-  await Promise.all(cases.map(add))
+  await Promise.all(cases.map(addProvider))
+  const byModel = Object.values(Object.groupBy(cases, modelOf))
+  await Promise.all(byModel.map(async (group = []) => await store.models.add(cardOf(group))))
   await store.close()
+}
+
+/** The model of cases that differ in their dress alone: each is a hop of its route. */
+function cardOf([one, ...others]: readonly Case[]): ModelCard {
+  if (!one) throw new Error('a model that nobody serves')
+  // Only under this name is a model asked by the operation that was recorded.
+  const upstreamName = one.recording.family === 'openai-images' ? 'gpt-image-1' : 'm'
+  const imagePrices = [{ resolution: '*', quality: '*', usd: price(PER_IMAGE) }]
+  return aCard({
+    id: modelOf(one),
+    provider: one.provider,
+    upstreamName,
+    route: [one, ...others].map(({ provider }) => ({
+      provider,
+      upstreamName,
+      position: 1,
+      weight: 1,
+    })),
+    outputModalities: draws(one.recording) ? ['text', 'image'] : ['text'],
+    price: aVersion({
+      prompt: perM(PRICES.in),
+      completion: perM(PRICES.out),
+      cacheRead: perM(PRICES.cached),
+      cacheWrite: perM(PRICES.written),
+      imagePrices: one.isByPiece ? imagePrices : [],
+    }),
+  })
 }
 
 async function askFor(one: Case, gateway: Appliance, key: string): Promise<Seen> {

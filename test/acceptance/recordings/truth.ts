@@ -57,6 +57,10 @@ export function truthOf({ name, family }: Recording, cut?: number): Truth {
   }
 }
 
+/** Whether a recording is of a model that was asked for pictures. */
+export const draws = (recording: Recording): boolean =>
+  recording.family === 'openai-images' || /image-output/.test(recording.name)
+
 const BROKE_OFF = { status: 502, text: '' }
 
 const broken = (failure: Truth['failure']): Truth => ({
