@@ -22,12 +22,14 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
   serve: alone('run the gateway (default http://127.0.0.1:4140)', () => import('./serve.ts')),
   status: alone('is it running, is it healthy, what is it spending', () => import('./status.ts')),
   keys: {
-    summary: 'create, list, show, revoke',
+    summary: 'create, list, show, edit, rotate, revoke',
     bare: 'list',
     verbs: {
       create: () => import('./keys/create.ts'),
       list: () => import('./keys/list.ts'),
       show: () => import('./keys/show.ts'),
+      edit: () => import('./keys/edit.ts'),
+      rotate: () => import('./keys/rotate.ts'),
       revoke: () => import('./keys/revoke.ts'),
     },
   },

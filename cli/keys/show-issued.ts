@@ -9,13 +9,25 @@ import { describeLimits } from './describe-limits.ts'
 type Issued = VerbRecord<'keys.create'>
 type Shown = 'secret' | 'env' | 'file'
 
+interface Telling {
+  readonly act: 'created' | 'rotated'
+  /** One more line for the reader. */
+  readonly note?: string
+}
+
 /** `--quiet` still prints the secret: an id alone would destroy its only copy. `file`: it is kept there already. */
-export function showIssued(context: Context, issued: Issued, shown: Shown): void {
+export function showIssued(
+  context: Context,
+  issued: Issued,
+  shown: Shown,
+  { act, note }: Telling = { act: 'created' },
+): void {
   for (const warning of issued.warnings) tell(context, `! ${clean(warning)}`)
   const name = clean(issued.name)
-  tell(context, `${paint(context, 'green', '✓')} created key ${name} (${issued.id})`)
+  tell(context, `${paint(context, 'green', '✓')} ${act} key ${name} (${issued.id})`)
   if (context.json) printJson(issued)
   else print(resultOf(context, issued, shown))
+  if (note !== undefined) tell(context, note)
   if (shown !== 'secret') return
   tell(
     context,

@@ -1,19 +1,33 @@
-/** The fields that verbs share: money, times and limits as they travel, read into the domain's own values. */
+/** The fields that doors share: money, times, names and limits as they travel, read into the domain's own values. */
 import * as z from 'zod/mini'
 import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { isMask, MOST_MASKS } from '#domain/allow-list.ts'
-import { readInstant } from '#domain/clock.ts'
+import { type Instant, readInstant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
 import { type Limits, MOST_NAME_CHARS, MOST_WINDOW_SLOTS } from '#domain/key.ts'
 import { perMillion, readPrice, readUsd } from '#domain/money.ts'
+
+const MOST_QUOTED_CHARS = 40
+const PLAIN_DECIMAL = /^\d+(\.\d+)?$/
+
+/** What was sent, for a refusal to repeat: not all of it, because it may be long, and may be a secret. */
+const quoted = (text: string): string =>
+  `"${text.length > MOST_QUOTED_CHARS ? `${text.slice(0, MOST_QUOTED_CHARS)}…` : text}"`
+
+/** A number where a decimal string is wanted has usually lost nothing yet; the next one would. */
+const refuseType = (input: unknown, expected: string): string =>
+  typeof input === 'number' && PLAIN_DECIMAL.test(String(input))
+    ? `must be a string: send "${input}" and not ${input}`
+    : `must be ${expected}`
 
 /** A text that `read` understands, or an issue that says what was expected. */
 export const readAs = <T>(read: (text: string) => T | undefined, expected: string) =>
   z.pipe(
-    z.string(),
+    z.string({ error: ({ input }) => refuseType(input, expected) }),
     z.transform((text: string, context): T => {
       const value = read(text)
       if (value !== undefined) return value
-      const message = `must be ${expected} (got "${text}")`
+      const message = `must be ${expected} (got ${quoted(text)})`
       context.issues.push({ code: 'custom', input: text, message })
       return z.NEVER
     }),
@@ -25,7 +39,7 @@ export const usdField = readAs(readUsd, 'a decimal amount of dollars such as "20
 /** A ceiling: dollars, at most six decimal places (contract §5). */
 const ceilingField = readAs(
   (text) => (/\.\d{7}/.test(text) ? undefined : readUsd(text)),
-  'a decimal amount of dollars with at most 6 places such as "20.00"',
+  'a decimal amount of dollars such as "20.00", with at most 6 places and up to 9007199',
 )
 
 /** Dollars per unit. */
@@ -40,28 +54,38 @@ export const perMillionField = readAs((text) => {
 /** An RFC 3339 time. */
 export const timeField = readAs(readInstant, 'an RFC 3339 time such as "2026-12-01T00:00:00Z"')
 
-export const nameField = z
-  .string()
-  .check(
-    z.trim(),
-    z.minLength(1, 'must not be empty'),
-    z.maxLength(MOST_NAME_CHARS, `must be at most ${MOST_NAME_CHARS} characters`),
-  )
+/** When something ends; it must lie ahead. Null is never. @throws invalid_request */
+export function demandFuture(end: Instant | null, now: Instant): Instant | null {
+  if (end === null || end > now) return end
+  throw new GatewayError('invalid_request', 'expires_at: must be a time in the future', {
+    param: 'expires_at',
+  })
+}
+
+const NAME = `must be a text of 1 to ${MOST_NAME_CHARS} characters`
+
+/** Characters as people count them, not as UTF-16 does. */
+const isName = (text: string): boolean => {
+  const chars = [...text].length
+  return chars >= 1 && chars <= MOST_NAME_CHARS && text.isWellFormed()
+}
+
+export const nameField = z.string(NAME).check(z.trim(), z.refine(isName, NAME))
 export const noteField = z.string().check(z.maxLength(1_000, 'must be at most 1000 characters'))
 export const accountField = z._default(z.string(), DEFAULT_ACCOUNT_NAME)
 
-const WHOLE = 'must be a whole number of at least 1'
+const WHOLE =
+  'must be a whole number of at least 1; null is no limit, and a key is stopped by disabling it'
 
 const countField = z.int(WHOLE).check(z.minimum(1, WHOLE))
 const windowField = countField.check(
   z.maximum(MOST_WINDOW_SLOTS, `must be at most ${MOST_WINDOW_SLOTS}`),
 )
 
-const maskField = z.string().check(
-  z.refine(isMask, {
-    error: ({ input }) => `must be a model id, "<provider>/*" or "*" (got "${String(input)}")`,
-  }),
-)
+const MASK = 'must be a model id, "<provider>/*" or "*"'
+const maskField = z
+  .string(MASK)
+  .check(z.refine(isMask, { error: ({ input }) => `${MASK} (got ${quoted(String(input))})` }))
 
 /** Any of a key's limits by its wire name; absent leaves it as it is, null removes it. */
 export const limitsFields = {
@@ -71,7 +95,9 @@ export const limitsFields = {
   daily_spend_limit_usd: z.nullish(ceilingField),
   monthly_spend_limit_usd: z.nullish(ceilingField),
   allowed_models: z.nullish(
-    z.array(maskField).check(z.maxLength(MOST_MASKS, `must be at most ${MOST_MASKS} masks`)),
+    z
+      .array(maskField, 'must be a list of masks, or null for every model')
+      .check(z.maxLength(MOST_MASKS, `must be at most ${MOST_MASKS} masks`)),
   ),
 }
 

@@ -1,20 +1,19 @@
 /** Keys, as an operator issues, shows and revokes them. */
 import * as z from 'zod/mini'
-import { type AllowList, idleMasks } from '#domain/allow-list.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { newKeyId } from '#domain/id.ts'
-import { type ApiKey, NO_LIMITS } from '#domain/key.ts'
+import { type ApiKey, draftKey, NO_LIMITS } from '#domain/key.ts'
 import type { WindowReading } from '#domain/quota.ts'
-import { labelOf, newSecret, readSecret } from '#domain/secret.ts'
+import { newSecret, readSecret } from '#domain/secret.ts'
 import {
   accountField,
+  demandFuture,
   limitsFields,
   nameField,
   noteField,
   statedLimits,
   timeField,
 } from '#forms/fields.ts'
-import { nearest } from '#forms/nearest.ts'
+import { maskWarnings, nameWarnings } from '#forms/key-warnings.ts'
 import { findAccount } from './accounts.ts'
 import { findKey } from './find-key.ts'
 import { type OperatorKeyRecord, reportKey } from './list-keys.ts'
@@ -41,47 +40,20 @@ export const createKey = verb(
     const { store, clock } = office
     const at = clock.now()
     const account = await findAccount(office, input.account)
-    const warnings = await warningsFor(office, input.name, input.allowed_models ?? null)
+    const limits = { ...NO_LIMITS, ...statedLimits(input) }
+    const warnings = [
+      ...(await nameWarnings(store, input.name)),
+      ...(await maskWarnings(store, limits.allowedModels)),
+    ]
     const secret = newSecret()
-    const key: ApiKey = {
-      id: newKeyId(at),
-      accountId: account.id,
-      name: input.name,
-      kind: input.kind,
-      label: labelOf(secret),
-      note: input.note,
-      limits: { ...NO_LIMITS, ...statedLimits(input) },
-      createdAt: at,
-      updatedAt: at,
-      lastUsedAt: null,
-      expiresAt: input.expires_at,
-      disabledAt: null,
-      revokedAt: null,
-    }
+    const { name, kind, note } = input
+    const expiresAt = demandFuture(input.expires_at, at)
+    const wish = { accountId: account.id, name, kind, note, limits, expiresAt }
+    const key = draftKey(wish, secret, at)
     await store.keys.issue(key, secret)
     return { ...(await reportKey(office, key)), key: secret, warnings }
   },
 )
-
-async function warningsFor(office: Office, name: string, masks: AllowList): Promise<string[]> {
-  const namesakes = await office.store.keys.search(name, 2)
-  const taken = namesakes.some((key) => key.name === name && key.revokedAt === null)
-  return [
-    ...(taken ? [`another key is called "${name}" too; tell them apart by id`] : []),
-    ...(await maskWarnings(office, masks)),
-  ]
-}
-
-/** One sentence for each mask that matches no model that is known today. */
-export async function maskWarnings({ store }: Office, masks: AllowList): Promise<string[]> {
-  if (masks === null) return []
-  const models = (await store.models.list()).map(({ id }) => id)
-  const providers = [...new Set(models.map((id) => `${id.slice(0, id.indexOf('/'))}/*`))]
-  return idleMasks(masks, models).map((mask) => {
-    const meant = nearest(mask, mask.endsWith('/*') ? providers : models)
-    return `"${mask}" matches no model${meant ? `; did you mean "${meant}"?` : ' today'}`
-  })
-}
 
 const renderWindow = (reading: WindowReading | null) =>
   reading === null

@@ -3,8 +3,8 @@ import * as z from 'zod/mini'
 import type { ApiKey } from '#domain/key.ts'
 import { type LimitsRecord, renderLimits } from '#domain/key-report.ts'
 import { limitsFields, statedLimits } from '#forms/fields.ts'
+import { maskWarnings } from '#forms/key-warnings.ts'
 import { findKey } from './find-key.ts'
-import { maskWarnings } from './keys.ts'
 import { everyKey } from './list-keys.ts'
 import { verb } from './verb.ts'
 
@@ -50,7 +50,7 @@ export const setLimits = verb(
     const keys: ApiKey[] = []
     for (const text of input.keys) keys.push(await findKey(office, text))
     const limits = statedLimits(input)
-    const warnings = await maskWarnings(office, limits.allowedModels ?? null)
+    const warnings = await maskWarnings(office.store, limits.allowedModels ?? null)
     const amended: AmendedLimitsRecord[] = []
     for (const key of keys) {
       const after = await office.store.keys.amend(key.id, { limits }, office.clock.now())

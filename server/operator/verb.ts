@@ -1,6 +1,7 @@
 /** A verb: one act of an operator, its input parsed, its answer exactly what `--json` prints. */
 import type * as z from 'zod/mini'
 import { GatewayError } from '#domain/errors.ts'
+import { readForm } from '#forms/read-form.ts'
 import type { Office } from './office.ts'
 
 export interface Verb<Sent, Input, Answer> {
@@ -34,12 +35,9 @@ async function parse<Schema extends z.ZodMiniType>(
   schema: Schema,
   untrusted: unknown,
 ): Promise<z.output<Schema>> {
-  const parsed = schema.safeParse(untrusted)
-  if (parsed.success) return parsed.data
-  // The words of the parser are loaded only when it has something to say.
-  const { default: english } = await import('zod/v4/locales/en.js')
-  const issue = schema.safeParse(untrusted, { error: english().localeError }).error?.issues[0]
-  throw invalid(issue?.path.join('.') ?? '', issue?.message ?? 'invalid input')
+  const reading = await readForm(schema, untrusted)
+  if (reading.fits) return reading.value
+  throw invalid(reading.path.join('.'), reading.message)
 }
 
 /** An input that cannot be read; `param` is the path of the field, empty for the whole. */

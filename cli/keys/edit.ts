@@ -1,0 +1,58 @@
+/** `gatewayctl keys edit`: the name, the note, the end of a key, and whether it works; holds from the next request. */
+import type { VerbRecord } from '#operator/verbs.ts'
+import { action, type Mount } from '../action.ts'
+import { clean } from '../clean.ts'
+import { usageError } from '../exit.ts'
+import { call } from '../operator.ts'
+import { print, printJson, tell } from '../output.ts'
+import { readUntil } from '../read-value.ts'
+
+interface Flags {
+  readonly name?: string
+  readonly note?: string
+  readonly disable?: boolean
+  readonly enable?: boolean
+  readonly expires?: string
+}
+
+export const mount: Mount = (keys) =>
+  keys
+    .command('edit')
+    .description('rename, annotate, disable or enable a key, or set when it expires')
+    .argument('<key>', 'id, name or shown prefix')
+    .option('--name <text>', 'how you will know it from now on')
+    .option('--note <text>', "a note for yourself; '' takes it away")
+    .option('--disable', 'refuse it from its next request, until it is enabled')
+    .option('--enable', 'let it work again')
+    .option('--expires <time>', 'when it stops: 30d, 2026-12-01T00:00:00Z, never')
+    .action(
+      action(async (context, key: string, flags: Flags) => {
+        if (flags.disable && flags.enable) {
+          throw usageError('--disable and --enable exclude each other')
+        }
+        const { name, note, expires } = flags
+        const stated = {
+          ...(name !== undefined && { name }),
+          ...(note !== undefined && { note: note === '' ? null : note }),
+          ...((flags.disable || flags.enable) && { disabled: flags.disable === true }),
+          ...(expires !== undefined && {
+            expires_at: readUntil('--expires', expires, context.clock.now()),
+          }),
+        }
+        if (Object.keys(stated).length === 0) {
+          throw usageError('nothing to change is stated', `gatewayctl keys edit ${key} --name NEW`)
+        }
+        const edited = await call(context, 'keys.edit', { key, ...stated })
+        if (context.json) return printJson(edited)
+        for (const warning of edited.warnings) tell(context, `! ${clean(warning)}`)
+        const changes = edited.changes.map(describe).join(', ')
+        print(context.quiet ? edited.id : clean(`${edited.name}: ${changes || 'nothing changed'}`))
+      }),
+    )
+
+/** "name ci → ci-2", "disabled", "expires never → 2026-12-01T00:00:00Z" */
+function describe({ field, from, to }: VerbRecord<'keys.edit'>['changes'][number]): string {
+  if (field === 'disabled') return to ? 'disabled' : 'enabled'
+  if (field === 'expires_at') return `expires ${from ?? 'never'} → ${to ?? 'never'}`
+  return `${field} ${from ?? 'none'} → ${to ?? 'none'}`
+}

@@ -1,0 +1,61 @@
+/** `gatewayctl keys rotate`: a new secret for the same key; standard output is exactly that secret. */
+import { action, type Mount } from '../action.ts'
+import { clean } from '../clean.ts'
+import { confirm } from '../confirm.ts'
+import type { Context } from '../context.ts'
+import { call } from '../operator.ts'
+import { readDuration } from '../read-value.ts'
+import { reserveFile } from './secret-file.ts'
+import { showIssued } from './show-issued.ts'
+
+interface Flags {
+  readonly grace: string
+  readonly env?: boolean
+  readonly out?: string
+}
+
+export const mount: Mount = (keys) =>
+  keys
+    .command('rotate')
+    .description('give a key a new secret; id, limits and counters stay')
+    .argument('<key>', 'id, name or shown prefix')
+    .option('--grace <time>', 'how long the old secret works on: 90s, 24h, 7d, or 0', '24h')
+    .option('--env', 'print export lines for a shell')
+    .option('--out <file>', 'write the secret to a new file (0600) and print the id')
+    .action(
+      action(async (context, text: string, flags: Flags) => {
+        const graceMs = flags.grace === '0' ? 0 : readDuration('--grace', flags.grace)
+        const key = graceMs === 0 ? await agree(context, text) : text
+        const file = flags.out === undefined ? null : reserveFile(flags.out)
+        try {
+          const rotated = await call(context, 'keys.rotate', {
+            key,
+            grace_seconds: graceMs / 1_000,
+          })
+          file?.keep(rotated.key)
+          const until = rotated.earlier_secrets_until
+          const shown = file ? 'file' : flags.env ? 'env' : 'secret'
+          showIssued(context, rotated, shown, {
+            act: 'rotated',
+            note:
+              until === null
+                ? '  old     refused from now on'
+                : `  old     works until ${until}; put the new one in place before`,
+          })
+        } finally {
+          file?.close()
+        }
+      }),
+    )
+
+/** The id of a key whose old secret may end at once. @throws CommandError 5 */
+async function agree(context: Context, text: string): Promise<string> {
+  const { id, name, usage } = await call(context, 'keys.show', { key: text })
+  const running = usage.requests_in_progress
+  await confirm(context, {
+    question: `rotate ${clean(name)} without grace? Its old secret is refused from the next request. ${running} in flight (they will finish)`,
+    act: `rotate ${clean(name)} without grace`,
+    command: `gatewayctl keys rotate ${text} --grace 0 --yes`,
+  })
+  return id
+}

@@ -1,0 +1,29 @@
+/** What is accepted of a key and still deserves a word: a second bearer of its name, a mask that matches nothing yet. */
+import { type AllowList, idleMasks } from '#domain/allow-list.ts'
+import type { AccountId } from '#domain/id.ts'
+import type { Store } from '#domain/store.ts'
+import { nearest } from './nearest.ts'
+
+/** One sentence for each mask that matches no model that is known today. */
+export async function maskWarnings(
+  { models }: Pick<Store, 'models'>,
+  masks: AllowList,
+): Promise<string[]> {
+  if (masks === null) return []
+  const known = (await models.list()).map(({ id }) => id)
+  const providers = [...new Set(known.map((id) => `${id.slice(0, id.indexOf('/'))}/*`))]
+  return idleMasks(masks, known).map((mask) => {
+    const meant = nearest(mask, mask.endsWith('/*') ? providers : known)
+    return `"${mask}" matches no model${meant ? `; did you mean "${meant}"?` : ' today'}`
+  })
+}
+
+/** One sentence when the name is taken already, in this account or, without one, in any. */
+export const nameWarnings = async (
+  { keys }: Pick<Store, 'keys'>,
+  name: string,
+  accountId?: AccountId,
+): Promise<string[]> =>
+  (await keys.isNamed(name, accountId))
+    ? [`another key is called "${name}" too; tell them apart by id`]
+    : []

@@ -1,0 +1,66 @@
+/** Everything about a key that is neither limit nor secret: its name, its note, its end, and whether it works. */
+import * as z from 'zod/mini'
+import { renderInstant } from '#domain/clock.ts'
+import type { ApiKey } from '#domain/key.ts'
+import { demandFuture, nameField, noteField, timeField } from '#forms/fields.ts'
+import { nameWarnings } from '#forms/key-warnings.ts'
+import { findKey } from './find-key.ts'
+import { type OperatorKeyRecord, reportKey } from './list-keys.ts'
+import { verb } from './verb.ts'
+
+export interface KeyChange {
+  readonly field: 'name' | 'note' | 'disabled' | 'expires_at'
+  readonly from: string | boolean | null
+  readonly to: string | boolean | null
+}
+
+export interface EditedKeyRecord extends OperatorKeyRecord {
+  readonly changes: readonly KeyChange[]
+  readonly warnings: readonly string[]
+}
+
+/** Changes what is stated and nothing else; holds from the next request. @throws key_not_found, key_revoked */
+export const editKey = verb(
+  z.strictObject({
+    key: z.string().check(z.minLength(1)),
+    name: z.optional(nameField),
+    /** Null takes the note away. */
+    note: z.optional(z.nullable(noteField)),
+    disabled: z.optional(z.boolean()),
+    /** Null is never. */
+    expires_at: z.optional(z.nullable(timeField)),
+  }),
+  async (office, { key: text, name, note, disabled, expires_at }): Promise<EditedKeyRecord> => {
+    const { store, clock } = office
+    const at = clock.now()
+    const before = await findKey(office, text)
+    const renamed = name !== undefined && name !== before.name
+    const warnings = renamed ? await nameWarnings(store, name) : []
+    const after = await store.keys.amend(
+      before.id,
+      {
+        ...(name !== undefined && { name }),
+        ...(note !== undefined && { note }),
+        ...(disabled !== undefined && { disabledAt: disabled ? (before.disabledAt ?? at) : null }),
+        ...(expires_at !== undefined && { expiresAt: demandFuture(expires_at, at) }),
+      },
+      at,
+    )
+    return { ...(await reportKey(office, after)), changes: changesBetween(before, after), warnings }
+  },
+)
+
+const fieldsOf = ({ name, note, disabledAt, expiresAt }: ApiKey) => ({
+  name,
+  note,
+  disabled: disabledAt !== null,
+  expires_at: expiresAt === null ? null : renderInstant(expiresAt),
+})
+
+function changesBetween(before: ApiKey, after: ApiKey): readonly KeyChange[] {
+  const from = fieldsOf(before)
+  const to = fieldsOf(after)
+  return (Object.keys(to) as KeyChange['field'][])
+    .filter((field) => from[field] !== to[field])
+    .map((field) => ({ field, from: from[field], to: to[field] }))
+}

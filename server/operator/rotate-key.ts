@@ -1,0 +1,43 @@
+/** A new secret for an old key: its id, limits, counters and line in the log stay (contract §5). */
+import * as z from 'zod/mini'
+import { later, renderInstant } from '#domain/clock.ts'
+import { newSecret } from '#domain/secret.ts'
+import { findKey } from './find-key.ts'
+import type { IssuedKeyRecord } from './keys.ts'
+import { reportKey } from './list-keys.ts'
+import { verb } from './verb.ts'
+
+const DAY_SECONDS = 86_400
+/** A grace that never ends would make the rotation pointless. */
+const MOST_GRACE_SECONDS = 365 * DAY_SECONDS
+
+export interface RotatedKeyRecord extends IssuedKeyRecord {
+  /** Until when its earlier secrets open it; null when they no longer do. */
+  readonly earlier_secrets_until: string | null
+}
+
+/** The answer carries the new secret once. @throws key_not_found, key_revoked */
+export const rotateKey = verb(
+  z.strictObject({
+    key: z.string().check(z.minLength(1)),
+    /** How long the earlier secrets work on; 0 ends them at once. */
+    grace_seconds: z._default(
+      z.int().check(z.minimum(0), z.maximum(MOST_GRACE_SECONDS)),
+      DAY_SECONDS,
+    ),
+  }),
+  async (office, { key: text, grace_seconds }): Promise<RotatedKeyRecord> => {
+    const { store, clock } = office
+    const at = clock.now()
+    const { id } = await findKey(office, text)
+    const secret = newSecret()
+    const until = grace_seconds === 0 ? null : later(at, grace_seconds * 1_000)
+    const key = await store.keys.rotate(id, secret, at, until)
+    return {
+      ...(await reportKey(office, key)),
+      key: secret,
+      warnings: [],
+      earlier_secrets_until: until === null ? null : renderInstant(until),
+    }
+  },
+)
