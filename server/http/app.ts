@@ -10,13 +10,14 @@ import { chatCompletions } from './routes/chat-completions.ts'
 import { showGeneration } from './routes/generation.ts'
 import { alive, ready } from './routes/health.ts'
 import { showKey } from './routes/key.ts'
+import { amendKey, issueKey, listKeys, revokeKey, showAnyKey } from './routes/keys.ts'
 import { listModels, readModelFilter, showModel } from './routes/models.ts'
 import { headersFor, startVisit, type Visit } from './visit.ts'
 
 type Answer = (house: CounterHouse, visit: Visit, c: Context) => Promise<Response>
 
 interface CounterRoute {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly name: string
   readonly answer: Answer
@@ -44,6 +45,31 @@ const API: readonly CounterRoute[] = [
     path: '/generation',
     name: 'generation',
     answer: (house, visit, c) => showGeneration(house, visit, c.req.query('id') ?? ''),
+  },
+  { method: 'POST', path: '/keys', name: 'keys.issue', answer: issueKey },
+  {
+    method: 'GET',
+    path: '/keys',
+    name: 'keys.list',
+    answer: (house, visit, c) => listKeys(house, visit, c.req.query()),
+  },
+  {
+    method: 'GET',
+    path: '/keys/:id',
+    name: 'keys.show',
+    answer: (house, visit, c) => showAnyKey(house, visit, c.req.param('id') ?? ''),
+  },
+  {
+    method: 'PATCH',
+    path: '/keys/:id',
+    name: 'keys.amend',
+    answer: (house, visit, c) => amendKey(house, visit, c.req.param('id') ?? ''),
+  },
+  {
+    method: 'DELETE',
+    path: '/keys/:id',
+    name: 'keys.revoke',
+    answer: (house, visit, c) => revokeKey(house, visit, c.req.param('id') ?? ''),
   },
 ]
 
@@ -113,9 +139,11 @@ function noRoute(request: Request): GatewayError {
   return new GatewayError('route_not_found', 'there is nothing at this address')
 }
 
+/** `:id{.+}` stands for the rest of a path, `:id` for one part of it. */
 function serves({ path: pattern }: CounterRoute, path: string): boolean {
   const open = pattern.indexOf(':')
-  return open === -1
-    ? pattern === path
-    : path.startsWith(pattern.slice(0, open)) && path.length > open
+  if (open === -1) return pattern === path
+  const rest = path.slice(open)
+  if (!path.startsWith(pattern.slice(0, open)) || rest === '') return false
+  return pattern.endsWith('}') || !rest.includes('/')
 }

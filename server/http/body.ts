@@ -21,11 +21,12 @@ export async function readBody(
   request: Request,
   deadlineMs: number,
   isDigested: boolean,
+  mostBytes = MOST_BODY_BYTES,
 ): Promise<DigestedBody> {
   checkMediaType(request.headers)
-  const stated = statedBytes(request.headers)
+  const stated = statedBytes(request.headers, mostBytes)
   const raw = await beforeDeadline(
-    stated === null ? readCounted(request) : readStated(request, stated),
+    stated === null ? readCounted(request, mostBytes) : readStated(request, stated),
     deadlineMs,
   )
   return {
@@ -61,20 +62,22 @@ function checkMediaType(headers: Headers): void {
 }
 
 /** Null for a chunked body, which is counted as it comes. */
-function statedBytes(headers: Headers): number | null {
+function statedBytes(headers: Headers, mostBytes: number): number | null {
   const stated = headers.get('content-length')
   if (stated === null) return null
   const bytes = Number(stated)
-  if (bytes > MOST_BODY_BYTES) throw tooLarge()
+  if (bytes > mostBytes) throw tooLarge(mostBytes)
   return Number.isSafeInteger(bytes) ? bytes : null
 }
 
-const tooLarge = (): GatewayError =>
-  new GatewayError(
+const tooLarge = (mostBytes: number): GatewayError => {
+  const remedy = mostBytes === MOST_BODY_BYTES ? '; send fewer or smaller images' : ''
+  return new GatewayError(
     'request_too_large',
-    `a request may have at most ${MOST_BODY_BYTES} bytes; send fewer or smaller images`,
-    { metadata: { limit: 'body_bytes', limit_value: MOST_BODY_BYTES } },
+    `a request may have at most ${mostBytes} bytes here${remedy}`,
+    { metadata: { limit: 'body_bytes', limit_value: mostBytes } },
   )
+}
 
 const brokenOff = (cause: unknown): GatewayError =>
   new GatewayError('invalid_request', 'the body broke off before its end', { cause })
@@ -92,7 +95,7 @@ async function readStated(request: Request, bytes: number): Promise<RawBody> {
   return { text, bytes }
 }
 
-async function readCounted({ body }: Request): Promise<RawBody> {
+async function readCounted({ body }: Request, mostBytes: number): Promise<RawBody> {
   if (body === null) return { text: '', bytes: 0 }
   const decoder = new TextDecoder()
   let text = ''
@@ -101,7 +104,7 @@ async function readCounted({ body }: Request): Promise<RawBody> {
     // Leaving the loop cancels the rest of the body.
     for await (const chunk of body as AsyncIterable<Uint8Array>) {
       bytes += chunk.byteLength
-      if (bytes > MOST_BODY_BYTES) throw tooLarge()
+      if (bytes > mostBytes) throw tooLarge(mostBytes)
       text += decoder.decode(chunk, { stream: true })
     }
   } catch (thrown) {

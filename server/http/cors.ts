@@ -1,7 +1,8 @@
 /** Cross-origin calls: any page may call, because a call carries its own key and never a cookie. */
 import type { HeaderFields } from './rate-headers.ts'
 
-const USUAL_HEADERS = 'Authorization, Content-Type, X-Request-Id, Idempotency-Key, X-Gateway-Dry-Run'
+const USUAL_HEADERS =
+  'Authorization, Content-Type, X-Request-Id, Idempotency-Key, X-Gateway-Dry-Run'
 const HEADER_NAMES = /^[\w-]+(?:\s*,\s*[\w-]+)*$/
 const MOST_HEADER_CHARS = 2_000
 const DAY_SECONDS = '86400'

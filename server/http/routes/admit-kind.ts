@@ -23,3 +23,19 @@ export async function admitOrdinary(house: CounterHouse, visit: Visit): Promise<
     'a provisioning key manages keys and never calls models; use an ordinary key',
   )
 }
+
+/** A key that manages keys. @throws the codes of 401, provisioning_key_required */
+export async function admitProvisioning(house: CounterHouse, visit: Visit): Promise<ApiKey> {
+  const key = await admitAny(house, visit)
+  if (key.kind === 'provisioning') return key
+  throw new GatewayError(
+    'provisioning_key_required',
+    'this key calls models; keys are managed with a provisioning key',
+  )
+}
+
+/** Asks again once a body has come: it may take minutes, and the key may have been revoked meanwhile. @throws the codes of 401 */
+export async function readmit({ store, clock }: CounterHouse, { id }: ApiKey): Promise<void> {
+  const key = await store.keys.find(id)
+  if (key) demandActive(key, clock.now())
+}

@@ -1,0 +1,112 @@
+/** Reads what a provisioning key asks for: a new key, changes to one, a slice of the list (contract §5). */
+import * as z from 'zod/mini'
+import type { JsonObject } from '#domain/chat.ts'
+import { GatewayError } from '#domain/errors.ts'
+import type { KeyId } from '#domain/id.ts'
+import type { KeyRecord } from '#domain/key-report.ts'
+import { limitsFields, nameField, timeField } from '#forms/fields.ts'
+import { nearest } from '#forms/nearest.ts'
+import { readForm } from '#forms/read-form.ts'
+
+const expiresAt = z.nullable(timeField)
+
+const issueForm = z.object({ ...limitsFields, name: nameField, expires_at: z.optional(expiresAt) })
+
+const amendmentForm = z.object({
+  ...limitsFields,
+  name: z.optional(nameField),
+  expires_at: z.optional(expiresAt),
+  disabled: z.optional(z.boolean('must be true or false')),
+})
+
+export type IssueForm = z.output<typeof issueForm>
+export type AmendmentForm = z.output<typeof amendmentForm>
+
+/** What a record says and nobody may state, with what to do instead. */
+const TOLD: Readonly<Record<Exclude<keyof KeyRecord, keyof AmendmentForm> | 'key', string>> = {
+  object: 'is said by the gateway',
+  id: 'is given by the gateway and never changes',
+  key: 'is made by the gateway and shown once; the operator rotates it: gatewayctl keys rotate',
+  kind: 'is "ordinary" here and never changes; the operator makes provisioning keys: gatewayctl keys create NAME --kind provisioning',
+  label: 'is said by the gateway',
+  status: 'is said by the gateway; "disabled": true or false stops and restarts a key',
+  created_at: 'is said by the gateway',
+  updated_at: 'is said by the gateway',
+  last_used_at: 'is said by the gateway',
+  revoked_at: 'is said by the gateway; a key is revoked by DELETE',
+  usage: 'is said by the gateway',
+}
+
+/** @throws invalid_request, unknown_parameter */
+export async function readIssue(fields: JsonObject): Promise<IssueForm> {
+  const { kind, ...stated } = fields
+  // The kind that every key made here has may be said, so that a record's own words can be sent.
+  return await read(issueForm, kind === 'ordinary' ? stated : fields)
+}
+
+/** @throws invalid_request, unknown_parameter */
+export const readAmendment = (fields: JsonObject): Promise<AmendmentForm> =>
+  read(amendmentForm, fields)
+
+async function read<Schema extends z.ZodMiniObject>(
+  form: Schema,
+  fields: JsonObject,
+): Promise<z.output<Schema>> {
+  demandKnown(fields, Object.keys(form.shape))
+  const reading = await readForm(form, fields)
+  if (reading.fits) return reading.value
+  throw refusal(renderPath(reading.path), reading.message)
+}
+
+/** A misspelt budget must never be silently no budget. */
+function demandKnown(fields: JsonObject, known: readonly string[]): void {
+  for (const name of Object.keys(fields)) {
+    if (known.includes(name)) continue
+    if (Object.hasOwn(TOLD, name)) throw refusal(name, TOLD[name as keyof typeof TOLD])
+    const meant = nearest(name.slice(0, MOST_NAME_CHARS), known)
+    const param = name.slice(0, MOST_NAME_CHARS)
+    throw new GatewayError(
+      'unknown_parameter',
+      `there is no field "${param}"${meant ? `; did you mean "${meant}"?` : ''}`,
+      { param },
+    )
+  }
+}
+
+/** A field's name as a refusal repeats it: nobody needs a megabyte of it back. */
+const MOST_NAME_CHARS = 64
+
+const refusal = (param: string, message: string): GatewayError =>
+  new GatewayError('invalid_request', `${param}: ${message}`, { param })
+
+/** `["allowed_models", 2]` → `allowed_models[2]` */
+const renderPath = (path: readonly PropertyKey[]): string =>
+  path.map((step) => (typeof step === 'number' ? `[${step}]` : String(step))).join('')
+
+export interface KeyListQuery {
+  readonly limit: number
+  readonly includeRevoked: boolean
+  readonly after?: KeyId
+}
+
+const MOST_LISTED = 100
+const KEY_ID = /^key_[0-9a-z]{1,64}$/
+
+/** @throws invalid_request */
+export function readKeyListQuery(query: Readonly<Record<string, string>>): KeyListQuery {
+  const { limit = String(MOST_LISTED), after, include_revoked = 'false' } = query
+  if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > MOST_LISTED) {
+    throw refusal('limit', `must be a whole number from 1 to ${MOST_LISTED}`)
+  }
+  if (include_revoked !== 'true' && include_revoked !== 'false') {
+    throw refusal('include_revoked', 'must be true or false')
+  }
+  if (after !== undefined && !KEY_ID.test(after)) {
+    throw refusal('after', 'must be the id of a key, such as last_id of the page before')
+  }
+  return {
+    limit: Number(limit),
+    includeRevoked: include_revoked === 'true',
+    ...(after !== undefined && { after: after as KeyId }),
+  }
+}

@@ -1,0 +1,135 @@
+/** /v1/keys: a provisioning key issues, lists, amends and revokes the ordinary keys of its account (spec §4.3, §4.4). */
+import { GatewayError } from '#domain/errors.ts'
+import type { KeyId } from '#domain/id.ts'
+import { type ApiKey, draftKey, NO_LIMITS } from '#domain/key.ts'
+import { type KeyRecord, renderKey } from '#domain/key-report.ts'
+import { newSecret } from '#domain/secret.ts'
+import { demandFuture, statedLimits } from '#forms/fields.ts'
+import { maskWarnings, nameWarnings } from '#forms/key-warnings.ts'
+import { readBody } from '../body.ts'
+import type { CounterHouse } from '../house.ts'
+import { readAmendment, readIssue, readKeyListQuery } from '../read-key-request.ts'
+import { headersFor, JSON_TEXT, readQuota, renderJson, type Visit } from '../visit.ts'
+import { admitProvisioning, readmit } from './admit-kind.ts'
+
+/** A record of every field at its largest, with each character of it escaped, fits. */
+const MOST_FORM_BYTES = 1024 * 1024
+
+/** 201; the one appearance of the secret. */
+export async function issueKey(house: CounterHouse, visit: Visit): Promise<Response> {
+  const caller = await admitProvisioning(house, visit)
+  const form = await readIssue(await readFields(house, visit))
+  await readmit(house, caller)
+  const { store, clock } = house
+  const at = clock.now()
+  const { accountId } = caller
+  const { name } = form
+  const limits = { ...NO_LIMITS, ...statedLimits(form) }
+  const expiresAt = demandFuture(form.expires_at ?? null, at)
+  const warnings = [
+    ...(await nameWarnings(store, name, accountId)),
+    ...(await maskWarnings(store, limits.allowedModels)),
+  ]
+  const secret = newSecret()
+  const wish = { accountId, name, kind: 'ordinary', note: null, limits, expiresAt } as const
+  const key = draftKey(wish, secret, at)
+  await store.keys.issue(key, secret)
+  const record = { ...(await recordOf(house, key)), key: secret, ...told(warnings) }
+  await readQuota(house, visit)
+  const headers = { ...headersFor(visit, JSON_TEXT), 'Cache-Control': 'no-store' }
+  return new Response(JSON.stringify(record), { status: 201, headers })
+}
+
+/** Newest first, the provisioning keys of the account among them. */
+export async function listKeys(
+  house: CounterHouse,
+  visit: Visit,
+  sent: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const { accountId } = await admitProvisioning(house, visit)
+  const page = await house.store.keys.list({ ...readKeyListQuery(sent), accountId })
+  const data = await Promise.all(page.keys.map((key) => recordOf(house, key)))
+  await readQuota(house, visit)
+  return renderJson(visit, {
+    object: 'list',
+    data,
+    has_more: page.hasMore,
+    first_id: data.at(0)?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    total_count: page.totalCount,
+  })
+}
+
+/** @throws key_not_found */
+export async function showAnyKey(house: CounterHouse, visit: Visit, id: string): Promise<Response> {
+  const caller = await admitProvisioning(house, visit)
+  const record = await recordOf(house, await findOwn(house, caller, id))
+  await readQuota(house, visit)
+  return renderJson(visit, record)
+}
+
+/** Changes what is stated, from the next request. @throws key_not_found, provisioning_key_not_allowed, key_revoked */
+export async function amendKey(house: CounterHouse, visit: Visit, id: string): Promise<Response> {
+  const caller = await admitProvisioning(house, visit)
+  const form = await readAmendment(await readFields(house, visit))
+  await readmit(house, caller)
+  const { store, clock } = house
+  const at = clock.now()
+  const before = demandOrdinary(await findOwn(house, caller, id))
+  const { name, disabled, expires_at } = form
+  const limits = statedLimits(form)
+  const renamed = name !== undefined && name !== before.name
+  const warnings = [
+    ...(renamed ? await nameWarnings(store, name, caller.accountId) : []),
+    ...(await maskWarnings(store, limits.allowedModels ?? null)),
+  ]
+  const after = await store.keys.amend(
+    before.id,
+    {
+      limits,
+      ...(name !== undefined && { name }),
+      ...(disabled !== undefined && { disabledAt: disabled ? (before.disabledAt ?? at) : null }),
+      ...(expires_at !== undefined && { expiresAt: demandFuture(expires_at, at) }),
+    },
+    at,
+  )
+  const record = { ...(await recordOf(house, after)), ...told(warnings) }
+  await readQuota(house, visit)
+  return renderJson(visit, record)
+}
+
+/** The same answer however often; running streams end whole. @throws key_not_found, provisioning_key_not_allowed */
+export async function revokeKey(house: CounterHouse, visit: Visit, id: string): Promise<Response> {
+  const caller = await admitProvisioning(house, visit)
+  const key = demandOrdinary(await findOwn(house, caller, id))
+  await house.store.keys.revoke(key.id, house.clock.now())
+  await readQuota(house, visit)
+  return renderJson(visit, { id: key.id, object: 'api_key.deleted', deleted: true })
+}
+
+const readFields = async ({ timings }: CounterHouse, { request }: Visit) =>
+  (await readBody(request, timings.bodyDeadlineMs, false, MOST_FORM_BYTES)).fields
+
+/** A key of another account is no key at all: nobody learns here that it exists. */
+async function findOwn({ store }: CounterHouse, caller: ApiKey, id: string): Promise<ApiKey> {
+  const key = await store.keys.find(id as KeyId)
+  if (key?.accountId === caller.accountId) return key
+  throw new GatewayError('key_not_found', 'your account has no key with this id')
+}
+
+/** A leaked provisioning key must not lock out the others, nor lift the end of its own. */
+function demandOrdinary(key: ApiKey): ApiKey {
+  if (key.kind === 'ordinary') return key
+  throw new GatewayError(
+    'provisioning_key_not_allowed',
+    'a provisioning key is changed and revoked by the operator, not over HTTP',
+  )
+}
+
+async function recordOf({ store, clock }: CounterHouse, key: ApiKey): Promise<KeyRecord> {
+  const at = clock.now()
+  return renderKey(key, await store.admissions.usage(key.id, at), at)
+}
+
+/** A record without warnings has no such field. */
+const told = (warnings: readonly string[]) => (warnings.length > 0 ? { warnings } : {})
