@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Store } from '#domain/store.ts'
 import type { Office } from '#operator/office.ts'
 import type { Context } from './context.ts'
+import { readDelivery } from './delivery.ts'
 import { CommandError, EXIT } from './exit.ts'
 import { readMasterKey } from './master-key.ts'
 import { VERSION } from './version.ts'
@@ -41,6 +42,7 @@ export const officeOf = (context: Context, store: Store, dataDir: string | null)
   version: VERSION,
   dataDir,
   live: null,
+  delivery: readDelivery(context.env),
   demoKit: async (at) => {
     const { demoCards, demoProvider } = await import('#upstream/demo/cards.ts')
     return { provider: demoProvider(at), cards: demoCards(at) }

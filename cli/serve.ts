@@ -4,6 +4,7 @@ import { perform } from '#operator/verb.ts'
 import { action, type Mount } from './action.ts'
 import { readServeSettings, type ServeFlags, type ServeSettings } from './config.ts'
 import type { Context } from './context.ts'
+import { readDelivery } from './delivery.ts'
 import { CommandError, EXIT, usageError } from './exit.ts'
 import { tell } from './output.ts'
 import { readDuration } from './read-value.ts'
@@ -130,6 +131,7 @@ async function serve(
     adminSocket: isDemo ? null : context.adminSocket,
     version: VERSION,
     dataDir: isDemo ? null : context.dataDir,
+    delivery: readDelivery(context.env),
     log: log.note,
     logFault: log.fault,
   }).catch((cause: unknown) => {

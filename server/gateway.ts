@@ -9,7 +9,7 @@ import { shuttingDown } from '#http/render-error.ts'
 import type { RequestLog } from '#http/request-log.ts'
 import { DEFAULT_TIMINGS, type Timings } from '#http/timings.ts'
 import { operatorApp } from '#operator/app.ts'
-import type { LiveFacts } from '#operator/office.ts'
+import type { Delivery, LiveFacts } from '#operator/office.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 import { openAdminSocket } from './admin-socket.ts'
 import { drain } from './drain.ts'
@@ -30,6 +30,8 @@ export interface GatewayOptions {
   readonly version?: string
   /** Told to operators; null when everything is kept in memory. */
   readonly dataDir?: string | null
+  /** What notices can leave by; told to operators. */
+  readonly delivery?: Delivery
   readonly log?: RequestLog | null
   /** Who speaks to a provider; by default the wire family of its type. */
   readonly upstreamFor?: CompletionHouse['upstreamFor']
@@ -99,12 +101,14 @@ function openDoor(
   moment: Pick<LiveFacts, 'inFlight' | 'hops'>,
 ) {
   const { adminSocket, store, clock, version = '0', dataDir = null, baseUrl } = options
+  const { delivery = { smtp: false, loopbackWebhooks: false } } = options
   if (adminSocket === null) return null
   const office = {
     store,
     clock,
     version,
     dataDir,
+    delivery,
     live: {
       listen: url.slice('http://'.length),
       baseUrl: baseUrl ?? `${url}/v1`,

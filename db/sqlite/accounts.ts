@@ -1,34 +1,58 @@
-/** Accounts in SQLite. */
-import { asc, eq } from 'drizzle-orm'
-import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
-import type { Accounts } from '#domain/account.ts'
+/** Accounts in SQLite; plain SQL, because a list of keys begins with whose they are. */
+import type { Account, Accounts } from '#domain/account.ts'
+import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
+import type { AccountId } from '#domain/id.ts'
+import type { UsdNanos } from '#domain/money.ts'
+import { fromInteger, toInteger } from './amount.ts'
 import type { Connection } from './connection.ts'
-import { accounts } from './schema.ts'
+import { statement } from './statement.ts'
+
+interface AccountRow {
+  readonly id: AccountId
+  readonly name: string
+  readonly created_at: Instant
+  readonly balance_nanos: number
+}
 
 export function createAccounts({ database, commit }: Connection): Accounts {
-  const drizzle = openDrizzle({ client: database })
+  const byId = statement<AccountRow, [AccountId]>(database, 'SELECT * FROM accounts WHERE id = ?')
+  const byName = statement<AccountRow, [string]>(database, 'SELECT * FROM accounts WHERE name = ?')
+  const all = statement<AccountRow>(database, 'SELECT * FROM accounts ORDER BY id')
+  const insert = statement<unknown, [AccountId, string, Instant, number]>(
+    database,
+    'INSERT INTO accounts (id, name, created_at, balance_nanos) VALUES (?, ?, ?, ?)',
+  )
 
   return {
-    async create(account) {
+    async create({ id, name, createdAt, balance }) {
       await commit.act(() => {
-        const taken = drizzle.select().from(accounts).where(eq(accounts.name, account.name)).get()
-        if (taken)
-          throw new GatewayError('already_exists', `there is already an account "${account.name}"`)
-        drizzle.insert(accounts).values(account).run()
+        if (byName().get(name)) {
+          throw new GatewayError('already_exists', `there is already an account "${name}"`)
+        }
+        insert().run(id, name, createdAt, toInteger(balance))
       })
     },
     async find(id) {
       commit.flush()
-      return drizzle.select().from(accounts).where(eq(accounts.id, id)).get()
+      const row = byId().get(id)
+      return row === null ? undefined : toAccount(row)
     },
     async findByName(name) {
       commit.flush()
-      return drizzle.select().from(accounts).where(eq(accounts.name, name)).get()
+      const row = byName().get(name)
+      return row === null ? undefined : toAccount(row)
     },
     async list() {
       commit.flush()
-      return drizzle.select().from(accounts).orderBy(asc(accounts.id)).all()
+      return all().all().map(toAccount)
     },
   }
 }
+
+const toAccount = (row: AccountRow): Account => ({
+  id: row.id,
+  name: row.name,
+  createdAt: row.created_at,
+  balance: fromInteger<UsdNanos>(row.balance_nanos),
+})

@@ -1,9 +1,15 @@
 /** The mark in SQLite: judged in memory in the turn of a movement, written with its notices in the movement's transaction. */
 import type { Instant } from '#domain/clock.ts'
 import { type AccountId, newEventId } from '#domain/id.ts'
-import { judgeLowBalance, type Mark, type Movement, type Threshold } from '#domain/low-balance.ts'
+import {
+  channelsOf,
+  judgeLowBalance,
+  type Mark,
+  type Movement,
+  type Threshold,
+} from '#domain/low-balance.ts'
 import type { UsdNanos } from '#domain/money.ts'
-import { type Channel, type LowBalanceFacts, renderLowBalance } from '#domain/notice.ts'
+import { type Channel, draftNotices, type LowBalanceFacts } from '#domain/notice.ts'
 import type { Connection } from './connection.ts'
 import { openOutboxTable } from './outbox-table.ts'
 import { prepareRateReader } from './rate-reader.ts'
@@ -26,19 +32,9 @@ export interface MarkChange {
 }
 
 export const toHotThreshold = (
-  { below, email, webhookUrl }: Pick<Threshold, 'below' | 'email' | 'webhookUrl'>,
+  { below, ...where }: Pick<Threshold, 'below' | 'email' | 'webhookUrl'>,
   mark: Mark | null,
-): HotThreshold | null =>
-  below === null
-    ? null
-    : {
-        below,
-        channels: [
-          ...(email === null ? [] : (['email'] as const)),
-          ...(webhookUrl === null ? [] : (['webhook'] as const)),
-        ],
-        mark,
-      }
+): HotThreshold | null => (below === null ? null : { below, channels: channelsOf(where), mark })
 
 /** Null when the mark stays as it is; memory is the caller's to change. */
 export function judgeMark(
@@ -65,19 +61,8 @@ export function prepareMarkWriter({ database }: Connection): (change: MarkChange
   return ({ accountId, mark, told, channels }) => {
     setMark().run(mark?.notifiedAt ?? null, accountId)
     if (told === null) return
-    const body = renderLowBalance({ ...told, rubPerUsd: readRate(told.at) })
-    for (const channel of channels) {
-      outbox.write({
-        eventId: told.eventId,
-        channel,
-        accountId,
-        type: 'gateway.low_balance',
-        body,
-        createdAt: told.at,
-        state: 'pending',
-        tries: 0,
-        nextTryAt: told.at,
-      })
+    for (const notice of draftNotices({ ...told, rubPerUsd: readRate(told.at) }, channels)) {
+      outbox.write(notice)
     }
   }
 }

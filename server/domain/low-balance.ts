@@ -2,6 +2,7 @@
 import { DAY_MS, type Instant } from './clock.ts'
 import type { AccountId } from './id.ts'
 import type { UsdNanos } from './money.ts'
+import type { Channel } from './notice.ts'
 
 /** When an account wants to hear, and where. */
 export interface Threshold {
@@ -12,6 +13,15 @@ export interface Threshold {
   /** https; the secret that signs what is sent there is kept sealed and read by the courier alone. */
   readonly webhookUrl: string | null
 }
+
+/** The channels that have an address. */
+export const channelsOf = ({
+  email,
+  webhookUrl,
+}: Pick<Threshold, 'email' | 'webhookUrl'>): readonly Channel[] => [
+  ...(email === null ? [] : (['email'] as const)),
+  ...(webhookUrl === null ? [] : (['webhook'] as const)),
+]
 
 /** Set while an account is known to be low; null while it is not. */
 export interface Mark {

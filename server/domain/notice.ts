@@ -94,3 +94,23 @@ export const renderLowBalance = (facts: LowBalanceFacts): string =>
     },
     ...(facts.isTest && { test: true }),
   })
+
+/** One event for each channel, its body frozen here, due at once. */
+export function draftNotices(
+  facts: LowBalanceFacts,
+  channels: readonly Channel[],
+): readonly Notice[] {
+  const { eventId, accountId, at } = facts
+  const body = renderLowBalance(facts)
+  return channels.map((channel) => ({
+    eventId,
+    channel,
+    accountId,
+    type: 'gateway.low_balance',
+    body,
+    createdAt: at,
+    state: 'pending',
+    tries: 0,
+    nextTryAt: at,
+  }))
+}

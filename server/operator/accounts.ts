@@ -1,10 +1,12 @@
-/** Accounts, as an operator sees them. */
+/** Accounts, as an operator makes and sees them. */
 import * as z from 'zod/mini'
-import { type Account, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
+import type { Account } from '#domain/account.ts'
 import { renderInstant } from '#domain/clock.ts'
-import { GatewayError } from '#domain/errors.ts'
-import { renderUsd } from '#domain/money.ts'
-import type { Office } from './office.ts'
+import { newAccountId } from '#domain/id.ts'
+import { NO_MONEY, renderUsd } from '#domain/money.ts'
+import { nameField } from '#forms/fields.ts'
+import { findAccount } from './find-account.ts'
+import { renderThreshold, type ThresholdRecord } from './threshold-record.ts'
 import { verb } from './verb.ts'
 
 export interface AccountRecord {
@@ -12,6 +14,11 @@ export interface AccountRecord {
   readonly name: string
   readonly balance_usd: string
   readonly created_at: string
+}
+
+export interface AccountDetailsRecord extends AccountRecord, ThresholdRecord {
+  /** Those that are not revoked. */
+  readonly keys: number
 }
 
 const renderAccount = ({ id, name, balance, createdAt }: Account): AccountRecord => ({
@@ -26,11 +33,29 @@ export const listAccounts = verb(z.strictObject({}), async ({ store }) =>
   (await store.accounts.list()).map(renderAccount),
 )
 
-/** @throws account_not_found */
-export async function findAccount({ store }: Office, name: string): Promise<Account> {
-  const account = await store.accounts.findByName(name)
-  if (account) return account
-  throw new GatewayError('account_not_found', `no account is called "${name}"`, {
-    hint: name === DEFAULT_ACCOUNT_NAME ? 'gatewayctl init' : 'gatewayctl accounts list',
-  })
-}
+/** With an empty balance and no key. @throws already_exists */
+export const createAccount = verb(
+  z.strictObject({ name: nameField }),
+  async ({ store, clock }, { name }): Promise<AccountRecord> => {
+    const at = clock.now()
+    const account = { id: newAccountId(at), name, createdAt: at, balance: NO_MONEY }
+    await store.accounts.create(account)
+    return renderAccount(account)
+  },
+)
+
+/** One account, its keys counted, and when its owner wants to hear. @throws account_not_found */
+export const showAccount = verb(
+  z.strictObject({ name: z.string() }),
+  async (office, { name }): Promise<AccountDetailsRecord> => {
+    const { store } = office
+    const account = await findAccount(office, name)
+    const scope = { accountId: account.id, includeRevoked: false, limit: 1 }
+    const { totalCount } = await store.keys.list(scope)
+    return {
+      ...renderAccount(account),
+      keys: totalCount,
+      ...renderThreshold(await store.thresholds.find(account.id)),
+    }
+  },
+)

@@ -1,4 +1,4 @@
-/** The balance of an account, and money put into it. */
+/** The balance of an account, and what an operator moves of it. */
 import * as z from 'zod/mini'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
@@ -6,6 +6,8 @@ import { newEntryId } from '#domain/id.ts'
 import type { LedgerEntry } from '#domain/ledger.ts'
 import {
   NO_MONEY,
+  negateUsd,
+  readUsd,
   renderRub,
   renderRubPerUsd,
   renderUsd,
@@ -13,8 +15,8 @@ import {
   type UsdNanos,
 } from '#domain/money.ts'
 import type { Rate } from '#domain/rate.ts'
-import { accountField, noteField, usdField } from '#forms/fields.ts'
-import { findAccount } from './accounts.ts'
+import { accountField, noteField, readAs, usdField } from '#forms/fields.ts'
+import { findAccount } from './find-account.ts'
 import { type EntryRecord, renderEntry } from './ledger.ts'
 import type { Office } from './office.ts'
 import { verb } from './verb.ts'
@@ -25,6 +27,10 @@ export interface BalanceRecord {
   readonly balance_rub: number
   readonly rub_per_usd: string
   readonly rate_set_by_operator: boolean
+}
+
+export interface AdjustmentRecord extends BalanceRecord {
+  readonly entry: EntryRecord
 }
 
 export interface TopUpRecord extends BalanceRecord {
@@ -65,21 +71,12 @@ export const topUp = verb(
   }),
   async (office, input): Promise<TopUpRecord> => {
     const account = await findAccount(office, input.account)
-    const at = office.clock.now()
-    const rate = await office.store.rates.at(at)
-    const entry: LedgerEntry = {
-      id: newEntryId(at),
-      accountId: account.id,
+    const { entry, rate } = await draftEntry(office, account.id, {
       kind: 'top_up',
       amount: input.amount_usd,
-      at,
-      keyId: null,
-      generationId: null,
-      rubPerUsd: rate.rubPerUsd,
-      priceVersion: null,
       note: input.note,
       ref: input.ref,
-    }
+    })
     const earlier = input.ref === null ? undefined : await entryByRef(office, account.id, input.ref)
     if (earlier) {
       if (earlier.amount !== entry.amount) throw refTaken(earlier)
@@ -93,6 +90,56 @@ export const topUp = verb(
     return { ...render(account.name, balance, rate), applied: true, entry: renderEntry(entry) }
   },
 )
+
+const signedUsdField = readAs((text) => {
+  const amount = readUsd(text.replace(/^[+-]/, ''))
+  if (amount === undefined || amount === NO_MONEY) return undefined
+  return text.startsWith('-') ? negateUsd(amount) : amount
+}, 'a decimal amount of dollars other than nothing, such as "-2.50"')
+
+/**
+ * Corrects a balance, either way, also below nothing; the ledger keeps the reason. Downwards it is judged as a charge is.
+ * @throws account_not_found
+ */
+export const adjustBalance = verb(
+  z.strictObject({
+    account: accountField,
+    amount_usd: signedUsdField,
+    note: noteField.check(z.trim(), z.minLength(1, 'must say why')),
+  }),
+  async (office, input): Promise<AdjustmentRecord> => {
+    const account = await findAccount(office, input.account)
+    const { entry, rate } = await draftEntry(office, account.id, {
+      kind: 'adjust',
+      amount: input.amount_usd,
+      note: input.note,
+      ref: null,
+    })
+    const balance = await office.store.ledger.credit(entry)
+    return { ...render(account.name, balance, rate), entry: renderEntry(entry) }
+  },
+)
+
+/** A movement of now, stamped with the rate of now. */
+async function draftEntry(
+  { store, clock }: Office,
+  accountId: AccountId,
+  stated: Pick<LedgerEntry, 'kind' | 'amount' | 'note' | 'ref'>,
+): Promise<{ readonly entry: LedgerEntry; readonly rate: Rate }> {
+  const at = clock.now()
+  const rate = await store.rates.at(at)
+  const entry: LedgerEntry = {
+    id: newEntryId(at),
+    accountId,
+    at,
+    keyId: null,
+    generationId: null,
+    rubPerUsd: rate.rubPerUsd,
+    priceVersion: null,
+    ...stated,
+  }
+  return { entry, rate }
+}
 
 async function entryByRef(
   { store }: Office,

@@ -8,6 +8,7 @@ import {
   checkRoutes,
 } from './doctor-catalogue.ts'
 import { checkFiles } from './doctor-files.ts'
+import { checkThresholds } from './doctor-notices.ts'
 import { checkHolds, checkLedger, checkStore } from './doctor-store.ts'
 import type { Office } from './office.ts'
 import { verb } from './verb.ts'
@@ -33,6 +34,7 @@ const CHECKS: readonly Check[] = [
   checkCatalogue,
   checkRoutes,
   checkMasks,
+  checkThresholds,
 ]
 
 /** Runs every check; a check finds at least one thing to say. */

@@ -1,8 +1,11 @@
 /** What `keys.list` is asked with, read by hand: loading a parser would cost a waiting shell a tenth of the whole command. */
+import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import type { KeyKind } from '#domain/key.ts'
 import { invalid } from './verb.ts'
 
 export interface SentKeyListQuery {
+  /** By name or id; absent is the default account. */
+  readonly account?: string
   readonly include_revoked?: boolean
   /** Null and absent are both kinds. */
   readonly kind?: KeyKind | null
@@ -17,11 +20,17 @@ export function readKeyListQuery(untrusted: unknown): KeyListQuery {
   if (typeof untrusted !== 'object' || untrusted === null || Array.isArray(untrusted)) {
     throw invalid('', 'must be an object')
   }
-  const { include_revoked = false, kind = null, ...rest } = untrusted as Record<string, unknown>
+  const {
+    account = DEFAULT_ACCOUNT_NAME,
+    include_revoked = false,
+    kind = null,
+    ...rest
+  } = untrusted as Record<string, unknown>
   const [unknown] = Object.keys(rest)
   if (unknown !== undefined) throw invalid('', `there is no field "${unknown}"`)
+  if (typeof account !== 'string') throw invalid('account', 'must be a text')
   if (typeof include_revoked !== 'boolean')
     throw invalid('include_revoked', 'must be true or false')
   if (!KINDS.includes(kind)) throw invalid('kind', 'must be "ordinary" or "provisioning"')
-  return { include_revoked, kind: kind as KeyKind | null }
+  return { account, include_revoked, kind: kind as KeyKind | null }
 }

@@ -14,7 +14,7 @@ import {
   timeField,
 } from '#forms/fields.ts'
 import { maskWarnings, nameWarnings } from '#forms/key-warnings.ts'
-import { findAccount } from './accounts.ts'
+import { findAccount } from './find-account.ts'
 import { findKey } from './find-key.ts'
 import { type OperatorKeyRecord, reportKey } from './list-keys.ts'
 import type { Office } from './office.ts'

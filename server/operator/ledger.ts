@@ -1,11 +1,15 @@
 /** The ledger, as an operator reads it. */
 import * as z from 'zod/mini'
+import type { Account } from '#domain/account.ts'
 import { renderInstant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
+import type { ApiKey } from '#domain/key.ts'
 import type { LedgerEntry, LedgerQuery } from '#domain/ledger.ts'
 import { negateUsd, renderRub, renderRubPerUsd, renderUsd, toRub } from '#domain/money.ts'
 import { accountField, timeField } from '#forms/fields.ts'
-import { findAccount } from './accounts.ts'
+import { findAccount } from './find-account.ts'
 import { findKey } from './find-key.ts'
+import type { Office } from './office.ts'
 import { verb } from './verb.ts'
 
 export interface EntryRecord {
@@ -55,6 +59,7 @@ export const listLedger = verb(
   async (office, input): Promise<readonly EntryRecord[]> => {
     const account = await findAccount(office, input.account)
     const key = input.key === null ? null : await findKey(office, input.key)
+    if (key && key.accountId !== account.id) throw await notOf(office, key, account)
     const query: LedgerQuery = {
       accountId: account.id,
       limit: input.limit,
@@ -66,3 +71,11 @@ export const listLedger = verb(
     return (await office.store.ledger.list(query)).map(renderEntry)
   },
 )
+
+/** An empty list would say that the key had charged nothing. */
+async function notOf({ store }: Office, key: ApiKey, { name }: Account): Promise<GatewayError> {
+  const owner = (await store.accounts.find(key.accountId))?.name ?? key.accountId
+  return new GatewayError('key_not_found', `key ${key.name} is not of account ${name}`, {
+    hint: `gatewayctl ledger list --key ${key.id} --account ${owner}`,
+  })
+}

@@ -2,8 +2,9 @@
 import * as z from 'zod/mini'
 import type { ApiKey } from '#domain/key.ts'
 import { type LimitsRecord, renderLimits } from '#domain/key-report.ts'
-import { limitsFields, statedLimits } from '#forms/fields.ts'
+import { accountField, limitsFields, statedLimits } from '#forms/fields.ts'
 import { maskWarnings } from '#forms/key-warnings.ts'
+import { findAccount } from './find-account.ts'
 import { findKey } from './find-key.ts'
 import { everyKey } from './list-keys.ts'
 import { verb } from './verb.ts'
@@ -30,13 +31,17 @@ const render = (key: ApiKey): KeyLimitsRecord => ({
   ...renderLimits(key),
 })
 
-/** The limits of one key, or of every key that is not revoked. @throws key_not_found */
+/** The limits of one key, or of every key of an account that is not revoked. @throws account_not_found, key_not_found */
 export const showLimits = verb(
-  z.strictObject({ key: z._default(z.nullable(z.string().check(z.minLength(1))), null) }),
-  async (office, input): Promise<readonly KeyLimitsRecord[]> =>
-    input.key === null
-      ? (await everyKey(office, false)).map(render)
-      : [render(await findKey(office, input.key))],
+  z.strictObject({
+    account: accountField,
+    key: z._default(z.nullable(z.string().check(z.minLength(1))), null),
+  }),
+  async (office, input): Promise<readonly KeyLimitsRecord[]> => {
+    if (input.key !== null) return [render(await findKey(office, input.key))]
+    const { id } = await findAccount(office, input.account)
+    return (await everyKey(office, false, id)).map(render)
+  },
 )
 
 /** Changes what is stated and nothing else; holds from the next request. @throws key_not_found, key_revoked */

@@ -1,7 +1,8 @@
 /** The list of keys: apart from the other acts, because it is the one that a shell waits for most often. */
-import type { KeyId } from '#domain/id.ts'
+import type { AccountId, KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { type KeyRecord, renderKey } from '#domain/key-report.ts'
+import { findAccount } from './find-account.ts'
 import { type KeyListQuery, readKeyListQuery, type SentKeyListQuery } from './key-list-query.ts'
 import type { Office } from './office.ts'
 import type { Verb } from './verb.ts'
@@ -12,24 +13,30 @@ export interface OperatorKeyRecord extends KeyRecord {
 
 const PAGE_KEYS = 500
 
-/** Newest first. */
+/** Newest first. @throws account_not_found */
 export const listKeys: Verb<SentKeyListQuery, KeyListQuery, readonly OperatorKeyRecord[]> = {
   read: readKeyListQuery,
   async run(office, query) {
-    const keys = await everyKey(office, query.include_revoked)
+    const account = await findAccount(office, query.account)
+    const keys = await everyKey(office, query.include_revoked, account.id)
     const wanted = query.kind === null ? keys : keys.filter(({ kind }) => kind === query.kind)
     return await Promise.all(wanted.map((key) => reportKey(office, key)))
   },
 }
 
-/** All keys, newest first, read page by page. */
-export async function everyKey({ store }: Office, includeRevoked: boolean): Promise<ApiKey[]> {
+/** All keys, of one account or of every one, newest first, read page by page. */
+export async function everyKey(
+  { store }: Office,
+  includeRevoked: boolean,
+  accountId?: AccountId,
+): Promise<ApiKey[]> {
   const all: ApiKey[] = []
   let after: KeyId | undefined
   for (;;) {
     const page = await store.keys.list({
       includeRevoked,
       limit: PAGE_KEYS,
+      ...(accountId === undefined ? {} : { accountId }),
       ...(after === undefined ? {} : { after }),
     })
     all.push(...page.keys)

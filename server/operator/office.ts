@@ -19,6 +19,14 @@ export interface LiveFacts {
   hops(): readonly HopReading[]
 }
 
+/** What notices can leave by, as this process is configured. */
+export interface Delivery {
+  /** Whether a mail server is known. */
+  readonly smtp: boolean
+  /** Webhooks may go to this very machine without TLS: for trying them out. */
+  readonly loopbackWebhooks: boolean
+}
+
 /** The built-in provider and its priced models. */
 export interface DemoKit {
   readonly provider: Provider
@@ -33,6 +41,7 @@ export interface Office {
   readonly dataDir: string | null
   /** Null while no server runs. */
   readonly live: LiveFacts | null
+  readonly delivery: Delivery
   /** Handed in, because rooms do not know each other; asked for by `init` alone. */
   demoKit(at: Instant): Promise<DemoKit>
 }

@@ -1,10 +1,12 @@
 /** Status: is it running, is it healthy, what is it spending. */
 import * as z from 'zod/mini'
+import type { Account } from '#domain/account.ts'
 import { renderInstant } from '#domain/clock.ts'
 import type { HopReading } from '#domain/hop-health.ts'
 import { renderRubPerUsd, renderUsd } from '#domain/money.ts'
 import { renderHealth, worstOf } from './hop-record.ts'
 import type { Office } from './office.ts'
+import { renderThreshold } from './threshold-record.ts'
 import { verb } from './verb.ts'
 
 /** What is known of the appliance at one moment. */
@@ -38,7 +40,7 @@ export const showStatus = verb(z.strictObject({}), async (office) => {
       models: cards.filter(({ provider }) => provider === name).length,
       health: live && healthOf(name, live.hops()),
     })),
-    accounts: accounts.map(({ name, balance }) => ({ name, balance_usd: renderUsd(balance) })),
+    accounts: await Promise.all(accounts.map((account) => reportAccount(office, account))),
     ...(await spendOf(office)),
     rub_per_usd: renderRubPerUsd(rate.rubPerUsd),
     rate_set_by_operator: rate.setByOperator,
@@ -52,6 +54,11 @@ function healthOf(name: string, readings: readonly HopReading[]) {
     ...renderHealth(worstOf(own)),
     hops: own.map((reading) => ({ upstream: reading.upstreamName, ...renderHealth(reading) })),
   }
+}
+
+async function reportAccount({ store }: Office, { id, name, balance }: Account) {
+  const { threshold_usd, marked, notified_at } = renderThreshold(await store.thresholds.find(id))
+  return { name, balance_usd: renderUsd(balance), threshold_usd, marked, notified_at }
 }
 
 async function spendOf({ store, clock }: Office) {

@@ -1,0 +1,146 @@
+/** Deliveries: what was sent to whom, every try of it, and sending it again. */
+import * as z from 'zod/mini'
+import { renderInstant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
+import type { EventId } from '#domain/id.ts'
+import { channelsOf } from '#domain/low-balance.ts'
+import type { Channel, DeliveryTry, Notice } from '#domain/notice.ts'
+import { accountField } from '#forms/fields.ts'
+import { findAccount } from './find-account.ts'
+import type { Office } from './office.ts'
+import { invalid, verb } from './verb.ts'
+
+export interface DeliveryRecord {
+  readonly event_id: string
+  readonly channel: Channel
+  readonly type: string
+  readonly test: boolean
+  readonly state: Notice['state']
+  /** Since it was last posted. */
+  readonly tries: number
+  readonly created_at: string
+  /** Null once nothing more will be tried. */
+  readonly next_try_at: string | null
+}
+
+export interface TryRecord {
+  readonly at: string
+  readonly status: number | null
+  /** Null when it arrived. */
+  readonly failure: string | null
+  readonly ms: number
+}
+
+export interface EventRecord {
+  readonly event_id: string
+  readonly account_id: string
+  readonly type: string
+  readonly test: boolean
+  readonly created_at: string
+  /** What is sent, the same at every try. */
+  readonly body: unknown
+  readonly channels: readonly (Pick<
+    DeliveryRecord,
+    'channel' | 'state' | 'tries' | 'next_try_at'
+  > & { readonly log: readonly TryRecord[] })[]
+}
+
+export interface RedeliveryRecord {
+  readonly event_id: string
+  readonly channels: readonly Channel[]
+  /** Whether a gateway runs here, to send it. */
+  readonly running: boolean
+}
+
+const isTest = ({ body }: Notice): boolean => JSON.parse(body).test === true
+
+const render = (notice: Notice): DeliveryRecord => ({
+  event_id: notice.eventId,
+  channel: notice.channel,
+  type: notice.type,
+  test: isTest(notice),
+  state: notice.state,
+  tries: notice.tries,
+  created_at: renderInstant(notice.createdAt),
+  next_try_at: notice.nextTryAt === null ? null : renderInstant(notice.nextTryAt),
+})
+
+const renderTry = ({ at, ...rest }: DeliveryTry): TryRecord => ({ at: renderInstant(at), ...rest })
+
+const MOST_NOTICES = 10_000
+
+/** Newest first. @throws account_not_found */
+export const listDeliveries = verb(
+  z.strictObject({
+    account: accountField,
+    state: z._default(z.nullable(z.enum(['pending', 'delivered', 'dead'])), null),
+    limit: z._default(z.int().check(z.minimum(1), z.maximum(MOST_NOTICES)), 50),
+  }),
+  async (office, { account, state, limit }): Promise<readonly DeliveryRecord[]> => {
+    const { id: accountId } = await findAccount(office, account)
+    const query = { accountId, limit, ...(state === null ? {} : { state }) }
+    return (await office.store.notices.list(query)).map(render)
+  },
+)
+
+const eventField = z.string().check(z.minLength(1))
+
+/** @throws notice_not_found */
+async function findEvent({ store }: Office, event: string) {
+  const [first, ...rest] = await store.notices.find(event as EventId)
+  if (first) return [first, ...rest] as const
+  throw new GatewayError('notice_not_found', `there is no notice ${event}`, {
+    hint: 'gatewayctl deliveries list',
+  })
+}
+
+/** One event with every try on every channel. @throws notice_not_found */
+export const showDelivery = verb(
+  z.strictObject({ event: eventField }),
+  async (office, { event }): Promise<EventRecord> => {
+    const notices = await findEvent(office, event)
+    const [first] = notices
+    return {
+      event_id: first.eventId,
+      account_id: first.accountId,
+      type: first.type,
+      test: isTest(first),
+      created_at: renderInstant(first.createdAt),
+      body: JSON.parse(first.body),
+      channels: notices.map((notice) => {
+        const { channel, state, tries, next_try_at } = render(notice)
+        return { channel, state, tries, next_try_at, log: notice.log.map(renderTry) }
+      }),
+    }
+  },
+)
+
+/**
+ * Sends an event again, with the id and the body it had: on the stated channel, else wherever it has not arrived, else on
+ * every channel. @throws notice_not_found, invalid_request where no address is set any more
+ */
+export const redeliver = verb(
+  z.strictObject({
+    event: eventField,
+    channel: z._default(z.nullable(z.enum(['email', 'webhook'])), null),
+  }),
+  async (office, input): Promise<RedeliveryRecord> => {
+    const { store, clock } = office
+    const notices = await findEvent(office, input.event)
+    const [{ eventId, accountId }] = notices
+    const reachable = channelsOf(await store.thresholds.find(accountId))
+    const wanted = notices.filter(
+      ({ channel }) => reachable.includes(channel) && channel === (input.channel ?? channel),
+    )
+    if (wanted.length === 0) {
+      throw invalid('channel', `${eventId} cannot be sent again: no address is set for it`)
+    }
+    const missing = wanted.filter(({ state }) => state !== 'delivered')
+    const again = missing.length > 0 ? missing : wanted
+    await store.notices.post(
+      again.map((notice) => ({ ...notice, state: 'pending', tries: 0, nextTryAt: clock.now() })),
+    )
+    const channels = again.map(({ channel }) => channel)
+    return { event_id: eventId, channels, running: office.live !== null }
+  },
+)

@@ -1,0 +1,69 @@
+/** Whether a low balance would be heard of: an address to tell, and a way to get there. */
+import type { Account } from '#domain/account.ts'
+import { channelsOf } from '#domain/low-balance.ts'
+import { renderUsd } from '#domain/money.ts'
+import type { Finding } from './doctor.ts'
+import type { Office } from './office.ts'
+
+/** One finding for each account with a threshold, or for what keeps its notices from leaving. */
+export async function checkThresholds(office: Office): Promise<readonly Finding[]> {
+  const accounts = await office.store.accounts.list()
+  const findings = await Promise.all(accounts.map((account) => checkThreshold(office, account)))
+  const some = findings.flat()
+  return some.length > 0
+    ? some
+    : [{ check: 'threshold', level: 'ok', message: 'no low-balance threshold is set', next: null }]
+}
+
+async function checkThreshold(office: Office, { id, name }: Account): Promise<readonly Finding[]> {
+  const { store, delivery } = office
+  const threshold = await store.thresholds.find(id)
+  if (threshold.below === null) return []
+  const channels = channelsOf(threshold)
+  const worries = [
+    ...(channels.length === 0
+      ? [
+          warning(
+            `account ${name} has a threshold and nobody to tell`,
+            `gatewayctl thresholds set --account ${name} --email ops@example.org`,
+          ),
+        ]
+      : []),
+    ...(threshold.email !== null && !delivery.smtp
+      ? [
+          warning(
+            `account ${name} wants an e-mail, and no mail can be sent: GATEWAY_SMTP_URL is not set`,
+            'set GATEWAY_SMTP_URL where the gateway is served',
+          ),
+        ]
+      : []),
+    ...((await isSecretReadable(office, id))
+      ? []
+      : [
+          {
+            ...warning(
+              `the webhook secret of account ${name} cannot be read with this master key`,
+              `gatewayctl thresholds set --account ${name} --rotate-secret`,
+            ),
+            level: 'problem' as const,
+          },
+        ]),
+  ]
+  if (worries.length > 0) return worries
+  const message = `account ${name}: below $${renderUsd(threshold.below)} tells by ${channels.join(' and ')}`
+  return [{ check: 'threshold', level: 'ok', message, next: null }]
+}
+
+async function isSecretReadable({ store }: Office, id: Account['id']): Promise<boolean> {
+  return await store.thresholds.webhookSecret(id).then(
+    () => true,
+    () => false,
+  )
+}
+
+const warning = (message: string, next: string): Finding => ({
+  check: 'threshold',
+  level: 'warning',
+  message,
+  next,
+})

@@ -1,0 +1,19 @@
+/** From what an operator types to the account that is meant: its exact name, or its id. */
+import { type Account, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
+import { GatewayError } from '#domain/errors.ts'
+import type { AccountId } from '#domain/id.ts'
+import { nearest } from '#forms/nearest.ts'
+import type { Office } from './office.ts'
+
+/** @throws account_not_found */
+export async function findAccount({ store }: Office, text: string): Promise<Account> {
+  const { accounts } = store
+  const account = (await accounts.findByName(text)) ?? (await accounts.find(text as AccountId))
+  if (account) return account
+  const names = (await accounts.list()).map(({ name }) => name)
+  const meant = nearest(text, names)
+  const suggestion = meant ? `\ndid you mean ${meant}?` : ''
+  throw new GatewayError('account_not_found', `no account is called "${text}"${suggestion}`, {
+    hint: text === DEFAULT_ACCOUNT_NAME ? 'gatewayctl init' : 'gatewayctl accounts list',
+  })
+}

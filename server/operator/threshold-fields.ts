@@ -1,0 +1,44 @@
+/** Where an account wants to hear: addresses that a mail or a webhook can be sent to, and nothing that steers either. */
+import { readAs } from '#forms/fields.ts'
+import { invalid } from './verb.ts'
+
+const MOST_EMAIL_CHARS = 254
+const MOST_LOCAL_CHARS = 64
+const MOST_URL_CHARS = 2_048
+
+/** Letters of any script, and of ASCII's signs those that need no quotes (RFC 5321, RFC 6531). */
+const LOCAL = /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*$/u
+const DOMAIN =
+  /^[\p{L}\p{N}]([\p{L}\p{N}-]*[\p{L}\p{N}])?(\.[\p{L}\p{N}]([\p{L}\p{N}-]*[\p{L}\p{N}])?)*$/u
+
+function readEmail(text: string): string | undefined {
+  const at = text.lastIndexOf('@')
+  const [local, domain] = [text.slice(0, at), text.slice(at + 1)]
+  const fits = text.length <= MOST_EMAIL_CHARS && local.length <= MOST_LOCAL_CHARS
+  return at > 0 && fits && LOCAL.test(local) && DOMAIN.test(domain) ? text : undefined
+}
+
+/** One plain address: no name, no quotes, no white space. */
+export const emailField = readAs(readEmail, 'an e-mail address such as "ops@example.org"')
+
+const LOOPBACK = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/
+
+/**
+ * The address as it is kept. Whether it leads to a place that may be spoken to is asked again at every sending, when its
+ * name has been resolved. @throws invalid_request
+ */
+export function readWebhookUrl(text: string, allowsLoopback: boolean): string {
+  const url = text.length <= MOST_URL_CHARS ? URL.parse(text) : null
+  if (url === null) throw wrong(`must be an address of at most ${MOST_URL_CHARS} characters`)
+  if (url.username !== '' || url.password !== '') throw wrong('must not carry a user or a password')
+  if (url.hash !== '') throw wrong('must not carry a fragment')
+  const isLocal = url.protocol === 'http:' && LOOPBACK.test(url.hostname)
+  if (url.protocol === 'https:' || (isLocal && allowsLoopback)) return url.href
+  throw wrong(
+    isLocal
+      ? 'must begin with https:// ; http to this machine needs GATEWAY_ALLOW_LOOPBACK_WEBHOOKS=1'
+      : 'must begin with https://',
+  )
+}
+
+const wrong = (expected: string) => invalid('webhook_url', expected)

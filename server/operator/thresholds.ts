@@ -1,0 +1,139 @@
+/** Thresholds: when an account's owner wants to hear that money runs out, where, and whether a notice gets there. */
+import * as z from 'zod/mini'
+import type { Account } from '#domain/account.ts'
+import { GatewayError } from '#domain/errors.ts'
+import { newEventId } from '#domain/id.ts'
+import { channelsOf, type Threshold } from '#domain/low-balance.ts'
+import { NO_MONEY, renderUsd } from '#domain/money.ts'
+import { type Channel, draftNotices, type LowBalanceFacts } from '#domain/notice.ts'
+import { newWebhookSecret } from '#domain/webhook-secret.ts'
+import { accountField, usdField } from '#forms/fields.ts'
+import { findAccount } from './find-account.ts'
+import type { Delivery, Office } from './office.ts'
+import { emailField, readWebhookUrl } from './threshold-fields.ts'
+import { renderThreshold, type ThresholdRecord } from './threshold-record.ts'
+import { invalid, verb } from './verb.ts'
+
+export interface AccountThresholdRecord extends ThresholdRecord {
+  readonly account: string
+  readonly balance_usd: string
+}
+
+export interface SetThresholdRecord extends AccountThresholdRecord {
+  readonly previous: ThresholdRecord
+  /** Made by this act, and shown by it alone; null where none was made. */
+  readonly webhook_secret: string | null
+  readonly warnings: readonly string[]
+}
+
+export interface TestRecord {
+  readonly event_id: string
+  readonly channels: readonly Channel[]
+  /** Whether a gateway runs here, to send it. */
+  readonly running: boolean
+}
+
+async function report({ store }: Office, { id }: Account): Promise<AccountThresholdRecord> {
+  const threshold = await store.thresholds.find(id)
+  // Read after the threshold, because a change of it may wait for the disk.
+  const account = await store.accounts.find(id)
+  return {
+    account: account?.name ?? id,
+    balance_usd: renderUsd(account?.balance ?? NO_MONEY),
+    ...renderThreshold(threshold),
+  }
+}
+
+/** @throws account_not_found */
+export const showThreshold = verb(
+  z.strictObject({ account: accountField }),
+  async (office, input) => report(office, await findAccount(office, input.account)),
+)
+
+/**
+ * Changes what is stated and nothing else, and judges the balance at once. The secret of a webhook is made when one is first
+ * set, kept when its address changes, and gone with it. @throws account_not_found, invalid_request
+ */
+export const setThreshold = verb(
+  z.strictObject({
+    account: accountField,
+    threshold_usd: z.nullish(usdField),
+    email: z.nullish(emailField),
+    webhook_url: z.nullish(z.string()),
+    rotate_secret: z._default(z.boolean(), false),
+  }),
+  async (office, input): Promise<SetThresholdRecord> => {
+    const { store, clock, delivery } = office
+    const account = await findAccount(office, input.account)
+    const before = await store.thresholds.find(account.id)
+    const { threshold_usd: below = before.below, email = before.email } = input
+    const webhookUrl =
+      typeof input.webhook_url === 'string'
+        ? readWebhookUrl(input.webhook_url, delivery.loopbackWebhooks)
+        : input.webhook_url === null
+          ? null
+          : before.webhookUrl
+    if (webhookUrl === null && input.rotate_secret) {
+      throw invalid('rotate_secret', 'there is no webhook whose secret could be changed')
+    }
+    const isMade = webhookUrl !== null && (before.webhookUrl === null || input.rotate_secret)
+    const secret = isMade ? newWebhookSecret() : null
+    const after = { accountId: account.id, below, email, webhookUrl }
+    await store.thresholds.set(after, secret ?? undefined, clock.now())
+    return {
+      ...(await report(office, account)),
+      previous: renderThreshold(before),
+      webhook_secret: secret,
+      warnings: warningsFor(after, delivery),
+    }
+  },
+)
+
+function warningsFor({ below, email, webhookUrl }: Threshold, { smtp }: Delivery): string[] {
+  const isMute = email === null && webhookUrl === null
+  return [
+    ...(below !== null && isMute ? ['nobody is told: neither an e-mail nor a webhook is set'] : []),
+    ...(below === null && !isMute ? ['no threshold is set, so there is nothing to tell'] : []),
+    ...(email !== null && !smtp ? ['no mail can be sent: GATEWAY_SMTP_URL is not set'] : []),
+  ]
+}
+
+/** Posts a notice that says of itself that it is a test. @throws account_not_found, invalid_request */
+export const testThreshold = verb(
+  z.strictObject({
+    account: accountField,
+    channel: z._default(z.nullable(z.enum(['email', 'webhook'])), null),
+  }),
+  async (office, input): Promise<TestRecord> => {
+    const account = await findAccount(office, input.account)
+    const threshold = await office.store.thresholds.find(account.id)
+    const set = channelsOf(threshold)
+    const channels = input.channel === null ? set : set.filter((one) => one === input.channel)
+    if (channels.length === 0) throw nowhere(account, input.channel)
+    const facts = await draftTest(office, account, threshold)
+    await office.store.notices.post(draftNotices(facts, channels))
+    return { event_id: facts.eventId, channels, running: office.live !== null }
+  },
+)
+
+/** A threshold that was never set is told as nothing. */
+async function draftTest(
+  { store, clock }: Office,
+  { id: accountId, balance }: Account,
+  { below }: Threshold,
+): Promise<LowBalanceFacts> {
+  const at = clock.now()
+  const { rubPerUsd } = await store.rates.at(at)
+  const facts = { eventId: newEventId(at), accountId, at, balance, rubPerUsd }
+  return { ...facts, below: below ?? NO_MONEY, isTest: true }
+}
+
+function nowhere({ name }: Account, channel: Channel | null): GatewayError {
+  const wanted = { email: 'no e-mail is', webhook: 'no webhook is' }
+  const what = channel === null ? 'neither an e-mail nor a webhook is' : wanted[channel]
+  const flag = channel === 'email' ? '--email ops@example.org' : '--webhook https://ops.example.org'
+  return new GatewayError('invalid_request', `${what} set for account ${name}`, {
+    param: 'channel',
+    hint: `gatewayctl thresholds set ${flag}`,
+  })
+}
