@@ -23,6 +23,8 @@ export interface ChatRequest {
   /** UTF-8 bytes of the body without the pictures in it. */
   readonly textBytes: number
   readonly inputImages: number
+  /** Of those, pictures of earlier answers; a model that takes no pictures may be asked all the same. */
+  readonly earlierImages?: number
   readonly allowFallbacks: boolean
   /** Absent where the request says nothing of it: the model asked for, at its own provider. */
   readonly routing?: Routing

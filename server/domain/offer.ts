@@ -160,7 +160,10 @@ function checkModality(request: ChatRequest, card: ModelCard): void {
       },
     )
   }
-  if (request.inputImages > 0 && !card.inputModalities.includes('image')) {
+  if (
+    request.inputImages > (request.earlierImages ?? 0) &&
+    !card.inputModalities.includes('image')
+  ) {
     throw new GatewayError('unsupported_modality', `${card.id} does not take images`, {
       param: 'messages',
     })

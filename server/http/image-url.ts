@@ -21,5 +21,17 @@ export function checkImageUrl(url: string, param: string): number {
   return data.length
 }
 
+/**
+ * The same for a picture of an earlier answer, as a client brings it back. Null where it is none: it is passed on like any other
+ * text, and held for as such.
+ */
+export function readEarlierImage(url: string): number | null {
+  if (url.startsWith('https://')) return 0
+  const head = DATA_URL.exec(url)?.[0]
+  if (head === undefined) return null
+  const data = url.slice(head.length)
+  return isBase64(data) ? data.length : null
+}
+
 const invalidImage = (param: string, problem: string): GatewayError =>
   new GatewayError('invalid_image', `${param} ${problem}`, { param })

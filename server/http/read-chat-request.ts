@@ -74,6 +74,7 @@ export function readChatRequest({ fields, bytes }: Body): ChatRequest {
     maxOutputTokens: read.max_completion_tokens ?? read.max_tokens ?? null,
     textBytes: bytes - pictures.bytes,
     inputImages: pictures.count,
+    ...(pictures.earlier > 0 && { earlierImages: pictures.earlier }),
     allowFallbacks: read.allow_fallbacks ?? read.provider?.allow_fallbacks ?? true,
     ...((read.models || read.provider) && { routing: toRouting(read.models, read.provider) }),
   }

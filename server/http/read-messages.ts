@@ -1,6 +1,6 @@
 /** Reads the messages of a request by hand: they carry the pictures, which have to be found, checked and counted anyway. */
 import { GatewayError } from '#domain/errors.ts'
-import { checkImageUrl, MOST_INPUT_IMAGES } from './image-url.ts'
+import { checkImageUrl, MOST_INPUT_IMAGES, readEarlierImage } from './image-url.ts'
 
 const MOST_MESSAGES = 10_000
 const MOST_PARTS = 10_000
@@ -8,6 +8,8 @@ const ROLES = new Set<unknown>(['system', 'developer', 'user', 'assistant', 'too
 
 export interface Pictures {
   count: number
+  /** Of those, pictures of earlier answers. */
+  earlier: number
   /** Bytes of base64 in the body. */
   bytes: number
 }
@@ -19,7 +21,7 @@ export function readMessages(messages: unknown): Readonly<Pictures> {
   if (messages.length > MOST_MESSAGES) {
     throw invalid('messages', `may hold at most ${MOST_MESSAGES} messages`)
   }
-  const pictures: Pictures = { count: 0, bytes: 0 }
+  const pictures: Pictures = { count: 0, earlier: 0, bytes: 0 }
   for (let i = 0; i < messages.length; i++) readMessage(messages[i], i, pictures)
   return pictures
 }
@@ -32,6 +34,9 @@ function readMessage(message: unknown, index: number, pictures: Pictures): void 
       `messages[${index}].role`,
       'must be one of system, developer, user, assistant, tool',
     )
+  }
+  if (role === 'assistant' && Array.isArray(message['images'])) {
+    for (const image of message['images']) countEarlier(image, pictures)
   }
   if (Array.isArray(content)) {
     readParts(content, index, pictures)
@@ -64,7 +69,8 @@ function readParts(parts: readonly unknown[], index: number, pictures: Pictures)
 function readPicture(image: unknown, path: string, pictures: Pictures): void {
   if (!isObject(image)) throw invalid(path, 'must be an object with a url')
   if (typeof image['url'] !== 'string') throw invalid(`${path}.url`, 'must be a string')
-  if (++pictures.count > MOST_INPUT_IMAGES) {
+  pictures.count++
+  if (pictures.count - pictures.earlier > MOST_INPUT_IMAGES) {
     throw new GatewayError(
       'too_many_images',
       `a request may carry at most ${MOST_INPUT_IMAGES} images`,
@@ -72,6 +78,17 @@ function readPicture(image: unknown, path: string, pictures: Pictures): void {
     )
   }
   pictures.bytes += checkImageUrl(image['url'], `${path}.url`)
+}
+
+/** An answer is sent back as it was given, with as many pictures as a conversation has drawn: none is one too many. */
+function countEarlier(image: unknown, pictures: Pictures): void {
+  const holder = isObject(image) ? image['image_url'] : undefined
+  const url = isObject(holder) ? holder['url'] : undefined
+  const bytes = typeof url === 'string' ? readEarlierImage(url) : null
+  if (bytes === null) return
+  pictures.count++
+  pictures.earlier++
+  pictures.bytes += bytes
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

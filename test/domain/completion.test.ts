@@ -368,6 +368,13 @@ describe('a request that is refused', () => {
       'messages',
     ],
     [
+      'a picture beside that of an earlier answer, for a model that takes none',
+      { inputImages: 2, earlierImages: 1 },
+      {},
+      'unsupported_modality',
+      'messages',
+    ],
+    [
       'a picture for an unpriced model that takes none',
       { model: 'acme/unpriced', inputImages: 1 },
       {},
@@ -378,6 +385,11 @@ describe('a request that is refused', () => {
     ['a spent ceiling', {}, { dailySpend: usd('0') }, 'daily_spend_limit_exceeded', null],
     ['a spent month', {}, { monthlySpend: usd('0') }, 'monthly_spend_limit_exceeded', null],
   ]
+
+  test('a conversation with pictures of earlier answers goes on with a model that takes none', async () => {
+    const request = aRequest({ inputImages: 1, earlierImages: 1 })
+    expect(types(await walk(says([text('x'), finish()]), request)).at(-1)).toBe('receipt')
+  })
 
   test.each(refusals)('%s', async (_, request, limits, code, param) => {
     const upstream = says([text('never said')])

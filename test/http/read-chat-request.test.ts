@@ -219,6 +219,64 @@ describe('pictures', () => {
   })
 })
 
+describe('pictures of earlier answers', () => {
+  const answer = (...urls: unknown[]) => ({
+    role: 'assistant',
+    content: '',
+    images: urls.map((url, index) => ({ ...image(url), index })),
+  })
+  const withEarlier = (...messages: unknown[]) =>
+    ask({
+      messages: [
+        { role: 'user', content: 'a cat' },
+        ...messages,
+        { role: 'user', content: 'in blue' },
+      ],
+    })
+  const base64 = (url: string) => url.length - url.indexOf(',') - 1
+
+  test('are pictures, and no text', () => {
+    const read = withEarlier(answer(PIXEL, PIXEL), answer('https://example.org/a.png'))
+    expect(read).toMatchObject({ inputImages: 3, earlierImages: 3 })
+    expect(read.textBytes).toBe(1_000 - 2 * base64(PIXEL))
+    const both = withEarlier(answer(PIXEL), { role: 'user', content: [image(PIXEL)] })
+    expect(both).toMatchObject({ inputImages: 2, earlierImages: 1 })
+    expect(both.textBytes).toBe(1_000 - 2 * base64(PIXEL))
+    expect(withEarlier(answer())).not.toHaveProperty('earlierImages')
+  })
+
+  test('are passed on as they came', () => {
+    const message = answer(PIXEL)
+    expect(withEarlier(message).body['messages']).toContainEqual(message)
+  })
+
+  test('may be more than a client may bring of its own', () => {
+    const answers = Array.from({ length: 40 }, () => answer(PIXEL))
+    expect(withEarlier(...answers)).toMatchObject({ inputImages: 40, earlierImages: 40 })
+    const own = { role: 'user', content: Array.from({ length: 16 }, () => image(PIXEL)) }
+    expect(withEarlier(...answers, own).inputImages).toBe(56)
+    const one = { role: 'user', content: [image(PIXEL)] }
+    expect(refusal({ messages: [...answers, own, one] })[0]).toBe('too_many_images')
+  })
+
+  test.each([
+    ['no base64', answer('data:image/png;base64,a b c')],
+    ['text that says it is a picture', answer(`data:image/png;base64,${'é'.repeat(8)}`)],
+    ['another address', answer('http://example.org/a.png')],
+    ['no address', answer(undefined, 5, null)],
+    [
+      'no parts',
+      { role: 'assistant', content: '', images: [PIXEL, null, 5, { image_url: PIXEL }] },
+    ],
+    ['no list', { role: 'assistant', content: '', images: PIXEL }],
+    ['another role', { ...answer(PIXEL), role: 'user' }],
+  ])('%s is text like any other, and no error', (_, message) => {
+    const read = withEarlier(message)
+    expect(read).toMatchObject({ inputImages: 0, textBytes: 1_000 })
+    expect(read).not.toHaveProperty('earlierImages')
+  })
+})
+
 test.each<[JsonObject, string]>([
   [{ model: undefined }, 'model'],
   [{ model: 5 }, 'model'],

@@ -6,7 +6,7 @@ import { newPriceVersionId } from '#domain/id.ts'
 import type { ModelCard, Prices } from '#domain/model-card.ts'
 import type { ProviderType } from '#domain/provider.ts'
 import type { Upstream } from '#domain/upstream.ts'
-import { aCard, aPriceList, aProvider, perM, price } from '#test/support/nouns.ts'
+import { aCard, aPriceList, aProvider, perM, price, usd } from '#test/support/nouns.ts'
 import { readRecording, recordings } from '#test/support/replay.ts'
 import { eventually } from '#test/support/scripted-upstream.ts'
 import { fetchPicture } from '#upstream/guarded-fetch/fetch-picture.ts'
@@ -306,6 +306,27 @@ describe('editing', () => {
     expect(seen.map(({ path }) => path)).toEqual(Array(3).fill('/v1/images/edits'))
     const names = seen.map(({ body }) => [...(body as FormData).keys()].slice(2))
     expect(names).toEqual([['image'], ['image[]', 'image[]'], ['image']])
+  })
+
+  test('the picture just drawn is held for as a picture, not as the text that it travels as', async () => {
+    const reserved: bigint[] = []
+    answer = async () => {
+      const { reserved: held } = await s.house.store.admissions.usage(
+        s.key.key.id,
+        s.house.clock.now(),
+      )
+      reserved.push(held)
+      return pictures({ usage: USAGE, data: [{ b64_json: PNG + 'A'.repeat(400_000) }] })
+    }
+    const { message } = await draw('openai/gpt-image-1.5')
+    await draw('openai/gpt-image-1.5', {
+      messages: [{ role: 'user', content: 'a cat' }, message, { role: 'user', content: 'in blue' }],
+    })
+    const [first = 0n, second = 0n] = reserved
+    expect(first).toBeGreaterThan(usd('0.33'))
+    // 7,500 tokens at $8/M, and some words more.
+    expect(second - first).toBeGreaterThan(usd('0.06'))
+    expect(second - first).toBeLessThan(usd('0.064'))
   })
 
   test('a picture by address is refused and costs nothing', async () => {
