@@ -48,6 +48,7 @@ describe('money', () => {
 
 describe('durations and times', () => {
   test.each([
+    ['500ms', 500],
     ['90s', 90_000],
     ['15m', 900_000],
     ['24h', 86_400_000],
