@@ -9,6 +9,8 @@ export interface LimitFlags {
   readonly concurrency?: string
   readonly dailyUsd?: string
   readonly monthlyUsd?: string
+  readonly endUserRpm?: string
+  readonly endUserDailyUsd?: string
   readonly allow?: readonly string[]
   readonly allowAll?: boolean
 }
@@ -23,13 +25,15 @@ export const addLimitFlags = (command: Command): Command =>
     .option('--concurrency <n>', 'requests in progress at once, or none')
     .option('--daily-usd <amount>', 'spend ceiling of a UTC day, or none')
     .option('--monthly-usd <amount>', 'spend ceiling of a UTC month, or none')
+    .option('--end-user-rpm <n>', 'requests of each end user in any minute, or none')
+    .option('--end-user-daily-usd <amount>', 'spend ceiling of each end user in a UTC day, or none')
     .option('--allow <mask>', "a model id, 'provider/*' or '*'; repeat it for more", gather)
     .option('--allow-all', 'every model')
 
 /** The stated limits by their wire names; what was not stated is absent. @throws CommandError 2 */
 export function readLimitFlags(flags: LimitFlags, keyName: string) {
   if (flags.allow && flags.allowAll) throw usageError('--allow and --allow-all exclude each other')
-  const zero = [flags.rpm, flags.rpd, flags.concurrency].includes('0')
+  const zero = [flags.rpm, flags.rpd, flags.concurrency, flags.endUserRpm].includes('0')
   const hint = zero ? `to stop a key from working: gatewayctl keys revoke ${keyName}` : null
   const count = (flag: string, text: string | undefined) =>
     text === undefined ? undefined : readLimitCount(flag, text, hint)
@@ -41,6 +45,8 @@ export function readLimitFlags(flags: LimitFlags, keyName: string) {
     concurrency_limit: count('--concurrency', flags.concurrency),
     daily_spend_limit_usd: money('--daily-usd', flags.dailyUsd),
     monthly_spend_limit_usd: money('--monthly-usd', flags.monthlyUsd),
+    end_user_rpm: count('--end-user-rpm', flags.endUserRpm),
+    end_user_daily_usd: money('--end-user-daily-usd', flags.endUserDailyUsd),
     allowed_models: flags.allowAll ? null : flags.allow && [...flags.allow],
   }
   return Object.fromEntries(

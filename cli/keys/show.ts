@@ -47,5 +47,15 @@ const fieldsOf = (key: Key): readonly (readonly [string, string | number | null]
   ['in progress', `${key.usage.requests_in_progress} of ${key.concurrency_limit ?? 'any'}`],
   ['spent today', `$${key.usage.spend_day_usd} of ${key.daily_spend_limit_usd ?? 'any'}`],
   ['spent this month', `$${key.usage.spend_month_usd} of ${key.monthly_spend_limit_usd ?? 'any'}`],
+  ['each end user', endUserOf(key)],
   ['models', key.allowed_models?.join(' ') ?? 'all'],
 ]
+
+/** Null where the key caps none. */
+function endUserOf({ end_user_rpm: rpm, end_user_daily_usd: daily }: Key): string | null {
+  const caps = [
+    ...(rpm === null ? [] : [`${rpm} requests per minute`]),
+    ...(daily === null ? [] : [`$${daily} a day`]),
+  ]
+  return caps.length === 0 ? null : caps.join(', ')
+}

@@ -34,6 +34,8 @@ const SHORT_NAMES: Readonly<Record<Change['limit'], string>> = {
   concurrency_limit: 'concurrency',
   daily_spend_limit_usd: 'daily-usd',
   monthly_spend_limit_usd: 'monthly-usd',
+  end_user_rpm: 'end-user-rpm',
+  end_user_daily_usd: 'end-user-daily-usd',
   allowed_models: 'models',
 }
 

@@ -13,6 +13,7 @@ import { keyStatus } from '#domain/key.ts'
 import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import { type QuotaReading, readWindow } from '#domain/quota.ts'
 import type { Connection } from './connection.ts'
+import type { HotEndUser } from './end-users.ts'
 import { unavailable } from './group-commit.ts'
 import { judgeMark, type MarkChange } from './low-balance.ts'
 import { prepareSpendReader } from './spend-reader.ts'
@@ -43,29 +44,30 @@ export function createAdmissions(
     open.isKept = true
   }
 
-  const judge = (claim: Claim, hot: HotKey): Refusal | null => {
+  const judge = (claim: Claim, hot: HotKey, endUser: HotEndUser | null): Refusal | null => {
     if (!commit.writable) throw unavailable()
     return (
       judgeState(claim, hot) ??
-      judgeClaim(claim, toStanding(hot, standings.account(claim.accountId)))
+      judgeClaim(claim, toStanding(hot, endUser, standings.account(claim.accountId)))
     )
   }
 
   return {
     async judge(claim) {
       const hot = demand(claim.keyId, claim.at)
-      const refusal = judge(claim, hot)
+      const refusal = judge(claim, hot, standings.endUser(claim, hot))
       const quota = readQuota(hot, claim.at)
       return refusal ? { admitted: false, quota, refusal } : { admitted: true, quota }
     },
 
     async admit(claim) {
       const hot = demand(claim.keyId, claim.at)
-      const refusal = judge(claim, hot)
+      const endUser = standings.endUser(claim, hot)
+      const refusal = judge(claim, hot, endUser)
       if (refusal) return { admitted: false, quota: readQuota(hot, claim.at), refusal }
       const writeUse = isUseDue(hot, claim.at)
       if (writeUse) hot.useWrittenAt = claim.at
-      standings.take(claim, hot)
+      standings.take(claim, hot, endUser)
       // Nobody waits for this: a hold that is lost with its process was never charged either.
       commit.defer(() => {
         // Settled before its time: there is nothing left to hold.
@@ -85,7 +87,7 @@ export function createAdmissions(
         if (hold.isKept) writer.release(id)
         if (charge) writer.charge(id, hold, charge, at)
         if (change) writer.mark(change)
-        writer.spend(hold.keyId, hold.day, amount)
+        writer.spend(hold.keyId, hold.day, amount, hold.endUser?.name ?? null)
         writer.activity(activity, hold.admittedAt)
       })
       if (syncCharges) await commit.synced()
@@ -143,13 +145,14 @@ function judgeState({ at }: Claim, { key }: HotKey): Refusal | null {
   }
 }
 
-const toStanding = (hot: HotKey, account: HotAccount): Standing => ({
+const toStanding = (hot: HotKey, endUser: HotEndUser | null, account: HotAccount): Standing => ({
   limits: hot.key.limits,
   minute: hot.minute,
   day: hot.day,
   inProgress: hot.inProgress,
   daySpend: hot.daySpend,
   monthSpend: hot.monthSpend,
+  endUser,
   balance: account.balance,
   accountHeld: account.held,
 })

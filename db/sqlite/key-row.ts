@@ -18,6 +18,8 @@ export type KeyRow = {
   readonly concurrency_limit: number | null
   readonly daily_spend_nanos: number | null
   readonly monthly_spend_nanos: number | null
+  readonly end_user_rpm: number | null
+  readonly end_user_daily_nanos: number | null
   /** A JSON array of masks. */
   readonly allowed_models: string | null
   readonly created_at: Instant
@@ -44,6 +46,8 @@ export const toKey = (row: KeyRow): ApiKey => ({
     concurrency: row.concurrency_limit,
     dailySpend: orNull(row.daily_spend_nanos, fromInteger<UsdNanos>),
     monthlySpend: orNull(row.monthly_spend_nanos, fromInteger<UsdNanos>),
+    endUserRpm: row.end_user_rpm,
+    endUserDailySpend: orNull(row.end_user_daily_nanos, fromInteger<UsdNanos>),
     allowedModels: orNull(row.allowed_models, (json): readonly string[] => JSON.parse(json)),
   },
   createdAt: row.created_at,
@@ -66,6 +70,8 @@ export const fromKey = ({ limits, ...key }: ApiKey): KeyRow => ({
   concurrency_limit: limits.concurrency,
   daily_spend_nanos: orNull(limits.dailySpend, toInteger),
   monthly_spend_nanos: orNull(limits.monthlySpend, toInteger),
+  end_user_rpm: limits.endUserRpm,
+  end_user_daily_nanos: orNull(limits.endUserDailySpend, toInteger),
   allowed_models: orNull(limits.allowedModels, (masks) => JSON.stringify(masks)),
   created_at: key.createdAt,
   updated_at: key.updatedAt,

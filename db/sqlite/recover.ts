@@ -15,6 +15,7 @@ interface HoldRow {
   readonly key_id: KeyId
   readonly model: string
   readonly admitted_at: Instant
+  readonly end_user: string | null
 }
 
 /**
@@ -28,7 +29,7 @@ export function voidOpenHolds({ database, commit, clock }: Connection, writer: W
   for (const hold of open) {
     const resolve = () => {
       writer.release(hold.generation_id)
-      writer.spend(hold.key_id, dayOf(hold.admitted_at), NO_MONEY)
+      writer.spend(hold.key_id, dayOf(hold.admitted_at), NO_MONEY, null)
       writer.activity(toActivity(hold, Math.max(0, at - hold.admitted_at)), hold.admitted_at)
     }
     commit.defer(resolve)
@@ -44,7 +45,7 @@ const toActivity = (hold: HoldRow, totalMs: number): ActivityEntry => ({
   keyId: hold.key_id,
   model: hold.model,
   provider: null,
-  endUser: null,
+  endUser: hold.end_user,
   stream: false,
   status: 500,
   code: 'internal_error',

@@ -52,6 +52,8 @@ export const keys = sqliteTable('keys', {
   concurrency: integer('concurrency_limit'),
   dailySpend: nanos('daily_spend_nanos'),
   monthlySpend: nanos('monthly_spend_nanos'),
+  endUserRpm: integer('end_user_rpm'),
+  endUserDailySpend: nanos('end_user_daily_nanos'),
   allowedModels: text('allowed_models', { mode: 'json' }).$type<readonly string[]>(),
   createdAt: instant('created_at').notNull(),
   updatedAt: instant('updated_at').notNull(),
@@ -78,6 +80,18 @@ export const keyDays = sqliteTable(
     requests: integer('requests').notNull(),
   },
   (table) => [primaryKey({ columns: [table.keyId, table.day] })],
+)
+
+export const endUserDays = sqliteTable(
+  'end_user_days',
+  {
+    keyId: text('key_id').$type<KeyId>().notNull(),
+    day: integer('day').$type<Day>().notNull(),
+    endUser: text('end_user').notNull(),
+    spent: nanos('spent_nanos').notNull(),
+    requests: integer('requests').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.keyId, table.day, table.endUser] })],
 )
 
 export const providers = sqliteTable('providers', {
@@ -141,6 +155,7 @@ export const holds = sqliteTable('holds', {
   model: text('model').notNull(),
   amount: nanos('amount_nanos').notNull(),
   admittedAt: instant('admitted_at').notNull(),
+  endUser: text('end_user'),
 })
 
 export const ledger = sqliteTable('ledger', {

@@ -7,19 +7,16 @@ import { addUsd, NO_MONEY, subtractUsd, type UsdNanos } from '#domain/money.ts'
 import type { Window } from '#domain/window.ts'
 import { fromInteger } from './amount.ts'
 import type { Connection } from './connection.ts'
+import { type Crowd, type HotEndUser, prepareEndUsers, see, turnDay } from './end-users.ts'
 import { type KeyRow, toKey } from './key-row.ts'
 import { type HotThreshold, toHotThreshold } from './low-balance.ts'
+import { type MutablePurse, putAside, putBack } from './purse.ts'
 import { prepareSpendReader } from './spend-reader.ts'
 import { statement } from './statement.ts'
 import { prepareWindowReader, type WindowReader } from './window-reader.ts'
 
 /** Keys whose state is kept in memory; an idle one beyond it is rebuilt when it is used again. */
 const MOST_HOT_KEYS = 20_000
-
-interface MutablePurse {
-  spent: UsdNanos
-  held: UsdNanos
-}
 
 export interface HotKey {
   key: ApiKey
@@ -35,6 +32,8 @@ export interface HotKey {
   useWrittenAt: Instant | null
   /** Σ of its holds, of whatever day. */
   held: UsdNanos
+  /** Null until a request names an end user. */
+  crowd: Crowd | null
 }
 
 export interface HotAccount {
@@ -54,6 +53,7 @@ export interface OpenHold {
   /** The periods whose purses hold it; its charge is spent there, however late it comes. */
   readonly day: Day
   readonly month: Day
+  readonly endUser: HotEndUser | null
   /** Whether its row may be in the table; a hold that was resolved at once was never written. */
   isKept: boolean
 }
@@ -67,7 +67,9 @@ export interface Standings {
   account(id: AccountId): HotAccount
   /** Takes a changed key over; windows follow its new limits. */
   replace(key: ApiKey): void
-  take(claim: Claim, hot: HotKey): void
+  /** The end user that a claim names, as it would be counted; null where it names none. */
+  endUser(claim: Claim, hot: HotKey): HotEndUser | null
+  take(claim: Claim, hot: HotKey, endUser: HotEndUser | null): void
   /** Gives slot and hold back, and spends `amount` instead. Undefined when it was resolved before. */
   resolve(id: GenerationId, amount: UsdNanos): OpenHold | undefined
 }
@@ -78,6 +80,7 @@ export function startStandings(connection: Connection): Standings {
   const windows = prepareWindowReader(connection)
   const readHotKey = prepareHotKeyReader(connection, windows)
   const readHotAccount = prepareHotAccountReader(connection)
+  const endUsers = prepareEndUsers(connection)
   const hotKeys = new Map<KeyId, HotKey>()
   const hotAccounts = new Map<AccountId, HotAccount>()
   const open = new Map<GenerationId, OpenHold>()
@@ -128,17 +131,17 @@ export function startStandings(connection: Connection): Standings {
       hot.day = follow(hot.day, DAY_MS, before.rpd, key, key.limits.rpd)
       hot.key = key
     },
-    take(claim, hot) {
+    endUser({ endUser, at }, hot) {
+      if (endUser === null) return null
+      hot.crowd ??= endUsers.gather(hot.key.id, hot.today)
+      return endUsers.find(hot.crowd, hot.key, endUser, at)
+    },
+    take(claim, hot, endUser) {
       const owner = account(claim.accountId)
-      hot.minute?.take(claim.at)
-      hot.day?.take(claim.at)
-      hot.inProgress++
-      hot.lastUsedAt = claim.at
-      hot.held = addUsd(hot.held, claim.hold)
-      hot.daySpend.held = addUsd(hot.daySpend.held, claim.hold)
-      hot.monthSpend.held = addUsd(hot.monthSpend.held, claim.hold)
       owner.held = addUsd(owner.held, claim.hold)
-      open.set(claim.generationId, toOpenHold(claim, hot, owner))
+      takeOf(hot, claim)
+      if (endUser !== null && hot.crowd !== null) takeOfEndUser(hot.crowd, endUser, claim)
+      open.set(claim.generationId, toOpenHold(claim, hot, owner, endUser))
     },
     resolve(id, amount) {
       const hold = open.get(id)
@@ -149,6 +152,7 @@ export function startStandings(connection: Connection): Standings {
       owner.balance = subtractUsd(owner.balance, amount)
       const hot = hotKeys.get(hold.keyId)
       if (hot) giveBack(hot, hold, amount)
+      if (hold.endUser) giveBackEndUser(hold.endUser, hold, amount)
       return hold
     },
   }
@@ -179,6 +183,7 @@ function prepareHotKeyReader(connection: Connection, windows: WindowReader) {
       lastUsedAt: key.lastUsedAt,
       useWrittenAt: key.lastUsedAt,
       held: NO_MONEY,
+      crowd: null,
     }
   }
 }
@@ -219,6 +224,7 @@ function turnPeriods(hot: HotKey, at: Instant): void {
   const today = dayOf(at)
   if (today <= hot.today) return
   hot.today = today
+  if (hot.crowd) turnDay(hot.crowd, today, at)
   hot.daySpend.spent = NO_MONEY
   hot.daySpend.held = NO_MONEY
   const month = monthStart(today)
@@ -232,6 +238,7 @@ const toOpenHold = (
   { keyId, accountId, hold, at }: Claim,
   { today, thisMonth }: HotKey,
   account: HotAccount,
+  endUser: HotEndUser | null,
 ): OpenHold => ({
   keyId,
   accountId,
@@ -240,19 +247,37 @@ const toOpenHold = (
   admittedAt: at,
   day: today,
   month: thisMonth,
+  endUser,
   isKept: false,
 })
+
+function takeOf(hot: HotKey, { at, hold }: Claim): void {
+  hot.minute?.take(at)
+  hot.day?.take(at)
+  hot.inProgress++
+  hot.lastUsedAt = at
+  hot.held = addUsd(hot.held, hold)
+  putAside(hot.daySpend, hold)
+  putAside(hot.monthSpend, hold)
+}
 
 function giveBack(hot: HotKey, hold: OpenHold, amount: UsdNanos): void {
   hot.inProgress--
   hot.held = subtractUsd(hot.held, hold.amount)
-  if (hold.day === hot.today) move(hot.daySpend, hold.amount, amount)
-  if (hold.month === hot.thisMonth) move(hot.monthSpend, hold.amount, amount)
+  if (hold.day === hot.today) putBack(hot.daySpend, hold.amount, amount)
+  if (hold.month === hot.thisMonth) putBack(hot.monthSpend, hold.amount, amount)
 }
 
-function move(purse: MutablePurse, held: UsdNanos, spent: UsdNanos): void {
-  purse.held = subtractUsd(purse.held, held)
-  purse.spent = addUsd(purse.spent, spent)
+function takeOfEndUser(crowd: Crowd, user: HotEndUser, { at, hold: amount }: Claim): void {
+  see(crowd, user)
+  user.minute?.take(at)
+  user.inProgress++
+  putAside(user.daySpend, amount)
+}
+
+function giveBackEndUser(user: HotEndUser, { day, amount: held }: OpenHold, spent: UsdNanos): void {
+  user.inProgress--
+  if (day === user.day) putBack(user.daySpend, held, spent)
 }
 
 /** Drops the longest-known idle keys; one with a request in progress holds what the tables do not know. */

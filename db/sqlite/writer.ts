@@ -2,13 +2,14 @@
 import type { ActivityEntry } from '#domain/activity.ts'
 import type { Claim } from '#domain/admission.ts'
 import type { Day, Instant } from '#domain/clock.ts'
-import { type AccountId, chargeEntryId, type GenerationId, type KeyId } from '#domain/id.ts'
+import { chargeEntryId, type GenerationId, type KeyId } from '#domain/id.ts'
 import type { Charge } from '#domain/ledger.ts'
 import { renderRubPerUsd, type UsdNanos } from '#domain/money.ts'
 import { prepareActivity } from './activity-writer.ts'
 import type { Connection } from './connection.ts'
 import { type MarkChange, prepareMarkWriter } from './low-balance.ts'
 import type { OpenHold } from './standing.ts'
+import { prepareSums } from './sums.ts'
 
 export interface Writer {
   hold(claim: Claim): void
@@ -16,8 +17,8 @@ export interface Writer {
   /** The balance follows when the transaction closes. */
   charge(id: GenerationId, hold: OpenHold, charge: Charge, at: Instant): void
   mark(change: MarkChange): void
-  /** The day's sum follows when the transaction closes. */
-  spend(keyId: KeyId, day: Day, amount: UsdNanos): void
+  /** The day's sums follow when the transaction closes. */
+  spend(keyId: KeyId, day: Day, amount: UsdNanos, endUser: string | null): void
   used(keyId: KeyId, at: Instant): void
   activity(entry: ActivityEntry, admittedAt: Instant | null): void
 }
@@ -27,8 +28,9 @@ export function prepareWriter(connection: Connection): Writer {
   const { database } = connection
   const sums = prepareSums(connection)
   const insertHold = database.prepare(
-    `INSERT INTO holds (generation_id, request_id, account_id, key_id, model, amount_nanos, admitted_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO holds (generation_id, request_id, account_id, key_id, model, amount_nanos, admitted_at,
+       end_user)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const deleteHold = database.prepare('DELETE FROM holds WHERE generation_id = ?')
   const insertCharge = database.prepare(
@@ -39,8 +41,8 @@ export function prepareWriter(connection: Connection): Writer {
   const renderRate = rememberLast(renderRubPerUsd)
 
   return {
-    hold({ generationId, requestId, accountId, keyId, model, hold, at }) {
-      insertHold.run(generationId, requestId, accountId, keyId, model, Number(hold), at)
+    hold({ generationId, requestId, accountId, keyId, model, hold, at, endUser }) {
+      insertHold.run(generationId, requestId, accountId, keyId, model, Number(hold), at, endUser)
     },
     release(id) {
       deleteHold.run(id)
@@ -73,55 +75,5 @@ function rememberLast<From, To>(render: (from: From) => To): (from: From) => To 
   return (from) => {
     if (last === null || last.from !== from) last = { from, to: render(from) }
     return last.to
-  }
-}
-
-interface DaySum {
-  readonly keyId: KeyId
-  readonly day: Day
-  spent: bigint
-  requests: number
-}
-
-/**
- * Balances and day sums change once per transaction, not once per request: what a group adds up is written when it
- * closes, in the same transaction as the entries it is the sum of.
- */
-function prepareSums({ database, commit }: Connection) {
-  const debit = database.prepare(
-    'UPDATE accounts SET balance_nanos = balance_nanos - ? WHERE id = ?',
-  )
-  const addToDay = database.prepare(
-    `INSERT INTO key_days (key_id, day, spent_nanos, requests) VALUES (?, ?, ?, ?)
-     ON CONFLICT (key_id, day) DO UPDATE
-     SET spent_nanos = spent_nanos + excluded.spent_nanos, requests = requests + excluded.requests`,
-  )
-  const debits = new Map<AccountId, bigint>()
-  const days = new Map<string, DaySum>()
-
-  commit.atClose({
-    write() {
-      for (const [accountId, amount] of debits) debit.run(Number(amount), accountId)
-      for (const { keyId, day, spent, requests } of days.values()) {
-        addToDay.run(keyId, day, Number(spent), requests)
-      }
-    },
-    forget() {
-      debits.clear()
-      days.clear()
-    },
-  })
-
-  return {
-    debit(accountId: AccountId, amount: UsdNanos): void {
-      debits.set(accountId, (debits.get(accountId) ?? 0n) + amount)
-    },
-    spend(keyId: KeyId, day: Day, amount: UsdNanos): void {
-      const name = `${keyId}/${day}`
-      const sum = days.get(name) ?? { keyId, day, spent: 0n, requests: 0 }
-      sum.spent += amount
-      sum.requests++
-      days.set(name, sum)
-    },
   }
 }

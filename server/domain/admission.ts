@@ -27,6 +27,8 @@ export interface Claim {
   /** The moment of admission: it decides the windows, the UTC day and the UTC month. */
   readonly at: Instant
   readonly model: string
+  /** Whom the application serves by it; null where it does not say. */
+  readonly endUser: string | null
   /** The upper bound of its charge, held until it is settled or voided. */
   readonly hold: UsdNanos
 }
@@ -40,9 +42,18 @@ export interface Standing {
   readonly inProgress: number
   readonly daySpend: Purse
   readonly monthSpend: Purse
+  /** Of the claim's end user; null where the claim names none. */
+  readonly endUser: EndUserStanding | null
   readonly balance: UsdNanos
   /** Σ of the account's holds, over all its keys. */
   readonly accountHeld: UsdNanos
+}
+
+/** What one end user of a key has used. */
+export interface EndUserStanding {
+  /** Null where the key caps no rate. */
+  readonly minute: Window | null
+  readonly daySpend: Purse
 }
 
 export type RefusalCode =
@@ -122,10 +133,11 @@ export function judgeClaim(claim: Claim, standing: Standing): Refusal | null {
   )
 }
 
-function judgeWindows(at: Instant, { limits, minute, day }: Standing): Refusal | null {
+function judgeWindows(at: Instant, { limits, minute, day, endUser }: Standing): Refusal | null {
   return (
     judgeWindow('rpm_limit', minute, limits.rpm, at) ??
-    judgeWindow('rpd_limit', day, limits.rpd, at)
+    judgeWindow('rpd_limit', day, limits.rpd, at) ??
+    judgeWindow('end_user_rpm', endUser?.minute ?? null, limits.endUserRpm, at)
   )
 }
 
@@ -164,14 +176,14 @@ function judgeConcurrency({ limits, inProgress }: Standing): Refusal | null {
 /** Ceilings and balance in one pass; `refuse` says which of the two verdicts is asked for. */
 function judgeMoney(
   { at, hold }: Claim,
-  { limits, daySpend, monthSpend, balance, accountHeld }: Standing,
+  { limits, daySpend, monthSpend, endUser, balance, accountHeld }: Standing,
   refuse: 'exhausted' | 'reserved',
 ): Refusal | null {
   const today = dayOf(at)
+  const dailyCode = refuse === 'exhausted' ? 'daily_spend_limit_exceeded' : 'spend_reserved'
   if (limits.dailySpend !== null && judgeCeiling(daySpend, limits.dailySpend, hold) === refuse) {
-    const code = refuse === 'exhausted' ? 'daily_spend_limit_exceeded' : 'spend_reserved'
     return moneyRefusal(
-      code,
+      dailyCode,
       'daily_spend_limit_usd',
       limits.dailySpend,
       daySpend,
@@ -189,6 +201,20 @@ function judgeMoney(
       limits.monthlySpend,
       monthSpend,
       dayStart(nextMonthStart(today)),
+    )
+  }
+  const { endUserDailySpend } = limits
+  if (
+    endUser !== null &&
+    endUserDailySpend !== null &&
+    judgeCeiling(endUser.daySpend, endUserDailySpend, hold) === refuse
+  ) {
+    return moneyRefusal(
+      dailyCode,
+      'end_user_daily_usd',
+      endUserDailySpend,
+      endUser.daySpend,
+      dayStart(nextDay(today)),
     )
   }
   if (judgeBalance(balance, accountHeld, hold) === refuse) {

@@ -30,6 +30,7 @@ export function toClaim(
     accountId: key.accountId,
     at: house.clock.now(),
     model: offers[0].hop.card.id,
+    endUser: request.endUser,
     hold: holds.reduce((most, hold) => (hold > most ? hold : most)),
   }
 }

@@ -10,6 +10,8 @@ export interface LimitsRecord {
   readonly concurrency_limit: number | null
   readonly daily_spend_limit_usd: string | null
   readonly monthly_spend_limit_usd: string | null
+  readonly end_user_rpm: number | null
+  readonly end_user_daily_usd: string | null
   readonly allowed_models: readonly string[] | null
 }
 
@@ -44,6 +46,8 @@ export const renderLimits = ({ limits }: ApiKey): LimitsRecord => ({
   concurrency_limit: limits.concurrency,
   daily_spend_limit_usd: money(limits.dailySpend),
   monthly_spend_limit_usd: money(limits.monthlySpend),
+  end_user_rpm: limits.endUserRpm,
+  end_user_daily_usd: money(limits.endUserDailySpend),
   allowed_models: limits.allowedModels,
 })
 

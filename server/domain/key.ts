@@ -19,6 +19,10 @@ export interface Limits {
   readonly dailySpend: UsdNanos | null
   /** Ceiling of a UTC calendar month. */
   readonly monthlySpend: UsdNanos | null
+  /** Requests of each end user in any 60 seconds. */
+  readonly endUserRpm: number | null
+  /** Ceiling of each end user in a UTC day. */
+  readonly endUserDailySpend: UsdNanos | null
   readonly allowedModels: AllowList
 }
 
@@ -28,6 +32,8 @@ export const NO_LIMITS: Limits = {
   concurrency: null,
   dailySpend: null,
   monthlySpend: null,
+  endUserRpm: null,
+  endUserDailySpend: null,
   allowedModels: null,
 }
 

@@ -94,6 +94,8 @@ export const limitsFields = {
   concurrency_limit: z.nullish(countField),
   daily_spend_limit_usd: z.nullish(ceilingField),
   monthly_spend_limit_usd: z.nullish(ceilingField),
+  end_user_rpm: z.nullish(windowField),
+  end_user_daily_usd: z.nullish(ceilingField),
   allowed_models: z.nullish(
     z
       .array(maskField, 'must be a list of masks, or null for every model')
@@ -111,6 +113,8 @@ export function statedLimits(input: z.output<typeof limitsInput>): Partial<Limit
     concurrency: input.concurrency_limit,
     dailySpend: input.daily_spend_limit_usd,
     monthlySpend: input.monthly_spend_limit_usd,
+    endUserRpm: input.end_user_rpm,
+    endUserDailySpend: input.end_user_daily_usd,
     allowedModels: input.allowed_models,
   }
   return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))

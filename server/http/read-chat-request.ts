@@ -69,7 +69,7 @@ export function readChatRequest({ fields, bytes }: Body): ChatRequest {
       resolution: read.image_config?.size ?? read.image_config?.image_size ?? undefined,
       quality: read.image_config?.quality ?? undefined,
     },
-    endUser: read.user ?? null,
+    endUser: read.user || null,
     choices: read.n ?? 1,
     maxOutputTokens: read.max_completion_tokens ?? read.max_tokens ?? null,
     textBytes: bytes - pictures.bytes,

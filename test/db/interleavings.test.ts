@@ -35,18 +35,25 @@ const someLimits: fc.Arbitrary<Limits> = fc.record({
   concurrency: orNone(fc.integer({ min: 1, max: 4 })),
   dailySpend: orNone(money),
   monthlySpend: orNone(money),
+  endUserRpm: orNone(fc.integer({ min: 1, max: 3 })),
+  endUserDailySpend: orNone(money),
   allowedModels: fc.constant(null),
 })
 const whose = fc.nat(KEYS - 1)
+const endUser = fc.constantFrom(null, 'ann', 'bob')
 const share = fc.double({ min: 0, max: 1, noNaN: true })
 
 const step = fc.oneof(
-  { weight: 40, arbitrary: fc.record({ do: fc.constant('admit' as const), whose, hold: money }) },
+  {
+    weight: 40,
+    arbitrary: fc.record({ do: fc.constant('admit' as const), whose, endUser, hold: money }),
+  },
   {
     weight: 10,
     arbitrary: fc.record({
       do: fc.constant('burst' as const),
       whose,
+      endUser,
       holds: fc.array(money, { minLength: 2, maxLength: 8 }),
     }),
   },
@@ -103,8 +110,13 @@ async function open(dataDir: string, balance: UsdNanos, limits: readonly Limits[
   return { store, dataDir, clock, keys, claims: [], books }
 }
 
-async function admit(world: World, key: ApiKey, hold: UsdNanos): Promise<void> {
-  const claim = aClaim(key, world.clock.now(), hold)
+async function admit(
+  world: World,
+  key: ApiKey,
+  endUser: string | null,
+  hold: UsdNanos,
+): Promise<void> {
+  const claim = { ...aClaim(key, world.clock.now(), hold), endUser }
   const expected = world.books.admit(claim)
   world.claims.push(claim)
   const verdict = await world.store.admissions.admit(claim)
@@ -126,7 +138,7 @@ async function resolve(world: World, which: number, share: number | null): Promi
   const settled = await world.store.admissions.settle(claim.generationId, {
     at: world.clock.now(),
     charge: share === null ? null : aCharge(cost),
-    activity: anActivity(claim, { cost }),
+    activity: anActivity(claim, { cost, endUser: claim.endUser }),
   })
   expect(settled).toBe(expected)
 }
@@ -148,9 +160,9 @@ async function take(world: World, one: Step): Promise<void> {
   if (!key) return
   switch (one.do) {
     case 'admit':
-      return admit(world, key, one.hold)
+      return admit(world, key, one.endUser, one.hold)
     case 'burst':
-      await Promise.all(one.holds.map((hold) => admit(world, key, hold)))
+      await Promise.all(one.holds.map((hold) => admit(world, key, one.endUser, hold)))
       return
     case 'settle':
       return resolve(world, one.which, one.share)
@@ -237,6 +249,7 @@ test('the store and the plain books agree after every step', async () => {
         world.books.admit = (claim) => {
           const expected = judge(claim)
           codes.add(expected.code ?? 'admitted')
+          if (expected.limit?.startsWith('end_user')) codes.add(expected.limit)
           return expected
         }
         try {
@@ -252,19 +265,21 @@ test('the store and the plain books agree after every step', async () => {
         }
       },
     ),
-    { numRuns: 120 },
+    { numRuns: 150 },
   )
   // The walk went everywhere: every verdict was met, and the steps were not a handful.
   expect([...codes].sort()).toEqual([
     'admitted',
     'concurrency_limit_exceeded',
     'daily_spend_limit_exceeded',
+    'end_user_daily_usd',
+    'end_user_rpm',
     'insufficient_balance',
     'key_revoked',
     'monthly_spend_limit_exceeded',
     'rate_limit_exceeded',
     'spend_reserved',
   ])
-  expect(steps).toBeGreaterThan(7_000)
+  expect(steps).toBeGreaterThan(10_000)
   expect(told).toBeGreaterThan(50)
-}, 60_000)
+}, 300_000)

@@ -11,6 +11,7 @@ const monthOf = (at: number): string => new Date(at).toISOString().slice(0, 7)
 
 interface Request {
   readonly keyId: KeyId
+  readonly endUser: string | null
   readonly at: number
   readonly hold: bigint
   /** What was in force when it was admitted. */
@@ -53,6 +54,10 @@ export interface PlainBooks {
   overshoots(): readonly string[]
 }
 
+/** Who names no end user is capped as none. */
+const capOf = (limits: Limits, endUser: string | null): bigint | null =>
+  endUser === null ? null : limits.endUserDailySpend
+
 const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((total, one) => total + one, 0n)
 const largest = (amounts: readonly bigint[]): bigint =>
   amounts.reduce((most, one) => (one > most ? one : most), 0n)
@@ -68,33 +73,33 @@ export function plainBooks(balance: bigint): PlainBooks {
     sum(some.map(({ cost, hold }) => (cost === null ? hold : 0n)))
 
   /** The rules of contract §8 in their order, each with whether it refuses; the first that does is told. */
-  function* rules({ keyId, at, hold }: Claim): Generator<Rule> {
+  function* rules({ keyId, endUser, at, hold }: Claim): Generator<Rule> {
     const limits = keys.get(keyId)?.limits ?? NO_LIMITS
     yield [keys.get(keyId)?.revoked ?? true, 'key_revoked', 'status', null]
 
     const mine = of(keyId)
-    const daily = [
-      limits.dailySpend,
-      mine.filter((one) => dateOf(one.at) === dateOf(at)),
-      'daily_spend_limit',
+    const theirs = mine.filter((one) => endUser !== null && one.endUser === endUser)
+    const onDay = (some: readonly Request[]) => some.filter((one) => dateOf(one.at) === dateOf(at))
+    const inMonth = mine.filter((one) => monthOf(one.at) === monthOf(at))
+    const cap = capOf(limits, endUser)
+    const ceilings = [
+      [limits.dailySpend, onDay(mine), 'daily_spend_limit', 'daily_spend_limit_usd'],
+      [limits.monthlySpend, inMonth, 'monthly_spend_limit', 'monthly_spend_limit_usd'],
+      [cap, onDay(theirs), 'daily_spend_limit', 'end_user_daily_usd'],
     ] as const
-    const monthly = [
-      limits.monthlySpend,
-      mine.filter((one) => monthOf(one.at) === monthOf(at)),
-      'monthly_spend_limit',
-    ] as const
-    for (const [ceiling, some, name] of [daily, monthly]) {
+    for (const [ceiling, some, period, name] of ceilings) {
       const isSpent = ceiling !== null && spent(some) >= ceiling
-      yield [isSpent, `${name}_exceeded`, `${name}_usd`, endOf(name, at)]
+      yield [isSpent, `${period}_exceeded`, name, endOf(period, at)]
     }
     yield [books.balance <= 0n, 'insufficient_balance', 'balance_usd', null]
 
     const windows = [
-      ['rpm_limit', limits.rpm ?? Number.POSITIVE_INFINITY, MINUTE],
-      ['rpd_limit', limits.rpd ?? Number.POSITIVE_INFINITY, DAY],
+      ['rpm_limit', mine, limits.rpm ?? Number.POSITIVE_INFINITY, MINUTE],
+      ['rpd_limit', mine, limits.rpd ?? Number.POSITIVE_INFINITY, DAY],
+      ['end_user_rpm', theirs, limits.endUserRpm ?? Number.POSITIVE_INFINITY, MINUTE],
     ] as const
-    for (const [name, limit, span] of windows) {
-      const newestFirst = mine
+    for (const [name, some, limit, span] of windows) {
+      const newestFirst = some
         .map((one) => one.at)
         .filter((taken) => taken + span > at)
         .sort((a, b) => b - a)
@@ -105,9 +110,9 @@ export function plainBooks(balance: bigint): PlainBooks {
     const most = limits.concurrency ?? Number.POSITIVE_INFINITY
     yield [inProgress >= most, 'concurrency_limit_exceeded', 'concurrency_limit', null]
 
-    for (const [ceiling, some, name] of [daily, monthly]) {
+    for (const [ceiling, some, , name] of ceilings) {
       const crosses = ceiling !== null && spent(some) + held(some) + hold > ceiling
-      yield [crosses && held(some) > 0n, 'spend_reserved', `${name}_usd`, null]
+      yield [crosses && held(some) > 0n, 'spend_reserved', name, null]
     }
     const everyHold = held(all())
     const crosses = everyHold > 0n && everyHold + hold > books.balance
@@ -143,10 +148,10 @@ export function plainBooks(balance: bigint): PlainBooks {
     told: 0,
     admit(claim) {
       const expected = judge(claim)
-      const { keyId, at, hold } = claim
+      const { keyId, endUser, at, hold } = claim
       const limits = keys.get(keyId)?.limits
       if (expected.code === null && limits) {
-        requests.set(claim.generationId, { keyId, at, hold, limits, cost: null })
+        requests.set(claim.generationId, { keyId, endUser, at, hold, limits, cost: null })
       }
       return expected
     },

@@ -5,6 +5,7 @@ import { activityContract } from './contract/activity.ts'
 import { answersContract } from './contract/answers.ts'
 import { type OpenStore, type ReopenStore, setBench } from './contract/bench.ts'
 import { catalogueContract } from './contract/catalogue.ts'
+import { endUsersContract } from './contract/end-users.ts'
 import { keysContract } from './contract/keys.ts'
 import { ledgerContract } from './contract/ledger.ts'
 import { lowBalanceContract } from './contract/low-balance.ts'
@@ -21,6 +22,7 @@ export function storeContract(name: string, open: OpenStore, reopen?: ReopenStor
     describe('keys', () => keysContract(bench))
     describe('windows', () => windowsContract(bench))
     describe('purses', () => pursesContract(bench))
+    describe('end users', () => endUsersContract(bench))
     describe('ledger', () => ledgerContract(bench))
     describe('low balance', () => lowBalanceContract(bench))
     describe('notices', () => noticesContract(bench))

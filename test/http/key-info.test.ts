@@ -32,6 +32,8 @@ test('everything, to the field', async () => {
       concurrency_limit: 4,
       daily_spend_limit_usd: '5.00',
       monthly_spend_limit_usd: '50.00',
+      end_user_rpm: null,
+      end_user_daily_usd: null,
       allowed_models: ['demo/*'],
     },
     usage: {

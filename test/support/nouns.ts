@@ -146,6 +146,7 @@ export const aClaim = (key: ApiKey, at: Instant, hold: UsdNanos = usd('0.01')): 
   accountId: key.accountId,
   at,
   model: 'acme/small',
+  endUser: null,
   hold,
 })
 

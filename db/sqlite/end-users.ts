@@ -1,0 +1,136 @@
+/** The hot state of a key's end users: what each spent today, and the window of each where the key caps it. */
+import { type Day, type Instant, MINUTE_MS } from '#domain/clock.ts'
+import { MOST_END_USERS_A_DAY, REST_OF_END_USERS } from '#domain/end-user.ts'
+import type { KeyId } from '#domain/id.ts'
+import type { ApiKey } from '#domain/key.ts'
+import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
+import { Window } from '#domain/window.ts'
+import { fromInteger } from './amount.ts'
+import type { Connection } from './connection.ts'
+import type { MutablePurse } from './purse.ts'
+import { statement } from './statement.ts'
+
+export interface HotEndUser {
+  /** As it is counted; the rest share one. */
+  readonly name: string
+  /** Whether it is one of those who are told apart today. */
+  isCounted: boolean
+  /** Null while the key caps no rate. */
+  minute: Window | null
+  /** The limit that the window was read for. */
+  minuteLimit: number | null
+  day: Day
+  readonly daySpend: MutablePurse
+  inProgress: number
+}
+
+/** The end users of one key that have been admitted since it was loaded, and are still in sight. */
+export interface Crowd {
+  day: Day
+  /** How many are told apart today. */
+  known: number
+  readonly users: Map<string, HotEndUser>
+}
+
+export interface EndUsers {
+  /** An empty crowd, which knows how many were told apart today. */
+  gather(id: KeyId, today: Day): Crowd
+  /** The end user called `name`, as it would be counted; one that is never admitted leaves no trace. */
+  find(crowd: Crowd, key: ApiKey, name: string, at: Instant): HotEndUser
+}
+
+interface DayRow {
+  readonly spent_nanos: number
+}
+
+/** `admitted = 1` is spelled out: SQLite uses the partial index only when it sees the literal. */
+const ADMITTED = `
+  SELECT admitted_at FROM activity
+  WHERE key_id = $id AND admitted = 1 AND admitted_at > $after AND end_user = $name
+  UNION ALL
+  SELECT admitted_at FROM holds WHERE key_id = $id AND admitted_at > $after AND end_user = $name
+  ORDER BY admitted_at`
+
+export function prepareEndUsers({ database, commit }: Connection): EndUsers {
+  const spentOn = statement<DayRow, [KeyId, Day, string]>(
+    database,
+    'SELECT spent_nanos FROM end_user_days WHERE key_id = ? AND day = ? AND end_user = ?',
+  )
+  const countOn = statement<{ users: number }, [KeyId, Day]>(
+    database,
+    'SELECT count(*) AS users FROM end_user_days WHERE key_id = ? AND day = ?',
+  )
+  const admitted = statement<
+    { admitted_at: Instant },
+    [{ id: KeyId; after: number; name: string }]
+  >(database, ADMITTED)
+
+  const load = (crowd: Crowd, id: KeyId, name: string): HotEndUser => {
+    commit.flush()
+    const row = spentOn().get(id, crowd.day, name)
+    if (row === null && name !== REST_OF_END_USERS && crowd.known >= MOST_END_USERS_A_DAY) {
+      return crowd.users.get(REST_OF_END_USERS) ?? load(crowd, id, REST_OF_END_USERS)
+    }
+    return {
+      name,
+      isCounted: row !== null || name === REST_OF_END_USERS,
+      minute: null,
+      minuteLimit: null,
+      day: crowd.day,
+      daySpend: {
+        spent: row === null ? NO_MONEY : fromInteger<UsdNanos>(row.spent_nanos),
+        held: NO_MONEY,
+      },
+      inProgress: 0,
+    }
+  }
+
+  /** The log knows every request by the name that it came with, so the window of the rest begins empty. */
+  const readWindow = (id: KeyId, name: string, at: Instant): Window => {
+    commit.flush()
+    const window = new Window(MINUTE_MS)
+    const after = at - MINUTE_MS
+    for (const row of admitted().all({ id, after, name })) window.take(row.admitted_at)
+    return window
+  }
+
+  return {
+    gather(id, today) {
+      commit.flush()
+      return { day: today, known: countOn().get(id, today)?.users ?? 0, users: new Map() }
+    },
+    find(crowd, key, name, at) {
+      const user = crowd.users.get(name) ?? load(crowd, key.id, name)
+      const { endUserRpm } = key.limits
+      if (user.minuteLimit !== endUserRpm) {
+        user.minute = endUserRpm === null ? null : readWindow(key.id, user.name, at)
+        user.minuteLimit = endUserRpm
+      }
+      return user
+    },
+  }
+}
+
+/** An admitted end user stays in sight. */
+export function see(crowd: Crowd, user: HotEndUser): void {
+  if (!user.isCounted) {
+    user.isCounted = true
+    crowd.known++
+  }
+  crowd.users.set(user.name, user)
+}
+
+/** Those who are still in sight go over into the new day with an empty purse; the others have to be seen again. */
+export function turnDay(crowd: Crowd, today: Day, at: Instant): void {
+  for (const [name, user] of crowd.users) {
+    if (user.inProgress === 0 && (user.minute?.count(at) ?? 0) === 0) {
+      crowd.users.delete(name)
+      continue
+    }
+    user.day = today
+    user.daySpend.spent = NO_MONEY
+    user.daySpend.held = NO_MONEY
+  }
+  crowd.day = today
+  crowd.known = crowd.users.size
+}

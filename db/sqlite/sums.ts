@@ -1,0 +1,76 @@
+/**
+ * Balances and day sums change once per transaction, not once per request: what a group adds up is written when it closes, in
+ * the same transaction as the entries it is the sum of.
+ */
+import type { Day } from '#domain/clock.ts'
+import type { AccountId, KeyId } from '#domain/id.ts'
+import type { UsdNanos } from '#domain/money.ts'
+import type { Connection } from './connection.ts'
+
+interface DaySum {
+  readonly keyId: KeyId
+  readonly day: Day
+  /** Null in the sum of the whole key. */
+  readonly endUser: string | null
+  spent: bigint
+  requests: number
+}
+
+export interface Sums {
+  debit(accountId: AccountId, amount: UsdNanos): void
+  /** Counts one request, for the key and for its end user where it names one. */
+  spend(keyId: KeyId, day: Day, amount: UsdNanos, endUser: string | null): void
+}
+
+export function prepareSums({ database, commit }: Connection): Sums {
+  const debit = database.prepare(
+    'UPDATE accounts SET balance_nanos = balance_nanos - ? WHERE id = ?',
+  )
+  const addToKey = database.prepare(
+    `INSERT INTO key_days (key_id, day, spent_nanos, requests) VALUES (?, ?, ?, ?)
+     ON CONFLICT (key_id, day) DO UPDATE
+     SET spent_nanos = spent_nanos + excluded.spent_nanos, requests = requests + excluded.requests`,
+  )
+  const addToEndUser = database.prepare(
+    `INSERT INTO end_user_days (key_id, day, spent_nanos, requests, end_user) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (key_id, day, end_user) DO UPDATE
+     SET spent_nanos = spent_nanos + excluded.spent_nanos, requests = requests + excluded.requests`,
+  )
+  const debits = new Map<AccountId, bigint>()
+  const days = new Map<string, DaySum>()
+
+  const add = (keyId: KeyId, day: Day, amount: UsdNanos, endUser: string | null): void => {
+    const name = endUser === null ? `${keyId}/${day}` : `${keyId}/${day}/${endUser}`
+    let sum = days.get(name)
+    if (sum === undefined) {
+      sum = { keyId, day, endUser, spent: 0n, requests: 0 }
+      days.set(name, sum)
+    }
+    sum.spent += amount
+    sum.requests++
+  }
+
+  commit.atClose({
+    write() {
+      for (const [accountId, amount] of debits) debit.run(Number(amount), accountId)
+      for (const { keyId, day, spent, requests, endUser } of days.values()) {
+        if (endUser === null) addToKey.run(keyId, day, Number(spent), requests)
+        else addToEndUser.run(keyId, day, Number(spent), requests, endUser)
+      }
+    },
+    forget() {
+      debits.clear()
+      days.clear()
+    },
+  })
+
+  return {
+    debit(accountId, amount) {
+      debits.set(accountId, (debits.get(accountId) ?? 0n) + amount)
+    },
+    spend(keyId, day, amount, endUser) {
+      add(keyId, day, amount, null)
+      if (endUser !== null) add(keyId, day, amount, endUser)
+    },
+  }
+}

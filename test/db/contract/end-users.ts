@@ -1,0 +1,87 @@
+/** What every engine promises about the end users of a key: each is capped alone, and a crowd is bounded. */
+import { expect, test } from 'vitest'
+import { MOST_END_USERS_A_DAY } from '#domain/end-user.ts'
+import type { ApiKey } from '#domain/key.ts'
+import { aCharge, aClaim, anActivity, usd } from '#test/support/nouns.ts'
+import type { Bench } from './bench.ts'
+
+export function endUsersContract(bench: Bench): void {
+  /** Admits, and settles what was admitted at once. @returns the refusal's limit, or null */
+  async function ask(key: ApiKey, endUser: string | null, amount = '0.01'): Promise<string | null> {
+    const claim = { ...aClaim(key, bench.clock.now(), usd(amount)), endUser }
+    const { admissions } = bench.store
+    const verdict = await admissions.admit(claim)
+    if (!verdict.admitted) return verdict.refusal.limit
+    const charge = aCharge(usd(amount))
+    const activity = anActivity(claim, { endUser, cost: charge.amount })
+    await admissions.settle(claim.generationId, { at: bench.clock.now(), charge, activity })
+    return null
+  }
+
+  test('the day ceiling of one is not the other’s, and lasts until midnight UTC', async () => {
+    const { key } = await bench.issue({ endUserDailySpend: usd('0.02') })
+    expect(await ask(key, 'ann', '0.05')).toBeNull()
+    expect(await ask(key, 'ann')).toBe('end_user_daily_usd')
+    expect(await ask(key, 'bob')).toBeNull()
+    expect(await ask(key, null, '1')).toBeNull()
+    bench.clock.set(Date.parse('2026-08-23T00:00:00Z') as never)
+    expect(await ask(key, 'ann')).toBeNull()
+  })
+
+  test('a slot of one frees a minute after its own request', async () => {
+    const { key } = await bench.issue({ endUserRpm: 2 })
+    expect(await ask(key, 'ann')).toBeNull()
+    bench.clock.advance(20_000)
+    expect(await ask(key, 'ann')).toBeNull()
+    expect(await ask(key, 'ann')).toBe('end_user_rpm')
+    expect(await ask(key, 'bob')).toBeNull()
+    bench.clock.advance(40_000)
+    expect(await ask(key, 'ann')).toBeNull()
+    expect(await ask(key, 'ann')).toBe('end_user_rpm')
+  })
+
+  test('two hundred at once for one end user: what fits the ceiling, and one', async () => {
+    const { key } = await bench.issue({ endUserDailySpend: usd('1') })
+    const claims = Array.from({ length: 200 }, () => ({
+      ...aClaim(key, bench.clock.now(), usd('0.3')),
+      endUser: 'ann',
+    }))
+    const verdicts = await Promise.all(claims.map((claim) => bench.store.admissions.admit(claim)))
+    expect(verdicts.filter(({ admitted }) => admitted)).toHaveLength(3)
+  })
+
+  test('caps and what was used survive a restart and a change of limits', async () => {
+    const { key } = await bench.issue({ endUserRpm: 3, endUserDailySpend: usd('0.02') })
+    await ask(key, 'ann')
+    await ask(key, 'ann')
+    await bench.restart()
+    expect(await ask(key, 'ann')).toBe('end_user_daily_usd')
+    const at = bench.clock.now()
+    await bench.store.keys.amend(key.id, { limits: { endUserDailySpend: null, endUserRpm: 2 } }, at)
+    expect(await ask(key, 'ann')).toBe('end_user_rpm')
+    await bench.store.keys.amend(key.id, { limits: { endUserRpm: 3 } }, at)
+    expect(await ask(key, 'ann')).toBeNull()
+    expect(await ask(key, 'ann')).toBe('end_user_rpm')
+  })
+
+  test('beyond the most that are told apart, all the others share one cap', async () => {
+    const { key } = await bench.issue({ endUserDailySpend: usd('0.01') })
+    for (let i = 0; i < MOST_END_USERS_A_DAY; i++) await ask(key, `user ${i}`, '0.001')
+    expect(await ask(key, 'one more', '0.01')).toBeNull()
+    expect(await ask(key, 'and another', '0.01')).toBe('end_user_daily_usd')
+    expect(await ask(key, 'user 7', '0.01')).toBeNull()
+    expect(await ask(key, 'user 7', '0.01')).toBe('end_user_daily_usd')
+  })
+
+  test('one that is always refused is not counted among them', async () => {
+    const { key } = await bench.issue({ endUserDailySpend: usd('0') })
+    for (let i = 0; i <= MOST_END_USERS_A_DAY; i++) await ask(key, `user ${i}`)
+    await bench.store.keys.amend(
+      key.id,
+      { limits: { endUserDailySpend: usd('0.01') } },
+      bench.clock.now(),
+    )
+    expect(await ask(key, 'ann')).toBeNull()
+    expect(await ask(key, 'bob')).toBeNull()
+  })
+}
