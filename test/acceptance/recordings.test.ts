@@ -33,6 +33,8 @@ const fast = all.flatMap((recording, place) =>
 const slow = Object.values(Object.groupBy(all, ({ family }) => family))
   .flatMap((family = []) =>
     family
+      // An error's words are not waited for.
+      .filter(({ status }) => status === 200)
       .map((recording) => ({ recording, bytes: bytesOf(readRecording(recording.name)) }))
       .filter(({ bytes }) => bytes.length <= LONGEST_SLOW_BYTES)
       .map(({ recording, bytes }) => ({ recording, merit: meritOf(recording, bytes) }))
