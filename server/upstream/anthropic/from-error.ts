@@ -1,9 +1,9 @@
 /** Theirs → ours: a refusal or a fault; `{type: "error", error: {type, message}}`, or plain text from whatever stands in between. */
 import { type FailureDetails, type FailureKind, UpstreamFailure } from '#domain/upstream.ts'
+import { readRetryAfter } from '#outbound/retry-after.ts'
 import { kindOfStatus } from '../failure.ts'
 import { type Problem, readProblem } from '../openai/read-problem.ts'
 import type { Reply } from '../reply.ts'
-import { readRetryAfter } from '../retry-after.ts'
 import type { Scrub } from '../scrub.ts'
 
 const TOO_LONG = /prompt is too long|exceeds? (?:the )?context (?:limit|window)/i

@@ -1,9 +1,9 @@
 /** Theirs → ours: a google.rpc.Status, alone or in a list, with the reason and the delay in its details. */
 import type { JsonObject } from '#domain/chat.ts'
 import { type FailureDetails, type FailureKind, UpstreamFailure } from '#domain/upstream.ts'
+import { readRetryAfter } from '#outbound/retry-after.ts'
 import { kindOfStatus } from '../failure.ts'
 import { isObject, readList, readText } from '../read-json.ts'
-import { readRetryAfter } from '../retry-after.ts'
 import type { Scrub } from '../scrub.ts'
 
 const TOO_LONG = /token count.{0,80}exceeds|exceeds the maximum number of tokens/i

@@ -1,6 +1,6 @@
 /** Fetches a picture from an address that a stranger named, and tells nothing but the picture or that there is none. */
+import { reach } from '#outbound/reach.ts'
 import { type PictureType, sniffPicture } from '../picture.ts'
-import { type Destination, judgeDestination } from './destination.ts'
 import { type FetchPolicy, PUBLIC_INTERNET } from './policy.ts'
 
 export interface Picture {
@@ -23,23 +23,10 @@ export async function fetchPicture(
 ): Promise<Picture | null> {
   const leash = AbortSignal.any([signal, AbortSignal.timeout(policy.totalMs)])
   try {
-    return await orCut(follow(address, leash, policy), leash)
+    return await follow(address, leash, policy)
   } catch {
     signal.throwIfAborted()
     return null
-  }
-}
-
-/** A resolver cannot be called back; nobody waits for it any longer. */
-async function orCut<T>(promise: Promise<T>, leash: AbortSignal): Promise<T> {
-  const cut = Promise.withResolvers<never>()
-  const leave = (): void => cut.reject(leash.reason)
-  if (leash.aborted) leave()
-  leash.addEventListener('abort', leave, { once: true })
-  try {
-    return await Promise.race([promise, cut.promise])
-  } finally {
-    leash.removeEventListener('abort', leave)
   }
 }
 
@@ -50,10 +37,8 @@ async function follow(
 ): Promise<Picture | null> {
   let next = address
   for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
-    const destination = await judgeDestination(next, policy)
-    if (destination === null) return null
-    leash.throwIfAborted()
-    const response = await get(destination, leash, policy)
+    const response = await reach(next, { headers: { accept: 'image/*' } }, policy, leash)
+    if (response === null) return null
     if (!REDIRECTS.has(response.status)) return await readPicture(response, policy.mostBytes)
     await response.body?.cancel()
     const location = URL.parse(response.headers.get('location') ?? '', next)
@@ -61,23 +46,6 @@ async function follow(
     next = location.href
   }
   return null
-}
-
-function get(
-  { pinned, host, serverName }: Destination,
-  leash: AbortSignal,
-  { ca }: FetchPolicy,
-): Promise<Response> {
-  const init: BunFetchRequestInit & { decompress: false } = {
-    // What is compressed could inflate without end.
-    headers: { host, accept: 'image/*', 'accept-encoding': 'identity', connection: 'close' },
-    redirect: 'manual',
-    decompress: false,
-    keepalive: false,
-    signal: leash,
-    tls: { ...(serverName !== null && { serverName }), ...(ca !== undefined && { ca }) },
-  }
-  return fetch(pinned, init)
 }
 
 /** Reads until it is whole, or too much. */

@@ -1,8 +1,8 @@
 /** What an answer with a bad status means, once its body has been read. */
 import type { UpstreamFailure } from '#domain/upstream.ts'
+import { readRetryAfter } from '#outbound/retry-after.ts'
 import { readErrorText } from '../body.ts'
 import type { Answer } from '../call.ts'
-import { readRetryAfter } from '../retry-after.ts'
 import type { Scrub } from '../scrub.ts'
 import { fromErrorAnswer } from './from-error.ts'
 

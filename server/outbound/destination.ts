@@ -1,6 +1,6 @@
 /** Judges an address on a stranger's word, and pins it: the very address that was judged is the one that is connected to. */
 import { isIP } from 'node:net'
-import type { FetchPolicy } from './policy.ts'
+import type { DestinationPolicy } from './policy.ts'
 
 export interface Destination {
   /** The same place, with a judged address in place of the name. */
@@ -14,13 +14,15 @@ export interface Destination {
 /** Names that mean this machine or this network, whatever a resolver says of them. */
 const INSIDE = /(?:^|\.)(?:localhost|local|internal|home\.arpa)$/
 
+const isInsideName = (name: string): boolean => INSIDE.test(name) || !name.includes('.')
+
 /**
- * Null when nothing may be fetched from there. A name is resolved once, and one address from inside among many is enough
- * to refuse it. The URL parser has already made one spelling of the many that an address can have.
+ * Null when nothing may be sent there. A name is resolved once, and one forbidden address among many is enough to refuse it.
+ * The URL parser has already made one spelling of the many that an address can have. @throws what the resolver throws
  */
 export async function judgeDestination(
   address: string,
-  policy: FetchPolicy,
+  policy: DestinationPolicy,
 ): Promise<Destination | null> {
   const url = URL.parse(address)
   if (url === null || !policy.protocols.includes(url.protocol)) return null
@@ -30,9 +32,9 @@ export async function judgeDestination(
 
   const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
   const isName = isIP(hostname) === 0
-  if (isName && (INSIDE.test(hostname) || !hostname.includes('.'))) return null
+  if (isName && !policy.insideNames && isInsideName(hostname)) return null
   const found = isName ? await policy.resolve(hostname) : [hostname]
-  if (!found.every((one) => policy.isAllowed(one))) return null
+  if (!found.every((one) => policy.isAllowed(one, url.protocol))) return null
   // Where both are offered, a machine without IPv6 must not be left out.
   const chosen = found.find((one) => isIP(one) === 4) ?? found[0]
   if (chosen === undefined) return null

@@ -1,7 +1,7 @@
-/** Reads how long a provider wants to be left alone: `retry-after-ms`, else `retry-after` in seconds or as an HTTP date. */
+/** Reads how long the other side wants to be left alone: `retry-after-ms`, else `retry-after` in seconds or as an HTTP date. */
 import { readHttpDate } from '#domain/clock.ts'
 
-/** A provider that asks for more than this is out of order; a client should not be told to wait longer either. */
+/** Whoever asks for more than this is out of order; a client should not be told to wait longer either. */
 const LONGEST_SECONDS = 7 * 86_400
 
 /** Whole seconds, at least 1; undefined when nothing readable was said (RFC 9110 §10.2.3). */
@@ -14,7 +14,7 @@ export function readRetryAfter(headers: Pick<Headers, 'get'>): number | undefine
   return text === null ? undefined : secondsUntil(text, headers.get('date'))
 }
 
-/** Reckoned by the provider's own clock, which also said the date. */
+/** Reckoned by the other side's own clock, which also said the date. */
 function secondsUntil(until: string, now: string | null): number | undefined {
   const from = now === null ? undefined : readHttpDate(now)
   const to = readHttpDate(until)
