@@ -67,7 +67,7 @@ export const setHop = verb(
     const route = routeOf(card)
     const others = route.filter(({ provider }) => provider !== name)
     const known = route.find(({ provider }) => provider === name)
-    if (!known && others.length >= MOST_HOPS) {
+    if (others.length >= MOST_HOPS) {
       throw new GatewayError(
         'invalid_request',
         `${card.id} has ${MOST_HOPS} hops, which is the most`,

@@ -160,7 +160,7 @@ test.each([
 })
 
 describe('health', () => {
-  /** An office whose server has just seen acme fail three times and beta once. */
+  /** An office whose server has just seen acme fail three times, acme's other model once, and beta once. */
   async function openAiling(): Promise<Office> {
     const office = await openWithProviders('acme', 'beta')
     await set(office, { upstream: 'echo-eu' })
@@ -177,6 +177,7 @@ describe('health', () => {
       )
     }
     for (let i = 0; i < 3; i++) await fail('acme', 'echo-eu')
+    await fail('acme', 'large')
     await fail('beta', 'echo')
     const live = {
       listen: 'h:1',
@@ -212,7 +213,16 @@ describe('health', () => {
     const office = await openAiling()
     const { providers } = await act(office, 'status', {})
     expect(providers.map(({ name, health }) => [name, health])).toEqual([
-      ['acme', { ...RESTS, hops: [{ upstream: 'echo-eu', ...RESTS }] }],
+      [
+        'acme',
+        {
+          ...RESTS,
+          hops: [
+            { upstream: 'echo-eu', ...RESTS },
+            { upstream: 'large', ...WELL, failures_in_a_row: 1 },
+          ],
+        },
+      ],
       [
         'beta',
         {
