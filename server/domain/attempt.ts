@@ -9,13 +9,14 @@ import type { HopHealth } from './hop-health.ts'
 import { type Meter, startMeter } from './meter.ts'
 import { NO_MONEY, type UsdNanos } from './money.ts'
 import type { Offer, Offers } from './offer.ts'
-import { chargeFor } from './pricing.ts'
+import { chargeFor, choiceDrawn, type ImageChoice } from './pricing.ts'
 import type { Provider } from './provider.ts'
 import { pauseBeforeRetryMs } from './retry.ts'
 import type { Settings } from './settings.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
 
 export interface Attempt {
+  readonly request: ChatRequest
   readonly offer: Offer
   readonly meter: Meter
   /** When its turn came; a pause before it is not its own. */
@@ -53,6 +54,7 @@ const startAttempt = (
   request: ChatRequest,
   signal: AbortSignal,
 ): Attempt => ({
+  request,
   offer,
   meter: startMeter(request, offer.hop.card.contextLength),
   startedAt: clock.now(),
@@ -134,15 +136,21 @@ export function noteFailure(
     status: failure.details.status ?? null,
     reason: failure.message,
     ms: clock.now() - startedAt,
-    operatorCost: meter.produced && !isCharged ? costOf(offer, meter) : NO_MONEY,
+    operatorCost: meter.produced && !isCharged ? costOf(current) : NO_MONEY,
   })
 }
 
 /** What came of an attempt that nobody is charged for, at the model's price. */
-function costOf({ version, rate }: Offer, meter: Meter): UsdNanos {
+function costOf(attempt: Attempt): UsdNanos {
+  const { offer, meter } = attempt
   const { usage, source } = meter.read()
-  return chargeFor(usage, version, rate.rubPerUsd, source, meter.drawn).amount
+  const { version, rate } = offer
+  return chargeFor(usage, version, rate.rubPerUsd, source, pictureOf(attempt)).amount
 }
+
+/** Which picture is priced: what was drawn where that is known, else what was asked for. */
+export const pictureOf = ({ request, offer, meter }: Attempt): ImageChoice =>
+  choiceDrawn(offer.version.prices.imagePrices, request.image, meter.drawn)
 
 /**
  * Opens the upstream of an attempt. One that another may follow is held until content has come, so that a failure before

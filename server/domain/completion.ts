@@ -89,7 +89,7 @@ export async function* complete(
   } catch (thrown) {
     outcome = judgeFailure(thrown, attempts.current.offer.hop, request, signal)
   } finally {
-    charge = priceOutcome(outcome, attempts.current, request)
+    charge = priceOutcome(outcome, attempts.current)
     hangUp(house, outcome, attempts, charge !== null)
     await ending.settle(outcome, attempts, charge)
   }

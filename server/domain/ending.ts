@@ -1,7 +1,7 @@
 /** How a walk ends: what its ending means, what it costs, and the one line it leaves in the log. */
 import type { ActivityEntry, EndedBy } from './activity.ts'
 import type { Claim } from './admission.ts'
-import type { Attempt, Attempts } from './attempt.ts'
+import { type Attempt, type Attempts, pictureOf } from './attempt.ts'
 import type { Caller } from './caller.ts'
 import type { ChatRequest } from './chat.ts'
 import type { Clock } from './clock.ts'
@@ -10,8 +10,7 @@ import type { GenerationId } from './id.ts'
 import type { Charge } from './ledger.ts'
 import type { Meter } from './meter.ts'
 import { NO_MONEY, type RubMicros } from './money.ts'
-import type { Offer } from './offer.ts'
-import { chargeFor, choiceDrawn, type ImageChoice } from './pricing.ts'
+import { chargeFor } from './pricing.ts'
 import { NO_QUOTA, type QuotaReading } from './quota.ts'
 import type { Hop } from './route.ts'
 import type { Store } from './store.ts'
@@ -66,11 +65,8 @@ export function judgeFailure(
  * Completed, or broken off after something came: what came. Left by the client: what came, and never nothing once the
  * provider was asked. Failed before anything came, or without the image asked for: nothing.
  */
-export function priceOutcome(
-  outcome: Outcome,
-  { offer, meter, isSent }: Attempt,
-  request: ChatRequest,
-): Charge | null {
+export function priceOutcome(outcome: Outcome, attempt: Attempt): Charge | null {
+  const { offer, meter, isSent } = attempt
   const chargeable =
     outcome.endedBy === 'completed' ||
     (outcome.endedBy === 'client'
@@ -79,12 +75,8 @@ export function priceOutcome(
   if (!chargeable) return null
   const { usage, source } = outcome.endedBy === 'client' ? meter.readLeft() : meter.read()
   const { version, rate } = offer
-  return chargeFor(usage, version, rate.rubPerUsd, source, pictureOf(offer, meter, request))
+  return chargeFor(usage, version, rate.rubPerUsd, source, pictureOf(attempt))
 }
-
-/** Which picture is charged. */
-const pictureOf = ({ version }: Offer, meter: Meter, request: ChatRequest): ImageChoice =>
-  choiceDrawn(version.prices.imagePrices, request.image, meter.drawn)
 
 interface Books {
   readonly clock: Clock
@@ -150,9 +142,10 @@ export function startEnding(
 
     async settle(
       outcome: Outcome,
-      { current: { offer, meter }, failed }: Attempts,
+      { current, failed }: Attempts,
       charge: Charge | null,
     ): Promise<void> {
+      const { offer, meter } = current
       const { hop, version } = offer
       // Pictures may be charged that never came, to a client that did not wait for them.
       const hasPicture =
@@ -167,7 +160,7 @@ export function startEnding(
           usageSource: charge.source,
           cost: charge.amount,
           costRub: charge.costRub,
-          image: hasPicture ? pictureOf(offer, meter, request) : null,
+          image: hasPicture ? pictureOf(current) : null,
         }),
         statedCost: meter.statedCost,
         failedAttempts: failed,
