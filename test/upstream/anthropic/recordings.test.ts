@@ -73,6 +73,7 @@ function compare(answer: Folded, response: RecordedResponse): void {
     cacheWriteTokens: usage.cache_creation_input_tokens,
     outputTokens: usage.output_tokens,
     reasoningTokens: usage.output_tokens_details?.thinking_tokens ?? 0,
+    imageInputTokens: 0,
     imageOutputTokens: 0,
     inputImages: 0,
     outputImages: 0,
