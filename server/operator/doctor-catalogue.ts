@@ -87,7 +87,7 @@ export async function checkRoutes({ store, live }: Office): Promise<readonly Fin
       ? {
           check: 'routes',
           level: 'ok',
-          message: `${cards.filter(({ route }) => route.length > 0).length} models with a route of their own`,
+          message: `models with a route of their own: ${cards.filter(({ route }) => route.length > 0).length}`,
           next: null,
         }
       : {
