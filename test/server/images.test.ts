@@ -254,12 +254,14 @@ describe('where pictures come from', () => {
     answer = () =>
       Response.json({
         choices: [{ index: 0, message, finish_reason: 'stop' }],
-        usage: { prompt_tokens: 4, completion_tokens: 0, total_tokens: 4 },
+        usage: { prompt_tokens: 4, completion_tokens: 0, total_tokens: 4, cost: 0.0387262 },
       })
     const { message: got, usage } = await draw('openrouter/google/gemini-image')
     expect(got).toMatchObject({ content: '', images: [drawn(0), drawn(1)] })
-    // 4 × $5/M + 2 × $0.039
+    // 4 × $5/M + 2 × $0.039, whatever OpenRouter itself says.
     expect(usage).toMatchObject({ images: 2, cost: 0.07802 })
+    const [line] = await s.house.store.activity.list({ limit: 1 })
+    expect(line).toMatchObject({ cost: usd('0.07802'), statedCost: usd('0.0387262') })
     expect(seen[0]).toMatchObject({ path: '/v1/chat/completions', body: { modalities: ['image'] } })
   })
 

@@ -1,7 +1,7 @@
 // A provider's refusal keeps its meaning and its words, and loses everything that names the operator.
 import { expect, test } from 'vitest'
-import { fromErrorAnswer, fromErrorInside } from '#upstream/openai/from-error.ts'
 import { readRetryAfter } from '#outbound/retry-after.ts'
+import { fromErrorAnswer, fromErrorInside } from '#upstream/openai/from-error.ts'
 import { createScrub } from '#upstream/scrub.ts'
 
 const scrub = createScrub('llm.internal.example:8443', 'sesame-open-42')
