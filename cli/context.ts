@@ -14,6 +14,7 @@ export interface GlobalFlags {
   readonly debug?: boolean
   readonly dataDir?: string
   readonly config?: string
+  readonly account?: string
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -25,6 +26,8 @@ export interface Context {
   /** The configuration file, and whether somebody named it: a named file must exist. */
   readonly configFile: { readonly path: string; readonly isNamed: boolean }
   readonly adminSocket: string
+  /** What verbs are told of whose keys and money are meant; nothing leaves it to them. */
+  readonly whose: { readonly account?: string }
   readonly json: boolean
   readonly quiet: boolean
   readonly yes: boolean
@@ -52,6 +55,7 @@ export function openContext(flags: GlobalFlags, env: Environment = process.env):
     dataDir,
     configFile: configFile(flags, env),
     adminSocket: resolve(set(env['GATEWAY_ADMIN_SOCKET']) ?? join(dataDir, 'run', 'admin.sock')),
+    whose: flags.account === undefined ? {} : { account: flags.account },
     json: flags.json === true,
     quiet: flags.quiet === true,
     yes: flags.yes === true,

@@ -7,8 +7,8 @@ const CHAPTERS: readonly (readonly [title: string, nouns: readonly string[]])[] 
   ['Start', ['init', 'serve', 'status']],
   ['Keys', ['keys', 'limits', 'accounts']],
   ['Models', ['providers', 'models']],
-  ['Money', ['balance', 'ledger', 'usage', 'rates']],
-  ['Operations', ['activity', 'doctor']],
+  ['Money', ['balance', 'ledger', 'usage', 'rates', 'thresholds']],
+  ['Operations', ['activity', 'deliveries', 'doctor']],
 ]
 
 const TOPICS: Readonly<Record<string, () => string>> = {
@@ -68,7 +68,7 @@ function exitCodes(): string {
     [EXIT.notFound, 'no such object, or several answer to the name'],
     [EXIT.notRunning, 'the server is not running or not reachable'],
     [EXIT.unconfirmed, 'needs confirmation, or was declined'],
-    [EXIT.unhealthy, 'unhealthy (status, doctor)'],
+    [EXIT.unhealthy, 'unhealthy (status, doctor, thresholds test)'],
     [EXIT.crash, 'crash: a defect of gatewayctl'],
     [EXIT.interrupted, 'interrupted (Ctrl-C)'],
   ]
@@ -87,9 +87,13 @@ function environment(): string {
     ['GATEWAY_ADMIN_SOCKET', 'socket of the commands (<data>/run/admin.sock)'],
     ['GATEWAY_MASTER_KEY_FILE', 'file with the key that seals credentials (<data>/master.key)'],
     ['GATEWAY_MASTER_KEY', 'that key itself; a file is safer'],
+    [
+      'GATEWAY_ALLOW_LOOPBACK_WEBHOOKS',
+      '1: webhooks may go to http on this machine, to try them out',
+    ],
     ['GATEWAY_NO_INPUT', 'never ask, as --no-input'],
     ['NO_COLOR, FORCE_COLOR', 'no colour, or colour also in a pipe'],
   ]
-    .map(([name, meaning]) => `${name?.padEnd(31)}${meaning}`)
+    .map(([name, meaning]) => `${name?.padEnd(33)}${meaning}`)
     .join('\n')
 }

@@ -44,7 +44,11 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
   accounts: {
     summary: 'who owns keys and a balance',
     bare: 'list',
-    verbs: { list: () => import('./accounts/list.ts') },
+    verbs: {
+      list: () => import('./accounts/list.ts'),
+      show: () => import('./accounts/show.ts'),
+      create: () => import('./accounts/create.ts'),
+    },
   },
   providers: {
     summary: 'upstream accounts',
@@ -68,11 +72,12 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
     },
   },
   balance: {
-    summary: 'show, top-up',
+    summary: 'show, top-up, adjust',
     bare: 'show',
     verbs: {
       show: () => import('./balance/show.ts'),
       'top-up': () => import('./balance/top-up.ts'),
+      adjust: () => import('./balance/adjust.ts'),
     },
   },
   ledger: {
@@ -99,6 +104,24 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
     verbs: {
       list: () => import('./activity/list.ts'),
       show: () => import('./activity/show.ts'),
+    },
+  },
+  thresholds: {
+    summary: 'low-balance threshold, e-mail and webhook',
+    bare: 'show',
+    verbs: {
+      show: () => import('./thresholds/show.ts'),
+      set: () => import('./thresholds/set.ts'),
+      test: () => import('./thresholds/test.ts'),
+    },
+  },
+  deliveries: {
+    summary: 'notices that were sent, every try of them',
+    bare: 'list',
+    verbs: {
+      list: () => import('./deliveries/list.ts'),
+      show: () => import('./deliveries/show.ts'),
+      redeliver: () => import('./deliveries/redeliver.ts'),
     },
   },
   doctor: alone('check this installation', () => import('./doctor.ts')),

@@ -67,7 +67,12 @@ function fromErrorBody({ error }: OperatorErrorBody): GatewayError {
 }
 
 /** The verbs that touch credentials; all others leave the vault shut. */
-const WITH_MASTER_KEY: ReadonlySet<VerbName> = new Set(['init', 'doctor', 'providers.add'])
+const WITH_MASTER_KEY: ReadonlySet<VerbName> = new Set([
+  'init',
+  'doctor',
+  'providers.add',
+  'thresholds.set',
+])
 
 async function inProcess(
   context: Context,

@@ -95,6 +95,7 @@ const GLOBAL_FLAGS = [
   ['--debug', 'tell where an error comes from'],
   ['--data-dir <dir>', 'where the gateway keeps its data (GATEWAY_DATA_DIR)'],
   ['--config <file>', 'configuration file (GATEWAY_CONFIG)'],
+  ['--account <name>', 'whose keys and money; without it, the account "default"'],
 ] as const
 
 function globalFlags(command: Command): void {
@@ -105,7 +106,7 @@ function globalFlags(command: Command): void {
 }
 
 /** Flags of every command that take a value, and may stand before the words that name it. */
-const VALUED = new Set(['--data-dir', '--config'])
+const VALUED = new Set(['--data-dir', '--config', '--account'])
 
 /**
  * The words that name a command, and all the rest in its order: `--data-dir /x keys --json list --all` is

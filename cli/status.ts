@@ -6,7 +6,7 @@ import type { Context } from './context.ts'
 import { CommandError, EXIT, endWith, exitCodeOf } from './exit.ts'
 import { call } from './operator.ts'
 import { paint, print, printJson } from './output.ts'
-import { bytes, duration, timeLeft } from './relative-time.ts'
+import { bytes, duration, relativeTime, timeLeft } from './relative-time.ts'
 
 type Status = VerbRecord<'status'>
 
@@ -57,9 +57,26 @@ function lines(context: Context, status: Status): readonly (readonly [string, st
     ['providers', providers.join('   ') || 'none'],
     [
       'money',
-      `balance ${balances.join(', ') || '$0'} · today $${status.spend_day_usd} · month $${status.spend_month_usd} · ${rate}`,
+      [
+        `balance ${balances.join(', ') || '$0'}`,
+        `today $${status.spend_day_usd}`,
+        `month $${status.spend_month_usd}`,
+        ...alertsOf(context, status),
+        rate,
+      ].join(' · '),
     ],
   ]
+}
+
+/** "alert below $20.00 (low, told 3h ago)"; nothing where no account asks for it. */
+function alertsOf(context: Context, { accounts }: Status): readonly string[] {
+  const alerts = accounts.flatMap(({ name, threshold_usd, marked, notified_at }) => {
+    if (threshold_usd === null) return []
+    const low = `low, told ${relativeTime(notified_at, context.clock.now())}`
+    const mark = marked ? ` (${paint(context, 'yellow', low)})` : ''
+    return [`${accounts.length === 1 ? '' : `${clean(name)} `}$${threshold_usd}${mark}`]
+  })
+  return alerts.length === 0 ? [] : [`alert below ${alerts.join(', ')}`]
 }
 
 /** "anthropic ◐ resting 40s (3 failures)"; without a server nothing is known but the name. */

@@ -9,7 +9,7 @@ export const mount: Mount = (balance) =>
     .description('show what is left to spend')
     .action(
       action(async (context) => {
-        const record = await call(context, 'balance.show', {})
+        const record = await call(context, 'balance.show', context.whose)
         printRecord(context, record, record.balance_usd, [
           ['account', record.account],
           ['balance', `$${record.balance_usd}`],

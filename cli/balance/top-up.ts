@@ -20,6 +20,7 @@ export const mount: Mount = (balance) =>
     .action(
       action(async (context, amount: string, flags: Flags) => {
         const record = await call(context, 'balance.top-up', {
+          ...context.whose,
           amount_usd: readMoney('the amount', amount),
           ...(flags.ref === undefined ? {} : { ref: flags.ref }),
           ...(flags.note === undefined ? {} : { note: flags.note }),

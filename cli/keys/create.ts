@@ -25,6 +25,7 @@ export const mount: Mount = (keys) =>
     .action(
       action(async (context, name: string, flags: Flags) => {
         const input = {
+          ...context.whose,
           ...readLimitFlags(flags, name),
           name,
           ...(flags.kind === undefined ? {} : { kind: flags.kind }),

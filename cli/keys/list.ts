@@ -32,6 +32,7 @@ export const mount: Mount = (keys) =>
           throw usageError(`--sort must be created, name, spend or last-used (got "${flags.sort}")`)
         }
         const all = await call(context, 'keys.list', {
+          ...context.whose,
           include_revoked: flags.all === true,
           kind: flags.kind ?? null,
         })

@@ -30,6 +30,7 @@ export const mount: Mount = (ledger) =>
       action(async (context, flags: Flags) => {
         const now = context.clock.now()
         const rows = await call(context, 'ledger.list', {
+          ...context.whose,
           limit: readCount('--limit', flags.limit),
           key: flags.key ?? null,
           kind: flags.kind ?? null,

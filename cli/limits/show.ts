@@ -13,7 +13,7 @@ export const mount: Mount = (limits) =>
     .argument('[key]', 'id, name or shown prefix')
     .action(
       action(async (context, key: string | undefined) => {
-        const rows = await call(context, 'limits.show', { key: key ?? null })
+        const rows = await call(context, 'limits.show', { ...context.whose, key: key ?? null })
         if (context.json && key !== undefined) return printJson(rows[0])
         printList(context, rows, COLUMNS, ({ id }) => id)
       }),

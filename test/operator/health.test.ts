@@ -126,6 +126,7 @@ describe('doctor', () => {
     const before = await open(1)
     await act(before, 'init', { demo_credit_usd: '5' })
     await act(before, 'providers.add', { name: 'acme', base_url: 'http://h', credential: 'sk-x' })
+    await act(before, 'thresholds.set', { threshold_usd: '1', webhook_url: 'https://h/' })
     expect(await findings(before, 'problem')).toEqual([])
     await before.store.close()
 
@@ -136,6 +137,6 @@ describe('doctor', () => {
 
     const after = await open(2)
     onTestFinished(() => after.store.close())
-    expect(await findings(after, 'problem')).toEqual(['ledger', 'files', 'provider'])
+    expect(await findings(after, 'problem')).toEqual(['ledger', 'files', 'provider', 'threshold'])
   })
 })

@@ -1,0 +1,22 @@
+/** `gatewayctl accounts create`: another owner of keys and a balance. */
+import { action, type Mount } from '../action.ts'
+import { clean } from '../clean.ts'
+import { call } from '../operator.ts'
+import { paint, print, printJson, tell } from '../output.ts'
+
+export const mount: Mount = (accounts) =>
+  accounts
+    .command('create')
+    .description('create an account with an empty balance and no key')
+    .argument('<name>', 'how you will know it')
+    .action(
+      action(async (context, text: string) => {
+        const record = await call(context, 'accounts.create', { name: text })
+        if (context.json) return printJson(record)
+        const name = clean(record.name)
+        tell(context, `${paint(context, 'green', '✓')} created account ${name}`)
+        print(record.id)
+        tell(context, `next: gatewayctl balance top-up 50 --account ${name}`)
+        tell(context, `      gatewayctl keys create NAME --account ${name}`)
+      }),
+    )

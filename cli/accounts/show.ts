@@ -1,0 +1,24 @@
+/** `gatewayctl accounts show`: one account, its money, its keys, and when its owner wants to hear. */
+import { action, type Mount } from '../action.ts'
+import { call } from '../operator.ts'
+import { printRecord } from '../output.ts'
+import { thresholdFields } from '../thresholds/threshold-fields.ts'
+
+export const mount: Mount = (accounts) =>
+  accounts
+    .command('show')
+    .description('show one account')
+    .argument('<name>', 'name or id')
+    .action(
+      action(async (context, name: string) => {
+        const account = await call(context, 'accounts.show', { name })
+        printRecord(context, account, account.id, [
+          ['name', account.name],
+          ['id', account.id],
+          ['balance', `$${account.balance_usd}`],
+          ['keys', account.keys],
+          ['created', account.created_at],
+          ...thresholdFields(context, account),
+        ])
+      }),
+    )

@@ -1,0 +1,50 @@
+/** `gatewayctl balance adjust`: corrects a balance either way; the ledger keeps the reason. */
+import { action, type Mount } from '../action.ts'
+import { clean } from '../clean.ts'
+import { confirm } from '../confirm.ts'
+import { usageError } from '../exit.ts'
+import { call } from '../operator.ts'
+import { paint, print, printJson, tell } from '../output.ts'
+import { readMoney } from '../read-value.ts'
+
+export const mount: Mount = (balance) =>
+  balance
+    .command('adjust')
+    .description('correct the balance, up or down; the ledger keeps the reason')
+    .argument('<amount>', 'dollars with a sign: +2.50 or -2.50')
+    .requiredOption('--note <text>', 'why')
+    .action(
+      action(async (context, amount: string, { note }: { note: string }) => {
+        const [sign, dollars] = readSigned(amount)
+        const { account, balance_usd } = await call(context, 'balance.show', context.whose)
+        if (sign === '-') {
+          await confirm(context, {
+            question: `take $${dollars} from the balance of ${clean(account)}, which is $${balance_usd}? This cannot be undone.`,
+            act: `take $${dollars} from the balance of ${clean(account)}`,
+            command: `gatewayctl balance adjust ${amount} --note ${quote(clean(note))} --yes`,
+          })
+        }
+        const amount_usd = `${sign}${dollars}`
+        const record = await call(context, 'balance.adjust', { ...context.whose, amount_usd, note })
+        if (context.json) return printJson(record)
+        if (context.quiet) return print(record.entry.id)
+        tell(
+          context,
+          `${paint(context, 'green', '✓')} adjusted by $${record.entry.amount_usd} (${record.entry.id})`,
+        )
+        print(`balance $${record.balance_usd}`)
+      }),
+    )
+
+/** A missing sign is more often forgotten than meant. */
+function readSigned(text: string): readonly [sign: '+' | '-', dollars: string] {
+  const sign = text[0]
+  if (sign === '+' || sign === '-') return [sign, readMoney('the amount', text.slice(1))]
+  throw usageError(
+    `the amount needs a sign, such as +2.50 or -2.50 (got "${text}")`,
+    `money that came in: gatewayctl balance top-up ${text}`,
+  )
+}
+
+/** As a shell reads it back. */
+const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`

@@ -1,0 +1,52 @@
+/** `gatewayctl deliveries list`: notices on their way, arrived or given up, newest first. */
+import type { VerbRecord } from '#operator/verbs.ts'
+import { action, type Mount } from '../action.ts'
+import type { Context } from '../context.ts'
+import { usageError } from '../exit.ts'
+import { call } from '../operator.ts'
+import { type Column, printList } from '../output.ts'
+import { readCount } from '../read-value.ts'
+import { relativeTime } from '../relative-time.ts'
+
+type Delivery = VerbRecord<'deliveries.list'>[number]
+type State = Delivery['state']
+
+const STATES: readonly string[] = ['pending', 'delivered', 'dead'] satisfies State[]
+
+export const mount: Mount = (deliveries) =>
+  deliveries
+    .command('list')
+    .description('list notices, newest first')
+    .option('--state <state>', 'pending, delivered or dead (given up)')
+    .option('--limit <n>', 'at most so many', '50')
+    .action(
+      action(async (context, { state, limit }: { state?: string; limit: string }) => {
+        if (state !== undefined && !STATES.includes(state)) {
+          throw usageError(`--state must be ${STATES.join(', ')} (got "${state}")`)
+        }
+        const rows = await call(context, 'deliveries.list', {
+          ...context.whose,
+          state: (state as State | undefined) ?? null,
+          limit: readCount('--limit', limit),
+        })
+        printList(context, rows, columns(context), ({ event_id }) => event_id)
+      }),
+    )
+
+const columns = (context: Context): readonly Column<Delivery>[] => [
+  {
+    title: 'made',
+    full: ({ created_at }) => created_at,
+    short: ({ created_at }) => relativeTime(created_at, context.clock.now()),
+  },
+  { title: 'event', full: ({ event_id }) => event_id },
+  { title: 'type', full: ({ type, test }) => (test ? `${type} (test)` : type) },
+  { title: 'by', full: ({ channel }) => channel },
+  { title: 'state', full: ({ state }) => state },
+  { title: 'tries', right: true, full: ({ tries }) => tries },
+  {
+    title: 'next try',
+    full: ({ next_try_at }) => next_try_at,
+    short: ({ next_try_at }) => relativeTime(next_try_at, context.clock.now()),
+  },
+]

@@ -1,0 +1,32 @@
+/** `gatewayctl deliveries redeliver`: sends a notice again, with the id and the body it had. */
+import { action, type Mount } from '../action.ts'
+import { usageError } from '../exit.ts'
+import { call } from '../operator.ts'
+import { paint, print, printJson, tell } from '../output.ts'
+
+export const mount: Mount = (deliveries) =>
+  deliveries
+    .command('redeliver')
+    .description('send a notice again, wherever it has not arrived')
+    .argument('<event>', 'its id: evt_…')
+    .argument('[channel]', 'email or webhook: there alone, even if it had arrived')
+    .action(
+      action(async (context, event: string, channel: string | undefined) => {
+        if (channel !== undefined && channel !== 'email' && channel !== 'webhook') {
+          throw usageError(`the channel is email or webhook (got "${channel}")`)
+        }
+        const record = await call(context, 'deliveries.redeliver', {
+          event,
+          channel: channel ?? null,
+        })
+        if (context.json) return printJson(record)
+        const { event_id, channels, running } = record
+        const when = running ? 'is sent again' : 'is sent again when a gateway runs'
+        tell(
+          context,
+          `${paint(context, 'green', '✓')} ${event_id} ${when} by ${channels.join(' and ')}`,
+        )
+        print(event_id)
+        tell(context, `next: gatewayctl deliveries show ${event_id}`)
+      }),
+    )

@@ -1,0 +1,33 @@
+/** `gatewayctl deliveries show`: one notice, what it says, and every try on every channel. */
+import type { VerbRecord } from '#operator/verbs.ts'
+import { action, type Mount } from '../action.ts'
+import { call } from '../operator.ts'
+import { printRecord } from '../output.ts'
+
+type Channel = VerbRecord<'deliveries.show'>['channels'][number]
+
+export const mount: Mount = (deliveries) =>
+  deliveries
+    .command('show')
+    .description('show one notice and every try of it')
+    .argument('<event>', 'its id: evt_…')
+    .action(
+      action(async (context, event: string) => {
+        const record = await call(context, 'deliveries.show', { event })
+        printRecord(context, record, record.event_id, [
+          ['event', record.event_id],
+          ['type', record.test ? `${record.type} (test)` : record.type],
+          ['made', record.created_at],
+          ['body', JSON.stringify(record.body)],
+          ...record.channels.flatMap(linesOf),
+        ])
+      }),
+    )
+
+const linesOf = ({ channel, state, next_try_at, log }: Channel) => [
+  [channel, next_try_at === null ? state : `${state}, next try ${next_try_at}`] as const,
+  ...log.map(({ at, status, failure, ms }, index) => {
+    const result = [failure ?? 'arrived', status].filter((word) => word !== null).join(' ')
+    return [`${channel} try ${index + 1}`, `${at} ${result} in ${ms} ms`] as const
+  }),
+]

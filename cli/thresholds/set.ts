@@ -1,0 +1,76 @@
+/** `gatewayctl thresholds set`: changes what is stated; a webhook's secret is shown when it is made, and never again. */
+import type { VerbRecord } from '#operator/verbs.ts'
+import { action, type Mount } from '../action.ts'
+import { clean } from '../clean.ts'
+import type { Context } from '../context.ts'
+import { usageError } from '../exit.ts'
+import { call } from '../operator.ts'
+import { paint, print, printJson, tell } from '../output.ts'
+import { readLimitMoney } from '../read-value.ts'
+
+interface Flags {
+  readonly below?: string
+  readonly email?: string
+  readonly webhook?: string
+  readonly rotateSecret?: boolean
+}
+
+type SetRecord = VerbRecord<'thresholds.set'>
+
+export const mount: Mount = (thresholds) =>
+  thresholds
+    .command('set')
+    .description('set when the owner is told that money runs out, and where')
+    .option('--below <amount>', 'tell when the balance falls below it, or none')
+    .option('--email <address>', 'where a mail goes, or none')
+    .option('--webhook <url>', 'where a signed webhook goes (https), or none')
+    .option('--rotate-secret', 'a new secret for the webhook; the old one signs nothing more')
+    .action(
+      action(async (context, flags: Flags) => {
+        const { below, email, webhook, rotateSecret = false } = flags
+        const stated = {
+          ...(below === undefined ? {} : { threshold_usd: readLimitMoney('--below', below) }),
+          ...(email === undefined ? {} : { email: orNull(email) }),
+          ...(webhook === undefined ? {} : { webhook_url: orNull(webhook) }),
+          ...(rotateSecret ? { rotate_secret: true } : {}),
+        }
+        if (Object.keys(stated).length === 0) {
+          throw usageError('nothing is stated', 'gatewayctl thresholds set --below 20')
+        }
+        const record = await call(context, 'thresholds.set', { ...context.whose, ...stated })
+        for (const warning of record.warnings) tell(context, `! ${clean(warning)}`)
+        if (record.marked && !record.previous.marked) {
+          tell(context, `! the balance of $${record.balance_usd} is below it already`)
+        }
+        if (context.json) return printJson(record)
+        showChanges(context, record)
+      }),
+    )
+
+const orNull = (text: string): string | null => (text === 'none' ? null : text)
+
+/** Where a secret was made standard output is that secret alone, so that a script can keep it. */
+function showChanges(context: Context, record: SetRecord): void {
+  const { account, webhook_secret: secret } = record
+  const changes = clean(`${account}: ${movesOf(record).join(', ') || 'nothing changed'}`)
+  if (secret === null) {
+    print(context.quiet ? clean(account) : changes)
+    return
+  }
+  tell(context, `${paint(context, 'green', '✓')} ${changes}`)
+  print(secret)
+  tell(context, '  Shown once. It signs every webhook: webhook-signature, by Standard Webhooks.')
+  tell(context, 'next: gatewayctl thresholds test webhook')
+}
+
+function movesOf({ previous, ...now }: SetRecord): readonly string[] {
+  const dollars = (usd: string | null) => usd && `$${usd}`
+  const moves = [
+    ['below', dollars(previous.threshold_usd), dollars(now.threshold_usd)],
+    ['email', previous.email, now.email],
+    ['webhook', previous.webhook_url, now.webhook_url],
+  ] as const
+  return moves
+    .filter(([, from, to]) => from !== to)
+    .map(([what, from, to]) => `${what} ${from ?? 'none'} → ${to ?? 'none'}`)
+}

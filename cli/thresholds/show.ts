@@ -1,0 +1,20 @@
+/** `gatewayctl thresholds show`: when an account's owner wants to hear that money runs out, and where. */
+import { action, type Mount } from '../action.ts'
+import { call } from '../operator.ts'
+import { printRecord } from '../output.ts'
+import { thresholdFields } from './threshold-fields.ts'
+
+export const mount: Mount = (thresholds) =>
+  thresholds
+    .command('show')
+    .description('show when the owner is told, and where')
+    .action(
+      action(async (context) => {
+        const record = await call(context, 'thresholds.show', context.whose)
+        printRecord(context, record, record.threshold_usd ?? '', [
+          ['account', record.account],
+          ['balance', `$${record.balance_usd}`],
+          ...thresholdFields(context, record),
+        ])
+      }),
+    )
