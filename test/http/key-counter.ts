@@ -1,0 +1,98 @@
+/** A counter at which keys are managed: a provisioning key, a second account with keys of its own, and one way to ask. */
+import { onTestFinished } from 'vitest'
+import type { Account } from '#domain/account.ts'
+import { newAccountId } from '#domain/id.ts'
+import { draftKey, type KeyWish, NO_LIMITS } from '#domain/key.ts'
+import type { KeyRecord } from '#domain/key-report.ts'
+import { NO_MONEY } from '#domain/money.ts'
+import { newSecret } from '#domain/secret.ts'
+import type { CounterHouse } from '#http/house.ts'
+import {
+  type Furnished,
+  furnish,
+  type HandClock,
+  handClock,
+  openCounter,
+  type TestKey,
+} from '#test/support/furnish.ts'
+
+export const NOON = Date.UTC(2026, 7, 22, 12)
+
+type Bearer = TestKey['bearer']
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** Whatever the JSON was; each test knows what it asked for. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into what a stranger would see
+  readonly body: any
+}
+
+export interface KeyCounter {
+  readonly house: Furnished
+  readonly clock: HandClock
+  readonly counter: ReturnType<typeof openCounter>
+  /** Without limits, of the first account. */
+  readonly boss: TestKey
+  /** As `boss` unless told; a text is sent as it is. */
+  ask(method: string, path: string, body?: unknown, headers?: Bearer): Promise<Answer>
+  /** 201, or the test fails. */
+  mint(fields?: object): Promise<KeyRecord & { readonly key: string; readonly warnings?: string[] }>
+  /** Through the store, as the operator would. */
+  issueIn(account: Account, wish?: Partial<KeyWish>): Promise<TestKey>
+  openAccount(name: string): Promise<Account>
+}
+
+export async function openKeyCounter(changes: Partial<CounterHouse> = {}): Promise<KeyCounter> {
+  const clock = handClock(NOON)
+  const house = await furnish({ clock })
+  onTestFinished(() => house.store.close())
+  const counter = openCounter(house, changes)
+
+  const issueIn: KeyCounter['issueIn'] = async ({ id: accountId }, wish = {}) => {
+    const secret = newSecret()
+    const stated = { name: 'worker', kind: 'ordinary', note: null, expiresAt: null } as const
+    const key = draftKey({ ...stated, limits: NO_LIMITS, ...wish, accountId }, secret, clock.now())
+    await house.store.keys.issue(key, secret)
+    return { key, bearer: bearerOf(secret) }
+  }
+  const boss = await issueIn(house.account, { name: 'boss', kind: 'provisioning' })
+
+  const ask: KeyCounter['ask'] = async (method, path, body, headers = boss.bearer) => {
+    const response = await counter.app.request(`http://gateway.test${path}`, {
+      method,
+      headers: { ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: text === '' ? null : JSON.parse(text),
+    }
+  }
+
+  return {
+    house,
+    clock,
+    counter,
+    boss,
+    ask,
+    async mint(fields = {}) {
+      const { status, body, text } = await ask('POST', '/v1/keys', { name: 'worker', ...fields })
+      if (status !== 201) throw new Error(`not issued: ${text}`)
+      return body
+    },
+    issueIn,
+    async openAccount(name) {
+      const at = clock.now()
+      const account = { id: newAccountId(at), name, createdAt: at, balance: NO_MONEY }
+      await house.store.accounts.create(account)
+      return account
+    },
+  }
+}
+
+export const bearerOf = (secret: string): Bearer => ({ Authorization: `Bearer ${secret}` })
