@@ -28,7 +28,7 @@ const BAD_FIELDS: readonly (readonly [string, object, readonly unknown[], string
   ['name', { name: 'x'.repeat(129) }, INVALID, 'must be a text of 1 to 128 characters'],
   ['name', { name: '\ud800' }, INVALID, 'must be a text of 1 to 128 characters'],
   ['name', { name: 5 }, INVALID, 'must be a text of 1 to 128 characters'],
-  ...['rpm_limit', 'rpd_limit', 'concurrency_limit'].flatMap((limit) =>
+  ...['rpm_limit', 'rpd_limit', 'concurrency_limit', 'end_user_rpm'].flatMap((limit) =>
     [0, -1, 1.5, 2 ** 53, '5', true, [], {}].map(
       (value) =>
         [
@@ -40,7 +40,7 @@ const BAD_FIELDS: readonly (readonly [string, object, readonly unknown[], string
     ),
   ),
   ['rpm_limit', { rpm_limit: 10_000_001 }, INVALID, 'must be at most 10000000'],
-  ...['daily_spend_limit_usd', 'monthly_spend_limit_usd'].flatMap((limit) => [
+  ...['daily_spend_limit_usd', 'monthly_spend_limit_usd', 'end_user_daily_usd'].flatMap((limit) => [
     [limit, { [limit]: 5 }, INVALID, 'must be a string: send "5" and not 5'] as const,
     [limit, { [limit]: 5.25 }, INVALID, 'must be a string: send "5.25" and not 5.25'] as const,
     ...[

@@ -1,5 +1,6 @@
 // /v1/keys as its caller sees it: the record to the field, the list page by page, every change from the next request.
 import { describe, expect, test } from 'vitest'
+import { NO_LIMITS } from '#domain/key.ts'
 import { readSecret } from '#domain/secret.ts'
 import { hello, usd } from '#test/support/furnish.ts'
 import { bearerOf, NOON, openKeyCounter } from './key-counter.ts'
@@ -19,6 +20,8 @@ const plain = {
   daily_spend_limit_usd: null,
   monthly_spend_limit_usd: null,
   allowed_models: null,
+  end_user_rpm: null,
+  end_user_daily_usd: null,
   status: 'active',
   created_at: AT,
   updated_at: AT,
@@ -236,6 +239,11 @@ describe('PATCH', () => {
       [{ daily_spend_limit_usd: '5.5' }, { daily_spend_limit_usd: '5.50' }],
       [{ daily_spend_limit_usd: null, monthly_spend_limit_usd: '0' }],
       [{ monthly_spend_limit_usd: null }],
+      [
+        { end_user_rpm: 6, end_user_daily_usd: '0.5' },
+        { end_user_rpm: 6, end_user_daily_usd: '0.50' },
+      ],
+      [{ end_user_rpm: null }],
       [{ allowed_models: [] }],
       [{ allowed_models: null }],
       [{ name: 'renamed' }],
@@ -364,6 +372,7 @@ describe('the key that asks', () => {
     const { ask, issueIn, openAccount } = await openKeyCounter()
     const poor = await openAccount('poor')
     const limits = {
+      ...NO_LIMITS,
       rpm: 1,
       rpd: 2,
       concurrency: 1,
