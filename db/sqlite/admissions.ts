@@ -3,6 +3,7 @@ import {
   type Admissions,
   type Claim,
   judgeClaim,
+  type KeySpending,
   type Refusal,
   type Standing,
 } from '#domain/admission.ts'
@@ -98,13 +99,14 @@ export function createAdmissions(
       return readQuota(demand(keyId, at), at)
     },
 
+    async spending(keyId, at) {
+      return readSpending(demand(keyId, at))
+    },
+
     async usage(keyId, at) {
       const hot = demand(keyId, at)
       return {
-        spendDay: hot.daySpend.spent,
-        spendMonth: hot.monthSpend.spent,
-        reserved: hot.held,
-        requestsInProgress: hot.inProgress,
+        ...readSpending(hot),
         requestsMinute: hot.minute?.count(at) ?? windows.count(keyId, MINUTE_MS, at),
         requestsDay: hot.day?.count(at) ?? windows.count(keyId, DAY_MS, at),
       }
@@ -128,6 +130,13 @@ function judgeDebit(
   if (change) threshold.mark = change.mark
   return change
 }
+
+const readSpending = (hot: HotKey): KeySpending => ({
+  spendDay: hot.daySpend.spent,
+  spendMonth: hot.monthSpend.spent,
+  reserved: hot.held,
+  requestsInProgress: hot.inProgress,
+})
 
 const isUseDue = ({ useWrittenAt }: HotKey, at: Instant): boolean =>
   useWrittenAt === null || at >= later(useWrittenAt, USE_INTERVAL_MS)

@@ -88,12 +88,16 @@ export interface Settlement {
   readonly activity: ActivityEntry
 }
 
-/** Live usage of a key, for `GET /v1/key` and the CLI. */
-export interface KeyUsage {
+/** What a key has spent, holds and has in progress: what a list shows of each. */
+export interface KeySpending {
   readonly spendDay: UsdNanos
   readonly spendMonth: UsdNanos
   readonly reserved: UsdNanos
   readonly requestsInProgress: number
+}
+
+/** Live usage of a key, for `GET /v1/key`. */
+export interface KeyUsage extends KeySpending {
   readonly requestsMinute: number
   readonly requestsDay: number
 }
@@ -116,6 +120,9 @@ export interface Admissions {
    */
   settle(id: GenerationId, settlement: Settlement): Promise<boolean>
   quota(keyId: KeyId, at: Instant): Promise<QuotaReading>
+  /** From memory, once the key was used or shown. @throws key_not_found */
+  spending(keyId: KeyId, at: Instant): Promise<KeySpending>
+  /** A window without a limit has to be counted in the log: ask it of one key, not of a list. @throws key_not_found */
   usage(keyId: KeyId, at: Instant): Promise<KeyUsage>
   /** Over all keys, the revoked ones too, in the UTC day and the UTC month of `at`. */
   spend(at: Instant): Promise<Spend>

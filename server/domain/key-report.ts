@@ -1,5 +1,5 @@
 /** The flat record of a key, as HTTP and `--json` both show it (contract §5). */
-import type { KeyUsage } from './admission.ts'
+import type { KeySpending } from './admission.ts'
 import { type Instant, renderInstant } from './clock.ts'
 import { type ApiKey, type KeyStatus, keyStatus } from './key.ts'
 import { renderUsd, type UsdNanos } from './money.ts'
@@ -51,7 +51,7 @@ export const renderLimits = ({ limits }: ApiKey): LimitsRecord => ({
   allowed_models: limits.allowedModels,
 })
 
-export const renderKey = (key: ApiKey, usage: KeyUsage, at: Instant): KeyRecord => ({
+export const renderKey = (key: ApiKey, usage: KeySpending, at: Instant): KeyRecord => ({
   object: 'api_key',
   id: key.id,
   name: key.name,

@@ -48,5 +48,5 @@ export async function everyKey(
 /** The record of a key with its usage at this moment. */
 export async function reportKey({ store, clock }: Office, key: ApiKey): Promise<OperatorKeyRecord> {
   const at = clock.now()
-  return { ...renderKey(key, await store.admissions.usage(key.id, at), at), note: key.note }
+  return { ...renderKey(key, await store.admissions.spending(key.id, at), at), note: key.note }
 }

@@ -282,11 +282,7 @@ test('the usage and [DONE] wait until the charge is committed', async () => {
     store: {
       ...house.store,
       admissions: {
-        admit: admissions.admit.bind(admissions),
-        judge: admissions.judge.bind(admissions),
-        quota: admissions.quota.bind(admissions),
-        usage: admissions.usage.bind(admissions),
-        spend: admissions.spend.bind(admissions),
+        ...admissions,
         settle: async (...args: Parameters<typeof admissions.settle>) => {
           await committed
           return await admissions.settle(...args)

@@ -128,7 +128,7 @@ function demandOrdinary(key: ApiKey): ApiKey {
 
 async function recordOf({ store, clock }: CounterHouse, key: ApiKey): Promise<KeyRecord> {
   const at = clock.now()
-  return renderKey(key, await store.admissions.usage(key.id, at), at)
+  return renderKey(key, await store.admissions.spending(key.id, at), at)
 }
 
 /** A record without warnings has no such field. */

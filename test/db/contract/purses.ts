@@ -29,6 +29,30 @@ export function pursesContract(bench: Bench): void {
     expect(await bench.store.admissions.spend(nextMonth)).toEqual({ day: 0n, month: 0n })
   })
 
+  test('what a key spent, holds and has in progress is told without its windows', async () => {
+    const { key } = await bench.issue()
+    const { admissions } = bench.store
+    await bench.spend(key, '0.25')
+    const { claim } = await bench.admit(key, '0.5')
+    const tomorrow = instant(bench.clock.now() + 86_400_000)
+    expect(await admissions.spending(key.id, bench.clock.now())).toEqual({
+      spendDay: usd('0.25'),
+      spendMonth: usd('0.25'),
+      reserved: usd('0.5'),
+      requestsInProgress: 1,
+    })
+    await bench.settle(claim, null)
+    expect(await admissions.spending(key.id, tomorrow)).toEqual({
+      spendDay: 0n,
+      spendMonth: usd('0.25'),
+      reserved: 0n,
+      requestsInProgress: 0,
+    })
+    await expect(admissions.spending('key_none', tomorrow)).rejects.toMatchObject({
+      code: 'key_not_found',
+    })
+  })
+
   const ceilings = [
     ['dailySpend', 'daily_spend_limit_usd', 'daily_spend_limit_exceeded', '2026-08-23T00:00:00Z'],
     [
