@@ -1,0 +1,66 @@
+/** The bearing of a notice: where it goes today, and how it is brought there. */
+import type { Clock } from '#domain/clock.ts'
+import type { Notice } from '#domain/notice.ts'
+import type { Store } from '#domain/store.ts'
+import type { DestinationPolicy } from '#outbound/policy.ts'
+import { type Outcome, unanswered } from './outcome.ts'
+import { readSecret } from './signature.ts'
+import type { SmtpServer } from './smtp-server.ts'
+import { postWebhook } from './webhook.ts'
+
+export interface PostRoom {
+  readonly store: Pick<Store, 'accounts' | 'notices' | 'thresholds'>
+  readonly clock: Clock
+  /** Null where no mail can be sent. */
+  readonly smtp: SmtpServer | null
+  readonly webhooks: DestinationPolicy
+}
+
+export interface Bearing {
+  /** One notice at a time goes there. */
+  readonly destination: string
+  /** Never throws for what the other side does. */
+  bring(leash: AbortSignal): Promise<Outcome>
+}
+
+/** Reads what is set today: an address or a secret that was changed since holds from the next try. */
+export const takeBearing = (room: PostRoom, notice: Notice): Promise<Bearing> =>
+  notice.channel === 'email' ? toInbox(room, notice) : toHook(room, notice)
+
+const nowhere = ({ eventId }: Notice): Bearing => ({
+  destination: eventId,
+  bring: async () => ({ ...unanswered('no_address'), isFinal: true }),
+})
+
+async function toHook(room: PostRoom, notice: Notice): Promise<Bearing> {
+  const { store, clock, webhooks } = room
+  const { webhookUrl: url } = await store.thresholds.find(notice.accountId)
+  if (url === null) return nowhere(notice)
+  return {
+    destination: URL.parse(url)?.host ?? url,
+    async bring(leash) {
+      const secret = await store.thresholds.webhookSecret(notice.accountId).catch(() => null)
+      const key = readSecret(secret ?? '')
+      if (key === null) return unanswered('no_secret')
+      return await postWebhook({ ...notice, url, key }, webhooks, clock.now(), leash)
+    },
+  }
+}
+
+async function toInbox({ store, smtp }: PostRoom, notice: Notice): Promise<Bearing> {
+  const { email } = await store.thresholds.find(notice.accountId)
+  if (email === null) return nowhere(notice)
+  return {
+    // All mail leaves by one server.
+    destination: 'smtp',
+    async bring(leash) {
+      if (smtp === null) return unanswered('no_smtp')
+      const account = await store.accounts.find(notice.accountId)
+      // Loaded when the first mail is due: most houses send a few in a year.
+      const { sendMail } = await import('./mail.ts')
+      const { writeLowBalance } = await import('./low-balance-mail.ts')
+      const mail = writeLowBalance(notice.body, account?.name ?? notice.accountId)
+      return await sendMail(smtp, email, notice.eventId, mail, leash)
+    },
+  }
+}

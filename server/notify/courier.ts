@@ -1,0 +1,147 @@
+/** The courier: takes what stands in the outbox, brings it, and notes what came of it; each notice at least once. */
+import { type Instant, later } from '#domain/clock.ts'
+import type { Notice } from '#domain/notice.ts'
+import { type PostRoom, takeBearing } from './bearing.ts'
+import { createBell } from './bell.ts'
+import { type Errand, openLanes } from './lanes.ts'
+import { unanswered } from './outcome.ts'
+import { followUp } from './schedule.ts'
+
+export interface CourierOptions extends PostRoom {
+  /** How long one try may take; by default 15 s (contract §9). */
+  readonly tryMs?: number
+  /** What broke in the house itself. */
+  readonly logFault?: (cause: unknown) => void
+}
+
+export interface Courier {
+  /** Looks into the outbox now, instead of within a second. */
+  wake(): void
+  /** Begins nothing more, and waits a few seconds for what is on its way; what has not ended by then is brought again. */
+  stop(): Promise<void>
+}
+
+const TRY_MS = 15_000
+/** A notice is taken for so long; a courier that dies gives it back by doing nothing. */
+const LEASE_MS = 30_000
+/** Kept free at the end of a lease, to note what came of the try. */
+const NOTING_MS = 2_000
+const LOOK_EVERY_MS = 1_000
+const PATIENCE_MS = 5_000
+/** For what was cut off to let go. */
+const LETTING_GO_MS = 1_000
+
+/** Runs until it is stopped. */
+export function startCourier(options: CourierOptions): Courier {
+  const { store, clock, tryMs = TRY_MS, logFault = () => {} } = options
+  const cut = new AbortController()
+  const bell = createBell()
+  const lanes = openLanes(
+    (errand) => tryOnce(options, errand, tryMs, cut.signal).catch(logFault),
+    bell.ring,
+  )
+  let isStopped = false
+
+  /** True when there may be more. */
+  async function collect(): Promise<boolean> {
+    const { room } = lanes
+    if (room === 0) return false
+    const leaseUntil = later(clock.now(), LEASE_MS)
+    const taken = await store.notices.claim(clock.now(), leaseUntil, room)
+    const startBy = later(leaseUntil, -tryMs - NOTING_MS)
+    for (const notice of taken) {
+      // One in hand was sent again by an operator: the try under way speaks for both.
+      if (!lanes.has(notice)) lanes.add(await toErrand(options, notice, startBy))
+    }
+    return taken.length === room
+  }
+
+  async function walk(): Promise<void> {
+    const complain = onceEach(logFault)
+    while (!isStopped) {
+      let isMore = false
+      try {
+        isMore = await collect()
+        complain(null)
+      } catch (cause) {
+        complain(cause)
+      }
+      if (!isMore) await bell.rung(LOOK_EVERY_MS)
+    }
+  }
+
+  const walking = walk()
+  const settled = async (): Promise<void> => {
+    await walking
+    await lanes.settled()
+  }
+  return {
+    wake: bell.ring,
+    async stop() {
+      isStopped = true
+      lanes.close()
+      bell.ring()
+      if (await within(settled(), PATIENCE_MS)) return
+      cut.abort()
+      await within(settled(), LETTING_GO_MS)
+    },
+  }
+}
+
+/** Where nobody can tell its destination, it is a destination of its own, and the try fails. */
+async function toErrand(
+  options: CourierOptions,
+  notice: Notice,
+  startBy: Instant,
+): Promise<Errand> {
+  try {
+    return { notice, startBy, ...(await takeBearing(options, notice)) }
+  } catch (cause) {
+    options.logFault?.(cause)
+    const { eventId: destination } = notice
+    return { notice, startBy, destination, bring: async () => unanswered('internal') }
+  }
+}
+
+/** One try, and a note of it; nothing at all where it begins too late or is cut off by our own end: then the lease runs out. */
+async function tryOnce(
+  { store, clock, logFault }: CourierOptions,
+  { notice, startBy, bring }: Errand,
+  tryMs: number,
+  cut: AbortSignal,
+): Promise<void> {
+  const at = clock.now()
+  if (at > startBy) return
+  const startedMs = performance.now()
+  const outcome = await bring(AbortSignal.any([cut, AbortSignal.timeout(tryMs)])).catch((cause) => {
+    logFault?.(cause)
+    return unanswered('internal')
+  })
+  const { status, failure } = outcome
+  if (failure !== null && cut.aborted) return
+  const attempt = { at, status, failure, ms: Math.round(performance.now() - startedMs) }
+  const then = followUp(notice.tries, outcome, clock.now())
+  await store.notices.tried(notice.eventId, notice.channel, attempt, then)
+}
+
+/** A fault that lasts is told once, not every second; null ends it. */
+function onceEach(tell: (cause: unknown) => void): (cause: unknown) => void {
+  let isTold = false
+  return (cause) => {
+    if (cause !== null && !isTold) tell(cause)
+    isTold = cause !== null
+  }
+}
+
+/** Whether it was over in time. */
+async function within(promise: Promise<void>, ms: number): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms)
+  })
+  try {
+    return await Promise.race([promise.then(() => true), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,78 @@
+/** The e-mail that tells an account's owner that its money runs out, written from the body that was frozen with the event. */
+import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
+import type { Mail } from './mail.ts'
+
+/** As `renderLowBalance` wrote it. */
+interface LowBalanceBody {
+  readonly id: string
+  readonly timestamp: string
+  readonly data: {
+    readonly balance_usd: string
+    readonly balance_rub: number
+    readonly threshold_usd: string
+  }
+  readonly test?: true
+}
+
+/** The same words at every try; the account's name is the one that it has today. */
+export function writeLowBalance(body: string, account: string): Mail {
+  const event = JSON.parse(body) as LowBalanceBody
+  const name = account.replace(/[\p{Cc}\p{Cf}]/gu, '�')
+  const { balance_usd: balance, balance_rub: rubles, threshold_usd: threshold } = event.data
+  const whose = account === DEFAULT_ACCOUNT_NAME ? '' : ` --account ${quote(name)}`
+  const topUp = `gatewayctl balance top-up 50${whose}`
+  const lead = event.test
+    ? `This is a test: somebody asked whether notices of account ${name} arrive here. Nothing has happened.`
+    : `The balance of account ${name} has fallen below its threshold.`
+  const facts = [
+    ['Account', name],
+    ['Balance', `$${balance} (${rubles.toFixed(2)} RUB)`],
+    ['Threshold', `$${threshold}`],
+    ['Time', event.timestamp],
+    ['Event', event.id],
+  ] as const
+  const meaning =
+    'When nothing is left, requests of its keys are refused with 402 insufficient_balance. To top up, run where the gateway runs:'
+  const rhythm =
+    'While the balance stays below, this is told at most once a day. A top-up above the threshold starts afresh.'
+
+  return {
+    subject: `${event.test ? '[test] ' : ''}Low balance: account ${name} has $${balance}`,
+    text: [
+      lead,
+      '',
+      ...facts.map(([label, value]) => `  ${`${label}:`.padEnd(11)} ${value}`),
+      '',
+      meaning,
+      '',
+      `  ${topUp}`,
+      '',
+      rhythm,
+      '',
+    ].join('\n'),
+    html: [
+      '<!doctype html><html lang="en"><body style="font-family:sans-serif">',
+      `<p>${escapeHtml(lead)}</p><table cellpadding="4">`,
+      ...facts.map(
+        ([label, value]) =>
+          `<tr><th align="left" scope="row">${label}</th><td>${escapeHtml(value)}</td></tr>`,
+      ),
+      `</table><p>${escapeHtml(meaning)}</p><pre>${escapeHtml(topUp)}</pre><p>${escapeHtml(rhythm)}</p></body></html>`,
+    ].join('\n'),
+  }
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"']/g, (sign) => ENTITIES[sign] ?? '')
+
+/** As a shell reads it, so that the line works as pasted. */
+const quote = (text: string): string =>
+  /^[\w.:@/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

@@ -1,0 +1,49 @@
+/** When a notice is tried next: at growing distances for three days, and then no more (contract §9). */
+import { DAY_MS, type Instant, later, MINUTE_MS } from '#domain/clock.ts'
+import type { NoticeState } from '#domain/notice.ts'
+import type { Outcome } from './outcome.ts'
+
+const SECOND_MS = 1_000
+const HOUR_MS = 60 * MINUTE_MS
+
+/** After the first failure, the second …; the failure after the last of them is the end. */
+const DISTANCES_MS: readonly number[] = [
+  5 * SECOND_MS,
+  5 * MINUTE_MS,
+  30 * MINUTE_MS,
+  2 * HOUR_MS,
+  5 * HOUR_MS,
+  10 * HOUR_MS,
+  14 * HOUR_MS,
+  20 * HOUR_MS,
+  24 * HOUR_MS,
+]
+
+/** Receivers that failed together are not tried again together. */
+const JITTER = 0.1
+
+/** Whoever asks to be left alone for longer is asked again all the same. */
+const LONGEST_WISH_MS = DAY_MS
+
+export interface FollowUp {
+  readonly state: NoticeState
+  readonly nextTryAt: Instant | null
+}
+
+/**
+ * What follows from a try that ended `at`, when `earlierTries` had failed before it. A wish to be left alone puts the next
+ * try off and never brings it forward. `random` is at least 0 and below 1.
+ */
+export function followUp(
+  earlierTries: number,
+  { failure, isFinal, retryAfterMs = 0 }: Outcome,
+  at: Instant,
+  random: () => number = Math.random,
+): FollowUp {
+  if (failure === null) return { state: 'delivered', nextTryAt: null }
+  const distanceMs = DISTANCES_MS[earlierTries]
+  if (isFinal || distanceMs === undefined) return { state: 'dead', nextTryAt: null }
+  const jitteredMs = Math.round(distanceMs * (1 - JITTER + 2 * JITTER * random()))
+  const waitMs = Math.max(jitteredMs, Math.min(retryAfterMs, LONGEST_WISH_MS))
+  return { state: 'pending', nextTryAt: later(at, waitMs) }
+}

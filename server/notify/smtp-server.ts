@@ -1,0 +1,53 @@
+/** The mail server that notices leave by: the operator's own word, as `smtp.url` and `smtp.from` say it. */
+
+export interface SmtpServer {
+  readonly host: string
+  readonly port: number
+  /** TLS from the first byte (`smtps:`); without it STARTTLS wherever it is offered. */
+  readonly isSecure: boolean
+  /** Never told to anybody but the server. */
+  readonly login: { readonly user: string; readonly password: string } | null
+  /** Who sends: `Gateway <gateway@example.org>`, or the address alone. */
+  readonly from: string
+  /** Trusted beside the runtime's own certificates; tests alone say so. */
+  readonly ca?: string
+}
+
+const PORT = 587
+const SECURE_PORT = 465
+
+/** Reads `smtp://user:password@host:port` or `smtps://…`; undefined for anything else. Escapes such as `%40` are undone. */
+export function readSmtpUrl(text: string): Omit<SmtpServer, 'from'> | undefined {
+  const url = URL.parse(text)
+  if (url === null || !['smtp:', 'smtps:'].includes(url.protocol) || url.hostname === '') return
+  if (!['', '/'].includes(url.pathname) || url.search !== '' || url.hash !== '') return
+  const isSecure = url.protocol === 'smtps:'
+  const [user, password] = [undoEscapes(url.username), undoEscapes(url.password)]
+  if (user === undefined || password === undefined || (user === '') !== (password === '')) return
+  return {
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: url.port === '' ? (isSecure ? SECURE_PORT : PORT) : Number(url.port),
+    isSecure,
+    login: user === '' ? null : { user, password },
+  }
+}
+
+function undoEscapes(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return
+  }
+}
+
+const FROM = /^(?:[^<>@\r\n]*<([^<>@\s]+@[^<>@\s]+)>|([^<>@\s]+@[^<>@\s]+))$/
+
+/** The address in `Gateway <gateway@example.org>`; undefined for what is no sender. */
+export function readSender(from: string): string | undefined {
+  const match = FROM.exec(from.trim())
+  return match?.[1] ?? match?.[2]
+}
+
+/** A password goes in clear to this very machine, and to no other. */
+export const isLoopbackHost = (host: string): boolean =>
+  /^(?:localhost|127\.[\d.]+|::1)$/.test(host)

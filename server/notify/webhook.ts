@@ -1,0 +1,50 @@
+/** Posts one webhook: signed for this try, to a judged address; of the answer only its status is looked at. */
+import { type Instant, unixSeconds } from '#domain/clock.ts'
+import type { Notice } from '#domain/notice.ts'
+import type { DestinationPolicy } from '#outbound/policy.ts'
+import { reach } from '#outbound/reach.ts'
+import { readRetryAfter } from '#outbound/retry-after.ts'
+import { classOf, type Outcome, unanswered } from './outcome.ts'
+import { sign } from './signature.ts'
+
+export interface Webhook extends Pick<Notice, 'eventId' | 'body'> {
+  readonly url: string
+  readonly key: Uint8Array
+}
+
+/** The leash is how long the try may take; it is pulled from outside. */
+export async function postWebhook(
+  { eventId, body, url, key }: Webhook,
+  policy: DestinationPolicy,
+  at: Instant,
+  leash: AbortSignal,
+): Promise<Outcome> {
+  const triedAt = unixSeconds(at)
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': 'gatewayctl',
+    'webhook-id': eventId,
+    'webhook-timestamp': String(triedAt),
+    'webhook-signature': sign(key, eventId, triedAt, body),
+  }
+  try {
+    const response = await reach(url, { method: 'POST', headers, body }, policy, leash)
+    if (response === null) return unanswered('forbidden_address')
+    // What it says is nobody's business, and could be endless.
+    response.body?.cancel().catch(() => {})
+    return judge(response)
+  } catch (thrown) {
+    return unanswered(classOf(thrown))
+  }
+}
+
+/** Statuses whose `Retry-After` means what it says. */
+const NOT_NOW: ReadonlySet<number> = new Set([429, 502, 503, 504])
+
+function judge({ ok, status, headers }: Response): Outcome {
+  if (ok) return { status, failure: null }
+  if (status >= 300 && status < 400) return { status, failure: 'redirect' }
+  if (status === 410) return { status, failure: 'status', isFinal: true }
+  const seconds = NOT_NOW.has(status) ? readRetryAfter(headers) : undefined
+  return { status, failure: 'status', ...(seconds && { retryAfterMs: seconds * 1_000 }) }
+}
