@@ -1,4 +1,4 @@
-/** The vault: providers' credentials at rest, AES-256-GCM under a key derived from the master key (hardening of secrets). */
+/** The vault: providers' credentials and secrets of webhooks at rest, AES-256-GCM under a key derived from the master key (hardening of secrets). */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
 import { GatewayError } from '#domain/errors.ts'
 
@@ -54,5 +54,5 @@ export function openVault(masterKey: Uint8Array): Vault {
 
 const unreadable = (): GatewayError =>
   new GatewayError('internal_error', 'a stored credential cannot be read with this master key', {
-    hint: 'put the master key back that sealed it, or remove the provider and add it again',
+    hint: 'put the master key back that sealed it; gatewayctl doctor says what else helps',
   })

@@ -59,6 +59,7 @@ function toQuery(context: Context, flags: Flags) {
     )
   }
   return {
+    ...context.whose,
     key: key ?? null,
     model: model ?? null,
     provider: provider ?? null,

@@ -43,6 +43,8 @@ describe('accounts', () => {
     const { code, out, err } = desk.run(['keys', '--account', 'akme'])
     expect([code, out]).toEqual([3, ''])
     expect(err).toContain('did you mean acme?')
+    expect(desk.run(['activity', '--account', 'akme'])).toMatchObject({ code: 3, out: '' })
+    expect(desk.run(['activity', '--account', 'acme'])).toMatchObject({ code: 0, out: '' })
   })
 })
 
