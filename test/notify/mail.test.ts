@@ -1,0 +1,298 @@
+// E-mail to a real SMTP server: what arrives, how it got there, and what each refusal means.
+
+import { createServer } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { instant } from '#domain/clock.ts'
+import { renderLowBalance } from '#domain/notice.ts'
+import { writeLowBalance } from '#notify/low-balance-mail.ts'
+import { sendMail } from '#notify/mail.ts'
+import { readSender, readSmtpUrl, type SmtpServer } from '#notify/smtp-server.ts'
+import { type MailManners, startMailServer } from '#test/support/mail-server.ts'
+import { rate, usd } from '#test/support/nouns.ts'
+
+const FIXTURES = new URL('../upstream/http1/fixtures/', import.meta.url)
+const KEY = await Bun.file(new URL('localhost-key.pem', FIXTURES)).text()
+const CERT = await Bun.file(new URL('localhost-cert.pem', FIXTURES)).text()
+const LOGIN = { user: 'gateway', password: 'pa:ss@w0rd' }
+
+const body = (isTest = false): string =>
+  renderLowBalance({
+    eventId: 'evt_1',
+    accountId: 'acct_1',
+    at: instant(Date.parse('2026-08-23T12:00:00Z')),
+    balance: usd('19.5'),
+    below: usd('20'),
+    rubPerUsd: rate('90'),
+    isTest,
+  })
+
+const MAIL = writeLowBalance(body(), 'default')
+
+const at = (port: number, stated: Partial<SmtpServer> = {}): SmtpServer => ({
+  host: '127.0.0.1',
+  port,
+  isSecure: false,
+  login: null,
+  from: 'Gateway <gateway@example.org>',
+  ...stated,
+})
+
+const send = (server: SmtpServer, to = 'ops@example.org', leash = AbortSignal.timeout(5_000)) =>
+  sendMail(server, to, 'evt_1', MAIL, leash)
+
+async function sendTo(manners: MailManners, stated: Partial<SmtpServer> = {}) {
+  const server = await startMailServer(manners)
+  return { outcome: await send(at(server.port, stated)), ...server }
+}
+
+/** The parts of a mail as a reader would see them, by their type. */
+function readParts(source: string): Record<string, string> {
+  const boundary = /boundary="([^"]+)"/.exec(source)?.[1] ?? ''
+  const parts = source.split(`--${boundary}`).slice(1, -1)
+  return Object.fromEntries(
+    parts.map((part) => {
+      const [head = '', text = ''] = part.trim().split('\r\n\r\n', 2)
+      const whole = part.trim().slice(head.length + 4) || text
+      const type = /content-type: ([\w/]+)/i.exec(head)?.[1] ?? ''
+      const coding = /content-transfer-encoding: (\S+)/i.exec(head)?.[1]
+      return [type, coding === 'quoted-printable' ? undoQuotes(whole) : whole]
+    }),
+  )
+}
+
+const undoQuotes = (text: string): string =>
+  decodeURIComponent(
+    text
+      .replace(/=\r\n/g, '')
+      .replace(/%/g, '%25')
+      .replace(/=([0-9A-F]{2})/g, '%$1'),
+  )
+
+describe('a mail', () => {
+  test('arrives with its facts as text and as HTML', async () => {
+    const { outcome, taken } = await sendTo({})
+    expect(outcome).toEqual({ status: 250, failure: null })
+    expect(taken).toHaveLength(1)
+    const [{ from, to, source } = { from: '', to: [], source: '' }] = taken
+    expect([from, to]).toEqual(['gateway@example.org', ['ops@example.org']])
+    const head = source.slice(0, source.indexOf('\r\n\r\n'))
+    expect(head).toMatch(/^From: Gateway <gateway@example\.org>\r$/m)
+    expect(head).toMatch(/^To: ops@example\.org\r$/m)
+    expect(head).toMatch(/^Subject: Low balance: account default has \$19\.50\r$/m)
+    expect(head).toMatch(/^Message-ID: <evt_1@example\.org>\r$/m)
+    expect(head).toMatch(/^Auto-Submitted: auto-generated\r$/m)
+    expect(head).toMatch(/^Content-Type: multipart\/alternative/m)
+    const { 'text/plain': text, 'text/html': html } = readParts(source)
+    for (const part of [text, html]) {
+      expect(part).toContain('$19.50 (1755.00 RUB)')
+      expect(part).toContain('$20.00')
+      expect(part).toContain('2026-08-23T12:00:00Z')
+      expect(part).toContain('evt_1')
+      expect(part).toContain('gatewayctl balance top-up 50')
+      expect(part).not.toContain('--account')
+    }
+    expect(text).not.toContain('<')
+  })
+
+  test('names the account, which steers neither a shell, nor a browser, nor a header', () => {
+    const mail = writeLowBalance(body(), `it's <b>&"\r\nBcc: all@example.org`)
+    expect(mail.subject).not.toMatch(/[\r\n]/)
+    expect(mail.text).toContain(`--account 'it'\\''s <b>&"��Bcc: all@example.org'\n`)
+    expect(mail.html).toContain('it&#39;s &lt;b&gt;&amp;&quot;')
+    expect(mail.html).not.toContain('<b>')
+    expect(writeLowBalance(body(), 'team-a').text).toContain('top-up 50 --account team-a\n')
+  })
+
+  test('of a test says so', () => {
+    const mail = writeLowBalance(body(true), 'default')
+    expect(mail.subject).toMatch(/^\[test\] /)
+    expect(mail.text).toContain('This is a test')
+    expect(mail.text).not.toContain('has fallen')
+    expect(MAIL.text).not.toContain('test')
+  })
+
+  test('with a subject beyond ASCII arrives whole', async () => {
+    const server = await startMailServer()
+    const mail = writeLowBalance(body(), 'Küche ☕')
+    await sendMail(at(server.port), 'ops@example.org', 'evt_1', mail, AbortSignal.timeout(5_000))
+    const source = server.taken[0]?.source ?? ''
+    const [, coded = ''] = /^Subject: ([\s\S]*?)\r\n(?! )/m.exec(source) ?? []
+    const words = [...coded.matchAll(/=\?UTF-8\?([QB])\?([^?]*)\?=/gi)].map(([, how, word = '']) =>
+      how === 'B' ? Buffer.from(word, 'base64').toString() : undoQuotes(word.replaceAll('_', ' ')),
+    )
+    expect(words.join('')).toContain('Küche ☕')
+    expect(readParts(source)['text/plain']).toContain('Küche ☕')
+  })
+})
+
+describe('a refusal', () => {
+  test.each([421, 450, 451, 452])('of the recipient with %i is not for good', async (code) => {
+    const { outcome, taken } = await sendTo({ reply: () => code })
+    expect(outcome).toEqual({ status: code, failure: 'status' })
+    expect(taken).toEqual([])
+  })
+
+  test.each([550, 552, 553, 554])('of the recipient with %i ends it', async (code) => {
+    const { outcome } = await sendTo({ reply: () => code })
+    expect(outcome).toEqual({ status: code, failure: 'status', isFinal: true })
+  })
+
+  test('of the text is judged alike', async () => {
+    const soft = await sendTo({ lastReply: () => 452 })
+    expect(soft.outcome).toEqual({ status: 452, failure: 'status' })
+    const hard = await sendTo({ lastReply: () => 554 })
+    expect(hard.outcome).toEqual({ status: 554, failure: 'status', isFinal: true })
+  })
+
+  test('because the server wants its user first is for the operator to put right', async () => {
+    const { outcome } = await sendTo({ login: LOGIN })
+    expect(outcome).toEqual({ status: 530, failure: 'auth' })
+  })
+
+  test('of the password, too, and the password is told to nobody', async () => {
+    const { outcome } = await sendTo(
+      { login: LOGIN, options: { allowInsecureAuth: true } },
+      { login: { ...LOGIN, password: 'wrong' } },
+    )
+    expect(outcome).toEqual({ status: 535, failure: 'auth' })
+    expect(JSON.stringify(outcome)).not.toContain('wrong')
+  })
+
+  test('at the greeting is not about the mail', async () => {
+    const onConnect = (_session: unknown, done: (error: Error) => void) =>
+      done(Object.assign(new Error('no'), { responseCode: 554 }))
+    const { outcome } = await sendTo({ options: { onConnect } })
+    expect(outcome).toMatchObject({ status: 554, failure: 'status' })
+    expect(outcome.isFinal).toBeUndefined()
+  })
+})
+
+describe('TLS', () => {
+  const certified = { key: KEY, cert: CERT, disabledCommands: [] }
+
+  test('by STARTTLS is used where it is offered, with the login inside', async () => {
+    const { outcome, taken } = await sendTo(
+      { login: LOGIN, options: certified },
+      { host: 'localhost', login: LOGIN, ca: CERT },
+    )
+    expect(outcome).toEqual({ status: 250, failure: null })
+    expect(taken).toMatchObject([{ isSecure: true, user: 'gateway' }])
+  })
+
+  test('from the first byte, where smtps says so', async () => {
+    const { outcome, taken } = await sendTo(
+      { login: LOGIN, options: { ...certified, secure: true } },
+      { host: 'localhost', isSecure: true, login: LOGIN, ca: CERT },
+    )
+    expect(outcome).toEqual({ status: 250, failure: null })
+    expect(taken).toMatchObject([{ isSecure: true, user: 'gateway' }])
+  })
+
+  test.each([false, true])(
+    'with a certificate that nobody vouches for is none (smtps: %s)',
+    async (isSecure) => {
+      const { outcome, taken } = await sendTo(
+        { login: LOGIN, options: { ...certified, secure: isSecure } },
+        { host: 'localhost', isSecure, login: LOGIN },
+      )
+      expect(outcome).toEqual({ status: null, failure: 'tls' })
+      expect(taken).toEqual([])
+    },
+  )
+
+  test('is what a password needs, unless it stays on this machine', async () => {
+    const said: string[] = []
+    const server = createServer((socket) => {
+      socket.write('220 hello\r\n')
+      socket.on('data', (data) => {
+        said.push(data.toString())
+        socket.write(
+          /^EHLO/.test(data.toString()) ? '250-hi\r\n250 AUTH PLAIN LOGIN\r\n' : '502 no\r\n',
+        )
+      })
+      socket.on('error', () => {})
+    })
+    await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve))
+    onTestFinished(() => void server.close())
+    const address = server.address()
+    const port = typeof address === 'object' ? (address?.port ?? 0) : 0
+    // 0.0.0.0 leads here and is not known as loopback.
+    const outcome = await send(at(port, { host: '0.0.0.0', login: LOGIN }))
+    expect(outcome.failure).toBe('tls')
+    expect(said.join('')).not.toMatch(/AUTH|MAIL/)
+    await send(at(port, { host: '127.0.0.1', login: LOGIN }))
+    expect(said.join('')).toMatch(/AUTH/)
+  })
+})
+
+describe('a line that fails', () => {
+  test('because nobody listens', async () => {
+    const server = await startMailServer()
+    await server.close()
+    expect(await send(at(server.port))).toEqual({ status: null, failure: 'refused' })
+  })
+
+  test('because no name is found', async () => {
+    const outcome = await send(at(25, { host: 'nowhere.invalid' }))
+    // A machine without a network may wait for its resolver until the leash is pulled.
+    expect(outcome).toEqual({ status: null, failure: expect.stringMatching(/^(dns|timeout)$/) })
+  })
+
+  test('because it is silent is let go in time', async () => {
+    const closed = Promise.withResolvers<void>()
+    const server = createServer((socket) => {
+      socket.on('close', () => closed.resolve())
+      socket.on('error', () => {})
+      socket.resume()
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    const address = server.address()
+    const port = typeof address === 'object' ? (address?.port ?? 0) : 0
+    const outcome = await send(at(port), 'ops@example.org', AbortSignal.timeout(100))
+    expect(outcome).toEqual({ status: null, failure: 'timeout' })
+    await closed.promise
+  })
+})
+
+describe('the address of the server', () => {
+  test.each([
+    ['smtp://mail.example', { host: 'mail.example', port: 587, isSecure: false, login: null }],
+    ['smtps://mail.example/', { host: 'mail.example', port: 465, isSecure: true, login: null }],
+    ['smtp://[::1]:2525', { host: '::1', port: 2525, isSecure: false, login: null }],
+    [
+      'smtps://me%40example.org:pa%3Ass%2F@mail.example:4465',
+      {
+        host: 'mail.example',
+        port: 4465,
+        isSecure: true,
+        login: { user: 'me@example.org', password: 'pa:ss/' },
+      },
+    ],
+  ])('%s', (text, server) => expect(readSmtpUrl(text)).toEqual(server))
+
+  test.each([
+    '',
+    'mail.example',
+    'mail.example:25',
+    'http://mail.example',
+    'smtp:',
+    'smtp://',
+    'smtp://me@mail.example',
+    'smtp://:pw@mail.example',
+    'smtp://mail.example/path',
+    'smtp://mail.example?pool=true',
+    'smtp://mail.example#a',
+    'smtp://a:%ZZ@mail.example',
+  ])('%s is none', (text) => expect(readSmtpUrl(text)).toBeUndefined())
+
+  test.each([
+    ['gateway@example.org', 'gateway@example.org'],
+    ['Gateway <gateway@example.org>', 'gateway@example.org'],
+    ['<a@b>', 'a@b'],
+    ['Gateway', undefined],
+    ['a@b, c@d', undefined],
+    ['Gateway <a@b> <c@d>', undefined],
+    ['a@b\r\nBcc: c@d', undefined],
+  ])('the sender in "%s" is %s', (from, sender) => expect(readSender(from)).toBe(sender))
+})
