@@ -21,44 +21,64 @@ export function toSseBody(
   source: PieceSource,
   { keepAliveMs, stalledReaderMs }: Timings,
 ): ReadableStream<Uint8Array> {
+  // One timer looks after both. It is set anew only when it fires, not at every piece, so it must not sleep through either.
+  const longestSleepMs = Math.min(keepAliveMs, stalledReaderMs)
   let timer: ReturnType<typeof setTimeout> | undefined
   let ended = false
+  let awaited: 'upstream' | 'reader' = 'upstream'
+  let sinceMs = 0
+  let commentAtMs = 0
 
   const end = (): void => {
     ended = true
     clearTimeout(timer)
+  }
+  const wait = (whom: typeof awaited): void => {
+    awaited = whom
+    sinceMs = performance.now()
   }
   const giveUp = (controller: ReadableStreamDefaultController): void => {
     end()
     source.leave()
     controller.error(new Error('the reader stalled'))
   }
-  /** `untaken` is how long the comment before this one has been lying there. */
-  const fillSilence = (controller: ReadableStreamDefaultController, untakenMs: number): void => {
-    timer = setTimeout(() => {
-      // With nothing in the queue a waiting reader leaves room for exactly nothing.
-      const taken = (controller.desiredSize ?? 0) >= 0
-      if (taken) controller.enqueue(KEEP_ALIVE_BYTES)
-      else if (untakenMs + keepAliveMs >= stalledReaderMs) return giveUp(controller)
-      fillSilence(controller, taken ? 0 : untakenMs + keepAliveMs)
-    }, keepAliveMs)
+  const look = (controller: ReadableStreamDefaultController): void => {
+    const nowMs = performance.now()
+    const restMs = sinceMs + (awaited === 'reader' ? stalledReaderMs : keepAliveMs) - nowMs
+    if (restMs > 0) {
+      sleep(controller, Math.min(longestSleepMs, restMs))
+      return
+    }
+    // With nothing in the queue a waiting reader leaves room for exactly nothing.
+    const taken = awaited === 'upstream' && (controller.desiredSize ?? 0) >= 0
+    if (taken) {
+      controller.enqueue(KEEP_ALIVE_BYTES)
+      commentAtMs = nowMs
+    } else if (awaited === 'reader' || nowMs - commentAtMs >= stalledReaderMs) {
+      giveUp(controller)
+      return
+    }
+    sinceMs = nowMs
+    sleep(controller, longestSleepMs)
+  }
+  const sleep = (controller: ReadableStreamDefaultController, ms: number): void => {
+    timer = setTimeout(look, Math.ceil(ms), controller)
   }
 
   return new ReadableStream<Uint8Array>(
     {
+      start: (controller) => sleep(controller, longestSleepMs),
       async pull(controller) {
-        clearTimeout(timer)
-        fillSilence(controller, 0)
+        wait('upstream')
         const text = await source.next()
         if (ended) return
-        clearTimeout(timer)
         if (text === null) {
-          ended = true
+          end()
           controller.close()
           return
         }
         controller.enqueue(encoder.encode(text))
-        timer = setTimeout(giveUp, stalledReaderMs, controller)
+        wait('reader')
       },
       cancel() {
         end()
