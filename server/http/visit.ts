@@ -8,6 +8,7 @@ import type { QuotaReading } from '#domain/quota.ts'
 import type { CounterHouse } from './house.ts'
 import { addRateHeaders, EXPOSED_HEADERS, type HeaderFields } from './rate-headers.ts'
 import { readRequestId } from './request-id.ts'
+import { toBody } from './wire/long-body.ts'
 
 /** Filled in by the steps it passes; a step that fails leaves the rest null. */
 export interface Visit {
@@ -103,4 +104,4 @@ export const JSON_TEXT = 'application/json'
 
 /** A JSON answer with this visit's headers. */
 export const renderJson = (visit: Visit, body: unknown, status = 200): Response =>
-  new Response(JSON.stringify(body), { status, headers: headersFor(visit, JSON_TEXT) })
+  new Response(toBody([JSON.stringify(body)]), { status, headers: headersFor(visit, JSON_TEXT) })

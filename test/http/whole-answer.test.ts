@@ -186,6 +186,21 @@ describe('a picture', () => {
     expect(played.calls[0]?.request.body['modalities']).toEqual(['image', 'text'])
   })
 
+  test.each([
+    'data:image/svg+xml;base64,QUJD',
+    'data:image/png;base64,"},{"',
+    'data:image/png;base64,QUJD\\n',
+    'data:image/png;base64,',
+    'data:,"quoted" \\ \n \ud800',
+    `data:image/png;base64,${'QUJD'.repeat(200_000)}`,
+    'https://pictures.example/a"b.png',
+  ])('is told as it came, whatever its address says: %.40s', async (url) => {
+    const { body } = await answer([[{ type: 'image', choice: 0, url }], [finish()]], ask)
+    expect(body.choices[0]?.message['images']).toEqual([
+      { type: 'image_url', image_url: { url }, index: 0 },
+    ])
+  })
+
   test('that does not come is 502 and costs nothing', async () => {
     const { body, response } = await answer([[text('sorry')], [finish()]], ask)
     expect(response.status).toBe(502)

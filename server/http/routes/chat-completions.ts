@@ -11,6 +11,7 @@ import { CLIENT_LEFT } from '../request-log.ts'
 import type { RunningWalk } from '../running-walks.ts'
 import { headersFor, JSON_TEXT, learn, type Visit } from '../visit.ts'
 import { startFold } from '../wire/fold-answer.ts'
+import { toBody } from '../wire/long-body.ts'
 import { admitOrdinary } from './admit-kind.ts'
 import { answerQuote, isDryRun } from './chat-quote.ts'
 import { answerStream } from './chat-stream.ts'
@@ -63,7 +64,7 @@ async function answerWhole(
   const fold = startFold()
   let head: AnswerHead | null = null
   let failure: GatewayError | null = null
-  let text: string | null = null
+  let text: readonly string[] | null = null
   for (;;) {
     const { value: step, done } = await walk.next()
     if (done) break
@@ -72,8 +73,8 @@ async function answerWhole(
     else if (step.type === 'events') fold.note(step.events)
     else if (step.type === 'failed') failure = step.error
     else if (step.type === 'receipt' && head !== null && failure === null) {
-      text = JSON.stringify(fold.render(head, step.charge))
-      if (run && !walk.isCutShort) await keepAnswer(house, visit, run, JSON_TEXT, text)
+      text = fold.render(head, step.charge)
+      if (run && !walk.isCutShort) await keepAnswer(house, visit, run, JSON_TEXT, text.join(''))
     }
   }
   // Half an answer is no answer to a client that asked for a whole one.
@@ -81,5 +82,5 @@ async function answerWhole(
   if (text === null || visit.request.signal.aborted) {
     return new Response(null, { status: CLIENT_LEFT })
   }
-  return new Response(text, { headers: headersFor(visit, JSON_TEXT) })
+  return new Response(toBody(text), { headers: headersFor(visit, JSON_TEXT) })
 }

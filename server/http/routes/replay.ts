@@ -3,6 +3,7 @@ import { type KeptAnswer, MOST_ANSWER_BYTES } from '#domain/idempotency.ts'
 import type { FirstRun } from '../first-runs.ts'
 import type { CounterHouse } from '../house.ts'
 import { EVENT_STREAM, eventStreamHeaders, headersFor, readQuota, type Visit } from '../visit.ts'
+import { toBody } from '../wire/long-body.ts'
 
 /** The very bytes of the first answer, under the headers of this visit; takes no slot and no money. */
 export async function replay(
@@ -15,7 +16,7 @@ export async function replay(
   const headers =
     contentType === EVENT_STREAM ? eventStreamHeaders(visit) : headersFor(visit, contentType)
   headers['Idempotent-Replayed'] = 'true'
-  return new Response(body, { headers })
+  return new Response(toBody(body), { headers })
 }
 
 /** Keeps a whole answer that is about to leave; its charge is committed. */

@@ -1,7 +1,8 @@
-/** Folds the events of a walk into one whole answer in OpenAI's shape (contract §7). */
+/** Folds the events of a walk into one whole answer in OpenAI's shape (contract §7), as text in pieces. */
 import type { AnswerHead, ChatEvent, ChatEvents, FinishReason, JsonObject } from '#domain/chat.ts'
 import type { Charge } from '#domain/ledger.ts'
 import { mergeLogprobs } from './merge-logprobs.ts'
+import { renderImage } from './render-image.ts'
 import { renderToolCall, type ToolCall } from './render-tool-call.ts'
 import { renderUsage } from './render-usage.ts'
 
@@ -19,8 +20,11 @@ interface Choice {
 
 export interface Fold {
   note(events: ChatEvents): void
-  /** The `chat.completion` object. */
-  render(head: AnswerHead, charge: Charge): JsonObject
+  /**
+   * The JSON of the `chat.completion`, in pieces that follow each other: a picture is megabytes, and is not copied into one
+   * text with the rest.
+   */
+  render(head: AnswerHead, charge: Charge): readonly string[]
 }
 
 export function startFold(): Fold {
@@ -46,16 +50,24 @@ export function startFold(): Fold {
     },
     render(head, charge) {
       if (choices.size === 0) choiceAt(0)
-      return {
+      const label = JSON.stringify({
         ...fields,
         id: head.id,
         object: 'chat.completion',
         created: head.createdUnixSeconds,
         model: head.model,
         provider: head.provider,
-        choices: [...choices.values()].sort((a, b) => a.index - b.index).map(renderChoice),
-        usage: renderUsage(charge),
+        choices: undefined,
+        usage: undefined,
+      })
+      const pieces: string[] = []
+      let before = `${label.slice(0, -1)},"choices":[`
+      for (const choice of [...choices.values()].sort((a, b) => a.index - b.index)) {
+        renderChoice(choice, before, pieces)
+        before = ','
       }
+      pieces.push(`],"usage":${JSON.stringify(renderUsage(charge))}}`)
+      return pieces
     },
   }
 }
@@ -112,29 +124,27 @@ function noteChoice(choice: Choice, event: ChoiceEvent): void {
   }
 }
 
-function renderChoice(choice: Choice): JsonObject {
+function renderChoice(choice: Choice, before: string, into: string[]): void {
   const { text, toolCalls, images, finish } = choice
   const calls = [...toolCalls.values()].sort((a, b) => a.index - b.index)
-  return {
-    index: choice.index,
-    message: {
-      ...choice.fields,
-      role: 'assistant',
-      // OpenAI leaves null beside tool calls alone; anything else is a string, if an empty one.
-      content: text === '' && calls.length > 0 ? null : text,
-      ...(choice.refusal !== '' && { refusal: choice.refusal }),
-      ...(choice.reasoning !== '' && { reasoning_content: choice.reasoning }),
-      ...(calls.length > 0 && { tool_calls: calls.map(renderToolCall) }),
-      ...(images.length > 0 && { images: images.map(renderImage) }),
-    },
+  const message = JSON.stringify({
+    ...choice.fields,
+    role: 'assistant',
+    // OpenAI leaves null beside tool calls alone; anything else is a string, if an empty one.
+    content: text === '' && calls.length > 0 ? null : text,
+    ...(choice.refusal !== '' && { refusal: choice.refusal }),
+    ...(choice.reasoning !== '' && { reasoning_content: choice.reasoning }),
+    ...(calls.length > 0 && { tool_calls: calls.map(renderToolCall) }),
+    ...(images.length > 0 && { images: undefined }),
+  })
+  into.push(`${before}{"index":${choice.index},"message":${message.slice(0, -1)}`)
+  for (const [index, url] of images.entries()) {
+    into.push(index === 0 ? ',"images":[' : ',', ...renderImage(url, index))
+  }
+  const ending = JSON.stringify({
     logprobs: choice.logprobs,
     finish_reason: finish.reason,
     native_finish_reason: finish.native,
-  }
+  })
+  into.push(`${images.length > 0 ? ']' : ''}},${ending.slice(1)}`)
 }
-
-export const renderImage = (url: string, index: number): JsonObject => ({
-  type: 'image_url',
-  image_url: { url },
-  index,
-})

@@ -3,7 +3,7 @@ import type { ChatEvent, ChatEvents, JsonObject, ToolCallDelta } from '#domain/c
 import type { GatewayError } from '#domain/errors.ts'
 import type { Charge } from '#domain/ledger.ts'
 import { toErrorFields } from '../render-error.ts'
-import { renderImage } from './fold-answer.ts'
+import { renderImage } from './render-image.ts'
 import { renderToolCallDelta } from './render-tool-call.ts'
 import { NOTHING_USED, renderUsage } from './render-usage.ts'
 
@@ -117,7 +117,7 @@ function renderDelta(event: DeltaEvent, choice: StreamedChoice): string {
     case 'tool-call-delta':
       return `"tool_calls":[${JSON.stringify(renderToolCallDelta(event satisfies ToolCallDelta))}]`
     case 'image':
-      return `"images":[${JSON.stringify(renderImage(event.url, choice.images++))}]`
+      return `"images":[${renderImage(event.url, choice.images++).join('')}]`
     case 'message-fields':
       return renderFields(event.fields).slice(1)
   }

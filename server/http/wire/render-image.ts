@@ -1,0 +1,15 @@
+/** One entry of a message's `images`: a picture as a data URL (spec §2.2). */
+import { isBase64 } from '#domain/base64.ts'
+
+const HEAD = /^data:[a-z0-9.+/-]{1,80};base64,/i
+
+/** Its JSON, in pieces; the address stands alone in one, as it is, where no character of it needs an escape. */
+export function renderImage(url: string, index: number): readonly string[] {
+  const head = HEAD.exec(url)?.[0]
+  const isPlain = head !== undefined && isBase64(url.slice(head.length))
+  const opening = '{"type":"image_url","image_url":{"url":'
+  const ending = `},"index":${index}}`
+  return isPlain
+    ? [`${opening}"`, url, `"${ending}`]
+    : [`${opening}${JSON.stringify(url)}${ending}`]
+}
