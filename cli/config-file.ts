@@ -4,7 +4,10 @@ import { nearest } from '#forms/nearest.ts'
 import type { Context } from './context.ts'
 import { CommandError, EXIT, usageError } from './exit.ts'
 
-/** Every setting, `table.key` as TOML writes it, and what stands there: a text in quotes or a whole number. */
+/** What stands in the file: a text in quotes, a whole number, or `true` and `false` as they are. */
+type Kind = 'text' | 'count' | 'flag'
+
+/** Every setting, `table.key` as TOML writes it, and its kind. */
 const SETTINGS = {
   listen: 'text',
   base_url: 'text',
@@ -13,13 +16,24 @@ const SETTINGS = {
   'upstream.first_byte_timeout': 'text',
   'upstream.silence_timeout': 'text',
   'upstream.total_timeout': 'text',
-} as const
+  'smtp.url': 'text',
+  'smtp.from': 'text',
+  'network.allow_private_webhooks': 'flag',
+} as const satisfies Record<string, Kind>
 
 export type SettingName = keyof typeof SETTINGS
 
 const NAMES = Object.keys(SETTINGS) as readonly SettingName[]
 
-/** What the operator wrote down; a number is told as text, as a variable would. */
+const KINDS: Readonly<
+  Record<Kind, readonly [expected: string, fits: (value: unknown) => boolean]>
+> = {
+  text: ['a text in quotes', (value) => typeof value === 'string'],
+  count: ['a whole number', Number.isSafeInteger],
+  flag: ['true or false', (value) => typeof value === 'boolean'],
+}
+
+/** What the operator wrote down; a number or a flag is told as text, as a variable would. */
 export type ConfigFile = Partial<Readonly<Record<SettingName, string>>>
 
 /** Empty where there is no file and nobody named one. @throws CommandError 2 for a bad value or an unknown setting */
@@ -27,10 +41,8 @@ export function readConfigFile({ configFile: { path, isNamed } }: Context): Conf
   const found: Partial<Record<SettingName, string>> = {}
   for (const [name, value] of flatten(parse(path, readText(path, isNamed)))) {
     if (!isSetting(name)) throw unknownSetting(path, name)
-    if (SETTINGS[name] === 'text' ? typeof value !== 'string' : !Number.isSafeInteger(value)) {
-      const expected = SETTINGS[name] === 'text' ? 'a text in quotes' : 'a whole number'
-      throw usageError(`${path}: ${name} must be ${expected}`)
-    }
+    const [expected, fits] = KINDS[SETTINGS[name]]
+    if (!fits(value)) throw usageError(`${path}: ${name} must be ${expected}`)
     found[name] = String(value)
   }
   return found

@@ -4,6 +4,7 @@ import { DEFAULT_SETTINGS, type Settings } from '#domain/settings.ts'
 import { type ConfigFile, readConfigFile, type SettingName } from './config-file.ts'
 import type { Context, Environment } from './context.ts'
 import { usageError } from './exit.ts'
+import { type FoundSetting, findSetting as find } from './find-setting.ts'
 import { readCount, readDuration } from './read-value.ts'
 
 export interface ServeSettings {
@@ -48,21 +49,6 @@ export function readBaseUrl(context: Context): string {
   }
 }
 
-interface Found {
-  readonly text: string
-  /** As whoever set it wrote it. */
-  readonly name: string
-}
-
-/** `upstream.connect_timeout` is GATEWAY_UPSTREAM_CONNECT_TIMEOUT in the environment; an empty variable is none. */
-function find(env: Environment, file: ConfigFile, name: SettingName): Found | undefined {
-  const variable = `GATEWAY_${name.replace('.', '_').toUpperCase()}`
-  const value = env[variable]
-  if (value) return { text: value, name: variable }
-  const text = file[name]
-  return text === undefined ? undefined : { text, name }
-}
-
 function readGateway(env: Environment, file: ConfigFile): Settings {
   const timeout = (name: SettingName, usualMs: number): number => {
     const found = find(env, file, name)
@@ -79,7 +65,7 @@ function readGateway(env: Environment, file: ConfigFile): Settings {
   }
 }
 
-function readTimeout({ name, text }: Found): number {
+function readTimeout({ name, text }: FoundSetting): number {
   const ms = readDuration(name, text)
   if (ms > 0 && ms <= DAY_MS) return ms
   throw usageError(`${name} must be at least 1s and at most 24h (got "${text}")`)
@@ -88,7 +74,7 @@ function readTimeout({ name, text }: Found): number {
 /** No model writes more in one answer, and a hold of more would stay beyond what an amount can be. */
 const MOST_RESERVED_TOKENS = 1_000_000
 
-function readTokens({ name, text }: Found): number {
+function readTokens({ name, text }: FoundSetting): number {
   const tokens = readCount(name, text)
   if (tokens <= MOST_RESERVED_TOKENS) return tokens
   throw usageError(`${name} must be at most ${MOST_RESERVED_TOKENS} (got "${text}")`)

@@ -88,6 +88,13 @@ function environment(): string {
     ['GATEWAY_MASTER_KEY_FILE', 'file with the key that seals credentials (<data>/master.key)'],
     ['GATEWAY_MASTER_KEY', 'that key itself; a file is safer'],
     [
+      'GATEWAY_SMTP_URL_FILE',
+      'file with the mail server: smtp://user:password@host:587, or smtps://',
+    ],
+    ['GATEWAY_SMTP_URL', 'that address itself; a file is safer'],
+    ['GATEWAY_SMTP_FROM', 'who sends: Gateway <gateway@example.org>'],
+    ['GATEWAY_ALLOW_PRIVATE_WEBHOOKS', '1: webhooks may go to https on private networks'],
+    [
       'GATEWAY_ALLOW_LOOPBACK_WEBHOOKS',
       '1: webhooks may go to http on this machine, to try them out',
     ],

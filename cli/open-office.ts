@@ -42,7 +42,7 @@ export const officeOf = (context: Context, store: Store, dataDir: string | null)
   version: VERSION,
   dataDir,
   live: null,
-  delivery: readDelivery(context.env),
+  delivery: readDelivery(context),
   demoKit: async (at) => {
     const { demoCards, demoProvider } = await import('#upstream/demo/cards.ts')
     return { provider: demoProvider(at), cards: demoCards(at) }

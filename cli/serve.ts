@@ -4,7 +4,7 @@ import { perform } from '#operator/verb.ts'
 import { action, type Mount } from './action.ts'
 import { readServeSettings, type ServeFlags, type ServeSettings } from './config.ts'
 import type { Context } from './context.ts'
-import { readDelivery } from './delivery.ts'
+import { type DeliverySettings, readDeliverySettings } from './delivery.ts'
 import { CommandError, EXIT, usageError } from './exit.ts'
 import { tell } from './output.ts'
 import { readDuration } from './read-value.ts'
@@ -32,6 +32,7 @@ export const mount: Mount = (root) =>
         raiseRequestLimit(context)
         if (!flags.demo) checkSocketPath(context)
         const settings = readServeSettings(context, flags)
+        const delivery = readDeliverySettings(context)
         const drainMs = readDuration('--drain', flags.drain)
         const isPretty = readLogFormat(context, flags.log)
         warnOfClearText(context, settings)
@@ -39,7 +40,8 @@ export const mount: Mount = (root) =>
           ? await openMemory(context)
           : await openKept(context, flags.syncCharges === true)
         try {
-          await serve(context, store, settings, { drainMs, isPretty, isDemo: flags.demo === true })
+          const manner = { drainMs, isPretty, isDemo: flags.demo === true }
+          await serve(context, store, { ...settings, delivery }, manner)
         } finally {
           await store.close()
         }
@@ -115,7 +117,7 @@ interface Manner {
 async function serve(
   context: Context,
   store: Store,
-  settings: ServeSettings,
+  settings: ServeSettings & { readonly delivery: DeliverySettings },
   { drainMs, isPretty, isDemo }: Manner,
 ): Promise<void> {
   const { startGateway } = await import('#server/gateway.ts')
@@ -131,7 +133,7 @@ async function serve(
     adminSocket: isDemo ? null : context.adminSocket,
     version: VERSION,
     dataDir: isDemo ? null : context.dataDir,
-    delivery: readDelivery(context.env),
+    delivery: settings.delivery,
     log: log.note,
     logFault: log.fault,
   }).catch((cause: unknown) => {

@@ -8,8 +8,11 @@ import { type CounterHouse, openHouse } from '#http/house.ts'
 import { shuttingDown } from '#http/render-error.ts'
 import type { RequestLog } from '#http/request-log.ts'
 import { DEFAULT_TIMINGS, type Timings } from '#http/timings.ts'
+import { type Courier, startCourier } from '#notify/courier.ts'
+import type { SmtpServer } from '#notify/smtp-server.ts'
+import { type WebhookLeave, webhookPolicy } from '#notify/webhook-policy.ts'
 import { operatorApp } from '#operator/app.ts'
-import type { Delivery, LiveFacts } from '#operator/office.ts'
+import type { LiveFacts } from '#operator/office.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 import { openAdminSocket } from './admin-socket.ts'
 import { drain } from './drain.ts'
@@ -30,8 +33,8 @@ export interface GatewayOptions {
   readonly version?: string
   /** Told to operators; null when everything is kept in memory. */
   readonly dataDir?: string | null
-  /** What notices can leave by; told to operators. */
-  readonly delivery?: Delivery
+  /** What notices leave by, told to operators in part; without it they stay in the outbox. */
+  readonly delivery?: { readonly smtp: SmtpServer | null; readonly webhooks: WebhookLeave }
   readonly log?: RequestLog | null
   /** Who speaks to a provider; by default the wire family of its type. */
   readonly upstreamFor?: CompletionHouse['upstreamFor']
@@ -45,7 +48,7 @@ export interface Gateway {
   live(): { readonly inFlight: number }
   /**
    * Refuses new chat requests, lets those in progress end for at most `drainMs`, fails the rest with `shutting_down`, and
-   * resolves when every one of them is settled. The store stays open: it is its opener's to close.
+   * resolves when every one of them is settled and no notice is on its way. The store stays open: it is its opener's to close.
    */
   stop(drainMs: number): Promise<void>
 }
@@ -61,7 +64,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const counter = createCounter(house)
   const listener = listen(options.listen, (request) => counter.fetch(request))
   const inFlight = (): number => house.running.count
-  const door = openDoor(options, listener.url, { inFlight, hops: house.health.readings })
+  const live = { inFlight, hops: house.health.readings }
+  const door = openDoor(options, () => courier?.wake(), listener.url, live)
+  const courier = sendNotices(options)
 
   let stopped: Promise<void> | null = null
   const stop = async (drainMs: number): Promise<void> => {
@@ -69,6 +74,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await drain(house.running, drainMs, shuttingDown)
     await listener.close()
     await door?.close()
+    await courier?.stop()
   }
 
   return {
@@ -95,20 +101,47 @@ const furnish = (
     ...moment,
   })
 
+function sendNotices({ store, clock, delivery, logFault }: GatewayOptions): Courier | null {
+  if (delivery === undefined) return null
+  const webhooks = webhookPolicy(delivery.webhooks)
+  return startCourier({
+    store,
+    clock,
+    smtp: delivery.smtp,
+    webhooks,
+    ...(logFault && { logFault }),
+  })
+}
+
+/** What an operator posts is sent at once. */
+const waking = (store: Store, wake: () => void): Store => ({
+  ...store,
+  notices: {
+    ...store.notices,
+    async post(notices) {
+      await store.notices.post(notices)
+      wake()
+    },
+  },
+})
+
 function openDoor(
   options: GatewayOptions,
+  wakeCourier: () => void,
   url: string,
   moment: Pick<LiveFacts, 'inFlight' | 'hops'>,
 ) {
-  const { adminSocket, store, clock, version = '0', dataDir = null, baseUrl } = options
-  const { delivery = { smtp: false, loopbackWebhooks: false } } = options
+  const { adminSocket, store, clock, version = '0', dataDir = null, baseUrl, delivery } = options
   if (adminSocket === null) return null
   const office = {
-    store,
+    store: waking(store, wakeCourier),
     clock,
     version,
     dataDir,
-    delivery,
+    delivery: {
+      smtp: delivery != null && delivery.smtp !== null,
+      loopbackWebhooks: delivery?.webhooks.loopback ?? false,
+    },
     live: {
       listen: url.slice('http://'.length),
       baseUrl: baseUrl ?? `${url}/v1`,
