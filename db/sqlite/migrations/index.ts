@@ -3,8 +3,8 @@ import house from './0001_house.sql' with { type: 'text' }
 import routes from './0002_routes.sql' with { type: 'text' }
 import answers from './0003_answers.sql' with { type: 'text' }
 import imageTokens from './0004_image_tokens.sql' with { type: 'text' }
+import notices from './0005_notices.sql' with { type: 'text' }
 import endUsers from './0006_end_users.sql' with { type: 'text' }
-import notices from './0007_notices.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   house,
