@@ -1,4 +1,4 @@
-/** What a killed process left behind: every open hold is voided, and its request noted as one that the gateway broke off. */
+/** What a killed process left behind: open holds are voided, their requests noted as broken off; leases of notices end. */
 import type { ActivityEntry } from '#domain/activity.ts'
 import { dayOf, type Instant } from '#domain/clock.ts'
 import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
@@ -36,6 +36,18 @@ export function voidOpenHolds({ database, commit, clock }: Connection, writer: W
   }
   commit.flush()
   return open.length
+}
+
+/** Whoever had notices in hand is gone with the directory's lock: nobody waits for a dead courier's leases to run out. */
+export function endLeases({ database, commit }: Connection): void {
+  const held = "state = 'pending' AND lease_until IS NOT NULL"
+  const some = statement(database, `SELECT 1 FROM outbox WHERE ${held} LIMIT 1`)
+  if (some().all().length === 0) return
+  const end = statement(database, `UPDATE outbox SET lease_until = NULL WHERE ${held}`)
+  commit.defer(() => {
+    end().run()
+  })
+  commit.flush()
 }
 
 const toActivity = (hold: HoldRow, totalMs: number): ActivityEntry => ({

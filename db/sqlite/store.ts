@@ -7,7 +7,7 @@ import type { Connection } from './connection.ts'
 import { deferPort } from './deferred-port.ts'
 import { createKeys } from './keys.ts'
 import { NEWEST_SCHEMA_VERSION, schemaVersion } from './migrate.ts'
-import { voidOpenHolds } from './recover.ts'
+import { endLeases, voidOpenHolds } from './recover.ts'
 import { type Standings, startStandings } from './standing.ts'
 import { prepareWriter, type Writer } from './writer.ts'
 
@@ -16,6 +16,7 @@ export function createStore(connection: Connection, path: string, release: () =>
   const { database, commit } = connection
   const writer = prepareWriter(connection)
   voidOpenHolds(connection, writer)
+  endLeases(connection)
   const standings = startStandings(connection)
 
   return {

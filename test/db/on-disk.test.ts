@@ -4,6 +4,7 @@ import { copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { DATABASE_FILE, openStore } from '#db/index.ts'
+import { later } from '#domain/clock.ts'
 import { type KeyId, newGenerationId } from '#domain/id.ts'
 import { KEPT_MS } from '#domain/idempotency.ts'
 import { newSecret } from '#domain/secret.ts'
@@ -13,6 +14,7 @@ import {
   aCharge,
   aClaim,
   aKey,
+  aNotice,
   anAccount,
   anActivity,
   aProvider,
@@ -292,4 +294,17 @@ describe('kept answers', () => {
     expect(await store.answers.find(keyId, 'half', clock.now())).toBeUndefined()
     expect(rows()).toEqual({ names: [], pieces: 0 })
   })
+})
+
+test('what a courier had in hand when it died is due at the next start, without waiting for its lease', async () => {
+  const [taken, ended] = [aNotice(clock.now()), aNotice(clock.now())]
+  await store.notices.post([taken, ended])
+  expect(await store.notices.claim(clock.now(), later(clock.now(), 30_000), 9)).toHaveLength(2)
+  const attempt = { at: clock.now(), status: 204, failure: null, ms: 1 }
+  const then = { state: 'delivered', nextTryAt: null } as const
+  await store.notices.tried(ended.eventId, 'webhook', attempt, then)
+  await store.close()
+  store = await openStore({ dataDir, clock, masterKey })
+  expect(await store.notices.claim(clock.now(), later(clock.now(), 30_000), 9)).toEqual([taken])
+  expect(await store.notices.claim(clock.now(), later(clock.now(), 30_000), 9)).toEqual([])
 })

@@ -79,7 +79,7 @@ export function noticesContract(bench: Bench): void {
       expect(taken.toSorted()).toEqual(posted.map(({ eventId }) => eventId).toSorted())
     })
 
-    test('whose courier died is made again after a restart, once its lease has ended', async () => {
+    test('whose courier died is made again after a restart, at the latest when its lease has ended', async () => {
       const notice = await post()
       await claim()
       await bench.restart()
