@@ -10,6 +10,7 @@ import { verb } from './verb.ts'
 const DAY_SECONDS = 86_400
 /** A grace that never ends would make the rotation pointless. */
 const MOST_GRACE_SECONDS = 365 * DAY_SECONDS
+const GRACE = `must be whole seconds, at most ${MOST_GRACE_SECONDS} (365 days)`
 
 export interface RotatedKeyRecord extends IssuedKeyRecord {
   /** Until when its earlier secrets open it; null when they no longer do. */
@@ -22,7 +23,7 @@ export const rotateKey = verb(
     key: z.string().check(z.minLength(1)),
     /** How long the earlier secrets work on; 0 ends them at once. */
     grace_seconds: z._default(
-      z.int().check(z.minimum(0), z.maximum(MOST_GRACE_SECONDS)),
+      z.int(GRACE).check(z.minimum(0, GRACE), z.maximum(MOST_GRACE_SECONDS, GRACE)),
       DAY_SECONDS,
     ),
   }),

@@ -1,0 +1,89 @@
+/** What an attacker gets out of `/v1/keys` by headers, addresses and other people's words: nothing (hardening T1–T5, T8, T11). */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readDatabase, until } from '#test/support/appliance.ts'
+import { dial } from '#test/support/raw-client.ts'
+import { type KeyStand, openKeyStand } from './keys/stand.ts'
+
+let stand: KeyStand
+beforeAll(async () => {
+  stand = await openKeyStand()
+})
+afterAll(() => stand?.close())
+
+describe('an attacker', () => {
+  const keyRows = () => readDatabase(stand.desk, 'SELECT * FROM keys ORDER BY id')
+
+  /** One request as raw text; answers its status and code. */
+  const send = async (lines: readonly string[], body = '') => {
+    const client = dial(stand.gateway.url)
+    client.send(
+      `${[...lines, `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close'].join('\r\n')}\r\n\r\n${body}`,
+    )
+    await until(() => client.closed, 'an answer comes')
+    stand.answers.push(client.received)
+    const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(client.received)?.[1] ?? 0)
+    return [status, /"code":"(\w+)"/.exec(client.received)?.[1] ?? null]
+  }
+
+  test('gets nowhere by what is in the Authorization header', async () => {
+    const { boss } = stand
+    const before = keyRows()
+    for (const token of [
+      "' OR '1'='1' --",
+      "if-'; DROP TABLE keys; --",
+      `if-${"'".repeat(49)}`,
+      boss.slice(0, -1),
+      `${boss}0`,
+      boss.slice(0, 20),
+      boss.toLowerCase(),
+      Bun.SHA256.hash(boss, 'hex'),
+      Bun.SHA256.hash(boss, 'base64'),
+      `if-${'A'.repeat(12_000)}`,
+      `${boss}, Bearer ${boss}`,
+    ]) {
+      for (const method of ['GET', 'POST']) {
+        const head = [`${method} /v1/keys HTTP/1.1`, 'Host: a', `Authorization: Bearer ${token}`]
+        expect(await send(head)).toEqual([401, 'invalid_api_key'])
+      }
+    }
+    // Too much for a header at all, and a byte that none may hold.
+    const huge = [
+      'GET /v1/keys HTTP/1.1',
+      'Host: a',
+      `Authorization: Bearer ${'A'.repeat(1_000_000)}`,
+    ]
+    expect((await send(huge))[0]).toBe(431)
+    const nul = ['GET /v1/keys HTTP/1.1', 'Host: a', 'Authorization: Bearer if-\0']
+    expect((await send(nul))[0]).toBe(400)
+    expect(keyRows()).toEqual(before)
+  })
+
+  test('is not routed by a Host, an absolute form or an encoded slash', async () => {
+    const { boss } = stand
+    const before = keyRows()
+    const { id } = await stand.mint({ name: 'target' })
+    const bearer = `Authorization: Bearer ${boss}`
+    for (const [line, host, expected] of [
+      ['GET http://evil.example/v1/keys', ['Host: evil.example'], [401, 'missing_api_key']],
+      [`DELETE http://evil.example/v1/keys/${id}`, ['Host: a'], [401, 'missing_api_key']],
+      ['GET /v1/keys', ['Host: a', 'Host: b', bearer], [400, 'invalid_request']],
+      ['GET /v1/keys', ['Host: a b', bearer], [400, 'invalid_request']],
+      [`DELETE /v1%2fkeys/${id}`, ['Host: a', bearer], [404, 'route_not_found']],
+      [`DELETE /v1/keys%2f${id}`, ['Host: a', bearer], [404, 'route_not_found']],
+      [`DELETE /v1/keys/..%2f${id}`, ['Host: a', bearer], [404, 'key_not_found']],
+      [`DELETE //v1/keys/${id}`, ['Host: a', bearer], [404, 'route_not_found']],
+      [`DELETE /v1/models/../keys/${id}`, ['Host: a'], [401, 'missing_api_key']],
+      ['GET /v1/keys', ['Host: a', `X-Api-Key: ${boss}`], [401, 'missing_api_key']],
+      [`GET /v1/keys?key=${boss}`, ['Host: a', `Cookie: key=${boss}`], [401, 'missing_api_key']],
+    ] as const) {
+      expect([line, await send([`${line} HTTP/1.1`, ...host])]).toEqual([line, expected])
+    }
+    expect((await stand.ask('GET', `/v1/keys/${id}`)).body.status).toBe('active')
+    expect(keyRows()).toHaveLength(before.length + 1)
+  })
+
+  test('finds no secret in any answer, log or file', async () => {
+    await stand.ask('GET', '/v1/keys')
+    await stand.expectNoSecret()
+  })
+})
