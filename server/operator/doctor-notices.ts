@@ -32,8 +32,8 @@ async function checkThreshold(office: Office, { id, name }: Account): Promise<re
     ...(threshold.email !== null && !delivery.smtp
       ? [
           warning(
-            `account ${name} wants an e-mail, and no mail can be sent: GATEWAY_SMTP_URL is not set`,
-            'set GATEWAY_SMTP_URL where the gateway is served',
+            `account ${name} wants an e-mail, and no mail server is known (GATEWAY_SMTP_URL)`,
+            'gatewayctl help environment',
           ),
         ]
       : []),

@@ -94,7 +94,7 @@ function warningsFor({ below, email, webhookUrl }: Threshold, { smtp }: Delivery
   return [
     ...(below !== null && isMute ? ['nobody is told: neither an e-mail nor a webhook is set'] : []),
     ...(below === null && !isMute ? ['no threshold is set, so there is nothing to tell'] : []),
-    ...(email !== null && !smtp ? ['no mail can be sent: GATEWAY_SMTP_URL is not set'] : []),
+    ...(email !== null && !smtp ? ['no mail server is known (GATEWAY_SMTP_URL)'] : []),
   ]
 }
 

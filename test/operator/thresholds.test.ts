@@ -72,10 +72,7 @@ describe('a threshold', () => {
   test.each([
     [{ threshold_usd: '5' }, 'nobody is told: neither an e-mail nor a webhook is set'],
     [{ webhook_url: HOOK }, 'no threshold is set, so there is nothing to tell'],
-    [
-      { threshold_usd: '5', email: 'a@b.example' },
-      'no mail can be sent: GATEWAY_SMTP_URL is not set',
-    ],
+    [{ threshold_usd: '5', email: 'a@b.example' }, 'no mail server is known (GATEWAY_SMTP_URL)'],
   ])('%j warns', async (input, warning) => {
     const office = await openFurnished()
     expect((await act(office, 'thresholds.set', input)).warnings).toEqual([warning])
@@ -397,7 +394,7 @@ describe('status and doctor', () => {
     ])
     await act(office, 'thresholds.set', { email: 'ops@example.org' })
     expect(await findings()).toEqual([
-      'warning: account default wants an e-mail, and no mail can be sent: GATEWAY_SMTP_URL is not set',
+      'warning: account default wants an e-mail, and no mail server is known (GATEWAY_SMTP_URL)',
     ])
     expect(await findings(true)).toEqual(['ok: account default: below $5.00 tells by email'])
   })
