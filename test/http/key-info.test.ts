@@ -1,5 +1,6 @@
 // GET /v1/key: what a key is told about itself, whatever state its limits are in (spec §4.5, contract §5).
 import { expect, test } from 'vitest'
+import { instant } from '#domain/clock.ts'
 import { readRubPerUsd } from '#domain/money.ts'
 import { furnish, handClock, hello, openCounter, usd } from '#test/support/furnish.ts'
 
@@ -44,7 +45,7 @@ test('everything, to the field', async () => {
       reserved_usd: '0',
       requests_in_progress: 0,
       requests_minute: 1,
-      requests_day: expect.any(Number),
+      requests_day: 1,
     },
     remaining: {
       minute: 59,
@@ -83,6 +84,64 @@ test('it takes no slot, and answers when nothing is left', async () => {
       balance: { amount_usd: '-0.000008' },
     })
   }
+})
+
+test('a request in progress is told, with what it holds, and what would be left without it', async () => {
+  const house = await furnish({ clock: handClock(NOON) })
+  const { bearer } = await house.issue({ concurrency: 1, rpd: 2 })
+  const { get, chat } = openCounter(house)
+  const running = await chat(bearer, hello({ stream: true, max_tokens: 1_000 }))
+  expect((await chat(bearer, hello())).status).toBe(429)
+  const info = (await (await get('/v1/key', bearer)).json()) as {
+    usage: { reserved_usd: string }
+  }
+  expect(info).toMatchObject({
+    usage: { requests_in_progress: 1, requests_day: 1, spend_day_usd: '0' },
+    remaining: { minute: null, day: 1, daily_spend_usd: null },
+  })
+  expect(Number(info.usage.reserved_usd)).toBeGreaterThan(0)
+  await running.text()
+  expect(await (await get('/v1/key', bearer)).json()).toMatchObject({
+    usage: { requests_in_progress: 0, reserved_usd: '0' },
+  })
+})
+
+test('a widget that knows one limit is shown the month, or the day where only that is set', async () => {
+  const house = await furnish({ clock: handClock(NOON) })
+  const { get, chat } = openCounter(house)
+  for (const [limits, limit, left] of [
+    [{}, null, null],
+    [{ dailySpend: usd('0.000005') }, 0.000005, 0],
+    [{ dailySpend: usd('5') }, 5, 4.999991],
+    [{ monthlySpend: usd('50') }, 50, 49.999991],
+    [{ dailySpend: usd('5'), monthlySpend: usd('50') }, 50, 49.999991],
+  ] as const) {
+    const { bearer, key } = await house.issue(limits)
+    await (await chat(bearer, hello())).text()
+    const { data } = (await (await get('/v1/key', bearer)).json()) as { data: unknown }
+    expect(data).toEqual({
+      label: key.label,
+      usage: 0.000009,
+      usage_daily: 0.000009,
+      usage_monthly: 0.000009,
+      limit,
+      limit_remaining: left,
+      is_provisioning_key: false,
+    })
+  }
+})
+
+test('a key that ends says when', async () => {
+  const clock = handClock(NOON)
+  const house = await furnish({ clock })
+  const { bearer, key } = await house.issue()
+  const { get } = openCounter(house)
+  await house.store.keys.amend(key.id, { expiresAt: instant(NOON + 1_000) }, clock.now())
+  expect(await (await get('/v1/key', bearer)).json()).toMatchObject({
+    expires_at: '2026-08-22T12:00:01Z',
+  })
+  clock.advance(1_000)
+  expect((await get('/v1/key', bearer)).status).toBe(401)
 })
 
 test('a provisioning key may ask about itself', async () => {

@@ -1,0 +1,67 @@
+/** docs/keys.md says what to paste: pasted, each call answers what the page says. */
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { BINARY } from '#scripts/compile.ts'
+import { type KeyStand, openKeyStand } from './keys/stand.ts'
+
+let stand: KeyStand
+beforeAll(async () => {
+  stand = await openKeyStand()
+})
+afterAll(() => stand?.close())
+
+const PAGE = readFileSync('docs/keys.md', 'utf8')
+const blocks = [...PAGE.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block)
+
+/** The program is `gatewayctl` here, and `jq` need not be installed. */
+const preamble = (): string => `
+  gatewayctl() { ${BINARY} "$@"; }
+  jq() { '${process.execPath}' -e 'console.log((await Bun.stdin.json())[process.argv[1].slice(1)])' -- "$2"; }
+`
+
+function paste(script: string): string {
+  const { exitCode, stdout, stderr } = Bun.spawnSync(['bash', '-eu', '-c', preamble() + script], {
+    cwd: stand.desk.home,
+    env: { ...stand.desk.env },
+  })
+  expect([exitCode, stderr.toString().replaceAll(/^(✓|next:| ).*\n|^\n/gm, '')]).toEqual([0, ''])
+  return stdout.toString()
+}
+
+test('the calls, from the first to the last', () => {
+  expect(blocks).toHaveLength(3)
+  const [create = '', calls = ''] = blocks
+  const here = calls.replace('http://127.0.0.1:4140', stand.gateway.url)
+  const out = paste(
+    `${create}\n${here.replaceAll(/(?<=^|\n)(curl [^#]*?[^\\])(?=\n)/g, '$1; echo')}\necho "$MADE"`,
+  )
+  const [list, shown, amended, stopped, started, revoked, info, made] = out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(made).toMatchObject({ name: 'worker', rpm_limit: 60, expires_at: '2099-12-31T00:00:00Z' })
+  expect(made.warnings).toBeUndefined()
+  expect(list).toMatchObject({ object: 'list', first_id: made.id })
+  expect(shown).toMatchObject({ id: made.id, status: 'active', daily_spend_limit_usd: '5.00' })
+  expect(amended).toMatchObject({
+    rpm_limit: 120,
+    daily_spend_limit_usd: null,
+    concurrency_limit: 4,
+  })
+  expect([stopped.status, started.status]).toEqual(['disabled', 'active'])
+  expect(revoked).toEqual({ id: made.id, object: 'api_key.deleted', deleted: true })
+  expect(info).toMatchObject({ object: 'key_info', kind: 'provisioning' })
+})
+
+test('the rotations', async () => {
+  const { key } = await stand.gateway.verb('keys.create', { name: 'prod-web' })
+  const statusOf = async (secret: string) =>
+    (await stand.ask('GET', '/v1/key', { key: secret })).status
+  const [first = '', second = ''] = (blocks[2] ?? '').trim().split('\n')
+  const renewed = paste(`${first}\necho "$NEW"`).trim()
+  expect([await statusOf(key), await statusOf(renewed)]).toEqual([200, 200])
+  const last = paste(second).trim()
+  expect([await statusOf(key), await statusOf(renewed), await statusOf(last)]).toEqual([
+    401, 401, 200,
+  ])
+})
