@@ -1,7 +1,8 @@
 /** The request log: one line per request, of numbers and names; never a body, a header or a secret. */
 import { type Instant, renderInstant } from '#domain/clock.ts'
-import type { GatewayError } from '#domain/errors.ts'
+import { GatewayError } from '#domain/errors.ts'
 import { renderUsd } from '#domain/money.ts'
+import { UpstreamFailure } from '#domain/upstream.ts'
 import { completionTokens, promptTokens } from '#domain/usage.ts'
 import type { Visit } from './visit.ts'
 
@@ -61,8 +62,16 @@ export function toRequestLine(
     cost_usd: charge ? renderUsd(charge.amount) : status === CLIENT_LEFT ? null : '0',
     ttft_ms: firstEventAt === null ? null : firstEventAt - arrivedAt,
     total_ms: now - arrivedAt,
-    ...(error?.code === 'internal_error' && { fault: renderFault(error.details.cause ?? error) }),
+    ...faultOf(error),
   }
+}
+
+/** A fault of the house, and a provider's failure that the house itself caused: its credential could not be read, say. */
+function faultOf(error: GatewayError | null): Pick<RequestLine, 'fault'> {
+  const cause = error?.details.cause
+  if (error?.code === 'internal_error') return { fault: renderFault(cause ?? error) }
+  const inner = cause instanceof UpstreamFailure ? cause.details.cause : undefined
+  return inner instanceof GatewayError ? { fault: renderFault(inner) } : {}
 }
 
 const MOST_FAULT_CHARS = 2_000

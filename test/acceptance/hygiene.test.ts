@@ -167,24 +167,25 @@ describe.skipIf(!replay)('a fault says nothing of what is inside', () => {
     expectNoLeak(answer)
   })
 
-  test('a throw inside the gateway is a plain 500, told to the operator alone', async () => {
+  test('a credential that cannot be read is the operator’s to hear of, and nobody else’s', async () => {
     const { url } = gateway
     said += gateway.said()
     expect(await gateway.stop()).toBe(0)
-    // With another master key no credential can be opened: a fault in the middle of a request.
+    // With another master key no credential can be opened: trouble of the house in the middle of a request.
     gateway = await startAppliance(desk, {
       env: { NODE_ENV: 'development', GATEWAY_MASTER_KEY: 'ab'.repeat(32) },
     })
     expect(gateway.url).not.toBe(url)
     for (const stream of [false, true]) {
       const answer = await chat('good/m', stream)
-      expect(answer).toMatch(/^HTTP\/1.1 500 /)
+      expect(answer).toMatch(/^HTTP\/1.1 502 /)
       const { error, request_id: id } = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4))
       expect(error).toEqual({
-        message: 'the gateway failed while it handled this request',
+        message: "good did not accept the gateway's own account; the operator has to look at it",
         type: 'api_error',
         param: null,
-        code: 'internal_error',
+        code: 'upstream_error',
+        metadata: { provider: 'good' },
       })
       expectNoLeak(answer)
       await until(() => gateway.said().includes(id), 'the operator is told')
