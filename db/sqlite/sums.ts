@@ -2,10 +2,12 @@
  * Balances and day sums change once per transaction, not once per request: what a group adds up is written when it closes, in
  * the same transaction as the entries it is the sum of.
  */
+import type { SQLQueryBindings } from 'bun:sqlite'
 import type { Day } from '#domain/clock.ts'
 import type { AccountId, KeyId } from '#domain/id.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import type { Connection } from './connection.ts'
+import { statement } from './statement.ts'
 
 interface DaySum {
   readonly keyId: KeyId
@@ -23,15 +25,18 @@ export interface Sums {
 }
 
 export function prepareSums({ database, commit }: Connection): Sums {
-  const debit = database.prepare(
+  const debit = statement<unknown, SQLQueryBindings[]>(
+    database,
     'UPDATE accounts SET balance_nanos = balance_nanos - ? WHERE id = ?',
   )
-  const addToKey = database.prepare(
+  const addToKey = statement<unknown, SQLQueryBindings[]>(
+    database,
     `INSERT INTO key_days (key_id, day, spent_nanos, requests) VALUES (?, ?, ?, ?)
      ON CONFLICT (key_id, day) DO UPDATE
      SET spent_nanos = spent_nanos + excluded.spent_nanos, requests = requests + excluded.requests`,
   )
-  const addToEndUser = database.prepare(
+  const addToEndUser = statement<unknown, SQLQueryBindings[]>(
+    database,
     `INSERT INTO end_user_days (key_id, day, spent_nanos, requests, end_user) VALUES (?, ?, ?, ?, ?)
      ON CONFLICT (key_id, day, end_user) DO UPDATE
      SET spent_nanos = spent_nanos + excluded.spent_nanos, requests = requests + excluded.requests`,
@@ -52,10 +57,10 @@ export function prepareSums({ database, commit }: Connection): Sums {
 
   commit.atClose({
     write() {
-      for (const [accountId, amount] of debits) debit.run(Number(amount), accountId)
+      for (const [accountId, amount] of debits) debit().run(Number(amount), accountId)
       for (const { keyId, day, spent, requests, endUser } of days.values()) {
-        if (endUser === null) addToKey.run(keyId, day, Number(spent), requests)
-        else addToEndUser.run(keyId, day, Number(spent), requests, endUser)
+        if (endUser === null) addToKey().run(keyId, day, Number(spent), requests)
+        else addToEndUser().run(keyId, day, Number(spent), requests, endUser)
       }
     },
     forget() {

@@ -1,4 +1,5 @@
 /** The rows that a request writes, as prepared statements: the only writes on the path of a request. */
+import type { SQLQueryBindings } from 'bun:sqlite'
 import type { ActivityEntry } from '#domain/activity.ts'
 import type { Claim } from '#domain/admission.ts'
 import type { Day, Instant } from '#domain/clock.ts'
@@ -9,6 +10,7 @@ import { prepareActivity } from './activity-writer.ts'
 import type { Connection } from './connection.ts'
 import { type MarkChange, prepareMarkWriter } from './low-balance.ts'
 import type { OpenHold } from './standing.ts'
+import { statement } from './statement.ts'
 import { prepareSums } from './sums.ts'
 
 export interface Writer {
@@ -27,28 +29,36 @@ export interface Writer {
 export function prepareWriter(connection: Connection): Writer {
   const { database } = connection
   const sums = prepareSums(connection)
-  const insertHold = database.prepare(
+  const insertHold = statement<unknown, SQLQueryBindings[]>(
+    database,
     `INSERT INTO holds (generation_id, request_id, account_id, key_id, model, amount_nanos, admitted_at,
        end_user)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   )
-  const deleteHold = database.prepare('DELETE FROM holds WHERE generation_id = ?')
-  const insertCharge = database.prepare(
+  const deleteHold = statement<unknown, SQLQueryBindings[]>(
+    database,
+    'DELETE FROM holds WHERE generation_id = ?',
+  )
+  const insertCharge = statement<unknown, SQLQueryBindings[]>(
+    database,
     `INSERT INTO ledger (id, account_id, kind, amount_nanos, at, key_id, generation_id, rub_per_usd, price_version)
      VALUES (?, ?, 'charge', ?, ?, ?, ?, ?, ?)`,
   )
-  const markUse = database.prepare('UPDATE keys SET last_used_at = ? WHERE id = ?')
+  const markUse = statement<unknown, SQLQueryBindings[]>(
+    database,
+    'UPDATE keys SET last_used_at = ? WHERE id = ?',
+  )
   const renderRate = rememberLast(renderRubPerUsd)
 
   return {
     hold({ generationId, requestId, accountId, keyId, model, hold, at, endUser }) {
-      insertHold.run(generationId, requestId, accountId, keyId, model, Number(hold), at, endUser)
+      insertHold().run(generationId, requestId, accountId, keyId, model, Number(hold), at, endUser)
     },
     release(id) {
-      deleteHold.run(id)
+      deleteHold().run(id)
     },
     charge(id, { accountId, keyId }, { amount, rubPerUsd, priceVersion }, at) {
-      insertCharge.run(
+      insertCharge().run(
         chargeEntryId(id),
         accountId,
         -Number(amount),
@@ -63,7 +73,7 @@ export function prepareWriter(connection: Connection): Writer {
     mark: prepareMarkWriter(connection),
     spend: sums.spend,
     used(keyId, at) {
-      markUse.run(at, keyId)
+      markUse().run(at, keyId)
     },
     activity: prepareActivity(database),
   }
