@@ -1,12 +1,12 @@
 /** A line of the activity log as its row and as the domain's noun. */
-import type { ActivityEntry, FailedAttempt } from '#domain/activity.ts'
+import type { ActivityEntry, FailedAttempt, ToldRefusal } from '#domain/activity.ts'
 import { fromInteger } from './amount.ts'
 import type { activity } from './schema.ts'
 
 type ActivityRow = typeof activity.$inferSelect
 
 export function toActivity(row: ActivityRow): ActivityEntry {
-  const { admitted, admittedAt, failedAttempts, operatorCost, ...rest } = row
+  const { admitted, admittedAt, failedAttempts, operatorCost, refusal, ...rest } = row
   const {
     inputTokens,
     cacheReadTokens,
@@ -40,6 +40,7 @@ export function toActivity(row: ActivityRow): ActivityEntry {
       ? { resolution: imageResolution ?? undefined, quality: imageQuality ?? undefined }
       : null,
     failedAttempts: toFailedAttempts(failedAttempts),
+    refusal: toRefusal(refusal),
   }
 }
 
@@ -60,3 +61,16 @@ const toFailedAttempts = (stored: string | null): readonly FailedAttempt[] =>
         ...attempt,
         operatorCost: fromInteger(attempt.operatorCost),
       }))
+
+/** Null where nothing was refused, which is the rule. */
+export const fromRefusal = (refusal: ToldRefusal | null): string | null =>
+  refusal &&
+  JSON.stringify({ ...refusal, hold: refusal.hold === null ? null : Number(refusal.hold) })
+
+type StoredRefusal = Omit<ToldRefusal, 'hold'> & { readonly hold: number | null }
+
+function toRefusal(stored: string | null): ToldRefusal | null {
+  if (stored === null) return null
+  const { hold, ...told } = JSON.parse(stored) as StoredRefusal
+  return { ...told, hold: hold === null ? null : fromInteger(hold) }
+}

@@ -1,8 +1,9 @@
 /** Writes a line of the activity log: one prepared statement, because every request leaves a line. */
-import type { Database } from 'bun:sqlite'
+import type { Database, SQLQueryBindings } from 'bun:sqlite'
 import { type ActivityEntry, operatorCost } from '#domain/activity.ts'
 import type { Instant } from '#domain/clock.ts'
-import { fromFailedAttempts } from './activity-row.ts'
+import { fromFailedAttempts, fromRefusal } from './activity-row.ts'
+import { statement } from './statement.ts'
 
 /** Bound in this order. */
 const COLUMNS = [
@@ -40,19 +41,21 @@ const COLUMNS = [
   'stated_cost_nanos',
   'image_resolution',
   'image_quality',
+  'refusal',
 ]
 
 /** A second line of the same generation is not written. */
 export function prepareActivity(
   database: Database,
 ): (entry: ActivityEntry, admittedAt: Instant | null) => void {
-  const insert = database.prepare(
+  const insert = statement<unknown, SQLQueryBindings[]>(
+    database,
     `INSERT INTO activity (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})
      ON CONFLICT (generation_id) DO NOTHING`,
   )
   return (entry, admittedAt) => {
     const { usage } = entry
-    insert.run(
+    insert().run(
       entry.generationId,
       entry.requestId,
       entry.accountId,
@@ -87,6 +90,7 @@ export function prepareActivity(
       entry.statedCost === null ? null : Number(entry.statedCost),
       entry.image?.resolution ?? null,
       entry.image?.quality ?? null,
+      fromRefusal(entry.refusal),
     )
   }
 }

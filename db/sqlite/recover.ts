@@ -73,5 +73,6 @@ const toActivity = (hold: HoldRow, totalMs: number): ActivityEntry => ({
   image: null,
   statedCost: null,
   failedAttempts: [],
+  refusal: null,
   costRub: 0n as RubMicros,
 })

@@ -209,6 +209,7 @@ export const activity = sqliteTable('activity', {
   statedCost: nanos('stated_cost_nanos'),
   imageResolution: text('image_resolution'),
   imageQuality: text('image_quality'),
+  refusal: text('refusal'),
 })
 
 export const answers = sqliteTable('answers', {

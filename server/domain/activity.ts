@@ -1,6 +1,7 @@
 /** The activity log: one line per request, admitted or refused, never its text. */
 import type { Instant } from './clock.ts'
 import type { Drift } from './drift.ts'
+import type { ErrorMetadata } from './errors.ts'
 import type { AccountId, GenerationId, KeyId } from './id.ts'
 import type { UsageSource } from './ledger.ts'
 import { addUsd, NO_MONEY, type RubMicros, type UsdNanos } from './money.ts'
@@ -24,6 +25,15 @@ export interface FailedAttempt {
   readonly ms: number
   /** What it cost the operator although nobody was charged for it: what was produced, at the model's price. */
   readonly operatorCost: UsdNanos
+}
+
+/** What a refused request was told; a text that no limit needs is cut. */
+export interface ToldRefusal {
+  readonly message: string
+  /** Which limit, its value, what was used, and when it lifts; null where no limit refused it. */
+  readonly metadata: ErrorMetadata | null
+  /** The most that it could have cost; null where it was refused before that was known. */
+  readonly hold: UsdNanos | null
 }
 
 export interface ActivityEntry {
@@ -57,6 +67,8 @@ export interface ActivityEntry {
   readonly statedCost: UsdNanos | null
   /** In the order they were made, the last one too if it failed. */
   readonly failedAttempts: readonly FailedAttempt[]
+  /** Null unless it was refused. */
+  readonly refusal: ToldRefusal | null
 }
 
 /** What an activity's failed attempts cost the operator together. */

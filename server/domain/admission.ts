@@ -282,16 +282,16 @@ function stateCode(status: string | number): ErrorCode {
 function refusalMessage(refusal: Refusal, keyName: string): string {
   const { code, limit, limitValue, used, resetsAt, retryAfterSeconds } = refusal
   const until = resetsAt === null ? '' : renderInstant(resetsAt)
+  const who = limit.startsWith('end_user_') ? `this end user of key ${keyName}` : `key ${keyName}`
   switch (code) {
     case 'daily_spend_limit_exceeded':
     case 'monthly_spend_limit_exceeded':
-      return `key ${keyName} has spent $${used} of its ${limit} of $${limitValue}; it resets at ${until}, or when the ceiling is raised`
+      return `${who} has spent $${used} of its ${limit} of $${limitValue}; it resets at ${until}, or when the ceiling is raised`
     case 'insufficient_balance':
       return `the account balance of $${limitValue} does not allow another request; a top-up lifts this`
     case 'rate_limit_exceeded': {
-      const span = limit === 'rpm_limit' ? MINUTE_MS / 1000 : 'day'
-      const window = span === 'day' ? 'in 24 hours' : `in ${span} seconds`
-      return `key ${keyName} used ${used} of ${limitValue} requests ${window}; a slot frees in ${retryAfterSeconds} s`
+      const window = limit === 'rpd_limit' ? 'in 24 hours' : `in ${MINUTE_MS / 1000} seconds`
+      return `${who} used ${used} of ${limitValue} requests ${window}; a slot frees in ${retryAfterSeconds} s`
     }
     case 'concurrency_limit_exceeded':
       return `key ${keyName} has ${used} of ${limitValue} requests in progress; a place frees when one of them ends`

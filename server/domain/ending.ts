@@ -1,15 +1,15 @@
 /** How a walk ends: what its ending means, what it costs, and the one line it leaves in the log. */
-import type { ActivityEntry, EndedBy } from './activity.ts'
+import type { ActivityEntry, EndedBy, ToldRefusal } from './activity.ts'
 import type { Claim } from './admission.ts'
 import { type Attempt, type Attempts, pictureOf } from './attempt.ts'
 import type { Caller } from './caller.ts'
 import type { ChatRequest } from './chat.ts'
 import type { Clock } from './clock.ts'
-import { GatewayError, toGatewayError } from './errors.ts'
+import { type ErrorMetadata, GatewayError, toGatewayError } from './errors.ts'
 import type { GenerationId } from './id.ts'
 import type { Charge } from './ledger.ts'
 import type { Meter } from './meter.ts'
-import { NO_MONEY, type RubMicros } from './money.ts'
+import { NO_MONEY, type RubMicros, type UsdNanos } from './money.ts'
 import { chargeFor } from './pricing.ts'
 import { NO_QUOTA, type QuotaReading } from './quota.ts'
 import type { Hop } from './route.ts'
@@ -92,6 +92,7 @@ export function startEnding(
 ) {
   let firstEventMs: number | null = null
   let queuedMs = 0
+  let held: UsdNanos | null = null
 
   const entry = (endedBy: EndedBy, error: GatewayError | null): ActivityEntry => ({
     generationId,
@@ -117,11 +118,13 @@ export function startEnding(
     image: null,
     statedCost: null,
     failedAttempts: [],
+    refusal: null,
   })
 
   return {
-    noteClaim({ at }: Claim): void {
+    noteClaim({ at, hold }: Claim): void {
       queuedMs = at - arrivedAt
+      held = hold
     },
 
     noteFirstEvent(meter: Meter): void {
@@ -131,7 +134,7 @@ export function startEnding(
     /** Notes the refusal and throws it; nothing was taken. */
     async refuse(thrown: unknown, quota: QuotaReading | null): Promise<never> {
       const error = toGatewayError(thrown)
-      house.store.activity.note(entry('refused', error))
+      house.store.activity.note({ ...entry('refused', error), refusal: toTold(error, held) })
       throw new RequestRefused(
         error,
         quota ??
@@ -173,6 +176,25 @@ export function startEnding(
     },
   }
 }
+
+/** An allow-list may have tens of kilobytes, and a refusal may come a thousand times a second. */
+const MOST_TOLD_CHARS = 1_000
+
+const cut = (text: string): string =>
+  text.length > MOST_TOLD_CHARS ? `${text.slice(0, MOST_TOLD_CHARS - 1)}…` : text
+
+function toTold({ message, details }: GatewayError, hold: UsdNanos | null): ToldRefusal {
+  const { metadata = null } = details
+  return { message: cut(message), metadata: metadata && cutValues(metadata), hold }
+}
+
+const cutValues = (metadata: ErrorMetadata): ErrorMetadata =>
+  Object.fromEntries(
+    Object.entries(metadata).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? cut(value) : value,
+    ]),
+  )
 
 /** nginx's word for a client that left before it was answered; it appears in the log alone. */
 const CLIENT_CLOSED_REQUEST = 499

@@ -34,5 +34,8 @@ export async function findCaller(request: Request, keys: Keys, at: Instant): Pro
 /** @throws api_key_revoked, api_key_expired, api_key_disabled */
 export function demandActive(key: ApiKey, at: Instant): void {
   const status = keyStatus(key, at)
-  if (status !== 'active') throw new GatewayError(...REASONS[status])
+  if (status === 'active') return
+  throw new GatewayError(...REASONS[status], {
+    metadata: { limit: 'status', limit_value: 'active', used: status, resets_at: null },
+  })
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { checkParsed, checkUnparsed } from './json-bounds.ts'
 
-const MOST_BODY_BYTES = 32 * 1024 * 1024
+export const MOST_BODY_BYTES = 32 * 1024 * 1024
 
 export interface Body {
   readonly fields: JsonObject
@@ -66,16 +66,17 @@ function statedBytes(headers: Headers, mostBytes: number): number | null {
   const stated = headers.get('content-length')
   if (stated === null) return null
   const bytes = Number(stated)
-  if (bytes > mostBytes) throw tooLarge(mostBytes)
+  if (bytes > mostBytes) throw tooLarge(mostBytes, bytes)
   return Number.isSafeInteger(bytes) ? bytes : null
 }
 
-const tooLarge = (mostBytes: number): GatewayError => {
+/** `bytes`: how many there are, or how many had come when it was given up. */
+const tooLarge = (mostBytes: number, bytes: number): GatewayError => {
   const remedy = mostBytes === MOST_BODY_BYTES ? '; send fewer or smaller images' : ''
   return new GatewayError(
     'request_too_large',
     `a request may have at most ${mostBytes} bytes here${remedy}`,
-    { metadata: { limit: 'body_bytes', limit_value: mostBytes } },
+    { metadata: { limit: 'body_bytes', limit_value: mostBytes, used: bytes, resets_at: null } },
   )
 }
 
@@ -104,7 +105,7 @@ async function readCounted({ body }: Request, mostBytes: number): Promise<RawBod
     // Leaving the loop cancels the rest of the body.
     for await (const chunk of body as AsyncIterable<Uint8Array>) {
       bytes += chunk.byteLength
-      if (bytes > mostBytes) throw tooLarge(mostBytes)
+      if (bytes > mostBytes) throw tooLarge(mostBytes, bytes)
       text += decoder.decode(chunk, { stream: true })
     }
   } catch (thrown) {

@@ -2,9 +2,10 @@
 import { GatewayError } from '#domain/errors.ts'
 import { checkImageUrl, MOST_INPUT_IMAGES, readEarlierImage } from './image-url.ts'
 
-const MOST_MESSAGES = 10_000
-const MOST_PARTS = 10_000
-const ROLES = new Set<unknown>(['system', 'developer', 'user', 'assistant', 'tool'])
+export const MOST_MESSAGES = 10_000
+export const MOST_PARTS = 10_000
+export const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'] as const
+const KNOWN_ROLES = new Set<unknown>(ROLES)
 
 export interface Pictures {
   count: number
@@ -29,7 +30,7 @@ export function readMessages(messages: unknown): Readonly<Pictures> {
 function readMessage(message: unknown, index: number, pictures: Pictures): void {
   if (!isObject(message)) throw invalid(`messages[${index}]`, 'must be an object')
   const { role, content } = message
-  if (!ROLES.has(role)) {
+  if (!KNOWN_ROLES.has(role)) {
     throw invalid(
       `messages[${index}].role`,
       'must be one of system, developer, user, assistant, tool',
@@ -70,15 +71,21 @@ function readPicture(image: unknown, path: string, pictures: Pictures): void {
   if (!isObject(image)) throw invalid(path, 'must be an object with a url')
   if (typeof image['url'] !== 'string') throw invalid(`${path}.url`, 'must be a string')
   pictures.count++
-  if (pictures.count - pictures.earlier > MOST_INPUT_IMAGES) {
-    throw new GatewayError(
-      'too_many_images',
-      `a request may carry at most ${MOST_INPUT_IMAGES} images`,
-      { param: 'messages', metadata: { limit: 'input_images', limit_value: MOST_INPUT_IMAGES } },
-    )
-  }
+  const own = pictures.count - pictures.earlier
+  if (own > MOST_INPUT_IMAGES) throw tooMany(own)
   pictures.bytes += checkImageUrl(image['url'], `${path}.url`)
 }
+
+const tooMany = (images: number): GatewayError =>
+  new GatewayError('too_many_images', `a request may carry at most ${MOST_INPUT_IMAGES} images`, {
+    param: 'messages',
+    metadata: {
+      limit: 'input_images',
+      limit_value: MOST_INPUT_IMAGES,
+      used: images,
+      resets_at: null,
+    },
+  })
 
 /** An answer is sent back as it was given, with as many pictures as a conversation has drawn: none is one too many. */
 function countEarlier(image: unknown, pictures: Pictures): void {

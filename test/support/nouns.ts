@@ -186,6 +186,7 @@ export const anActivity = (claim: Claim, stated: Partial<ActivityEntry> = {}): A
   image: null,
   statedCost: null,
   failedAttempts: [],
+  refusal: null,
   ...stated,
 })
 

@@ -5,6 +5,7 @@ import answers from './0003_answers.sql' with { type: 'text' }
 import imageTokens from './0004_image_tokens.sql' with { type: 'text' }
 import notices from './0005_notices.sql' with { type: 'text' }
 import endUsers from './0006_end_users.sql' with { type: 'text' }
+import refusals from './0007_refusals.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   house,
@@ -13,4 +14,5 @@ export const MIGRATIONS: readonly string[] = [
   imageTokens,
   notices,
   endUsers,
+  refusals,
 ]

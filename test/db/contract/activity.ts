@@ -17,6 +17,11 @@ export function activityContract(bench: Bench): void {
       firstEventMs: null,
       provider: null,
       endUser: "o'neil",
+      refusal: {
+        message: 'not this model',
+        metadata: { limit: 'allowed_models', limit_value: 'a/*', used: 'b/c', resets_at: null },
+        hold: usd('9007199.254740991'),
+      },
     })
     bench.store.activity.note(refused)
     expect(await bench.store.activity.find(refused.generationId)).toEqual(refused)
