@@ -8,19 +8,20 @@ const CHAPTERS: readonly (readonly [title: string, nouns: readonly string[]])[] 
   ['Keys', ['keys', 'limits', 'accounts']],
   ['Models', ['providers', 'models']],
   ['Money', ['balance', 'ledger', 'usage', 'rates', 'thresholds']],
-  ['Operations', ['activity', 'deliveries', 'doctor']],
+  ['Operations', ['activity', 'why', 'deliveries', 'doctor']],
 ]
 
-const TOPICS: Readonly<Record<string, () => string>> = {
+const TOPICS: Readonly<Record<string, () => string | Promise<string>>> = {
   'exit-codes': exitCodes,
   environment,
+  openapi,
 }
 
 /** `help` and `help <topic>`; for `help <noun> [<verb>]` it answers the line to run instead. @throws CommandError 2 for anything else */
-export function showHelp(
+export async function showHelp(
   words: readonly string[],
   rest: readonly string[],
-): readonly string[] | null {
+): Promise<readonly string[] | null> {
   const topic = words[0] ?? rest.find((arg) => !arg.startsWith('-'))
   if (topic === undefined) {
     showFront(rest)
@@ -28,7 +29,7 @@ export function showHelp(
   }
   const page = Object.hasOwn(TOPICS, topic) ? TOPICS[topic] : undefined
   if (page) {
-    print(page())
+    print(await page())
     return null
   }
   if (!Object.hasOwn(NOUNS, topic)) {
@@ -103,4 +104,11 @@ function environment(): string {
   ]
     .map(([name, meaning]) => `${name?.padEnd(33)}${meaning}`)
     .join('\n')
+}
+
+/** The description of the HTTP interface, as a running gateway serves it at /openapi.json. */
+async function openapi(): Promise<string> {
+  const { renderDocument } = await import('#http/openapi/document.ts')
+  const { VERSION } = await import('./version.ts')
+  return JSON.stringify(renderDocument(VERSION), null, 2)
 }

@@ -106,6 +106,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
       show: () => import('./activity/show.ts'),
     },
   },
+  why: alone('why a request was refused, and what lifts it', () => import('./why.ts')),
   thresholds: {
     summary: 'low-balance threshold, e-mail and webhook',
     bare: 'show',

@@ -82,20 +82,37 @@ async function findOffersOf(
   request: ChatRequest,
   model: string,
 ): Promise<readonly Offer[]> {
-  const { store, clock } = shop
+  const card = await findCard(shop, key, model)
+  checkModality(request, card)
+  return await offersOf(shop, card)
+}
+
+/** The card of a model that the key may call. @throws model_not_allowed, model_not_found */
+export async function findCard(
+  { store }: Pick<Shop, 'store'>,
+  key: ApiKey,
+  model: string,
+): Promise<ModelCard> {
   if (!allows(key.limits.allowedModels, model)) throw modelNotAllowed(key, model)
   const card = await store.models.find(model)
   if (!card) throw modelNotFound(model)
-  checkModality(request, card)
+  return card
+}
+
+/** Every hop of a model at its price. @throws no_route_available, unpriced_model */
+export async function offersOf(
+  shop: Pick<Shop, 'store' | 'clock'>,
+  card: ModelCard,
+): Promise<readonly Offer[]> {
   const hops = await findHops(shop, card)
   if (hops.length === 0) throw noRoute(`no provider serves ${card.id} at the moment`)
   const { price: version } = card
   if (version === null) throw unpriced(card)
-  const rate = await store.rates.at(clock.now())
+  const rate = await shop.store.rates.at(shop.clock.now())
   return hops.map((hop) => ({ hop, version, rate }))
 }
 
-async function findHops({ store }: Shop, card: ModelCard): Promise<readonly Hop[]> {
+async function findHops({ store }: Pick<Shop, 'store'>, card: ModelCard): Promise<readonly Hop[]> {
   const hops: Hop[] = []
   for (const wanted of drawOrder(routeOf(card), Math.random)) {
     const provider = await store.providers.find(wanted.provider)

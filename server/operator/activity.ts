@@ -68,19 +68,26 @@ async function namesOf({ store }: Office, lines: readonly ActivityEntry[]) {
   return names
 }
 
-/** By the generation's id, or the request's. @throws generation_not_found, also when several carry that request id */
+/** The receipt of one request. @throws generation_not_found, also when several carry that request id */
 export const showActivity = verb(z.strictObject({ id: textField }), async (office, { id }) =>
-  renderOperatorReceipt(await readReceipt(office.store, await findLine(office, id))),
+  renderOperatorReceipt(
+    await readReceipt(office.store, await findLine(office, id, 'activity show')),
+  ),
 )
 
 const MOST_CANDIDATES = 10
 
-async function findLine({ store: { activity } }: Office, id: string): Promise<ActivityEntry> {
+/** By the generation's id, or the request's. @throws generation_not_found, also when several carry that request id */
+export async function findLine(
+  { store: { activity } }: Office,
+  id: string,
+  command: string,
+): Promise<ActivityEntry> {
   const found = isGenerationId(id) ? await activity.find(id) : undefined
   if (found) return found
   const [only, ...others] = await activity.list({ requestId: id, limit: MOST_CANDIDATES })
   if (only && others.length === 0) return only
-  throw only ? ambiguous(id, [only, ...others]) : notFound(id)
+  throw only ? ambiguous(id, [only, ...others], command) : notFound(id)
 }
 
 const notFound = (id: string): GatewayError =>
@@ -90,11 +97,11 @@ const notFound = (id: string): GatewayError =>
     { hint: 'gatewayctl activity list' },
   )
 
-const ambiguous = (id: string, lines: readonly ActivityEntry[]): GatewayError =>
+const ambiguous = (id: string, lines: readonly ActivityEntry[], command: string): GatewayError =>
   new GatewayError(
     'generation_not_found',
     `several requests were sent as "${id}"\n${lines.map(titleOf).join('\n')}`,
-    { hint: `gatewayctl activity show ${lines[0]?.generationId}` },
+    { hint: `gatewayctl ${command} ${lines[0]?.generationId}` },
   )
 
 const titleOf = ({ generationId, startedAt, status, model }: ActivityEntry): string =>

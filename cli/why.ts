@@ -1,0 +1,79 @@
+/** `gatewayctl why`: the verdict on a request replayed: what refused it, what would now, and what to type against it. */
+import type { VerbRecord } from '#operator/verbs.ts'
+import { action, type Mount } from './action.ts'
+import type { Context } from './context.ts'
+import { call } from './operator.ts'
+import { printRecord } from './output.ts'
+import { relativeTime } from './relative-time.ts'
+
+type Why = VerbRecord<'why'>
+type Refusal = NonNullable<NonNullable<Why['now']>['refusal']>
+type Field = readonly [name: string, value: string | number | null]
+
+export const mount: Mount = (root) =>
+  root
+    .command('why')
+    .description('why a request was refused, whether it would be now, and what lifts that')
+    .argument('<id>', 'gen-… (X-Generation-Id), or the request id')
+    .action(
+      action(async (context, id: string) => {
+        const why = await call(context, 'why', { id })
+        printRecord(context, why, why.id, [
+          ['request', `${why.request_id} (${why.id})`],
+          ['at', why.created_at],
+          ['key', `${why.key_name} (${why.key_id})`],
+          ['user', why.user],
+          ['model', why.model],
+          ...(why.refusal === null ? tellStory(why) : tellRefusal(context, why, why.refusal)),
+        ])
+      }),
+    )
+
+const tellStory = ({ status, code, ended_by, story }: Why): readonly Field[] => [
+  ['verdict', `admitted: ${status}${code === null ? '' : ` ${code}`}, ended by ${ended_by}`],
+  ...story.map((sentence): Field => ['', sentence]),
+]
+
+const tellRefusal = (
+  context: Context,
+  { status, now, remedies }: Why,
+  refusal: NonNullable<Why['refusal']>,
+): readonly Field[] => [
+  ['verdict', `refused: ${status} ${refusal.code}`],
+  ['because', refusal.message],
+  ['limit', tellLimit(refusal)],
+  ['lifts', tellLifting(context, refusal)],
+  ['could cost', refusal.most_cost_usd === null ? null : `at most $${refusal.most_cost_usd}`],
+  ...tellNow(context, now),
+  ...remedies.map((command): Field => ['to lift it', command]),
+]
+
+/** "rpm_limit 60, used 60". */
+const tellLimit = ({ limit, limit_value, used }: Refusal): string | null =>
+  limit === null ? null : `${limit} ${limit_value}, used ${used ?? 'unknown'}`
+
+/** What lifts a limit that no clock lifts. */
+const LIFTED_BY: Readonly<Record<string, string>> = {
+  concurrency_limit_exceeded: 'when a request in progress ends',
+  spend_reserved: 'when a request in progress ends',
+  insufficient_balance: 'with a top-up',
+}
+
+function tellLifting(context: Context, { code, resets_at }: Refusal): string | null {
+  if (resets_at === null) return LIFTED_BY[code] ?? null
+  const soon = relativeTime(resets_at, context.clock.now())
+  return context.isTerminal ? `${resets_at} (${soon})` : resets_at
+}
+
+function tellNow(context: Context, now: Why['now']): readonly Field[] {
+  if (now === null) return []
+  if (now.admitted === null) {
+    return [['now', 'it was refused for what it asks, and no log keeps that: look at its body']]
+  }
+  if (now.refusal === null) return [['now', 'it would be admitted']]
+  const lifting = tellLifting(context, now.refusal)
+  return [
+    ['now', `it would be refused: ${now.refusal.code}: ${now.refusal.message}`],
+    ...(lifting === null ? [] : [['lifts now', lifting] as const]),
+  ]
+}

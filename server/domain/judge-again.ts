@@ -1,0 +1,48 @@
+/** Would a request of the log be admitted now? Judged by the limits, the money and the catalogue of now; takes nothing. */
+import type { ActivityEntry } from './activity.ts'
+import { type Refusal, toRefusalError } from './admission.ts'
+import type { Clock } from './clock.ts'
+import { type ErrorCode, GatewayError } from './errors.ts'
+import { newGenerationId } from './id.ts'
+import type { ApiKey } from './key.ts'
+import { NO_MONEY } from './money.ts'
+import { findCard, offersOf } from './offer.ts'
+import type { Store } from './store.ts'
+
+interface Court {
+  readonly clock: Clock
+  readonly store: Pick<Store, 'admissions' | 'models' | 'providers' | 'rates'>
+}
+
+/** What the body of a request was at fault for, and no line of the log can tell. */
+const FAULTS_OF_BODIES: ReadonlySet<ErrorCode> = new Set([
+  'image_streaming_not_supported',
+  'unsupported_modality',
+])
+
+/** What would refuse it now, or null; `unknown` where that depends on its body, which is kept nowhere. */
+export async function judgeAgain(
+  court: Court,
+  entry: ActivityEntry,
+  key: ApiKey,
+): Promise<GatewayError | 'unknown' | null> {
+  try {
+    const refusal = await judgeLimits(court, entry)
+    if (refusal?.code === 'key_revoked') return toRefusalError(refusal, key.name)
+    await offersOf(court, await findCard(court, key, entry.model))
+    if (FAULTS_OF_BODIES.has(entry.code as ErrorCode)) return 'unknown'
+    return refusal && toRefusalError(refusal, key.name)
+  } catch (thrown) {
+    if (thrown instanceof GatewayError) return thrown
+    throw thrown
+  }
+}
+
+async function judgeLimits({ store, clock }: Court, entry: ActivityEntry): Promise<Refusal | null> {
+  const at = clock.now()
+  const { requestId, keyId, accountId, model, endUser, refusal } = entry
+  const hold = refusal?.hold ?? NO_MONEY
+  const claim = { requestId, keyId, accountId, model, endUser, hold, at }
+  const verdict = await store.admissions.judge({ ...claim, generationId: newGenerationId(at) })
+  return verdict.admitted ? null : verdict.refusal
+}

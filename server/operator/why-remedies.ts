@@ -1,0 +1,102 @@
+/** What to type against a refusal: the exact command that lifts it, with a value that would have let the request pass. */
+import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
+import type { ErrorMetadata } from '#domain/errors.ts'
+import type { ApiKey } from '#domain/key.ts'
+import { readUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
+
+/** A refusal, of then or of now, as its caller is told. */
+export interface RefusalFacts {
+  readonly code: string
+  readonly metadata: ErrorMetadata | null
+}
+
+export interface Scene {
+  readonly key: ApiKey
+  readonly model: string
+  readonly accountName: string
+}
+
+/** Empty where no command helps: a body that cannot be served, a request that only has to wait. */
+export function remediesFor(
+  { code, metadata }: RefusalFacts,
+  { key, model, accountName }: Scene,
+): readonly string[] {
+  switch (code) {
+    case 'rate_limit_exceeded':
+    case 'concurrency_limit_exceeded':
+    case 'daily_spend_limit_exceeded':
+    case 'monthly_spend_limit_exceeded':
+      return raise(key, metadata)
+    case 'spend_reserved':
+      return metadata?.['limit'] === 'balance_usd' ? topUp(accountName) : raise(key, metadata)
+    case 'insufficient_balance':
+      return topUp(accountName)
+    case 'model_not_allowed':
+      return [allow(key, model)]
+    case 'model_not_found':
+      return [`gatewayctl models add ${shellWord(model)} --in-usd X --out-usd X`]
+    case 'unpriced_model':
+      return [`gatewayctl models price ${shellWord(model)} --in-usd X --out-usd X`]
+    case 'no_route_available':
+      return [`gatewayctl models route ${shellWord(model)}`]
+    case 'api_key_disabled':
+      return [`gatewayctl keys edit ${key.id} --enable`]
+    case 'api_key_expired':
+      return [`gatewayctl keys edit ${key.id} --expires never`]
+    case 'api_key_revoked':
+      return [`gatewayctl keys create ${shellWord(key.name)}`]
+    case 'store_unavailable':
+      return ['gatewayctl doctor']
+    default:
+      return []
+  }
+}
+
+/** The flags of `limits set`, by the names that refusals tell. */
+const FLAGS: Readonly<Record<string, string>> = {
+  rpm_limit: '--rpm',
+  rpd_limit: '--rpd',
+  concurrency_limit: '--concurrency',
+  end_user_rpm: '--end-user-rpm',
+  daily_spend_limit_usd: '--daily-usd',
+  monthly_spend_limit_usd: '--monthly-usd',
+  end_user_daily_usd: '--end-user-daily-usd',
+}
+
+function raise({ id }: ApiKey, metadata: ErrorMetadata | null): readonly string[] {
+  const flag = FLAGS[String(metadata?.['limit'])]
+  if (flag === undefined) return []
+  const [limit = null, used = null] = [metadata?.['limit_value'], metadata?.['used']]
+  return [`gatewayctl limits set ${id} ${flag} ${twice(limit, used)}`]
+}
+
+/** Twice the limit, or twice what is used where that is more already. */
+function twice(limit: ErrorMetadata[string], used: ErrorMetadata[string]): string {
+  if (typeof limit === 'number') return String(2 * Math.max(limit, Number(used)))
+  const [most, spent] = [readUsd(String(limit)) ?? 0n, readUsd(String(used)) ?? 0n]
+  const amount = toCents(2n * (most > spent ? most : spent))
+  // A ceiling of nothing has no double worth the name.
+  return renderUsd(most === 0n && amount < DOLLAR ? DOLLAR : amount)
+}
+
+const CENT = 10_000_000n
+const DOLLAR = (100n * CENT) as UsdNanos
+
+/** Rounded up. */
+const toCents = (amount: bigint): UsdNanos => (((amount + CENT - 1n) / CENT) * CENT) as UsdNanos
+
+const topUp = (accountName: string): readonly string[] => [
+  accountName === DEFAULT_ACCOUNT_NAME
+    ? 'gatewayctl balance top-up 10'
+    : `gatewayctl balance top-up 10 --account ${shellWord(accountName)}`,
+]
+
+/** The list is replaced as a whole, so what it has is said again. */
+function allow({ id, limits }: ApiKey, model: string): string {
+  const masks = [...(limits.allowedModels ?? []), model]
+  return `gatewayctl limits set ${id} ${masks.map((mask) => `--allow ${shellWord(mask)}`).join(' ')}`
+}
+
+/** As a shell reads it back. */
+const shellWord = (text: string): string =>
+  /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`

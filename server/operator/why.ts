@@ -1,0 +1,127 @@
+/** Why: the verdict on a request replayed. What refused it then, what would now, and what to type; or how it went. */
+import * as z from 'zod/mini'
+import type { ActivityEntry } from '#domain/activity.ts'
+import { type ErrorMetadata, GatewayError } from '#domain/errors.ts'
+import { judgeAgain } from '#domain/judge-again.ts'
+import type { ApiKey } from '#domain/key.ts'
+import { renderLimits } from '#domain/key-report.ts'
+import { renderUsd } from '#domain/money.ts'
+import { readReceipt } from '#domain/receipt.ts'
+import { findLine } from './activity.ts'
+import { renderOperatorReceipt } from './activity-record.ts'
+import type { Office } from './office.ts'
+import { verb } from './verb.ts'
+import { type RefusalFacts, remediesFor } from './why-remedies.ts'
+import { storyOf } from './why-story.ts'
+
+/** Which limit refused, its value, what was used of it, and when it lifts by itself; null where no limit did. */
+export interface RefusalRecord {
+  readonly code: string
+  readonly message: string
+  readonly limit: string | null
+  readonly limit_value: string | number | null
+  readonly used: string | number | null
+  readonly resets_at: string | null
+}
+
+export interface WhyRecord {
+  readonly id: string
+  readonly request_id: string
+  readonly created_at: string
+  readonly key_id: string
+  readonly key_name: string
+  readonly user: string | null
+  readonly model: string
+  readonly status: number
+  readonly code: string | null
+  readonly ended_by: string
+  /** Null where it was admitted. */
+  readonly refusal: (RefusalRecord & { readonly most_cost_usd: string | null }) | null
+  /** The same request judged at this instant; `admitted` is null where that depends on its body, which is not kept. */
+  readonly now: { readonly admitted: boolean | null; readonly refusal: RefusalRecord | null } | null
+  /** Commands, each of which lifts what refused it or would. */
+  readonly remedies: readonly string[]
+  /** What became of it, where it was admitted. */
+  readonly story: readonly string[]
+}
+
+/** By the generation's id, or the request's. @throws generation_not_found, also when several carry that request id */
+export const explain = verb(
+  z.strictObject({ id: z.string().check(z.minLength(1)) }),
+  async (office, { id }): Promise<WhyRecord> => {
+    const line = await findLine(office, id, 'why')
+    const receipt = renderOperatorReceipt(await readReceipt(office.store, line))
+    const { request_id, created_at, key_id, key_name, user, model, status, code, ended_by } =
+      receipt
+    return {
+      id: line.generationId,
+      ...{ request_id, created_at, key_id, key_name, user, model, status, code, ended_by },
+      ...(ended_by === 'refused' ? await retry(office, line) : NOT_REFUSED),
+      story: ended_by === 'refused' ? [] : storyOf(receipt),
+    }
+  },
+)
+
+type Retrial = Pick<WhyRecord, 'refusal' | 'now' | 'remedies'>
+
+const NOT_REFUSED: Retrial = { refusal: null, now: null, remedies: [] }
+
+async function retry(office: Office, line: ActivityEntry): Promise<Retrial> {
+  const { store } = office
+  const key = await store.keys.find(line.keyId)
+  const { code, refusal } = line
+  const then = { code: code ?? '', metadata: refusal?.metadata ?? null }
+  const told = {
+    ...renderRefusal(then, refusal?.message ?? 'the log has no words of it'),
+    most_cost_usd: refusal?.hold ? renderUsd(refusal.hold) : null,
+  }
+  if (!key) return { refusal: told, now: null, remedies: [] }
+  const now = await judgeAgain(office, line, key)
+  const owner = await store.accounts.find(line.accountId)
+  const scene = { key, model: line.model, accountName: owner?.name ?? line.accountId }
+  const facts = [
+    ...(stillHolds(then, key) ? [then] : []),
+    ...(now instanceof GatewayError ? [toFacts(now)] : []),
+  ]
+  return {
+    refusal: told,
+    now: renderNow(now),
+    remedies: [...new Set(facts.flatMap((one) => remediesFor(one, scene)))],
+  }
+}
+
+const toFacts = ({ code, details }: GatewayError): RefusalFacts => ({
+  code,
+  metadata: details.metadata ?? null,
+})
+
+const renderNow = (now: GatewayError | 'unknown' | null): WhyRecord['now'] => ({
+  admitted: now === 'unknown' ? null : now === null,
+  refusal: now instanceof GatewayError ? renderRefusal(toFacts(now), now.message) : null,
+})
+
+/** A limit that is what it was will refuse again, be it free at the moment; money and catalogue are judged by now alone. */
+function stillHolds({ metadata }: RefusalFacts, key: ApiKey): boolean {
+  const limits: Readonly<Record<string, unknown>> = { ...renderLimits(key) }
+  const name = String(metadata?.['limit'])
+  return name !== 'allowed_models' && limits[name] === metadata?.['limit_value'] && name in limits
+}
+
+function renderRefusal({ code, metadata }: RefusalFacts, message: string): RefusalRecord {
+  const { limit, limit_value, used, resets_at }: ErrorMetadata = metadata ?? {}
+  return {
+    code,
+    message,
+    limit: textOf(limit),
+    limit_value: numberOrText(limit_value),
+    used: numberOrText(used),
+    resets_at: textOf(resets_at),
+  }
+}
+
+type Value = ErrorMetadata[string] | undefined
+
+const textOf = (value: Value): string | null => (typeof value === 'string' ? value : null)
+
+const numberOrText = (value: Value): string | number | null =>
+  typeof value === 'number' ? value : textOf(value)
