@@ -1,6 +1,7 @@
 /** Reads the body of an answer up to a bound, under the eyes of its watchdog. */
 import { UpstreamFailure } from '#domain/upstream.ts'
 import type { Answer } from './call.ts'
+import { parseJson } from './parse-json.ts'
 
 const MEBIBYTE = 1_048_576
 /** Sixteen large pictures in base64, and far more text than any model writes. */
@@ -11,21 +12,24 @@ const ERROR_BYTES = 65_536
 const ERROR_MS = 5_000
 
 interface Gathered {
-  readonly text: string
+  readonly length: number
   /** False when there was more, and the rest was let go. */
   readonly whole: boolean
+  /** Hands all bytes to `use`, which may not keep them: they may stand where the next body will. */
+  read<T>(use: (bytes: Uint8Array) => T): T
 }
 
 /**
- * The text of a whole answer, at most 64 MiB.
- * @throws UpstreamFailure when it breaks off, falls silent or is larger
+ * The value of a whole JSON answer of at most 64 MiB; undefined when it is no JSON.
+ * @throws UpstreamFailure when it breaks off, falls silent, is larger or empty
  */
-export async function readWhole(answer: Answer): Promise<string> {
+export async function readWhole(answer: Answer): Promise<unknown> {
   const { watchdog } = answer
   try {
-    const { text, whole } = await gather(answer, WHOLE_BYTES)
-    if (!whole) throw new UpstreamFailure('failed', 'its answer is larger than 64 MiB')
-    return text
+    const body = await gather(answer, WHOLE_BYTES)
+    if (!body.whole) throw new UpstreamFailure('failed', 'its answer is larger than 64 MiB')
+    if (body.length === 0) throw new UpstreamFailure('failed', 'its answer is empty')
+    return body.read(parseJson)
   } catch (thrown) {
     watchdog.cancel()
     throw watchdog.explain(thrown)
@@ -38,7 +42,7 @@ export async function readWhole(answer: Answer): Promise<string> {
 export async function readErrorText(answer: Answer): Promise<string> {
   const timer = setTimeout(() => answer.watchdog.cancel(), ERROR_MS)
   try {
-    return (await gather(answer, ERROR_BYTES)).text
+    return (await gather(answer, ERROR_BYTES)).read((bytes) => DECODER.decode(bytes))
   } catch {
     return ''
   } finally {
@@ -47,42 +51,50 @@ export async function readErrorText(answer: Answer): Promise<string> {
   }
 }
 
+const DECODER = new TextDecoder()
+
+/** Beyond so many, small pieces are put together early: each is an object of its own. */
+const MOST_PIECES = 1_024
+
 async function gather({ reply, watchdog }: Answer, mostBytes: number): Promise<Gathered> {
-  const gathering = startText()
-  let bytes = 0
+  const earlier: Uint8Array[] = []
+  let pieces: Uint8Array[] = []
+  let length = 0
+  const end = (whole: boolean): Gathered => ({
+    length,
+    whole,
+    read: (use) => use(join([...earlier, ...pieces], length)),
+  })
   for (;;) {
     watchdog.waits()
     const { done, value } = await reply.read()
     watchdog.heard()
-    if (done) return { text: gathering.end(), whole: true }
-    bytes += value.byteLength
-    gathering.take(value)
-    if (bytes > mostBytes) {
+    if (done) return end(true)
+    length += value.length
+    if (pieces.push(value) >= MOST_PIECES) {
+      earlier.push(Buffer.concat(pieces))
+      pieces = []
+    }
+    if (length > mostBytes) {
       watchdog.cancel()
-      return { text: gathering.end(), whole: false }
+      return end(false)
     }
   }
 }
 
-const DECODER = new TextDecoder()
-const STREAMING = { stream: true } as const
-const MOST_PIECES = 1_024
+const MOST_ROOM_BYTES = 8 * MEBIBYTE
+let room = Buffer.alloc(0)
 
-/** Bytes become text at the end, all at once, since most answers come in one piece; a crowd of pieces sooner. */
-function startText() {
-  const pieces: Uint8Array[] = []
-  let text = ''
-  let decoder: TextDecoder | null = null
-  const join = (): Uint8Array =>
-    pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces)
-
-  return {
-    take(piece: Uint8Array): void {
-      if (pieces.push(piece) < MOST_PIECES) return
-      decoder ??= new TextDecoder()
-      text += decoder.decode(join(), STREAMING)
-      pieces.length = 0
-    },
-    end: (): string => text + (decoder ?? DECODER).decode(join()),
+/** In memory that is there already, if it is large enough: new megabytes for every picture cost more than the copying. */
+function join(pieces: readonly Uint8Array[], length: number): Uint8Array {
+  const [only] = pieces
+  if (pieces.length === 1 && only !== undefined) return only
+  if (length > MOST_ROOM_BYTES) return Buffer.concat(pieces, length)
+  if (length > room.length) room = Buffer.allocUnsafeSlow(Math.min(2 * length, MOST_ROOM_BYTES))
+  let at = 0
+  for (const piece of pieces) {
+    room.set(piece, at)
+    at += piece.length
   }
+  return room.subarray(0, length)
 }

@@ -19,9 +19,22 @@ export function sniffPicture(bytes: Uint8Array): PictureType | undefined {
   return KINDS.find(([pattern]) => pattern.test(start))?.[1]
 }
 
-/** A data URL of bare base64, under the type that its bytes have; undefined when they are those of no picture. */
-export function toPictureUrl(base64: string): string | undefined {
-  const text = base64.replaceAll('-', '+').replaceAll('_', '/')
-  const type = sniffPicture(Buffer.from(text.slice(0, EXAMINED_CHARS), 'base64'))
-  return type && isBase64(text) ? `data:${type};base64,${text}` : undefined
+export interface PictureText {
+  /** What a data URL says before its base64. */
+  readonly head: string
+  /** In the ordinary alphabet. */
+  readonly base64: string
+}
+
+/** Bare base64 of either alphabet, under the type that its bytes have; undefined when they are those of no picture. */
+export function readPicture(text: string): PictureText | undefined {
+  const base64 = text.replaceAll('-', '+').replaceAll('_', '/')
+  const type = sniffPicture(Buffer.from(base64.slice(0, EXAMINED_CHARS), 'base64'))
+  return type && isBase64(base64) ? { head: `data:${type};base64,`, base64 } : undefined
+}
+
+/** The same as a data URL. */
+export function toPictureUrl(text: string): string | undefined {
+  const picture = readPicture(text)
+  return picture && picture.head + picture.base64
 }

@@ -8,13 +8,9 @@ import { pushEnding } from './ending.ts'
 import { fromErrorInside } from './from-error.ts'
 import { fromUsage } from './from-usage.ts'
 
-/** Reads the text of a 200. @throws UpstreamFailure when it is no message */
-export function fromResponse(text: string, scrub: Scrub): ChatEvents {
-  const body = parse(text)
-  if (!isObject(body)) {
-    const problem = text.trim() === '' ? 'its answer is empty' : 'its answer is not JSON'
-    throw new UpstreamFailure('failed', problem)
-  }
+/** Reads the JSON of a 200. @throws UpstreamFailure when it is no message */
+export function fromResponse(body: unknown, scrub: Scrub): ChatEvents {
+  if (!isObject(body)) throw new UpstreamFailure('failed', 'its answer is not a JSON object')
   if (body['type'] === 'error') throw fromErrorInside(body, scrub)
   const { content } = body
   if (!Array.isArray(content)) throw new UpstreamFailure('failed', 'its answer holds no content')
@@ -30,12 +26,4 @@ export function fromResponse(text: string, scrub: Scrub): ChatEvents {
   const usage = fromUsage(body['usage'])
   if (usage) events.push({ type: 'usage', usage })
   return events
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

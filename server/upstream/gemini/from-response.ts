@@ -12,9 +12,8 @@ export interface Translated {
   readonly failure: UpstreamFailure | null
 }
 
-/** Reads the text of a 200: one response, or the list of chunks that a stream without `alt=sse` is. */
-export function fromResponse(text: string, scrub: Scrub): Translated {
-  const body = parse(text)
+/** Reads the JSON of a 200: one response, or the list of chunks that a stream without `alt=sse` is. */
+export function fromResponse(body: unknown, scrub: Scrub): Translated {
   const list: readonly unknown[] = Array.isArray(body) ? body : [body]
   const chunks = startChunks()
   const events: ChatEvent[] = []
@@ -33,11 +32,3 @@ const broken = (events: ChatEvents, message: string): Translated => ({
   events,
   failure: new UpstreamFailure('failed', message),
 })
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}

@@ -1,5 +1,5 @@
 /** Theirs → ours: pictures count only when their bytes are there (contract §7). */
-import { toPictureUrl } from '../picture.ts'
+import { readPicture } from '../picture.ts'
 import { isObject, readText } from '../read-json.ts'
 
 /** The address in an image part of an answer; undefined for what is no picture. */
@@ -9,11 +9,14 @@ const HEAD = /^data:image\/[a-z0-9][a-z0-9.+-]{0,63}(?:;[^,;]{1,64})*;base64,/i
 
 /** The data URL in a part; undefined for a remote address or for bytes that are those of no picture. */
 export const fromImagePart: PictureReader = (part) => {
-  const url = readUrl(part)
-  const head = url === undefined ? null : HEAD.exec(url)
-  return url === undefined || head === null
-    ? undefined
-    : toPictureUrl(url.slice(head[0].length).trimEnd())
+  const url = readUrl(part) ?? ''
+  const head = HEAD.exec(url)?.[0]
+  if (head === undefined) return undefined
+  const text = url.slice(head.length)
+  const picture = readPicture(text.trimEnd())
+  // What is right as it stands is not put together again: it is megabytes.
+  if (picture?.head === head && picture.base64 === text) return url
+  return picture && picture.head + picture.base64
 }
 
 /** The same, or a remote address as it stands. */

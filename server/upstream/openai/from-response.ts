@@ -17,11 +17,9 @@ export interface Translated {
   readonly failure: UpstreamFailure | null
 }
 
-/** Reads the text of a 200. A picture may still be a remote address. */
-export function fromResponse(text: string, scrub: Scrub): Translated {
-  const body = parse(text)
-  if (!isObject(body))
-    return broken(text.trim() === '' ? 'its answer is empty' : 'its answer is not JSON')
+/** Reads the JSON of a 200. A picture may still be a remote address. */
+export function fromResponse(body: unknown, scrub: Scrub): Translated {
+  if (!isObject(body)) return broken('its answer is not a JSON object')
   const events: ChatEvent[] = []
   const usage = toUsageEvent(body['usage'])
   const failure = findError(body, scrub)
@@ -40,15 +38,6 @@ export const broken = (message: string): Translated => ({
   events: [],
   failure: new UpstreamFailure('failed', message),
 })
-
-/** The value of a JSON text; undefined when it is none. */
-export function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
 
 function fromChoice(value: unknown, place: number, into: ChatEvent[]): void {
   const choice = readObject(value)

@@ -8,7 +8,7 @@ import { createScrub } from '#upstream/scrub.ts'
 import { fold } from '../fixtures.ts'
 
 const scrub = createScrub('api.anthropic.com', 'sk-ant-secret')
-const message = (body: JsonObject) => JSON.stringify({ type: 'message', ...body })
+const message = (body: JsonObject) => ({ type: 'message', ...body })
 
 describe('a whole answer', () => {
   test('an empty one is an answer', () => {
@@ -40,16 +40,16 @@ describe('a whole answer', () => {
   })
 
   test.each([
-    ['', 'failed', 'its answer is empty'],
-    ['upstream connect error', 'failed', 'its answer is not JSON'],
-    ['{"id":"x"}', 'failed', 'its answer holds no content'],
+    [undefined, 'failed', 'its answer is not a JSON object'],
+    ['upstream connect error', 'failed', 'its answer is not a JSON object'],
+    [{ id: 'x' }, 'failed', 'its answer holds no content'],
     [
-      '{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}',
+      { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
       'overloaded',
       'Overloaded',
     ],
-  ])('what is none: %s', (text, kind, words) => {
-    const reading = () => fromResponse(text, scrub)
+  ])('what is none: %j', (body, kind, words) => {
+    const reading = () => fromResponse(body, scrub)
     expect(reading).toThrow(UpstreamFailure)
     expect(reading).toThrow(expect.objectContaining({ kind, message: words }))
   })

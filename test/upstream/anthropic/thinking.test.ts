@@ -91,7 +91,7 @@ const CALL = { type: 'tool_use', id: 'toolu_1', name: 'f', input: { a: 1 } }
 /** What a stock client holds after an answer made of these blocks. */
 function received(...content: readonly JsonObject[]): Wire {
   const body = { type: 'message', content, stop_reason: 'tool_use', usage: { input_tokens: 1 } }
-  const events = fromResponse(JSON.stringify(body), (text) => text)
+  const events = fromResponse(body, (text) => text)
   const { text, toolCalls, messageFields } = fold(events)
   const fieldsOf = (index: number) =>
     events.find(

@@ -4,6 +4,7 @@ import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import { fromResponse } from '#upstream/gemini/from-response.ts'
 import { startStream } from '#upstream/gemini/from-stream.ts'
+import { parseJson } from '#upstream/parse-json.ts'
 import { createSseReader } from '#upstream/sse.ts'
 import { fold, sse } from '../fixtures.ts'
 
@@ -31,7 +32,7 @@ const chunks = (...list: readonly (JsonObject | string)[]) => read(sse(...list))
 
 const whole = (body: unknown) => {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
-  const { events, failure } = fromResponse(text, same)
+  const { events, failure } = fromResponse(parseJson(Buffer.from(text)), same)
   return { ...fold(events, failure), events }
 }
 

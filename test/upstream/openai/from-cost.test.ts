@@ -53,8 +53,7 @@ test.each([
 
 test('it stands beside the count, and alone where nothing was counted', () => {
   const body = { choices: [{ message: { content: 'hi' } }] }
-  const last = (usage: object) =>
-    fromResponse(JSON.stringify({ ...body, usage }), (text) => text).events.at(-1)
+  const last = (usage: object) => fromResponse({ ...body, usage }, (text) => text).events.at(-1)
   expect(last({ prompt_tokens: 3, completion_tokens: 1, cost: 0.5 })).toMatchObject({
     type: 'usage',
     usage: { inputTokens: 3, outputTokens: 1 },
@@ -62,7 +61,7 @@ test('it stands beside the count, and alone where nothing was counted', () => {
   })
   expect(last({ prompt_tokens: 3 })).not.toHaveProperty('statedCost')
   // xAI counts no tokens of a picture.
-  const drawn = JSON.stringify({ data: [], usage: { cost_in_usd_ticks: 200_000_000 } })
+  const drawn = { data: [], usage: { cost_in_usd_ticks: 200_000_000 } }
   expect(fromImages(drawn, 1, (text) => text).events.at(-1)).toEqual({
     type: 'usage',
     usage: null,

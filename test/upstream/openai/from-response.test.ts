@@ -1,13 +1,14 @@
 // A whole answer becomes the same events that a stream would have brought.
 import { expect, test } from 'vitest'
 import { fromResponse } from '#upstream/openai/from-response.ts'
+import { parseJson } from '#upstream/parse-json.ts'
 import { fold } from '../fixtures.ts'
 
 const PIXEL = 'data:image/png;base64,iVBORw0KGgo='
 
 const read = (body: unknown) => {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
-  const { events, failure } = fromResponse(text, (words) => words)
+  const { events, failure } = fromResponse(parseJson(Buffer.from(text)), (words) => words)
   return { ...fold(events, failure), events }
 }
 

@@ -8,16 +8,15 @@ import type { Scrub } from '../../scrub.ts'
 import { startAnswerFields } from '../answer-fields.ts'
 import { findError } from '../from-error.ts'
 import { isRemote } from '../from-image.ts'
-import { broken, parse, type Translated } from '../from-response.ts'
+import { broken, type Translated } from '../from-response.ts'
 import { fromUsage, toUsageEvent } from '../from-usage.ts'
 
 /**
- * Reads the text of a 200. Of `n` pictures each is a choice of its own, as `n` means in a chat; one too many joins the last. A
+ * Reads the JSON of a 200. Of `n` pictures each is a choice of its own, as `n` means in a chat; one too many joins the last. A
  * picture may still be a remote address; bytes that are those of no picture are no picture.
  */
-export function fromImages(text: string, choices: number, scrub: Scrub): Translated {
-  const body = parse(text)
-  if (!isObject(body)) return broken('its answer is not JSON')
+export function fromImages(body: unknown, choices: number, scrub: Scrub): Translated {
+  if (!isObject(body)) return broken('its answer is not a JSON object')
   const failure = findError(body, scrub)
   const events: ChatEvent[] = []
   if (!failure) {

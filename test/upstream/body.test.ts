@@ -1,0 +1,52 @@
+// The bodies of answers, put together from whatever pieces came.
+import { expect, test } from 'vitest'
+import { readErrorText, readWhole } from '#upstream/body.ts'
+import type { Answer } from '#upstream/call.ts'
+import { startWatchdog } from '#upstream/watchdog.ts'
+import { call } from './fixtures.ts'
+
+/** An answer of a provider that is never late. */
+function answer(pieces: readonly (string | Uint8Array)[]): Answer {
+  const left = pieces.map((piece) => Buffer.from(piece))
+  return {
+    reply: {
+      status: 200,
+      headers: new Headers(),
+      read: async () => {
+        const value = left.shift()
+        return value === undefined ? { done: true } : { done: false, value }
+      },
+    },
+    watchdog: startWatchdog(call()),
+  }
+}
+
+const cut = (text: string, size: number): string[] =>
+  Array.from({ length: Math.ceil(text.length / size) }, (_, i) =>
+    text.slice(i * size, (i + 1) * size),
+  )
+
+test('answers that end in the same moment do not run into each other', async () => {
+  const bodies = Array.from({ length: 20 }, (_, n) => ({ n, text: `${n} `.repeat(1_000 * n) }))
+  for (const size of [1_000_000, 4_000, 700]) {
+    const read = bodies.map((body) => readWhole(answer(cut(JSON.stringify(body), size))))
+    expect(await Promise.all(read)).toEqual(bodies)
+    const errors = bodies.map(({ text }) => readErrorText(answer(cut(text, size))))
+    expect(await Promise.all(errors)).toEqual(bodies.map(({ text }) => text))
+  }
+})
+
+test.each([1, 7, 65_536, 9_000_000])('in pieces of %i bytes', async (size) => {
+  const text = 'a'.repeat(size === 9_000_000 ? 20_000_000 : 3_000 * Math.min(size, 2_000))
+  expect((await readWhole(answer(cut(JSON.stringify(text), size)))) === text).toBe(true)
+})
+
+test('nothing at all is no answer, and what is no JSON is undefined', async () => {
+  for (const pieces of [[], [''], ['', '']]) {
+    await expect(readWhole(answer(pieces))).rejects.toMatchObject({
+      kind: 'failed',
+      message: 'its answer is empty',
+    })
+  }
+  expect(await readWhole(answer(['{"a"', ':']))).toBeUndefined()
+})
