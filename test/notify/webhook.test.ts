@@ -134,7 +134,7 @@ describe('an answer', () => {
 
   test('without end is dropped as soon as its status is known', async () => {
     let sent = 0
-    const gone = Promise.withResolvers<void>()
+    let isGone = false
     const endless = () =>
       new Response(
         new ReadableStream({
@@ -143,12 +143,14 @@ describe('an answer', () => {
             sent += 65_536
             controller.enqueue(new Uint8Array(65_536))
           },
-          cancel: () => gone.resolve(),
+          cancel() {
+            isGone = true
+          },
         }),
       )
-    const { outcome } = await sendTo(endless)
+    const { outcome } = await sendTo(endless, { leash: AbortSignal.timeout(60_000) })
     expect(outcome).toEqual({ status: 200, failure: null })
-    await gone.promise
+    await eventually(() => isGone, 'the answer is let go')
     expect(sent).toBeLessThan(16_000_000)
   })
 
@@ -320,6 +322,7 @@ test('a receiver that a try left open is not held on to', async () => {
     })
     socket.write('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc')
   })
-  expect(await send(url)).toEqual({ status: 200, failure: null })
+  const leash = AbortSignal.timeout(60_000)
+  expect(await send(url, { leash })).toEqual({ status: 200, failure: null })
   await eventually(() => isGone, 'the connection is closed')
 })
