@@ -23,7 +23,7 @@ async function dispatch(args: readonly string[]): Promise<void> {
   const [first, second] = words
   if (first === undefined || first === 'help') {
     const { showHelp } = await import('./help.ts')
-    const instead = showHelp(words.slice(1), rest)
+    const instead = await showHelp(words.slice(1), rest)
     return instead === null ? undefined : await dispatch(instead)
   }
   const noun = NOUNS[first]

@@ -88,7 +88,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 const furnish = (
-  { store, clock, settings, timings, log, upstreamFor }: GatewayOptions,
+  { store, clock, settings, timings, log, upstreamFor, version = '0' }: GatewayOptions,
   moment: Pick<CounterHouse, 'draining' | 'holdOpen' | 'letIdle'>,
 ): CounterHouse =>
   openHouse({
@@ -98,6 +98,7 @@ const furnish = (
     timings: timings ?? DEFAULT_TIMINGS,
     upstreamFor: upstreamFor ?? createUpstreamCache(store.providers),
     log: log ?? null,
+    version,
     ...moment,
   })
 

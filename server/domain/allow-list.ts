@@ -3,9 +3,9 @@
 /** Exact ids, `<provider>/*`, or `*`; null allows every model. */
 export type AllowList = readonly string[] | null
 
-const MASK = /^(\*|[^\s/*]+\/(\*|[^\s*]+))$/
+export const MASK = /^(\*|[^\s/*]+\/(\*|[^\s*]+))$/
 export const MOST_MASKS = 256
-const MOST_MASK_CHARS = 256
+export const MOST_MASK_CHARS = 256
 
 /** Whether `text` is an exact model id, `<provider>/*` or `*`. */
 export const isMask = (text: string): boolean => text.length <= MOST_MASK_CHARS && MASK.test(text)

@@ -12,6 +12,7 @@ import { alive, ready } from './routes/health.ts'
 import { showKey } from './routes/key.ts'
 import { amendKey, issueKey, listKeys, revokeKey, showAnyKey } from './routes/keys.ts'
 import { listModels, readModelFilter, showModel } from './routes/models.ts'
+import { showDocument } from './routes/openapi.ts'
 import { headersFor, startVisit, type Visit } from './visit.ts'
 
 type Answer = (house: CounterHouse, visit: Visit, c: Context) => Promise<Response>
@@ -77,6 +78,7 @@ const ROUTES: readonly CounterRoute[] = [
   ...['/v1', '/api/v1'].flatMap((prefix) =>
     API.map((route) => ({ ...route, path: prefix + route.path })),
   ),
+  { method: 'GET', path: '/openapi.json', name: 'openapi', answer: showDocument },
   { method: 'GET', path: '/healthz', name: 'healthz', answer: alive, quiet: true },
   { method: 'GET', path: '/readyz', name: 'readyz', answer: ready, quiet: true },
 ]

@@ -5,7 +5,7 @@ import type { KeptAnswer, Repeatable } from '#domain/idempotency.ts'
 import type { Store } from '#domain/store.ts'
 
 const HEADER = 'Idempotency-Key'
-const PRINTABLE = /^[ -~]{1,255}$/
+export const PRINTABLE = /^[ -~]{1,255}$/
 
 /** Null without the header. @throws invalid_request */
 export function readIdempotencyKey(headers: Headers): string | null {

@@ -14,6 +14,8 @@ export interface CounterHouse extends CompletionHouse {
   readonly running: RunningWalks
   /** Those of them that their clients may repeat, and the answers kept of earlier ones. */
   readonly firstRuns: FirstRuns
+  /** Of the binary; told in the description of this interface. */
+  readonly version: string
   /** One line per request; null keeps no log. */
   readonly log: RequestLog | null
   /** True once the gateway takes no new chat requests. */
@@ -34,6 +36,7 @@ export const openHouse = (options: CounterOptions): CounterHouse => ({
   timings: DEFAULT_TIMINGS,
   running: createRunningWalks(),
   firstRuns: createFirstRuns(options.store),
+  version: '0',
   log: null,
   draining: () => false,
   holdOpen: () => {},

@@ -18,7 +18,7 @@ const name = z.string().max(MOST_MODEL_CHARS)
 const providers = z.array(name).max(MOST_PROVIDERS).nullish()
 
 /** Null is absence: client libraries send it for every option that is not set. Measured at 1.5 µs for a body of 1 KB. */
-const schema = z.object({
+export const chatForm = z.object({
   model: name,
   messages: z.unknown(),
   modalities: z.array(z.string()).max(16).nullish(),
@@ -54,7 +54,7 @@ const schema = z.object({
 
 /** @throws invalid_request, unsupported_modality, invalid_image, too_many_images */
 export function readChatRequest({ fields, bytes }: Body): ChatRequest {
-  const parsed = schema.safeParse(fields)
+  const parsed = chatForm.safeParse(fields)
   if (!parsed.success) throw toInvalidRequest(parsed.error.issues)
   const read = parsed.data
   const pictures = readMessages(read.messages)
@@ -81,8 +81,8 @@ export function readChatRequest({ fields, bytes }: Body): ChatRequest {
 }
 
 const toRouting = (
-  models: z.output<typeof schema>['models'],
-  provider: z.output<typeof schema>['provider'],
+  models: z.output<typeof chatForm>['models'],
+  provider: z.output<typeof chatForm>['provider'],
 ): Routing => ({
   models: models ?? [],
   order: provider?.order ?? [],

@@ -10,9 +10,13 @@ import { readForm } from '#forms/read-form.ts'
 
 const expiresAt = z.nullable(timeField)
 
-const issueForm = z.object({ ...limitsFields, name: nameField, expires_at: z.optional(expiresAt) })
+export const issueForm = z.object({
+  ...limitsFields,
+  name: nameField,
+  expires_at: z.optional(expiresAt),
+})
 
-const amendmentForm = z.object({
+export const amendmentForm = z.object({
   ...limitsFields,
   name: z.optional(nameField),
   expires_at: z.optional(expiresAt),
@@ -89,7 +93,7 @@ export interface KeyListQuery {
   readonly after?: KeyId
 }
 
-const MOST_LISTED = 100
+export const MOST_LISTED = 100
 const KEY_ID = /^key_[0-9a-z]{1,64}$/
 
 /** @throws invalid_request */

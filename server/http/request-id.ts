@@ -2,7 +2,7 @@
 import type { Instant } from '#domain/clock.ts'
 import { newRequestId } from '#domain/id.ts'
 
-const HARMLESS = /^[A-Za-z0-9._:-]{1,128}$/
+export const HARMLESS = /^[A-Za-z0-9._:-]{1,128}$/
 
 /** It is no identity: two requests may carry the same one. */
 export function readRequestId(request: Request, at: Instant): string {

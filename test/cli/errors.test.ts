@@ -66,7 +66,7 @@ test.each([
   [
     ['help', 'nothing'],
     2,
-    'error: there is no help on "nothing"\nhint: gatewayctl help    topics: exit-codes, environment\n',
+    'error: there is no help on "nothing"\nhint: gatewayctl help    topics: exit-codes, environment, openapi\n',
   ],
 ])('%j ends with %i and says why', (args, code, err) => {
   expect(desk.run(args)).toEqual({ code, out: '', err })

@@ -17,7 +17,7 @@ const WHO = {
   'DELETE /keys/:id': [401, 403, 200],
 } as const
 
-const OPEN = ['GET /healthz', 'GET /readyz']
+const OPEN = ['GET /openapi.json', 'GET /healthz', 'GET /readyz']
 
 const BODIES: Readonly<Record<string, unknown>> = {
   'POST /chat/completions': hello(),

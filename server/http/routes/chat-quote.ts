@@ -28,7 +28,7 @@ export async function answerQuote(
   return renderJson(visit, renderQuote(request, quoted))
 }
 
-const renderQuote = (request: ChatRequest, { refusal, route, most, mostRub }: Quote) => ({
+export const renderQuote = (request: ChatRequest, { refusal, route, most, mostRub }: Quote) => ({
   object: 'quote',
   model: request.model,
   admitted: refusal === null,

@@ -13,7 +13,7 @@ import { headersFor, JSON_TEXT, readQuota, renderJson, type Visit } from '../vis
 import { admitProvisioning, readmit } from './admit-kind.ts'
 
 /** A record of every field at its largest, with each character of it escaped, fits. */
-const MOST_FORM_BYTES = 1024 * 1024
+export const MOST_FORM_BYTES = 1024 * 1024
 
 /** 201; the one appearance of the secret. */
 export async function issueKey(house: CounterHouse, visit: Visit): Promise<Response> {

@@ -1,0 +1,120 @@
+/** Every header that the gateway answers with, and which of them travel with which answer (spec §8, contract §4). */
+import type { JsonSchema } from './notes.ts'
+
+interface Header {
+  readonly description: string
+  readonly schema: JsonSchema
+  /** It is never left out where an answer names it. */
+  readonly required?: true
+}
+
+const TEXT = { type: 'string' } as const
+const SECONDS = { type: 'integer', minimum: 0 } as const
+const COUNT = SECONDS
+const exactly = (...words: readonly string[]): JsonSchema => ({ type: 'string', enum: [...words] })
+
+const always = (description: string, schema: JsonSchema): Header => ({
+  description,
+  schema,
+  required: true,
+})
+
+const HEADERS = {
+  'X-Request-Id': always(
+    "The request's name: yours where it is harmless, else one of ours. In the log, and sent to the provider",
+    TEXT,
+  ),
+  'X-Content-Type-Options': always('No guessing', exactly('nosniff')),
+  Server: always('Who answers', exactly('gatewayctl')),
+  'Access-Control-Allow-Origin': always(
+    'Any page may call: a call carries its own key',
+    exactly('*'),
+  ),
+  'Access-Control-Expose-Headers': always('What a page may read', TEXT),
+  'Access-Control-Allow-Methods': always('Of a preflight', TEXT),
+  'Access-Control-Allow-Headers': always('Of a preflight: what was asked for', TEXT),
+  'Access-Control-Max-Age': always('Of a preflight: how long it holds', SECONDS),
+  Vary: always('Of a preflight', exactly('Access-Control-Request-Headers')),
+  'X-RateLimit-Limit-Minute': {
+    description: 'Requests per minute; absent without a limit',
+    schema: COUNT,
+  },
+  'X-RateLimit-Remaining-Minute': {
+    description: 'Left of them, this request counted',
+    schema: COUNT,
+  },
+  'X-RateLimit-Reset-Minute': { description: 'Seconds until a slot frees', schema: SECONDS },
+  'X-RateLimit-Limit-Day': {
+    description: 'Requests per day; absent without a limit',
+    schema: COUNT,
+  },
+  'X-RateLimit-Remaining-Day': { description: 'Left of them, this request counted', schema: COUNT },
+  'X-RateLimit-Reset-Day': { description: 'Seconds until a slot frees', schema: SECONDS },
+  'X-Generation-Id': {
+    description: 'The id of this generation; of a refused request, its name in the log',
+    schema: { type: 'string', pattern: '^gen-' },
+  },
+  'Idempotent-Replayed': {
+    description: 'An answer that was kept under its `Idempotency-Key`; nothing was paid for it',
+    schema: exactly('true'),
+  },
+  'Cache-Control': {
+    description: 'Of a stream: nobody may hold it back. Of a secret: nobody may keep it',
+    schema: exactly('no-cache, no-transform', 'no-store'),
+  },
+  'X-Accel-Buffering': {
+    description: 'Of a stream: nobody may hold it back',
+    schema: exactly('no'),
+  },
+  'Retry-After': { description: 'Whole seconds to wait', schema: { type: 'integer', minimum: 1 } },
+  'X-Should-Retry': {
+    description:
+      'Whether asking again is worth it, whatever the status says; client libraries obey it',
+    schema: exactly('true', 'false'),
+  },
+  'WWW-Authenticate': always('How to authenticate', exactly('Bearer')),
+  Connection: always('The rest of the body is not read', exactly('close')),
+  Allow: always('The methods that this address knows', TEXT),
+} satisfies Readonly<Record<string, Header>>
+
+export type HeaderName = keyof typeof HEADERS
+
+const EVERYWHERE: readonly HeaderName[] = [
+  'X-Request-Id',
+  'X-Content-Type-Options',
+  'Server',
+  'Access-Control-Allow-Origin',
+  'Access-Control-Expose-Headers',
+]
+
+/** Of every answer to a known key. */
+export const RATE_HEADERS: readonly HeaderName[] = [
+  'X-RateLimit-Limit-Minute',
+  'X-RateLimit-Remaining-Minute',
+  'X-RateLimit-Reset-Minute',
+  'X-RateLimit-Limit-Day',
+  'X-RateLimit-Remaining-Day',
+  'X-RateLimit-Reset-Day',
+]
+
+/** What comes with a status, whoever refuses. */
+export const STATUS_HEADERS: Readonly<Record<number, readonly HeaderName[]>> = {
+  401: ['WWW-Authenticate'],
+  402: ['X-Should-Retry'],
+  405: ['Allow'],
+  409: ['X-Should-Retry'],
+  413: ['Connection'],
+  429: ['Retry-After', 'X-Should-Retry'],
+  502: ['X-Should-Retry'],
+  503: ['Retry-After', 'X-Should-Retry'],
+  504: ['X-Should-Retry'],
+}
+
+/** `components.headers`. */
+export const renderHeaders = (): Readonly<Record<string, Header>> => HEADERS
+
+/** The `headers` of one answer: those of every answer, and these. */
+export const headersOf = (names: readonly HeaderName[]) =>
+  Object.fromEntries(
+    [...EVERYWHERE, ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  )

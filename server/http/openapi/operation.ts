@@ -1,0 +1,124 @@
+/** An operation of the document: what is sent, what may be answered, and with which codes it may be refused. */
+import { ERROR_CODES } from '#domain/errors.ts'
+import { type HeaderName, headersOf, RATE_HEADERS, STATUS_HEADERS } from './headers.ts'
+import type { JsonSchema } from './notes.ts'
+import { type ParameterName, parameterRef } from './parameters.ts'
+import { CODE_MEANINGS, type HttpCode } from './schemas/error.ts'
+import { refTo, type SchemaName } from './schemas.ts'
+
+/** The key that an operation asks for; null for none. */
+type KeyOf = 'any' | 'ordinary' | 'provisioning' | null
+
+export interface Operation {
+  readonly method: 'get' | 'post' | 'patch' | 'delete'
+  readonly path: string
+  /** OpenAI's own where it has one. */
+  readonly operationId: string
+  readonly tag: string
+  readonly summary: string
+  readonly description?: string
+  readonly key: KeyOf
+  readonly parameters?: readonly ParameterName[]
+  readonly body?: { readonly schema: SchemaName; readonly mostBytes: number }
+  readonly answers: readonly Answer[]
+  /** Beside those of its key, of its body, and of every operation. */
+  readonly codes?: readonly HttpCode[]
+  /** Of every answer, refusals included. */
+  readonly headers?: readonly HeaderName[]
+}
+
+export interface Answer {
+  readonly status: number
+  readonly description: string
+  readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>>
+  readonly headers?: readonly HeaderName[]
+}
+
+export const json = (schema: JsonSchema) => ({ 'application/json': { schema } })
+
+/** A broken `Host` is refused everywhere, and a fault may happen anywhere. */
+const CODES_EVERYWHERE: readonly HttpCode[] = ['invalid_request', 'internal_error']
+
+const CODES_OF_KEY: readonly HttpCode[] = [
+  'missing_api_key',
+  'invalid_api_key',
+  'api_key_revoked',
+  'api_key_expired',
+  'api_key_disabled',
+]
+
+const CODES_OF_KIND: Readonly<Record<NonNullable<KeyOf>, readonly HttpCode[]>> = {
+  any: CODES_OF_KEY,
+  ordinary: [...CODES_OF_KEY, 'provisioning_key_not_allowed'],
+  provisioning: [...CODES_OF_KEY, 'provisioning_key_required'],
+}
+
+const CODES_OF_BODY: readonly HttpCode[] = [
+  'unsupported_media_type',
+  'request_too_large',
+  'invalid_json',
+]
+
+/** The Operation Object. */
+export const renderOperation = (operation: Operation) => {
+  const { operationId, tag, summary, description, key, parameters = [], body } = operation
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    ...(description !== undefined && { description }),
+    ...(key === null && { security: [] }),
+    parameters: [...parameters, 'X-Request-Id' as const].map(parameterRef),
+    ...(body && {
+      requestBody: {
+        required: true,
+        description: `At most ${body.mostBytes} bytes.`,
+        content: json(refTo(body.schema)),
+      },
+    }),
+    responses: renderResponses(operation),
+  }
+}
+
+function renderResponses({ key, body, answers, codes = [], headers = [] }: Operation) {
+  const common = [...headers, ...(key === null ? [] : RATE_HEADERS)]
+  const all = [
+    ...CODES_EVERYWHERE,
+    ...(key === null ? [] : CODES_OF_KIND[key]),
+    ...(body ? CODES_OF_BODY : []),
+    ...codes,
+  ]
+  const responses: Record<string, unknown> = {}
+  for (const answer of answers) {
+    responses[answer.status] = {
+      description: answer.description,
+      headers: headersOf([...common, ...(answer.headers ?? [])]),
+      content: answer.content,
+    }
+  }
+  for (const status of new Set(all.map(statusOf))) {
+    const those = [...new Set(all.filter((code) => statusOf(code) === status))]
+    responses[status] = renderRefusal(status, those, common)
+  }
+  return responses
+}
+
+const statusOf = (code: HttpCode): number => ERROR_CODES[code][0]
+
+/** The Response Object of a status: the one error body, with the codes that it may hold here. */
+export function renderRefusal(
+  status: number,
+  codes: readonly HttpCode[],
+  headers: readonly HeaderName[] = [],
+) {
+  const types = [...new Set(codes.map((code) => ERROR_CODES[code][1]))]
+  const fields: JsonSchema = {
+    type: 'object',
+    properties: { type: { enum: types }, code: { enum: [...codes] } },
+  }
+  return {
+    description: codes.map((code) => `\`${code}\`: ${CODE_MEANINGS[code]}.`).join('\n\n'),
+    headers: headersOf([...headers, ...(STATUS_HEADERS[status] ?? [])]),
+    content: json({ allOf: [refTo('Error'), { type: 'object', properties: { error: fields } }] }),
+  }
+}

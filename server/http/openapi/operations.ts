@@ -1,0 +1,227 @@
+/** Every operation of the counter; a house test holds this table to the one of the routes. */
+import { MOST_BODY_BYTES } from '../body.ts'
+import { MOST_FORM_BYTES } from '../routes/keys.ts'
+import { json, type Operation } from './operation.ts'
+import { refTo } from './schemas.ts'
+
+const CHAT: Operation = {
+  method: 'post',
+  path: '/chat/completions',
+  operationId: 'createChatCompletion',
+  tag: 'Chat',
+  summary: 'Text and images, whole or streamed',
+  description:
+    'Checked in this order: key, kind of key, body, allow-list, model, modality, money, windows. A refused request consumes ' +
+    'nothing. A client that hangs up pays for what was produced; the provider is let go within a second.',
+  key: 'ordinary',
+  parameters: ['Idempotency-Key', 'X-Gateway-Dry-Run'],
+  body: { schema: 'ChatRequest', mostBytes: MOST_BODY_BYTES },
+  headers: ['X-Generation-Id'],
+  answers: [
+    {
+      status: 200,
+      description:
+        'The whole answer; with `stream` an event stream of chunks; with `X-Gateway-Dry-Run` a quote.',
+      headers: ['Cache-Control', 'X-Accel-Buffering', 'Idempotent-Replayed'],
+      content: {
+        ...json({
+          oneOf: [refTo('ChatCompletion'), refTo('Quote')],
+          discriminator: {
+            propertyName: 'object',
+            mapping: {
+              'chat.completion': '#/components/schemas/ChatCompletion',
+              quote: '#/components/schemas/Quote',
+            },
+          },
+        }),
+        'text/event-stream': { schema: refTo('ChatCompletionChunk') },
+      },
+    },
+  ],
+  codes: [
+    'image_streaming_not_supported',
+    'unsupported_modality',
+    'invalid_image',
+    'too_many_images',
+    'context_length_exceeded',
+    'daily_spend_limit_exceeded',
+    'monthly_spend_limit_exceeded',
+    'insufficient_balance',
+    'model_not_allowed',
+    'model_not_found',
+    'idempotency_conflict',
+    'rate_limit_exceeded',
+    'concurrency_limit_exceeded',
+    'spend_reserved',
+    'upstream_error',
+    'no_image_returned',
+    'no_route_available',
+    'upstream_overloaded',
+    'unpriced_model',
+    'shutting_down',
+    'store_unavailable',
+    'upstream_timeout',
+  ],
+}
+
+const MODELS: readonly Operation[] = [
+  {
+    method: 'get',
+    path: '/models',
+    operationId: 'listModels',
+    tag: 'Models',
+    summary: 'The catalogue, cut to what the key may call',
+    description: 'Takes no slot of a window.',
+    key: 'ordinary',
+    parameters: ['output_modalities', 'q'],
+    answers: [{ status: 200, description: 'The cards.', content: json(refTo('ModelList')) }],
+  },
+  {
+    method: 'get',
+    path: '/models/{provider}/{model}',
+    operationId: 'retrieveModel',
+    tag: 'Models',
+    summary: 'One card of the catalogue',
+    description: 'Takes no slot of a window.',
+    key: 'ordinary',
+    parameters: ['provider', 'model'],
+    answers: [{ status: 200, description: 'The card.', content: json(refTo('Model')) }],
+    codes: ['model_not_allowed', 'model_not_found'],
+  },
+]
+
+const SELF: readonly Operation[] = [
+  {
+    method: 'get',
+    path: '/key',
+    operationId: 'getCurrentKey',
+    tag: 'Key',
+    summary: "The key's limits, spend, requests in progress, and the balance",
+    description: 'Takes no slot of a window, and answers when every limit is exhausted.',
+    key: 'any',
+    answers: [{ status: 200, description: 'How it stands.', content: json(refTo('KeyInfo')) }],
+  },
+  {
+    method: 'get',
+    path: '/generation',
+    operationId: 'getGeneration',
+    tag: 'Chat',
+    summary: 'The receipt of a request that has ended',
+    description: 'For any ordinary key of its account. Takes no slot of a window.',
+    key: 'ordinary',
+    parameters: ['generationId'],
+    answers: [{ status: 200, description: 'The receipt.', content: json(refTo('Generation')) }],
+    codes: ['generation_not_found'],
+  },
+]
+
+const FORM = { mostBytes: MOST_FORM_BYTES } as const
+
+const KEYS: readonly Operation[] = [
+  {
+    method: 'post',
+    path: '/keys',
+    operationId: 'createKey',
+    tag: 'Keys',
+    summary: 'Issues an ordinary key',
+    key: 'provisioning',
+    body: { schema: 'KeyIssue', ...FORM },
+    answers: [
+      {
+        status: 201,
+        description: 'The key, and the one appearance of its secret.',
+        headers: ['Cache-Control'],
+        content: json(refTo('IssuedKey')),
+      },
+    ],
+    codes: ['unknown_parameter', 'store_unavailable'],
+  },
+  {
+    method: 'get',
+    path: '/keys',
+    operationId: 'listKeys',
+    tag: 'Keys',
+    summary: 'The keys of the account, newest first',
+    key: 'provisioning',
+    parameters: ['limit', 'after', 'include_revoked'],
+    answers: [{ status: 200, description: 'A page of keys.', content: json(refTo('KeyList')) }],
+  },
+  {
+    method: 'get',
+    path: '/keys/{id}',
+    operationId: 'getKey',
+    tag: 'Keys',
+    summary: 'One key of the account',
+    key: 'provisioning',
+    parameters: ['keyId'],
+    answers: [{ status: 200, description: 'The key.', content: json(refTo('Key')) }],
+    codes: ['key_not_found'],
+  },
+  {
+    method: 'patch',
+    path: '/keys/{id}',
+    operationId: 'updateKey',
+    tag: 'Keys',
+    summary: 'Changes a key, from its next request',
+    key: 'provisioning',
+    parameters: ['keyId'],
+    body: { schema: 'KeyAmendment', ...FORM },
+    answers: [{ status: 200, description: 'The key.', content: json(refTo('AmendedKey')) }],
+    codes: [
+      'unknown_parameter',
+      'provisioning_key_not_allowed',
+      'key_not_found',
+      'key_revoked',
+      'store_unavailable',
+    ],
+  },
+  {
+    method: 'delete',
+    path: '/keys/{id}',
+    operationId: 'deleteKey',
+    tag: 'Keys',
+    summary: 'Revokes a key for ever, from its next request',
+    description: 'Running streams are finished. Repeating it changes nothing.',
+    key: 'provisioning',
+    parameters: ['keyId'],
+    answers: [{ status: 200, description: 'It is revoked.', content: json(refTo('RevokedKey')) }],
+    codes: ['provisioning_key_not_allowed', 'key_not_found', 'store_unavailable'],
+  },
+]
+
+/** Under both prefixes. */
+export const API_OPERATIONS: readonly Operation[] = [CHAT, ...MODELS, ...SELF, ...KEYS]
+
+/** Under no prefix, and for anybody. */
+export const ROOT_OPERATIONS: readonly Operation[] = [
+  {
+    method: 'get',
+    path: '/openapi.json',
+    operationId: 'getOpenapi',
+    tag: 'Service',
+    summary: 'This document',
+    key: null,
+    answers: [{ status: 200, description: 'OpenAPI 3.1.', content: json({ type: 'object' }) }],
+  },
+  {
+    method: 'get',
+    path: '/healthz',
+    operationId: 'getHealth',
+    tag: 'Service',
+    summary: 'The process lives',
+    key: null,
+    answers: [{ status: 200, description: 'It does.', content: json(refTo('Alive')) }],
+  },
+  {
+    method: 'get',
+    path: '/readyz',
+    operationId: 'getReadiness',
+    tag: 'Service',
+    summary: 'It should get traffic',
+    key: null,
+    answers: [
+      { status: 200, description: 'It should.', content: json(refTo('Readiness')) },
+      { status: 503, description: 'It should not.', content: json(refTo('Readiness')) },
+    ],
+  },
+]

@@ -1,0 +1,107 @@
+/** What a client may send beside a body: parts of the path, of the query, and headers of its own. */
+import { PRINTABLE } from '../first-runs.ts'
+import { MOST_LISTED } from '../read-key-request.ts'
+import { HARMLESS } from '../request-id.ts'
+import type { JsonSchema } from './notes.ts'
+
+interface Parameter {
+  readonly name: string
+  readonly in: 'header' | 'path' | 'query'
+  readonly description: string
+  readonly required?: true
+  readonly schema: JsonSchema
+  readonly example?: unknown
+}
+
+const PARAMETERS = {
+  'X-Request-Id': {
+    name: 'X-Request-Id',
+    in: 'header',
+    description: 'Your own name for the request. One that does not fit is replaced, not refused',
+    schema: { type: 'string', pattern: HARMLESS.source },
+  },
+  'Idempotency-Key': {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description:
+      'A request that carries one is run and paid for once: for 24 hours the same key with the same body gets the same answer',
+    schema: { type: 'string', pattern: PRINTABLE.source },
+  },
+  'X-Gateway-Dry-Run': {
+    name: 'X-Gateway-Dry-Run',
+    in: 'header',
+    description: 'Asks for a quote instead of an answer: nothing is taken and nobody is asked',
+    schema: { type: 'string', enum: ['true', 'false'] },
+  },
+  provider: {
+    name: 'provider',
+    in: 'path',
+    required: true,
+    description: 'The part of a model id before its first slash',
+    schema: { type: 'string' },
+    example: 'acme',
+  },
+  model: {
+    name: 'model',
+    in: 'path',
+    required: true,
+    description:
+      'The rest of it. Further slashes may be sent as they are or as `%2F`, like the first',
+    schema: { type: 'string' },
+    example: 'pixel-1',
+  },
+  output_modalities: {
+    name: 'output_modalities',
+    in: 'query',
+    description: 'Only models that answer with all of these, between commas',
+    schema: { type: 'string' },
+    example: 'image',
+  },
+  q: {
+    name: 'q',
+    in: 'query',
+    description: 'Only models with all of these words in their id, name or description',
+    schema: { type: 'string' },
+  },
+  generationId: {
+    name: 'id',
+    in: 'query',
+    required: true,
+    description: 'The id of an answer, or its `X-Generation-Id`',
+    schema: { type: 'string' },
+    example: 'gen-01k3e5q9zzzzzzzzzzzzzzzzzz',
+  },
+  keyId: {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: 'The id of a key',
+    schema: { type: 'string' },
+    example: 'key_01m7ysvvb5e6bpvyd6e6ytw18y',
+  },
+  limit: {
+    name: 'limit',
+    in: 'query',
+    description: 'How many at most',
+    schema: { type: 'integer', minimum: 1, maximum: MOST_LISTED, default: MOST_LISTED },
+  },
+  after: {
+    name: 'after',
+    in: 'query',
+    description: 'The `last_id` of the page before',
+    schema: { type: 'string', pattern: '^key_' },
+  },
+  include_revoked: {
+    name: 'include_revoked',
+    in: 'query',
+    description: 'Revoked keys too',
+    schema: { type: 'boolean', default: false },
+  },
+} satisfies Readonly<Record<string, Parameter>>
+
+export type ParameterName = keyof typeof PARAMETERS
+
+/** `components.parameters`. */
+export const renderParameters = (): Readonly<Record<string, Parameter>> => PARAMETERS
+
+export const parameterRef = (name: ParameterName) => ({ $ref: `#/components/parameters/${name}` })

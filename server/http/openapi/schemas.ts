@@ -1,0 +1,98 @@
+/** Every schema of the document by its name: the forms that validate requests, and what answers are made of. */
+import { z } from 'zod'
+import { chatForm } from '../read-chat-request.ts'
+import { amendmentForm, issueForm } from '../read-key-request.ts'
+import { annotate, type JsonSchema } from './notes.ts'
+import { completion, image, quote, toolCall } from './schemas/chat-answer.ts'
+import { chunk } from './schemas/chat-chunk.ts'
+import { CHAT_NOTES, PASSED_ON } from './schemas/chat-request.ts'
+import { error, errorFields } from './schemas/error.ts'
+import { generation } from './schemas/generation.ts'
+import { amendedKey, issuedKey, keyInfo, keyList, keyRecord, revokedKey } from './schemas/key.ts'
+import { AMENDMENT_NOTES, ISSUE_NOTES } from './schemas/key-request.ts'
+import { contentPart, message, messages } from './schemas/messages.ts'
+import { modelCard, modelList } from './schemas/model.ts'
+import { alive, lowBalance, readiness } from './schemas/service.ts'
+import { usage } from './schemas/usage.ts'
+
+/** `ChatRequest`, `KeyIssue` and `KeyAmendment` are the very forms that requests are held to. */
+const SCHEMAS = {
+  ChatRequest: chatForm,
+  Messages: messages,
+  Message: message,
+  ContentPart: contentPart,
+  ChatCompletion: completion,
+  ChatCompletionChunk: chunk,
+  Usage: usage,
+  ToolCall: toolCall,
+  Image: image,
+  Quote: quote,
+  Model: modelCard,
+  ModelList: modelList,
+  Generation: generation,
+  KeyInfo: keyInfo,
+  KeyIssue: issueForm,
+  KeyAmendment: amendmentForm,
+  Key: keyRecord,
+  IssuedKey: issuedKey,
+  AmendedKey: amendedKey,
+  KeyList: keyList,
+  RevokedKey: revokedKey,
+  Alive: alive,
+  Readiness: readiness,
+  LowBalance: lowBalance,
+  Error: error,
+  ErrorFields: errorFields,
+} as const
+
+export type SchemaName = keyof typeof SCHEMAS
+
+export const refTo = (name: SchemaName): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
+
+/** `components.schemas`. @throws where a form and what is told of it have parted */
+export function renderSchemas(): Record<SchemaName, JsonSchema> {
+  const registry = z.registry<{ id: string }>()
+  for (const [id, schema] of Object.entries(SCHEMAS)) registry.add(schema, { id })
+  const uri = (id: string): string => `#/components/schemas/${id}`
+  // What a client sends and what it gets are both the side of the wire that `input` is.
+  const rendered = z.toJSONSchema(registry, { io: 'input', uri, override: plain }).schemas
+  for (const schema of Object.values(rendered)) {
+    delete schema.$id
+    delete schema.$schema
+  }
+  const schemas = rendered as Record<SchemaName, JsonSchema>
+  tellOfRequests(schemas)
+  return schemas
+}
+
+/** Leaves out bounds that JSON's own numbers and names have anyway. */
+function plain({ jsonSchema }: { readonly jsonSchema: JsonSchema }): void {
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+}
+
+function tellOfRequests({
+  ChatRequest,
+  KeyIssue,
+  KeyAmendment,
+}: Record<SchemaName, JsonSchema>): void {
+  annotate(ChatRequest, CHAT_NOTES)
+  Object.assign(ChatRequest, {
+    description:
+      "OpenAI's whole chat body. What the gateway does not know is passed on to a provider that speaks OpenAI's wire; null is absence.",
+    properties: { ...ChatRequest.properties, messages: refTo('Messages'), ...PASSED_ON },
+    additionalProperties: true,
+  })
+  annotate(KeyIssue, ISSUE_NOTES)
+  annotate(KeyAmendment, AMENDMENT_NOTES)
+  const kind = { type: 'string', const: 'ordinary', description: 'What every key made here is' }
+  Object.assign(KeyIssue, {
+    description: 'A key to be. A limit that is null or left out is no limit.',
+    properties: { ...KeyIssue.properties, kind },
+    additionalProperties: false,
+  })
+  Object.assign(KeyAmendment, {
+    description:
+      'Changes to a key, from its next request. What is left out stays; null takes a limit away.',
+    additionalProperties: false,
+  })
+}

@@ -1,0 +1,119 @@
+/** The whole answer of a chat: OpenAI's shape, priced; what the gateway does not know of it passes through (contract §7). */
+import { z } from 'zod'
+import type { FinishReason } from '#domain/chat.ts'
+import type { renderQuote } from '../../routes/chat-quote.ts'
+import { errorFields } from './error.ts'
+import { count, id, oneOf, rub, text, unixTime, usd } from './scalars.ts'
+import { usage } from './usage.ts'
+
+const FINISH_REASONS: Readonly<Record<FinishReason, string>> = {
+  stop: 'the model was done',
+  length: 'it reached the most tokens that it may make',
+  tool_calls: 'it calls tools',
+  content_filter: 'the provider held it back',
+  error: 'the provider broke off',
+}
+
+export const finishReason = oneOf<FinishReason>('Why it ended', FINISH_REASONS)
+export const nativeFinishReason = z.string().nullable().describe("The provider's own word for it")
+export const logprobs = z
+  .looseObject({})
+  .nullable()
+  .describe('Log probabilities, as the provider gave them')
+
+/** A picture of an answer (spec §2.2). */
+export const image = z.object({
+  type: z.literal('image_url'),
+  image_url: z.object({ url: text('A data URL', 'data:image/png;base64,iVBORw0KGgo…') }),
+  index: count('Its place among the pictures of this message'),
+})
+
+const toolCallId = z
+  .string()
+  .exactOptional()
+  .describe('To be named by the `tool` message that answers it')
+
+export const toolCall = z
+  .discriminatedUnion('type', [
+    z.looseObject({
+      id: toolCallId,
+      type: z.literal('function'),
+      function: z.object({
+        name: z.string().exactOptional(),
+        arguments: z.string().describe('JSON, as the model wrote it'),
+      }),
+    }),
+    z.looseObject({
+      id: toolCallId,
+      type: z.literal('custom'),
+      custom: z.object({ name: z.string().exactOptional(), input: z.string() }),
+    }),
+  ])
+  .describe('Send it back as it came: what stands beside its own fields may be a signature.')
+
+const message = z.looseObject({
+  role: z.literal('assistant'),
+  content: z
+    .string()
+    .nullable()
+    .describe('`""` for a pure image answer; null only beside `tool_calls`'),
+  refusal: z.string().exactOptional().describe('Why the model refuses'),
+  reasoning_content: z
+    .string()
+    .exactOptional()
+    .describe('Its thoughts, where the provider shows them'),
+  tool_calls: z.array(toolCall).exactOptional(),
+  images: z.array(image).exactOptional().describe('Only in an answer that drew pictures'),
+})
+
+const choice = z.object({
+  index: count('0 unless `n` asked for more'),
+  message,
+  logprobs,
+  finish_reason: finishReason,
+  native_finish_reason: nativeFinishReason,
+})
+
+/** What every chunk of a stream repeats. */
+export const head = {
+  id: id('gen-', 'The id of this generation, as `X-Generation-Id`'),
+  created: unixTime('When the request arrived'),
+  model: text('The model that served and is billed', 'acme/pixel-1'),
+}
+
+export const completion = z
+  .looseObject({
+    ...head,
+    object: z.literal('chat.completion'),
+    provider: z.string().describe('The upstream that served'),
+    choices: z.array(choice),
+    usage,
+  })
+  .describe(
+    'A whole answer. Fields of the provider that the gateway does not know stand beside these.',
+  )
+
+export const quote = z
+  .object({
+    object: z.literal('quote'),
+    model: z.string().describe('The model asked for'),
+    admitted: z.boolean().describe('Whether the request would be admitted now'),
+    error: errorFields
+      .extend({ status: z.int().describe('The status that it would be refused with') })
+      .nullable()
+      .describe('What it would be refused with'),
+    max_cost_usd: usd('The most that it can cost, wherever on its route it is served'),
+    max_cost_rub: rub('The same'),
+    route: z
+      .array(
+        z.object({
+          model: z.string(),
+          provider: z.string(),
+          max_cost_usd: usd('The most that it can cost there'),
+        }),
+      )
+      .describe('In the order in which they would be asked'),
+  })
+  .describe(
+    'The answer to `X-Gateway-Dry-Run: true`. Nothing was taken, and nobody was asked.',
+  ) satisfies z.ZodType<ReturnType<typeof renderQuote>>

@@ -1,0 +1,63 @@
+/** One chunk of a streamed chat answer, as its `data:` line holds it (contract §7). */
+import { z } from 'zod'
+import { finishReason, head, image, logprobs, nativeFinishReason } from './chat-answer.ts'
+import { errorInChunk } from './error.ts'
+import { count } from './scalars.ts'
+import { streamUsage } from './usage.ts'
+
+const toolCallDelta = z
+  .looseObject({
+    index: count('Which call of this message it continues'),
+    id: z.string().exactOptional().describe('With the delta that opens the call'),
+    type: z
+      .enum(['function', 'custom'])
+      .exactOptional()
+      .describe('With the delta that opens the call'),
+    function: z
+      .object({
+        name: z.string().exactOptional().describe('With the delta that opens the call'),
+        arguments: z.string().describe('A further piece of the JSON'),
+      })
+      .exactOptional(),
+    custom: z
+      .object({ name: z.string().exactOptional(), input: z.string().describe('A further piece') })
+      .exactOptional(),
+  })
+  .describe('A piece of a tool call.')
+
+const delta = z.looseObject({
+  role: z.literal('assistant').exactOptional().describe('In the first chunk of a choice'),
+  content: z.string().exactOptional(),
+  refusal: z.string().exactOptional(),
+  reasoning_content: z.string().exactOptional(),
+  tool_calls: z.array(toolCallDelta).exactOptional(),
+  images: z.array(image).exactOptional(),
+})
+
+const choice = z.object({
+  index: count('0 unless `n` asked for more'),
+  delta,
+  logprobs: logprobs.exactOptional(),
+  finish_reason: finishReason.nullable(),
+  native_finish_reason: nativeFinishReason.exactOptional(),
+})
+
+export const chunk = z
+  .looseObject({
+    ...head,
+    object: z.literal('chat.completion.chunk'),
+    provider: z
+      .string()
+      .exactOptional()
+      .describe('Absent where a stream failed before any had answered'),
+    choices: z.array(choice).describe('Empty in the usage chunk'),
+    usage: streamUsage
+      .exactOptional()
+      .describe('In the last chunk, unless `stream_options.include_usage` is false'),
+    ...errorInChunk,
+  })
+  .describe(
+    'One `data:` line of a stream: a role chunk, deltas, one with `finish_reason`, one with `usage` and no choices, then ' +
+      '`data: [DONE]`. All carry one `id` and `created`. Silence is filled with `: keep-alive` comments. A stream that ' +
+      'breaks says `error` and `finish_reason: "error"`, then its usage, then `[DONE]`.',
+  )

@@ -1,0 +1,48 @@
+/** What is told of the fields of a key that is issued or amended (contract §5). */
+import type * as z from 'zod/mini'
+import { MASK, MOST_MASK_CHARS } from '#domain/allow-list.ts'
+import { MOST_NAME_CHARS } from '#domain/key.ts'
+import type { amendmentForm, issueForm } from '../../read-key-request.ts'
+import type { Notes } from '../notes.ts'
+
+const ceiling = (description: string) => ({
+  description: `${description}, in dollars as a decimal string of at most 6 places`,
+  pattern: '^\\d{1,15}(\\.\\d{1,6})?$',
+  examples: ['5.00'],
+})
+
+const MASKS = {
+  description: 'Models that it may call: exact ids, `<provider>/*` or `*`. Null is every model',
+  items: { type: 'string', pattern: MASK.source, maxLength: MOST_MASK_CHARS },
+  examples: [['acme/*']],
+}
+
+/** Of a new key; null is no limit. */
+export const ISSUE_NOTES: Notes<z.input<typeof issueForm>> = {
+  name: {
+    description: 'What people call it',
+    minLength: 1,
+    maxLength: MOST_NAME_CHARS,
+    pattern: '\\S',
+    examples: ['worker'],
+  },
+  rpm_limit: 'Requests in any 60 seconds',
+  rpd_limit: 'Requests in any 24 hours',
+  concurrency_limit: 'Requests in progress at once',
+  daily_spend_limit_usd: ceiling('Ceiling of a UTC day'),
+  monthly_spend_limit_usd: ceiling('Ceiling of a UTC calendar month'),
+  end_user_rpm: 'Requests of each end user (`user`) in any 60 seconds',
+  end_user_daily_usd: ceiling('Ceiling of each end user in a UTC day'),
+  allowed_models: MASKS,
+  expires_at: {
+    description: 'A time ahead, with its offset. Null is never',
+    format: 'date-time',
+    examples: ['2026-12-01T00:00:00Z'],
+  },
+}
+
+/** Of changes to a key; what is left out stays, null takes a limit away. */
+export const AMENDMENT_NOTES: Notes<z.input<typeof amendmentForm>> = {
+  ...ISSUE_NOTES,
+  disabled: 'True stops the key, false lets it work again',
+}

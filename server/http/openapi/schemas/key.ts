@@ -1,0 +1,137 @@
+/** A key's record and its list, and what a key may ask about itself (contract §5). */
+import { z } from 'zod'
+import type { KeyKind, KeyStatus } from '#domain/key.ts'
+import type { KeyRecord, LimitsRecord } from '#domain/key-report.ts'
+import type { renderKeyInfo } from '../../wire/render-key-info.ts'
+import { count, id, moment, oneOf, rub, text, usd, usdNumber } from './scalars.ts'
+
+const limits = {
+  rpm_limit: count('Requests in any 60 seconds').nullable(),
+  rpd_limit: count('Requests in any 24 hours').nullable(),
+  concurrency_limit: count('Requests in progress at once').nullable(),
+  daily_spend_limit_usd: usd('Ceiling of a UTC day').nullable(),
+  monthly_spend_limit_usd: usd('Ceiling of a UTC calendar month').nullable(),
+  end_user_rpm: count('Requests of each end user (`user`) in any 60 seconds').nullable(),
+  end_user_daily_usd: usd('Ceiling of each end user in a UTC day').nullable(),
+  allowed_models: z
+    .array(text('An exact id, `<provider>/*` or `*`', 'acme/*'))
+    .nullable()
+    .describe('Null is every model'),
+}
+
+const keyId = id('key_', 'Its id')
+const label = text('What may be shown of its secret', 'if-aB3dE6…9xQz')
+
+const kind = oneOf<KeyKind>('What it is for', {
+  ordinary: 'calls models',
+  provisioning: 'manages keys',
+})
+
+const keyUsage = z.object({
+  requests_in_progress: count('Now'),
+  spend_day_usd: usd('In this UTC day'),
+  spend_month_usd: usd('In this UTC month'),
+})
+
+/** Null is no limit, in every limit alike. */
+export const keyRecord = z
+  .object({
+    object: z.literal('api_key'),
+    id: keyId,
+    name: z.string(),
+    kind,
+    label,
+    ...limits,
+    status: oneOf<KeyStatus>('The strongest reason wins', {
+      active: 'it opens',
+      disabled: 'it can be enabled again',
+      expired: 'its time is over',
+      revoked: 'for ever',
+    }),
+    created_at: moment('When it was issued'),
+    updated_at: moment('When it was last changed'),
+    last_used_at: moment('Null: never').nullable(),
+    expires_at: moment('Null: never').nullable(),
+    revoked_at: moment('Null: it is not').nullable(),
+    usage: keyUsage,
+  })
+  .describe(
+    'A key, without its secret. A limit that is null is no limit.',
+  ) satisfies z.ZodType<KeyRecord>
+
+const warnings = z
+  .array(z.string())
+  .exactOptional()
+  .describe(
+    'What was accepted and still deserves a word: a mask that matches nothing, a name that is taken',
+  )
+
+export const issuedKey = keyRecord
+  .extend({
+    key: text('The secret. It is shown once, here, and cannot be recovered', 'if-…'),
+    warnings,
+  })
+  .describe('A new key and the one appearance of its secret.')
+
+export const amendedKey = keyRecord.extend({ warnings }).describe('The key as it now is.')
+
+export const keyList = z.object({
+  object: z.literal('list'),
+  data: z.array(keyRecord).describe('Newest first'),
+  has_more: z.boolean(),
+  first_id: keyId.nullable(),
+  last_id: keyId.nullable().describe('Send it as `after` for the next page'),
+  total_count: count('Of all pages'),
+})
+
+export const revokedKey = z.object({
+  id: keyId,
+  object: z.literal('api_key.deleted'),
+  deleted: z.literal(true),
+})
+
+/** `GET /v1/key` (spec §4.5). */
+export const keyInfo = z
+  .object({
+    object: z.literal('key_info'),
+    id: keyId,
+    name: z.string(),
+    label,
+    kind,
+    limits: z.object(limits) satisfies z.ZodType<LimitsRecord>,
+    usage: keyUsage.extend({
+      spend_day_rub: rub('In this UTC day'),
+      spend_month_rub: rub('In this UTC month'),
+      reserved_usd: usd('Held by requests in progress'),
+      requests_minute: count('In the last 60 seconds'),
+      requests_day: count('In the last 24 hours'),
+    }),
+    remaining: z
+      .object({
+        minute: count('Requests').nullable(),
+        day: count('Requests').nullable(),
+        daily_spend_usd: usd('Of the ceiling').nullable(),
+        monthly_spend_usd: usd('Of the ceiling').nullable(),
+      })
+      .describe('Null where there is no limit'),
+    resets: z.object({
+      daily_spend_at: moment('The next midnight UTC'),
+      monthly_spend_at: moment('The next first of a month UTC'),
+    }),
+    balance: z.object({ amount_usd: usd("The account's"), amount_rub: rub('The same') }),
+    expires_at: moment('Null: never').nullable(),
+    data: z
+      .object({
+        label,
+        usage: usdNumber('Spent in this UTC month'),
+        usage_daily: usdNumber('Spent in this UTC day'),
+        usage_monthly: usdNumber('Spent in this UTC month'),
+        limit: usdNumber("The month's ceiling, else the day's").nullable(),
+        limit_remaining: usdNumber('What is left of it').nullable(),
+        is_provisioning_key: z.boolean(),
+      })
+      .describe("The same in OpenRouter's words, for credit widgets"),
+  })
+  .describe(
+    "The key's limits, spend, requests in progress, and the account's balance.",
+  ) satisfies z.ZodType<ReturnType<typeof renderKeyInfo>>

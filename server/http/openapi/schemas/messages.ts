@@ -1,0 +1,54 @@
+/** The messages of a chat request, as `read-messages.ts` reads them by hand; a test holds the two together. */
+import { z } from 'zod'
+import { MOST_INPUT_IMAGES } from '../../image-url.ts'
+import { MOST_MESSAGES, MOST_PARTS, ROLES } from '../../read-messages.ts'
+
+const textPart = z.looseObject({ type: z.literal('text'), text: z.string() })
+
+const imagePart = z
+  .looseObject({
+    type: z.literal('image_url'),
+    image_url: z.looseObject({
+      url: z
+        .string()
+        .describe(
+          '`data:image/<type>;base64,<data>`, or an https address that the provider may fetch',
+        ),
+    }),
+  })
+  .describe(
+    `A picture to look at, or to draw from. At most ${MOST_INPUT_IMAGES} in a request; those of earlier answers, which stand ` +
+      'in `images`, do not count.',
+  )
+
+const otherPart = z
+  .looseObject({ type: z.string().meta({ not: { enum: ['text', 'image_url'] } }) })
+  .describe('Any other part (`input_audio`, `file`) is passed on to a provider that knows it.')
+
+export const contentPart = z.union([textPart, imagePart, otherPart])
+
+const content = z.union([z.string(), z.array(contentPart).max(MOST_PARTS)])
+
+const assistant = z
+  .looseObject({
+    role: z.literal('assistant'),
+    content: content.nullish(),
+    images: z
+      .unknown()
+      .optional()
+      .describe('Pictures of an earlier answer, sent back as they came'),
+    tool_calls: z
+      .unknown()
+      .optional()
+      .describe('Calls of an earlier answer, sent back as they came'),
+  })
+  .describe('An earlier answer; send it back as it came.')
+
+const other = z
+  .looseObject({ role: z.enum(ROLES).exclude(['assistant']), content })
+  .describe('An instruction, a question, or (with `tool_call_id`) what a tool found.')
+
+export const message = z.union([other, assistant])
+
+/** OpenAI's messages (spec §2.2). */
+export const messages = z.array(message).min(1).max(MOST_MESSAGES)

@@ -1,0 +1,73 @@
+/** A model's card: OpenAI's record with OpenRouter's fields (contract §6). */
+import { z } from 'zod'
+import type { Modality, PricingModel } from '#domain/model-card.ts'
+import type { renderCard } from '../../wire/render-card.ts'
+import { count, oneOf, text, unixTime, usd } from './scalars.ts'
+
+const MODALITIES: Readonly<Record<Modality, string>> = {
+  text: 'text',
+  image: 'pictures',
+  audio: 'sound',
+  video: 'moving pictures',
+  file: 'documents',
+}
+
+const modality = oneOf<Modality>('', MODALITIES)
+
+const pricing = z
+  .object({
+    prompt: usd('Per token of the prompt'),
+    completion: usd('Per token of the answer'),
+    request: usd('Per request'),
+    image: usd('Per picture of the prompt'),
+    image_output: usd('Per picture drawn: the dearest where there are several'),
+    image_input_token: usd('Per token of a picture in the prompt').exactOptional(),
+    image_output_token: usd('Per token of a picture drawn').exactOptional(),
+    input_cache_read: usd('Per token read from a cache'),
+    input_cache_write: usd('Per token written to a cache'),
+  })
+  .describe('In dollars per token or per picture.')
+
+const imagePrice = z.object({
+  resolution: text('`*` is any', '1024x1024'),
+  quality: text('`*` is any', 'medium'),
+  usd: usd('Per picture'),
+})
+
+const contextLength = count('Tokens of prompt and answer together').nullable()
+
+export const modelCard = z
+  .object({
+    id: text('`<provider>/<model>`', 'acme/pixel-1'),
+    object: z.literal('model'),
+    created: unixTime('When it was added'),
+    owned_by: z.string(),
+    name: z.string(),
+    description: z.string(),
+    context_length: contextLength,
+    architecture: z.object({
+      modality: text('What it takes and what it answers with', 'text+image->text'),
+      input_modalities: z.array(modality),
+      output_modalities: z.array(modality),
+    }),
+    pricing: pricing.nullable().describe('Null: the model is refused until it has a price'),
+    pricing_model: oneOf<PricingModel>('How pictures are priced', {
+      per_token: 'by the token',
+      per_image: 'by the piece',
+      mixed: 'text by the token, pictures by the piece',
+    }).nullable(),
+    image_pricing: z.array(imagePrice).describe('Prices by the piece; empty where there are none'),
+    top_provider: z.object({
+      context_length: contextLength,
+      max_completion_tokens: count('The most tokens of one answer').nullable(),
+    }),
+    supported_parameters: z.array(z.string()),
+  })
+  .describe('What a model is called, what it can do and what it costs.') satisfies z.ZodType<
+  ReturnType<typeof renderCard>
+>
+
+export const modelList = z.object({
+  object: z.literal('list'),
+  data: z.array(modelCard).describe('By id; only what the key may call'),
+})
