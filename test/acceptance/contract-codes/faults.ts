@@ -1,0 +1,154 @@
+/** What is not the caller's fault: the provider's, the operator's, or the house's own. */
+import type { Case, Row } from './case.ts'
+import { BUSY_SECONDS, jam, openDamaged, openDraining } from './scene.ts'
+import type { Visitor } from './visitor.ts'
+
+/** A request that was admitted, and failed at a provider. */
+const failing = (
+  what: string,
+  more: object,
+  metadata: Readonly<Record<string, unknown>>,
+  told: Partial<Case> = {},
+): Case => ({
+  what,
+  metadata,
+  taken: 1,
+  async ask(visitor: Visitor) {
+    await visitor.key()
+    return await visitor.chat(more)
+  },
+  ...told,
+})
+
+/** A client library that retries a picture by itself buys it again. */
+const PICTURE = { modalities: ['image'], stream: false }
+const ONCE = { allow_fallbacks: false }
+const acme = (provider_status?: number) => ({
+  provider: 'acme',
+  ...(provider_status && { provider_status }),
+})
+
+export const FAULTS = {
+  internal_error: {
+    status: 500,
+    type: 'api_error',
+    stage: openDamaged,
+    cases: [
+      {
+        what: 'a row that cannot be read',
+        words: /^the gateway failed while it handled this request$/,
+        async ask(visitor) {
+          await visitor.key()
+          return await visitor.chat()
+        },
+      },
+      {
+        what: 'the same, where no walk has begun',
+        words: /^the gateway failed while it handled this request$/,
+        async ask(visitor) {
+          await visitor.key()
+          return await visitor.call('GET', '/models')
+        },
+      },
+    ],
+  },
+  upstream_error: {
+    status: 502,
+    type: 'api_error',
+    cases: [
+      failing('it breaks', { model: 'acme/broken' }, acme(500)),
+      failing('nobody is there', { model: 'gone/m' }, { provider: 'gone' }),
+      failing("the operator's account is refused", { model: 'acme/locked' }, acme(401), {
+        words: /^acme did not accept the gateway's own account; the operator has to look at it$/,
+      }),
+      failing('busy, for who wants one attempt', { model: 'acme/busy', ...ONCE }, acme(429)),
+      failing('silent, for who wants one attempt', { model: 'acme/silent', ...ONCE }, acme()),
+      failing(
+        'a picture without fallbacks (spec §7)',
+        { model: 'acme/broken', ...PICTURE, ...ONCE },
+        acme(500),
+        { shouldRetry: 'false' },
+      ),
+    ],
+  },
+  no_image_returned: {
+    status: 502,
+    type: 'api_error',
+    cases: [
+      failing('words instead', { model: 'acme/drawing', ...PICTURE }, acme(), {
+        shouldRetry: 'false',
+        words: /nothing was charged$/,
+      }),
+    ],
+  },
+  no_route_available: {
+    status: 503,
+    type: 'api_error',
+    cases: [
+      {
+        what: 'a choice that leaves nobody',
+        async ask(visitor) {
+          await visitor.key()
+          return await visitor.chat({ provider: { only: ['acme'] } })
+        },
+      },
+    ],
+  },
+  upstream_overloaded: {
+    status: 503,
+    type: 'api_error',
+    cases: [
+      failing('it asks for patience', { model: 'acme/busy' }, acme(429), {
+        retryAfter: String(BUSY_SECONDS),
+      }),
+    ],
+  },
+  unpriced_model: {
+    status: 503,
+    type: 'api_error',
+    cases: [
+      {
+        what: 'never free by accident',
+        param: 'model',
+        async ask(visitor) {
+          await visitor.key()
+          return await visitor.chat({ model: 'acme/unpriced' })
+        },
+      },
+    ],
+  },
+  shutting_down: {
+    status: 503,
+    type: 'api_error',
+    stage: openDraining,
+    cases: [
+      {
+        what: 'while it drains',
+        retryAfter: '2',
+        shouldRetry: 'true',
+        async ask(visitor) {
+          await visitor.key()
+          return await visitor.chat()
+        },
+      },
+    ],
+  },
+  store_unavailable: {
+    status: 503,
+    type: 'api_error',
+    cases: [
+      {
+        what: 'while no commit gets through',
+        retryAfter: '5',
+        prepare: (visitor) => visitor.key(),
+        trouble: jam,
+        ask: (visitor) => visitor.chat(),
+      },
+    ],
+  },
+  upstream_timeout: {
+    status: 504,
+    type: 'api_error',
+    cases: [failing('no first byte in time', { model: 'acme/silent' }, acme())],
+  },
+} satisfies Record<string, Row>

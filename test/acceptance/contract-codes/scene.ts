@@ -1,0 +1,165 @@
+/** Where the codes are asked for: a served desk, a provider that fails as its model is called, and the troubles of the house. */
+import { Database } from 'bun:sqlite'
+import type { ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { type Appliance, furnishDesk, startAppliance, until } from '#test/support/appliance.ts'
+import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type Socket, startProvider } from '#test/upstream/fixtures.ts'
+
+/** The credential of the provider: no answer may hold it. */
+export const CREDENTIAL = 'Zq8d2f60b1c4e7a935kVw'
+/** What the provider asks for when it is busy: too long for the gateway to wait itself. */
+export const BUSY_SECONDS = 7
+
+export interface Scene {
+  readonly desk: Desk
+  readonly gateway: Appliance
+  /** `host:port` of the provider. */
+  readonly host: string
+  close(): Promise<void>
+}
+
+/** What a model of the provider says; one that is not here answers well. */
+const FAILURES: Readonly<Record<string, (response: ServerResponse) => void>> = {
+  broken: (response) =>
+    fail(response, 500, { message: `no luck at http://10.1.2.3/${CREDENTIAL}` }),
+  picky: (response) => fail(response, 400, { message: 'temperature must be at most 1' }),
+  short: (response) =>
+    fail(response, 400, { code: 'context_length_exceeded', message: 'too long' }),
+  busy: (response) =>
+    fail(response, 429, { message: 'slow down' }, { 'retry-after': BUSY_SECONDS }),
+  locked: (response) => fail(response, 401, { message: `bad key ${CREDENTIAL}` }),
+  silent: () => {},
+}
+
+function fail(response: ServerResponse, status: number, error: object, headers = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers })
+  response.end(JSON.stringify({ error }))
+}
+
+function answerWell(response: ServerResponse): void {
+  const message = { role: 'assistant', content: 'words' }
+  const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
+  response.setHeader('content-type', 'application/json')
+  response.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }], usage }))
+}
+
+/** The provider is `acme`; its `drawing` model should draw, and answers with words. */
+export async function openScene(): Promise<Scene> {
+  const desk = furnishDesk(openDesk())
+  const provider: Socket = await startProvider((response, n) => {
+    const model = String(provider.seen[n]?.body['model'])
+    ;(FAILURES[model] ?? answerWell)(response)
+  })
+  const gateway = await startAppliance(desk, {
+    env: { GATEWAY_UPSTREAM_FIRST_BYTE_TIMEOUT: '1s' },
+  })
+  await addProvider(gateway, 'acme', `${provider.url}/v1`)
+  await addProvider(gateway, 'gone', 'http://127.0.0.1:1/v1')
+  const prices = { in_usd: '1', out_usd: '2', per_image_usd: [{ usd: '0.04' }] }
+  for (const name of [...Object.keys(FAILURES), 'drawing']) {
+    await gateway.verb('models.add', { model: `acme/${name}`, ...prices })
+  }
+  await gateway.verb('models.add', { model: 'gone/m', ...prices })
+  await gateway.verb('models.add', { model: 'acme/unpriced' })
+  return {
+    desk,
+    gateway,
+    host: new URL(provider.url).host,
+    async close() {
+      await gateway.kill()
+      await provider.stop()
+      desk.close()
+    },
+  }
+}
+
+const addProvider = (gateway: Appliance, name: string, base_url: string) =>
+  gateway.verb('providers.add', {
+    name,
+    type: 'openai-compatible',
+    base_url,
+    credential: CREDENTIAL,
+  })
+
+const openBare = (desk: Desk, gateway: Appliance): Scene => ({
+  desk,
+  gateway,
+  host: 'there is none',
+  async close() {
+    await gateway.kill()
+    desk.close()
+  },
+})
+
+/** A house whose prices were damaged under it: a fault in the middle of whatever looks at the catalogue next. */
+export async function openDamaged(): Promise<Scene> {
+  const desk = furnishDesk(openDesk())
+  const gateway = await startAppliance(desk)
+  const database = openDatabase(desk)
+  database.run(`UPDATE price_versions SET prices = '{"prompt":"-1"}'`)
+  database.close(true)
+  // The catalogue is read anew after every change of it; the change is made, then meets the damage itself.
+  await addProvider(gateway, 'other', 'http://127.0.0.1:1').catch(() => {})
+  return openBare(desk, gateway)
+}
+
+/** A house that has been told to stop while an answer still runs. */
+export async function openDraining(): Promise<Scene> {
+  const desk = furnishDesk(openDesk())
+  const gateway = await startAppliance(desk)
+  const { key } = await gateway.verb('keys.create', { name: 'last' })
+  const last = await gateway.chat(key, {
+    model: 'demo/lorem',
+    stream: true,
+    user: 'rate-5',
+    messages: [{ role: 'user', content: 'hi' }],
+  })
+  process.kill(gateway.pid, 'SIGTERM')
+  await until(async () => (await readiness(gateway)).accepting_requests === false, 'it drains')
+  const bare = openBare(desk, gateway)
+  return {
+    ...bare,
+    async close() {
+      // Held on to until here: an answer that nobody holds may be collected, and is then left.
+      await last.body?.cancel()
+      await bare.close()
+    },
+  }
+}
+
+interface Readiness {
+  readonly store_writable: boolean
+  readonly accepting_requests: boolean
+}
+
+async function readiness({ url }: Appliance): Promise<Readiness> {
+  const { checks } = (await (await fetch(`${url}/readyz`)).json()) as { checks: Readiness }
+  return checks
+}
+
+const openDatabase = (desk: Desk): Database => new Database(join(desk.dataDir, 'gateway.db'))
+
+/**
+ * Takes the database's own write lock away from the gateway, as any stray tool could: no commit gets through. One request
+ * has to run into it; it is answered once `release` has given the lock back.
+ */
+export async function jam({ desk, gateway }: Scene): Promise<{ release(): Promise<void> }> {
+  const { key } = await gateway.verb('keys.create', { name: 'first' })
+  const database = openDatabase(desk)
+  database.run('BEGIN IMMEDIATE')
+  const first = gateway.chat(key, {
+    model: 'demo/echo',
+    messages: [{ role: 'user', content: 'hi' }],
+  })
+  await until(async () => !(await readiness(gateway)).store_writable, 'no commit gets through')
+  return {
+    async release() {
+      database.run('ROLLBACK')
+      database.close(true)
+      const { status } = await first
+      if (status !== 200) throw new Error(`what was bought was lost: ${status}`)
+      await until(async () => (await readiness(gateway)).store_writable, 'commits get through')
+    },
+  }
+}

@@ -1,0 +1,92 @@
+/** A visitor: one manner of asking. Every case is asked in each manner, so that no refusal depends on how it came about. */
+import type { VerbInput, VerbRecord } from '#operator/verbs.ts'
+import type { Scene } from './scene.ts'
+
+export interface Manner {
+  readonly prefix: '/v1' | '/api/v1'
+  /** Of every key that the visitor asks with, unless a case says otherwise. */
+  readonly windows: { readonly rpm_limit?: number; readonly rpd_limit?: number }
+  readonly stream: boolean
+}
+
+export const MANNERS: readonly Manner[] = [
+  { prefix: '/v1', windows: {}, stream: false },
+  { prefix: '/api/v1', windows: { rpm_limit: 50, rpd_limit: 900 }, stream: true },
+  { prefix: '/v1', windows: { rpm_limit: 50 }, stream: true },
+  { prefix: '/api/v1', windows: { rpd_limit: 900 }, stream: false },
+]
+
+type Issued = VerbRecord<'keys.create'>
+
+export interface Visitor {
+  readonly scene: Scene
+  readonly manner: Manner
+  /** The `X-Request-Id` that it sends. */
+  readonly name: string
+  /** The key it asks with; null as long as it has none. */
+  readonly asking: Issued | null
+  /** Gets a key with the windows of its manner, and asks with it from then on. */
+  key(fields?: Partial<VerbInput<'keys.create'>>): Promise<Issued>
+  /** `path` stands behind the prefix; an object is sent as JSON, a text as it is. */
+  call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Response>
+  /** A question to demo/echo with what is stated put in its place. */
+  chat(more?: object, headers?: Record<string, string>): Promise<Response>
+  /** An answer that goes on until the visitor leaves; it takes one slot. */
+  keepTalking(more?: object, headers?: Record<string, string>): Promise<void>
+  leave(): Promise<void>
+}
+
+export function startVisitor(scene: Scene, manner: Manner, name: string): Visitor {
+  let asking: Issued | null = null
+  const talks: Response[] = []
+
+  const visitor: Visitor = {
+    scene,
+    manner,
+    name,
+    get asking() {
+      return asking
+    },
+    async key(fields = {}) {
+      asking = await scene.gateway.verb('keys.create', {
+        name: 'visitor',
+        ...manner.windows,
+        ...fields,
+      })
+      return asking
+    },
+    call: (method, path, body, headers) =>
+      fetch(`${scene.gateway.url}${manner.prefix}${path}`, {
+        method,
+        headers: {
+          'x-request-id': name,
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...(asking && { authorization: `Bearer ${asking.key}` }),
+          ...headers,
+        },
+        ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      }),
+    chat: (more, headers) =>
+      visitor.call(
+        'POST',
+        '/chat/completions',
+        { model: 'demo/echo', messages: [user('hi')], stream: manner.stream, ...more },
+        headers,
+      ),
+    async keepTalking(more, headers) {
+      const talk = { model: 'demo/lorem', user: 'rate-5', stream: true, ...more }
+      talks.push(await visitor.chat(talk, headers))
+    },
+    async leave() {
+      await Promise.all(talks.map(({ body }) => body?.cancel()))
+    },
+  }
+  return visitor
+}
+
+export const user = (content: unknown) => ({ role: 'user', content })
