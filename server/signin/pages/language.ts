@@ -1,0 +1,35 @@
+/** In which language a page speaks. */
+
+export type Language = 'en' | 'ru'
+
+const LANGUAGES: readonly Language[] = ['en', 'ru']
+
+/** The first language spoken is that of `ui_locales` (OpenID Connect Core §3.1.2.1), then that of `Accept-Language`, then English. */
+export function readLanguage(
+  acceptLanguage: string | null | undefined,
+  uiLocales?: string | undefined,
+): Language {
+  return find((uiLocales ?? '').split(' ')) ?? find(byWeight(acceptLanguage ?? '')) ?? 'en'
+}
+
+const find = (tags: readonly string[]): Language | undefined =>
+  tags.map(toLanguage).find((language) => language !== undefined)
+
+function toLanguage(tag: string): Language | undefined {
+  const [primary] = tag.trim().toLowerCase().split('-')
+  return LANGUAGES.find((language) => language === primary)
+}
+
+/** `en;q=0.5, ru` → `ru`, `en`. What is refused with `q=0` is left out; equals keep their order. */
+const byWeight = (header: string): readonly string[] =>
+  header
+    .slice(0, 1000)
+    .split(',')
+    .map((part) => {
+      const [tag = '', ...parameters] = part.split(';').map((piece) => piece.trim())
+      const weight = parameters.find((parameter) => parameter.startsWith('q='))
+      return { tag, weight: weight === undefined ? 1 : Number(weight.slice(2)) }
+    })
+    .filter(({ weight }) => weight > 0)
+    .sort((one, other) => other.weight - one.weight)
+    .map(({ tag }) => tag)
