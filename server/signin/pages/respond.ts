@@ -1,6 +1,8 @@
-/** A page on its way to the browser: its text, and the headers that every page of the sign-in provider carries (hardening §3.1). */
+/** A page on its way to the browser, with the headers that every page of the sign-in provider carries (hardening §3.1). */
 import type { Language } from './language.ts'
-import type { PageView } from './view.ts'
+import { renderPage } from './render.ts'
+import { STYLE_SOURCE } from './style.ts'
+import type { ErrorKind, PageView } from './view.ts'
 
 /** What an answer needs beside its view. */
 export interface PageSetting {
@@ -16,7 +18,60 @@ export interface PageSetting {
   readonly headers?: readonly (readonly [name: string, value: string])[] | undefined
 }
 
+const ERROR_STATUSES: Readonly<Record<ErrorKind, number>> = {
+  'unknown-client': 400,
+  'unregistered-redirect': 400,
+  'bad-request': 400,
+  expired: 400,
+  'other-browser': 403,
+  'not-found': 404,
+  'too-many-requests': 429,
+  failed: 500,
+}
+
 /** Draws the page and answers with it. */
-export async function pageResponse(_view: PageView, _setting: PageSetting): Promise<Response> {
-  throw new Error('not drawn yet')
+export async function pageResponse(view: PageView, setting: PageSetting): Promise<Response> {
+  const { host, protocol } = new URL(setting.issuer)
+  const headers = new Headers({
+    ...pageHeaders(setting.formTargets ?? [], protocol === 'https:'),
+    'Content-Language': setting.language,
+  })
+  for (const [name, value] of setting.headers ?? []) headers.append(name, value)
+  const text = await renderPage(view, setting.language, host)
+  return new Response(text, { status: setting.status ?? statusOf(view), headers })
+}
+
+/**
+ * The headers of a page. `same-origin` rather than `no-referrer`, under which Chromium posts forms with
+ * `Origin: null`, and the check for forged posts would refuse them.
+ */
+export function pageHeaders(
+  formTargets: readonly string[],
+  isHttps: boolean,
+): Readonly<Record<string, string>> {
+  const policy = [
+    "default-src 'none'",
+    `style-src ${STYLE_SOURCE}`,
+    'img-src data:',
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    ["form-action 'self'", ...formTargets].join(' '),
+  ]
+  return {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': policy.join('; '),
+    'X-Frame-Options': 'DENY',
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'same-origin',
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    'Cache-Control': 'no-store',
+    Vary: 'Accept-Language',
+    ...(isHttps && { 'Strict-Transport-Security': 'max-age=31536000' }),
+  }
+}
+
+function statusOf(view: PageView): number {
+  if (view.page === 'error') return ERROR_STATUSES[view.kind]
+  return view.page === 'disabled' ? 403 : 200
 }

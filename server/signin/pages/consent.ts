@@ -1,0 +1,30 @@
+/** The page where a person lets a client know who they are. No button has the focus: a key held down must not decide. */
+import { html } from 'hono/html'
+import { formOf, named, type Sheet } from './layout.ts'
+import type { ConsentView } from './view.ts'
+import type { Html, KnownScope, Words } from './words.ts'
+
+export function drawConsent(view: ConsentView, { consent }: Words): Sheet {
+  return {
+    title: consent.title(view.clientName),
+    content: html`<h1>${consent.heading(html`<bdi>${view.clientName}</bdi>`)}</h1>
+<p class="body" id="learns">${consent.lead}</p>
+<ul class="learns" aria-labelledby="learns">
+${view.scopes.map((scope) => html`<li>${inWords(scope, consent)}</li>`)}
+</ul>
+<p class="who">${consent.signedInAs(named(view.email))}</p>
+${formOf(
+  view.form,
+  html`<button class="lead-button" type="submit" name="decision" value="allow">${consent.allow}</button>
+<button class="quiet-button" type="submit" name="decision" value="deny">${consent.deny}</button>`,
+)}`,
+  }
+}
+
+const inWords = (scope: string, { scopes, otherScope }: Words['consent']): Html | string =>
+  isKnown(scope, scopes) ? scopes[scope] : otherScope(html`<code><bdi>${scope}</bdi></code>`)
+
+const isKnown = (
+  scope: string,
+  scopes: Readonly<Record<KnownScope, string>>,
+): scope is KnownScope => Object.hasOwn(scopes, scope)

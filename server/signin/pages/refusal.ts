@@ -1,0 +1,35 @@
+/** The pages where signing in ends: a person who is disabled, and whatever else went wrong. Neither redirects. */
+import { html } from 'hono/html'
+import { formOf, named, type Sheet } from './layout.ts'
+import type { DisabledView, ErrorView } from './view.ts'
+import type { Html, Words } from './words.ts'
+
+export function drawDisabled(view: DisabledView, { disabled }: Words): Sheet {
+  const again = html`<button class="quiet-button" type="submit">${disabled.restart}</button>`
+  return {
+    title: disabled.heading,
+    content: html`<h1>${disabled.heading}</h1>
+<p class="body">${disabled.meaning(named(view.email))}</p>
+${view.restart && formOf(view.restart, again)}`,
+  }
+}
+
+export function drawError(view: ErrorView, words: Words): Sheet {
+  const { heading, meaning } = words.errors[view.kind]
+  return {
+    title: words.errorPrefix + heading,
+    content: html`<h1>${heading}</h1>
+<p class="body">${meaning}</p>
+<dl>
+${detailOf(view, words)}
+<dt>${words.errorId}</dt>
+<dd><code>${view.errorId}</code> <small>${words.errorIdUse}</small></dd>
+</dl>`,
+  }
+}
+
+function detailOf({ code, detail }: ErrorView, { errorDetail }: Words): Html {
+  if (code === undefined && detail === undefined) return html``
+  return html`<dt>${errorDetail}</dt>
+<dd>${code !== undefined && html`<code>${code}</code>`}${code !== undefined && detail !== undefined && ' '}${detail !== undefined && html`<small lang="en">${detail}</small>`}</dd>`
+}

@@ -1,0 +1,38 @@
+/** A view becomes the text of its page. */
+import { drawCode } from './code.ts'
+import { drawConsent } from './consent.ts'
+import type { Language } from './language.ts'
+import { layOut, type Sheet } from './layout.ts'
+import { drawDisabled, drawError } from './refusal.ts'
+import { drawSignIn } from './sign-in.ts'
+import { drawSignedOut, drawSignOut } from './sign-out.ts'
+import type { PageView } from './view.ts'
+import { type Words, wordsIn } from './words.ts'
+
+/** The whole document. `host` is that of the issuer, for the reader to compare with the address bar. */
+export async function renderPage(
+  view: PageView,
+  language: Language,
+  host: string,
+): Promise<string> {
+  return String(await layOut(draw(view, wordsIn(language)), language, host))
+}
+
+function draw(view: PageView, words: Words): Sheet {
+  switch (view.page) {
+    case 'sign-in':
+      return drawSignIn(view, words)
+    case 'code':
+      return drawCode(view, words)
+    case 'consent':
+      return drawConsent(view, words)
+    case 'sign-out':
+      return drawSignOut(view, words)
+    case 'signed-out':
+      return drawSignedOut(view, words)
+    case 'disabled':
+      return drawDisabled(view, words)
+    case 'error':
+      return drawError(view, words)
+  }
+}

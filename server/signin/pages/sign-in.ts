@@ -1,0 +1,58 @@
+/** The page where a person says who they are: by an e-mail address, or by a third party. */
+import { html } from 'hono/html'
+import { describedBy, formOf, named, PROBLEM_ID, problemOf, type Sheet } from './layout.ts'
+import type { Form, IdentityChoice, SignInProblem, SignInView } from './view.ts'
+import type { Html, Words } from './words.ts'
+
+export function drawSignIn(view: SignInView, words: Words): Sheet {
+  const { signIn, errorPrefix } = words
+  const { problem, form } = view
+  const title = signIn.title(view.clientName)
+  const byEmail = form && emailForm(view, form, words)
+  return {
+    title: problem ? errorPrefix + title : title,
+    content: html`<h1>${signIn.heading}</h1>
+<p class="lead">${signIn.lead(named(view.clientName))}</p>
+${problemOf(problem && sentenceFor(problem, words), form !== undefined)}
+${byEmail}
+${byEmail && view.identities.length > 0 && html`<p class="or">${signIn.or}</p>`}
+${identityForms(view.identities, words)}`,
+  }
+}
+
+const HINT_ID = 'email-hint'
+
+function emailForm({ email, problem }: SignInView, form: Form, { signIn }: Words): Html {
+  const ids = problem ? [PROBLEM_ID, HINT_ID] : [HINT_ID]
+  const about = describedBy(ids, problem?.kind === 'unreadable')
+  return formOf(
+    form,
+    html`<label for="email">${signIn.email}</label>
+<input id="email" type="email" name="email" value="${email ?? ''}" maxlength="254" autocomplete="email" autocapitalize="none" spellcheck="false" required autofocus${about}>
+<p class="hint" id="${HINT_ID}">${signIn.emailHint}</p>
+<button class="lead-button" type="submit">${signIn.submit}</button>`,
+  )
+}
+
+const identityForms = (identities: readonly IdentityChoice[], { signIn }: Words): readonly Html[] =>
+  identities.map(({ name, form }) =>
+    formOf(
+      form,
+      html`<button class="quiet-button" type="submit">${signIn.identity(name)}</button>`,
+    ),
+  )
+
+function sentenceFor(problem: SignInProblem, { signIn: { problems } }: Words): string {
+  switch (problem.kind) {
+    case 'unreadable':
+      return problems.unreadable(problem)
+    case 'too-many-codes':
+      return problems['too-many-codes'](problem)
+    case 'identity-refused':
+      return problems['identity-refused'](problem)
+    case 'identity-failed':
+      return problems['identity-failed'](problem)
+    case 'identity-unproved':
+      return problems['identity-unproved'](problem)
+  }
+}

@@ -1,0 +1,130 @@
+/** What the pages say in English. */
+import { html } from 'hono/html'
+import type { Words } from './words.ts'
+
+const minutesOf = (count: number): string => (count === 1 ? '1 minute' : `${count} minutes`)
+
+const attemptsLeft = (count: number): string =>
+  count === 1 ? 'One attempt is left.' : `${count} attempts are left.`
+
+export const ENGLISH: Words = {
+  errorPrefix: 'Error: ',
+  signIn: {
+    heading: 'Sign in',
+    title: (client) => `Sign in to ${client}`,
+    lead: (client) => html`to continue to ${client}`,
+    email: 'E-mail address',
+    emailHint: 'We will send you a code. There is no password.',
+    submit: 'Continue',
+    or: 'or',
+    identity: (name) => `Continue with ${name}`,
+    problems: {
+      unreadable: () =>
+        'This does not look like an e-mail address. It should be like name@example.com.',
+      'too-many-codes': ({ minutes }) =>
+        `Codes were asked for too often. Try again in ${minutesOf(minutes)}.`,
+      'identity-refused': ({ name }) =>
+        `${name} did not sign you in. Try again, or choose another way.`,
+      'identity-failed': ({ name }) =>
+        `${name} could not be reached. Try again in a moment, or choose another way.`,
+      'identity-unproved': ({ name }) =>
+        `${name} does not vouch for your e-mail address. Enter it here, and a code will show that it is yours.`,
+    },
+  },
+  code: {
+    heading: 'Enter your code',
+    title: (client) => `Enter your code to sign in to ${client}`,
+    sentByMail: (email, minutes) =>
+      html`We sent 8 digits to ${email}. They work for ${minutesOf(minutes)}.`,
+    sentToLog: (email, minutes) =>
+      html`There is no mail server yet, so the code for ${email} is in the server’s log. It works for ${minutesOf(minutes)}.`,
+    sentAgain: 'A new code is on its way. The one before no longer works.',
+    code: 'Code',
+    submit: 'Sign in',
+    resend: 'Send a new code',
+    restart: 'Use another address',
+    problems: {
+      wrong: (problem) => `This is not the code. ${attemptsLeft(problem.attemptsLeft)}`,
+      unreadable: () => 'A code has 8 digits. Check what you typed.',
+      expired: () => 'This code has expired. Ask for a new one.',
+      spent: () => 'This code was tried too often and no longer works. Ask for a new one.',
+      'too-many-codes': ({ minutes }) =>
+        `Codes were asked for too often. A new one can be sent in ${minutesOf(minutes)}.`,
+    },
+  },
+  consent: {
+    heading: (client) => html`Let ${client} know who you are?`,
+    title: (client) => `Let ${client} know who you are?`,
+    lead: 'It will learn:',
+    signedInAs: (email) => html`You are signed in as ${email}.`,
+    scopes: {
+      openid: 'that it is you, each time you come back',
+      email: 'your e-mail address',
+      profile: 'your name and picture, where you have given them',
+      offline_access: 'all this later too, when you are away',
+    },
+    otherScope: (scope) => html`what it calls ${scope}`,
+    allow: 'Allow',
+    deny: 'Do not allow',
+  },
+  signOut: {
+    heading: 'Sign out?',
+    asked: (client) => html`${client} asks to sign you out here too.`,
+    signedInAs: (email) => html`You are signed in as ${email}.`,
+    submit: 'Sign out',
+    stay: 'Stay signed in',
+  },
+  signedOut: {
+    heading: 'You are signed out',
+    meaning: 'You can close this window.',
+    meaningWithClient: (client) => html`You can close this window, or go back to ${client}.`,
+  },
+  disabled: {
+    heading: 'You cannot sign in',
+    meaning: (email) =>
+      html`Access for ${email} was turned off by whoever runs this service. If you think that this is a mistake, ask them.`,
+    restart: 'Use another address',
+  },
+  errors: {
+    'unknown-client': {
+      heading: 'We do not know this application',
+      meaning:
+        'The application that sent you here is not registered with us. You have done nothing wrong: tell whoever runs it.',
+    },
+    'unregistered-redirect': {
+      heading: 'We do not know the way back',
+      meaning:
+        'The application wants you sent to an address that is not registered for it, so we stopped here. You have done nothing wrong: tell whoever runs it.',
+    },
+    'bad-request': {
+      heading: 'We cannot answer this request',
+      meaning:
+        'The application that sent you here asked for something that we do not understand. You have done nothing wrong: tell whoever runs it.',
+    },
+    expired: {
+      heading: 'This page is out of date',
+      meaning:
+        'It waited too long, or was used already. Go back to the application and sign in again.',
+    },
+    'other-browser': {
+      heading: 'Please start again',
+      meaning:
+        'Signing in must end in the browser where it began, and cookies must be allowed. Go back to the application and sign in again.',
+    },
+    'not-found': {
+      heading: 'There is nothing here',
+      meaning: 'To sign in, start from the application that you want to use.',
+    },
+    'too-many-requests': {
+      heading: 'Too many requests',
+      meaning: 'Wait a few minutes, then go back to the application and sign in again.',
+    },
+    failed: {
+      heading: 'Something went wrong on our side',
+      meaning: 'Try again in a moment. If it happens again, tell whoever runs this service.',
+    },
+  },
+  errorId: 'Error id',
+  errorIdUse: 'With this id, the failure can be found in the log.',
+  errorDetail: 'For developers',
+}

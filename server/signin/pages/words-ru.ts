@@ -1,0 +1,140 @@
+/** What the pages say in Russian. */
+import { html } from 'hono/html'
+import type { Words } from './words.ts'
+
+const RULES = new Intl.PluralRules('ru')
+
+/** `1 минуту`, `2 минуты`, `5 минут`. */
+function count(amount: number, one: string, few: string, many: string): string {
+  const rule = RULES.select(amount)
+  return `${amount} ${rule === 'one' ? one : rule === 'few' ? few : many}`
+}
+
+const minutesOf = (minutes: number): string => count(minutes, 'минуту', 'минуты', 'минут')
+
+const attemptsLeft = (attempts: number): string =>
+  attempts === 1
+    ? 'Осталась одна попытка.'
+    : `Осталось ${count(attempts, 'попытка', 'попытки', 'попыток')}.`
+
+export const RUSSIAN: Words = {
+  errorPrefix: 'Ошибка: ',
+  signIn: {
+    heading: 'Вход',
+    title: (client) => `Вход в ${client}`,
+    lead: (client) => html`чтобы продолжить в ${client}`,
+    email: 'Адрес электронной почты',
+    emailHint: 'Мы пришлём код. Пароль не нужен.',
+    submit: 'Продолжить',
+    or: 'или',
+    identity: (name) => `Войти через ${name}`,
+    problems: {
+      unreadable: () => 'Это не похоже на адрес почты. Он должен быть вида name@example.com.',
+      'too-many-codes': ({ minutes }) =>
+        `Коды запрашивали слишком часто. Попробуйте через ${minutesOf(minutes)}.`,
+      'identity-refused': ({ name }) =>
+        `Войти через ${name} не удалось. Попробуйте ещё раз или выберите другой способ.`,
+      'identity-failed': ({ name }) =>
+        `Сейчас ${name} не отвечает. Попробуйте чуть позже или выберите другой способ.`,
+      'identity-unproved': ({ name }) =>
+        `${name} не подтверждает ваш адрес почты. Введите его здесь: код покажет, что он ваш.`,
+    },
+  },
+  code: {
+    heading: 'Введите код',
+    title: (client) => `Код для входа в ${client}`,
+    sentByMail: (email, minutes) =>
+      html`Мы отправили 8 цифр на ${email}. Они действуют ${minutesOf(minutes)}.`,
+    sentToLog: (email, minutes) =>
+      html`Почтовый сервер ещё не настроен, поэтому код для ${email} записан в журнале сервера. Он действует ${minutesOf(minutes)}.`,
+    sentAgain: 'Новый код уже в пути. Прежний больше не действует.',
+    code: 'Код',
+    submit: 'Войти',
+    resend: 'Прислать новый код',
+    restart: 'Указать другой адрес',
+    problems: {
+      wrong: (problem) => `Код не подходит. ${attemptsLeft(problem.attemptsLeft)}`,
+      unreadable: () => 'В коде 8 цифр. Проверьте, что вы ввели.',
+      expired: () => 'Срок действия кода истёк. Запросите новый.',
+      spent: () => 'Этот код вводили слишком много раз, он больше не действует. Запросите новый.',
+      'too-many-codes': ({ minutes }) =>
+        `Коды запрашивали слишком часто. Новый можно будет получить через ${minutesOf(minutes)}.`,
+    },
+  },
+  consent: {
+    heading: (client) => html`Сообщить ${client}, кто вы?`,
+    title: (client) => `Сообщить ${client}, кто вы?`,
+    lead: 'Приложение узнает:',
+    signedInAs: (email) => html`Вы вошли как ${email}.`,
+    scopes: {
+      openid: 'что это вы, при каждом возвращении',
+      email: 'ваш адрес электронной почты',
+      profile: 'ваше имя и фотографию, если вы их указали',
+      offline_access: 'всё это и позже, когда вас нет на месте',
+    },
+    otherScope: (scope) => html`то, что оно называет ${scope}`,
+    allow: 'Разрешить',
+    deny: 'Не разрешать',
+  },
+  signOut: {
+    heading: 'Выйти?',
+    asked: (client) => html`Приложение ${client} просит выйти и здесь.`,
+    signedInAs: (email) => html`Вы вошли как ${email}.`,
+    submit: 'Выйти',
+    stay: 'Остаться',
+  },
+  signedOut: {
+    heading: 'Вы вышли',
+    meaning: 'Это окно можно закрыть.',
+    meaningWithClient: (client) => html`Это окно можно закрыть или вернуться в ${client}.`,
+  },
+  disabled: {
+    heading: 'Войти нельзя',
+    meaning: (email) =>
+      html`Доступ для ${email} отключён теми, кто ведёт этот сервис. Если это ошибка, обратитесь к ним.`,
+    restart: 'Указать другой адрес',
+  },
+  errors: {
+    'unknown-client': {
+      heading: 'Это приложение нам неизвестно',
+      meaning:
+        'Приложение, которое направило вас сюда, у нас не зарегистрировано. Вы ни в чём не ошиблись: сообщите тем, кто его ведёт.',
+    },
+    'unregistered-redirect': {
+      heading: 'Обратный путь нам неизвестен',
+      meaning:
+        'Приложение просит вернуть вас по адресу, который для него не зарегистрирован, поэтому мы остановились здесь. Вы ни в чём не ошиблись: сообщите тем, кто его ведёт.',
+    },
+    'bad-request': {
+      heading: 'На этот запрос нельзя ответить',
+      meaning:
+        'Приложение, которое направило вас сюда, просит о том, чего мы не понимаем. Вы ни в чём не ошиблись: сообщите тем, кто его ведёт.',
+    },
+    expired: {
+      heading: 'Страница устарела',
+      meaning:
+        'Она ждала слишком долго или уже была использована. Вернитесь в приложение и войдите снова.',
+    },
+    'other-browser': {
+      heading: 'Начните, пожалуйста, заново',
+      meaning:
+        'Вход нужно закончить в том же браузере, где он начат, и с разрешёнными cookie. Вернитесь в приложение и войдите снова.',
+    },
+    'not-found': {
+      heading: 'Здесь ничего нет',
+      meaning: 'Чтобы войти, начните с приложения, которым хотите пользоваться.',
+    },
+    'too-many-requests': {
+      heading: 'Слишком много запросов',
+      meaning: 'Подождите несколько минут, вернитесь в приложение и войдите снова.',
+    },
+    failed: {
+      heading: 'Что-то сломалось у нас',
+      meaning:
+        'Попробуйте ещё раз чуть позже. Если не поможет, сообщите тем, кто ведёт этот сервис.',
+    },
+  },
+  errorId: 'Номер ошибки',
+  errorIdUse: 'По нему ошибку найдут в журнале.',
+  errorDetail: 'Для разработчиков',
+}
