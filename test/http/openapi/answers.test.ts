@@ -1,0 +1,320 @@
+// Every kind of answer that the counter gives, held to the document: status, headers, and each field of the body.
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import type { RubPerUsd } from '#domain/money.ts'
+import { draftNotices } from '#domain/notice.ts'
+import { UpstreamFailure } from '#domain/upstream.ts'
+import { NO_USAGE } from '#domain/usage.ts'
+import type { CounterHouse } from '#http/house.ts'
+import { renderDocument } from '#http/openapi/document.ts'
+import { type Furnished, furnish, hello, openCounter, usd } from '#test/support/furnish.ts'
+import { holdTo } from '#test/support/openapi.ts'
+import { finish, script, text } from '#test/support/scripted-upstream.ts'
+import { bearerOf, openKeyCounter } from '../key-counter.ts'
+
+/** What the provider of a test says beside what the gateway knows. */
+const PASSING = ['annotations', 'system_fingerprint', 'extra_content']
+
+const holder = holdTo(JSON.parse(JSON.stringify(renderDocument('1'))), PASSING)
+
+type Headers = Readonly<Record<string, string>>
+
+/** Asks as a stranger would, and holds the answer to the document; what it says is for the test to look at. */
+function asking({ app }: ReturnType<typeof openCounter>) {
+  return async (method: string, path: string, body?: unknown, headers: Headers = {}) => {
+    const answer = await app.request(`http://gateway.test${path}`, {
+      method,
+      headers: { ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const { status, headers: told } = answer
+    const heard = {
+      status,
+      headers: told as unknown as globalThis.Headers,
+      text: await answer.text(),
+    }
+    holder.hold(method, path, heard)
+    return { ...heard, body: read(heard.text) }
+  }
+}
+
+/** Whatever the JSON was; each test knows what it asked for. */
+// biome-ignore lint/suspicious/noExplicitAny: a test looks into what a stranger would see
+const read = (text: string): any => (text.startsWith('{') ? JSON.parse(text) : null)
+
+const CHAT = '/v1/chat/completions'
+const PICTURE = hello({ model: 'demo/image', modalities: ['image'] })
+
+let house: Furnished
+let everyLimit: Headers
+
+beforeEach(async () => {
+  house = await furnish()
+  onTestFinished(() => house.store.close())
+  const { bearer } = await house.issue({
+    rpm: 100,
+    rpd: 1_000,
+    concurrency: 10,
+    dailySpend: usd('50'),
+    monthlySpend: usd('500'),
+    endUserRpm: 10,
+    endUserDailySpend: usd('5'),
+    allowedModels: ['demo/*'],
+  })
+  everyLimit = bearer
+})
+
+const open = (changes: Partial<CounterHouse> & Parameters<typeof openCounter>[1] = {}) =>
+  asking(openCounter(house, changes))
+
+describe('a chat', () => {
+  test.each([
+    ['whole', hello({ user: 'u_1' })],
+    ['several choices', hello({ n: 2 })],
+    ['a stream', hello({ stream: true })],
+    [
+      'a stream without its usage',
+      hello({ stream: true, stream_options: { include_usage: false } }),
+    ],
+    ['a picture', PICTURE],
+  ])('%s', async (_, body) => {
+    expect((await open()('POST', CHAT, body, everyLimit)).status).toBe(200)
+  })
+
+  test('by a key without limits, under the other prefix', async () => {
+    const { bearer } = await house.issue()
+    const answer = await open()('POST', `/api${CHAT}`, hello(), bearer)
+    expect(answer.headers.has('x-ratelimit-limit-day')).toBe(false)
+  })
+
+  test('a quote, and one of a request that would be refused', async () => {
+    const ask = open()
+    const dry = { 'X-Gateway-Dry-Run': 'true' }
+    await ask('POST', CHAT, hello(), { ...everyLimit, ...dry })
+    const { bearer } = await house.issue({ dailySpend: usd('0') })
+    const answer = await ask('POST', CHAT, hello(), { ...bearer, ...dry })
+    expect(answer.body).toMatchObject({ admitted: false, error: { status: 402 } })
+  })
+
+  test.each([hello(), hello({ stream: true })])(
+    'asked again with its Idempotency-Key',
+    async (body) => {
+      const ask = open()
+      const headers = { ...everyLimit, 'Idempotency-Key': 'k' }
+      await ask('POST', CHAT, body, headers)
+      const again = await ask('POST', CHAT, body, headers)
+      expect(again.headers.get('idempotent-replayed')).toBe('true')
+    },
+  )
+
+  test('all that a provider may say', async () => {
+    const { upstream } = script(async function* () {
+      yield [{ type: 'reasoning-delta', choice: 0, text: 'hm' }]
+      yield [
+        { type: 'text-delta', choice: 0, text: 'yes', logprobs: { content: [{ token: 'yes' }] } },
+        { type: 'refusal-delta', choice: 0, text: 'no' },
+        { type: 'image', choice: 0, url: 'data:image/png;base64,AAAA' },
+        { type: 'message-fields', choice: 0, fields: { annotations: [] } },
+        { type: 'answer-fields', fields: { system_fingerprint: 'fp' } },
+        {
+          type: 'tool-call-delta',
+          choice: 0,
+          index: 0,
+          id: 'a',
+          name: 'f',
+          kind: 'function',
+          arguments: '{',
+        },
+        { type: 'tool-call-delta', choice: 0, index: 0, kind: 'function', arguments: '}' },
+        {
+          type: 'tool-call-delta',
+          choice: 0,
+          index: 1,
+          id: 'b',
+          name: 'c',
+          kind: 'custom',
+          arguments: 'x',
+          fields: { extra_content: {} },
+        },
+        { type: 'finish', choice: 0, reason: 'tool_calls', native: 'tool_use' },
+        {
+          type: 'usage',
+          usage: { ...NO_USAGE, inputTokens: 9, imageInputTokens: 4, outputTokens: 3 },
+        },
+      ]
+    })
+    const ask = open({ upstream })
+    const whole = await ask('POST', CHAT, hello(), everyLimit)
+    expect(Object.keys(whole.body.choices[0].message)).toHaveLength(7)
+    await ask('POST', CHAT, hello({ stream: true }), everyLimit)
+  })
+
+  test.each([true, false])(
+    'a stream that breaks, after a word or without one (%s)',
+    async (speaks) => {
+      const { upstream } = script(async function* () {
+        if (speaks) yield [text('half')]
+        else yield [{ type: 'usage', usage: null }]
+        throw new UpstreamFailure('failed', 'it broke')
+      })
+      const answer = await open({ upstream })('POST', CHAT, hello({ stream: true }), everyLimit)
+      expect(answer.text).toContain('"upstream_error"')
+    },
+  )
+
+  test('its receipt: of an answer, of a picture, of attempts that failed', async () => {
+    const whole = await open()('POST', CHAT, PICTURE, everyLimit)
+    let asked = 0
+    const { upstream } = script(async function* () {
+      if (++asked === 1) throw new UpstreamFailure('failed', 'not today', { status: 500 })
+      yield [text('yes'), finish()]
+    })
+    const ask = open({ upstream })
+    const retried = await ask('POST', CHAT, hello({ user: 'u_1' }), everyLimit)
+    const refused = await ask('POST', CHAT, hello({ model: 'acme/x' }), everyLimit)
+    for (const { headers } of [whole, retried, refused]) {
+      const path = `/v1/generation?id=${headers.get('x-generation-id')}`
+      await expect
+        .poll(async () => (await ask('GET', path, undefined, everyLimit)).status)
+        .toBe(200)
+    }
+  })
+})
+
+test('the catalogue, a card of it, and one without a price', async () => {
+  const { store } = house
+  const echo = await store.models.find('demo/echo')
+  if (!echo) throw new Error('the demo has no echo')
+  await store.models.add({ ...echo, id: 'demo/free', price: null, contextLength: null })
+  const ask = open()
+  expect((await ask('GET', '/v1/models', undefined, everyLimit)).body.data).toHaveLength(5)
+  await ask('GET', '/v1/models?output_modalities=image&q=demo', undefined, everyLimit)
+  for (const id of ['demo/image', 'demo%2Fimage', 'demo/free']) {
+    expect((await ask('GET', `/v1/models/${id}`, undefined, everyLimit)).status).toBe(200)
+  }
+})
+
+test('a key about itself, with every limit, with none, and a provisioning one', async () => {
+  const bearers = [
+    everyLimit,
+    (await house.issue()).bearer,
+    (await house.issue({}, 'provisioning')).bearer,
+  ]
+  for (const bearer of bearers) {
+    expect((await open()('GET', '/v1/key', undefined, bearer)).status).toBe(200)
+  }
+})
+
+test('keys: issued, listed, shown, changed, revoked', async () => {
+  const { counter, boss } = await openKeyCounter()
+  const ask = asking(counter)
+  const fields = {
+    name: 'n',
+    rpm_limit: 5,
+    daily_spend_limit_usd: '5.00',
+    allowed_models: ['no/*'],
+  }
+  const issued = await ask('POST', '/v1/keys', fields, boss.bearer)
+  expect(issued.status).toBe(201)
+  const { id, key, warnings } = issued.body
+  expect(warnings).toHaveLength(1)
+  await ask('POST', '/v1/keys', { name: 'bare' }, boss.bearer)
+  await ask('POST', CHAT, hello(), bearerOf(key))
+  await ask('GET', '/v1/keys?limit=1', undefined, boss.bearer)
+  const patch = { name: 'm', disabled: true, expires_at: '2099-01-01T00:00:00Z' }
+  await ask('PATCH', `/v1/keys/${id}`, patch, boss.bearer)
+  expect((await ask('POST', CHAT, hello(), bearerOf(key))).status).toBe(401)
+  for (const _ of 'twice') await ask('DELETE', `/v1/keys/${id}`, undefined, boss.bearer)
+  expect((await ask('GET', `/v1/keys/${id}`, undefined, boss.bearer)).status).toBe(200)
+  expect((await ask('PATCH', `/v1/keys/${id}`, {}, boss.bearer)).status).toBe(409)
+  const empty = await ask('GET', `/v1/keys?after=${boss.key.id}`, undefined, boss.bearer)
+  expect(empty.body.data).toEqual([])
+})
+
+test('health, and readiness also while it stops', async () => {
+  await open()('GET', '/healthz')
+  await open()('GET', '/readyz')
+  expect((await open({ draining: () => true })('GET', '/readyz')).status).toBe(503)
+  await open()('GET', '/openapi.json')
+})
+
+describe('a refusal', () => {
+  test('with every header that a refusal may have', async () => {
+    const ask = open()
+    const poor = await house.issue({ dailySpend: usd('0') })
+    const slow = await house.issue({ rpd: 1 })
+    await ask('POST', CHAT, hello(), slow.bearer)
+    const answers = [
+      await ask('POST', CHAT, hello()),
+      await ask('POST', CHAT, hello(), poor.bearer),
+      await ask('POST', CHAT, hello(), slow.bearer),
+      await ask('POST', CHAT, '{', everyLimit),
+      await ask('POST', CHAT, hello(), { ...everyLimit, 'Content-Type': 'text/plain' }),
+      await ask('GET', '/v1/nothing'),
+      await ask('DELETE', '/v1/models'),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([401, 402, 429, 400, 415, 404, 405])
+    const { counter, boss } = await openKeyCounter()
+    const large = { name: 'x'.repeat(2 ** 20) }
+    expect((await asking(counter)('POST', '/v1/keys', large, boss.bearer)).status).toBe(413)
+  })
+
+  test('of the provider, and of a house that stops', async () => {
+    const kinds = [
+      'rejected',
+      'unauthorized',
+      'overloaded',
+      'failed',
+      'timeout',
+      'no-image',
+    ] as const
+    const statuses = []
+    for (const kind of kinds) {
+      const { upstream } = script(
+        async function* () {},
+        async () => {
+          throw new UpstreamFailure(kind, 'no', { status: 418, permanent: 'request' })
+        },
+      )
+      statuses.push((await open({ upstream })('POST', CHAT, PICTURE, everyLimit)).status)
+    }
+    statuses.push((await open({ draining: () => true })('POST', CHAT, hello(), everyLimit)).status)
+    expect(statuses).toEqual([400, 502, 503, 502, 504, 502, 503])
+  })
+})
+
+test('a preflight, at an address and elsewhere', async () => {
+  for (const path of [CHAT, '/nowhere']) expect((await open()('OPTIONS', path)).status).toBe(204)
+})
+
+test('the event that is sent', () => {
+  const facts = {
+    eventId: 'evt_01k3e5q9zzzzzzzzzzzzzzzzzz',
+    accountId: 'acct_01k3e5q9zzzzzzzzzzzzzzzzzz',
+    at: house.clock.now(),
+    balance: usd('19.5'),
+    below: usd('20'),
+    rubPerUsd: 90_000_000n as RubPerUsd,
+  } as const
+  for (const isTest of [true, false]) {
+    const [notice] = draftNotices({ ...facts, isTest }, ['webhook'])
+    expect(holder.fits('LowBalance', JSON.parse(notice?.body ?? ''))).toBe(true)
+  }
+})
+
+// Last, because it looks back at all of the above.
+test('nothing that the document promises was left out', () => {
+  const { document, seen } = holder
+  expect([...seen.headers].toSorted()).toEqual(
+    [
+      ...Object.keys(document.components.headers).map((name) => name.toLowerCase()),
+      'content-type',
+    ].toSorted(),
+  )
+  const told = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item as object).flatMap(([method, { responses = {} }]) =>
+      Object.keys(responses).map((status) => `${method.toUpperCase()} ${path} ${status}`),
+    ),
+  )
+  const good = told.filter((answer) => / 2\d\d$/.test(answer))
+  expect([...seen.answers]).toEqual(expect.arrayContaining(good))
+})
