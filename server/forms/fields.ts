@@ -10,9 +10,14 @@ import { perMillion, readPrice, readUsd } from '#domain/money.ts'
 const MOST_QUOTED_CHARS = 40
 const PLAIN_DECIMAL = /^\d+(\.\d+)?$/
 
-/** What was sent, for a refusal to repeat: not all of it, because it may be long, and may be a secret. */
-const quoted = (text: string): string =>
-  `"${text.length > MOST_QUOTED_CHARS ? `${text.slice(0, MOST_QUOTED_CHARS)}…` : text}"`
+/** How keys of ours and of others begin. */
+const LIKE_SECRET = /^\s*(?:if-|sk-|whsec_|AIza)/
+
+/** What was sent, for a refusal to repeat: not all of it, because it may be long, and nothing of a secret. */
+function quoted(text: string): string {
+  if (LIKE_SECRET.test(text)) return 'what looks like a secret'
+  return `"${text.length > MOST_QUOTED_CHARS ? `${text.slice(0, MOST_QUOTED_CHARS)}…` : text}"`
+}
 
 /** A number where a decimal string is wanted has usually lost nothing yet; the next one would. */
 const refuseType = (input: unknown, expected: string): string =>

@@ -31,6 +31,16 @@ export async function findCaller(request: Request, keys: Keys, at: Instant): Pro
   return key
 }
 
+/** Most of a key, with whatever stands behind it. */
+const LIKE_KEY = /^if-[0-9A-Za-z-]{24}/
+
+/** A key that was put in another place is repeated by no answer and no log. @throws invalid_request */
+export function demandNoKey(text: string, param: string): void {
+  if (!LIKE_KEY.test(text)) return
+  const words = `${param} holds an API key; its only place is the Authorization header`
+  throw new GatewayError('invalid_request', words, { param })
+}
+
 /** @throws api_key_revoked, api_key_expired, api_key_disabled */
 export function demandActive(key: ApiKey, at: Instant): void {
   const status = keyStatus(key, at)

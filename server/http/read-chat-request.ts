@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { ChatRequest, JsonObject, Routing } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
+import { demandNoKey } from './bearer.ts'
 import type { Body } from './body.ts'
 import { readMessages } from './read-messages.ts'
 
@@ -57,6 +58,8 @@ export function readChatRequest({ fields, bytes }: Body): ChatRequest {
   const parsed = chatForm.safeParse(fields)
   if (!parsed.success) throw toInvalidRequest(parsed.error.issues)
   const read = parsed.data
+  demandNoKey(read.model, 'model')
+  for (const model of read.models ?? []) demandNoKey(model, 'models')
   const pictures = readMessages(read.messages)
   const wantsImages = readModalities(read.modalities ?? [])
   return {

@@ -2,6 +2,7 @@
 import { allows } from '#domain/allow-list.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import { modelNotAllowed, modelNotFound } from '#domain/offer.ts'
+import { demandNoKey } from '../bearer.ts'
 import type { CounterHouse } from '../house.ts'
 import { readQuota, renderJson, type Visit } from '../visit.ts'
 import { renderCard } from '../wire/render-card.ts'
@@ -47,6 +48,7 @@ export async function listModels(
 /** @throws model_not_allowed before model_not_found, so that a key cannot probe the catalogue */
 export async function showModel(house: CounterHouse, visit: Visit, id: string): Promise<Response> {
   const key = await admitOrdinary(house, visit)
+  demandNoKey(id, 'model')
   if (!allows(key.limits.allowedModels, id)) throw modelNotAllowed(key, id)
   const card = await house.store.models.find(id)
   if (!card) throw modelNotFound(id)
