@@ -1,0 +1,90 @@
+/** Where traps are set: a served desk, and providers of bare HTTP that say whatever a trap wants, on every wire. */
+import type { ServerResponse } from 'node:http'
+import {
+  type Appliance,
+  furnishDesk,
+  type StartOptions,
+  startAppliance,
+} from '#test/support/appliance.ts'
+import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type Socket, startProvider } from '#test/upstream/fixtures.ts'
+
+export interface TrapStand {
+  readonly desk: Desk
+  gateway: Appliance
+  /** A provider whose models answer as `answer` says, by the name they are asked for. */
+  provide(name: string, answer: Answer, wishes?: ProviderWishes): Promise<Socket>
+  addModel(model: string, more?: object): Promise<void>
+  close(): Promise<void>
+}
+
+/** One request as it came. */
+export type Asked = Socket['seen'][number]
+
+export type Answer = (response: ServerResponse, asked: Asked) => void | Promise<void>
+
+export interface ProviderWishes {
+  readonly type?: string
+  readonly credential?: string | null
+  readonly path?: string
+}
+
+export async function openTrapStand(options: StartOptions = {}): Promise<TrapStand> {
+  const desk = furnishDesk(openDesk())
+  const providers: Socket[] = []
+  const stand: TrapStand = {
+    desk,
+    gateway: await startAppliance(desk, options),
+    async provide(name, answer, { type = 'openai-compatible', credential = null, path } = {}) {
+      const provider: Socket = await startProvider((response, n) => {
+        const asked = provider.seen[n]
+        if (!asked) throw new Error('a request that nobody saw')
+        return answer(response, asked)
+      })
+      providers.push(provider)
+      await stand.gateway.verb('providers.add', {
+        name,
+        type,
+        base_url: provider.url + (path ?? '/v1'),
+        credential,
+      })
+      return provider
+    },
+    async addModel(model, more = {}) {
+      await stand.gateway.verb('models.add', { model, in_usd: '1', out_usd: '2', ...more })
+    },
+    async close() {
+      await stand.gateway.kill()
+      await Promise.all(providers.map((provider) => provider.stop()))
+      desk.close()
+    },
+  }
+  return stand
+}
+
+export const hello = (more: object = {}) => ({
+  model: 'demo/echo',
+  messages: [{ role: 'user' as const, content: 'hi' }],
+  ...more,
+})
+
+/** A whole answer, or a stream of one word, with what the provider counts; undefined counts nothing. */
+export function say(response: ServerResponse, stream: unknown, usage?: unknown): void {
+  const counted = usage === undefined ? {} : { usage }
+  if (stream !== true) {
+    const message = { role: 'assistant', content: 'four words are here' }
+    response.setHeader('content-type', 'application/json')
+    response.end(
+      JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }], ...counted }),
+    )
+    return
+  }
+  response.setHeader('content-type', 'text/event-stream')
+  for (const chunk of [
+    { choices: [{ index: 0, delta: { content: 'four words are here' } }] },
+    { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], ...counted },
+  ]) {
+    response.write(`data: ${JSON.stringify(chunk)}\n\n`)
+  }
+  response.end('data: [DONE]\n\n')
+}
