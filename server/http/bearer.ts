@@ -32,7 +32,7 @@ export async function findCaller(request: Request, keys: Keys, at: Instant): Pro
 }
 
 /** Most of a key, with whatever stands behind it. */
-const LIKE_KEY = /^if-[0-9A-Za-z-]{24}/
+const LIKE_KEY = /^if-(?:pk-)?[0-9A-Za-z]{24}/
 
 /** A key that was put in another place is repeated by no answer and no log. @throws invalid_request */
 export function demandNoKey(text: string, param: string): void {
