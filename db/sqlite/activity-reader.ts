@@ -5,9 +5,9 @@ import type { Activity, ActivityEntry, ActivityQuery } from '#domain/activity.ts
 import type { Drift } from '#domain/drift.ts'
 import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import { toActivity } from './activity-row.ts'
-import { readSlices } from './activity-slices.ts'
 import type { Connection } from './connection.ts'
 import { activity } from './schema.ts'
+import { activitySlices } from './slices.ts'
 import { statement } from './statement.ts'
 
 export function createActivityReader(
@@ -33,7 +33,7 @@ export function createActivityReader(
         .limit(sql.placeholder('limit'))
         .prepare()
       const found: ActivityEntry[] = []
-      for await (const slice of readSlices(connection, query)) {
+      for await (const slice of activitySlices(database, query)) {
         const rows = inSlice.all({ ...slice, limit: query.limit - found.length })
         found.push(...rows.map(toActivity))
         if (found.length >= query.limit) break
@@ -49,7 +49,7 @@ export function createActivityReader(
       commit.flush()
       const byModel = new Map<string, Drift>()
       const sums = prepareSums(connection)
-      for await (const { from, below } of readSlices(connection, query)) {
+      for await (const { from, below } of activitySlices(database, query)) {
         for (const row of sums().all(from, below)) add(byModel, row)
       }
       return [...byModel.values()].toSorted((a, b) => (a.model < b.model ? -1 : 1))

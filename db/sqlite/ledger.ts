@@ -1,5 +1,5 @@
 /** The ledger in SQLite: credits, reading, and the audit of balances. */
-import { and, desc, eq, gte, lt, sql } from 'drizzle-orm'
+import { and, desc, eq, gte, lt } from 'drizzle-orm'
 import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
 import { GatewayError } from '#domain/errors.ts'
 import { chargeEntryId } from '#domain/id.ts'
@@ -89,22 +89,6 @@ export function createLedger(connection: Connection, standings: Standings): Ledg
         .where(eq(ledger.id, chargeEntryId(id)))
         .get()
       return row && toEntry(row)
-    },
-
-    async audit() {
-      commit.flush()
-      return drizzle
-        .select({
-          accountId: accounts.id,
-          accountName: accounts.name,
-          balance: accounts.balance,
-          ledgerSum: sql<string>`CAST(coalesce(sum(${ledger.amount}), 0) AS TEXT)`,
-        })
-        .from(accounts)
-        .leftJoin(ledger, eq(ledger.accountId, accounts.id))
-        .groupBy(accounts.id)
-        .all()
-        .map((row) => ({ ...row, ledgerSum: BigInt(row.ledgerSum) as UsdNanos }))
     },
   }
 }

@@ -166,6 +166,8 @@ export const ledger = sqliteTable('ledger', {
   at: instant('at').notNull(),
   keyId: text('key_id').$type<KeyId>(),
   generationId: text('generation_id').$type<GenerationId>(),
+  day: integer('day').$type<Day>(),
+  endUser: text('end_user'),
   rubPerUsd: text('rub_per_usd').notNull(),
   priceVersion: text('price_version').$type<PriceVersionId>(),
   note: text('note'),

@@ -1,6 +1,6 @@
 /** Reads what a key, or all of them, spent on a UTC day and since the start of its month. */
 import type { Spend } from '#domain/admission.ts'
-import type { Day } from '#domain/clock.ts'
+import { type Day, nextMonthStart } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
 import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import { fromInteger } from './amount.ts'
@@ -16,18 +16,20 @@ interface DayRow {
 }
 
 export function prepareSpendReader({ database }: Connection): ReadSpend {
-  const days = statement<DayRow, [KeyId, Day]>(
+  const days = statement<DayRow, [KeyId, Day, Day]>(
     database,
-    'SELECT day, spent_nanos FROM key_days WHERE key_id = ? AND day >= ?',
+    'SELECT day, spent_nanos FROM key_days WHERE key_id = ? AND day >= ? AND day < ?',
   )
-  const daysOfAll = statement<DayRow, [Day]>(
+  const daysOfAll = statement<DayRow, [Day, Day]>(
     database,
-    'SELECT day, sum(spent_nanos) AS spent_nanos FROM key_days WHERE day >= ? GROUP BY day',
+    'SELECT day, sum(spent_nanos) AS spent_nanos FROM key_days WHERE day >= ? AND day < ? GROUP BY day',
   )
   return (id, today, monthStart) => {
     let day = NO_MONEY
     let month = NO_MONEY
-    for (const row of id === null ? daysOfAll().all(monthStart) : days().all(id, monthStart)) {
+    const next = nextMonthStart(monthStart)
+    const rows = id === null ? daysOfAll().all(monthStart, next) : days().all(id, monthStart, next)
+    for (const row of rows) {
       const spent = fromInteger<UsdNanos>(row.spent_nanos)
       month = addUsd(month, spent)
       if (row.day === today) day = spent

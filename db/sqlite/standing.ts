@@ -9,6 +9,7 @@ import { fromInteger } from './amount.ts'
 import type { Connection } from './connection.ts'
 import { type Crowd, type HotEndUser, prepareEndUsers, see, turnDay } from './end-users.ts'
 import { type KeyRow, toKey } from './key-row.ts'
+import { type LiveSums, survey } from './live-sums.ts'
 import { type HotThreshold, toHotThreshold } from './low-balance.ts'
 import { type MutablePurse, putAside, putBack } from './purse.ts'
 import { prepareSpendReader } from './spend-reader.ts'
@@ -72,6 +73,8 @@ export interface Standings {
   take(claim: Claim, hot: HotKey, endUser: HotEndUser | null): void
   /** Gives slot and hold back, and spends `amount` instead. Undefined when it was resolved before. */
   resolve(id: GenerationId, amount: UsdNanos): OpenHold | undefined
+  /** A copy of what is reckoned with at this moment. */
+  survey(): LiveSums
 }
 
 /** Starts with nothing loaded; every key and account is read from the tables when it is first used. */
@@ -155,6 +158,7 @@ export function startStandings(connection: Connection): Standings {
       if (hold.endUser) giveBackEndUser(hold.endUser, hold, amount)
       return hold
     },
+    survey: () => survey(hotAccounts, hotKeys, open),
   }
 }
 

@@ -28,6 +28,7 @@ export function createStore(connection: Connection, path: string, release: () =>
     ),
     ...deferBooks(connection, standings),
     ...deferCatalogue(connection),
+    audit: async () => (await import('./audit.ts')).audit(connection, standings),
     async health({ checkIntegrity }): Promise<StoreHealth> {
       commit.flush()
       return {
@@ -73,7 +74,7 @@ function deferBooks(
     accounts: deferPort({ create: true, find: true, findByName: true, list: true }, async () =>
       (await import('./accounts.ts')).createAccounts(connection),
     ),
-    ledger: deferPort({ credit: true, list: true, chargeOf: true, audit: true }, async () =>
+    ledger: deferPort({ credit: true, list: true, chargeOf: true }, async () =>
       (await import('./ledger.ts')).createLedger(connection, standings),
     ),
     thresholds: deferPort({ find: true, set: true, webhookSecret: true }, async () =>

@@ -41,8 +41,9 @@ export function prepareWriter(connection: Connection): Writer {
   )
   const insertCharge = statement<unknown, SQLQueryBindings[]>(
     database,
-    `INSERT INTO ledger (id, account_id, kind, amount_nanos, at, key_id, generation_id, rub_per_usd, price_version)
-     VALUES (?, ?, 'charge', ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO ledger (id, account_id, kind, amount_nanos, at, key_id, generation_id, rub_per_usd,
+       price_version, day, end_user)
+     VALUES (?, ?, 'charge', ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const markUse = statement<unknown, SQLQueryBindings[]>(
     database,
@@ -57,7 +58,7 @@ export function prepareWriter(connection: Connection): Writer {
     release(id) {
       deleteHold().run(id)
     },
-    charge(id, { accountId, keyId }, { amount, rubPerUsd, priceVersion }, at) {
+    charge(id, { accountId, keyId, day, endUser }, { amount, rubPerUsd, priceVersion }, at) {
       insertCharge().run(
         chargeEntryId(id),
         accountId,
@@ -67,6 +68,8 @@ export function prepareWriter(connection: Connection): Writer {
         id,
         renderRate(rubPerUsd),
         priceVersion,
+        day,
+        endUser?.name ?? null,
       )
       sums.debit(accountId, amount)
     },

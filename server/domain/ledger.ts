@@ -1,5 +1,5 @@
 /** The ledger: every movement of an account's money, once; its balance is their sum, always. */
-import type { Instant } from './clock.ts'
+import type { Day, Instant } from './clock.ts'
 import type { AccountId, EntryId, GenerationId, KeyId, PriceVersionId } from './id.ts'
 import type { RubMicros, RubPerUsd, UsdAttos, UsdNanos } from './money.ts'
 import type { Usage } from './usage.ts'
@@ -35,6 +35,10 @@ export interface LedgerEntry {
   /** Set on a charge. */
   readonly keyId: KeyId | null
   readonly generationId: GenerationId | null
+  /** The UTC day whose ceilings it counted against, that of admission. */
+  readonly day: Day | null
+  /** As it was counted that day; empty for one of those who were not told apart, null where none was named. */
+  readonly endUser: string | null
   readonly rubPerUsd: RubPerUsd
   readonly priceVersion: PriceVersionId | null
   readonly note: string | null
@@ -72,6 +76,4 @@ export interface Ledger {
   list(query: LedgerQuery): Promise<readonly LedgerEntry[]>
   /** What a generation was charged; undefined where it was charged nothing. */
   chargeOf(id: GenerationId): Promise<LedgerEntry | undefined>
-  /** Recomputes every balance from the entries. */
-  audit(): Promise<readonly BalanceAudit[]>
 }

@@ -2,6 +2,7 @@
 import type { Accounts } from './account.ts'
 import type { Activity } from './activity.ts'
 import type { Admissions } from './admission.ts'
+import type { Audit } from './audit.ts'
 import type { Answers } from './idempotency.ts'
 import type { Keys } from './key.ts'
 import type { Ledger } from './ledger.ts'
@@ -36,6 +37,8 @@ export interface Store {
   readonly rates: Rates
   readonly activity: Activity
   readonly answers: Answers
+  /** Adds every kept sum up again from the ledger, at one moment. @throws store_unavailable */
+  audit(): Promise<Audit>
   health(options: { readonly checkIntegrity: boolean }): Promise<StoreHealth>
   /** Commits what is pending and releases the data directory. */
   close(): Promise<void>

@@ -134,6 +134,8 @@ async function draftEntry(
     at,
     keyId: null,
     generationId: null,
+    day: null,
+    endUser: null,
     rubPerUsd: rate.rubPerUsd,
     priceVersion: null,
     ...stated,

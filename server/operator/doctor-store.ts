@@ -24,7 +24,7 @@ export async function checkStore({ store }: Office): Promise<readonly Finding[]>
 
 /** Each balance is the sum of its ledger, to the nano-dollar. */
 export async function checkLedger({ store }: Office): Promise<readonly Finding[]> {
-  return (await store.ledger.audit()).map(({ accountName, balance, ledgerSum }) =>
+  return (await store.audit()).balances.map(({ accountName, balance, ledgerSum }) =>
     balance === ledgerSum
       ? ok(
           'ledger',

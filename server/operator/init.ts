@@ -76,6 +76,8 @@ async function credit(office: Office, amount: UsdNanos): Promise<boolean> {
     at,
     keyId: null,
     generationId: null,
+    day: null,
+    endUser: null,
     rubPerUsd: (await office.store.rates.at(at)).rubPerUsd,
     priceVersion: null,
     note: 'first credit',

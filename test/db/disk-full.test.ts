@@ -79,7 +79,10 @@ test('a full disk refuses, keeps what was owed, and recovers', async () => {
   expect(new Set(charges.map(({ generationId }) => generationId))).toEqual(acknowledged)
   expect(charges).toHaveLength(settled.length)
   const owed = usd('100') - BigInt(settled.length) * usd('0.01')
-  expect(await store.ledger.audit()).toMatchObject([{ balance: owed, ledgerSum: owed }])
+  expect(await store.audit()).toMatchObject({
+    balances: [{ balance: owed, ledgerSum: owed }],
+    findings: [],
+  })
   expect(await store.admissions.usage(key.id, clock.now())).toMatchObject({
     requestsInProgress: 0,
     reserved: 0n,

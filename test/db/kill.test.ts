@@ -41,7 +41,7 @@ test('ten kills: every acknowledged charge and credit is there, once', async () 
     const lost = [...charged].filter(([id, nanos]) => charges.get(id as never) !== nanos)
     expect(lost).toEqual([])
     expect([...credited].filter((ref) => !refs.has(ref))).toEqual([])
-    for (const { balance, ledgerSum } of await store.ledger.audit()) expect(balance).toBe(ledgerSum)
+    expect((await store.audit()).findings).toEqual([])
     // Whatever was in progress was broken off by the gateway, and costs nothing.
     const voided = lines.filter(({ endedBy }) => endedBy === 'gateway')
     expect(voided.filter(({ generationId }) => charges.has(generationId))).toEqual([])

@@ -115,7 +115,7 @@ test('a store whose charges wait for the disk settles them as any other', async 
   await store.close()
   store = await openStore({ dataDir, clock, syncCharges: true })
   await spendSome()
-  expect(await store.ledger.audit()).toMatchObject([
+  expect((await store.audit()).balances).toMatchObject([
     { balance: usd('99.75'), ledgerSum: usd('99.75') },
   ])
   await store.close()
@@ -171,9 +171,11 @@ describe('the ledger', () => {
     database.run('UPDATE accounts SET balance_nanos = balance_nanos + 1')
     database.close(true)
     store = await openStore({ dataDir, clock })
-    expect(await store.ledger.audit()).toMatchObject([
-      { balance: usd('99.750000001'), ledgerSum: usd('99.75') },
-    ])
+    const balance = usd('99.750000001')
+    expect(await store.audit()).toMatchObject({
+      balances: [{ balance, ledgerSum: usd('99.75') }],
+      findings: [{ what: 'balance', subject: 'acct_1', kept: balance, ledger: usd('99.75') }],
+    })
     await store.close()
   })
 })

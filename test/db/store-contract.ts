@@ -3,6 +3,7 @@ import { describe } from 'vitest'
 import { accountsContract } from './contract/accounts.ts'
 import { activityContract } from './contract/activity.ts'
 import { answersContract } from './contract/answers.ts'
+import { auditContract } from './contract/audit.ts'
 import { type OpenStore, type ReopenStore, setBench } from './contract/bench.ts'
 import { catalogueContract } from './contract/catalogue.ts'
 import { endUsersContract } from './contract/end-users.ts'
@@ -24,6 +25,7 @@ export function storeContract(name: string, open: OpenStore, reopen?: ReopenStor
     describe('purses', () => pursesContract(bench))
     describe('end users', () => endUsersContract(bench))
     describe('ledger', () => ledgerContract(bench))
+    describe('audit', () => auditContract(bench))
     describe('low balance', () => lowBalanceContract(bench))
     describe('notices', () => noticesContract(bench))
     describe('catalogue', () => catalogueContract(bench))

@@ -140,6 +140,5 @@ test('random bodies, headers, paths and methods', async () => {
   for (const status of [200, 400, 401, 404, 405]) expect(seen.get(status)).toBeGreaterThan(5)
   expect((await house.store.health({ checkIntegrity: false })).openHolds).toBe(0)
   expect((await house.store.admissions.usage(key.id, house.clock.now())).requestsInProgress).toBe(0)
-  const [audit] = await house.store.ledger.audit()
-  expect(audit?.balance).toBe(audit?.ledgerSum)
+  expect((await house.store.audit()).findings).toEqual([])
 })

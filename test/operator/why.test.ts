@@ -232,7 +232,7 @@ describe('a refused request', () => {
     const line = await office.store.activity.find(refused as `gen-${string}`)
     if (!line) throw new Error('no line')
     office.clock.advance(1)
-    const old = { ...line, generationId: `${refused.slice(0, -1)}z`, refusal: null } as typeof line
+    const old = { ...line, generationId: sibling(line.generationId), refusal: null } as typeof line
     office.store.activity.note(old)
     expect(await why(old.generationId)).toMatchObject({
       refusal: { code: 'model_not_found', message: 'the log has no words of it' },
@@ -265,18 +265,18 @@ describe('an admitted request', () => {
     }
     const line = await office.store.activity.find((await ask()) as `gen-${string}`)
     if (!line) throw new Error('no line')
-    const note = (last: string, stated: Partial<typeof line>) => {
-      const generationId = `${line.generationId.slice(0, -1)}${last}` as `gen-${string}`
+    const note = (last: number, stated: Partial<typeof line>) => {
+      const generationId = sibling(line.generationId, last)
       office.store.activity.note({ ...line, generationId, failedAttempts: [attempt], ...stated })
       return generationId
     }
-    const broken = note('x', { endedBy: 'upstream', status: 503, code: 'upstream_overloaded' })
+    const broken = note(1, { endedBy: 'upstream', status: 503, code: 'upstream_overloaded' })
     expect((await why(broken)).story).toEqual([
       'attempt 1: spare, asked for demo/echo, was overloaded with status 529 after 7 ms: too many',
       expect.stringContaining('503 upstream_overloaded'),
       'nothing was charged; failed attempts cost the operator $0.002 that nobody pays',
     ])
-    const left = note('y', { endedBy: 'client', status: 499, firstEventMs: null, totalMs: 30 })
+    const left = note(2, { endedBy: 'client', status: 499, firstEventMs: null, totalMs: 30 })
     expect((await why(left)).story).toContain('the client hung up after 30 ms, before any content')
   })
 })
@@ -293,5 +293,11 @@ test('what is not there', async () => {
     details: { hint: `gatewayctl why ${newest}` },
   })
 })
+
+/** Another id of the same moment. */
+const sibling = (id: string, last = 1): `gen-${string}` => {
+  const [digit = '0', other = '1', third = '2'] = [...'0123'].filter((one) => !id.endsWith(one))
+  return `${id.slice(0, -1)}${[digit, other, third][last]}` as `gen-${string}`
+}
 
 const ADMITTED = { admitted: true, refusal: null }

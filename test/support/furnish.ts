@@ -71,6 +71,8 @@ export async function furnish(
     at,
     keyId: null,
     generationId: null,
+    day: null,
+    endUser: null,
     rubPerUsd: DEFAULT_RUB_PER_USD,
     priceVersion: null,
     note: null,

@@ -202,6 +202,8 @@ export const aTopUp = (
   at,
   keyId: null,
   generationId: null,
+  day: null,
+  endUser: null,
   rubPerUsd: NINETY,
   priceVersion: null,
   note: null,

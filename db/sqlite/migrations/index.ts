@@ -6,6 +6,7 @@ import imageTokens from './0004_image_tokens.sql' with { type: 'text' }
 import notices from './0005_notices.sql' with { type: 'text' }
 import endUsers from './0006_end_users.sql' with { type: 'text' }
 import refusals from './0007_refusals.sql' with { type: 'text' }
+import chargeDays from './0008_charge_days.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   house,
@@ -15,4 +16,5 @@ export const MIGRATIONS: readonly string[] = [
   notices,
   endUsers,
   refusals,
+  chargeDays,
 ]

@@ -1,0 +1,87 @@
+/** What the process that serves reckons with, beside the ledger: a cached sum that is wrong refuses, or lets through, at once. */
+import type { Database } from 'bun:sqlite'
+import type { AuditFinding } from '#domain/audit.ts'
+import { nextDay, nextMonthStart } from '#domain/clock.ts'
+import { chargeEntryId, type GenerationId } from '#domain/id.ts'
+import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
+import type { Sums } from './audit-sums.ts'
+import type { LiveSums } from './live-sums.ts'
+import { nextTurn } from './next-turn.ts'
+import { statement } from './statement.ts'
+
+/** Judged in one go. */
+const SLICE_KEYS = 500
+
+/** Balances, days and months in memory against what the ledger adds up to. */
+export async function* auditLive(
+  sums: Sums,
+  { accounts, keys }: LiveSums,
+): AsyncGenerator<readonly AuditFinding[], void> {
+  yield accounts.flatMap(({ id, balance }) =>
+    differing('live_balance', id, null, balance, sums.balance(id)),
+  )
+  for (let first = 0; first < keys.length; first += SLICE_KEYS) {
+    yield keys.slice(first, first + SLICE_KEYS).flatMap((key) => {
+      const { id, today, thisMonth } = key
+      const day = sums.spent(id, today, nextDay(today))
+      const month = sums.spent(id, thisMonth, nextMonthStart(thisMonth))
+      return [
+        ...differing('live_key_day', id, today, key.spentToday, day),
+        ...differing('live_key_month', id, thisMonth, key.spentThisMonth, month),
+      ]
+    })
+    await nextTurn()
+  }
+}
+
+type SumFinding = Extract<AuditFinding, { readonly kept: UsdNanos }>
+
+const differing = (
+  what: SumFinding['what'],
+  subject: SumFinding['subject'],
+  day: SumFinding['day'],
+  kept: UsdNanos,
+  ledger: UsdNanos,
+): readonly AuditFinding[] =>
+  kept === ledger ? [] : [{ what, subject, day, endUser: null, kept, ledger }]
+
+/** The table of holds against the requests in progress, and what accounts and keys hold together against both. */
+export function auditHolds(database: Database, live: LiveSums): readonly AuditFinding[] {
+  const kept = new Set(
+    database
+      .query<{ id: GenerationId }, []>('SELECT generation_id AS id FROM holds')
+      .all()
+      .map(({ id }) => id),
+  )
+  const charge = statement<unknown, [string]>(database, 'SELECT 1 FROM ledger WHERE id = ?')
+  const running = new Set(live.open.map(({ id }) => id))
+  const isCharged = (id: GenerationId): boolean => charge().get(chargeEntryId(id)) !== null
+  return [
+    ...[...kept.difference(running)].map((subject) => hold(subject, 'nobody_runs')),
+    ...[...running.difference(kept)].map((subject) => hold(subject, 'not_kept')),
+    ...[...kept.union(running)].filter(isCharged).map((subject) => hold(subject, 'charged')),
+    ...auditHeld(live),
+  ]
+}
+
+type HoldFinding = Extract<AuditFinding, { readonly what: 'hold' }>
+
+const hold = (subject: HoldFinding['subject'], fault: HoldFinding['fault']): AuditFinding => ({
+  what: 'hold',
+  subject,
+  fault,
+})
+
+function auditHeld({ accounts, keys, open }: LiveSums): readonly AuditFinding[] {
+  const sums = new Map<HoldFinding['subject'], UsdNanos>()
+  const add = (id: HoldFinding['subject'], amount: UsdNanos): void => {
+    sums.set(id, addUsd(sums.get(id) ?? NO_MONEY, amount))
+  }
+  for (const { accountId, keyId, amount } of open) {
+    add(accountId, amount)
+    add(keyId, amount)
+  }
+  return [...accounts, ...keys]
+    .filter(({ id, held }) => held !== (sums.get(id) ?? NO_MONEY))
+    .map(({ id }) => hold(id, 'sum'))
+}

@@ -1,0 +1,169 @@
+/** Every sum twice in one table: as the ledger adds up to it, and as it is kept. It lies on the disk while it is needed. */
+import type { Database } from 'bun:sqlite'
+import type { KeptSum } from '#domain/audit.ts'
+import type { Day } from '#domain/clock.ts'
+import type { AccountId, KeyId } from '#domain/id.ts'
+import type { UsdNanos } from '#domain/money.ts'
+import { nextTurn } from './next-turn.ts'
+import { SLICE_ROWS, slicesOf } from './slices.ts'
+import { statement } from './statement.ts'
+
+/** A balance has neither day nor end user, and no requests; a day of a key no end user. They are 0 and empty. */
+export interface SumRow {
+  readonly what: Exclude<KeptSum, `live_${string}`>
+  readonly subject: AccountId | KeyId
+  readonly day: Day
+  readonly endUser: string
+  readonly ledger: UsdNanos
+  readonly kept: UsdNanos
+  readonly charges: number
+  readonly requests: number
+}
+
+export interface Sums {
+  /** Every row once, in slices. */
+  walk(): AsyncGenerator<readonly SumRow[], void>
+  /** What the ledger adds up to for an account. */
+  balance(id: AccountId): UsdNanos
+  /** What it adds up to for a key, from a day on and before another. */
+  spent(id: KeyId, from: Day, before: Day): UsdNanos
+}
+
+/** Adds up the whole ledger and reads whatever is kept, in slices. */
+export async function addUp(database: Database): Promise<Sums & { readonly entries: number }> {
+  database.run(TABLE)
+  let entries = 0
+  const additions = ADDITIONS.map((sql) => statement<unknown, [Bound]>(database, sql))
+  const count = statement<{ entries: number }, [Bound]>(
+    database,
+    `SELECT count(*) AS entries ${SLICE}`,
+  )
+  for await (const slice of slicesOf(database, 'ledger')) {
+    const bound = { ...slice }
+    for (const add of additions) add().run(bound)
+    entries += count().get(bound)?.entries ?? 0
+  }
+  const put = statement<unknown, [KeptRow]>(database, PUT)
+  for (const sql of KEPT) {
+    for await (const rows of leaf<KeptRow>(database, sql)) {
+      for (const row of rows) put().run(row)
+    }
+  }
+  return { entries, ...readSums(database) }
+}
+
+type Bound = { readonly from: string; readonly below: string }
+
+const TABLE = `
+  CREATE TEMP TABLE sums (
+    what TEXT, subject TEXT, day INTEGER, end_user TEXT,
+    added INTEGER DEFAULT 0, kept INTEGER DEFAULT 0,
+    charges INTEGER DEFAULT 0, requests INTEGER DEFAULT 0,
+    PRIMARY KEY (what, subject, day, end_user)
+  ) WITHOUT ROWID`
+
+const SLICE = 'FROM ledger WHERE id >= $from AND id < $below'
+
+/** Each adds a slice of the ledger to one kind of sum. */
+const ADDITIONS = [
+  `SELECT 'balance', account_id, 0, '', sum(amount_nanos), 0 ${SLICE} GROUP BY account_id`,
+  `SELECT 'key_day', key_id, day, '', -sum(amount_nanos), count(*) ${SLICE} AND kind = 'charge'
+   GROUP BY key_id, day`,
+  `SELECT 'end_user_day', key_id, day, end_user, -sum(amount_nanos), count(*) ${SLICE}
+     AND kind = 'charge' AND end_user IS NOT NULL
+   GROUP BY key_id, day, end_user`,
+].map(
+  (select) => `
+  INSERT INTO temp.sums (what, subject, day, end_user, added, charges) ${select}
+  ON CONFLICT DO UPDATE SET added = added + excluded.added, charges = charges + excluded.charges`,
+)
+
+type Place = {
+  readonly what: string
+  readonly subject: string
+  readonly day: number
+  readonly end_user: string
+}
+
+type KeptRow = Place & {
+  readonly kept: number
+  readonly requests: number
+}
+
+/** What is kept, in the order of its own table's key. */
+const KEPT = [
+  `SELECT 'balance' AS what, id AS subject, 0 AS day, '' AS end_user, balance_nanos AS kept, 0 AS requests
+   FROM accounts WHERE (id, 0, '') > ($subject, $day, $end_user) ORDER BY id`,
+  `SELECT 'key_day' AS what, key_id AS subject, day, '' AS end_user, spent_nanos AS kept, requests
+   FROM key_days WHERE (key_id, day, '') > ($subject, $day, $end_user) ORDER BY key_id, day`,
+  `SELECT 'end_user_day' AS what, key_id AS subject, day, end_user, spent_nanos AS kept, requests
+   FROM end_user_days WHERE (key_id, day, end_user) > ($subject, $day, $end_user)
+   ORDER BY key_id, day, end_user`,
+]
+
+const PUT = `
+  INSERT INTO temp.sums (what, subject, day, end_user, kept, requests)
+  VALUES ($what, $subject, $day, $end_user, $kept, $requests)
+  ON CONFLICT DO UPDATE SET kept = excluded.kept, requests = excluded.requests`
+
+/** Sorts before every row. */
+const START: Place = { what: '', subject: '', day: 0, end_user: '' }
+
+/** The rows of a query that continues after a place, a slice at a time. */
+async function* leaf<Row extends Place>(
+  database: Database,
+  sql: string,
+): AsyncGenerator<readonly Row[], void> {
+  const next = statement<Row, [Place]>(database, `${sql} LIMIT ${SLICE_ROWS}`)
+  let place: Place = START
+  for (;;) {
+    const rows = next().all(place)
+    yield rows
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < SLICE_ROWS) return
+    const { what, subject, day, end_user } = last
+    place = { what, subject, day, end_user }
+    await nextTurn()
+  }
+}
+
+type BesideRow = Place & {
+  readonly added: string
+  readonly kept: string
+  readonly charges: number
+  readonly requests: number
+}
+
+/** As text, because a sum may be larger than a number can tell. */
+const BESIDE = `
+  SELECT what, subject, day, end_user, CAST(added AS TEXT) AS added, CAST(kept AS TEXT) AS kept, charges, requests
+  FROM temp.sums WHERE (what, subject, day, end_user) > ($what, $subject, $day, $end_user)
+  ORDER BY what, subject, day, end_user`
+
+const toSum = ({ end_user: endUser, added, kept, ...row }: BesideRow): SumRow => ({
+  ...(row as Pick<SumRow, 'what' | 'subject' | 'day' | 'charges' | 'requests'>),
+  endUser,
+  ledger: BigInt(added) as UsdNanos,
+  kept: BigInt(kept) as UsdNanos,
+})
+
+function readSums(database: Database): Sums {
+  const added = (whose: string) => `SELECT CAST(coalesce(sum(added), 0) AS TEXT) AS added
+    FROM temp.sums WHERE ${whose}`
+  const balance = statement<{ added: string }, [AccountId]>(
+    database,
+    added("what = 'balance' AND subject = ?"),
+  )
+  const spent = statement<{ added: string }, [KeyId, Day, Day]>(
+    database,
+    added("what = 'key_day' AND subject = ? AND day >= ? AND day < ?"),
+  )
+  const read = (row: { readonly added: string } | null) => BigInt(row?.added ?? 0) as UsdNanos
+  return {
+    async *walk() {
+      for await (const rows of leaf<BesideRow>(database, BESIDE)) yield rows.map(toSum)
+    },
+    balance: (id) => read(balance().get(id)),
+    spent: (id, from, before) => read(spent().get(id, from, before)),
+  }
+}

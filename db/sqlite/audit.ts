@@ -1,0 +1,86 @@
+/** The audit in SQLite: the ledger and what is kept of it are laid side by side, as they were at one moment. */
+import type { Database } from 'bun:sqlite'
+import { type Audit, type AuditFinding, MOST_FINDINGS } from '#domain/audit.ts'
+import type { AccountId } from '#domain/id.ts'
+import type { BalanceAudit } from '#domain/ledger.ts'
+import { NO_MONEY } from '#domain/money.ts'
+import { auditHolds, auditLive } from './audit-live.ts'
+import { addUp, type SumRow } from './audit-sums.ts'
+import type { Connection } from './connection.ts'
+import type { LiveSums } from './live-sums.ts'
+import { openSnapshot } from './snapshot.ts'
+import type { Standings } from './standing.ts'
+
+/** Requests pass between two slices. @throws store_unavailable */
+export async function audit(connection: Connection, standings: Standings): Promise<Audit> {
+  const at = connection.clock.now()
+  const snapshot = openSnapshot(connection)
+  // In the same turn: what is in memory is what was committed.
+  const live = standings.survey()
+  try {
+    return { at, ...(await compare(snapshot.database, live)) }
+  } finally {
+    snapshot.close()
+  }
+}
+
+async function compare(database: Database, live: LiveSums): Promise<Omit<Audit, 'at'>> {
+  const sums = await addUp(database)
+  const balances = new Map<string, SumRow>()
+  const counts = { balance: 0, key_day: 0, end_user_day: 0 }
+  const findings: AuditFinding[] = []
+  let found = 0
+  const note = (some: readonly AuditFinding[]): void => {
+    found += some.length
+    findings.push(...some.slice(0, MOST_FINDINGS - findings.length))
+  }
+
+  for await (const rows of sums.walk()) {
+    for (const row of rows) {
+      counts[row.what]++
+      if (row.what === 'balance') balances.set(row.subject, row)
+      note(judge(row))
+    }
+  }
+  note(auditHolds(database, live))
+  for await (const some of auditLive(sums, live)) note(some)
+  return {
+    entries: sums.entries,
+    balances: namesOf(database).map(({ id, name }) => toBalance(id, name, balances.get(id))),
+    keyDays: counts.key_day,
+    endUserDays: counts.end_user_day,
+    openHolds: live.open.length,
+    findings,
+    found,
+  }
+}
+
+function judge(row: SumRow): readonly AuditFinding[] {
+  const { what, subject, kept, ledger, charges, requests } = row
+  const where = {
+    day: what === 'balance' ? null : row.day,
+    endUser: what === 'end_user_day' ? row.endUser : null,
+  }
+  return [
+    ...(kept === ledger ? [] : [{ what, subject, ...where, kept, ledger }]),
+    ...(charges <= requests
+      ? []
+      : [{ what: 'requests' as const, subject, ...where, requests, charges }]),
+  ]
+}
+
+const namesOf = (database: Database) =>
+  database
+    .query<{ id: AccountId; name: string }, []>('SELECT id, name FROM accounts ORDER BY id')
+    .all()
+
+const toBalance = (
+  accountId: AccountId,
+  accountName: string,
+  row: SumRow | undefined,
+): BalanceAudit => ({
+  accountId,
+  accountName,
+  balance: row?.kept ?? NO_MONEY,
+  ledgerSum: row?.ledger ?? NO_MONEY,
+})
