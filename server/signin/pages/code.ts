@@ -11,7 +11,7 @@ export function drawCode(view: CodeView, words: Words): Sheet {
   const isOver = problem?.kind === 'expired' || problem?.kind === 'spent'
   return {
     title: problem ? errorPrefix + title : title,
-    content: html`<h1>${code.heading}</h1>
+    content: html`<h1>${isOver ? code.overHeading : code.heading}</h1>
 ${isOver || html`<p class="lead">${whereItIs(view, words)}</p>`}
 ${view.sentAgain && !problem && html`<p class="notice" id="${NOTICE_ID}" role="status">${code.sentAgain}</p>`}
 ${problemOf(problem && sentenceFor(problem, words), !isOver)}

@@ -28,7 +28,7 @@ function emailForm({ email, problem }: SignInView, form: Form, { signIn }: Words
   return formOf(
     form,
     html`<label for="email">${signIn.email}</label>
-<input id="email" type="email" name="email" value="${email ?? ''}" maxlength="254" autocomplete="email" autocapitalize="none" spellcheck="false" required autofocus${about}>
+<input id="email" type="email" name="email" value="${email ?? ''}" maxlength="254" autocomplete="email" spellcheck="false" required autofocus${about}>
 <p class="hint" id="${HINT_ID}">${signIn.emailHint}</p>
 <button class="lead-button" type="submit">${signIn.submit}</button>`,
   )

@@ -14,6 +14,7 @@ body{min-height:100vh;min-height:100svh;display:flex;flex-direction:column;align
 main{width:100%;max-width:26.5rem;margin:auto;padding:2rem 1.5rem;background:var(--card);border:1px solid var(--edge);border-radius:1.25rem;box-shadow:var(--shade)}
 footer{padding:1.25rem 0 .25rem;color:var(--soft);font-size:.8125rem}
 .mark{display:block;width:2rem;height:2rem;margin-bottom:1.5rem;color:var(--lead)}
+p{text-wrap:pretty}
 h1{font-size:1.5rem;line-height:1.25;font-weight:600;letter-spacing:-.012em;text-wrap:balance}
 .lead{margin-top:.375rem;color:var(--soft)}
 .lead strong,.who strong{color:var(--ink);font-weight:600}
@@ -34,6 +35,7 @@ form+form{margin-top:0}
 .ways{display:flex;flex-wrap:wrap;justify-content:space-between;gap:0 .5rem;margin:1rem -.75rem -.75rem}
 .ways form{margin:0}
 :focus-visible{outline:3px solid var(--lead);outline-offset:2px}
+input:focus-visible{outline-width:2px;outline-offset:-1px}
 .or{display:flex;align-items:center;gap:1rem;margin:1.5rem 0 -.25rem;color:var(--soft);font-size:.875rem}
 .or::before,.or::after{content:"";flex:1;border-top:1px solid var(--edge)}
 .problem,.notice{margin-top:1.25rem;padding:.75rem .875rem;border:1px solid transparent;border-radius:.625rem;font-size:.9375rem}

@@ -103,7 +103,6 @@ export interface SignedOutView {
 /** Where a person lands whom the operator has disabled; shown only after they proved who they are. */
 export interface DisabledView {
   readonly page: 'disabled'
-  readonly clientName?: string | undefined
   readonly email: string
   /** Signs in as somebody else; absent where there is no interaction left. */
   readonly restart?: Form | undefined

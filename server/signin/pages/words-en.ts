@@ -33,6 +33,7 @@ export const ENGLISH: Words = {
   },
   code: {
     heading: 'Enter your code',
+    overHeading: 'You need a new code',
     title: (client) => `Enter your code to sign in to ${client}`,
     sentByMail: (email, minutes) =>
       html`We sent 8 digits to ${email}. They work for ${minutesOf(minutes)}.`,
@@ -46,8 +47,8 @@ export const ENGLISH: Words = {
     problems: {
       wrong: (problem) => `This is not the code. ${attemptsLeft(problem.attemptsLeft)}`,
       unreadable: () => 'A code has 8 digits. Check what you typed.',
-      expired: () => 'This code has expired. Ask for a new one.',
-      spent: () => 'This code was tried too often and no longer works. Ask for a new one.',
+      expired: () => 'The code that we sent has expired.',
+      spent: () => 'The code was mistyped too often and no longer works.',
       'too-many-codes': ({ minutes }) =>
         `Codes were asked for too often. A new one can be sent in ${minutesOf(minutes)}.`,
     },

@@ -42,6 +42,7 @@ export const RUSSIAN: Words = {
   },
   code: {
     heading: 'Введите код',
+    overHeading: 'Нужен новый код',
     title: (client) => `Код для входа в ${client}`,
     sentByMail: (email, minutes) =>
       html`Мы отправили 8 цифр на ${email}. Они действуют ${minutesOf(minutes)}.`,
@@ -55,8 +56,8 @@ export const RUSSIAN: Words = {
     problems: {
       wrong: (problem) => `Код не подходит. ${attemptsLeft(problem.attemptsLeft)}`,
       unreadable: () => 'В коде 8 цифр. Проверьте, что вы ввели.',
-      expired: () => 'Срок действия кода истёк. Запросите новый.',
-      spent: () => 'Этот код вводили слишком много раз, он больше не действует. Запросите новый.',
+      expired: () => 'Срок действия отправленного кода истёк.',
+      spent: () => 'Код слишком много раз ввели неверно, он больше не действует.',
       'too-many-codes': ({ minutes }) =>
         `Коды запрашивали слишком часто. Новый можно будет получить через ${minutesOf(minutes)}.`,
     },

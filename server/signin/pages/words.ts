@@ -36,6 +36,8 @@ export interface Words {
   }
   readonly code: {
     readonly heading: string
+    /** Where only a new code helps. */
+    readonly overHeading: string
     readonly title: (client: string) => string
     readonly sentByMail: (email: Html, minutes: number) => Html
     readonly sentToLog: (email: Html, minutes: number) => Html

@@ -1,0 +1,197 @@
+// The pages in a real browser: what a person without a mouse, with a small screen or a screen reader meets, and what the policy lets through.
+import axe from 'axe-core'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { Language } from '#signin/pages/language.ts'
+import { type PageSetting, pageResponse } from '#signin/pages/respond.ts'
+import { CHROMIUM, openBrowser } from '#test/support/browser.ts'
+import { VIEWS } from './views.ts'
+
+interface Posted {
+  readonly path: string
+  readonly origin: string | null
+  readonly fields: Readonly<Record<string, string>>
+}
+
+/** A sign-in listener that shows any view by its name, and sends whatever is posted on to `next`. */
+function openListener(setting: Partial<PageSetting> = {}, next = '/after') {
+  const posted: Posted[] = []
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      const { pathname, searchParams, origin } = new URL(request.url)
+      if (request.method === 'POST') {
+        const fields = Object.fromEntries(new URLSearchParams(await request.text()))
+        posted.push({ path: pathname, origin: request.headers.get('origin'), fields })
+        return new Response(null, { status: 303, headers: { Location: next } })
+      }
+      const view = VIEWS[decodeURIComponent(pathname.slice(1))]
+      if (!view) return new Response('arrived')
+      const language = (searchParams.get('language') ?? 'en') as Language
+      return await pageResponse(view, { language, issuer: origin, ...setting })
+    },
+  })
+  const stop = () => server.stop(true)
+  return { origin: `http://127.0.0.1:${server.port}`, posted, stop }
+}
+
+type Listener = ReturnType<typeof openListener>
+
+function listenForOneTest(setting?: Partial<PageSetting>, next?: string): Listener {
+  const listener = openListener(setting, next)
+  onTestFinished(() => listener.stop())
+  return listener
+}
+
+/** Everything the browser complains about: a refused style, a blocked form, a missing file. */
+function complaintsOf(page: Page): string[] {
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(error.message))
+  return complaints
+}
+
+describe.skipIf(CHROMIUM === null)('in Chromium', () => {
+  let browser: Browser
+  let listener: Listener
+
+  beforeAll(async () => {
+    browser = await openBrowser()
+    // Chromium would complain of a status above 399, which is what an error page has.
+    listener = openListener({ status: 200 })
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await listener?.stop()
+  })
+
+  const openPage = async (colorScheme: 'light' | 'dark', width: number): Promise<Page> => {
+    const page = await browser.newPage({ colorScheme, viewport: { width, height: 800 } })
+    onTestFinished(() => page.close())
+    return page
+  }
+  const show = (page: Page, name: string, language: Language, at = listener) =>
+    page.goto(`${at.origin}/${encodeURIComponent(name)}?language=${language}`)
+
+  test.each([
+    ['light', 390, 'ru'],
+    ['dark', 1280, 'en'],
+  ] as const)(
+    'axe finds nothing, %s at %d px in %s',
+    async (scheme, width, language) => {
+      const page = await openPage(scheme, width)
+      const complaints = complaintsOf(page)
+      for (const name of Object.keys(VIEWS)) {
+        await show(page, name, language)
+        // Evaluated by the debugger, so that the page's policy need not allow it.
+        await page.evaluate(axe.source)
+        const found = await page.evaluate(async () => {
+          const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run()
+          return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`)
+        })
+        expect(found, name).toEqual([])
+      }
+      expect(complaints).toEqual([])
+    },
+    180_000,
+  )
+
+  test('nothing sticks out of the smallest window (WCAG 1.4.10)', async () => {
+    const page = await openPage('light', 320)
+    for (const name of Object.keys(VIEWS)) {
+      await show(page, name, 'ru')
+      expect(await page.evaluate('document.documentElement.scrollWidth'), name).toBe(320)
+    }
+  })
+
+  test('whoever signs in needs no mouse', async () => {
+    const page = await openPage('light', 1280)
+    await show(page, 'sign-in', 'en')
+    const order: unknown[] = []
+    for (const _ of Array(4)) {
+      order.push(
+        await page.evaluate('document.activeElement.id || document.activeElement.textContent'),
+      )
+      await page.keyboard.press('Tab')
+    }
+    expect(order).toEqual(['email', 'Continue', 'Continue with Google', 'Continue with GitHub'])
+
+    await page.focus('#email')
+    await page.keyboard.type('mira@example.com')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/after')
+    expect(listener.posted.at(-1)).toEqual({
+      path: '/sign-in/i9/email',
+      // With `no-referrer` it would be "null".
+      origin: listener.origin,
+      fields: { csrf: 'c5rf-t0ken', interaction: 'i9', email: 'mira@example.com' },
+    })
+  })
+
+  test.each([
+    ['consent', 'Allow', { decision: 'allow' }],
+    ['consent', 'Do not allow', { decision: 'deny' }],
+    ['sign-out', 'Sign out', { logout: 'yes' }],
+    ['sign-out', 'Stay signed in', {}],
+    ['code expired', 'Send a new code', {}],
+    ['disabled', 'Use another address', {}],
+  ])('%s: the button "%s" says %j', async (name, label, said) => {
+    const page = await openPage('light', 390)
+    await show(page, name, 'en')
+    await page.getByRole('button', { name: label, exact: true }).click()
+    await page.waitForURL('**/after')
+    expect(listener.posted.at(-1)?.fields).toEqual({
+      csrf: 'c5rf-t0ken',
+      interaction: 'i9',
+      ...said,
+    })
+  })
+
+  test('the field in focus reads out what is wrong', async () => {
+    const page = await openPage('light', 390)
+    await show(page, 'code wrong', 'en')
+    const field = page.getByRole('textbox', {
+      name: 'Code',
+      description: 'This is not the code. 4 attempts are left.',
+    })
+    expect(await field.and(page.locator(':focus')).count()).toBe(1)
+    expect(await field.getAttribute('aria-invalid')).toBe('true')
+  })
+
+  test('a form may end at the client that is named, after a redirect', async () => {
+    const client = listenForOneTest()
+    const provider = listenForOneTest({ formTargets: [client.origin] }, `${client.origin}/back`)
+    const page = await openPage('light', 390)
+    await show(page, 'consent', 'en', provider)
+    await page.getByRole('button', { name: 'Allow', exact: true }).click()
+    await page.waitForURL(`${client.origin}/back`)
+    expect(await page.textContent('body')).toBe('arrived')
+  })
+
+  test('a form may not end at anybody else', async () => {
+    const stranger = listenForOneTest()
+    const provider = listenForOneTest({}, `${stranger.origin}/back`)
+    const page = await openPage('light', 390)
+    await show(page, 'consent', 'en', provider)
+    const complaint = page.waitForEvent('console', (message) =>
+      message.text().includes('form-action'),
+    )
+    await page.getByRole('button', { name: 'Allow', exact: true }).click()
+    await complaint
+    expect(page.url()).toContain(provider.origin)
+  })
+
+  test('no other page may frame it', async () => {
+    const frame = `<iframe src="${listener.origin}/consent"></iframe>`
+    const page = await openPage('light', 390)
+    const refused = page.waitForEvent('console', (message) =>
+      message.text().includes('frame-ancestors'),
+    )
+    await page.goto(`${listener.origin}/elsewhere`)
+    await page.setContent(frame)
+    await refused
+  })
+})

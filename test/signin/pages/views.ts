@@ -1,0 +1,125 @@
+// Every page in every state that a person can meet it in, by a name that tells which.
+import type { ErrorKind, Form, PageView } from '#signin/pages/view.ts'
+
+export const form = (action: string): Form => ({
+  action: `/sign-in/i9/${action}`,
+  hidden: { csrf: 'c5rf-t0ken', interaction: 'i9' },
+})
+
+const clientName = 'Acme Notes'
+const email = 'mira@example.com'
+
+const signIn = {
+  page: 'sign-in',
+  clientName,
+  form: form('email'),
+  identities: [],
+} as const
+
+const identities = [
+  { name: 'Google', form: form('identity/google') },
+  { name: 'GitHub', form: form('identity/github') },
+]
+
+const code = {
+  page: 'code',
+  clientName,
+  email,
+  form: form('code'),
+  resend: form('resend'),
+  restart: form('restart'),
+  minutes: 10,
+  sentTo: 'mail',
+} as const
+
+const consent = {
+  page: 'consent',
+  clientName,
+  email,
+  scopes: ['openid', 'email', 'profile'],
+  form: form('consent'),
+} as const
+
+const signOut = { page: 'sign-out', clientName, email, form: form('sign-out') } as const
+
+const errorId = 'err_01k6z3n8qv4m7c2d'
+
+const ERROR_KINDS: readonly ErrorKind[] = [
+  'unknown-client',
+  'unregistered-redirect',
+  'bad-request',
+  'expired',
+  'other-browser',
+  'not-found',
+  'too-many-requests',
+  'failed',
+]
+
+export const VIEWS: Readonly<Record<string, PageView>> = {
+  'sign-in': { ...signIn, identities },
+  'sign-in by e-mail only': { ...signIn, email },
+  'sign-in by identity only': { ...signIn, form: undefined, identities },
+  'sign-in unreadable': {
+    ...signIn,
+    email: 'mira at example',
+    problem: { kind: 'unreadable' },
+    identities,
+  },
+  'sign-in too many codes': { ...signIn, email, problem: { kind: 'too-many-codes', minutes: 3 } },
+  'sign-in identity refused': {
+    ...signIn,
+    identities,
+    problem: { kind: 'identity-refused', name: 'GitHub' },
+  },
+  'sign-in identity failed': {
+    ...signIn,
+    form: undefined,
+    identities,
+    problem: { kind: 'identity-failed', name: 'GitHub' },
+  },
+  'sign-in identity unproved': {
+    ...signIn,
+    identities,
+    problem: { kind: 'identity-unproved', name: 'GitHub' },
+  },
+  code: code,
+  'code in the log': { ...code, sentTo: 'log' },
+  'code sent again': { ...code, sentAgain: true },
+  'code wrong': { ...code, problem: { kind: 'wrong', attemptsLeft: 4 } },
+  'code wrong, last try': { ...code, problem: { kind: 'wrong', attemptsLeft: 1 } },
+  'code unreadable': { ...code, problem: { kind: 'unreadable' } },
+  'code expired': { ...code, problem: { kind: 'expired' } },
+  'code spent': { ...code, problem: { kind: 'spent' } },
+  'code too many': { ...code, problem: { kind: 'too-many-codes', minutes: 1 } },
+  consent: consent,
+  'consent to everything': {
+    ...consent,
+    scopes: [...consent.scopes, 'offline_access', 'crm:read'],
+  },
+  'sign-out': signOut,
+  'sign-out, nobody known': { page: 'sign-out', form: form('sign-out') },
+  'signed-out': { page: 'signed-out' },
+  'signed-out of a client': { page: 'signed-out', clientName },
+  disabled: { page: 'disabled', email, restart: form('restart') },
+  'disabled, no way on': { page: 'disabled', email },
+  'error with words for developers': {
+    page: 'error',
+    kind: 'unregistered-redirect',
+    errorId,
+    code: 'invalid_redirect_uri',
+    detail: 'redirect_uri did not match any of the client’s registered redirect_uris',
+  },
+  ...Object.fromEntries(
+    ERROR_KINDS.map((kind): [string, PageView] => [
+      `error ${kind}`,
+      { page: 'error', kind, errorId },
+    ]),
+  ),
+  'a long name': {
+    ...signIn,
+    clientName:
+      'Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz Portal of the Northern Office',
+    email: `${'a-very-long-local-part'.repeat(3)}@subdomain.of.a.long.example.com`,
+    identities,
+  },
+}
