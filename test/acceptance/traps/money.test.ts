@@ -1,0 +1,320 @@
+/** Money and limits under what breaks those of other gateways: races, absurd counts, missing counts, edits in the middle. */
+import type { ServerResponse } from 'node:http'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { VerbInput } from '#operator/verbs.ts'
+import { nanos, openHolds, until } from '#test/support/appliance.ts'
+import { readSse } from '#test/support/read-sse.ts'
+import type { Socket } from '#test/upstream/fixtures.ts'
+import { hello, openTrapStand, say, type TrapStand } from './stand.ts'
+
+let stand: TrapStand
+beforeAll(async () => {
+  stand = await openTrapStand()
+})
+afterAll(() => stand?.close())
+
+/** demo/echo, asked "hi": a word in at $1 and a word out at $2 a million. */
+const CHARGE = nanos('0.000003')
+const AT_ONCE = 200
+
+/** What became of a request: "200", or its status and code. */
+async function outcome(sent: Promise<Response>): Promise<string> {
+  const response = await sent
+  const text = await response.text()
+  return response.ok ? '200' : `${response.status} ${JSON.parse(text).error.code}`
+}
+
+const count = (outcomes: readonly string[]): Readonly<Record<string, number>> =>
+  Object.fromEntries(
+    [...new Set(outcomes)].map((one) => [one, outcomes.filter((other) => other === one).length]),
+  )
+
+/** A key of an account of its own, with so much money. */
+async function openPurse(
+  name: string,
+  dollars: string,
+  fields: Partial<VerbInput<'keys.create'>> = {},
+) {
+  await stand.gateway.verb('accounts.create', { name })
+  await stand.gateway.verb('balance.top-up', { account: name, amount_usd: dollars })
+  return await stand.gateway.verb('keys.create', { name, account: name, ...fields })
+}
+
+async function chargesOf(key: string, account = 'default'): Promise<readonly bigint[]> {
+  const wish = { key, account, kind: 'charge', limit: 1_000 } as const
+  const entries = await stand.gateway.verb('ledger.list', wish)
+  return entries.map(({ amount_usd: amount }) => -nanos(amount))
+}
+
+const balanceOf = async (account: string): Promise<bigint> =>
+  nanos((await stand.gateway.verb('balance.show', { account })).balance_usd)
+
+const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((all, one) => all + one, 0n)
+
+describe('two hundred at once', () => {
+  /** Answers nobody until it is told to. */
+  const waiting: ServerResponse[] = []
+  let held: Socket
+  const letGo = (): void => {
+    for (const response of waiting.splice(0)) {
+      say(response, false, { prompt_tokens: 100, completion_tokens: 20 })
+    }
+  }
+
+  beforeAll(async () => {
+    held = await stand.provide('held', (response) => void waiting.push(response))
+    await stand.addModel('held/m')
+  })
+
+  /** All of them ask while nobody is answered; those that were admitted are answered once all others were refused. */
+  async function crowd(key: string, model: string, admitted: number): Promise<readonly string[]> {
+    let refused = 0
+    const before = held.seen.length
+    const asking = Array.from({ length: AT_ONCE }, async () => {
+      const told = await outcome(stand.gateway.chat(key, hello({ model })))
+      if (told !== '200') refused++
+      return told
+    })
+    if (model === 'held/m') {
+      await until(() => refused === AT_ONCE - admitted, 'all the others were refused')
+      expect(held.seen.length - before).toBe(admitted)
+      letGo()
+    }
+    return await Promise.all(asking)
+  }
+
+  test.each([
+    ['rpm_limit', 'demo/echo', '429 rate_limit_exceeded'],
+    ['rpd_limit', 'demo/echo', '429 rate_limit_exceeded'],
+    ['concurrency_limit', 'held/m', '429 concurrency_limit_exceeded'],
+  ] as const)('T14: for ten slots of %s: ten are served', async (limit, model, refusal) => {
+    const { key, id } = await stand.gateway.verb('keys.create', { name: limit, [limit]: 10 })
+    expect(count(await crowd(key, model, 10))).toEqual({ 200: 10, [refusal]: AT_ONCE - 10 })
+    expect(await chargesOf(id)).toHaveLength(10)
+  })
+
+  test('T14: at a balance for one: one is served', async () => {
+    const { key, id } = await openPurse('single', '0.00014')
+    const told = count(await crowd(key, 'held/m', 1))
+    expect(told).toEqual({ 200: 1, '429 spend_reserved': AT_ONCE - 1 })
+    expect(await outcome(stand.gateway.chat(key, hello()))).toBe('402 insufficient_balance')
+    expect(await chargesOf(id, 'single')).toEqual([nanos('0.00014')])
+    expect(await balanceOf('single')).toBe(0n)
+  })
+
+  test.each(['daily_spend_limit_usd', 'monthly_spend_limit_usd', 'end_user_daily_usd'])(
+    'T14: at a %s for one: one is served',
+    async (limit) => {
+      const { key, id } = await stand.gateway.verb('keys.create', {
+        name: limit,
+        [limit]: '0.00014',
+      })
+      const body = hello({ model: 'held/m', user: 'someone' })
+      const asking = Array.from({ length: AT_ONCE }, () => outcome(stand.gateway.chat(key, body)))
+      const first = await Promise.race(asking)
+      expect(first).toBe('429 spend_reserved')
+      await until(() => waiting.length === 1, 'one of them was admitted')
+      letGo()
+      expect((await Promise.all(asking)).filter((told) => told === '200')).toHaveLength(1)
+      expect(await chargesOf(id)).toEqual([nanos('0.00014')])
+    },
+  )
+})
+
+describe('T16: a count', () => {
+  const ZERO = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
+  beforeAll(async () => {
+    await stand.provide('zero', (response, { body }) => say(response, body['stream'], ZERO))
+    await stand.provide('mute', (response, { body }) => say(response, body['stream']))
+    await stand.provide('blank', (response, { body }) => say(response, body['stream'], null))
+    for (const name of ['zero', 'mute', 'blank']) await stand.addModel(`${name}/m`)
+  })
+
+  /** What is charged, by whose word. */
+  async function priceOf(model: string, stream: boolean) {
+    const { key, id } = await stand.gateway.verb('keys.create', { name: model })
+    const response = await stand.gateway.chat(key, hello({ model, stream }))
+    const text = await response.text()
+    const usage = stream ? readSse(text).chunks.at(-1)?.usage : JSON.parse(text).usage
+    return { source: usage.cost_details.source, charges: await chargesOf(id) }
+  }
+
+  test.each([false, true])(
+    'of nothing, said outright, costs nothing (stream: %j)',
+    async (stream) => {
+      expect(await priceOf('zero/m', stream)).toEqual({ source: 'provider', charges: [0n] })
+    },
+  )
+
+  test.each(['mute/m', 'blank/m'])(
+    'that is missing is estimated, never nothing: %s',
+    async (model) => {
+      for (const stream of [false, true]) {
+        const { source, charges } = await priceOf(model, stream)
+        expect(source).toBe('estimated')
+        // Nineteen bytes of answer are five tokens, besides the prompt.
+        expect(charges).toHaveLength(1)
+        expect(charges[0]).toBeGreaterThan(5n * 2_000n)
+      }
+    },
+  )
+})
+
+/** Counts that no provider should send. */
+const ABSURD: Readonly<Record<string, unknown>> = {
+  negative: { prompt_tokens: -1_000_000, completion_tokens: -7, total_tokens: -1_000_007 },
+  'negative details': {
+    prompt_tokens: 10,
+    completion_tokens: 5,
+    prompt_tokens_details: { cached_tokens: -1e12 },
+    completion_tokens_details: { reasoning_tokens: -1e12 },
+  },
+  'cached beyond the prompt': {
+    prompt_tokens: 10,
+    completion_tokens: 5,
+    prompt_tokens_details: { cached_tokens: 1e9 },
+  },
+  'past 2^53': { prompt_tokens: 2 ** 53 + 2, completion_tokens: 2 ** 63, total_tokens: 2 ** 64 },
+  'a float': { prompt_tokens: 1.5, completion_tokens: 1e308 },
+  'a text': { prompt_tokens: '10', completion_tokens: '-5' },
+  'not a number': { prompt_tokens: null, completion_tokens: [], total_tokens: {} },
+  'a list': [1, 2, 3],
+  'a total alone, below nothing': { total_tokens: -5 },
+}
+
+describe('T17: no charge is below nothing, and none goes round the end', () => {
+  const prices = {
+    free: ['0', '0'],
+    tiny: ['0.000000000001', '0.000000000001'],
+    absurd: ['9007199', '9007199'],
+  } as const
+  const most = nanos('9007199.254740991')
+
+  beforeAll(async () => {
+    await stand.provide('absurd', (response, { body }) => {
+      const [, usage] = Object.entries(ABSURD)[Number(body['seed'])] ?? []
+      say(response, body['stream'], usage)
+    })
+    for (const [name, [in_usd, out_usd]] of Object.entries(prices)) {
+      await stand.addModel(`absurd/${name}`, { in_usd, out_usd })
+    }
+  })
+
+  test.each(Object.keys(ABSURD))('%s, at every price, whole and streamed', async (what) => {
+    const seed = Object.keys(ABSURD).indexOf(what)
+    for (const name of Object.keys(prices)) {
+      for (const stream of [false, true]) {
+        const purse = `${seed}-${name}-${stream}`
+        const { key, id } = await openPurse(purse, '1000')
+        const body = hello({ model: `absurd/${name}`, stream, seed, max_tokens: 2 ** 31 - 1 })
+        expect(await outcome(stand.gateway.chat(key, body))).toBe('200')
+        const [charge = -1n, ...more] = await chargesOf(id, purse)
+        expect(more).toEqual([])
+        expect(charge).toBeGreaterThanOrEqual(0n)
+        expect(charge).toBeLessThanOrEqual(most)
+        if (name === 'free') expect(charge).toBe(0n)
+        expect(await balanceOf(purse)).toBe(nanos('1000') - charge)
+      }
+    }
+    expect(stand.desk.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
+  })
+
+  test.each([
+    '{"n":0}',
+    '{"n":-1}',
+    '{"n":1.5}',
+    '{"n":129}',
+    '{"n":9007199254740993}',
+    '{"n":"2"}',
+    '{"max_tokens":0}',
+    '{"max_tokens":-1}',
+    '{"max_tokens":2147483648}',
+    '{"max_tokens":1e999}',
+    '{"max_completion_tokens":-1e308}',
+    '{"max_completion_tokens":0.5}',
+  ])('a request for %s is refused, and takes nothing', async (text) => {
+    const { key, id } = await stand.gateway.verb('keys.create', { name: 'absurd', rpm_limit: 5 })
+    const body = JSON.stringify(hello({ max_tokens: 5 })).replace(/}$/, `,${text.slice(1)}`)
+    const response = await fetch(`${stand.gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body,
+    })
+    expect(await outcome(Promise.resolve(response))).toBe('400 invalid_request')
+    expect(response.headers.get('x-ratelimit-remaining-minute')).toBe('5')
+    expect(await chargesOf(id)).toEqual([])
+  })
+
+  test.each([1, 128])('%i pictures are held for and charged, piece by piece', async (n) => {
+    const { key, id } = await openPurse(`pictures-${n}`, '1000')
+    const body = hello({ model: 'demo/image', modalities: ['image'], n, stream: false })
+    expect(await outcome(stand.gateway.chat(key, body))).toBe('200')
+    expect(await chargesOf(id, `pictures-${n}`)).toEqual([BigInt(n) * nanos('0.01')])
+  })
+})
+
+test('T18: edits of a key in the middle of its requests neither give money back nor take any', async () => {
+  const { key, id } = await openPurse('edited', '1000')
+  const asked = 300
+  const asking = Array.from({ length: asked }, async (_, place) => {
+    await Bun.sleep(place % 50)
+    return await outcome(stand.gateway.chat(key, hello()))
+  })
+  for (let turn = 0; turn < 40; turn++) {
+    await stand.gateway.verb('limits.set', {
+      keys: [id],
+      rpm_limit: 100_000 + turn,
+      daily_spend_limit_usd: `${500 + turn}`,
+    })
+    await stand.gateway.verb('keys.edit', { key: id, name: `edited ${turn}`, note: `${turn}` })
+  }
+  expect(count(await Promise.all(asking))).toEqual({ 200: asked })
+  const charges = await chargesOf(id, 'edited')
+  expect(charges).toEqual(Array(asked).fill(CHARGE))
+  expect(await balanceOf('edited')).toBe(nanos('1000') - sum(charges))
+  const { usage } = await stand.gateway.verb('keys.show', { key: id })
+  expect([nanos(usage.spend_day_usd), nanos(usage.spend_month_usd)]).toEqual([
+    sum(charges),
+    sum(charges),
+  ])
+})
+
+test('T20, T22: a provider that fails before or after its words never turns spending back, and is charged once at most', async () => {
+  const body = (text: string) => `data: ${text}\n\n`
+  const word = body(JSON.stringify({ choices: [{ index: 0, delta: { content: 'four words' } }] }))
+  const manners: Readonly<Record<string, (response: ServerResponse) => void>> = {
+    well: (response) => say(response, true, { prompt_tokens: 10, completion_tokens: 5 }),
+    'error at once': (response) => void response.writeHead(500).end('{}'),
+    'error after words': (response) =>
+      void response.end(word + body('{"error":{"message":"broke","code":500}}')),
+    'cut after words': (response) => void response.write(word, () => response.destroy()),
+    'error after the count': (response) =>
+      void response.end(
+        word +
+          body('{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5}}') +
+          body('{"error":{"message":"broke","code":500}}'),
+      ),
+  }
+  const order = Object.keys(manners)
+  await stand.provide('moody', (response, { body: asked }) => {
+    response.setHeader('content-type', 'text/event-stream')
+    manners[String(asked['manner'])]?.(response)
+  })
+  await stand.addModel('moody/m')
+  const { key, id } = await openPurse('moody', '1')
+  let before = 0n
+  for (const stream of [true, false]) {
+    for (const manner of order) {
+      const held = (await chargesOf(id, 'moody')).length
+      const response = await stand.gateway.chat(key, hello({ model: 'moody/m', stream, manner }))
+      await response.text()
+      const charges = await chargesOf(id, 'moody')
+      const spent = sum(charges)
+      expect([manner, charges.length - held]).toEqual([manner, manner === 'error at once' ? 0 : 1])
+      expect(spent).toBeGreaterThanOrEqual(before)
+      expect(await balanceOf('moody')).toBe(nanos('1') - spent)
+      before = spent
+    }
+  }
+  expect(openHolds(stand.desk)).toBe(0)
+})
