@@ -8,6 +8,12 @@ export interface LoadTarget {
   readonly body: string
 }
 
+/** No request is sent after either; one that runs is awaited. */
+export interface Until {
+  readonly seconds?: number
+  readonly answers?: number
+}
+
 export interface LoadResult {
   readonly requests: number
   /** Answers that were not 200. */
@@ -17,47 +23,49 @@ export interface LoadResult {
   readonly p99Micros: number
 }
 
-interface Connection {
+interface Reading {
   startedAt: number
-  text: string
+  head: string
+  /** Of a body with a length, what is still to come; infinite for one in chunks, which has a last one. */
+  leftBytes: number
+  tail: string
 }
 
-/** Keeps `connections` busy for `seconds`. */
+/** Keeps `connections` busy. */
 export async function load(
   target: LoadTarget,
   connections: number,
-  seconds: number,
+  { seconds = Number.POSITIVE_INFINITY, answers = Number.POSITIVE_INFINITY }: Until,
 ): Promise<LoadResult> {
   const { hostname, port } = new URL(target.origin)
-  const request =
-    `POST ${target.path} HTTP/1.1\r\nHost: ${hostname}:${port}\r\nContent-Type: application/json\r\n` +
-    `Authorization: Bearer ${target.key}\r\nContent-Length: ${Buffer.byteLength(target.body)}\r\n\r\n${target.body}`
+  const request = toRequest(target)
   const micros: number[] = []
+  let sent = 0
   let bad = 0
   const begin = performance.now()
   const end = begin + seconds * 1000
 
   const connect = () =>
     new Promise<void>((resolve, reject) => {
-      const send = (socket: Socket<Connection>) => {
-        socket.data.startedAt = performance.now()
-        socket.data.text = ''
+      const send = (socket: Socket<Reading>) => {
+        if (performance.now() >= end || sent >= answers) {
+          socket.end()
+          return
+        }
+        sent++
+        socket.data = { startedAt: performance.now(), head: '', leftBytes: -1, tail: '' }
         socket.write(request)
       }
-      Bun.connect<Connection>({
+      Bun.connect<Reading>({
         hostname,
         port: Number(port),
-        data: { startedAt: 0, text: '' },
         socket: {
           open: send,
           data(socket, bytes) {
-            socket.data.text += bytes.toString('latin1')
-            if (!isWhole(socket.data.text)) return
-            if (!socket.data.text.startsWith('HTTP/1.1 200')) bad++
-            const now = performance.now()
-            micros.push((now - socket.data.startedAt) * 1000)
-            if (now < end) send(socket)
-            else socket.end()
+            if (!takes(socket.data, bytes)) return
+            if (!socket.data.head.startsWith('HTTP/1.1 200')) bad++
+            micros.push((performance.now() - socket.data.startedAt) * 1000)
+            send(socket)
           },
           close: () => resolve(),
           error: (_, error) => reject(error),
@@ -77,11 +85,31 @@ export async function load(
   }
 }
 
-/** Whether `text` holds one whole HTTP answer, by its length or its last chunk. */
-function isWhole(text: string): boolean {
-  const headEnd = text.indexOf('\r\n\r\n')
-  if (headEnd < 0) return false
-  const length = /\r\ncontent-length: (\d+)/i.exec(text.slice(0, headEnd))
-  if (length) return text.length >= headEnd + 4 + Number(length[1])
-  return text.endsWith('\r\n0\r\n\r\n')
+function toRequest({ origin, path, key, body }: LoadTarget): string {
+  const { host } = new URL(origin)
+  return (
+    `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\n` +
+    `Authorization: Bearer ${key}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+  )
+}
+
+const LAST_CHUNK = '\r\n0\r\n\r\n'
+
+/** Whether these bytes end the answer, by its length or its last chunk. Bodies are counted, not kept. */
+function takes(reading: Reading, bytes: Buffer): boolean {
+  let body = bytes
+  if (reading.leftBytes < 0) {
+    reading.head += bytes.toString('latin1')
+    const headEnd = reading.head.indexOf('\r\n\r\n')
+    if (headEnd < 0) return false
+    body = Buffer.from(reading.head.slice(headEnd + 2), 'latin1')
+    reading.head = reading.head.slice(0, headEnd + 2)
+    const length = /\r\ncontent-length: (\d+)/i.exec(reading.head)?.[1]
+    // The empty line is counted with the body: an empty one in chunks ends right behind it.
+    reading.leftBytes = length === undefined ? Number.POSITIVE_INFINITY : Number(length) + 2
+  }
+  reading.leftBytes -= body.length
+  if (reading.leftBytes !== Number.POSITIVE_INFINITY) return reading.leftBytes <= 0
+  reading.tail = (reading.tail + body.toString('latin1', Math.max(0, body.length - 7))).slice(-7)
+  return reading.tail === LAST_CHUNK
 }

@@ -1,77 +1,74 @@
 /** An upstream that costs next to nothing: answers made in advance, written to raw sockets. */
 import type { Socket } from 'bun'
+import { type Answer, streamed, whole } from './answer.ts'
+import { b64Json, inlineData, messageImages } from './pictures.ts'
+import { anthropicStream, CHUNKS, geminiStream, openAiStream, openAiWhole } from './wires.ts'
 
-const CHUNKS = 20
-/** A stream leaves in this many writes, a turn of the event loop apart, as a model's words do. */
-const BURSTS = 5
+const FEW_CHUNKS = 20
+/** A short stream leaves in this many writes beside its first and its last, a turn of the event loop apart. */
+const FEW_BURSTS = 5
 
-const usage = { prompt_tokens: 250, completion_tokens: 60, total_tokens: 310 }
-const head = { id: 'chatcmpl-bench', created: 1_700_000_000, model: 'bench' }
+const rush = { perPiece: 50, gapMs: 0 }
+const paced = { perPiece: 1, gapMs: 1 }
 
-const body = JSON.stringify({
-  ...head,
-  object: 'chat.completion',
-  choices: [
-    {
-      index: 0,
-      message: { role: 'assistant', content: 'All work and no play. '.repeat(40) },
-      finish_reason: 'stop',
-    },
-  ],
-  usage,
-})
-const whole = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
-
-const chunked = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`
-
-const event = (rest: object): string =>
-  chunked(`data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', ...rest })}\n\n`)
-
-const delta = (content: object, finish: string | null = null): string =>
-  event({ choices: [{ index: 0, delta: content, finish_reason: finish }] })
-
-const words = Array.from({ length: CHUNKS }, (_, i) => delta({ content: `word ${i} ` }))
-
-/** The pieces of a stream in the order they leave. */
-const bursts = [
-  `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n${delta({ role: 'assistant', content: '' })}`,
-  ...Array.from({ length: BURSTS }, (_, i) =>
-    words.slice((i * CHUNKS) / BURSTS, ((i + 1) * CHUNKS) / BURSTS).join(''),
-  ),
-  `${delta({}, 'stop')}${event({ choices: [], usage })}${chunked('data: [DONE]\n\n')}0\r\n\r\n`,
-]
-
-interface Incoming {
-  text: string
+/** By the second step of the path. */
+const ANSWERS: Readonly<Record<string, Answer>> = {
+  words: whole(openAiWhole),
+  'few-chunks': streamed(openAiStream(FEW_CHUNKS), { perPiece: FEW_CHUNKS / FEW_BURSTS, gapMs: 0 }),
+  'openai-rush': streamed(openAiStream(CHUNKS), rush),
+  'openai-paced': streamed(openAiStream(CHUNKS), paced),
+  'anthropic-rush': streamed(anthropicStream(CHUNKS), rush),
+  'anthropic-paced': streamed(anthropicStream(CHUNKS), paced),
+  'gemini-rush': streamed(geminiStream(CHUNKS), rush),
+  'gemini-paced': streamed(geminiStream(CHUNKS), paced),
+  'inline-data': whole(inlineData),
+  'message-images': whole(messageImages),
+  'b64-json': whole(b64Json),
 }
 
-function answer(socket: Socket<Incoming>, path: string): void {
-  if (!path.includes('/stream/')) {
-    socket.write(whole)
-    return
-  }
-  const write = (burst: number): void => {
-    socket.write(bursts[burst] ?? '')
-    if (burst + 1 < bursts.length) setImmediate(write, burst + 1)
-  }
-  write(0)
+interface Talk {
+  request: string
+  answer: Answer
+  /** Of the answer's pieces, the next to leave. */
+  next: number
+  /** What the network did not take yet of the last one. */
+  unsent: Buffer | null
 }
 
-const server = Bun.listen<Incoming>({
+const NOTHING: Answer = { pieces: [], gapMs: 0 }
+
+/** Sends one piece, and sees to the next when it is its time. */
+function send(socket: Socket<Talk>): void {
+  const talk = socket.data
+  const piece = talk.unsent ?? talk.answer.pieces[talk.next++]
+  if (piece === undefined) return
+  const sent = Math.max(0, socket.write(piece))
+  talk.unsent = sent < piece.length ? piece.subarray(sent) : null
+  if (talk.unsent !== null || talk.next === talk.answer.pieces.length) return
+  if (talk.answer.gapMs === 0) setImmediate(send, socket)
+  else setTimeout(send, talk.answer.gapMs, socket)
+}
+
+const server = Bun.listen<Talk>({
   hostname: '127.0.0.1',
   port: 0,
   socket: {
     open(socket) {
-      socket.data = { text: '' }
+      socket.data = { request: '', answer: NOTHING, next: 0, unsent: null }
     },
     data(socket, bytes) {
-      socket.data.text += bytes.toString('latin1')
-      const { text } = socket.data
-      const headEnd = text.indexOf('\r\n\r\n')
-      const length = /\r\ncontent-length: (\d+)/i.exec(text)?.[1]
-      if (headEnd < 0 || text.length < headEnd + 4 + Number(length ?? 0)) return
-      socket.data.text = ''
-      answer(socket, text.slice(0, text.indexOf('\r\n')))
+      const talk = socket.data
+      talk.request += bytes.toString('latin1')
+      const { request } = talk
+      const headEnd = request.indexOf('\r\n\r\n')
+      const length = /\r\ncontent-length: (\d+)/i.exec(request)?.[1]
+      if (headEnd < 0 || request.length < headEnd + 4 + Number(length ?? 0)) return
+      const name = request.split('/', 3)[2] ?? ''
+      Object.assign(talk, { request: '', answer: ANSWERS[name] ?? NOTHING, next: 0 })
+      send(socket)
+    },
+    drain(socket) {
+      if (socket.data.unsent !== null) send(socket)
     },
   },
 })

@@ -1,0 +1,116 @@
+/** What a part of the bench needs: a mock, the bare proxy and the gateway, each pinned, and a key without narrow limits. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { LoadTarget } from './load.ts'
+import { type Measured, start } from './process.ts'
+
+const GATEWAY = 'dist/gatewayctl'
+const PROMPT_BYTES = 1_000
+const LOAD_CORE = 0
+const MEASURED_CORE = 1
+
+/** An answer of the mock's, as the gateway reaches it: a provider of that name with one model, `NAME/m`. */
+export interface AnswerRoute {
+  /** As `mock.ts` knows it. */
+  readonly name: string
+  /** The provider's `--type`. */
+  readonly type: string
+  readonly stream: boolean
+  /** Whether the model draws, and the request asks for a picture. */
+  readonly draws?: boolean
+  /** What the provider calls the model, where that says how it is asked. */
+  readonly upstream?: string
+}
+
+export interface Effort {
+  readonly rounds: number
+  readonly seconds: number
+  readonly connections: number
+}
+
+export interface Part {
+  readonly answers: readonly AnswerRoute[]
+  /** Measures and prints; false when what it measured breaks a limit. */
+  run(house: House, effort: Effort): Promise<boolean>
+}
+
+export interface House {
+  readonly bare: Measured
+  readonly gateway: Measured
+  /** The same answer, through the one and through the other. */
+  target(which: 'bare' | 'gateway', route: AnswerRoute): LoadTarget
+  /** The gateway's own word on its books. */
+  doctor(): string
+  close(): Promise<void>
+}
+
+/** Starts all three; the gateway knows a provider for every answer. */
+export async function openHouse(answers: readonly AnswerRoute[]): Promise<House> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gatewayctl-bench-'))
+  const bun = process.execPath
+  const mock = await start([bun, 'scripts/bench/mock.ts'], LOAD_CORE)
+  const key = furnish(dataDir, mock.origin, answers)
+  const bare = await start([bun, 'scripts/bench/bare.ts', mock.origin], MEASURED_CORE)
+  const gateway = await start([GATEWAY, 'serve', '--listen', '127.0.0.1:0'], MEASURED_CORE, {
+    GATEWAY_DATA_DIR: dataDir,
+  })
+  const origins = { bare: bare.origin, gateway: gateway.origin }
+  return {
+    bare,
+    gateway,
+    target: (which, route) => ({
+      origin: origins[which],
+      path: which === 'bare' ? pathOf(route) : '/v1/chat/completions',
+      key,
+      body: bodyFor(route),
+    }),
+    doctor: () => gatewayctl(dataDir, ['doctor']).split('\n').at(-1) ?? '',
+    async close() {
+      await Promise.all([gateway.stop(), bare.stop(), mock.stop()])
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The bare proxy tells by it whether to hand a stream on or a whole body; the mock, which answer is wanted. */
+const pathOf = ({ name, stream }: AnswerRoute): string =>
+  `/${stream ? 'stream' : 'whole'}/${name}/v1`
+
+function gatewayctl(dataDir: string, args: readonly string[], input?: string): string {
+  const run = Bun.spawnSync([GATEWAY, ...args], {
+    env: { ...process.env, GATEWAY_DATA_DIR: dataDir },
+    stdin: input === undefined ? 'ignore' : Buffer.from(input),
+  })
+  if (run.exitCode !== 0) throw new Error(`gatewayctl ${args.join(' ')}: ${run.stderr}`)
+  return run.stdout.toString().trim()
+}
+
+/** A data directory with money, a provider per answer, and a key with every limit set and out of reach. */
+function furnish(dataDir: string, mock: string, answers: readonly AnswerRoute[]): string {
+  const run = (command: string, ...args: string[]): string =>
+    gatewayctl(dataDir, [...command.split(' '), ...args])
+  run('init --no-input')
+  run('balance top-up 100000')
+  for (const route of answers) {
+    const { name, type, draws, upstream = 'm' } = route
+    const place = ['--type', type, '--base-url', mock + pathOf(route)]
+    gatewayctl(dataDir, ['providers', 'add', name, ...place], 'sk-bench')
+    const prices = ['--in-usd', '0.15', '--out-usd', '0.6']
+    const drawing = draws ? ['--images', '--per-image-usd', '0.04'] : []
+    run(`models add ${name}/m --provider ${name} --upstream ${upstream}`, ...prices, ...drawing)
+  }
+  return run('keys create bench --rpm 5000000 --rpd 9000000 --concurrency 10000 --daily-usd 90000')
+}
+
+const bodyFor = ({ name, stream, draws }: AnswerRoute): string =>
+  JSON.stringify({
+    model: `${name}/m`,
+    temperature: 0.7,
+    ...(stream && { stream: true, stream_options: { include_usage: true } }),
+    ...(draws && { modalities: ['image', 'text'] }),
+    messages: [
+      { role: 'system', content: 'You are a helpful assistant.' },
+      { role: 'user', content: 'Explain why a ledger balances. '.repeat(PROMPT_BYTES / 31) },
+    ],
+  })

@@ -1,0 +1,33 @@
+/** Part `picture`: CPU of a whole answer of 2 MB that holds a picture, in each shape, beside the same bytes passed through. */
+import { compare } from './compare.ts'
+import type { AnswerRoute, Part } from './house.ts'
+
+/** How a provider of each type sends a picture: inside a part, in a chat message, by the images API. */
+export const PICTURE_ROUTES: readonly AnswerRoute[] = [
+  { name: 'inline-data', type: 'google', stream: false, draws: true },
+  { name: 'message-images', type: 'openrouter', stream: false, draws: true },
+  { name: 'b64-json', type: 'openai', stream: false, draws: true, upstream: 'gpt-image-1' },
+]
+
+/** A picture takes a while: few are drawn at once. */
+const CONNECTIONS = 8
+
+export const picture: Part = {
+  answers: PICTURE_ROUTES,
+  async run(house, { rounds, seconds }) {
+    console.log(
+      `\n${CONNECTIONS} connections, ${rounds} rounds of ${seconds} s: ms of CPU per answer`,
+    )
+    for (const route of PICTURE_ROUTES) {
+      const effort = { rounds, connections: CONNECTIONS, until: { seconds } }
+      const figures = await compare(house, route, effort)
+      const millis = (which: 'bare' | 'gateway'): string =>
+        (figures.of(which, 'cpuMicros') / 1000).toFixed(2).padStart(5)
+      console.log(
+        `  ${route.name.padEnd(15)} bare ${millis('bare')}   gateway ${millis('gateway')}   ` +
+          `gateway / bare ${figures.ratio('cpuMicros').toFixed(2)}`,
+      )
+    }
+    return true
+  },
+}

@@ -1,0 +1,87 @@
+/** The same words as three families say them: OpenAI's chunks, Anthropic's events, Gemini's responses. */
+import type { Events } from './answer.ts'
+
+/** Of a long stream. */
+export const CHUNKS = 2_000
+
+const words = (count: number): readonly string[] =>
+  Array.from({ length: count }, (_, i) => `word ${i} `)
+
+const usage = { prompt_tokens: 250, completion_tokens: 60, total_tokens: 310 }
+const head = { id: 'chatcmpl-bench', created: 1_700_000_000, model: 'bench' }
+
+export const openAiWhole = {
+  ...head,
+  object: 'chat.completion',
+  choices: [
+    {
+      index: 0,
+      message: { role: 'assistant', content: 'All work and no play. '.repeat(40) },
+      finish_reason: 'stop',
+    },
+  ],
+  usage,
+}
+
+export function openAiStream(count: number): Events {
+  const event = (rest: object): string =>
+    `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', ...rest })}\n\n`
+  const delta = (content: object, finish: string | null = null): string =>
+    event({ choices: [{ index: 0, delta: content, finish_reason: finish }] })
+  return {
+    first: delta({ role: 'assistant', content: '' }),
+    chunks: words(count).map((content) => delta({ content })),
+    last: `${delta({}, 'stop')}${event({ choices: [], usage })}data: [DONE]\n\n`,
+  }
+}
+
+export function anthropicStream(count: number): Events {
+  const event = (type: string, rest: object): string =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`
+  const message = {
+    id: 'msg_bench',
+    type: 'message',
+    role: 'assistant',
+    model: 'bench',
+    content: [],
+    stop_reason: null,
+    usage: { input_tokens: 250, output_tokens: 1 },
+  }
+  return {
+    first:
+      event('message_start', { message }) +
+      event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+    chunks: words(count).map((text) =>
+      event('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),
+    ),
+    last:
+      event('content_block_stop', { index: 0 }) +
+      event('message_delta', {
+        delta: { stop_reason: 'end_turn', stop_sequence: null },
+        usage: { input_tokens: 250, output_tokens: 60 },
+      }) +
+      event('message_stop', {}),
+  }
+}
+
+export function geminiStream(count: number): Events {
+  const event = (text: string, candidatesTokenCount: number, finish?: string): string => {
+    const candidate = {
+      content: { parts: [{ text }], role: 'model' },
+      ...(finish && { finishReason: finish }),
+      index: 0,
+    }
+    const usageMetadata = {
+      promptTokenCount: 250,
+      candidatesTokenCount,
+      totalTokenCount: 250 + candidatesTokenCount,
+    }
+    const rest = { usageMetadata, modelVersion: 'bench', responseId: 'bench' }
+    return `data: ${JSON.stringify({ candidates: [candidate], ...rest })}\r\n\r\n`
+  }
+  return {
+    first: event('Well, ', 1),
+    chunks: words(count).map((text, place) => event(text, place + 2)),
+    last: event('done.', count + 3, 'STOP'),
+  }
+}
