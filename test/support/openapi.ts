@@ -9,20 +9,26 @@ export type OpenApi = any
 /** An answer whose body has been read. */
 export interface Heard {
   readonly status: number
-  readonly headers: Headers
+  readonly headers: Pick<Headers, 'get' | 'has' | 'keys'>
   readonly text: string
+}
+
+/** Reads an answer to its end. */
+export const hear = async (
+  answer: Pick<Heard, 'status' | 'headers'> & { text(): Promise<string> },
+): Promise<Heard> => {
+  const { status, headers } = answer
+  return { status, headers, text: await answer.text() }
 }
 
 export interface Holder {
   readonly document: OpenApi
-  /** What the document says of an operation, by the address asked; undefined where it knows none. */
-  operationAt(method: string, path: string): string | undefined
   /** @throws with every complaint */
   hold(method: string, path: string, answer: Heard): void
   /** Whether a body fits a schema of the document, as a client would judge it. */
   fits(schema: string, body: unknown): boolean
   /** What answers have shown so far. */
-  readonly seen: Readonly<Record<'answers' | 'headers' | 'codes', Set<string>>>
+  readonly seen: Readonly<Record<'answers' | 'headers', Set<string>>>
 }
 
 /** Those of the transport, and `Content-Type`, which the kinds of content name. */
@@ -50,17 +56,12 @@ export function holdTo(document: OpenApi, passing: readonly string[] | null = nu
     return (body: unknown): string =>
       validate(body) ? '' : `${pointer}: ${ajv.errorsText(validate.errors, { separator: '; ' })}`
   }
-  const seen = {
-    answers: new Set<string>(),
-    headers: new Set<string>(),
-    codes: new Set<string>(),
-  }
+  const seen = { answers: new Set<string>(), headers: new Set<string>() }
   const operationAt = finder(document)
 
   return {
     document,
     seen,
-    operationAt,
     fits: (schema, body) => judge(`/components/schemas/${schema}`)(body) === '',
     hold(method, path, answer) {
       const where = operationAt(method, path)
@@ -69,14 +70,12 @@ export function holdTo(document: OpenApi, passing: readonly string[] | null = nu
         throw new Error(`${method} ${path} ${answer.status}: not in the document`)
       const told = resolve(document, at)
       seen.answers.add(`${where ?? method} ${answer.status}`)
-      for (const [name] of answer.headers) seen.headers.add(name)
+      for (const name of answer.headers.keys()) seen.headers.add(name)
       const { text } = answer
       const complaints = [
         ...complaintsOfHeaders(told, document, answer.headers),
         ...complaintsOfBody(told, at, answer, judge),
       ]
-      const code = answer.status < 400 ? undefined : codeIn(text)
-      if (code !== undefined) seen.codes.add(code)
       if (complaints.length === 0) return
       throw new Error(
         `${method} ${path} ${answer.status}\n${complaints.join('\n')}\n${text.slice(0, 2_000)}`,
@@ -114,7 +113,7 @@ function close(schema: OpenApi, passing: readonly string[] | null): void {
   }
 }
 
-/** Finds the path of the document that an address belongs to. */
+/** Finds the operation of an address, `GET /key`, or undefined where the document knows none. */
 function finder(document: OpenApi) {
   const paths = Object.entries<OpenApi>(document.paths).flatMap(([path, item]) =>
     (item.servers ?? document.servers).map(({ url }: OpenApi) => {
@@ -160,7 +159,11 @@ export function resolve(document: OpenApi, pointer: string): OpenApi {
   return found
 }
 
-function complaintsOfHeaders(told: OpenApi, document: OpenApi, headers: Headers): string[] {
+function complaintsOfHeaders(
+  told: OpenApi,
+  document: OpenApi,
+  headers: Heard['headers'],
+): string[] {
   const named = Object.entries<OpenApi>(told.headers).map(
     ([name, { $ref }]) => [name, resolve(document, $ref.slice(1))] as const,
   )
@@ -196,5 +199,3 @@ function complaintsOfBody(
   const bodies = type === 'text/event-stream' ? readSse(text).chunks : [JSON.parse(text)]
   return [...new Set(bodies.map(fit))].filter((complaint) => complaint !== '')
 }
-
-const codeIn = (text: string): string | undefined => JSON.parse(text)?.error?.code

@@ -1,6 +1,7 @@
 /** Every code of contract §3 on the compiled binary: its status, type, headers and body, under both prefixes, whatever asks. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ERROR_CODES, type ErrorCode } from '#domain/errors.ts'
+import { OPERATOR_CODES } from '#http/openapi/schemas/error.ts'
 import { ASKING } from './asking.ts'
 import type { Case, Row } from './case.ts'
 import { FAULTS } from './faults.ts'
@@ -13,6 +14,8 @@ import { MANNERS, startVisitor, type Visitor } from './visitor.ts'
 const OPERATORS = {
   account_not_found: [3, ['balance', 'show', '--account', 'nobody']],
   provider_not_found: [3, ['providers', 'show', 'nobody']],
+  client_not_found: [3, ['clients', 'show', 'nobody']],
+  person_not_found: [3, ['users', 'show', 'nobody@example.org']],
   notice_not_found: [3, ['deliveries', 'show', 'evt_00000000000000000000000000']],
   already_exists: [1, ['accounts', 'create', 'default']],
 } as const
@@ -31,6 +34,7 @@ afterAll(() => scene?.close())
 test('every code has a case, and nothing else has', () => {
   const covered = [...Object.keys(ROWS), ...Object.keys(OPERATORS)]
   expect(covered.toSorted()).toEqual(Object.keys(ERROR_CODES).toSorted())
+  expect(Object.keys(OPERATORS).toSorted()).toEqual(OPERATOR_CODES.toSorted())
 })
 
 describe.each(Object.entries<Row>(ROWS))('%s', (code, row) => {

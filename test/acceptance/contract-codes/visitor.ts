@@ -1,5 +1,7 @@
 /** A visitor: one manner of asking. Every case is asked in each manner, so that no refusal depends on how it came about. */
+import { renderDocument } from '#http/openapi/document.ts'
 import type { VerbInput, VerbRecord } from '#operator/verbs.ts'
+import { hear, holdTo } from '#test/support/openapi.ts'
 import type { Scene } from './scene.ts'
 
 export interface Manner {
@@ -15,6 +17,9 @@ export const MANNERS: readonly Manner[] = [
   { prefix: '/v1', windows: { rpm_limit: 50 }, stream: true },
   { prefix: '/api/v1', windows: { rpd_limit: 900 }, stream: false },
 ]
+
+/** No code comes in a place, or with a header, that the document does not tell. */
+const holder = holdTo(JSON.parse(JSON.stringify(renderDocument('0'))))
 
 type Issued = VerbRecord<'keys.create'>
 
@@ -60,8 +65,8 @@ export function startVisitor(scene: Scene, manner: Manner, name: string): Visito
       })
       return asking
     },
-    call: (method, path, body, headers) =>
-      fetch(`${scene.gateway.url}${manner.prefix}${path}`, {
+    async call(method, path, body, headers) {
+      const response = await fetch(`${scene.gateway.url}${manner.prefix}${path}`, {
         method,
         headers: {
           'x-request-id': name,
@@ -70,7 +75,11 @@ export function startVisitor(scene: Scene, manner: Manner, name: string): Visito
           ...headers,
         },
         ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-      }),
+      })
+      // Some good answers go on until their visitor leaves.
+      if (!response.ok) holder.hold(method, manner.prefix + path, await hear(response.clone()))
+      return response
+    },
     chat: (more, headers) =>
       visitor.call(
         'POST',

@@ -7,7 +7,7 @@ import { NO_USAGE } from '#domain/usage.ts'
 import type { CounterHouse } from '#http/house.ts'
 import { renderDocument } from '#http/openapi/document.ts'
 import { type Furnished, furnish, hello, openCounter, usd } from '#test/support/furnish.ts'
-import { holdTo } from '#test/support/openapi.ts'
+import { hear, holdTo } from '#test/support/openapi.ts'
 import { finish, script, text } from '#test/support/scripted-upstream.ts'
 import { bearerOf, openKeyCounter } from '../key-counter.ts'
 
@@ -16,22 +16,17 @@ const PASSING = ['annotations', 'system_fingerprint', 'extra_content']
 
 const holder = holdTo(JSON.parse(JSON.stringify(renderDocument('1'))), PASSING)
 
-type Headers = Readonly<Record<string, string>>
+type Fields = Readonly<Record<string, string>>
 
 /** Asks as a stranger would, and holds the answer to the document; what it says is for the test to look at. */
 function asking({ app }: ReturnType<typeof openCounter>) {
-  return async (method: string, path: string, body?: unknown, headers: Headers = {}) => {
+  return async (method: string, path: string, body?: unknown, headers: Fields = {}) => {
     const answer = await app.request(`http://gateway.test${path}`, {
       method,
       headers: { ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
-    const { status, headers: told } = answer
-    const heard = {
-      status,
-      headers: told as unknown as globalThis.Headers,
-      text: await answer.text(),
-    }
+    const heard = await hear(answer)
     holder.hold(method, path, heard)
     return { ...heard, body: read(heard.text) }
   }
@@ -45,7 +40,7 @@ const CHAT = '/v1/chat/completions'
 const PICTURE = hello({ model: 'demo/image', modalities: ['image'] })
 
 let house: Furnished
-let everyLimit: Headers
+let everyLimit: Fields
 
 beforeEach(async () => {
   house = await furnish()

@@ -3,14 +3,17 @@ import { z } from 'zod'
 import type { ErrorCode } from '#domain/errors.ts'
 import { moment } from './scalars.ts'
 
-/** Codes that only an operator's commands end with. */
-type OperatorCode =
-  | 'account_not_found'
-  | 'provider_not_found'
-  | 'notice_not_found'
-  | 'already_exists'
+/** Only an operator's commands end with these; they are no part of this interface. */
+export const OPERATOR_CODES = [
+  'account_not_found',
+  'provider_not_found',
+  'notice_not_found',
+  'client_not_found',
+  'person_not_found',
+  'already_exists',
+] as const satisfies readonly ErrorCode[]
 
-export type HttpCode = Exclude<ErrorCode, OperatorCode>
+export type HttpCode = Exclude<ErrorCode, (typeof OPERATOR_CODES)[number]>
 
 /** Every code that this interface answers with; a new one does not compile before it is explained here. */
 export const CODE_MEANINGS: Readonly<Record<HttpCode, string>> = {
@@ -57,7 +60,7 @@ export const CODE_MEANINGS: Readonly<Record<HttpCode, string>> = {
   upstream_timeout: 'the provider did not answer in time',
 }
 
-export const HTTP_CODES = Object.keys(CODE_MEANINGS) as readonly HttpCode[]
+const HTTP_CODES = Object.keys(CODE_MEANINGS) as readonly HttpCode[]
 
 const metadata = z
   .object({

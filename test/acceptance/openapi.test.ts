@@ -1,0 +1,66 @@
+/** The document of the shipped program: the same by `help` and over HTTP, and true of whatever real providers have said. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Appliance, furnishDesk, startAppliance } from '#test/support/appliance.ts'
+import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type Holder, hear, holdTo } from '#test/support/openapi.ts'
+import { recordings } from '#test/support/replay.ts'
+import project from '../../package.json' with { type: 'json' }
+import { type Case, openStand, type Stand, toBody } from './recordings/stand.ts'
+import { draws, truthOf } from './recordings/truth.ts'
+
+describe('help openapi', () => {
+  let desk: Desk
+  let gateway: Appliance
+  beforeAll(async () => {
+    desk = furnishDesk(openDesk())
+    gateway = await startAppliance(desk)
+  })
+  afterAll(async () => {
+    await gateway?.kill()
+    desk?.close()
+  })
+
+  test('prints what is served, with the version of the program', async () => {
+    const answer = await fetch(`${gateway.url}/openapi.json`)
+    const { code, out, err } = desk.run(['help', 'openapi'])
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    const document = JSON.parse(out)
+    expect(await answer.json()).toEqual(document)
+    expect(document).toMatchObject({ openapi: '3.1.1', info: { version: project.version } })
+  })
+})
+
+const cases: readonly Case[] = recordings().map((recording, place) => ({
+  recording,
+  dress: '',
+  provider: `r${place}`,
+  isByPiece: draws(recording),
+  truth: truthOf(recording),
+}))
+
+describe.skipIf(cases.length === 0)('recorded traffic', () => {
+  let stand: Stand | undefined
+  let holder: Holder
+  beforeAll(async () => {
+    stand = await openStand(cases)
+    const { url = '' } = stand?.gateway ?? {}
+    holder = holdTo(await (await fetch(`${url}/openapi.json`)).json())
+  })
+  afterAll(() => stand?.close())
+
+  test.each(cases.map((one) => [one.recording.name, one] as const))(
+    '%s comes out as the document tells it',
+    async (_, one) => {
+      if (!stand) throw new Error('there is no stand')
+      const { gateway, key } = stand
+      const answer = await gateway.chat(key, toBody(one))
+      holder.hold('POST', '/v1/chat/completions', await hear(answer))
+      const path = `/v1/generation?id=${answer.headers.get('x-generation-id')}`
+      const receipt = await fetch(gateway.url + path, {
+        headers: { authorization: `Bearer ${key}` },
+      })
+      expect(receipt.status).toBe(200)
+      holder.hold('GET', path, await hear(receipt))
+    },
+  )
+})
