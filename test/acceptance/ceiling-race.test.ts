@@ -101,7 +101,7 @@ describe.skipIf(!replay)("a key's daily ceiling", () => {
     ;({ desk, gateway } = await open('1000'))
   })
 
-  test('under one blow of two hundred', async () => {
+  test('T14: under one blow of two hundred', async () => {
     const { key, id } = await gateway.verb('keys.create', {
       name: 'blow',
       daily_spend_limit_usd: EVEN,
@@ -120,7 +120,7 @@ describe.skipIf(!replay)("a key's daily ceiling", () => {
   test.each([
     ['reached exactly', EVEN, AFFORDED],
     ['crossed by one', UNEVEN, AFFORDED + 1],
-  ])('when everybody insists: %s', async (name, ceiling, affordable) => {
+  ])('T14: when everybody insists: %s', async (name, ceiling, affordable) => {
     const { key, id } = await gateway.verb('keys.create', {
       name,
       daily_spend_limit_usd: ceiling,
@@ -140,7 +140,7 @@ describe.skipIf(!replay)('the balance of an account', () => {
   test.each([
     ['spent exactly', EVEN, AFFORDED],
     ['overdrawn by one', UNEVEN, AFFORDED + 1],
-  ])('when everybody insists, with two keys: %s', async (_, balance, affordable) => {
+  ])('T14: when everybody insists, with two keys: %s', async (_, balance, affordable) => {
     const { desk, gateway } = await open(balance)
     const keys = await Promise.all(
       ['one', 'two'].map(async (name) => gateway.verb('keys.create', { name })),

@@ -114,7 +114,7 @@ describe.skipIf(!replay)('a client that hangs up', () => {
     ['before a whole answer', 'whole/m', false],
     ['on a provider that never answers', 'silent/m', true],
     ['on a whole answer that never comes', 'silent/m', false],
-  ])('%s pays for its prompt', async (_, model, stream) => {
+  ])('T15: %s pays for its prompt', async (_, model, stream) => {
     const { row, body } = await hangUp(model, stream, at)
     expect(row).toMatchObject({
       status: 499,
@@ -128,7 +128,7 @@ describe.skipIf(!replay)('a client that hangs up', () => {
     expect(row.cost_nanos).toBeGreaterThan(0)
   })
 
-  test('in the middle of a stream pays for what was produced', async () => {
+  test('T15: in the middle of a stream pays for what was produced', async () => {
     const { row, text, body } = await hangUp('middle/m', true, ({ received }) =>
       received.includes('"content":"ok "'),
     )
@@ -148,7 +148,7 @@ describe.skipIf(!replay)('a client that hangs up', () => {
     expect(row.output_tokens).toBeGreaterThan(0)
   })
 
-  test("after the provider's own count pays by that", async () => {
+  test("T15: after the provider's own count pays by that", async () => {
     const { row } = await hangUp('counted/m', true, ({ received }) =>
       received.includes('"role":"assistant"'),
     )

@@ -46,7 +46,7 @@ const chargesOf = async (id: string) =>
     amount: nanos(entry.amount_usd),
   }))
 
-test('a client that is gone, a retry, a killed gateway: one picture, one charge', async () => {
+test('T22: a client that is gone, a retry, a killed gateway: one picture, one charge', async () => {
   const { key, id } = await gateway.verb('keys.create', { name: 'artist' })
   const client = dial(gateway.url)
   client.send(post('/v1/chat/completions', headers(key, 'order-1'), painting('a red fox')))

@@ -25,7 +25,7 @@ describe('an attacker', () => {
     return [status, /"code":"(\w+)"/.exec(client.received)?.[1] ?? null]
   }
 
-  test('gets nowhere by what is in the Authorization header', async () => {
+  test('T1, T2, T11: gets nowhere by what is in the Authorization header', async () => {
     const { boss } = stand
     const before = keyRows()
     for (const token of [
@@ -58,7 +58,7 @@ describe('an attacker', () => {
     expect(keyRows()).toEqual(before)
   })
 
-  test('is not routed by a Host, an absolute form or an encoded slash', async () => {
+  test('T3, T5, T41: is not routed by a Host, an absolute form or an encoded slash', async () => {
     const { boss } = stand
     const before = keyRows()
     const { id } = await stand.mint({ name: 'target' })
@@ -82,7 +82,7 @@ describe('an attacker', () => {
     expect(keyRows()).toHaveLength(before.length + 1)
   })
 
-  test('finds no secret in any answer, log or file', async () => {
+  test('T8: finds no secret in any answer, log or file', async () => {
     await stand.ask('GET', '/v1/keys')
     await stand.expectNoSecret()
   })

@@ -194,7 +194,7 @@ describe('what is refused', () => {
 })
 
 describe('another account', () => {
-  test('has no keys that this one could see, change, revoke, count or page through', async () => {
+  test('T6: has no keys that this one could see, change, revoke, count or page through', async () => {
     const theirs = await mint({ name: 'theirs', rpm_limit: 7 }, stand.rival)
     const { body: before } = await ask('GET', `/v1/keys/${theirs.id}`, { key: stand.rival })
     const { body: none } = await ask('GET', '/v1/keys/key_00000000000000000000000000')

@@ -223,7 +223,7 @@ describe.skipIf(!replay)('money', () => {
     ['daily_spend_limit', '--daily-usd', nextMidnight],
     ['monthly_spend_limit', '--monthly-usd', nextMonth],
   ])(
-    'a %s: the request that crosses it completes, the next is refused, a higher one lifts it',
+    'T23: a %s: the request that crosses it completes, the next is refused, a higher one lifts it',
     async (limit, flag, resets) => {
       const name = `spends-${limit}`
       const { key } = await gateway.verb('keys.create', { name, [`${limit}_usd`]: '0.000139' })

@@ -199,7 +199,7 @@ describe('the list', () => {
     ])
   })
 
-  test('for a spreadsheet has a header, quotes, and no formula that a stranger wrote', async () => {
+  test('T39: for a spreadsheet has a header, quotes, and no formula that a stranger wrote', async () => {
     await ask(hello({ user: '=HYPERLINK("http://evil.example",1)' }), 'csv')
     const [header = '', line = ''] = desk.run(['activity', '--csv', '--limit', '1']).out.split('\n')
     expect(header.split(',').slice(0, 4)).toEqual(['created_at', 'id', 'request_id', 'key_id'])

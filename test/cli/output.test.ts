@@ -64,7 +64,7 @@ describe('a list', () => {
   })
 })
 
-test('control characters of every kind are shown, never sent', () => {
+test('T39: control characters of every kind are shown, never sent', () => {
   expect(clean('a\u0000\u0007\u001b\u007f\u009b\u2028\u200f\u2066b')).toBe(`a${'�'.repeat(8)}b`)
   expect(clean('ключ 漢字 ≋ …')).toBe('ключ 漢字 ≋ …')
 })

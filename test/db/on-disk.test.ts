@@ -61,7 +61,7 @@ describe('no secret is written', () => {
     look()
   })
 
-  test('a digest that was read from the file opens nothing', async () => {
+  test('T11: a digest that was read from the file opens nothing', async () => {
     const secret = newSecret()
     await store.keys.issue(aKey(clock.now()), secret)
     await store.close()

@@ -70,7 +70,7 @@ describe('an answer that comes whole', () => {
     expect(said.over).toBe(true)
   })
 
-  test('is charged by an estimate when the provider counts nothing', async () => {
+  test('T16: is charged by an estimate when the provider counts nothing', async () => {
     const walked = await walk(says([text('1234567890'), finish()]))
     const { charged, line } = await books(walked.caller)
     expect(charged).toBe(usd('0.0000925'))
@@ -93,7 +93,7 @@ describe('an answer that comes whole', () => {
     expect((await books(walked.caller)).charged).toBe(85_000n)
   })
 
-  test('a broken count neither stops the settlement nor earns money', async () => {
+  test('T17: a broken count neither stops the settlement nor earns money', async () => {
     const usage = { ...NO_USAGE, inputTokens: -1e6, outputTokens: 2.5, reasoningTokens: 1e300 }
     const walked = await walk(says([text('x'), { type: 'usage', usage }]))
     expect((await books(walked.caller)).charged).toBe(usd('0.00003'))
@@ -150,7 +150,7 @@ describe('an upstream that fails', () => {
   })
 
   test.each(failures)(
-    'after content (%s) is told, and what came is charged',
+    'T20: after content (%s) is told, and what came is charged',
     async (kind, _, code) => {
       const broken = script(async function* () {
         yield [text('12345678')]
@@ -259,7 +259,7 @@ describe('a client that leaves', () => {
     expect(upstream.calls).toHaveLength(0)
   })
 
-  test('while the provider is being asked owes its prompt', async () => {
+  test('T15: while the provider is being asked owes its prompt', async () => {
     const gone = new AbortController()
     const upstream = script(
       async function* () {},

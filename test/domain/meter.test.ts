@@ -118,7 +118,7 @@ describe('the provider’s word', () => {
     expect(counted).toEqual({ ...NO_USAGE, inputTokens: 7, outputTokens: 9 })
   })
 
-  test('an explicit nothing is nothing, not a missing word', () => {
+  test('T16: an explicit nothing is nothing, not a missing word', () => {
     expect(reading([text('some words'), usage({})])).toMatchObject({
       usage: NO_USAGE,
       source: 'provider',

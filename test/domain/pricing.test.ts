@@ -168,7 +168,7 @@ describe('a charge', () => {
     expect(amountOf({ ...usage, outputTokens: 0 }, prices)).toBe(0n)
   })
 
-  test('stays within what a ledger can hold, however absurd the count', () => {
+  test('T17: stays within what a ledger can hold, however absurd the count', () => {
     const usage = { inputTokens: Number.MAX_SAFE_INTEGER, outputTokens: Number.MAX_SAFE_INTEGER }
     expect(amountOf(usage, { prompt: price('999999999999999') })).toBe(MOST_USD_NANOS)
   })

@@ -236,7 +236,7 @@ describe('the secret', () => {
     ['an empty bearer', { Authorization: 'Bearer ' }, ''],
   ]
 
-  test('is read from nowhere but Authorization: Bearer', async () => {
+  test('T5: is read from nowhere but Authorization: Bearer', async () => {
     const { house, get } = await open()
     const { bearer } = await house.issue()
     for (const [where, headers, query] of anywhere(bearer['Authorization']!.slice(7))) {
@@ -246,7 +246,7 @@ describe('the secret', () => {
     }
   })
 
-  test('is refused when it is cut, stretched, doubled, altered or never issued', async () => {
+  test('T2: is refused when it is cut, stretched, doubled, altered or never issued', async () => {
     const { house, get } = await open()
     const { bearer } = await house.issue()
     const good = bearer['Authorization']!

@@ -93,7 +93,7 @@ const AT_SPARE = 40_000n
 
 describe('a model that fails before it has said anything', () => {
   test.each(['failed', 'overloaded', 'rejected'] as const)(
-    '%s: the next model answers, is named and is billed',
+    'T21: %s: the next model answers, is named and is billed',
     async (kind) => {
       const spare = answers('from the spare')
       const response = await ask(refusesToOpen(kind), spare)
@@ -166,7 +166,7 @@ describe('no fallback', () => {
     },
   )
 
-  test('to a model that the key may not call, that has no price, or that does not exist', async () => {
+  test('T21: to a model that the key may not call, that has no price, or that does not exist', async () => {
     key = await house.issue({ allowedModels: ['demo/*', 'spare/unpriced'] })
     const spare = answers('not for you')
     const models = [SPARE, 'spare/unpriced', 'spare/nothing']

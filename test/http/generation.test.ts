@@ -288,7 +288,7 @@ describe('it is not shown', () => {
     return { Authorization: `Bearer ${secret}` }
   }
 
-  test('to a key of another account, which is told the same as of one that never was', async () => {
+  test('T6: to a key of another account, which is told the same as of one that never was', async () => {
     const counter = openCounter(house)
     const id = idOf(await counter.chat(worker.bearer, hello()))
     const stranger = await strangerOf('other')

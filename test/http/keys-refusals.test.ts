@@ -107,7 +107,7 @@ const BAD_FIELDS: readonly (readonly [string, object, readonly unknown[], string
 ]
 
 describe('a record that is asked for in vain', () => {
-  test('is refused by the name of its field, with what to do, and nothing is made or changed', async () => {
+  test('T4: is refused by the name of its field, with what to do, and nothing is made or changed', async () => {
     const keys = await openKeyCounter()
     const { ask, mint } = keys
     const { key: _, ...record } = await mint({ rpm_limit: 7 })
@@ -340,7 +340,7 @@ describe('the order of checks', () => {
 })
 
 describe('whose keys', () => {
-  test('those of another account do not exist: not to be seen, changed, revoked, counted or named', async () => {
+  test('T6: those of another account do not exist: not to be seen, changed, revoked, counted or named', async () => {
     const { ask, mint, openAccount, issueIn, house } = await openKeyCounter()
     const other = await openAccount('other')
     const theirs = await issueIn(other, { name: 'theirs', kind: 'provisioning' })
@@ -376,7 +376,7 @@ describe('whose keys', () => {
     expect((await house.store.keys.find(made.body.id as KeyId))?.accountId).toBe(other.id)
   })
 
-  test('a provisioning key is seen and left alone: neither itself nor its sister', async () => {
+  test('T4: a provisioning key is seen and left alone: neither itself nor its sister', async () => {
     const { ask, boss, house, issueIn } = await openKeyCounter()
     const sister = await issueIn(house.account, { name: 'sister', kind: 'provisioning' })
     for (const { key } of [boss, sister]) {
@@ -467,7 +467,7 @@ describe('a secret', () => {
     }
   })
 
-  test('comes back in the answer that made it and in no other, nor does its digest', async () => {
+  test('T8: comes back in the answer that made it and in no other, nor does its digest', async () => {
     const lines: unknown[] = []
     const { ask, mint, boss } = await openKeyCounter({ log: (line) => lines.push(line) })
     const made = await mint()

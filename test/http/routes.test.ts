@@ -25,7 +25,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'PATCH /keys/:id': { rpm_limit: 1_000 },
 }
 
-test('every route is listed, under both prefixes', async () => {
+test('T7: every route is listed, under both prefixes', async () => {
   const { counter } = await openKeyCounter()
   const routes = counter.app.routes
     .filter(({ method }) => method !== 'OPTIONS')
@@ -36,7 +36,7 @@ test('every route is listed, under both prefixes', async () => {
   expect(routes.toSorted()).toEqual([...listed, ...OPEN].toSorted())
 })
 
-test.each(Object.entries(WHO))('%s: %j', async (route, expected) => {
+test.each(Object.entries(WHO))('T7: %s: %j', async (route, expected) => {
   const { ask, boss, mint } = await openKeyCounter()
   const [method = '', pattern = ''] = route.split(' ')
   const ordinary = await mint()

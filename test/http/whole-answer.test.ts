@@ -210,7 +210,7 @@ describe('a picture', () => {
   })
 })
 
-test('half an answer is an error to a client that asked for a whole one, and is charged', async () => {
+test('T20: half an answer is an error to a client that asked for a whole one, and is charged', async () => {
   const played = script(async function* () {
     yield [text('half of it')]
     throw new UpstreamFailure('failed', 'it broke')

@@ -94,7 +94,7 @@ describe('a mail', () => {
     expect(text).not.toContain('<')
   })
 
-  test('names the account, which steers neither a shell, nor a browser, nor a header', () => {
+  test('T39: names the account, which steers neither a shell, nor a browser, nor a header', () => {
     const mail = writeLowBalance(body(), `it's <b>&"\r\nBcc: all@example.org`)
     expect(mail.subject).not.toMatch(/[\r\n]/)
     expect(mail.text).toContain(`--account 'it'\\''s <b>&"��Bcc: all@example.org'\n`)

@@ -93,7 +93,7 @@ describe('what is sent', () => {
     `whsec_${btoa('x'.repeat(23))}`,
     SECRET.slice(6),
     `${SECRET}!`,
-  ])('the secret "%s" is none', (secret) => expect(readSecret(secret)).toBeNull())
+  ])('T9: the secret "%s" is none', (secret) => expect(readSecret(secret)).toBeNull())
 })
 
 describe('an answer', () => {
@@ -112,7 +112,7 @@ describe('an answer', () => {
     expect(outcome).toEqual({ status: 410, failure: 'status', isFinal: true })
   })
 
-  test.each([301, 302, 303, 307, 308])('of %i is not followed', async (code) => {
+  test.each([301, 302, 303, 307, 308])('T29: of %i is not followed', async (code) => {
     const inside = startReceiver(() => new Response())
     const { outcome } = await sendTo(status(code, { location: `${inside.url}/in` }))
     expect(outcome).toEqual({ status: code, failure: 'redirect' })
@@ -132,7 +132,7 @@ describe('an answer', () => {
     expect(outcome.retryAfterMs).toBe(ms)
   })
 
-  test('without end is dropped as soon as its status is known', async () => {
+  test('T36: without end is dropped as soon as its status is known', async () => {
     let sent = 0
     let isGone = false
     const endless = () =>
@@ -252,20 +252,20 @@ describe('a place where nothing may be sent', () => {
     'https://intranet/',
     'https://hooks.internal/',
     'https://user:secret@ops.example/',
-  ])('%s', async (url) => {
+  ])('T33: %s', async (url) => {
     const policy = { ...STRICT, resolve: async () => ['93.184.215.14'] }
     expect(await send(url, { policy })).toEqual(forbidden)
   })
 
   test.each([[['10.0.0.1']], [['93.184.215.14', '127.0.0.1']], [['::ffff:10.0.0.1']], [[]]])(
-    'a name whose addresses are %j',
+    'T31, T33: a name whose addresses are %j',
     async (found) => {
       const policy = { ...STRICT, resolve: answering(found).resolve }
       expect(await send('https://ops.example/', { policy })).toEqual(forbidden)
     },
   )
 
-  test('a name is asked for once a try: what it says later changes nothing', async () => {
+  test('T34: a name is asked for once a try: what it says later changes nothing', async () => {
     const receiver = startReceiver(status(204))
     const { port } = new URL(receiver.url)
     const { resolve, asked } = answering(['127.0.0.1'], ['10.0.0.1'])

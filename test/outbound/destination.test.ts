@@ -69,7 +69,7 @@ describe('addresses', () => {
     'localhost',
     '',
     '127.1',
-  ])('%s is inside', (address) => expect(isPublicAddress(address)).toBe(false))
+  ])('T30: %s is inside', (address) => expect(isPublicAddress(address)).toBe(false))
 
   test.each([
     ['127.0.0.1', true],
@@ -160,7 +160,7 @@ describe('destinations', () => {
     'https://',
     'not an address',
     '',
-  ])('%s is refused whatever a resolver says', async (address) => {
+  ])('T34: %s is refused whatever a resolver says', async (address) => {
     const { policy, asked } = resolving([PUBLIC])
     expect(await judgeDestination(address, policy)).toBeNull()
     expect(asked).toEqual([])
@@ -173,11 +173,11 @@ describe('destinations', () => {
     [[PUBLIC, '::1']],
     [['::ffff:10.0.0.1']],
     [[]],
-  ])('a name with the addresses %j is refused', async (found) => {
+  ])('T31: a name with the addresses %j is refused', async (found) => {
     expect(await judgeDestination('https://pics.example/', resolving(found).policy)).toBeNull()
   })
 
-  test('the address that was judged is the one that is connected to', async () => {
+  test('T34: the address that was judged is the one that is connected to', async () => {
     const { policy, asked } = resolving(['2606:4700::1', PUBLIC], ['127.0.0.1'])
     expect(await judgeDestination('https://Pics.Example:8443/a?b=c#d', policy)).toEqual({
       pinned: `https://${PUBLIC}:8443/a?b=c`,

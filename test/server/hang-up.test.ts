@@ -33,7 +33,7 @@ async function settled(s: Served) {
 }
 
 describe.each([true, false])('with stream %s', (stream) => {
-  test('a client that leaves while the upstream has not yet answered', async () => {
+  test('T15: a client that leaves while the upstream has not yet answered', async () => {
     const played = script(
       async function* () {},
       (call) => until(never, call),
@@ -49,7 +49,7 @@ describe.each([true, false])('with stream %s', (stream) => {
     expect(entry.cost).toBeGreaterThan(0n)
   })
 
-  test('a client that leaves in the middle', async () => {
+  test('T15: a client that leaves in the middle', async () => {
     const played = script(async function* (call) {
       yield [text('one '), text('two ')]
       await until(never, call)

@@ -82,7 +82,7 @@ describe('a body', () => {
     expect(head.toLowerCase()).toContain('x-ratelimit-limit-minute: 100000')
   })
 
-  test('that comes in chunks is counted', async () => {
+  test('T37: that comes in chunks is counted', async () => {
     const piece = new Uint8Array(1024 * 1024).fill(32)
     let left = 40
     const response = await fetch(`${s.gateway.url}/v1/chat/completions`, {

@@ -138,7 +138,7 @@ describe('fetching', () => {
     await expect(fetching).rejects.toThrow('left')
   })
 
-  test('two redirects are followed and judged, a third is not', async () => {
+  test('T29: two redirects are followed and judged, a third is not', async () => {
     redirects = { '/1': '/2', '/2': `https://pics.example:${server.port}/a` }
     expect(await get('/1')).not.toBeNull()
     expect(seen).toHaveLength(3)
@@ -155,13 +155,13 @@ describe('fetching', () => {
     'file:///etc/passwd',
     'data:image/png;base64,iVBORw0KGgo=',
     'https://user@pics.example/a',
-  ])('a redirect to %s is refused', async (location) => {
+  ])('T29: a redirect to %s is refused', async (location) => {
     redirects = { '/in': location }
     expect(await get('/in')).toBeNull()
     expect(seen).toHaveLength(1)
   })
 
-  test('a name that moves inside between two hops is judged again', async () => {
+  test('T29, T34: a name that moves inside between two hops is judged again', async () => {
     redirects = { '/1': '/2' }
     const answers = ['127.0.0.1', '10.0.0.1']
     expect(await get('/1', { resolve: async () => [answers.shift() ?? ''] })).toBeNull()

@@ -57,7 +57,7 @@ const withinMs = async (promise: Promise<unknown>, ms: number): Promise<void> =>
 }
 
 describe('what is sent', () => {
-  test('headers are built from nothing', async () => {
+  test('T28: headers are built from nothing', async () => {
     await serve((response) => void asJson(response, ANSWER))
     await collect(open({ request: request() }))
     const { headers, path } = socket.seen[0]!
@@ -75,7 +75,7 @@ describe('what is sent', () => {
     })
   })
 
-  test('a redirect is not followed', async () => {
+  test('T29: a redirect is not followed', async () => {
     await serve((response, n) => {
       if (n === 0) response.writeHead(307, { location: `${socket.url}/elsewhere` }).end()
       else asJson(response, ANSWER)
@@ -172,7 +172,7 @@ describe('the form of an answer is what it says of itself', () => {
     expect((await collectFolded(open({ request: request() }))).text).toBe(text)
   })
 
-  test('a body beyond 64 MiB is let go', async () => {
+  test('T36: a body beyond 64 MiB is let go', async () => {
     await serve(async (response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
       const piece = Buffer.alloc(1_048_576, ' ')
@@ -200,7 +200,7 @@ describe('bad statuses', () => {
     })
   })
 
-  test('an endless error is read to 64 KiB', async () => {
+  test('T36: an endless error is read to 64 KiB', async () => {
     await serve(async (response) => {
       response.writeHead(500, { 'content-type': 'text/plain' })
       while (!response.destroyed) {

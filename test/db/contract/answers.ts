@@ -49,7 +49,7 @@ export function answersContract(bench: Bench): void {
     expect(brief(await find(key))).toEqual(brief(answer))
   })
 
-  test('is found under its own name alone, and by its own key', async () => {
+  test('T6: is found under its own name alone, and by its own key', async () => {
     const { key: before } = await bench.issue()
     const { key } = await bench.issue()
     const { key: after } = await bench.issue()

@@ -40,7 +40,7 @@ export function endUsersContract(bench: Bench): void {
     expect(await ask(key, 'ann')).toBe('end_user_rpm')
   })
 
-  test('two hundred at once for one end user: what fits the ceiling, and one', async () => {
+  test('T14: two hundred at once for one end user: what fits the ceiling, and one', async () => {
     const { key } = await bench.issue({ endUserDailySpend: usd('1') })
     const claims = Array.from({ length: 200 }, () => ({
       ...aClaim(key, bench.clock.now(), usd('0.3')),

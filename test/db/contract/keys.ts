@@ -249,7 +249,7 @@ export function keysContract(bench: Bench): void {
       expect(await find(key.label)).toEqual(['billing bot'])
     })
 
-    test('takes no wildcards: not %, not _, not nothing, not quotes', async () => {
+    test('T35: takes no wildcards: not %, not _, not nothing, not quotes', async () => {
       await bench.issue({}, { name: 'a' })
       await bench.issue({}, { name: '100%' })
       for (const text of ['%', '_', '', 'if-%', 'if-______', "' OR 1=1 --", 'a%', 'IF-', '*']) {

@@ -117,7 +117,7 @@ export function pursesContract(bench: Bench): void {
       expect(await usageOf(key)).toMatchObject({ reserved: 0n, spendMonth: usd('0.125') })
     })
 
-    test('raised, it lets the next request through; lowered, it refuses it', async () => {
+    test('T23: raised, it lets the next request through; lowered, it refuses it', async () => {
       const { key } = await bench.issue(limits)
       await bench.spend(key, '1')
       const amend = (value: string | null) =>
@@ -155,7 +155,7 @@ export function pursesContract(bench: Bench): void {
       expect(await usageOf(other)).toMatchObject({ spendDay: 0n })
     })
 
-    test('lifts when its period ends, to the millisecond', async () => {
+    test('T23: lifts when its period ends, to the millisecond', async () => {
       const { key } = await bench.issue(limits)
       await bench.spend(key, '2')
       bench.clock.set(instant(at(resets) - 1))
@@ -252,7 +252,7 @@ export function pursesContract(bench: Bench): void {
       expect(await balance()).toBe(usd('100'))
     })
 
-    test('two hundred at once at a balance for one: one is admitted', async () => {
+    test('T14: two hundred at once at a balance for one: one is admitted', async () => {
       const { key } = await bench.issue()
       const claims = Array.from({ length: 200 }, () => aClaim(key, bench.clock.now(), usd('60')))
       const { admissions } = bench.store

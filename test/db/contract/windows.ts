@@ -136,7 +136,7 @@ export function windowsContract(bench: Bench): void {
     expect((await bench.admit(key)).refusal).toBeNull()
   })
 
-  test('two hundred at once for ten slots: ten are admitted', async () => {
+  test('T14: two hundred at once for ten slots: ten are admitted', async () => {
     for (const limit of ['rpm', 'rpd', 'concurrency'] as const) {
       const { key } = await bench.issue({ [limit]: 10 })
       const claims = Array.from({ length: 200 }, () => aClaim(key, bench.clock.now()))

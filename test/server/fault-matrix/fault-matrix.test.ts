@@ -169,7 +169,7 @@ function tell(kind: Kind, told: Told, line: ActivityEntry): Cell {
   }
 }
 
-describe.each(FAULTS)('%s', (fault) => {
+describe.each(FAULTS)('T20, T22: %s', (fault) => {
   describe.each(ROUTES)('%s', (route) => {
     test.each(KINDS)('%s', async (kind) => {
       const beganMs = performance.now()

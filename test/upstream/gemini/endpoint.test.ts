@@ -40,7 +40,7 @@ test.each(['file:///etc/passwd', 'data:text/plain,x', 'gemini.example', ''])(
   },
 )
 
-test('the key is a header, and where there is none nothing is sent', () => {
+test('T24: the key is a header, and where there is none nothing is sent', () => {
   expect(toEndpoint(provider(BASE, 'google'), 'k').auth).toEqual({ 'x-goog-api-key': 'k' })
   expect(toEndpoint(provider(BASE, 'google'), null).auth).toEqual({})
   expect(address(BASE, 'm', true)).not.toMatch(/key/)

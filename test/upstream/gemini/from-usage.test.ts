@@ -62,7 +62,7 @@ test('zero is a count, and silence is none', () => {
   }
 })
 
-test('no count is negative, absurd or broken, and no class is larger than the whole', () => {
+test('T17: no count is negative, absurd or broken, and no class is larger than the whole', () => {
   const usage = fromUsage({
     promptTokenCount: -5,
     cachedContentTokenCount: 40,

@@ -107,7 +107,7 @@ test('a total alone, or with one side, gives the other', () => {
   })
 })
 
-test('no count is negative, absurd or broken, and no class is larger than the whole', () => {
+test('T17: no count is negative, absurd or broken, and no class is larger than the whole', () => {
   const usage = fromUsage({
     prompt_tokens: -5,
     completion_tokens: 1e300,
