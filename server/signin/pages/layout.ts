@@ -8,6 +8,8 @@ import type { Html } from './words.ts'
 /** A page without its frame: how the window is called, and what the card holds. */
 export interface Sheet {
   readonly title: string
+  /** Where the browser goes by itself, at once. */
+  readonly onwardTo?: string
   readonly content: Html
 }
 
@@ -23,6 +25,7 @@ export function layOut(sheet: Sheet, language: Language, host: string): Html {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
+${sheet.onwardTo !== undefined && html`<meta http-equiv="refresh" content="0;url=${sheet.onwardTo}">`}
 <title>${sheet.title}</title>
 <link rel="icon" href="${ICON}">
 <style>${raw(STYLE)}</style>

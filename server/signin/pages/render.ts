@@ -3,6 +3,7 @@ import { drawCode } from './code.ts'
 import { drawConsent } from './consent.ts'
 import type { Language } from './language.ts'
 import { layOut, type Sheet } from './layout.ts'
+import { drawOnward } from './onward.ts'
 import { drawDisabled, drawError } from './refusal.ts'
 import { drawSignIn } from './sign-in.ts'
 import { drawSignedOut, drawSignOut } from './sign-out.ts'
@@ -32,6 +33,8 @@ function draw(view: PageView, words: Words): Sheet {
       return drawSignedOut(view, words)
     case 'disabled':
       return drawDisabled(view, words)
+    case 'onward':
+      return drawOnward(view, words)
     case 'error':
       return drawError(view, words)
   }

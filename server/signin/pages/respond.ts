@@ -10,7 +10,10 @@ export interface PageSetting {
   readonly language: Language
   /** The issuer's address as `{auth_url}` states it: the page names its host, and https is kept by HSTS. */
   readonly issuer: string
-  /** Where the page's forms may end up after redirects, from `formTarget`; none: only at the issuer. */
+  /**
+   * Where the page's forms may end up after redirects, from `formTarget`; none: only at the issuer, which is enough
+   * where posts are answered by `OnwardView`.
+   */
   readonly formTargets?: readonly string[] | undefined
   /** Default: what fits the page (200; 403 disabled; by kind for an error). */
   readonly status?: number | undefined

@@ -14,7 +14,7 @@ body{min-height:100vh;min-height:100svh;display:flex;flex-direction:column;align
 main{width:100%;max-width:26.5rem;margin:auto;padding:2rem 1.5rem;background:var(--card);border:1px solid var(--edge);border-radius:1.25rem;box-shadow:var(--shade)}
 footer{padding:1.25rem 0 .25rem;color:var(--soft);font-size:.8125rem}
 .mark{display:block;width:2rem;height:2rem;margin-bottom:1.5rem;color:var(--lead)}
-p{text-wrap:pretty}
+p,li{text-wrap:pretty}
 h1{font-size:1.5rem;line-height:1.25;font-weight:600;letter-spacing:-.012em;text-wrap:balance}
 .lead{margin-top:.375rem;color:var(--soft)}
 .lead strong,.who strong{color:var(--ink);font-weight:600}
@@ -25,6 +25,7 @@ input[aria-invalid=true]{border-color:var(--bad)}
 .code{font-size:1.5rem;letter-spacing:.22em;font-variant-numeric:tabular-nums}
 .hint{margin-top:.5rem;color:var(--soft);font-size:.875rem}
 button{display:block;width:100%;min-height:3rem;padding:.625rem 1rem;border:1px solid transparent;border-radius:.625rem;font:inherit;font-weight:500;cursor:pointer}
+a{display:block;min-height:3rem;padding:.625rem 1rem;border:1px solid transparent;border-radius:.625rem;font-weight:500;text-align:center;text-decoration:none}
 .lead-button{margin-top:1.25rem;background:var(--lead);color:var(--on-lead)}
 .lead-button:hover{background:var(--lead-over)}
 .quiet-button{background:transparent;border-color:var(--field);color:inherit}

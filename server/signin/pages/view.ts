@@ -108,6 +108,17 @@ export interface DisabledView {
   readonly restart?: Form | undefined
 }
 
+/**
+ * Answers a post (200) and sends the browser on by a GET of its own. Chromium holds every redirect that follows a form
+ * against the page's `form-action`, those of the client too, and a client's callback may well redirect to another
+ * origin; a navigation of this page is no form's any more.
+ */
+export interface OnwardView {
+  readonly page: 'onward'
+  /** A path of the listener (where the interaction resumes), or an address with a scheme. Never what a browser sent. */
+  readonly to: string
+}
+
 /** What went wrong, as far as the person in front of the page is concerned. */
 export type ErrorKind =
   /** No such client (contract §10: a page, no redirect). */
@@ -143,4 +154,5 @@ export type PageView =
   | SignOutView
   | SignedOutView
   | DisabledView
+  | OnwardView
   | ErrorView

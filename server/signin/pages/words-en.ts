@@ -86,6 +86,10 @@ export const ENGLISH: Words = {
       html`Access for ${email} was turned off by whoever runs this service. If you think that this is a mistake, ask them.`,
     restart: 'Use another address',
   },
+  onward: {
+    heading: 'Just a moment',
+    link: 'Continue',
+  },
   errors: {
     'unknown-client': {
       heading: 'We do not know this application',

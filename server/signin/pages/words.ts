@@ -75,6 +75,10 @@ export interface Words {
     readonly meaning: (email: Html) => Html
     readonly restart: string
   }
+  readonly onward: {
+    readonly heading: string
+    readonly link: string
+  }
   readonly errors: Readonly<Record<ErrorKind, ErrorWords>>
   readonly errorId: string
   readonly errorIdUse: string

@@ -7,14 +7,26 @@ import { type PageSetting, pageResponse } from '#signin/pages/respond.ts'
 import { CHROMIUM, openBrowser } from '#test/support/browser.ts'
 import { VIEWS } from './views.ts'
 
+/** All but the page that leaves by itself. */
+const STAYING = Object.keys(VIEWS).filter((name) => name !== 'onward')
+
 interface Posted {
   readonly path: string
   readonly origin: string | null
   readonly fields: Readonly<Record<string, string>>
 }
 
-/** A sign-in listener that shows any view by its name, and sends whatever is posted on to `next`. */
-function openListener(setting: Partial<PageSetting> = {}, next = '/after') {
+/** To whatever is posted. */
+type Answer = () => Response | Promise<Response>
+
+const seeOther = (address: string): Response =>
+  new Response(null, { status: 303, headers: { Location: address } })
+
+/** A sign-in listener that shows any view by its name. */
+function openListener(
+  setting: Partial<PageSetting> = {},
+  answer: Answer = () => seeOther('/after'),
+) {
   const posted: Posted[] = []
   const server = Bun.serve({
     hostname: '127.0.0.1',
@@ -24,7 +36,7 @@ function openListener(setting: Partial<PageSetting> = {}, next = '/after') {
       if (request.method === 'POST') {
         const fields = Object.fromEntries(new URLSearchParams(await request.text()))
         posted.push({ path: pathname, origin: request.headers.get('origin'), fields })
-        return new Response(null, { status: 303, headers: { Location: next } })
+        return await answer()
       }
       const view = VIEWS[decodeURIComponent(pathname.slice(1))]
       if (!view) return new Response('arrived')
@@ -38,8 +50,8 @@ function openListener(setting: Partial<PageSetting> = {}, next = '/after') {
 
 type Listener = ReturnType<typeof openListener>
 
-function listenForOneTest(setting?: Partial<PageSetting>, next?: string): Listener {
-  const listener = openListener(setting, next)
+function listenForOneTest(setting?: Partial<PageSetting>, answer?: Answer): Listener {
+  const listener = openListener(setting, answer)
   onTestFinished(() => listener.stop())
   return listener
 }
@@ -84,7 +96,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     async (scheme, width, language) => {
       const page = await openPage(scheme, width)
       const complaints = complaintsOf(page)
-      for (const name of Object.keys(VIEWS)) {
+      for (const name of STAYING) {
         await show(page, name, language)
         // Evaluated by the debugger, so that the page's policy need not allow it.
         await page.evaluate(axe.source)
@@ -101,7 +113,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
 
   test('nothing sticks out of the smallest window (WCAG 1.4.10)', async () => {
     const page = await openPage('light', 320)
-    for (const name of Object.keys(VIEWS)) {
+    for (const name of STAYING) {
       await show(page, name, 'ru')
       expect(await page.evaluate('document.documentElement.scrollWidth'), name).toBe(320)
     }
@@ -163,7 +175,9 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
 
   test('a form may end at the client that is named, after a redirect', async () => {
     const client = listenForOneTest()
-    const provider = listenForOneTest({ formTargets: [client.origin] }, `${client.origin}/back`)
+    const provider = listenForOneTest({ formTargets: [client.origin] }, () =>
+      seeOther(`${client.origin}/back`),
+    )
     const page = await openPage('light', 390)
     await show(page, 'consent', 'en', provider)
     await page.getByRole('button', { name: 'Allow', exact: true }).click()
@@ -173,7 +187,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
 
   test('a form may not end at anybody else', async () => {
     const stranger = listenForOneTest()
-    const provider = listenForOneTest({}, `${stranger.origin}/back`)
+    const provider = listenForOneTest({}, () => seeOther(`${stranger.origin}/back`))
     const page = await openPage('light', 390)
     await show(page, 'consent', 'en', provider)
     const complaint = page.waitForEvent('console', (message) =>
@@ -182,6 +196,26 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     await page.getByRole('button', { name: 'Allow', exact: true }).click()
     await complaint
     expect(page.url()).toContain(provider.origin)
+  })
+
+  test('a post may end where the client sends on, when it is answered by a page', async () => {
+    const home = listenForOneTest()
+    const client = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      fetch: () => Response.redirect(`${home.origin}/home`, 302),
+    })
+    onTestFinished(() => client.stop(true))
+    const back = `http://127.0.0.1:${client.port}/back?code=a&iss='b'`
+    const provider = listenForOneTest({}, () =>
+      pageResponse({ page: 'onward', to: back }, { language: 'en', issuer: home.origin }),
+    )
+    const page = await openPage('light', 390)
+    const complaints = complaintsOf(page)
+    await show(page, 'consent', 'en', provider)
+    await page.getByRole('button', { name: 'Allow', exact: true }).click()
+    await page.waitForURL(`${home.origin}/home`)
+    expect(complaints).toEqual([])
   })
 
   test('no other page may frame it', async () => {

@@ -1,7 +1,7 @@
 // Every page in every state that a person can meet it in, by a name that tells which.
 import type { ErrorKind, Form, PageView } from '#signin/pages/view.ts'
 
-export const form = (action: string): Form => ({
+const form = (action: string): Form => ({
   action: `/sign-in/i9/${action}`,
   hidden: { csrf: 'c5rf-t0ken', interaction: 'i9' },
 })
@@ -102,6 +102,7 @@ export const VIEWS: Readonly<Record<string, PageView>> = {
   'signed-out of a client': { page: 'signed-out', clientName },
   disabled: { page: 'disabled', email, restart: form('restart') },
   'disabled, no way on': { page: 'disabled', email },
+  onward: { page: 'onward', to: '/oauth/authorize/i9' },
   'error with words for developers': {
     page: 'error',
     kind: 'unregistered-redirect',

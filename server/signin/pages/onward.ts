@@ -1,0 +1,14 @@
+/** The page between a form and where it leads: it goes there by itself, and has a link where browsers may not. */
+import { html } from 'hono/html'
+import type { Sheet } from './layout.ts'
+import type { OnwardView } from './view.ts'
+import type { Words } from './words.ts'
+
+export function drawOnward({ to }: OnwardView, { onward }: Words): Sheet {
+  return {
+    title: onward.heading,
+    onwardTo: to,
+    content: html`<h1>${onward.heading}</h1>
+<p><a class="lead-button" href="${to}">${onward.link}</a></p>`,
+  }
+}
