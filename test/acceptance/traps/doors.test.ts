@@ -1,5 +1,6 @@
 /** The doors themselves: who is let in by which secret, where a request may lead, and how much of it is taken. */
 import { readFileSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readDatabase, until } from '#test/support/appliance.ts'
@@ -178,6 +179,55 @@ test('T28: nothing in a request says where it goes, nor what goes with it', asyn
     expect([path, sent['host']]).toEqual(['/v1/chat/completions', host])
     expect(headers.filter((name) => name in sent)).toEqual([])
     expect(JSON.stringify(sent)).not.toContain(key)
+  }
+})
+
+test("T32: a picture's address leads nobody inside: not a client's, not a provider's", async () => {
+  let knocked = 0
+  const inside = createServer((socket) => {
+    knocked++
+    socket.destroy()
+  })
+  await new Promise<void>((resolve) => inside.listen(0, '127.0.0.1', resolve))
+  const { port } = inside.address() as AddressInfo
+  const addresses = ['127.0.0.1', 'localhost', '0x7f.1', '[::ffff:127.0.0.1]', '0'].map(
+    (host) => `https://${host}:${port}/a.png`,
+  )
+  const knowing = (type: string) =>
+    stand.provide(`sees-${type}`, (response, { body }) => say(response, body['stream']), {
+      type,
+      credential: 'x',
+    })
+  for (const type of ['openai-compatible', 'anthropic', 'google']) {
+    await knowing(type)
+    await stand.addModel(`sees-${type}/m`)
+  }
+  await stand.provide('draws', (response, { body }) => {
+    const url = String(body['user'])
+    const images = [{ type: 'image_url', image_url: { url } }]
+    const message = { role: 'assistant', content: '', images }
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] }))
+  })
+  await stand.addModel('draws/m', { images: true })
+  try {
+    for (const url of addresses) {
+      const content = [{ type: 'image_url', image_url: { url } }]
+      for (const type of ['openai-compatible', 'anthropic', 'google']) {
+        const body = hello({ model: `sees-${type}/m`, messages: [{ role: 'user', content }] })
+        await (await stand.gateway.chat(key, body)).text()
+      }
+      const drawn = hello({ model: 'draws/m', modalities: ['image'], user: url })
+      const response = await stand.gateway.chat(key, drawn)
+      expect([url, response.status]).toEqual([url, 502])
+      expect(await response.json()).toMatchObject({ error: { code: 'no_image_returned' } })
+    }
+    expect(knocked).toBe(0)
+    // The door was open all the time.
+    await fetch(`http://127.0.0.1:${port}/`).catch(() => {})
+    expect(knocked).toBe(1)
+  } finally {
+    inside.close()
   }
 })
 
