@@ -43,13 +43,19 @@ const HEADERS = {
     description: 'Left of them, this request counted',
     schema: COUNT,
   },
-  'X-RateLimit-Reset-Minute': { description: 'Seconds until a slot frees', schema: SECONDS },
+  'X-RateLimit-Reset-Minute': {
+    description: 'Seconds until the oldest request leaves the window; 0 when it is empty',
+    schema: SECONDS,
+  },
   'X-RateLimit-Limit-Day': {
     description: 'Requests per day; absent without a limit',
     schema: COUNT,
   },
   'X-RateLimit-Remaining-Day': { description: 'Left of them, this request counted', schema: COUNT },
-  'X-RateLimit-Reset-Day': { description: 'Seconds until a slot frees', schema: SECONDS },
+  'X-RateLimit-Reset-Day': {
+    description: 'Seconds until the oldest request leaves the window; 0 when it is empty',
+    schema: SECONDS,
+  },
   'X-Generation-Id': {
     description: 'The id of this generation; of a refused request, its name in the log',
     schema: { type: 'string', pattern: '^gen-' },

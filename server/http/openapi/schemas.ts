@@ -59,6 +59,7 @@ export function renderSchemas(): Record<SchemaName, JsonSchema> {
   for (const schema of Object.values(rendered)) {
     delete schema.$id
     delete schema.$schema
+    liftWords(schema)
   }
   const schemas = rendered as Record<SchemaName, JsonSchema>
   tellOfRequests(schemas)
@@ -68,6 +69,18 @@ export function renderSchemas(): Record<SchemaName, JsonSchema> {
 /** Leaves out bounds that JSON's own numbers and names have anyway. */
 function plain({ jsonSchema }: { readonly jsonSchema: JsonSchema }): void {
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+}
+
+/** What is said of a value is said of the field that holds it or null. */
+function liftWords(schema: unknown): void {
+  if (typeof schema !== 'object' || schema === null) return
+  for (const part of Object.values(schema)) liftWords(part)
+  const { anyOf, description } = schema as JsonSchema
+  const value = anyOf?.length === 2 && anyOf[1]?.type === 'null' ? anyOf[0] : undefined
+  if (value?.description === undefined || description !== undefined) return
+  Object.assign(schema, { description: value.description })
+  delete value.description
 }
 
 function tellOfRequests({
