@@ -2,13 +2,12 @@
 import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import type { Clock } from '#domain/clock.ts'
-import type { Store } from '#domain/store.ts'
 import { connect } from './sqlite/connection.ts'
 import { lockDirectory } from './sqlite/lock.ts'
 import { NO_LOG_SYNC, startLogSync } from './sqlite/log-sync.ts'
 import { migrate } from './sqlite/migrate.ts'
 import { openDatabase } from './sqlite/open.ts'
-import { createStore } from './sqlite/store.ts'
+import { createStore, type HouseStore } from './sqlite/store.ts'
 import type { Vault } from './vault.ts'
 
 export const DATABASE_FILE = 'gateway.db'
@@ -24,7 +23,7 @@ export interface StoreOptions {
 }
 
 /** @throws store_unavailable when another process holds the directory or the schema is newer than this binary */
-export async function openStore(options: StoreOptions): Promise<Store> {
+export async function openStore(options: StoreOptions): Promise<HouseStore> {
   const { dataDir, clock, masterKey = null, syncCharges = false } = options
   const inMemory = dataDir === ':memory:'
   const path = inMemory ? dataDir : join(dataDir, DATABASE_FILE)

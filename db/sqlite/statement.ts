@@ -12,3 +12,6 @@ export function statement<Row, Bindings extends SQLQueryBindings[] = []>(
     return prepared
   }
 }
+
+/** Bindings by name. */
+export type Named = Record<string, string | number | null>

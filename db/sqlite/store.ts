@@ -2,17 +2,24 @@
 import { statSync } from 'node:fs'
 import type { Activity } from '#domain/activity.ts'
 import type { Store, StoreHealth } from '#domain/store.ts'
+import type { SigninStore } from '#signin/store.ts'
 import { createAdmissions } from './admissions.ts'
 import type { Connection } from './connection.ts'
 import { deferPort } from './deferred-port.ts'
 import { createKeys } from './keys.ts'
 import { NEWEST_SCHEMA_VERSION, schemaVersion } from './migrate.ts'
 import { endLeases, voidOpenHolds } from './recover.ts'
+import { createSigninStore } from './signin-store.ts'
 import { type Standings, startStandings } from './standing.ts'
 import { prepareWriter, type Writer } from './writer.ts'
 
+/** The gateway's ports, and the side house's beside them. */
+export interface HouseStore extends Store {
+  readonly signin: SigninStore
+}
+
 /** Resolves what an earlier process left open, then opens every port. `release` gives the directory back at the end. */
-export function createStore(connection: Connection, path: string, release: () => void): Store {
+export function createStore(connection: Connection, path: string, release: () => void): HouseStore {
   const { database, commit } = connection
   const writer = prepareWriter(connection)
   voidOpenHolds(connection, writer)
@@ -28,6 +35,7 @@ export function createStore(connection: Connection, path: string, release: () =>
     ),
     ...deferBooks(connection, standings),
     ...deferCatalogue(connection),
+    signin: createSigninStore(connection),
     audit: async () => (await import('./audit.ts')).audit(connection, standings),
     async health({ checkIntegrity }): Promise<StoreHealth> {
       commit.flush()

@@ -27,6 +27,8 @@ export const ERROR_CODES = {
   provider_not_found: [404, 'not_found_error'],
   generation_not_found: [404, 'not_found_error'],
   notice_not_found: [404, 'not_found_error'],
+  client_not_found: [404, 'not_found_error'],
+  person_not_found: [404, 'not_found_error'],
   route_not_found: [404, 'not_found_error'],
   method_not_allowed: [405, 'invalid_request_error'],
   key_revoked: [409, 'invalid_request_error'],

@@ -1,0 +1,135 @@
+/** Mail codes in SQLite: a try is taken in the statement that looks the code up, so that no two tries share one. */
+import { type Instant, instant, later } from '#domain/clock.ts'
+import { sameDigest } from '#signin/register/digest.ts'
+import { emailKey } from '#signin/register/email.ts'
+import {
+  type Bound,
+  type IssueVerdict,
+  type MailCode,
+  type MailCodeBounds,
+  type MailCodes,
+  MOST_ATTEMPTS,
+  type Redemption,
+} from '#signin/register/mail-code.ts'
+import type { Connection } from './connection.ts'
+import { type Named, statement } from './statement.ts'
+
+interface CodeRow {
+  readonly email: string
+  readonly hmac: string
+  readonly attempts: number
+  readonly expires_at: Instant
+  readonly used_at: Instant | null
+}
+
+export function createMailCodes({ database, commit }: Connection): MailCodes {
+  const table = prepare(database)
+
+  const issue = (code: MailCode, bounds: MailCodeBounds): IssueVerdict => {
+    const [key, at] = [emailKey(code.email), code.issuedAt]
+    const full = [
+      nextAt(bounds.perEmail, at, (bound) => table.ofEmail().all({ ...bound, key })),
+      nextAt(bounds.perPeer, at, (bound) => table.ofPeer().all({ ...bound, peer: code.peer })),
+    ].filter((next) => next !== null)
+    if (full.length > 0) return { isIssued: false, nextAt: instant(Math.max(...full)) }
+    table.count().run({ key, peer: code.peer, at })
+    const { interaction, email, digest, expiresAt } = code
+    table.put().run({ interaction, email, digest, expiresAt })
+    const since = later(at, -Math.max(bounds.perEmail.withinMs, bounds.perPeer.withinMs))
+    return { isIssued: true, lately: table.countAll().get(since)?.n ?? 0 }
+  }
+
+  const redeem = (interaction: string, digest: string, at: Instant): Redemption => {
+    const row = table.take().get({ interaction, at })
+    if (row === null) {
+      const left = table.find().get(interaction)
+      const isOver = left === null || left.used_at !== null || left.expires_at <= at
+      return { verdict: isOver ? 'expired' : 'spent' }
+    }
+    if (!sameDigest(row.hmac, digest)) {
+      const attemptsLeft = MOST_ATTEMPTS - row.attempts
+      return attemptsLeft > 0 ? { verdict: 'wrong', attemptsLeft } : { verdict: 'spent' }
+    }
+    table.use().run({ interaction, at })
+    return { verdict: 'right', email: row.email }
+  }
+
+  return {
+    issue: (code, bounds) => commit.act(() => issue(code, bounds)),
+    async pending(interaction) {
+      commit.flush()
+      const row = table.find().get(interaction)
+      if (row === null || row.used_at !== null) return undefined
+      const attemptsLeft = MOST_ATTEMPTS - row.attempts
+      return { email: row.email, attemptsLeft, expiresAt: row.expires_at }
+    },
+    redeem: (interaction, digest, at) => commit.act(() => redeem(interaction, digest, at)),
+    drop: (interaction) =>
+      commit.enqueue(() => {
+        table.drop().run(interaction)
+      }),
+    sweep: (before) =>
+      commit.enqueue(() => {
+        table.sweepCodes().run(before)
+        table.sweepCounts().run(before)
+      }),
+  }
+}
+
+type Lookback = Named & { readonly since: Instant; readonly most: number }
+
+/** When the oldest of the counted leaves the window; null while there is room. */
+function nextAt(
+  { most, withinMs }: Bound,
+  at: Instant,
+  newest: (lookback: Lookback) => readonly { readonly at: Instant }[],
+): number | null {
+  const counted = newest({ since: later(at, -withinMs), most })
+  const oldest = counted.at(-1)
+  return oldest === undefined || counted.length < most ? null : oldest.at + withinMs
+}
+
+function prepare(database: Connection['database']) {
+  const counted = (which: string) =>
+    statement<{ at: Instant }, [Lookback]>(
+      database,
+      `SELECT at FROM mail_code_counts WHERE at > $since ${which} ORDER BY at DESC LIMIT $most`,
+    )
+  return {
+    ofEmail: counted('AND email_key = $key'),
+    ofPeer: counted('AND peer = $peer'),
+    countAll: statement<{ n: number }, [Instant]>(
+      database,
+      'SELECT count(*) AS n FROM mail_code_counts WHERE at > ?',
+    ),
+    count: statement<unknown, [{ key: string; peer: string; at: Instant }]>(
+      database,
+      'INSERT INTO mail_code_counts (email_key, peer, at) VALUES ($key, $peer, $at)',
+    ),
+    put: statement<unknown, [Named]>(
+      database,
+      `REPLACE INTO mail_codes (interaction, email, hmac, expires_at)
+       VALUES ($interaction, $email, $digest, $expiresAt)`,
+    ),
+    find: statement<CodeRow, [string]>(database, 'SELECT * FROM mail_codes WHERE interaction = ?'),
+    take: statement<CodeRow, [{ interaction: string; at: Instant }]>(
+      database,
+      `UPDATE mail_codes SET attempts = attempts + 1
+       WHERE interaction = $interaction AND attempts < ${MOST_ATTEMPTS} AND used_at IS NULL AND expires_at > $at
+       RETURNING *`,
+    ),
+    use: statement<unknown, [{ interaction: string; at: Instant }]>(
+      database,
+      'UPDATE mail_codes SET used_at = $at WHERE interaction = $interaction',
+    ),
+    drop: statement<unknown, [string]>(database, 'DELETE FROM mail_codes WHERE interaction = ?'),
+    sweepCodes: statement<unknown, [Instant]>(
+      database,
+      'DELETE FROM mail_codes WHERE expires_at < ?',
+    ),
+    sweepCounts: statement<unknown, [Instant]>(
+      database,
+      'DELETE FROM mail_code_counts WHERE at < ?',
+    ),
+  }
+}

@@ -1,0 +1,127 @@
+/** People in SQLite. Whoever is disabled or removed is signed out in the same transaction. */
+import type { Instant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
+import type { AccountId } from '#domain/id.ts'
+import { emailKey } from '#signin/register/email.ts'
+import type { People, Person, PersonId } from '#signin/register/person.ts'
+import type { Connection } from './connection.ts'
+import { type Named, statement } from './statement.ts'
+
+interface PersonRow {
+  readonly id: PersonId
+  readonly email: string
+  readonly email_verified: number
+  readonly name: string | null
+  readonly account_id: AccountId | null
+  readonly created_at: Instant
+  readonly updated_at: Instant
+  readonly last_sign_in_at: Instant | null
+  readonly disabled_at: Instant | null
+}
+
+export function createPeople({ database, commit }: Connection): People {
+  const table = prepare(database)
+  const count = statement<{ n: number }>(database, 'SELECT count(*) AS n FROM people')
+  const find = (id: PersonId): Person | undefined => toPerson(table.byId().get(id))
+  const findByEmail = (email: string): Person | undefined =>
+    toPerson(table.byEmail().get(emailKey(email)))
+
+  return {
+    add: (person) =>
+      commit.act(() => {
+        if (findByEmail(person.email)) {
+          throw new GatewayError('already_exists', `there is already a person ${person.email}`)
+        }
+        table.insert().run(toRow(person))
+      }),
+    async find(id) {
+      commit.flush()
+      return find(id)
+    },
+    async findByEmail(email) {
+      commit.flush()
+      return findByEmail(email)
+    },
+    async count() {
+      commit.flush()
+      return count().get()?.n ?? 0
+    },
+    async list() {
+      commit.flush()
+      return table
+        .all()
+        .all()
+        .flatMap((row) => toPerson(row) ?? [])
+    },
+    proved: (email, newcomer, at) =>
+      commit.act(() => {
+        if (!findByEmail(email)) {
+          if (newcomer === null) return undefined
+          table.insert().run(toRow(newcomer))
+        }
+        table.prove().run({ key: emailKey(email), at })
+        return findByEmail(email)
+      }),
+    setDisabled: (id, at) =>
+      commit.act(() => {
+        if (at !== null) table.endArtifacts().run(id)
+        table.disable().run({ id, at })
+        return find(id)
+      }),
+    remove: (id) =>
+      commit.act(() => {
+        table.endArtifacts().run(id)
+        return table.remove().run(id).changes > 0
+      }),
+  }
+}
+
+function prepare(database: Connection['database']) {
+  return {
+    byId: statement<PersonRow, [PersonId]>(database, 'SELECT * FROM people WHERE id = ?'),
+    byEmail: statement<PersonRow, [string]>(database, 'SELECT * FROM people WHERE email_key = ?'),
+    all: statement<PersonRow>(database, 'SELECT * FROM people ORDER BY created_at, id'),
+    insert: statement<unknown, [Named]>(
+      database,
+      `INSERT INTO people VALUES ($id, $email, $emailKey, $isEmailVerified, $name, $accountId, $createdAt, $updatedAt,
+         $lastSignInAt, $disabledAt)`,
+    ),
+    // What applications are told changes once, with the first proof.
+    prove: statement<unknown, [{ key: string; at: Instant }]>(
+      database,
+      `UPDATE people SET updated_at = iif(email_verified = 1, updated_at, $at), email_verified = 1,
+         last_sign_in_at = iif(disabled_at IS NULL, $at, last_sign_in_at)
+       WHERE email_key = $key`,
+    ),
+    disable: statement<unknown, [{ id: PersonId; at: Instant | null }]>(
+      database,
+      'UPDATE people SET disabled_at = $at WHERE id = $id',
+    ),
+    remove: statement<unknown, [PersonId]>(database, 'DELETE FROM people WHERE id = ?'),
+    endArtifacts: statement<unknown, [PersonId]>(
+      database,
+      'DELETE FROM artifacts WHERE person_id = ?',
+    ),
+  }
+}
+
+const toRow = (person: Person) => ({
+  ...person,
+  emailKey: emailKey(person.email),
+  isEmailVerified: Number(person.isEmailVerified),
+})
+
+const toPerson = (row: PersonRow | null): Person | undefined =>
+  row === null
+    ? undefined
+    : {
+        id: row.id,
+        email: row.email,
+        isEmailVerified: row.email_verified === 1,
+        name: row.name,
+        accountId: row.account_id,
+        createdAt: row.created_at,
+        updatedAt: row.updated_at,
+        lastSignInAt: row.last_sign_in_at,
+        disabledAt: row.disabled_at,
+      }

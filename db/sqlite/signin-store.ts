@@ -1,0 +1,48 @@
+/** The side house's port on the engine's one connection; each part is loaded when it is first used. */
+import type { SigninStore } from '#signin/store.ts'
+import type { Connection } from './connection.ts'
+import { deferPort } from './deferred-port.ts'
+
+export function createSigninStore(connection: Connection): SigninStore {
+  return {
+    clients: deferPort(
+      { create: true, find: true, list: true, count: true, amend: true, remove: true },
+      async () => (await import('./signin-clients.ts')).createClients(connection),
+    ),
+    people: deferPort(
+      {
+        add: true,
+        find: true,
+        findByEmail: true,
+        list: true,
+        count: true,
+        proved: true,
+        setDisabled: true,
+        remove: true,
+      },
+      async () => (await import('./signin-people.ts')).createPeople(connection),
+    ),
+    artifacts: deferPort(
+      {
+        put: true,
+        find: true,
+        findByUid: true,
+        consume: true,
+        remove: true,
+        revokeGrant: true,
+        endPerson: true,
+        countSessions: true,
+        sweep: true,
+      },
+      async () => (await import('./signin-artifacts.ts')).createArtifacts(connection),
+    ),
+    mailCodes: deferPort(
+      { issue: true, pending: true, redeem: true, drop: true, sweep: true },
+      async () => (await import('./signin-mail-codes.ts')).createMailCodes(connection),
+    ),
+    keyring: deferPort(
+      { signingKeys: true, current: true, addSigningKey: true, secret: true, sweep: true },
+      async () => (await import('./signin-keyring.ts')).createKeyring(connection),
+    ),
+  }
+}

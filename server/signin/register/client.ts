@@ -1,0 +1,72 @@
+/** Clients: the applications that people sign in to, each registered by the operator (contract §10). */
+import type { Instant } from '#domain/clock.ts'
+import { digestOf, randomName, randomSecret } from './digest.ts'
+
+export interface Client {
+  /** `wiki_4k2m9x`, as the application sends it in `client_id`. */
+  readonly id: string
+  /** What people see on the pages. */
+  readonly name: string
+  /** Compared as they are written, character by character. */
+  readonly redirectUris: readonly string[]
+  /** Where a sign-out may end. */
+  readonly logoutUris: readonly string[]
+  /** Off only for a client that cannot do PKCE. */
+  readonly requiresPkce: boolean
+  /** SHA-256 of the client's secret in hexadecimal. */
+  readonly secretDigest: string
+  readonly createdAt: Instant
+  readonly updatedAt: Instant
+}
+
+export interface Clients {
+  /** @throws already_exists when the id is taken */
+  create(client: Client): Promise<void>
+  find(id: string): Promise<Client | undefined>
+  /** Oldest first. */
+  list(): Promise<readonly Client[]>
+  count(): Promise<number>
+  /** Replaces all but `id` and `createdAt`; undefined when there is no such client. */
+  amend(client: Client): Promise<Client | undefined>
+  /** Its codes, tokens and grants end with it. False when there is no such client. */
+  remove(id: string): Promise<boolean>
+}
+
+const SLUG_CHARS = 24
+const SUFFIX_CHARS = 6
+
+/** The name as far as a client id can say it, and a random end. */
+export function newClientId(name: string): string {
+  const slug = name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, SLUG_CHARS)
+    .replace(/^-+|-+$/g, '')
+  return `${slug || 'client'}_${randomName(SUFFIX_CHARS)}`
+}
+
+/** A secret and what is kept of it. */
+export function newClientSecret(): { readonly secret: string; readonly digest: string } {
+  const secret = `cs_${randomSecret()}`
+  return { secret, digest: digestOf(secret) }
+}
+
+const LONGEST_URI = 2000
+
+/** What keeps an address from being one that people are sent back to; null when nothing does. */
+export function faultOfRedirect(text: string): string | null {
+  const url = URL.parse(text)
+  if (url === null) return 'is not an absolute address'
+  if (!['https:', 'http:'].includes(url.protocol)) return 'is neither https nor http'
+  if (text.includes('#')) return 'has a fragment'
+  if (url.username !== '' || url.password !== '') return 'names a user'
+  if (text.includes('*')) return 'has an asterisk: addresses are compared as they are written'
+  if (/[\s\\]|[^\x21-\x7e]/.test(text)) return 'has characters that an address does not have'
+  return text.length > LONGEST_URI ? `is longer than ${LONGEST_URI} characters` : null
+}
+
+/** Whether what is sent there travels in clear text over a network. */
+export function isClearText(uri: string): boolean {
+  const url = URL.parse(uri)
+  return url?.protocol === 'http:' && !/^(?:localhost|127\.[\d.]+|\[::1\])$/.test(url.hostname)
+}

@@ -1,0 +1,27 @@
+/** The keyring: the keys that sign ID tokens, and the secrets of the side house; sealed wherever they are kept. */
+import type { Instant } from '#domain/clock.ts'
+
+export interface SigningKey {
+  readonly id: string
+  /** A private RSA key as a JSON Web Key (RFC 7517), in JSON. */
+  readonly jwk: string
+  readonly createdAt: Instant
+  /** Since when it signs no more; what it signed can still be verified. */
+  readonly retiredAt: Instant | null
+}
+
+export interface Keyring {
+  /** Newest first: the first one signs. */
+  signingKeys(): Promise<readonly SigningKey[]>
+  /** The id of the key that signs; asked on every request, so that a rotation holds from the next one. */
+  current(): Promise<string | null>
+  /** Makes it the one that signs, and retires the one that did. */
+  addSigningKey(key: SigningKey): Promise<void>
+  /** The kept secret of that name; the first who asks has `fresh` kept. */
+  secret(name: SecretName, fresh: string): Promise<string>
+  /** Forgets keys that retired before `before`. */
+  sweep(before: Instant): Promise<void>
+}
+
+/** What signs cookies, and what codes are hashed with. */
+export type SecretName = 'cookies' | 'mail-codes'

@@ -1,0 +1,60 @@
+/** People: those who sign in, each known by an id that says nothing and never changes (`sub`, contract §10). */
+import type { Instant } from '#domain/clock.ts'
+import type { AccountId } from '#domain/id.ts'
+import { randomName } from './digest.ts'
+
+export type PersonId = `usr_${string}`
+
+export interface Person {
+  readonly id: PersonId
+  /** As it was first typed, its domain in lower case. */
+  readonly email: string
+  /** Whether a code that was sent there has come back. */
+  readonly isEmailVerified: boolean
+  readonly name: string | null
+  /** Whose keys and money are this person's; null: nobody's. */
+  readonly accountId: AccountId | null
+  readonly createdAt: Instant
+  /** When what applications are told last changed. */
+  readonly updatedAt: Instant
+  readonly lastSignInAt: Instant | null
+  readonly disabledAt: Instant | null
+}
+
+export interface People {
+  /** @throws already_exists when the address is somebody's */
+  add(person: Person): Promise<void>
+  find(id: PersonId): Promise<Person | undefined>
+  /** Looked for without regard to case. */
+  findByEmail(email: string): Promise<Person | undefined>
+  /** Oldest first. */
+  list(): Promise<readonly Person[]>
+  count(): Promise<number>
+  /**
+   * A code that was sent to an address came back: whose address it is, now verified. A newcomer is added when nobody has it;
+   * with none, undefined. A disabled person stays so, and is answered as they are.
+   */
+  proved(email: string, newcomer: Person | null, at: Instant): Promise<Person | undefined>
+  /** Disabling ends every session, code and token of the person. Undefined when there is no such person. */
+  setDisabled(id: PersonId, at: Instant | null): Promise<Person | undefined>
+  /** Sessions, codes and tokens end with the person. False when there is no such person. */
+  remove(id: PersonId): Promise<boolean>
+}
+
+const ID_CHARS = 26
+
+/** 130 random bits: an id that grew with time would tell who came before whom. */
+export const newPersonId = (): PersonId => `usr_${randomName(ID_CHARS)}`
+
+/** Whoever comes by a code for the first time. */
+export const newPerson = (email: string, at: Instant): Person => ({
+  id: newPersonId(),
+  email,
+  isEmailVerified: false,
+  name: null,
+  accountId: null,
+  createdAt: at,
+  updatedAt: at,
+  lastSignInAt: null,
+  disabledAt: null,
+})

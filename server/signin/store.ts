@@ -1,0 +1,14 @@
+/** The store's port of the side house: what it must find again after a kill. Every method is one atomic act. */
+import type { Artifacts } from './register/artifact.ts'
+import type { Clients } from './register/client.ts'
+import type { Keyring } from './register/keyring.ts'
+import type { MailCodes } from './register/mail-code.ts'
+import type { People } from './register/person.ts'
+
+export interface SigninStore {
+  readonly clients: Clients
+  readonly people: People
+  readonly artifacts: Artifacts
+  readonly mailCodes: MailCodes
+  readonly keyring: Keyring
+}
