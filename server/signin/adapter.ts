@@ -1,0 +1,113 @@
+/** The adapter: what the protocol's library keeps, by way of our own store. Ids are hashed before they leave this file. */
+import { InvalidGrant } from 'oidc-provider/lib/helpers/errors.js'
+import type { Adapter, Payload } from 'oidc-provider/lib/provider.js'
+import { type Clock, later } from '#domain/clock.ts'
+import type { Artifact } from './register/artifact.ts'
+import type { Client } from './register/client.ts'
+import { digestOf } from './register/digest.ts'
+import type { PersonId } from './register/person.ts'
+import type { SigninStore } from './store.ts'
+
+/** For the library, which asks for one adapter per kind. */
+export const adaptersOf =
+  (store: SigninStore, clock: Clock) =>
+  (kind: string): Adapter =>
+    kind === 'Client' ? clientAdapter(store) : artifactAdapter(store, clock, kind)
+
+function artifactAdapter({ artifacts }: SigninStore, clock: Clock, kind: string): Adapter {
+  return {
+    async upsert(id, payload, expiresInSeconds = 0) {
+      await artifacts.put(
+        toArtifact(kind, id, payload, later(clock.now(), expiresInSeconds * 1000)),
+      )
+    },
+    async find(id) {
+      const artifact = await artifacts.find(kind, digestOf(id))
+      return artifact && { ...toPayload(artifact), jti: id }
+    },
+    // Without its id: whoever knows a session by its uid only compares it.
+    async findByUid(uid) {
+      const artifact = await artifacts.findByUid(kind, uid)
+      return artifact && toPayload(artifact)
+    },
+    async findByUserCode() {
+      return undefined
+    },
+    async consume(id) {
+      if (await artifacts.consume(kind, digestOf(id), clock.now())) return
+      // The library looked before it came here; whoever came in between has it.
+      throw new InvalidGrant('already consumed')
+    },
+    destroy: (id) => artifacts.remove(kind, digestOf(id)),
+    revokeByGrantId: (grantId) => artifacts.revokeGrant(kind, grantId),
+  }
+}
+
+function toArtifact(
+  kind: string,
+  id: string,
+  { jti: _, ...payload }: Payload,
+  expiresAt: Artifact['expiresAt'],
+): Artifact {
+  const session = payload['session'] as { readonly accountId?: unknown } | undefined
+  const params = payload['params'] as { readonly client_id?: unknown } | undefined
+  return {
+    kind,
+    digest: digestOf(id),
+    payload: JSON.stringify(withoutCookie(payload)),
+    grantId: textOf(payload['grantId']),
+    uid: kind === 'Session' ? textOf(payload['uid']) : null,
+    personId: textOf(payload['accountId'] ?? session?.accountId) as PersonId | null,
+    clientId: textOf(payload['clientId'] ?? params?.client_id),
+    consumedAt: null,
+    expiresAt,
+  }
+}
+
+const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+
+/** An interaction copies the id of the session that it began in, and never reads it. */
+function withoutCookie(payload: Payload): Payload {
+  const { session } = payload
+  if (typeof session !== 'object' || session === null || !('cookie' in session)) return payload
+  const { cookie: _, ...rest } = session
+  return { ...payload, session: rest }
+}
+
+const toPayload = ({ payload, consumedAt }: Artifact): Payload => ({
+  ...(JSON.parse(payload) as Payload),
+  ...(consumedAt !== null && { consumed: Math.floor(consumedAt / 1000) }),
+})
+
+function clientAdapter({ clients }: SigninStore): Adapter {
+  const refuse = async (): Promise<never> => {
+    throw new Error('clients are registered by the operator alone')
+  }
+  const nobody = async () => undefined
+  return {
+    async find(id) {
+      const client = await clients.find(id)
+      return client && toMetadata(client)
+    },
+    upsert: refuse,
+    consume: refuse,
+    destroy: refuse,
+    revokeByGrantId: refuse,
+    findByUid: nobody,
+    findByUserCode: nobody,
+  }
+}
+
+/** As OpenID Connect Registration names it; either way of sending the secret is taken from every client. */
+const toMetadata = (client: Client): Payload => ({
+  client_id: client.id,
+  client_name: client.name,
+  client_secret: client.secretDigest,
+  redirect_uris: client.redirectUris,
+  post_logout_redirect_uris: client.logoutUris,
+  response_types: ['code'],
+  grant_types: ['authorization_code', 'refresh_token'],
+  token_endpoint_auth_method: 'client_secret_basic',
+  require_auth_time: true,
+  require_pkce: client.requiresPkce,
+})

@@ -1,0 +1,130 @@
+/** The door of the side house: the protocol's addresses go over the bridge, a person's visit to our own pages (spec §4.6). */
+import { Hono } from 'hono'
+import { toGet, withSpacedScope } from './authorize-request.ts'
+import { openPassage } from './bridge.ts'
+import { readBody, readForm } from './form-body.ts'
+import { newErrorId } from './library-pages.ts'
+import { readLanguage } from './pages/language.ts'
+import { countRefusals, withRedirect } from './token-request.ts'
+import { answerVisit, failPage, type Rooms, type Step } from './visit.ts'
+
+export interface Door {
+  /** `address` is the network address of whoever asks. */
+  answer(request: Request, address: string): Promise<Response>
+}
+
+interface Env {
+  readonly Bindings: { readonly address: string }
+}
+
+const AUTHORIZE = '/oauth/authorize'
+const STEPS: readonly Step[] = ['email', 'code', 'resend', 'restart', 'consent']
+const isStep = (text: string): text is Step => (STEPS as readonly string[]).includes(text)
+
+/** `rooms` is asked for on every request: a rotated signing key makes another provider. */
+export function createDoor(first: Rooms, rooms: () => Promise<Rooms>): Door {
+  const { house } = first
+  const refusals = countRefusals(house.store)
+  const app = new Hono<Env>()
+
+  const cross = async (
+    request: Request,
+    address: string,
+    target: string,
+    body: Uint8Array | null,
+  ) => {
+    const { provider } = await rooms()
+    const passage = openPassage(request, target, body, address)
+    await provider.callback()(passage.req, passage.res)
+    return secured(await passage.answer, house.issuer)
+  }
+  const fail = (request: Request, kind: 'bad-request' | 'not-found') =>
+    failPage(house, readLanguage(request.headers.get('accept-language')), kind)
+
+  app.get(AUTHORIZE, (c) => {
+    const { pathname, searchParams } = new URL(c.req.url)
+    const query = withSpacedScope(searchParams)
+    return cross(c.req.raw, c.env.address, `${pathname}?${query.toString()}`, null)
+  })
+
+  app.post(AUTHORIZE, async (c) => {
+    const body = await readBody(c.req.raw)
+    const form = body === null ? undefined : readForm(c.req.raw, body)
+    return (form && toGet(AUTHORIZE, withSpacedScope(form))) ?? fail(c.req.raw, 'bad-request')
+  })
+
+  app.post('/oauth/token', async (c) => {
+    const body = await readBody(c.req.raw)
+    if (body === null) return tooLong()
+    const form = readForm(c.req.raw, body)
+    const filled = form && (await withRedirect(house.store, form))
+    const sent = filled === undefined || filled === form ? body : Buffer.from(filled.toString())
+    const answer = await cross(c.req.raw, c.env.address, '/oauth/token', sent)
+    if (form !== undefined && answer.status === 400) await refusals.refused(form)
+    return answer
+  })
+
+  app.on(['GET', 'POST'], '/sign-in/:uid/:step?', async (c) => {
+    const { uid, step } = c.req.param()
+    const isLook = c.req.method === 'GET'
+    if (step !== undefined && !isStep(step)) return fail(c.req.raw, 'not-found')
+    if (isLook && step !== undefined) return c.redirect(`/sign-in/${encodeURIComponent(uid)}`, 303)
+    if (!isLook && step === undefined) return fail(c.req.raw, 'not-found')
+    const body = isLook ? null : await readBody(c.req.raw)
+    if (!isLook && body === null) return fail(c.req.raw, 'bad-request')
+    const { address } = c.env
+    return answerVisit(await rooms(), {
+      request: c.req.raw,
+      uid,
+      step: step ?? null,
+      body,
+      address,
+    })
+  })
+
+  app.all('*', async (c) => {
+    const { pathname, search } = new URL(c.req.url)
+    if (!isProtocol(pathname)) return fail(c.req.raw, 'not-found')
+    const body = c.req.method === 'POST' ? await readBody(c.req.raw) : new Uint8Array()
+    if (body === null) return tooLong()
+    const sent = c.req.method === 'POST' ? body : null
+    return cross(c.req.raw, c.env.address, pathname + search, sent)
+  })
+
+  app.onError((thrown, c) => {
+    const errorId = newErrorId()
+    house.logFault(thrown, errorId)
+    const language = readLanguage(c.req.header('accept-language'))
+    return failPage(house, language, 'failed', errorId)
+  })
+
+  return {
+    async answer(request, address) {
+      if (!METHODS.has(request.method)) return new Response(null, { status: 405 })
+      if (!URL.canParse(request.url)) return new Response(null, { status: 400 })
+      return await app.fetch(request, { address })
+    },
+  }
+}
+
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'OPTIONS'])
+
+const isProtocol = (pathname: string): boolean =>
+  pathname.startsWith('/.well-known/') || pathname.startsWith('/oauth/')
+
+const tooLong = (): Response =>
+  Response.json(
+    { error: 'invalid_request', error_description: 'the body is too long' },
+    { status: 413, headers: { 'Cache-Control': 'no-store' } },
+  )
+
+/** What every answer of the library carries beside its own headers; pages of ours bring theirs along. */
+function secured(answer: Response, issuer: string): Response {
+  answer.headers.set('X-Content-Type-Options', 'nosniff')
+  if (issuer.startsWith('https:')) {
+    answer.headers.set('Strict-Transport-Security', 'max-age=31536000')
+  }
+  const isPage = answer.headers.get('content-type')?.startsWith('text/html') === true
+  if (isPage) answer.headers.set('X-Frame-Options', 'DENY')
+  return answer
+}

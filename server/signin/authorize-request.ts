@@ -1,0 +1,26 @@
+/** What a client may send to the authorization endpoint beyond what the library takes (spec §4.6). */
+
+/** Longer addresses are cut off by listeners and proxies on the way. */
+const LONGEST = 8000
+
+/** Spec §4.6 lets scopes be parted by a plus, which some clients encode as one: `openid%2Bemail`. */
+export function withSpacedScope(query: URLSearchParams): URLSearchParams {
+  const scopes = query.getAll('scope')
+  if (scopes.length !== 1 || !/^[^ ]*\+[^ ]*$/.test(scopes[0] ?? '')) return query
+  const spaced = new URLSearchParams(query)
+  spaced.set('scope', (scopes[0] ?? '').replaceAll('+', ' '))
+  return spaced
+}
+
+/**
+ * An authorization request that was posted goes on as a GET (OpenID Connect Core §3.1.2.1). Taken as it is, it would want
+ * session cookies that other sites' forms bring along. Undefined when it is too long for an address.
+ */
+export function toGet(path: string, form: URLSearchParams): Response | undefined {
+  const location = `${path}?${form.toString()}`
+  if (location.length > LONGEST) return undefined
+  return new Response(null, {
+    status: 303,
+    headers: { Location: location, 'Cache-Control': 'no-store' },
+  })
+}

@@ -1,0 +1,87 @@
+/** The mails of the sign-in provider: plain words, in the language of the page that asked for them. */
+import type { Language } from './pages/language.ts'
+import type { CodeMail } from './side-house.ts'
+
+export interface MailFacts {
+  readonly clientName: string
+  /** The network address that asked. */
+  readonly address: string
+  /** RFC 3339. */
+  readonly at: string
+  readonly minutes: number
+}
+
+type Letter = Omit<CodeMail, 'to'>
+
+/** Nothing that a stranger chose stands in the subject. */
+export function codeMail(language: Language, code: string, facts: MailFacts): Letter {
+  const { subject, lines } = CODE_WORDS[language](facts)
+  return toLetter(subject, [...lines.slice(0, 1), spaced(code), ...lines.slice(1)])
+}
+
+/** For an address that nobody has, where the operator lets nobody join. */
+export function notKnownMail(language: Language, facts: MailFacts): Letter {
+  const { subject, lines } = NOT_KNOWN_WORDS[language](facts)
+  return toLetter(subject, lines)
+}
+
+const spaced = (code: string): string => `${code.slice(0, 4)} ${code.slice(4)}`
+
+interface Words {
+  readonly subject: string
+  readonly lines: readonly string[]
+}
+
+const CODE_WORDS: Readonly<Record<Language, (facts: MailFacts) => Words>> = {
+  en: ({ clientName, address, at, minutes }) => ({
+    subject: 'Your sign-in code',
+    lines: [
+      `Your code for signing in to ${clientName}:`,
+      `It holds for ${minutes} minutes, in the browser that asked for it.`,
+      `Asked for on ${at} from ${address}. If this was not you, do nothing: without the code nobody signs in.`,
+    ],
+  }),
+  ru: ({ clientName, address, at, minutes }) => ({
+    subject: 'Код для входа',
+    lines: [
+      `Ваш код для входа в ${clientName}:`,
+      `Код действует ${minutes} минут и только в том браузере, где его запросили.`,
+      `Запрошен ${at} с адреса ${address}. Если это были не вы, ничего делать не нужно: без кода никто не войдёт.`,
+    ],
+  }),
+}
+
+const NOT_KNOWN_WORDS: Readonly<Record<Language, (facts: MailFacts) => Words>> = {
+  en: ({ clientName, address, at }) => ({
+    subject: 'Signing in',
+    lines: [
+      `Somebody asked for a code for signing in to ${clientName} with this address, which is not known here.`,
+      'If it was you, ask the operator to add your address, or use another one.',
+      `Asked for on ${at} from ${address}.`,
+    ],
+  }),
+  ru: ({ clientName, address, at }) => ({
+    subject: 'Вход',
+    lines: [
+      `Кто-то запросил код для входа в ${clientName} с этим адресом, но здесь его не знают.`,
+      'Если это были вы, попросите оператора добавить ваш адрес или войдите с другим.',
+      `Запрошено ${at} с адреса ${address}.`,
+    ],
+  }),
+}
+
+const toLetter = (subject: string, lines: readonly string[]): Letter => ({
+  subject,
+  text: `${lines.join('\n\n')}\n`,
+  html: lines.map((line) => `<p>${escapeHtml(line)}</p>`).join('\n'),
+})
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (one) => ENTITIES[one] ?? one)

@@ -1,0 +1,81 @@
+/** The pages that the protocol's library asks for by itself: what went wrong, and signing out. */
+import { SessionNotFound } from 'oidc-provider/lib/helpers/errors.js'
+import type { Context } from 'oidc-provider/lib/provider.js'
+import { formTarget } from './pages/form-target.ts'
+import { readLanguage } from './pages/language.ts'
+import { pageResponse } from './pages/respond.ts'
+import type { ErrorKind, PageView } from './pages/view.ts'
+import { randomName } from './register/digest.ts'
+import type { PersonId } from './register/person.ts'
+import type { SideHouse } from './side-house.ts'
+
+const ERROR_ID_CHARS = 12
+
+/** By which an operator finds in the log what a person saw on a page. */
+export const newErrorId = (): string => `err_${randomName(ERROR_ID_CHARS)}`
+
+/** What cannot be told to the client by a redirect is told to the person. */
+export async function showProblem(
+  house: SideHouse,
+  ctx: Context,
+  out: { readonly error?: string; readonly error_description?: string },
+  cause: unknown,
+): Promise<void> {
+  const errorId = newErrorId()
+  const kind = kindOf(out.error, cause)
+  if (kind === 'failed') house.logFault(cause, errorId)
+  await show(house, ctx, {
+    page: 'error',
+    kind,
+    errorId,
+    code: out.error,
+    detail: kind === 'failed' ? undefined : out.error_description,
+  })
+}
+
+function kindOf(error: string | undefined, cause: unknown): ErrorKind {
+  if (cause instanceof SessionNotFound) return 'expired'
+  if (error === 'invalid_client') return 'unknown-client'
+  if (error === 'invalid_redirect_uri') return 'unregistered-redirect'
+  return error === 'server_error' ? 'failed' : 'bad-request'
+}
+
+/** Asks before a person is signed out: a link alone must not do it. */
+export async function showSignOut(house: SideHouse, ctx: Context): Promise<void> {
+  const { session, client } = ctx.oidc
+  const { secret = '', postLogoutRedirectUri } = session.state ?? {}
+  const person = await house.store.people.find((session.accountId ?? '') as PersonId)
+  const { pathname: action } = new URL(ctx.oidc.urlFor('end_session_confirm'))
+  await show(
+    house,
+    ctx,
+    {
+      page: 'sign-out',
+      clientName: client?.clientName,
+      email: person?.email,
+      form: { action, hidden: { xsrf: secret } },
+    },
+    postLogoutRedirectUri,
+  )
+}
+
+export const showSignedOut = (house: SideHouse, ctx: Context): Promise<void> =>
+  show(house, ctx, { page: 'signed-out', clientName: ctx.oidc.client?.clientName })
+
+async function show(
+  { issuer }: SideHouse,
+  ctx: Context,
+  view: PageView,
+  leadsTo?: string,
+): Promise<void> {
+  const target = leadsTo === undefined ? undefined : formTarget(leadsTo)
+  const page = await pageResponse(view, {
+    language: readLanguage(ctx.get('accept-language')),
+    issuer,
+    formTargets: target === undefined ? [] : [target],
+  })
+  const refusal = view.page === 'error' && ctx.status >= 400
+  if (!refusal) ctx.status = page.status
+  for (const [name, value] of page.headers) ctx.set(name, value)
+  ctx.body = await page.text()
+}

@@ -1,0 +1,116 @@
+/** Codes by e-mail: drawing one, sending it, and judging what comes back (hardening §3.1). */
+import { createHmac, randomInt } from 'node:crypto'
+import { type Instant, later, MINUTE_MS, renderInstant } from '#domain/clock.ts'
+import { codeMail, notKnownMail } from './code-mail.ts'
+import type { Language } from './pages/language.ts'
+import { digestOf } from './register/digest.ts'
+import { emailKey } from './register/email.ts'
+import type { IssueVerdict, MailCodeBounds, Redemption } from './register/mail-code.ts'
+import type { SideHouse } from './side-house.ts'
+
+export const CODE_MINUTES = 10
+
+/** Twenty-five guesses at 10^8 codes in a quarter of an hour are the most that one address has to bear. */
+const BOUNDS: MailCodeBounds = {
+  perEmail: { most: 5, withinMs: 15 * MINUTE_MS },
+  perPeer: { most: 20, withinMs: 60 * MINUTE_MS },
+}
+
+/** So many codes within an hour are told to the operator. They are sent: else a stranger could lock everybody out. */
+const ALARMING = 100
+
+/** What any bound looks back to. */
+export const LOOKBACK_MS = 60 * MINUTE_MS
+
+const DIGITS = 8
+
+/** Eight digits, each as likely as any. */
+const drawCode = (): string => String(randomInt(10 ** DIGITS)).padStart(DIGITS, '0')
+
+/** What was typed, without the white space and hyphens that people put in; undefined for what is no code. */
+export function readCode(text: string): string | undefined {
+  const code = text.replace(/[\s\p{Pd}]/gu, '')
+  return /^[0-9]{8}$/.test(code) ? code : undefined
+}
+
+export interface Asker {
+  /** The interaction's id. */
+  readonly uid: string
+  readonly email: string
+  readonly clientName: string
+  readonly language: Language
+  readonly address: string
+}
+
+export interface CodeDesk {
+  /** Sends a code, also to an address that nobody has: it is told there, and nowhere else, that it is not known. */
+  send(asker: Asker): Promise<IssueVerdict>
+  redeem(uid: string, email: string, code: string): Promise<Redemption>
+}
+
+/** `pepper` is a secret of the keyring. */
+export function openCodeDesk(house: SideHouse, pepper: string): CodeDesk {
+  const { store, clock, post } = house
+  const hash = (uid: string, email: string, code: string): string =>
+    createHmac('sha256', pepper)
+      .update(`${uid}\n${emailKey(email)}\n${code}`)
+      .digest('hex')
+
+  const deliver = async (asker: Asker, code: string, at: Instant): Promise<void> => {
+    const { email, clientName, language, address } = asker
+    const isKnown = house.mayJoin || (await store.people.findByEmail(email)) !== undefined
+    if (post.kind === 'log' && isKnown) post.tell(email, code)
+    if (post.kind !== 'mail') return
+    const about = { clientName, address, at: renderInstant(at), minutes: CODE_MINUTES }
+    post.send({
+      to: email,
+      ...(isKnown ? codeMail(language, code, about) : notKnownMail(language, about)),
+    })
+  }
+
+  return {
+    async send(asker) {
+      const at = clock.now()
+      const code = drawCode()
+      const verdict = await store.mailCodes.issue(
+        {
+          interaction: digestOf(asker.uid),
+          email: asker.email,
+          digest: hash(asker.uid, asker.email, code),
+          peer: networkOf(asker.address),
+          issuedAt: at,
+          expiresAt: later(at, CODE_MINUTES * MINUTE_MS),
+        },
+        BOUNDS,
+      )
+      if (!verdict.isIssued) return verdict
+      if (verdict.lately % ALARMING === 0) {
+        house.logFault(new Error(`${verdict.lately} sign-in codes were asked for within an hour`))
+      }
+      await deliver(asker, code, at)
+      return verdict
+    },
+    redeem: (uid, email, code) =>
+      store.mailCodes.redeem(digestOf(uid), hash(uid, email, code), clock.now()),
+  }
+}
+
+/** Whoever has an IPv6 address has 2^64 of them. */
+export function networkOf(address: string): string {
+  if (!address.includes(':')) return address
+  const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1]
+  if (mapped !== undefined) return mapped
+  const [head = '', tail = ''] = address.split('::')
+  const [left, right] = [head, tail].map((part) => (part === '' ? [] : part.split(':')))
+  const groups = [
+    ...(left ?? []),
+    ...(address.includes('::')
+      ? Array<string>(8 - (left ?? []).length - (right ?? []).length).fill('0')
+      : []),
+    ...(right ?? []),
+  ]
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group.replace(/^0+(?=.)/, '').toLowerCase())
+    .join(':')}::/64`
+}

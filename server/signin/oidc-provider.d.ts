@@ -1,0 +1,133 @@
+// What the side house uses of oidc-provider, which brings no types; its files are entered directly, because its index
+// warns on standard error of every runtime but Node.
+
+declare module 'oidc-provider/lib/provider.js' {
+  import type { IncomingMessage, ServerResponse } from 'node:http'
+  import type { InteractionPolicy } from 'oidc-provider/lib/helpers/interaction_policy/index.js'
+
+  export type Payload = Readonly<Record<string, unknown>>
+
+  export interface Adapter {
+    upsert(id: string, payload: Payload, expiresInSeconds?: number): Promise<void>
+    find(id: string): Promise<Payload | undefined>
+    findByUid(uid: string): Promise<Payload | undefined>
+    findByUserCode(userCode: string): Promise<Payload | undefined>
+    consume(id: string): Promise<void>
+    destroy(id: string): Promise<void>
+    revokeByGrantId(grantId: string): Promise<void>
+  }
+
+  export interface Grant {
+    readonly jti: string
+    addOIDCScope(scope: string): void
+    save(): Promise<string>
+  }
+
+  export interface Session {
+    readonly accountId?: string
+    readonly loginTs?: number
+    readonly state?: { readonly secret: string; readonly postLogoutRedirectUri?: string }
+    grantIdFor(clientId: string): string | undefined
+  }
+
+  export interface Client {
+    readonly clientId: string
+    readonly clientName: string
+    readonly clientSecret: string
+    readonly require_pkce: boolean
+    compareClientSecret(secret: string): boolean
+  }
+
+  export interface Account {
+    readonly accountId: string
+    claims(): Promise<Readonly<Record<string, unknown>>>
+  }
+
+  export interface Context {
+    status: number
+    type: string
+    body: unknown
+    readonly request: { readonly url: string }
+    set(name: string, value: string): void
+    get(name: string): string
+    readonly oidc: {
+      readonly session: Session
+      readonly client?: Client
+      readonly account?: Account
+      readonly params: Readonly<Record<string, string | undefined>>
+      readonly prompts: ReadonlySet<string>
+      readonly requestParamOIDCScopes: ReadonlySet<string>
+      readonly result?: { readonly consent?: { readonly grantId?: string } }
+      urlFor(name: string): string
+    }
+  }
+
+  export interface Interaction {
+    readonly uid: string
+    readonly grantId?: string
+    readonly params: Readonly<Record<string, string | undefined>>
+    readonly prompt: {
+      readonly name: string
+      readonly details: { readonly missingOIDCScope?: readonly string[] }
+    }
+    readonly session?: { readonly accountId: string }
+  }
+
+  export interface Configuration {
+    readonly [setting: string]: unknown
+    readonly interactions: {
+      readonly policy: InteractionPolicy
+      url(ctx: Context, interaction: Interaction): string
+    }
+  }
+
+  interface ModelOf<Instance> {
+    readonly name: string
+    new (payload?: Payload): Instance
+    find(id: string): Promise<Instance | undefined>
+    readonly prototype: Instance
+  }
+
+  export class Provider {
+    constructor(issuer: string, configuration: Configuration)
+    readonly request: object
+    readonly Client: ModelOf<Client>
+    readonly Grant: ModelOf<Grant>
+    readonly Session: ModelOf<Session>
+    readonly Interaction: ModelOf<Interaction>
+    readonly AccessToken: ModelOf<object>
+    readonly AuthorizationCode: ModelOf<object>
+    readonly RefreshToken: ModelOf<object>
+    callback(): (req: IncomingMessage, res: ServerResponse) => Promise<void>
+    use(middleware: (ctx: Context, next: () => Promise<void>) => Promise<void>): this
+    on(event: string, listener: (...args: readonly unknown[]) => void): this
+    interactionDetails(req: IncomingMessage, res: ServerResponse): Promise<Interaction>
+    interactionFinished(
+      req: IncomingMessage,
+      res: ServerResponse,
+      result: Readonly<Record<string, unknown>>,
+      options: { readonly mergeWithLastSubmission: boolean },
+    ): Promise<void>
+  }
+}
+
+declare module 'oidc-provider/lib/helpers/errors.js' {
+  export class InvalidGrant extends Error {
+    constructor(detail: string)
+  }
+  export class SessionNotFound extends Error {}
+}
+
+declare module 'oidc-provider/lib/helpers/interaction_policy/index.js' {
+  import type { Context } from 'oidc-provider/lib/provider.js'
+
+  export class Check {
+    constructor(reason: string, description: string, check: (ctx: Context) => boolean)
+    static readonly REQUEST_PROMPT: true
+    static readonly NO_NEED_TO_PROMPT: false
+  }
+  export interface InteractionPolicy {
+    get(name: string): { readonly checks: { add(check: Check): void } } | undefined
+  }
+  export const base: () => InteractionPolicy
+}

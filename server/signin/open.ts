@@ -1,0 +1,58 @@
+/** Opens the side house: its keys, its provider, its door, and the sweeping of what has expired. */
+import { DAY_MS, later, MINUTE_MS } from '#domain/clock.ts'
+import { createDoor, type Door } from './app.ts'
+import { LOOKBACK_MS, openCodeDesk } from './mail-code.ts'
+import { createProvider } from './provider.ts'
+import { randomSecret } from './register/digest.ts'
+import { newSigningKey } from './register/signing-key.ts'
+import type { SideHouse } from './side-house.ts'
+import type { Rooms } from './visit.ts'
+
+export interface OpenSideHouse extends Door {
+  /** Sweeps no more. Requests under way end by themselves. */
+  close(): void
+}
+
+/** Makes the first signing key where there is none. @throws when the program was built wrongly, or has no master key */
+export async function openSideHouse(house: SideHouse): Promise<OpenSideHouse> {
+  const { keyring } = house.store
+  if ((await keyring.current()) === null) {
+    await keyring.addSigningKey(await newSigningKey(house.clock.now()))
+  }
+  const cookies = await keyring.secret('cookies', randomSecret())
+  const desk = openCodeDesk(house, await keyring.secret('mail-codes', randomSecret()))
+
+  const furnish = async (
+    current: string | null,
+  ): Promise<Rooms & { readonly current: string | null }> => {
+    const provider = createProvider(house, { signing: await keyring.signingKeys(), cookies })
+    return { house, provider, desk, current }
+  }
+  let rooms = await furnish(await keyring.current())
+
+  const door = createDoor(rooms, async () => {
+    const current = await keyring.current()
+    if (current !== rooms.current) rooms = await furnish(current)
+    return rooms
+  })
+  const sweeper = startSweeping(house)
+  return { answer: door.answer, close: () => clearInterval(sweeper) }
+}
+
+const SWEEP_EVERY_MS = MINUTE_MS
+/** So long a used code is remembered, to know its replay. */
+const KEEP_EXPIRED_MS = 10 * MINUTE_MS
+/** So long what a retired key signed can still be verified: longer than anything that it signed is good for. */
+const KEEP_RETIRED_MS = 90 * DAY_MS
+
+function startSweeping({ store, clock, logFault }: SideHouse): ReturnType<typeof setInterval> {
+  const sweep = async (): Promise<void> => {
+    const at = clock.now()
+    await store.artifacts.sweep(later(at, -KEEP_EXPIRED_MS))
+    await store.mailCodes.sweep(later(at, -LOOKBACK_MS))
+    await store.keyring.sweep(later(at, -KEEP_RETIRED_MS))
+  }
+  const timer = setInterval(() => void sweep().catch((cause) => logFault(cause)), SWEEP_EVERY_MS)
+  timer.unref()
+  return timer
+}

@@ -1,0 +1,155 @@
+/** The OpenID provider: the library, told everything that the contract decides, and nothing left to its defaults (contract §10). */
+import { type Context, Provider, type Session } from 'oidc-provider/lib/provider.js'
+import { unixSeconds } from '#domain/clock.ts'
+import { adaptersOf } from './adapter.ts'
+import { accountFinder, CLAIMS_BY_SCOPE } from './claims.ts'
+import { showProblem, showSignedOut, showSignOut } from './library-pages.ts'
+import { grantUnasked, interactionPolicy } from './policy.ts'
+import { digestOf, sameDigest } from './register/digest.ts'
+import type { SigningKey } from './register/keyring.ts'
+import type { SideHouse } from './side-house.ts'
+
+export interface Keys {
+  /** The first one signs. */
+  readonly signing: readonly SigningKey[]
+  readonly cookies: string
+}
+
+/** @throws when the program was built so that the library's classes have lost their names */
+export function createProvider(house: SideHouse, keys: Keys): Provider {
+  const provider = new Provider(house.issuer, {
+    ...protocol(),
+    ...lifetimes(house),
+    ...cookies(house, keys),
+    adapter: adaptersOf(house.store, house.clock),
+    findAccount: accountFinder(house.store),
+    jwks: { keys: keys.signing.map(({ jwk }) => JSON.parse(jwk) as unknown) },
+    interactions: {
+      policy: interactionPolicy(),
+      url: (_ctx, { uid }) => interactionPath(uid),
+    },
+    loadExistingGrant: grantUnasked(() => provider),
+    features: features(house),
+    renderError: (ctx: Context, out: object, cause: unknown) => showProblem(house, ctx, out, cause),
+  })
+  checkNames(provider)
+  pinAddress(provider, house.issuer)
+  provider.Client.prototype.compareClientSecret = function (secret) {
+    return sameDigest(this.clientSecret, digestOf(secret))
+  }
+  provider.on('server_error', (_ctx, cause) => house.logFault(cause))
+  provider.on('error', (cause) => house.logFault(cause))
+  return provider
+}
+
+export const interactionPath = (uid: string): string => `/sign-in/${uid}`
+
+const protocol = () => ({
+  responseTypes: ['code'],
+  scopes: ['openid', 'email', 'profile', 'offline_access'],
+  claims: CLAIMS_BY_SCOPE,
+  // An ID token carries what its scopes name: many a client never asks the userinfo endpoint.
+  conformIdTokenClaims: false,
+  subjectTypes: ['public'],
+  clientAuthMethods: ['client_secret_basic', 'client_secret_post'],
+  clientDefaults: { id_token_signed_response_alg: 'RS256' },
+  enabledJWA: { idTokenSigningAlgValues: ['RS256'] },
+  extraClientMetadata: { properties: ['require_pkce'] },
+  pkce: {
+    required: (_ctx: Context, client: { readonly require_pkce: boolean }) => client.require_pkce,
+  },
+  // It must be named when a person is sent here; at the token call it may be left out (`token-request.ts`).
+  allowOmittingSingleRegisteredRedirectUri: false,
+  acceptQueryParamAccessTokens: false,
+  rotateRefreshToken: true,
+  clientBasedCORS: () => false,
+  discovery: { ui_locales_supported: ['en', 'ru'] },
+  routes: {
+    authorization: '/oauth/authorize',
+    token: '/oauth/token',
+    userinfo: '/oauth/userinfo',
+    jwks: '/oauth/jwks',
+    end_session: '/oauth/logout',
+  },
+})
+
+const HOUR = 3600
+const DAY = 24 * HOUR
+
+/** How long somebody who is idle stays signed in, and how long anybody does. */
+const SESSION_IDLE_SECONDS = DAY
+const SESSION_SECONDS = 14 * DAY
+
+/** In seconds. */
+const lifetimes = ({ clock }: SideHouse) => ({
+  ttl: {
+    AuthorizationCode: 60,
+    AccessToken: HOUR,
+    IdToken: HOUR,
+    RefreshToken: 30 * DAY,
+    Grant: 30 * DAY,
+    Interaction: HOUR,
+    Session: (_ctx: Context, { loginTs }: Session) =>
+      loginTs === undefined ? HOUR : sessionSeconds(unixSeconds(clock.now()) - loginTs),
+  },
+})
+
+const sessionSeconds = (age: number): number =>
+  Math.max(1, Math.min(SESSION_IDLE_SECONDS, SESSION_SECONDS - age))
+
+function cookies({ issuer }: SideHouse, keys: Keys) {
+  const secure = issuer.startsWith('https:')
+  const manner = { signed: true, httpOnly: true, sameSite: 'lax', secure }
+  return {
+    cookies: {
+      keys: [keys.cookies],
+      // A browser takes `__Host-` from nobody but this very host; the others are bound to the path of one interaction.
+      names: {
+        session: secure ? '__Host-session' : 'session',
+        interaction: secure ? '__Secure-interaction' : 'interaction',
+        resume: secure ? '__Secure-resume' : 'resume',
+      },
+      long: { ...manner, path: '/' },
+      short: manner,
+    },
+  }
+}
+
+const features = (house: SideHouse) => ({
+  ...off('devInteractions', 'dPoP', 'pushedAuthorizationRequests', 'resourceIndicators'),
+  ...off('claimsParameter', 'requestObjects', 'introspection', 'revocation', 'registration'),
+  userinfo: { enabled: true },
+  rpInitiatedLogout: {
+    enabled: true,
+    logoutSource: (ctx: Context) => showSignOut(house, ctx),
+    postLogoutSuccessSource: (ctx: Context) => showSignedOut(house, ctx),
+  },
+})
+
+const off = (...names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [name, { enabled: false }]))
+
+/** The library takes its addresses from the request, whose Host and X-Forwarded-* anybody may forge. */
+function pinAddress(provider: Provider, issuer: string): void {
+  const { host, protocol } = new URL(issuer)
+  Object.defineProperties(provider.request, {
+    host: { get: () => host },
+    protocol: { get: () => protocol.slice(0, -1) },
+  })
+}
+
+const MODELS = [
+  'AccessToken',
+  'AuthorizationCode',
+  'Grant',
+  'Session',
+  'Interaction',
+  'RefreshToken',
+] as const
+
+/** Records of different kinds are told apart by these names alone. */
+function checkNames(provider: Provider): void {
+  const broken = MODELS.filter((model) => provider[model].name !== model)
+  if (broken.length === 0) return
+  throw new Error(`this binary was built with minified names: ${broken.join(', ')}`)
+}

@@ -1,0 +1,32 @@
+/** What the rooms of the side house work with: its store, its address, and how it reaches people. */
+import type { Clock } from '#domain/clock.ts'
+import type { SigninStore } from './store.ts'
+
+/** A mail to one person. */
+export interface CodeMail {
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+  readonly html: string
+}
+
+/** How codes reach people. */
+export type CodePost =
+  /** Takes the mail and returns at once, so that no answer tells by its time whom the house knows. Never throws. */
+  | { readonly kind: 'mail'; send(mail: CodeMail): void }
+  /** The demo: whoever reads the server's log signs in as anybody. */
+  | { readonly kind: 'log'; tell(email: string, code: string): void }
+  /** There is no mail server, and nobody signs in by e-mail. */
+  | { readonly kind: 'none' }
+
+export interface SideHouse {
+  readonly store: SigninStore
+  readonly clock: Clock
+  /** `{auth_url}`: exactly what tokens say in `iss`; without a path, and without a slash at the end. */
+  readonly issuer: string
+  readonly post: CodePost
+  /** Whether an address that nobody has becomes a person once it is proved. */
+  readonly mayJoin: boolean
+  /** What broke, for the operator's log; the id is on the page that the person saw. */
+  logFault(cause: unknown, errorId?: string): void
+}
