@@ -11,6 +11,9 @@ type Kind = 'text' | 'count' | 'flag'
 const SETTINGS = {
   listen: 'text',
   base_url: 'text',
+  auth_listen: 'text',
+  auth_url: 'text',
+  auth_signup: 'text',
   reserve_output_tokens: 'count',
   'upstream.connect_timeout': 'text',
   'upstream.first_byte_timeout': 'text',

@@ -30,14 +30,18 @@ export function readServeSettings(context: Context, flags: ServeFlags): ServeSet
     flags.listen ?? find(env, file, 'listen')?.text ?? DEFAULT_LISTEN,
   )
   const stated = flags.baseUrl ?? find(env, file, 'base_url')?.text
-  const host = ['0.0.0.0', '::', '[::]'].includes(hostname) ? '127.0.0.1' : hostname
-  const shown = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
   return {
     hostname,
     port,
-    baseUrl: stated === undefined ? `http://${shown}:${port}` : readBase(stated),
+    baseUrl: stated === undefined ? addressOf(hostname, port) : readBase(stated),
     gateway: readGateway(env, file),
   }
+}
+
+/** As a browser on this machine types it. */
+export function addressOf(hostname: string, port: number): string {
+  const host = ['0.0.0.0', '::', '[::]'].includes(hostname) ? '127.0.0.1' : hostname
+  return `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`
 }
 
 /** The address that applications use, for hints; a broken configuration is not this command's affair. */
@@ -80,11 +84,16 @@ function readTokens({ name, text }: FoundSetting): number {
   throw usageError(`${name} must be at most ${MOST_RESERVED_TOKENS} (got "${text}")`)
 }
 
-function readListen(text: string): { readonly hostname: string; readonly port: number } {
+/** `name` is what whoever set it called it. @throws CommandError 2 */
+export function readListen(
+  text: string,
+  name = 'listen',
+  usual = DEFAULT_LISTEN,
+): { readonly hostname: string; readonly port: number } {
   const match = /^(?:(\[[0-9a-f:.]+\]|[^:\s]+)?:)?(\d{1,5})$/i.exec(text)
   const port = Number(match?.[2] ?? -1)
   if (!match || port > 65_535 || port < 0) {
-    throw usageError(`listen must be host:port such as ${DEFAULT_LISTEN} (got "${text}")`)
+    throw usageError(`${name} must be host:port such as ${usual} (got "${text}")`)
   }
   return { hostname: (match[1] ?? '127.0.0.1').replace(/^\[|\]$/g, ''), port }
 }

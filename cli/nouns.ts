@@ -125,5 +125,31 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
       redeliver: () => import('./deliveries/redeliver.ts'),
     },
   },
+  clients: {
+    summary: 'applications that people sign in to',
+    bare: 'list',
+    verbs: {
+      create: () => import('./clients/create.ts'),
+      list: () => import('./clients/list.ts'),
+      show: () => import('./clients/show.ts'),
+      edit: () => import('./clients/edit.ts'),
+      'rotate-secret': () => import('./clients/rotate-secret.ts'),
+      remove: () => import('./clients/remove.ts'),
+      'rotate-signing-key': () => import('./clients/rotate-signing-key.ts'),
+    },
+  },
+  users: {
+    summary: 'people who sign in',
+    bare: 'list',
+    verbs: {
+      list: () => import('./users/list.ts'),
+      show: () => import('./users/show.ts'),
+      add: () => import('./users/add.ts'),
+      disable: () => import('./users/disable.ts'),
+      enable: () => import('./users/enable.ts'),
+      remove: () => import('./users/remove.ts'),
+      sessions: () => import('./users/sessions.ts'),
+    },
+  },
   doctor: alone('check this installation', () => import('./doctor.ts')),
 }

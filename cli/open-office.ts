@@ -1,7 +1,7 @@
 /** Opens the office of a data directory for one command, when no server has it. */
 import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Store } from '#domain/store.ts'
+import type { HouseStore } from '#db/sqlite/store.ts'
 import type { Office } from '#operator/office.ts'
 import type { Context } from './context.ts'
 import { readDelivery } from './delivery.ts'
@@ -22,7 +22,7 @@ export interface OpenOptions {
 export async function openDirectory(
   context: Context,
   { create, withMasterKey, syncCharges = false }: OpenOptions,
-): Promise<Store> {
+): Promise<HouseStore> {
   const { dataDir, clock } = context
   if (create) makePrivate(dataDir)
   else if (!existsSync(join(dataDir, 'gateway.db'))) throw unmade(dataDir)
@@ -36,7 +36,7 @@ export async function openDirectory(
 }
 
 /** The office around a store. */
-export const officeOf = (context: Context, store: Store, dataDir: string | null): Office => ({
+export const officeOf = (context: Context, store: HouseStore, dataDir: string | null): Office => ({
   store,
   clock: context.clock,
   version: VERSION,

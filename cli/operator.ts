@@ -21,6 +21,17 @@ export async function call<Name extends VerbName>(
 
 /** Adding a provider writes a hundred models, each to the disk. */
 const ANSWER_MS = 60_000
+/** What looks through the whole log or ledger, ten million lines of it on a busy machine. */
+const LONG_ANSWER_MS = 600_000
+const LONG_VERBS: ReadonlySet<string> = new Set<VerbName>([
+  'audit',
+  'doctor',
+  'why',
+  'activity.list',
+  'activity.show',
+  'ledger.list',
+  'usage.drift',
+])
 
 /** Null when nobody answers: there is no socket, or its server died without removing it. */
 async function overSocket(
@@ -36,7 +47,7 @@ async function overSocket(
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(input),
-      signal: AbortSignal.timeout(ANSWER_MS),
+      signal: AbortSignal.timeout(LONG_VERBS.has(name) ? LONG_ANSWER_MS : ANSWER_MS),
     })
   } catch (cause) {
     if (isRefused(cause)) return null
@@ -72,6 +83,7 @@ const WITH_MASTER_KEY: ReadonlySet<VerbName> = new Set([
   'doctor',
   'providers.add',
   'thresholds.set',
+  'clients.rotate-signing-key',
 ])
 
 async function inProcess(

@@ -1,5 +1,5 @@
 /** What `serve` says first: where it listens, and for the demo all that a stranger needs to ask. */
-import type { Store } from '#domain/store.ts'
+import type { HouseStore } from '#db/sqlite/store.ts'
 import { initialise } from '#operator/init.ts'
 import { perform } from '#operator/verb.ts'
 import type { Context } from './context.ts'
@@ -11,15 +11,17 @@ import { VERSION } from './version.ts'
 const DEMO_RPM = 10
 const DEMO_CREDIT_USD = '10'
 
-export function showBanner(baseUrl: string, dataDir: string): void {
-  print(`gatewayctl v${VERSION}  ${dataDir}\nlistening on ${baseUrl}; ctrl-c stops`)
+export function showBanner(baseUrl: string, authUrl: string | null, dataDir: string): void {
+  const signin = authUrl === null ? '' : `, sign-in on ${authUrl}`
+  print(`gatewayctl v${VERSION}  ${dataDir}\nlistening on ${baseUrl}${signin}; ctrl-c stops`)
 }
 
 /** Furnishes the store in memory and prints lines that work as pasted. */
 export async function showDemoBanner(
   context: Context,
-  store: Store,
+  store: HouseStore,
   baseUrl: string,
+  authUrl: string | null,
 ): Promise<void> {
   const { key, models } = await perform(initialise, officeOf(context, store, null), {
     key_name: 'demo',
@@ -34,6 +36,8 @@ export async function showDemoBanner(
       `  base URL   ${baseUrl}`,
       `  key        ${secret}   (${DEMO_RPM} requests a minute, $${DEMO_CREDIT_USD} to spend)`,
       `  models     ${models.join('  ')}`,
+      `  docs       ${new URL('/openapi.json', baseUrl)}`,
+      ...(authUrl === null ? [] : [`  sign-in    ${authUrl}   (codes are printed here)`]),
       '',
       `  export OPENAI_BASE_URL=${baseUrl} OPENAI_API_KEY=${secret}`,
       '',

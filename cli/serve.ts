@@ -1,7 +1,9 @@
 /** `gatewayctl serve`: runs the gateway until it is told to stop, then lets answers in progress end. */
-import type { Store } from '#domain/store.ts'
+import type { HouseStore } from '#db/sqlite/store.ts'
 import { perform } from '#operator/verb.ts'
+import type { GatewayOptions } from '#server/gateway.ts'
 import { action, type Mount } from './action.ts'
+import { clean } from './clean.ts'
 import { readServeSettings, type ServeFlags, type ServeSettings } from './config.ts'
 import type { Context } from './context.ts'
 import { type DeliverySettings, readDeliverySettings } from './delivery.ts'
@@ -9,8 +11,9 @@ import { CommandError, EXIT, usageError } from './exit.ts'
 import { tell } from './output.ts'
 import { readDuration } from './read-value.ts'
 import { startRequestLog } from './serve-log.ts'
+import { readSigninSettings, type SigninFlags, type SigninSettings } from './signin-settings.ts'
 
-interface Flags extends ServeFlags {
+interface Flags extends ServeFlags, SigninFlags {
   readonly demo?: boolean
   readonly log?: string
   readonly syncCharges?: boolean
@@ -23,6 +26,8 @@ export const mount: Mount = (root) =>
     .description('run the gateway until SIGTERM or Ctrl-C')
     .option('--listen <host:port>', 'where to listen (GATEWAY_LISTEN, 127.0.0.1:4140)')
     .option('--base-url <url>', 'what applications call it (GATEWAY_BASE_URL)')
+    .option('--auth-listen <host:port>', 'where people sign in, or off (127.0.0.1:4141)')
+    .option('--auth-url <url>', 'what people and applications call that (GATEWAY_AUTH_URL)')
     .option('--demo', 'in memory, with a key and models that need no provider')
     .option('--log <format>', 'json or pretty; default: pretty on a terminal')
     .option('--sync-charges', 'every charge waits for the disk: a power cut then loses none')
@@ -32,16 +37,18 @@ export const mount: Mount = (root) =>
         raiseRequestLimit(context)
         if (!flags.demo) checkSocketPath(context)
         const settings = readServeSettings(context, flags)
+        const signin = readSigninSettings(context, flags, settings.port)
         const delivery = readDeliverySettings(context)
         const drainMs = readDuration('--drain', flags.drain)
         const isPretty = readLogFormat(context, flags.log)
         warnOfClearText(context, settings)
+        warnOfClearSignIn(context, signin)
         const store = flags.demo
           ? await openMemory(context)
           : await openKept(context, flags.syncCharges === true)
         try {
           const manner = { drainMs, isPretty, isDemo: flags.demo === true }
-          await serve(context, store, { ...settings, delivery }, manner)
+          await serve(context, store, { ...settings, signin, delivery }, manner)
         } finally {
           await store.close()
         }
@@ -94,18 +101,34 @@ function warnOfClearText(context: Context, { hostname, baseUrl }: ServeSettings)
   tell(context, '  put a TLS proxy in front and name it: --base-url https://gateway.example')
 }
 
-async function openMemory({ clock }: Context): Promise<Store> {
-  const { openStore } = await import('#db/index.ts')
-  return await openStore({ dataDir: ':memory:', clock })
+function warnOfClearSignIn(context: Context, signin: SigninSettings | null): void {
+  const { authUrl, hostname } = signin ?? {}
+  if (hostname === undefined || authUrl?.startsWith('https:')) return
+  const isLocal = (host: string): boolean => /^(127\.|localhost$|\[?::1\]?$)/.test(host)
+  if (isLocal(hostname) && isLocal(authUrl == null ? hostname : new URL(authUrl).hostname)) return
+  tell(context, '! people would sign in without TLS: codes and sessions travel in clear text')
+  tell(context, '  put a TLS proxy in front and name it: --auth-url https://auth.example')
 }
 
-async function openKept(context: Context, syncCharges: boolean): Promise<Store> {
+async function openMemory({ clock }: Context): Promise<HouseStore> {
+  const { openStore } = await import('#db/index.ts')
+  // Signing keys are sealed even where they die with the process.
+  const masterKey = crypto.getRandomValues(new Uint8Array(32))
+  return await openStore({ dataDir: ':memory:', clock, masterKey })
+}
+
+async function openKept(context: Context, syncCharges: boolean): Promise<HouseStore> {
   const { officeOf, openDirectory } = await import('./open-office.ts')
   const store = await openDirectory(context, { create: true, withMasterKey: true, syncCharges })
   const { initialise } = await import('#operator/init.ts')
   // A container starts with an empty volume and nobody to type `init`; a key is then made when somebody asks for one.
   await perform(initialise, officeOf(context, store, context.dataDir), { first_key: false })
   return store
+}
+
+interface Settings extends ServeSettings {
+  readonly signin: SigninSettings | null
+  readonly delivery: DeliverySettings
 }
 
 interface Manner {
@@ -116,8 +139,8 @@ interface Manner {
 
 async function serve(
   context: Context,
-  store: Store,
-  settings: ServeSettings & { readonly delivery: DeliverySettings },
+  store: HouseStore,
+  settings: Settings,
   { drainMs, isPretty, isDemo }: Manner,
 ): Promise<void> {
   const { startGateway } = await import('#server/gateway.ts')
@@ -134,21 +157,43 @@ async function serve(
     version: VERSION,
     dataDir: isDemo ? null : context.dataDir,
     delivery: settings.delivery,
+    ...signinOf(context, settings, isDemo),
     log: log.note,
     logFault: log.fault,
   }).catch((cause: unknown) => {
-    throw notListening(cause, settings)
+    throw notListening(cause, settings, 'gatewayctl serve --listen 127.0.0.1:4150')
   })
   const baseUrl = settings.port === 0 ? gateway.url : settings.baseUrl
   const { showDemoBanner, showBanner } = await import('./serve-banner.ts')
-  if (isDemo) await showDemoBanner(context, store, `${baseUrl}/v1`)
-  else showBanner(`${baseUrl}/v1`, context.dataDir)
+  if (isDemo) await showDemoBanner(context, store, `${baseUrl}/v1`, gateway.authUrl)
+  else showBanner(`${baseUrl}/v1`, gateway.authUrl, context.dataDir)
 
   await stopAsked
   const { inFlight } = gateway.live()
   if (inFlight > 0) tell(context, `stopping: ${inFlight} in progress may take ${drainMs / 1000} s`)
   await gateway.stop(drainMs)
   log.flush()
+}
+
+function signinOf(
+  context: Context,
+  { signin }: Settings,
+  isDemo: boolean,
+): Pick<GatewayOptions, 'signin' | 'signinMissing'> {
+  if (signin === null) return {}
+  const { hostname, port, authUrl, mayJoin, isStated } = signin
+  const tellCode = (email: string, code: string): void => {
+    process.stderr.write(`sign-in code for ${clean(email)}: ${code}\n`)
+  }
+  return {
+    signin: { listen: { hostname, port }, authUrl, mayJoin, tellCode: isDemo ? tellCode : null },
+    signinMissing(cause) {
+      if (isStated)
+        throw notListening(cause, signin, 'gatewayctl serve --auth-listen 127.0.0.1:4151')
+      tell(context, `! nobody can sign in: cannot listen on ${hostname}:${port}`)
+      tell(context, '  say where: --auth-listen 127.0.0.1:4151, or off')
+    },
+  }
 }
 
 /** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once, and its holds are resolved at the next start. */
@@ -163,13 +208,15 @@ function onceAsked(): Promise<void> {
   return promise
 }
 
-function notListening(cause: unknown, { hostname, port }: ServeSettings): unknown {
+function notListening(cause: unknown, { hostname, port }: Address, hint: string): unknown {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   if (!['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'].includes(code)) return cause
   return new CommandError(
     'not_listening',
     EXIT.failed,
     `cannot listen on ${hostname}:${port}: ${code === 'EADDRINUSE' ? 'something else does' : code}`,
-    'gatewayctl serve --listen 127.0.0.1:4141',
+    hint,
   )
 }
+
+type Address = Pick<ServeSettings, 'hostname' | 'port'>

@@ -52,6 +52,7 @@ function lines(context: Context, status: Status): readonly (readonly [string, st
   const rate = `USD/RUB ${status.rub_per_usd}${status.rate_set_by_operator ? '' : ' (default: nobody has set it)'}`
   return [
     ['gateway', gatewayLine(context, status)],
+    ['sign-in', signinLine(context, status)],
     ['data', `${data_dir ?? 'in memory'}   ${bytes(size_bytes)}   schema ${schema_version}`],
     ['now', `${status.in_flight} in flight   ${status.keys} keys`],
     ['providers', providers.join('   ') || 'none'],
@@ -88,6 +89,15 @@ function describeProvider(context: Context, { name, health }: Status['providers'
   const count = failures === 0 ? '' : `(${failures} ${failures === 1 ? 'failure' : 'failures'})`
   return [clean(name), mark, rest, count].filter((word) => word !== '').join(' ')
 }
+
+function signinLine(context: Context, { running, auth_url, clients, people }: Status): string {
+  const dot = paint(context, auth_url === null ? 'dim' : 'green', auth_url === null ? '○' : '●')
+  const where = auth_url ?? (running ? 'off' : 'not running')
+  return `${dot} ${where}   ${counted(clients, 'client', 'clients')}   ${counted(people, 'person', 'people')}`
+}
+
+const counted = (count: number, one: string, many: string): string =>
+  `${count} ${count === 1 ? one : many}`
 
 function gatewayLine(context: Context, status: Status): string {
   const version = `v${status.version}`

@@ -13,14 +13,18 @@ import type { SmtpServer } from '#notify/smtp-server.ts'
 import { type WebhookLeave, webhookPolicy } from '#notify/webhook-policy.ts'
 import { operatorApp } from '#operator/app.ts'
 import type { LiveFacts } from '#operator/office.ts'
+import type { SigninStore } from '#signin/store.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 import { openAdminSocket } from './admin-socket.ts'
 import { drain } from './drain.ts'
 import { listen } from './listener.ts'
+import { type SigninListener, type SigninOptions, startSignin } from './signin-listener.ts'
 import { createUpstreamCache } from './upstream-cache.ts'
 
+type HouseStore = Store & { readonly signin: SigninStore }
+
 export interface GatewayOptions {
-  readonly store: Store
+  readonly store: HouseStore
   readonly clock: Clock
   readonly settings?: Settings
   readonly timings?: Timings
@@ -35,16 +39,22 @@ export interface GatewayOptions {
   readonly dataDir?: string | null
   /** What notices leave by, told to operators in part; without it they stay in the outbox. */
   readonly delivery?: { readonly smtp: SmtpServer | null; readonly webhooks: WebhookLeave }
+  /** The sign-in provider on its own listener; without it nobody signs in. */
+  readonly signin?: SigninOptions
+  /** Told when the sign-in provider cannot listen: throws, or lets the gateway start without it. */
+  readonly signinMissing?: (cause: unknown) => void
   readonly log?: RequestLog | null
   /** Who speaks to a provider; by default the wire family of its type. */
   readonly upstreamFor?: CompletionHouse['upstreamFor']
   /** What broke outside any request of a client. */
-  readonly logFault?: (cause: unknown) => void
+  readonly logFault?: (cause: unknown, errorId?: string) => void
 }
 
 export interface Gateway {
   /** `http://host:port`, as it listens. */
   readonly url: string
+  /** `{auth_url}`; null where nobody signs in. */
+  readonly authUrl: string | null
   live(): { readonly inFlight: number }
   /**
    * Refuses new chat requests, lets those in progress end for at most `drainMs`, fails the rest with `shutting_down`, and
@@ -64,7 +74,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const counter = createCounter(house)
   const listener = listen(options.listen, (request) => counter.fetch(request))
   const inFlight = (): number => house.running.count
-  const live = { inFlight, hops: house.health.readings }
+  const signin = await openSignin(options).catch(async (cause: unknown) => {
+    await listener.close()
+    throw cause
+  })
+  const authUrl = signin?.issuer ?? null
+  const live = { inFlight, hops: house.health.readings, authUrl }
   const door = openDoor(options, () => courier?.wake(), listener.url, live)
   const courier = sendNotices(options)
 
@@ -72,13 +87,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const stop = async (drainMs: number): Promise<void> => {
     draining = true
     await drain(house.running, drainMs, shuttingDown)
-    await listener.close()
+    await Promise.all([listener.close(), signin?.stop()])
     await door?.close()
     await courier?.stop()
   }
 
   return {
     url: listener.url,
+    authUrl,
     live: () => ({ inFlight: inFlight() }),
     stop(drainMs) {
       stopped ??= stop(drainMs)
@@ -114,8 +130,26 @@ function sendNotices({ store, clock, delivery, logFault }: GatewayOptions): Cour
   })
 }
 
+async function openSignin(options: GatewayOptions): Promise<SigninListener | null> {
+  const { signin, signinMissing, store, clock, delivery, logFault = () => {} } = options
+  if (signin === undefined) return null
+  const smtp = delivery?.smtp ?? null
+  try {
+    return await startSignin(signin, { store: store.signin, clock, smtp, logFault })
+  } catch (cause) {
+    if (signinMissing === undefined || !isRefused(cause)) throw cause
+    signinMissing(cause)
+    return null
+  }
+}
+
+const isRefused = (cause: unknown): boolean =>
+  cause instanceof Error &&
+  'code' in cause &&
+  ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'].includes(String(cause.code))
+
 /** What an operator posts is sent at once. */
-const waking = (store: Store, wake: () => void): Store => ({
+const waking = (store: HouseStore, wake: () => void): HouseStore => ({
   ...store,
   notices: {
     ...store.notices,
@@ -130,7 +164,7 @@ function openDoor(
   options: GatewayOptions,
   wakeCourier: () => void,
   url: string,
-  moment: Pick<LiveFacts, 'inFlight' | 'hops'>,
+  moment: Pick<LiveFacts, 'inFlight' | 'hops' | 'authUrl'>,
 ) {
   const { adminSocket, store, clock, version = '0', dataDir = null, baseUrl, delivery } = options
   if (adminSocket === null) return null

@@ -7,6 +7,8 @@ export interface Listener {
   holdOpen(request: Request): void
   /** The answer is complete: without this a connection that was held open stays so for ever, however idle. */
   letIdle(request: Request): void
+  /** The network address that a request comes from; null when its connection is gone. */
+  addressOf(request: Request): string | null
   /** Lets what is being written leave, within reason, then cuts. */
   close(): Promise<void>
 }
@@ -39,6 +41,7 @@ export function listen(
     url: `http://${host}:${server.port}`,
     holdOpen: (request) => server.timeout(request, 0),
     letIdle: (request) => server.timeout(request, idleSeconds),
+    addressOf: (request) => server.requestIP(request)?.address ?? null,
     async close() {
       const stopping = server.stop()
       // It resolves only when idle connections have gone too, which clients keep for minutes.

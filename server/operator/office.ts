@@ -4,6 +4,7 @@ import type { HopReading } from '#domain/hop-health.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import type { Provider } from '#domain/provider.ts'
 import type { Store } from '#domain/store.ts'
+import type { SigninStore } from '#signin/store.ts'
 
 /** What only a running server knows. */
 export interface LiveFacts {
@@ -11,6 +12,8 @@ export interface LiveFacts {
   readonly listen: string
   /** As applications type it, `/v1` included. */
   readonly baseUrl: string
+  /** Where people sign in; null when the sign-in provider is off. */
+  readonly authUrl: string | null
   readonly pid: number
   readonly startedAt: Instant
   /** Requests in progress now. */
@@ -34,7 +37,7 @@ export interface DemoKit {
 }
 
 export interface Office {
-  readonly store: Store
+  readonly store: Store & { readonly signin: SigninStore }
   readonly clock: Clock
   readonly version: string
   /** Null when everything is kept in memory. */

@@ -28,6 +28,10 @@ export const showStatus = verb(z.strictObject({}), async (office) => {
     pid: live?.pid ?? null,
     started_at: live ? renderInstant(live.startedAt) : null,
     uptime_seconds: live ? Math.floor((at - live.startedAt) / 1000) : null,
+    /** Null while no server runs, or nobody can sign in. */
+    auth_url: live?.authUrl ?? null,
+    clients: await store.signin.clients.count(),
+    people: await store.signin.people.count(),
     in_flight: live ? live.inFlight() : 0,
     data_dir: office.dataDir,
     size_bytes: health.sizeBytes,

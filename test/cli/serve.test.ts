@@ -168,7 +168,7 @@ describe('starting and stopping', () => {
     holder.stop(true)
     expect([code, out]).toEqual([1, ''])
     expect(err).toBe(
-      `error: cannot listen on ${taken}: something else does\nhint: gatewayctl serve --listen 127.0.0.1:4141\n`,
+      `error: cannot listen on ${taken}: something else does\nhint: gatewayctl serve --listen 127.0.0.1:4150\n`,
     )
   })
 

@@ -52,6 +52,7 @@ test('status tells a running server from a store that a command opened', async (
   const live = {
     listen: 'h:1',
     baseUrl: 'http://h:1/v1',
+    authUrl: null,
     pid: 7,
     startedAt,
     inFlight: () => 3,
@@ -103,6 +104,7 @@ describe('doctor', () => {
     const live = {
       listen: '',
       baseUrl: '',
+      authUrl: null,
       pid: 1,
       startedAt: office.clock.now(),
       inFlight: () => 1,

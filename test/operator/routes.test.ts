@@ -182,6 +182,7 @@ describe('health', () => {
     const live = {
       listen: 'h:1',
       baseUrl: 'http://h:1/v1',
+      authUrl: null,
       pid: 7,
       startedAt: office.clock.now(),
       inFlight: () => 0,

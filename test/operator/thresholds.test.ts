@@ -10,6 +10,7 @@ const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/
 const live = (office: TestOffice): Office['live'] => ({
   listen: 'h:1',
   baseUrl: 'http://h:1/v1',
+  authUrl: null,
   pid: 1,
   startedAt: office.clock.now(),
   inFlight: () => 0,

@@ -1,6 +1,7 @@
 /** A furnished house for the tests of the counter: a real store in memory, the demo models, money and one key. */
 
 import { openStore } from '#db/index.ts'
+import type { HouseStore } from '#db/sqlite/store.ts'
 import { type Account, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { type Clock, type Instant, systemClock } from '#domain/clock.ts'
 import { newAccountId, newEntryId, newKeyId } from '#domain/id.ts'
@@ -9,7 +10,6 @@ import { NO_MONEY, readUsd, type UsdNanos } from '#domain/money.ts'
 import { DEFAULT_RUB_PER_USD } from '#domain/rate.ts'
 import { labelOf, newSecret } from '#domain/secret.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
-import type { Store } from '#domain/store.ts'
 import type { Upstream } from '#domain/upstream.ts'
 import { createCounter } from '#http/app.ts'
 import { type CounterHouse, openHouse } from '#http/house.ts'
@@ -28,7 +28,7 @@ export interface TestKey {
 }
 
 export interface Furnished {
-  readonly store: Store
+  readonly store: HouseStore
   readonly clock: Clock
   readonly account: Account
   issue(limits?: Partial<Limits>, kind?: KeyKind): Promise<TestKey>

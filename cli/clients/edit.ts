@@ -1,0 +1,44 @@
+/** `gatewayctl clients edit`: changes an application from its next request on; what is not named stays. */
+import { action, type Mount } from '../action.ts'
+import { clean } from '../clean.ts'
+import { usageError } from '../exit.ts'
+import { call } from '../operator.ts'
+import { paint, tell } from '../output.ts'
+import { collect } from './collect.ts'
+import { showClient } from './show-client.ts'
+
+interface Flags {
+  readonly name?: string
+  readonly redirectUri?: readonly string[]
+  readonly logoutUri?: readonly string[]
+  readonly pkce?: string
+}
+
+export const mount: Mount = (clients) =>
+  clients
+    .command('edit')
+    .description('change an application; the addresses that are named replace all it had')
+    .argument('<client>', 'client_id or name')
+    .option('--name <name>', 'what people see')
+    .option('--redirect-uri <uri>', 'where people come back to; may be repeated', collect)
+    .option('--logout-uri <uri>', 'where a sign-out may end; may be repeated', collect)
+    .option('--pkce <rule>', 'required or optional')
+    .action(
+      action(async (context, client: string, flags: Flags) => {
+        const { name, redirectUri, logoutUri, pkce } = flags
+        const edited = await call(context, 'clients.edit', {
+          client,
+          ...(name === undefined ? {} : { name }),
+          ...(redirectUri === undefined ? {} : { redirect_uris: [...redirectUri] }),
+          ...(logoutUri === undefined ? {} : { logout_uris: [...logoutUri] }),
+          ...(pkce === undefined ? {} : { require_pkce: readRule(pkce) }),
+        })
+        tell(context, `${paint(context, 'green', '✓')} changed client ${clean(edited.name)}`)
+        showClient(context, edited)
+      }),
+    )
+
+function readRule(text: string): boolean {
+  if (text === 'required' || text === 'optional') return text === 'required'
+  throw usageError(`--pkce must be required or optional (got "${text}")`)
+}

@@ -1,0 +1,26 @@
+/** `gatewayctl clients remove`: nobody signs in to it any more, and its tokens end. */
+import { action, type Mount } from '../action.ts'
+import { clean } from '../clean.ts'
+import { confirm } from '../confirm.ts'
+import { call } from '../operator.ts'
+import { paint, print, printJson, tell } from '../output.ts'
+
+export const mount: Mount = (clients) =>
+  clients
+    .command('remove')
+    .description('remove an application; its codes and tokens end at once')
+    .argument('<client>', 'client_id or name')
+    .action(
+      action(async (context, text: string) => {
+        const { name, client_id: client } = await call(context, 'clients.show', { client: text })
+        await confirm(context, {
+          question: `remove client ${clean(name)} (${client})? Its tokens end`,
+          act: `remove client ${clean(name)}`,
+          command: `gatewayctl clients remove ${client} --yes`,
+        })
+        const removed = await call(context, 'clients.remove', { client })
+        if (context.json) return printJson(removed)
+        if (context.quiet) return print(removed.client_id)
+        tell(context, `${paint(context, 'green', '✓')} removed client ${clean(name)}`)
+      }),
+    )

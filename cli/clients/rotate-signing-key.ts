@@ -1,0 +1,18 @@
+/** `gatewayctl clients rotate-signing-key`: ID tokens are signed by a new key from now on. */
+import { action, type Mount } from '../action.ts'
+import { call } from '../operator.ts'
+import { paint, print, printJson, tell } from '../output.ts'
+
+export const mount: Mount = (clients) =>
+  clients
+    .command('rotate-signing-key')
+    .description('sign ID tokens by a new key; what the old ones signed stays verifiable')
+    .action(
+      action(async (context) => {
+        const rotated = await call(context, 'clients.rotate-signing-key', {})
+        if (context.json) return printJson(rotated)
+        tell(context, `${paint(context, 'green', '✓')} ID tokens are signed by a new key`)
+        print(rotated.key_id)
+        tell(context, `still published: ${rotated.kept.join(', ') || 'no other'}`)
+      }),
+    )

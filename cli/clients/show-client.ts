@@ -1,0 +1,18 @@
+/** One client, as several commands print it. */
+import type { VerbRecord } from '#operator/verbs.ts'
+import { clean } from '../clean.ts'
+import type { Context } from '../context.ts'
+import { printRecord, tell } from '../output.ts'
+
+export function showClient(context: Context, client: VerbRecord<'clients.show'>): void {
+  printRecord(context, client, client.client_id, [
+    ['name', client.name],
+    ['client_id', client.client_id],
+    ...client.redirect_uris.map((uri) => ['redirect', uri] as const),
+    ...client.logout_uris.map((uri) => ['logout', uri] as const),
+    ['pkce', client.require_pkce ? 'required' : 'optional'],
+    ['created', client.created_at],
+    ['updated', client.updated_at],
+  ])
+  for (const warning of client.warnings) tell(context, `! ${clean(warning)}`)
+}

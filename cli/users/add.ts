@@ -1,0 +1,25 @@
+/** `gatewayctl users add`: somebody who may sign in, and whose account they own. */
+import { action, type Mount } from '../action.ts'
+import { clean } from '../clean.ts'
+import { call } from '../operator.ts'
+import { paint, tell } from '../output.ts'
+import { showPerson } from './show-person.ts'
+
+export const mount: Mount = (users) =>
+  users
+    .command('add')
+    .description('add somebody who may sign in; --account says whose keys and money are theirs')
+    .argument('<email>')
+    .option('--name <name>', 'what applications are told')
+    .action(
+      action(async (context, email: string, flags: { readonly name?: string }) => {
+        const { name } = flags
+        const person = await call(context, 'users.add', {
+          ...context.whose,
+          email,
+          ...(name === undefined ? {} : { name }),
+        })
+        tell(context, `${paint(context, 'green', '✓')} added ${clean(person.email)}`)
+        showPerson(context, person)
+      }),
+    )

@@ -1,0 +1,26 @@
+/** `gatewayctl users disable`: signs somebody out everywhere, and lets them in no more. */
+import { action, type Mount } from '../action.ts'
+import { clean } from '../clean.ts'
+import { confirm } from '../confirm.ts'
+import { call } from '../operator.ts'
+import { paint, tell } from '../output.ts'
+import { showPerson } from './show-person.ts'
+
+export const mount: Mount = (users) =>
+  users
+    .command('disable')
+    .description('sign somebody out everywhere and let them in no more')
+    .argument('<person>', 'e-mail address or id')
+    .action(
+      action(async (context, text: string) => {
+        const { email, sessions } = await call(context, 'users.show', { person: text })
+        await confirm(context, {
+          question: `disable ${clean(email)}? ${sessions} sessions end`,
+          act: `disable ${clean(email)}`,
+          command: `gatewayctl users disable ${text} --yes`,
+        })
+        const person = await call(context, 'users.disable', { person: text })
+        tell(context, `${paint(context, 'green', '✓')} disabled ${clean(email)}`)
+        showPerson(context, person)
+      }),
+    )

@@ -1,0 +1,19 @@
+/** `gatewayctl users enable`: lets somebody in again. */
+import { action, type Mount } from '../action.ts'
+import { clean } from '../clean.ts'
+import { call } from '../operator.ts'
+import { paint, tell } from '../output.ts'
+import { showPerson } from './show-person.ts'
+
+export const mount: Mount = (users) =>
+  users
+    .command('enable')
+    .description('let somebody in again')
+    .argument('<person>', 'e-mail address or id')
+    .action(
+      action(async (context, text: string) => {
+        const person = await call(context, 'users.enable', { person: text })
+        tell(context, `${paint(context, 'green', '✓')} enabled ${clean(person.email)}`)
+        showPerson(context, person)
+      }),
+    )

@@ -1,0 +1,26 @@
+/** `gatewayctl users remove`: forgets somebody; the address may sign in again as somebody new. */
+import { action, type Mount } from '../action.ts'
+import { clean } from '../clean.ts'
+import { confirm } from '../confirm.ts'
+import { call } from '../operator.ts'
+import { paint, print, printJson, tell } from '../output.ts'
+
+export const mount: Mount = (users) =>
+  users
+    .command('remove')
+    .description('forget somebody; to keep them out, disable them instead')
+    .argument('<person>', 'e-mail address or id')
+    .action(
+      action(async (context, text: string) => {
+        const { email, sessions } = await call(context, 'users.show', { person: text })
+        await confirm(context, {
+          question: `remove ${clean(email)}? ${sessions} sessions end, and applications will know them as somebody new`,
+          act: `remove ${clean(email)}`,
+          command: `gatewayctl users remove ${text} --yes`,
+        })
+        const removed = await call(context, 'users.remove', { person: text })
+        if (context.json) return printJson(removed)
+        if (context.quiet) return print(removed.id)
+        tell(context, `${paint(context, 'green', '✓')} removed ${clean(email)}`)
+      }),
+    )

@@ -1,0 +1,16 @@
+/** One person, as several commands print them. */
+import type { VerbRecord } from '#operator/verbs.ts'
+import type { Context } from '../context.ts'
+import { printRecord } from '../output.ts'
+
+export const showPerson = (context: Context, person: VerbRecord<'users.show'>): void =>
+  printRecord(context, person, person.id, [
+    ['email', `${person.email}${person.email_verified ? '' : ' (not proved yet)'}`],
+    ['id', person.id],
+    ['name', person.name],
+    ['account', person.account],
+    ['state', person.disabled ? `disabled since ${person.disabled_at}` : 'enabled'],
+    ['sessions', person.sessions],
+    ['last sign-in', person.last_sign_in_at],
+    ['created', person.created_at],
+  ])

@@ -1,0 +1,24 @@
+/** Fields of a client, as an operator fills them in. */
+import * as z from 'zod/mini'
+import { faultOfRedirect } from '#signin/register/client.ts'
+
+const MOST_ADDRESSES = 50
+
+const addressField = z.string().check((checked) => {
+  const fault = faultOfRedirect(checked.value)
+  if (fault === null) return
+  checked.issues.push({
+    code: 'custom',
+    input: checked.value,
+    message: `"${checked.value}" ${fault}`,
+  })
+})
+
+const addressesField = z
+  .array(addressField)
+  .check(z.maxLength(MOST_ADDRESSES, `must be at most ${MOST_ADDRESSES} addresses`))
+
+export const redirectsField = addressesField.check(
+  z.minLength(1, 'must name at least one address that people are sent back to'),
+)
+export const logoutsField = addressesField

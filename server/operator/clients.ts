@@ -1,0 +1,178 @@
+/** Clients: the applications that people sign in to, as an operator registers them (contract §10). */
+import * as z from 'zod/mini'
+import { renderInstant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
+import { nameField } from '#forms/fields.ts'
+import { nearest } from '#forms/nearest.ts'
+import { type Client, isClearText, newClientId, newClientSecret } from '#signin/register/client.ts'
+import { newSigningKey } from '#signin/register/signing-key.ts'
+import { logoutsField, redirectsField } from './client-fields.ts'
+import type { Office } from './office.ts'
+import { verb } from './verb.ts'
+
+export interface ClientRecord {
+  readonly client_id: string
+  readonly name: string
+  readonly redirect_uris: readonly string[]
+  readonly logout_uris: readonly string[]
+  readonly require_pkce: boolean
+  readonly created_at: string
+  readonly updated_at: string
+  /** What an operator should know of it. */
+  readonly warnings: readonly string[]
+}
+
+export interface IssuedClientRecord extends ClientRecord {
+  /** Shown once: only its hash is kept. */
+  readonly client_secret: string
+  /** Null while no server runs. */
+  readonly issuer: string | null
+}
+
+const render = (client: Client): ClientRecord => ({
+  client_id: client.id,
+  name: client.name,
+  redirect_uris: client.redirectUris,
+  logout_uris: client.logoutUris,
+  require_pkce: client.requiresPkce,
+  created_at: renderInstant(client.createdAt),
+  updated_at: renderInstant(client.updatedAt),
+  warnings: warningsOf(client),
+})
+
+const warningsOf = ({ redirectUris, requiresPkce }: Client): readonly string[] => [
+  ...redirectUris
+    .filter(isClearText)
+    .map((uri) => `codes travel to ${uri} in clear text: give it https`),
+  ...(requiresPkce ? [] : ['without PKCE, whoever sees a code on its way can use it']),
+]
+
+const issued = (office: Office, client: Client, secret: string): IssuedClientRecord => ({
+  ...render(client),
+  client_secret: secret,
+  issuer: office.live?.authUrl ?? null,
+})
+
+/** @throws invalid_request */
+export const createClient = verb(
+  z.strictObject({
+    name: nameField,
+    redirect_uris: redirectsField,
+    logout_uris: z._default(logoutsField, []),
+    require_pkce: z._default(z.boolean(), true),
+  }),
+  async (office, input): Promise<IssuedClientRecord> => {
+    const at = office.clock.now()
+    const { secret, digest } = newClientSecret()
+    const client: Client = {
+      id: newClientId(input.name),
+      name: input.name,
+      redirectUris: input.redirect_uris,
+      logoutUris: input.logout_uris,
+      requiresPkce: input.require_pkce,
+      secretDigest: digest,
+      createdAt: at,
+      updatedAt: at,
+    }
+    await office.store.signin.clients.create(client)
+    return issued(office, client, secret)
+  },
+)
+
+/** Oldest first. */
+export const listClients = verb(z.strictObject({}), async ({ store }) =>
+  (await store.signin.clients.list()).map(render),
+)
+
+const ofOne = z.strictObject({ client: z.string() })
+
+/** @throws client_not_found */
+export const showClient = verb(ofOne, async (office, { client }) =>
+  render(await findClient(office, client)),
+)
+
+/** What is not named stays. @throws client_not_found, invalid_request */
+export const editClient = verb(
+  z.strictObject({
+    client: z.string(),
+    name: z.optional(nameField),
+    redirect_uris: z.optional(redirectsField),
+    logout_uris: z.optional(logoutsField),
+    require_pkce: z.optional(z.boolean()),
+  }),
+  async (office, input) => {
+    const client = await findClient(office, input.client)
+    const { name = client.name, redirect_uris, logout_uris, require_pkce } = input
+    return render(
+      await amend(office, {
+        ...client,
+        name,
+        redirectUris: redirect_uris ?? client.redirectUris,
+        logoutUris: logout_uris ?? client.logoutUris,
+        requiresPkce: require_pkce ?? client.requiresPkce,
+      }),
+    )
+  },
+)
+
+/** The old secret ends at once; people stay signed in. @throws client_not_found */
+export const rotateClientSecret = verb(ofOne, async (office, input) => {
+  const client = await findClient(office, input.client)
+  const { secret, digest } = newClientSecret()
+  return issued(office, await amend(office, { ...client, secretDigest: digest }), secret)
+})
+
+/** Its codes and tokens end with it. @throws client_not_found */
+export const removeClient = verb(ofOne, async (office, input) => {
+  const client = await findClient(office, input.client)
+  await office.store.signin.clients.remove(client.id)
+  return { ...render(client), removed: true }
+})
+
+/** What the old key signed can still be verified. */
+export const rotateSigningKey = verb(z.strictObject({}), async ({ store, clock }) => {
+  const key = await newSigningKey(clock.now())
+  await store.signin.keyring.addSigningKey(key)
+  const keys = await store.signin.keyring.signingKeys()
+  return {
+    key_id: key.id,
+    created_at: renderInstant(key.createdAt),
+    kept: keys.filter(({ id }) => id !== key.id).map(({ id }) => id),
+  }
+})
+
+async function amend({ store, clock }: Office, client: Client): Promise<Client> {
+  const amended = await store.signin.clients.amend({ ...client, updatedAt: clock.now() })
+  if (amended === undefined) throw notFound(client.id, undefined)
+  return amended
+}
+
+/** By its id, or by a name that only one has. @throws client_not_found */
+async function findClient({ store }: Office, text: string): Promise<Client> {
+  const { clients } = store.signin
+  const exact = await clients.find(text)
+  if (exact !== undefined) return exact
+  const all = await clients.list()
+  const [client, ...others] = all.filter(({ name }) => name === text)
+  if (client !== undefined && others.length === 0) return client
+  if (client === undefined) {
+    throw notFound(
+      text,
+      nearest(
+        text,
+        all.flatMap(({ id, name }) => [id, name]),
+      ),
+    )
+  }
+  const ids = [client, ...others].map(({ id }) => id).join(', ')
+  throw new GatewayError('client_not_found', `several clients are called "${text}": ${ids}`, {
+    hint: 'name one by its id',
+  })
+}
+
+const notFound = (text: string, meant: string | undefined): GatewayError =>
+  new GatewayError(
+    'client_not_found',
+    `no client is called "${text}"${meant ? `\ndid you mean ${meant}?` : ''}`,
+    { hint: 'gatewayctl clients list' },
+  )

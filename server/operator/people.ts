@@ -1,0 +1,137 @@
+/** People: who may sign in, as an operator sees and ends it. */
+import * as z from 'zod/mini'
+import { type Instant, renderInstant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
+import { nameField, readAs } from '#forms/fields.ts'
+import { nearest } from '#forms/nearest.ts'
+import { readEmail } from '#signin/register/email.ts'
+import { newPerson, type Person, type PersonId } from '#signin/register/person.ts'
+import { findAccount } from './find-account.ts'
+import type { Office } from './office.ts'
+import { verb } from './verb.ts'
+
+export interface PersonRecord {
+  /** What applications know as `sub`. */
+  readonly id: string
+  readonly email: string
+  readonly email_verified: boolean
+  readonly name: string | null
+  /** The name of the account; null: none. */
+  readonly account: string | null
+  readonly disabled: boolean
+  readonly disabled_at: string | null
+  readonly created_at: string
+  readonly last_sign_in_at: string | null
+}
+
+export interface PersonDetailsRecord extends PersonRecord {
+  /** In how many browsers this person is signed in. */
+  readonly sessions: number
+}
+
+const renderAt = (at: Instant | null): string | null => (at === null ? null : renderInstant(at))
+
+const render = (person: Person, accounts: ReadonlyMap<string, string>): PersonRecord => ({
+  id: person.id,
+  email: person.email,
+  email_verified: person.isEmailVerified,
+  name: person.name,
+  account: person.accountId && (accounts.get(person.accountId) ?? null),
+  disabled: person.disabledAt !== null,
+  disabled_at: renderAt(person.disabledAt),
+  created_at: renderInstant(person.createdAt),
+  last_sign_in_at: renderAt(person.lastSignInAt),
+})
+
+const accountNames = async ({ store }: Office): Promise<ReadonlyMap<string, string>> =>
+  new Map((await store.accounts.list()).map(({ id, name }) => [id, name]))
+
+async function details(office: Office, person: Person): Promise<PersonDetailsRecord> {
+  const { artifacts } = office.store.signin
+  return {
+    ...render(person, await accountNames(office)),
+    sessions: await artifacts.countSessions(person.id, office.clock.now()),
+  }
+}
+
+/** Oldest first. */
+export const listPeople = verb(z.strictObject({}), async (office) => {
+  const accounts = await accountNames(office)
+  return (await office.store.signin.people.list()).map((person) => render(person, accounts))
+})
+
+const ofOne = z.strictObject({ person: z.string() })
+
+/** @throws person_not_found */
+export const showPerson = verb(ofOne, async (office, { person }) =>
+  details(office, await findPerson(office, person)),
+)
+
+/** The address is proved when its person signs in. @throws invalid_request, already_exists, account_not_found */
+export const addPerson = verb(
+  z.strictObject({
+    email: readAs(readEmail, 'an e-mail address'),
+    name: z.optional(nameField),
+    account: z.optional(z.string()),
+  }),
+  async (office, { email, name, account }) => {
+    const accountId = account === undefined ? null : (await findAccount(office, account)).id
+    const person = { ...newPerson(email, office.clock.now()), name: name ?? null, accountId }
+    await office.store.signin.people.add(person)
+    return details(office, person)
+  },
+)
+
+/** Signed out everywhere at once, and let in no more. @throws person_not_found */
+export const disablePerson = verb(ofOne, async (office, { person }) =>
+  setDisabled(office, person, office.clock.now()),
+)
+
+/** @throws person_not_found */
+export const enablePerson = verb(ofOne, async (office, { person }) =>
+  setDisabled(office, person, null),
+)
+
+async function setDisabled(office: Office, text: string, at: Instant | null) {
+  const person = await findPerson(office, text)
+  const isSo = (person.disabledAt !== null) === (at !== null)
+  const changed = isSo ? person : await office.store.signin.people.setDisabled(person.id, at)
+  if (changed === undefined) throw notFound(text, undefined)
+  return details(office, changed)
+}
+
+/** Applications that knew this person will see somebody new when the address signs in again. @throws person_not_found */
+export const removePerson = verb(ofOne, async (office, input) => {
+  const person = await findPerson(office, input.person)
+  const record = await details(office, person)
+  await office.store.signin.people.remove(person.id)
+  return { ...record, removed: true }
+})
+
+/** Ends every session, code and token; the person may sign in again. @throws person_not_found */
+export const revokeSessions = verb(ofOne, async (office, input) => {
+  const person = await findPerson(office, input.person)
+  const ended = await office.store.signin.artifacts.endPerson(person.id, office.clock.now())
+  return { ...(await details(office, person)), ended_sessions: ended }
+})
+
+/** By address or by id. @throws person_not_found */
+async function findPerson({ store }: Office, text: string): Promise<Person> {
+  const { people } = store.signin
+  const person = (await people.findByEmail(text)) ?? (await people.find(text as PersonId))
+  if (person !== undefined) return person
+  throw notFound(
+    text,
+    nearest(
+      text,
+      (await people.list()).map(({ email }) => email),
+    ),
+  )
+}
+
+const notFound = (text: string, meant: string | undefined): GatewayError =>
+  new GatewayError(
+    'person_not_found',
+    `nobody signs in as "${text}"${meant ? `\ndid you mean ${meant}?` : ''}`,
+    { hint: 'gatewayctl users list' },
+  )

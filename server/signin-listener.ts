@@ -1,0 +1,113 @@
+/** The side house on its own listener; all of it is loaded here, and by nobody else. */
+import type { Clock } from '#domain/clock.ts'
+import type { SmtpServer } from '#notify/smtp-server.ts'
+import type { CodePost } from '#signin/side-house.ts'
+import type { SigninStore } from '#signin/store.ts'
+import { type Listener, listen } from './listener.ts'
+
+export interface SigninOptions {
+  /** Port 0 takes a free one. */
+  readonly listen: { readonly hostname: string; readonly port: number }
+  /** `{auth_url}`, as people and applications reach it, without a path; null: as it listens. */
+  readonly authUrl: string | null
+  /** Whether an address that nobody has becomes a person once it is proved. */
+  readonly mayJoin: boolean
+  /** Where there is no mail server: tells a code to whoever reads the log; null: nobody signs in by e-mail then. */
+  readonly tellCode: ((email: string, code: string) => void) | null
+}
+
+export interface SigninHouse {
+  readonly store: SigninStore
+  readonly clock: Clock
+  readonly smtp: SmtpServer | null
+  logFault(cause: unknown, errorId?: string): void
+}
+
+export interface SigninListener {
+  /** `http://host:port`, as it listens. */
+  readonly url: string
+  readonly issuer: string
+  /** Lets answers under way leave, and mails for a moment. */
+  stop(): Promise<void>
+}
+
+/** Listens, and answers once its keys are there. @throws what `listen` throws when the address is taken */
+export async function startSignin(
+  options: SigninOptions,
+  { store, clock, smtp, logFault }: SigninHouse,
+): Promise<SigninListener> {
+  const { promise: door, resolve, reject } = Promise.withResolvers<Door>()
+  // Whoever asks before it is there is told by the listener; nobody else may be surprised.
+  door.catch(() => {})
+  const listener: Listener = listen(options.listen, async (request) =>
+    (await door).answer(request, addressOf(request, listener)),
+  )
+  const issuer = options.authUrl ?? listener.url
+  try {
+    const [{ openSideHouse }, office] = await Promise.all([
+      import('#signin/open.ts'),
+      openPost(options, smtp, clock, logFault),
+    ])
+    const { mayJoin } = options
+    const house = await openSideHouse({
+      store,
+      clock,
+      issuer,
+      post: office.post,
+      mayJoin,
+      logFault,
+    })
+    resolve(house)
+    return {
+      url: listener.url,
+      issuer,
+      async stop() {
+        house.close()
+        await listener.close()
+        await office.close()
+      },
+    }
+  } catch (cause) {
+    reject(cause)
+    await listener.close()
+    throw cause
+  }
+}
+
+interface Door {
+  answer(request: Request, address: string): Promise<Response>
+}
+
+interface Post {
+  readonly post: CodePost
+  close(): Promise<void>
+}
+
+async function openPost(
+  { tellCode }: SigninOptions,
+  smtp: SmtpServer | null,
+  clock: Clock,
+  logFault: SigninHouse['logFault'],
+): Promise<Post> {
+  if (smtp !== null) {
+    const { openCodeOffice } = await import('./code-post.ts')
+    return openCodeOffice(smtp, clock, logFault)
+  }
+  const close = async (): Promise<void> => {}
+  return tellCode === null
+    ? { post: { kind: 'none' }, close }
+    : { post: { kind: 'log', tell: tellCode }, close }
+}
+
+const LOOPBACK = /^(?:127\.|::1$|::ffff:127\.)/
+
+/**
+ * Who asks. A proxy on this very machine is believed about the last address that it added itself; anybody else's word on
+ * where they come from is not.
+ */
+function addressOf(request: Request, listener: Listener): string {
+  const peer = listener.addressOf(request) ?? ''
+  if (!LOOPBACK.test(peer)) return peer
+  const last = request.headers.get('x-forwarded-for')?.split(',').at(-1)?.trim() ?? ''
+  return /^[\da-f.:]{2,45}$/i.test(last) ? last : peer
+}

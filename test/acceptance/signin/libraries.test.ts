@@ -1,0 +1,116 @@
+// Standard client libraries sign people in knowing only {auth_url} and what `clients create` printed.
+import * as oauth from 'oauth4webapi'
+import * as client from 'openid-client'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openStand, REDIRECT, type Stand } from './stand.ts'
+
+let stand: Stand
+
+beforeAll(async () => {
+  stand = await openStand()
+})
+afterAll(() => stand.close())
+
+test.each([
+  ['client_secret_basic', client.ClientSecretBasic],
+  ['client_secret_post', client.ClientSecretPost],
+] as const)('openid-client with %s', async (_name, authenticate) => {
+  const { client_id, client_secret } = stand.client
+  const config = await client.discovery(
+    new URL(stand.authUrl),
+    client_id,
+    undefined,
+    authenticate(client_secret),
+    { execute: [client.allowInsecureRequests] },
+  )
+  const verifier = client.randomPKCECodeVerifier()
+  const [state, nonce] = [client.randomState(), client.randomNonce()]
+  const address = client.buildAuthorizationUrl(config, {
+    redirect_uri: REDIRECT,
+    scope: 'openid email profile',
+    code_challenge: await client.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+    state,
+    nonce,
+  })
+  const browser = stand.browser()
+  const email = `${_name}@example.org`
+  const back = await stand.signIn(browser, await browser.open(address.href), email)
+  const tokens = await client.authorizationCodeGrant(config, new URL(back.url), {
+    pkceCodeVerifier: verifier,
+    expectedState: state,
+    expectedNonce: nonce,
+    idTokenExpected: true,
+  })
+  const claims = tokens.claims()
+  expect(claims).toMatchObject({ iss: stand.authUrl, aud: client_id, email, email_verified: true })
+  expect(claims?.sub).toMatch(/^usr_[0-9a-z]{26}$/)
+  expect(claims?.auth_time).toBeTypeOf('number')
+  const info = await client.fetchUserInfo(config, tokens.access_token, claims?.sub ?? '')
+  expect(info).toMatchObject({ email, email_verified: true, preferred_username: email })
+})
+
+test('oauth4webapi, with a refresh token that is rotated; its reuse ends the family', async () => {
+  const insecure = { [oauth.allowInsecureRequests]: true }
+  const issuer = new URL(stand.authUrl)
+  const as = await oauth.processDiscoveryResponse(
+    issuer,
+    await oauth.discoveryRequest(issuer, insecure),
+  )
+  const { client_id, client_secret } = stand.client
+  const me = { client_id }
+  const auth = oauth.ClientSecretBasic(client_secret)
+  const verifier = oauth.generateRandomCodeVerifier()
+  const address = new URL(as.authorization_endpoint ?? '')
+  const state = oauth.generateRandomState()
+  address.search = new URLSearchParams({
+    client_id,
+    redirect_uri: REDIRECT,
+    response_type: 'code',
+    scope: 'openid email offline_access',
+    prompt: 'consent',
+    state,
+    code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+  }).toString()
+  const browser = stand.browser()
+  const asked = await stand.signIn(browser, await browser.open(address.href), 'offline@example.org')
+  expect(asked.text).toContain('Wiki &lt;b&gt;')
+  const back = await browser.submit(asked, '/consent', { decision: 'allow' })
+  const params = oauth.validateAuthResponse(as, me, new URL(back.url), state)
+  const tokens = await oauth.processAuthorizationCodeResponse(
+    as,
+    me,
+    await oauth.authorizationCodeGrantRequest(as, me, auth, params, REDIRECT, verifier, insecure),
+  )
+  const refresh = async (token: string) =>
+    oauth.processRefreshTokenResponse(
+      as,
+      me,
+      await oauth.refreshTokenGrantRequest(as, me, auth, token, insecure),
+    )
+  const first = tokens.refresh_token ?? ''
+  const renewed = await refresh(first)
+  expect(renewed.refresh_token).not.toBe(first)
+  expect(oauth.getValidatedIdTokenClaims(renewed)?.sub).toBe(
+    oauth.getValidatedIdTokenClaims(tokens)?.sub,
+  )
+  await expect(refresh(first)).rejects.toMatchObject({ error: 'invalid_grant' })
+  await expect(refresh(renewed.refresh_token ?? '')).rejects.toMatchObject({
+    error: 'invalid_grant',
+  })
+})
+
+test('saying no at the consent page is told to the client', async () => {
+  const browser = stand.browser()
+  const { client_id } = stand.client
+  const { authorizeUrl } = await import('./stand.ts')
+  const start = await browser.open(authorizeUrl(stand.authUrl, client_id, { prompt: 'consent' }))
+  const asked = await stand.signIn(browser, start, 'careful@example.org')
+  const back = new URL((await browser.submit(asked, '/consent', { decision: 'deny' })).url)
+  expect(Object.fromEntries(back.searchParams)).toMatchObject({
+    error: 'access_denied',
+    state: 'state-of-the-session',
+    iss: stand.authUrl,
+  })
+})

@@ -1,0 +1,131 @@
+/** The stand: the compiled program with a mail server on loopback, a registered client, and people at browsers. */
+import { type Appliance, furnishDesk, startAppliance, until } from '#test/support/appliance.ts'
+import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type MailServer, openMailServer } from '#test/support/mail-server.ts'
+import { type Browser, openBrowser, type Page } from './browser.ts'
+
+export interface RegisteredClient {
+  readonly client_id: string
+  readonly client_secret: string
+}
+
+export interface Stand {
+  readonly desk: Desk
+  readonly mail: MailServer
+  readonly authUrl: string
+  readonly appliance: Appliance
+  readonly client: RegisteredClient
+  register(name: string, ...flags: readonly string[]): RegisteredClient
+  /** Ends the program by SIGKILL, and starts it again on the same addresses. */
+  killAndRestart(): Promise<void>
+  browser(headers?: Readonly<Record<string, string>>): Browser
+  /** The last code that was sent there; waits until there are `count` mails to that address. */
+  codeFor(email: string, count?: number): Promise<string>
+  /** From a sign-in page, by e-mail, to wherever that leads. */
+  signIn(browser: Browser, page: Page, email: string): Promise<Page>
+  close(): Promise<void>
+}
+
+export const REDIRECT = 'https://app.example.org/callback'
+
+export async function openStand(env: Readonly<Record<string, string>> = {}): Promise<Stand> {
+  const desk = furnishDesk(openDesk())
+  const mail = await openMailServer()
+  const start = (listen: string): Promise<Appliance> =>
+    startAppliance(desk, {
+      flags: ['--auth-listen', listen],
+      env: {
+        GATEWAY_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+        GATEWAY_SMTP_FROM: 'Gateway <gateway@example.org>',
+        ...env,
+      },
+    })
+  let appliance = await start('127.0.0.1:0')
+  const authUrl = /sign-in on (http:\/\/[\d.:]+)/.exec(appliance.said())?.[1] ?? ''
+  const register = (name: string, ...flags: readonly string[]): RegisteredClient => {
+    const redirect = flags.includes('--redirect-uri') ? [] : ['--redirect-uri', REDIRECT]
+    return desk.json<RegisteredClient>(['clients', 'create', name, ...redirect, ...flags])
+  }
+  const client = register('Wiki <b>')
+
+  const codeFor = async (email: string, count = 1): Promise<string> => {
+    const mails = () => mail.taken.filter(({ to }) => to.includes(email))
+    await until(() => mails().length >= count, `a code reached ${email}`)
+    const digits = /^(\d{4}) (\d{4})\r?$/m.exec(mails().at(-1)?.source ?? '')
+    return `${digits?.[1]}${digits?.[2]}`
+  }
+
+  return {
+    desk,
+    mail,
+    authUrl,
+    client,
+    register,
+    get appliance() {
+      return appliance
+    },
+    async killAndRestart() {
+      await appliance.kill()
+      appliance = await start(new URL(authUrl).host)
+    },
+    browser: (headers) => openBrowser(authUrl, headers),
+    codeFor,
+    async signIn(browser, page, email) {
+      const sent = mail.taken.filter(({ to }) => to.includes(email)).length
+      const asked = await browser.submit(page, '/email', { email })
+      return browser.submit(asked, '/code', { code: await codeFor(email, sent + 1) })
+    },
+    async close() {
+      await appliance.stop()
+      await mail.close()
+      desk.close()
+    },
+  }
+}
+
+/** An authorization request as the specification writes it, by no library. */
+export function authorizeUrl(
+  authUrl: string,
+  clientId: string,
+  more: Readonly<Record<string, string | null>> = {},
+): string {
+  const fields: Record<string, string | null> = {
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: REDIRECT,
+    scope: 'openid email profile',
+    state: 'state-of-the-session',
+    code_challenge: challengeOf(VERIFIER),
+    code_challenge_method: 'S256',
+    ...more,
+  }
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(fields)) if (value !== null) query.set(name, value)
+  return `${authUrl}/oauth/authorize?${query}`
+}
+
+export const VERIFIER = 'a-verifier-that-is-long-enough-to-be-one-0123456789'
+
+export const challengeOf = (verifier: string): string =>
+  new Bun.CryptoHasher('sha256').update(verifier).digest('base64url')
+
+/** The token call as the specification writes it: no redirect_uri, the secret in the form. */
+export const redeem = (
+  authUrl: string,
+  { client_id, client_secret }: RegisteredClient,
+  code: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Response> =>
+  fetch(`${authUrl}/oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'authorization_code',
+      code,
+      client_id,
+      client_secret,
+      code_verifier: VERIFIER,
+      ...more,
+    }),
+  })
+
+export const codeOf = (page: Page): string => new URL(page.url).searchParams.get('code') ?? ''
