@@ -49,16 +49,7 @@ function startReading(
     }
   }
 
-  const pull = async (batch: ChatEvent[]): Promise<void> => {
-    let piece: Piece
-    try {
-      watchdog.waits()
-      piece = await reply.read()
-      watchdog.heard()
-    } catch (thrown) {
-      breakOff(thrown, batch)
-      return
-    }
+  const take = (piece: Piece, batch: ChatEvent[]): void => {
     try {
       if (!piece.done) {
         ended = translation.take(sse.feed(piece.value), batch)
@@ -77,7 +68,14 @@ function startReading(
     async next(): Promise<Step> {
       while (!ended) {
         const batch: ChatEvent[] = []
-        await pull(batch)
+        try {
+          watchdog.waits()
+          const piece = await reply.read()
+          watchdog.heard()
+          take(piece, batch)
+        } catch (thrown) {
+          breakOff(thrown, batch)
+        }
         if (batch.length > 0) return { done: false, value: batch }
       }
       if (failure) {

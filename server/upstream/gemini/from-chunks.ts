@@ -15,8 +15,10 @@ interface Choice {
 
 /** An answer while its chunks arrive. */
 export interface Chunks {
-  /** Appends what this chunk says. */
+  /** Appends what this chunk says, but for its count. */
   note(chunk: JsonObject, into: ChatEvent[]): void
+  /** Appends the latest count, where one has come since the last. It grows with every chunk, and a client may leave at any. */
+  tellUsage(into: ChatEvent[]): void
   /** Appends the reasons to finish and the last count. */
   conclude(into: ChatEvent[]): void
   /** Whether anything of an answer, or the refusal of one, has come. */
@@ -29,6 +31,7 @@ export interface Chunks {
 export function startChunks(): Chunks {
   const choices = new Map<number, Choice>()
   let usage: Usage | undefined
+  let isTold = true
   let blocked: string | null = null
 
   const choiceAt = (index: number): Choice => {
@@ -47,17 +50,17 @@ export function startChunks(): Chunks {
     choice.finish ??= readText(value['finishReason']) ?? null
   }
 
-  const isComplete = (): boolean =>
-    choices.size === 0
-      ? blocked !== null
-      : [...choices.values()].every(({ finish }) => finish !== null)
+  const isComplete = (): boolean => {
+    if (choices.size === 0) return blocked !== null
+    for (const { finish } of choices.values()) if (finish === null) return false
+    return true
+  }
 
-  // The count grows with every chunk, and is told as it does: a client may leave at any moment.
-  const noteUsage = (metadata: unknown, into: ChatEvent[]): void => {
+  const noteUsage = (metadata: unknown): void => {
     const stated = fromUsage(metadata) ?? (blocked !== null && isObject(metadata) ? NO_USAGE : null)
     if (stated === null) return
     usage = stated
-    into.push({ type: 'usage', usage, ...(!isComplete() && { partial: true }) })
+    isTold = false
   }
 
   return {
@@ -68,7 +71,12 @@ export function startChunks(): Chunks {
       if (choices.size === 0) {
         blocked ??= readText(readObject(chunk['promptFeedback'])['blockReason']) ?? null
       }
-      noteUsage(chunk['usageMetadata'], into)
+      noteUsage(chunk['usageMetadata'])
+    },
+    tellUsage(into) {
+      if (isTold || usage === undefined) return
+      isTold = true
+      into.push(isComplete() ? { type: 'usage', usage } : { type: 'usage', usage, partial: true })
     },
     conclude(into) {
       if (choices.size === 0 && blocked !== null) {

@@ -69,9 +69,9 @@ export function startParts(choice: number): Parts {
   return {
     note(content, logprobs, into) {
       const parts = isObject(content) ? readList(content['parts']) : []
-      const batch: ChatEvent[] = []
+      const batch: ChatEvent[] = logprobs ? [] : into
       for (const part of parts) if (isObject(part)) notePart(part, batch)
-      into.push(...(logprobs ? withLogprobs(batch, choice, logprobs) : batch))
+      if (logprobs) into.push(...withLogprobs(batch, choice, logprobs))
     },
     conclude(into) {
       if (signed.size === 0) return

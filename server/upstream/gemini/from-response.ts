@@ -3,7 +3,7 @@ import type { ChatEvent, ChatEvents } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { isObject } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
-import { startChunks } from './from-chunks.ts'
+import { type Chunks, startChunks } from './from-chunks.ts'
 import { findError } from './from-error.ts'
 
 export interface Translated {
@@ -14,21 +14,28 @@ export interface Translated {
 
 /** Reads the JSON of a 200: one response, or the list of chunks that a stream without `alt=sse` is. */
 export function fromResponse(body: unknown, scrub: Scrub): Translated {
-  const list: readonly unknown[] = Array.isArray(body) ? body : [body]
   const chunks = startChunks()
   const events: ChatEvent[] = []
-  for (const chunk of list) {
-    if (!isObject(chunk)) return broken(events, 'its answer is not a JSON object')
-    chunks.note(chunk, events)
-    const failure = findError(chunk, scrub)
-    if (failure) return { events, failure }
-  }
-  if (!chunks.begun) return broken(events, 'its answer holds no candidate')
-  chunks.conclude(events)
-  return { events, failure: null }
+  const failure = noteAll(Array.isArray(body) ? body : [body], chunks, events, scrub)
+  if (failure) chunks.tellUsage(events)
+  else chunks.conclude(events)
+  return { events, failure }
 }
 
-const broken = (events: ChatEvents, message: string): Translated => ({
-  events,
-  failure: new UpstreamFailure('failed', message),
-})
+/** What is wrong with the answer, as far as it was noted; null when nothing is. */
+function noteAll(
+  list: readonly unknown[],
+  chunks: Chunks,
+  into: ChatEvent[],
+  scrub: Scrub,
+): UpstreamFailure | null {
+  for (const chunk of list) {
+    if (!isObject(chunk)) return broken('its answer is not a JSON object')
+    chunks.note(chunk, into)
+    const failure = findError(chunk, scrub)
+    if (failure) return failure
+  }
+  return chunks.begun ? null : broken('its answer holds no candidate')
+}
+
+const broken = (message: string): UpstreamFailure => new UpstreamFailure('failed', message)

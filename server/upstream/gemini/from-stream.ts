@@ -13,13 +13,17 @@ export function startStream(scrub: Scrub): Translation {
   const chunks = startChunks()
   return {
     take(events, batch) {
-      for (const event of events) {
-        if (event.data === '') continue
-        for (const chunk of readData(event)) {
-          chunks.note(chunk, batch)
-          const failure = findError(chunk, scrub)
-          if (failure) throw failure
+      try {
+        for (const event of events) {
+          if (event.data === '') continue
+          for (const chunk of readData(event)) {
+            chunks.note(chunk, batch)
+            const failure = findError(chunk, scrub)
+            if (failure) throw failure
+          }
         }
+      } finally {
+        chunks.tellUsage(batch)
       }
       return false
     },

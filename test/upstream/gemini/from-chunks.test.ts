@@ -92,6 +92,29 @@ describe('the same in pieces as whole', () => {
     }
   })
 
+  test('chunks that come together are counted once, also when the last of them is broken', () => {
+    const said = (candidatesTokenCount: number) => ({
+      data: JSON.stringify({
+        ...candidate([text('a')]),
+        usageMetadata: { promptTokenCount: 5, candidatesTokenCount },
+      }),
+    })
+    const counts = (...events: readonly { readonly data: string }[]) => {
+      const batch: ChatEvent[] = []
+      try {
+        startStream(same).take(events, batch)
+      } catch {
+        batch.push({ type: 'text-delta', choice: 0, text: 'thrown' })
+      }
+      return batch.slice(-2)
+    }
+    const usage = { ...NO_USAGE, inputTokens: 5, outputTokens: 2 }
+    const told = { type: 'usage', usage, partial: true }
+    expect(counts(said(1), said(2))[1]).toEqual(told)
+    expect(kinds(counts(said(1), said(2)))).toEqual(['text-delta', 'usage'])
+    expect(counts(said(1), said(2), { data: '7' })[0]).toEqual(told)
+  })
+
   test('a count is told as it comes, for a client may leave; it is partial until the end', () => {
     const translation = startStream(same)
     const usageMetadata = { promptTokenCount: 5, candidatesTokenCount: 1, totalTokenCount: 6 }
