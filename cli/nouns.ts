@@ -107,6 +107,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
     },
   },
   why: alone('why a request was refused, and what lifts it', () => import('./why.ts')),
+  audit: alone('add every sum up again from the ledger', () => import('./audit.ts')),
   thresholds: {
     summary: 'low-balance threshold, e-mail and webhook',
     bare: 'show',

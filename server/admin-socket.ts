@@ -18,6 +18,7 @@ export function openAdminSocket(
     const server = Bun.serve({
       unix: path,
       development: false,
+      ...PATIENT,
       fetch: answer,
       error: () => Response.json(FAULT, { status: 500 }),
     })
@@ -32,6 +33,9 @@ export function openAdminSocket(
     process.umask(umask)
   }
 }
+
+/** An audit of millions of entries is silent until it is done, and ten seconds is the default. Bun's types know no such option here. */
+const PATIENT: object = { idleTimeout: 0 }
 
 const FAULT = {
   error: { code: 'internal_error', message: 'the gateway failed', param: null, hint: null },

@@ -4,8 +4,9 @@ import type { KeptSum } from '#domain/audit.ts'
 import type { Day } from '#domain/clock.ts'
 import type { AccountId, KeyId } from '#domain/id.ts'
 import type { UsdNanos } from '#domain/money.ts'
+import { addLedger } from './audit-ledger.ts'
 import { nextTurn } from './next-turn.ts'
-import { SLICE_ROWS, slicesOf } from './slices.ts'
+import { SLICE_ROWS } from './slices.ts'
 import { statement } from './statement.ts'
 
 /** A balance has neither day nor end user, and no requests; a day of a key no end user. They are 0 and empty. */
@@ -32,17 +33,7 @@ export interface Sums {
 /** Adds up the whole ledger and reads whatever is kept, in slices. */
 export async function addUp(database: Database): Promise<Sums & { readonly entries: number }> {
   database.run(TABLE)
-  let entries = 0
-  const additions = ADDITIONS.map((sql) => statement<unknown, [Bound]>(database, sql))
-  const count = statement<{ entries: number }, [Bound]>(
-    database,
-    `SELECT count(*) AS entries ${SLICE}`,
-  )
-  for await (const slice of slicesOf(database, 'ledger')) {
-    const bound = { ...slice }
-    for (const add of additions) add().run(bound)
-    entries += count().get(bound)?.entries ?? 0
-  }
+  const entries = await addLedger(database)
   const put = statement<unknown, [KeptRow]>(database, PUT)
   for (const sql of KEPT) {
     for await (const rows of leaf<KeptRow>(database, sql)) {
@@ -52,8 +43,6 @@ export async function addUp(database: Database): Promise<Sums & { readonly entri
   return { entries, ...readSums(database) }
 }
 
-type Bound = { readonly from: string; readonly below: string }
-
 const TABLE = `
   CREATE TEMP TABLE sums (
     what TEXT, subject TEXT, day INTEGER, end_user TEXT,
@@ -61,22 +50,6 @@ const TABLE = `
     charges INTEGER DEFAULT 0, requests INTEGER DEFAULT 0,
     PRIMARY KEY (what, subject, day, end_user)
   ) WITHOUT ROWID`
-
-const SLICE = 'FROM ledger WHERE id >= $from AND id < $below'
-
-/** Each adds a slice of the ledger to one kind of sum. */
-const ADDITIONS = [
-  `SELECT 'balance', account_id, 0, '', sum(amount_nanos), 0 ${SLICE} GROUP BY account_id`,
-  `SELECT 'key_day', key_id, day, '', -sum(amount_nanos), count(*) ${SLICE} AND kind = 'charge'
-   GROUP BY key_id, day`,
-  `SELECT 'end_user_day', key_id, day, end_user, -sum(amount_nanos), count(*) ${SLICE}
-     AND kind = 'charge' AND end_user IS NOT NULL
-   GROUP BY key_id, day, end_user`,
-].map(
-  (select) => `
-  INSERT INTO temp.sums (what, subject, day, end_user, added, charges) ${select}
-  ON CONFLICT DO UPDATE SET added = added + excluded.added, charges = charges + excluded.charges`,
-)
 
 type Place = {
   readonly what: string

@@ -22,19 +22,31 @@ export async function checkStore({ store }: Office): Promise<readonly Finding[]>
   ]
 }
 
-/** Each balance is the sum of its ledger, to the nano-dollar. */
+/** Each balance is the sum of its ledger, to the nano-dollar, and so is every day of every key. */
 export async function checkLedger({ store }: Office): Promise<readonly Finding[]> {
-  return (await store.audit()).balances.map(({ accountName, balance, ledgerSum }) =>
-    balance === ledgerSum
-      ? ok(
-          'ledger',
-          `account ${accountName}: balance $${renderUsd(balance)} is the sum of its ledger`,
-        )
-      : problem(
-          'ledger',
-          `account ${accountName}: balance $${renderUsd(balance)} but its ledger sums to $${renderUsd(ledgerSum)}`,
-        ),
-  )
+  const { balances, findings, found } = await store.audit()
+  const elsewhere = found - findings.filter(({ what }) => what === 'balance').length
+  return [
+    ...balances.map(({ accountName, balance, ledgerSum }) =>
+      balance === ledgerSum
+        ? ok(
+            'ledger',
+            `account ${accountName}: balance $${renderUsd(balance)} is the sum of its ledger`,
+          )
+        : problem(
+            'ledger',
+            `account ${accountName}: balance $${renderUsd(balance)} but its ledger sums to $${renderUsd(ledgerSum)}`,
+          ),
+    ),
+    ...(elsewhere === 0
+      ? []
+      : [
+          {
+            ...problem('ledger', `${elsewhere} other sums are not what the ledger adds up to`),
+            next: 'gatewayctl audit',
+          },
+        ]),
+  ]
 }
 
 /** A hold that outlives its server would keep money from being spent for ever. */

@@ -1,0 +1,45 @@
+/** `gatewayctl audit`: adds every balance, day and month up again from the ledger; exit 1 on any difference. */
+import type { VerbRecord } from '#operator/verbs.ts'
+import { action, type Mount } from './action.ts'
+import { clean } from './clean.ts'
+import { EXIT, endWith } from './exit.ts'
+import { call } from './operator.ts'
+import { paint, print, printJson } from './output.ts'
+
+export const mount: Mount = (root) =>
+  root
+    .command('audit')
+    .description(
+      'add every balance, day and month up again from the ledger; exit 1 on any difference',
+    )
+    .action(
+      action(async (context) => {
+        const audit = await call(context, 'audit', {})
+        if (!audit.clean) endWith(EXIT.failed)
+        if (context.json) return printJson(audit)
+        if (context.quiet) return
+        for (const { message } of audit.findings) {
+          print(`${paint(context, 'red', '✖')} ${clean(message)}`)
+        }
+        if (audit.found > audit.findings.length) {
+          print(`… and ${audit.found - audit.findings.length} more`)
+        }
+        print(summaryOf(audit))
+      }),
+    )
+
+function summaryOf(audit: VerbRecord<'audit'>): string {
+  const what = [
+    count(audit.entries, 'entry', 'entries'),
+    count(audit.accounts, 'account'),
+    count(audit.key_days, 'key day'),
+    count(audit.end_user_days, 'end-user day'),
+    `${count(audit.open_holds, 'hold')} in progress`,
+  ].join(', ')
+  return audit.clean
+    ? `audit clean: ${what}`
+    : `audit found ${count(audit.found, 'difference')} in ${what}`
+}
+
+const count = (number: number, noun: string, nouns = `${noun}s`): string =>
+  `${number} ${number === 1 ? noun : nouns}`

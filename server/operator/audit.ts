@@ -1,0 +1,135 @@
+/** The audit, as an operator reads it: what was added up, and every sum that is not what the ledger says, in words. */
+import * as z from 'zod/mini'
+import type { AuditFinding } from '#domain/audit.ts'
+import { type Day, renderDay, renderInstant } from '#domain/clock.ts'
+import type { KeyId } from '#domain/id.ts'
+import { renderUsd, subtractUsd } from '#domain/money.ts'
+import type { Office } from './office.ts'
+import { verb } from './verb.ts'
+
+export interface FindingRecord {
+  readonly what: string
+  /** Of an account, a key or a generation. */
+  readonly id: string
+  /** The UTC day; of a month its first. */
+  readonly day: string | null
+  readonly user: string | null
+  readonly kept_usd: string | null
+  readonly ledger_usd: string | null
+  /** Kept less the ledger's. */
+  readonly difference_usd: string | null
+  readonly message: string
+}
+
+export interface AuditRecord {
+  readonly clean: boolean
+  readonly at: string
+  readonly entries: number
+  readonly accounts: number
+  readonly key_days: number
+  readonly end_user_days: number
+  readonly open_holds: number
+  /** The first thousand. */
+  readonly findings: readonly FindingRecord[]
+  readonly found: number
+}
+
+/** Adds everything up again from the ledger. @throws store_unavailable */
+export const auditBooks = verb(z.strictObject({}), async (office): Promise<AuditRecord> => {
+  const audit = await office.store.audit()
+  const nameOf = nameBook(
+    office,
+    new Map(audit.balances.map(({ accountId, accountName }) => [accountId, accountName])),
+  )
+  const findings: FindingRecord[] = []
+  for (const finding of audit.findings) {
+    findings.push(render(finding, await nameOf(finding.subject)))
+  }
+  return {
+    clean: audit.found === 0,
+    at: renderInstant(audit.at),
+    entries: audit.entries,
+    accounts: audit.balances.length,
+    key_days: audit.keyDays,
+    end_user_days: audit.endUserDays,
+    open_holds: audit.openHolds,
+    findings,
+    found: audit.found,
+  }
+})
+
+/** "key worker", "account default"; whatever has no name goes by its id. */
+function nameBook({ store }: Office, accounts: ReadonlyMap<string, string>) {
+  const keys = new Map<string, string>()
+  return async (id: string): Promise<string> => {
+    if (id.startsWith('acct_')) return `account ${accounts.get(id) ?? id}`
+    if (!id.startsWith('key_')) return id
+    const known = keys.get(id) ?? (await store.keys.find(id as KeyId))?.name ?? id
+    keys.set(id, known)
+    return `key ${known}`
+  }
+}
+
+type Money = Extract<AuditFinding, { readonly kept: unknown }>
+
+export function render(finding: AuditFinding, name: string): FindingRecord {
+  const { what, subject: id } = finding
+  if (what === 'hold') return { ...NO_SUM, what, id, message: tellHold(finding.fault, id, name) }
+  const day = finding.day === null ? null : renderDay(finding.day)
+  const known = { what, id, day, user: finding.endUser }
+  if (what === 'requests') {
+    const { requests, charges } = finding
+    const message = `${place(finding, name)}: ${requests} requests counted, but ${charges} were charged`
+    return { ...NO_SUM, ...known, message }
+  }
+  const { kept, ledger } = finding
+  const difference = renderUsd(subtractUsd(kept, ledger))
+  return {
+    ...known,
+    kept_usd: renderUsd(kept),
+    ledger_usd: renderUsd(ledger),
+    difference_usd: difference,
+    message: `${place(finding, name)}: ${tellKept(finding)}, but the ledger adds up to $${renderUsd(ledger)} (difference $${difference})`,
+  }
+}
+
+const NO_SUM = { day: null, user: null, kept_usd: null, ledger_usd: null, difference_usd: null }
+
+function tellKept({ what, kept }: Money): string {
+  const amount = `$${renderUsd(kept)}`
+  if (what.startsWith('live_')) return `the running gateway reckons with ${amount}`
+  return what === 'balance' ? `the balance is ${amount}` : `${amount} is kept`
+}
+
+/** "end user ann of key worker on 2026-08-23", "key worker in 2026-08". */
+function place(
+  {
+    what,
+    day,
+    endUser,
+  }: { readonly what: string; readonly day: Day | null; readonly endUser: string | null },
+  name: string,
+): string {
+  const date = day === null ? '' : renderDay(day)
+  const when = what === 'live_key_month' ? ` in ${date.slice(0, 7)}` : date && ` on ${date}`
+  if (endUser === null) return `${name}${when}`
+  const who = endUser === '' ? 'the end users not told apart' : `end user ${endUser}`
+  return `${who} of ${name}${when}`
+}
+
+function tellHold(
+  fault: Extract<AuditFinding, { readonly what: 'hold' }>['fault'],
+  id: string,
+  name: string,
+): string {
+  switch (fault) {
+    case 'nobody_runs':
+      return `the hold of ${id} is kept, but no request in progress has it`
+    case 'not_kept':
+      return `${id} is in progress, but its hold is not kept`
+    case 'charged':
+      return `the hold of ${id} is kept, but it was charged`
+    case 'sum':
+      return `${name}: its holds do not add up to what the running gateway reckons with`
+  }
+}

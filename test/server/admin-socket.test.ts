@@ -1,0 +1,19 @@
+// The operator's socket waits as long as the work takes: what looks through a whole ledger is silent until it is done.
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { openAdminSocket } from '#server/admin-socket.ts'
+import { tempDirectory } from '#test/support/temp-directory.ts'
+
+/** Beyond what Bun allows a silent answer by default, which it looks at every few seconds. */
+const LONG_MS = 14_000
+
+test('an answer that takes longer than ten seconds arrives', async () => {
+  const path = join(tempDirectory(), 'run', 'admin.sock')
+  const socket = openAdminSocket(path, async () => {
+    await Bun.sleep(LONG_MS)
+    return new Response('done')
+  })
+  onTestFinished(() => socket.close())
+  const answer = await fetch('http://gateway/verbs/audit', { unix: path, method: 'POST' })
+  expect(await answer.text()).toBe('done')
+}, 30_000)
