@@ -17,11 +17,13 @@ export async function withRedirect(
   if (form.get('grant_type') !== 'authorization_code') return form
   const artifact = await artifacts.find(CODE, digestOf(code))
   const { redirectUri } = JSON.parse(artifact?.payload ?? '{}') as { readonly redirectUri?: string }
-  if (redirectUri === undefined) return form
   const filled = new URLSearchParams(form)
-  filled.set('redirect_uri', redirectUri)
+  filled.set('redirect_uri', redirectUri ?? NOWHERE)
   return filled
 }
+
+/** For a code that nobody issued: so that the library says that of the code, and not that the address is missing. */
+const NOWHERE = 'about:blank'
 
 /** A client that gets its own verifier wrong so often is not the one that asked. */
 const MOST_REFUSALS = 5

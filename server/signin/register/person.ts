@@ -44,7 +44,7 @@ export interface People {
 const ID_CHARS = 26
 
 /** 130 random bits: an id that grew with time would tell who came before whom. */
-export const newPersonId = (): PersonId => `usr_${randomName(ID_CHARS)}`
+const newPersonId = (): PersonId => `usr_${randomName(ID_CHARS)}`
 
 /** Whoever comes by a code for the first time. */
 export const newPerson = (email: string, at: Instant): Person => ({

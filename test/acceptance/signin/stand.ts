@@ -104,9 +104,9 @@ export function authorizeUrl(
   return `${authUrl}/oauth/authorize?${query}`
 }
 
-export const VERIFIER = 'a-verifier-that-is-long-enough-to-be-one-0123456789'
+const VERIFIER = 'a-verifier-that-is-long-enough-to-be-one-0123456789'
 
-export const challengeOf = (verifier: string): string =>
+const challengeOf = (verifier: string): string =>
   new Bun.CryptoHasher('sha256').update(verifier).digest('base64url')
 
 /** The token call as the specification writes it: no redirect_uri, the secret in the form. */

@@ -1,0 +1,100 @@
+// Codes, tokens, sessions, interactions and keys outlive `kill -9`; a rotated signing key does not end what the old one signed.
+import { createPublicKey, verify as verifySignature } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { authorizeUrl, codeOf, openStand, REDIRECT, redeem, type Stand } from './stand.ts'
+
+let stand: Stand
+
+beforeAll(async () => {
+  stand = await openStand()
+})
+afterAll(() => stand.close())
+
+interface Tokens {
+  readonly access_token: string
+  readonly refresh_token: string
+  readonly id_token: string
+}
+
+/** What an ID token says, once its signature holds against the published keys. */
+async function verify(token: string) {
+  const [head = '', body = '', signature = ''] = token.split('.')
+  const read = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString())
+  const { kid } = read(head) as { readonly kid: string }
+  const jwks = await (await fetch(`${stand.authUrl}/oauth/jwks`)).json()
+  const { keys } = jwks as {
+    readonly keys: readonly (Record<string, string> & { readonly kid: string })[]
+  }
+  const key = keys.find((one) => one.kid === kid)
+  if (key === undefined) throw new Error(`no key ${kid} is published`)
+  const bytes = Buffer.from(signature, 'base64url')
+  const publicKey = createPublicKey({ key, format: 'jwk' })
+  expect(verifySignature('sha256', Buffer.from(`${head}.${body}`), publicKey, bytes)).toBe(true)
+  return { kid, ...(read(body) as { readonly sub: string; readonly iss: string }) }
+}
+
+test('everything that was answered is there after a kill', async () => {
+  const { authUrl, client } = stand
+  const email = 'survivor@example.org'
+  const browser = stand.browser()
+  const address = authorizeUrl(authUrl, client.client_id)
+  const offline = authorizeUrl(authUrl, client.client_id, {
+    scope: 'openid email offline_access',
+    prompt: 'consent',
+  })
+  const asked = await stand.signIn(browser, await browser.open(offline), email)
+  const granted = await browser.submit(asked, '/consent', { decision: 'allow' })
+  const tokens = (await (await redeem(authUrl, client, codeOf(granted))).json()) as Tokens
+  const waiting = codeOf(await browser.open(address))
+  const halfway = stand.browser()
+  const page = await halfway.submit(await halfway.open(address), '/email', {
+    email: 'half@example.org',
+  })
+  const digits = await stand.codeFor('half@example.org')
+
+  stand.desk.json(['clients', 'rotate-signing-key'])
+  await stand.killAndRestart()
+
+  const userinfo = await fetch(`${authUrl}/oauth/userinfo`, {
+    headers: { authorization: `Bearer ${tokens.access_token}` },
+  })
+  expect(await userinfo.json()).toMatchObject({ email })
+  const redeemed = (await (await redeem(authUrl, client, waiting)).json()) as Tokens
+  expect(redeemed.access_token).toMatch(/^[\w-]{43}$/)
+  const refreshed = await fetch(`${authUrl}/oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'refresh_token',
+      refresh_token: tokens.refresh_token,
+      ...client,
+    }),
+  })
+  expect(refreshed.status).toBe(200)
+  expect((await browser.open(address)).url.startsWith(REDIRECT)).toBe(true)
+  const back = await halfway.submit(page, '/code', { code: digits })
+  expect(back.url.startsWith(REDIRECT)).toBe(true)
+
+  const before = await verify(tokens.id_token)
+  const after = await verify(redeemed.id_token)
+  expect(after.kid).not.toBe(before.kid)
+  expect(after).toMatchObject({ sub: before.sub, iss: authUrl })
+  expect((await redeem(authUrl, client, waiting)).status).toBe(400)
+})
+
+test('a rotation holds from the next request, without a restart', async () => {
+  const kids = async () => {
+    const { keys } = (await (await fetch(`${stand.authUrl}/oauth/jwks`)).json()) as {
+      readonly keys: readonly Record<string, unknown>[]
+    }
+    expect(keys.flatMap(Object.keys)).not.toContain('d')
+    return keys.map(({ kid }) => kid)
+  }
+  const before = await kids()
+  const { key_id } = stand.desk.json<{ key_id: string }>(['clients', 'rotate-signing-key'])
+  expect(await kids()).toEqual([key_id, ...before])
+})
+
+test('status tells where people sign in', async () => {
+  const status = stand.desk.json<Record<string, unknown>>(['status'])
+  expect(status).toMatchObject({ auth_url: stand.authUrl, clients: 1 })
+})

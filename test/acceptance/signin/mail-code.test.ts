@@ -1,0 +1,204 @@
+// Signing in by a code that came by mail (hardening §3.1): bounded, and telling nobody who is known.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Browser, Page } from './browser.ts'
+import { authorizeUrl, codeOf, openStand, REDIRECT, type Stand } from './stand.ts'
+
+let stand: Stand
+
+beforeAll(async () => {
+  stand = await openStand()
+})
+afterAll(() => stand.close())
+
+const start = (browser: Browser): Promise<Page> =>
+  browser.open(authorizeUrl(stand.authUrl, stand.client.client_id))
+
+/** Each from a network of its own, as a proxy on this machine tells it. */
+let networks = 0
+const elsewhere = (): Browser => stand.browser({ 'x-forwarded-for': `192.0.2.${++networks}` })
+
+/** Any eight digits but these. */
+const wrong = (code: string): string => String((Number(code) + 1) % 10 ** 8).padStart(8, '0')
+
+test('the mail is plain: code, client, address; nothing of a stranger in its subject', async () => {
+  const browser = elsewhere()
+  await browser.submit(await start(browser), '/email', { email: 'Reader@Example.ORG' })
+  await stand.codeFor('Reader@example.org')
+  const { source } = stand.mail.taken.at(-1) ?? { source: '' }
+  expect(source).toContain('Subject: Your sign-in code\r\n')
+  expect(source).toContain('Wiki <b>')
+  expect(source).toContain(`192.0.2.${networks}`)
+  expect(source).toContain('&lt;b&gt;')
+})
+
+test('spaces and hyphens in a typed code do not matter, and its case-folded address is one person', async () => {
+  const browser = elsewhere()
+  const asked = await browser.submit(await start(browser), '/email', { email: 'Fold@example.org' })
+  const code = await stand.codeFor('Fold@example.org')
+  const back = await browser.submit(asked, '/code', {
+    code: ` ${code.slice(0, 4)}-${code.slice(4)} `,
+  })
+  expect(codeOf(back)).toMatch(/^[\w-]{43}$/)
+  const again = elsewhere()
+  await stand.signIn(again, await start(again), 'fold@example.org')
+  const people = stand.desk.json<{ email: string }[]>(['users', 'list'])
+  expect(people.filter(({ email }) => email.toLowerCase() === 'fold@example.org')).toHaveLength(1)
+})
+
+test('the fifth wrong try ends a code, even for the right one; a new code helps', async () => {
+  const browser = elsewhere()
+  const email = 'guesser@example.org'
+  let page = await browser.submit(await start(browser), '/email', { email })
+  const code = await stand.codeFor(email)
+  for (let n = 0; n < 4; n++) {
+    page = await browser.submit(page, '/code', { code: wrong(code) })
+    expect(page.status).toBe(400)
+  }
+  const { url } = page
+  expect((await browser.submit(page, '/code', { code: wrong(code) })).status).toBe(400)
+  const late = await browser.submit(page, '/code', { code })
+  expect(late.status).toBe(400)
+  expect(late.url.startsWith(REDIRECT)).toBe(false)
+  const renewed = await browser.submit({ ...late, url }, '/resend', {})
+  const back = await browser.submit(renewed, '/code', { code: await stand.codeFor(email, 2) })
+  expect(back.url.startsWith(REDIRECT)).toBe(true)
+})
+
+test('of 60 wrong guesses at once five are taken, and the right code is then refused', async () => {
+  const browser = elsewhere()
+  const email = 'parallel@example.org'
+  const page = await browser.submit(await start(browser), '/email', { email })
+  const code = await stand.codeFor(email)
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, () => browser.submit(page, '/code', { code: wrong(code) })),
+  )
+  const withTriesLeft = answers.filter(({ text }) => /name="code"/.test(text))
+  expect(withTriesLeft).toHaveLength(4)
+  const late = await browser.submit(page, '/code', { code })
+  expect(late.url.startsWith(REDIRECT)).toBe(false)
+})
+
+test('a new code ends the old one; an old one of another interaction never works', async () => {
+  const browser = elsewhere()
+  const email = 'renewed@example.org'
+  const page = await browser.submit(await start(browser), '/email', { email })
+  const first = await stand.codeFor(email)
+  await browser.submit(page, '/resend', {})
+  const second = await stand.codeFor(email, 2)
+  if (first !== second) {
+    expect((await browser.submit(page, '/code', { code: first })).status).toBe(400)
+  }
+  const other = elsewhere()
+  const theirs = await other.submit(await start(other), '/email', { email })
+  await stand.codeFor(email, 3)
+  expect((await other.submit(theirs, '/code', { code: second })).status).toBe(400)
+  expect((await browser.submit(page, '/code', { code: second })).url.startsWith(REDIRECT)).toBe(
+    true,
+  )
+})
+
+describe('bounds', () => {
+  test('five codes for one address within a quarter of an hour, from wherever', async () => {
+    const email = 'flooded@example.org'
+    const statuses = []
+    for (let n = 0; n < 7; n++) {
+      const browser = elsewhere()
+      statuses.push((await browser.submit(await start(browser), '/email', { email })).status)
+    }
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429])
+    await stand.codeFor(email, 5)
+    expect(stand.mail.taken.filter(({ to }) => to.includes(email))).toHaveLength(5)
+  })
+
+  test('twenty codes from one network within an hour, for whomever; a /64 is one network', async () => {
+    const statuses = []
+    for (let n = 0; n < 22; n++) {
+      const browser = stand.browser({ 'x-forwarded-for': `2001:db8:0:1::${n + 1}` })
+      const email = `visitor-${n}@example.org`
+      statuses.push((await browser.submit(await start(browser), '/email', { email })).status)
+    }
+    expect(statuses.filter((status) => status === 429)).toHaveLength(2)
+    await stand.codeFor('visitor-19@example.org')
+    const next = stand.browser({ 'x-forwarded-for': '2001:db8:0:2::1' })
+    expect(
+      (await next.submit(await start(next), '/email', { email: 'n@example.org' })).status,
+    ).toBe(200)
+    await stand.codeFor('n@example.org')
+  })
+})
+
+test.each([
+  'nobody',
+  'a@',
+  '@example.org',
+  'a b@example.org',
+  '"a b"@example.org',
+  'a@example.org\r\nBcc: x@example.org',
+  'a@127.0.0.1',
+  `${'a'.repeat(300)}@example.org`,
+])('%j is no address, and no mail leaves', async (email) => {
+  const before = [...stand.mail.asked]
+  const browser = elsewhere()
+  const page = await browser.submit(await start(browser), '/email', { email })
+  expect(page.status).toBe(400)
+  expect(page.text).toContain('name="email"')
+  const strange = stand.mail.asked.slice(before.length).filter((to) => !to.startsWith('visitor-'))
+  expect(strange).toEqual([])
+})
+
+describe('a form that was not sent from our own page', () => {
+  const post = (page: Page, headers: Record<string, string>, cookie: string) =>
+    fetch(`${page.url}/email`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', cookie, ...headers },
+      body: 'email=victim%40example.org',
+    })
+
+  test.each([
+    ['from another site', { 'sec-fetch-site': 'cross-site' }],
+    ['from a sister site', { 'sec-fetch-site': 'same-site' }],
+    ['from another origin', { origin: 'https://evil.example' }],
+    ['from nowhere that can be named', { origin: 'null' }],
+  ])('%s is refused', async (_what, headers) => {
+    const browser = elsewhere()
+    const page = await start(browser)
+    const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    expect((await post(page, headers, cookie)).status).toBe(403)
+    expect((await post(page, { 'sec-fetch-site': 'same-origin' }, cookie)).status).toBe(303)
+  })
+
+  test("without the interaction's cookie, or with one that was made up, it is refused", async () => {
+    const browser = elsewhere()
+    const page = await start(browser)
+    const own = { 'sec-fetch-site': 'same-origin' }
+    expect((await post(page, own, 'session=none')).status).toBe(400)
+    const uid = new URL(page.url).pathname.split('/').at(-1)
+    expect(
+      (await post(page, own, `interaction=${uid}; interaction.sig=${'x'.repeat(27)}`)).status,
+    ).toBe(400)
+  })
+})
+
+test('the page looks the same for who is known and who is not, also where nobody may join', async () => {
+  const closed = await openStand({ GATEWAY_AUTH_SIGNUP: 'closed' })
+  try {
+    closed.desk.json(['users', 'add', 'known@example.org', '--name', 'Known'])
+    const look = async (email: string) => {
+      const browser = closed.browser()
+      const page = await browser.open(authorizeUrl(closed.authUrl, closed.client.client_id))
+      const { status, text } = await browser.submit(page, '/email', { email })
+      return {
+        status,
+        text: text.replaceAll(email, 'EMAIL').replace(/\/sign-in\/[\w-]+/g, '/sign-in/UID'),
+      }
+    }
+    expect(await look('nobody@example.org')).toEqual(await look('known@example.org'))
+    await closed.codeFor('known@example.org')
+    const stranger = closed.mail.taken.find(({ to }) => to.includes('nobody@example.org'))
+    expect(stranger?.source).not.toMatch(/\d{4} \d{4}\r?$/m)
+    expect(closed.desk.json<unknown[]>(['users', 'list'])).toHaveLength(1)
+  } finally {
+    await closed.close()
+  }
+})

@@ -1,0 +1,354 @@
+// What the sign-in provider refuses, and how (contract §10): by a page, by a redirect, or at the token call.
+import { Database } from 'bun:sqlite'
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readDatabase, until } from '#test/support/appliance.ts'
+import {
+  authorizeUrl,
+  codeOf,
+  openStand,
+  REDIRECT,
+  type RegisteredClient,
+  redeem,
+  type Stand,
+} from './stand.ts'
+
+let stand: Stand
+let other: RegisteredClient
+
+beforeAll(async () => {
+  stand = await openStand()
+  other = stand.register('Other')
+})
+afterAll(() => stand.close())
+
+let people = 0
+const newEmail = (): string => `person-${++people}@example.org`
+
+/** A fresh code for a fresh person. */
+async function freshCode(more: Readonly<Record<string, string | null>> = {}, email = newEmail()) {
+  const browser = stand.browser()
+  const start = await browser.open(authorizeUrl(stand.authUrl, stand.client.client_id, more))
+  return codeOf(await stand.signIn(browser, start, email))
+}
+
+const errorOf = async (response: Response) =>
+  (await response.json()) as { readonly error?: string; readonly access_token?: string }
+
+describe('at the authorization endpoint', () => {
+  const ask = async (more: Readonly<Record<string, string | null>>) =>
+    stand.browser().open(authorizeUrl(stand.authUrl, stand.client.client_id, more))
+
+  test.each([
+    ['an unknown client', { client_id: 'nobody' }],
+    ['an address that is not registered', { redirect_uri: 'https://evil.example/callback' }],
+    ['an address that merely begins alike', { redirect_uri: `${REDIRECT}/more` }],
+    ['an address with a query of its own', { redirect_uri: `${REDIRECT}?x=1` }],
+    ['no address', { redirect_uri: null }],
+  ])('%s gets a page and no redirect', async (_what, more) => {
+    const page = await ask(more)
+    expect(page.status).toBe(400)
+    expect(page.headers.get('location')).toBeNull()
+    expect(page.headers.get('content-type')).toContain('text/html')
+    expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
+    expect(page.url).toContain(stand.authUrl)
+  })
+
+  test.each([
+    ['no PKCE', { code_challenge: null, code_challenge_method: null }, 'invalid_request'],
+    ['plain PKCE', { code_challenge_method: 'plain' }, 'invalid_request'],
+    ['a challenge without its method', { code_challenge_method: null }, 'invalid_request'],
+    ['no response type', { response_type: null }, 'invalid_request'],
+    ['an implicit flow', { response_type: 'id_token', nonce: 'n' }, 'unsupported_response_type'],
+    ['a request object', { request: 'eyJ' }, 'request_not_supported'],
+    ['nobody signed in, and no question allowed', { prompt: 'none' }, 'login_required'],
+  ])('%s is told to the client with state and iss', async (_what, more, error) => {
+    const { url } = await ask(more)
+    expect(url.startsWith(REDIRECT)).toBe(true)
+    // Whoever asks for an implicit flow is answered in the fragment, as that flow would.
+    const { search, hash } = new URL(url)
+    expect(Object.fromEntries(new URLSearchParams(search || hash.slice(1)))).toMatchObject({
+      error,
+      state: 'state-of-the-session',
+      iss: stand.authUrl,
+    })
+  })
+
+  test('a client that may do without PKCE does', async () => {
+    const { client_id } = stand.register('Old', '--no-require-pkce')
+    const page = await stand.browser().open(
+      authorizeUrl(stand.authUrl, client_id, {
+        code_challenge: null,
+        code_challenge_method: null,
+      }),
+    )
+    expect(page.status).toBe(200)
+    expect(page.text).toContain('name="email"')
+  })
+})
+
+test('scopes may be parted by a plus that was encoded as one, and the request may be posted', async () => {
+  const browser = stand.browser()
+  const address = new URL(authorizeUrl(stand.authUrl, stand.client.client_id))
+  address.searchParams.set('scope', 'openid+email+profile')
+  expect(address.search).toContain('openid%2Bemail')
+  const page = await browser.open(`${stand.authUrl}/oauth/authorize`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: address.search.slice(1),
+  })
+  const back = await stand.signIn(browser, page, newEmail())
+  const answer = await redeem(stand.authUrl, stand.client, codeOf(back))
+  expect(await answer.json()).toMatchObject({ scope: 'openid email profile' })
+})
+
+describe('at the token endpoint', () => {
+  test('the call of the specification: no redirect_uri, although two are registered', async () => {
+    const second = 'https://app.example.org/second'
+    const two = stand.register('Two', '--redirect-uri', REDIRECT, '--redirect-uri', second)
+    const browser = stand.browser()
+    const start = await browser.open(
+      authorizeUrl(stand.authUrl, two.client_id, { redirect_uri: second }),
+    )
+    const code = codeOf(await stand.signIn(browser, start, newEmail()))
+    const answer = await redeem(stand.authUrl, two, code)
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    expect(await answer.json()).toEqual({
+      access_token: expect.stringMatching(/^[\w-]{43}$/),
+      token_type: 'Bearer',
+      expires_in: 3600,
+      id_token: expect.any(String),
+      scope: 'openid email profile',
+    })
+  })
+
+  test.each([
+    ['a wrong verifier', { code_verifier: 'x'.repeat(50) }, 'invalid_grant'],
+    ['another redirect address', { redirect_uri: `${REDIRECT}/` }, 'invalid_grant'],
+    ['a code that nobody issued', { code: 'x'.repeat(43) }, 'invalid_grant'],
+  ])('%s is refused', async (_what, more, error) => {
+    const answer = await redeem(stand.authUrl, stand.client, await freshCode(), more)
+    expect(answer.status).toBe(400)
+    expect(await errorOf(answer)).toMatchObject({ error })
+  })
+
+  test('no verifier is refused', async () => {
+    const { client_id, client_secret } = stand.client
+    const answer = await fetch(`${stand.authUrl}/oauth/token`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        grant_type: 'authorization_code',
+        code: await freshCode(),
+        client_id,
+        client_secret,
+      }),
+    })
+    expect(await errorOf(answer)).toMatchObject({ error: 'invalid_grant' })
+  })
+
+  test("a wrong secret is 401, also when it is the kept hash of the right one; the right client's own code still works", async () => {
+    const code = await freshCode()
+    const kept = readDatabase<{ secret_sha256: string }>(
+      stand.desk,
+      'SELECT secret_sha256 FROM clients WHERE id = ?',
+      stand.client.client_id,
+    )[0]?.secret_sha256
+    expect(kept).toMatch(/^[0-9a-f]{64}$/)
+    for (const secret of ['wrong', kept ?? '']) {
+      const answer = await redeem(stand.authUrl, { ...stand.client, client_secret: secret }, code)
+      expect(answer.status).toBe(401)
+      expect(await errorOf(answer)).toMatchObject({ error: 'invalid_client' })
+    }
+    expect((await redeem(stand.authUrl, stand.client, code)).status).toBe(200)
+  })
+
+  test("another client's code is refused", async () => {
+    const answer = await redeem(stand.authUrl, other, await freshCode())
+    expect(await errorOf(answer)).toMatchObject({ error: 'invalid_grant' })
+  })
+
+  test('a verifier cannot be guessed at: the fifth wrong one ends the code', async () => {
+    const code = await freshCode()
+    for (let n = 0; n < 5; n++) {
+      await redeem(stand.authUrl, stand.client, code, { code_verifier: `${n}`.repeat(50) })
+    }
+    expect((await redeem(stand.authUrl, stand.client, code)).status).toBe(400)
+  })
+
+  test('a replay is refused and revokes what the code had issued', async () => {
+    const code = await freshCode()
+    const first = await errorOf(await redeem(stand.authUrl, stand.client, code))
+    const userinfo = () =>
+      fetch(`${stand.authUrl}/oauth/userinfo`, {
+        headers: { authorization: `Bearer ${first.access_token}` },
+      })
+    expect((await userinfo()).status).toBe(200)
+    const second = await redeem(stand.authUrl, stand.client, code)
+    expect(second.status).toBe(400)
+    expect(await errorOf(second)).toMatchObject({ error: 'invalid_grant' })
+    expect((await userinfo()).status).toBe(401)
+    const third = await redeem(stand.authUrl, stand.client, code)
+    expect(await errorOf(third)).toMatchObject({ error: 'invalid_grant' })
+  })
+
+  test('of 40 redemptions at once exactly one succeeds', async () => {
+    const code = await freshCode()
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, () => redeem(stand.authUrl, stand.client, code)),
+    )
+    const statuses = answers.map(({ status }) => status).sort()
+    expect(statuses).toEqual([200, ...Array<number>(39).fill(400)])
+  })
+
+  test('an expired code is refused', async () => {
+    const code = await freshCode()
+    const database = new Database(`${stand.desk.dataDir}/gateway.db`)
+    const digest = new Bun.CryptoHasher('sha256').update(code).digest('hex')
+    const { changes } = database
+      .query(
+        `UPDATE artifacts SET payload = json_set(payload, '$.exp', unixepoch() - 1)
+         WHERE kind = 'AuthorizationCode' AND sha256 = ?`,
+      )
+      .run(digest)
+    database.close()
+    expect(changes).toBe(1)
+    const answer = await redeem(stand.authUrl, stand.client, code)
+    expect(await errorOf(answer)).toMatchObject({ error: 'invalid_grant' })
+  })
+})
+
+test('a forged Host changes no address, and no cookie', async () => {
+  const { hostname, port } = new URL(stand.authUrl)
+  const forged = await new Promise<string>((resolve, reject) => {
+    let heard = ''
+    const socket = connect(Number(port), hostname, () =>
+      socket.write(
+        'GET /.well-known/openid-configuration HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\n' +
+          'X-Forwarded-Proto: https\r\nForwarded: host=evil.example;proto=https\r\nConnection: close\r\n\r\n',
+      ),
+    )
+    socket.on('data', (piece) => {
+      heard += piece.toString()
+    })
+    socket.on('end', () => resolve(heard))
+    socket.on('error', reject)
+  })
+  expect(forged).toContain('200 OK')
+  expect(forged).toContain(`"issuer":"${stand.authUrl}"`)
+  expect(forged).not.toContain('evil.example')
+})
+
+test('the metadata promises what the contract does, and no more', async () => {
+  const { authUrl } = stand
+  const metadata = await (await fetch(`${authUrl}/.well-known/openid-configuration`)).json()
+  expect(metadata).toEqual({
+    issuer: authUrl,
+    authorization_endpoint: `${authUrl}/oauth/authorize`,
+    token_endpoint: `${authUrl}/oauth/token`,
+    userinfo_endpoint: `${authUrl}/oauth/userinfo`,
+    jwks_uri: `${authUrl}/oauth/jwks`,
+    end_session_endpoint: `${authUrl}/oauth/logout`,
+    response_types_supported: ['code'],
+    response_modes_supported: ['form_post', 'fragment', 'query'],
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['RS256'],
+    scopes_supported: ['openid', 'email', 'profile', 'offline_access'],
+    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+    claims_supported: expect.arrayContaining(['sub', 'email', 'email_verified', 'name']),
+    claim_types_supported: ['normal'],
+    claims_parameter_supported: false,
+    request_uri_parameter_supported: false,
+    ui_locales_supported: ['en', 'ru'],
+  })
+})
+
+describe('people', () => {
+  test('a disabled person is signed out at once, and let in no more', async () => {
+    const email = newEmail()
+    const browser = stand.browser()
+    const address = authorizeUrl(stand.authUrl, stand.client.client_id)
+    const code = codeOf(await stand.signIn(browser, await browser.open(address), email))
+    const { access_token } = await errorOf(await redeem(stand.authUrl, stand.client, code))
+    const again = await browser.open(address)
+    expect(again.url.startsWith(REDIRECT)).toBe(true)
+    const unused = codeOf(again)
+
+    stand.desk.json(['users', 'disable', email, '--yes'])
+    const userinfo = await fetch(`${stand.authUrl}/oauth/userinfo`, {
+      headers: { authorization: `Bearer ${access_token}` },
+    })
+    expect(userinfo.status).toBe(401)
+    expect((await redeem(stand.authUrl, stand.client, unused)).status).toBe(400)
+    const asked = await browser.open(address)
+    expect(asked.text).toContain('name="email"')
+    const refused = await stand.signIn(browser, asked, email)
+    expect(refused.status).toBe(403)
+    expect(refused.text).not.toContain('code=')
+
+    stand.desk.json(['users', 'enable', email])
+    const fresh = stand.browser()
+    const welcome = await stand.signIn(fresh, await fresh.open(address), email)
+    expect(welcome.url.startsWith(REDIRECT)).toBe(true)
+  })
+
+  test('a person who was removed comes back as somebody new', async () => {
+    const email = newEmail()
+    const subjectOf = async () => {
+      const answer = await redeem(stand.authUrl, stand.client, await freshCode({}, email))
+      const { id_token = '' } = (await answer.json()) as { readonly id_token?: string }
+      const body = Buffer.from(id_token.split('.')[1] ?? '', 'base64url').toString()
+      return (JSON.parse(body) as { readonly sub: string }).sub
+    }
+    const first = await subjectOf()
+    expect(await subjectOf()).toBe(first)
+    stand.desk.json(['users', 'remove', email, '--yes'])
+    expect(await subjectOf()).not.toBe(first)
+  })
+
+  test('`users sessions revoke` ends what a browser remembers', async () => {
+    const email = newEmail()
+    const browser = stand.browser()
+    const address = authorizeUrl(stand.authUrl, stand.client.client_id)
+    await stand.signIn(browser, await browser.open(address), email)
+    expect((await browser.open(address)).url.startsWith(REDIRECT)).toBe(true)
+    const revoked = stand.desk.json<{ ended_sessions: number }>([
+      'users',
+      'sessions',
+      'revoke',
+      email,
+    ])
+    expect(revoked.ended_sessions).toBe(1)
+    expect((await browser.open(address)).text).toContain('name="email"')
+  })
+})
+
+test('what is kept opens nothing: no code, token, cookie or secret stands in the database', async () => {
+  const browser = stand.browser()
+  const start = await browser.open(authorizeUrl(stand.authUrl, stand.client.client_id))
+  const email = newEmail()
+  const asked = await browser.submit(start, '/email', { email })
+  const digits = await stand.codeFor(email)
+  const code = codeOf(await browser.submit(asked, '/code', { code: digits }))
+  const answer = (await (await redeem(stand.authUrl, stand.client, code)).json()) as Record<
+    string,
+    unknown
+  >
+  await until(async () => readDatabase(stand.desk, 'SELECT 1 FROM artifacts').length > 0, 'rows')
+  const rows = ['artifacts', 'clients', 'mail_codes', 'signing_keys', 'signin_secrets']
+    .flatMap((table) => readDatabase(stand.desk, `SELECT * FROM ${table}`))
+    .map((row) => JSON.stringify(row))
+    .join('\n')
+  const secrets = [
+    code,
+    digits,
+    String(answer['access_token']),
+    stand.client.client_secret,
+    browser.cookies.get('session') ?? 'none',
+  ]
+  for (const secret of secrets) expect(rows).not.toContain(secret)
+  expect(rows).not.toContain('"d":')
+})

@@ -1,0 +1,253 @@
+/** What the port of the sign-in provider promises: each act whole, and one winner however many ask at once. */
+import { expect, test } from 'vitest'
+import { instant, later } from '#domain/clock.ts'
+import type { Artifact } from '#signin/register/artifact.ts'
+import type { Client } from '#signin/register/client.ts'
+import type { MailCode } from '#signin/register/mail-code.ts'
+import { newPerson } from '#signin/register/person.ts'
+import { newSigningKey } from '#signin/register/signing-key.ts'
+import type { SigninStore } from '#signin/store.ts'
+import type { HandClock } from '#test/support/hand-clock.ts'
+
+export interface SigninBench {
+  readonly signin: SigninStore
+  readonly clock: HandClock
+}
+
+const MINUTE = 60_000
+
+const aClient = (at: HandClock, stated: Partial<Client> = {}): Client => ({
+  id: 'wiki_1',
+  name: 'Wiki',
+  redirectUris: ['https://app.example.org/callback'],
+  logoutUris: [],
+  requiresPkce: true,
+  secretDigest: 'ab'.repeat(32),
+  createdAt: at.now(),
+  updatedAt: at.now(),
+  ...stated,
+})
+
+const anArtifact = (at: HandClock, stated: Partial<Artifact> = {}): Artifact => ({
+  kind: 'AuthorizationCode',
+  digest: 'cd'.repeat(32),
+  payload: '{"a":1}',
+  grantId: null,
+  uid: null,
+  personId: null,
+  clientId: null,
+  consumedAt: null,
+  expiresAt: later(at.now(), MINUTE),
+  ...stated,
+})
+
+export function signinContract(bench: SigninBench): void {
+  clientsContract(bench)
+  peopleContract(bench)
+  artifactsContract(bench)
+  mailCodesContract(bench)
+  keyringContract(bench)
+}
+
+function clientsContract(bench: SigninBench): void {
+  test('a client is found as it was made, amended, and removed with all that was issued to it', async () => {
+    const { clients, artifacts } = bench.signin
+    const client = aClient(bench.clock)
+    await clients.create(client)
+    await expect(clients.create(client)).rejects.toMatchObject({ code: 'already_exists' })
+    expect(await clients.find(client.id)).toEqual(client)
+    expect(await clients.list()).toEqual([client])
+    expect(await clients.count()).toBe(1)
+    const amended = {
+      ...client,
+      name: 'Docs',
+      requiresPkce: false,
+      logoutUris: ['https://a.example/'],
+    }
+    expect(await clients.amend(amended)).toEqual(amended)
+    expect(await clients.amend(aClient(bench.clock, { id: 'nobody' }))).toBeUndefined()
+    await artifacts.put(anArtifact(bench.clock, { clientId: client.id }))
+    expect(await clients.remove(client.id)).toBe(true)
+    expect(await clients.remove(client.id)).toBe(false)
+    expect(await clients.find(client.id)).toBeUndefined()
+    expect(await artifacts.find('AuthorizationCode', 'cd'.repeat(32))).toBeUndefined()
+  })
+}
+
+function peopleContract(bench: SigninBench): void {
+  test('a proved address is one person, whatever its case; a newcomer only where one is brought', async () => {
+    const { people } = bench.signin
+    const at = bench.clock.now()
+    expect(await people.proved('a@example.org', null, at)).toBeUndefined()
+    const first = await people.proved('A@example.org', newPerson('A@example.org', at), at)
+    expect(first).toMatchObject({ email: 'A@example.org', isEmailVerified: true, lastSignInAt: at })
+    const again = await people.proved('a@EXAMPLE.org', newPerson('a@EXAMPLE.org', at), at)
+    expect(again).toEqual(first)
+    expect(await people.count()).toBe(1)
+    expect(await people.findByEmail('a@example.ORG')).toEqual(first)
+    await expect(people.add(newPerson('a@example.org', at))).rejects.toMatchObject({
+      code: 'already_exists',
+    })
+  })
+
+  test('who is disabled loses every artifact and is answered as disabled; who is removed is gone', async () => {
+    const { people, artifacts } = bench.signin
+    const at = bench.clock.now()
+    const person = newPerson('b@example.org', at)
+    await people.add(person)
+    const session = anArtifact(bench.clock, { kind: 'Session', personId: person.id, uid: 'u1' })
+    await artifacts.put(session)
+    expect(await artifacts.countSessions(person.id, at)).toBe(1)
+    expect(await people.setDisabled(person.id, at)).toMatchObject({ disabledAt: at })
+    expect(await artifacts.find('Session', session.digest)).toBeUndefined()
+    const proved = await people.proved('b@example.org', null, later(at, 5))
+    expect(proved).toMatchObject({ disabledAt: at, lastSignInAt: null })
+    expect(await people.setDisabled(person.id, null)).toMatchObject({ disabledAt: null })
+    await artifacts.put(session)
+    expect(await artifacts.endPerson(person.id, at)).toBe(1)
+    expect(await people.remove(person.id)).toBe(true)
+    expect(await people.remove(person.id)).toBe(false)
+    expect(await people.setDisabled(person.id, at)).toBeUndefined()
+  })
+}
+
+function artifactsContract(bench: SigninBench): void {
+  test('of many who consume at once one does, and it stays consumed when it is put again', async () => {
+    const { artifacts } = bench.signin
+    const { kind, digest, ...rest } = anArtifact(bench.clock)
+    await artifacts.put({ kind, digest, ...rest })
+    const at = bench.clock.now()
+    const tries = await Promise.all(
+      Array.from({ length: 40 }, () => artifacts.consume(kind, digest, at)),
+    )
+    expect(tries.filter((won) => won)).toHaveLength(1)
+    await artifacts.put({ kind, digest, ...rest, payload: '{"a":2}' })
+    expect(await artifacts.find(kind, digest)).toMatchObject({ payload: '{"a":2}', consumedAt: at })
+    expect(await artifacts.find('RefreshToken', digest)).toBeUndefined()
+    expect(await artifacts.consume(kind, 'unknown', at)).toBe(false)
+    await artifacts.remove(kind, digest)
+    expect(await artifacts.find(kind, digest)).toBeUndefined()
+  })
+
+  test('a grant is revoked kind by kind; a session is found by its uid', async () => {
+    const { artifacts } = bench.signin
+    const grantId = 'grant'
+    const put = (kind: string, digest: string, more: Partial<Artifact> = {}) =>
+      artifacts.put(anArtifact(bench.clock, { kind, digest, ...more }))
+    await put('AccessToken', '1', { grantId })
+    await put('RefreshToken', '2', { grantId })
+    await put('AccessToken', '3', { grantId: 'other' })
+    await put('Session', '4', { uid: 'uid' })
+    await artifacts.revokeGrant('AccessToken', grantId)
+    expect(await artifacts.find('AccessToken', '1')).toBeUndefined()
+    expect(await artifacts.find('RefreshToken', '2')).toBeDefined()
+    expect(await artifacts.find('AccessToken', '3')).toBeDefined()
+    expect(await artifacts.findByUid('Session', 'uid')).toMatchObject({ digest: '4' })
+    expect(await artifacts.findByUid('AccessToken', 'uid')).toBeUndefined()
+  })
+
+  test('what expired before is swept, and nothing else', async () => {
+    const { artifacts } = bench.signin
+    const { clock } = bench
+    await artifacts.put(anArtifact(clock, { digest: 'old', expiresAt: instant(clock.now() - 1) }))
+    await artifacts.put(anArtifact(clock, { digest: 'new', expiresAt: clock.now() }))
+    expect(await artifacts.sweep(clock.now())).toBe(1)
+    expect(await artifacts.find('AuthorizationCode', 'old')).toBeUndefined()
+    expect(await artifacts.find('AuthorizationCode', 'new')).toBeDefined()
+  })
+}
+
+function mailCodesContract(bench: SigninBench): void {
+  const bounds = {
+    perEmail: { most: 2, withinMs: 15 * MINUTE },
+    perPeer: { most: 4, withinMs: 60 * MINUTE },
+  }
+  const code = (stated: Partial<MailCode> = {}): MailCode => ({
+    interaction: 'i1',
+    email: 'c@example.org',
+    digest: 'ef'.repeat(32),
+    peer: '192.0.2.1',
+    issuedAt: bench.clock.now(),
+    expiresAt: later(bench.clock.now(), 10 * MINUTE),
+    ...stated,
+  })
+
+  test('five tries, however many at once; the right code is used up by one', async () => {
+    const { mailCodes } = bench.signin
+    const at = bench.clock.now()
+    await mailCodes.issue(code(), bounds)
+    const wrong = await Promise.all(
+      Array.from({ length: 20 }, () => mailCodes.redeem('i1', 'wrong', at)),
+    )
+    expect(wrong.filter(({ verdict }) => verdict === 'wrong')).toHaveLength(4)
+    expect(await mailCodes.redeem('i1', code().digest, at)).toEqual({ verdict: 'spent' })
+    await mailCodes.issue(code(), bounds)
+    const right = await Promise.all(
+      Array.from({ length: 5 }, () => mailCodes.redeem('i1', code().digest, at)),
+    )
+    expect(right.filter(({ verdict }) => verdict === 'right')).toHaveLength(1)
+    expect(await mailCodes.pending('i1')).toBeUndefined()
+  })
+
+  test('a code dies with its time, with its successor, and when it is dropped', async () => {
+    const { mailCodes } = bench.signin
+    const at = bench.clock.now()
+    await mailCodes.issue(code(), bounds)
+    expect(await mailCodes.pending('i1')).toMatchObject({ email: 'c@example.org', attemptsLeft: 5 })
+    expect(await mailCodes.redeem('i1', code().digest, code().expiresAt)).toEqual({
+      verdict: 'expired',
+    })
+    await mailCodes.issue(code({ digest: '01'.repeat(32) }), bounds)
+    expect(await mailCodes.redeem('i1', code().digest, at)).toMatchObject({ verdict: 'wrong' })
+    await mailCodes.drop('i1')
+    expect(await mailCodes.redeem('i1', '01'.repeat(32), at)).toEqual({ verdict: 'expired' })
+  })
+
+  test('bounds count by address without its case and by network, and lift when the oldest is out', async () => {
+    const { mailCodes } = bench.signin
+    const { clock } = bench
+    const first = clock.now()
+    expect(await mailCodes.issue(code(), bounds)).toEqual({ isIssued: true, lately: 1 })
+    clock.advance(MINUTE)
+    expect(await mailCodes.issue(code(), bounds)).toEqual({ isIssued: true, lately: 2 })
+    const kept = await mailCodes.pending('i1')
+    const refused = await mailCodes.issue(
+      code({ email: 'C@example.org', peer: 'elsewhere' }),
+      bounds,
+    )
+    expect(refused).toEqual({ isIssued: false, nextAt: later(first, 15 * MINUTE) })
+    expect(await mailCodes.pending('i1')).toEqual(kept)
+    await mailCodes.issue(code({ email: 'd@example.org' }), bounds)
+    await mailCodes.issue(code({ email: 'e@example.org' }), bounds)
+    expect(await mailCodes.issue(code({ email: 'f@example.org' }), bounds)).toEqual({
+      isIssued: false,
+      nextAt: later(first, 60 * MINUTE),
+    })
+    clock.advance(14 * MINUTE)
+    expect(await mailCodes.issue(code({ peer: 'elsewhere' }), bounds)).toMatchObject({
+      isIssued: true,
+    })
+    await mailCodes.sweep(clock.now())
+    expect(await mailCodes.issue(code(), bounds)).toMatchObject({ isIssued: true })
+  })
+}
+
+function keyringContract(bench: SigninBench): void {
+  test('the newest key signs, those before it are kept until they are swept; a secret is kept once', async () => {
+    const { keyring } = bench.signin
+    const { clock } = bench
+    expect(await keyring.current()).toBeNull()
+    const first = await newSigningKey(clock.now())
+    await keyring.addSigningKey(first)
+    clock.advance(MINUTE)
+    const second = await newSigningKey(clock.now())
+    await keyring.addSigningKey(second)
+    expect(await keyring.current()).toBe(second.id)
+    expect(await keyring.signingKeys()).toEqual([second, { ...first, retiredAt: clock.now() }])
+    await keyring.sweep(later(clock.now(), 1))
+    expect(await keyring.signingKeys()).toEqual([second])
+    expect(await keyring.secret('cookies', 'one')).toBe('one')
+    expect(await keyring.secret('cookies', 'two')).toBe('one')
+    expect(await keyring.secret('mail-codes', 'three')).toBe('three')
+  })
+}
