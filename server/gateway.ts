@@ -17,7 +17,7 @@ import type { SigninStore } from '#signin/store.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 import { openAdminSocket } from './admin-socket.ts'
 import { drain } from './drain.ts'
-import { listen } from './listener.ts'
+import { type Listener, listen } from './listener.ts'
 import { type SigninListener, type SigninOptions, startSignin } from './signin-listener.ts'
 import { createUpstreamCache } from './upstream-cache.ts'
 
@@ -72,12 +72,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     letIdle: (request) => listener.letIdle(request),
   })
   const counter = createCounter(house)
-  const listener = listen(options.listen, (request) => counter.fetch(request))
-  const inFlight = (): number => house.running.count
-  const signin = await openSignin(options).catch(async (cause: unknown) => {
-    await listener.close()
+  // It takes longest, and whoever finds the counter ready finds the operator's door open too.
+  const signin = await openSignin(options)
+  let listener: Listener
+  try {
+    listener = listen(options.listen, (request) => counter.fetch(request))
+  } catch (cause) {
+    await signin?.stop()
     throw cause
-  })
+  }
+  const inFlight = (): number => house.running.count
   const authUrl = signin?.issuer ?? null
   const live = { inFlight, hops: house.health.readings, authUrl }
   const door = openDoor(options, () => courier?.wake(), listener.url, live)
