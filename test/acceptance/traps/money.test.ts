@@ -77,6 +77,7 @@ describe('two hundred at once', () => {
     })
     if (model === 'held/m') {
       await until(() => refused === AT_ONCE - admitted, 'all the others were refused')
+      await until(() => waiting.length >= admitted, 'the admitted have all come through')
       expect(held.seen.length - before).toBe(admitted)
       letGo()
     }
