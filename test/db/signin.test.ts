@@ -5,26 +5,23 @@ import { handClock } from '#test/support/hand-clock.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 import { type SigninBench, signinContract } from './contract/signin.ts'
 
-describe.each([
-  ['in memory', () => ':memory:'],
-  ['in a directory', tempDirectory],
-] as const)('%s', (_where, dataDir) => {
-  let bench: SigninBench
+const PLACES: Readonly<Record<string, () => string>> = {
+  'in memory': () => ':memory:',
+  'in a directory': tempDirectory,
+}
 
-  beforeEach(async () => {
-    const clock = handClock('2026-08-23T12:00:00Z')
-    const masterKey = new Uint8Array(32).fill(7)
-    const store = await openStore({ dataDir: dataDir(), clock, masterKey })
-    onTestFinished(() => store.close())
-    bench = { signin: store.signin, clock }
-  })
+for (const [where, dataDir] of Object.entries(PLACES)) {
+  describe(where, () => {
+    const bench = {} as { -readonly [Part in keyof SigninBench]: SigninBench[Part] }
 
-  signinContract({
-    get signin(): SigninBench['signin'] {
-      return bench.signin
-    },
-    get clock(): SigninBench['clock'] {
-      return bench.clock
-    },
+    beforeEach(async () => {
+      const clock = handClock('2026-08-23T12:00:00Z')
+      const masterKey = new Uint8Array(32).fill(7)
+      const store = await openStore({ dataDir: dataDir(), clock, masterKey })
+      onTestFinished(() => store.close())
+      Object.assign(bench, { signin: store.signin, clock })
+    })
+
+    signinContract(bench)
   })
-})
+}

@@ -1,5 +1,5 @@
 // Codes, tokens, sessions, interactions and keys outlive `kill -9`; a rotated signing key does not end what the old one signed.
-import { createPublicKey, verify as verifySignature } from 'node:crypto'
+import type { webcrypto } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { authorizeUrl, codeOf, openStand, REDIRECT, redeem, type Stand } from './stand.ts'
 
@@ -21,15 +21,21 @@ async function verify(token: string) {
   const [head = '', body = '', signature = ''] = token.split('.')
   const read = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString())
   const { kid } = read(head) as { readonly kid: string }
-  const jwks = await (await fetch(`${stand.authUrl}/oauth/jwks`)).json()
-  const { keys } = jwks as {
-    readonly keys: readonly (Record<string, string> & { readonly kid: string })[]
+  const published = await fetch(`${stand.authUrl}/oauth/jwks`)
+  const { keys } = (await published.json()) as {
+    readonly keys: readonly (webcrypto.JsonWebKey & { readonly kid: string })[]
   }
-  const key = keys.find((one) => one.kid === kid)
-  if (key === undefined) throw new Error(`no key ${kid} is published`)
-  const bytes = Buffer.from(signature, 'base64url')
-  const publicKey = createPublicKey({ key, format: 'jwk' })
-  expect(verifySignature('sha256', Buffer.from(`${head}.${body}`), publicKey, bytes)).toBe(true)
+  const jwk = keys.find((one) => one.kid === kid)
+  if (jwk === undefined) throw new Error(`no key ${kid} is published`)
+  const rs256 = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }
+  const key = await crypto.subtle.importKey('jwk', jwk, rs256, false, ['verify'])
+  const isSigned = await crypto.subtle.verify(
+    rs256,
+    key,
+    Buffer.from(signature, 'base64url'),
+    Buffer.from(`${head}.${body}`),
+  )
+  expect(isSigned).toBe(true)
   return { kid, ...(read(body) as { readonly sub: string; readonly iss: string }) }
 }
 

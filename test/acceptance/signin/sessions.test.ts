@@ -1,0 +1,133 @@
+// A person who is signed in stays so until somebody says otherwise: prompt, max_age, hints, signing out, and the cookies.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { until } from '#test/support/appliance.ts'
+import type { Browser } from './browser.ts'
+import { authorizeUrl, codeOf, openStand, REDIRECT, redeem, type Stand } from './stand.ts'
+
+let stand: Stand
+let email: string
+let people = 0
+
+beforeAll(async () => {
+  stand = await openStand()
+})
+afterAll(() => stand.close())
+
+const address = (more: Readonly<Record<string, string | null>> = {}): string =>
+  authorizeUrl(stand.authUrl, stand.client.client_id, more)
+
+interface Claims {
+  readonly sub: string
+  readonly auth_time: number
+  readonly nonce?: string
+}
+
+async function tokensOf(code: string) {
+  const answer = await redeem(stand.authUrl, stand.client, code)
+  const { id_token, access_token } = (await answer.json()) as {
+    readonly id_token: string
+    readonly access_token: string
+  }
+  const body = Buffer.from(id_token.split('.')[1] ?? '', 'base64url').toString()
+  return { id_token, access_token, claims: JSON.parse(body) as Claims }
+}
+
+/** A browser in which somebody new has just signed in, and what the client was told. */
+async function signedIn(): Promise<{ browser: Browser } & Awaited<ReturnType<typeof tokensOf>>> {
+  email = `guest-${++people}@example.org`
+  const browser = stand.browser()
+  const back = await stand.signIn(browser, await browser.open(address({ nonce: 'n-1' })), email)
+  return { browser, ...(await tokensOf(codeOf(back))) }
+}
+
+const hasSecondsPassed = (since: number) => Math.floor(Date.now() / 1000) > since
+
+test('the second time nobody is asked, with prompt=none too, and the hint must fit', async () => {
+  const { browser, claims, id_token } = await signedIn()
+  expect(claims.nonce).toBe('n-1')
+  const silent = await tokensOf(codeOf(await browser.open(address({ prompt: 'none' }))))
+  expect(silent.claims).toMatchObject({ sub: claims.sub, auth_time: claims.auth_time })
+  expect(silent.claims.nonce).toBeUndefined()
+  const hinted = await browser.open(address({ prompt: 'none', id_token_hint: id_token }))
+  expect(codeOf(hinted)).not.toBe('')
+  const stranger = await signedIn()
+  const refused = await stranger.browser.open(address({ prompt: 'none', id_token_hint: id_token }))
+  expect(refused.url).toContain('error=login_required')
+})
+
+test('prompt=login asks again, max_age only when the sign-in is older; auth_time tells', async () => {
+  const { browser, claims } = await signedIn()
+  await until(() => hasSecondsPassed(claims.auth_time + 1), 'two seconds have passed')
+  const young = await tokensOf(codeOf(await browser.open(address({ max_age: '1000' }))))
+  expect(young.claims.auth_time).toBe(claims.auth_time)
+  const old = await browser.open(address({ max_age: '1' }))
+  expect(old.text).toContain('name="email"')
+  const again = await tokensOf(codeOf(await stand.signIn(browser, old, email)))
+  expect(again.claims.auth_time).toBeGreaterThan(claims.auth_time)
+  expect(again.claims.sub).toBe(claims.sub)
+  expect((await browser.open(address({ prompt: 'login' }))).text).toContain('name="email"')
+})
+
+test('parameters of no meaning here, and hints, are taken without a word', async () => {
+  const page = await stand.browser().open(
+    address({
+      extra: 'foobar',
+      display: 'popup',
+      acr_values: '1 2',
+      claims_locales: 'se',
+      ui_locales: 'ru',
+      login_hint: 'me"><b>@example.org',
+      state: 'x'.repeat(128),
+    }),
+  )
+  expect(page.status).toBe(200)
+  expect(page.text).toContain('lang="ru"')
+  expect(page.text).not.toContain('me"><b>')
+})
+
+test('signing out asks first, ends the session and its tokens, and returns to a registered address alone', async () => {
+  const { browser, id_token, access_token } = await signedIn()
+  const after = 'https://app.example.org/bye'
+  stand.desk.json(['clients', 'edit', stand.client.client_id, '--logout-uri', after])
+  const logout = (to: string) =>
+    `${stand.authUrl}/oauth/logout?${new URLSearchParams({
+      id_token_hint: id_token,
+      post_logout_redirect_uri: to,
+      state: 's-1',
+    })}`
+  expect((await browser.open(logout('https://evil.example/'))).status).toBe(400)
+  const asked = await browser.open(logout(after))
+  expect(asked.status).toBe(200)
+  expect((await browser.open(address())).url.startsWith(REDIRECT)).toBe(true)
+  const again = await browser.open(logout(after))
+  const left = await browser.submit(again, '/oauth/logout/confirm', { logout: 'yes' })
+  expect(left.url).toBe(`${after}?state=s-1`)
+  expect((await browser.open(address())).text).toContain('name="email"')
+  const userinfo = await fetch(`${stand.authUrl}/oauth/userinfo`, {
+    headers: { authorization: `Bearer ${access_token}` },
+  })
+  expect(userinfo.status).toBe(401)
+})
+
+test('userinfo takes the token in the header or the form, never in the address', async () => {
+  const { access_token } = await signedIn()
+  const at = `${stand.authUrl}/oauth/userinfo`
+  const headers = { authorization: `Bearer ${access_token}` }
+  const body = new URLSearchParams({ access_token })
+  expect((await fetch(at, { headers })).status).toBe(200)
+  expect((await fetch(at, { method: 'POST', headers })).status).toBe(200)
+  expect((await fetch(at, { method: 'POST', body })).status).toBe(200)
+  expect((await fetch(`${at}?${body}`)).status).toBe(400)
+})
+
+test('claims follow the scopes', async () => {
+  email = `guest-${++people}@example.org`
+  const browser = stand.browser()
+  const start = await browser.open(address({ scope: 'openid' }))
+  const { access_token, claims } = await tokensOf(codeOf(await stand.signIn(browser, start, email)))
+  expect(claims).not.toHaveProperty('email')
+  const info = await fetch(`${stand.authUrl}/oauth/userinfo`, {
+    headers: { authorization: `Bearer ${access_token}` },
+  })
+  expect(await info.json()).toEqual({ sub: claims.sub })
+})

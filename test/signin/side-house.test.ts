@@ -1,0 +1,160 @@
+// The side house behind a TLS proxy and from within: its cookies, its sweeping, its bridge, what it says when nobody can be reached.
+import { expect, onTestFinished, test } from 'vitest'
+import { openStore } from '#db/index.ts'
+import { openSideHouse } from '#signin/open.ts'
+import type { CodePost, SideHouse } from '#signin/side-house.ts'
+import { handClock } from '#test/support/hand-clock.ts'
+
+const ISSUER = 'https://auth.example.org'
+const REDIRECT = 'https://app.example.org/callback'
+const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
+
+async function open(post: CodePost, issuer = ISSUER) {
+  const clock = handClock(new Date().toISOString())
+  const masterKey = new Uint8Array(32).fill(7)
+  const store = await openStore({ dataDir: ':memory:', clock, masterKey })
+  const faults: unknown[] = []
+  const house: SideHouse = {
+    store: store.signin,
+    clock,
+    issuer,
+    post,
+    mayJoin: true,
+    logFault: (cause) => faults.push(cause),
+  }
+  const at = clock.now()
+  await store.signin.clients.create({
+    id: 'wiki',
+    name: 'Wiki',
+    redirectUris: [REDIRECT],
+    logoutUris: [],
+    requiresPkce: true,
+    secretDigest: 'ab'.repeat(32),
+    createdAt: at,
+    updatedAt: at,
+  })
+  const side = await openSideHouse(house)
+  let isOpen = true
+  const closeStore = async (): Promise<void> => {
+    if (isOpen) await store.close()
+    isOpen = false
+  }
+  onTestFinished(async () => {
+    side.close()
+    await closeStore()
+  })
+  const ask = (path: string, init: RequestInit = {}) =>
+    side.answer(new Request(`http://127.0.0.1:4141${path}`, init), '192.0.2.1')
+  return { closeStore, faults, ask }
+}
+
+const AUTHORIZE = `/oauth/authorize?${new URLSearchParams({
+  response_type: 'code',
+  client_id: 'wiki',
+  redirect_uri: REDIRECT,
+  scope: 'openid',
+  code_challenge: CHALLENGE,
+  code_challenge_method: 'S256',
+})}`
+
+const cookiesOf = (response: Response): string =>
+  response.headers
+    .getSetCookie()
+    .map((line) => line.split(';')[0])
+    .join('; ')
+
+const post = (cookie: string, fields: Readonly<Record<string, string>>): RequestInit => ({
+  method: 'POST',
+  headers: {
+    cookie,
+    origin: ISSUER,
+    'content-type': 'application/x-www-form-urlencoded',
+  },
+  body: new URLSearchParams(fields).toString(),
+})
+
+test('every cookie is secure, out of scripts’ reach and lax; the session is bound to this very host', async () => {
+  const told: string[] = []
+  const { ask } = await open({ kind: 'log', tell: (_email, code) => told.push(code) })
+  const started = await ask(AUTHORIZE)
+  const visit = started.headers.get('location') ?? ''
+  expect(visit).toMatch(/^\/sign-in\/[\w-]{21,}$/)
+  const cookie = cookiesOf(started)
+  await ask(`${visit}/email`, post(cookie, { email: 'a@example.org' }))
+  const finished = await ask(`${visit}/code`, post(cookie, { code: told[0] ?? '' }))
+  const onward = finished.headers.get('location') ?? ''
+  expect(onward.startsWith(`${ISSUER}/oauth/authorize/`)).toBe(true)
+  const back = await ask(new URL(onward).pathname, { headers: { cookie } })
+  const { searchParams, origin } = new URL(back.headers.get('location') ?? '')
+  expect([origin, searchParams.get('iss')]).toEqual(['https://app.example.org', ISSUER])
+
+  const lines = [started, back].flatMap((response) => response.headers.getSetCookie())
+  const names = lines.map((line) => line.slice(0, line.indexOf('=')))
+  expect(names).toEqual(
+    expect.arrayContaining(['__Secure-interaction', '__Secure-resume', '__Host-session']),
+  )
+  for (const line of lines) expect(line).toMatch(/; secure(;|$)/i)
+  for (const line of lines.filter((one) => !one.includes('01 Jan 1970'))) {
+    expect(line).toMatch(/; httponly/i)
+    expect(line).toMatch(/; samesite=lax/i)
+  }
+  const session = lines.find((line) => line.startsWith('__Host-session='))
+  expect(session).toMatch(/; path=\/;/i)
+  expect(session).not.toMatch(/domain=/i)
+  expect(started.headers.get('strict-transport-security')).toBe('max-age=31536000')
+})
+
+test('with no mail server there is no address to type, and no code is made', async () => {
+  const { ask } = await open({ kind: 'none' })
+  const started = await ask(AUTHORIZE)
+  const [visit, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
+  expect(await (await ask(visit, { headers: { cookie } })).text()).not.toContain('name="email"')
+  await ask(`${visit}/email`, post(cookie, { email: 'a@example.org' }))
+  expect(await (await ask(visit, { headers: { cookie } })).text()).not.toContain('name="code"')
+})
+
+test('two tabs are two interactions, and neither cookie opens the other', async () => {
+  const { ask } = await open({ kind: 'log', tell: () => {} })
+  const [one, other] = [await ask(AUTHORIZE), await ask(AUTHORIZE)]
+  const look = (visit: Response, cookies: Response) =>
+    ask(visit.headers.get('location') ?? '', { headers: { cookie: cookiesOf(cookies) } })
+  expect((await look(one, one)).status).toBe(200)
+  expect((await look(other, other)).status).toBe(200)
+  expect((await look(one, other)).status).toBe(403)
+})
+
+test('a fault is a page with an id that the log has, and no word of what broke', async () => {
+  const { ask, faults, closeStore } = await open({ kind: 'log', tell: () => {} })
+  const started = await ask(AUTHORIZE)
+  const [visit, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
+  await closeStore()
+  const page = await ask(visit, { headers: { cookie } })
+  expect(page.status).toBe(500)
+  const text = await page.text()
+  expect(text).toMatch(/err_[0-9a-z]{12}/)
+  const [fault] = faults
+  expect(fault).toBeInstanceOf(Error)
+  expect(text).not.toContain((fault as Error).message)
+})
+
+test.each([
+  ['PUT', '/oauth/token', 405],
+  ['TRACE', '/', 405],
+  ['GET', '/', 404],
+  ['GET', '/oauth/request', 404],
+  ['POST', '/oauth/request', 404],
+  ['POST', '/oauth/introspect', 404],
+  ['GET', '/sign-in/x', 403],
+  ['GET', '/sign-in/x/unknown', 404],
+  ['POST', '/sign-in/x', 404],
+])('%s %s is %i', async (method, path, status) => {
+  const { ask } = await open({ kind: 'none' })
+  expect((await ask(path, { method })).status).toBe(status)
+})
+
+test('a form that is too long is refused before it is read', async () => {
+  const { ask } = await open({ kind: 'none' })
+  const body = new URLSearchParams({ grant_type: 'x'.repeat(40_000) })
+  expect((await ask('/oauth/token', { method: 'POST', body })).status).toBe(413)
+  expect((await ask('/oauth/authorize', { method: 'POST', body })).status).toBe(400)
+})
