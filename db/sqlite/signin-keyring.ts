@@ -1,6 +1,7 @@
 /** The keyring in SQLite: signing keys and secrets, sealed by the vault before they touch the disk. */
 import type { Instant } from '#domain/clock.ts'
 import type { Keyring } from '#signin/register/keyring.ts'
+import type { Vault } from '../vault.ts'
 import type { Connection } from './connection.ts'
 import { demandVault } from './demand-vault.ts'
 import { statement } from './statement.ts'
@@ -22,15 +23,15 @@ export function createKeyring(connection: Connection): Keyring {
   return {
     async signingKeys() {
       commit.flush()
+      const vault = demandVault(connection)
       return table
         .all()
         .all()
-        .map((row) => ({
-          id: row.id,
-          jwk: demandVault(connection).open(row.sealed_jwk, keyPlace(row.id)),
-          createdAt: row.created_at,
-          retiredAt: row.retired_at,
-        }))
+        .flatMap((row) => {
+          const jwk = openOrNull(vault, row.sealed_jwk, keyPlace(row.id))
+          const { id, created_at: createdAt, retired_at: retiredAt } = row
+          return jwk === null ? [] : [{ id, jwk, createdAt, retiredAt }]
+        })
     },
     async current() {
       return table.current().get()?.id ?? null
@@ -43,17 +44,29 @@ export function createKeyring(connection: Connection): Keyring {
       })
     },
     async secret(name, fresh) {
-      const sealed = demandVault(connection).seal(fresh, secretPlace(name))
-      const kept = await commit.act(() => {
-        table.keepSecret().run(name, sealed)
-        return table.secret().get(name)?.sealed ?? sealed
+      const vault = demandVault(connection)
+      const place = secretPlace(name)
+      const kept = table.secret().get(name)
+      const secret = kept && openOrNull(vault, kept.sealed, place)
+      if (secret) return secret
+      await commit.act(() => {
+        table.keepSecret().run(name, vault.seal(fresh, place))
       })
-      return demandVault(connection).open(kept, secretPlace(name))
+      return fresh
     },
     sweep: (before) =>
       commit.enqueue(() => {
         table.sweep().run(before)
       }),
+  }
+}
+
+/** What another master key sealed is lost, and must not keep people from signing in by new keys. */
+function openOrNull(vault: Vault, sealed: string, place: string): string | null {
+  try {
+    return vault.open(sealed, place)
+  } catch {
+    return null
   }
 }
 
@@ -81,7 +94,7 @@ function prepare(database: Connection['database']) {
     ),
     keepSecret: statement<unknown, [string, string]>(
       database,
-      'INSERT OR IGNORE INTO signin_secrets (name, sealed) VALUES (?, ?)',
+      'REPLACE INTO signin_secrets (name, sealed) VALUES (?, ?)',
     ),
     sweep: statement<unknown, [Instant]>(database, 'DELETE FROM signing_keys WHERE retired_at < ?'),
   }

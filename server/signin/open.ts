@@ -16,7 +16,9 @@ export interface OpenSideHouse extends Door {
 /** Makes the first signing key where there is none. @throws when the program was built wrongly, or has no master key */
 export async function openSideHouse(house: SideHouse): Promise<OpenSideHouse> {
   const { keyring } = house.store
-  if ((await keyring.current()) === null) {
+  const current = await keyring.current()
+  // With the master key lost, so are the keys it sealed: new ones take their place.
+  if (!(await keyring.signingKeys()).some(({ id }) => id === current)) {
     await keyring.addSigningKey(await newSigningKey(house.clock.now()))
   }
   const cookies = await keyring.secret('cookies', randomSecret())

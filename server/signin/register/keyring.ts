@@ -11,13 +11,13 @@ export interface SigningKey {
 }
 
 export interface Keyring {
-  /** Newest first: the first one signs. */
+  /** Newest first: the first one signs. Those that another master key sealed are passed over. */
   signingKeys(): Promise<readonly SigningKey[]>
   /** The id of the key that signs; asked on every request, so that a rotation holds from the next one. */
   current(): Promise<string | null>
   /** Makes it the one that signs, and retires the one that did. */
   addSigningKey(key: SigningKey): Promise<void>
-  /** The kept secret of that name; the first who asks has `fresh` kept. */
+  /** The kept secret of that name; where none can be read, `fresh` is kept. */
   secret(name: SecretName, fresh: string): Promise<string>
   /** Forgets keys that retired before `before`. */
   sweep(before: Instant): Promise<void>
