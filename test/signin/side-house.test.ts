@@ -45,7 +45,7 @@ async function open(post: CodePost, issuer = ISSUER) {
   })
   const ask = (path: string, init: RequestInit = {}) =>
     side.answer(new Request(`http://127.0.0.1:4141${path}`, init), '192.0.2.1')
-  return { closeStore, faults, ask }
+  return { store: store.signin, closeStore, faults, ask, clock }
 }
 
 const AUTHORIZE = `/oauth/authorize?${new URLSearchParams({
@@ -102,6 +102,24 @@ test('every cookie is secure, out of scripts’ reach and lax; the session is bo
   expect(session).toMatch(/; path=\/;/i)
   expect(session).not.toMatch(/domain=/i)
   expect(started.headers.get('strict-transport-security')).toBe('max-age=31536000')
+})
+
+test('who is disabled between the code and the way back is asked anew, and nothing breaks', async () => {
+  const told: string[] = []
+  const { ask, store, clock, faults } = await open({
+    kind: 'log',
+    tell: (_, code) => told.push(code),
+  })
+  const started = await ask(AUTHORIZE)
+  const [visit, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
+  await ask(`${visit}/email`, post(cookie, { email: 'a@example.org' }))
+  const finished = await ask(`${visit}/code`, post(cookie, { code: told[0] ?? '' }))
+  const person = await store.people.findByEmail('a@example.org')
+  await store.people.setDisabled(person?.id ?? 'usr_', clock.now())
+  const onward = new URL(finished.headers.get('location') ?? '').pathname
+  const back = await ask(onward, { headers: { cookie } })
+  expect([back.status, faults]).toEqual([303, []])
+  expect(back.headers.get('location')).toMatch(/^\/sign-in\//)
 })
 
 test('with no mail server there is no address to type, and no code is made', async () => {
