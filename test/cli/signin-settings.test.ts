@@ -1,0 +1,76 @@
+// Where people sign in: flag > variable > file > default, and what is refused before anything starts.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { openContext } from '#cli/context.ts'
+import { readSigninSettings, type SigninFlags } from '#cli/signin-settings.ts'
+import { tempDirectory } from '#test/support/temp-directory.ts'
+
+function read(
+  {
+    flags = {},
+    env = {},
+    file = '',
+  }: {
+    readonly flags?: SigninFlags
+    readonly env?: Readonly<Record<string, string>>
+    readonly file?: string
+  },
+  gatewayPort = 4140,
+) {
+  const config = join(tempDirectory(), 'config.toml')
+  writeFileSync(config, file)
+  return readSigninSettings(openContext({ config }, env), flags, gatewayPort)
+}
+
+test('unless told otherwise: this machine alone, open to whoever proves an address', () => {
+  expect(read({})).toEqual({
+    hostname: '127.0.0.1',
+    port: 4141,
+    authUrl: 'http://127.0.0.1:4141',
+    mayJoin: true,
+    isStated: false,
+  })
+})
+
+test('a gateway on any free port takes one for signing in as well', () => {
+  expect(read({}, 0)).toMatchObject({ port: 0, authUrl: null, isStated: false })
+})
+
+test('flag before variable before file', () => {
+  const file =
+    'auth_listen = "127.0.0.1:1"\nauth_url = "https://file.example"\nauth_signup = "closed"'
+  const env = { GATEWAY_AUTH_LISTEN: '127.0.0.1:2', GATEWAY_AUTH_URL: 'https://variable.example' }
+  expect(read({ file })).toMatchObject({ port: 1, authUrl: 'https://file.example', mayJoin: false })
+  expect(read({ file, env })).toMatchObject({ port: 2, authUrl: 'https://variable.example' })
+  const flags = { authListen: '0.0.0.0:3', authUrl: 'https://flag.example/' }
+  expect(read({ file, env, flags })).toMatchObject({
+    hostname: '0.0.0.0',
+    port: 3,
+    authUrl: 'https://flag.example',
+    isStated: true,
+  })
+})
+
+test('off is off', () => {
+  expect(read({ env: { GATEWAY_AUTH_LISTEN: 'off' } })).toBeNull()
+})
+
+describe('refused', () => {
+  test.each([
+    'auth.example.org',
+    'ftp://auth.example.org',
+    'https://auth.example.org/path',
+    'https://auth.example.org/?x',
+    'https://auth.example.org/#x',
+    'https://me@auth.example.org',
+  ])('%s as an issuer', (authUrl) => {
+    expect(() => read({ flags: { authUrl } })).toThrow('auth URL must be')
+  })
+
+  test('a listener that is none, by the name it was given', () => {
+    expect(() => read({ flags: { authListen: 'nowhere' } })).toThrow('--auth-listen must be')
+    expect(() => read({ env: { GATEWAY_AUTH_LISTEN: 'nowhere' } })).toThrow('GATEWAY_AUTH_LISTEN')
+    expect(() => read({ file: 'auth_signup = "maybe"' })).toThrow('auth_signup must be')
+  })
+})
