@@ -37,7 +37,7 @@ export async function showDemoBanner(
       `  key        ${secret}   (${DEMO_RPM} requests a minute, $${DEMO_CREDIT_USD} to spend)`,
       `  models     ${models.join('  ')}`,
       `  docs       ${new URL('/openapi.json', baseUrl)}`,
-      ...(authUrl === null ? [] : [`  sign-in    ${authUrl}   (codes are printed here)`]),
+      ...(authUrl === null ? [] : await signinLines(context, store, authUrl)),
       '',
       `  export OPENAI_BASE_URL=${baseUrl} OPENAI_API_KEY=${secret}`,
       '',
@@ -52,6 +52,27 @@ export async function showDemoBanner(
       'listening; ctrl-c stops',
     ].join('\n'),
   )
+}
+
+const DEMO_REDIRECT = 'http://localhost:3000/callback'
+
+/** A client to try signing in with; nobody could register one, as a demo has no door for commands. */
+async function signinLines(
+  context: Context,
+  store: HouseStore,
+  authUrl: string,
+): Promise<readonly string[]> {
+  const { createClient } = await import('#operator/clients.ts')
+  const client = { name: 'Demo', redirect_uris: [DEMO_REDIRECT] }
+  const { client_id, client_secret } = await perform(
+    createClient,
+    officeOf(context, store, null),
+    client,
+  )
+  return [
+    `  sign-in    ${authUrl}   (codes are printed here)`,
+    `  client     ${client_id}  ${client_secret}  ${DEMO_REDIRECT}`,
+  ]
 }
 
 const curl = (baseUrl: string, secret: string, body: string): string =>
