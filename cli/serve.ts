@@ -1,5 +1,7 @@
 /** `gatewayctl serve`: runs the gateway until it is told to stop, then lets answers in progress end. */
+
 import type { HouseStore } from '#db/sqlite/store.ts'
+import { GatewayError } from '#domain/errors.ts'
 import { perform } from '#operator/verb.ts'
 import type { GatewayOptions } from '#server/gateway.ts'
 import { action, type Mount } from './action.ts'
@@ -188,6 +190,10 @@ function signinOf(
   return {
     signin: { listen: { hostname, port }, authUrl, mayJoin, tellCode: isDemo ? tellCode : null },
     signinMissing(cause) {
+      if (cause instanceof GatewayError) {
+        tell(context, `! nobody can sign in: ${cause.message}`)
+        return
+      }
       if (isStated)
         throw notListening(cause, signin, 'gatewayctl serve --auth-listen 127.0.0.1:4151')
       tell(context, `! nobody can sign in: cannot listen on ${hostname}:${port}`)

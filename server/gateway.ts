@@ -1,6 +1,7 @@
 /** The composition: the counter on its listener, the operator's door on its socket, one store behind both. */
 import type { Clock } from '#domain/clock.ts'
 import type { CompletionHouse } from '#domain/completion.ts'
+import { GatewayError } from '#domain/errors.ts'
 import { DEFAULT_SETTINGS, type Settings } from '#domain/settings.ts'
 import type { Store } from '#domain/store.ts'
 import { createCounter } from '#http/app.ts'
@@ -141,7 +142,9 @@ async function openSignin(options: GatewayOptions): Promise<SigninListener | nul
   try {
     return await startSignin(signin, { store: store.signin, clock, smtp, logFault })
   } catch (cause) {
-    if (signinMissing === undefined || !isRefused(cause)) throw cause
+    // The gateway serves without it: a taken port, or keys sealed with another master key, are no reason to stop that.
+    const isBearable = isRefused(cause) || cause instanceof GatewayError
+    if (signinMissing === undefined || !isBearable) throw cause
     signinMissing(cause)
     return null
   }

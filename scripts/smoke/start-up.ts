@@ -3,9 +3,9 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { BINARY, compile } from '../compile.ts'
 import { bareEnvironment, initialise, run } from './run.ts'
 
-const ROUNDS = 20
+const ROUNDS = 60
 
-/** Passes when the fastest of twenty starts costs at most so many times an empty program's. */
+/** Passes when the fastest of sixty starts costs at most so many times an empty program's. */
 export async function startsWithin(times: number, args: readonly string[], scratch: string) {
   const empty = await emptyProgram(scratch)
   if (args[0] !== '--version') initialise(scratch)

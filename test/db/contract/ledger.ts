@@ -1,6 +1,6 @@
 /** What every engine promises about the ledger: every movement once, and a balance that is their sum. */
 import { describe, expect, test } from 'vitest'
-import { later } from '#domain/clock.ts'
+import { dayOf, later } from '#domain/clock.ts'
 import { MOST_USD_NANOS } from '#domain/money.ts'
 import { anAccount, aTopUp, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
@@ -91,6 +91,7 @@ export function ledgerContract(bench: Bench): void {
         keyId: key.id,
         generationId,
         priceVersion: 'price_1',
+        day: dayOf(bench.clock.now()),
       })
       await bench.restart()
       expect(await bench.store.ledger.chargeOf(generationId)).toEqual(charge)

@@ -20,7 +20,7 @@ export type Fault = (typeof FAULTS)[number]
 
 export type Kind = 'whole' | 'stream' | 'image'
 
-export const RETRY_AFTER_SECONDS = 7
+const RETRY_AFTER_SECONDS = 7
 export const PNG = 'iVBORw0KGgoAAAANSUhEUgAA'
 /** What a good provider counts: 10 in, 4 out. */
 const USAGE = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 }
