@@ -12,11 +12,13 @@
  *
  * Anything else is an echo, with its pace.
  */
+
 import type { ChatEvents } from '#domain/chat.ts'
+import { pause } from '#domain/clock.ts'
 import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { kindOfStatus } from '../failure.ts'
 import { answerEcho } from './echo.ts'
-import { type Pace, pause, readPace } from './pace.ts'
+import { type Pace, readPace } from './pace.ts'
 import { everyChoice, lastUserText, speak, toWords } from './words.ts'
 
 const SLOW: Pace = { delayMs: 2_000, gapMs: 200 }
@@ -47,7 +49,7 @@ const slowed = (call: UpstreamCall): UpstreamCall => ({
 })
 
 async function stall(call: UpstreamCall): Promise<never> {
-  await pause(call.timeouts.firstByteTimeoutMs, call)
+  await pause(call.timeouts.firstByteTimeoutMs, call.signal)
   throw new UpstreamFailure('timeout', 'it did not answer in time')
 }
 

@@ -1,8 +1,10 @@
 /** demo/image draws a real picture that depends on the prompt alone; `image_config.size` is its size, else 256x256. */
+
 import type { ChatEvents, ChatRequest } from '#domain/chat.ts'
+import { pause } from '#domain/clock.ts'
 import type { UpstreamCall } from '#domain/upstream.ts'
 import { readObject } from '../read-json.ts'
-import { pause, readPace } from './pace.ts'
+import { readPace } from './pace.ts'
 import { toPainting } from './painting.ts'
 import { encodePng } from './png.ts'
 import { everyChoice, lastUserText, usageOf } from './words.ts'
@@ -14,7 +16,7 @@ const MOST_PIXELS = 1_024
 /** One picture for each choice; `user` may delay it (`delay-500`). */
 export async function* answerImage(call: UpstreamCall): AsyncGenerator<ChatEvents, void> {
   const { request } = call
-  await pause(readPace(request.endUser).delayMs, call)
+  await pause(readPace(request.endUser).delayMs, call.signal)
   const url = `data:image/png;base64,${draw(request).toString('base64')}`
   yield [
     ...everyChoice(call, (choice) => ({ type: 'image', choice, url })),

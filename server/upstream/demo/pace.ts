@@ -1,5 +1,4 @@
-/** How fast a demo model speaks, and waiting that ends at once when the client leaves. */
-import type { UpstreamCall } from '#domain/upstream.ts'
+/** How fast a demo model speaks. */
 
 export interface Pace {
   /** Before the first word. */
@@ -22,23 +21,4 @@ export function readPace(user: string | null): Pace {
     delayMs: Math.min(delayMs, LONGEST_DELAY_MS),
     gapMs: rate > 0 ? 1_000 / Math.min(rate, FASTEST_RATE) : 0,
   }
-}
-
-/** Waits, also for 0 ms, which lets others work. @throws the signal's reason as soon as it is given */
-export function pause(ms: number, { signal }: Pick<UpstreamCall, 'signal'>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) {
-      reject(signal.reason)
-      return
-    }
-    const leave = (): void => {
-      clearTimeout(timer)
-      reject(signal.reason)
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', leave)
-      resolve()
-    }, ms)
-    signal.addEventListener('abort', leave, { once: true })
-  })
 }

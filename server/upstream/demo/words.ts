@@ -1,9 +1,11 @@
 /** Reads a prompt and speaks an answer word by word; a word, with the space behind it, is one token. */
+
 import type { ChatEvent, ChatEvents, ChatRequest, JsonObject } from '#domain/chat.ts'
+import { pause } from '#domain/clock.ts'
 import type { UpstreamCall } from '#domain/upstream.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
 import { isObject, readList } from '../read-json.ts'
-import { type Pace, pause } from './pace.ts'
+import type { Pace } from './pace.ts'
 
 /** The words of a text, each with the white space around it, so that together they are the text again. */
 export const toWords = (text: string): readonly string[] => text.match(/\s*\S+\s*/g) ?? []
@@ -47,12 +49,12 @@ export async function* speak(
   words: readonly string[],
   { delayMs, gapMs }: Pace,
 ): AsyncGenerator<ChatEvents, void> {
-  if (delayMs > 0) await pause(delayMs, call)
+  if (delayMs > 0) await pause(delayMs, call.signal)
   const startedMs = performance.now()
   for (const [place, text] of words.entries()) {
     // The pace is kept by the clock, so that timers that fire late do not slow it down.
     const restMs = startedMs + place * gapMs - performance.now()
-    if (restMs >= 1 || place % WORDS_PER_TURN === 0) await pause(Math.max(0, restMs), call)
+    if (restMs >= 1 || place % WORDS_PER_TURN === 0) await pause(Math.max(0, restMs), call.signal)
     yield everyChoice(call, (choice) => ({ type: 'text-delta', choice, text }))
   }
 }
