@@ -86,9 +86,12 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
     verbs: { list: () => import('./ledger/list.ts') },
   },
   usage: {
-    summary: 'drift: our charges beside what providers state',
-    bare: 'drift',
-    verbs: { drift: () => import('./usage/drift.ts') },
+    summary: 'report by key, user, model …; drift from providers',
+    bare: 'report',
+    verbs: {
+      report: () => import('./usage/report.ts'),
+      drift: () => import('./usage/drift.ts'),
+    },
   },
   rates: {
     summary: 'exchange rate to rubles',

@@ -31,6 +31,7 @@ const LONG_VERBS: ReadonlySet<string> = new Set<VerbName>([
   'activity.show',
   'ledger.list',
   'usage.drift',
+  'usage.report',
 ])
 
 /** Null when nobody answers: there is no socket, or its server died without removing it. */

@@ -2,6 +2,8 @@
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
+import { printCsv } from '../csv.ts'
+import { usageError } from '../exit.ts'
 import { call } from '../operator.ts'
 import { type Column, printList } from '../output.ts'
 import { readCount, readSince } from '../read-value.ts'
@@ -15,6 +17,7 @@ interface Flags {
   readonly since?: string
   readonly until?: string
   readonly limit: string
+  readonly csv?: boolean
 }
 
 export const mount: Mount = (ledger) =>
@@ -26,8 +29,12 @@ export const mount: Mount = (ledger) =>
     .option('--since <time>', 'from then on: 7d, today, month, 2026-12-01T00:00:00Z')
     .option('--until <time>', 'before then')
     .option('--limit <n>', 'at most so many', '50')
+    .option('--csv', 'comma-separated, with a header')
     .action(
       action(async (context, flags: Flags) => {
+        if (flags.csv && (context.json || context.quiet)) {
+          throw usageError('--csv goes with neither --json nor --quiet')
+        }
         const now = context.clock.now()
         const rows = await call(context, 'ledger.list', {
           ...context.whose,
@@ -37,6 +44,7 @@ export const mount: Mount = (ledger) =>
           since: flags.since === undefined ? null : readSince('--since', flags.since, now),
           until: flags.until === undefined ? null : readSince('--until', flags.until, now),
         })
+        if (flags.csv) return printCsv(CSV_FIELDS, rows)
         printList(context, rows, columns(context), ({ id }) => id)
       }),
     )
@@ -57,3 +65,19 @@ const columns = (context: Context): readonly Column<Entry>[] => [
   { title: 'note', full: ({ note }) => note },
   { title: 'id', full: ({ id }) => id },
 ]
+
+const CSV_FIELDS = [
+  'at',
+  'id',
+  'kind',
+  'amount_usd',
+  'cost_rub',
+  'rub_per_usd',
+  'key_id',
+  'generation_id',
+  'day',
+  'user',
+  'price_version',
+  'ref',
+  'note',
+] as const satisfies readonly (keyof Entry)[]

@@ -7,12 +7,11 @@ import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import { toActivity } from './activity-row.ts'
 import type { Connection } from './connection.ts'
 import { activity } from './schema.ts'
-import { activitySlices } from './slices.ts'
+import { arrivedIn, slices, slicesBack } from './slices.ts'
 import { statement } from './statement.ts'
+import { readUsage } from './usage-reader.ts'
 
-export function createActivityReader(
-  connection: Connection,
-): Pick<Activity, 'list' | 'find' | 'drift'> {
+export function createActivityReader(connection: Connection): Omit<Activity, 'note'> {
   const { database, commit } = connection
   const drizzle = openDrizzle({ client: database })
 
@@ -33,7 +32,7 @@ export function createActivityReader(
         .limit(sql.placeholder('limit'))
         .prepare()
       const found: ActivityEntry[] = []
-      for await (const slice of activitySlices(database, query)) {
+      for await (const slice of slicesBack(database, 'activity', arrivedIn(query))) {
         const rows = inSlice.all({ ...slice, limit: query.limit - found.length })
         found.push(...rows.map(toActivity))
         if (found.length >= query.limit) break
@@ -49,11 +48,12 @@ export function createActivityReader(
       commit.flush()
       const byModel = new Map<string, Drift>()
       const sums = prepareSums(connection)
-      for await (const { from, below } of activitySlices(database, query)) {
+      for await (const { from, below } of slices(database, 'activity', arrivedIn(query))) {
         for (const row of sums().all(from, below)) add(byModel, row)
       }
       return [...byModel.values()].toSorted((a, b) => (a.model < b.model ? -1 : 1))
     },
+    usage: (query) => readUsage(connection, query),
   }
 }
 

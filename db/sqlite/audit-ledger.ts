@@ -1,11 +1,8 @@
 /** The ledger, added up: in memory while the sums are few, and put down in the table of sums before they are many. */
 import type { Database } from 'bun:sqlite'
-import { nextTurn } from './next-turn.ts'
-import { SLICE_ROWS, slicesOf } from './slices.ts'
+import { MOST_SUMS_IN_MEMORY, putDown } from './put-down.ts'
+import { slices } from './slices.ts'
 import { statement } from './statement.ts'
-
-/** Some megabytes. Entries of one time come together, so that few sums are put down more than once. */
-const MOST_SUMS_IN_MEMORY = 20_000
 
 type Sum = {
   readonly what: string
@@ -38,51 +35,62 @@ const ADD = `
 export async function addLedger(database: Database): Promise<number> {
   const entriesOf = statement<EntryRow, [string, string]>(database, ENTRIES)
   const add = statement<unknown, [Sum]>(database, ADD)
-  const sums = new Map<string, Sum>()
-  const putDown = async (): Promise<void> => {
-    let rows = 0
-    for (const sum of sums.values()) {
-      add().run(sum)
-      if (++rows % SLICE_ROWS === 0) await nextTurn()
-    }
-    sums.clear()
-  }
+  const put = (sum: Sum) => add().run(sum)
+  const balances = new Map<string, Sum>()
+  const spent = new Map<string, Sum>()
   let entries = 0
-  for await (const { from, below } of slicesOf(database, 'ledger')) {
+  const putAllDown = async (): Promise<void> => {
+    await putDown(daysOf(spent), put)
+    await putDown(spent, put)
+    await putDown(balances, put)
+  }
+  for await (const { from, below } of slices(database, 'ledger')) {
     for (const entry of entriesOf().iterate(from, below)) {
-      addEntry(sums, entry)
+      addEntry(balances, spent, entry)
       entries++
     }
-    if (sums.size >= MOST_SUMS_IN_MEMORY) await putDown()
+    if (spent.size >= MOST_SUMS_IN_MEMORY) await putAllDown()
   }
-  await putDown()
+  await putAllDown()
   return entries
 }
 
-function addEntry(sums: Map<string, Sum>, entry: EntryRow): void {
+/** What a key spent is kept by end user, those without one apart, and added to its days when it is put down. */
+function addEntry(balances: Map<string, Sum>, spent: Map<string, Sum>, entry: EntryRow): void {
   const { account_id, kind, amount_nanos, key_id, day, end_user } = entry
   const amount = BigInt(amount_nanos)
-  addTo(sums, 'balance', account_id, 0, '', amount, 0)
+  sumIn(balances, account_id, 'balance', account_id, 0, '').added += amount
   if (kind !== 'charge') return
-  addTo(sums, 'key_day', key_id, day, '', -amount, 1)
-  if (end_user !== null) addTo(sums, 'end_user_day', key_id, day, end_user, -amount, 1)
+  const what = end_user === null ? 'key_day' : 'end_user_day'
+  const name = `${what}/${key_id}/${day}/${end_user}`
+  const sum = sumIn(spent, name, what, key_id, day, end_user ?? '')
+  sum.added -= amount
+  sum.charges++
 }
 
-function addTo(
+/** The days of keys that the sums of end users add up to. */
+function daysOf(spent: ReadonlyMap<string, Sum>): Map<string, Sum> {
+  const days = new Map<string, Sum>()
+  for (const { what, subject, day, added, charges } of spent.values()) {
+    if (what === 'key_day') continue
+    const sum = sumIn(days, `${subject}/${day}`, 'key_day', subject, day, '')
+    sum.added += added
+    sum.charges += charges
+  }
+  return days
+}
+
+function sumIn(
   sums: Map<string, Sum>,
+  name: string,
   what: string,
   subject: string,
   day: number,
   end_user: string,
-  amount: bigint,
-  charges: number,
-): void {
-  const name = `${what}/${subject}/${day}/${end_user}`
-  const sum = sums.get(name)
-  if (sum === undefined) {
-    sums.set(name, { what, subject, day, end_user, added: amount, charges })
-    return
-  }
-  sum.added += amount
-  sum.charges += charges
+): Sum {
+  const known = sums.get(name)
+  if (known) return known
+  const sum = { what, subject, day, end_user, added: 0n, charges: 0 }
+  sums.set(name, sum)
+  return sum
 }

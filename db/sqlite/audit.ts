@@ -8,7 +8,7 @@ import { auditHolds, auditLive } from './audit-live.ts'
 import { addUp, type SumRow } from './audit-sums.ts'
 import type { Connection } from './connection.ts'
 import type { LiveSums } from './live-sums.ts'
-import { openSnapshot } from './snapshot.ts'
+import { openSnapshot } from './reading.ts'
 import type { Standings } from './standing.ts'
 
 /** Requests pass between two slices. @throws store_unavailable */

@@ -1,8 +1,9 @@
 /** The ledger in SQLite: credits, reading, and the audit of balances. */
-import { and, desc, eq, gte, lt } from 'drizzle-orm'
+import { and, desc, eq, gte, lt, sql } from 'drizzle-orm'
 import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
+import { DAY_MS, later } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { chargeEntryId } from '#domain/id.ts'
+import { chargeEntryId, entriesFrom } from '#domain/id.ts'
 import type { Ledger, LedgerEntry, LedgerQuery } from '#domain/ledger.ts'
 import {
   addUsd,
@@ -18,6 +19,7 @@ import {
 import type { Connection } from './connection.ts'
 import { type HotThreshold, judgeMark, type MarkChange, prepareMarkWriter } from './low-balance.ts'
 import { accounts, ledger } from './schema.ts'
+import { EVERYTHING, type Slice, slicesBack } from './slices.ts'
 import type { Standings } from './standing.ts'
 
 export function createLedger(connection: Connection, standings: Standings): Ledger {
@@ -71,14 +73,28 @@ export function createLedger(connection: Connection, standings: Standings): Ledg
 
     async list(query) {
       commit.flush()
-      const rows = drizzle
-        .select()
-        .from(ledger)
-        .where(scopeOf(query))
-        .orderBy(desc(ledger.id))
-        .limit(query.limit)
-        .all()
-      return rows.map(toEntry)
+      const entries = (slice: Slice, limit: number): LedgerEntry[] =>
+        drizzle
+          .select()
+          .from(ledger)
+          .where(
+            and(
+              sql`${ledger.id} >= ${slice.from} AND ${ledger.id} < ${slice.below}`,
+              scopeOf(query),
+            ),
+          )
+          .orderBy(desc(ledger.id))
+          .limit(limit)
+          .all()
+          .map(toEntry)
+      // A reference has an index of its own.
+      if (query.ref !== undefined) return entries(EVERYTHING, query.limit)
+      const found: LedgerEntry[] = []
+      for await (const slice of slicesBack(database, 'ledger', writtenIn(query))) {
+        found.push(...entries(slice, query.limit - found.length))
+        if (found.length >= query.limit) break
+      }
+      return found
     },
 
     async chargeOf(id) {
@@ -92,6 +108,14 @@ export function createLedger(connection: Connection, standings: Standings): Ledg
     },
   }
 }
+
+/** A charge is written when its request ends, which is a day after it began at the latest, and named after its beginning. */
+const LONGEST_REQUEST_MS = DAY_MS + 3_600_000
+
+const writtenIn = ({ since, until }: LedgerQuery): Partial<Slice> => ({
+  ...(since !== undefined && { from: entriesFrom(later(since, -LONGEST_REQUEST_MS)) }),
+  ...(until !== undefined && { below: entriesFrom(until) }),
+})
 
 const toEntry = (row: typeof ledger.$inferSelect): LedgerEntry => ({
   ...row,
@@ -120,6 +144,6 @@ const scopeOf = ({ accountId, keyId, kind, ref, since, until }: LedgerQuery) =>
     keyId && eq(ledger.keyId, keyId),
     kind && eq(ledger.kind, kind),
     ref === undefined ? undefined : eq(ledger.ref, ref),
-    since && gte(ledger.at, since),
-    until && lt(ledger.at, until),
+    since === undefined ? undefined : gte(ledger.at, since),
+    until === undefined ? undefined : lt(ledger.at, until),
   )

@@ -1,4 +1,4 @@
-/** A long table in slices, newest first: a look back over millions of rows must not hold up a request for longer than one. */
+/** A long table in slices: a look at millions of rows must not hold up a request for longer than one. */
 import type { Database } from 'bun:sqlite'
 import type { Instant } from '#domain/clock.ts'
 import { generationsFrom } from '#domain/id.ts'
@@ -20,12 +20,15 @@ const IDS = { activity: 'generation_id', ledger: 'id' } as const
 /** Sorts behind every id, of whatever noun. */
 const BEHIND_ALL = '~'
 
-/** All of a table, or what `bounds` leave of it. */
-export async function* slicesOf(
+export const EVERYTHING: Slice = { from: '', below: BEHIND_ALL }
+
+/** All of a table, or what `bounds` leave of it, newest first: for whoever looks for the latest. */
+export async function* slicesBack(
   database: Database,
   table: keyof typeof IDS,
-  { from = '', below = BEHIND_ALL }: Partial<Slice> = {},
+  bounds: Partial<Slice> = {},
 ): AsyncGenerator<Slice, void> {
+  const { from, below } = { ...EVERYTHING, ...bounds }
   const id = IDS[table]
   const cut = statement<{ id: string }, [string, string]>(
     database,
@@ -42,12 +45,37 @@ export async function* slicesOf(
   }
 }
 
-/** Ids tell when a request arrived, so that their own index finds any time. */
-export const activitySlices = (
+/** The same, oldest first: a disk reads ahead in this direction, so that whoever needs all of it should ask for this. */
+export async function* slices(
   database: Database,
-  { since, until }: { readonly since?: Instant; readonly until?: Instant },
-): AsyncGenerator<Slice, void> =>
-  slicesOf(database, 'activity', {
-    ...(since !== undefined && { from: generationsFrom(since) }),
-    ...(until !== undefined && { below: generationsFrom(until) }),
-  })
+  table: keyof typeof IDS,
+  bounds: Partial<Slice> = {},
+): AsyncGenerator<Slice, void> {
+  const { from, below } = { ...EVERYTHING, ...bounds }
+  const id = IDS[table]
+  const cut = statement<{ id: string }, [string, string]>(
+    database,
+    `SELECT ${id} AS id FROM ${table} WHERE ${id} >= ? AND ${id} < ?
+     ORDER BY ${id} LIMIT 1 OFFSET ${SLICE_ROWS}`,
+  )
+  let start = from
+  for (;;) {
+    const next = cut().get(start, below)
+    yield { from: start, below: next?.id ?? below }
+    if (!next) return
+    start = next.id
+    await nextTurn()
+  }
+}
+
+/** What arrived in a time: ids tell when, so that their own index finds any. */
+export const arrivedIn = ({
+  since,
+  until,
+}: {
+  readonly since?: Instant
+  readonly until?: Instant
+}): Partial<Slice> => ({
+  ...(since !== undefined && { from: generationsFrom(since) }),
+  ...(until !== undefined && { below: generationsFrom(until) }),
+})

@@ -68,8 +68,9 @@ function createActivity(connection: Connection, writer: Writer): Activity {
       // While the disk takes no writes, refusals are not worth the memory to remember them.
       if (commit.writable) commit.defer(() => writer.activity(entry, null))
     },
-    ...deferPort<Omit<Activity, 'note'>>({ list: true, find: true, drift: true }, async () =>
-      (await import('./activity-reader.ts')).createActivityReader(connection),
+    ...deferPort<Omit<Activity, 'note'>>(
+      { list: true, find: true, drift: true, usage: true },
+      async () => (await import('./activity-reader.ts')).createActivityReader(connection),
     ),
   }
 }

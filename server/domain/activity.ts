@@ -8,6 +8,7 @@ import { addUsd, NO_MONEY, type RubMicros, type UsdNanos } from './money.ts'
 import type { ImageChoice } from './pricing.ts'
 import type { FailureKind } from './upstream.ts'
 import type { Usage } from './usage.ts'
+import type { UsageQuery, UsageReport } from './usage-report.ts'
 
 /** Who ended a request: it ran to its end, the client hung up, the upstream broke, the gateway stopped, or it was refused. */
 export type EndedBy = 'completed' | 'client' | 'upstream' | 'gateway' | 'refused'
@@ -108,4 +109,6 @@ export interface Activity {
   find(id: GenerationId): Promise<ActivityEntry | undefined>
   /** Compares, model by model, charges with what providers stated for the same requests; in order of models. */
   drift(query: DriftQuery): Promise<readonly Drift[]>
+  /** Adds up what was used by requests that have ended; those that end meanwhile may be in it. @throws store_unavailable */
+  usage(query: UsageQuery): Promise<UsageReport>
 }

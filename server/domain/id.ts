@@ -71,6 +71,8 @@ export const isGenerationId = (text: string): text is GenerationId =>
   /^gen-[0-9a-hjkmnp-tv-z]{26}$/.test(text)
 /** What the ids of all generations that arrived at `at` or later sort behind, and no earlier one's. */
 export const generationsFrom = (at: Instant): GenerationId => `gen-${timeCharsOf(Math.max(0, at))}`
+/** The same for entries of the ledger; a charge has the instant at which its request arrived. */
+export const entriesFrom = (at: Instant): EntryId => `led_${timeCharsOf(Math.max(0, at))}`
 export const newEventId = (at: Instant): EventId => `evt_${ulid(at)}`
 export const newEntryId = (at: Instant): EntryId => `led_${ulid(at)}`
 /** The entry that charges a generation shares the body of its id: there can be only one. */

@@ -1,7 +1,7 @@
 /** The ledger, as an operator reads it. */
 import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
-import { renderInstant } from '#domain/clock.ts'
+import { renderDay, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { ApiKey } from '#domain/key.ts'
 import type { LedgerEntry, LedgerQuery } from '#domain/ledger.ts'
@@ -23,6 +23,10 @@ export interface EntryRecord {
   readonly rub_per_usd: string
   readonly key_id: string | null
   readonly generation_id: string | null
+  /** The UTC day whose ceilings a charge counted against. */
+  readonly day: string | null
+  /** As it was counted that day: empty for one of those who were not told apart. */
+  readonly user: string | null
   readonly price_version: string | null
   readonly note: string | null
   readonly ref: string | null
@@ -39,6 +43,8 @@ export const renderEntry = (entry: LedgerEntry): EntryRecord => ({
   rub_per_usd: renderRubPerUsd(entry.rubPerUsd),
   key_id: entry.keyId,
   generation_id: entry.generationId,
+  day: entry.day === null ? null : renderDay(entry.day),
+  user: entry.endUser,
   price_version: entry.priceVersion,
   note: entry.note,
   ref: entry.ref,

@@ -30,7 +30,7 @@ interface Audit {
   readonly clean: boolean
   readonly entries: number
   readonly open_holds: number
-  readonly findings: readonly { readonly what: string; readonly difference_usd: string }[]
+  readonly findings: readonly { readonly what: string; readonly difference_usd: string | null }[]
 }
 
 /** Throws when there is a difference: the command exits 1. */

@@ -245,7 +245,7 @@ describe('drift', () => {
     expect(nanos(charged_usd ?? '')).toBe(BigInt(requests) * 140_000n)
     expect(nanos(stated_usd ?? '')).toBe(BigInt(requests) * 210_000n)
     expect(nanos(difference_usd ?? '')).toBe(BigInt(requests) * 70_000n)
-    expect(desk.run(['usage', '-q']).out).toBe('router/m\n')
+    expect(desk.run(['usage', 'drift', '-q']).out).toBe('router/m\n')
 
     const up = desk.json(['activity', '--limit', '100'])
     expect(await gateway.stop()).toBe(0)

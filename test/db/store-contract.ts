@@ -13,6 +13,7 @@ import { lowBalanceContract } from './contract/low-balance.ts'
 import { noticesContract } from './contract/notices.ts'
 import { pursesContract } from './contract/purses.ts'
 import { restartContract } from './contract/restart.ts'
+import { usageContract } from './contract/usage.ts'
 import { windowsContract } from './contract/windows.ts'
 
 /** `reopen` simulates a restart; an engine that dies with its process has none, and its tests do without. */
@@ -30,6 +31,7 @@ export function storeContract(name: string, open: OpenStore, reopen?: ReopenStor
     describe('notices', () => noticesContract(bench))
     describe('catalogue', () => catalogueContract(bench))
     describe('activity', () => activityContract(bench))
+    describe('usage', () => usageContract(bench))
     describe('answers', () => answersContract(bench))
     if (reopen) describe('after a restart', () => restartContract(bench))
   })

@@ -1,6 +1,6 @@
 /** What every engine promises about the ledger: every movement once, and a balance that is their sum. */
 import { describe, expect, test } from 'vitest'
-import { dayOf, later } from '#domain/clock.ts'
+import { DAY_MS, dayOf, instant, later } from '#domain/clock.ts'
 import { MOST_USD_NANOS } from '#domain/money.ts'
 import { anAccount, aTopUp, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
@@ -129,6 +129,34 @@ export function ledgerContract(bench: Bench): void {
       expect(await list({ since: later(start, 2_000) })).toEqual([usd('-3'), usd('2')])
       expect(await list({ until: later(start, 2_000) })).toEqual([usd('-1'), usd('100')])
       expect(await list({ kind: 'refund' })).toEqual([])
+    })
+
+    test('finds a charge by when it was written, however long before its request began', async () => {
+      const { key } = await bench.issue()
+      const { claim } = await bench.admit(key)
+      bench.clock.advance(DAY_MS)
+      await bench.settle(claim, '1')
+      const at = bench.clock.now()
+      const list = async (query: object) =>
+        (await bench.store.ledger.list({ limit: 9, kind: 'charge', ...query })).length
+      expect(await list({ since: at, until: later(at, 1) })).toBe(1)
+      expect(await list({ since: later(at, 1) })).toBe(0)
+      expect(await list({ until: at })).toBe(0)
+      expect(await list({ since: instant(0), until: instant(0) })).toBe(0)
+    })
+
+    test('finds what lies far back, and lists everything in front of it', async () => {
+      const { key } = await bench.issue()
+      await bench.store.ledger.credit(aTopUp(bench.clock.now(), usd('7'), { ref: 'first' }))
+      for (let i = 0; i < 2_500; i++) await bench.spend(key, '0.000000001')
+      const { ledger } = bench.store
+      const all = await ledger.list({ limit: 10_000 })
+      expect(all).toHaveLength(2_502)
+      expect(await ledger.list({ limit: 1_500 })).toEqual(all.slice(0, 1_500))
+      const credits = all.filter(({ kind }) => kind === 'top_up')
+      expect(await ledger.list({ kind: 'top_up', limit: 9 })).toEqual(credits)
+      expect(await ledger.list({ ref: 'first', limit: 1 })).toMatchObject([{ amount: usd('7') }])
+      expect(await ledger.list({ ref: 'second', limit: 1 })).toEqual([])
     })
   })
 }

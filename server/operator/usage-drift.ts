@@ -1,4 +1,4 @@
-/** Usage over all requests: so far, how our prices compare with what providers say that they charge. */
+/** Usage over all requests: how our prices compare with what providers say that they charge. */
 import * as z from 'zod/mini'
 import { type Drift, driftUsd } from '#domain/drift.ts'
 import { renderUsd } from '#domain/money.ts'

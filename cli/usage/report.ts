@@ -1,0 +1,166 @@
+/** `gatewayctl usage report`: requests, tokens, pictures and cost by key, end user, model, provider, day or hour. */
+import { USAGE_DIMENSIONS, type UsageDimension } from '#domain/usage-report.ts'
+import type { VerbRecord } from '#operator/verbs.ts'
+import { action, type Mount } from '../action.ts'
+import type { Context } from '../context.ts'
+import { printCsv } from '../csv.ts'
+import { usageError } from '../exit.ts'
+import { call } from '../operator.ts'
+import { type Column, printJson, printList, tell } from '../output.ts'
+import { readCount, readSince } from '../read-value.ts'
+
+type Report = VerbRecord<'usage.report'>
+type Sum = Report['total']
+
+/** A group, all others, or the whole. */
+interface Line extends Sum {
+  readonly first: string
+  readonly second: string
+}
+
+interface Flags {
+  readonly by: string
+  readonly thenBy?: string
+  readonly since: string
+  readonly until?: string
+  readonly top?: string
+  readonly csv?: boolean
+}
+
+const KNOWN = USAGE_DIMENSIONS.join(', ')
+/** As many rows as a person wants to see, unless the rows are a calendar. */
+const USUAL_TOP = 10
+
+export const mount: Mount = (usage) =>
+  usage
+    .command('report')
+    .description('add up requests, tokens, pictures and cost; the dearest first')
+    .option('--by <dimension>', KNOWN, 'key')
+    .option('--then-by <dimension>', 'split each of them further')
+    .option(
+      '--since <time>',
+      'admitted from then on: month, today, 7d, 2026-12-01T00:00:00Z',
+      'month',
+    )
+    .option('--until <time>', 'admitted before then')
+    .option('--top <n>', `so many rows, the others in one (${USUAL_TOP}; days, hours and CSV: all)`)
+    .option(
+      '--csv',
+      'comma-separated, with a header; without the total, which a spreadsheet adds up',
+    )
+    .action(
+      action(async (context, flags: Flags) => {
+        if (flags.csv && (context.json || context.quiet)) {
+          throw usageError('--csv goes with neither --json nor --quiet')
+        }
+        const report = await call(context, 'usage.report', toQuery(context, flags))
+        if (context.json) return printJson(report)
+        const { rows, other } = report
+        const lines = rows.map((row): Line => ({ ...row, ...namesOf(report, row) }))
+        if (context.quiet) return printList(context, lines, [], ({ first }) => first)
+        if (other.groups > 0) {
+          lines.push({ ...other, first: `other (${other.groups})`, second: '' })
+        }
+        if (flags.csv)
+          return printCsv(
+            fieldsOf(report),
+            lines.map((line) => toCells(report, line)),
+          )
+        if (lines.length === 0) return tell(context, `nothing was used since ${report.since}`)
+        lines.push({ ...report.total, first: 'total', second: '' })
+        printList(context, lines, columnsOf(report), ({ first }) => first)
+      }),
+    )
+
+function toQuery(context: Context, { by, thenBy, since, until, top, csv }: Flags) {
+  const now = context.clock.now()
+  const first = readDimension('--by', by)
+  const isCalendar = first === 'day' || first === 'hour'
+  const rows = top ?? (isCalendar || csv ? undefined : String(USUAL_TOP))
+  return {
+    ...context.whose,
+    by: first,
+    then_by: thenBy === undefined ? null : readDimension('--then-by', thenBy),
+    since: readSince('--since', since, now),
+    until: until === undefined ? null : readSince('--until', until, now),
+    ...(rows !== undefined && { top: readCount('--top', rows) }),
+  }
+}
+
+function readDimension(flag: string, text: string): UsageDimension {
+  const known = USAGE_DIMENSIONS.find((dimension) => dimension === text)
+  if (known) return known
+  throw usageError(`${flag} must be one of ${KNOWN} (got "${text}")`)
+}
+
+type Row = Report['rows'][number]
+
+const namesOf = ({ by, then_by }: Report, row: Row) => ({
+  first: nameIn(row, by),
+  second: then_by === null ? '' : nameIn(row, then_by),
+})
+
+/** Who or what nobody named is a dash in brackets, as no name is. */
+const nameIn = (row: Row, dimension: UsageDimension): string =>
+  (dimension === 'key' ? row.key_name : row[dimension]) ?? '(none)'
+
+const fieldsOf = ({ by, then_by }: Report): readonly string[] => [
+  ...[by, then_by].flatMap((one) => (one === null ? [] : one === 'key' ? 'key_name' : one)),
+  ...SUM_FIELDS,
+]
+
+const SUM_FIELDS = [
+  'requests',
+  'prompt_tokens',
+  'completion_tokens',
+  'images',
+  'cost_usd',
+  'cost_rub',
+  'share_percent',
+] as const satisfies readonly (keyof Sum)[]
+
+function toCells(report: Report, line: Line): Readonly<Record<string, string | number | null>> {
+  const [first = '', second = ''] = fieldsOf(report)
+  const sums = Object.fromEntries(SUM_FIELDS.map((field) => [field, line[field]]))
+  return { [first]: line.first, ...(report.then_by !== null && { [second]: line.second }), ...sums }
+}
+
+const columnsOf = ({ by, then_by }: Report): readonly Column<Line>[] => [
+  { title: by, full: ({ first }) => first },
+  ...(then_by === null ? [] : [{ title: then_by, full: ({ second }: Line) => second }]),
+  count('requests', ({ requests }) => requests),
+  count('in tok', ({ prompt_tokens }) => prompt_tokens),
+  count('out tok', ({ completion_tokens }) => completion_tokens),
+  count('images', ({ images }) => images),
+  {
+    title: 'cost $',
+    right: true,
+    full: ({ cost_usd }) => cost_usd,
+    short: ({ cost_usd }) => shorten(cost_usd),
+  },
+  {
+    title: '₽',
+    right: true,
+    full: ({ cost_rub }) => cost_rub,
+    short: ({ cost_rub }) => (cost_rub >= 100 ? grouped(Math.round(cost_rub)) : String(cost_rub)),
+  },
+  {
+    title: 'share',
+    right: true,
+    full: ({ share_percent }) => share_percent,
+    short: ({ share_percent: share }) => (share === null ? null : `${Math.round(share)}%`),
+  },
+]
+
+const count = (title: string, of: (line: Line) => number): Column<Line> => ({
+  title,
+  right: true,
+  full: of,
+  short: (line) => (of(line) === 0 ? null : grouped(of(line))),
+})
+
+/** "12 304" */
+const grouped = (number: number): string => String(number).replace(/\B(?=(\d{3})+$)/g, ' ')
+
+/** Cents are enough from a dollar on: "131.20"; below it every digit counts. */
+const shorten = (usd: string): string => (/^0\./.test(usd) ? usd : Number(usd).toFixed(2))

@@ -1,0 +1,19 @@
+/** Sums that have become many in memory are put down in a table, some at a time. */
+import { nextTurn } from './next-turn.ts'
+import { SLICE_ROWS } from './slices.ts'
+
+/** Some megabytes. Rows of one time come together, so that few sums are put down more than once. */
+export const MOST_SUMS_IN_MEMORY = 20_000
+
+/** Puts each down and forgets them all. */
+export async function putDown<Sum>(
+  sums: Map<string, Sum>,
+  put: (sum: Sum) => unknown,
+): Promise<void> {
+  let rows = 0
+  for (const sum of sums.values()) {
+    put(sum)
+    if (++rows % SLICE_ROWS === 0) await nextTurn()
+  }
+  sums.clear()
+}

@@ -1,0 +1,77 @@
+/** The usage report: what was asked, produced and charged, by key, end user, model, provider, day or hour. */
+import type { Instant } from './clock.ts'
+import type { AccountId } from './id.ts'
+import { addUsd, NO_MONEY, type RubMicros, subtractUsd, type UsdNanos } from './money.ts'
+
+export const USAGE_DIMENSIONS = ['key', 'user', 'model', 'provider', 'day', 'hour'] as const
+export type UsageDimension = (typeof USAGE_DIMENSIONS)[number]
+
+/** Requests count by their admission, as the ceilings count them; one that was refused used nothing and is not in it. */
+export interface UsageQuery {
+  readonly by: UsageDimension
+  /** Splits each group further; another dimension than `by`. */
+  readonly thenBy: UsageDimension | null
+  readonly accountId?: AccountId
+  /** Admitted then or later. */
+  readonly since?: Instant
+  /** Admitted before then. */
+  readonly until?: Instant
+  /** How many groups are told apart, the dearest; at most `MOST_USAGE_GROUPS`. */
+  readonly top: number
+}
+
+export const MOST_USAGE_GROUPS = 10_000
+
+export interface UsageSum {
+  readonly requests: number
+  readonly promptTokens: number
+  readonly completionTokens: number
+  readonly images: number
+  readonly cost: UsdNanos
+  readonly costRub: RubMicros
+}
+
+/** A key's id or a name; a `Day`, or the `Instant` an hour begins at; null is no end user, or no provider. */
+export type UsageGroup = string | number | null
+
+export interface UsageRow extends UsageSum {
+  readonly by: UsageGroup
+  /** Null, too, where nothing was split. */
+  readonly thenBy: UsageGroup
+}
+
+export interface UsageReport {
+  /** The dearest first; of one cost those with more requests. */
+  readonly rows: readonly UsageRow[]
+  /** All groups that have no row, and how many they are. */
+  readonly other: UsageSum
+  readonly others: number
+  readonly total: UsageSum
+}
+
+export const NO_SUM: UsageSum = {
+  requests: 0,
+  promptTokens: 0,
+  completionTokens: 0,
+  images: 0,
+  cost: NO_MONEY,
+  costRub: 0n as RubMicros,
+}
+
+export const addSums = (a: UsageSum, b: UsageSum): UsageSum => ({
+  requests: a.requests + b.requests,
+  promptTokens: a.promptTokens + b.promptTokens,
+  completionTokens: a.completionTokens + b.completionTokens,
+  images: a.images + b.images,
+  cost: addUsd(a.cost, b.cost),
+  costRub: (a.costRub + b.costRub) as RubMicros,
+})
+
+export const subtractSums = (a: UsageSum, b: UsageSum): UsageSum => ({
+  requests: a.requests - b.requests,
+  promptTokens: a.promptTokens - b.promptTokens,
+  completionTokens: a.completionTokens - b.completionTokens,
+  images: a.images - b.images,
+  cost: subtractUsd(a.cost, b.cost),
+  costRub: (a.costRub - b.costRub) as RubMicros,
+})

@@ -1,0 +1,174 @@
+/** The usage report, as an operator reads it: groups by name, what each used and cost, and its share of the whole. */
+import * as z from 'zod/mini'
+import { type Day, instant, renderDay, renderInstant } from '#domain/clock.ts'
+import type { KeyId } from '#domain/id.ts'
+import { renderRub, renderUsd, type UsdNanos } from '#domain/money.ts'
+import {
+  MOST_USAGE_GROUPS,
+  USAGE_DIMENSIONS,
+  type UsageDimension,
+  type UsageGroup,
+  type UsageQuery,
+  type UsageReport,
+  type UsageRow,
+  type UsageSum,
+} from '#domain/usage-report.ts'
+import { timeField } from '#forms/fields.ts'
+import { findAccount } from './find-account.ts'
+import type { Office } from './office.ts'
+import { invalid, verb } from './verb.ts'
+
+export interface UsageSumRecord {
+  readonly requests: number
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly images: number
+  readonly cost_usd: string
+  readonly cost_rub: number
+  /** Of the whole cost, in percent with two places; null where nothing cost anything. */
+  readonly share_percent: number | null
+}
+
+/** Of these only the dimensions that were asked for are there. */
+export interface UsageGroupRecord {
+  readonly key_id?: string
+  readonly key_name?: string
+  readonly user?: string | null
+  readonly model?: string
+  readonly provider?: string | null
+  /** "2026-08-23", UTC. */
+  readonly day?: string
+  /** When it begins. */
+  readonly hour?: string
+}
+
+export interface UsageReportRecord {
+  readonly by: UsageDimension
+  readonly then_by: UsageDimension | null
+  readonly since: string | null
+  readonly until: string | null
+  /** The dearest first; days and hours in their order. */
+  readonly rows: readonly (UsageGroupRecord & UsageSumRecord)[]
+  /** What has no row of its own, together. */
+  readonly other: UsageSumRecord & { readonly groups: number }
+  readonly total: UsageSumRecord
+}
+
+const dimensionField = z.enum(USAGE_DIMENSIONS)
+
+/** Of every account unless one is named. @throws account_not_found, invalid_request, store_unavailable */
+export const reportUsage = verb(
+  z.strictObject({
+    by: z._default(dimensionField, 'key'),
+    then_by: z._default(z.nullable(dimensionField), null),
+    account: z._default(z.nullable(z.string()), null),
+    since: z._default(z.nullable(timeField), null),
+    until: z._default(z.nullable(timeField), null),
+    /** How many groups have a row, the dearest. */
+    top: z._default(z.int().check(z.minimum(1), z.maximum(MOST_USAGE_GROUPS)), MOST_USAGE_GROUPS),
+  }),
+  async (office, input): Promise<UsageReportRecord> => {
+    const { by, then_by: thenBy, account, since, until, top } = input
+    if (by === thenBy) throw invalid('then_by', `must be another dimension than ${by}`)
+    const query: UsageQuery = {
+      by,
+      thenBy,
+      top,
+      ...(account !== null && { accountId: (await findAccount(office, account)).id }),
+      ...(since !== null && { since }),
+      ...(until !== null && { until }),
+    }
+    const report = await office.store.activity.usage(query)
+    return {
+      by,
+      then_by: thenBy,
+      since: since === null ? null : renderInstant(since),
+      until: until === null ? null : renderInstant(until),
+      ...(await render(office, query, report)),
+    }
+  },
+)
+
+async function render(office: Office, { by, thenBy }: UsageQuery, report: UsageReport) {
+  const { total, other, others } = report
+  const names = await keyNames(office, { by, thenBy }, report.rows)
+  const rows = inOrder(report.rows, by, thenBy).map((row) => ({
+    ...renderGroup(by, row.by, names),
+    ...(thenBy !== null && renderGroup(thenBy, row.thenBy, names)),
+    ...renderSum(row, total.cost),
+  }))
+  return {
+    rows,
+    other: { groups: others, ...renderSum(other, total.cost) },
+    total: renderSum(total, total.cost),
+  }
+}
+
+const isTime = (dimension: UsageDimension | null): boolean =>
+  dimension === 'day' || dimension === 'hour'
+
+/** Time runs forward; what is split by time stays together, the dearest whole first. */
+function inOrder(
+  rows: readonly UsageRow[],
+  by: UsageDimension,
+  thenBy: UsageDimension | null,
+): readonly UsageRow[] {
+  if (isTime(by)) return rows.toSorted((a, b) => Number(a.by) - Number(b.by))
+  if (!isTime(thenBy)) return rows
+  const wholes = [...Map.groupBy(rows, (row) => row.by).values()]
+  const cost = (some: readonly UsageRow[]) => some.reduce((sum, row) => sum + row.cost, 0n)
+  return wholes
+    .map((some) => ({ some, cost: cost(some) }))
+    .toSorted((a, b) => (a.cost === b.cost ? 0 : a.cost < b.cost ? 1 : -1))
+    .flatMap(({ some }) => some.toSorted((a, b) => Number(a.thenBy) - Number(b.thenBy)))
+}
+
+async function keyNames(
+  { store }: Office,
+  { by, thenBy }: Pick<UsageQuery, 'by' | 'thenBy'>,
+  rows: readonly UsageRow[],
+): Promise<ReadonlyMap<UsageGroup, string>> {
+  const names = new Map<UsageGroup, string>()
+  const ids = by === 'key' ? rows.map((row) => row.by) : rows.map((row) => row.thenBy)
+  if (by !== 'key' && thenBy !== 'key') return names
+  for (const id of new Set(ids)) {
+    const key = await store.keys.find(id as KeyId)
+    if (key) names.set(id, key.name)
+  }
+  return names
+}
+
+function renderGroup(
+  dimension: UsageDimension,
+  group: UsageGroup,
+  names: ReadonlyMap<UsageGroup, string>,
+): UsageGroupRecord {
+  switch (dimension) {
+    case 'key':
+      return { key_id: String(group), key_name: names.get(group) ?? String(group) }
+    case 'user':
+      return { user: group === null ? null : String(group) }
+    case 'model':
+      return { model: String(group) }
+    case 'provider':
+      return { provider: group === null ? null : String(group) }
+    case 'day':
+      return { day: renderDay(Number(group) as Day) }
+    case 'hour':
+      return { hour: renderInstant(instant(Number(group))) }
+  }
+}
+
+const renderSum = (sum: UsageSum, whole: UsdNanos): UsageSumRecord => ({
+  requests: sum.requests,
+  prompt_tokens: sum.promptTokens,
+  completion_tokens: sum.completionTokens,
+  images: sum.images,
+  cost_usd: renderUsd(sum.cost),
+  cost_rub: renderRub(sum.costRub),
+  share_percent: whole === 0n ? null : shareOf(sum.cost, whole),
+})
+
+/** Halves up, to two places. */
+const shareOf = (cost: UsdNanos, whole: UsdNanos): number =>
+  Number((cost * 20_000n + whole) / (whole * 2n)) / 100

@@ -1,0 +1,141 @@
+/** The usage report through its verb: groups by name, shares of the whole, time in its order. */
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { ActivityEntry } from '#domain/activity.ts'
+import { DAY_MS } from '#domain/clock.ts'
+import type { ApiKey } from '#domain/key.ts'
+import { NO_MONEY } from '#domain/money.ts'
+import { NO_USAGE } from '#domain/usage.ts'
+import { aCharge, aClaim, anAccount, anActivity, usd } from '#test/support/nouns.ts'
+import { act, openFurnished, type TestOffice } from './office.ts'
+
+let office: TestOffice
+
+beforeEach(async () => {
+  office = await openFurnished()
+  await act(office, 'balance.top-up', { amount_usd: '100' })
+  await act(office, 'keys.create', { name: 'batch' })
+})
+
+const find = async (name: string): Promise<ApiKey> =>
+  (await office.store.keys.search(name, 1))[0] as ApiKey
+
+const USAGE = { ...NO_USAGE, inputTokens: 22, outputTokens: 3 }
+
+async function serve(name: string, cost: string, stated: Partial<ActivityEntry> = {}) {
+  const { store, clock } = office
+  const claim = aClaim(await find(name), clock.now(), NO_MONEY)
+  await store.admissions.admit(claim)
+  const charge = aCharge(usd(cost))
+  const { amount, costRub } = charge
+  const activity = anActivity(claim, { usage: USAGE, cost: amount, costRub, ...stated })
+  await store.admissions.settle(claim.generationId, { at: clock.now(), charge, activity })
+}
+
+const report = (input: Parameters<typeof act<'usage.report'>>[2] = {}) =>
+  act(office, 'usage.report', input)
+
+test('nothing was used', async () => {
+  const nothing = {
+    requests: 0,
+    prompt_tokens: 0,
+    completion_tokens: 0,
+    images: 0,
+    cost_usd: '0',
+    cost_rub: 0,
+    share_percent: null,
+  }
+  expect(await report()).toEqual({
+    by: 'key',
+    then_by: null,
+    since: null,
+    until: null,
+    rows: [],
+    other: { groups: 0, ...nothing },
+    total: nothing,
+  })
+})
+
+describe('a report', () => {
+  beforeEach(async () => {
+    await serve('default', '1', { model: 'a/x', endUser: 'ann' })
+    await serve('batch', '4', { model: 'a/y', endUser: 'bob' })
+    office.clock.advance(DAY_MS)
+    await serve('default', '1.5', { model: 'a/y' })
+    await serve('default', '0.5', { model: 'a/x', endUser: 'ann' })
+  })
+
+  test('by key names it, the dearest first, with its share', async () => {
+    const [batch, worker] = [await find('batch'), await find('default')]
+    expect(await report()).toMatchObject({
+      rows: [
+        {
+          key_id: batch.id,
+          key_name: 'batch',
+          requests: 1,
+          prompt_tokens: 22,
+          completion_tokens: 3,
+          images: 0,
+          cost_usd: '4.00',
+          cost_rub: 360,
+          share_percent: 57.14,
+        },
+        { key_id: worker.id, key_name: 'default', requests: 3, share_percent: 42.86 },
+      ],
+      other: { groups: 0, requests: 0, share_percent: 0 },
+      total: { requests: 4, cost_usd: '7.00', cost_rub: 630, share_percent: 100 },
+    })
+  })
+
+  test('cut to the dearest tells the others together', async () => {
+    expect(await report({ by: 'user', top: 1 })).toMatchObject({
+      rows: [{ user: 'bob', cost_usd: '4.00' }],
+      other: { groups: 2, requests: 3, cost_usd: '3.00', share_percent: 42.86 },
+      total: { cost_usd: '7.00' },
+    })
+    expect((await report({ by: 'user' })).rows.map(({ user }) => user)).toEqual([
+      'bob',
+      'ann',
+      null,
+    ])
+  })
+
+  test('days run forward, and what is split by them stays together', async () => {
+    expect((await report({ by: 'day', then_by: 'model' })).rows).toMatchObject([
+      { day: '2026-08-23', model: 'a/y', cost_usd: '4.00' },
+      { day: '2026-08-23', model: 'a/x', cost_usd: '1.00' },
+      { day: '2026-08-24', model: 'a/y', cost_usd: '1.50' },
+      { day: '2026-08-24', model: 'a/x', cost_usd: '0.50' },
+    ])
+    expect((await report({ by: 'key', then_by: 'hour' })).rows).toMatchObject([
+      { key_name: 'batch', hour: '2026-08-23T12:00:00Z' },
+      { key_name: 'default', hour: '2026-08-23T12:00:00Z', cost_usd: '1.00' },
+      { key_name: 'default', hour: '2026-08-24T12:00:00Z', cost_usd: '2.00' },
+    ])
+  })
+
+  test('of a time, and of an account', async () => {
+    const total = async (input: object) => (await report(input)).total.cost_usd
+    expect(await total({ since: '2026-08-24T00:00:00Z' })).toBe('2.00')
+    expect(await total({ until: '2026-08-24T00:00:00Z' })).toBe('5.00')
+    await office.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }))
+    expect(await total({ account: 'other' })).toBe('0')
+    expect(await total({ account: 'default' })).toBe('7.00')
+    await expect(report({ account: 'nobody' })).rejects.toMatchObject({ code: 'account_not_found' })
+  })
+
+  test('a month’s whole is what the ceilings reckon with', async () => {
+    const { month } = await office.store.admissions.spend(office.clock.now())
+    const { total } = await report({ since: '2026-08-01T00:00:00Z' })
+    expect(usd(total.cost_usd)).toBe(month)
+  })
+
+  test.each([
+    { by: 'colour' },
+    { by: 'key', then_by: 'key' },
+    { top: 0 },
+    { top: 10_001 },
+    { since: 'yesterday' },
+  ])('refuses %j', async (input) => {
+    await expect(report(input as object)).rejects.toMatchObject({ code: 'invalid_request' })
+  })
+})
