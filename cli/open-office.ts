@@ -8,6 +8,7 @@ import { readDelivery } from './delivery.ts'
 import { CommandError, EXIT } from './exit.ts'
 import { readMasterKey } from './master-key.ts'
 import { VERSION } from './version.ts'
+import { whoTypes } from './who.ts'
 
 /** `init` and `serve` make what is missing; any other command wants it to be there. */
 export interface OpenOptions {
@@ -42,6 +43,7 @@ export const officeOf = (context: Context, store: HouseStore, dataDir: string | 
   version: VERSION,
   dataDir,
   live: null,
+  who: whoTypes(context.env),
   delivery: readDelivery(context),
   demoKit: async (at) => {
     const { demoCards, demoProvider } = await import('#upstream/demo/cards.ts')

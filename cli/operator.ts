@@ -6,6 +6,7 @@ import type { AnyVerb } from '#operator/verb.ts'
 import type { VerbInput, VerbName, VerbRecord } from '#operator/verbs.ts'
 import type { Context } from './context.ts'
 import { CommandError, EXIT } from './exit.ts'
+import { whoTypes } from './who.ts'
 
 /** Runs one verb; the answer is what `--json` prints. @throws GatewayError from the verb, CommandError */
 export async function call<Name extends VerbName>(
@@ -46,7 +47,10 @@ async function overSocket(
     response = await fetch(`http://gateway/verbs/${name}`, {
       unix: context.adminSocket,
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: {
+        'content-type': 'application/json',
+        'x-operator': encodeURIComponent(whoTypes(context.env)),
+      },
       body: JSON.stringify(input),
       signal: AbortSignal.timeout(LONG_VERBS.has(name) ? LONG_ANSWER_MS : ANSWER_MS),
     })

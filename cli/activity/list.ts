@@ -1,4 +1,4 @@
-/** `gatewayctl activity list`: requests that have ended, newest first. */
+/** `gatewayctl activity list`: requests that have ended, newest first; with `--admin` what operators changed. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
@@ -23,6 +23,7 @@ interface Flags {
   readonly until?: string
   readonly limit: string
   readonly csv?: boolean
+  readonly admin?: boolean
 }
 
 export const mount: Mount = (activity) =>
@@ -39,16 +40,28 @@ export const mount: Mount = (activity) =>
     .option('--until <time>', 'before then')
     .option('--limit <n>', 'at most so many', '50')
     .option('--csv', 'comma-separated, with a header')
+    .option('--admin', 'what operators and provisioning keys changed, instead of requests')
     .action(
       action(async (context, flags: Flags) => {
         if (flags.csv && (context.json || context.quiet)) {
           throw usageError('--csv goes with neither --json nor --quiet')
         }
+        if (flags.admin) return await listAdmin(context, flags)
         const rows = await call(context, 'activity.list', toQuery(context, flags))
         if (flags.csv) printCsv(CSV_FIELDS, rows)
         else printList(context, rows, columns(context), ({ id }) => id)
       }),
     )
+
+/** The filters that tell requests apart. */
+const OF_REQUESTS = ['key', 'model', 'provider', 'status', 'slow', 'errors'] as const
+
+async function listAdmin(context: Context, flags: Flags): Promise<void> {
+  const strange = OF_REQUESTS.find((flag) => flags[flag] !== undefined)
+  if (strange !== undefined) throw usageError(`--${strange} is about requests, --admin about acts`)
+  const { listActs } = await import('./acts.ts')
+  await listActs(context, flags)
+}
 
 function toQuery(context: Context, flags: Flags) {
   const now = context.clock.now()

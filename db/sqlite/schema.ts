@@ -4,6 +4,7 @@ import type { EndedBy } from '#domain/activity.ts'
 import type { Day, Instant } from '#domain/clock.ts'
 import type {
   AccountId,
+  ActId,
   EntryId,
   EventId,
   GenerationId,
@@ -212,6 +213,15 @@ export const activity = sqliteTable('activity', {
   imageResolution: text('image_resolution'),
   imageQuality: text('image_quality'),
   refusal: text('refusal'),
+})
+
+export const acts = sqliteTable('acts', {
+  id: text('id').$type<ActId>().primaryKey(),
+  at: instant('at').notNull(),
+  who: text('who').notNull(),
+  verb: text('verb').notNull(),
+  target: text('target'),
+  changed: text('changed').notNull(),
 })
 
 export const answers = sqliteTable('answers', {

@@ -33,6 +33,9 @@ export function createStore(connection: Connection, path: string, release: () =>
     answers: deferPort({ find: true, keep: true }, async () =>
       (await import('./answers.ts')).createAnswers(connection),
     ),
+    acts: deferPort({ note: true, list: true }, async () =>
+      (await import('./acts.ts')).createActs(connection),
+    ),
     ...deferBooks(connection, standings),
     ...deferCatalogue(connection),
     signin: createSigninStore(connection),

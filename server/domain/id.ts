@@ -6,6 +6,7 @@ export type KeyId = `key_${string}`
 export type GenerationId = `gen-${string}`
 export type EventId = `evt_${string}`
 export type EntryId = `led_${string}`
+export type ActId = `act_${string}`
 export type PriceVersionId = `price_${string}`
 
 /** Crockford's base 32 in lower case: no i, l, o, u, so that an id survives being read aloud. */
@@ -78,4 +79,5 @@ export const newEntryId = (at: Instant): EntryId => `led_${ulid(at)}`
 /** The entry that charges a generation shares the body of its id: there can be only one. */
 export const chargeEntryId = (id: GenerationId): EntryId => `led_${id.slice('gen-'.length)}`
 export const newPriceVersionId = (at: Instant): PriceVersionId => `price_${ulid(at)}`
+export const newActId = (at: Instant): ActId => `act_${ulid(at)}`
 export const newRequestId = (at: Instant): string => `req_${ulid(at)}`

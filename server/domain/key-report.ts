@@ -51,6 +51,15 @@ export const renderLimits = ({ limits }: ApiKey): LimitsRecord => ({
   allowed_models: limits.allowedModels,
 })
 
+/** All that may be changed of a key, as it is told. */
+export const keyFacts = (key: ApiKey) => ({
+  name: key.name,
+  note: key.note,
+  ...renderLimits(key),
+  disabled: key.disabledAt !== null,
+  expires_at: time(key.expiresAt),
+})
+
 export const renderKey = (key: ApiKey, usage: KeySpending, at: Instant): KeyRecord => ({
   object: 'api_key',
   id: key.id,

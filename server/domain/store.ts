@@ -1,5 +1,6 @@
 /** The store: every port behind one door, opened by the command line and closed once. */
 import type { Accounts } from './account.ts'
+import type { Acts } from './act.ts'
 import type { Activity } from './activity.ts'
 import type { Admissions } from './admission.ts'
 import type { Audit } from './audit.ts'
@@ -36,6 +37,7 @@ export interface Store {
   readonly providers: Providers
   readonly rates: Rates
   readonly activity: Activity
+  readonly acts: Acts
   readonly answers: Answers
   /** Adds every kept sum up again from the ledger, at one moment. @throws store_unavailable */
   audit(): Promise<Audit>

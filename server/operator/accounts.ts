@@ -7,7 +7,7 @@ import { NO_MONEY, renderUsd } from '#domain/money.ts'
 import { nameField } from '#forms/fields.ts'
 import { findAccount } from './find-account.ts'
 import { renderThreshold, type ThresholdRecord } from './threshold-record.ts'
-import { verb } from './verb.ts'
+import { acting, verb } from './verb.ts'
 
 export interface AccountRecord {
   readonly id: string
@@ -34,7 +34,8 @@ export const listAccounts = verb(z.strictObject({}), async ({ store }) =>
 )
 
 /** With an empty balance and no key. @throws already_exists */
-export const createAccount = verb(
+export const createAccount = acting(
+  'accounts.create',
   z.strictObject({ name: nameField }),
   async ({ store, clock }, { name }): Promise<AccountRecord> => {
     const at = clock.now()
@@ -42,6 +43,7 @@ export const createAccount = verb(
     await store.accounts.create(account)
     return renderAccount(account)
   },
+  (_, { id, name }) => ({ target: id, changed: { name } }),
 )
 
 /** One account, its keys counted, and when its owner wants to hear. @throws account_not_found */

@@ -16,15 +16,19 @@ export interface OperatorErrorBody {
   }
 }
 
+/** Names who asks, percent-encoded; whoever may open the socket is believed. */
+const OPERATOR_HEADER = 'x-operator'
+
 /** Answers verbs with JSON; the permissions of the socket are its only authentication. */
-export function operatorApp(office: Office, logFault: (cause: unknown) => void): Hono {
+export function operatorApp(office: Omit<Office, 'who'>, logFault: (cause: unknown) => void): Hono {
   const app = new Hono()
 
   app.post('/verbs/:name', async (c) => {
     const name = c.req.param('name')
     if (!isVerbName(name)) throw unknownVerb(name, office.version)
     const verb: AnyVerb = await VERBS[name]()
-    return c.json(await perform(verb, office, await readBody(c.req.raw)))
+    const who = readWho(c.req.header(OPERATOR_HEADER))
+    return c.json(await perform(verb, { ...office, who }, await readBody(c.req.raw)))
   })
 
   app.notFound((c) => c.json(render(new GatewayError('route_not_found', 'no such door')), 404))
@@ -36,6 +40,16 @@ export function operatorApp(office: Office, logFault: (cause: unknown) => void):
   })
 
   return app
+}
+
+const MOST_WHO_CHARS = 200
+
+function readWho(header: string | undefined): string {
+  try {
+    return decodeURIComponent(header ?? '').slice(0, MOST_WHO_CHARS) || 'unknown'
+  } catch {
+    return 'unknown'
+  }
 }
 
 async function readBody(request: Request): Promise<unknown> {

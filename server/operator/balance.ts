@@ -1,5 +1,6 @@
 /** The balance of an account, and what an operator moves of it. */
 import * as z from 'zod/mini'
+import { type ActFacts, statedIn } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
 import { newEntryId } from '#domain/id.ts'
@@ -19,7 +20,7 @@ import { accountField, noteField, readAs, usdField } from '#forms/fields.ts'
 import { findAccount } from './find-account.ts'
 import { type EntryRecord, renderEntry } from './ledger.ts'
 import type { Office } from './office.ts'
-import { verb } from './verb.ts'
+import { acting, verb } from './verb.ts'
 
 export interface BalanceRecord {
   readonly account: string
@@ -60,7 +61,8 @@ export const showBalance = verb(
  * Credits an account. A `ref` seen before with the same amount changes nothing and says so, so that a script may repeat
  * itself. @throws account_not_found, already_exists (the same `ref` for another amount)
  */
-export const topUp = verb(
+export const topUp = acting(
+  'balance.top-up',
   z.strictObject({
     account: accountField,
     amount_usd: usdField.check(
@@ -89,6 +91,7 @@ export const topUp = verb(
     const balance = await office.store.ledger.credit(entry)
     return { ...render(account.name, balance, rate), applied: true, entry: renderEntry(entry) }
   },
+  (_, { account, applied, entry }) => (applied ? tellEntry(account, entry) : null),
 )
 
 const signedUsdField = readAs((text) => {
@@ -101,7 +104,8 @@ const signedUsdField = readAs((text) => {
  * Corrects a balance, either way, also below nothing; the ledger keeps the reason. Downwards it is judged as a charge is.
  * @throws account_not_found
  */
-export const adjustBalance = verb(
+export const adjustBalance = acting(
+  'balance.adjust',
   z.strictObject({
     account: accountField,
     amount_usd: signedUsdField,
@@ -118,7 +122,13 @@ export const adjustBalance = verb(
     const balance = await office.store.ledger.credit(entry)
     return { ...render(account.name, balance, rate), entry: renderEntry(entry) }
   },
+  (_, { account, entry }) => tellEntry(account, entry),
 )
+
+const tellEntry = (account: string, { id, amount_usd, note, ref }: EntryRecord): ActFacts => ({
+  target: account,
+  changed: { amount_usd, entry: id, ...statedIn({ note, ref }) },
+})
 
 /** A movement of now, stamped with the rate of now. */
 async function draftEntry(

@@ -1,5 +1,6 @@
 /** Clients: the applications that people sign in to, as an operator registers them (contract §10). */
 import * as z from 'zod/mini'
+import type { ActFacts } from '#domain/act.ts'
 import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { nameField } from '#forms/fields.ts'
@@ -8,7 +9,7 @@ import { type Client, isClearText, newClientId, newClientSecret } from '#signin/
 import { newSigningKey } from '#signin/register/signing-key.ts'
 import { logoutsField, redirectsField } from './client-fields.ts'
 import type { Office } from './office.ts'
-import { verb } from './verb.ts'
+import { acting, verb } from './verb.ts'
 
 export interface ClientRecord {
   readonly client_id: string
@@ -54,7 +55,8 @@ const issued = (office: Office, client: Client, secret: string): IssuedClientRec
 })
 
 /** @throws invalid_request */
-export const createClient = verb(
+export const createClient = acting(
+  'clients.create',
   z.strictObject({
     name: nameField,
     redirect_uris: redirectsField,
@@ -77,7 +79,14 @@ export const createClient = verb(
     await office.store.signin.clients.create(client)
     return issued(office, client, secret)
   },
+  (_, client) => tell(client),
 )
+
+/** The client as it is from now on, without its secret. */
+const tell = (client: ClientRecord): ActFacts => {
+  const { client_id: target, name, redirect_uris, logout_uris, require_pkce } = client
+  return { target, changed: { name, redirect_uris, logout_uris, require_pkce } }
+}
 
 /** Oldest first. */
 export const listClients = verb(z.strictObject({}), async ({ store }) =>
@@ -92,7 +101,8 @@ export const showClient = verb(ofOne, async (office, { client }) =>
 )
 
 /** What is not named stays. @throws client_not_found, invalid_request */
-export const editClient = verb(
+export const editClient = acting(
+  'clients.edit',
   z.strictObject({
     client: z.string(),
     name: z.optional(nameField),
@@ -113,33 +123,49 @@ export const editClient = verb(
       }),
     )
   },
+  (_, client) => tell(client),
 )
 
 /** The old secret ends at once; people stay signed in. @throws client_not_found */
-export const rotateClientSecret = verb(ofOne, async (office, input) => {
-  const client = await findClient(office, input.client)
-  const { secret, digest } = newClientSecret()
-  return issued(office, await amend(office, { ...client, secretDigest: digest }), secret)
-})
+export const rotateClientSecret = acting(
+  'clients.rotate-secret',
+  ofOne,
+  async (office, input) => {
+    const client = await findClient(office, input.client)
+    const { secret, digest } = newClientSecret()
+    return issued(office, await amend(office, { ...client, secretDigest: digest }), secret)
+  },
+  (_, { client_id, name }) => ({ target: client_id, changed: { name, client_secret: 'new' } }),
+)
 
 /** Its codes and tokens end with it. @throws client_not_found */
-export const removeClient = verb(ofOne, async (office, input) => {
-  const client = await findClient(office, input.client)
-  await office.store.signin.clients.remove(client.id)
-  return { ...render(client), removed: true }
-})
+export const removeClient = acting(
+  'clients.remove',
+  ofOne,
+  async (office, input) => {
+    const client = await findClient(office, input.client)
+    await office.store.signin.clients.remove(client.id)
+    return { ...render(client), removed: true }
+  },
+  (_, { client_id, name, removed }) => ({ target: client_id, changed: { name, removed } }),
+)
 
 /** What the old key signed can still be verified. */
-export const rotateSigningKey = verb(z.strictObject({}), async ({ store, clock }) => {
-  const key = await newSigningKey(clock.now())
-  await store.signin.keyring.addSigningKey(key)
-  const keys = await store.signin.keyring.signingKeys()
-  return {
-    key_id: key.id,
-    created_at: renderInstant(key.createdAt),
-    kept: keys.filter(({ id }) => id !== key.id).map(({ id }) => id),
-  }
-})
+export const rotateSigningKey = acting(
+  'clients.rotate-signing-key',
+  z.strictObject({}),
+  async ({ store, clock }) => {
+    const key = await newSigningKey(clock.now())
+    await store.signin.keyring.addSigningKey(key)
+    const keys = await store.signin.keyring.signingKeys()
+    return {
+      key_id: key.id,
+      created_at: renderInstant(key.createdAt),
+      kept: keys.filter(({ id }) => id !== key.id).map(({ id }) => id),
+    }
+  },
+  (_, { key_id, kept }) => ({ target: key_id, changed: { kept } }),
+)
 
 async function amend({ store, clock }: Office, client: Client): Promise<Client> {
   const amended = await store.signin.clients.amend({ ...client, updatedAt: clock.now() })

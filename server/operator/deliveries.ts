@@ -8,7 +8,7 @@ import type { Channel, DeliveryTry, Notice } from '#domain/notice.ts'
 import { accountField } from '#forms/fields.ts'
 import { findAccount } from './find-account.ts'
 import type { Office } from './office.ts'
-import { invalid, verb } from './verb.ts'
+import { acting, invalid, verb } from './verb.ts'
 
 export interface DeliveryRecord {
   readonly event_id: string
@@ -119,7 +119,8 @@ export const showDelivery = verb(
  * Sends an event again, with the id and the body it had: on the stated channel, else wherever it has not arrived, else on
  * every channel. @throws notice_not_found, invalid_request where no address is set any more
  */
-export const redeliver = verb(
+export const redeliver = acting(
+  'deliveries.redeliver',
   z.strictObject({
     event: eventField,
     channel: z._default(z.nullable(z.enum(['email', 'webhook'])), null),
@@ -143,4 +144,5 @@ export const redeliver = verb(
     const channels = again.map(({ channel }) => channel)
     return { event_id: eventId, channels, running: office.live !== null }
   },
+  (_, { event_id, channels }) => ({ target: event_id, changed: { channels } }),
 )

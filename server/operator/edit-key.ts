@@ -6,7 +6,7 @@ import { demandFuture, nameField, noteField, timeField } from '#forms/fields.ts'
 import { nameWarnings } from '#forms/key-warnings.ts'
 import { findKey } from './find-key.ts'
 import { type OperatorKeyRecord, reportKey } from './list-keys.ts'
-import { verb } from './verb.ts'
+import { acting } from './verb.ts'
 
 export interface KeyChange {
   readonly field: 'name' | 'note' | 'disabled' | 'expires_at'
@@ -20,7 +20,8 @@ export interface EditedKeyRecord extends OperatorKeyRecord {
 }
 
 /** Changes what is stated and nothing else; holds from the next request. @throws key_not_found, key_revoked */
-export const editKey = verb(
+export const editKey = acting(
+  'keys.edit',
   z.strictObject({
     key: z.string().check(z.minLength(1)),
     name: z.optional(nameField),
@@ -48,7 +49,11 @@ export const editKey = verb(
     )
     return { ...(await reportKey(office, after)), changes: changesBetween(before, after), warnings }
   },
+  (_, { id, changes }) => (changes.length === 0 ? null : { target: id, changed: byField(changes) }),
 )
+
+const byField = (changes: readonly KeyChange[]) =>
+  Object.fromEntries(changes.map(({ field, from, to }) => [field, { from, to }]))
 
 const fieldsOf = ({ name, note, disabledAt, expiresAt }: ApiKey) => ({
   name,

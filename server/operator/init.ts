@@ -7,7 +7,7 @@ import { nameField, usdField } from '#forms/fields.ts'
 import { findAccount } from './find-account.ts'
 import { createKey, type IssuedKeyRecord } from './keys.ts'
 import type { Office } from './office.ts'
-import { perform, verb } from './verb.ts'
+import { acting } from './verb.ts'
 
 export interface InitRecord {
   readonly account: string
@@ -22,7 +22,8 @@ export interface InitRecord {
 const FIRST_KEY_NAME = 'default'
 
 /** Makes what is missing and answers what there is. */
-export const initialise = verb(
+export const initialise = acting(
+  'init',
   z.strictObject({
     key_name: z._default(nameField, FIRST_KEY_NAME),
     /** Off when a server prepares its own store: nobody would see the secret. */
@@ -51,6 +52,10 @@ export const initialise = verb(
       key,
     }
   },
+  (_, { account, created, balance_usd, key }) =>
+    created.length === 0
+      ? null
+      : { target: account, changed: { created, balance_usd, key: key?.id ?? null } },
 )
 
 async function createAccount({ store, clock }: Office): Promise<boolean> {
@@ -103,5 +108,6 @@ async function firstKey(
   rpm: number | null,
 ): Promise<IssuedKeyRecord | null> {
   const { totalCount } = await office.store.keys.list({ includeRevoked: true, limit: 1 })
-  return totalCount > 0 ? null : await perform(createKey, office, { name, rpm_limit: rpm })
+  if (totalCount > 0) return null
+  return createKey.run(office, await createKey.read({ name, rpm_limit: rpm }))
 }

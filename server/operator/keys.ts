@@ -1,7 +1,9 @@
 /** Keys, as an operator issues, shows and revokes them. */
 import * as z from 'zod/mini'
+import { type ActChanges, statedIn } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { type ApiKey, draftKey, NO_LIMITS } from '#domain/key.ts'
+import type { LimitsRecord } from '#domain/key-report.ts'
 import type { WindowReading } from '#domain/quota.ts'
 import { newSecret, readSecret } from '#domain/secret.ts'
 import {
@@ -18,7 +20,7 @@ import { findAccount } from './find-account.ts'
 import { findKey } from './find-key.ts'
 import { type OperatorKeyRecord, reportKey } from './list-keys.ts'
 import type { Office } from './office.ts'
-import { verb } from './verb.ts'
+import { acting, verb } from './verb.ts'
 
 export interface IssuedKeyRecord extends OperatorKeyRecord {
   /** The secret; this is its only appearance. */
@@ -27,7 +29,8 @@ export interface IssuedKeyRecord extends OperatorKeyRecord {
 }
 
 /** Issues a key; the answer carries its secret once. @throws account_not_found */
-export const createKey = verb(
+export const createKey = acting(
+  'keys.create',
   z.strictObject({
     ...limitsFields,
     name: nameField,
@@ -53,7 +56,16 @@ export const createKey = verb(
     await store.keys.issue(key, secret)
     return { ...(await reportKey(office, key)), key: secret, warnings }
   },
+  ({ account }, record) => ({ target: record.id, changed: { account, ...factsOf(record) } }),
 )
+
+/** What a key was issued with, by name: its secret is in the same record. */
+const TOLD = ['kind', 'label', 'name', 'note', 'expires_at', ...Object.keys(limitsFields)] as const
+
+const factsOf = (record: IssuedKeyRecord): ActChanges =>
+  statedIn(
+    Object.fromEntries(TOLD.map((field) => [field, record[field as keyof LimitsRecord] ?? null])),
+  )
 
 const renderWindow = (reading: WindowReading | null) =>
   reading === null
@@ -87,10 +99,12 @@ async function detailsOf(office: Office, key: ApiKey) {
 }
 
 /** Holds from the next request; answers in progress end whole. @throws key_not_found */
-export const revokeKey = verb(
+export const revokeKey = acting(
+  'keys.revoke',
   z.strictObject({ key: z.string().check(z.minLength(1)) }),
   async (office, input): Promise<OperatorKeyRecord> => {
     const { id } = await findKey(office, input.key)
     return reportKey(office, await office.store.keys.revoke(id, office.clock.now()))
   },
+  (_, { id, name, status }) => ({ target: id, changed: { name, status } }),
 )

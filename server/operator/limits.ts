@@ -1,5 +1,6 @@
 /** Limits of keys: what they are, and what a change moved from where to where. */
 import * as z from 'zod/mini'
+import { GatewayError } from '#domain/errors.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { type LimitsRecord, renderLimits } from '#domain/key-report.ts'
 import { accountField, limitsFields, statedLimits } from '#forms/fields.ts'
@@ -7,7 +8,7 @@ import { maskWarnings } from '#forms/key-warnings.ts'
 import { findAccount } from './find-account.ts'
 import { findKey } from './find-key.ts'
 import { everyKey } from './list-keys.ts'
-import { verb } from './verb.ts'
+import { acting, verb } from './verb.ts'
 
 export interface KeyLimitsRecord extends LimitsRecord {
   readonly id: string
@@ -45,7 +46,8 @@ export const showLimits = verb(
 )
 
 /** Changes what is stated and nothing else; holds from the next request. @throws key_not_found, key_revoked */
-export const setLimits = verb(
+export const setLimits = acting(
+  'limits.set',
   z.strictObject({
     ...limitsFields,
     keys: z.array(z.string().check(z.minLength(1))).check(z.minLength(1)),
@@ -53,7 +55,7 @@ export const setLimits = verb(
   async (office, input): Promise<readonly AmendedLimitsRecord[]> => {
     // Every key is found before any is changed, so that a misspelt second name changes nothing.
     const keys: ApiKey[] = []
-    for (const text of input.keys) keys.push(await findKey(office, text))
+    for (const text of input.keys) keys.push(demandLiving(await findKey(office, text)))
     const limits = statedLimits(input)
     const warnings = await maskWarnings(office.store, limits.allowedModels ?? null)
     const amended: AmendedLimitsRecord[] = []
@@ -63,7 +65,19 @@ export const setLimits = verb(
     }
     return amended
   },
+  (_, amended) =>
+    amended
+      .filter(({ changes }) => changes.length > 0)
+      .map(({ id, changes }) => ({
+        target: id,
+        changed: Object.fromEntries(changes.map(({ limit, from, to }) => [limit, { from, to }])),
+      })),
 )
+
+function demandLiving(key: ApiKey): ApiKey {
+  if (key.revokedAt === null) return key
+  throw new GatewayError('key_revoked', `key ${key.name} is revoked and cannot be changed`)
+}
 
 function changesBetween(before: ApiKey, after: ApiKey): readonly LimitChange[] {
   const from = renderLimits(before)

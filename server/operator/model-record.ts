@@ -1,6 +1,6 @@
 /** The record of a model as an operator sees it: prices per million tokens, as price lists state them. */
 import { renderInstant } from '#domain/clock.ts'
-import { type ModelCard, type Prices, pricingModel } from '#domain/model-card.ts'
+import { type ModelCard, type Prices, type PriceVersion, pricingModel } from '#domain/model-card.ts'
 import { renderPerMillion, renderPrice, type UsdAttos } from '#domain/money.ts'
 import { routeOf } from '#domain/route.ts'
 import { type HopRecord, renderHop } from './hop-record.ts'
@@ -62,14 +62,13 @@ export const renderModel = (card: ModelCard): ModelRecord => ({
   max_completion_tokens: card.maxCompletionTokens,
   input_modalities: card.inputModalities,
   output_modalities: card.outputModalities,
-  price:
-    card.price === null
-      ? null
-      : {
-          version: card.price.id,
-          effective_from: renderInstant(card.price.effectiveFrom),
-          ...renderPrices(card.price.prices),
-        },
+  price: card.price && renderVersion(card.price),
+})
+
+export const renderVersion = ({ id, effectiveFrom, prices }: PriceVersion): PriceRecord => ({
+  version: id,
+  effective_from: renderInstant(effectiveFrom),
+  ...renderPrices(prices),
 })
 
 const renderPrices = (prices: Prices): Omit<PriceRecord, 'version' | 'effective_from'> => ({

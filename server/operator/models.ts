@@ -1,5 +1,6 @@
 /** The catalogue, as an operator fills and prices it. */
 import * as z from 'zod/mini'
+import { changesBetween } from '#domain/act.ts'
 import { allows } from '#domain/allow-list.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { newPriceVersionId } from '#domain/id.ts'
@@ -7,10 +8,10 @@ import { isModelId, type ModelCard, type Prices } from '#domain/model-card.ts'
 import type { UsdAttos } from '#domain/money.ts'
 import { perMillionField, priceField, timeField } from '#forms/fields.ts'
 import { nearest } from '#forms/nearest.ts'
-import { type ModelRecord, renderModel } from './model-record.ts'
+import { type ModelRecord, renderModel, renderVersion } from './model-record.ts'
 import type { Office } from './office.ts'
 import { findProvider } from './providers.ts'
-import { verb } from './verb.ts'
+import { acting, verb } from './verb.ts'
 
 const labelField = z.string().check(z.minLength(1), z.maxLength(32))
 
@@ -80,7 +81,8 @@ export async function findModel({ store }: Office, id: string): Promise<ModelCar
 }
 
 /** Adds a model by hand. @throws invalid_request, provider_not_found, already_exists */
-export const addModel = verb(
+export const addModel = acting(
+  'models.add',
   z.strictObject({
     ...priceFields,
     model: z.string().check(
@@ -121,10 +123,15 @@ export const addModel = verb(
     await office.store.models.add(card)
     return renderModel(card)
   },
+  (_, { id, provider, upstream, price }) => ({
+    target: id,
+    changed: { provider, upstream, price: price && { ...price } },
+  }),
 )
 
 /** A new price version; what is not stated stays. @throws model_not_found, invalid_request */
-export const priceModel = verb(
+export const priceModel = acting(
+  'models.price',
   z.strictObject({
     ...priceFields,
     model: z.string(),
@@ -141,8 +148,16 @@ export const priceModel = verb(
     const at = office.clock.now()
     const version = { id: newPriceVersionId(at), effectiveFrom: input.from ?? at, prices }
     const after = await office.store.models.price(card.id, version)
-    return { ...renderModel(after), previous: renderModel(card).price }
+    return {
+      ...renderModel(after),
+      added: renderVersion(version),
+      previous: renderModel(card).price,
+    }
   },
+  (_, { id, added, previous }) => ({
+    target: id,
+    changed: changesBetween({ ...previous }, { ...added }),
+  }),
 )
 
 const FREE = 0n as UsdAttos

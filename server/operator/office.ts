@@ -44,6 +44,8 @@ export interface Office {
   readonly dataDir: string | null
   /** Null while no server runs. */
   readonly live: LiveFacts | null
+  /** Who acts, as far as the system knows: "uid 1000 (ann)". */
+  readonly who: string
   readonly delivery: Delivery
   /** Handed in, because rooms do not know each other; asked for by `init` alone. */
   demoKit(at: Instant): Promise<DemoKit>

@@ -1,5 +1,6 @@
 /** People: who may sign in, as an operator sees and ends it. */
 import * as z from 'zod/mini'
+import type { ActChanges, ActFacts } from '#domain/act.ts'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { nameField, readAs } from '#forms/fields.ts'
@@ -8,7 +9,7 @@ import { readEmail } from '#signin/register/email.ts'
 import { newPerson, type Person, type PersonId } from '#signin/register/person.ts'
 import { findAccount } from './find-account.ts'
 import type { Office } from './office.ts'
-import { verb } from './verb.ts'
+import { acting, verb } from './verb.ts'
 
 export interface PersonRecord {
   /** What applications know as `sub`. */
@@ -68,7 +69,8 @@ export const showPerson = verb(ofOne, async (office, { person }) =>
 )
 
 /** The address is proved when its person signs in. @throws invalid_request, already_exists, account_not_found */
-export const addPerson = verb(
+export const addPerson = acting(
+  'users.add',
   z.strictObject({
     email: readAs(readEmail, 'an e-mail address'),
     name: z.optional(nameField),
@@ -80,16 +82,26 @@ export const addPerson = verb(
     await office.store.signin.people.add(person)
     return details(office, person)
   },
+  (_, person) => tell(person, { account: person.account }),
 )
 
+/** By id alone: a person may be removed, and what the log of acts knows stays. */
+const tell = ({ id }: PersonRecord, changed: ActChanges): ActFacts => ({ target: id, changed })
+
 /** Signed out everywhere at once, and let in no more. @throws person_not_found */
-export const disablePerson = verb(ofOne, async (office, { person }) =>
-  setDisabled(office, person, office.clock.now()),
+export const disablePerson = acting(
+  'users.disable',
+  ofOne,
+  async (office, { person }) => setDisabled(office, person, office.clock.now()),
+  (_, person) => tell(person, { disabled: true }),
 )
 
 /** @throws person_not_found */
-export const enablePerson = verb(ofOne, async (office, { person }) =>
-  setDisabled(office, person, null),
+export const enablePerson = acting(
+  'users.enable',
+  ofOne,
+  async (office, { person }) => setDisabled(office, person, null),
+  (_, person) => tell(person, { disabled: false }),
 )
 
 async function setDisabled(office: Office, text: string, at: Instant | null) {
@@ -101,19 +113,29 @@ async function setDisabled(office: Office, text: string, at: Instant | null) {
 }
 
 /** Applications that knew this person will see somebody new when the address signs in again. @throws person_not_found */
-export const removePerson = verb(ofOne, async (office, input) => {
-  const person = await findPerson(office, input.person)
-  const record = await details(office, person)
-  await office.store.signin.people.remove(person.id)
-  return { ...record, removed: true }
-})
+export const removePerson = acting(
+  'users.remove',
+  ofOne,
+  async (office, input) => {
+    const person = await findPerson(office, input.person)
+    const record = await details(office, person)
+    await office.store.signin.people.remove(person.id)
+    return { ...record, removed: true }
+  },
+  (_, person) => tell(person, { removed: true }),
+)
 
 /** Ends every session, code and token; the person may sign in again. @throws person_not_found */
-export const revokeSessions = verb(ofOne, async (office, input) => {
-  const person = await findPerson(office, input.person)
-  const ended = await office.store.signin.artifacts.endPerson(person.id, office.clock.now())
-  return { ...(await details(office, person)), ended_sessions: ended }
-})
+export const revokeSessions = acting(
+  'users.sessions.revoke',
+  ofOne,
+  async (office, input) => {
+    const person = await findPerson(office, input.person)
+    const ended = await office.store.signin.artifacts.endPerson(person.id, office.clock.now())
+    return { ...(await details(office, person)), ended_sessions: ended }
+  },
+  (_, person) => tell(person, { ended_sessions: person.ended_sessions }),
+)
 
 /** By address or by id. @throws person_not_found */
 async function findPerson({ store }: Office, text: string): Promise<Person> {

@@ -12,7 +12,7 @@ import {
 import { nearest } from '#forms/nearest.ts'
 import { catalogOf, toCard } from './catalog.ts'
 import type { Office } from './office.ts'
-import { verb } from './verb.ts'
+import { acting, verb } from './verb.ts'
 
 export interface ProviderRecord {
   readonly name: string
@@ -80,7 +80,8 @@ const credentialField = z.string().check(
 )
 
 /** Adds a provider and what the catalog knows of its models. @throws invalid_request, already_exists */
-export const addProvider = verb(
+export const addProvider = acting(
+  'providers.add',
   z.strictObject({
     name: z.string().check(
       z.refine(isProviderName, {
@@ -107,6 +108,10 @@ export const addProvider = verb(
     await addCatalog(office, provider, at)
     return await report(office, provider)
   },
+  (_, { name, type, base_url, has_credential, models }) => ({
+    target: name,
+    changed: { type, base_url, has_credential, models },
+  }),
 )
 
 /** The stated type, else the one that the name says, else any OpenAI-shaped server at a stated address. */
@@ -152,11 +157,13 @@ async function addCatalog({ store }: Office, provider: Provider, at: Instant): P
 }
 
 /** Its models go with it; past charges stay. @throws provider_not_found */
-export const removeProvider = verb(
+export const removeProvider = acting(
+  'providers.remove',
   z.strictObject({ name: z.string() }),
   async (office, { name }) => {
     const provider = await report(office, await findProvider(office, name))
     await office.store.providers.remove(name)
     return { ...provider, removed: true }
   },
+  (_, { name, type, models }) => ({ target: name, changed: { removed: true, type, models } }),
 )

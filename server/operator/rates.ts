@@ -4,7 +4,7 @@ import { renderInstant } from '#domain/clock.ts'
 import { readRubPerUsd, renderRubPerUsd } from '#domain/money.ts'
 import type { Rate } from '#domain/rate.ts'
 import { timeField } from '#forms/fields.ts'
-import { verb } from './verb.ts'
+import { acting, verb } from './verb.ts'
 
 export interface RateRecord {
   readonly pair: 'USD/RUB'
@@ -34,7 +34,8 @@ const rateField = z.string().check(
 )
 
 /** A new rate from its date on; past charges keep theirs. */
-export const setRate = verb(
+export const setRate = acting(
+  'rates.set',
   z.strictObject({
     pair: z.literal('USD/RUB'),
     rub_per_usd: rateField,
@@ -51,4 +52,8 @@ export const setRate = verb(
       previous: render(previous),
     }
   },
+  (_, { pair, rub_per_usd, effective_from, previous }) => ({
+    target: pair,
+    changed: { rub_per_usd: { from: previous.rub_per_usd, to: rub_per_usd }, effective_from },
+  }),
 )

@@ -5,7 +5,7 @@ import { newSecret } from '#domain/secret.ts'
 import { findKey } from './find-key.ts'
 import type { IssuedKeyRecord } from './keys.ts'
 import { reportKey } from './list-keys.ts'
-import { verb } from './verb.ts'
+import { acting } from './verb.ts'
 
 const DAY_SECONDS = 86_400
 /** A grace that never ends would make the rotation pointless. */
@@ -18,7 +18,8 @@ export interface RotatedKeyRecord extends IssuedKeyRecord {
 }
 
 /** The answer carries the new secret once. @throws key_not_found, key_revoked */
-export const rotateKey = verb(
+export const rotateKey = acting(
+  'keys.rotate',
   z.strictObject({
     key: z.string().check(z.minLength(1)),
     /** How long the earlier secrets work on; 0 ends them at once. */
@@ -41,4 +42,8 @@ export const rotateKey = verb(
       earlier_secrets_until: until === null ? null : renderInstant(until),
     }
   },
+  (_, { id, label, earlier_secrets_until }) => ({
+    target: id,
+    changed: { label, earlier_secrets_until },
+  }),
 )

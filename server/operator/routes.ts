@@ -1,5 +1,6 @@
 /** Routes: which providers serve a model, in which order, and how they are doing. Changes hold from the next request. */
 import * as z from 'zod/mini'
+import type { ActFacts } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import { type RouteHop, routeOf } from '#domain/route.ts'
@@ -8,7 +9,7 @@ import { type HealthRecord, type HopRecord, renderHealth, renderHop } from './ho
 import { findModel } from './models.ts'
 import type { Office } from './office.ts'
 import { findProvider } from './providers.ts'
-import { verb } from './verb.ts'
+import { acting, verb } from './verb.ts'
 
 export interface RouteRecord {
   readonly model: string
@@ -51,7 +52,8 @@ const rankField = z
  * Adds a hop, or changes what is stated of one that is there. The first hop that is added leaves the model's own provider
  * where it was, before it. @throws model_not_found, provider_not_found, invalid_request
  */
-export const setHop = verb(
+export const setHop = acting(
+  'models.route.set',
   z.strictObject({
     model: z.string(),
     provider: z.string(),
@@ -82,10 +84,12 @@ export const setHop = verb(
     }
     return await keep(office, card, [...others, hop])
   },
+  (_, route) => tellRoute(route),
 )
 
 /** Takes a hop out. @throws model_not_found, provider_not_found, invalid_request when it is the last one */
-export const dropHop = verb(
+export const dropHop = acting(
+  'models.route.drop',
   z.strictObject({ model: z.string(), provider: z.string() }),
   async (office, input) => {
     const card = await findModel(office, input.model)
@@ -95,12 +99,29 @@ export const dropHop = verb(
     if (left.length === 0) throw lastHop(card, input.provider)
     return await keep(office, card, left)
   },
+  (_, route) => tellRoute(route),
 )
 
 /** Back to the model's own provider alone. @throws model_not_found */
-export const resetRoute = verb(z.strictObject({ model: z.string() }), async (office, { model }) =>
-  keep(office, await findModel(office, model), []),
+export const resetRoute = acting(
+  'models.route.reset',
+  z.strictObject({ model: z.string() }),
+  async (office, { model }) => keep(office, await findModel(office, model), []),
+  (_, route) => tellRoute(route),
 )
+
+/** The route as it is from now on. */
+const tellRoute = ({ model, hops }: RouteRecord): ActFacts => ({
+  target: model,
+  changed: {
+    hops: hops.map(({ provider, upstream, position, weight }) => ({
+      provider,
+      upstream,
+      position,
+      weight,
+    })),
+  },
+})
 
 async function keep(
   office: Office,

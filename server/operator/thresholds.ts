@@ -1,6 +1,7 @@
 /** Thresholds: when an account's owner wants to hear that money runs out, where, and whether a notice gets there. */
 import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
+import { changesBetween } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { newEventId } from '#domain/id.ts'
 import { channelsOf, type Threshold } from '#domain/low-balance.ts'
@@ -12,7 +13,7 @@ import { findAccount } from './find-account.ts'
 import type { Delivery, Office } from './office.ts'
 import { emailField, readWebhookUrl } from './threshold-fields.ts'
 import { renderThreshold, type ThresholdRecord } from './threshold-record.ts'
-import { invalid, verb } from './verb.ts'
+import { acting, invalid, verb } from './verb.ts'
 
 export interface AccountThresholdRecord extends ThresholdRecord {
   readonly account: string
@@ -54,7 +55,8 @@ export const showThreshold = verb(
  * Changes what is stated and nothing else, and judges the balance at once. The secret of a webhook is made when one is first
  * set, kept when its address changes, and gone with it. @throws account_not_found, invalid_request
  */
-export const setThreshold = verb(
+export const setThreshold = acting(
+  'thresholds.set',
   z.strictObject({
     account: accountField,
     threshold_usd: z.nullish(usdField),
@@ -87,7 +89,27 @@ export const setThreshold = verb(
       warnings: warningsFor(after, delivery),
     }
   },
+  (_, record) => tellChange(record),
 )
+
+/** The path of a webhook's address may be all that keeps strangers from it, so that only its host is told. */
+const hostOf = (url: string | null): string | null => url && new URL(url).origin
+
+function tellChange({ account, previous, webhook_secret, ...now }: SetThresholdRecord) {
+  const { threshold_usd, email } = now
+  const moved = previous.webhook_url !== now.webhook_url
+  const changed = {
+    ...changesBetween(
+      { threshold_usd: previous.threshold_usd, email: previous.email },
+      { threshold_usd, email },
+    ),
+    ...(moved && {
+      webhook: { from: hostOf(previous.webhook_url), to: hostOf(now.webhook_url) },
+    }),
+    ...(webhook_secret !== null && { webhook_secret: 'new' }),
+  }
+  return Object.keys(changed).length === 0 ? null : { target: account, changed }
+}
 
 function warningsFor({ below, email, webhookUrl }: Threshold, { smtp }: Delivery): string[] {
   const isMute = email === null && webhookUrl === null
@@ -99,7 +121,8 @@ function warningsFor({ below, email, webhookUrl }: Threshold, { smtp }: Delivery
 }
 
 /** Posts a notice that says of itself that it is a test. @throws account_not_found, invalid_request */
-export const testThreshold = verb(
+export const testThreshold = acting(
+  'thresholds.test',
   z.strictObject({
     account: accountField,
     channel: z._default(z.nullable(z.enum(['email', 'webhook'])), null),
@@ -114,6 +137,7 @@ export const testThreshold = verb(
     await office.store.notices.post(draftNotices(facts, channels))
     return { event_id: facts.eventId, channels, running: office.live !== null }
   },
+  ({ account }, { event_id, channels }) => ({ target: account, changed: { event_id, channels } }),
 )
 
 /** A threshold that was never set is told as nothing. */

@@ -1,5 +1,6 @@
 /** A verb: one act of an operator, its input parsed, its answer exactly what `--json` prints. */
 import type * as z from 'zod/mini'
+import { type ActFacts, draftAct } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { readForm } from '#forms/read-form.ts'
 import type { Office } from './office.ts'
@@ -8,14 +9,22 @@ export interface Verb<Sent, Input, Answer> {
   /** Reads the untrusted input; it is JSON on the socket and a plain object in-process. @throws invalid_request */
   read(untrusted: unknown): Input | Promise<Input>
   run(office: Office, input: Input): Promise<Answer>
+  /** Set on a verb that changes something: how the log of acts tells what it did. */
+  readonly acts?: Telling<Input, Answer>
   /** Never set: it tells the compiler what a caller sends. */
   readonly sent?: Sent
+}
+
+/** Under which name, and of what; null where nothing changed after all. */
+interface Telling<Input, Answer> {
+  readonly verb: string
+  tell(input: Input, answer: Answer): ActFacts | readonly ActFacts[] | null
 }
 
 /** Any verb, as a door sees it that calls by name. */
 export type AnyVerb = Verb<unknown, unknown, unknown>
 
-/** Ties an input to its act, so that both keep their types. */
+/** A verb that changes nothing. Ties an input to its answer, so that both keep their types. */
 export const verb = <Schema extends z.ZodMiniType, Answer>(
   input: Schema,
   run: (office: Office, input: z.output<Schema>) => Promise<Answer>,
@@ -24,12 +33,58 @@ export const verb = <Schema extends z.ZodMiniType, Answer>(
   run,
 })
 
-/** Reads and runs. @throws invalid_request, whose `param` is the path of the field, and what the verb itself throws */
-export const perform = async <Input, Answer>(
-  { read, run }: Verb<unknown, Input, Answer>,
+/** A verb that changes something; whenever it has, it leaves an act in the log, as `tell` puts it: never a secret. */
+export const acting = <Schema extends z.ZodMiniType, Answer>(
+  name: string,
+  input: Schema,
+  run: (office: Office, input: z.output<Schema>) => Promise<Answer>,
+  tell: (input: z.output<Schema>, answer: Answer) => ActFacts | readonly ActFacts[] | null,
+): Verb<z.input<Schema>, z.output<Schema>, Answer> => ({
+  ...verb(input, run),
+  acts: { verb: name, tell },
+})
+
+/**
+ * Reads, runs, and notes what was changed; whoever hears of a success finds its act in the log.
+ * @throws invalid_request, whose `param` is the path of the field, and what the verb itself throws
+ */
+export async function perform<Input, Answer>(
+  { read, run, acts }: Verb<unknown, Input, Answer>,
   office: Office,
   untrusted: unknown,
-): Promise<Answer> => await run(office, await read(untrusted))
+): Promise<Answer> {
+  const input = await read(untrusted)
+  const answer = await run(office, input)
+  if (acts) await note(office, acts.verb, acts.tell(input, answer))
+  return answer
+}
+
+async function note(
+  { store, clock, who }: Office,
+  verb: string,
+  facts: ActFacts | readonly ActFacts[] | null,
+): Promise<void> {
+  const all = facts === null ? [] : isList(facts) ? facts : [facts]
+  for (const one of all) {
+    await store.acts.note(draftAct(clock.now(), who, verb, one)).catch((cause) => {
+      throw unnoted(verb, cause)
+    })
+  }
+}
+
+/** The disk filled up in between, say. */
+const unnoted = (verb: string, cause: unknown): GatewayError =>
+  new GatewayError(
+    'store_unavailable',
+    `${verb} was done, but the log of acts took no note of it`,
+    {
+      hint: 'gatewayctl doctor',
+      cause,
+    },
+  )
+
+const isList = (facts: ActFacts | readonly ActFacts[]): facts is readonly ActFacts[] =>
+  Array.isArray(facts)
 
 async function parse<Schema extends z.ZodMiniType>(
   schema: Schema,

@@ -214,7 +214,6 @@ describe('the list', () => {
     [['--since', 'tomorrow']],
     [['--limit', '0']],
     [['--csv', '--json']],
-    [['--admin']],
   ])('does not understand %j', (flags) => {
     expect(desk.run(['activity', 'list', ...flags])).toMatchObject({ code: 2, out: '' })
   })

@@ -4,6 +4,7 @@ import { copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { DATABASE_FILE, openStore } from '#db/index.ts'
+import { draftAct } from '#domain/act.ts'
 import { later } from '#domain/clock.ts'
 import { type KeyId, newGenerationId } from '#domain/id.ts'
 import { KEPT_MS } from '#domain/idempotency.ts'
@@ -178,6 +179,21 @@ describe('the ledger', () => {
     })
     await store.close()
   })
+})
+
+describe('the log of acts', () => {
+  test.each(["UPDATE acts SET who = 'nobody'", 'DELETE FROM acts'])(
+    'is append-only: %s',
+    async (sql) => {
+      const facts = { target: null, changed: { rate: '90' } }
+      await store.acts.note(draftAct(clock.now(), 'uid 7 (ann)', 'rates.set', facts))
+      await store.close()
+      const database = new Database(join(dataDir, DATABASE_FILE))
+      expect(() => database.run(sql)).toThrow('append-only')
+      expect(database.query('SELECT who FROM acts').all()).toEqual([{ who: 'uid 7 (ann)' }])
+      database.close(true)
+    },
+  )
 })
 
 test('a closed store is one whole file: copied alone, nothing is missing', async () => {

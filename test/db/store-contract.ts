@@ -2,6 +2,7 @@
 import { describe } from 'vitest'
 import { accountsContract } from './contract/accounts.ts'
 import { activityContract } from './contract/activity.ts'
+import { actsContract } from './contract/acts.ts'
 import { answersContract } from './contract/answers.ts'
 import { auditContract } from './contract/audit.ts'
 import { type OpenStore, type ReopenStore, setBench } from './contract/bench.ts'
@@ -30,6 +31,7 @@ export function storeContract(name: string, open: OpenStore, reopen?: ReopenStor
     describe('low balance', () => lowBalanceContract(bench))
     describe('notices', () => noticesContract(bench))
     describe('catalogue', () => catalogueContract(bench))
+    describe('acts', () => actsContract(bench))
     describe('activity', () => activityContract(bench))
     describe('usage', () => usageContract(bench))
     describe('answers', () => answersContract(bench))

@@ -23,6 +23,7 @@ export async function openOffice(): Promise<TestOffice> {
     version: '0.0.0-test',
     dataDir: null,
     live: null,
+    who: 'uid 7 (tester)',
     delivery: { smtp: false, loopbackWebhooks: false },
     demoKit: async (at) => ({ provider: demoProvider(at), cards: demoCards(at) }),
   }

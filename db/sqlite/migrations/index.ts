@@ -7,6 +7,7 @@ import notices from './0005_notices.sql' with { type: 'text' }
 import endUsers from './0006_end_users.sql' with { type: 'text' }
 import refusals from './0007_refusals.sql' with { type: 'text' }
 import chargeDays from './0008_charge_days.sql' with { type: 'text' }
+import acts from './0009_acts.sql' with { type: 'text' }
 import signin from './0010_signin.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
@@ -18,5 +19,6 @@ export const MIGRATIONS: readonly string[] = [
   endUsers,
   refusals,
   chargeDays,
+  acts,
   signin,
 ]

@@ -1,4 +1,5 @@
 /** /v1/keys: a provisioning key issues, lists, amends and revokes the ordinary keys of its account (spec §4.3, §4.4). */
+import { type ActFacts, draftAct, tellAmendment, tellIssue, tellRevocation } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
 import { type ApiKey, draftKey, NO_LIMITS } from '#domain/key.ts'
@@ -34,6 +35,7 @@ export async function issueKey(house: CounterHouse, visit: Visit): Promise<Respo
   const wish = { accountId, name, kind: 'ordinary', note: null, limits, expiresAt } as const
   const key = draftKey(wish, secret, at)
   await store.keys.issue(key, secret)
+  await note(house, caller, 'keys.create', tellIssue(key))
   const record = { ...(await recordOf(house, key)), key: secret, ...told(warnings) }
   await readQuota(house, visit)
   const headers = { ...headersFor(visit, JSON_TEXT), 'Cache-Control': 'no-store' }
@@ -93,6 +95,7 @@ export async function amendKey(house: CounterHouse, visit: Visit, id: string): P
     },
     at,
   )
+  await note(house, caller, 'keys.edit', tellAmendment(before, after))
   const record = { ...(await recordOf(house, after)), ...told(warnings) }
   await readQuota(house, visit)
   return renderJson(visit, record)
@@ -103,8 +106,19 @@ export async function revokeKey(house: CounterHouse, visit: Visit, id: string): 
   const caller = await admitProvisioning(house, visit)
   const key = demandOrdinary(await findOwn(house, caller, id))
   await house.store.keys.revoke(key.id, house.clock.now())
+  if (key.revokedAt === null) await note(house, caller, 'keys.revoke', tellRevocation(key))
   await readQuota(house, visit)
   return renderJson(visit, { id: key.id, object: 'api_key.deleted', deleted: true })
+}
+
+/** What a provisioning key changed is in the log of acts under its id, by the names that an operator's acts have. */
+async function note(
+  { store, clock }: CounterHouse,
+  { id }: ApiKey,
+  verb: string,
+  facts: ActFacts | null,
+): Promise<void> {
+  if (facts !== null) await store.acts.note(draftAct(clock.now(), id, verb, facts))
 }
 
 const readFields = async ({ timings }: CounterHouse, { request }: Visit) =>

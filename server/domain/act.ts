@@ -1,0 +1,75 @@
+/** Acts: what operators changed, when and who; append-only, as the ledger is. */
+import type { Instant } from './clock.ts'
+import { type ActId, newActId } from './id.ts'
+import type { ApiKey } from './key.ts'
+import { keyFacts } from './key-report.ts'
+
+type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json }
+
+/** What became of what, by field; never a secret, never a credential. */
+export type ActChanges = { readonly [field: string]: Json }
+
+export interface Act {
+  readonly id: ActId
+  readonly at: Instant
+  /** An operator as far as the system knows, "uid 1000 (ann)"; or the id of a provisioning key. */
+  readonly who: string
+  /** "limits.set" */
+  readonly verb: string
+  /** The id or the name of what was changed; null where that is the whole house. */
+  readonly target: string | null
+  readonly changed: ActChanges
+}
+
+/** What an act tells of itself. */
+export type ActFacts = Pick<Act, 'target' | 'changed'>
+
+export interface ActQuery {
+  readonly since?: Instant
+  /** Before then. */
+  readonly until?: Instant
+  readonly limit: number
+}
+
+/** Port: the log of acts. */
+export interface Acts {
+  /** Durable before it resolves. */
+  note(act: Act): Promise<void>
+  /** Newest first. */
+  list(query: ActQuery): Promise<readonly Act[]>
+}
+
+export const draftAct = (
+  at: Instant,
+  who: string,
+  verb: string,
+  { target, changed }: ActFacts,
+): Act => ({ id: newActId(at), at, who, verb, target, changed })
+
+/** The fields that differ, each from what to what. */
+export const changesBetween = (before: ActChanges, after: ActChanges): ActChanges =>
+  Object.fromEntries(
+    Object.entries(after)
+      .filter(([field, to]) => JSON.stringify(before[field] ?? null) !== JSON.stringify(to))
+      .map(([field, to]) => [field, { from: before[field] ?? null, to }]),
+  )
+
+/** The fields that are set. */
+export const statedIn = (facts: ActChanges): ActChanges =>
+  Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== null))
+
+export const tellIssue = (key: ApiKey): ActFacts => ({
+  target: key.id,
+  changed: { kind: key.kind, label: key.label, ...statedIn(keyFacts(key)) },
+})
+
+/** Null where nothing changed. */
+export function tellAmendment(before: ApiKey, after: ApiKey): ActFacts | null {
+  const changed = changesBetween(keyFacts(before), keyFacts(after))
+  return Object.keys(changed).length === 0 ? null : { target: after.id, changed }
+}
+
+export const tellRevocation = ({ id, name }: ApiKey): ActFacts => ({
+  target: id,
+  changed: { name, status: 'revoked' },
+})

@@ -1,0 +1,41 @@
+/** The log of acts, as an operator reads it: who changed what, and when. */
+import * as z from 'zod/mini'
+import type { Act, ActChanges } from '#domain/act.ts'
+import { renderInstant } from '#domain/clock.ts'
+import { timeField } from '#forms/fields.ts'
+import { verb } from './verb.ts'
+
+export interface ActRecord {
+  readonly id: string
+  readonly at: string
+  /** "uid 1000 (ann)", or the id of a provisioning key. */
+  readonly who: string
+  /** "limits.set" */
+  readonly verb: string
+  readonly target: string | null
+  readonly changed: ActChanges
+}
+
+const render = ({ id, at, who, verb, target, changed }: Act): ActRecord => ({
+  id,
+  at: renderInstant(at),
+  who,
+  verb,
+  target,
+  changed,
+})
+
+const MOST_ACTS = 10_000
+
+/** Newest first. */
+export const listActs = verb(
+  z.strictObject({
+    since: z._default(z.nullable(timeField), null),
+    until: z._default(z.nullable(timeField), null),
+    limit: z._default(z.int().check(z.minimum(1), z.maximum(MOST_ACTS)), 50),
+  }),
+  async ({ store }, { since, until, limit }): Promise<readonly ActRecord[]> => {
+    const times = { ...(since !== null && { since }), ...(until !== null && { until }) }
+    return (await store.acts.list({ ...times, limit })).map(render)
+  },
+)

@@ -1,0 +1,298 @@
+/** The log of acts: every verb that changes something leaves one, no verb that changes nothing does, and no secret is in it. */
+import { Database } from 'bun:sqlite'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { DATABASE_FILE, openStore } from '#db/index.ts'
+import { newEventId } from '#domain/id.ts'
+import { NO_MONEY } from '#domain/money.ts'
+import { draftNotices } from '#domain/notice.ts'
+import { DEFAULT_RUB_PER_USD } from '#domain/rate.ts'
+import type { ActRecord } from '#operator/acts.ts'
+import type { AnyVerb } from '#operator/verb.ts'
+import { VERBS, type VerbInput, type VerbName } from '#operator/verbs.ts'
+import { newPerson } from '#signin/register/person.ts'
+import { tempDirectory } from '#test/support/temp-directory.ts'
+import { act, openOffice, type TestOffice } from './office.ts'
+
+/** What an operator handed in, or was handed, and nobody may read in the log. */
+const CREDENTIAL = 'sk-canary-4f1d0e7b'
+const HIDDEN_PATH = '/services/T0/B0/canary'
+
+/** What each verb is tried with, in a house that `furnish` made. A verb that is not here does not compile. */
+const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
+  init: { key_name: 'second' },
+  status: {},
+  doctor: {},
+  'keys.create': { name: 'new', rpm_limit: 60, note: 'a note' },
+  'keys.list': {},
+  'keys.show': { key: 'default' },
+  'keys.identify': { secret: '' },
+  'keys.edit': { key: 'default', name: 'renamed' },
+  'keys.rotate': { key: 'default' },
+  'keys.revoke': { key: 'default' },
+  'limits.show': {},
+  'limits.set': { keys: ['default'], rpm_limit: 60, allowed_models: ['demo/*'] },
+  'balance.show': {},
+  'balance.top-up': { amount_usd: '5', ref: 'INVOICE-7' },
+  'balance.adjust': { amount_usd: '-1', note: 'by mistake' },
+  'activity.list': {},
+  'activity.show': { id: 'req_known' },
+  'acts.list': {},
+  audit: {},
+  why: { id: 'req_known' },
+  'usage.report': {},
+  'usage.drift': {},
+  'ledger.list': {},
+  'providers.add': { name: 'acme', base_url: 'http://h/v1', credential: CREDENTIAL },
+  'providers.list': {},
+  'providers.show': { name: 'demo' },
+  'providers.remove': { name: 'demo' },
+  'models.list': {},
+  'models.show': { model: 'demo/echo' },
+  'models.add': { model: 'demo/new', in_usd: '1', out_usd: '2' },
+  'models.price': { model: 'demo/echo', in_usd: '7' },
+  'models.route.show': { model: 'demo/echo' },
+  'models.route.set': { model: 'demo/echo', provider: 'spare' },
+  'models.route.drop': { model: 'demo/lorem', provider: 'spare' },
+  'models.route.reset': { model: 'demo/lorem' },
+  'rates.show': {},
+  'rates.set': { pair: 'USD/RUB', rub_per_usd: '92.5' },
+  'accounts.list': {},
+  'accounts.show': { name: 'default' },
+  'accounts.create': { name: 'other' },
+  'thresholds.show': {},
+  'thresholds.set': {
+    threshold_usd: '9',
+    webhook_url: `https://hooks.example.org${HIDDEN_PATH}`,
+    rotate_secret: true,
+  },
+  'thresholds.test': {},
+  'deliveries.list': {},
+  'deliveries.show': { event: 'EVENT' },
+  'deliveries.redeliver': { event: 'EVENT' },
+  'clients.create': { name: 'wiki', redirect_uris: ['https://wiki.example.org/cb'] },
+  'clients.list': {},
+  'clients.show': { client: 'known' },
+  'clients.edit': { client: 'known', name: 'renamed' },
+  'clients.rotate-secret': { client: 'known' },
+  'clients.remove': { client: 'known' },
+  'clients.rotate-signing-key': {},
+  'users.list': {},
+  'users.show': { person: 'ann@example.org' },
+  'users.add': { email: 'new@example.org' },
+  'users.disable': { person: 'ann@example.org' },
+  'users.enable': { person: 'bob@example.org' },
+  'users.remove': { person: 'ann@example.org' },
+  'users.sessions.revoke': { person: 'ann@example.org' },
+}
+
+const NAMES = Object.keys(VERBS) as readonly VerbName[]
+
+interface House {
+  readonly office: TestOffice
+  /** Counts up whenever anything at all was committed. */
+  commits(): number
+  acts(): Promise<readonly ActRecord[]>
+  secret: string
+  event: string
+}
+
+/** A house with one of everything, on a disk, watched from beside. */
+async function furnish(): Promise<House> {
+  const base = await openOffice()
+  const dataDir = tempDirectory()
+  const store = await openStore({
+    dataDir,
+    clock: base.clock,
+    masterKey: new Uint8Array(32).fill(7),
+  })
+  onTestFinished(() => store.close())
+  const office: TestOffice = { ...base, store, dataDir }
+  await act(office, 'init', { first_key: false })
+  const { key: secret } = await act(office, 'keys.create', { name: 'default' })
+  await act(office, 'providers.add', { name: 'spare', base_url: 'http://s', credential: null })
+  await act(office, 'models.route.set', { model: 'demo/lorem', provider: 'spare' })
+  await act(office, 'clients.create', {
+    name: 'known',
+    redirect_uris: ['https://k.example.org/cb'],
+  })
+  await act(office, 'users.add', { email: 'ann@example.org' })
+  const bob = {
+    ...newPerson('bob@example.org' as never, base.clock.now()),
+    disabledAt: base.clock.now(),
+  }
+  await store.signin.people.add(bob)
+  await act(office, 'thresholds.set', { webhook_url: 'https://ops.example.org/old' })
+  const event = await postNotice(office)
+  office.clock.advance(1_000)
+
+  const beside = new Database(join(dataDir, DATABASE_FILE), { readonly: true })
+  onTestFinished(() => beside.close())
+  const commits = (): number =>
+    beside.query<{ data_version: number }, []>('PRAGMA data_version').get()?.data_version ?? 0
+  return { office, commits, acts: () => act(office, 'acts.list', {}), secret, event }
+}
+
+async function postNotice({ store, clock }: TestOffice): Promise<string> {
+  const at = clock.now()
+  const accountId = (await store.accounts.list())[0]?.id ?? 'acct_'
+  const facts = { eventId: newEventId(at), accountId, at, balance: NO_MONEY, below: NO_MONEY }
+  await store.notices.post(draftNotices({ ...facts, rubPerUsd: DEFAULT_RUB_PER_USD }, ['webhook']))
+  return facts.eventId
+}
+
+/** The sample with what only a furnished house knows in its place. */
+const inputFor = (name: VerbName, { secret, event }: House): object => {
+  const sample: Record<string, unknown> = { ...SAMPLES[name] }
+  if (sample['secret'] === '') sample['secret'] = secret
+  if (sample['event'] === 'EVENT') sample['event'] = event
+  return sample
+}
+
+/** Verbs that look for a request need one: it is enough that they change nothing on the way to not finding it. */
+const MAY_FAIL: ReadonlySet<VerbName> = new Set(['activity.show', 'why'])
+
+describe('every verb', () => {
+  test.each(NAMES)('%s', async (name) => {
+    const house = await furnish()
+    const verb: AnyVerb = await VERBS[name]()
+    const [before, noted] = [house.commits(), await house.acts()]
+
+    const answer = await act(house.office, name, inputFor(name, house) as never).catch((thrown) => {
+      if (MAY_FAIL.has(name)) return {}
+      throw thrown
+    })
+
+    // A house that is furnished already is not made again.
+    const isMarked = verb.acts !== undefined && name !== 'init'
+    const fresh = (await house.acts()).slice(0, -noted.length || undefined)
+    // Whatever changes the house is marked, and leaves exactly one act; whatever is not marked changes nothing.
+    expect({ changed: house.commits() !== before, acts: fresh.length }).toEqual({
+      changed: isMarked,
+      acts: isMarked ? 1 : 0,
+    })
+    if (!isMarked) return
+    expect(fresh[0]).toMatchObject({
+      verb: name,
+      who: 'uid 7 (tester)',
+      at: '2026-08-23T12:00:01Z',
+    })
+    expect(Object.keys(fresh[0]?.changed ?? {})).not.toEqual([])
+    const told = JSON.stringify(fresh)
+    for (const hidden of [CREDENTIAL, HIDDEN_PATH, ...secretsIn(answer)]) {
+      expect(told).not.toContain(hidden)
+    }
+  })
+})
+
+/** Every text of an answer that nobody could guess, whatever its field is called. */
+function secretsIn(answer: unknown): readonly string[] {
+  const found: string[] = []
+  JSON.stringify(answer, (field, value) => {
+    const isSecret = /^(key|secret|\w+_secret)$/.test(field) && typeof value === 'string'
+    if (isSecret && value.length > 20) found.push(value)
+    return value
+  })
+  return found
+}
+
+describe('an act tells', () => {
+  const newest = async (office: TestOffice): Promise<ActRecord | undefined> =>
+    (await act(office, 'acts.list', { limit: 1 }))[0]
+
+  test.each<[VerbName, object]>([
+    [
+      'keys.create',
+      { kind: 'ordinary', name: 'new', note: 'a note', rpm_limit: 60, account: 'default' },
+    ],
+    ['keys.edit', { name: { from: 'default', to: 'renamed' } }],
+    [
+      'limits.set',
+      { rpm_limit: { from: null, to: 60 }, allowed_models: { from: null, to: ['demo/*'] } },
+    ],
+    ['balance.top-up', { amount_usd: '5.00', ref: 'INVOICE-7' }],
+    ['balance.adjust', { amount_usd: '-1.00', note: 'by mistake' }],
+    ['providers.add', { type: 'openai-compatible', has_credential: true }],
+    ['models.price', { in_usd: { from: '1', to: '7' } }],
+    ['rates.set', { rub_per_usd: { from: '90', to: '92.5' } }],
+    [
+      'thresholds.set',
+      {
+        threshold_usd: { from: null, to: '9.00' },
+        webhook: { from: 'https://ops.example.org', to: 'https://hooks.example.org' },
+        webhook_secret: 'new',
+      },
+    ],
+    ['models.route.set', { hops: [{ provider: 'demo' }, { provider: 'spare' }] }],
+    ['accounts.create', { name: 'other' }],
+  ])('%s', async (name, changed) => {
+    const house = await furnish()
+    await act(house.office, name, inputFor(name, house) as never)
+    expect((await newest(house.office))?.changed).toMatchObject(changed)
+  })
+
+  test('nothing where nothing changed', async () => {
+    const { office, acts } = await furnish()
+    await act(office, 'balance.top-up', { amount_usd: '5', ref: 'once' })
+    const { length } = await acts()
+    await act(office, 'balance.top-up', { amount_usd: '5', ref: 'once' })
+    await act(office, 'keys.edit', { key: 'default', name: 'default' })
+    await act(office, 'limits.set', { keys: ['default'], rpm_limit: null })
+    await act(office, 'init', {})
+    expect(await acts()).toHaveLength(length)
+  })
+
+  test('of each key that was changed, and of none when one of them could not be', async () => {
+    const { office, acts } = await furnish()
+    await act(office, 'keys.create', { name: 'second' })
+    await act(office, 'keys.create', { name: 'gone' })
+    await act(office, 'keys.revoke', { key: 'gone' })
+    const { length } = await acts()
+    await expect(
+      act(office, 'limits.set', { keys: ['default', 'gone'], rpm_limit: 1 }),
+    ).rejects.toMatchObject({ code: 'key_revoked' })
+    expect((await act(office, 'limits.show', { key: 'default' }))[0]?.rpm_limit).toBeNull()
+    expect(await acts()).toHaveLength(length)
+    await act(office, 'limits.set', { keys: ['default', 'second'], rpm_limit: 1 })
+    expect(await acts()).toHaveLength(length + 2)
+  })
+
+  test('no more than was refused: a verb that throws leaves none', async () => {
+    const { office, acts } = await furnish()
+    const { length } = await acts()
+    await expect(act(office, 'keys.revoke', { key: 'nobody' })).rejects.toThrow()
+    await expect(act(office, 'accounts.create', { name: 'default' })).rejects.toThrow()
+    expect(await acts()).toHaveLength(length)
+  })
+
+  test('that it was done, where the log could not take note of it', async () => {
+    const { office } = await furnish()
+    const full = { ...office.store.acts, note: () => Promise.reject(new Error('disk full')) }
+    const deaf = { ...office, store: { ...office.store, acts: full } }
+    await expect(act(deaf, 'accounts.create', { name: 'other' })).rejects.toMatchObject({
+      code: 'store_unavailable',
+      message: 'accounts.create was done, but the log of acts took no note of it',
+    })
+    expect(await office.store.accounts.findByName('other')).toBeDefined()
+  })
+})
+
+test('the first act of a house is its making', async () => {
+  const office = await openOffice()
+  await act(office, 'init', {})
+  expect(await act(office, 'acts.list', {})).toMatchObject([
+    { verb: 'init', target: 'default', changed: { created: ['account', 'provider', 'key'] } },
+  ])
+})
+
+test('the list is cut to a time and to so many', async () => {
+  const { office, acts } = await furnish()
+  await act(office, 'rates.set', { pair: 'USD/RUB', rub_per_usd: '91' })
+  const list = async (input: object) =>
+    (await act(office, 'acts.list', input)).map(({ verb }) => verb)
+  expect(await list({ since: '2026-08-23T12:00:01Z' })).toEqual(['rates.set'])
+  expect(await list({ until: '2026-08-23T12:00:00Z' })).toEqual([])
+  expect(await list({ limit: 1 })).toEqual(['rates.set'])
+  expect((await acts()).length).toBeGreaterThan(5)
+  await expect(list({ limit: 0 })).rejects.toMatchObject({ code: 'invalid_request' })
+})
