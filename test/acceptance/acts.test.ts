@@ -1,5 +1,4 @@
 /** The log of acts on the compiled binary: who did what, with the server up, down, and over HTTP. */
-import { userInfo } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Appliance, furnishDesk, startAppliance } from '#test/support/appliance.ts'
 import { openDesk } from '#test/support/desk.ts'
@@ -7,7 +6,11 @@ import { openDesk } from '#test/support/desk.ts'
 const desk = openDesk()
 let gateway: Appliance
 
-const WHO = `uid ${process.getuid?.()} (${userInfo().username})`
+/** By the system's own tool; the desk's environment names nobody. */
+const [UID, NAME] = ['-u', '-un'].map((flag) =>
+  Bun.spawnSync(['id', flag]).stdout.toString().trim(),
+)
+const WHO = `uid ${UID} (${NAME})`
 
 beforeAll(async () => {
   furnishDesk(desk)
@@ -68,6 +71,11 @@ describe('with the server up', () => {
       '{"rpm_limit":{"from":60,"to":120}}',
     ])
     expect(lines('activity', '--admin', '-q', '--limit', '1')).toEqual([limits?.id])
+  })
+
+  test('whatever the environment claims', () => {
+    desk.run(['rates', 'set', 'USD/RUB', '90.5'], { env: { USER: 'mallory', LOGNAME: 'mallory' } })
+    expect(acts('--limit', '1')[0]?.who).toBe(WHO)
   })
 
   test('under sudo it is both, and a name of another script survives the way', () => {
