@@ -1,23 +1,11 @@
 /** People in SQLite. Whoever is disabled or removed is signed out in the same transaction. */
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import type { AccountId } from '#domain/id.ts'
 import { emailKey } from '#signin/register/email.ts'
 import type { People, Person, PersonId } from '#signin/register/person.ts'
 import type { Connection } from './connection.ts'
+import { type PersonRow, toPerson } from './signin-person-row.ts'
 import { type Named, statement } from './statement.ts'
-
-interface PersonRow {
-  readonly id: PersonId
-  readonly email: string
-  readonly email_verified: number
-  readonly name: string | null
-  readonly account_id: AccountId | null
-  readonly created_at: Instant
-  readonly updated_at: Instant
-  readonly last_sign_in_at: Instant | null
-  readonly disabled_at: Instant | null
-}
 
 export function createPeople({ database, commit }: Connection): People {
   const table = prepare(database)
@@ -55,9 +43,14 @@ export function createPeople({ database, commit }: Connection): People {
     },
     proved: (email, newcomer, at) =>
       commit.act(() => {
-        if (!findByEmail(email)) {
+        const known = findByEmail(email)
+        if (known === undefined) {
           if (newcomer === null) return undefined
           table.insert().run(toRow(newcomer))
+        } else if (!known.isEmailVerified) {
+          // Whoever was there before the proof may be somebody else (hardening §3.2).
+          table.endArtifacts().run(known.id)
+          table.unlink().run(known.id)
         }
         table.prove().run({ key: emailKey(email), at })
         return findByEmail(email)
@@ -102,6 +95,7 @@ function prepare(database: Connection['database']) {
       database,
       'DELETE FROM artifacts WHERE person_id = ?',
     ),
+    unlink: statement<unknown, [PersonId]>(database, 'DELETE FROM identities WHERE person_id = ?'),
   }
 }
 
@@ -110,18 +104,3 @@ const toRow = (person: Person) => ({
   emailKey: emailKey(person.email),
   isEmailVerified: Number(person.isEmailVerified),
 })
-
-const toPerson = (row: PersonRow | null): Person | undefined =>
-  row === null
-    ? undefined
-    : {
-        id: row.id,
-        email: row.email,
-        isEmailVerified: row.email_verified === 1,
-        name: row.name,
-        accountId: row.account_id,
-        createdAt: row.created_at,
-        updatedAt: row.updated_at,
-        lastSignInAt: row.last_sign_in_at,
-        disabledAt: row.disabled_at,
-      }

@@ -44,5 +44,18 @@ export function createSigninStore(connection: Connection): SigninStore {
       { signingKeys: true, current: true, addSigningKey: true, secret: true, sweep: true },
       async () => (await import('./signin-keyring.ts')).createKeyring(connection),
     ),
+    identityProviders: deferPort(
+      { add: true, find: true, list: true, amend: true, remove: true, secret: true },
+      async () =>
+        (await import('./signin-identity-providers.ts')).createIdentityProviders(connection),
+    ),
+    identities: deferPort(
+      { arrive: true, link: true, ofPerson: true, countPeople: true, unlink: true },
+      async () => (await import('./signin-identities.ts')).createIdentities(connection),
+    ),
+    detours: deferPort(
+      { begin: true, end: true, keep: true, waiting: true, drop: true, sweep: true },
+      async () => (await import('./signin-detours.ts')).createDetours(connection),
+    ),
   }
 }

@@ -1,6 +1,9 @@
 /** The store's port of the side house: what it must find again after a kill. Every method is one atomic act. */
 import type { Artifacts } from './register/artifact.ts'
 import type { Clients } from './register/client.ts'
+import type { Detours } from './register/detour.ts'
+import type { Identities } from './register/identity.ts'
+import type { IdentityProviders } from './register/identity-provider.ts'
 import type { Keyring } from './register/keyring.ts'
 import type { MailCodes } from './register/mail-code.ts'
 import type { People } from './register/person.ts'
@@ -11,4 +14,7 @@ export interface SigninStore {
   readonly artifacts: Artifacts
   readonly mailCodes: MailCodes
   readonly keyring: Keyring
+  readonly identityProviders: IdentityProviders
+  readonly identities: Identities
+  readonly detours: Detours
 }

@@ -27,6 +27,9 @@ const byName = (a: { readonly name: string }, b: { readonly name: string }) =>
 const PLAIN = [
   'artifacts',
   'clients',
+  'detours',
+  'identities',
+  'identity_providers',
   'mail_code_counts',
   'mail_codes',
   'people',

@@ -9,6 +9,7 @@ import refusals from './0007_refusals.sql' with { type: 'text' }
 import chargeDays from './0008_charge_days.sql' with { type: 'text' }
 import acts from './0009_acts.sql' with { type: 'text' }
 import signin from './0010_signin.sql' with { type: 'text' }
+import identities from './0011_identities.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   house,
@@ -21,4 +22,5 @@ export const MIGRATIONS: readonly string[] = [
   chargeDays,
   acts,
   signin,
+  identities,
 ]

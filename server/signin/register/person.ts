@@ -32,7 +32,8 @@ export interface People {
   count(): Promise<number>
   /**
    * A code that was sent to an address came back: whose address it is, now verified. A newcomer is added when nobody has it;
-   * with none, undefined. A disabled person stays so, and is answered as they are.
+   * with none, undefined. The first proof ends whatever sessions, tokens and identities were there before it. A disabled
+   * person stays so, and is answered as they are.
    */
   proved(email: string, newcomer: Person | null, at: Instant): Promise<Person | undefined>
   /** Disabling ends every session, code and token of the person. Undefined when there is no such person. */

@@ -8,6 +8,7 @@ import { newPerson } from '#signin/register/person.ts'
 import { newSigningKey } from '#signin/register/signing-key.ts'
 import type { SigninStore } from '#signin/store.ts'
 import type { HandClock } from '#test/support/hand-clock.ts'
+import { identitiesContract } from './identities.ts'
 
 export interface SigninBench {
   readonly signin: SigninStore
@@ -47,6 +48,7 @@ export function signinContract(bench: SigninBench): void {
   artifactsContract(bench)
   mailCodesContract(bench)
   keyringContract(bench)
+  identitiesContract(bench)
 }
 
 function clientsContract(bench: SigninBench): void {

@@ -1,0 +1,72 @@
+/** Detours in SQLite: a state is taken by the statement that looks it up, so that it comes back once. */
+import type { Arrival, Detours } from '#signin/register/detour.ts'
+import type { Connection } from './connection.ts'
+import { type Named, statement } from './statement.ts'
+
+interface ArrivalRow {
+  readonly provider: string
+  readonly subject: string
+  readonly told_name: string | null
+  readonly told_email: string | null
+}
+
+export function createDetours({ database, commit }: Connection): Detours {
+  const table = prepare(database)
+
+  return {
+    begin: (detour) =>
+      commit.act(() => {
+        table.begin().run({ ...detour })
+      }),
+    end: (detour, at) => commit.act(() => table.end().run({ ...detour, at }).changes === 1),
+    keep: (interaction, arrival) =>
+      commit.act(() => table.keep().run({ interaction, ...arrival }).changes === 1),
+    async waiting(interaction, at) {
+      commit.flush()
+      return toArrival(table.waiting().get({ interaction, at }))
+    },
+    drop: (interaction) =>
+      commit.enqueue(() => {
+        table.drop().run({ interaction })
+      }),
+    sweep: (before) =>
+      commit.enqueue(() => {
+        table.sweep().run({ before })
+      }),
+  }
+}
+
+function prepare(database: Connection['database']) {
+  const by = <Row>(sql: string) => statement<Row, [Named]>(database, sql)
+  return {
+    // Nobody can begin one to a provider that is gone: the row would refer to nothing.
+    begin: by(
+      `REPLACE INTO detours (interaction, provider, state_sha256, expires_at)
+       SELECT $interaction, name, $state, $expiresAt FROM identity_providers WHERE name = $provider`,
+    ),
+    end: by(
+      `UPDATE detours SET state_sha256 = NULL
+       WHERE interaction = $interaction AND provider = $provider AND state_sha256 = $state AND expires_at > $at`,
+    ),
+    keep: by(
+      `UPDATE detours SET subject = $subject, told_name = $toldName, told_email = $toldEmail
+       WHERE interaction = $interaction AND provider = $provider AND state_sha256 IS NULL`,
+    ),
+    waiting: by<ArrivalRow>(
+      `SELECT provider, subject, told_name, told_email FROM detours
+       WHERE interaction = $interaction AND subject IS NOT NULL AND expires_at > $at`,
+    ),
+    drop: by('DELETE FROM detours WHERE interaction = $interaction'),
+    sweep: by('DELETE FROM detours WHERE expires_at < $before'),
+  }
+}
+
+const toArrival = (row: ArrivalRow | null): Arrival | undefined =>
+  row === null
+    ? undefined
+    : {
+        provider: row.provider,
+        subject: row.subject,
+        toldName: row.told_name,
+        toldEmail: row.told_email,
+      }

@@ -1,0 +1,274 @@
+/** What the port promises of third parties: one owner per identity, one return per state, and nothing left of who is gone. */
+import { expect, test } from 'vitest'
+import { later } from '#domain/clock.ts'
+import type { ToldIdentity } from '#signin/register/identity.ts'
+import type { IdentityProvider } from '#signin/register/identity-provider.ts'
+import { newPerson, type Person } from '#signin/register/person.ts'
+import type { HandClock } from '#test/support/hand-clock.ts'
+import type { SigninBench } from './signin.ts'
+
+const MINUTE = 60_000
+
+export const anIdentityProvider = (
+  clock: HandClock,
+  stated: Partial<IdentityProvider> = {},
+): IdentityProvider => ({
+  name: 'sso',
+  type: 'oidc',
+  label: 'Example SSO',
+  issuer: 'https://sso.example.org',
+  clientId: 'gateway',
+  authoritativeFor: ['example.org'],
+  createdAt: clock.now(),
+  updatedAt: clock.now(),
+  ...stated,
+})
+
+const anIdentity = (stated: Partial<ToldIdentity> = {}): ToldIdentity => ({
+  issuer: 'https://sso.example.org',
+  subject: 's-1',
+  toldName: 'ann',
+  ...stated,
+})
+
+async function aProved(bench: SigninBench, email: string): Promise<Person> {
+  const at = bench.clock.now()
+  const person = await bench.signin.people.proved(email, newPerson(email, at), at)
+  if (person === undefined) throw new Error(`${email} was not added`)
+  return person
+}
+
+export function identitiesContract(bench: SigninBench): void {
+  providersContract(bench)
+  arrivalsContract(bench)
+  linksContract(bench)
+  detoursContract(bench)
+}
+
+function providersContract(bench: SigninBench): void {
+  test('an identity provider is found as it was added; name and issuer are taken once; its secret is apart', async () => {
+    const { identityProviders } = bench.signin
+    const sso = anIdentityProvider(bench.clock)
+    await identityProviders.add(sso, 'shh')
+    expect(await identityProviders.find('sso')).toEqual(sso)
+    expect(await identityProviders.list()).toEqual([sso])
+    expect(await identityProviders.secret('sso')).toBe('shh')
+    for (const taken of [{ issuer: 'https://other.example' }, { name: 'other' }]) {
+      await expect(
+        identityProviders.add(anIdentityProvider(bench.clock, taken), 'x'),
+      ).rejects.toMatchObject({ code: 'already_exists' })
+    }
+    await expect(identityProviders.secret('nobody')).rejects.toMatchObject({
+      code: 'provider_not_found',
+    })
+  })
+
+  test('what is amended is all but name, type and issuer; the secret only when one is brought', async () => {
+    const { identityProviders } = bench.signin
+    const sso = anIdentityProvider(bench.clock)
+    await identityProviders.add(sso, 'shh')
+    const amended = { ...sso, label: 'New', clientId: 'two', authoritativeFor: [] }
+    expect(
+      await identityProviders.amend({ ...amended, issuer: 'https://evil.example' }, null),
+    ).toEqual(amended)
+    expect(await identityProviders.secret('sso')).toBe('shh')
+    await identityProviders.amend(amended, 'hush')
+    expect(await identityProviders.secret('sso')).toBe('hush')
+    expect(await identityProviders.amend({ ...sso, name: 'nobody' }, 'x')).toBeUndefined()
+  })
+
+  test('identities and detours end with their provider, also when it comes back', async () => {
+    const { identityProviders, identities, detours } = bench.signin
+    const { clock } = bench
+    const sso = anIdentityProvider(clock)
+    await identityProviders.add(sso, 'shh')
+    const ann = await aProved(bench, 'ann@example.org')
+    await identities.link(anIdentity(), ann.id, clock.now())
+    const detour = { interaction: 'i', provider: 'sso', state: 'st' }
+    await detours.begin({ ...detour, expiresAt: later(clock.now(), MINUTE) })
+    expect(await identityProviders.remove('sso')).toBe(true)
+    expect(await identityProviders.remove('sso')).toBe(false)
+    await identityProviders.add(sso, 'shh')
+    expect(await detours.end(detour, clock.now())).toBe(false)
+    expect(await identities.arrive(anIdentity(), null, clock.now())).toBeUndefined()
+  })
+}
+
+function arrivalsContract(bench: SigninBench): void {
+  test('a linked identity is recognised by issuer and subject alone', async () => {
+    const { identityProviders, identities } = bench.signin
+    const { clock } = bench
+    await identityProviders.add(anIdentityProvider(clock), 'shh')
+    const ann = await aProved(bench, 'ann@example.org')
+    expect(await identities.link(anIdentity(), ann.id, clock.now())).toBe(true)
+    clock.advance(MINUTE)
+    const at = clock.now()
+    const came = await identities.arrive(anIdentity({ toldName: 'renamed' }), 'bob@example.org', at)
+    expect(came).toEqual({ ...ann, lastSignInAt: at })
+    expect(await identities.ofPerson(ann.id)).toEqual([
+      {
+        ...anIdentity({ toldName: 'renamed' }),
+        personId: ann.id,
+        linkedAt: later(at, -MINUTE),
+        lastUsedAt: at,
+      },
+    ])
+    expect(await identities.arrive(anIdentity({ subject: 'S-1' }), null, at)).toBeUndefined()
+    expect(
+      await identities.arrive(anIdentity({ issuer: 'https://other.example' }), null, at),
+    ).toBeUndefined()
+  })
+
+  test('a vouched address links whom a code has proved, and nobody else', async () => {
+    const { identityProviders, identities, people } = bench.signin
+    const { clock } = bench
+    const at = clock.now()
+    await identityProviders.add(anIdentityProvider(clock), 'shh')
+    await people.add(newPerson('unproved@example.org', at))
+    const ann = await aProved(bench, 'ann@example.org')
+    const arrive = (subject: string, email: string | null) =>
+      identities.arrive(anIdentity({ subject }), email, at)
+    expect(await arrive('1', null)).toBeUndefined()
+    expect(await arrive('1', 'nobody@example.org')).toBeUndefined()
+    expect(await arrive('1', 'unproved@example.org')).toBeUndefined()
+    expect(await arrive('1', 'ANN@example.org')).toMatchObject({ id: ann.id })
+    expect(await arrive('1', null)).toMatchObject({ id: ann.id })
+    expect(await identities.countPeople('https://sso.example.org')).toBe(1)
+  })
+
+  test('a vouched address of an issuer that nobody added links nothing', async () => {
+    const { identities } = bench.signin
+    await aProved(bench, 'ann@example.org')
+    const at = bench.clock.now()
+    expect(await identities.arrive(anIdentity(), 'ann@example.org', at)).toBeUndefined()
+  })
+
+  test('whoever is disabled is answered so, by whatever way they come, and nothing is linked', async () => {
+    const { identityProviders, identities, people } = bench.signin
+    const { clock } = bench
+    await identityProviders.add(anIdentityProvider(clock), 'shh')
+    const ann = await aProved(bench, 'ann@example.org')
+    await identities.link(anIdentity(), ann.id, clock.now())
+    await people.setDisabled(ann.id, clock.now())
+    clock.advance(MINUTE)
+    for (const subject of ['s-1', 's-2']) {
+      const came = await identities.arrive(anIdentity({ subject }), 'ann@example.org', clock.now())
+      expect(came?.disabledAt).not.toBeNull()
+    }
+    expect(await identities.ofPerson(ann.id)).toHaveLength(1)
+    expect(await people.find(ann.id)).toMatchObject({ lastSignInAt: ann.lastSignInAt })
+  })
+}
+
+function linksContract(bench: SigninBench): void {
+  test('an identity is one person’s; whoever is second does not take it', async () => {
+    const { identityProviders, identities } = bench.signin
+    const at = bench.clock.now()
+    await identityProviders.add(anIdentityProvider(bench.clock), 'shh')
+    const [ann, bob] = [await aProved(bench, 'ann@x.org'), await aProved(bench, 'bob@x.org')]
+    const won = await Promise.all([ann, bob].map(({ id }) => identities.link(anIdentity(), id, at)))
+    expect(won).toEqual([true, false])
+    expect(await identities.link(anIdentity(), ann.id, at)).toBe(true)
+    expect(await identities.arrive(anIdentity(), null, at)).toMatchObject({ id: ann.id })
+  })
+
+  test('it is unlinked by issuer, and goes with its person', async () => {
+    const { identityProviders, identities, people } = bench.signin
+    const at = bench.clock.now()
+    await identityProviders.add(anIdentityProvider(bench.clock), 'shh')
+    const ann = await aProved(bench, 'ann@x.org')
+    await identities.link(anIdentity(), ann.id, at)
+    await identities.link(anIdentity({ subject: 's-2' }), ann.id, at)
+    expect(await identities.unlink(ann.id, 'https://other.example')).toBe(0)
+    expect(await identities.unlink(ann.id, 'https://sso.example.org')).toBe(2)
+    await identities.link(anIdentity(), ann.id, at)
+    await people.remove(ann.id)
+    expect(await identities.countPeople('https://sso.example.org')).toBe(0)
+    expect(await identities.link(anIdentity(), ann.id, at)).toBe(false)
+  })
+
+  test('the first proof of an address ends what was linked before it', async () => {
+    const { identityProviders, identities, people, artifacts } = bench.signin
+    const at = bench.clock.now()
+    await identityProviders.add(anIdentityProvider(bench.clock), 'shh')
+    const squatter = newPerson('owner@example.org', at)
+    await people.add(squatter)
+    await identities.link(anIdentity(), squatter.id, at)
+    await artifacts.put({
+      kind: 'Session',
+      digest: 'd',
+      payload: '{}',
+      grantId: null,
+      uid: 'u',
+      personId: squatter.id,
+      clientId: null,
+      consumedAt: null,
+      expiresAt: later(at, MINUTE),
+    })
+    await people.proved('owner@example.org', null, at)
+    expect(await identities.ofPerson(squatter.id)).toEqual([])
+    expect(await artifacts.countSessions(squatter.id, at)).toBe(0)
+    await identities.link(anIdentity(), squatter.id, at)
+    await people.proved('owner@example.org', null, at)
+    expect(await identities.ofPerson(squatter.id)).toHaveLength(1)
+  })
+}
+
+function detoursContract(bench: SigninBench): void {
+  const detour = { interaction: 'i1', provider: 'sso', state: 'state-1' }
+  const begin = (more: Partial<typeof detour> = {}) =>
+    bench.signin.detours.begin({
+      ...detour,
+      ...more,
+      expiresAt: later(bench.clock.now(), MINUTE),
+    })
+
+  test('of many who come back with one state one does; not too late, not elsewhere, not after the next began', async () => {
+    const { detours, identityProviders } = bench.signin
+    const at = bench.clock.now()
+    await identityProviders.add(anIdentityProvider(bench.clock), 'shh')
+    await begin()
+    expect(await detours.end({ ...detour, interaction: 'i2' }, at)).toBe(false)
+    expect(await detours.end({ ...detour, provider: 'other' }, at)).toBe(false)
+    expect(await detours.end({ ...detour, state: 'state-2' }, at)).toBe(false)
+    expect(await detours.end(detour, later(at, MINUTE))).toBe(false)
+    const tries = await Promise.all(Array.from({ length: 20 }, () => detours.end(detour, at)))
+    expect(tries.filter((won) => won)).toHaveLength(1)
+    await begin()
+    await begin({ state: 'state-2' })
+    expect(await detours.end(detour, at)).toBe(false)
+    expect(await detours.end({ ...detour, state: 'state-2' }, at)).toBe(true)
+  })
+
+  test('who came back waits until the time is over, another detour begins, or it is dropped', async () => {
+    const { detours, identityProviders } = bench.signin
+    const { clock } = bench
+    const at = clock.now()
+    await identityProviders.add(anIdentityProvider(clock), 'shh')
+    const arrival = { provider: 'sso', subject: 's', toldName: 'ann', toldEmail: null }
+    expect(await detours.keep('i1', arrival)).toBe(false)
+    await begin()
+    expect(await detours.keep('i1', arrival)).toBe(false)
+    await detours.end(detour, at)
+    expect(await detours.waiting('i1', at)).toBeUndefined()
+    expect(await detours.keep('i1', { ...arrival, provider: 'other' })).toBe(false)
+    expect(await detours.keep('i1', arrival)).toBe(true)
+    expect(await detours.waiting('i1', at)).toEqual(arrival)
+    expect(await detours.waiting('i2', at)).toBeUndefined()
+    expect(await detours.waiting('i1', later(at, MINUTE))).toBeUndefined()
+    await begin()
+    expect(await detours.waiting('i1', at)).toBeUndefined()
+    await detours.end(detour, at)
+    await detours.keep('i1', arrival)
+    await detours.drop('i1')
+    expect(await detours.waiting('i1', at)).toBeUndefined()
+    await begin()
+    await detours.sweep(later(at, MINUTE + 1))
+    expect(await detours.end(detour, at)).toBe(false)
+  })
+
+  test('none begins to a provider that is gone', async () => {
+    await begin()
+    expect(await bench.signin.detours.end(detour, bench.clock.now())).toBe(false)
+  })
+}
