@@ -21,9 +21,9 @@ export async function showProblem(
   out: { readonly error?: string; readonly error_description?: string },
   cause: unknown,
 ): Promise<void> {
-  const errorId = newErrorId()
   const kind = kindOf(out.error, cause)
-  if (kind === 'failed') house.logFault(cause, errorId)
+  const errorId = kind === 'failed' ? newErrorId() : undefined
+  if (errorId !== undefined) house.logFault(cause, errorId)
   await show(house, ctx, {
     page: 'error',
     kind,

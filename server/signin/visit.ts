@@ -4,7 +4,6 @@ import type { Interaction, Payload, Provider } from 'oidc-provider/lib/provider.
 import { MINUTE_MS } from '#domain/clock.ts'
 import { openPassage, type Passage } from './bridge.ts'
 import { readForm } from './form-body.ts'
-import { newErrorId } from './library-pages.ts'
 import { CODE_MINUTES, type CodeDesk, readCode } from './mail-code.ts'
 import { formTarget } from './pages/form-target.ts'
 import { type Language, readLanguage } from './pages/language.ts'
@@ -259,7 +258,7 @@ export const failPage = (
   { issuer }: Pick<SideHouse, 'issuer'>,
   language: Language,
   kind: ErrorKind,
-  errorId = newErrorId(),
+  errorId?: string,
 ): Promise<Response> => pageResponse({ page: 'error', kind, errorId }, { language, issuer })
 
 const seeOther = (location: string): Response =>

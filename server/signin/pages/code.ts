@@ -5,14 +5,15 @@ import type { CodeProblem, CodeView } from './view.ts'
 import type { Html, Words } from './words.ts'
 
 export function drawCode(view: CodeView, words: Words): Sheet {
-  const { code, errorPrefix } = words
+  const { code, signIn, errorPrefix } = words
   const { problem } = view
   const title = code.title(view.clientName)
   const isOver = problem?.kind === 'expired' || problem?.kind === 'spent'
   return {
     title: problem ? errorPrefix + title : title,
     content: html`<h1>${isOver ? code.overHeading : code.heading}</h1>
-${isOver || html`<p class="lead">${whereItIs(view, words)}</p>`}
+<p class="lead">${signIn.lead(named(view.clientName))}</p>
+${isOver || html`<p class="body">${whereItIs(view, words)}</p>`}
 ${view.sentAgain && !problem && html`<p class="notice" id="${NOTICE_ID}" role="status">${code.sentAgain}</p>`}
 ${problemOf(problem && sentenceFor(problem, words), !isOver)}
 ${isOver ? overForms(view, words) : codeForms(view, words)}`,

@@ -20,13 +20,24 @@ export function drawError(view: ErrorView, words: Words): Sheet {
     title: words.errorPrefix + heading,
     content: html`<h1>${heading}</h1>
 <p class="body">${meaning}</p>
-<dl>
-${detailOf(view, words)}
-<dt>${words.errorId}</dt>
-<dd><code>${view.errorId}</code> <small>${words.errorIdUse}</small></dd>
-</dl>`,
+${particulars(view, words)}`,
   }
 }
+
+function particulars(view: ErrorView, words: Words): Html {
+  const { code, detail, errorId } = view
+  if (code === undefined && detail === undefined && errorId === undefined) return html``
+  return html`<dl>
+${detailOf(view, words)}
+${idOf(view, words)}
+</dl>`
+}
+
+const idOf = ({ errorId: id }: ErrorView, { errorId, errorIdUse }: Words): Html =>
+  id === undefined
+    ? html``
+    : html`<dt>${errorId}</dt>
+<dd><code>${id}</code> <small>${errorIdUse}</small></dd>`
 
 function detailOf({ code, detail }: ErrorView, { errorDetail }: Words): Html {
   if (code === undefined && detail === undefined) return html``

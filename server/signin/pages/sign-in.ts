@@ -14,6 +14,7 @@ export function drawSignIn(view: SignInView, words: Words): Sheet {
     content: html`<h1>${signIn.heading}</h1>
 <p class="lead">${signIn.lead(named(view.clientName))}</p>
 ${problemOf(problem && sentenceFor(problem, words), form !== undefined)}
+${form === undefined && view.identities.length === 0 && html`<p class="body">${signIn.noWay}</p>`}
 ${byEmail}
 ${byEmail && view.identities.length > 0 && html`<p class="or">${signIn.or}</p>`}
 ${identityForms(view.identities, words)}`,

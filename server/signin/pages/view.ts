@@ -140,8 +140,8 @@ export type ErrorKind =
 export interface ErrorView {
   readonly page: 'error'
   readonly kind: ErrorKind
-  /** By which the operator finds it in the log. */
-  readonly errorId: string
+  /** By which the operator finds it in the log; absent where nothing was logged. */
+  readonly errorId?: string | undefined
   /** OAuth's own words for the client's developer: `invalid_redirect_uri`, and a sentence. */
   readonly code?: string | undefined
   readonly detail?: string | undefined

@@ -17,6 +17,8 @@ export const ENGLISH: Words = {
     emailHint: 'We will send you a code. There is no password.',
     submit: 'Continue',
     or: 'or',
+    noWay:
+      'Nobody can sign in here yet: there is no way to send you a code. Tell whoever runs this service.',
     identity: (name) => `Continue with ${name}`,
     problems: {
       unreadable: () =>

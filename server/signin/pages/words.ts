@@ -31,6 +31,8 @@ export interface Words {
     readonly emailHint: string
     readonly submit: string
     readonly or: string
+    /** Where neither a mail server nor a third party is set. */
+    readonly noWay: string
     readonly identity: (name: string) => string
     readonly problems: Sentences<SignInProblem>
   }

@@ -59,6 +59,7 @@ export const VIEWS: Readonly<Record<string, PageView>> = {
   'sign-in': { ...signIn, identities },
   'sign-in by e-mail only': { ...signIn, email },
   'sign-in by identity only': { ...signIn, form: undefined, identities },
+  'sign-in in no way': { ...signIn, form: undefined },
   'sign-in unreadable': {
     ...signIn,
     email: 'mira at example',
@@ -106,14 +107,13 @@ export const VIEWS: Readonly<Record<string, PageView>> = {
   'error with words for developers': {
     page: 'error',
     kind: 'unregistered-redirect',
-    errorId,
     code: 'invalid_redirect_uri',
     detail: 'redirect_uri did not match any of the client’s registered redirect_uris',
   },
   ...Object.fromEntries(
     ERROR_KINDS.map((kind): [string, PageView] => [
       `error ${kind}`,
-      { page: 'error', kind, errorId },
+      { page: 'error', kind, ...(kind === 'failed' && { errorId }) },
     ]),
   ),
   'a long name': {
