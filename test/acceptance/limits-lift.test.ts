@@ -1,4 +1,4 @@
-/** Every row of spec §8: a limit that is reached refuses, and one that is raised or lifted lets the very next request through. */
+/** Every row of spec §8, and an end user's caps: a limit that is reached refuses, and one that is raised or lifted lets the very next request through. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Appliance, furnishDesk, startAppliance, until } from '#test/support/appliance.ts'
 import { openDesk } from '#test/support/desk.ts'
@@ -19,7 +19,7 @@ afterAll(async () => {
 
 /** A word in at $1 and a word out at $2 a million. */
 const CHARGE = '0.000003'
-const hello = { model: 'demo/echo', messages: [{ role: 'user', content: 'hi' }] }
+const hello = { model: 'demo/echo', user: 'ann', messages: [{ role: 'user', content: 'hi' }] }
 
 interface Row {
   /** What is set, raised, and how it is lifted, by its field and by its flags. */
@@ -100,6 +100,22 @@ const ROWS: readonly Row[] = [
     high: '1',
     flags: flags('--monthly-usd', CHARGE, '1'),
     refusal: '402 monthly_spend_limit_exceeded',
+    useUp: once,
+  },
+  {
+    field: 'end_user_rpm',
+    low: 1,
+    high: 1_000,
+    flags: flags('--end-user-rpm', '1', '1000'),
+    refusal: '429 rate_limit_exceeded',
+    useUp: once,
+  },
+  {
+    field: 'end_user_daily_usd',
+    low: CHARGE,
+    high: '1',
+    flags: flags('--end-user-daily-usd', CHARGE, '1'),
+    refusal: '402 daily_spend_limit_exceeded',
     useUp: once,
   },
   {

@@ -1,0 +1,123 @@
+/** The limits that are raced for: how each is set, what is told while the last of it is taken, and what once it is gone. */
+import { expect } from 'vitest'
+import type { Told } from './stand.ts'
+
+/** Three charges; two are spent before the race. */
+const MONEY = '0.00042'
+export const SPENT = '0.00028'
+const LEFT = '0.00014'
+
+const DAY_MS = 86_400_000
+
+/** A moment that lies so far ahead, in the contract's spelling. */
+const ahead = (leastMs: number, mostMs: number, shape = /T.*Z$/) =>
+  expect.toSatisfy((text: unknown) => {
+    const aheadMs = Date.parse(String(text)) - Date.now()
+    return shape.test(String(text)) && aheadMs > leastMs - 20_000 && aheadMs <= mostMs
+  })
+const MIDNIGHT = ahead(0, DAY_MS, /T00:00:00Z$/)
+const FIRST_OF_MONTH = ahead(0, 31 * DAY_MS, /-01T00:00:00Z$/)
+
+const secondsUpTo = (most: number) =>
+  expect.toSatisfy((text: unknown) => /^\d+$/.test(String(text)) && most - Number(text) < 20)
+
+const limitOf = (limit: string, limit_value: unknown, used: unknown, resets_at: unknown) => ({
+  limit,
+  limit_value,
+  used,
+  resets_at,
+})
+
+const windowOf = (limit: string, seconds: number, shouldRetry: string | null): Told => ({
+  line: '429 rate_limit_exceeded',
+  retryAfter: secondsUpTo(seconds),
+  shouldRetry,
+  metadata: limitOf(limit, 3, 3, ahead(seconds * 1_000, seconds * 1_000)),
+})
+
+const reservedOf = (limit: string, value: string): Told => ({
+  line: '429 spend_reserved',
+  retryAfter: '1',
+  shouldRetry: null,
+  metadata: limitOf(limit, value, expect.stringMatching(/^0\.\d+$/), null),
+})
+
+const spentOf = (code: string, limit: string, resets: unknown, value = MONEY, used = MONEY) => ({
+  line: `402 ${code}`,
+  retryAfter: null,
+  shouldRetry: 'false',
+  metadata: limitOf(limit, value, used, resets),
+})
+
+export interface Race {
+  readonly limit: string
+  /** The value of the key's field; of `balance` the account's money. */
+  readonly value: number | string
+  /** What two requests have used up before the race, they have ended or still run. */
+  readonly firstTwo: 'ended' | 'running'
+  /** What everybody but one is told while that one runs. */
+  readonly told: Told
+  /** What whoever asks after it is told; null when that one is served. */
+  readonly after: Told | null
+  /** Who is served all the while: another end user of the same key, else another account's key. */
+  readonly bystander?: 'another end user'
+}
+
+const PER_MINUTE = windowOf('rpm_limit', 60, null)
+const PER_DAY = windowOf('rpd_limit', 86_400, 'false')
+const PER_MINUTE_OF_ONE = windowOf('end_user_rpm', 60, null)
+
+/** Every limit of spec §8, and those of an end user. */
+export const RACES: readonly Race[] = [
+  { limit: 'rpm_limit', value: 3, firstTwo: 'ended', told: PER_MINUTE, after: PER_MINUTE },
+  { limit: 'rpd_limit', value: 3, firstTwo: 'ended', told: PER_DAY, after: PER_DAY },
+  {
+    limit: 'end_user_rpm',
+    value: 3,
+    firstTwo: 'ended',
+    told: PER_MINUTE_OF_ONE,
+    after: PER_MINUTE_OF_ONE,
+    bystander: 'another end user',
+  },
+  {
+    limit: 'concurrency_limit',
+    value: 3,
+    firstTwo: 'running',
+    told: {
+      line: '429 concurrency_limit_exceeded',
+      retryAfter: '1',
+      shouldRetry: null,
+      metadata: limitOf('concurrency_limit', 3, 3, null),
+    },
+    after: null,
+  },
+  {
+    limit: 'daily_spend_limit_usd',
+    value: MONEY,
+    firstTwo: 'ended',
+    told: reservedOf('daily_spend_limit_usd', MONEY),
+    after: spentOf('daily_spend_limit_exceeded', 'daily_spend_limit_usd', MIDNIGHT),
+  },
+  {
+    limit: 'monthly_spend_limit_usd',
+    value: MONEY,
+    firstTwo: 'ended',
+    told: reservedOf('monthly_spend_limit_usd', MONEY),
+    after: spentOf('monthly_spend_limit_exceeded', 'monthly_spend_limit_usd', FIRST_OF_MONTH),
+  },
+  {
+    limit: 'end_user_daily_usd',
+    value: MONEY,
+    firstTwo: 'ended',
+    told: reservedOf('end_user_daily_usd', MONEY),
+    after: spentOf('daily_spend_limit_exceeded', 'end_user_daily_usd', MIDNIGHT),
+    bystander: 'another end user',
+  },
+  {
+    limit: 'balance',
+    value: MONEY,
+    firstTwo: 'ended',
+    told: reservedOf('balance_usd', LEFT),
+    after: spentOf('insufficient_balance', 'balance_usd', null, '0', '0'),
+  },
+]

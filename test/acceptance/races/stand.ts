@@ -1,0 +1,107 @@
+/** Where races are run: a served desk, a provider that answers when it is told to, one that answers soon, and accounts. */
+import type { ServerResponse } from 'node:http'
+import { expect } from 'vitest'
+import type { VerbInput } from '#operator/verbs.ts'
+import { nanos, openHolds, priced } from '#test/support/appliance.ts'
+import type { Socket } from '#test/upstream/fixtures.ts'
+import { hello, openTrapStand, say } from '../traps/stand.ts'
+
+export const AT_ONCE = 200
+const USAGE = { prompt_tokens: 100, completion_tokens: 20 }
+/** Of each answer of both providers. */
+export const CHARGE = priced([100, '1'], [20, '2'])
+
+export interface RaceStand {
+  /** Of `held/m`, which answers nobody before `letGo`. The other is `slow/m`. */
+  readonly held: Socket
+  /** Requests that it has not answered yet. */
+  waiting(): number
+  letGo(): void
+  /** Ann asks; every second place for a stream, whose refusals look the same. Null when she is served. */
+  ask(key: string, place: number, more: object): Promise<Told | null>
+  /** So many keys of an account of their own. */
+  openAccount(
+    account: string,
+    dollars: string,
+    count: number,
+    fields?: Partial<VerbInput<'keys.create'>>,
+  ): Promise<readonly string[]>
+  /** What the key says of its usage. */
+  usageOf(key: string): Promise<Readonly<Record<string, unknown>>>
+  chargesOf(account: string): Promise<readonly bigint[]>
+  /** No hold, no request in progress, and books that add up. */
+  expectNothingLeft(keys: readonly string[]): Promise<void>
+  close(): Promise<void>
+}
+
+/** What a refused request was told, as far as the contract fixes it. */
+export interface Told {
+  readonly line: string
+  /** Seconds, as text. */
+  readonly retryAfter: unknown
+  readonly shouldRetry: unknown
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+async function read(response: Response): Promise<Told | null> {
+  const text = await response.text()
+  if (response.ok) return null
+  const { error } = JSON.parse(text) as { error: { code: string; metadata: Told['metadata'] } }
+  return {
+    line: `${response.status} ${error.code}`,
+    retryAfter: response.headers.get('retry-after'),
+    shouldRetry: response.headers.get('x-should-retry'),
+    metadata: error.metadata,
+  }
+}
+
+export async function openRaceStand(): Promise<RaceStand> {
+  const { desk, gateway, provide, addModel, close } = await openTrapStand()
+  const waiting: { readonly response: ServerResponse; readonly stream: unknown }[] = []
+  const held = await provide('held', (response, { body }) => {
+    waiting.push({ response, stream: body['stream'] })
+  })
+  await provide('slow', (response, { body }) => {
+    setTimeout(() => say(response, body['stream'], USAGE), 5)
+  })
+  await addModel('held/m')
+  await addModel('slow/m')
+
+  const usageOf = async (key: string): Promise<Readonly<Record<string, unknown>>> => {
+    const headers = { authorization: `Bearer ${key}` }
+    const info = await fetch(`${gateway.url}/v1/key`, { headers })
+    return ((await info.json()) as { usage: Record<string, unknown> }).usage
+  }
+
+  return {
+    held,
+    waiting: () => waiting.length,
+    letGo() {
+      for (const { response, stream } of waiting.splice(0)) say(response, stream, USAGE)
+    },
+    ask: async (key, place, more) =>
+      read(await gateway.chat(key, hello({ stream: place % 2 === 0, user: 'ann', ...more }))),
+    async openAccount(account, dollars, count, fields = {}) {
+      await gateway.verb('accounts.create', { name: account })
+      await gateway.verb('balance.top-up', { account, amount_usd: dollars })
+      const issue = (n: number) =>
+        gateway.verb('keys.create', { name: `${account} ${n}`, account, ...fields })
+      const issued = await Promise.all(Array.from({ length: count }, (_, n) => issue(n)))
+      return issued.map(({ key }) => key)
+    },
+    usageOf,
+    async chargesOf(account) {
+      const entries = await gateway.verb('ledger.list', { account, kind: 'charge', limit: 1_000 })
+      return entries.map(({ amount_usd: amount }) => -nanos(amount))
+    },
+    async expectNothingLeft(keys) {
+      expect(openHolds(desk)).toBe(0)
+      expect(desk.run(['audit', '-q'])).toEqual({ code: 0, out: '', err: '' })
+      expect(await gateway.verb('status', {})).toMatchObject({ in_flight: 0 })
+      for (const key of keys) {
+        expect(await usageOf(key)).toMatchObject({ requests_in_progress: 0, reserved_usd: '0' })
+      }
+    },
+    close,
+  }
+}

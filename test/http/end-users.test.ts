@@ -1,0 +1,73 @@
+// The caps of a key on each of its end users: whom they stop, whom they leave alone, and what the key is told of them.
+import { expect, onTestFinished, test } from 'vitest'
+import type { Limits } from '#domain/key.ts'
+import { furnish, handClock, hello, openCounter, usd } from '#test/support/furnish.ts'
+
+const NOON = Date.parse('2026-08-22T12:00:00Z')
+
+async function open(limits: Partial<Limits>) {
+  const clock = handClock(NOON)
+  const house = await furnish({ clock })
+  onTestFinished(() => house.store.close())
+  const { bearer } = await house.issue(limits)
+  const { chat, get } = openCounter(house)
+  /** As this end user, or as nobody. */
+  const ask = async (user: string | undefined, headers = {}) => {
+    const response = await chat(
+      { ...bearer, ...headers },
+      hello(user === undefined ? {} : { user }),
+    )
+    return response
+  }
+  const statusOf = async (user?: string) => (await ask(user)).status
+  return { clock, ask, statusOf, key: () => get('/v1/key', bearer) }
+}
+
+test.each<[string, Partial<Limits>, number, number]>([
+  ['requests a minute', { endUserRpm: 1 }, 429, 60_000],
+  ['spend a day', { endUserDailySpend: usd('0.000001') }, 402, 12 * 3_600_000],
+])('%s: one is stopped, everybody else served, until it lifts', async (_, limits, status, ms) => {
+  const { clock, statusOf } = await open(limits)
+  expect([await statusOf('ann'), await statusOf('ann')]).toEqual([200, status])
+  expect(await statusOf('bob')).toBe(200)
+  // Names are taken as they are written.
+  expect(await statusOf('Ann')).toBe(200)
+  // Whoever names nobody is capped by the key alone.
+  expect([await statusOf(), await statusOf(), await statusOf('')]).toEqual([200, 200, 200])
+  clock.advance(ms - 1)
+  expect(await statusOf('ann')).toBe(status)
+  clock.advance(1)
+  expect(await statusOf('ann')).toBe(200)
+})
+
+test('a refused end user takes no slot of the key, and the rate headers are the key’s', async () => {
+  const { ask } = await open({ rpm: 10, endUserRpm: 1 })
+  const remaining = async (user: string) =>
+    (await ask(user)).headers.get('x-ratelimit-remaining-minute')
+  expect([await remaining('ann'), await remaining('ann'), await remaining('bob')]).toEqual([
+    '9',
+    '9',
+    '8',
+  ])
+})
+
+test('the key is told its caps', async () => {
+  const { key } = await open({ endUserRpm: 6, endUserDailySpend: usd('0.5') })
+  expect(await (await key()).json()).toMatchObject({
+    limits: { rpm_limit: null, end_user_rpm: 6, end_user_daily_usd: '0.50' },
+    remaining: { minute: null, daily_spend_usd: null },
+  })
+})
+
+test('a quote reckons with them, and takes nothing of them', async () => {
+  const { ask } = await open({ endUserRpm: 1 })
+  const quote = async (user: string) =>
+    (await ask(user, { 'x-gateway-dry-run': 'true' })).json() as Promise<unknown>
+  expect(await quote('ann')).toMatchObject({ admitted: true })
+  expect((await ask('ann')).status).toBe(200)
+  expect(await quote('ann')).toMatchObject({
+    admitted: false,
+    error: { code: 'rate_limit_exceeded', metadata: { limit: 'end_user_rpm' } },
+  })
+  expect(await quote('bob')).toMatchObject({ admitted: true })
+})
