@@ -3,6 +3,7 @@ import type { Clock } from '#domain/clock.ts'
 import type { CompletionHouse } from '#domain/completion.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { DEFAULT_SETTINGS, type Settings } from '#domain/settings.ts'
+import { feltBy, type Pulse, startPulse } from '#domain/snapshot/pulse.ts'
 import type { Store } from '#domain/store.ts'
 import { createCounter } from '#http/app.ts'
 import { type CounterHouse, openHouse } from '#http/house.ts'
@@ -21,6 +22,7 @@ import { drain } from './drain.ts'
 import { type Listener, listen } from './listener.ts'
 import { type SigninListener, type SigninOptions, startSignin } from './signin-listener.ts'
 import { createUpstreamCache } from './upstream-cache.ts'
+import { openWatch } from './watch.ts'
 
 type HouseStore = Store & { readonly signin: SigninStore }
 
@@ -67,7 +69,8 @@ export interface Gateway {
 /** Listens; what it was given must stay open until `stop` has resolved. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   let draining = false
-  const house = furnish(options, {
+  const pulse = startPulse()
+  const house = furnish(options, pulse, {
     draining: () => draining,
     holdOpen: (request) => listener.holdOpen(request),
     letIdle: (request) => listener.letIdle(request),
@@ -84,7 +87,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
   const inFlight = (): number => house.running.count
   const authUrl = signin?.issuer ?? null
-  const live = { inFlight, hops: house.health.readings, authUrl }
+  const watch = openWatch(house.running, pulse, () => draining)
+  const live = { inFlight, hops: house.health.readings, authUrl, watch }
   const door = openDoor(options, () => courier?.wake(), listener.url, live)
   const courier = sendNotices(options)
 
@@ -110,10 +114,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
 const furnish = (
   { store, clock, settings, timings, log, upstreamFor, version = '0' }: GatewayOptions,
+  pulse: Pulse,
   moment: Pick<CounterHouse, 'draining' | 'holdOpen' | 'letIdle'>,
 ): CounterHouse =>
   openHouse({
-    store,
+    store: feltBy(pulse, clock, store),
     clock,
     settings: settings ?? DEFAULT_SETTINGS,
     timings: timings ?? DEFAULT_TIMINGS,
@@ -171,7 +176,7 @@ function openDoor(
   options: GatewayOptions,
   wakeCourier: () => void,
   url: string,
-  moment: Pick<LiveFacts, 'inFlight' | 'hops' | 'authUrl'>,
+  moment: Pick<LiveFacts, 'inFlight' | 'hops' | 'authUrl' | 'watch'>,
 ) {
   const { adminSocket, store, clock, version = '0', dataDir = null, baseUrl, delivery } = options
   if (adminSocket === null) return null

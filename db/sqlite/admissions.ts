@@ -14,6 +14,7 @@ import { keyStatus } from '#domain/key.ts'
 import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import { type QuotaReading, readWindow } from '#domain/quota.ts'
 import type { Connection } from './connection.ts'
+import { prepareDaySpends } from './day-spends.ts'
 import type { HotEndUser } from './end-users.ts'
 import { unavailable } from './group-commit.ts'
 import { judgeMark, type MarkChange } from './low-balance.ts'
@@ -33,6 +34,7 @@ export function createAdmissions(
   const { commit, syncCharges } = connection
   const windows = prepareWindowReader(connection)
   const readSpend = prepareSpendReader(connection)
+  const spendByDay = prepareDaySpends(connection)
 
   const demand = (id: KeyId, at: Instant): HotKey => {
     const hot = standings.key(id, at)
@@ -116,6 +118,7 @@ export function createAdmissions(
       commit.flush()
       return readSpend(null, dayOf(at), monthStart(dayOf(at)))
     },
+    spendByDay,
   }
 }
 

@@ -2,6 +2,7 @@
 import type { ActivityEntry } from './activity.ts'
 import { judgeBalance, judgeCeiling, type Purse } from './ceiling.ts'
 import {
+  type Day,
   dayOf,
   dayStart,
   type Instant,
@@ -108,6 +109,14 @@ export interface Spend {
   readonly month: UsdNanos
 }
 
+/** What an account spent on a UTC day; requests count by their admission. */
+export interface AccountDaySpend {
+  readonly accountId: AccountId
+  readonly day: Day
+  readonly spent: UsdNanos
+  readonly requests: number
+}
+
 /** Port: slots, holds and their one resolution. */
 export interface Admissions {
   /** Takes every slot and the hold, or none. */
@@ -126,6 +135,8 @@ export interface Admissions {
   usage(keyId: KeyId, at: Instant): Promise<KeyUsage>
   /** Over all keys, the revoked ones too, in the UTC day and the UTC month of `at`. */
   spend(at: Instant): Promise<Spend>
+  /** Since that day, oldest first; a day without a request is left out. Requests pass while it is added up. */
+  spendByDay(since: Day): Promise<readonly AccountDaySpend[]>
 }
 
 const RESERVED_RETRY_SECONDS = 1

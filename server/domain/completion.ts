@@ -35,7 +35,13 @@ export interface CompletionHouse extends Switchboard {
 
 /** What the counter learns, in this order: `admitted`, `opened`, `events`…, `failed`?, `receipt`. */
 export type CompletionStep =
-  | { readonly type: 'admitted'; readonly generationId: GenerationId; readonly quota: QuotaReading }
+  | {
+      readonly type: 'admitted'
+      readonly generationId: GenerationId
+      readonly quota: QuotaReading
+      /** As they are made, for whoever watches. */
+      readonly attempts: Attempts
+    }
   | { readonly type: 'opened'; readonly head: AnswerHead }
   | { readonly type: 'events'; readonly events: ChatEvents }
   /** The upstream broke after content had passed; what came is charged. */
@@ -73,7 +79,7 @@ export async function* complete(
   let outcome: Outcome = LEFT_BY_CLIENT
   let charge: Charge | null = null
   try {
-    yield { type: 'admitted', generationId, quota: verdict.quota }
+    yield { type: 'admitted', generationId, quota: verdict.quota, attempts }
     const events = await openFirst(house, caller, request, offers, attempts, signal)
     const { meter, offer } = attempts.current
     yield { type: 'opened', head: toHead(generationId, caller, offer.hop) }

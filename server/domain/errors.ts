@@ -46,6 +46,7 @@ export const ERROR_CODES = {
   upstream_overloaded: [503, 'api_error'],
   unpriced_model: [503, 'api_error'],
   shutting_down: [503, 'api_error'],
+  ended_by_operator: [503, 'api_error'],
   store_unavailable: [503, 'api_error'],
   upstream_timeout: [504, 'api_error'],
 } as const satisfies Record<string, readonly [status: number, type: string]>

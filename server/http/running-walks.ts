@@ -1,14 +1,18 @@
-/** Every chat request in progress: who asks, since when, and the two ways to end it early. */
+/** Every chat request in progress: who asks, since when, how far it has come, and the two ways to end it early. */
 
 import type { Caller } from '#domain/caller.ts'
 import type { ChatRequest } from '#domain/chat.ts'
+import type { Instant } from '#domain/clock.ts'
 import { type CompletionHouse, type CompletionStep, complete } from '#domain/completion.ts'
 import type { GatewayError } from '#domain/errors.ts'
+import type { Walking } from '#domain/snapshot/in-flight.ts'
 
 /** One walk of `complete()`, driven by its reader and able to be left. */
 export interface RunningWalk {
   readonly caller: Caller
   readonly request: ChatRequest
+  /** How far it has come; null before it is admitted. */
+  readonly progress: Walking | null
   /** It was left or aborted: whatever it still yields is no whole answer. */
   readonly isCutShort: boolean
   /** The next step; throws what the walk throws. */
@@ -30,12 +34,15 @@ export interface RunningWalks {
   /** Oldest first. */
   list(): Iterable<RunningWalk>
   readonly count: number
+  /** The most that ran at once so far. */
+  readonly peak: number
   /** Resolves once no walk runs: every one of them has been settled. */
   settled(): Promise<void>
 }
 
 export function createRunningWalks(): RunningWalks {
   const walks = new Set<RunningWalk>()
+  let peak = 0
   let waiting: (() => void)[] = []
 
   const forget = (walk: RunningWalk, over?: () => void): void => {
@@ -51,11 +58,15 @@ export function createRunningWalks(): RunningWalks {
       const ended = over ? (walk: RunningWalk) => forget(walk, over) : forget
       const walk = startWalk(house, caller, request, ended)
       walks.add(walk)
+      if (walks.size > peak) peak = walks.size
       return walk
     },
     list: () => walks,
     get count() {
       return walks.size
+    },
+    get peak() {
+      return peak
     },
     settled: () =>
       walks.size === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve)),
@@ -70,10 +81,23 @@ function startWalk(
 ): RunningWalk {
   const gone = new AbortController()
   const steps = complete(house, caller, request, gone.signal)
+  let admitted: Omit<Walking, 'firstEventAt'> | null = null
+  let firstEventAt: Instant | null = null
+
+  const notice = (step: CompletionStep): void => {
+    if (step.type === 'events') firstEventAt ??= house.clock.now()
+    else if (step.type === 'admitted') {
+      const { generationId, attempts } = step
+      admitted = { caller, request, generationId, attempts }
+    }
+  }
 
   const walk: RunningWalk = {
     caller,
     request,
+    get progress() {
+      return admitted && { ...admitted, firstEventAt }
+    },
     get isCutShort() {
       return gone.signal.aborted
     },
@@ -81,6 +105,7 @@ function startWalk(
       try {
         const step = await steps.next()
         if (step.done) ended(walk)
+        else notice(step.value)
         return step
       } catch (thrown) {
         ended(walk)

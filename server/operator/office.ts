@@ -3,6 +3,7 @@ import type { Clock, Instant } from '#domain/clock.ts'
 import type { HopReading } from '#domain/hop-health.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import type { Provider } from '#domain/provider.ts'
+import type { Watch } from '#domain/snapshot/watch.ts'
 import type { Store } from '#domain/store.ts'
 import type { SigninStore } from '#signin/store.ts'
 
@@ -20,6 +21,8 @@ export interface LiveFacts {
   inFlight(): number
   /** The hops that have failed lately. */
   hops(): readonly HopReading[]
+  /** Its requests, those in progress and the last that ended. */
+  readonly watch: Watch
 }
 
 /** What notices can leave by, as this process is configured. */

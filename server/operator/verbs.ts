@@ -18,6 +18,7 @@ export const VERBS = {
   'balance.top-up': async () => (await import('./balance.ts')).topUp,
   'activity.list': async () => (await import('./activity.ts')).listActivity,
   'activity.show': async () => (await import('./activity.ts')).showActivity,
+  'activity.kill': async () => (await import('./kill.ts')).killRequest,
   'acts.list': async () => (await import('./acts.ts')).listActs,
   audit: async () => (await import('./audit.ts')).auditBooks,
   why: async () => (await import('./why.ts')).explain,

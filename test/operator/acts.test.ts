@@ -3,14 +3,18 @@ import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { DATABASE_FILE, openStore } from '#db/index.ts'
+import { instant } from '#domain/clock.ts'
 import { newEventId } from '#domain/id.ts'
 import { NO_MONEY } from '#domain/money.ts'
 import { draftNotices } from '#domain/notice.ts'
 import { DEFAULT_RUB_PER_USD } from '#domain/rate.ts'
 import type { ActRecord } from '#operator/acts.ts'
+import type { Office } from '#operator/office.ts'
 import type { AnyVerb } from '#operator/verb.ts'
 import { VERBS, type VerbInput, type VerbName } from '#operator/verbs.ts'
 import { newPerson } from '#signin/register/person.ts'
+import { aKey } from '#test/support/nouns.ts'
+import { restingWatch } from '#test/support/resting-watch.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 import { act, openOffice, type TestOffice } from './office.ts'
 
@@ -37,6 +41,7 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'balance.adjust': { amount_usd: '-1', note: 'by mistake' },
   'activity.list': {},
   'activity.show': { id: 'req_known' },
+  'activity.kill': { id: 'req_running' },
   'acts.list': {},
   audit: {},
   why: { id: 'req_known' },
@@ -84,6 +89,39 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'users.enable': { person: 'bob@example.org' },
   'users.remove': { person: 'ann@example.org' },
   'users.sessions.revoke': { person: 'ann@example.org' },
+}
+
+/** A running gateway with one request in progress. */
+const LIVE: Office['live'] = {
+  listen: 'h:1',
+  baseUrl: 'http://h:1/v1',
+  authUrl: null,
+  pid: 1,
+  startedAt: instant(0),
+  inFlight: () => 1,
+  hops: () => [],
+  watch: {
+    ...restingWatch(),
+    inFlight: () => [
+      {
+        generationId: 'gen-running',
+        requestId: 'req_running',
+        key: aKey(instant(0)),
+        model: 'demo/echo',
+        provider: 'demo',
+        endUser: null,
+        stream: true,
+        state: 'streaming',
+        arrivedAt: instant(0),
+        firstEventMs: 1,
+        promptTokens: 1,
+        outputTokens: 1,
+        cost: NO_MONEY,
+        failedAttempts: 0,
+      },
+    ],
+    kill: async () => ({ ended: true }),
+  },
 }
 
 const NAMES = Object.keys(VERBS) as readonly VerbName[]
@@ -158,7 +196,9 @@ describe('every verb', () => {
     const verb: AnyVerb = await VERBS[name]()
     const [before, noted] = [house.commits(), await house.acts()]
 
-    const answer = await act(house.office, name, inputFor(name, house) as never).catch((thrown) => {
+    // Only a running gateway has a request to end.
+    const office = name === 'activity.kill' ? { ...house.office, live: LIVE } : house.office
+    const answer = await act(office, name, inputFor(name, house) as never).catch((thrown) => {
       if (MAY_FAIL.has(name)) return {}
       throw thrown
     })

@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#db/index.ts'
 import type { KeyId } from '#domain/id.ts'
 import type { Office } from '#operator/office.ts'
+import { restingWatch } from '#test/support/resting-watch.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 import { act, openFurnished, openOffice } from './office.ts'
 
@@ -57,6 +58,7 @@ test('status tells a running server from a store that a command opened', async (
     startedAt,
     inFlight: () => 3,
     hops: () => [],
+    watch: restingWatch(),
   }
   expect(await act({ ...office, live }, 'status', {})).toMatchObject({
     running: true,
@@ -109,6 +111,7 @@ describe('doctor', () => {
       startedAt: office.clock.now(),
       inFlight: () => 1,
       hops: () => [],
+      watch: restingWatch(),
     }
     expect(await findings({ ...office, live }, 'problem')).toEqual([])
   })

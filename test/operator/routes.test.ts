@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createHopHealth } from '#domain/hop-health.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import type { Office } from '#operator/office.ts'
+import { restingWatch } from '#test/support/resting-watch.ts'
 import { act, openFurnished, type TestOffice } from './office.ts'
 
 const MODEL = 'demo/echo'
@@ -187,6 +188,7 @@ describe('health', () => {
       startedAt: office.clock.now(),
       inFlight: () => 0,
       hops: health.readings,
+      watch: restingWatch(),
     }
     return { ...office, live }
   }

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { EventId } from '#domain/id.ts'
 import type { Channel, Notice } from '#domain/notice.ts'
 import type { Office } from '#operator/office.ts'
+import { restingWatch } from '#test/support/resting-watch.ts'
 import { act, openFurnished, type TestOffice } from './office.ts'
 
 const HOOK = 'https://ops.example.org/hook'
@@ -15,6 +16,7 @@ const live = (office: TestOffice): Office['live'] => ({
   startedAt: office.clock.now(),
   inFlight: () => 0,
   hops: () => [],
+  watch: restingWatch(),
 })
 
 const secretOf = async ({ store }: Office) => {

@@ -59,6 +59,7 @@ const CHAT: Operation = {
     'upstream_overloaded',
     'unpriced_model',
     'shutting_down',
+    'ended_by_operator',
     'store_unavailable',
     'upstream_timeout',
   ],

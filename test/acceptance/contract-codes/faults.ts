@@ -1,4 +1,5 @@
 /** What is not the caller's fault: the provider's, the operator's, or the house's own. */
+import { until } from '#test/support/appliance.ts'
 import type { Case, Row } from './case.ts'
 import { BUSY_SECONDS, jam, openDamaged, openDraining } from './scene.ts'
 import type { Visitor } from './visitor.ts'
@@ -27,6 +28,9 @@ const acme = (provider_status?: number) => ({
   provider: 'acme',
   ...(provider_status && { provider_status }),
 })
+
+const killed = async ({ scene, name }: Visitor): Promise<boolean> =>
+  (await scene.gateway.verb('activity.kill', { id: name })).ended
 
 export const FAULTS = {
   internal_error: {
@@ -129,6 +133,25 @@ export const FAULTS = {
         async ask(visitor) {
           await visitor.key()
           return await visitor.chat()
+        },
+      },
+    ],
+  },
+  ended_by_operator: {
+    status: 503,
+    type: 'api_error',
+    cases: [
+      {
+        what: 'before its first word',
+        shouldRetry: 'false',
+        taken: 1,
+        spent: true,
+        words: /^the operator of the gateway ended this request$/,
+        async ask(visitor) {
+          await visitor.key()
+          const answer = visitor.chat({ user: 'delay-60000' })
+          await until(() => killed(visitor), 'it is in progress and ended')
+          return await answer
         },
       },
     ],

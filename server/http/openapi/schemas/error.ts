@@ -56,6 +56,7 @@ export const CODE_MEANINGS: Readonly<Record<HttpCode, string>> = {
   upstream_overloaded: 'the provider takes no more at the moment',
   unpriced_model: 'a model without a price is refused, never free',
   shutting_down: 'the gateway stops; ask again in a moment',
+  ended_by_operator: 'whoever runs the gateway ended the request; what came of it is charged',
   store_unavailable: 'the gateway cannot write to its disk; nothing was taken or charged',
   upstream_timeout: 'the provider did not answer in time',
 }

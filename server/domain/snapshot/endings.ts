@@ -1,0 +1,119 @@
+/** Endings: the last requests that ended, a column per figure, so that noting one costs a few stores and keeps no object alive. */
+import type { ActivityEntry } from '../activity.ts'
+import type { Instant } from '../clock.ts'
+import type { KeyId } from '../id.ts'
+import { completionTokens, promptTokens } from '../usage.ts'
+
+/** At 200 requests a second it reaches five minutes back; at less, up to the hour that anybody asks for. */
+export const MOST_ENDINGS = 65_536
+const FIRST_CAPACITY = 1_024
+
+/** One that ended, as figures are made of it. */
+export interface Ended {
+  readonly endedAt: number
+  readonly totalMs: number
+  /** Negative when no content came. */
+  readonly firstEventMs: number
+  readonly promptTokens: number
+  readonly cachedTokens: number
+  readonly outputTokens: number
+  readonly status: number
+  /** Nano-dollars; for shares and rates alone, sums of money come from the ledger's own. */
+  readonly costNanos: number
+  readonly keyId: KeyId
+  readonly model: string
+  /** Null where nobody was asked: it was refused. */
+  readonly provider: string | null
+  readonly endUser: string | null
+}
+
+interface Columns {
+  readonly numbers: Float64Array
+  readonly keys: KeyId[]
+  readonly models: string[]
+  readonly providers: (string | null)[]
+  readonly users: (string | null)[]
+}
+
+const FIGURES = 8
+
+const columns = (capacity: number): Columns => ({
+  numbers: new Float64Array(capacity * FIGURES),
+  keys: [],
+  models: [],
+  providers: [],
+  users: [],
+})
+
+/** A ring of the newest `MOST_ENDINGS`; it grows to that size as it is needed. */
+export class Endings {
+  #columns = columns(FIRST_CAPACITY)
+  #capacity = FIRST_CAPACITY
+  /** How many were noted so far. */
+  #noted = 0
+
+  note(entry: ActivityEntry, at: Instant): void {
+    if (this.#noted === this.#capacity && this.#capacity < MOST_ENDINGS) this.#grow()
+    const place = this.#noted % this.#capacity
+    const { numbers, keys, models, providers, users } = this.#columns
+    const { usage } = entry
+    const first = place * FIGURES
+    numbers[first] = at
+    numbers[first + 1] = entry.totalMs
+    numbers[first + 2] = entry.firstEventMs ?? -1
+    numbers[first + 3] = promptTokens(usage)
+    numbers[first + 4] = usage.cacheReadTokens
+    numbers[first + 5] = completionTokens(usage)
+    numbers[first + 6] = entry.status
+    numbers[first + 7] = Number(entry.cost)
+    keys[place] = entry.keyId
+    models[place] = entry.model
+    providers[place] = entry.provider
+    users[place] = entry.endUser
+    this.#noted++
+  }
+
+  /** Newest first, as long as they ended after `since`. */
+  *after(since: Instant): Generator<Ended, void> {
+    const oldest = Math.max(0, this.#noted - this.#capacity)
+    for (let number = this.#noted - 1; number >= oldest; number--) {
+      const ended = this.#at(number % this.#capacity)
+      if (ended.endedAt <= since) return
+      yield ended
+    }
+  }
+
+  /** Since when every ending is still here; null while none was dropped. */
+  get reachesBackTo(): number | null {
+    if (this.#noted <= this.#capacity) return null
+    return this.#columns.numbers[(this.#noted % this.#capacity) * FIGURES] ?? null
+  }
+
+  #at(place: number): Ended {
+    const { numbers, keys, models, providers, users } = this.#columns
+    const first = place * FIGURES
+    const figure = (index: number): number => numbers[first + index] ?? 0
+    return {
+      endedAt: figure(0),
+      totalMs: figure(1),
+      firstEventMs: figure(2),
+      promptTokens: figure(3),
+      cachedTokens: figure(4),
+      outputTokens: figure(5),
+      status: figure(6),
+      costNanos: figure(7),
+      keyId: keys[place] as KeyId,
+      model: models[place] ?? '',
+      provider: providers[place] ?? null,
+      endUser: users[place] ?? null,
+    }
+  }
+
+  /** Only called when the ring is full and has never turned, so that places stay as they are. */
+  #grow(): void {
+    const larger = columns(this.#capacity * 2)
+    larger.numbers.set(this.#columns.numbers)
+    this.#columns = { ...this.#columns, numbers: larger.numbers }
+    this.#capacity *= 2
+  }
+}

@@ -1,0 +1,11 @@
+/** The watch over a gateway that nobody asks anything. */
+import { startPulse } from '#domain/snapshot/pulse.ts'
+import type { Watch } from '#domain/snapshot/watch.ts'
+
+export const restingWatch = (): Watch => ({
+  pulse: startPulse(),
+  inFlight: () => [],
+  peak: () => 0,
+  draining: () => false,
+  kill: async () => undefined,
+})
