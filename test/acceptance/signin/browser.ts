@@ -15,6 +15,9 @@ export interface Browser {
   readonly cookies: ReadonlyMap<string, string>
 }
 
+/** How requests leave: plain `fetch`, or one that trusts a certificate of the tests. */
+export type Ask = (address: string | URL, init?: RequestInit) => Promise<Response>
+
 const MOST_REDIRECTS = 12
 
 interface Cookie {
@@ -26,6 +29,7 @@ interface Cookie {
 export function openBrowser(
   authUrl: string,
   headers: Readonly<Record<string, string>> = {},
+  ask: Ask = fetch,
 ): Browser {
   const jar = new Map<string, Cookie>()
 
@@ -52,7 +56,7 @@ export function openBrowser(
     let request = init
     for (let hops = 0; hops < MOST_REDIRECTS; hops++) {
       const cookie = cookiesFor(next.pathname)
-      const response = await fetch(next, {
+      const response = await ask(next, {
         ...request,
         headers: { ...headers, ...(cookie && { cookie }), ...request.headers },
         redirect: 'manual',

@@ -2,7 +2,8 @@
 import { type Appliance, furnishDesk, startAppliance, until } from '#test/support/appliance.ts'
 import { type Desk, openDesk } from '#test/support/desk.ts'
 import { type MailServer, openMailServer } from '#test/support/mail-server.ts'
-import { type Browser, openBrowser, type Page } from './browser.ts'
+import { freePort, openTlsFront } from '#test/support/tls-front.ts'
+import { type Ask, type Browser, openBrowser, type Page } from './browser.ts'
 
 export interface RegisteredClient {
   readonly client_id: string
@@ -15,6 +16,10 @@ export interface Stand {
   readonly authUrl: string
   readonly appliance: Appliance
   readonly client: RegisteredClient
+  /** Where TLS is spoken, the file of the certificate to trust. */
+  readonly caFile: string | null
+  /** `fetch`, trusting that certificate. */
+  readonly ask: Ask
   register(name: string, ...flags: readonly string[]): RegisteredClient
   /** Ends the program by SIGKILL, and starts it again on the same addresses. */
   killAndRestart(): Promise<void>
@@ -28,20 +33,28 @@ export interface Stand {
 
 export const REDIRECT = 'https://app.example.org/callback'
 
-export async function openStand(env: Readonly<Record<string, string>> = {}): Promise<Stand> {
+export async function openStand(
+  env: Readonly<Record<string, string>> = {},
+  { isBehindTls = false } = {},
+): Promise<Stand> {
   const desk = furnishDesk(openDesk())
   const mail = await openMailServer()
+  const port = isBehindTls ? await freePort() : 0
+  const front = isBehindTls ? await openTlsFront(port) : null
+  const flags = front === null ? [] : ['--auth-url', front.url]
+  const ask: Ask = (address, init) =>
+    fetch(address, { ...init, ...(front && { tls: { ca: front.ca } }) })
   const start = (listen: string): Promise<Appliance> =>
     startAppliance(desk, {
-      flags: ['--auth-listen', listen],
+      flags: ['--auth-listen', listen, ...flags],
       env: {
         GATEWAY_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
         GATEWAY_SMTP_FROM: 'Gateway <gateway@example.org>',
         ...env,
       },
     })
-  let appliance = await start('127.0.0.1:0')
-  const authUrl = /sign-in on (http:\/\/[\d.:]+)/.exec(appliance.said())?.[1] ?? ''
+  let appliance = await start(`127.0.0.1:${port}`)
+  const authUrl = /sign-in on (https?:\/\/[\d.:]+)/.exec(appliance.said())?.[1] ?? ''
   const register = (name: string, ...flags: readonly string[]): RegisteredClient => {
     const redirect = flags.includes('--redirect-uri') ? [] : ['--redirect-uri', REDIRECT]
     return desk.json<RegisteredClient>(['clients', 'create', name, ...redirect, ...flags])
@@ -51,8 +64,9 @@ export async function openStand(env: Readonly<Record<string, string>> = {}): Pro
   const codeFor = async (email: string, count = 1): Promise<string> => {
     const mails = () => mail.taken.filter(({ to }) => to.includes(email))
     await until(() => mails().length >= count, `a code reached ${email}`)
-    const digits = /^(\d{4}) (\d{4})\r?$/m.exec(mails().at(-1)?.source ?? '')
-    return `${digits?.[1]}${digits?.[2]}`
+    const digits = /^(\d{4}) (\d{4})\r?$/m.exec(textOf(mails().at(-1)?.source ?? ''))
+    if (digits === null) throw new Error(`there is no code in the last mail to ${email}`)
+    return `${digits[1]}${digits[2]}`
   }
 
   return {
@@ -60,15 +74,17 @@ export async function openStand(env: Readonly<Record<string, string>> = {}): Pro
     mail,
     authUrl,
     client,
+    caFile: front?.caFile ?? null,
+    ask,
     register,
     get appliance() {
       return appliance
     },
     async killAndRestart() {
       await appliance.kill()
-      appliance = await start(new URL(authUrl).host)
+      appliance = await start(front === null ? new URL(authUrl).host : `127.0.0.1:${port}`)
     },
-    browser: (headers) => openBrowser(authUrl, headers),
+    browser: (headers) => openBrowser(authUrl, headers, ask),
     codeFor,
     async signIn(browser, page, email) {
       const sent = mail.taken.filter(({ to }) => to.includes(email)).length
@@ -77,10 +93,18 @@ export async function openStand(env: Readonly<Record<string, string>> = {}): Pro
     },
     async close() {
       await appliance.stop()
+      front?.close()
       await mail.close()
       desk.close()
     },
   }
+}
+
+/** A mail's plain part, as it was written. */
+function textOf(source: string): string {
+  const [, head = '', text = ''] =
+    /^(content-type: text\/plain.*?)\r\n\r\n(.*?)\r\n--/ims.exec(source) ?? []
+  return /base64/i.test(head) ? Buffer.from(text, 'base64').toString() : text
 }
 
 /** An authorization request as the specification writes it, by no library. */

@@ -1,0 +1,214 @@
+/** The certification suite's hands: what each of its modules does and demands before and after the step that is its own. */
+import { expect } from 'vitest'
+import type { Browser, Page } from '../browser.ts'
+import { openStand, REDIRECT, type RegisteredClient, type Stand } from '../stand.ts'
+import {
+  type Claims,
+  demandMetadata,
+  demandPublicKeys,
+  type Metadata,
+  type Provider,
+  readIdToken,
+  type Tokens,
+} from './demands.ts'
+
+export interface Suite extends Provider {
+  readonly client: RegisteredClient
+  readonly second: RegisteredClient
+  /** Somebody new, at a browser on a network of their own. */
+  visitor(): Visitor
+}
+
+/** An authorization request as it was sent: `null` takes a usual field away. */
+export type Fields = Readonly<Record<string, string | null>>
+
+export interface Sent {
+  readonly client: RegisteredClient
+  readonly fields: Readonly<Record<string, string>>
+  /** What the browser shows next, or where it was led. */
+  readonly page: Page
+}
+
+export interface Visitor {
+  readonly browser: Browser
+  readonly email: string
+  /** Sends the person to the authorization endpoint, and stops at the first page. */
+  send(more?: Fields, client?: RegisteredClient): Promise<Sent>
+  /** The same, and answers whatever the pages ask. */
+  pass(more?: Fields, client?: RegisteredClient): Promise<Sent>
+  /** Answers whatever the pages ask. */
+  answer(sent: Sent): Promise<Sent>
+}
+
+export type Authentication = 'client_secret_basic' | 'client_secret_post'
+
+export interface Outcome {
+  readonly code: string
+  readonly tokens: Tokens
+  readonly claims: Claims
+  readonly userinfo: Claims
+}
+
+/** The appliance behind TLS, with two clients that may do without PKCE, which the suite sends in one module alone. */
+export async function openSuite(): Promise<Suite & { close(): Promise<void> }> {
+  const stand = await openStand({}, { isBehindTls: true })
+  const client = stand.register('Suite', '--no-require-pkce')
+  const second = stand.register('Suite 2', '--no-require-pkce')
+  const metadata = await demandMetadata(stand)
+  await demandPublicKeys(stand, metadata)
+  let people = 0
+  const visitor = (): Visitor => {
+    const n = ++people
+    const browser = stand.browser({ 'x-forwarded-for': `198.18.0.${n}` })
+    return newVisitor(stand, metadata, client, browser, `member-${n}@example.org`)
+  }
+  return { stand, metadata, client, second, visitor, close: () => stand.close() }
+}
+
+function newVisitor(
+  stand: Stand,
+  metadata: Metadata,
+  usual: RegisteredClient,
+  browser: Browser,
+  email: string,
+): Visitor {
+  const send: Visitor['send'] = async (more = {}, client = usual) => {
+    const fields = fieldsOf(client, more)
+    const address = `${metadata.authorization_endpoint}?${new URLSearchParams(fields)}`
+    return { client, fields, page: await browser.open(address) }
+  }
+  const answer: Visitor['answer'] = async (sent) => {
+    let { page } = sent
+    if (page.text.includes('name="email"')) page = await stand.signIn(browser, page, email)
+    if (page.text.includes('name="decision"')) {
+      page = await browser.submit(page, '/consent', { decision: 'allow' })
+    }
+    return { ...sent, page }
+  }
+  return {
+    browser,
+    email,
+    send,
+    answer,
+    pass: async (more, client) => answer(await send(more, client)),
+  }
+}
+
+/** The usual request of the suite, changed by what a module says. */
+export function fieldsOf(client: RegisteredClient, more: Fields): Readonly<Record<string, string>> {
+  const fields = {
+    client_id: client.client_id,
+    redirect_uri: REDIRECT,
+    scope: 'openid',
+    state: crypto.randomUUID(),
+    nonce: crypto.randomUUID(),
+    response_type: 'code',
+    ...more,
+  }
+  return Object.fromEntries(
+    Object.entries(fields).filter((pair): pair is [string, string] => pair[1] !== null),
+  )
+}
+
+/** What a callback that brings a code must be; answers the code. */
+export function codeFrom({ metadata }: Suite, { fields, page }: Sent): string {
+  expect(page.url).toMatch(/^https:\/\/app\.example\.org\/callback\?/)
+  const { code = '', ...rest } = Object.fromEntries(new URL(page.url).searchParams)
+  expect(rest).toEqual({ state: fields['state'], iss: metadata.issuer })
+  expect(code).not.toBe('')
+  return code
+}
+
+/** RFC 6749 §4.1.2.1: printable ASCII without quotation mark and backslash. */
+const TOLD = /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/
+
+/** What a callback that refuses must be; answers the error. */
+export function errorFrom({ metadata }: Suite, { fields, page }: Sent): string {
+  expect(page.url).toMatch(/^https:\/\/app\.example\.org\/callback\?/)
+  const query = Object.fromEntries(new URL(page.url).searchParams)
+  const { error = '', error_description = 'none', ...rest } = query
+  expect(error_description).toMatch(TOLD)
+  expect(rest).toEqual({
+    iss: metadata.issuer,
+    ...('state' in fields && { state: fields['state'] }),
+  })
+  expect(error).toMatch(TOLD)
+  return error
+}
+
+/** One call of the token endpoint. */
+export function callToken(
+  { stand, metadata }: Suite,
+  { client_id, client_secret }: RegisteredClient,
+  grant: Readonly<Record<string, string>>,
+  authentication: Authentication = 'client_secret_basic',
+): Promise<Response> {
+  const isBasic = authentication === 'client_secret_basic'
+  return stand.ask(metadata.token_endpoint, {
+    method: 'POST',
+    headers: isBasic ? { authorization: `Basic ${btoa(`${client_id}:${client_secret}`)}` } : {},
+    body: new URLSearchParams({ ...grant, ...(!isBasic && { client_id, client_secret }) }),
+  })
+}
+
+/** The suite always names the address, although ours may be left without. */
+export const codeGrant = (code: string, { fields }: Pick<Sent, 'fields'>) => ({
+  grant_type: 'authorization_code',
+  code,
+  redirect_uri: fields['redirect_uri'] ?? '',
+})
+
+/** What the token endpoint must refuse: 400 as JSON, with this error. */
+export async function demandRefusal(response: Response, error: string): Promise<void> {
+  expect(response.status).toBe(400)
+  expect(response.headers.get('content-type')).toMatch(/^application\/json/)
+  expect(response.headers.get('cache-control')).toBe('no-store')
+  expect(await response.json()).toMatchObject({ error })
+}
+
+/** From the callback to the userinfo, with all that the suite looks at on the way. */
+export async function complete(
+  suite: Suite,
+  sent: Sent,
+  more: Readonly<Record<string, string>> = {},
+  authentication?: Authentication,
+): Promise<Outcome> {
+  const code = codeFrom(suite, sent)
+  const grant = { ...codeGrant(code, sent), ...more }
+  const response = await callToken(suite, sent.client, grant, authentication)
+  const tokens = await readTokens(response)
+  const asked = { clientId: sent.client.client_id, nonce: sent.fields['nonce'] }
+  const { claims } = await readIdToken(suite, tokens, asked)
+  const userinfo = await readUserinfo(
+    suite,
+    { headers: { authorization: `Bearer ${tokens.access_token}` } },
+    claims,
+  )
+  return { code, tokens, claims, userinfo }
+}
+
+/** What a token answer must be. */
+export async function readTokens(response: Response): Promise<Tokens> {
+  expect(response.status).toBe(200)
+  expect(response.headers.get('content-type')).toMatch(/^application\/json/)
+  expect(response.headers.get('cache-control')).toBe('no-store')
+  const tokens = (await response.json()) as Tokens
+  expect(tokens.access_token).toMatch(/^[\x20-\x7e]+$/)
+  expect(tokens.token_type.toLowerCase()).toBe('bearer')
+  expect(Number.isInteger(tokens.expires_in) && tokens.expires_in > 0).toBe(true)
+  return tokens
+}
+
+/** What the userinfo endpoint must answer. */
+export async function readUserinfo(
+  { stand, metadata }: Suite,
+  init: RequestInit,
+  { sub }: Pick<Claims, 'sub'>,
+): Promise<Claims> {
+  const response = await stand.ask(metadata.userinfo_endpoint, init)
+  expect(response.status).toBe(200)
+  expect(response.headers.get('content-type')).toMatch(/^application\/json/)
+  const userinfo = (await response.json()) as Claims
+  expect(userinfo.sub).toBe(sub)
+  return userinfo
+}
