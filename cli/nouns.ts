@@ -155,5 +155,6 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
       sessions: () => import('./users/sessions.ts'),
     },
   },
+  backup: alone('copy everything while it serves, and restore', () => import('./backup.ts')),
   doctor: alone('check this installation', () => import('./doctor.ts')),
 }

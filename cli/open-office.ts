@@ -51,13 +51,15 @@ export const officeOf = (context: Context, store: HouseStore, dataDir: string | 
   },
 })
 
-function makePrivate(directory: string): void {
+/** Makes a directory that only its owner may enter; one that is there is left as it is. */
+export function makePrivate(directory: string): void {
   if (existsSync(directory)) return
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   if ((statSync(directory).mode & 0o077) !== 0) chmodSync(directory, 0o700)
 }
 
-const unmade = (dataDir: string): CommandError =>
+/** Nobody has typed `init` here. */
+export const unmade = (dataDir: string): CommandError =>
   new CommandError(
     'not_initialised',
     EXIT.failed,
@@ -65,12 +67,14 @@ const unmade = (dataDir: string): CommandError =>
     'gatewayctl init',
   )
 
-const isDenied = (cause: unknown): boolean =>
+/** Whether the system refused the file. */
+export const isDenied = (cause: unknown): boolean =>
   cause instanceof Error &&
   'code' in cause &&
   ['EACCES', 'EPERM', 'SQLITE_CANTOPEN', 'SQLITE_READONLY'].includes(String(cause.code))
 
-function denied(dataDir: string): CommandError {
+/** Tells whose the directory is. */
+export function denied(dataDir: string): CommandError {
   const owner = statSync(dataDir, { throwIfNoEntry: false })?.uid
   return new CommandError(
     'permission_denied',

@@ -45,9 +45,10 @@ export const writeOut = (text: string): void => write(OUT, text)
 export const writeError = (text: string): void => write(ERR, text)
 
 /** Whether a person is at the other end. Only a character device can be a terminal; asking further costs a millisecond. */
-export function isTerminal(fd: 0 | 1): boolean {
+export function isTerminal(fd: 0 | 1 | 2): boolean {
   if (!isCharacterDevice(fd)) return false
-  return (fd === 0 ? process.stdin : process.stdout).isTTY === true
+  const { stdin, stdout, stderr } = process
+  return (fd === 0 ? stdin : fd === 1 ? stdout : stderr).isTTY === true
 }
 
 /** A descriptor that was closed before we started is nobody's terminal. */

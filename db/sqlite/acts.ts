@@ -19,18 +19,22 @@ export function createActs({ database, commit }: Connection): Acts {
     database,
     'INSERT INTO acts (id, at, who, verb, target, changed) VALUES ($id, $at, $who, $verb, $target, $changed)',
   )
-  const newest = statement<ActRow, [{ since: number; until: number; limit: number }]>(
+  const newest = statement<
+    ActRow,
+    [{ since: number; until: number; verb: string | null; limit: number }]
+  >(
     database,
-    'SELECT * FROM acts WHERE at >= $since AND at < $until ORDER BY id DESC LIMIT $limit',
+    `SELECT * FROM acts WHERE at >= $since AND at < $until AND ($verb IS NULL OR verb = $verb)
+     ORDER BY id DESC LIMIT $limit`,
   )
   return {
     async note(act) {
       const row = { ...act, changed: JSON.stringify(act.changed) }
       await commit.act(() => void insert().run(row))
     },
-    async list({ since = 0, until = Number.MAX_SAFE_INTEGER, limit }) {
+    async list({ since = 0, until = Number.MAX_SAFE_INTEGER, verb = null, limit }) {
       commit.flush()
-      return newest().all({ since, until, limit }).map(toAct)
+      return newest().all({ since, until, verb, limit }).map(toAct)
     },
   }
 }

@@ -1,7 +1,7 @@
 /** Brings a database to the newest schema, in one transaction, or refuses one that is newer than this binary. */
 import type { Database } from 'bun:sqlite'
-import { existsSync } from 'node:fs'
 import { GatewayError } from '#domain/errors.ts'
+import { copyDatabase } from './copy.ts'
 import { MIGRATIONS } from './migrations/index.ts'
 
 export const NEWEST_SCHEMA_VERSION = MIGRATIONS.length
@@ -14,14 +14,9 @@ export const schemaVersion = (database: Database): number =>
 export function migrate(database: Database, path: string): void {
   const version = schemaVersion(database)
   if (version === NEWEST_SCHEMA_VERSION) return
-  if (version > NEWEST_SCHEMA_VERSION) {
-    throw new GatewayError(
-      'store_unavailable',
-      `this database is schema ${version}, this binary knows ${NEWEST_SCHEMA_VERSION}`,
-      { hint: 'install a newer gatewayctl, or restore a backup made before the upgrade' },
-    )
-  }
-  if (version > 0) copyBeside(database, `${path}.pre-migrate-${version}`)
+  if (version > NEWEST_SCHEMA_VERSION) throw newerSchema(version)
+  // Whole, kept answers too, and of now: an earlier upgrade may have left one of this name.
+  if (version > 0) copyDatabase(database, `${path}.pre-migrate-${version}`, { answers: true })
   const run = database.transaction(() => {
     for (const sql of MIGRATIONS.slice(version)) database.run(sql)
     database.run(`PRAGMA user_version = ${NEWEST_SCHEMA_VERSION}`)
@@ -29,6 +24,10 @@ export function migrate(database: Database, path: string): void {
   run.immediate()
 }
 
-function copyBeside(database: Database, copy: string): void {
-  if (!existsSync(copy)) database.query('VACUUM INTO ?').run(copy)
-}
+/** A binary must not guess at tables it has never seen. */
+export const newerSchema = (version: number): GatewayError =>
+  new GatewayError(
+    'store_unavailable',
+    `this database is schema ${version}, this binary knows ${NEWEST_SCHEMA_VERSION}`,
+    { hint: 'install a newer gatewayctl, or restore a backup made before the upgrade' },
+  )

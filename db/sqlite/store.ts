@@ -6,6 +6,7 @@ import type { SigninStore } from '#signin/store.ts'
 import { createAdmissions } from './admissions.ts'
 import type { Connection } from './connection.ts'
 import { deferPort } from './deferred-port.ts'
+import { integrityFindings } from './integrity.ts'
 import { createKeys } from './keys.ts'
 import { NEWEST_SCHEMA_VERSION, schemaVersion } from './migrate.ts'
 import { endLeases, voidOpenHolds } from './recover.ts'
@@ -47,7 +48,7 @@ export function createStore(connection: Connection, path: string, release: () =>
         schemaVersion: schemaVersion(database),
         newestSchemaVersion: NEWEST_SCHEMA_VERSION,
         openHolds: standings.open.size,
-        integrityFindings: checkIntegrity ? integrityFindings(connection) : null,
+        integrityFindings: checkIntegrity ? integrityFindings(database) : null,
         sizeBytes: path === ':memory:' ? 0 : statSync(path).size,
       }
     },
@@ -116,15 +117,4 @@ function deferCatalogue(connection: Connection): Pick<Store, 'models' | 'provide
     ),
     rates: deferPort({ at: true, list: true, set: true }, async () => (await catalogue()).rates),
   }
-}
-
-function integrityFindings({ database }: Connection): readonly string[] {
-  const integrity = database
-    .query<{ integrity_check: string }, []>('PRAGMA integrity_check(20)')
-    .all()
-  const dangling = database.query<{ table: string }, []>('PRAGMA foreign_key_check').all()
-  return [
-    ...integrity.map((row) => row.integrity_check).filter((finding) => finding !== 'ok'),
-    ...dangling.map(({ table }) => `a row of ${table} refers to nothing`),
-  ]
 }

@@ -28,6 +28,8 @@ export interface ActQuery {
   readonly since?: Instant
   /** Before then. */
   readonly until?: Instant
+  /** Only these: "backup". */
+  readonly verb?: string
   readonly limit: number
 }
 

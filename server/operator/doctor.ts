@@ -1,5 +1,6 @@
 /** Doctor: every check of an installation in one list, each finding with what to type next. */
 import * as z from 'zod/mini'
+import { checkBackup } from './doctor-backup.ts'
 import {
   checkCatalogue,
   checkMasks,
@@ -29,6 +30,7 @@ const CHECKS: readonly Check[] = [
   checkLedger,
   checkHolds,
   checkFiles,
+  checkBackup,
   checkRate,
   checkProviders,
   checkCatalogue,

@@ -43,6 +43,8 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'activity.show': { id: 'req_known' },
   'activity.kill': { id: 'req_running' },
   'acts.list': {},
+  backup: { file: '/backups/one.db', size_bytes: 4_096, taken_at: '2026-08-23T12:00:00Z' },
+  'backup.restore': { file: '/backups/one.db', replaced: null },
   audit: {},
   why: { id: 'req_known' },
   'usage.report': {},

@@ -1,0 +1,62 @@
+/** A directory of backups: how they are named, which are removed, and what a killed one left. */
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { isPartial } from '#db/sqlite/copy.ts'
+import { DAY_MS, type Instant, renderInstant } from '#domain/clock.ts'
+import type { Context } from '../context.ts'
+import { CommandError, EXIT, usageError } from '../exit.ts'
+
+export interface Destination {
+  /** Absolute; nothing lies there yet. */
+  readonly file: string
+  /** Set where the name is ours: then old ones may be removed. */
+  readonly directory: string | null
+}
+
+/** Ascends with time: `gateway-20261121T163649123Z.db`. */
+const OURS = /^gateway-\d{8}T\d{9}Z\.db$/
+const nameOf = (at: Instant): string => `gateway-${renderInstant(at).replace(/[-:.]/g, '')}.db`
+
+/** Where a backup goes; makes the default directory. @throws CommandError 1 for a file that is there, 2 */
+export function chooseDestination(
+  { dataDir, clock }: Context,
+  stated: string | undefined,
+  keep: number | null,
+): Destination {
+  const path = resolve(stated ?? join(dataDir, 'backups'))
+  if (stated === undefined) mkdirSync(path, { recursive: true, mode: 0o700 })
+  const isDirectory = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+  if (isDirectory) return { file: join(path, nameOf(clock.now())), directory: path }
+  if (stated?.endsWith('/')) throw cannotWrite(path, 'there is no such directory')
+  if (keep !== null) {
+    throw usageError(
+      '--keep goes with a directory',
+      'gatewayctl backup /var/backups/gatewayctl --keep 7',
+    )
+  }
+  if (existsSync(path)) throw cannotWrite(path, 'it exists')
+  return { file: path, directory: null }
+}
+
+export const cannotWrite = (path: string, why: string): CommandError =>
+  new CommandError('backup_failed', EXIT.failed, `cannot write ${path}: ${why}`)
+
+/** Removes all but the newest `keep` backups, and answers which. */
+export function removeOldest(directory: string, keep: number): readonly string[] {
+  const ours = readdirSync(directory)
+    .filter((name) => OURS.test(name))
+    .toSorted()
+  const old = ours.slice(0, Math.max(0, ours.length - keep)).map((name) => join(directory, name))
+  for (const file of old) rmSync(file)
+  return old
+}
+
+/** Removes what killed backups left in a directory: nobody writes at one for a day. */
+export function sweepPartials(directory: string, now: Instant): void {
+  for (const name of readdirSync(directory)) {
+    if (!isPartial(name)) continue
+    const path = join(directory, name)
+    const found = statSync(path, { throwIfNoEntry: false })
+    if (found && now - found.mtimeMs > DAY_MS) rmSync(path, { force: true })
+  }
+}

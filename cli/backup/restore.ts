@@ -1,0 +1,113 @@
+/** Puts a backup in the place of the database: checked before, kept aside, audited after. */
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { DATABASE_FILE } from '#db/index.ts'
+import { examineCopy } from '#db/sqlite/examine-copy.ts'
+import { lockDirectory } from '#db/sqlite/lock.ts'
+import { replaceDatabase } from '#db/sqlite/restore.ts'
+import { renderInstant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
+import type { VerbRecord } from '#operator/verbs.ts'
+import { clean } from '../clean.ts'
+import { confirmByName } from '../confirm.ts'
+import type { Context } from '../context.ts'
+import { CommandError, EXIT, endWith } from '../exit.ts'
+import { makePrivate } from '../open-office.ts'
+import { call } from '../operator.ts'
+import { paint, print, printJson, tell } from '../output.ts'
+import { showProgress } from '../progress.ts'
+
+/** What `--json` prints of a restore. */
+export interface RestoreRecord {
+  readonly restored: string
+  /** Where what was there is kept; null where nothing was. */
+  readonly replaced: string | null
+  /** Of the backup as it was; opening it has brought it to the newest. */
+  readonly schema_version: number
+  readonly audit: VerbRecord<'audit'>
+}
+
+/** @throws CommandError 1 while a server runs or the file will not do, 5 without consent */
+export async function restoreBackup(
+  context: Context,
+  stated: string,
+  confirmed: string | undefined,
+): Promise<void> {
+  const source = resolve(stated)
+  const path = join(context.dataDir, DATABASE_FILE)
+  if (!existsSync(source)) throw refused(`there is no file ${source}`)
+  await agree(context, { path, stated, confirmed })
+  makePrivate(context.dataDir)
+  const release = lock(context.dataDir)
+  const aside = `${path}.replaced-${renderInstant(context.clock.now()).replace(/[-:.]/g, '')}`
+  let facts: Awaited<ReturnType<typeof examineSource>>
+  let replaced: string | null
+  try {
+    facts = await examineSource(context, source)
+    replaced = replaceDatabase(path, source, aside) ? aside : null
+  } finally {
+    release()
+  }
+  await call(context, 'backup.restore', { file: source, replaced })
+  const audit = await call(context, 'audit', {})
+  if (!audit.clean) endWith(EXIT.failed)
+  const record = { restored: source, replaced, schema_version: facts.schemaVersion, audit }
+  if (context.json) printJson(record)
+  else show(context, record)
+}
+
+/** What lies in an empty directory is nobody's loss. */
+async function agree(
+  context: Context,
+  asked: { path: string; stated: string; confirmed: string | undefined },
+): Promise<void> {
+  const { path, stated, confirmed } = asked
+  if (!existsSync(path)) return
+  await confirmByName(context, {
+    name: DATABASE_FILE,
+    confirmed,
+    question: `replace ${path} by ${clean(stated)}? Whatever was charged, credited or changed since that backup is no longer in force.`,
+    act: `replace ${path}`,
+    command: `gatewayctl backup --restore ${stated} --confirm ${DATABASE_FILE}`,
+  })
+}
+
+function lock(dataDir: string): () => void {
+  try {
+    return lockDirectory(dataDir)
+  } catch (cause) {
+    if (!(cause instanceof GatewayError)) throw cause
+    throw new CommandError(
+      'in_use',
+      EXIT.failed,
+      `a gateway has ${dataDir} open: stop it first`,
+      'systemctl stop gatewayctl, or Ctrl-C where it serves',
+    )
+  }
+}
+
+async function examineSource(context: Context, source: string) {
+  const progress = showProgress(context, 'looking through the backup')
+  const facts = await examineCopy(source)
+    .catch((cause: unknown) => {
+      if (!(cause instanceof GatewayError)) throw cause
+      throw refused(cause.message, cause.details.hint ?? null)
+    })
+    .finally(progress.done)
+  const [first] = facts.integrityFindings
+  if (first !== undefined) throw refused(`${source} is damaged: ${first}`)
+  return facts
+}
+
+const refused = (message: string, hint: string | null = null): CommandError =>
+  new CommandError('restore_refused', EXIT.failed, message, hint)
+
+function show(context: Context, record: RestoreRecord): void {
+  const { restored, replaced, audit } = record
+  tell(context, `${paint(context, 'green', '✓')} restored ${clean(restored)}`)
+  if (replaced !== null) tell(context, `  what was there is kept: ${clean(replaced)}`)
+  if (context.quiet) return
+  if (audit.clean) print(`audit clean: ${audit.entries} entries, ${audit.accounts} accounts`)
+  else print(`audit found ${audit.found} differences: gatewayctl audit`)
+  tell(context, 'next: gatewayctl doctor    then: gatewayctl serve')
+}

@@ -1,0 +1,119 @@
+/** Takes a backup: in this process, by a connection of its own that only reads, so that a running gateway notices nothing. */
+import { existsSync, statfsSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { DATABASE_FILE } from '#db/index.ts'
+import { copyFile } from '#db/sqlite/copy.ts'
+import { type CopyFacts, examineCopy, glanceAtCopy } from '#db/sqlite/examine-copy.ts'
+import { NEWEST_SCHEMA_VERSION } from '#db/sqlite/migrate.ts'
+import { type Instant, renderInstant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
+import { clean } from '../clean.ts'
+import type { Context } from '../context.ts'
+import { CommandError, EXIT } from '../exit.ts'
+import { denied, isDenied, unmade } from '../open-office.ts'
+import { call } from '../operator.ts'
+import { paint, print, printJson, tell } from '../output.ts'
+import { showProgress } from '../progress.ts'
+import { bytes } from '../relative-time.ts'
+import { cannotWrite, chooseDestination, removeOldest, sweepPartials } from './directory.ts'
+
+interface Wishes {
+  readonly verify: boolean
+  readonly keep: number | null
+}
+
+/** What `--json` prints of a backup. */
+export interface BackupRecord {
+  readonly file: string
+  readonly taken_at: string
+  readonly size_bytes: number
+  readonly schema_version: number
+  readonly verified: boolean
+  /** Older backups that `--keep` took away. */
+  readonly removed: readonly string[]
+}
+
+/** @throws CommandError 1 when it cannot be read or written, or the copy is damaged */
+export async function takeBackup(
+  context: Context,
+  stated: string | undefined,
+  { verify, keep }: Wishes,
+): Promise<void> {
+  const { dataDir, clock } = context
+  const source = join(dataDir, DATABASE_FILE)
+  if (!existsSync(source)) throw unmade(dataDir)
+  const { file, directory } = chooseDestination(context, stated, keep)
+  const takenAt = clock.now()
+  sweepPartials(dirname(file), takenAt)
+  copy(context, source, file)
+  const facts = verify ? await verifyCopy(context, file) : glanceAtCopy(file)
+  const record: BackupRecord = {
+    file,
+    taken_at: renderInstant(takenAt),
+    size_bytes: statSync(file).size,
+    schema_version: facts.schemaVersion,
+    verified: verify,
+    removed: directory === null || keep === null ? [] : removeOldest(directory, keep),
+  }
+  await note(context, record, takenAt)
+  if (context.json) return printJson(record)
+  print(clean(file))
+  const size = `${bytes(record.size_bytes)}, schema ${record.schema_version}`
+  const checked = verify ? ', every page and every sum verified' : ''
+  tell(context, `${paint(context, 'green', '✓')} backup taken: ${size}${checked}`)
+  for (const old of record.removed) tell(context, `  removed ${clean(old)}`)
+  tell(context, '  the master key is not in it: keep that elsewhere')
+}
+
+function copy(context: Context, source: string, file: string): void {
+  const sizeBytes = statSync(source).size
+  const { bavail, bsize } = statfsSync(dirname(file))
+  if (bavail * bsize < sizeBytes) {
+    throw cannotWrite(file, `${bytes(sizeBytes)} are needed, and ${bytes(bavail * bsize)} are free`)
+  }
+  const progress = showProgress(context, `copying ${bytes(sizeBytes)}`)
+  try {
+    copyFile(source, file, { answers: false })
+  } catch (cause) {
+    if (isDenied(cause)) throw denied(context.dataDir)
+    if (cause instanceof GatewayError) throw failed(cause.message, cause.details.hint ?? null)
+    throw cannotWrite(file, cause instanceof Error ? cause.message : String(cause))
+  } finally {
+    progress.done()
+  }
+}
+
+async function verifyCopy(context: Context, file: string): Promise<CopyFacts> {
+  const progress = showProgress(context, 'verifying')
+  const facts = await examineCopy(file).finally(progress.done)
+  const findings = [
+    ...facts.integrityFindings,
+    ...(facts.audit === null || facts.audit.found === 0
+      ? []
+      : [`${facts.audit.found} sums are not what its ledger adds up to`]),
+  ]
+  if (findings.length === 0) return facts
+  throw failed(
+    `the copy ${file} is as wrong as its source:\n${findings.join('\n')}`,
+    'gatewayctl audit',
+  )
+}
+
+const failed = (message: string, hint: string | null): CommandError =>
+  new CommandError('backup_failed', EXIT.failed, message, hint)
+
+/** The copy stands, whether or not the house can remember it. */
+async function note(context: Context, record: BackupRecord, takenAt: Instant): Promise<void> {
+  // Opening the store to note it would migrate it, and whoever backs up before an upgrade wants to be able to go back.
+  if (record.schema_version !== NEWEST_SCHEMA_VERSION) {
+    tell(context, '! taken before an upgrade of the database, so not noted in the log of acts')
+    return
+  }
+  const { file, size_bytes } = record
+  try {
+    await call(context, 'backup', { file, size_bytes, taken_at: renderInstant(takenAt) })
+  } catch (cause) {
+    if (!(cause instanceof GatewayError || cause instanceof CommandError)) throw cause
+    tell(context, `! the backup stands, but could not be noted: ${clean(cause.message)}`)
+  }
+}

@@ -1,0 +1,104 @@
+/** A copy of a whole database, as it is at one moment: either it lies whole under its name, or nothing does. */
+import { Database } from 'bun:sqlite'
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { GatewayError } from '#domain/errors.ts'
+
+export interface CopyOptions {
+  /** Kept answers are words of conversations, and nobody retries a request of yesterday: a backup does without. */
+  readonly answers: boolean
+}
+
+/** How long somebody else's fold of the log is waited for. */
+const PATIENCE_MS = 10_000
+
+/** What a copy is called until it is whole; a kill leaves it under this name. */
+export const partialOf = (file: string): string => `${file}.${process.pid}.partial`
+export const isPartial = (name: string): boolean => /\.\d+\.partial$/.test(name)
+
+/**
+ * Copies the database at `path` beside whoever serves it, by a connection that only reads: it waits for nobody and nobody
+ * for it. @throws store_unavailable when the copy is not sound
+ */
+export function copyFile(path: string, file: string, options: CopyOptions): void {
+  const source = new Database(path, { readonly: true, strict: true })
+  try {
+    source.run(`PRAGMA busy_timeout = ${PATIENCE_MS}`)
+    copyDatabase(source, file, options)
+  } finally {
+    source.close(true)
+  }
+}
+
+/** Writes, checks, syncs and only then names it; what had this name is replaced. @throws store_unavailable */
+export function copyDatabase(source: Database, file: string, { answers }: CopyOptions): void {
+  const partial = partialOf(file)
+  rmSync(partial, { force: true })
+  try {
+    source.query('VACUUM INTO ?').run(partial)
+    settle(partial, answers)
+    sync(partial)
+    renameSync(partial, file)
+    sync(dirname(file))
+  } catch (cause) {
+    rmSync(partial, { force: true })
+    throw cause
+  }
+}
+
+/** Free pages of so large a part are worth a second writing. */
+const WORTH_SHRINKING = 4
+
+function settle(partial: string, answers: boolean): void {
+  const copy = new Database(partial, { strict: true })
+  try {
+    // Whatever goes wrong, the file is thrown away: it needs no journal.
+    for (const pragma of ['journal_mode = OFF', 'synchronous = OFF', 'secure_delete = ON']) {
+      copy.run(`PRAGMA ${pragma}`)
+    }
+    if (!answers && hasTable(copy, 'answers')) dropAnswers(copy)
+    const findings = quickCheck(copy)
+    if (findings.length > 0) throw unsound(findings)
+  } finally {
+    copy.close(true)
+  }
+}
+
+function dropAnswers(copy: Database): void {
+  copy.run('DELETE FROM answer_pieces')
+  copy.run('DELETE FROM answers')
+  if (numberOf(copy, 'freelist_count') * WORTH_SHRINKING > numberOf(copy, 'page_count')) {
+    copy.run('VACUUM')
+  }
+}
+
+const numberOf = (database: Database, pragma: string): number =>
+  Object.values(database.query<Record<string, number>, []>(`PRAGMA ${pragma}`).get() ?? {})[0] ?? 0
+
+export const hasTable = (database: Database, name: string): boolean =>
+  database.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== null
+
+/** What `PRAGMA quick_check` finds, empty when the file is sound. */
+function quickCheck(database: Database): readonly string[] {
+  return database
+    .query<{ quick_check: string }, []>('PRAGMA quick_check(20)')
+    .all()
+    .map((row) => row.quick_check)
+    .filter((finding) => finding !== 'ok')
+}
+
+const unsound = (findings: readonly string[]): GatewayError =>
+  new GatewayError('store_unavailable', `the copy is damaged: ${findings.slice(0, 3).join('; ')}`, {
+    hint: 'gatewayctl doctor',
+  })
+
+/** Of a file or a directory. */
+export function sync(path: string): void {
+  const isDirectory = statSync(path).isDirectory()
+  const descriptor = openSync(path, isDirectory ? 'r' : 'r+')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}

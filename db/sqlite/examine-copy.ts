@@ -1,0 +1,71 @@
+/** A copy looked through to its last row, without opening it as a store: nothing of it is changed. */
+import { Database } from 'bun:sqlite'
+import { GatewayError } from '#domain/errors.ts'
+import { auditSums } from './audit.ts'
+import { hasTable } from './copy.ts'
+import { integrityFindings } from './integrity.ts'
+import { NEWEST_SCHEMA_VERSION, newerSchema, schemaVersion } from './migrate.ts'
+
+export interface CopyFacts {
+  readonly schemaVersion: number
+  /** Empty when every page, index and reference is sound. */
+  readonly integrityFindings: readonly string[]
+  /** Lines of the ledger, and how many sums differ from it; null of an older schema, which is added up once it is migrated. */
+  readonly audit: { readonly entries: number; readonly found: number } | null
+}
+
+/** @throws store_unavailable when it cannot be read, is no database of a gateway, or one of a newer schema than is known */
+export async function examineCopy(file: string): Promise<CopyFacts> {
+  const copy = open(file)
+  try {
+    const version = demandOurs(copy, file)
+    const findings = integrityFindings(copy)
+    if (findings.length > 0 || version < NEWEST_SCHEMA_VERSION) {
+      return { schemaVersion: version, integrityFindings: findings, audit: null }
+    }
+    copy.run('PRAGMA temp_store = FILE')
+    const { entries, found } = await auditSums(copy)
+    return { schemaVersion: version, integrityFindings: findings, audit: { entries, found } }
+  } catch (cause) {
+    throw cause instanceof GatewayError ? cause : damaged(file, cause)
+  } finally {
+    copy.close(true)
+  }
+}
+
+/** Reads no more than the head of it. @throws as `examineCopy` */
+export function glanceAtCopy(file: string): { readonly schemaVersion: number } {
+  const copy = open(file)
+  try {
+    return { schemaVersion: demandOurs(copy, file) }
+  } finally {
+    copy.close(true)
+  }
+}
+
+function open(file: string): Database {
+  try {
+    return new Database(file, { readonly: true, strict: true })
+  } catch (cause) {
+    throw notOurs(file, cause)
+  }
+}
+
+function demandOurs(copy: Database, file: string): number {
+  let version: number
+  try {
+    version = schemaVersion(copy)
+    if (!['accounts', 'keys', 'ledger'].every((table) => hasTable(copy, table))) throw notOurs(file)
+  } catch (cause) {
+    throw cause instanceof GatewayError ? cause : notOurs(file, cause)
+  }
+  if (version > NEWEST_SCHEMA_VERSION) throw newerSchema(version)
+  return version
+}
+
+const notOurs = (file: string, cause?: unknown): GatewayError =>
+  new GatewayError('store_unavailable', `${file} is no database of a gateway`, { cause })
+
+/** Too much to be looked through at all. */
+const damaged = (file: string, cause: unknown): GatewayError =>
+  new GatewayError('store_unavailable', `${file} is damaged`, { cause })

@@ -1,0 +1,128 @@
+/** A backup of a serving gateway: taken under load, killed half-way, restored to sums that add up. */
+import { Database } from 'bun:sqlite'
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { BINARY } from '#scripts/compile.ts'
+import { furnishDesk, readDatabase, startAppliance, until } from '#test/support/appliance.ts'
+import { type Desk, openDesk } from '#test/support/desk.ts'
+
+function freshDesk(): Desk {
+  const desk = furnishDesk(openDesk())
+  onTestFinished(() => desk.close())
+  return desk
+}
+
+const chargesOf = (desk: Desk): number =>
+  readDatabase<{ n: number }>(desk, "SELECT count(*) AS n FROM ledger WHERE kind = 'charge'")[0]
+    ?.n ?? 0
+
+/** Runs a command without keeping this process, which is the load, from its turn. */
+async function run(desk: Desk, args: readonly string[]) {
+  const child = Bun.spawn([BINARY, ...args], {
+    cwd: desk.home,
+    env: desk.env,
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [code, out, err] = await Promise.all([
+    child.exited,
+    child.stdout.text(),
+    child.stderr.text(),
+  ])
+  return { code, out, err }
+}
+
+test('taken under load, it restores to a store whose audit is clean, with every charge answered before', async () => {
+  const desk = freshDesk()
+  const secret = desk.run(['keys', 'create', 'load', '-q']).out.trim()
+  const appliance = await startAppliance(desk)
+  onTestFinished(() => appliance.kill())
+  let isOver = false
+  let answered = 0
+  const work = async (): Promise<void> => {
+    while (!isOver) {
+      const answer = await appliance.chat(secret, {
+        model: 'demo/echo',
+        messages: [{ role: 'user', content: 'one two three' }],
+      })
+      await answer.text()
+      if (answer.status === 200) answered++
+    }
+  }
+  const load = [1, 2, 3, 4].map(work)
+  await until(() => answered > 50, 'there is something to copy')
+  const before = answered
+  const { code, err } = await run(desk, ['backup', 'under-load.db', '--verify'])
+  expect(err).toContain('✓ backup taken')
+  expect(code).toBe(0)
+  const during = answered - before
+  expect(during).toBeGreaterThan(0)
+
+  const refused = await run(desk, [
+    'backup',
+    '--restore',
+    'under-load.db',
+    '--confirm',
+    'gateway.db',
+  ])
+  expect(refused).toMatchObject({ code: 1, out: '' })
+  expect(refused.err).toContain(`error: a gateway has ${desk.dataDir} open: stop it first`)
+  isOver = true
+  await Promise.all(load)
+  expect(await appliance.stop()).toBe(0)
+  const atTheEnd = chargesOf(desk)
+  expect(atTheEnd).toBe(answered)
+
+  const restored = await run(desk, [
+    'backup',
+    '--restore',
+    'under-load.db',
+    '--confirm',
+    'gateway.db',
+  ])
+  expect(restored.code).toBe(0)
+  expect(desk.run(['audit']).code).toBe(0)
+  const charges = chargesOf(desk)
+  expect(charges).toBeGreaterThanOrEqual(before)
+  expect(charges).toBeLessThan(atTheEnd)
+  const again = await startAppliance(desk)
+  onTestFinished(() => again.kill())
+  expect(
+    (await again.chat(secret, { model: 'demo/echo', messages: [{ role: 'user', content: 'hi' }] }))
+      .status,
+  ).toBe(200)
+})
+
+const BALLAST_MB = 120
+
+test('kill -9 in the middle of it leaves nothing under its name, and the gateway none the worse', async () => {
+  const desk = freshDesk()
+  const database = new Database(join(desk.dataDir, 'gateway.db'))
+  database.run('CREATE TABLE ballast (bytes BLOB)')
+  for (let mb = 0; mb < BALLAST_MB; mb++) {
+    database.run('INSERT INTO ballast VALUES (randomblob(1000000))')
+  }
+  database.close(true)
+  const appliance = await startAppliance(desk)
+  onTestFinished(() => appliance.kill())
+  const partials = (): string[] =>
+    readdirSync(desk.home).filter((name) => name.endsWith('.partial'))
+  const child = Bun.spawn([BINARY, 'backup', 'killed.db'], {
+    cwd: desk.home,
+    env: desk.env,
+    stdin: 'ignore',
+  })
+  await until(
+    () =>
+      statSync(join(desk.home, partials()[0] ?? '')).size > 1_000_000 && partials().length === 1,
+    'it is half-way',
+  )
+  child.kill('SIGKILL')
+  await child.exited
+  expect(readdirSync(desk.home)).not.toContain('killed.db')
+  expect(partials()).toHaveLength(1)
+  expect(await appliance.verb('audit', {})).toMatchObject({ clean: true })
+  expect((await run(desk, ['backup', 'killed.db', '--verify'])).code).toBe(0)
+})

@@ -1,0 +1,204 @@
+/** Backups as an operator takes them and goes back to them: files, names, refusals, and what is printed. */
+import { Database } from 'bun:sqlite'
+import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { furnishDesk } from '#test/support/appliance.ts'
+import { type Desk, openDesk } from '#test/support/desk.ts'
+
+let desk: Desk
+beforeAll(() => {
+  desk = furnishDesk(openDesk(), '20')
+})
+afterAll(() => desk.close())
+
+interface Backup {
+  readonly file: string
+  readonly verified: boolean
+  readonly removed: readonly string[]
+}
+
+const place = (name: string): string => join(desk.home, name)
+const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8)
+
+describe('backup', () => {
+  test('prints the file alone; it is private, and whole by itself', () => {
+    const { code, out, err } = desk.run(['backup', 'one.db'])
+    expect({ code, out }).toEqual({ code: 0, out: `${place('one.db')}\n` })
+    expect(err).toMatch(
+      /^✓ backup taken: \d+ kB, schema \d+\n {2}the master key is not in it: keep that elsewhere\n$/,
+    )
+    expect(mode(place('one.db'))).toBe('600')
+    expect(readdirSync(desk.home).filter((name) => name.startsWith('one'))).toEqual(['one.db'])
+    expect(
+      readFileSync(place('one.db')).includes(readFileSync(join(desk.dataDir, 'master.key'))),
+    ).toBe(false)
+  })
+
+  test('leaves an act, which tells who and where', () => {
+    const [act] = desk.json<{ verb: string; target: string }[]>(['activity', 'list', '--admin'])
+    expect(act).toMatchObject({ verb: 'backup', target: place('one.db') })
+  })
+
+  test('without a name it goes into the data directory, with --keep the oldest make room', () => {
+    const taken = [1, 2, 3].map(() => desk.json<Backup>(['backup', '--verify']))
+    expect(taken[0]).toMatchObject({ verified: true, removed: [] })
+    const directory = join(desk.dataDir, 'backups')
+    writeFileSync(join(directory, 'mine.db'), '')
+    expect(mode(directory)).toBe('700')
+    const last = desk.json<Backup>(['backup', '--keep', '2'])
+    expect(last.removed).toEqual(taken.slice(0, 2).map(({ file }) => file))
+    expect(readdirSync(directory).toSorted()).toEqual(
+      [taken[2]?.file ?? '', last.file]
+        .map((file) => file.slice(directory.length + 1))
+        .concat('mine.db')
+        .toSorted(),
+    )
+    expect(desk.run(['backup', directory, '-q']).out).toMatch(
+      /backups\/gateway-\d{8}T\d{9}Z\.db\n$/,
+    )
+  })
+
+  test('what a killed one left is swept after a day, and not before', () => {
+    const directory = place('swept')
+    mkdirSync(directory)
+    for (const name of ['old.db.77.partial', 'new.db.78.partial', 'old.partial']) {
+      writeFileSync(join(directory, name), '')
+    }
+    const longAgo = statSync(directory).mtimeMs / 1_000 - 90_000
+    for (const name of ['old.db.77.partial', 'old.partial']) {
+      utimesSync(join(directory, name), longAgo, longAgo)
+    }
+    expect(desk.run(['backup', directory]).code).toBe(0)
+    expect(
+      readdirSync(directory)
+        .filter((name) => name.endsWith('partial'))
+        .toSorted(),
+    ).toEqual(['new.db.78.partial', 'old.partial'])
+  })
+
+  test.each([
+    [['backup', 'one.db'], 1, /^error: cannot write .*\/one\.db: it exists\n$/],
+    [['backup', 'nowhere/'], 1, /^error: cannot write .*\/nowhere: there is no such directory\n$/],
+    [
+      ['backup', 'two.db', '--keep', '3'],
+      2,
+      /^error: --keep goes with a directory\nhint: gatewayctl backup \/var\/backups\/gatewayctl --keep 7\n$/,
+    ],
+    [['backup', '--keep', '0'], 2, /--keep must be a whole number of at least 1/],
+    [['backup', '--confirm', 'gateway.db'], 2, /^error: --confirm goes with --restore\n$/],
+    [['backup', '--restore', 'one.db', '--verify'], 2, /--restore goes with --confirm alone/],
+    [
+      ['backup', '--data-dir', 'empty'],
+      1,
+      /^error: there is no gateway in .*\/empty\nhint: gatewayctl init\n$/,
+    ],
+  ])('%j ends with %i', (args, code, words) => {
+    const ended = desk.run(args)
+    expect({ code: ended.code, out: ended.out }).toEqual({ code, out: '' })
+    expect(ended.err).toMatch(words)
+  })
+
+  test('a database whose sums are wrong is copied, and --verify says so', () => {
+    const other = openDesk()
+    try {
+      furnishDesk(other, '20')
+      const database = new Database(join(other.dataDir, 'gateway.db'))
+      database.run('UPDATE accounts SET balance_nanos = balance_nanos - 1')
+      database.close(true)
+      const { code, err } = other.run(['backup', 'wrong.db', '--verify'])
+      expect(code).toBe(1)
+      expect(err).toContain('  1 sums are not what its ledger adds up to\nhint: gatewayctl audit\n')
+      expect(other.run(['backup', 'as-it-is.db']).code).toBe(0)
+    } finally {
+      other.close()
+    }
+  })
+
+  test('of an older schema it is taken as it is, and the database stays as it is', () => {
+    const other = openDesk()
+    try {
+      furnishDesk(other, '20')
+      const path = join(other.dataDir, 'gateway.db')
+      const database = new Database(path)
+      const newest = (database.query('PRAGMA user_version').get() as { user_version: number })
+        .user_version
+      database.run(`PRAGMA user_version = ${newest - 1}`)
+      database.close(true)
+      const { code, err } = other.run(['backup', 'before.db'])
+      expect(code).toBe(0)
+      expect(err).toContain('! taken before an upgrade of the database')
+      const after = new Database(path, { readonly: true })
+      expect(after.query('PRAGMA user_version').get()).toEqual({ user_version: newest - 1 })
+      after.close()
+    } finally {
+      other.close()
+    }
+  })
+})
+
+describe('restore', () => {
+  const restore = (file: string, ...rest: string[]) =>
+    desk.run(['backup', '--restore', file, ...rest])
+
+  test('needs the name typed, and --yes is not enough', () => {
+    const refused = restore('one.db', '--yes')
+    expect(refused).toMatchObject({ code: 5, out: '' })
+    expect(refused.err).toContain('hint: gatewayctl backup --restore one.db --confirm gateway.db\n')
+    expect(restore('one.db', '--confirm', 'gateway')).toMatchObject({ code: 2, out: '' })
+  })
+
+  test('goes back, keeps what was there, and audits', () => {
+    desk.run(['balance', 'top-up', '5', '--ref', 'later'])
+    expect(desk.json(['balance'])).toMatchObject({ balance_usd: '25.00' })
+    const { code, out, err } = restore('one.db', '--confirm', 'gateway.db')
+    expect({ code, out }).toEqual({ code: 0, out: 'audit clean: 1 entries, 1 accounts\n' })
+    const aside = /what was there is kept: (\S+)/.exec(err)?.[1] ?? ''
+    expect(desk.json(['balance'])).toMatchObject({ balance_usd: '20.00' })
+    const [act] = desk.json<object[]>(['activity', 'list', '--admin', '--limit', '1'])
+    expect(act).toMatchObject({
+      verb: 'backup.restore',
+      target: place('one.db'),
+      changed: { replaced: aside },
+    })
+    expect(mode(aside)).toBe('600')
+    // And back again, from what was kept.
+    expect(restore(aside, '--confirm', 'gateway.db', '--json').code).toBe(0)
+    expect(desk.json(['balance'])).toMatchObject({ balance_usd: '25.00' })
+    expect(desk.run(['audit']).code).toBe(0)
+  })
+
+  test('into a new place it asks nothing', () => {
+    const dataDir = place('elsewhere')
+    const { code, out } = restore('one.db', '--data-dir', dataDir, '--json')
+    expect(code).toBe(0)
+    expect(JSON.parse(out)).toMatchObject({ replaced: null, audit: { clean: true } })
+    expect(mode(dataDir)).toBe('700')
+    expect(desk.json(['keys', '--data-dir', dataDir])).toHaveLength(1)
+  })
+
+  test('refuses what is no backup, what is damaged, and what is of a later schema, and touches nothing', () => {
+    writeFileSync(place('words.db'), 'no database')
+    const damaged = readFileSync(place('one.db'))
+    damaged.fill(0xff, 8_192, 20_480)
+    writeFileSync(place('damaged.db'), damaged)
+    desk.run(['backup', 'later.db'])
+    const later = new Database(place('later.db'))
+    later.run('PRAGMA user_version = 999')
+    later.close(true)
+    const before = readFileSync(join(desk.dataDir, 'gateway.db'))
+    for (const [file, words] of [
+      ['missing.db', 'there is no file'],
+      ['words.db', 'is no database of a gateway'],
+      ['damaged.db', 'is damaged'],
+      ['later.db', 'this database is schema 999, this binary knows'],
+    ] as const) {
+      const { code, out, err } = restore(file, '--confirm', 'gateway.db')
+      expect({ file, code, out }).toEqual({ file, code: 1, out: '' })
+      expect(err).toContain(words)
+    }
+    expect(readFileSync(join(desk.dataDir, 'gateway.db')).equals(before)).toBe(true)
+    expect(readdirSync(desk.dataDir).filter((name) => name.includes('restoring'))).toEqual([])
+    expect(desk.run(['audit']).code).toBe(0)
+  })
+})
