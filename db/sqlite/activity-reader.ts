@@ -11,7 +11,9 @@ import { arrivedIn, slices, slicesBack } from './slices.ts'
 import { statement } from './statement.ts'
 import { readUsage } from './usage-reader.ts'
 
-export function createActivityReader(connection: Connection): Omit<Activity, 'note'> {
+export function createActivityReader(
+  connection: Connection,
+): Pick<Activity, 'list' | 'find' | 'drift' | 'usage'> {
   const { database, commit } = connection
   const drizzle = openDrizzle({ client: database })
 

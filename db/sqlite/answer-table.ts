@@ -29,6 +29,8 @@ export interface AnswerTable {
   finish(id: number): void
   /** Its pieces go with it. */
   drop(id: number): void
+  /** Of its pieces the last so many; answers how many there were. */
+  dropPieces(id: number, limit: number): number
   dropUnfinished(): void
   /** Folds the log into the file, as far as nobody reads it; call it outside a transaction. */
   fold(): void
@@ -66,6 +68,11 @@ export function openAnswerTable(database: Database): AnswerTable {
   )
   const finish = statement<unknown, [number]>(database, 'UPDATE answers SET whole = 1 WHERE id = ?')
   const drop = statement<unknown, [number]>(database, 'DELETE FROM answers WHERE id = ?')
+  const dropPieces = statement<unknown, [{ id: number; limit: number }]>(
+    database,
+    `DELETE FROM answer_pieces WHERE answer_id = $id
+       AND place > (SELECT max(place) FROM answer_pieces WHERE answer_id = $id) - $limit`,
+  )
   const dropUnfinished = statement<unknown>(database, 'DELETE FROM answers WHERE whole = 0')
   const fold = statement<unknown>(database, 'PRAGMA wal_checkpoint(PASSIVE)')
 
@@ -90,6 +97,7 @@ export function openAnswerTable(database: Database): AnswerTable {
     addPiece: (id, place, body) => void addPiece().run(id, place, body),
     finish: (id) => void finish().run(id),
     drop: (id) => void drop().run(id),
+    dropPieces: (id, limit) => dropPieces().run({ id, limit }).changes,
     dropUnfinished: () => void dropUnfinished().run(),
     fold: () => void fold().run(),
   }

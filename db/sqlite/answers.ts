@@ -1,12 +1,7 @@
 /** Kept answers in SQLite, written and read piece by piece, so that no picture holds up the streams of others. */
-import {
-  type Answers,
-  KEPT_MS,
-  type KeptAnswer,
-  MOST_ANSWER_BYTES,
-  MOST_KEPT_BYTES,
-} from '#domain/idempotency.ts'
-import { type AnswerRow, openAnswerTable } from './answer-table.ts'
+import { type Answers, KEPT_MS, MOST_ANSWER_BYTES } from '#domain/idempotency.ts'
+import { openAnswerShelf } from './answer-shelf.ts'
+import { openAnswerTable } from './answer-table.ts'
 import type { Connection } from './connection.ts'
 import { nextTurn } from './next-turn.ts'
 
@@ -14,56 +9,13 @@ import { nextTurn } from './next-turn.ts'
 const PIECE_BYTES = 256 * 1024
 /** The log is folded into the file this often: a megabyte holds everybody up for 5 to 10 ms, the usual four twice as long. */
 const PIECES_PER_FOLD = 4
-/** After a quiet day many are due; each answer takes its share of them away. */
-const MOST_EXPIRED_AT_ONCE = 100
 
 /** Drops what an earlier process had begun to keep. */
 export function createAnswers({ database, commit }: Connection): Answers {
   const table = openAnswerTable(database)
-  /** Null when it must be summed anew: after a transaction that was rolled back. */
-  let keptBytes: number | null = null
+  const shelf = openAnswerShelf(table, commit)
 
-  const spare = (write: () => void): boolean => {
-    let done = false
-    try {
-      done = commit.spare(write)
-    } finally {
-      if (!done) keptBytes = null
-    }
-    return done
-  }
-
-  const drop = ({ id, bytes }: Pick<AnswerRow, 'id' | 'bytes'>): void => {
-    table.drop(id)
-    if (keptBytes !== null) keptBytes -= bytes
-  }
-
-  /** Whether there is room once the expired and, as far as needed, the oldest have gone. */
-  const makeRoom = ({ body, keptAt }: KeptAnswer): boolean => {
-    keptBytes ??= table.sumBytes()
-    for (let dropped = 0; ; dropped++) {
-      const oldest = table.oldest()
-      const fits = keptBytes + body.byteLength <= MOST_KEPT_BYTES
-      if (oldest === null) return fits
-      const isDue = dropped < MOST_EXPIRED_AT_ONCE && oldest.created_at <= keptAt - KEPT_MS
-      if (fits && !isDue) return true
-      drop(oldest)
-    }
-  }
-
-  const begin = (answer: KeptAnswer): number | null => {
-    if (!makeRoom(answer)) return null
-    keptBytes = (keptBytes ?? 0) + answer.body.byteLength
-    return table.begin(answer)
-  }
-
-  const finish = (id: number, { keyId, idempotencyKey }: KeptAnswer): void => {
-    const before = table.find(keyId, idempotencyKey)
-    if (before) drop(before)
-    table.finish(id)
-  }
-
-  spare(table.dropUnfinished)
+  shelf.spare(table.dropUnfinished)
 
   return {
     async find(keyId, idempotencyKey, at) {
@@ -96,22 +48,30 @@ export function createAnswers({ database, commit }: Connection): Answers {
       let id: number | null = null
       for (let place = 0; place < pieces; place++) {
         if (place > 0) await nextTurn()
-        const done = spare(() => {
-          if (place === 0) id = begin(answer)
+        const done = shelf.spare(() => {
+          if (place === 0) id = shelf.begin(answer)
           if (id === null) return
           const from = place * PIECE_BYTES
           table.addPiece(id, place, body.subarray(from, from + PIECE_BYTES))
-          if (place === pieces - 1) finish(id, answer)
+          if (place === pieces - 1) shelf.finish(id, answer)
         })
         if (id === null) return false
         if (!done) {
           const begun = { id, bytes: body.byteLength }
-          spare(() => drop(begun))
+          shelf.spare(() => shelf.drop(begun))
           return false
         }
         if (place % PIECES_PER_FOLD === PIECES_PER_FOLD - 1) table.fold()
       }
       return true
+    },
+
+    async trim(at, limit) {
+      let gone = 0
+      const done = shelf.spare(() => {
+        gone = shelf.dropDue(at, limit)
+      })
+      return done ? gone : 0
     },
   }
 }

@@ -1,7 +1,6 @@
 /** The outbox in SQLite: what is on its way, who has it, and what became of it. */
-import { later } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { NOTICE_KEPT_MS, type Notice, type Notices } from '#domain/notice.ts'
+import type { Notice, Notices } from '#domain/notice.ts'
 import type { Connection } from './connection.ts'
 import { openOutboxTable } from './outbox-table.ts'
 
@@ -31,7 +30,6 @@ export function createNotices({ database, commit }: Connection): Notices {
           throw new GatewayError('notice_not_found', `there is no notice ${eventId} by ${channel}`)
         }
         outbox.move(eventId, channel, state, nextTryAt)
-        if (state !== 'pending') outbox.dropEnded(later(attempt.at, -NOTICE_KEPT_MS), eventId)
       }),
 
     async list(query) {
@@ -44,6 +42,14 @@ export function createNotices({ database, commit }: Connection): Notices {
       return outbox
         .find(eventId)
         .map((notice) => ({ ...notice, log: outbox.log(eventId, notice.channel) }))
+    },
+
+    async trim(before, limit) {
+      let gone = 0
+      const done = commit.spare(() => {
+        gone = outbox.dropEnded(before, limit)
+      })
+      return done ? gone : 0
     },
   }
 }

@@ -1,7 +1,7 @@
 /** The outbox as plain SQL: a courier asks it every moment, and a charge may write to it. */
 import type { Database } from 'bun:sqlite'
 import type { Instant } from '#domain/clock.ts'
-import type { AccountId, EventId } from '#domain/id.ts'
+import { type AccountId, type EventId, eventsFrom } from '#domain/id.ts'
 import type {
   Channel,
   DeliveryTry,
@@ -34,8 +34,8 @@ export interface OutboxTable {
   note(eventId: EventId, channel: Channel, attempt: DeliveryTry): boolean
   /** Ends the lease; one that has ended changes only by arriving. */
   move(eventId: EventId, channel: Channel, state: NoticeState, nextTryAt: Instant | null): void
-  /** Those made before `at` that have ended, but for this event. */
-  dropEnded(at: Instant, spared: EventId): void
+  /** Those made and last tried before `before` that have ended, with their tries; answers how many. */
+  dropEnded(before: Instant, limit: number): number
   list(query: NoticeQuery): readonly Notice[]
   find(eventId: EventId): readonly Notice[]
   log(eventId: EventId, channel: Channel): readonly DeliveryTry[]
@@ -83,9 +83,14 @@ function openSending(
     `UPDATE outbox SET state = ?1, next_try_at = ?2, tries = tries + 1, lease_until = NULL
      WHERE event_id = ?3 AND channel = ?4 AND (state = 'pending' OR ?1 = 'delivered')`,
   )
-  const drop = statement<unknown, [Instant, EventId]>(
+  const drop = statement<unknown, [{ before: Instant; below: EventId; limit: number }]>(
     database,
-    "DELETE FROM outbox WHERE state <> 'pending' AND created_at < ? AND event_id <> ?",
+    `DELETE FROM outbox WHERE (event_id, channel) IN (
+       SELECT event_id, channel FROM outbox o
+       WHERE event_id < $below AND state <> 'pending' AND created_at < $before
+         AND NOT EXISTS (SELECT 1 FROM delivery_tries t
+           WHERE t.event_id = o.event_id AND t.channel = o.channel AND t.at >= $before)
+       ORDER BY event_id LIMIT $limit)`,
   )
 
   return {
@@ -102,9 +107,7 @@ function openSending(
     move(eventId, channel, state, nextTryAt) {
       move().run(state, nextTryAt, eventId, channel)
     },
-    dropEnded(at, spared) {
-      drop().run(at, spared)
-    },
+    dropEnded: (before, limit) => drop().run({ before, below: eventsFrom(before), limit }).changes,
   }
 }
 

@@ -215,6 +215,11 @@ export const activity = sqliteTable('activity', {
   refusal: text('refusal'),
 })
 
+export const keptSince = sqliteTable('kept_since', {
+  log: text('log').primaryKey(),
+  since: instant('since').notNull(),
+})
+
 export const acts = sqliteTable('acts', {
   id: text('id').$type<ActId>().primaryKey(),
   at: instant('at').notNull(),

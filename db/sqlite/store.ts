@@ -31,7 +31,7 @@ export function createStore(connection: Connection, path: string, release: () =>
     keys: createKeys(connection, standings),
     admissions: createAdmissions(connection, standings, writer),
     activity: createActivity(connection, writer),
-    answers: deferPort({ find: true, keep: true }, async () =>
+    answers: deferPort({ find: true, keep: true, trim: true }, async () =>
       (await import('./answers.ts')).createAnswers(connection),
     ),
     acts: deferPort({ note: true, list: true }, async () =>
@@ -64,6 +64,9 @@ export function createStore(connection: Connection, path: string, release: () =>
   }
 }
 
+type Trimming = Pick<Activity, 'trim' | 'keptSince'>
+type Reading = Omit<Activity, 'note' | keyof Trimming>
+
 /** Noting is on the path of a request; reading is for people, and loaded when somebody reads. */
 function createActivity(connection: Connection, writer: Writer): Activity {
   const { commit } = connection
@@ -72,9 +75,11 @@ function createActivity(connection: Connection, writer: Writer): Activity {
       // While the disk takes no writes, refusals are not worth the memory to remember them.
       if (commit.writable) commit.defer(() => writer.activity(entry, null))
     },
-    ...deferPort<Omit<Activity, 'note'>>(
-      { list: true, find: true, drift: true, usage: true },
-      async () => (await import('./activity-reader.ts')).createActivityReader(connection),
+    ...deferPort<Reading>({ list: true, find: true, drift: true, usage: true }, async () =>
+      (await import('./activity-reader.ts')).createActivityReader(connection),
+    ),
+    ...deferPort<Trimming>({ trim: true, keptSince: true }, async () =>
+      (await import('./activity-trimmer.ts')).createActivityTrimmer(connection),
     ),
   }
 }
@@ -93,8 +98,9 @@ function deferBooks(
     thresholds: deferPort({ find: true, set: true, webhookSecret: true }, async () =>
       (await import('./thresholds.ts')).createThresholds(connection, standings),
     ),
-    notices: deferPort({ post: true, claim: true, tried: true, list: true, find: true }, async () =>
-      (await import('./notices.ts')).createNotices(connection),
+    notices: deferPort(
+      { post: true, claim: true, tried: true, list: true, find: true, trim: true },
+      async () => (await import('./notices.ts')).createNotices(connection),
     ),
   }
 }

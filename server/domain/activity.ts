@@ -1,5 +1,5 @@
 /** The activity log: one line per request, admitted or refused, never its text. */
-import type { Instant } from './clock.ts'
+import { DAY_MS, type Instant } from './clock.ts'
 import type { Drift } from './drift.ts'
 import type { ErrorMetadata } from './errors.ts'
 import type { AccountId, GenerationId, KeyId } from './id.ts'
@@ -98,6 +98,12 @@ export interface ActivityQuery {
   readonly limit: number
 }
 
+/** How long the log keeps a request that has ended, unless it is told otherwise. Money is kept for ever in any case. */
+export const ACTIVITY_KEPT_MS = 90 * DAY_MS
+
+/** Windows of requests are read back from the log after a restart, and the longest looks back for a day (spec §8). */
+export const LEAST_ACTIVITY_KEPT_MS = DAY_MS
+
 export type DriftQuery = Pick<ActivityQuery, 'since' | 'until'>
 
 /** Port: the log's own writing and reading; admitted requests come in through `Admissions.settle`. */
@@ -111,4 +117,11 @@ export interface Activity {
   drift(query: DriftQuery): Promise<readonly Drift[]>
   /** Adds up what was used by requests that have ended; those that end meanwhile may be in it. @throws store_unavailable */
   usage(query: UsageQuery): Promise<UsageReport>
+  /**
+   * Removes lines of requests that ended before `before`, the oldest first and at most `limit`; answers how many, fewer
+   * only when none is left, or while the disk takes no writes. No sum, hold or window may need them any more.
+   */
+  trim(before: Instant, limit: number): Promise<number>
+  /** Requests that ended before this may be missing; null where none was ever removed. */
+  keptSince(): Promise<Instant | null>
 }

@@ -76,6 +76,8 @@ export const generationsFrom = (at: Instant): GenerationId => `gen-${timeCharsOf
 export const entriesFrom = (at: Instant): EntryId => `led_${timeCharsOf(Math.max(0, at))}`
 export const newEventId = (at: Instant): EventId => `evt_${ulid(at)}`
 export const newEntryId = (at: Instant): EntryId => `led_${ulid(at)}`
+/** The same for notices. */
+export const eventsFrom = (at: Instant): EventId => `evt_${timeCharsOf(Math.max(0, at))}`
 /** The entry that charges a generation shares the body of its id: there can be only one. */
 export const chargeEntryId = (id: GenerationId): EntryId => `led_${id.slice('gen-'.length)}`
 export const newPriceVersionId = (at: Instant): PriceVersionId => `price_${ulid(at)}`

@@ -34,4 +34,9 @@ export interface Answers {
    * Resolves once it is committed; false when it is too long, or the disk has no room for what is not needed.
    */
   keep(answer: KeptAnswer): Promise<boolean>
+  /**
+   * Removes answers whose day is over at `at`, at most `limit` pieces of them; answers how many went, fewer only when none is
+   * left, or while the disk takes no writes. A long answer has many pieces, because it must not go all at once.
+   */
+  trim(at: Instant, limit: number): Promise<number>
 }

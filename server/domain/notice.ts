@@ -40,7 +40,7 @@ export interface NoticeQuery {
   readonly limit: number
 }
 
-/** A notice that has arrived or was given up is kept so long after it was made, for whoever asks what was sent. */
+/** A notice that has arrived or was given up is kept so long after its last try, for whoever asks what was sent. */
 export const NOTICE_KEPT_MS = 90 * DAY_MS
 
 /** Port: the outbox. Notices of money come in through the transaction that moves it; tries are told here. */
@@ -54,7 +54,7 @@ export interface Notices {
   claim(at: Instant, leaseUntil: Instant, limit: number): Promise<readonly Notice[]>
   /**
    * Notes a try and what follows from it, durable before it resolves; the lease ends. What has arrived stays delivered,
-   * whatever a slower try says later. An end takes other notices with it that were kept for `NOTICE_KEPT_MS`.
+   * whatever a slower try says later.
    * @throws notice_not_found
    */
   tried(
@@ -67,6 +67,11 @@ export interface Notices {
   list(query: NoticeQuery): Promise<readonly Notice[]>
   /** Every channel of one event, with its tries, oldest first; none where there is no such event. */
   find(eventId: EventId): Promise<readonly (Notice & { readonly log: readonly DeliveryTry[] })[]>
+  /**
+   * Removes notices that have ended, with their tries, where they were made and last tried before `before`; at most `limit`,
+   * and answers how many: fewer only when none is left, or while the disk takes no writes.
+   */
+  trim(before: Instant, limit: number): Promise<number>
 }
 
 export interface LowBalanceFacts {

@@ -14,6 +14,7 @@ import { lowBalanceContract } from './contract/low-balance.ts'
 import { noticesContract } from './contract/notices.ts'
 import { pursesContract } from './contract/purses.ts'
 import { restartContract } from './contract/restart.ts'
+import { retentionContract } from './contract/retention.ts'
 import { usageContract } from './contract/usage.ts'
 import { windowsContract } from './contract/windows.ts'
 
@@ -35,6 +36,7 @@ export function storeContract(name: string, open: OpenStore, reopen?: ReopenStor
     describe('activity', () => activityContract(bench))
     describe('usage', () => usageContract(bench))
     describe('answers', () => answersContract(bench))
+    describe('retention', () => retentionContract(bench))
     if (reopen) describe('after a restart', () => restartContract(bench))
   })
 }

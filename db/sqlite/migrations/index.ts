@@ -10,6 +10,7 @@ import chargeDays from './0008_charge_days.sql' with { type: 'text' }
 import acts from './0009_acts.sql' with { type: 'text' }
 import signin from './0010_signin.sql' with { type: 'text' }
 import identities from './0011_identities.sql' with { type: 'text' }
+import retention from './0012_retention.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   house,
@@ -23,4 +24,5 @@ export const MIGRATIONS: readonly string[] = [
   acts,
   signin,
   identities,
+  retention,
 ]

@@ -1,8 +1,7 @@
 /** What every engine promises about the outbox: a notice is given to one courier at a time until it has arrived. */
 import { describe, expect, test } from 'vitest'
 import { DAY_MS, type Instant, later } from '#domain/clock.ts'
-import { newEventId } from '#domain/id.ts'
-import { type DeliveryTry, NOTICE_KEPT_MS, type Notice } from '#domain/notice.ts'
+import type { DeliveryTry, Notice } from '#domain/notice.ts'
 import { aNotice, anAccount } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
@@ -186,23 +185,5 @@ export function noticesContract(bench: Bench): void {
     expect(await list({ accountId: 'acct_2' })).toEqual([second])
     expect(await list({ state: 'dead' })).toEqual([third])
     expect(await list({ accountId: 'acct_2', state: 'dead' })).toEqual([])
-  })
-
-  test('what has ended is kept for its time, and gone when another ends after it', async () => {
-    const old = await post()
-    const oldPending = await post({ eventId: newEventId(now()) })
-    await tried(old, aTry(), 'delivered')
-    bench.clock.advance(NOTICE_KEPT_MS)
-    await tried(await post(), aTry(), 'delivered')
-    expect(await find(old)).toBeDefined()
-    bench.clock.advance(1)
-    const last = await post()
-    await tried(last, aTry({ failure: 'timeout' }), 'pending', now())
-    expect(await find(old)).toBeDefined()
-    await tried(last, aTry(), 'delivered')
-    expect(await find(old)).toBeUndefined()
-    expect(await find(oldPending)).toBeDefined()
-    await tried(oldPending, aTry(), 'delivered')
-    expect(await find(oldPending)).toMatchObject({ state: 'delivered', log: [{}] })
   })
 }

@@ -1,0 +1,50 @@
+/** Takes old lines out of the log, a slice at a time, and remembers since when it is whole. */
+import type { Activity } from '#domain/activity.ts'
+import type { Instant } from '#domain/clock.ts'
+import { type GenerationId, generationsFrom } from '#domain/id.ts'
+import type { Connection } from './connection.ts'
+import { statement } from './statement.ts'
+
+type Slice = {
+  readonly before: Instant
+  /** Whoever arrived later cannot have ended before. */
+  readonly below: GenerationId
+  readonly limit: number
+}
+
+/** By its end: a request may have run for longer than the log is kept, and be in a window until it is over. */
+const REMOVE = `
+  DELETE FROM activity WHERE generation_id IN (
+    SELECT generation_id FROM activity
+    WHERE generation_id < $below AND started_at + total_ms < $before
+    ORDER BY generation_id LIMIT $limit)`
+
+const REMEMBER = `
+  INSERT INTO kept_since (log, since) VALUES ('activity', ?)
+  ON CONFLICT (log) DO UPDATE SET since = max(since, excluded.since)`
+
+export function createActivityTrimmer({
+  database,
+  commit,
+}: Connection): Pick<Activity, 'trim' | 'keptSince'> {
+  const remove = statement<unknown, [Slice]>(database, REMOVE)
+  const remember = statement<unknown, [Instant]>(database, REMEMBER)
+  const since = statement<{ since: Instant }>(
+    database,
+    "SELECT since FROM kept_since WHERE log = 'activity'",
+  )
+
+  return {
+    async trim(before, limit) {
+      let gone = 0
+      const done = commit.spare(() => {
+        gone = remove().run({ before, below: generationsFrom(before), limit }).changes
+        if (gone > 0) remember().run(before)
+      })
+      return done ? gone : 0
+    },
+    async keptSince() {
+      return since().get()?.since ?? null
+    },
+  }
+}

@@ -1,0 +1,77 @@
+/** The shelf of kept answers: how much lies on it, what is put there, and what has to go to make room or because its day is over. */
+import type { Instant } from '#domain/clock.ts'
+import { KEPT_MS, type KeptAnswer, MOST_KEPT_BYTES } from '#domain/idempotency.ts'
+import type { AnswerRow, AnswerTable } from './answer-table.ts'
+import type { GroupCommit } from './group-commit.ts'
+
+/** After a quiet day many are due; each answer takes its share of them away. */
+const MOST_EXPIRED_AT_ONCE = 100
+
+export interface AnswerShelf {
+  /** A transaction of its own; every other method wants to be called in one. */
+  spare(write: () => void): boolean
+  /** The id of a row that is not yet whole; null where there is no room for it. */
+  begin(answer: KeptAnswer): number | null
+  /** It takes the place of the one before it. */
+  finish(id: number, answer: KeptAnswer): void
+  drop(row: Pick<AnswerRow, 'id' | 'bytes'>): void
+  /** Of those whose day is over at `at`, at most `limit` pieces; answers how many. */
+  dropDue(at: Instant, limit: number): number
+}
+
+export function openAnswerShelf(table: AnswerTable, commit: GroupCommit): AnswerShelf {
+  /** Null when it must be summed anew: after a transaction that was rolled back. */
+  let keptBytes: number | null = null
+
+  const drop = ({ id, bytes }: Pick<AnswerRow, 'id' | 'bytes'>): void => {
+    table.drop(id)
+    if (keptBytes !== null) keptBytes -= bytes
+  }
+
+  /** Whether there is room once the expired and, as far as needed, the oldest have gone. */
+  const makeRoom = ({ body, keptAt }: KeptAnswer): boolean => {
+    keptBytes ??= table.sumBytes()
+    for (let dropped = 0; ; dropped++) {
+      const oldest = table.oldest()
+      const fits = keptBytes + body.byteLength <= MOST_KEPT_BYTES
+      if (oldest === null) return fits
+      const isDue = dropped < MOST_EXPIRED_AT_ONCE && oldest.created_at <= keptAt - KEPT_MS
+      if (fits && !isDue) return true
+      drop(oldest)
+    }
+  }
+
+  return {
+    spare(write) {
+      let done = false
+      try {
+        done = commit.spare(write)
+      } finally {
+        if (!done) keptBytes = null
+      }
+      return done
+    },
+    begin(answer) {
+      if (!makeRoom(answer)) return null
+      keptBytes = (keptBytes ?? 0) + answer.body.byteLength
+      return table.begin(answer)
+    },
+    finish(id, { keyId, idempotencyKey }) {
+      const before = table.find(keyId, idempotencyKey)
+      if (before) drop(before)
+      table.finish(id)
+    },
+    drop,
+    /** The answer itself goes with its last piece; until then it is nobody's, for its day is over. */
+    dropDue(at, limit) {
+      let gone = 0
+      while (gone < limit) {
+        const oldest = table.oldest()
+        if (oldest === null || oldest.created_at > at - KEPT_MS) return gone
+        gone += table.dropPieces(oldest.id, limit - gone)
+        if (gone < limit) drop(oldest)
+      }
+      return gone
+    },
+  }
+}
