@@ -24,6 +24,7 @@ test('no backup worries nobody before the first charge, after it and after a wee
   expect(await findings(office, 'backup')).toMatchObject([
     { level: 'ok', message: 'nothing to back up yet' },
   ])
+  await act(office, 'balance.top-up', { amount_usd: '1' })
   await charge(office)
   expect(await findings(office, 'backup')).toMatchObject([
     { level: 'warning', message: 'no backup was ever taken', next: 'gatewayctl backup --verify' },
