@@ -5,8 +5,10 @@ import { openPassage } from './bridge.ts'
 import { readBody, readForm } from './form-body.ts'
 import { newErrorId } from './library-pages.ts'
 import { readLanguage } from './pages/language.ts'
+import type { SideHouse } from './side-house.ts'
 import { countRefusals, withRedirect } from './token-request.ts'
 import { answerVisit, failPage, type Rooms, type Step } from './visit.ts'
+import { TooManyVisits } from './visit-bound.ts'
 
 export interface Door {
   /** `address` is the network address of whoever asks. */
@@ -23,7 +25,7 @@ const isStep = (text: string): text is Step => (STEPS as readonly string[]).incl
 
 /** `rooms` is asked for on every request: a rotated signing key makes another provider. */
 export function createDoor(first: Rooms, rooms: () => Promise<Rooms>): Door {
-  const { house } = first
+  const { house, visits } = first
   const refusals = countRefusals(house.store)
   const app = new Hono<Env>()
 
@@ -64,6 +66,12 @@ export function createDoor(first: Rooms, rooms: () => Promise<Rooms>): Door {
     return answer
   })
 
+  app.all('/oauth/logout', (c, next) => {
+    // A question whether to sign out leaves a session behind, also with nobody signed in.
+    visits.begin(c.env.address)
+    return next()
+  })
+
   app.on(['GET', 'POST'], '/sign-in/:uid/:step?', async (c) => {
     const { uid, step } = c.req.param()
     const isLook = c.req.method === 'GET'
@@ -91,12 +99,7 @@ export function createDoor(first: Rooms, rooms: () => Promise<Rooms>): Door {
     return cross(c.req.raw, c.env.address, pathname + search, sent)
   })
 
-  app.onError((thrown, c) => {
-    const errorId = newErrorId()
-    house.logFault(thrown, errorId)
-    const language = readLanguage(c.req.header('accept-language'))
-    return failPage(house, language, 'failed', errorId)
-  })
+  app.onError((thrown, c) => faultPage(house, c.req.raw, thrown))
 
   return {
     async answer(request, address) {
@@ -105,6 +108,18 @@ export function createDoor(first: Rooms, rooms: () => Promise<Rooms>): Door {
       return await app.fetch(request, { address })
     },
   }
+}
+
+async function faultPage(house: SideHouse, request: Request, thrown: unknown): Promise<Response> {
+  const language = readLanguage(request.headers.get('accept-language'))
+  if (thrown instanceof TooManyVisits) {
+    const page = await failPage(house, language, 'too-many-requests')
+    page.headers.set('Retry-After', String(thrown.retryAfterSeconds))
+    return page
+  }
+  const errorId = newErrorId()
+  house.logFault(thrown, errorId)
+  return failPage(house, language, 'failed', errorId)
 }
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'OPTIONS'])

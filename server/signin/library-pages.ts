@@ -8,6 +8,7 @@ import type { ErrorKind, PageView } from './pages/view.ts'
 import { randomName } from './register/digest.ts'
 import type { PersonId } from './register/person.ts'
 import type { SideHouse } from './side-house.ts'
+import { TooManyVisits } from './visit-bound.ts'
 
 const ERROR_ID_CHARS = 12
 
@@ -24,6 +25,7 @@ export async function showProblem(
   const kind = kindOf(out.error, cause)
   const errorId = kind === 'failed' ? newErrorId() : undefined
   if (errorId !== undefined) house.logFault(cause, errorId)
+  if (cause instanceof TooManyVisits) ctx.set('Retry-After', String(cause.retryAfterSeconds))
   await show(house, ctx, {
     page: 'error',
     kind,
@@ -34,6 +36,7 @@ export async function showProblem(
 }
 
 function kindOf(error: string | undefined, cause: unknown): ErrorKind {
+  if (cause instanceof TooManyVisits) return 'too-many-requests'
   if (cause instanceof SessionNotFound) return 'expired'
   if (error === 'invalid_client') return 'unknown-client'
   if (error === 'invalid_redirect_uri') return 'unregistered-redirect'

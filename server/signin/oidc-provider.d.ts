@@ -47,6 +47,8 @@ declare module 'oidc-provider/lib/provider.js' {
     status: number
     type: string
     body: unknown
+    /** The network address that asks. */
+    readonly ip: string
     readonly request: { readonly url: string }
     set(name: string, value: string): void
     get(name: string): string
@@ -116,6 +118,11 @@ declare module 'oidc-provider/lib/helpers/errors.js' {
     constructor(detail: string)
   }
   export class SessionNotFound extends Error {}
+  export class OIDCProviderError extends Error {
+    constructor(status: number, error: string)
+    /** Whether the client is told by a redirect. */
+    allow_redirect: boolean
+  }
 }
 
 declare module 'oidc-provider/lib/helpers/interaction_policy/index.js' {

@@ -7,6 +7,7 @@ import { randomSecret } from './register/digest.ts'
 import { newSigningKey } from './register/signing-key.ts'
 import type { SideHouse } from './side-house.ts'
 import type { Rooms } from './visit.ts'
+import { boundVisits } from './visit-bound.ts'
 
 export interface OpenSideHouse extends Door {
   /** Sweeps no more. Requests under way end by themselves. */
@@ -23,12 +24,14 @@ export async function openSideHouse(house: SideHouse): Promise<OpenSideHouse> {
   }
   const cookies = await keyring.secret('cookies', randomSecret())
   const desk = openCodeDesk(house, await keyring.secret('mail-codes', randomSecret()))
+  const visits = boundVisits(house.clock)
 
   const furnish = async (
     current: string | null,
   ): Promise<Rooms & { readonly current: string | null }> => {
-    const provider = createProvider(house, { signing: await keyring.signingKeys(), cookies })
-    return { house, provider, desk, current }
+    const keys = { signing: await keyring.signingKeys(), cookies }
+    const provider = createProvider(house, keys, visits)
+    return { house, provider, desk, visits, current }
   }
   let rooms = await furnish(await keyring.current())
 

@@ -8,6 +8,7 @@ import { grantUnasked, interactionPolicy } from './policy.ts'
 import { digestOf, sameDigest } from './register/digest.ts'
 import type { SigningKey } from './register/keyring.ts'
 import type { SideHouse } from './side-house.ts'
+import type { VisitBound } from './visit-bound.ts'
 
 export interface Keys {
   /** The first one signs. */
@@ -16,10 +17,10 @@ export interface Keys {
 }
 
 /** @throws when the program was built so that the library's classes have lost their names */
-export function createProvider(house: SideHouse, keys: Keys): Provider {
+export function createProvider(house: SideHouse, keys: Keys, visits: VisitBound): Provider {
   const provider = new Provider(house.issuer, {
     ...protocol(),
-    ...lifetimes(house),
+    ...lifetimes(house, visits),
     ...cookies(house, keys),
     adapter: adaptersOf(house.store, house.clock),
     findAccount: accountFinder(house.store),
@@ -81,18 +82,26 @@ const SESSION_IDLE_SECONDS = DAY
 const SESSION_SECONDS = 14 * DAY
 
 /** In seconds. */
-const lifetimes = ({ clock }: SideHouse) => ({
+const lifetimes = ({ clock }: SideHouse, visits: VisitBound) => ({
   ttl: {
     AuthorizationCode: 60,
     AccessToken: HOUR,
     IdToken: HOUR,
     RefreshToken: 30 * DAY,
     Grant: 30 * DAY,
-    Interaction: HOUR,
+    // Asked for just before it is kept, and for nothing else: here one too many can still be refused.
+    Interaction: beginVisit(visits),
     Session: (_ctx: Context, { loginTs }: Session) =>
       loginTs === undefined ? HOUR : sessionSeconds(unixSeconds(clock.now()) - loginTs),
   },
 })
+
+const beginVisit =
+  (visits: VisitBound) =>
+  ({ ip }: Context): number => {
+    visits.begin(ip)
+    return HOUR
+  }
 
 const sessionSeconds = (age: number): number =>
   Math.max(1, Math.min(SESSION_IDLE_SECONDS, SESSION_SECONDS - age))

@@ -16,6 +16,7 @@ import { readEmail } from './register/email.ts'
 import type { PendingCode } from './register/mail-code.ts'
 import { newPerson, type PersonId } from './register/person.ts'
 import type { SideHouse } from './side-house.ts'
+import type { VisitBound } from './visit-bound.ts'
 
 /** What a person may do on a page, as the last part of its form's path. */
 export type Step = 'email' | 'code' | 'resend' | 'restart' | 'consent'
@@ -34,6 +35,7 @@ export interface Rooms {
   readonly house: SideHouse
   readonly provider: Provider
   readonly desk: CodeDesk
+  readonly visits: VisitBound
 }
 
 /** Everything that one call needs to answer. */

@@ -43,8 +43,8 @@ async function open(post: CodePost, issuer = ISSUER) {
     side.close()
     await closeStore()
   })
-  const ask = (path: string, init: RequestInit = {}) =>
-    side.answer(new Request(`http://127.0.0.1:4141${path}`, init), '192.0.2.1')
+  const ask = (path: string, init: RequestInit = {}, address = '192.0.2.1') =>
+    side.answer(new Request(`http://127.0.0.1:4141${path}`, init), address)
   return { store: store.signin, closeStore, faults, ask, clock }
 }
 
@@ -176,3 +176,30 @@ test('a form that is too long is refused before it is read', async () => {
   expect((await ask('/oauth/token', { method: 'POST', body })).status).toBe(413)
   expect((await ask('/oauth/authorize', { method: 'POST', body })).status).toBe(400)
 })
+
+test.each([
+  ['a sign-in', AUTHORIZE, 303],
+  ['a question whether to sign out', '/oauth/logout', 200],
+])(
+  'a network may begin %s a hundred times in ten minutes; others as ever',
+  async (_, path, status) => {
+    const { ask, clock, faults } = await open({ kind: 'none' })
+    for (let n = 0; n < 100; n++) {
+      expect((await ask(path, {}, `2001:db8:0:1::${n}`)).status).toBe(status)
+    }
+    clock.advance(9 * 60_000)
+    const late = await ask(path, {}, '2001:db8:0:1::ffff')
+    expect(late.status).toBe(429)
+    expect(late.headers.get('retry-after')).toBe('60')
+    expect(late.headers.get('location')).toBeNull()
+    expect(late.headers.get('set-cookie') ?? '').not.toContain('interaction=')
+    expect(await late.text()).toContain('<h1>Too many requests</h1>')
+    expect((await ask(path, {}, '2001:db8:0:2::1')).status).toBe(status)
+    // What leaves nothing behind is not bounded.
+    const silent = await ask(`${AUTHORIZE}&prompt=none`, {}, '2001:db8:0:1::ffff')
+    expect(silent.headers.get('location')).toContain('error=login_required')
+    clock.advance(60_000)
+    expect((await ask(path, {}, '2001:db8:0:1::ffff')).status).toBe(status)
+    expect(faults).toEqual([])
+  },
+)

@@ -1,0 +1,44 @@
+/** How often one network may begin a visit: each beginning leaves a row behind for an hour, whoever asks and for nothing. */
+import { OIDCProviderError } from 'oidc-provider/lib/helpers/errors.js'
+import { type Clock, type Instant, instant, later, MINUTE_MS } from '#domain/clock.ts'
+import { networkOf } from './mail-code.ts'
+
+/** An office behind one address begins its day within these; codes are bounded more tightly, and apart. */
+const MOST = 100
+const WITHIN_MS = 10 * MINUTE_MS
+
+export interface VisitBound {
+  /** Counts a visit from a network address. @throws TooManyVisits */
+  begin(address: string): void
+}
+
+/** Nothing is redirected: a client could do no more about it than the person can. */
+export class TooManyVisits extends OIDCProviderError {
+  override allow_redirect = false
+  readonly retryAfterSeconds: number
+
+  constructor(retryAfterSeconds: number) {
+    super(429, 'temporarily_unavailable')
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}
+
+/** Counted in memory, everybody anew when the time is over: so it needs no sweeping, and a restart forgives. */
+export function boundVisits(clock: Clock): VisitBound {
+  const begun = new Map<string, number>()
+  let until: Instant = instant(0)
+
+  return {
+    begin(address) {
+      const at = clock.now()
+      if (at >= until) {
+        begun.clear()
+        until = later(at, WITHIN_MS)
+      }
+      const network = networkOf(address)
+      const count = begun.get(network) ?? 0
+      if (count >= MOST) throw new TooManyVisits(Math.ceil((until - at) / 1000))
+      begun.set(network, count + 1)
+    },
+  }
+}

@@ -1,0 +1,113 @@
+// The live pages in a real browser, every one of them: for whom cannot see, cannot point, reads in the dark or on a telephone.
+import { join } from 'node:path'
+import axe from 'axe-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { CHROMIUM, openBrowser } from '#test/support/browser.ts'
+import { type Look, start, type Walk, walkCodes, walkErrors, walkSession } from './live-pages.ts'
+import { openStand, type RegisteredClient, type Stand } from './stand.ts'
+
+/** Where it names a directory, a picture of each page is left there for a person to look at. */
+const PICTURES = process.env['GATEWAYCTL_PICTURES']
+
+const LONG_NAME =
+  'Donaudampfschifffahrtsgesellschaftskapitänsmützenverleih of the Northern Office & Co.'
+const MANNERS = ([390, 1280] as const).flatMap((width) =>
+  (['light', 'dark'] as const).map((scheme) => ({ width, scheme })),
+)
+
+describe.skipIf(CHROMIUM === null)('in Chromium', () => {
+  let stand: Stand
+  let browser: Browser
+  let client: RegisteredClient
+  let home: ReturnType<typeof Bun.serve>
+  let networks = 0
+
+  beforeAll(async () => {
+    home = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('signed in') })
+    ;[stand, browser] = await Promise.all([openStand(), openBrowser()])
+    client = stand.register(LONG_NAME, '--redirect-uri', `http://127.0.0.1:${home.port}/callback`)
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await stand?.close()
+    home?.stop(true)
+  })
+
+  const visit = async (locale: string): Promise<{ context: BrowserContext; page: Page }> => {
+    const headers = { 'x-forwarded-for': `198.51.100.${++networks}` }
+    // A colour on its way to another is neither one's contrast.
+    const manner = { locale, reducedMotion: 'reduce', extraHTTPHeaders: headers } as const
+    const context = await browser.newContext(manner)
+    onTestFinished(() => context.close())
+    return { context, page: await context.newPage() }
+  }
+  const walkOf = (page: Page, email: string, look: Look): Walk => ({
+    stand,
+    client,
+    back: `http://127.0.0.1:${home.port}/callback`,
+    page,
+    email,
+    look,
+  })
+
+  test.each(['en', 'ru'])(
+    'no page has a violation, however it is looked at: %s',
+    async (language) => {
+      const { context, page } = await visit(language)
+      const seen: string[] = []
+      const look: Look = async (name) => {
+        seen.push(name)
+        expect(await page.evaluate('document.documentElement.lang'), name).toBe(language)
+        for (const manner of MANNERS) await judge(page, `${name}-${language}`, manner)
+      }
+      const long = `a-very-long-local-part-of-an-address-${language}@mail.example.org`
+      await walkCodes(walkOf(page, `codes-${language}@example.org`, look))
+      await walkSession(walkOf(page, long, look))
+      await walkErrors(walkOf(page, `errors-${language}@example.org`, look), context)
+      expect(seen.length).toBe(new Set(seen).size)
+    },
+    240_000,
+  )
+
+  test('a keyboard is enough to sign in', async () => {
+    const { page } = await visit('en')
+    const email = 'keys@example.org'
+    await start(walkOf(page, email, async () => {}))
+    await page.waitForSelector('input[name=email]:focus')
+    await page.keyboard.type(email)
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('input[name=code]:focus')
+    await page.keyboard.press('Tab')
+    expect(await ringOf(page)).not.toBe('none')
+    await page.keyboard.press('Shift+Tab')
+    await page.keyboard.type(await stand.codeFor(email))
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Space')
+    await page.waitForURL(`http://127.0.0.1:${home.port}/callback*`)
+    expect(new URL(page.url()).searchParams.get('code')).toMatch(/^[\w-]{43}$/)
+  })
+})
+
+const ringOf = (page: Page) =>
+  page.evaluate('getComputedStyle(document.activeElement).outlineStyle')
+
+interface Manner {
+  readonly width: number
+  readonly scheme: 'light' | 'dark'
+}
+
+async function judge(page: Page, name: string, { width, scheme }: Manner): Promise<void> {
+  await page.setViewportSize({ width, height: 844 })
+  await page.emulateMedia({ colorScheme: scheme })
+  const manner = `${name}-${width}-${scheme}`
+  if (PICTURES) await page.screenshot({ path: join(PICTURES, `${manner}.png`) })
+  // Evaluated by the debugger, so that the page's policy need not allow it.
+  await page.evaluate(axe.source)
+  const found = await page.evaluate(async () => {
+    const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run()
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`)
+  })
+  expect(found, manner).toEqual([])
+  expect(await page.evaluate('document.documentElement.scrollWidth'), manner).toBe(width)
+}

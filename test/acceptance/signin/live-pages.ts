@@ -1,0 +1,130 @@
+/** Every page of the side house as the running program serves it, in the order of one person's bad day. */
+import { Database } from 'bun:sqlite'
+import { join } from 'node:path'
+import type { BrowserContext, Page } from 'playwright-core'
+import { authorizeUrl, type RegisteredClient, type Stand } from './stand.ts'
+
+/** Told of each page while it is shown. */
+export type Look = (name: string, page: Page) => Promise<void>
+
+export interface Walk {
+  readonly stand: Stand
+  readonly client: RegisteredClient
+  /** Where the client is told, a page of its own. */
+  readonly back: string
+  readonly page: Page
+  /** Nobody else in the walk has it. */
+  readonly email: string
+  readonly look: Look
+}
+
+/** Waits for the page that follows; the button is the first whose form's action ends so. */
+export async function press(page: Page, ending: string): Promise<void> {
+  await Promise.all([
+    page.waitForNavigation(),
+    page.locator(`form[action$="${ending}"] button`).first().click(),
+  ])
+}
+
+async function say(page: Page, field: string, text: string, ending: string): Promise<void> {
+  await page.fill(`input[name=${field}]`, text)
+  await press(page, ending)
+}
+
+export const start = (
+  { stand, client, back, page }: Walk,
+  more: Readonly<Record<string, string | null>> = {},
+) => page.goto(authorizeUrl(stand.authUrl, client.client_id, { redirect_uri: back, ...more }))
+
+/** Any eight digits but these. */
+const wrong = (code: string): string => String((Number(code) + 1) % 10 ** 8).padStart(8, '0')
+
+/** Address, code, wrong code, too many, a code that ran out, a person who is disabled. */
+export async function walkCodes(walk: Walk): Promise<void> {
+  const { stand, page, email, look } = walk
+  await start(walk, { login_hint: email })
+  await look('address', page)
+  await say(page, 'email', 'somebody@127.0.0.1', '/email')
+  await look('address-unreadable', page)
+  await say(page, 'email', email, '/email')
+  await look('code', page)
+  const code = await stand.codeFor(email)
+  await say(page, 'code', '12 34', '/code')
+  await look('code-unreadable', page)
+  await say(page, 'code', wrong(code), '/code')
+  await look('code-wrong', page)
+  for (let n = 0; n < 4; n++) await say(page, 'code', wrong(code), '/code')
+  await look('code-spent', page)
+  await press(page, '/resend')
+  await look('code-sent-again', page)
+  change(stand, 'UPDATE mail_codes SET expires_at = 1 WHERE email = ?', email)
+  await say(page, 'code', wrong(code), '/code')
+  await look('code-expired', page)
+  for (let n = 0; n < 3; n++) await press(page, '/resend')
+  await press(page, '/resend')
+  await look('code-too-many', page)
+  await start(walk)
+  await say(page, 'email', email, '/email')
+  await look('address-too-many', page)
+}
+
+/** Consent, signing out, and being disabled. */
+export async function walkSession(walk: Walk): Promise<void> {
+  const { stand, page, email, look } = walk
+  await start(walk, { prompt: 'consent', scope: 'openid email profile offline_access' })
+  await say(page, 'email', email, '/email')
+  await say(page, 'code', await stand.codeFor(email), '/code')
+  await look('consent', page)
+  await press(page, '/consent')
+  await page.goto(`${stand.authUrl}/oauth/logout?client_id=${walk.client.client_id}`)
+  await look('sign-out', page)
+  await press(page, '/oauth/logout/confirm')
+  await look('signed-out', page)
+  stand.desk.json(['users', 'disable', email, '--yes'])
+  await start(walk)
+  await say(page, 'email', email, '/email')
+  await say(page, 'code', await stand.codeFor(email, 2), '/code')
+  await look('disabled', page)
+}
+
+/** What ends in a page because it may not end at the client. */
+export async function walkErrors(walk: Walk, context: BrowserContext): Promise<void> {
+  const { stand, client, back, page, look } = walk
+  const at = stand.authUrl
+  await page.goto(authorizeUrl(at, 'nobody_123456'))
+  await look('unknown-client', page)
+  const elsewhere = { redirect_uri: `${back}/elsewhere` }
+  await page.goto(authorizeUrl(at, client.client_id, elsewhere))
+  await look('unregistered-redirect', page)
+  await page.goto(authorizeUrl(at, client.client_id, { redirect_uri: null }))
+  await look('bad-request', page)
+  await page.goto(`${at}/nowhere`)
+  await look('not-found', page)
+  await start(walk)
+  const interaction = page.url()
+  await context.clearCookies()
+  await page.goto(interaction)
+  await look('other-browser', page)
+  await start(walk)
+  change(stand, "DELETE FROM artifacts WHERE kind = 'Interaction'")
+  await page.reload()
+  await look('expired', page)
+  await start(walk)
+  change(stand, "UPDATE artifacts SET payload = '{}' WHERE kind = 'Interaction'")
+  await page.reload()
+  await look('failed', page)
+  for (let n = 0; n < 100; n++) await context.request.get(`${at}/oauth/logout`)
+  await start(walk)
+  await look('too-many-requests', page)
+}
+
+/** Puts into the books of the running program what only time or a defect would. */
+function change({ desk }: Stand, sql: string, ...values: string[]): void {
+  const database = new Database(join(desk.dataDir, 'gateway.db'), { strict: true })
+  try {
+    database.run('PRAGMA busy_timeout = 5000')
+    database.query(sql).run(...values)
+  } finally {
+    database.close()
+  }
+}
