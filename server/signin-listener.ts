@@ -1,8 +1,10 @@
 /** The side house on its own listener; all of it is loaded here, and by nobody else. */
 import type { Clock } from '#domain/clock.ts'
 import type { SmtpServer } from '#notify/smtp-server.ts'
+import { isLoopbackHttp } from '#signin/register/identity-provider.ts'
 import type { CodePost } from '#signin/side-house.ts'
 import type { SigninStore } from '#signin/store.ts'
+import { identityReach } from './identity-reach.ts'
 import { type Listener, listen } from './listener.ts'
 
 export interface SigninOptions {
@@ -54,6 +56,7 @@ export async function startSignin(
       clock,
       issuer,
       post: office.post,
+      reach: identityReach(isLoopbackHttp(new URL(issuer))),
       mayJoin,
       logFault,
     })

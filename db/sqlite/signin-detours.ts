@@ -13,14 +13,22 @@ interface ArrivalRow {
 export function createDetours({ database, commit }: Connection): Detours {
   const table = prepare(database)
 
+  /** Whether the statement changed its row. */
+  const changes = async (run: () => { readonly changes: number }): Promise<boolean> => {
+    let count = 0
+    await commit.enqueue(() => {
+      count = run().changes
+    })
+    return count === 1
+  }
+
   return {
     begin: (detour) =>
-      commit.act(() => {
+      commit.enqueue(() => {
         table.begin().run({ ...detour })
       }),
-    end: (detour, at) => commit.act(() => table.end().run({ ...detour, at }).changes === 1),
-    keep: (interaction, arrival) =>
-      commit.act(() => table.keep().run({ interaction, ...arrival }).changes === 1),
+    end: (detour, at) => changes(() => table.end().run({ ...detour, at })),
+    keep: (interaction, arrival) => changes(() => table.keep().run({ interaction, ...arrival })),
     async waiting(interaction, at) {
       commit.flush()
       return toArrival(table.waiting().get({ interaction, at }))

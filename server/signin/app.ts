@@ -3,12 +3,16 @@ import { Hono } from 'hono'
 import { toGet, withSpacedScope } from './authorize-request.ts'
 import { openPassage } from './bridge.ts'
 import { readBody, readForm } from './form-body.ts'
+import { uidOfState } from './identities/desk.ts'
 import { newErrorId } from './library-pages.ts'
 import { readLanguage } from './pages/language.ts'
+import type { ErrorKind } from './pages/view.ts'
+import { isIdentityProviderName } from './register/identity-provider.ts'
 import type { SideHouse } from './side-house.ts'
 import { countRefusals, withRedirect } from './token-request.ts'
-import { answerVisit, failPage, type Rooms, type Step } from './visit.ts'
+import { answerVisit, type Rooms, type Step } from './visit.ts'
 import { TooManyVisits } from './visit-bound.ts'
+import { failPage, identityPath, seeOther } from './visit-pages.ts'
 
 export interface Door {
   /** `address` is the network address of whoever asks. */
@@ -40,7 +44,7 @@ export function createDoor(first: Rooms, rooms: () => Promise<Rooms>): Door {
     await provider.callback()(passage.req, passage.res)
     return secured(await passage.answer, house.issuer)
   }
-  const fail = (request: Request, kind: 'bad-request' | 'not-found') =>
+  const fail = (request: Request, kind: ErrorKind) =>
     failPage(house, readLanguage(request.headers.get('accept-language')), kind)
 
   app.get(AUTHORIZE, (c) => {
@@ -72,23 +76,7 @@ export function createDoor(first: Rooms, rooms: () => Promise<Rooms>): Door {
     return next()
   })
 
-  app.on(['GET', 'POST'], '/sign-in/:uid/:step?', async (c) => {
-    const { uid, step } = c.req.param()
-    const isLook = c.req.method === 'GET'
-    if (step !== undefined && !isStep(step)) return fail(c.req.raw, 'not-found')
-    if (isLook && step !== undefined) return c.redirect(`/sign-in/${encodeURIComponent(uid)}`, 303)
-    if (!isLook && step === undefined) return fail(c.req.raw, 'not-found')
-    const body = isLook ? null : await readBody(c.req.raw)
-    if (!isLook && body === null) return fail(c.req.raw, 'bad-request')
-    const { address } = c.env
-    return answerVisit(await rooms(), {
-      request: c.req.raw,
-      uid,
-      step: step ?? null,
-      body,
-      address,
-    })
-  })
+  mountVisits(app, rooms, fail)
 
   app.all('*', async (c) => {
     const { pathname, search } = new URL(c.req.url)
@@ -108,6 +96,45 @@ export function createDoor(first: Rooms, rooms: () => Promise<Rooms>): Door {
       return await app.fetch(request, { address })
     },
   }
+}
+
+type Fail = (request: Request, kind: ErrorKind) => Promise<Response>
+
+/** A person's pages, and the way back from third parties. */
+function mountVisits(app: Hono<Env>, rooms: () => Promise<Rooms>, fail: Fail): void {
+  app.on(['GET', 'POST'], '/sign-in/:uid/:step?', async (c) => {
+    const { uid, step } = c.req.param()
+    const isLook = c.req.method === 'GET'
+    if (step !== undefined && !isStep(step)) return fail(c.req.raw, 'not-found')
+    if (isLook && step !== undefined) return c.redirect(`/sign-in/${encodeURIComponent(uid)}`, 303)
+    if (!isLook && step === undefined) return fail(c.req.raw, 'not-found')
+    const body = isLook ? null : await readBody(c.req.raw)
+    if (!isLook && body === null) return fail(c.req.raw, 'bad-request')
+    const { address } = c.env
+    return answerVisit(await rooms(), {
+      request: c.req.raw,
+      uid,
+      step: step ?? null,
+      identity: null,
+      body,
+      address,
+    })
+  })
+
+  app.on(['GET', 'POST'], '/sign-in/:uid/identity/:name', async (c) => {
+    const { uid, name } = c.req.param()
+    const visit = { request: c.req.raw, uid, step: null, identity: name, body: null }
+    return answerVisit(await rooms(), { ...visit, address: c.env.address })
+  })
+
+  // The interaction's cookie is bound to its own path, so its browser is sent there; any other has none.
+  app.get('/identity/:name/callback', (c) => {
+    const { search, searchParams } = new URL(c.req.url)
+    const { name } = c.req.param()
+    const uid = uidOfState(searchParams.get('state'))
+    const isOurs = uid !== undefined && isIdentityProviderName(name)
+    return isOurs ? seeOther(identityPath(uid, name) + search) : fail(c.req.raw, 'expired')
+  })
 }
 
 async function faultPage(house: SideHouse, request: Request, thrown: unknown): Promise<Response> {

@@ -9,6 +9,8 @@ export interface MailFacts {
   /** RFC 3339. */
   readonly at: string
   readonly minutes: number
+  /** By what else the code lets its reader in from then on; null: by nothing else. */
+  readonly links: string | null
 }
 
 type Letter = Omit<CodeMail, 'to'>
@@ -33,19 +35,21 @@ interface Words {
 }
 
 const CODE_WORDS: Readonly<Record<Language, (facts: MailFacts) => Words>> = {
-  en: ({ clientName, address, at, minutes }) => ({
+  en: ({ clientName, address, at, minutes, links }) => ({
     subject: 'Your sign-in code',
     lines: [
       `Your code for signing in to ${clientName}:`,
       `It holds for ${minutes} minutes, in the browser that asked for it.`,
+      ...(links === null ? [] : [`Once you enter it, ${links} signs you in too, from then on.`]),
       `Asked for on ${at} from ${address}. If this was not you, do nothing: without the code nobody signs in.`,
     ],
   }),
-  ru: ({ clientName, address, at, minutes }) => ({
+  ru: ({ clientName, address, at, minutes, links }) => ({
     subject: 'Код для входа',
     lines: [
       `Ваш код для входа в ${clientName}:`,
       `Код действует ${minutes} минут и только в том браузере, где его запросили.`,
+      ...(links === null ? [] : [`Когда вы его введёте, войти можно будет и через ${links}.`]),
       `Запрошен ${at} с адреса ${address}. Если это были не вы, ничего делать не нужно: без кода никто не войдёт.`,
     ],
   }),

@@ -40,6 +40,8 @@ export interface Asker {
   readonly clientName: string
   readonly language: Language
   readonly address: string
+  /** By what else the code lets its reader in from then on; null: by nothing else. */
+  readonly links: string | null
 }
 
 export interface CodeDesk {
@@ -57,11 +59,11 @@ export function openCodeDesk(house: SideHouse, pepper: string): CodeDesk {
       .digest('hex')
 
   const deliver = async (asker: Asker, code: string, at: Instant): Promise<void> => {
-    const { email, clientName, language, address } = asker
+    const { email, clientName, language, address, links } = asker
     const isKnown = house.mayJoin || (await store.people.findByEmail(email)) !== undefined
     if (post.kind === 'log' && isKnown) post.tell(email, code)
     if (post.kind !== 'mail') return
-    const about = { clientName, address, at: renderInstant(at), minutes: CODE_MINUTES }
+    const about = { clientName, address, at: renderInstant(at), minutes: CODE_MINUTES, links }
     post.send({
       to: email,
       ...(isKnown ? codeMail(language, code, about) : notKnownMail(language, about)),

@@ -1,6 +1,7 @@
 /** Opens the side house: its keys, its provider, its door, and the sweeping of what has expired. */
 import { DAY_MS, later, MINUTE_MS } from '#domain/clock.ts'
 import { createDoor, type Door } from './app.ts'
+import { openIdentityDesk } from './identities/desk.ts'
 import { LOOKBACK_MS, openCodeDesk } from './mail-code.ts'
 import { createProvider } from './provider.ts'
 import { randomSecret } from './register/digest.ts'
@@ -24,6 +25,7 @@ export async function openSideHouse(house: SideHouse): Promise<OpenSideHouse> {
   }
   const cookies = await keyring.secret('cookies', randomSecret())
   const desk = openCodeDesk(house, await keyring.secret('mail-codes', randomSecret()))
+  const identities = openIdentityDesk(house, await keyring.secret('identities', randomSecret()))
   const visits = boundVisits(house.clock)
 
   const furnish = async (
@@ -31,7 +33,7 @@ export async function openSideHouse(house: SideHouse): Promise<OpenSideHouse> {
   ): Promise<Rooms & { readonly current: string | null }> => {
     const keys = { signing: await keyring.signingKeys(), cookies }
     const provider = createProvider(house, keys, visits)
-    return { house, provider, desk, visits, current }
+    return { house, provider, desk, identities, visits, current }
   }
   let rooms = await furnish(await keyring.current())
 
@@ -55,6 +57,7 @@ function startSweeping({ store, clock, logFault }: SideHouse): ReturnType<typeof
     const at = clock.now()
     await store.artifacts.sweep(later(at, -KEEP_EXPIRED_MS))
     await store.mailCodes.sweep(later(at, -LOOKBACK_MS))
+    await store.detours.sweep(at)
     await store.keyring.sweep(later(at, -KEEP_RETIRED_MS))
   }
   const timer = setInterval(() => void sweep().catch((cause) => logFault(cause)), SWEEP_EVERY_MS)

@@ -19,12 +19,27 @@ export type CodePost =
   /** There is no mail server, and nobody signs in by e-mail. */
   | { readonly kind: 'none' }
 
+/** A question to a third party. */
+export interface Errand {
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+/**
+ * Asks on behalf of an issuer; whatever its status, the answer comes whole and bounded, and no redirect is followed.
+ * @throws when it may not be reached, is not, or not in time
+ */
+export type Reach = (address: string, errand: Errand, issuer: string) => Promise<Response>
+
 export interface SideHouse {
   readonly store: SigninStore
   readonly clock: Clock
   /** `{auth_url}`: exactly what tokens say in `iss`; without a path, and without a slash at the end. */
   readonly issuer: string
   readonly post: CodePost
+  /** The way out to third parties. */
+  readonly reach: Reach
   /** Whether an address that nobody has becomes a person once it is proved. */
   readonly mayJoin: boolean
   /** What broke, for the operator's log; the id is on the page that the person saw. */

@@ -1,14 +1,13 @@
 /** A person's visit: the pages between a client's request and the code that it gets, one interaction at a time. */
 import { SessionNotFound } from 'oidc-provider/lib/helpers/errors.js'
-import type { Interaction, Payload, Provider } from 'oidc-provider/lib/provider.js'
+import type { Interaction, Provider } from 'oidc-provider/lib/provider.js'
 import { MINUTE_MS } from '#domain/clock.ts'
 import { openPassage, type Passage } from './bridge.ts'
 import { readForm } from './form-body.ts'
-import { CODE_MINUTES, type CodeDesk, readCode } from './mail-code.ts'
-import { formTarget } from './pages/form-target.ts'
+import type { IdentityDesk } from './identities/desk.ts'
+import { type CodeDesk, readCode } from './mail-code.ts'
 import { type Language, readLanguage } from './pages/language.ts'
-import { pageResponse } from './pages/respond.ts'
-import type { CodeProblem, ErrorKind, PageView, SignInProblem } from './pages/view.ts'
+import type { CodeProblem, ErrorKind } from './pages/view.ts'
 import { interactionPath } from './provider.ts'
 import type { Client } from './register/client.ts'
 import { digestOf } from './register/digest.ts'
@@ -17,6 +16,22 @@ import type { PendingCode } from './register/mail-code.ts'
 import { newPerson, type PersonId } from './register/person.ts'
 import type { SideHouse } from './side-house.ts'
 import type { VisitBound } from './visit-bound.ts'
+import {
+  linkWaiting,
+  receiveFromThirdParty,
+  sendToThirdParty,
+  waitingLink,
+} from './visit-identity.ts'
+import {
+  codePage,
+  disabledPage,
+  failPage,
+  finish,
+  formOf,
+  page,
+  seeOther,
+  signInPage,
+} from './visit-pages.ts'
 
 /** What a person may do on a page, as the last part of its form's path. */
 export type Step = 'email' | 'code' | 'resend' | 'restart' | 'consent'
@@ -26,6 +41,8 @@ export interface Call {
   readonly uid: string
   /** Null for looking at the page. */
   readonly step: Step | null
+  /** The identity provider that its path names: a button when posted, the way back from there when looked at. */
+  readonly identity: string | null
   readonly body: Uint8Array | null
   /** The network address that asks. */
   readonly address: string
@@ -35,11 +52,12 @@ export interface Rooms {
   readonly house: SideHouse
   readonly provider: Provider
   readonly desk: CodeDesk
+  readonly identities: IdentityDesk
   readonly visits: VisitBound
 }
 
 /** Everything that one call needs to answer. */
-interface Visit extends Rooms {
+export interface Visit extends Rooms {
   readonly call: Call
   readonly passage: Passage
   readonly interaction: Interaction
@@ -91,17 +109,31 @@ function isOwnForm({ headers }: Request, issuer: string): boolean {
 
 async function answerSignIn(visit: Visit): Promise<Response> {
   const { call, house } = visit
+  if (call.identity !== null) return answerIdentity(visit, call.identity)
   const fields = call.body === null ? undefined : readForm(call.request, call.body)
   if (call.step === 'email') return takeEmail(visit, fields?.get('email') ?? '')
   const pending = await house.store.mailCodes.pending(digestOf(call.uid))
   if (call.step === 'restart') {
     await house.store.mailCodes.drop(digestOf(call.uid))
+    await house.store.detours.drop(digestOf(call.uid))
     return seeOther(interactionPath(call.uid))
   }
   if (pending === undefined || call.step === 'consent') return signInPage(visit)
   if (call.step === 'resend') return sendAgain(visit, pending)
   if (call.step === 'code') return takeCode(visit, pending, fields?.get('code') ?? '')
   return codePage(visit, pending, problemOf(visit, pending))
+}
+
+function answerIdentity(visit: Visit, name: string): Promise<Response> {
+  switch (visit.call.request.method) {
+    case 'POST':
+      return sendToThirdParty(visit, name)
+    case 'GET':
+      return receiveFromThirdParty(visit, name)
+    default:
+      // Nothing is used up by whoever asks for the head alone.
+      return signInPage(visit)
+  }
 }
 
 async function takeEmail(visit: Visit, typed: string): Promise<Response> {
@@ -125,7 +157,8 @@ async function sendAgain(visit: Visit, pending: PendingCode): Promise<Response> 
 async function send(visit: Visit, email: string): Promise<number | null> {
   const { desk, call, client, language, house } = visit
   const { uid, address } = call
-  const verdict = await desk.send({ uid, email, clientName: client.name, language, address })
+  const links = await waitingLink(visit)
+  const verdict = await desk.send({ uid, email, clientName: client.name, language, address, links })
   if (verdict.isIssued) return null
   return Math.max(1, Math.ceil((verdict.nextAt - house.clock.now()) / MINUTE_MS))
 }
@@ -157,10 +190,8 @@ async function welcome(visit: Visit, email: string): Promise<Response> {
   const newcomer = house.mayJoin ? newPerson(email, at) : null
   const person = await house.store.people.proved(email, newcomer, at)
   if (person === undefined) return signInPage(visit)
-  if (person.disabledAt !== null) {
-    const restart = formOf(visit, 'restart')
-    return page(visit, { page: 'disabled', email, restart })
-  }
+  if (person.disabledAt !== null) return disabledPage(visit, person)
+  await linkWaiting(visit, person)
   return finish(visit, { login: { accountId: person.id, amr: ['otp'] } })
 }
 
@@ -190,78 +221,3 @@ async function answerConsent(visit: Visit): Promise<Response> {
   grant.addOIDCScope(scopes.join(' '))
   return finish(visit, { consent: { grantId: await grant.save() } })
 }
-
-/** Back to the protocol, which leads on to the client. */
-async function finish({ provider, passage }: Visit, result: Payload): Promise<Response> {
-  const { req, res, answer } = passage
-  const mergeWithLastSubmission = 'consent' in result
-  await provider.interactionFinished(req, res, result, { mergeWithLastSubmission })
-  const response = await answer
-  response.headers.set('Cache-Control', 'no-store')
-  return response
-}
-
-function signInPage(visit: Visit, problem?: SignInProblem, typed?: string): Promise<Response> {
-  const { interaction, client, house } = visit
-  const form = house.post.kind === 'none' ? undefined : formOf(visit, 'email')
-  const email = typed ?? interaction.params['login_hint']?.slice(0, 254)
-  const status = problem === undefined ? 200 : problem.kind === 'too-many-codes' ? 429 : 400
-  return page(
-    visit,
-    { page: 'sign-in', clientName: client.name, form, email, problem, identities: [] },
-    status,
-  )
-}
-
-function codePage(
-  visit: Visit,
-  { email }: PendingCode,
-  problem?: CodeProblem,
-  sentAgain?: boolean,
-): Promise<Response> {
-  const isTold = visit.call.step !== null && problem !== undefined
-  const status = !isTold ? 200 : problem.kind === 'too-many-codes' ? 429 : 400
-  return page(
-    visit,
-    {
-      page: 'code',
-      clientName: visit.client.name,
-      email,
-      form: formOf(visit, 'code'),
-      resend: formOf(visit, 'resend'),
-      restart: formOf(visit, 'restart'),
-      minutes: CODE_MINUTES,
-      sentTo: visit.house.post.kind === 'log' ? 'log' : 'mail',
-      sentAgain,
-      problem,
-    },
-    status,
-  )
-}
-
-/** What a form carries unseen is its interaction's cookie, which is bound to the path. */
-const formOf = ({ call }: Visit, step: Step) => ({
-  action: `${interactionPath(call.uid)}/${step}`,
-  hidden: {},
-})
-
-function page(visit: Visit, view: PageView, status?: number): Promise<Response> {
-  const target = formTarget(visit.interaction.params['redirect_uri'] ?? '')
-  return pageResponse(view, {
-    language: visit.language,
-    issuer: visit.house.issuer,
-    formTargets: target === undefined ? [] : [target],
-    status,
-  })
-}
-
-/** A page for whatever ends a visit. */
-export const failPage = (
-  { issuer }: Pick<SideHouse, 'issuer'>,
-  language: Language,
-  kind: ErrorKind,
-  errorId?: string,
-): Promise<Response> => pageResponse({ page: 'error', kind, errorId }, { language, issuer })
-
-const seeOther = (location: string): Response =>
-  new Response(null, { status: 303, headers: { Location: location, 'Cache-Control': 'no-store' } })

@@ -1,6 +1,7 @@
 // The side house behind a TLS proxy and from within: its cookies, its sweeping, its bridge, what it says when nobody can be reached.
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#db/index.ts'
+import { identityReach } from '#server/identity-reach.ts'
 import { openSideHouse } from '#signin/open.ts'
 import type { CodePost, SideHouse } from '#signin/side-house.ts'
 import { handClock } from '#test/support/hand-clock.ts'
@@ -19,6 +20,7 @@ async function open(post: CodePost, issuer = ISSUER) {
     clock,
     issuer,
     post,
+    reach: identityReach(false),
     mayJoin: true,
     logFault: (cause) => faults.push(cause),
   }

@@ -6,13 +6,15 @@ import type { Html, Words } from './words.ts'
 
 export function drawSignIn(view: SignInView, words: Words): Sheet {
   const { signIn, errorPrefix } = words
-  const { problem, form } = view
+  const { form } = view
+  const [problem, notice] = isNotice(view.problem) ? [undefined, view.problem] : [view.problem]
   const title = signIn.title(view.clientName)
   const byEmail = form && emailForm(view, form, words)
   return {
     title: problem ? errorPrefix + title : title,
     content: html`<h1>${signIn.heading}</h1>
 <p class="lead">${signIn.lead(named(view.clientName))}</p>
+${notice && html`<p class="notice" id="${PROBLEM_ID}" role="status">${sentenceFor(notice, words)}</p>`}
 ${problemOf(problem && sentenceFor(problem, words), form !== undefined)}
 ${form === undefined && view.identities.length === 0 && html`<p class="body">${signIn.noWay}</p>`}
 ${byEmail}
@@ -20,6 +22,12 @@ ${byEmail && view.identities.length > 0 && html`<p class="or">${signIn.or}</p>`}
 ${identityForms(view.identities, words)}`,
   }
 }
+
+/** What merely says how to go on. */
+const isNotice = (problem: SignInProblem | undefined): problem is Notice =>
+  problem?.kind === 'identity-unproved'
+
+type Notice = Extract<SignInProblem, { kind: 'identity-unproved' }>
 
 const HINT_ID = 'email-hint'
 
@@ -55,5 +63,9 @@ function sentenceFor(problem: SignInProblem, { signIn: { problems } }: Words): s
       return problems['identity-failed'](problem)
     case 'identity-unproved':
       return problems['identity-unproved'](problem)
+    case 'identity-unknown':
+      return problems['identity-unknown'](problem)
+    case 'identity-gone':
+      return problems['identity-gone'](problem)
   }
 }

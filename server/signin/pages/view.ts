@@ -25,8 +25,12 @@ export type SignInProblem =
   | { readonly kind: 'identity-refused'; readonly name: string }
   /** The third party could not be reached, or answered what it should not. */
   | { readonly kind: 'identity-failed'; readonly name: string }
-  /** The third party does not vouch for the address: the person proves it by a code first. */
+  /** Nobody has come by it before: the person proves an address by a code first. No fault of anybody's. */
   | { readonly kind: 'identity-unproved'; readonly name: string }
+  /** The same, where no code can be sent. */
+  | { readonly kind: 'identity-unknown'; readonly name: string }
+  /** The operator took the third party away in the meantime. */
+  | { readonly kind: 'identity-gone' }
 
 /** Where a person says who they are. */
 export interface SignInView {

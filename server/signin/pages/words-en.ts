@@ -30,7 +30,10 @@ export const ENGLISH: Words = {
       'identity-failed': ({ name }) =>
         `${name} could not be reached. Try again in a moment, or choose another way.`,
       'identity-unproved': ({ name }) =>
-        `${name} does not vouch for your e-mail address. Enter it here, and a code will show that it is yours.`,
+        `You have not come by ${name} before. Enter your e-mail address, and a code will show that it is yours; from then on ${name} is enough.`,
+      'identity-unknown': ({ name }) =>
+        `Nobody here is known by what ${name} tells of you. Choose another way, or ask whoever runs this service.`,
+      'identity-gone': () => 'That way of signing in is no longer offered. Choose another one.',
     },
   },
   code: {

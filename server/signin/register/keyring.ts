@@ -23,5 +23,5 @@ export interface Keyring {
   sweep(before: Instant): Promise<void>
 }
 
-/** What signs cookies, and what codes are hashed with. */
-export type SecretName = 'cookies' | 'mail-codes'
+/** What signs cookies, what codes are hashed with, and what the secrets of a way to a third party are drawn from. */
+export type SecretName = 'cookies' | 'mail-codes' | 'identities'

@@ -83,6 +83,13 @@ export const VIEWS: Readonly<Record<string, PageView>> = {
     identities,
     problem: { kind: 'identity-unproved', name: 'GitHub' },
   },
+  'sign-in identity unknown': {
+    ...signIn,
+    form: undefined,
+    identities,
+    problem: { kind: 'identity-unknown', name: 'GitHub' },
+  },
+  'sign-in identity gone': { ...signIn, identities, problem: { kind: 'identity-gone' } },
   code: code,
   'code in the log': { ...code, sentTo: 'log' },
   'code sent again': { ...code, sentAgain: true },

@@ -1,0 +1,46 @@
+/** Asks third parties what the flow needs to know: by the house's own way out, in the library's terms. */
+import { allowInsecureRequests, customFetch } from 'oauth4webapi'
+import { isLoopbackHttp } from '../register/identity-provider.ts'
+import type { Reach } from '../side-house.ts'
+import { Unreachable } from './party.ts'
+
+/** As oauth4webapi calls it. */
+interface Init {
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: unknown
+}
+
+export interface Asking {
+  readonly [customFetch]: (address: string, init: Init) => Promise<Response>
+  readonly [allowInsecureRequests]: boolean
+}
+
+/** `isDevelopment`: we ourselves are reached by http on this machine, and so may they be. */
+export const askingOf = (reach: Reach, issuer: string, isDevelopment: boolean): Asking => ({
+  async [customFetch](address, { method, headers, body }) {
+    const errand = { method, headers, ...(body != null && { body: String(body) }) }
+    try {
+      return await reach(address, errand, issuer)
+    } catch (cause) {
+      throw new Unreachable(`${new URL(address).host} was not reached: ${wordOf(cause)}`)
+    }
+  },
+  [allowInsecureRequests]: isDevelopment,
+})
+
+const wordOf = (cause: unknown): string =>
+  cause instanceof Error ? ('code' in cause ? String(cause.code) : cause.message) : 'unknown'
+
+/** An address that a third party's metadata names. @throws when it is missing, or not https */
+export function demandEndpoint(
+  name: string,
+  address: string | undefined,
+  isDevelopment: boolean,
+): URL {
+  const url = URL.parse(address ?? '')
+  if (url !== null && (url.protocol === 'https:' || (isDevelopment && isLoopbackHttp(url)))) {
+    return url
+  }
+  throw new Error(`its metadata names no ${name} with https`)
+}

@@ -1,0 +1,127 @@
+/** The identity desk: sends people to third parties, and judges what they come back with (hardening §3.2). */
+import { createHmac } from 'node:crypto'
+import { later, MINUTE_MS } from '#domain/clock.ts'
+import { digestOf, randomSecret } from '../register/digest.ts'
+import {
+  callbackPath,
+  type IdentityProvider,
+  isLoopbackHttp,
+} from '../register/identity-provider.ts'
+import type { SideHouse } from '../side-house.ts'
+import { Declined, type Party, type Told, type Trip } from './party.ts'
+
+/** As long as an interaction: some people look for their password. */
+const DETOUR_MS = 60 * MINUTE_MS
+
+/** What kept somebody from being sent, or from coming back. */
+export type Trouble =
+  /** There is no such provider any more. */
+  | { readonly kind: 'gone' }
+  /** The third party said no, or the way back is not one that we sent anybody on. */
+  | { readonly kind: 'refused'; readonly provider: IdentityProvider }
+  /** It could not be reached, or answered what it should not. */
+  | { readonly kind: 'failed'; readonly provider: IdentityProvider }
+
+export type Sending = { readonly kind: 'sent'; readonly address: string } | Trouble
+
+export type Return =
+  | { readonly kind: 'told'; readonly provider: IdentityProvider; readonly told: Told }
+  | Trouble
+
+export interface IdentityDesk {
+  /** Where this interaction's browser is to go; an earlier way there and back ends. */
+  send(name: string, uid: string): Promise<Sending>
+  /** Takes the answer that the browser brought back, once. */
+  receive(name: string, uid: string, answer: URLSearchParams): Promise<Return>
+}
+
+/** A state carries its interaction, whose cookie is bound to its own path; to know it opens nothing. */
+const newState = (uid: string): string => `${uid}.${randomSecret()}`
+
+/** The interaction that a state names; undefined for what we never sent. */
+export const uidOfState = (state: string | null): string | undefined =>
+  /^([\w-]{1,64})\.[\w-]{43}$/.exec(state ?? '')?.[1]
+
+/** `key` is a secret of the keyring: nonce and verifier are drawn from it and the state, so that neither is ever kept. */
+export function openIdentityDesk(house: SideHouse, key: string): IdentityDesk {
+  const { store, clock } = house
+  const partyOf = partyLoader(house)
+  const draw = (purpose: string, state: string): string =>
+    createHmac('sha256', key).update(`${purpose}\n${state}`).digest('base64url')
+  const tripOf = (provider: IdentityProvider, state: string): Trip => ({
+    provider,
+    redirectUri: house.issuer + callbackPath(provider.name),
+    state,
+    nonce: draw('nonce', state),
+    verifier: draw('verifier', state),
+  })
+  const trouble = (provider: IdentityProvider, cause: unknown): Trouble => {
+    if (cause instanceof Declined) return { kind: 'refused', provider }
+    house.logFault(new Error(`signing in by "${provider.name}" failed: ${wordsOf(cause)}`))
+    return { kind: 'failed', provider }
+  }
+
+  return {
+    async send(name, uid) {
+      const provider = await store.identityProviders.find(name)
+      if (provider === undefined) return { kind: 'gone' }
+      const state = newState(uid)
+      try {
+        const address = await (await partyOf(provider)).address(tripOf(provider, state))
+        await store.detours.begin({
+          interaction: digestOf(uid),
+          provider: name,
+          state: digestOf(state),
+          expiresAt: later(clock.now(), DETOUR_MS),
+        })
+        return { kind: 'sent', address }
+      } catch (cause) {
+        return trouble(provider, cause)
+      }
+    },
+    async receive(name, uid, answer) {
+      const provider = await store.identityProviders.find(name)
+      if (provider === undefined) return { kind: 'gone' }
+      const state = answer.get('state') ?? ''
+      const detour = { interaction: digestOf(uid), provider: name, state: digestOf(state) }
+      if (!(await store.detours.end(detour, clock.now()))) return { kind: 'refused', provider }
+      try {
+        const secret = await store.identityProviders.secret(name)
+        const party = await partyOf(provider)
+        return {
+          kind: 'told',
+          provider,
+          told: await party.redeem(tripOf(provider, state), answer, secret),
+        }
+      } catch (cause) {
+        return trouble(provider, cause)
+      }
+    },
+  }
+}
+
+/** Read when somebody first comes that way. */
+function partyLoader({ reach, clock, issuer }: SideHouse) {
+  const isDevelopment = isLoopbackHttp(new URL(issuer))
+  let oidc: Promise<Party> | null = null
+  let github: Promise<Party> | null = null
+  const loadOidc = async () =>
+    (await import('./oidc.ts')).createOidcParty(reach, clock, isDevelopment)
+  const loadGithub = async () =>
+    (await import('./github.ts')).createGithubParty(reach, isDevelopment)
+  return ({ type }: IdentityProvider): Promise<Party> => {
+    if (type === 'github') {
+      github ??= loadGithub()
+      return github
+    }
+    oidc ??= loadOidc()
+    return oidc
+  }
+}
+
+/** Without its cause: that holds answers, and answers hold tokens. */
+function wordsOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return 'unknown'
+  const said = 'error' in cause && typeof cause.error === 'string' ? ` (${cause.error})` : ''
+  return `${cause.message}${said}`.replace(/[^\x20-\x7e]/g, ' ').slice(0, 300)
+}

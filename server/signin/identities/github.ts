@@ -1,0 +1,100 @@
+/** GitHub and GitHub Enterprise: OAuth with PKCE, and two questions about the person, as there is no ID token. */
+import * as oauth from 'oauth4webapi'
+import * as z from 'zod/mini'
+import { readEmail } from '../register/email.ts'
+import type { ToldEmail } from '../register/identity.ts'
+import type { Reach } from '../side-house.ts'
+import { type Asking, askingOf } from './asking.ts'
+import { validated } from './oidc.ts'
+import { demandSubject, type Party, readName, type Trip } from './party.ts'
+
+const GITHUB = 'https://github.com'
+
+const placesOf = (issuer: string) => {
+  const root = issuer.replace(/\/$/, '')
+  const server: oauth.AuthorizationServer = {
+    issuer,
+    authorization_endpoint: `${root}/login/oauth/authorize`,
+    token_endpoint: `${root}/login/oauth/access_token`,
+  }
+  // An Enterprise server answers questions at its own address.
+  return { server, api: issuer === GITHUB ? 'https://api.github.com' : `${root}/api/v3` }
+}
+
+export function createGithubParty(reach: Reach, isDevelopment: boolean): Party {
+  return {
+    async address({ provider, redirectUri, state, verifier }) {
+      const address = new URL(placesOf(provider.issuer).server.authorization_endpoint ?? '')
+      const fields = {
+        client_id: provider.clientId,
+        redirect_uri: redirectUri,
+        scope: 'read:user user:email',
+        state,
+        code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+        prompt: 'select_account',
+      }
+      for (const [name, value] of Object.entries(fields)) address.searchParams.set(name, value)
+      return address.href
+    },
+    async redeem(trip, answer, secret) {
+      const { issuer } = trip.provider
+      // It answers from its own second host, which is as much the operator's word as the first.
+      const asking = askingOf(reach, issuer, isDevelopment)
+      const token = await redeemCode(trip, answer, secret, asking)
+      const { api } = placesOf(issuer)
+      const user = USER.parse(await ask(`${api}/user`, token, asking))
+      const emails = EMAILS.parse(await ask(`${api}/user/emails`, token, asking))
+      return {
+        subject: demandSubject(String(user.id)),
+        name: readName(user.login),
+        email: primaryOf(emails),
+      }
+    },
+  }
+}
+
+async function redeemCode(
+  { provider, redirectUri, state, verifier }: Trip,
+  answer: URLSearchParams,
+  secret: string,
+  asking: Asking,
+): Promise<string> {
+  const { server } = placesOf(provider.issuer)
+  const client: oauth.Client = { client_id: provider.clientId }
+  const callback = validated(() => oauth.validateAuthResponse(server, client, answer, state))
+  const response = await oauth.authorizationCodeGrantRequest(
+    server,
+    client,
+    oauth.ClientSecretPost(secret),
+    callback,
+    redirectUri,
+    verifier,
+    asking,
+  )
+  const tokens = await oauth.processAuthorizationCodeResponse(server, client, response)
+  return tokens.access_token
+}
+
+async function ask(address: string, token: string, asking: Asking): Promise<unknown> {
+  const headers = new Headers({ accept: 'application/vnd.github+json', 'user-agent': 'gatewayctl' })
+  const url = new URL(address)
+  const response = await oauth.protectedResourceRequest(token, 'GET', url, headers, null, asking)
+  if (response.status !== 200) throw new Error(`${url.pathname} answered ${response.status}`)
+  return await response.json()
+}
+
+/** The id stays when the login is renamed, and a login that was given up may become somebody else's. */
+const USER = z.object({
+  id: z.int().check(z.minimum(1)),
+  login: z.string(),
+})
+
+const EMAILS = z.array(z.object({ email: z.string(), primary: z.boolean(), verified: z.boolean() }))
+
+/** The one that it would write to; null while that is not verified. */
+function primaryOf(emails: z.infer<typeof EMAILS>): ToldEmail | null {
+  const primary = emails.find((one) => one.primary && one.verified)
+  const email = primary && readEmail(primary.email)
+  return email === undefined ? null : { email, isVerified: true, hostedDomain: null }
+}

@@ -1,0 +1,147 @@
+/** Third parties that speak OpenID Connect: code flow with PKCE, state and nonce, the ID token verified in every part. */
+import * as oauth from 'oauth4webapi'
+import { type Clock, type Instant, later, MINUTE_MS } from '#domain/clock.ts'
+import { readEmail } from '../register/email.ts'
+import type { ToldEmail } from '../register/identity.ts'
+import type { IdentityProvider } from '../register/identity-provider.ts'
+import type { Reach } from '../side-house.ts'
+import { type Asking, askingOf, demandEndpoint } from './asking.ts'
+import { Declined, demandSubject, type Party, readName, type Told, type Trip } from './party.ts'
+
+/** So long what a third party publishes of itself is believed without asking again; its keys by the library's own rule. */
+const METADATA_MS = 10 * MINUTE_MS
+
+interface Known {
+  readonly as: oauth.AuthorizationServer
+  readonly until: Instant
+}
+
+/** Google signs in whoever is signed in already, without a question; a person may have several accounts. */
+const MANNERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'https://accounts.google.com': { prompt: 'select_account' },
+}
+
+export function createOidcParty(reach: Reach, clock: Clock, isDevelopment: boolean): Party {
+  const known = new Map<string, Known>()
+  const askingFor = ({ issuer }: IdentityProvider) => askingOf(reach, issuer, isDevelopment)
+
+  const metadata = async (provider: IdentityProvider): Promise<oauth.AuthorizationServer> => {
+    const kept = known.get(provider.issuer)
+    if (kept !== undefined && kept.until > clock.now()) return kept.as
+    const as = await discover(provider.issuer, askingFor(provider), isDevelopment)
+    known.set(provider.issuer, { as, until: later(clock.now(), METADATA_MS) })
+    return as
+  }
+
+  return {
+    async address({ provider, redirectUri, state, nonce, verifier }) {
+      const as = await metadata(provider)
+      const address = new URL(as.authorization_endpoint ?? '')
+      const fields = {
+        response_type: 'code',
+        client_id: provider.clientId,
+        redirect_uri: redirectUri,
+        scope: 'openid email profile',
+        state,
+        nonce,
+        code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+        ...MANNERS[provider.issuer],
+      }
+      for (const [name, value] of Object.entries(fields)) address.searchParams.set(name, value)
+      return address.href
+    },
+    async redeem(trip, answer, secret) {
+      const as = await metadata(trip.provider)
+      return await redeem(as, trip, answer, secret, askingFor(trip.provider))
+    },
+  }
+}
+
+async function discover(
+  issuer: string,
+  asking: Asking,
+  isDevelopment: boolean,
+): Promise<oauth.AuthorizationServer> {
+  const url = new URL(issuer)
+  const as = await oauth.processDiscoveryResponse(url, await oauth.discoveryRequest(url, asking))
+  // The library compares addresses; an issuer is a text.
+  if (as.issuer !== issuer) throw new Error('its metadata names another issuer')
+  demandEndpoint('authorization_endpoint', as.authorization_endpoint, isDevelopment)
+  demandEndpoint('token_endpoint', as.token_endpoint, isDevelopment)
+  demandEndpoint('jwks_uri', as.jwks_uri, isDevelopment)
+  return as
+}
+
+async function redeem(
+  as: oauth.AuthorizationServer,
+  { provider, redirectUri, state, nonce, verifier }: Trip,
+  answer: URLSearchParams,
+  secret: string,
+  asking: Asking,
+): Promise<Told> {
+  const client: oauth.Client = { client_id: provider.clientId }
+  const callback = validated(() => oauth.validateAuthResponse(as, client, answer, state))
+  const response = await oauth.authorizationCodeGrantRequest(
+    as,
+    client,
+    authentication(as, secret),
+    callback,
+    redirectUri,
+    verifier,
+    asking,
+  )
+  const tokens = await oauth.processAuthorizationCodeResponse(as, client, response, {
+    expectedNonce: nonce,
+    requireIdToken: true,
+  })
+  await oauth.validateApplicationLevelSignature(as, response, asking)
+  const claims = oauth.getValidatedIdTokenClaims(tokens)
+  if (claims === undefined) throw new Error('it sent no ID token')
+  const isWhole = claims['email'] !== undefined || as.userinfo_endpoint === undefined
+  const facts = isWhole ? claims : await userinfo(as, client, claims.sub, tokens, asking)
+  return {
+    subject: demandSubject(claims.sub),
+    name: readName(facts['preferred_username'], facts['email'], facts['name']),
+    email: emailIn(facts),
+  }
+}
+
+/** Some put an address into an ID token only when asked to, and always into the answer about the person. */
+async function userinfo(
+  as: oauth.AuthorizationServer,
+  client: oauth.Client,
+  subject: string,
+  { access_token }: oauth.TokenEndpointResponse,
+  asking: Asking,
+): Promise<Readonly<Record<string, unknown>>> {
+  const response = await oauth.userInfoRequest(as, client, access_token, asking)
+  return await oauth.processUserInfoResponse(as, client, subject, response)
+}
+
+/** In the form where that is taken: not everybody decodes what the header must encode. */
+const authentication = (as: oauth.AuthorizationServer, secret: string): oauth.ClientAuth =>
+  as.token_endpoint_auth_methods_supported?.includes('client_secret_post')
+    ? oauth.ClientSecretPost(secret)
+    : oauth.ClientSecretBasic(secret)
+
+/** @throws Declined where the answer is a no */
+export function validated(validate: () => URLSearchParams): URLSearchParams {
+  try {
+    return validate()
+  } catch (thrown) {
+    if (!(thrown instanceof oauth.AuthorizationResponseError)) throw thrown
+    throw new Declined(thrown.error.replace(/[^\w.-]/g, '').slice(0, 60))
+  }
+}
+
+function emailIn(facts: Readonly<Record<string, unknown>>): ToldEmail | null {
+  const { email: told, email_verified, hd } = facts
+  const email = typeof told === 'string' ? readEmail(told) : undefined
+  if (email === undefined) return null
+  return {
+    email,
+    isVerified: email_verified === true,
+    hostedDomain: typeof hd === 'string' ? hd.toLowerCase() : null,
+  }
+}

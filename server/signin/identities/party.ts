@@ -1,0 +1,58 @@
+/** A third party as the side house speaks to it: where people are sent, and who came back. */
+
+import type { ToldEmail } from '../register/identity.ts'
+import type { IdentityProvider } from '../register/identity-provider.ts'
+
+/** One way there and back. */
+export interface Trip {
+  readonly provider: IdentityProvider
+  /** Exactly as it is registered at the third party. */
+  readonly redirectUri: string
+  readonly state: string
+  readonly nonce: string
+  /** Of PKCE. */
+  readonly verifier: string
+}
+
+/** What the third party says of whoever came back. */
+export interface Told {
+  /** At most 255 characters. */
+  readonly subject: string
+  readonly name: string | null
+  readonly email: ToldEmail | null
+}
+
+export interface Party {
+  /** Where the browser is sent. @throws Unreachable, or what is wrong with the third party's metadata */
+  address(trip: Trip): Promise<string>
+  /** @throws Declined, Unreachable, or what is wrong with the answer */
+  redeem(trip: Trip, answer: URLSearchParams, secret: string): Promise<Told>
+}
+
+/** The third party, or the person there, said no. */
+export class Declined extends Error {}
+
+/** Nobody answered in time, or the address is one that may not be reached. */
+export class Unreachable extends Error {}
+
+const LONGEST_SUBJECT = 255
+const LONGEST_NAME = 200
+
+/** As the specification bounds it (OpenID Connect Core §2). @throws when it is none */
+export function demandSubject(subject: string): string {
+  if (subject.length >= 1 && subject.length <= LONGEST_SUBJECT && subject.isWellFormed()) {
+    return subject
+  }
+  throw new Error('the subject has no acceptable length')
+}
+
+/** A text for operators to read; null for what is none. */
+export function readName(...candidates: readonly unknown[]): string | null {
+  const found = candidates.find((one) => typeof one === 'string' && one.trim() !== '')
+  if (typeof found !== 'string') return null
+  return found
+    .replace(/\p{Cc}/gu, ' ')
+    .trim()
+    .slice(0, LONGEST_NAME)
+    .toWellFormed()
+}
