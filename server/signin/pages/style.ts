@@ -18,7 +18,6 @@ p,li{text-wrap:pretty}
 h1{font-size:1.5rem;line-height:1.25;font-weight:600;letter-spacing:-.012em;text-wrap:balance}
 .lead{margin-top:.375rem;color:var(--soft)}
 .lead strong,.who strong{color:var(--ink);font-weight:600}
-strong{display:inline-block;max-width:100%;vertical-align:top}
 form{margin-top:1.75rem}
 label{display:block;margin-bottom:.375rem;font-size:.9375rem;font-weight:500}
 input{display:block;width:100%;min-height:3rem;padding:.625rem .875rem;border:1px solid var(--field);border-radius:.625rem;background:transparent;color:inherit;font:inherit}
