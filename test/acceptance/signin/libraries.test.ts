@@ -50,56 +50,65 @@ test.each([
   expect(info).toMatchObject({ email, email_verified: true, preferred_username: email })
 })
 
-test('oauth4webapi, with a refresh token that is rotated; its reuse ends the family', async () => {
-  const insecure = { [oauth.allowInsecureRequests]: true }
-  const issuer = new URL(stand.authUrl)
-  const as = await oauth.processDiscoveryResponse(
-    issuer,
-    await oauth.discoveryRequest(issuer, insecure),
-  )
-  const { client_id, client_secret } = stand.client
-  const me = { client_id }
-  const auth = oauth.ClientSecretBasic(client_secret)
-  const verifier = oauth.generateRandomCodeVerifier()
-  const address = new URL(as.authorization_endpoint ?? '')
-  const state = oauth.generateRandomState()
-  address.search = new URLSearchParams({
-    client_id,
-    redirect_uri: REDIRECT,
-    response_type: 'code',
-    scope: 'openid email offline_access',
-    prompt: 'consent',
-    state,
-    code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
-    code_challenge_method: 'S256',
-  }).toString()
-  const browser = stand.browser()
-  const asked = await stand.signIn(browser, await browser.open(address.href), 'offline@example.org')
-  expect(asked.text).toContain('Wiki &lt;b&gt;')
-  const back = await browser.submit(asked, '/consent', { decision: 'allow' })
-  const params = oauth.validateAuthResponse(as, me, new URL(back.url), state)
-  const tokens = await oauth.processAuthorizationCodeResponse(
-    as,
-    me,
-    await oauth.authorizationCodeGrantRequest(as, me, auth, params, REDIRECT, verifier, insecure),
-  )
-  const refresh = async (token: string) =>
-    oauth.processRefreshTokenResponse(
+test.each([
+  ['client_secret_basic', oauth.ClientSecretBasic],
+  ['client_secret_post', oauth.ClientSecretPost],
+] as const)(
+  'oauth4webapi with %s, and a refresh token that is rotated; its reuse ends the family',
+  async (method, authenticate) => {
+    const insecure = { [oauth.allowInsecureRequests]: true }
+    const issuer = new URL(stand.authUrl)
+    const as = await oauth.processDiscoveryResponse(
+      issuer,
+      await oauth.discoveryRequest(issuer, insecure),
+    )
+    const { client_id, client_secret } = stand.client
+    const me = { client_id }
+    const auth = authenticate(client_secret)
+    const verifier = oauth.generateRandomCodeVerifier()
+    const address = new URL(as.authorization_endpoint ?? '')
+    const state = oauth.generateRandomState()
+    address.search = new URLSearchParams({
+      client_id,
+      redirect_uri: REDIRECT,
+      response_type: 'code',
+      scope: 'openid email offline_access',
+      prompt: 'consent',
+      state,
+      code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    }).toString()
+    const browser = stand.browser()
+    const email = `offline-${method}@example.org`
+    const asked = await stand.signIn(browser, await browser.open(address.href), email)
+    expect(asked.text).toContain('Wiki &lt;b&gt;')
+    const back = await browser.submit(asked, '/consent', { decision: 'allow' })
+    const params = oauth.validateAuthResponse(as, me, new URL(back.url), state)
+    const tokens = await oauth.processAuthorizationCodeResponse(
       as,
       me,
-      await oauth.refreshTokenGrantRequest(as, me, auth, token, insecure),
+      await oauth.authorizationCodeGrantRequest(as, me, auth, params, REDIRECT, verifier, insecure),
+      { requireIdToken: true },
     )
-  const first = tokens.refresh_token ?? ''
-  const renewed = await refresh(first)
-  expect(renewed.refresh_token).not.toBe(first)
-  expect(oauth.getValidatedIdTokenClaims(renewed)?.sub).toBe(
-    oauth.getValidatedIdTokenClaims(tokens)?.sub,
-  )
-  await expect(refresh(first)).rejects.toMatchObject({ error: 'invalid_grant' })
-  await expect(refresh(renewed.refresh_token ?? '')).rejects.toMatchObject({
-    error: 'invalid_grant',
-  })
-})
+    const { sub = '' } = oauth.getValidatedIdTokenClaims(tokens) ?? {}
+    const userinfo = await oauth.userInfoRequest(as, me, tokens.access_token, insecure)
+    expect(await oauth.processUserInfoResponse(as, me, sub, userinfo)).toMatchObject({ email })
+    const refresh = async (token: string) =>
+      oauth.processRefreshTokenResponse(
+        as,
+        me,
+        await oauth.refreshTokenGrantRequest(as, me, auth, token, insecure),
+      )
+    const first = tokens.refresh_token ?? ''
+    const renewed = await refresh(first)
+    expect(renewed.refresh_token).not.toBe(first)
+    expect(oauth.getValidatedIdTokenClaims(renewed)?.sub).toBe(sub)
+    await expect(refresh(first)).rejects.toMatchObject({ error: 'invalid_grant' })
+    await expect(refresh(renewed.refresh_token ?? '')).rejects.toMatchObject({
+      error: 'invalid_grant',
+    })
+  },
+)
 
 test('saying no at the consent page is told to the client', async () => {
   const browser = stand.browser()

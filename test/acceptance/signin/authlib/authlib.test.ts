@@ -1,0 +1,82 @@
+// A client library of another language, as its users use it: Authlib in a Flask application, by either client authentication.
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openPython, type Python } from '#test/support/python.ts'
+import { openStand, REDIRECT, type Stand } from '../stand.ts'
+
+const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
+
+const INSTALL_MS = 400_000
+
+let python: Python | string
+let stand: Stand | undefined
+
+beforeAll(async () => {
+  python = await openPython(here('requirements.txt'))
+  if (typeof python === 'string') console.warn(`authlib: skipped, ${python}`)
+  else stand = await openStand()
+}, INSTALL_MS)
+afterAll(async () => {
+  await stand?.close()
+  if (typeof python !== 'string') python.close()
+})
+
+/** Starts the application, and ends it when the work with it is done. */
+async function withApplication(
+  { authUrl, client }: Stand,
+  { path }: Python,
+  work: (url: string) => Promise<void>,
+): Promise<void> {
+  const settings = { auth_url: authUrl, redirect_uri: REDIRECT, ...client }
+  const child = Bun.spawn([path, here('application.py'), JSON.stringify(settings)], {
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const complaints = child.stderr.text()
+  try {
+    let said = ''
+    const decoder = new TextDecoder()
+    for await (const piece of child.stdout) {
+      said += decoder.decode(piece, { stream: true })
+      if (said.includes('\n')) break
+    }
+    const port = /listening on (\d+)\n/.exec(said)?.[1]
+    if (port === undefined) throw new Error(`the application did not start: ${await complaints}`)
+    await work(`http://127.0.0.1:${port}`)
+  } finally {
+    child.kill()
+    await child.exited
+  }
+}
+
+test.for(['client_secret_basic', 'client_secret_post'])(
+  'Authlib signs a person in with %s',
+  async (method, { skip }) => {
+    if (stand === undefined || typeof python === 'string') return skip()
+    const provider = stand
+    await withApplication(stand, python, async (url) => {
+      const login = await fetch(`${url}/${method}/login`, { redirect: 'manual' })
+      const cookie = login.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+      const browser = provider.browser()
+      const email = `${method}@example.org`
+      const start = await browser.open(login.headers.get('location') ?? '')
+      const back = await provider.signIn(browser, start, email)
+      expect(back.url.startsWith(REDIRECT)).toBe(true)
+
+      const callback = `${url}/${method}/callback${new URL(back.url).search}`
+      const answer = await fetch(callback, { headers: { cookie } })
+      expect(answer.status).toBe(200)
+      const said = { email, email_verified: true, preferred_username: email, name: method }
+      expect(await answer.json()).toEqual({
+        claims: expect.objectContaining({
+          iss: provider.authUrl,
+          aud: provider.client.client_id,
+          ...said,
+        }),
+        userinfo: { sub: expect.stringMatching(/^usr_/), updated_at: expect.any(Number), ...said },
+        scope: 'openid email profile',
+      })
+    })
+  },
+)
