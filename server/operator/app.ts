@@ -1,8 +1,9 @@
-/** The operator's door of a running server: `POST /verbs/:name` on a Unix socket that only its owner can open. */
+/** The operator's door of a running server, on a Unix socket that only its owner can open: `POST /verbs/:name`, `GET /watch`. */
 import { Hono } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import type { Office } from './office.ts'
+import type { Watchers } from './snapshot/stream.ts'
 import { type AnyVerb, perform } from './verb.ts'
 import { isVerbName, VERBS } from './verbs.ts'
 
@@ -23,12 +24,25 @@ const OPERATOR_HEADER = 'x-operator'
 export function operatorApp(office: Omit<Office, 'who'>, logFault: (cause: unknown) => void): Hono {
   const app = new Hono()
 
+  app.get('/tail', async (c) => {
+    const { tail } = await import('./tail.ts')
+    return await tail({ ...office, who: 'reader' }, c.req.query())
+  })
+
   app.post('/verbs/:name', async (c) => {
     const name = c.req.param('name')
     if (!isVerbName(name)) throw unknownVerb(name, office.version)
     const verb: AnyVerb = await VERBS[name]()
     const who = readWho(c.req.header(OPERATOR_HEADER))
     return c.json(await perform(verb, { ...office, who }, await readBody(c.req.raw)))
+  })
+
+  let watchers: Promise<Watchers> | null = null
+  app.get('/watch', async (c) => {
+    watchers ??= import('./snapshot/stream.ts').then(({ createWatchers }) =>
+      createWatchers({ ...office, who: 'watcher' }),
+    )
+    return await (await watchers).watch(c.req.query())
   })
 
   app.notFound((c) => c.json(render(new GatewayError('route_not_found', 'no such door')), 404))

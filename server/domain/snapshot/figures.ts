@@ -49,13 +49,6 @@ export function readSpan(endings: Endings, now: Instant, ms: number): Span {
   }
 }
 
-/** The part of a span that is younger. */
-export const within = ({ endings, ms, now }: Span, lastMs: number): Span => ({
-  endings: endings.filter(({ endedAt }) => endedAt > now - lastMs),
-  ms: Math.min(ms, lastMs),
-  now,
-})
-
 export function toFigures(endings: readonly Ended[], now: Instant): Figures {
   const statuses = new Map<number, number>()
   const totals: number[] = []

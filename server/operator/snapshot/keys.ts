@@ -1,0 +1,261 @@
+/** The keys of an account with what is used of each limit, the nearest to one of them first, and what deserves a warning. */
+import type { Account } from '#domain/account.ts'
+import { type Instant, pause, renderInstant } from '#domain/clock.ts'
+import type { KeyId } from '#domain/id.ts'
+import { type ApiKey, keyStatus } from '#domain/key.ts'
+import { addUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
+import type { WindowReading } from '#domain/quota.ts'
+import type { Ended } from '#domain/snapshot/endings.ts'
+import { type Span, sharesOf, toFigures } from '#domain/snapshot/figures.ts'
+import { boundsOf, judgePace, type Period } from '#domain/snapshot/pace.ts'
+import type { Office } from '../office.ts'
+import { type Caps, percentOf } from './money.ts'
+import type {
+  GaugeRecord,
+  KeyRowRecord,
+  KeysRecord,
+  KeyTrafficRecord,
+  Level,
+  SpendGaugeRecord,
+  WarningRecord,
+} from './record.ts'
+import { oneDecimal, rounded, whole } from './traffic.ts'
+
+/** Whoever has more sees the newest, and whatever is asked with at the moment. */
+const MOST_KEYS = 1_000
+const MOST_KEY_ROWS = 200
+const NEAR_PERCENT = 90
+
+interface Seen {
+  readonly keys: KeysRecord
+  readonly caps: Caps
+}
+
+/** `span` is the last hour. Between every few keys requests are let pass: one that was never used is read from the disk. */
+export async function readKeys(office: Office, account: Account, span: Span): Promise<Seen> {
+  const { store, clock } = office
+  const page = await store.keys.list({
+    accountId: account.id,
+    includeRevoked: false,
+    limit: MOST_KEYS,
+  })
+  const ended = Map.groupBy(span.endings, ({ keyId }) => keyId)
+  const keys = await withAsking(office, account, page.keys, ended)
+  const rows: KeyRowRecord[] = []
+  const warnings: WarningRecord[] = []
+  for (const [place, key] of keys.entries()) {
+    if (place % 50 === 49) await pause(0, NEVER)
+    const now = clock.now()
+    const row = await readRow(office, key, ended.get(key.id) ?? [], { ...span, now })
+    rows.push(row)
+    warnings.push(...(await warningsOf(office, key, row, now)))
+  }
+  const since = clock.now() - ACTIVE_MS
+  const active = rows.filter(({ id, concurrency }) => {
+    const [newest] = ended.get(id as KeyId) ?? []
+    return (concurrency.used ?? 0) > 0 || (newest !== undefined && newest.endedAt > since)
+  })
+  return {
+    caps: page.hasMore ? { day: null, month: null } : capsOf(keys),
+    keys: {
+      total: page.totalCount,
+      active: active.length,
+      rows: rows.toSorted(nearest).slice(0, MOST_KEY_ROWS),
+      warnings: warnings.toSorted((a, b) => b.level - a.level),
+    },
+  }
+}
+
+const ACTIVE_MS = 300_000
+const NEVER = new AbortController().signal
+
+/** Those asked with lately, too, that a page of the newest does not hold. */
+async function withAsking(
+  { store }: Office,
+  { id }: Account,
+  keys: readonly ApiKey[],
+  ended: ReadonlyMap<KeyId, readonly Ended[]>,
+): Promise<readonly ApiKey[]> {
+  const known = new Set(keys.map((key) => key.id))
+  const missing = [...ended.keys()].filter((keyId) => !known.has(keyId)).slice(0, MOST_KEY_ROWS)
+  const found = await Promise.all(missing.map((keyId) => store.keys.find(keyId)))
+  const more = found.filter((key) => key?.accountId === id && key.revokedAt === null)
+  return [...keys, ...more.filter((key) => key !== undefined)]
+}
+
+function capsOf(keys: readonly ApiKey[]): Caps {
+  const sum = (field: 'dailySpend' | 'monthlySpend'): UsdNanos | null =>
+    keys.reduce<UsdNanos | null>((total, { limits }) => {
+      const ceiling = limits[field]
+      return ceiling === null ? total : addUsd(total ?? (0n as UsdNanos), ceiling)
+    }, null)
+  return { day: sum('dailySpend'), month: sum('monthlySpend') }
+}
+
+/** Full before near, then by percent, then by what was spent today. */
+const nearest = (a: KeyRowRecord, b: KeyRowRecord): number =>
+  (b.percent ?? -1) - (a.percent ?? -1) ||
+  Number(b.spend_day.spent_usd) - Number(a.spend_day.spent_usd) ||
+  a.name.localeCompare(b.name)
+
+async function readRow(
+  { store }: Office,
+  key: ApiKey,
+  ended: readonly Ended[],
+  span: Span,
+): Promise<KeyRowRecord> {
+  const { now } = span
+  const spending = await store.admissions.spending(key.id, now)
+  const quota = await store.admissions.quota(key.id, now)
+  const figures = toFigures(ended, now)
+  const { concurrency, dailySpend, monthlySpend } = key.limits
+  const gauges = {
+    minute: toWindowGauge(quota.minute, figures.lastMinute),
+    day: toWindowGauge(quota.day, null),
+    concurrency: toGauge(spending.requestsInProgress, concurrency, null),
+    spend_day: toSpendGauge('day', spending.spendDay, dailySpend, now),
+    spend_month: toSpendGauge('month', spending.spendMonth, monthlySpend, now),
+  }
+  const percents = Object.values(gauges).flatMap(({ percent }) => percent ?? [])
+  return {
+    id: key.id,
+    name: key.name,
+    label: key.label,
+    kind: key.kind,
+    status: keyStatus(key, now),
+    created_at: renderInstant(key.createdAt),
+    last_used_at: key.lastUsedAt === null ? null : renderInstant(key.lastUsedAt),
+    allowed_models: key.limits.allowedModels,
+    ...gauges,
+    level: worst(Object.values(gauges).map(({ level }) => level)),
+    percent: percents.length === 0 ? null : Math.max(...percents),
+    lately: ended.length === 0 ? null : toTraffic(ended, span),
+  }
+}
+
+/** Without a limit nobody counts; of a minute it is known all the same, of a day it would have to be looked for. */
+const toWindowGauge = (reading: WindowReading | null, used: number | null): GaugeRecord =>
+  reading === null
+    ? toGauge(used, null, null)
+    : toGauge(reading.limit - reading.remaining, reading.limit, reading.resetSeconds)
+
+function toGauge(used: number | null, limit: number | null, freesIn: number | null): GaugeRecord {
+  const percent = limit === null || used === null ? null : oneDecimal((100 * used) / limit)
+  return {
+    used,
+    limit,
+    percent,
+    level: levelOf(percent),
+    frees_in_seconds: used === 0 ? null : freesIn,
+  }
+}
+
+function toSpendGauge(
+  period: Period,
+  spent: UsdNanos,
+  ceiling: UsdNanos | null,
+  now: Instant,
+): SpendGaugeRecord {
+  const percent = percentOf(spent, ceiling)
+  return {
+    spent_usd: renderUsd(spent),
+    limit_usd: ceiling === null ? null : renderUsd(ceiling),
+    percent,
+    level: levelOf(percent),
+    resets_in_seconds: Math.ceil((boundsOf(period, now).resetsAt - now) / 1000),
+  }
+}
+
+const levelOf = (percent: number | null): Level =>
+  percent === null || percent < NEAR_PERCENT ? 'ok' : percent < 100 ? 'near' : 'full'
+
+const worst = (levels: readonly Level[]): Level =>
+  levels.includes('full') ? 'full' : levels.includes('near') ? 'near' : 'ok'
+
+const CURVE_POINTS = 20
+const CURVE_POINT_MS = 15_000
+const MOST_SHARES = 3
+
+function toTraffic(ended: readonly Ended[], { now, ms }: Span): KeyTrafficRecord {
+  const figures = toFigures(ended, now)
+  const curve = Array.from({ length: CURVE_POINTS }, () => 0)
+  for (const { endedAt } of ended) {
+    const point = CURVE_POINTS - 1 - Math.floor((now - endedAt) / CURVE_POINT_MS)
+    if (point >= 0 && point < CURVE_POINTS) curve[point] = (curve[point] ?? 0) + 1
+  }
+  return {
+    seconds: Math.round(ms / 1000),
+    ok: figures.ok,
+    failed: figures.failed,
+    p95_ms: whole(figures.totalMs.p95),
+    cached_percent: rounded(figures.cachedPercent),
+    models: sharesOf(ended, ({ model }) => model, MOST_SHARES).map(({ name, percent }) => ({
+      name,
+      percent: rounded(percent),
+    })),
+    users: sharesOf(ended, ({ endUser }) => endUser, MOST_SHARES).map(({ name, costNanos }) => ({
+      name,
+      cost_usd: renderUsd(BigInt(costNanos) as UsdNanos),
+    })),
+    curve,
+  }
+}
+
+async function warningsOf(
+  { store }: Office,
+  key: ApiKey,
+  row: KeyRowRecord,
+  now: Instant,
+): Promise<readonly WarningRecord[]> {
+  const of = { key_id: key.id, key_name: key.name }
+  const counts = [
+    ['rpm', row.minute],
+    ['rpd', row.day],
+    ['concurrency', row.concurrency],
+  ] as const
+  const full = counts
+    .filter(([, gauge]) => gauge.level === 'full')
+    .map(
+      ([what, { used, limit }]): WarningRecord => ({
+        ...of,
+        what,
+        level: 100,
+        used: String(used),
+        limit: String(limit),
+        reached_at: null,
+        resets_at: null,
+      }),
+    )
+  return [...full, ...(await paceWarnings(store.admissions, key, now))]
+}
+
+/** Ceilings whose half is gone too fast, and those that are nearly or wholly reached. */
+export async function paceWarnings(
+  admissions: Office['store']['admissions'],
+  key: ApiKey,
+  now: Instant,
+): Promise<readonly WarningRecord[]> {
+  const { dailySpend, monthlySpend } = key.limits
+  if (dailySpend === null && monthlySpend === null) return []
+  const { spendDay, spendMonth } = await admissions.spending(key.id, now)
+  const judged = [
+    judgePace('day', spendDay, dailySpend, now),
+    judgePace('month', spendMonth, monthlySpend, now),
+  ]
+  return judged.flatMap((warning) =>
+    warning === null
+      ? []
+      : [
+          {
+            key_id: key.id,
+            key_name: key.name,
+            what: warning.period,
+            level: warning.level,
+            used: renderUsd(warning.spent),
+            limit: renderUsd(warning.ceiling),
+            reached_at: warning.reachedAt === null ? null : renderInstant(warning.reachedAt),
+            resets_at: renderInstant(warning.resetsAt),
+          },
+        ],
+  )
+}

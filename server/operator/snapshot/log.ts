@@ -1,0 +1,73 @@
+/** The last requests as the log has them; what ended before the start is read back once. */
+import type { ActivityEntry } from '#domain/activity.ts'
+import { DAY_MS, later } from '#domain/clock.ts'
+import type { KeyId } from '#domain/id.ts'
+import type { Latest } from '#domain/snapshot/latest.ts'
+import { MOST_RECENT, MOST_RECENT_ERRORS } from '#domain/snapshot/pulse.ts'
+import { renderActivity } from '../activity-record.ts'
+import type { Office } from '../office.ts'
+import type { LogRecord } from './record.ts'
+
+/** What came to a ring since it was last asked, newest first, or null; at first what is known of the time before as well. */
+export function startTail(
+  office: Office,
+  ring: Latest<ActivityEntry>,
+  earlier: readonly LogRecord[],
+  most: number,
+): () => Promise<readonly LogRecord[] | null> {
+  let seen: number | null = null
+  return async () => {
+    const before = seen
+    seen = ring.count
+    if (seen === before) return null
+    const fresh = await renderEntries(office, [...ring.since(before ?? 0)])
+    return before === null ? [...fresh, ...earlier].slice(0, most) : fresh
+  }
+}
+
+/** The log before the process began, for screens that would be empty after a restart. */
+export async function readEarlier(office: Office) {
+  const { live, store, clock } = office
+  const until = live?.startedAt ?? clock.now()
+  // Errors may be far apart, and a log of millions is not read through for them.
+  const before = { since: later(until, -DAY_MS), until }
+  const [log, errors] = await Promise.all([
+    store.activity.list({ ...before, limit: MOST_RECENT }),
+    store.activity.list({ ...before, limit: MOST_RECENT_ERRORS, errorsOnly: true }),
+  ])
+  return {
+    log: await renderEntries(office, log),
+    errors: await renderEntries(office, errors),
+  }
+}
+
+async function renderEntries(
+  { store }: Office,
+  entries: readonly ActivityEntry[],
+): Promise<readonly LogRecord[]> {
+  const names = new Map<KeyId, string>()
+  for (const { keyId } of entries) {
+    if (!names.has(keyId)) names.set(keyId, (await store.keys.find(keyId))?.name ?? keyId)
+  }
+  return entries.map((entry) => render(entry, names.get(entry.keyId) ?? entry.keyId))
+}
+
+const render = (entry: ActivityEntry, keyName: string): LogRecord => ({
+  ...renderActivity(entry, keyName),
+  message: messageOf(entry),
+  attempts: entry.failedAttempts.map(({ model, provider, outcome, status, reason, ms }) => ({
+    model,
+    provider,
+    outcome,
+    status,
+    reason,
+    ms,
+  })),
+})
+
+function messageOf({ refusal, code, failedAttempts }: ActivityEntry): string | null {
+  if (refusal !== null) return refusal.message
+  if (code === null) return null
+  const last = failedAttempts.at(-1)
+  return last ? `${last.provider}: ${last.reason}` : null
+}

@@ -1,0 +1,116 @@
+/** Models and providers: what they were asked lately, how quick they are, and how often they fail. */
+import { dayOf, dayStart, later } from '#domain/clock.ts'
+import { renderUsd } from '#domain/money.ts'
+import {
+  errorPercent,
+  FIGURES_MS,
+  type Span,
+  servedPercent,
+  toFigures,
+} from '#domain/snapshot/figures.ts'
+import type { HopFailure } from '#domain/snapshot/pulse.ts'
+import { MOST_USAGE_GROUPS, type UsageReport } from '#domain/usage-report.ts'
+import { renderHealth, worstOf } from '../hop-record.ts'
+import type { LiveFacts, Office } from '../office.ts'
+import type { ModelTrafficRecord, ProviderTrafficRecord } from './record.ts'
+import { rounded, whole } from './traffic.ts'
+
+/** What each model cost since midnight UTC: a look through the day's log. */
+export const readModelDay = ({ store, clock }: Office): Promise<UsageReport> =>
+  store.activity.usage({
+    by: 'model',
+    thenBy: null,
+    since: dayStart(dayOf(clock.now())),
+    top: MOST_USAGE_GROUPS,
+  })
+
+/** Those that were asked lately or today, the dearest first, then the busiest. `span` is of five minutes. */
+export function renderModels(
+  { watch }: LiveFacts,
+  span: Span,
+  today: UsageReport,
+): readonly ModelTrafficRecord[] {
+  const answered = span.endings.filter(({ provider }) => provider !== null)
+  const ended = Map.groupBy(answered, ({ model }) => model)
+  const running = watch.inFlight(Number.POSITIVE_INFINITY)
+  const days = new Map(today.rows.map((row) => [String(row.by), row]))
+  const names = new Set([...ended.keys(), ...days.keys(), ...running.map(({ model }) => model)])
+  const rows = [...names].map((model): ModelTrafficRecord => {
+    const own = ended.get(model) ?? []
+    const figures = toFigures(own, span.now)
+    const day = days.get(model)
+    const providers = new Set(own.flatMap(({ provider }) => provider ?? []))
+    return {
+      model,
+      providers: [...providers].toSorted(),
+      requests_per_minute: figures.lastMinute,
+      in_flight: running.filter((one) => one.model === model).length,
+      p50_ms: whole(figures.totalMs.p50),
+      p95_ms: whole(figures.totalMs.p95),
+      first_byte_p50_ms: whole(figures.firstEventMs.p50),
+      tokens_per_second: rounded(figures.tokensPerSecond),
+      error_percent: rounded(errorPercent(figures)),
+      requests_day: day?.requests ?? 0,
+      spend_day_usd: renderUsd(day?.cost ?? (0n as never)),
+      share_percent:
+        today.total.cost === 0n
+          ? null
+          : Number(((day?.cost ?? 0n) * 1_000n) / today.total.cost) / 10,
+    }
+  })
+  return rows.toSorted(
+    (a, b) =>
+      Number(b.spend_day_usd) - Number(a.spend_day_usd) ||
+      b.requests_per_minute - a.requests_per_minute ||
+      a.model.localeCompare(b.model),
+  )
+}
+
+export async function readProviders(
+  { store }: Office,
+  live: LiveFacts,
+  span: Span,
+): Promise<readonly ProviderTrafficRecord[]> {
+  const { watch } = live
+  const since = later(span.now, -FIGURES_MS)
+  const failures = [...watch.pulse.failures.since()].filter(({ at }) => at > since)
+  const running = watch.inFlight(Number.POSITIVE_INFINITY)
+  const cards = await store.models.list()
+  const hops = live.hops()
+  return (await store.providers.list()).map(({ name, type }): ProviderTrafficRecord => {
+    const own = span.endings.filter((ended) => ended.provider === name)
+    const failed = failures.filter(({ provider }) => provider === name)
+    const served = own.filter(({ status }) => status < 500)
+    const health = renderHealth(worstOf(hops.filter(({ provider }) => provider === name)))
+    const percent = servedPercent(served.length, failed)
+    return {
+      name,
+      type,
+      models: cards.filter(({ provider }) => provider === name).length,
+      health,
+      state: stateOf(health.state, percent),
+      served_percent: rounded(percent),
+      p95_ms: whole(toFigures(own, span.now).totalMs.p95),
+      requests: own.length,
+      in_flight: running.filter(({ provider }) => provider === name).length,
+      failed: countStatuses(failed),
+    }
+  })
+}
+
+const WELL_PERCENT = 99
+
+function stateOf(
+  health: 'serving' | 'resting',
+  percent: number | null,
+): ProviderTrafficRecord['state'] {
+  if (health === 'resting' || percent === 0) return 'down'
+  if (percent === null) return 'unused'
+  return percent < WELL_PERCENT ? 'degraded' : 'ok'
+}
+
+/** The most frequent first. */
+const countStatuses = (failures: readonly HopFailure[]): ProviderTrafficRecord['failed'] =>
+  [...Map.groupBy(failures, ({ status }) => status)]
+    .map(([status, all]) => ({ status, count: all.length }))
+    .toSorted((a, b) => b.count - a.count)

@@ -1,0 +1,106 @@
+/** An account's money: what is left and for how long, what was spent, and when its owner is told. */
+import type { Account } from '#domain/account.ts'
+import type { AccountDaySpend } from '#domain/admission.ts'
+import { type Day, dayOf, type Instant, monthStart, renderInstant } from '#domain/clock.ts'
+import { addUsd, NO_MONEY, renderRubPerUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
+import type { Channel, Notice } from '#domain/notice.ts'
+import { toRunway } from '#domain/snapshot/pace.ts'
+import type { Office } from '../office.ts'
+import { renderThreshold } from '../threshold-record.ts'
+import type { ChannelRecord, MoneyRecord, RunwayRecord } from './record.ts'
+import { oneDecimal } from './traffic.ts'
+
+/** Far enough back for the month, and for the week before today. */
+const MOST_DAYS = 32
+
+/** Σ of the ceilings of an account's keys; null where there is none, or nobody can tell. */
+export interface Caps {
+  readonly day: UsdNanos | null
+  readonly month: UsdNanos | null
+}
+
+export async function readMoney(
+  office: Office,
+  account: Account,
+  caps: Caps,
+): Promise<MoneyRecord> {
+  const { store, clock } = office
+  const now = clock.now()
+  const spends = (await readDays(office, now)).filter(({ accountId }) => accountId === account.id)
+  const { day, month } = sumsOf(spends, now)
+  const threshold = await store.thresholds.find(account.id)
+  const rate = await store.rates.at(now)
+  const { threshold_usd, marked, notified_at } = renderThreshold(threshold)
+  const balance = (await store.accounts.find(account.id))?.balance ?? account.balance
+  const channels = [
+    ...(threshold.email === null ? [] : (['email'] as const)),
+    ...(threshold.webhookUrl === null ? [] : (['webhook'] as const)),
+  ]
+  return {
+    account: account.name,
+    balance_usd: renderUsd(balance),
+    spend_day_usd: renderUsd(day),
+    spend_month_usd: renderUsd(month),
+    day_caps_usd: caps.day && renderUsd(caps.day),
+    month_caps_usd: caps.month && renderUsd(caps.month),
+    day_percent: percentOf(day, caps.day),
+    month_percent: percentOf(month, caps.month),
+    runway: renderRunway(balance, spends, now),
+    threshold_usd,
+    marked,
+    notified_at,
+    channels: await lastNotices(office, account, channels),
+    rub_per_usd: renderRubPerUsd(rate.rubPerUsd),
+    rate_set_at: rate.setByOperator ? renderInstant(rate.effectiveFrom) : null,
+  }
+}
+
+/** What every account spent by day: of this month, and of the last week even where the month has just begun. */
+export const readDays = ({ store }: Office, now: Instant): Promise<readonly AccountDaySpend[]> =>
+  store.admissions.spendByDay((dayOf(now) - MOST_DAYS) as Day)
+
+function sumsOf(spends: readonly AccountDaySpend[], now: Instant) {
+  const today = dayOf(now)
+  const sumSince = (first: Day): UsdNanos =>
+    spends
+      .filter(({ day }) => day >= first)
+      .reduce((sum, { spent }) => addUsd(sum, spent), NO_MONEY)
+  return { day: sumSince(today), month: sumSince(monthStart(today)) }
+}
+
+export function renderRunway(
+  balance: UsdNanos,
+  spends: readonly AccountDaySpend[],
+  now: Instant,
+): RunwayRecord {
+  const { ms, meanDay, days } = toRunway(balance, spends, now)
+  return {
+    seconds: ms === null ? null : Math.floor(ms / 1000),
+    mean_day_usd: renderUsd(meanDay),
+    days,
+  }
+}
+
+/** To one decimal place; null without a ceiling. */
+export const percentOf = (spent: UsdNanos, ceiling: UsdNanos | null): number | null =>
+  ceiling === null || ceiling <= NO_MONEY
+    ? null
+    : oneDecimal(Number((spent * 10_000n) / ceiling) / 100)
+
+const MOST_NOTICES = 10
+
+async function lastNotices(
+  { store }: Office,
+  { id }: Account,
+  channels: readonly Channel[],
+): Promise<readonly ChannelRecord[]> {
+  if (channels.length === 0) return []
+  const notices: readonly Notice[] = await store.notices.list({
+    accountId: id,
+    limit: MOST_NOTICES,
+  })
+  return channels.map((channel) => ({
+    channel,
+    last: notices.find((notice) => notice.channel === channel)?.state ?? null,
+  }))
+}

@@ -1,0 +1,112 @@
+/** Reads snapshots of a running gateway for whoever watches: each part is made anew as often as it deserves, and no oftener. */
+import type { Account } from '#domain/account.ts'
+import { type Instant, renderInstant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
+import { FIGURES_MS, readSpan, type Span } from '#domain/snapshot/figures.ts'
+import { MOST_RECENT, MOST_RECENT_ERRORS } from '#domain/snapshot/pulse.ts'
+import { findAccount } from '../find-account.ts'
+import type { LiveFacts, Office } from '../office.ts'
+import { readKeys } from './keys.ts'
+import { readEarlier, startTail } from './log.ts'
+import { readModelDay, readProviders, renderModels } from './models.ts'
+import { readMoney } from './money.ts'
+import { type Part, startPart } from './part.ts'
+import type { FrameRecord, GatewayRecord } from './record.ts'
+import { renderInFlight, renderTraffic } from './traffic.ts'
+
+export interface SnapshotReader {
+  /** What a watcher has not seen yet; a new one is shown everything. */
+  watch(): { next(): Promise<FrameRecord> }
+}
+
+const HOUR_MS = 3_600_000
+const SECOND_MS = 1_000
+/** A day's log is looked through for it. */
+const MODEL_DAY_MS = 10_000
+
+/** One account's money and keys, everybody's requests. @throws account_not_found, store_unavailable */
+export async function openSnapshots(office: Office, name: string): Promise<SnapshotReader> {
+  const live = demandLive(office)
+  const account = await findAccount(office, name)
+  const parts = startParts(office, live, account)
+  const earlier = await readEarlier(office)
+
+  const startWatching = () => {
+    const seen = new Map<Part<unknown>, number>()
+    const { recent, errors: failed } = live.watch.pulse
+    const tails = {
+      log: startTail(office, recent, earlier.log, MOST_RECENT),
+      errors: startTail(office, failed, earlier.errors, MOST_RECENT_ERRORS),
+    }
+    return {
+      async next(): Promise<FrameRecord> {
+        const now = office.clock.now()
+        const frame: Record<string, unknown> = {
+          at: renderInstant(now),
+          in_flight: renderInFlight(live.watch, live.inFlight(), now),
+        }
+        for (const [name, part] of Object.entries(parts)) {
+          const { value, version } = await part.read()
+          if (seen.get(part) !== version) frame[name] = value
+          seen.set(part, version)
+        }
+        for (const [name, tail] of Object.entries(tails)) {
+          const lines = await tail()
+          if (lines !== null) frame[name] = lines
+        }
+        return frame as unknown as FrameRecord
+      },
+    }
+  }
+
+  return { watch: startWatching }
+}
+
+function demandLive({ live, dataDir }: Office): LiveFacts {
+  if (live) return live
+  throw new GatewayError(
+    'store_unavailable',
+    `no gateway is running on this data directory${dataDir === null ? '' : ` (${dataDir})`}`,
+    { hint: 'gatewayctl serve' },
+  )
+}
+
+function startParts(office: Office, live: LiveFacts, account: Account) {
+  const { clock } = office
+  const { watch } = live
+  const span = (ms: number) => (): Span => readSpan(watch.pulse.endings, clock.now(), ms)
+  const lately = startPart(clock, SECOND_MS, async () => span(FIGURES_MS)())
+  const keys = startPart(clock, 2 * SECOND_MS, () => readKeys(office, account, span(HOUR_MS)()))
+  const modelDay = startPart(clock, MODEL_DAY_MS, () => readModelDay(office))
+  const recent = async (): Promise<Span> => (await lately.read()).value
+  return {
+    gateway: startPart(clock, SECOND_MS, () => readGateway(office, live, clock.now())),
+    traffic: startPart(clock, SECOND_MS, async () => renderTraffic(watch, await recent())),
+    keys: startPart(clock, 2 * SECOND_MS, async () => (await keys.read()).value.keys),
+    money: startPart(clock, SECOND_MS, async () =>
+      readMoney(office, account, (await keys.read()).value.caps),
+    ),
+    models: startPart(clock, 2 * SECOND_MS, async () =>
+      renderModels(live, await recent(), (await modelDay.read()).value),
+    ),
+    providers: startPart(clock, SECOND_MS, async () => readProviders(office, live, await recent())),
+  }
+}
+
+async function readGateway(
+  { store, version }: Office,
+  { baseUrl, listen, pid, startedAt, watch }: LiveFacts,
+  now: Instant,
+): Promise<GatewayRecord> {
+  const health = await store.health({ checkIntegrity: false })
+  return {
+    version,
+    base_url: baseUrl,
+    listen,
+    pid,
+    started_at: renderInstant(startedAt),
+    uptime_seconds: Math.floor((now - startedAt) / 1000),
+    healthy: health.writable && health.schemaVersion === health.newestSchemaVersion,
+    draining: watch.draining(),
+  }
+}

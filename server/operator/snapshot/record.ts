@@ -1,0 +1,253 @@
+/** The snapshot: everything that the dashboard draws and `status` sums up, as it travels over the operator's socket. */
+
+import type { AttemptRecord } from '#domain/receipt-report.ts'
+import type { InFlightState } from '#domain/snapshot/in-flight.ts'
+import type { Period } from '#domain/snapshot/pace.ts'
+import type { ActivityRecord } from '../activity-record.ts'
+import type { HealthRecord } from '../hop-record.ts'
+
+/** Money is a decimal string in dollars, a share is in percent, a time RFC 3339; null is "nothing to tell". */
+export interface SnapshotRecord {
+  readonly at: string
+  readonly gateway: GatewayRecord
+  readonly in_flight: InFlightSumRecord
+  readonly traffic: TrafficRecord
+  readonly money: MoneyRecord
+  readonly keys: KeysRecord
+  readonly models: readonly ModelTrafficRecord[]
+  readonly providers: readonly ProviderTrafficRecord[]
+  /** Newest first, at most `MOST_RECENT`. */
+  readonly log: readonly LogRecord[]
+  /** Of those that ended otherwise than well, which a busy hour pushes out of `log`. */
+  readonly errors: readonly LogRecord[]
+}
+
+/** What a frame adds to the one before: parts that changed, whole, and new lines of the log. The first has every part. */
+export interface FrameRecord extends Partial<SnapshotRecord> {
+  readonly at: string
+}
+
+export interface GatewayRecord {
+  readonly version: string
+  readonly base_url: string
+  readonly listen: string
+  readonly pid: number
+  readonly started_at: string
+  readonly uptime_seconds: number
+  readonly healthy: boolean
+  /** It takes no new requests, and stops when those in progress have ended. */
+  readonly draining: boolean
+}
+
+export interface InFlightSumRecord {
+  readonly count: number
+  /** Since the start. */
+  readonly peak: number
+  /** Oldest first; the oldest `MOST_REQUESTS` where there are more. */
+  readonly requests: readonly InFlightRecord[]
+}
+
+export interface InFlightRecord {
+  readonly id: string
+  readonly request_id: string
+  readonly key_id: string
+  readonly key_name: string
+  readonly user: string | null
+  readonly model: string
+  readonly provider: string
+  readonly stream: boolean
+  readonly state: InFlightState
+  readonly arrived_at: string
+  readonly elapsed_ms: number
+  readonly first_byte_ms: number | null
+  /** What has been counted or estimated so far; the provider's own count comes last. */
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly tokens_per_second: number | null
+  readonly cost_usd: string
+  readonly failed_attempts: number
+}
+
+/** Of the last five minutes, or as far back as there is memory for. */
+export interface TrafficRecord {
+  readonly seconds: number
+  readonly requests_per_minute: number
+  readonly tokens_per_second: number
+  readonly total_ms: PercentilesRecord
+  readonly first_byte_ms: PercentilesRecord
+  /** Of those that ended, how many with 5xx. */
+  readonly error_percent: number | null
+  readonly ok: number
+  readonly failed: readonly StatusCountRecord[]
+  readonly spend_per_hour_usd: string
+  readonly curves: CurvesRecord
+}
+
+export interface PercentilesRecord {
+  readonly p50: number | null
+  readonly p95: number | null
+  readonly p99: number | null
+}
+
+export interface StatusCountRecord {
+  readonly status: number
+  readonly count: number
+}
+
+/** Oldest first, the last point ending now. */
+export interface CurvesRecord {
+  readonly step_seconds: number
+  readonly requests_per_second: readonly number[]
+  readonly tokens_per_second: readonly number[]
+  readonly first_byte_ms: readonly (number | null)[]
+}
+
+/** Of one account. */
+export interface MoneyRecord {
+  readonly account: string
+  readonly balance_usd: string
+  readonly spend_day_usd: string
+  readonly spend_month_usd: string
+  /** Σ of its keys' ceilings; null where no key has one, or there are too many keys to add up. */
+  readonly day_caps_usd: string | null
+  readonly month_caps_usd: string | null
+  readonly day_percent: number | null
+  readonly month_percent: number | null
+  readonly runway: RunwayRecord
+  readonly threshold_usd: string | null
+  readonly marked: boolean
+  readonly notified_at: string | null
+  readonly channels: readonly ChannelRecord[]
+  readonly rub_per_usd: string
+  readonly rate_set_at: string | null
+}
+
+export interface RunwayRecord {
+  /** Null where nothing is spent. */
+  readonly seconds: number | null
+  readonly mean_day_usd: string
+  /** How many full days that is the mean of; 0: today's pace. */
+  readonly days: number
+}
+
+export interface ChannelRecord {
+  readonly channel: 'email' | 'webhook'
+  /** What became of its last notice; null where none was sent. */
+  readonly last: 'pending' | 'delivered' | 'dead' | null
+}
+
+export interface KeysRecord {
+  /** Of the account, the revoked ones left out. */
+  readonly total: number
+  /** How many were asked with in the last five minutes, or are in use now. */
+  readonly active: number
+  /** The nearest to a limit first; at most `MOST_KEY_ROWS`. */
+  readonly rows: readonly KeyRowRecord[]
+  readonly warnings: readonly WarningRecord[]
+}
+
+/** How much of a limit is used: `near` from 90 % on, `full` at all of it. */
+export type Level = 'ok' | 'near' | 'full'
+
+export interface GaugeRecord {
+  /** Null where it is not known without a look through the log. */
+  readonly used: number | null
+  readonly limit: number | null
+  readonly percent: number | null
+  readonly level: Level
+  /** When the next slot frees; null where no window is counted or it is empty. */
+  readonly frees_in_seconds: number | null
+}
+
+export interface SpendGaugeRecord {
+  readonly spent_usd: string
+  readonly limit_usd: string | null
+  readonly percent: number | null
+  readonly level: Level
+  readonly resets_in_seconds: number
+}
+
+export interface KeyRowRecord {
+  readonly id: string
+  readonly name: string
+  readonly label: string
+  readonly kind: string
+  readonly status: string
+  readonly created_at: string
+  readonly last_used_at: string | null
+  readonly allowed_models: readonly string[] | null
+  readonly minute: GaugeRecord
+  readonly day: GaugeRecord
+  readonly concurrency: GaugeRecord
+  readonly spend_day: SpendGaugeRecord
+  readonly spend_month: SpendGaugeRecord
+  /** The worst of all of them. */
+  readonly level: Level
+  /** Of the fullest of its limits; null where it has none. */
+  readonly percent: number | null
+  /** Null where it was not asked with. */
+  readonly lately: KeyTrafficRecord | null
+}
+
+/** Of the last hour, or as far back as there is memory for. */
+export interface KeyTrafficRecord {
+  readonly seconds: number
+  readonly ok: number
+  readonly failed: readonly StatusCountRecord[]
+  readonly p95_ms: number | null
+  readonly cached_percent: number | null
+  readonly models: readonly { readonly name: string; readonly percent: number | null }[]
+  readonly users: readonly { readonly name: string | null; readonly cost_usd: string }[]
+  /** Requests of the last five minutes, a point for every 15 s. */
+  readonly curve: readonly number[]
+}
+
+export interface WarningRecord {
+  readonly key_id: string
+  readonly key_name: string
+  readonly what: 'rpm' | 'rpd' | 'concurrency' | Period
+  /** Of a ceiling: so many percent are gone. Of a count: it is used up. */
+  readonly level: 50 | 80 | 100
+  readonly used: string
+  readonly limit: string
+  /** When a ceiling is reached at this pace, if that is before it resets; null else. */
+  readonly reached_at: string | null
+  readonly resets_at: string | null
+}
+
+/** Of the last five minutes, and of the UTC day. */
+export interface ModelTrafficRecord {
+  readonly model: string
+  readonly providers: readonly string[]
+  readonly requests_per_minute: number
+  readonly in_flight: number
+  readonly p50_ms: number | null
+  readonly p95_ms: number | null
+  readonly first_byte_p50_ms: number | null
+  readonly tokens_per_second: number | null
+  readonly error_percent: number | null
+  readonly requests_day: number
+  readonly spend_day_usd: string
+  readonly share_percent: number | null
+}
+
+export interface ProviderTrafficRecord {
+  readonly name: string
+  readonly type: string
+  readonly models: number
+  readonly health: HealthRecord
+  /** `ok`, `degraded` (less than 99 % served in five minutes), `down` (it rests, or nothing was served), `unused`. */
+  readonly state: 'ok' | 'degraded' | 'down' | 'unused'
+  readonly served_percent: number | null
+  readonly p95_ms: number | null
+  readonly requests: number
+  readonly in_flight: number
+  /** Its own failures, also those after which another answered; status null is one that never came. */
+  readonly failed: readonly { readonly status: number | null; readonly count: number }[]
+}
+
+export interface LogRecord extends ActivityRecord {
+  /** What it was told, or what its last provider said; null where it went well. */
+  readonly message: string | null
+  readonly attempts: readonly AttemptRecord[]
+}

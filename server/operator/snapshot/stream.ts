@@ -1,0 +1,71 @@
+/** `GET /watch`: a snapshot, then what changed of it, a JSON document a line, until whoever watches leaves. */
+import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
+import { pause } from '#domain/clock.ts'
+import { toGatewayError } from '#domain/errors.ts'
+import type { Office } from '../office.ts'
+import { openSnapshots, type SnapshotReader } from './reader.ts'
+
+const MOST_FPS = 10
+const USUAL_FPS = 4
+const NDJSON = 'application/x-ndjson'
+
+export interface Watchers {
+  /** `account` by name, `fps` frames a second from 1 to 10. @throws account_not_found, store_unavailable */
+  watch(query: Readonly<Record<string, string | undefined>>): Promise<Response>
+}
+
+function readFps(text: string | undefined): number {
+  const fps = Math.floor(Number(text ?? USUAL_FPS))
+  return Number.isFinite(fps) ? Math.min(MOST_FPS, Math.max(1, fps)) : USUAL_FPS
+}
+
+/** The watchers of one account share what is made for them. */
+export function createWatchers(office: Office): Watchers {
+  const readers = new Map<string, Promise<SnapshotReader>>()
+  const readerOf = (account: string): Promise<SnapshotReader> => {
+    const known = readers.get(account)
+    if (known) return known
+    const opened = openSnapshots(office, account)
+    readers.set(account, opened)
+    opened.catch(() => readers.delete(account))
+    return opened
+  }
+  return {
+    async watch({ account = DEFAULT_ACCOUNT_NAME, fps }) {
+      const watching = (await readerOf(account)).watch()
+      return new Response(
+        toLines(() => watching.next(), 1000 / readFps(fps)),
+        {
+          headers: { 'Content-Type': NDJSON },
+        },
+      )
+    },
+  }
+}
+
+/** Pulled: a watcher that does not read costs nothing. */
+function toLines(next: () => Promise<unknown>, everyMs: number): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  const gone = new AbortController()
+  let isFirst = true
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        try {
+          if (!isFirst) await pause(everyMs, gone.signal)
+          isFirst = false
+          controller.enqueue(encoder.encode(`${JSON.stringify(await next())}\n`))
+        } catch (thrown) {
+          if (gone.signal.aborted) return
+          const { code, message } = toGatewayError(thrown)
+          controller.enqueue(encoder.encode(`${JSON.stringify({ error: { code, message } })}\n`))
+          controller.close()
+        }
+      },
+      cancel() {
+        gone.abort()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}

@@ -1,0 +1,105 @@
+/** Requests in progress, and the rates, latencies and curves of those that ended in the last five minutes. */
+import { type Instant, MINUTE_MS, renderInstant } from '#domain/clock.ts'
+import { renderUsd, type UsdNanos } from '#domain/money.ts'
+import { errorPercent, type Percentiles, type Span, toFigures } from '#domain/snapshot/figures.ts'
+import type { InFlight } from '#domain/snapshot/in-flight.ts'
+import { type Flow, STEP_SECONDS } from '#domain/snapshot/seconds.ts'
+import type { Watch } from '#domain/snapshot/watch.ts'
+import type {
+  InFlightRecord,
+  InFlightSumRecord,
+  PercentilesRecord,
+  TrafficRecord,
+} from './record.ts'
+
+/** A screen shows some thirty; a filter looks through these. */
+export const MOST_REQUESTS = 500
+
+export const renderInFlight = (watch: Watch, count: number, now: Instant): InFlightSumRecord => ({
+  count,
+  peak: watch.peak(),
+  requests: watch.inFlight(MOST_REQUESTS).map((one) => renderOne(one, now)),
+})
+
+function renderOne(one: InFlight, now: Instant): InFlightRecord {
+  const elapsedMs = now - one.arrivedAt
+  const answeringMs = one.firstEventMs === null ? 0 : elapsedMs - one.firstEventMs
+  return {
+    id: one.generationId,
+    request_id: one.requestId,
+    key_id: one.key.id,
+    key_name: one.key.name,
+    user: one.endUser,
+    model: one.model,
+    provider: one.provider,
+    stream: one.stream,
+    state: one.state,
+    arrived_at: renderInstant(one.arrivedAt),
+    elapsed_ms: elapsedMs,
+    first_byte_ms: one.firstEventMs,
+    prompt_tokens: one.promptTokens,
+    completion_tokens: one.outputTokens,
+    tokens_per_second: answeringMs > 0 ? oneDecimal((1000 * one.outputTokens) / answeringMs) : null,
+    cost_usd: renderUsd(one.cost),
+    failed_attempts: one.failedAttempts,
+  }
+}
+
+export function renderTraffic({ pulse, inFlight }: Watch, span: Span): TrafficRecord {
+  const { now, ms } = span
+  const figures = toFigures(span.endings, now)
+  const curves = pulse.seconds.curves(now, inFlight(MOST_REQUESTS).flatMap(toFlow(now)))
+  const minute = curves.tokensPerSecond.slice(-MINUTE_MS / 1000 / STEP_SECONDS)
+  const seconds = Math.round(ms / 1000)
+  return {
+    seconds,
+    requests_per_minute: figures.lastMinute,
+    tokens_per_second: oneDecimal(sum(minute) / minute.length),
+    total_ms: renderPercentiles(figures.totalMs),
+    first_byte_ms: renderPercentiles(figures.firstEventMs),
+    error_percent: rounded(errorPercent(figures)),
+    ok: figures.ok,
+    failed: figures.failed,
+    spend_per_hour_usd: renderUsd(perHour(figures.costNanos, ms)),
+    curves: {
+      step_seconds: STEP_SECONDS,
+      requests_per_second: curves.requestsPerSecond.map(oneDecimal),
+      tokens_per_second: curves.tokensPerSecond.map(oneDecimal),
+      first_byte_ms: curves.firstEventMs.map((ms) => (ms === null ? null : Math.round(ms))),
+    },
+  }
+}
+
+/** The tokens of a request in progress came since its first. */
+const toFlow =
+  (now: Instant) =>
+  ({ arrivedAt, firstEventMs, outputTokens }: InFlight): readonly Flow[] =>
+    firstEventMs === null || outputTokens === 0
+      ? []
+      : [{ fromMs: arrivedAt + firstEventMs, toMs: now, tokens: outputTokens }]
+
+const HOUR_MS = 3_600_000
+const CENT_NANOS = 10_000_000n
+
+/** To the cent: it is a guess. */
+const perHour = (costNanos: number, ms: number): UsdNanos => {
+  const nanos = BigInt(Math.round((costNanos * HOUR_MS) / Math.max(1, ms)))
+  return (((nanos + CENT_NANOS / 2n) / CENT_NANOS) * CENT_NANOS) as UsdNanos
+}
+
+export const renderPercentiles = ({ p50, p95, p99 }: Percentiles): PercentilesRecord => ({
+  p50: whole(p50),
+  p95: whole(p95),
+  p99: whole(p99),
+})
+
+export const whole = (value: number | null): number | null =>
+  value === null ? null : Math.round(value)
+
+/** To one decimal place. */
+export const rounded = (value: number | null): number | null =>
+  value === null ? null : oneDecimal(value)
+
+export const oneDecimal = (value: number): number => Math.round(value * 10) / 10
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)

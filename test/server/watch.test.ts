@@ -1,0 +1,217 @@
+/** Watching a running gateway over its socket: what is in progress, what has ended, what is left of the money, and ending one. */
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import type { FrameRecord, SnapshotRecord } from '#operator/snapshot/record.ts'
+import type { VerbRecord } from '#operator/verbs.ts'
+import { startGateway } from '#server/gateway.ts'
+import { furnish } from '#test/support/furnish.ts'
+import { readSse } from '#test/support/read-sse.ts'
+import { tempDirectory } from '#test/support/temp-directory.ts'
+
+const DAY_CAP = '1'
+
+/** A gateway with a socket, one key with limits, and a watcher over it. */
+async function watched() {
+  const house = await furnish()
+  onTestFinished(() => house.store.close())
+  const key = await house.issue({ rpm: 10, concurrency: 3, dailySpend: 1_000_000_000n as never })
+  const socket = join(tempDirectory(), 'run', 'admin.sock')
+  const gateway = await startGateway({
+    store: house.store,
+    clock: house.clock,
+    listen: { hostname: '127.0.0.1', port: 0 },
+    adminSocket: socket,
+    version: '1.2.3',
+  })
+  onTestFinished(() => gateway.stop(0))
+  const chat = (body: object) =>
+    fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...key.bearer },
+      body: JSON.stringify({ messages: [{ role: 'user', content: 'hi there' }], ...body }),
+    })
+  const kill = async (id: string) => {
+    const response = await fetch('http://gateway/verbs/activity.kill', {
+      unix: socket,
+      method: 'POST',
+      body: JSON.stringify({ id }),
+    })
+    return (await response.json()) as VerbRecord<'activity.kill'>
+  }
+  return { house, key, chat, kill, frames: (query = '') => watch(socket, query) }
+}
+
+/** Frames as they come; left when the test is over. */
+async function watch(socket: string, query: string) {
+  const gone = new AbortController()
+  onTestFinished(() => gone.abort())
+  const response = await fetch(`http://gateway/watch?${query}`, {
+    unix: socket,
+    signal: gone.signal,
+  })
+  const reader = response.body?.getReader()
+  const decoder = new TextDecoder()
+  let held = ''
+  const next = async (): Promise<FrameRecord> => {
+    for (;;) {
+      const end = held.indexOf('\n')
+      if (end >= 0) {
+        const line = held.slice(0, end)
+        held = held.slice(end + 1)
+        return JSON.parse(line) as FrameRecord
+      }
+      const read = await reader?.read()
+      if (!read || read.done) throw new Error(`it ended: ${held}`)
+      held += decoder.decode(read.value, { stream: true })
+    }
+  }
+  return {
+    status: response.status,
+    first: next as () => Promise<SnapshotRecord>,
+    /** The next frame of which it is true. */
+    async until(isWanted: (frame: FrameRecord) => boolean): Promise<FrameRecord> {
+      for (;;) {
+        const frame = await next()
+        if (isWanted(frame)) return frame
+      }
+    },
+  }
+}
+
+test('the first frame has everything, also where nothing was ever asked', async () => {
+  const { frames, key } = await watched()
+  const { first } = await frames()
+  const all = await first()
+  expect(all.gateway).toMatchObject({ version: '1.2.3', healthy: true, draining: false })
+  expect(all.in_flight).toEqual({ count: 0, peak: 0, requests: [] })
+  expect(all.traffic).toMatchObject({ requests_per_minute: 0, error_percent: null, failed: [] })
+  expect(all.traffic.total_ms).toEqual({ p50: null, p95: null, p99: null })
+  expect(all.traffic.curves.requests_per_second).toHaveLength(60)
+  expect(all.money).toMatchObject({
+    account: 'default',
+    balance_usd: '100.00',
+    day_caps_usd: `${DAY_CAP}.00`,
+    month_caps_usd: null,
+    runway: { seconds: null, days: 0 },
+  })
+  expect(all.keys).toMatchObject({ total: 1, active: 0, warnings: [] })
+  expect(all.keys.rows).toMatchObject([{ id: key.key.id, level: 'ok', lately: null }])
+  expect(all.providers).toMatchObject([{ name: 'demo', state: 'unused', served_percent: null }])
+  expect(all.log).toEqual([])
+})
+
+test('a request is seen while it runs, and its ending is told once, with what it cost', async () => {
+  const { chat, frames } = await watched()
+  const watching = await frames('fps=10')
+  await watching.first()
+  const body = { model: 'demo/lorem', stream: true, max_tokens: 30, user: 'rate-20' }
+  const answer = await chat(body)
+  const seen = await watching.until(
+    ({ in_flight }) => (in_flight?.requests[0]?.completion_tokens ?? 0) > 2,
+  )
+  expect(seen.in_flight).toMatchObject({ count: 1, peak: 1 })
+  expect(seen.in_flight?.requests[0]).toMatchObject({
+    key_name: 'worker',
+    model: 'demo/lorem',
+    provider: 'demo',
+    user: 'rate-20',
+    state: 'streaming',
+    stream: true,
+    failed_attempts: 0,
+    first_byte_ms: expect.any(Number),
+  })
+  expect(Number(seen.in_flight?.requests[0]?.cost_usd)).toBeGreaterThan(0)
+  const { chunks } = readSse(await answer.text())
+  const ended = await watching.until(({ log }) => log !== undefined)
+  expect(ended.log).toMatchObject([
+    {
+      id: chunks[0]?.id,
+      key_name: 'worker',
+      status: 200,
+      completion_tokens: 30,
+      ended_by: 'completed',
+      message: null,
+    },
+  ])
+  const counted = await watching.until(({ traffic }) => (traffic?.ok ?? 0) > 0)
+  expect(counted.traffic).toMatchObject({ requests_per_minute: 1, ok: 1, error_percent: 0 })
+  expect(counted.in_flight).toEqual({ count: 0, peak: 1, requests: [] })
+  const tokens = counted.traffic?.curves.tokens_per_second.reduce((sum, one) => sum + one * 5, 0)
+  expect(tokens).toBeGreaterThan(29)
+  expect(tokens).toBeLessThan(31)
+})
+
+test('what is refused, and what fails at a provider, is told apart', async () => {
+  const { chat, frames } = await watched()
+  await (await chat({ model: 'demo/flaky', user: 'fail-400' })).text()
+  await (await chat({ model: 'demo/nothing' })).text()
+  await (await chat({ model: 'demo/flaky', user: 'fail-502' })).text()
+  const { first } = await frames()
+  const { errors, traffic, providers } = await first()
+  expect(errors.map(({ status, model }) => `${status} ${model}`)).toEqual([
+    '502 demo/flaky',
+    '404 demo/nothing',
+    '400 demo/flaky',
+  ])
+  expect(errors[0]).toMatchObject({ message: 'demo: demo/flaky was told to fail with 502' })
+  expect(errors[0]?.attempts).toMatchObject([{ status: 502 }, { status: 502 }])
+  expect(traffic.failed.map(({ status }) => status)).toEqual([400, 404, 502])
+  expect(traffic.error_percent).toBe(33.3)
+  expect(providers).toMatchObject([
+    {
+      name: 'demo',
+      state: 'degraded',
+      failed: [
+        { status: 502, count: 2 },
+        { status: 400, count: 1 },
+      ],
+    },
+  ])
+})
+
+test('a key at a limit comes first, with a warning', async () => {
+  const { chat, frames, house } = await watched()
+  await house.issue({})
+  for (let i = 0; i < 11; i++) await (await chat({ model: 'demo/echo' })).text()
+  const { first } = await frames()
+  const { keys } = await first()
+  expect(keys.total).toBe(2)
+  expect(keys.active).toBe(1)
+  expect(keys.rows[0]).toMatchObject({
+    level: 'full',
+    percent: 100,
+    minute: { used: 10, limit: 10, level: 'full', frees_in_seconds: expect.any(Number) },
+    day: { used: null, limit: null, percent: null },
+    concurrency: { used: 0, limit: 3 },
+    lately: { ok: 10, failed: [{ status: 429, count: 1 }], models: [{ name: 'demo/echo' }] },
+  })
+  expect(keys.warnings).toMatchObject([{ key_name: 'worker', what: 'rpm', level: 100 }])
+})
+
+test('a request that an operator ends is charged for what came, and its client is told', async () => {
+  const { chat, kill, frames } = await watched()
+  const watching = await frames('fps=10')
+  const body = { model: 'demo/lorem', stream: true, max_tokens: 10_000, user: 'rate-20' }
+  const answer = await chat(body)
+  const seen = await watching.until(
+    ({ in_flight }) => (in_flight?.requests[0]?.completion_tokens ?? 0) > 2,
+  )
+  const id = seen.in_flight?.requests[0]?.id ?? ''
+  const [text, killed] = await Promise.all([answer.text(), kill(id)])
+  expect(killed).toMatchObject({ id, model: 'demo/lorem', ended: true })
+  const { chunks, done } = readSse(text)
+  expect(done).toBe(true)
+  expect(chunks.at(-2)).toMatchObject({ error: { code: 'ended_by_operator', type: 'api_error' } })
+  expect(chunks.at(-1)?.usage).toMatchObject({ cost_details: { source: 'estimated' } })
+  const ended = await watching.until(({ log }) => (log?.length ?? 0) > 0)
+  expect(ended.log).toMatchObject([
+    { id, status: 503, code: 'ended_by_operator', ended_by: 'gateway' },
+  ])
+  expect(Number(ended.log?.[0]?.cost_usd)).toBe(chunks.at(-1)?.usage?.['cost'])
+  expect(await kill(id)).toMatchObject({ error: { code: 'generation_not_found' } })
+})
+
+test('an account that nobody has cannot be watched', async () => {
+  const { frames } = await watched()
+  expect((await frames('account=nobody')).status).toBe(404)
+})
