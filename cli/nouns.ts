@@ -102,9 +102,10 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
     },
   },
   activity: {
-    summary: 'list requests, show the receipt of one',
+    summary: 'tail or list requests, show a receipt',
     bare: 'list',
     verbs: {
+      tail: () => import('./activity/tail.ts'),
       list: () => import('./activity/list.ts'),
       show: () => import('./activity/show.ts'),
     },

@@ -69,12 +69,13 @@ async function overSocket(
 }
 
 /** What Bun says when a socket file has no listener. */
-const isRefused = (cause: unknown): boolean =>
+export const isRefused = (cause: unknown): boolean =>
   cause instanceof Error &&
   'code' in cause &&
   ['ECONNREFUSED', 'ENOENT', 'FailedToOpenSocket', 'ConnectionRefused'].includes(String(cause.code))
 
-function fromErrorBody({ error }: OperatorErrorBody): GatewayError {
+/** The error that the other side threw. */
+export function fromErrorBody({ error }: OperatorErrorBody): GatewayError {
   const code = Object.hasOwn(ERROR_CODES, error.code) ? (error.code as ErrorCode) : 'internal_error'
   return new GatewayError(code, error.message, {
     ...(error.param === null ? {} : { param: error.param }),

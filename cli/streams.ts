@@ -16,7 +16,7 @@ function write(output: Output, text: string): void {
   const bytes = Buffer.from(text)
   const taken = output.isStream ? 0 : writeNow(output.fd, bytes)
   if (taken === bytes.length) return
-  if (!output.isStream) output.stream().on('error', forget)
+  if (!output.isStream) output.stream().on('error', (error) => forget(error, output.fd))
   output.isStream = true
   output.stream().write(bytes.subarray(taken))
 }
@@ -28,7 +28,10 @@ function writeNow(fd: number, bytes: Uint8Array): number {
     while (taken < bytes.length) taken += writeSync(fd, bytes, taken)
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : null
-    if (GONE.has(code)) return bytes.length
+    if (GONE.has(code)) {
+      gone.add(fd)
+      return bytes.length
+    }
     if (code !== 'EAGAIN') throw error
   }
   return taken
@@ -37,9 +40,15 @@ function writeNow(fd: number, bytes: Uint8Array): number {
 /** A reader that has left, as `head` does, or never was, wants no more and no complaint. */
 const GONE: ReadonlySet<unknown> = new Set(['EPIPE', 'EBADF'])
 
-function forget(error: NodeJS.ErrnoException): void {
+function forget(error: NodeJS.ErrnoException, fd: number): void {
   if (!GONE.has(error.code)) throw error
+  gone.add(fd)
 }
+
+const gone = new Set<number>()
+
+/** Whether nobody reads standard output any more: what never ends by itself ends then. */
+export const isReaderGone = (): boolean => gone.has(OUT.fd)
 
 export const writeOut = (text: string): void => write(OUT, text)
 export const writeError = (text: string): void => write(ERR, text)

@@ -6,19 +6,15 @@ import { printCsv } from '../csv.ts'
 import { usageError } from '../exit.ts'
 import { call } from '../operator.ts'
 import { type Column, printList } from '../output.ts'
-import { readCount, readDuration, readSince } from '../read-value.ts'
+import { readCount, readSince } from '../read-value.ts'
 import { relativeTime } from '../relative-time.ts'
+import { tellOfKept } from '../tell-kept.ts'
+import { addFilterFlags, type FilterFlags, readFilterFlags } from './filter-flags.ts'
 import { spanOf } from './span.ts'
 
 type Line = VerbRecord<'activity.list'>[number]
 
-interface Flags {
-  readonly key?: string
-  readonly model?: string
-  readonly provider?: string
-  readonly status?: string
-  readonly slow?: string
-  readonly errors?: boolean
+interface Flags extends FilterFlags {
   readonly since?: string
   readonly until?: string
   readonly limit: string
@@ -27,15 +23,9 @@ interface Flags {
 }
 
 export const mount: Mount = (activity) =>
-  activity
-    .command('list')
-    .description('list requests that have ended, newest first')
-    .option('--key <key>', 'only this key: id, name or shown prefix')
-    .option('--model <id>', 'only this model')
-    .option('--provider <name>', 'only what this provider served')
-    .option('--status <status>', '4xx, 5xx, 429, 200 …')
-    .option('--slow <duration>', 'only what took at least so long: 500ms, 10s, 2m')
-    .option('--errors', 'only what did not run to its end')
+  addFilterFlags(
+    activity.command('list').description('list requests that have ended, newest first'),
+  )
     .option('--since <time>', 'from then on: 1h, today, month, 2026-12-01T00:00:00Z')
     .option('--until <time>', 'before then')
     .option('--limit <n>', 'at most so many', '50')
@@ -47,7 +37,10 @@ export const mount: Mount = (activity) =>
           throw usageError('--csv goes with neither --json nor --quiet')
         }
         if (flags.admin) return await listAdmin(context, flags)
-        const rows = await call(context, 'activity.list', toQuery(context, flags))
+        const query = toQuery(context, flags)
+        const rows = await call(context, 'activity.list', query)
+        // Fewer than were asked for: it looked back to the end of the log.
+        if (rows.length < query.limit) await tellOfKept(context, query.since)
         if (flags.csv) printCsv(CSV_FIELDS, rows)
         else printList(context, rows, columns(context), ({ id }) => id)
       }),
@@ -65,20 +58,9 @@ async function listAdmin(context: Context, flags: Flags): Promise<void> {
 
 function toQuery(context: Context, flags: Flags) {
   const now = context.clock.now()
-  const { key, model, provider, status, slow, errors, since, until, limit } = flags
-  if (status !== undefined && !/^[1-5](xx|\d\d)$/.test(status)) {
-    throw usageError(
-      `--status must be a status such as 429, or a class such as 4xx (got "${status}")`,
-    )
-  }
+  const { since, until, limit } = flags
   return {
-    ...context.whose,
-    key: key ?? null,
-    model: model ?? null,
-    provider: provider ?? null,
-    status: status ?? null,
-    least_total_ms: slow === undefined ? null : readDuration('--slow', slow),
-    errors: errors === true,
+    ...readFilterFlags(context, flags),
     since: since === undefined ? null : readSince('--since', since, now),
     until: until === undefined ? null : readSince('--until', until, now),
     limit: readCount('--limit', limit),

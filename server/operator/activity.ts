@@ -3,8 +3,10 @@ import * as z from 'zod/mini'
 import type { ActivityEntry, ActivityQuery } from '#domain/activity.ts'
 import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { isGenerationId, type KeyId } from '#domain/id.ts'
+import { generationsFrom, isGenerationId, type KeyId } from '#domain/id.ts'
+import { negateUsd, renderUsd } from '#domain/money.ts'
 import { readReceipt } from '#domain/receipt.ts'
+import type { Store } from '#domain/store.ts'
 import { readAs, timeField } from '#forms/fields.ts'
 import { type ActivityRecord, renderActivity, renderOperatorReceipt } from './activity-record.ts'
 import { findAccount } from './find-account.ts'
@@ -25,31 +27,46 @@ const statusField = readAs((text) => {
     : { least: Number(text), most: Number(text) }
 }, 'a status such as "429" or a class of them such as "4xx"')
 
+/** What tells requests apart. */
+export const filterFields = {
+  account: z._default(z.nullable(textField), null),
+  key: z._default(z.nullable(textField), null),
+  model: z._default(z.nullable(textField), null),
+  provider: z._default(z.nullable(textField), null),
+  status: z._default(z.nullable(statusField), null),
+  least_total_ms: z._default(z.nullable(z.int().check(z.minimum(0))), null),
+  errors: z._default(z.boolean(), false),
+}
+
+const filterForm = z.object(filterFields)
+
+/** The names that were typed, found. @throws account_not_found, key_not_found */
+export async function toFilter(office: Office, stated: z.output<typeof filterForm>) {
+  const { account, key, model, provider, status, least_total_ms, errors } = stated
+  return {
+    errorsOnly: errors,
+    ...(account !== null && { accountId: (await findAccount(office, account)).id }),
+    ...(key !== null && { keyId: (await findKey(office, key)).id }),
+    ...(model !== null && { model }),
+    ...(provider !== null && { provider }),
+    ...(status !== null && { status }),
+    ...(least_total_ms !== null && { leastTotalMs: least_total_ms }),
+  }
+}
+
 /** Newest first, of every account unless one is named. @throws account_not_found, key_not_found */
 export const listActivity = verb(
   z.strictObject({
-    account: z._default(z.nullable(textField), null),
-    key: z._default(z.nullable(textField), null),
-    model: z._default(z.nullable(textField), null),
-    provider: z._default(z.nullable(textField), null),
-    status: z._default(z.nullable(statusField), null),
-    least_total_ms: z._default(z.nullable(z.int().check(z.minimum(0))), null),
-    errors: z._default(z.boolean(), false),
+    ...filterFields,
     since: z._default(z.nullable(timeField), null),
     until: z._default(z.nullable(timeField), null),
     limit: z._default(z.int().check(z.minimum(1), z.maximum(MOST_LINES)), 50),
   }),
   async (office, input): Promise<readonly ActivityRecord[]> => {
-    const { account, key, model, provider, status, least_total_ms, errors, since, until } = input
+    const { since, until, limit } = input
     const query: ActivityQuery = {
-      limit: input.limit,
-      errorsOnly: errors,
-      ...(account !== null && { accountId: (await findAccount(office, account)).id }),
-      ...(key !== null && { keyId: (await findKey(office, key)).id }),
-      ...(model !== null && { model }),
-      ...(provider !== null && { provider }),
-      ...(status !== null && { status }),
-      ...(least_total_ms !== null && { leastTotalMs: least_total_ms }),
+      limit,
+      ...(await toFilter(office, input)),
       ...(since !== null && { since }),
       ...(until !== null && { until }),
     }
@@ -79,23 +96,35 @@ const MOST_CANDIDATES = 10
 
 /** By the generation's id, or the request's. @throws generation_not_found, also when several carry that request id */
 export async function findLine(
-  { store: { activity } }: Office,
+  { store }: Office,
   id: string,
   command: string,
 ): Promise<ActivityEntry> {
-  const found = isGenerationId(id) ? await activity.find(id) : undefined
+  const found = isGenerationId(id) ? await store.activity.find(id) : undefined
   if (found) return found
-  const [only, ...others] = await activity.list({ requestId: id, limit: MOST_CANDIDATES })
+  const [only, ...others] = await store.activity.list({ requestId: id, limit: MOST_CANDIDATES })
   if (only && others.length === 0) return only
-  throw only ? ambiguous(id, [only, ...others], command) : notFound(id)
+  throw only ? ambiguous(id, [only, ...others], command) : await notFound(store, id)
 }
 
-const notFound = (id: string): GatewayError =>
-  new GatewayError(
+/** What the log has lost is told apart from what never was, as far as its id or its charge tells. */
+async function notFound({ activity, ledger }: Store, id: string): Promise<GatewayError> {
+  const since = await activity.keptSince()
+  const isOld = since !== null && isGenerationId(id) && id < generationsFrom(since)
+  const charge = isOld ? await ledger.chargeOf(id) : undefined
+  return new GatewayError(
     'generation_not_found',
-    `no request is kept under "${id}"\none that is still in progress has no receipt yet`,
+    [
+      `no request is kept under "${id}"`,
+      ...(isOld ? [] : ['one that is still in progress has no receipt yet']),
+      ...(since === null ? [] : [`what ended before ${renderInstant(since)} is no longer kept`]),
+      ...(charge
+        ? [`the ledger has its charge: ${charge.id}, $${renderUsd(negateUsd(charge.amount))}`]
+        : []),
+    ].join('\n'),
     { hint: 'gatewayctl activity list' },
   )
+}
 
 const ambiguous = (id: string, lines: readonly ActivityEntry[], command: string): GatewayError =>
   new GatewayError(

@@ -1,0 +1,42 @@
+/** What tells requests apart, as flags of `activity list` and `activity tail`. */
+import type { Command } from 'commander'
+import type { Context } from '../context.ts'
+import { usageError } from '../exit.ts'
+import { readDuration } from '../read-value.ts'
+
+export interface FilterFlags {
+  readonly key?: string
+  readonly model?: string
+  readonly provider?: string
+  readonly status?: string
+  readonly slow?: string
+  readonly errors?: boolean
+}
+
+export const addFilterFlags = (command: Command): Command =>
+  command
+    .option('--key <key>', 'only this key: id, name or shown prefix')
+    .option('--model <id>', 'only this model')
+    .option('--provider <name>', 'only what this provider served')
+    .option('--status <status>', '4xx, 5xx, 429, 200 …')
+    .option('--slow <duration>', 'only what took at least so long: 500ms, 10s, 2m')
+    .option('--errors', 'only what did not run to its end')
+
+/** By their names on the wire. @throws CommandError 2 */
+export function readFilterFlags({ whose }: Context, flags: FilterFlags) {
+  const { key, model, provider, status, slow, errors } = flags
+  if (status !== undefined && !/^[1-5](xx|\d\d)$/.test(status)) {
+    throw usageError(
+      `--status must be a status such as 429, or a class such as 4xx (got "${status}")`,
+    )
+  }
+  return {
+    ...whose,
+    key: key ?? null,
+    model: model ?? null,
+    provider: provider ?? null,
+    status: status ?? null,
+    least_total_ms: slow === undefined ? null : readDuration('--slow', slow),
+    errors: errors === true,
+  }
+}

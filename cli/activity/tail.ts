@@ -1,0 +1,78 @@
+/** `gatewayctl activity tail`: requests as they end, until Ctrl-C. */
+import type { TailRecord } from '#operator/tail.ts'
+import { action, type Mount } from '../action.ts'
+import { clean } from '../clean.ts'
+import type { Context } from '../context.ts'
+import { CommandError, EXIT } from '../exit.ts'
+import { noGateway, readLines } from '../operator-lines.ts'
+import { paint, print } from '../output.ts'
+import { isReaderGone } from '../streams.ts'
+import { addFilterFlags, type FilterFlags, readFilterFlags } from './filter-flags.ts'
+
+export const mount: Mount = (activity) =>
+  addFilterFlags(
+    activity
+      .command('tail')
+      .description('requests as they end, until Ctrl-C; --json is one document a line'),
+  ).action(
+    action(async (context, flags: FilterFlags) => {
+      const sent = Object.entries(readFilterFlags(context, flags)).flatMap(([name, value]) =>
+        value === null ? [] : [[name, String(value)] as [string, string]],
+      )
+      const none = noGateway(
+        context,
+        'gatewayctl serve        past requests: gatewayctl activity list',
+      )
+      for await (const record of readLines(context, `/tail?${new URLSearchParams(sent)}`, none)) {
+        if (record !== null) print(toLine(context, record as TailRecord))
+        if (isReaderGone()) return
+      }
+      throw new CommandError(
+        'not_running',
+        EXIT.notRunning,
+        'the gateway has stopped',
+        'gatewayctl status',
+      )
+    }),
+  )
+
+const toLine = (context: Context, record: TailRecord): string =>
+  context.json
+    ? JSON.stringify(record)
+    : context.quiet
+      ? record.id
+      : context.isTerminal
+        ? pretty(context, record)
+        : FIELDS.map((field) => clean(String(record[field] ?? ''))).join('\t')
+
+/** For a pipe, in this order. */
+const FIELDS = [
+  'created_at',
+  'status',
+  'id',
+  'key_name',
+  'model',
+  'total_ms',
+  'prompt_tokens',
+  'completion_tokens',
+  'cost_usd',
+  'code',
+  'message',
+  'request_id',
+] as const satisfies readonly (keyof TailRecord)[]
+
+/** "12:40:58Z 429 ci-evals  openai/gpt-mini  0.00s  rate_limit_exceeded key ci-evals used 60 of 60 … req_7f3a" */
+function pretty(context: Context, record: TailRecord): string {
+  const { created_at, status, key_name, model, total_ms, cost_usd, code, message } = record
+  const color = status < 400 ? 'green' : status < 500 ? 'yellow' : 'red'
+  const said = code === null ? `$${cost_usd}` : [code, message].filter(Boolean).join(' ')
+  return [
+    paint(context, 'dim', `${created_at.slice(11, 19)}Z`),
+    paint(context, color, String(status)),
+    clean(key_name).padEnd(14),
+    clean(model).padEnd(24),
+    `${(total_ms / 1_000).toFixed(2)}s`.padStart(7),
+    clean(said),
+    paint(context, 'dim', clean(record.request_id)),
+  ].join(' ')
+}

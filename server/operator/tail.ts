@@ -1,0 +1,109 @@
+/** `GET /tail`: requests as they end, a JSON document a line, until whoever reads them leaves. */
+import * as z from 'zod/mini'
+import type { ActivityEntry, ActivityQuery } from '#domain/activity.ts'
+import { pause } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
+import type { KeyId } from '#domain/id.ts'
+import { readForm } from '#forms/read-form.ts'
+import { filterFields, toFilter } from './activity.ts'
+import { type ActivityRecord, renderActivity } from './activity-record.ts'
+import type { Office } from './office.ts'
+import { invalid } from './verb.ts'
+
+/** A line of the log, with what its sender was told. */
+export interface TailRecord extends ActivityRecord {
+  readonly message: string | null
+}
+
+/** How often the endings are looked at: as soon as a person can tell. */
+const LOOK_MS = 100
+
+const tailForm = z.strictObject({
+  ...filterFields,
+  errors: z._default(z.stringbool(), false),
+  least_total_ms: z._default(z.nullable(z.coerce.number().check(z.minimum(0))), null),
+})
+
+/** Only what ends from now on. @throws invalid_request, account_not_found, key_not_found, store_unavailable where nothing runs */
+export async function tail(
+  office: Office,
+  sent: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const reading = await readForm(tailForm, sent)
+  if (!reading.fits) throw invalid(reading.path.join('.'), reading.message)
+  const filter = await toFilter(office, reading.value)
+  const endings = openEndings(office, filter)
+  return new Response(toLines(endings), { headers: { 'Content-Type': 'application/x-ndjson' } })
+}
+
+/** What has ended since it was asked last, oldest first; waits until something has. */
+type Endings = (signal: AbortSignal) => Promise<readonly TailRecord[]>
+
+function openEndings(office: Office, filter: Filter): Endings {
+  if (office.live === null) throw new GatewayError('store_unavailable', 'no gateway is running')
+  const { recent } = office.live.watch.pulse
+  let seen = recent.count
+  return async (signal) => {
+    for (;;) {
+      await pause(LOOK_MS, signal)
+      const news = [...recent.since(seen)].reverse()
+      seen = recent.count
+      const wanted = news.filter((entry) => isWanted(filter, entry))
+      if (wanted.length > 0 || signal.aborted) return await render(office, wanted)
+    }
+  }
+}
+
+export type Filter = Omit<ActivityQuery, 'limit' | 'since' | 'until' | 'requestId'>
+
+/** As the log itself would choose. */
+export const isWanted = (
+  { accountId, keyId, model, provider, status, leastTotalMs, errorsOnly }: Filter,
+  entry: ActivityEntry,
+): boolean =>
+  (accountId === undefined || entry.accountId === accountId) &&
+  (keyId === undefined || entry.keyId === keyId) &&
+  (model === undefined || entry.model === model) &&
+  (provider === undefined || entry.provider === provider) &&
+  (status === undefined || (entry.status >= status.least && entry.status <= status.most)) &&
+  (leastTotalMs === undefined || entry.totalMs >= leastTotalMs) &&
+  (!errorsOnly || entry.endedBy !== 'completed')
+
+async function render({ store }: Office, entries: readonly ActivityEntry[]) {
+  const names = new Map<KeyId, string>()
+  for (const id of new Set(entries.map(({ keyId }) => keyId))) {
+    names.set(id, (await store.keys.find(id))?.name ?? id)
+  }
+  return entries.map((entry) => ({
+    ...renderActivity(entry, names.get(entry.keyId) ?? entry.keyId),
+    message: messageOf(entry),
+  }))
+}
+
+function messageOf({ refusal, code, failedAttempts }: ActivityEntry): string | null {
+  if (refusal !== null) return refusal.message
+  const last = failedAttempts.at(-1)
+  return code === null || last === undefined ? null : `${last.provider}: ${last.reason}`
+}
+
+/** Pulled: a reader that has stopped reading costs nothing. */
+function toLines(endings: Endings): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  const gone = new AbortController()
+  return new ReadableStream(
+    {
+      start(controller) {
+        // The headers leave with the first byte: an empty line says that from now on nothing is missed.
+        controller.enqueue(encoder.encode('\n'))
+      },
+      async pull(controller) {
+        const lines = (await endings(gone.signal)).map((record) => `${JSON.stringify(record)}\n`)
+        if (!gone.signal.aborted) controller.enqueue(encoder.encode(lines.join('')))
+      },
+      cancel() {
+        gone.abort()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
