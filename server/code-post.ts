@@ -1,66 +1,106 @@
-/** How sign-in codes leave: by the house's mail server, at once and by nobody's leave, tried again while they still help. */
-import { type Clock, pause } from '#domain/clock.ts'
-import { newEventId } from '#domain/id.ts'
+/** How sign-in codes leave: out of the store by the house's mail server, at once, and again while they still help. */
+import { type Clock, type Instant, later, MINUTE_MS } from '#domain/clock.ts'
+import { createBell } from '#notify/bell.ts'
 import { sendMail } from '#notify/mail.ts'
+import type { Outcome } from '#notify/outcome.ts'
 import type { SmtpServer } from '#notify/smtp-server.ts'
-import type { CodeMail, CodePost } from '#signin/side-house.ts'
+import type { CodeMails, WaitingMail } from '#signin/register/code-mail.ts'
+import type { CodePost } from '#signin/side-house.ts'
 
 export interface CodeOffice {
   readonly post: CodePost
-  /** Waits a moment for mails under way, then gives them up: whoever waits for one asks again. */
+  /** Waits a moment for mails under way, then leaves them to the next start: one whose code still holds goes out then. */
   close(): Promise<void>
 }
 
 const TRY_MS = 15_000
-/** A code holds for ten minutes; nobody looks at the page for so long. */
-const PAUSES_MS = [3_000, 15_000, 60_000]
+/** After the first failure, the second …; nobody looks at the page for longer. */
+const PAUSES_MS = [3_000, 15_000, MINUTE_MS, 2 * MINUTE_MS, 4 * MINUTE_MS]
 const PATIENCE_MS = 2_000
-/** One person asks for a handful; more than this is an attack on the mail server. */
-const MOST_UNDER_WAY = 100
+const MOST_AT_ONCE = 8
+/** While something is on its way. */
+const LOOK_EVERY_MS = 1_000
+/** Between two looks with nothing to do: whoever puts something in rings. */
+const LONGEST_REST_MS = MINUTE_MS
 
-export function openCodeOffice(
-  smtp: SmtpServer,
-  clock: Clock,
-  logFault: (cause: unknown) => void,
-): CodeOffice {
+export interface CodeOfficeHouse {
+  readonly mails: CodeMails
+  readonly smtp: SmtpServer
+  readonly clock: Clock
+  logFault(cause: unknown): void
+}
+
+/** Runs until it is closed. */
+export function openCodeOffice(house: CodeOfficeHouse): CodeOffice {
+  const { mails, clock, logFault } = house
   const cut = new AbortController()
-  const underWay = new Set<Promise<void>>()
+  const bell = createBell()
+  const inHand = new Map<string, Promise<void>>()
+  let isClosed = false
 
-  const bring = async ({ to, ...mail }: CodeMail): Promise<void> => {
-    const id = newEventId(clock.now())
-    for (const pauseMs of [...PAUSES_MS, null]) {
-      const leash = AbortSignal.any([cut.signal, AbortSignal.timeout(TRY_MS)])
-      const outcome = await sendMail(smtp, to, id, mail, leash)
-      if (outcome.failure === null || cut.signal.aborted) return
-      if (pauseMs === null || outcome.isFinal === true) {
-        throw new Error(
-          `a sign-in code could not be sent: ${outcome.failure} ${outcome.status ?? ''}`,
-        )
-      }
-      await pause(pauseMs, cut.signal)
+  /** Answers how long to rest. */
+  const setOut = async (): Promise<number> => {
+    const { due, nextAt } = await mails.due(clock.now(), 2 * MOST_AT_ONCE)
+    const free = due.filter(({ id }) => !inHand.has(id)).slice(0, MOST_AT_ONCE - inHand.size)
+    for (const waiting of free) {
+      const way = bring(house, waiting, cut.signal)
+        .catch(logFault)
+        .finally(() => {
+          inHand.delete(waiting.id)
+          bell.ring()
+        })
+      inHand.set(waiting.id, way)
+    }
+    if (inHand.size > 0) return LOOK_EVERY_MS
+    if (nextAt === null) return LONGEST_REST_MS
+    return Math.min(Math.max(nextAt - clock.now(), 0), LONGEST_REST_MS)
+  }
+
+  const walk = async (): Promise<void> => {
+    while (!isClosed) {
+      const restMs = await setOut().catch((cause) => {
+        logFault(cause)
+        return LONGEST_REST_MS
+      })
+      await bell.rung(restMs)
     }
   }
 
+  const walking = walk()
   return {
-    post: {
-      kind: 'mail',
-      send(mail) {
-        if (underWay.size >= MOST_UNDER_WAY) {
-          logFault(new Error('too many sign-in codes are on their way: the mail server is slow'))
-          return
-        }
-        const way: Promise<void> = bring(mail)
-          .catch((cause) => {
-            if (!cut.signal.aborted) logFault(cause)
-          })
-          .finally(() => underWay.delete(way))
-        underWay.add(way)
-      },
-    },
+    post: { kind: 'mail', wake: bell.ring },
     async close() {
+      isClosed = true
+      bell.ring()
+      await walking
       const timer = setTimeout(() => cut.abort(), PATIENCE_MS)
-      await Promise.all(underWay)
+      await Promise.all(inHand.values())
       clearTimeout(timer)
     },
   }
+}
+
+/** One try. @throws what the operator should know: a mail that was given up */
+async function bring(
+  { mails, smtp, clock }: CodeOfficeHouse,
+  waiting: WaitingMail,
+  cut: AbortSignal,
+): Promise<void> {
+  const { id, mail, tries, expiresAt } = waiting
+  const { to, ...letter } = mail
+  const leash = AbortSignal.any([cut, AbortSignal.timeout(TRY_MS)])
+  const outcome = await sendMail(smtp, to, id, letter, leash)
+  if (outcome.failure === null) return mails.drop(waiting)
+  if (cut.aborted) return
+  const nextAt = nextTry(outcome, tries, clock.now())
+  if (nextAt !== null && nextAt < expiresAt) return mails.putOff(waiting, nextAt)
+  await mails.drop(waiting)
+  throw new Error(
+    `a sign-in code could not be sent: ${outcome.failure} ${outcome.status ?? ''}`.trim(),
+  )
+}
+
+function nextTry({ isFinal }: Outcome, tries: number, at: Instant): Instant | null {
+  const pauseMs = PAUSES_MS[tries]
+  return isFinal === true || pauseMs === undefined ? null : later(at, pauseMs)
 }

@@ -48,7 +48,7 @@ export async function startSignin(
   try {
     const [{ openSideHouse }, office] = await Promise.all([
       import('#signin/open.ts'),
-      openPost(options, smtp, clock, logFault),
+      openPost(options, { store, clock, smtp, logFault }),
     ])
     const { mayJoin } = options
     const house = await openSideHouse({
@@ -88,13 +88,11 @@ interface Post {
 
 async function openPost(
   { tellCode }: SigninOptions,
-  smtp: SmtpServer | null,
-  clock: Clock,
-  logFault: SigninHouse['logFault'],
+  { store, clock, smtp, logFault }: SigninHouse,
 ): Promise<Post> {
   if (smtp !== null) {
     const { openCodeOffice } = await import('./code-post.ts')
-    return openCodeOffice(smtp, clock, logFault)
+    return openCodeOffice({ mails: store.codeMails, smtp, clock, logFault })
   }
   const close = async (): Promise<void> => {}
   return tellCode === null

@@ -1,5 +1,7 @@
 /** Mail codes in SQLite: a try is taken in the statement that looks the code up, so that no two tries share one. */
 import { type Instant, instant, later } from '#domain/clock.ts'
+import { type EventId, newEventId } from '#domain/id.ts'
+import type { CodeMail } from '#signin/register/code-mail.ts'
 import { sameDigest } from '#signin/register/digest.ts'
 import { emailKey } from '#signin/register/email.ts'
 import {
@@ -12,6 +14,8 @@ import {
   type Redemption,
 } from '#signin/register/mail-code.ts'
 import type { Connection } from './connection.ts'
+import { demandVault } from './demand-vault.ts'
+import { sealMail } from './signin-code-mails.ts'
 import { type Named, statement } from './statement.ts'
 
 interface CodeRow {
@@ -22,10 +26,21 @@ interface CodeRow {
   readonly used_at: Instant | null
 }
 
-export function createMailCodes({ database, commit }: Connection): MailCodes {
+interface SealedMail {
+  readonly id: EventId
+  readonly sealed: string
+}
+
+export function createMailCodes(connection: Connection): MailCodes {
+  const { database, commit } = connection
   const table = prepare(database)
 
-  const issue = (code: MailCode, bounds: MailCodeBounds): IssueVerdict => {
+  const seal = (mail: CodeMail, at: Instant): SealedMail => {
+    const id = newEventId(at)
+    return { id, sealed: sealMail(demandVault(connection), id, mail) }
+  }
+
+  const issue = (code: MailCode, bounds: MailCodeBounds, mail: SealedMail | null): IssueVerdict => {
     const [key, at] = [emailKey(code.email), code.issuedAt]
     const full = [
       nextAt(bounds.perEmail, at, (bound) => table.ofEmail().all({ ...bound, key })),
@@ -35,6 +50,8 @@ export function createMailCodes({ database, commit }: Connection): MailCodes {
     table.count().run({ key, peer: code.peer, at })
     const { interaction, email, digest, expiresAt } = code
     table.put().run({ interaction, email, digest, expiresAt })
+    table.dropMail().run(interaction)
+    if (mail !== null) table.putMail().run({ interaction, ...mail, at, expiresAt })
     const since = later(at, -Math.max(bounds.perEmail.withinMs, bounds.perPeer.withinMs))
     return { isIssued: true, lately: table.countAll().get(since)?.n ?? 0 }
   }
@@ -55,7 +72,10 @@ export function createMailCodes({ database, commit }: Connection): MailCodes {
   }
 
   return {
-    issue: (code, bounds) => commit.act(() => issue(code, bounds)),
+    issue(code, bounds, mail) {
+      const sealed = mail && seal(mail, code.issuedAt)
+      return commit.act(() => issue(code, bounds, sealed))
+    },
     async pending(interaction) {
       commit.flush()
       const row = table.find().get(interaction)
@@ -67,10 +87,12 @@ export function createMailCodes({ database, commit }: Connection): MailCodes {
     drop: (interaction) =>
       commit.enqueue(() => {
         table.drop().run(interaction)
+        table.dropMail().run(interaction)
       }),
     sweep: (before) =>
       commit.enqueue(() => {
         table.sweepCodes().run(before)
+        table.sweepMails().run(before)
         table.sweepCounts().run(before)
       }),
   }
@@ -123,6 +145,19 @@ function prepare(database: Connection['database']) {
       'UPDATE mail_codes SET used_at = $at WHERE interaction = $interaction',
     ),
     drop: statement<unknown, [string]>(database, 'DELETE FROM mail_codes WHERE interaction = ?'),
+    putMail: statement<unknown, [Named]>(
+      database,
+      `INSERT INTO code_mails (interaction, event_id, sealed, next_try_at, expires_at)
+       VALUES ($interaction, $id, $sealed, $at, $expiresAt)`,
+    ),
+    dropMail: statement<unknown, [string]>(
+      database,
+      'DELETE FROM code_mails WHERE interaction = ?',
+    ),
+    sweepMails: statement<unknown, [Instant]>(
+      database,
+      'DELETE FROM code_mails WHERE expires_at < ?',
+    ),
     sweepCodes: statement<unknown, [Instant]>(
       database,
       'DELETE FROM mail_codes WHERE expires_at < ?',

@@ -40,6 +40,9 @@ export function createSigninStore(connection: Connection): SigninStore {
       { issue: true, pending: true, redeem: true, drop: true, sweep: true },
       async () => (await import('./signin-mail-codes.ts')).createMailCodes(connection),
     ),
+    codeMails: deferPort({ due: true, putOff: true, drop: true }, async () =>
+      (await import('./signin-code-mails.ts')).createCodeMails(connection),
+    ),
     keyring: deferPort(
       { signingKeys: true, current: true, addSigningKey: true, secret: true, sweep: true },
       async () => (await import('./signin-keyring.ts')).createKeyring(connection),

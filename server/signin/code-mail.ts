@@ -1,6 +1,6 @@
 /** The mails of the sign-in provider: plain words, in the language of the page that asked for them. */
 import type { Language } from './pages/language.ts'
-import type { CodeMail } from './side-house.ts'
+import type { CodeMail } from './register/code-mail.ts'
 
 export interface MailFacts {
   readonly clientName: string

@@ -3,6 +3,7 @@ import { createHmac, randomInt } from 'node:crypto'
 import { type Instant, later, MINUTE_MS, renderInstant } from '#domain/clock.ts'
 import { codeMail, notKnownMail } from './code-mail.ts'
 import type { Language } from './pages/language.ts'
+import type { CodeMail } from './register/code-mail.ts'
 import { digestOf } from './register/digest.ts'
 import { emailKey } from './register/email.ts'
 import type { IssueVerdict, MailCodeBounds, Redemption } from './register/mail-code.ts'
@@ -58,22 +59,18 @@ export function openCodeDesk(house: SideHouse, pepper: string): CodeDesk {
       .update(`${uid}\n${emailKey(email)}\n${code}`)
       .digest('hex')
 
-  const deliver = async (asker: Asker, code: string, at: Instant): Promise<void> => {
+  const write = (asker: Asker, code: string, at: Instant, isKnown: boolean): CodeMail => {
     const { email, clientName, language, address, links } = asker
-    const isKnown = house.mayJoin || (await store.people.findByEmail(email)) !== undefined
-    if (post.kind === 'log' && isKnown) post.tell(email, code)
-    if (post.kind !== 'mail') return
     const about = { clientName, address, at: renderInstant(at), minutes: CODE_MINUTES, links }
-    post.send({
-      to: email,
-      ...(isKnown ? codeMail(language, code, about) : notKnownMail(language, about)),
-    })
+    const letter = isKnown ? codeMail(language, code, about) : notKnownMail(language, about)
+    return { to: email, ...letter }
   }
 
   return {
     async send(asker) {
       const at = clock.now()
       const code = drawCode()
+      const isKnown = house.mayJoin || (await store.people.findByEmail(asker.email)) !== undefined
       const verdict = await store.mailCodes.issue(
         {
           interaction: digestOf(asker.uid),
@@ -84,12 +81,14 @@ export function openCodeDesk(house: SideHouse, pepper: string): CodeDesk {
           expiresAt: later(at, CODE_MINUTES * MINUTE_MS),
         },
         BOUNDS,
+        post.kind === 'mail' ? write(asker, code, at, isKnown) : null,
       )
       if (!verdict.isIssued) return verdict
       if (verdict.lately % ALARMING === 0) {
         house.logFault(new Error(`${verdict.lately} sign-in codes were asked for within an hour`))
       }
-      await deliver(asker, code, at)
+      if (post.kind === 'mail') post.wake()
+      if (post.kind === 'log' && isKnown) post.tell(asker.email, code)
       return verdict
     },
     redeem: (uid, email, code) =>

@@ -2,18 +2,10 @@
 import type { Clock } from '#domain/clock.ts'
 import type { SigninStore } from './store.ts'
 
-/** A mail to one person. */
-export interface CodeMail {
-  readonly to: string
-  readonly subject: string
-  readonly text: string
-  readonly html: string
-}
-
 /** How codes reach people. */
 export type CodePost =
-  /** Takes the mail and returns at once, so that no answer tells by its time whom the house knows. Never throws. */
-  | { readonly kind: 'mail'; send(mail: CodeMail): void }
+  /** Mails wait in the store; told of one, it sends it by and by, so that no answer tells by its time whom the house knows. */
+  | { readonly kind: 'mail'; wake(): void }
   /** The demo: whoever reads the server's log signs in as anybody. */
   | { readonly kind: 'log'; tell(email: string, code: string): void }
   /** There is no mail server, and nobody signs in by e-mail. */

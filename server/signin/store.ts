@@ -1,6 +1,7 @@
 /** The store's port of the side house: what it must find again after a kill. Every method is one atomic act. */
 import type { Artifacts } from './register/artifact.ts'
 import type { Clients } from './register/client.ts'
+import type { CodeMails } from './register/code-mail.ts'
 import type { Detours } from './register/detour.ts'
 import type { Identities } from './register/identity.ts'
 import type { IdentityProviders } from './register/identity-provider.ts'
@@ -13,6 +14,7 @@ export interface SigninStore {
   readonly people: People
   readonly artifacts: Artifacts
   readonly mailCodes: MailCodes
+  readonly codeMails: CodeMails
   readonly keyring: Keyring
   readonly identityProviders: IdentityProviders
   readonly identities: Identities

@@ -27,6 +27,7 @@ const byName = (a: { readonly name: string }, b: { readonly name: string }) =>
 const PLAIN = [
   'artifacts',
   'clients',
+  'code_mails',
   'detours',
   'identities',
   'identity_providers',

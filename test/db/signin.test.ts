@@ -1,6 +1,9 @@
 // The SQLite engine keeps the promises of the sign-in provider's port, in memory and on a disk.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#db/index.ts'
+import { later } from '#domain/clock.ts'
 import { newSigningKey } from '#signin/register/signing-key.ts'
 import { handClock } from '#test/support/hand-clock.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
@@ -41,4 +44,36 @@ test('with another master key the old keys and secrets are passed over, and new 
   expect(await second.signin.keyring.signingKeys()).toEqual([])
   expect(await second.signin.keyring.secret('cookies', 'two')).toBe('two')
   expect(await second.signin.keyring.secret('cookies', 'three')).toBe('two')
+})
+
+test('a mail that another master key sealed is forgotten; at rest nothing of one can be read', async () => {
+  const dataDir = tempDirectory()
+  const clock = handClock('2026-08-23T12:00:00Z')
+  const open = (fill: number) =>
+    openStore({ dataDir, clock, masterKey: new Uint8Array(32).fill(fill) })
+  const first = await open(1)
+  const [issuedAt, bound] = [clock.now(), { most: 9, withinMs: 60_000 }]
+  await first.signin.mailCodes.issue(
+    {
+      interaction: 'i1',
+      email: 'a@example.org',
+      digest: 'ef'.repeat(32),
+      peer: '192.0.2.1',
+      issuedAt,
+      expiresAt: later(issuedAt, 60_000),
+    },
+    { perEmail: bound, perPeer: bound },
+    { to: 'a@example.org', subject: 'Subject-word', text: '8765 4321', html: '<p>8765 4321</p>' },
+  )
+  expect((await first.signin.codeMails.due(clock.now(), 9)).due).toHaveLength(1)
+  const files = readdirSync(dataDir).filter((name) => name.startsWith('gateway.db'))
+  const bytes = Buffer.concat(files.map((name) => readFileSync(join(dataDir, name))))
+  expect(bytes.includes('code_mails')).toBe(true)
+  expect(bytes.includes('4321')).toBe(false)
+  expect(bytes.includes('Subject-word')).toBe(false)
+  await first.close()
+  const second = await open(2)
+  onTestFinished(() => second.close())
+  expect((await second.signin.codeMails.due(clock.now(), 9)).due).toEqual([])
+  expect((await second.signin.codeMails.due(clock.now(), 9)).nextAt).toBeNull()
 })

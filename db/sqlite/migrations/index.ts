@@ -11,6 +11,7 @@ import acts from './0009_acts.sql' with { type: 'text' }
 import signin from './0010_signin.sql' with { type: 'text' }
 import identities from './0011_identities.sql' with { type: 'text' }
 import retention from './0012_retention.sql' with { type: 'text' }
+import codeMails from './0013_code_mails.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   house,
@@ -25,4 +26,5 @@ export const MIGRATIONS: readonly string[] = [
   signin,
   identities,
   retention,
+  codeMails,
 ]

@@ -1,5 +1,6 @@
 /** Mail codes: eight digits that prove an address (hardening §3.1). One lives per interaction; a new one ends the old. */
 import type { Instant } from '#domain/clock.ts'
+import type { CodeMail } from './code-mail.ts'
 
 export interface MailCode {
   /** SHA-256 of the interaction's id in hexadecimal. */
@@ -45,15 +46,18 @@ export interface PendingCode {
 }
 
 export interface MailCodes {
-  /** Keeps the code and counts it, or refuses and leaves the interaction's earlier code as it is. */
-  issue(code: MailCode, bounds: MailCodeBounds): Promise<IssueVerdict>
+  /**
+   * Keeps the code and counts it, or refuses and leaves the interaction's earlier code as it is. The mail that brings it, if
+   * there is one, waits from the same moment on, in place of an earlier one: no kill parts them.
+   */
+  issue(code: MailCode, bounds: MailCodeBounds, mail: CodeMail | null): Promise<IssueVerdict>
   /** The interaction's code, also when it has expired or no try is left; undefined when there is none or it was used. */
   pending(interaction: string): Promise<PendingCode | undefined>
   /** Takes a try before it compares, so that tries made at once are counted each. The right code is used up. */
   redeem(interaction: string, digest: string, at: Instant): Promise<Redemption>
-  /** Forgets the interaction's code. */
+  /** Forgets the interaction's code, and its mail if that has not left. */
   drop(interaction: string): Promise<void>
-  /** Forgets codes that expired, and counts older than any bound looks back. */
+  /** Forgets codes and mails that expired, and counts older than any bound looks back. */
   sweep(before: Instant): Promise<void>
 }
 

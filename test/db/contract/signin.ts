@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { instant, later } from '#domain/clock.ts'
 import type { Artifact } from '#signin/register/artifact.ts'
 import type { Client } from '#signin/register/client.ts'
+import type { CodeMail } from '#signin/register/code-mail.ts'
 import type { MailCode } from '#signin/register/mail-code.ts'
 import { newPerson } from '#signin/register/person.ts'
 import { newSigningKey } from '#signin/register/signing-key.ts'
@@ -47,6 +48,7 @@ export function signinContract(bench: SigninBench): void {
   peopleContract(bench)
   artifactsContract(bench)
   mailCodesContract(bench)
+  codeMailsContract(bench)
   keyringContract(bench)
   identitiesContract(bench)
 }
@@ -177,13 +179,13 @@ function mailCodesContract(bench: SigninBench): void {
   test('five tries, however many at once; the right code is used up by one', async () => {
     const { mailCodes } = bench.signin
     const at = bench.clock.now()
-    await mailCodes.issue(code(), bounds)
+    await mailCodes.issue(code(), bounds, null)
     const wrong = await Promise.all(
       Array.from({ length: 20 }, () => mailCodes.redeem('i1', 'wrong', at)),
     )
     expect(wrong.filter(({ verdict }) => verdict === 'wrong')).toHaveLength(4)
     expect(await mailCodes.redeem('i1', code().digest, at)).toEqual({ verdict: 'spent' })
-    await mailCodes.issue(code(), bounds)
+    await mailCodes.issue(code(), bounds, null)
     const right = await Promise.all(
       Array.from({ length: 5 }, () => mailCodes.redeem('i1', code().digest, at)),
     )
@@ -194,12 +196,12 @@ function mailCodesContract(bench: SigninBench): void {
   test('a code dies with its time, with its successor, and when it is dropped', async () => {
     const { mailCodes } = bench.signin
     const at = bench.clock.now()
-    await mailCodes.issue(code(), bounds)
+    await mailCodes.issue(code(), bounds, null)
     expect(await mailCodes.pending('i1')).toMatchObject({ email: 'c@example.org', attemptsLeft: 5 })
     expect(await mailCodes.redeem('i1', code().digest, code().expiresAt)).toEqual({
       verdict: 'expired',
     })
-    await mailCodes.issue(code({ digest: '01'.repeat(32) }), bounds)
+    await mailCodes.issue(code({ digest: '01'.repeat(32) }), bounds, null)
     expect(await mailCodes.redeem('i1', code().digest, at)).toMatchObject({ verdict: 'wrong' })
     await mailCodes.drop('i1')
     expect(await mailCodes.redeem('i1', '01'.repeat(32), at)).toEqual({ verdict: 'expired' })
@@ -209,28 +211,98 @@ function mailCodesContract(bench: SigninBench): void {
     const { mailCodes } = bench.signin
     const { clock } = bench
     const first = clock.now()
-    expect(await mailCodes.issue(code(), bounds)).toEqual({ isIssued: true, lately: 1 })
+    expect(await mailCodes.issue(code(), bounds, null)).toEqual({ isIssued: true, lately: 1 })
     clock.advance(MINUTE)
-    expect(await mailCodes.issue(code(), bounds)).toEqual({ isIssued: true, lately: 2 })
+    expect(await mailCodes.issue(code(), bounds, null)).toEqual({ isIssued: true, lately: 2 })
     const kept = await mailCodes.pending('i1')
     const refused = await mailCodes.issue(
       code({ email: 'C@example.org', peer: 'elsewhere' }),
       bounds,
+      null,
     )
     expect(refused).toEqual({ isIssued: false, nextAt: later(first, 15 * MINUTE) })
     expect(await mailCodes.pending('i1')).toEqual(kept)
-    await mailCodes.issue(code({ email: 'd@example.org' }), bounds)
-    await mailCodes.issue(code({ email: 'e@example.org' }), bounds)
-    expect(await mailCodes.issue(code({ email: 'f@example.org' }), bounds)).toEqual({
+    await mailCodes.issue(code({ email: 'd@example.org' }), bounds, null)
+    await mailCodes.issue(code({ email: 'e@example.org' }), bounds, null)
+    expect(await mailCodes.issue(code({ email: 'f@example.org' }), bounds, null)).toEqual({
       isIssued: false,
       nextAt: later(first, 60 * MINUTE),
     })
     clock.advance(14 * MINUTE)
-    expect(await mailCodes.issue(code({ peer: 'elsewhere' }), bounds)).toMatchObject({
+    expect(await mailCodes.issue(code({ peer: 'elsewhere' }), bounds, null)).toMatchObject({
       isIssued: true,
     })
     await mailCodes.sweep(clock.now())
-    expect(await mailCodes.issue(code(), bounds)).toMatchObject({ isIssued: true })
+    expect(await mailCodes.issue(code(), bounds, null)).toMatchObject({ isIssued: true })
+  })
+}
+
+function codeMailsContract(bench: SigninBench): void {
+  const bounds = {
+    perEmail: { most: 3, withinMs: 15 * MINUTE },
+    perPeer: { most: 9, withinMs: 60 * MINUTE },
+  }
+  const issue = (interaction: string, mail: CodeMail | null) =>
+    bench.signin.mailCodes.issue(
+      {
+        interaction,
+        email: `${interaction}@example.org`,
+        digest: 'ef'.repeat(32),
+        peer: '192.0.2.9',
+        issuedAt: bench.clock.now(),
+        expiresAt: later(bench.clock.now(), 10 * MINUTE),
+      },
+      bounds,
+      mail,
+    )
+  const aMail = (subject: string): CodeMail => ({
+    to: 'g@example.org',
+    subject,
+    text: 'a',
+    html: 'b',
+  })
+  const due = async (limit = 9) => {
+    const { due, nextAt } = await bench.signin.codeMails.due(bench.clock.now(), limit)
+    return { subjects: due.map(({ mail }) => mail.subject), nextAt, due }
+  }
+
+  test('a mail waits from its code on, put off when it fails, and is gone once it is dropped or over', async () => {
+    const { codeMails } = bench.signin
+    const { clock } = bench
+    expect(await due()).toEqual({ subjects: [], nextAt: null, due: [] })
+    await issue('i1', aMail('one'))
+    clock.advance(1)
+    await issue('i2', aMail('two'))
+    expect(await due()).toMatchObject({ subjects: ['one', 'two'], nextAt: clock.now() - 1 })
+    const [one] = (await due(1)).due
+    expect(one).toMatchObject({ interaction: 'i1', mail: aMail('one'), tries: 0 })
+    if (one === undefined) return
+    const then = later(clock.now(), MINUTE)
+    await codeMails.putOff(one, then)
+    expect(await due()).toMatchObject({ subjects: ['two'] })
+    clock.set(then)
+    const again = (await due()).due.find(({ interaction }) => interaction === 'i1')
+    expect(again).toEqual({ ...one, tries: 1 })
+    await codeMails.drop(one)
+    expect(await due()).toMatchObject({ subjects: ['two'] })
+    clock.advance(9 * MINUTE)
+    expect(await due()).toEqual({ subjects: [], nextAt: null, due: [] })
+  })
+
+  test('a later mail takes the place of an earlier one, which then moves nothing; a refusal leaves it', async () => {
+    const { codeMails, mailCodes } = bench.signin
+    await issue('i1', aMail('old'))
+    const [old] = (await due()).due
+    await issue('i1', aMail('new'))
+    if (old === undefined) return
+    await codeMails.putOff(old, later(bench.clock.now(), MINUTE))
+    await codeMails.drop(old)
+    expect((await due()).subjects).toEqual(['new'])
+    await issue('i1', aMail('third'))
+    expect(await issue('i1', aMail('fourth'))).toMatchObject({ isIssued: false })
+    expect((await due()).subjects).toEqual(['third'])
+    await mailCodes.drop('i1')
+    expect((await due()).subjects).toEqual([])
   })
 }
 
