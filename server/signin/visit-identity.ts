@@ -83,10 +83,12 @@ export async function linkWaiting({ house, call }: Visit, person: Person): Promi
   await detours.drop(interaction)
 }
 
-/** By what else whoever proves this interaction's address will sign in: told in the mail with the code. */
+/**
+ * By what else whoever proves this interaction's address will sign in: told in the mail with the code, by the operator's
+ * own word for it. What the third party calls its person is a stranger's text, and the mail may go to anybody.
+ */
 export async function waitingLink({ house, call }: Visit): Promise<string | null> {
   const waiting = await house.store.detours.waiting(digestOf(call.uid), house.clock.now())
   const provider = waiting && (await house.store.identityProviders.find(waiting.provider))
-  if (waiting === undefined || provider === undefined) return null
-  return waiting.toldName === null ? provider.label : `${provider.label} (${waiting.toldName})`
+  return provider?.label ?? null
 }

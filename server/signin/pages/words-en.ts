@@ -28,7 +28,7 @@ export const ENGLISH: Words = {
       'identity-refused': ({ name }) =>
         `${name} did not sign you in. Try again, or choose another way.`,
       'identity-failed': ({ name }) =>
-        `${name} could not be reached. Try again in a moment, or choose another way.`,
+        `${name} could not be reached, or gave no answer that we can trust. Try again in a moment, or choose another way.`,
       'identity-unproved': ({ name }) =>
         `You have not come by ${name} before. Enter your e-mail address, and a code will show that it is yours; from then on ${name} is enough.`,
       'identity-unknown': ({ name }) =>

@@ -1,0 +1,98 @@
+// GitHub's own way: no ID token, an id that outlives the login, and an address only when it is the primary one and verified.
+import { expect, onTestFinished, test } from 'vitest'
+import { type Github, openGithub } from '#test/support/third-party.ts'
+import { ISSUER, isSignedIn, onwardFrom, openHouse } from './stand.ts'
+
+async function open(authoritativeFor: string[] = []) {
+  const house = await openHouse()
+  const github = openGithub()
+  onTestFinished(() => github.close())
+  await house.add(github.url, { name: 'github', type: 'github', label: 'GitHub', authoritativeFor })
+  const leave = async (browser = house.browser()) => {
+    const page = await house.start(browser)
+    return onwardFrom(await browser.submit(page, '/identity/github', {}))
+  }
+  const visit = async (browser = house.browser()) =>
+    browser.open(github.consent(await leave(browser)))
+  return { house, github, leave, visit }
+}
+
+test('people are sent with a challenge and the scopes that their address needs, and known by their id', async () => {
+  const { house, github, leave, visit } = await open()
+  const address = new URL(await leave())
+  expect(address.href).toContain(`${github.url}/login/oauth/authorize?`)
+  expect(Object.fromEntries(address.searchParams)).toMatchObject({
+    client_id: 'gateway',
+    redirect_uri: `${ISSUER}/identity/github/callback`,
+    scope: 'read:user user:email',
+    code_challenge_method: 'S256',
+  })
+  const browser = house.browser()
+  const page = await visit(browser)
+  expect(page.text).toContain('value="ann@example.org"')
+  expect(isSignedIn(await house.byCode(browser, page, 'ann@example.org'))).toBe(true)
+  expect(github.redeemed[0]).toMatchObject({
+    client_id: 'gateway',
+    client_secret: 'canary-client-secret',
+    code_verifier: expect.stringMatching(/^[\w-]{43}$/),
+  })
+
+  // The login is another, and so is the address; the person is the same.
+  github.user = { id: 583231, login: 'renamed' }
+  github.emails = []
+  expect(isSignedIn(await visit())).toBe(true)
+  const ann = await house.store.people.findByEmail('ann@example.org')
+  expect(await house.store.identities.ofPerson(ann?.id ?? 'usr_')).toMatchObject([
+    { issuer: github.url, subject: '583231', toldName: 'renamed' },
+  ])
+  // Somebody else has taken the login that was given up.
+  github.user = { id: 99, login: 'renamed' }
+  expect(isSignedIn(await visit())).toBe(false)
+})
+
+test('a verified primary address counts where GitHub has the last word on its domain', async () => {
+  const { house, visit } = await open(['example.org'])
+  await house.proved('ann@example.org')
+  expect(isSignedIn(await visit())).toBe(true)
+})
+
+test.each<[string, Github['emails']]>([
+  ['not verified', [{ email: 'ann@example.org', primary: true, verified: false }]],
+  ['not the primary one', [{ email: 'ann@example.org', primary: false, verified: true }]],
+  ['not there', []],
+  ['no address at all', [{ email: 'ann', primary: true, verified: true }]],
+])('an address that is %s counts for nothing', async (_what, emails) => {
+  const { house, github, visit } = await open(['example.org'])
+  await house.proved('ann@example.org')
+  github.emails = emails
+  const page = await visit()
+  expect(isSignedIn(page)).toBe(false)
+  expect(page.text).toContain('You have not come by GitHub before.')
+})
+
+test.each<[string, (github: Github) => void]>([
+  ['an id that is none', (github) => (github.user = { id: 'x', login: 'x' })],
+  ['an id that is nobody’s', (github) => (github.user = { id: 0, login: 'x' })],
+  ['an id that no number holds', (github) => (github.user = { id: 2 ** 53, login: 'x' })],
+])('%s is refused', async (_what, spoil) => {
+  const { house, github, visit } = await open()
+  spoil(github)
+  const page = await visit()
+  expect(page.status).toBe(400)
+  expect(page.text).toContain('GitHub could not be reached')
+  expect(house.faults).toHaveLength(1)
+})
+
+test('a code that is used twice, and a no, are told in words; the log has no token', async () => {
+  const { house, github, leave } = await open()
+  const browser = house.browser()
+  const back = new URL(github.consent(await leave(browser)))
+  back.searchParams.set('code', 'used')
+  const page = await browser.open(back.href)
+  expect([page.status, isSignedIn(page)]).toEqual([400, false])
+  const denied = new URL(github.consent(await leave(browser)))
+  denied.searchParams.delete('code')
+  denied.searchParams.set('error', 'access_denied')
+  expect((await browser.open(denied.href)).text).toContain('GitHub did not sign you in')
+  expect(house.faults.map((fault) => Bun.inspect(fault)).join()).not.toMatch(/gho_|canary/)
+})

@@ -1,0 +1,116 @@
+// A side house in memory that people come to by third parties: its own pages, real issuers on loopback, browsers without scripts.
+import { onTestFinished } from 'vitest'
+import { openStore } from '#db/index.ts'
+import { identityReach } from '#server/identity-reach.ts'
+import { openSideHouse } from '#signin/open.ts'
+import { digestOf } from '#signin/register/digest.ts'
+import type { IdentityProvider } from '#signin/register/identity-provider.ts'
+import { newPerson, type Person } from '#signin/register/person.ts'
+import type { CodePost } from '#signin/side-house.ts'
+import { type Browser, openBrowser, type Page } from '#test/acceptance/signin/browser.ts'
+import { handClock } from '#test/support/hand-clock.ts'
+
+export const ISSUER = 'http://127.0.0.1:4141'
+export const REDIRECT = 'https://app.example.org/callback'
+
+const AUTHORIZE = `${ISSUER}/oauth/authorize?${new URLSearchParams({
+  response_type: 'code',
+  client_id: 'wiki',
+  redirect_uri: REDIRECT,
+  scope: 'openid email',
+  code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+  code_challenge_method: 'S256',
+})}`
+
+export interface Wishes {
+  readonly post?: CodePost
+  readonly mayJoin?: boolean
+  readonly issuer?: string
+  readonly totalMs?: number
+}
+
+export type House = Awaited<ReturnType<typeof openHouse>>
+
+export async function openHouse({
+  mayJoin = true,
+  issuer = ISSUER,
+  totalMs,
+  ...more
+}: Wishes = {}) {
+  const clock = handClock(new Date().toISOString())
+  const masterKey = new Uint8Array(32).fill(7)
+  const whole = await openStore({ dataDir: ':memory:', clock, masterKey })
+  const store = whole.signin
+  const faults: unknown[] = []
+  const told = new Map<string, string>()
+  const at = clock.now()
+  await store.clients.create({
+    id: 'wiki',
+    name: 'Wiki',
+    redirectUris: [REDIRECT],
+    logoutUris: [],
+    requiresPkce: true,
+    secretDigest: digestOf('secret'),
+    createdAt: at,
+    updatedAt: at,
+  })
+  const side = await openSideHouse({
+    store,
+    clock,
+    issuer,
+    post: more.post ?? { kind: 'log', tell: (email, code) => told.set(email, code) },
+    reach: identityReach(issuer.startsWith('http:'), totalMs),
+    mayJoin,
+    logFault: (cause) => faults.push(cause),
+  })
+  onTestFinished(async () => {
+    side.close()
+    await whole.close()
+  })
+  const ask = (address: string | URL, init?: RequestInit) =>
+    side.answer(new Request(address, init), '192.0.2.1')
+
+  return {
+    store,
+    clock,
+    faults,
+    told,
+    browser: (): Browser => openBrowser(issuer, {}, ask),
+    start: (browser: Browser): Promise<Page> => browser.open(AUTHORIZE.replace(ISSUER, issuer)),
+    add: (issuerUrl: string, stated: Partial<IdentityProvider> = {}) =>
+      store.identityProviders.add(
+        {
+          name: 'sso',
+          type: 'oidc',
+          label: 'Example SSO',
+          issuer: issuerUrl,
+          clientId: 'gateway',
+          authoritativeFor: [],
+          createdAt: at,
+          updatedAt: at,
+          ...stated,
+        },
+        'canary-client-secret',
+      ),
+    async proved(email: string): Promise<Person> {
+      const person = await store.people.proved(email, newPerson(email, at), at)
+      if (person === undefined) throw new Error(`${email} was not added`)
+      return person
+    },
+    /** From a page that asks for an address, by a code, to wherever that leads. */
+    async byCode(browser: Browser, page: Page, email: string): Promise<Page> {
+      const asked = await browser.submit(page, '/email', { email })
+      return browser.submit(asked, '/code', { code: told.get(email) ?? '' })
+    },
+  }
+}
+
+/** Where a page sends its browser by itself. */
+export function onwardFrom({ text, url }: Page): string {
+  const address = /http-equiv="refresh" content="0;url=([^"]*)"/.exec(text)?.[1]
+  if (address === undefined) throw new Error(`${url} leads nowhere:\n${text}`)
+  return address.replaceAll('&amp;', '&')
+}
+
+export const isSignedIn = ({ url }: Page): boolean =>
+  url.startsWith(REDIRECT) && new URL(url).searchParams.has('code')
