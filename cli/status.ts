@@ -3,6 +3,7 @@ import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from './action.ts'
 import { clean } from './clean.ts'
 import type { Context } from './context.ts'
+import { tellWarning } from './dashboard/tell-warning.ts'
 import { CommandError, EXIT, endWith, exitCodeOf } from './exit.ts'
 import { call } from './operator.ts'
 import { paint, print, printJson } from './output.ts'
@@ -31,7 +32,7 @@ export const mount: Mount = (root) =>
 /** Null when there is nothing to tell: `-q` says with its exit code alone that nothing runs here. */
 async function ask(context: Context): Promise<Status | null> {
   try {
-    return await call(context, 'status', {})
+    return await call(context, 'status', { warnings: !context.quiet })
   } catch (thrown) {
     const isUnmade = thrown instanceof CommandError && thrown.code === 'not_initialised'
     if (!isUnmade && exitCodeOf(thrown) !== EXIT.notRunning) throw thrown
@@ -54,19 +55,61 @@ function lines(context: Context, status: Status): readonly (readonly [string, st
     ['gateway', gatewayLine(context, status)],
     ['sign-in', signinLine(context, status)],
     ['data', `${data_dir ?? 'in memory'}   ${bytes(size_bytes)}   schema ${schema_version}`],
-    ['now', `${status.in_flight} in flight   ${status.keys} keys`],
+    ['now', nowLine(status)],
     ['providers', providers.join('   ') || 'none'],
     [
       'money',
       [
         `balance ${balances.join(', ') || '$0'}`,
+        ...runwaysOf(status),
         `today $${status.spend_day_usd}`,
         `month $${status.spend_month_usd}`,
         ...alertsOf(context, status),
         rate,
       ].join(' · '),
     ],
+    ...limitLines(context, status),
   ]
+}
+
+/** "14 in flight · 232 req/min · p95 6.4s · errors 0.8% (5 min)"; without a server nobody counts. */
+function nowLine({ in_flight, keys, traffic }: Status): string {
+  const { requests_per_minute, total_ms, error_percent } = traffic ?? {}
+  return [
+    `${in_flight} in flight`,
+    ...(requests_per_minute === undefined ? [] : [`${requests_per_minute} req/min`]),
+    ...(total_ms?.p95 == null ? [] : [`p95 ${seconds(total_ms.p95)}`]),
+    ...(error_percent == null ? [] : [`errors ${error_percent}% (5 min)`]),
+    counted(keys, 'key', 'keys'),
+  ].join(' · ')
+}
+
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(ms < 9_950 ? 1 : 0)}s`
+
+/** "runway ~7d 17h"; nothing where no money is spent. */
+const runwaysOf = ({ accounts }: Status): readonly string[] => {
+  const known = accounts.filter(({ runway }) => runway.seconds !== null)
+  const told = known.map(
+    ({ name, runway }) =>
+      `${accounts.length === 1 ? '' : `${clean(name)} `}~${duration(runway.seconds ?? 0)}`,
+  )
+  return told.length === 0 ? [] : [`runway ${told.join(', ')}`]
+}
+
+const MOST_WARNINGS = 8
+
+/** "✖ alice-notebook reached its daily ceiling of $5.00   ! ci-evals is at its RPM limit of 60" */
+function limitLines(
+  context: Context,
+  { warnings }: Status,
+): readonly (readonly [string, string])[] {
+  if (warnings.length === 0) return []
+  const told = warnings
+    .slice(0, MOST_WARNINGS)
+    .map((warning) => tellWarning(warning, context.clock.now()))
+    .map(({ mark, text }) => `${paint(context, mark === '✖' ? 'red' : 'yellow', mark)} ${text}`)
+  const more = warnings.length - told.length
+  return [['limits', [...told, ...(more > 0 ? [`and ${more} more`] : [])].join('   ')]]
 }
 
 /** "alert below $20.00 (low, told 3h ago)"; nothing where no account asks for it. */
@@ -81,13 +124,18 @@ function alertsOf(context: Context, { accounts }: Status): readonly string[] {
 }
 
 /** "anthropic ◐ resting 40s (3 failures)"; without a server nothing is known but the name. */
-function describeProvider(context: Context, { name, health }: Status['providers'][number]): string {
+function describeProvider(
+  context: Context,
+  { name, health, served_percent, failed }: Status['providers'][number],
+): string {
   if (health === null) return clean(name)
   const { state, failures_in_a_row: failures, rests_until } = health
   const mark = state === 'resting' ? paint(context, 'yellow', '◐') : paint(context, 'green', '●')
   const rest = state === 'resting' ? `resting ${timeLeft(rests_until, context.clock.now())}` : ''
   const count = failures === 0 ? '' : `(${failures} ${failures === 1 ? 'failure' : 'failures'})`
-  return [clean(name), mark, rest, count].filter((word) => word !== '').join(' ')
+  const served = served_percent === null ? '' : `${served_percent}%`
+  const worst = failed?.[0] ? `(${failed[0].status ?? 'no answer'} × ${failed[0].count})` : ''
+  return [clean(name), mark, served, rest, count || worst].filter((word) => word !== '').join(' ')
 }
 
 function signinLine(context: Context, { running, auth_url, clients, people }: Status): string {

@@ -1,18 +1,28 @@
 /** Status: is it running, is it healthy, what is it spending. */
 import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
-import { renderInstant } from '#domain/clock.ts'
+import { dayOf, dayStart, monthStart, renderInstant } from '#domain/clock.ts'
 import type { HopReading } from '#domain/hop-health.ts'
 import { renderRubPerUsd, renderUsd } from '#domain/money.ts'
+import { FIGURES_MS, readSpan, type Span } from '#domain/snapshot/figures.ts'
 import { renderHealth, worstOf } from './hop-record.ts'
-import type { Office } from './office.ts'
+import type { LiveFacts, Office } from './office.ts'
+import { MOST_KEYS, paceWarnings, readKeys } from './snapshot/keys.ts'
+import { renderServed } from './snapshot/models.ts'
+import { readDays, renderRunway } from './snapshot/money.ts'
+import type { WarningRecord } from './snapshot/record.ts'
+import { renderTraffic } from './snapshot/traffic.ts'
 import { renderThreshold } from './threshold-record.ts'
 import { verb } from './verb.ts'
 
+/** Whether keys near their limits are looked for: not for who only asks whether it is healthy. */
+const input = z.strictObject({ warnings: z._default(z.boolean(), true) })
+
 /** What is known of the appliance at one moment. */
-export const showStatus = verb(z.strictObject({}), async (office) => {
+export const showStatus = verb(input, async (office, { warnings }) => {
   const { store, clock, live } = office
   const at = clock.now()
+  const span = live && readSpan(live.watch.pulse.endings, at, FIGURES_MS)
   const health = await store.health({ checkIntegrity: false })
   const [accounts, cards, rate] = await Promise.all([
     store.accounts.list(),
@@ -33,6 +43,9 @@ export const showStatus = verb(z.strictObject({}), async (office) => {
     clients: await store.signin.clients.count(),
     people: await store.signin.people.count(),
     in_flight: live ? live.inFlight() : 0,
+    draining: live?.watch.draining() ?? false,
+    /** Of the last five minutes; null while no server runs. */
+    traffic: live && span && trafficOf(live, span),
     data_dir: office.dataDir,
     size_bytes: health.sizeBytes,
     schema_version: health.schemaVersion,
@@ -43,9 +56,12 @@ export const showStatus = verb(z.strictObject({}), async (office) => {
       has_credential: hasCredential,
       models: cards.filter(({ provider }) => provider === name).length,
       health: live && healthOf(name, live.hops()),
+      ...servedOf(name, live, span),
     })),
-    accounts: await Promise.all(accounts.map((account) => reportAccount(office, account))),
+    accounts: await reportAccounts(office, accounts),
     ...(await spendOf(office)),
+    /** Keys near a limit, or at one. */
+    warnings: warnings ? await warningsOf(office, accounts) : [],
     rub_per_usd: renderRubPerUsd(rate.rubPerUsd),
     rate_set_by_operator: rate.setByOperator,
   }
@@ -60,9 +76,64 @@ function healthOf(name: string, readings: readonly HopReading[]) {
   }
 }
 
-async function reportAccount({ store }: Office, { id, name, balance }: Account) {
-  const { threshold_usd, marked, notified_at } = renderThreshold(await store.thresholds.find(id))
-  return { name, balance_usd: renderUsd(balance), threshold_usd, marked, notified_at }
+function trafficOf({ watch }: LiveFacts, span: Span) {
+  const { curves, ...traffic } = renderTraffic(watch, span)
+  return traffic
+}
+
+/** How well a provider served in five minutes, and what it answered instead; null where nobody asked it. */
+function servedOf(name: string, live: LiveFacts | null, span: Span | null) {
+  if (live === null || span === null) return { served_percent: null, failed: null }
+  const failures = [...live.watch.pulse.failures.since()].filter(
+    ({ at, provider }) => provider === name && at > span.now - FIGURES_MS,
+  )
+  const { served_percent, failed } = renderServed(name, span, failures)
+  return { served_percent, failed }
+}
+
+async function reportAccounts(office: Office, accounts: readonly Account[]) {
+  const { store, clock } = office
+  const now = clock.now()
+  const days = await readDays(office, now)
+  return await Promise.all(
+    accounts.map(async ({ id, name, balance }) => {
+      const found = await store.thresholds.find(id)
+      const { threshold_usd, marked, notified_at } = renderThreshold(found)
+      const own = days.filter(({ accountId }) => accountId === id)
+      const runway = renderRunway(balance, own, now)
+      const balance_usd = renderUsd(balance)
+      return { name, balance_usd, runway, threshold_usd, marked, notified_at }
+    }),
+  )
+}
+
+/** A running server knows its windows; without one only ceilings are judged, of keys that were used this month. */
+async function warningsOf(
+  office: Office,
+  accounts: readonly Account[],
+): Promise<readonly WarningRecord[]> {
+  const { live, store, clock } = office
+  const now = clock.now()
+  const found: WarningRecord[] = []
+  for (const account of accounts) {
+    if (live) {
+      const span = readSpan(live.watch.pulse.endings, now, FIGURES_MS)
+      found.push(...(await readKeys(office, account, span)).keys.warnings)
+      continue
+    }
+    const { keys } = await store.keys.list({
+      accountId: account.id,
+      includeRevoked: false,
+      limit: MOST_KEYS,
+    })
+    const since = dayStart(monthStart(dayOf(now)))
+    for (const key of keys) {
+      if (key.lastUsedAt !== null && key.lastUsedAt >= since) {
+        found.push(...(await paceWarnings(store.admissions, key, now)))
+      }
+    }
+  }
+  return found
 }
 
 async function spendOf({ store, clock }: Office) {

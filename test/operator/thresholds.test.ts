@@ -376,6 +376,7 @@ describe('status and doctor', () => {
       {
         name: 'default',
         balance_usd: '0',
+        runway: { seconds: null, mean_day_usd: '0', days: 0 },
         threshold_usd: '5.00',
         marked: true,
         notified_at: '2026-08-23T12:00:00Z',

@@ -22,7 +22,7 @@ import type {
 import { oneDecimal, rounded, whole } from './traffic.ts'
 
 /** Whoever has more sees the newest, and whatever is asked with at the moment. */
-const MOST_KEYS = 1_000
+export const MOST_KEYS = 1_000
 const MOST_KEY_ROWS = 200
 const NEAR_PERCENT = 90
 

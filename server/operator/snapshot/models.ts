@@ -78,24 +78,31 @@ export async function readProviders(
   const cards = await store.models.list()
   const hops = live.hops()
   return (await store.providers.list()).map(({ name, type }): ProviderTrafficRecord => {
-    const own = span.endings.filter((ended) => ended.provider === name)
-    const failed = failures.filter(({ provider }) => provider === name)
-    const served = own.filter(({ status }) => status < 500)
+    const own = failures.filter(({ provider }) => provider === name)
     const health = renderHealth(worstOf(hops.filter(({ provider }) => provider === name)))
-    const percent = servedPercent(served.length, failed)
+    const served = renderServed(name, span, own)
     return {
       name,
       type,
       models: cards.filter(({ provider }) => provider === name).length,
       health,
-      state: stateOf(health.state, percent),
-      served_percent: rounded(percent),
-      p95_ms: whole(toFigures(own, span.now).totalMs.p95),
-      requests: own.length,
+      state: stateOf(health.state, served.served_percent),
+      ...served,
       in_flight: running.filter(({ provider }) => provider === name).length,
-      failed: countStatuses(failed),
     }
   })
+}
+
+/** How a provider served in a span; `failures` are its own. */
+export function renderServed(name: string, span: Span, failures: readonly HopFailure[]) {
+  const own = span.endings.filter(({ provider }) => provider === name)
+  const served = own.filter(({ status }) => status < 500)
+  return {
+    served_percent: rounded(servedPercent(served.length, failures)),
+    p95_ms: whole(toFigures(own, span.now).totalMs.p95),
+    requests: own.length,
+    failed: countStatuses(failures),
+  }
 }
 
 const WELL_PERCENT = 99

@@ -1,0 +1,29 @@
+/** A warning in words, the same in `status` and on the dashboard. */
+import type { Instant } from '#domain/clock.ts'
+import type { WarningRecord } from '#operator/snapshot/record.ts'
+import { clean } from '../clean.ts'
+import { relativeTime } from '../relative-time.ts'
+
+const LIMITS = {
+  rpm: 'RPM limit',
+  rpd: 'RPD limit',
+  concurrency: 'concurrency limit',
+  day: 'daily ceiling',
+  month: 'monthly ceiling',
+} as const
+
+/** `✖` where requests are refused until money comes or a period ends, `!` where it frees by itself or is yet to come. */
+export function tellWarning(
+  { key_name, what, level, used, limit, reached_at }: WarningRecord,
+  now: Instant,
+): { readonly mark: '✖' | '!'; readonly text: string } {
+  const key = clean(key_name)
+  if (what !== 'day' && what !== 'month') {
+    return { mark: '!', text: `${key} is at its ${LIMITS[what]} of ${limit}` }
+  }
+  const ceiling = `${LIMITS[what]} of $${limit}`
+  if (level === 100) return { mark: '✖', text: `${key} reached its ${ceiling}` }
+  const reached = relativeTime(reached_at, now)
+  const pace = reached === null ? '' : `, at this pace all of it ${reached}`
+  return { mark: '!', text: `${key} spent $${used} of its ${ceiling}${pace}` }
+}
