@@ -22,6 +22,7 @@ const SETTINGS = {
   'smtp.url': 'text',
   'smtp.from': 'text',
   'network.allow_private_webhooks': 'flag',
+  'retention.activity': 'text',
 } as const satisfies Record<string, Kind>
 
 export type SettingName = keyof typeof SETTINGS

@@ -1,4 +1,5 @@
 /** The settings of a serving process; what serves is flag > variable > file > default. */
+import { ACTIVITY_KEPT_MS, LEAST_ACTIVITY_KEPT_MS } from '#domain/activity.ts'
 import { DAY_MS } from '#domain/clock.ts'
 import { DEFAULT_SETTINGS, type Settings } from '#domain/settings.ts'
 import { type ConfigFile, readConfigFile, type SettingName } from './config-file.ts'
@@ -13,6 +14,8 @@ export interface ServeSettings {
   /** Without a path: `https://gateway.example`. */
   readonly baseUrl: string
   readonly gateway: Settings
+  /** How long the log keeps a request; null is for ever. */
+  readonly activityKeptMs: number | null
 }
 
 export interface ServeFlags {
@@ -29,12 +32,14 @@ export function readServeSettings(context: Context, flags: ServeFlags): ServeSet
   const { hostname, port } = readListen(
     flags.listen ?? find(env, file, 'listen')?.text ?? DEFAULT_LISTEN,
   )
+  const kept = find(env, file, 'retention.activity')
   const stated = flags.baseUrl ?? find(env, file, 'base_url')?.text
   return {
     hostname,
     port,
     baseUrl: stated === undefined ? addressOf(hostname, port) : readBase(stated),
     gateway: readGateway(env, file),
+    activityKeptMs: kept ? readKept(kept) : ACTIVITY_KEPT_MS,
   }
 }
 
@@ -73,6 +78,17 @@ function readTimeout({ name, text }: FoundSetting): number {
   const ms = readDuration(name, text)
   if (ms > 0 && ms <= DAY_MS) return ms
   throw usageError(`${name} must be at least 1s and at most 24h (got "${text}")`)
+}
+
+/** Null for `none`: for ever. */
+function readKept({ name, text }: FoundSetting): number | null {
+  if (text === 'none') return null
+  const ms = readDuration(name, text, 'none')
+  if (ms >= LEAST_ACTIVITY_KEPT_MS) return ms
+  throw usageError(
+    `${name} must be at least 24h, or none (got "${text}")\na limit of requests a day is counted from the log after a restart`,
+    'retention.activity = "90d"',
+  )
 }
 
 /** No model writes more in one answer, and a hold of more would stay beyond what an amount can be. */

@@ -49,12 +49,13 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   d: DAY_MS,
 }
 
-/** "500ms", "90s", "15m", "24h", "7d" in milliseconds. */
-export function readDuration(flag: string, text: string): number {
+/** "500ms", "90s", "15m", "24h", "7d" in milliseconds. A refusal names `word` where its caller understands that too. */
+export function readDuration(flag: string, text: string, word: string | null = null): number {
   const match = /^(\d{1,9})(ms|[smhd])$/.exec(text)
   const unitMs = UNIT_MS[match?.[2] ?? '']
   if (match && unitMs !== undefined) return Number(match[1]) * unitMs
-  throw usageError(`${flag} must be a duration such as 90s, 15m, 24h or 7d (got "${text}")`)
+  const or = word === null ? '' : `, or ${word}`
+  throw usageError(`${flag} must be a duration such as 90s, 15m, 24h or 7d${or} (got "${text}")`)
 }
 
 /** A past time: RFC 3339, `today`, `yesterday`, `month`, or how long ago. Answers RFC 3339. */

@@ -153,6 +153,7 @@ async function serve(
     store,
     clock: context.clock,
     settings: settings.gateway,
+    activityKeptMs: settings.activityKeptMs,
     listen: settings,
     ...(settings.port === 0 ? {} : { baseUrl: `${settings.baseUrl}/v1` }),
     adminSocket: isDemo ? null : context.adminSocket,

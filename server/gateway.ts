@@ -1,4 +1,5 @@
 /** The composition: the counter on its listener, the operator's door on its socket, one store behind both. */
+import { ACTIVITY_KEPT_MS } from '#domain/activity.ts'
 import type { Clock } from '#domain/clock.ts'
 import type { CompletionHouse } from '#domain/completion.ts'
 import { GatewayError } from '#domain/errors.ts'
@@ -21,6 +22,7 @@ import { openAdminSocket } from './admin-socket.ts'
 import { drain } from './drain.ts'
 import { type Listener, listen } from './listener.ts'
 import { type SigninListener, type SigninOptions, startSignin } from './signin-listener.ts'
+import { type Sweeper, startSweeper } from './sweeper.ts'
 import { createUpstreamCache } from './upstream-cache.ts'
 import { openWatch } from './watch.ts'
 
@@ -46,6 +48,8 @@ export interface GatewayOptions {
   readonly signin?: SigninOptions
   /** Told when the sign-in provider cannot listen: throws, or lets the gateway start without it. */
   readonly signinMissing?: (cause: unknown) => void
+  /** How long the log keeps a request that has ended, null for ever; by default `ACTIVITY_KEPT_MS`. */
+  readonly activityKeptMs?: number | null
   readonly log?: RequestLog | null
   /** Who speaks to a provider; by default the wire family of its type. */
   readonly upstreamFor?: CompletionHouse['upstreamFor']
@@ -91,6 +95,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const live = { inFlight, hops: house.health.readings, authUrl, watch }
   const door = openDoor(options, () => courier?.wake(), listener.url, live)
   const courier = sendNotices(options)
+  const sweeper = sweep(options)
 
   let stopped: Promise<void> | null = null
   const stop = async (drainMs: number): Promise<void> => {
@@ -98,6 +103,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await drain(house.running, drainMs, shuttingDown)
     await Promise.all([listener.close(), signin?.stop()])
     await door?.close()
+    await sweeper.stop()
     await courier?.stop()
   }
 
@@ -127,6 +133,16 @@ const furnish = (
     version,
     ...moment,
   })
+
+const sweep = (options: GatewayOptions): Sweeper => {
+  const { store, clock, activityKeptMs = ACTIVITY_KEPT_MS, logFault } = options
+  return startSweeper({
+    store,
+    clock,
+    activityKeptMs,
+    ...(logFault && { logFault }),
+  })
+}
 
 function sendNotices({ store, clock, delivery, logFault }: GatewayOptions): Courier | null {
   if (delivery === undefined) return null

@@ -4,6 +4,7 @@ import { action, type Mount } from '../action.ts'
 import { call } from '../operator.ts'
 import { type Column, printList, tell } from '../output.ts'
 import { readSince } from '../read-value.ts'
+import { tellOfKept } from '../tell-kept.ts'
 
 type Drift = VerbRecord<'usage.drift'>[number]
 
@@ -16,6 +17,7 @@ export const mount: Mount = (usage) =>
       action(async (context, flags: { readonly since: string }) => {
         const since = readSince('--since', flags.since, context.clock.now())
         const rows = await call(context, 'usage.drift', { since })
+        await tellOfKept(context, since)
         if (rows.length === 0) tell(context, `no provider has stated a cost since ${since}`)
         printList(context, rows, COLUMNS, ({ model }) => model)
       }),

@@ -8,6 +8,7 @@ import { usageError } from '../exit.ts'
 import { call } from '../operator.ts'
 import { type Column, printJson, printList, tell } from '../output.ts'
 import { readCount, readSince } from '../read-value.ts'
+import { tellKept } from '../tell-kept.ts'
 
 type Report = VerbRecord<'usage.report'>
 type Sum = Report['total']
@@ -61,6 +62,7 @@ export const mount: Mount = (usage) =>
         if (other.groups > 0) {
           lines.push({ ...other, first: `other (${other.groups})`, second: '' })
         }
+        tellKept(context, report.kept_since)
         if (flags.csv)
           return printCsv(
             fieldsOf(report),

@@ -1,4 +1,5 @@
 /** What the store says of itself: integrity, schema, and money that adds up. */
+import { renderInstant } from '#domain/clock.ts'
 import { renderUsd } from '#domain/money.ts'
 import type { Finding } from './doctor.ts'
 import type { Office } from './office.ts'
@@ -46,6 +47,19 @@ export async function checkLedger({ store }: Office): Promise<readonly Finding[]
             next: 'gatewayctl audit',
           },
         ]),
+  ]
+}
+
+/** Whether the log has lost anything yet; it should, where it is not kept for ever. */
+export async function checkLog({ store }: Office): Promise<readonly Finding[]> {
+  const since = await store.activity.keptSince()
+  return [
+    ok(
+      'log',
+      since === null
+        ? 'nothing was ever removed from the log of requests'
+        : `the log of requests is whole since ${renderInstant(since)}; what ended before is no longer kept`,
+    ),
   ]
 }
 

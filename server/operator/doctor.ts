@@ -10,7 +10,7 @@ import {
 } from './doctor-catalogue.ts'
 import { checkFiles } from './doctor-files.ts'
 import { checkThresholds } from './doctor-notices.ts'
-import { checkHolds, checkLedger, checkStore } from './doctor-store.ts'
+import { checkHolds, checkLedger, checkLog, checkStore } from './doctor-store.ts'
 import type { Office } from './office.ts'
 import { verb } from './verb.ts'
 
@@ -29,6 +29,7 @@ const CHECKS: readonly Check[] = [
   checkStore,
   checkLedger,
   checkHolds,
+  checkLog,
   checkFiles,
   checkBackup,
   checkRate,

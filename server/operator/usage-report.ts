@@ -15,6 +15,7 @@ import {
 } from '#domain/usage-report.ts'
 import { timeField } from '#forms/fields.ts'
 import { findAccount } from './find-account.ts'
+import { keptSince } from './kept.ts'
 import type { Office } from './office.ts'
 import { invalid, verb } from './verb.ts'
 
@@ -47,6 +48,8 @@ export interface UsageReportRecord {
   readonly then_by: UsageDimension | null
   readonly since: string | null
   readonly until: string | null
+  /** Requests that ended before are no longer in the log, and not in here; null where none is missing. */
+  readonly kept_since: string | null
   /** The dearest first; days and hours in their order. */
   readonly rows: readonly (UsageGroupRecord & UsageSumRecord)[]
   /** What has no row of its own, together. */
@@ -84,6 +87,8 @@ export const reportUsage = verb(
       then_by: thenBy,
       since: since === null ? null : renderInstant(since),
       until: until === null ? null : renderInstant(until),
+      // Asked after the report: what was removed meanwhile may be missing from it.
+      kept_since: await keptSince(office, since),
       ...(await render(office, query, report)),
     }
   },

@@ -19,6 +19,7 @@ export const VERBS = {
   'activity.list': async () => (await import('./activity.ts')).listActivity,
   'activity.show': async () => (await import('./activity.ts')).showActivity,
   'activity.kill': async () => (await import('./kill.ts')).killRequest,
+  'activity.kept': async () => (await import('./kept.ts')).showKept,
   'acts.list': async () => (await import('./acts.ts')).listActs,
   backup: async () => (await import('./backup.ts')).noteBackup,
   'backup.restore': async () => (await import('./backup.ts')).noteRestore,

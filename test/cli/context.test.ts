@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { readServeSettings } from '#cli/config.ts'
 import { type Environment, openContext } from '#cli/context.ts'
+import { DAY_MS } from '#domain/clock.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
 import { type Desk, openDesk } from '#test/support/desk.ts'
 
@@ -54,6 +55,7 @@ describe('the configuration file', () => {
       port: 9000,
       baseUrl: 'https://gw.example',
       gateway: DEFAULT_SETTINGS,
+      activityKeptMs: 90 * DAY_MS,
     })
     const env = { GATEWAY_LISTEN: '[::1]:7000', GATEWAY_BASE_URL: 'http://h' }
     expect(settings(toml, env)).toMatchObject({ hostname: '::1', port: 7000, baseUrl: 'http://h' })
@@ -99,6 +101,20 @@ describe('the configuration file', () => {
     expect(() => settings(TIMES, wrong)).toThrow(/^GATEWAY_UPSTREAM_SILENCE_TIMEOUT must be a/)
   })
 
+  test('says how long the log is kept, at least a day: a limit of requests a day is counted from it', () => {
+    const kept = (text: string, env: Environment = {}) =>
+      settings(`[retention]\nactivity = "${text}"`, env).activityKeptMs
+    expect([kept('24h'), kept('400d'), kept('none')]).toEqual([DAY_MS, 400 * DAY_MS, null])
+    expect(kept('7d', { GATEWAY_RETENTION_ACTIVITY: '2d' })).toBe(2 * DAY_MS)
+    const why =
+      /^retention.activity must be at least 24h, or none \(got "1439m"\)\na limit of requests a day/
+    expect(() => kept('1439m')).toThrow(why)
+    expect(() => kept('forever')).toThrow('24h or 7d, or none (got "forever")')
+    expect(() => kept('7d', { GATEWAY_RETENTION_ACTIVITY: '5s' })).toThrow(
+      /^GATEWAY_RETENTION_ACTIVITY must be at least 24h/,
+    )
+  })
+
   test.each([
     ['base_ulr = "x"', 'base_ulr', 'base_url'],
     ['[upstream]\nconect_timeout = "1s"', 'upstream.conect_timeout', 'upstream.connect_timeout'],
@@ -107,6 +123,7 @@ describe('the configuration file', () => {
     ['[upstream]\nlisten = "1"', 'upstream.listen', 'listen'],
     ['colour = "red"', 'colour', null],
     ['[mail]', 'mail', null],
+    ['[retention]\nactivty = "7d"', 'retention.activty', 'retention.activity'],
   ])('%j is unknown, with a suggestion where one is near', (toml, name, meant) => {
     const said = `no setting "${name}"${meant === null ? '' : `\ndid you mean ${meant}?`}`
     const ends = said.replace(/[.?]/g, '\\$&')

@@ -40,6 +40,7 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'balance.top-up': { amount_usd: '5', ref: 'INVOICE-7' },
   'balance.adjust': { amount_usd: '-1', note: 'by mistake' },
   'activity.list': {},
+  'activity.kept': {},
   'activity.show': { id: 'req_known' },
   'activity.kill': { id: 'req_running' },
   'acts.list': {},

@@ -1,7 +1,8 @@
 /** GET /v1/generation?id=gen-…: the receipt of one request, for any ordinary key of its account (contract §7). Takes no slot. */
 import type { ActivityEntry } from '#domain/activity.ts'
+import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { isGenerationId } from '#domain/id.ts'
+import { generationsFrom, isGenerationId } from '#domain/id.ts'
 import { readReceipt } from '#domain/receipt.ts'
 import type { CounterHouse } from '../house.ts'
 import { readQuota, renderJson, type Visit } from '../visit.ts'
@@ -20,15 +21,19 @@ export async function showGeneration(
   }
   const entry = await findLine(house, id)
   if (entry?.accountId !== key.accountId) {
-    throw new GatewayError(
-      'generation_not_found',
-      'there is no such generation, or it has not ended yet',
-      { param: 'id' },
-    )
+    throw new GatewayError('generation_not_found', await whyNot(house, id), { param: 'id' })
   }
   const receipt = await readReceipt(house.store, entry)
   await readQuota(house, visit)
   return renderJson(visit, renderGeneration(receipt))
+}
+
+/** By the time in its id alone, so that nobody learns whether it ever was. */
+async function whyNot({ store }: CounterHouse, id: string): Promise<string> {
+  const since = await store.activity.keptSince()
+  return since !== null && isGenerationId(id) && id < generationsFrom(since)
+    ? `there is no such generation: what ended before ${renderInstant(since)} is no longer kept`
+    : 'there is no such generation, or it has not ended yet'
 }
 
 const findLine = async ({ store }: CounterHouse, id: string): Promise<ActivityEntry | undefined> =>

@@ -1,0 +1,95 @@
+/** The sweeper: takes away what is no longer kept, soon after the start and then every hour, a little at a time. */
+import { type Clock, later, pause } from '#domain/clock.ts'
+import { NOTICE_KEPT_MS } from '#domain/notice.ts'
+import type { Store } from '#domain/store.ts'
+
+export interface SweeperOptions {
+  readonly store: Pick<Store, 'activity' | 'answers' | 'notices'>
+  readonly clock: Clock
+  /** How long the log keeps a request that has ended; null is for ever. */
+  readonly activityKeptMs: number | null
+  readonly pace?: Pace
+  /** What broke in the house itself; the next sweep tries again. */
+  readonly logFault?: (cause: unknown) => void
+}
+
+interface Pace {
+  /** From the start to the first sweep. */
+  readonly firstMs: number
+  /** From the end of a sweep to the next. */
+  readonly everyMs: number
+  /** Between two slices. Each costs some pages of the store's log, and folding them is what holds requests up. */
+  readonly pauseMs: number
+}
+
+const USUAL_PACE: Pace = { firstMs: 5_000, everyMs: 3_600_000, pauseMs: 100 }
+
+/** No request waits longer for a slice; what it holds is found out, because that depends on the disk and on how many keys there are. */
+const SLICE_MS = 2
+const FIRST_SLICE = 16
+const MOST_IN_SLICE = 1_000
+
+export interface Sweeper {
+  /** Begins no further slice; resolves when the last has ended. */
+  stop(): Promise<void>
+}
+
+/** Runs until it is stopped. */
+export function startSweeper(options: SweeperOptions): Sweeper {
+  const { pace = USUAL_PACE, logFault = () => {} } = options
+  const stopped = new AbortController()
+  const { signal } = stopped
+
+  async function run(): Promise<void> {
+    await pause(pace.firstMs, signal)
+    for (;;) {
+      for (const trim of trimsOf(options)) {
+        await clear(trim, pace.pauseMs, signal).catch((cause) => {
+          if (!signal.aborted) logFault(cause)
+        })
+      }
+      await pause(pace.everyMs, signal)
+    }
+  }
+
+  // Its only way to end is to be stopped.
+  const running = run().catch(() => {})
+  return {
+    async stop() {
+      stopped.abort()
+      await running
+    },
+  }
+}
+
+/** Removes at most `limit` of something and answers how many; fewer when there is no more. */
+type Trim = (limit: number) => Promise<number>
+
+/** What the clock says now is old stays the measure of the whole sweep. */
+function trimsOf({ store, clock, activityKeptMs }: SweeperOptions): readonly Trim[] {
+  const now = clock.now()
+  const { activity, answers, notices } = store
+  return [
+    (limit) => answers.trim(now, limit),
+    (limit) => notices.trim(later(now, -NOTICE_KEPT_MS), limit),
+    ...(activityKeptMs === null
+      ? []
+      : [(limit: number) => activity.trim(later(now, -activityKeptMs), limit)]),
+  ]
+}
+
+/** Slice after slice, each about as large as `SLICE_MS` allows. */
+async function clear(trim: Trim, pauseMs: number, signal: AbortSignal): Promise<void> {
+  let limit = FIRST_SLICE
+  for (;;) {
+    const startedMs = performance.now()
+    const gone = await trim(limit)
+    if (gone < limit) return
+    limit = sized(limit, performance.now() - startedMs)
+    await pause(pauseMs, signal)
+  }
+}
+
+/** Grows twofold at most, so that one quick slice is not followed by a long one; shrinks at once. */
+const sized = (limit: number, tookMs: number): number =>
+  Math.max(1, Math.min(2 * limit, Math.floor((limit * SLICE_MS) / tookMs), MOST_IN_SLICE))

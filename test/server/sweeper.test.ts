@@ -1,0 +1,199 @@
+// The sweeper: what is no longer kept goes by itself, in slices that requests pass between, and nothing else goes with it.
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { openStore } from '#db/index.ts'
+import { DAY_MS } from '#domain/clock.ts'
+import { newGenerationId } from '#domain/id.ts'
+import type { ApiKey } from '#domain/key.ts'
+import { NOTICE_KEPT_MS } from '#domain/notice.ts'
+import type { Store } from '#domain/store.ts'
+import { startSweeper } from '#server/sweeper.ts'
+import { type HandClock, handClock } from '#test/support/hand-clock.ts'
+import {
+  aCharge,
+  aClaim,
+  aKey,
+  aNotice,
+  anAccount,
+  anActivity,
+  aTopUp,
+  usd,
+} from '#test/support/nouns.ts'
+
+const QUICK = { firstMs: 1, everyMs: 5, pauseMs: 0 }
+
+let clock: HandClock
+let store: Store
+let key: ApiKey
+
+beforeEach(async () => {
+  clock = handClock('2026-08-22T12:00:00Z')
+  store = await openStore({ dataDir: ':memory:', clock })
+  onTestFinished(() => store.close())
+  await store.accounts.create(anAccount())
+  await store.ledger.credit(aTopUp(clock.now(), usd('100')))
+  key = aKey(clock.now())
+  await store.keys.issue(key, 'if-x' as never)
+})
+
+/** Runs over this store until the test is over. */
+function sweep(
+  activityKeptMs: number | null,
+  { over = store, pace = QUICK, logFault = (_cause: unknown) => {} } = {},
+) {
+  const sweeper = startSweeper({ store: over, clock, activityKeptMs, pace, logFault })
+  onTestFinished(() => sweeper.stop())
+  return sweeper
+}
+
+async function serve(requests: number): Promise<void> {
+  const settled: Promise<boolean>[] = []
+  for (let n = 0; n < requests; n++) {
+    const claim = aClaim(key, clock.now(), usd('0'))
+    await store.admissions.admit(claim)
+    const charge = aCharge(usd('0.001'))
+    const activity = anActivity(claim, { cost: charge.amount })
+    settled.push(store.admissions.settle(claim.generationId, { at: clock.now(), charge, activity }))
+  }
+  await Promise.all(settled)
+}
+
+/** One of everything that is not kept for ever. */
+async function leaveThings(): Promise<void> {
+  await serve(1)
+  const notice = aNotice(clock.now())
+  await store.notices.post([notice])
+  const attempt = { at: clock.now(), status: 204, failure: null, ms: 1 }
+  const then = { state: 'delivered', nextTryAt: null } as const
+  await store.notices.tried(notice.eventId, 'webhook', attempt, then)
+  await store.answers.keep({
+    keyId: key.id,
+    idempotencyKey: 'k',
+    bodySha256: '',
+    generationId: newGenerationId(clock.now()),
+    contentType: 'application/json',
+    body: new Uint8Array(1_000_000),
+    keptAt: clock.now(),
+  })
+}
+
+const left = async () => ({
+  lines: (await store.activity.list({ limit: 10_000 })).length,
+  notices: (await store.notices.list({ limit: 9 })).length,
+})
+
+const soon = (condition: () => Promise<void>) => vi.waitFor(condition, { interval: 5 })
+
+test('what is old goes, what is not stays, and so does every sum', async () => {
+  await serve(3_000)
+  clock.advance(2 * DAY_MS)
+  await serve(5)
+  const before = await store.audit()
+  const usage = await store.admissions.usage(key.id, clock.now())
+  sweep(DAY_MS)
+  await soon(async () => expect(await left()).toMatchObject({ lines: 5 }))
+  expect({ ...(await store.audit()), at: before.at }).toEqual(before)
+  expect(before.findings).toEqual([])
+  expect(await store.admissions.usage(key.id, clock.now())).toEqual(usage)
+})
+
+test('by the clock: what grows old while it runs goes with a later sweep', async () => {
+  await leaveThings()
+  const find = () => store.answers.find(key.id, 'k', clock.now())
+  let sweeps = 0
+  const over: Store = {
+    ...store,
+    answers: {
+      ...store.answers,
+      trim: (...slice) => {
+        sweeps++
+        return store.answers.trim(...slice)
+      },
+    },
+  }
+  sweep(3 * DAY_MS, { over })
+  await soon(async () => expect(sweeps).toBeGreaterThan(2))
+  expect(await left()).toEqual({ lines: 1, notices: 1 })
+  expect(await find()).toBeDefined()
+  clock.advance(DAY_MS)
+  expect(await find()).toBeUndefined()
+  clock.advance(2 * DAY_MS + 1_000)
+  await soon(async () => expect(await left()).toEqual({ lines: 0, notices: 1 }))
+  clock.advance(NOTICE_KEPT_MS)
+  await soon(async () => expect(await left()).toEqual({ lines: 0, notices: 0 }))
+  expect(await store.answers.trim(clock.now(), 9)).toBe(0)
+})
+
+test('a log that is kept for ever loses nothing; notices and answers go all the same', async () => {
+  await leaveThings()
+  clock.advance(1_000 * DAY_MS)
+  sweep(null)
+  await soon(async () => expect(await left()).toEqual({ lines: 1, notices: 0 }))
+  expect(await store.activity.keptSince()).toBeNull()
+})
+
+test('requests pass between two slices, and a slice asks for twice as much as the last at most', async () => {
+  await serve(2_000)
+  clock.advance(2 * DAY_MS)
+  const asked: number[] = []
+  const turnsAt: number[] = []
+  let turns = 0
+  const counted: Store = {
+    ...store,
+    activity: {
+      ...store.activity,
+      async trim(before, limit) {
+        asked.push(limit)
+        turnsAt.push(turns)
+        return await store.activity.trim(before, limit)
+      },
+    },
+  }
+  const turn = (): void => {
+    turns++
+    timer = setImmediate(turn)
+  }
+  let timer = setImmediate(turn)
+  onTestFinished(() => clearImmediate(timer))
+  sweep(DAY_MS, { over: counted, pace: { ...QUICK, pauseMs: 1 } })
+  await soon(async () => expect(await left()).toMatchObject({ lines: 0 }))
+  expect(asked[0]).toBe(16)
+  for (const [index, limit] of asked.entries()) {
+    expect(limit).toBeLessThanOrEqual(2 * (asked[index - 1] ?? 16))
+    expect(turnsAt[index]).toBeGreaterThan(turnsAt[index - 1] ?? -1)
+  }
+})
+
+test('one thing that cannot be swept keeps nothing else from it, and is tried again', async () => {
+  await leaveThings()
+  clock.advance(NOTICE_KEPT_MS + 1_000)
+  let broken = true
+  const over: Store = {
+    ...store,
+    notices: {
+      ...store.notices,
+      trim: (...slice) =>
+        broken ? Promise.reject(new Error('no way')) : store.notices.trim(...slice),
+    },
+  }
+  const faults: unknown[] = []
+  sweep(DAY_MS, { over, logFault: (cause) => faults.push(cause) })
+  await soon(async () => expect(await left()).toEqual({ lines: 0, notices: 1 }))
+  expect(faults[0]).toMatchObject({ message: 'no way' })
+  broken = false
+  await soon(async () => expect(await left()).toEqual({ lines: 0, notices: 0 }))
+})
+
+test('stopped in the middle it begins no further slice, and at rest it ends at once', async () => {
+  await serve(500)
+  clock.advance(2 * DAY_MS)
+  const sweeper = sweep(DAY_MS, { pace: { ...QUICK, pauseMs: 20 } })
+  await soon(async () => expect((await left()).lines).toBeLessThan(500))
+  await sweeper.stop()
+  const { lines } = await left()
+  expect(lines).toBeGreaterThan(0)
+  await new Promise((resolve) => setTimeout(resolve, 60))
+  expect(await left()).toMatchObject({ lines })
+  const resting = sweep(DAY_MS, { pace: { ...QUICK, firstMs: 3_600_000 } })
+  await resting.stop()
+  expect(await left()).toMatchObject({ lines })
+})
