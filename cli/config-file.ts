@@ -21,6 +21,9 @@ const SETTINGS = {
   'upstream.total_timeout': 'text',
   'smtp.url': 'text',
   'smtp.from': 'text',
+  'metrics.listen': 'text',
+  'metrics.token_file': 'text',
+  'traces.endpoint': 'text',
   'network.allow_private_webhooks': 'flag',
   'retention.activity': 'text',
 } as const satisfies Record<string, Kind>

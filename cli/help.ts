@@ -103,6 +103,14 @@ function environment(): string {
       'GATEWAY_ALLOW_LOOPBACK_WEBHOOKS',
       '1: webhooks may go to http on this machine, to try them out',
     ],
+    ['GATEWAY_METRICS_LISTEN', 'where Prometheus asks for /metrics, or off (off)'],
+    ['GATEWAY_METRICS_TOKEN_FILE', 'file with what a scrape has to show; needed beyond loopback'],
+    ['GATEWAY_METRICS_TOKEN', 'that token itself; a file is safer'],
+    [
+      'GATEWAY_TRACES_ENDPOINT',
+      'where traces go (OTLP, http/json): http://127.0.0.1:4318/v1/traces',
+    ],
+    ['OTEL_EXPORTER_OTLP_…', 'ENDPOINT, TRACES_ENDPOINT, HEADERS; also OTEL_SERVICE_NAME'],
     ['GATEWAY_NO_INPUT', 'never ask, as --no-input'],
     ['NO_COLOR, FORCE_COLOR', 'no colour, or colour also in a pipe'],
   ]

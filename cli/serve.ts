@@ -4,6 +4,7 @@ import type { HouseStore } from '#db/sqlite/store.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { perform } from '#operator/verb.ts'
 import type { GatewayOptions } from '#server/gateway.ts'
+import type { TelemetryOptions } from '#server/observer.ts'
 import { action, type Mount } from './action.ts'
 import { clean } from './clean.ts'
 import { readServeSettings, type ServeFlags, type ServeSettings } from './config.ts'
@@ -14,8 +15,13 @@ import { tell } from './output.ts'
 import { readDuration } from './read-value.ts'
 import { startRequestLog } from './serve-log.ts'
 import { readSigninSettings, type SigninFlags, type SigninSettings } from './signin-settings.ts'
+import {
+  DEFAULT_METRICS_LISTEN,
+  readTelemetrySettings,
+  type TelemetryFlags,
+} from './telemetry-settings.ts'
 
-interface Flags extends ServeFlags, SigninFlags {
+interface Flags extends ServeFlags, SigninFlags, TelemetryFlags {
   readonly demo?: boolean
   readonly log?: string
   readonly syncCharges?: boolean
@@ -30,6 +36,7 @@ export const mount: Mount = (root) =>
     .option('--base-url <url>', 'what applications call it (GATEWAY_BASE_URL)')
     .option('--auth-listen <host:port>', 'where people sign in, or off (127.0.0.1:4141)')
     .option('--auth-url <url>', 'what people and applications call that (GATEWAY_AUTH_URL)')
+    .option('--metrics-listen <host:port>', 'where Prometheus asks for /metrics (off)')
     .option('--demo', 'in memory, with a key and models that need no provider')
     .option('--log <format>', 'json or pretty; default: pretty on a terminal')
     .option('--sync-charges', 'every charge waits for the disk: a power cut then loses none')
@@ -41,6 +48,7 @@ export const mount: Mount = (root) =>
         const settings = readServeSettings(context, flags)
         const signin = readSigninSettings(context, flags, settings.port)
         const delivery = readDeliverySettings(context)
+        const telemetry = readTelemetrySettings(context, flags)
         const drainMs = readDuration('--drain', flags.drain)
         const isPretty = readLogFormat(context, flags.log)
         warnOfClearText(context, settings)
@@ -50,7 +58,7 @@ export const mount: Mount = (root) =>
           : await openKept(context, flags.syncCharges === true)
         try {
           const manner = { drainMs, isPretty, isDemo: flags.demo === true }
-          await serve(context, store, { ...settings, signin, delivery }, manner)
+          await serve(context, store, { ...settings, signin, delivery, telemetry }, manner)
         } finally {
           await store.close()
         }
@@ -131,6 +139,7 @@ async function openKept(context: Context, syncCharges: boolean): Promise<HouseSt
 interface Settings extends ServeSettings {
   readonly signin: SigninSettings | null
   readonly delivery: DeliverySettings
+  readonly telemetry: TelemetryOptions
 }
 
 interface Manner {
@@ -160,6 +169,7 @@ async function serve(
     version: VERSION,
     dataDir: isDemo ? null : context.dataDir,
     delivery: settings.delivery,
+    telemetry: telemetryOf(settings),
     ...signinOf(context, settings, isDemo),
     log: log.note,
     logFault: log.fault,
@@ -170,12 +180,24 @@ async function serve(
   const { showDemoBanner, showBanner } = await import('./serve-banner.ts')
   if (isDemo) await showDemoBanner(context, store, `${baseUrl}/v1`, gateway.authUrl)
   else showBanner(`${baseUrl}/v1`, gateway.authUrl, context.dataDir)
+  if (gateway.metricsUrl !== null) tell(context, `metrics on ${gateway.metricsUrl}`)
 
   await stopAsked
   const { inFlight } = gateway.live()
   if (inFlight > 0) tell(context, `stopping: ${inFlight} in progress may take ${drainMs / 1000} s`)
   await gateway.stop(drainMs)
   log.flush()
+}
+
+function telemetryOf({ telemetry: { metrics, traces } }: Settings): TelemetryOptions {
+  if (metrics === null) return { metrics, traces }
+  const refused = (cause: unknown): unknown =>
+    notListening(
+      cause,
+      metrics.listen,
+      `gatewayctl serve --metrics-listen ${DEFAULT_METRICS_LISTEN}`,
+    )
+  return { metrics: { ...metrics, refused }, traces }
 }
 
 function signinOf(

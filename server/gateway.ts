@@ -21,6 +21,7 @@ import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 import { openAdminSocket } from './admin-socket.ts'
 import { drain } from './drain.ts'
 import { type Listener, listen } from './listener.ts'
+import { startObserver, type TelemetryOptions } from './observer.ts'
 import { type SigninListener, type SigninOptions, startSignin } from './signin-listener.ts'
 import { type Sweeper, startSweeper } from './sweeper.ts'
 import { createUpstreamCache } from './upstream-cache.ts'
@@ -51,6 +52,8 @@ export interface GatewayOptions {
   /** How long the log keeps a request that has ended, null for ever; by default `ACTIVITY_KEPT_MS`. */
   readonly activityKeptMs?: number | null
   readonly log?: RequestLog | null
+  /** Metrics and traces, where an operator asked for them. */
+  readonly telemetry?: TelemetryOptions
   /** Who speaks to a provider; by default the wire family of its type. */
   readonly upstreamFor?: CompletionHouse['upstreamFor']
   /** What broke outside any request of a client. */
@@ -62,6 +65,8 @@ export interface Gateway {
   readonly url: string
   /** `{auth_url}`; null where nobody signs in. */
   readonly authUrl: string | null
+  /** Where metrics are scraped; null where they are not. */
+  readonly metricsUrl: string | null
   live(): { readonly inFlight: number }
   /**
    * Refuses new chat requests, lets those in progress end for at most `drainMs`, fails the rest with `shutting_down`, and
@@ -71,8 +76,10 @@ export interface Gateway {
 }
 
 /** Listens; what it was given must stay open until `stop` has resolved. */
-export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   let draining = false
+  const observer = await startObserver(toObserved(given))
+  const options = { ...given, store: observer.store, log: observer.log }
   const pulse = startPulse()
   const house = furnish(options, pulse, {
     draining: () => draining,
@@ -80,13 +87,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     letIdle: (request) => listener.letIdle(request),
   })
   const counter = createCounter(house)
+  const metricsUrl = observer.open(house)
   // It takes longest, and whoever finds the counter ready finds the operator's door open too.
   const signin = await openSignin(options)
   let listener: Listener
   try {
-    listener = listen(options.listen, (request) => counter.fetch(request))
+    const answer = observer.before((request) => counter.fetch(request))
+    listener = listen(options.listen, answer)
   } catch (cause) {
-    await signin?.stop()
+    await Promise.all([signin?.stop(), observer.stop()])
     throw cause
   }
   const inFlight = (): number => house.running.count
@@ -105,11 +114,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await door?.close()
     await sweeper.stop()
     await courier?.stop()
+    await observer.stop()
   }
 
   return {
     url: listener.url,
     authUrl,
+    metricsUrl,
     live: () => ({ inFlight: inFlight() }),
     stop(drainMs) {
       stopped ??= stop(drainMs)
@@ -117,6 +128,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     },
   }
 }
+
+const toObserved = ({
+  store,
+  clock,
+  telemetry,
+  log = null,
+  version = '0',
+  logFault = () => {},
+}: GatewayOptions) => ({ store, clock, telemetry, log, version, logFault })
 
 const furnish = (
   { store, clock, settings, timings, log, upstreamFor, version = '0' }: GatewayOptions,

@@ -49,10 +49,10 @@ export function toRequestLine(
     level: status === 500 ? 'error' : status >= 500 ? 'warn' : 'info',
     msg: 'request',
     route: visit.route,
-    request_id: visit.requestId,
+    request_id: strikeOut(visit.requestId),
     generation_id: visit.generationId,
     key: visit.key?.id ?? null,
-    model: visit.model,
+    model: visit.model && strikeOut(visit.model),
     provider: visit.provider,
     status,
     code: error?.code ?? null,
@@ -73,6 +73,15 @@ function faultOf(error: GatewayError | null): Pick<RequestLine, 'fault'> {
   const inner = cause instanceof UpstreamFailure ? cause.details.cause : undefined
   return inner instanceof GatewayError ? { fault: renderFault(inner) } : {}
 }
+
+/** Whole secrets, in what a client may write at will: a name that merely begins like one stays as it is. */
+const WHOLE_SECRETS =
+  /(?:if-(?:pk-)?[0-9A-Za-z]{40}|(?:sk-|whsec_|AIza|eyJ)[\w.+/=-]{16})[\w.+/=-]*/g
+
+const strikeOut = (text: string): string =>
+  text.length < SHORTEST_SECRET_CHARS ? text : text.replaceAll(WHOLE_SECRETS, '[struck out]')
+
+const SHORTEST_SECRET_CHARS = 19
 
 const MOST_FAULT_CHARS = 2_000
 const SECRETS = /\b(?:if-(?:pk-)?|sk-|whsec_|AIza)[\w-]{6,}|(?<=bearer )\S+/gi

@@ -1,0 +1,150 @@
+/** The observer: counts and traces what passes, where an operator asked for it; otherwise nothing of it is loaded or called. */
+import type { ActivityEntry } from '#domain/activity.ts'
+import type { Clock } from '#domain/clock.ts'
+import type { GenerationId } from '#domain/id.ts'
+import type { Store } from '#domain/store.ts'
+import type { CounterHouse } from '#http/house.ts'
+import type { RequestLog } from '#http/request-log.ts'
+import type { Tally } from '#telemetry/tally.ts'
+import type { Tracer, TraceTarget } from '#telemetry/tracer.ts'
+import { type Listener, listen } from './listener.ts'
+
+export interface TelemetryOptions {
+  /** Metrics on a listener of their own; null: there are none. */
+  readonly metrics: MetricsOptions | null
+  /** Where the spans of requests go; null: there are none. */
+  readonly traces: TraceTarget | null
+}
+
+export interface MetricsOptions {
+  /** Port 0 takes a free one. */
+  readonly listen: { readonly hostname: string; readonly port: number }
+  /** What a scrape has to show; null: whoever asks on this machine is answered. */
+  readonly token: string | null
+  /** Turns what `listen` throws into what an operator is told. */
+  refused?(cause: unknown): unknown
+}
+
+interface Observed<Kept extends Store> {
+  readonly store: Kept
+  readonly clock: Clock
+  readonly version: string
+  readonly log: RequestLog | null
+  readonly telemetry: TelemetryOptions | undefined
+  logFault(cause: unknown): void
+}
+
+type Fetch = (request: Request) => Response | Promise<Response>
+
+export interface Observer<Kept extends Store> {
+  /** The store and the log that the house is to use instead. */
+  readonly store: Kept
+  readonly log: RequestLog | null
+  /** What stands before the counter. */
+  before(counter: Fetch): Fetch
+  /** Listens for scrapes, and answers where; null where nobody may ask. @throws what `refused` makes of a taken address */
+  open(house: CounterHouse): string | null
+  stop(): Promise<void>
+}
+
+/** Loads what was asked for. */
+export async function startObserver<Kept extends Store>(
+  observed: Observed<Kept>,
+): Promise<Observer<Kept>> {
+  const { store, log, telemetry } = observed
+  const metrics = telemetry?.metrics ?? null
+  const tally = metrics && (await import('#telemetry/tally.ts')).startTally()
+  const target = telemetry?.traces ?? null
+  const tracer = target && (await import('#telemetry/tracer.ts')).startTracer(target, observed)
+  let listener: Listener | null = null
+  return {
+    store: watchStore(store, tally, tracer),
+    log: tally === null ? log : watchLog(log, tally),
+    before: (counter) => (tracer === null ? counter : joining(counter, tracer)),
+    open(house) {
+      if (metrics === null || tally === null) return null
+      listener = openMetrics(metrics, tally, house)
+      return `${listener.url}/metrics`
+    },
+    async stop() {
+      await Promise.all([listener?.close(), tracer?.stop()])
+    },
+  }
+}
+
+/** Whatever ends passes through here once: settled, or refused. */
+function watchStore<Kept extends Store>(
+  store: Kept,
+  tally: Tally | null,
+  tracer: Tracer | null,
+): Kept {
+  if (tally === null && tracer === null) return store
+  const ended = (entry: ActivityEntry): void => {
+    tally?.ended(entry)
+    tracer?.ended(entry)
+  }
+  const { admissions, activity, notices } = store
+  return {
+    ...store,
+    admissions: {
+      ...admissions,
+      settle(id, settlement) {
+        ended(settlement.activity)
+        return admissions.settle(id, settlement)
+      },
+    },
+    activity: {
+      ...activity,
+      note(entry) {
+        ended(entry)
+        activity.note(entry)
+      },
+    },
+    notices: {
+      ...notices,
+      tried(eventId, channel, attempt, then) {
+        tally?.tried(channel, attempt)
+        return notices.tried(eventId, channel, attempt, then)
+      },
+    },
+  }
+}
+
+const watchLog =
+  (log: RequestLog | null, tally: Tally): RequestLog =>
+  (line) => {
+    tally.answered(line.route, line.status)
+    log?.(line)
+  }
+
+/** Tells the tracer whose trace a request belongs to, by the id that its answer carries. */
+const joining =
+  (counter: Fetch, tracer: Tracer): Fetch =>
+  (request) => {
+    const traceparent = request.headers.get('traceparent')
+    if (traceparent === null) return counter(request)
+    return Promise.resolve(counter(request)).then((response) => {
+      const id = response.headers.get('x-generation-id')
+      if (id !== null) tracer.join(id as GenerationId, traceparent)
+      return response
+    })
+  }
+
+function openMetrics(options: MetricsOptions, tally: Tally, house: CounterHouse): Listener {
+  const watched = { ...house, startedAt: house.clock.now() }
+  const scrape = async (): Promise<string> => {
+    const [{ gather }, { renderFamilies }] = await Promise.all([
+      import('#telemetry/gather.ts'),
+      import('#telemetry/exposition.ts'),
+    ])
+    return await renderFamilies(await gather(watched, tally))
+  }
+  const loaded = import('#telemetry/door.ts').then(({ metricsDoor }) =>
+    metricsDoor(options.token, scrape),
+  )
+  try {
+    return listen(options.listen, async (request) => (await loaded)(request))
+  } catch (cause) {
+    throw options.refused?.(cause) ?? cause
+  }
+}

@@ -1,0 +1,53 @@
+/** The text that Prometheus reads; the library behind it is loaded with the first scrape. */
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { Family, HistogramFamily, Sample } from './families.ts'
+
+/** Families in the text format 0.0.4. */
+export async function renderFamilies(
+  families: readonly (Family | HistogramFamily)[],
+): Promise<string> {
+  const registry = new Registry()
+  for (const family of families) {
+    if (family.type === 'histogram') registry.registerMetric(new CountedHistogram(family))
+    else if (family.samples.length > 0) register(registry, family)
+  }
+  return await registry.metrics()
+}
+
+function register(registry: Registry, { name, help, type, samples }: Family): void {
+  const labelNames = Object.keys(samples[0]?.labels ?? {})
+  const config = { name, help, labelNames, registers: [registry] }
+  const metric = type === 'counter' ? new Counter(config) : new Gauge(config)
+  for (const { labels, value } of samples) metric.inc(labels, value)
+}
+
+/** A histogram whose observations were counted elsewhere; the library only takes them one by one. */
+class CountedHistogram extends Histogram {
+  readonly #family: HistogramFamily
+
+  constructor(family: HistogramFamily) {
+    super({ name: family.name, help: family.help, registers: [] })
+    this.#family = family
+  }
+
+  /** What a registry asks for when it writes its text. */
+  async getForPromString() {
+    const { name, help, series, bounds } = this.#family
+    const values = series.flatMap(({ labels, cumulative, sumSeconds }) => [
+      ...cumulative.map(
+        (value, n): NamedSample => ({
+          metricName: `${name}_bucket`,
+          labels: { le: String(bounds[n] ?? '+Inf'), ...labels },
+          value,
+        }),
+      ),
+      { metricName: `${name}_sum`, labels, value: sumSeconds },
+      { metricName: `${name}_count`, labels, value: cumulative.at(-1) ?? 0 },
+    ])
+    return { name, help, type: 'histogram', values, aggregator: 'sum' }
+  }
+}
+
+interface NamedSample extends Sample {
+  readonly metricName: string
+}

@@ -1,0 +1,173 @@
+/** What a scrape asks of the running house: what was counted, and how everything stands now. */
+import type { Account } from '#domain/account.ts'
+import type { Caller } from '#domain/caller.ts'
+import type { Clock, Instant } from '#domain/clock.ts'
+import type { HopReading } from '#domain/hop-health.ts'
+import type { KeyId } from '#domain/id.ts'
+import { type ApiKey, keyStatus } from '#domain/key.ts'
+import { renderUsdNumber, type UsdNanos } from '#domain/money.ts'
+import type { Store } from '#domain/store.ts'
+import {
+  countedKeys,
+  counter,
+  type Family,
+  gauge,
+  type HistogramFamily,
+  one,
+  type Sample,
+  talliedFamilies,
+} from './families.ts'
+import type { Tally } from './tally.ts'
+
+export interface WatchedHouse {
+  readonly store: Pick<
+    Store,
+    'accounts' | 'admissions' | 'health' | 'keys' | 'providers' | 'thresholds'
+  >
+  readonly clock: Clock
+  readonly version: string
+  readonly startedAt: Instant
+  readonly running: { list(): Iterable<{ readonly caller: Caller }> }
+  readonly health: { readings(): readonly HopReading[] }
+  draining(): boolean
+}
+
+/** How many keys and how many accounts tell how they stand; those beyond are still counted. */
+const MOST_KEYS = 500
+const MOST_ACCOUNTS = 500
+/** So many look-ups, then requests pass. */
+const SLICE = 50
+
+/** Every family, in the order in which it is written. */
+export async function gather(
+  house: WatchedHouse,
+  tally: Tally,
+): Promise<readonly (Family | HistogramFamily)[]> {
+  return [
+    ...(await storeFamilies(house)),
+    ...processFamilies(),
+    inFlight(house, tally),
+    ...talliedFamilies(tally),
+    await restingProviders(house),
+    ...(await keyFamilies(house, [...countedKeys(tally)] as KeyId[])),
+    ...(await accountFamilies(house)),
+  ]
+}
+
+async function storeFamilies(house: WatchedHouse): Promise<readonly Family[]> {
+  const { store, version, startedAt } = house
+  const health = await store.health({ checkIntegrity: false })
+  return [
+    gauge('gateway_build_info', 'Version and schema', [
+      { labels: { version, schema: String(health.schemaVersion) }, value: 1 },
+    ]),
+    gauge(
+      'gateway_up_since_seconds',
+      'When it began to serve, in Unix seconds',
+      one(startedAt / 1_000),
+    ),
+    gauge('gateway_draining', 'It takes no new chat requests', one(Number(house.draining()))),
+    gauge('gateway_store_writable', 'Whether the disk takes writes', one(Number(health.writable))),
+    gauge('gateway_db_size_bytes', 'Of the database, without its log', one(health.sizeBytes)),
+  ]
+}
+
+function processFamilies(): readonly Family[] {
+  const { user, system } = process.cpuUsage()
+  return [
+    counter('process_cpu_seconds_total', 'CPU time used', one((user + system) / 1e6)),
+    gauge('process_resident_memory_bytes', 'Resident memory', one(process.memoryUsage.rss())),
+  ]
+}
+
+function inFlight({ running }: WatchedHouse, tally: Tally): Family {
+  const counts = new Map<string, number>([...countedKeys(tally)].map((key) => [key, 0]))
+  for (const { caller } of running.list()) {
+    counts.set(caller.key.id, (counts.get(caller.key.id) ?? 0) + 1)
+  }
+  const samples = [...counts].map(([key, value]) => ({ labels: { key }, value }))
+  return gauge('gateway_inflight_requests', 'Chat requests in progress', samples)
+}
+
+async function restingProviders({ store, health }: WatchedHouse): Promise<Family> {
+  const resting = new Set(
+    health
+      .readings()
+      .filter(({ restsUntil }) => restsUntil !== null)
+      .map(({ provider }) => provider),
+  )
+  return gauge(
+    'gateway_provider_resting',
+    'A hop of it failed so often that others are asked first',
+    (await store.providers.list()).map(({ name }) => ({
+      labels: { provider: name },
+      value: Number(resting.has(name)),
+    })),
+  )
+}
+
+async function accountFamilies({ store }: WatchedHouse): Promise<readonly Family[]> {
+  const accounts = (await store.accounts.list()).slice(0, MOST_ACCOUNTS)
+  const thresholds: Sample[] = []
+  const marks: Sample[] = []
+  for (const { id, name } of accounts) {
+    const found = await store.thresholds.find(id)
+    const labels = { account: name }
+    marks.push({ labels, value: Number(found.mark !== null) })
+    const { below } = found
+    if (below !== null) thresholds.push({ labels, value: renderUsdNumber(below) })
+  }
+  return [
+    gauge('gateway_balance_usd', 'Settled balance', accounts.map(balanceOf)),
+    gauge('gateway_low_balance_threshold_usd', 'Where the owner is told', thresholds),
+    gauge('gateway_low_balance_marked', 'It fell below, and the owner was told', marks),
+  ]
+}
+
+const balanceOf = ({ name, balance }: Account): Sample => ({
+  labels: { account: name },
+  value: renderUsdNumber(balance),
+})
+
+async function keyFamilies(house: WatchedHouse, ids: readonly KeyId[]): Promise<readonly Family[]> {
+  const infos: Sample[] = []
+  const limits: Sample[] = []
+  const used: Sample[] = []
+  for (const [n, id] of ids.slice(0, MOST_KEYS).entries()) {
+    if (n % SLICE === SLICE - 1) await new Promise((resolve) => setTimeout(resolve))
+    const key = await house.store.keys.find(id)
+    if (!key || keyStatus(key, house.clock.now()) !== 'active') continue
+    infos.push({ labels: { key: id, name: key.name }, value: 1 })
+    for (const [limit, most, now] of await standingOf(house, key)) {
+      limits.push({ labels: { key: id, limit }, value: most })
+      used.push({ labels: { key: id, limit }, value: now })
+    }
+  }
+  return [
+    gauge('gateway_key_info', 'The name behind a key id', infos),
+    gauge('gateway_key_limit', 'A limit of a key; none is left out', limits),
+    gauge('gateway_key_used', 'What is used of that limit', used),
+  ]
+}
+
+type Standing = readonly [limit: string, most: number, used: number]
+
+async function standingOf(
+  { store, clock }: WatchedHouse,
+  { id, limits }: ApiKey,
+): Promise<readonly Standing[]> {
+  const at = clock.now()
+  const { minute, day } = await store.admissions.quota(id, at)
+  const { spendDay, spendMonth, requestsInProgress } = await store.admissions.spending(id, at)
+  const { concurrency, dailySpend, monthlySpend } = limits
+  return [
+    ...(minute ? [['rpm', minute.limit, minute.limit - minute.remaining] as const] : []),
+    ...(day ? [['rpd', day.limit, day.limit - day.remaining] as const] : []),
+    ...(concurrency === null ? [] : [['concurrency', concurrency, requestsInProgress] as const]),
+    ...ofMoney('day', dailySpend, spendDay),
+    ...ofMoney('month', monthlySpend, spendMonth),
+  ]
+}
+
+const ofMoney = (limit: string, most: UsdNanos | null, used: UsdNanos): readonly Standing[] =>
+  most === null ? [] : [[limit, renderUsdNumber(most), renderUsdNumber(used)]]

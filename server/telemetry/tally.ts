@@ -1,0 +1,175 @@
+/** The tally: what has happened since the start, in integers that a request adds to once, as it ends. */
+import type { ActivityEntry, FailedAttempt } from '#domain/activity.ts'
+import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
+import type { Channel, DeliveryTry } from '#domain/notice.ts'
+import { NO_USAGE, type Usage } from '#domain/usage.ts'
+import { type Histogram, observe, startHistogram } from './histogram.ts'
+
+/** Requests that are alike in all that a label may say. */
+export interface RequestRow {
+  /** The key's id; `other` beyond `MOST_ROWS`. */
+  readonly key: string
+  /** The model that served; empty for a refusal, because a refused request may name anything. */
+  readonly model: string
+  readonly provider: string
+  readonly status: number
+  readonly code: string
+  /** Which limit refused it, by its field's name; empty otherwise. */
+  readonly limit: string
+  readonly stream: boolean
+  readonly pace: Pace
+  requests: number
+  cost: UsdNanos
+  readonly usage: { -readonly [Class in keyof Usage]: number }
+}
+
+/** How long one model took at one provider; refusals apart, under two empty names. */
+export interface Pace {
+  readonly model: string
+  readonly provider: string
+  readonly total: Histogram
+  readonly firstToken: Histogram
+}
+
+export interface CountedFailure {
+  readonly provider: string
+  readonly outcome: string
+  /** The provider's own status; null where none came. */
+  readonly status: number | null
+  count: number
+}
+
+export interface Tally {
+  readonly rows: Iterable<RequestRow>
+  readonly paces: Iterable<Pace>
+  readonly failures: Iterable<CountedFailure>
+  /** By route, then by status. */
+  readonly responses: ReadonlyMap<string, ReadonlyMap<number, number>>
+  /** By channel, then by outcome. */
+  readonly tries: ReadonlyMap<Channel, ReadonlyMap<string, number>>
+  /** A chat request ended, or was refused. */
+  ended(entry: ActivityEntry): void
+  /** Any request was answered, also one without a key. */
+  answered(route: string, status: number): void
+  /** A notice was tried to be brought. */
+  tried(channel: Channel, attempt: DeliveryTry): void
+}
+
+/** What a scrape may have of rows; keys that come later are counted together. */
+const MOST_ROWS = 10_000
+
+export const OTHER_KEYS = 'other'
+
+export function startTally(): Tally {
+  const rows = new Map<string, RequestRow>()
+  const paces = new Map<string, Pace>()
+  const failures = new Map<string, CountedFailure>()
+  const responses = new Map<string, Map<number, number>>()
+  const tries = new Map<Channel, Map<string, number>>()
+
+  const paceOf = (model: string, provider: string): Pace =>
+    findOrMake(paces, `${model} ${provider}`, () => ({
+      model,
+      provider,
+      total: startHistogram(),
+      firstToken: startHistogram(),
+    }))
+
+  const rowOf = (entry: ActivityEntry): RequestRow => {
+    const name = nameOf(entry, entry.keyId)
+    const row = rows.get(name)
+    if (row) return row
+    const isFull = rows.size >= MOST_ROWS
+    const key = isFull ? OTHER_KEYS : entry.keyId
+    return findOrMake(rows, isFull ? nameOf(entry, key) : name, () => startRow(entry, key, paceOf))
+  }
+
+  return {
+    rows: { [Symbol.iterator]: () => rows.values() },
+    paces: { [Symbol.iterator]: () => paces.values() },
+    failures: { [Symbol.iterator]: () => failures.values() },
+    responses,
+    tries,
+    ended(entry) {
+      add(rowOf(entry), entry)
+      for (const failed of entry.failedAttempts) countFailure(failures, failed)
+    },
+    answered(route, status) {
+      countIn(findOrMake(responses, route, newCounts<number>), status)
+    },
+    tried(channel, { failure }) {
+      countIn(findOrMake(tries, channel, newCounts<string>), failure ?? 'delivered')
+    },
+  }
+}
+
+const newCounts = <Key>(): Map<Key, number> => new Map()
+
+const countIn = <Key>(counts: Map<Key, number>, key: Key): void => {
+  counts.set(key, (counts.get(key) ?? 0) + 1)
+}
+
+function findOrMake<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+  const found = map.get(key)
+  if (found !== undefined) return found
+  const made = make()
+  map.set(key, made)
+  return made
+}
+
+const isRefused = ({ endedBy }: ActivityEntry): boolean => endedBy === 'refused'
+
+const limitOf = ({ refusal }: ActivityEntry): string => String(refusal?.metadata?.['limit'] ?? '')
+
+const nameOf = (entry: ActivityEntry, key: string): string =>
+  isRefused(entry)
+    ? `${key} ${entry.status} ${entry.code} ${limitOf(entry)} ${entry.stream}`
+    : `${key} ${entry.status} ${entry.code} ${entry.stream} ${entry.model} ${entry.provider}`
+
+function startRow(
+  entry: ActivityEntry,
+  key: string,
+  paceOf: (model: string, provider: string) => Pace,
+): RequestRow {
+  const model = isRefused(entry) ? '' : entry.model
+  const provider = isRefused(entry) ? '' : (entry.provider ?? '')
+  return {
+    key,
+    model,
+    provider,
+    status: entry.status,
+    code: entry.code ?? '',
+    limit: isRefused(entry) ? limitOf(entry) : '',
+    stream: entry.stream,
+    pace: paceOf(model, provider),
+    requests: 0,
+    cost: NO_MONEY,
+    usage: { ...NO_USAGE },
+  }
+}
+
+function add(row: RequestRow, { cost, usage, totalMs, firstEventMs }: ActivityEntry): void {
+  row.requests++
+  observe(row.pace.total, totalMs)
+  if (firstEventMs !== null) observe(row.pace.firstToken, firstEventMs)
+  if (cost === NO_MONEY && usage === NO_USAGE) return
+  row.cost = addUsd(row.cost, cost)
+  const sum = row.usage
+  sum.inputTokens += usage.inputTokens
+  sum.cacheReadTokens += usage.cacheReadTokens
+  sum.cacheWriteTokens += usage.cacheWriteTokens
+  sum.imageInputTokens += usage.imageInputTokens
+  sum.outputTokens += usage.outputTokens
+  sum.reasoningTokens += usage.reasoningTokens
+  sum.imageOutputTokens += usage.imageOutputTokens
+  sum.inputImages += usage.inputImages
+  sum.outputImages += usage.outputImages
+}
+
+function countFailure(
+  failures: Map<string, CountedFailure>,
+  { provider, outcome, status }: FailedAttempt,
+): void {
+  const name = `${provider} ${outcome} ${status}`
+  findOrMake(failures, name, () => ({ provider, outcome, status, count: 0 })).count++
+}

@@ -1,0 +1,161 @@
+/** The tracer: keeps requests that have ended for some seconds, and posts their spans together (OTLP over HTTP, JSON). */
+import type { ActivityEntry } from '#domain/activity.ts'
+import { type Clock, type Instant, later } from '#domain/clock.ts'
+import type { GenerationId } from '#domain/id.ts'
+import { type Attribute, attributes, toSpans } from './spans.ts'
+import { readTraceparent, type TraceParent } from './traceparent.ts'
+
+export interface TraceTarget {
+  /** Where spans are posted: `http://127.0.0.1:4318/v1/traces`. */
+  readonly url: string
+  /** What the receiver wants to be shown, by lower-case name. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly serviceName: string
+}
+
+export interface TracerHouse {
+  readonly clock: Clock
+  readonly version: string
+  /** Told when spans are lost, without what the receiver said. */
+  logFault(cause: unknown): void
+}
+
+export interface Tracer {
+  ended(entry: ActivityEntry): void
+  /** Says which trace a request belongs to, before or shortly after it ended. */
+  join(id: GenerationId, traceparent: string): void
+  /** Posts what is left, within some seconds. */
+  stop(): Promise<void>
+}
+
+/** Beyond it nobody is reading; what comes then is lost, and told. */
+const MOST_WAITING = 8_192
+const MOST_IN_POST = 512
+const MOST_PARENTS = 10_000
+const FLUSH_MS = 2_000
+/** A whole answer has ended before it leaves, and only then is it known to whom it belongs. */
+const SETTLE_MS = 500
+const POST_MS = 5_000
+const TRIES = 3
+const PAUSE_MS = 500
+
+interface Waiting {
+  readonly entry: ActivityEntry
+  readonly since: Instant
+  parent: TraceParent | null
+}
+
+export function startTracer(target: TraceTarget, house: TracerHouse): Tracer {
+  const { clock } = house
+  const waiting = new Map<GenerationId, Waiting>()
+  const parents = new Map<GenerationId, TraceParent>()
+  const post = poster(target, house)
+  let lost = 0
+  let timer: ReturnType<typeof setTimeout> | null = null
+  let flushing: Promise<void> | null = null
+
+  const take = (endedBefore: Instant): readonly Waiting[] => {
+    const due: Waiting[] = []
+    for (const [id, one] of waiting) {
+      if (due.length === MOST_IN_POST || one.since > endedBefore) break
+      due.push(one)
+      waiting.delete(id)
+    }
+    return due
+  }
+
+  const flush = async (isLast: boolean): Promise<void> => {
+    for (;;) {
+      const due = take(isLast ? later(clock.now(), 1) : later(clock.now(), -SETTLE_MS))
+      if (due.length === 0) break
+      lost += await post(due)
+    }
+    if (lost > 0) house.logFault(new Error(`${lost} traced requests were lost: ${target.url}`))
+    lost = 0
+  }
+
+  const arm = (): void => {
+    if (timer !== null || flushing !== null) return
+    timer = setTimeout(() => {
+      timer = null
+      flushing = flush(false).finally(() => {
+        flushing = null
+        if (waiting.size > 0) arm()
+      })
+    }, FLUSH_MS)
+    timer.unref()
+  }
+
+  return {
+    ended(entry) {
+      const parent = parents.get(entry.generationId) ?? null
+      if (parent) parents.delete(entry.generationId)
+      if (waiting.size >= MOST_WAITING) lost++
+      else waiting.set(entry.generationId, { entry, since: clock.now(), parent })
+      arm()
+    },
+    join(id, traceparent) {
+      const parent = readTraceparent(traceparent)
+      if (parent === null) return
+      const one = waiting.get(id)
+      if (one) {
+        one.parent = parent
+        return
+      }
+      parents.set(id, parent)
+      // Of an answer that was replayed nothing ends any more.
+      if (parents.size > MOST_PARENTS) parents.delete(parents.keys().next().value ?? id)
+    },
+    async stop() {
+      if (timer !== null) clearTimeout(timer)
+      await flushing
+      await flush(true)
+    },
+  }
+}
+
+/** Posts one batch; answers how many requests were lost. */
+function poster({ url, headers, serviceName }: TraceTarget, { version, clock }: TracerHouse) {
+  const resource: readonly Attribute[] = attributes({
+    'service.name': serviceName,
+    'service.version': version,
+  })
+  const scope = { name: 'gatewayctl', version }
+  let restsUntil = clock.now()
+
+  return async (batch: readonly Waiting[]): Promise<number> => {
+    const sampled = batch.filter(({ parent }) => parent === null || parent.isSampled)
+    if (sampled.length === 0) return 0
+    // A receiver that is gone must not hold up those that end meanwhile, try after try.
+    if (clock.now() < restsUntil) return sampled.length
+    const spans = sampled.flatMap(({ entry, parent }) => toSpans(entry, parent))
+    const body = JSON.stringify({
+      resourceSpans: [{ resource: { attributes: resource }, scopeSpans: [{ scope, spans }] }],
+    })
+    for (let turn = 1; turn <= TRIES; turn++) {
+      const status = await send(url, headers, body)
+      if (status >= 200 && status < 300) return 0
+      if (status !== 0 && ![429, 502, 503, 504].includes(status)) break
+      if (turn < TRIES) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * turn))
+    }
+    restsUntil = later(clock.now(), POST_MS)
+    return sampled.length
+  }
+}
+
+/** 0 when nobody answered. */
+async function send(url: string, headers: TraceTarget['headers'], body: string): Promise<number> {
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(POST_MS),
+    })
+    await response.body?.cancel()
+    return response.status
+  } catch {
+    return 0
+  }
+}

@@ -1,0 +1,204 @@
+// What a scrape sees of a serving gateway: every request once, by key, model, status and limit, and how keys and money stand.
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { UpstreamFailure } from '#domain/upstream.ts'
+import type { RequestLine } from '#http/request-log.ts'
+import { type Gateway, startGateway } from '#server/gateway.ts'
+import { type Furnished, furnish, hello, type TestKey, usd } from '#test/support/furnish.ts'
+import { eventually, finish, script, text } from '#test/support/scripted-upstream.ts'
+import { readMetrics } from './read-metrics.ts'
+
+let house: Furnished
+let gateway: Gateway
+let key: TestKey
+
+const start = async (options: Partial<Parameters<typeof startGateway>[0]> = {}) => {
+  gateway = await startGateway({
+    store: house.store,
+    clock: house.clock,
+    listen: { hostname: '127.0.0.1', port: 0 },
+    adminSocket: null,
+    version: '1.2.3',
+    telemetry: {
+      metrics: { listen: { hostname: '127.0.0.1', port: 0 }, token: null },
+      traces: null,
+    },
+    ...options,
+  })
+}
+
+beforeEach(async () => {
+  house = await furnish()
+  key = await house.issue({ rpm: 3, dailySpend: usd('5'), concurrency: 7 })
+})
+afterEach(async () => {
+  await gateway.stop(0)
+  await house.store.close()
+})
+
+const chat = (body: unknown, bearer = key.bearer) =>
+  fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', ...bearer },
+    body: JSON.stringify(body),
+  })
+
+const scrape = async () => {
+  const response = await fetch(gateway.metricsUrl ?? '')
+  expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+  return readMetrics(await response.text())
+}
+
+describe('counters', () => {
+  test('every ending is counted once: whole, streamed, refused by a limit, refused without a key', async () => {
+    await start()
+    const answer = (await (await chat(hello())).json()) as { usage: { cost: number } }
+    await (await chat(hello({ stream: true }))).text()
+    await (await chat(hello())).json()
+    expect((await chat(hello())).status).toBe(429)
+    expect((await chat(hello(), { Authorization: 'Bearer if-wrong' })).status).toBe(401)
+
+    const metrics = await scrape()
+    const served = {
+      key: key.key.id,
+      model: 'demo/echo',
+      provider: 'demo',
+      status: '200',
+      code: '',
+    }
+    expect(metrics.value('gateway_requests_total', { ...served, stream: 'false' })).toBe(2)
+    expect(metrics.value('gateway_requests_total', { ...served, stream: 'true' })).toBe(1)
+    expect(metrics.sum('gateway_requests_total')).toBe(4)
+    expect(metrics.samples('gateway_limited_total')).toEqual([
+      { labels: { key: key.key.id, limit: 'rpm', code: 'rate_limit_exceeded' }, value: 1 },
+    ])
+    expect(
+      metrics.value('gateway_cost_usd_total', { key: key.key.id, model: 'demo/echo' }),
+    ).toBeCloseTo(answer.usage.cost * 3, 12)
+    expect(metrics.value('gateway_tokens_total', { model: 'demo/echo', type: 'output' })).toBe(9)
+    expect(metrics.value('gateway_http_responses_total', { route: 'chat', status: '401' })).toBe(1)
+    expect(metrics.value('gateway_http_responses_total', { route: 'chat', status: '200' })).toBe(3)
+  })
+
+  test('what a refused request names is no label, whatever it is', async () => {
+    await start()
+    await chat(hello({ model: 'made/up-1' }))
+    await chat(hello({ model: 'made/up-2' }))
+    const text = await (await fetch(gateway.metricsUrl ?? '')).text()
+    expect(text).not.toContain('made/up')
+    expect(
+      readMetrics(text).value('gateway_requests_total', { status: '404', model: '', provider: '' }),
+    ).toBe(2)
+  })
+
+  test('durations fall into buckets that add up to the count', async () => {
+    await start()
+    await chat(hello())
+    const metrics = await scrape()
+    const labels = { model: 'demo/echo', provider: 'demo' }
+    expect(metrics.value('gateway_request_duration_seconds_count', labels)).toBe(1)
+    expect(
+      metrics.value('gateway_request_duration_seconds_bucket', { ...labels, le: '+Inf' }),
+    ).toBe(1)
+    expect(metrics.value('gateway_time_to_first_token_seconds_count', labels)).toBe(1)
+    const bounds = metrics
+      .samples('gateway_request_duration_seconds_bucket')
+      .map((sample) => sample.labels['le'])
+    expect(bounds.slice(0, 3)).toEqual(['0.01', '0.02', '0.04'])
+    expect(bounds.slice(-2)).toEqual(['163.84', '+Inf'])
+  })
+
+  test('a failed attempt is counted beside the request that it failed', async () => {
+    const broken = script(
+      async function* () {
+        yield [finish()]
+      },
+      async () => {
+        throw new UpstreamFailure('failed', 'broke', { status: 500 })
+      },
+    )
+    await start({ upstreamFor: async () => broken.upstream })
+    expect((await chat(hello({ allow_fallbacks: false }))).status).toBe(502)
+    const metrics = await scrape()
+    expect(metrics.samples('gateway_upstream_errors_total')).toEqual([
+      { labels: { provider: 'demo', outcome: 'failed', status: '500' }, value: 1 },
+    ])
+    expect(metrics.value('gateway_provider_resting', { provider: 'demo' })).toBe(0)
+  })
+})
+
+describe('how things stand', () => {
+  test('keys that were used tell their limits, accounts their balance', async () => {
+    await start()
+    await house.store.thresholds.set(
+      { accountId: house.account.id, below: usd('20'), email: null, webhookUrl: null },
+      undefined,
+      house.clock.now(),
+    )
+    const idle = await house.issue({ rpm: 9 })
+    await (await chat(hello())).json()
+    const metrics = await scrape()
+    const of = (limit: string) => ({ key: key.key.id, limit })
+    expect(metrics.value('gateway_key_limit', of('rpm'))).toBe(3)
+    expect(metrics.value('gateway_key_used', of('rpm'))).toBe(1)
+    expect(metrics.value('gateway_key_limit', of('day'))).toBe(5)
+    expect(metrics.value('gateway_key_used', of('day'))).toBeGreaterThan(0)
+    expect(metrics.value('gateway_key_used', of('concurrency'))).toBe(0)
+    expect(metrics.value('gateway_key_info', { key: key.key.id, name: 'worker' })).toBe(1)
+    expect(metrics.samples('gateway_key_info').map(({ labels }) => labels['key'])).not.toContain(
+      idle.key.id,
+    )
+    expect(metrics.value('gateway_balance_usd', { account: 'default' })).toBeCloseTo(100, 2)
+    expect(metrics.value('gateway_low_balance_threshold_usd', { account: 'default' })).toBe(20)
+    expect(metrics.value('gateway_low_balance_marked', { account: 'default' })).toBe(0)
+    expect(metrics.value('gateway_build_info', { version: '1.2.3' })).toBe(1)
+    expect(metrics.value('gateway_store_writable', {})).toBe(1)
+    expect(metrics.value('process_resident_memory_bytes', {})).toBeGreaterThan(1e6)
+  })
+
+  test('a request in progress shows while it runs', async () => {
+    let release: () => void = () => {}
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const slow = script(async function* () {
+      yield [text('one')]
+      await released
+      yield [finish()]
+    })
+    await start({ upstreamFor: async () => slow.upstream })
+    const answer = chat(hello())
+    await eventually(() => gateway.live().inFlight === 1, 'it runs')
+    expect((await scrape()).value('gateway_inflight_requests', { key: key.key.id })).toBe(1)
+    release()
+    await (await answer).json()
+    expect((await scrape()).value('gateway_inflight_requests', { key: key.key.id })).toBe(0)
+  })
+})
+
+describe('what it does not do', () => {
+  test('no secret of a key is in it, and nothing of an end user', async () => {
+    await start()
+    await chat(hello({ user: 'end-user-canary' }))
+    const text = await (await fetch(gateway.metricsUrl ?? '')).text()
+    const secret = key.bearer['Authorization']?.slice('Bearer '.length) ?? ''
+    for (const canary of [secret, secret.slice(0, 10), key.key.label, 'end-user-canary']) {
+      expect(text).not.toContain(canary)
+    }
+  })
+
+  test('the gateway itself has no such address', async () => {
+    await start()
+    expect((await fetch(`${gateway.url}/metrics`)).status).toBe(404)
+  })
+
+  test('without it nothing listens, and log lines pass as they were', async () => {
+    const lines: RequestLine[] = []
+    await start({
+      telemetry: { metrics: null, traces: null },
+      log: (line) => lines.push(line),
+    })
+    expect(gateway.metricsUrl).toBeNull()
+    await chat(hello())
+    expect(lines).toHaveLength(1)
+  })
+})

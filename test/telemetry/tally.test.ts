@@ -1,0 +1,82 @@
+// The tally adds every ending once, and never grows beyond its bound.
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { ActivityEntry } from '#domain/activity.ts'
+import { instant } from '#domain/clock.ts'
+import { NO_USAGE } from '#domain/usage.ts'
+import { talliedFamilies } from '#telemetry/families.ts'
+import { BUCKETS_MS } from '#telemetry/histogram.ts'
+import { OTHER_KEYS, startTally } from '#telemetry/tally.ts'
+import { aClaim, aKey, anActivity, usd } from '#test/support/nouns.ts'
+
+const AT = instant(1_800_000_000_000)
+const key = aKey(AT)
+const entry = (stated: Partial<ActivityEntry> = {}): ActivityEntry =>
+  anActivity(aClaim(key, AT), stated)
+
+test('sums over all rows are the sums of what ended, whatever ended', () => {
+  fc.assert(
+    fc.property(
+      fc.array(
+        fc.record({
+          model: fc.constantFrom('a/x', 'a/y'),
+          provider: fc.constantFrom('a', 'b', null),
+          status: fc.constantFrom(200, 429, 502),
+          stream: fc.boolean(),
+          endedBy: fc.constantFrom('completed', 'client', 'refused') as fc.Arbitrary<
+            ActivityEntry['endedBy']
+          >,
+          totalMs: fc.nat({ max: 400_000 }),
+          cost: fc.nat({ max: 1_000_000 }).map((nanos) => BigInt(nanos) as ActivityEntry['cost']),
+          output: fc.nat({ max: 1_000 }),
+        }),
+        { maxLength: 60 },
+      ),
+      (endings) => {
+        const tally = startTally()
+        for (const { output, ...rest } of endings) {
+          tally.ended(entry({ ...rest, usage: { ...NO_USAGE, outputTokens: output } }))
+        }
+        const rows = [...tally.rows]
+        const paces = [...tally.paces]
+        expect(rows.reduce((sum, { requests }) => sum + requests, 0)).toBe(endings.length)
+        expect(rows.reduce((sum, { cost }) => sum + cost, 0n)).toBe(
+          endings.reduce((sum, { cost }) => sum + cost, 0n),
+        )
+        expect(rows.reduce((sum, { usage }) => sum + usage.outputTokens, 0)).toBe(
+          endings.reduce((sum, { output }) => sum + output, 0),
+        )
+        const observed = paces.flatMap(({ total }) => total.counts)
+        expect(observed.reduce((sum, count) => sum + count, 0)).toBe(endings.length)
+        expect(paces.reduce((sum, { total }) => sum + total.sumMs, 0)).toBe(
+          endings.reduce((sum, { totalMs }) => sum + totalMs, 0),
+        )
+      },
+    ),
+  )
+})
+
+test('a duration is in the first bucket that is not shorter', () => {
+  const bucketOf = (totalMs: number): number => {
+    const tally = startTally()
+    tally.ended(entry({ totalMs }))
+    return [...tally.paces][0]?.total.counts.indexOf(1) ?? -1
+  }
+  expect([0, 10, 11, 20, 163_840, 163_841].map(bucketOf)).toEqual([0, 0, 1, 1, 14, 15])
+  expect(BUCKETS_MS.at(-1)).toBe(163_840)
+})
+
+test('keys beyond the bound are counted together, and nothing is lost', () => {
+  const tally = startTally()
+  for (let n = 0; n < 10_050; n++) tally.ended(entry({ keyId: `key_${n}` }))
+  const rows = [...tally.rows]
+  expect(rows.length).toBe(10_001)
+  expect(rows.find(({ key }) => key === OTHER_KEYS)?.requests).toBe(50)
+})
+
+test('charges are added up as integers before they become a number', () => {
+  const tally = startTally()
+  for (let n = 0; n < 10; n++) tally.ended(entry({ cost: usd('0.1'), stream: n % 2 === 0 }))
+  const family = talliedFamilies(tally).find(({ name }) => name === 'gateway_cost_usd_total')
+  expect(family && 'samples' in family && family.samples.map(({ value }) => value)).toEqual([1])
+})
