@@ -381,7 +381,14 @@ describe('status and doctor', () => {
         marked: true,
         notified_at: '2026-08-23T12:00:00Z',
       },
-      { name: 'acme', balance_usd: '0', threshold_usd: null, marked: false, notified_at: null },
+      {
+        name: 'acme',
+        balance_usd: '0',
+        runway: { seconds: null, mean_day_usd: '0', days: 0 },
+        threshold_usd: null,
+        marked: false,
+        notified_at: null,
+      },
     ])
   })
 
