@@ -2,7 +2,7 @@
 import { InvalidGrant } from 'oidc-provider/lib/helpers/errors.js'
 import type { Adapter, Payload } from 'oidc-provider/lib/provider.js'
 import { type Clock, later } from '#domain/clock.ts'
-import type { Artifact } from './register/artifact.ts'
+import type { Artifact, Artifacts } from './register/artifact.ts'
 import type { Client } from './register/client.ts'
 import { digestOf } from './register/digest.ts'
 import type { PersonId } from './register/person.ts'
@@ -23,7 +23,10 @@ function artifactAdapter({ artifacts }: SigninStore, clock: Clock, kind: string)
     },
     async find(id) {
       const artifact = await artifacts.find(kind, digestOf(id))
-      return artifact && { ...toPayload(artifact), jti: id }
+      if (artifact === undefined) return undefined
+      const payload = { ...toPayload(artifact), jti: id }
+      // Else the library would call a used code that comes back late expired, and leave what it had issued alone.
+      return isUsedCode(artifact) ? { ...payload, exp: NEVER } : payload
     },
     // Without its id: whoever knows a session by its uid only compares it.
     async findByUid(uid) {
@@ -34,13 +37,31 @@ function artifactAdapter({ artifacts }: SigninStore, clock: Clock, kind: string)
       return undefined
     },
     async consume(id) {
-      if (await artifacts.consume(kind, digestOf(id), clock.now())) return
-      // The library looked before it came here; whoever came in between has it.
+      const digest = digestOf(id)
+      if (await artifacts.consume(kind, digest, clock.now())) return
+      // The library looked before it came here; whoever came in between has it, and this is a replay like any other.
+      const grantId = (await artifacts.find(kind, digest))?.grantId
+      if (grantId != null) await endGrant(artifacts, grantId)
       throw new InvalidGrant('already consumed')
     },
     destroy: (id) => artifacts.remove(kind, digestOf(id)),
     revokeByGrantId: (grantId) => artifacts.revokeGrant(kind, grantId),
   }
+}
+
+/** In seconds since 1970, like every `exp`. */
+const NEVER = Number.MAX_SAFE_INTEGER
+
+const isUsedCode = ({ kind, consumedAt }: Artifact): boolean =>
+  kind === 'AuthorizationCode' && consumedAt !== null
+
+/** As the library ends one when it knows a replay by itself. */
+async function endGrant(artifacts: Artifacts, grantId: string): Promise<void> {
+  const issued = ['AccessToken', 'RefreshToken', 'AuthorizationCode']
+  await Promise.all([
+    ...issued.map((kind) => artifacts.revokeGrant(kind, grantId)),
+    artifacts.remove('Grant', digestOf(grantId)),
+  ])
 }
 
 function toArtifact(

@@ -1,0 +1,244 @@
+// The token endpoint (contract §10): the call of the specification, and everything that it refuses, with status, code and body.
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readDatabase } from '#test/support/appliance.ts'
+import {
+  authorizeUrl,
+  codeOf,
+  openStand,
+  REDIRECT,
+  type RegisteredClient,
+  redeem,
+  type Stand,
+} from './stand.ts'
+
+let stand: Stand
+let other: RegisteredClient
+
+beforeAll(async () => {
+  stand = await openStand()
+  other = stand.register('Other')
+})
+afterAll(() => stand.close())
+
+interface Tokens {
+  readonly access_token: string
+  readonly refresh_token: string
+}
+
+let people = 0
+
+/** A fresh code for a fresh person, from a network of its own. */
+async function freshCode(more: Readonly<Record<string, string | null>> = {}): Promise<string> {
+  const n = ++people
+  const browser = stand.browser({ 'x-forwarded-for': `198.18.1.${n}` })
+  const start = await browser.open(authorizeUrl(stand.authUrl, stand.client.client_id, more))
+  const back = await stand.signIn(browser, start, `person-${n}@example.org`)
+  if (!back.text.includes('name="decision"')) return codeOf(back)
+  return codeOf(await browser.submit(back, '/consent', { decision: 'allow' }))
+}
+
+/** With a refresh token too. */
+const offlineCode = () => freshCode({ scope: 'openid email offline_access', prompt: 'consent' })
+
+/** A refusal says what is wrong and nothing else, and nobody keeps it. */
+async function demandRefusal(answer: Response, status: number, error: string): Promise<void> {
+  expect(answer.status).toBe(status)
+  expect(answer.headers.get('content-type')).toMatch(/^application\/json/)
+  expect(answer.headers.get('cache-control')).toBe('no-store')
+  expect(await answer.json()).toEqual({ error, error_description: expect.any(String) })
+}
+
+const userinfo = (token: string): Promise<Response> =>
+  fetch(`${stand.authUrl}/oauth/userinfo`, { headers: { authorization: `Bearer ${token}` } })
+
+/** RFC 6750 §3: a token that is over. */
+async function demandOver(token: string): Promise<void> {
+  const answer = await userinfo(token)
+  await demandRefusal(answer, 401, 'invalid_token')
+  expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer .*error="invalid_token"/)
+}
+
+const refresh = ({ refresh_token }: Tokens): Promise<Response> =>
+  fetch(`${stand.authUrl}/oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({ grant_type: 'refresh_token', refresh_token, ...stand.client }),
+  })
+
+/** As if a minute and more had passed since a code was issued. */
+function expire(code: string): void {
+  const database = new Database(`${stand.desk.dataDir}/gateway.db`)
+  const { changes } = database
+    .query(
+      `UPDATE artifacts SET payload = json_set(payload, '$.exp', unixepoch() - 1)
+       WHERE kind = 'AuthorizationCode' AND sha256 = ?`,
+    )
+    .run(new Bun.CryptoHasher('sha256').update(code).digest('hex'))
+  database.close()
+  expect(changes).toBe(1)
+}
+
+test('the call of the specification: no redirect_uri, although two are registered', async () => {
+  const second = 'https://app.example.org/second'
+  const two = stand.register('Two', '--redirect-uri', REDIRECT, '--redirect-uri', second)
+  const browser = stand.browser()
+  const start = await browser.open(
+    authorizeUrl(stand.authUrl, two.client_id, { redirect_uri: second }),
+  )
+  const code = codeOf(await stand.signIn(browser, start, 'two@example.org'))
+  const answer = await redeem(stand.authUrl, two, code)
+  expect(answer.status).toBe(200)
+  expect(answer.headers.get('cache-control')).toBe('no-store')
+  expect(await answer.json()).toEqual({
+    access_token: expect.stringMatching(/^[\w-]{43}$/),
+    token_type: 'Bearer',
+    expires_in: 3600,
+    id_token: expect.any(String),
+    scope: 'openid email profile',
+  })
+})
+
+describe('refused, and the code is still good for its own client', () => {
+  test.each([
+    ['a wrong verifier', { code_verifier: 'x'.repeat(50) }],
+    ['an empty verifier', { code_verifier: '' }],
+    ['another redirect address', { redirect_uri: `${REDIRECT}/` }],
+    ['a redirect address of somebody else', { redirect_uri: 'https://evil.example/callback' }],
+    ['a code that nobody issued', { code: 'x'.repeat(43) }],
+  ])('%s', async (_what, more) => {
+    const code = await freshCode()
+    const answer = await redeem(stand.authUrl, stand.client, code, more)
+    await demandRefusal(answer, 400, 'invalid_grant')
+    expect((await redeem(stand.authUrl, stand.client, code)).status).toBe(200)
+  })
+
+  test('T13: the code of another client', async () => {
+    const code = await freshCode()
+    await demandRefusal(await redeem(stand.authUrl, other, code), 400, 'invalid_grant')
+    expect((await redeem(stand.authUrl, stand.client, code)).status).toBe(200)
+  })
+
+  test('T13: the refresh token of another client', async () => {
+    const answer = await redeem(stand.authUrl, stand.client, await offlineCode())
+    const tokens = (await answer.json()) as Tokens
+    const stolen = await fetch(`${stand.authUrl}/oauth/token`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        grant_type: 'refresh_token',
+        refresh_token: tokens.refresh_token,
+        ...other,
+      }),
+    })
+    await demandRefusal(stolen, 400, 'invalid_grant')
+    expect((await refresh(tokens)).status).toBe(200)
+  })
+
+  test('T13: no verifier, from a client that nobody excused from it', async () => {
+    const code = await freshCode()
+    const answer = await fetch(`${stand.authUrl}/oauth/token`, {
+      method: 'POST',
+      body: new URLSearchParams({ grant_type: 'authorization_code', code, ...stand.client }),
+    })
+    await demandRefusal(answer, 400, 'invalid_grant')
+    expect((await redeem(stand.authUrl, stand.client, code)).status).toBe(200)
+  })
+
+  test('T9, T11: a wrong secret, an empty one, none, and the kept hash of the right one', async () => {
+    const code = await freshCode()
+    const kept = readDatabase<{ secret_sha256: string }>(
+      stand.desk,
+      'SELECT secret_sha256 FROM clients WHERE id = ?',
+      stand.client.client_id,
+    )[0]?.secret_sha256
+    expect(kept).toMatch(/^[0-9a-f]{64}$/)
+    for (const client_secret of ['wrong', '', kept ?? '']) {
+      const answer = await redeem(stand.authUrl, { ...stand.client, client_secret }, code)
+      await demandRefusal(answer, 401, 'invalid_client')
+    }
+    const { client_id } = stand.client
+    const silent = await fetch(`${stand.authUrl}/oauth/token`, {
+      method: 'POST',
+      body: new URLSearchParams({ grant_type: 'authorization_code', code, client_id }),
+    })
+    await demandRefusal(silent, 401, 'invalid_client')
+    const basic = await fetch(`${stand.authUrl}/oauth/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa(`${client_id}:${kept}`)}` },
+      body: new URLSearchParams({ grant_type: 'authorization_code', code }),
+    })
+    expect(basic.headers.get('www-authenticate')).toMatch(/^Basic /)
+    await demandRefusal(basic, 401, 'invalid_client')
+    expect((await redeem(stand.authUrl, stand.client, code)).status).toBe(200)
+  })
+
+  test('T11: what is kept of a code or a token opens nothing', async () => {
+    const hashOf = (secret: string) => new Bun.CryptoHasher('sha256').update(secret).digest('hex')
+    const code = await offlineCode()
+    const kept = await redeem(stand.authUrl, stand.client, hashOf(code))
+    await demandRefusal(kept, 400, 'invalid_grant')
+    const answer = await redeem(stand.authUrl, stand.client, code)
+    const { access_token, refresh_token } = (await answer.json()) as Tokens
+    expect((await userinfo(access_token)).status).toBe(200)
+    await demandOver(hashOf(access_token))
+    const hashed = { access_token, refresh_token: hashOf(refresh_token) }
+    await demandRefusal(await refresh(hashed), 400, 'invalid_grant')
+  })
+})
+
+test('T13: a verifier cannot be guessed at: the fifth wrong one ends the code', async () => {
+  const code = await freshCode()
+  for (let n = 0; n < 5; n++) {
+    const more = { code_verifier: `${n}`.repeat(50) }
+    await demandRefusal(await redeem(stand.authUrl, stand.client, code, more), 400, 'invalid_grant')
+  }
+  await demandRefusal(await redeem(stand.authUrl, stand.client, code), 400, 'invalid_grant')
+})
+
+test('an expired code is refused', async () => {
+  const code = await freshCode()
+  expire(code)
+  await demandRefusal(await redeem(stand.authUrl, stand.client, code), 400, 'invalid_grant')
+})
+
+describe('a replay is refused and ends what the code had issued', () => {
+  test.each([
+    ['at once', () => {}],
+    ['also once the code has expired', expire],
+  ])('%s', async (_when, wait) => {
+    const code = await offlineCode()
+    const answer = await redeem(stand.authUrl, stand.client, code)
+    const tokens = (await answer.json()) as Tokens
+    expect((await userinfo(tokens.access_token)).status).toBe(200)
+    wait(code)
+    await demandRefusal(await redeem(stand.authUrl, stand.client, code), 400, 'invalid_grant')
+    await demandOver(tokens.access_token)
+    await demandRefusal(await refresh(tokens), 400, 'invalid_grant')
+    await demandRefusal(await redeem(stand.authUrl, stand.client, code), 400, 'invalid_grant')
+  })
+
+  test('of 40 at once exactly one succeeds, and what it was given is over', async () => {
+    const code = await offlineCode()
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, () => redeem(stand.authUrl, stand.client, code)),
+    )
+    const given = answers.filter(({ status }) => status === 200)
+    expect(given).toHaveLength(1)
+    for (const answer of answers.filter((one) => !given.includes(one))) {
+      await demandRefusal(answer, 400, 'invalid_grant')
+    }
+    const tokens = (await given[0]?.json()) as Tokens
+    await demandOver(tokens.access_token)
+    await demandRefusal(await refresh(tokens), 400, 'invalid_grant')
+  })
+
+  test('of 20 renewals at once at most one succeeds, and what it was given is over', async () => {
+    const answer = await redeem(stand.authUrl, stand.client, await offlineCode())
+    const first = (await answer.json()) as Tokens
+    const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(first)))
+    const given = answers.filter(({ status }) => status === 200)
+    expect(given).toHaveLength(1)
+    const renewed = (await given[0]?.json()) as Tokens
+    await demandOver(renewed.access_token)
+    await demandRefusal(await refresh(renewed), 400, 'invalid_grant')
+  })
+})
