@@ -305,6 +305,26 @@ describe('it is not shown', () => {
     expect((await receiptFor(counter, id)).status).toBe(200)
   })
 
+  test('when it is no longer kept, and says so by the time in its id alone', async () => {
+    const counter = openCounter(house)
+    const id = idOf(await counter.chat(worker.bearer, hello()))
+    expect((await receiptFor(counter, id)).status).toBe(200)
+    const neverWas = newGenerationId(clock.now())
+    clock.advance(86_400_000)
+    const young = newGenerationId(clock.now())
+    const why = async (one: string) => {
+      const response = await receiptFor(counter, one)
+      expect(response.status).toBe(404)
+      return ((await response.json()) as { error: { message: string } }).error.message
+    }
+    const none = 'there is no such generation, or it has not ended yet'
+    expect(await why(neverWas)).toBe(none)
+    expect(await house.store.activity.trim(clock.now(), 9)).toBe(1)
+    const gone =
+      'there is no such generation: what ended before 2026-08-23T12:00:00Z is no longer kept'
+    expect([await why(id), await why(neverWas), await why(young)]).toEqual([gone, gone, none])
+  })
+
   test('while it runs', async () => {
     const { promise: word, resolve: giveWord } = Promise.withResolvers<void>()
     const held = script(async function* (call) {

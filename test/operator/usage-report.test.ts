@@ -49,6 +49,7 @@ test('nothing was used', async () => {
     then_by: null,
     since: null,
     until: null,
+    kept_since: null,
     rows: [],
     other: { groups: 0, ...nothing },
     total: nothing,
