@@ -1,0 +1,113 @@
+// Whatever a request says of where it was sent (contract §10, hardening §1.3), addresses, cookies and tokens are those of {auth_url}.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { until } from '#test/support/appliance.ts'
+import { dial } from '#test/support/raw-client.ts'
+import { openBrowser } from './browser.ts'
+import { authorizeUrl, codeOf, openStand, REDIRECT, redeem, type Stand } from './stand.ts'
+
+let stand: Stand
+
+beforeAll(async () => {
+  stand = await openStand()
+})
+afterAll(() => stand.close())
+
+const EVIL = 'evil.example'
+
+const FORGED = {
+  host: EVIL,
+  forwarded: `for=192.0.2.9;host=${EVIL};proto=https`,
+  'x-forwarded-host': EVIL,
+  'x-forwarded-server': EVIL,
+  'x-forwarded-proto': 'https',
+  'x-forwarded-ssl': 'on',
+  'x-forwarded-port': '444',
+  'x-forwarded-prefix': `/${EVIL}`,
+  'x-original-host': EVIL,
+  'x-original-url': `/${EVIL}`,
+  'x-rewrite-url': `/${EVIL}`,
+  'x-host': EVIL,
+}
+
+test('T13: a whole sign-in with a forged Host, Forwarded and X-Forwarded-* is told by the right addresses alone', async () => {
+  const heard: string[] = []
+  const ask = async (address: string | URL, init: RequestInit = {}): Promise<Response> => {
+    const answer = await fetch(address, { ...init, headers: { ...init.headers, ...FORGED } })
+    heard.push(JSON.stringify([...answer.headers]), await answer.clone().text())
+    return answer
+  }
+  const browser = openBrowser(stand.authUrl, {}, ask)
+  const start = await browser.open(authorizeUrl(stand.authUrl, stand.client.client_id))
+  const email = 'careful@example.org'
+  const back = await stand.signIn(browser, start, email)
+  expect(back.url.startsWith(REDIRECT)).toBe(true)
+  expect(new URL(back.url).searchParams.get('iss')).toBe(stand.authUrl)
+
+  const call = await ask(`${stand.authUrl}/oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'authorization_code',
+      code: codeOf(back),
+      code_verifier: 'a-verifier-that-is-long-enough-to-be-one-0123456789',
+      ...stand.client,
+    }),
+  })
+  expect(call.status).toBe(200)
+  const { id_token } = (await call.json()) as { readonly id_token: string }
+  const claims = Buffer.from(id_token.split('.')[1] ?? '', 'base64url').toString()
+  expect(JSON.parse(claims)).toMatchObject({ iss: stand.authUrl, aud: stand.client.client_id })
+  for (const path of ['/.well-known/openid-configuration', '/oauth/jwks', '/oauth/logout', '/x']) {
+    await ask(stand.authUrl + path)
+  }
+  const mail = stand.mail.taken.find(({ to }) => to.includes(email))
+  expect(mail).toBeDefined()
+  const said = [...heard, claims, mail?.source ?? ''].join('\n')
+  expect(said).not.toContain(EVIL)
+  expect(said).not.toContain('https://127.0.0.1')
+  // The issuer is plain http here: a cookie that only https may carry would be lost.
+  expect(said).not.toMatch(/set-cookie[^\]]*; secure/i)
+})
+
+test.each([
+  ['a Host that is not ours', '', [`Host: ${EVIL}`]],
+  ['two of them', '', [`Host: ${EVIL}`, 'Host: other.example']],
+  ['a Host that is none', '', [`Host: ${EVIL}/path?`]],
+  ['an absolute target', `http://${EVIL}`, ['Host: 127.0.0.1']],
+])(
+  'T13: %s in the raw request changes no address of the metadata',
+  async (_what, before, lines) => {
+    const client = dial(stand.authUrl)
+    const target = `${before}/.well-known/openid-configuration`
+    client.send(`GET ${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\nConnection: close\r\n\r\n`)
+    await until(() => client.closed, 'the connection is closed')
+    const status = /^HTTP\/1.1 (\d{3})/.exec(client.received)?.[1]
+    expect(['200', '400']).toContain(status)
+    if (status === '200') expect(client.received).toContain(`"issuer":"${stand.authUrl}"`)
+    expect(client.received).not.toContain(EVIL)
+  },
+)
+
+test('T13: PKCE is demanded of every client that nobody excused from it', async () => {
+  const { client_id } = stand.register('Plain')
+  const page = await stand
+    .browser()
+    .open(
+      authorizeUrl(stand.authUrl, client_id, { code_challenge: null, code_challenge_method: null }),
+    )
+  expect(page.url.startsWith(REDIRECT)).toBe(true)
+  expect(Object.fromEntries(new URL(page.url).searchParams)).toMatchObject({
+    error: 'invalid_request',
+    state: 'state-of-the-session',
+  })
+  // Nor does an excused client redeem a code that was asked for with a challenge without its verifier.
+  const excused = stand.register('Excused', '--no-require-pkce')
+  const browser = stand.browser()
+  const start = await browser.open(authorizeUrl(stand.authUrl, excused.client_id))
+  const code = codeOf(await stand.signIn(browser, start, 'excused@example.org'))
+  const wrong = await redeem(stand.authUrl, excused, code, { code_verifier: 'x'.repeat(50) })
+  expect([wrong.status, await wrong.json()]).toEqual([
+    400,
+    { error: 'invalid_grant', error_description: expect.any(String) },
+  ])
+  expect((await redeem(stand.authUrl, excused, code)).status).toBe(200)
+})
