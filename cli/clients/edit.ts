@@ -1,6 +1,8 @@
 /** `gatewayctl clients edit`: changes an application from its next request on; what is not named stays. */
 import { action, type Mount } from '../action.ts'
 import { clean } from '../clean.ts'
+import { confirm } from '../confirm.ts'
+import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
 import { call } from '../operator.ts'
 import { paint, tell } from '../output.ts'
@@ -26,17 +28,41 @@ export const mount: Mount = (clients) =>
     .action(
       action(async (context, client: string, flags: Flags) => {
         const { name, redirectUri, logoutUri, pkce } = flags
-        const edited = await call(context, 'clients.edit', {
-          client,
-          ...(name === undefined ? {} : { name }),
-          ...(redirectUri === undefined ? {} : { redirect_uris: [...redirectUri] }),
-          ...(logoutUri === undefined ? {} : { logout_uris: [...logoutUri] }),
-          ...(pkce === undefined ? {} : { require_pkce: readRule(pkce) }),
-        })
+        const stated = {
+          ...(name !== undefined && { name }),
+          ...(redirectUri !== undefined && { redirect_uris: [...redirectUri] }),
+          ...(logoutUri !== undefined && { logout_uris: [...logoutUri] }),
+          ...(pkce !== undefined && { require_pkce: readRule(pkce) }),
+        }
+        if (Object.keys(stated).length === 0) {
+          throw usageError(
+            'nothing to change is stated',
+            `gatewayctl clients edit ${client} --name NEW`,
+          )
+        }
+        if (redirectUri !== undefined) await confirmLoss(context, client, redirectUri)
+        const edited = await call(context, 'clients.edit', { client, ...stated })
         tell(context, `${paint(context, 'green', '✓')} changed client ${clean(edited.name)}`)
         showClient(context, edited)
       }),
     )
+
+/** An address that is taken away ends every sign-in that comes back there. */
+async function confirmLoss(
+  context: Context,
+  text: string,
+  redirects: readonly string[],
+): Promise<void> {
+  const { name, redirect_uris } = await call(context, 'clients.show', { client: text })
+  const lost = redirect_uris.filter((uri) => !redirects.includes(uri))
+  if (lost.length === 0) return
+  const flags = redirects.map((uri) => ` --redirect-uri ${uri}`).join('')
+  await confirm(context, {
+    question: `take ${clean(lost.join(' '))} away from ${clean(name)}? Nobody comes back there any more`,
+    act: `take ${clean(lost.join(' '))} away from ${clean(name)}`,
+    command: `gatewayctl clients edit ${text}${flags} --yes`,
+  })
+}
 
 function readRule(text: string): boolean {
   if (text === 'required' || text === 'optional') return text === 'required'

@@ -4,7 +4,7 @@ import { clean } from '../clean.ts'
 import { confirm } from '../confirm.ts'
 import { call } from '../operator.ts'
 import { paint, tell } from '../output.ts'
-import { showPerson } from './show-person.ts'
+import { countSessions, showPerson } from './show-person.ts'
 
 export const mount: Mount = (users) =>
   users
@@ -15,7 +15,7 @@ export const mount: Mount = (users) =>
       action(async (context, text: string) => {
         const { email, sessions } = await call(context, 'users.show', { person: text })
         await confirm(context, {
-          question: `disable ${clean(email)}? ${sessions} sessions end`,
+          question: `disable ${clean(email)}? ${countSessions(sessions)} and every token end`,
           act: `disable ${clean(email)}`,
           command: `gatewayctl users disable ${text} --yes`,
         })

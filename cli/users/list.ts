@@ -1,17 +1,38 @@
-/** `gatewayctl users list`: people who sign in. */
+/** `gatewayctl users list`: people who sign in, newest first, a page at a time. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import { call } from '../operator.ts'
-import { type Column, printList } from '../output.ts'
+import { type Column, printList, tell } from '../output.ts'
+import { readCount } from '../read-value.ts'
 import { relativeTime } from '../relative-time.ts'
+
+interface Flags {
+  readonly matching?: string
+  readonly disabled?: boolean
+  readonly enabled?: boolean
+  readonly before?: string
+  readonly limit: string
+}
 
 export const mount: Mount = (users) =>
   users
     .command('list')
-    .description('list people who sign in')
+    .description('list people who sign in, newest first; --account: only its people')
+    .option('--matching <text>', 'only addresses that contain it')
+    .option('--disabled', 'only who is disabled')
+    .option('--enabled', 'only who is not')
+    .option('--before <person>', 'only who came before: the last line of the page before')
+    .option('--limit <n>', 'at most so many', '50')
     .action(
-      action(async (context) => {
-        const rows = await call(context, 'users.list', {})
+      action(async (context, flags: Flags) => {
+        const limit = readCount('--limit', flags.limit)
+        const rows = await call(context, 'users.list', {
+          ...context.whose,
+          matching: flags.matching ?? null,
+          disabled: stateOf(flags),
+          before: flags.before ?? null,
+          limit,
+        })
         const now = context.clock.now()
         const lastSeen: Column<Row> = {
           title: 'last sign-in',
@@ -19,8 +40,16 @@ export const mount: Mount = (users) =>
           short: ({ last_sign_in_at }) => last_sign_in_at && relativeTime(last_sign_in_at, now),
         }
         printList(context, rows, [...COLUMNS, lastSeen], ({ id }) => id)
+        const last = rows.at(-1)
+        if (last !== undefined && rows.length === limit) {
+          tell(context, `there may be more: gatewayctl users list --before ${last.id}`)
+        }
       }),
     )
+
+/** Both together are everybody, as are neither. */
+const stateOf = ({ disabled = false, enabled = false }: Flags): boolean | null =>
+  disabled === enabled ? null : disabled
 
 type Row = VerbRecord<'users.list'>[number]
 

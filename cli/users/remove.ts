@@ -4,6 +4,7 @@ import { clean } from '../clean.ts'
 import { confirm } from '../confirm.ts'
 import { call } from '../operator.ts'
 import { paint, print, printJson, tell } from '../output.ts'
+import { countSessions } from './show-person.ts'
 
 export const mount: Mount = (users) =>
   users
@@ -14,7 +15,7 @@ export const mount: Mount = (users) =>
       action(async (context, text: string) => {
         const { email, sessions } = await call(context, 'users.show', { person: text })
         await confirm(context, {
-          question: `remove ${clean(email)}? ${sessions} sessions end, and applications will know them as somebody new`,
+          question: `remove ${clean(email)}? ${countSessions(sessions)} end, and applications will know them as somebody new`,
           act: `remove ${clean(email)}`,
           command: `gatewayctl users remove ${text} --yes`,
         })

@@ -1,9 +1,11 @@
 /** `gatewayctl users sessions revoke`: signs somebody out everywhere. */
 import { action, type Mount } from '../action.ts'
 import { clean } from '../clean.ts'
+import { confirm } from '../confirm.ts'
 import { usageError } from '../exit.ts'
 import { call } from '../operator.ts'
 import { paint, print, printJson, tell } from '../output.ts'
+import { countSessions } from './show-person.ts'
 
 export const mount: Mount = (users) =>
   users
@@ -19,13 +21,16 @@ export const mount: Mount = (users) =>
             'gatewayctl users sessions revoke EMAIL',
           )
         }
+        const { email, sessions } = await call(context, 'users.show', { person: text })
+        await confirm(context, {
+          question: `sign ${clean(email)} out everywhere? ${countSessions(sessions)} and every token end`,
+          act: `sign ${clean(email)} out`,
+          command: `gatewayctl users sessions revoke ${text} --yes`,
+        })
         const person = await call(context, 'users.sessions.revoke', { person: text })
         if (context.json) return printJson(person)
         if (context.quiet) return print(person.id)
-        const ended = `${person.ended_sessions} ${person.ended_sessions === 1 ? 'session' : 'sessions'}`
-        tell(
-          context,
-          `${paint(context, 'green', '✓')} signed ${clean(person.email)} out of ${ended}`,
-        )
+        const ended = countSessions(person.ended_sessions)
+        tell(context, `${paint(context, 'green', '✓')} signed ${clean(email)} out of ${ended}`)
       }),
     )

@@ -34,11 +34,19 @@ export function createPeople({ database, commit }: Connection): People {
       commit.flush()
       return count().get()?.n ?? 0
     },
-    async list() {
+    async list({ matching, accountId, isDisabled, before, limit }) {
       commit.flush()
+      const query = {
+        matching: matching === undefined ? null : emailKey(matching),
+        accountId: accountId ?? null,
+        isDisabled: isDisabled === undefined ? null : Number(isDisabled),
+        beforeAt: before?.createdAt ?? null,
+        beforeId: before?.id ?? null,
+        limit,
+      }
       return table
-        .all()
-        .all()
+        .list()
+        .all(query)
         .flatMap((row) => toPerson(row) ?? [])
     },
     proved: (email, newcomer, at) =>
@@ -73,7 +81,15 @@ function prepare(database: Connection['database']) {
   return {
     byId: statement<PersonRow, [PersonId]>(database, 'SELECT * FROM people WHERE id = ?'),
     byEmail: statement<PersonRow, [string]>(database, 'SELECT * FROM people WHERE email_key = ?'),
-    all: statement<PersonRow>(database, 'SELECT * FROM people ORDER BY created_at, id'),
+    list: statement<PersonRow, [Named]>(
+      database,
+      `SELECT * FROM people
+       WHERE ($matching IS NULL OR instr(email_key, $matching) > 0)
+         AND ($accountId IS NULL OR account_id = $accountId)
+         AND ($isDisabled IS NULL OR (disabled_at IS NOT NULL) = $isDisabled)
+         AND ($beforeAt IS NULL OR (created_at, id) < ($beforeAt, $beforeId))
+       ORDER BY created_at DESC, id DESC LIMIT $limit`,
+    ),
     insert: statement<unknown, [Named]>(
       database,
       `INSERT INTO people VALUES ($id, $email, $emailKey, $isEmailVerified, $name, $accountId, $createdAt, $updatedAt,

@@ -55,11 +55,31 @@ async function details(office: Office, person: Person): Promise<PersonDetailsRec
   }
 }
 
-/** Oldest first. */
-export const listPeople = verb(z.strictObject({}), async (office) => {
-  const accounts = await accountNames(office)
-  return (await office.store.signin.people.list()).map((person) => render(person, accounts))
-})
+const MOST_LISTED = 10_000
+
+/** Newest first. @throws account_not_found, person_not_found */
+export const listPeople = verb(
+  z.strictObject({
+    account: z.optional(z.string()),
+    /** Only addresses that contain it. */
+    matching: z._default(z.nullable(z.string()), null),
+    disabled: z._default(z.nullable(z.boolean()), null),
+    /** Only those who came before this one, by address or id: the next page. */
+    before: z._default(z.nullable(z.string()), null),
+    limit: z._default(z.int().check(z.minimum(1), z.maximum(MOST_LISTED)), 50),
+  }),
+  async (office, { account, matching, disabled, before, limit }) => {
+    const accounts = await accountNames(office)
+    const people = await office.store.signin.people.list({
+      ...(account !== undefined && { accountId: (await findAccount(office, account)).id }),
+      ...(matching !== null && { matching }),
+      ...(disabled !== null && { isDisabled: disabled }),
+      ...(before !== null && { before: await findPerson(office, before) }),
+      limit,
+    })
+    return people.map((person) => render(person, accounts))
+  },
+)
 
 const ofOne = z.strictObject({ person: z.string() })
 
@@ -146,10 +166,13 @@ async function findPerson({ store }: Office, text: string): Promise<Person> {
     text,
     nearest(
       text,
-      (await people.list()).map(({ email }) => email),
+      (await people.list({ limit: MOST_GUESSED })).map(({ email }) => email),
     ),
   )
 }
+
+/** A mistyped address is looked for among so many of the latest. */
+const MOST_GUESSED = 1000
 
 const notFound = (text: string, meant: string | undefined): GatewayError =>
   new GatewayError(

@@ -12,6 +12,7 @@ import signin from './0010_signin.sql' with { type: 'text' }
 import identities from './0011_identities.sql' with { type: 'text' }
 import retention from './0012_retention.sql' with { type: 'text' }
 import codeMails from './0013_code_mails.sql' with { type: 'text' }
+import peopleByAge from './0014_people_by_age.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   house,
@@ -27,4 +28,5 @@ export const MIGRATIONS: readonly string[] = [
   identities,
   retention,
   codeMails,
+  peopleByAge,
 ]

@@ -21,14 +21,24 @@ export interface Person {
   readonly disabledAt: Instant | null
 }
 
+export interface PeopleQuery {
+  /** Only addresses that contain it, without regard to case. */
+  readonly matching?: string
+  readonly accountId?: AccountId
+  readonly isDisabled?: boolean
+  /** Only those who came before this one. */
+  readonly before?: Person
+  readonly limit: number
+}
+
 export interface People {
   /** @throws already_exists when the address is somebody's */
   add(person: Person): Promise<void>
   find(id: PersonId): Promise<Person | undefined>
   /** Looked for without regard to case. */
   findByEmail(email: string): Promise<Person | undefined>
-  /** Oldest first. */
-  list(): Promise<readonly Person[]>
+  /** Newest first. */
+  list(query: PeopleQuery): Promise<readonly Person[]>
   count(): Promise<number>
   /**
    * A code that was sent to an address came back: whose address it is, now verified. A newcomer is added when nobody has it;

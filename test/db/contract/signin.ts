@@ -5,7 +5,7 @@ import type { Artifact } from '#signin/register/artifact.ts'
 import type { Client } from '#signin/register/client.ts'
 import type { CodeMail } from '#signin/register/code-mail.ts'
 import type { MailCode } from '#signin/register/mail-code.ts'
-import { newPerson } from '#signin/register/person.ts'
+import { newPerson, type PeopleQuery } from '#signin/register/person.ts'
 import { newSigningKey } from '#signin/register/signing-key.ts'
 import type { SigninStore } from '#signin/store.ts'
 import type { HandClock } from '#test/support/hand-clock.ts'
@@ -92,6 +92,34 @@ function peopleContract(bench: SigninBench): void {
     await expect(people.add(newPerson('a@example.org', at))).rejects.toMatchObject({
       code: 'already_exists',
     })
+  })
+
+  test('people are listed newest first, by page, address, account and state', async () => {
+    const { people } = bench.signin
+    const made = []
+    for (const name of ['One', 'two', 'three_', 'four%']) {
+      const person = newPerson(`${name}@example.org`, bench.clock.now())
+      await people.add(person)
+      made.unshift(person)
+      if (name !== 'two') bench.clock.advance(1)
+    }
+    const emails = async (query: Omit<PeopleQuery, 'limit'>, limit = 9) =>
+      (await people.list({ ...query, limit })).map(({ email }) => email.split('@')[0])
+    const [latest, ...others] = await people.list({ limit: 2 })
+    expect(latest).toEqual(made[0])
+    const [last] = others
+    if (last === undefined) return expect(last).toBeDefined()
+    const rest = await people.list({ before: last, limit: 9 })
+    const all = [latest, last, ...rest].map((person) => person?.id)
+    expect(all).toEqual((await people.list({ limit: 9 })).map(({ id }) => id))
+    expect([...all].sort()).toEqual(made.map(({ id }) => id).sort())
+    expect(await emails({ matching: 'ONE@' })).toEqual(['One'])
+    expect(await emails({ matching: '_' })).toEqual(['three_'])
+    expect(await emails({ accountId: 'acct_none' })).toEqual([])
+    await people.setDisabled(last.id, bench.clock.now())
+    expect(await emails({ isDisabled: true })).toEqual([last.email.split('@')[0]])
+    expect(await emails({ isDisabled: false })).toHaveLength(3)
+    expect(await emails({ isDisabled: false, matching: 'four' }, 1)).toEqual(['four%'])
   })
 
   test('who is disabled loses every artifact and is answered as disabled; who is removed is gone', async () => {

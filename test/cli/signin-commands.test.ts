@@ -1,0 +1,225 @@
+/** `clients` and `users` as they are typed: what goes to which stream, in which form, what is asked first, what is refused. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { BINARY } from '#scripts/compile.ts'
+import { type Desk, openDesk } from '#test/support/desk.ts'
+
+let desk: Desk
+let wiki: string
+
+interface Person {
+  readonly id: string
+  readonly email: string
+}
+
+beforeAll(() => {
+  desk = openDesk()
+  desk.run(['init'])
+  desk.run(['accounts', 'create', 'acme'])
+})
+afterAll(() => desk.close())
+
+const CALLBACK = 'https://wiki.example.org/callback'
+
+/** The same command before a person's eyes, without colour. */
+async function onTerminal(args: readonly string[]): Promise<string> {
+  let shown = ''
+  const decoder = new TextDecoder()
+  const child = Bun.spawn([BINARY, ...args, '--no-color'], {
+    cwd: desk.home,
+    env: desk.env,
+    terminal: {
+      cols: 100,
+      rows: 40,
+      data: (_terminal, bytes) => {
+        shown += decoder.decode(bytes, { stream: true })
+      },
+    },
+  })
+  await child.exited
+  return shown.replaceAll('\r\n', '\n')
+}
+
+/** What is drawn or timed anew each time. */
+const settled = (text: string): string =>
+  text
+    .replace(/usr_\w{26}/g, 'usr_X')
+    .replace(/wiki_\w{6}/g, 'wiki_X')
+    .replace(/grafana_\w{6}/g, 'grafana_X')
+    .replace(/sig_\w{12}/g, 'sig_X')
+    .replace(/cs_[\w-]{43}/g, 'cs_X')
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
+
+describe('clients', () => {
+  test('create prints the record and its secret once, or the secret alone', () => {
+    const made = desk.run(['clients', 'create', 'Wiki', '--redirect-uri', CALLBACK])
+    expect(settled(made.out)).toBe(
+      'client_id\twiki_X\nclient_secret\tcs_X\nissuer\thttp://127.0.0.1:4141\n',
+    )
+    expect(made.err).toBe(
+      '✓ created client Wiki\nThe secret is shown once; only its hash is kept.\nmetadata: http://127.0.0.1:4141/.well-known/openid-configuration\n',
+    )
+    wiki = /wiki_\w{6}/.exec(made.out)?.[0] ?? ''
+    const quiet = desk.run(['clients', 'create', 'Grafana', '--redirect-uri', CALLBACK, '-q'])
+    expect(settled(quiet.out)).toBe('cs_X\n')
+    expect(quiet.err).toBe('')
+  })
+
+  test('list for a pipe, for a person, as ids, as JSON', async () => {
+    expect(settled(desk.run(['clients']).out)).toBe(
+      [`Wiki\twiki_X\trequired\t${CALLBACK}`, `Grafana\tgrafana_X\trequired\t${CALLBACK}`, ''].join(
+        '\n',
+      ),
+    )
+    expect(settled(await onTerminal(['clients', 'list'])).replace(/ +/g, ' ')).toBe(
+      [
+        'NAME CLIENT_ID PKCE REDIRECTS',
+        `Wiki wiki_X required ${CALLBACK}`,
+        `Grafana grafana_X required ${CALLBACK}`,
+        '',
+      ].join('\n'),
+    )
+    expect(settled(desk.run(['clients', '-q']).out)).toBe('wiki_X\ngrafana_X\n')
+    expect(desk.json(['clients', 'show', 'Wiki'])).toEqual({
+      client_id: wiki,
+      name: 'Wiki',
+      redirect_uris: [CALLBACK],
+      logout_uris: [],
+      require_pkce: true,
+      created_at: expect.stringMatching(/Z$/),
+      updated_at: expect.stringMatching(/Z$/),
+      warnings: [],
+    })
+  })
+
+  test('edit asks before it takes an address away, and for nothing else', () => {
+    const other = 'https://wiki.example.org/other'
+    const edit = (...flags: string[]) => desk.run(['clients', 'edit', 'Wiki', ...flags])
+    expect(edit()).toMatchObject({
+      code: 2,
+      err: 'error: nothing to change is stated\nhint: gatewayctl clients edit Wiki --name NEW\n',
+    })
+    expect(edit('--redirect-uri', CALLBACK, '--redirect-uri', other).code).toBe(0)
+    const refused = edit('--redirect-uri', CALLBACK)
+    expect(refused).toEqual({
+      code: 5,
+      out: '',
+      err: `error: refusing to take ${other} away from Wiki without confirmation (stdin is not a terminal)\nhint: gatewayctl clients edit Wiki --redirect-uri ${CALLBACK} --yes\n`,
+    })
+    expect(edit('--redirect-uri', CALLBACK, '--yes').code).toBe(0)
+    expect(desk.json(['clients', 'show', 'Wiki'])).toMatchObject({ redirect_uris: [CALLBACK] })
+    const weaker = edit('--pkce', 'optional')
+    expect(weaker.err).toContain('! without PKCE, whoever sees a code on its way can use it')
+    expect(edit('--pkce', 'maybe')).toMatchObject({ code: 2, out: '' })
+    expect(edit('--pkce', 'required').code).toBe(0)
+  })
+
+  test('what ends something asks; what adds something does not', () => {
+    expect(desk.run(['clients', 'rotate-secret', 'Wiki'])).toEqual({
+      code: 5,
+      out: '',
+      err: `error: refusing to rotate the secret of Wiki without confirmation (stdin is not a terminal)\nhint: gatewayctl clients rotate-secret ${wiki} --yes\n`,
+    })
+    expect(desk.run(['clients', 'remove', 'Wiki']).code).toBe(5)
+    expect(settled(desk.run(['clients', 'rotate-secret', 'Wiki', '-y', '-q']).out)).toBe('cs_X\n')
+    const rotated = desk.run(['clients', 'rotate-signing-key'])
+    expect(settled(rotated.out)).toBe('sig_X\n')
+    expect(settled(rotated.err)).toBe(
+      '✓ ID tokens are signed by a new key\nstill published: no other\n',
+    )
+    const again = desk.json<{ kept: string[] }>(['clients', 'rotate-signing-key'])
+    expect(again.kept).toEqual([rotated.out.trim()])
+    expect(desk.run(['clients', 'remove', 'Grafana', '-y', '-q']).code).toBe(0)
+  })
+
+  test('an unknown one is an error with a guess, as text and as JSON', () => {
+    expect(desk.run(['clients', 'show', 'Wikki'])).toEqual({
+      code: 3,
+      out: '',
+      err: 'error: no client is called "Wikki"\n  did you mean Wiki?\nhint: gatewayctl clients list\n',
+    })
+    const { code, out, err } = desk.run(['clients', 'show', 'Wikki', '--json'])
+    expect([code, out]).toEqual([3, ''])
+    expect(JSON.parse(err)).toEqual({
+      error: {
+        code: 'client_not_found',
+        message: 'no client is called "Wikki"; did you mean Wiki?',
+        hint: 'gatewayctl clients list',
+        exit_code: 3,
+      },
+    })
+    expect(desk.run(['clients', 'create', 'Bad', '--redirect-uri', 'ftp://x']).code).toBe(2)
+  })
+})
+
+describe('users', () => {
+  test('add names the address, the account and the name', () => {
+    const ada = desk.run(['users', 'add', 'Ada@Example.org', '--account', 'acme', '--name', 'Ada'])
+    expect(settled(ada.out)).toBe(
+      [
+        'email\tAda@example.org (not proved yet)',
+        'id\tusr_X',
+        'name\tAda',
+        'account\tacme',
+        'state\tenabled',
+        'sessions\t0',
+        'last sign-in\t',
+        'created\tTIME',
+        '',
+      ].join('\n'),
+    )
+    expect(ada.err).toBe('✓ added Ada@example.org\n')
+    for (const name of ['bo', 'cy', 'di']) desk.json(['users', 'add', `${name}@example.org`])
+    expect(desk.run(['users', 'add', 'ada@example.org'])).toMatchObject({ code: 1, out: '' })
+    expect(desk.run(['users', 'add', 'e@example.org', '--account', 'nobody']).code).toBe(3)
+  })
+
+  test('list by page and filter, newest first', async () => {
+    const names = (...flags: string[]) =>
+      desk
+        .json<Person[]>(['users', 'list', ...flags])
+        .map(({ email }) => email.split('@')[0])
+        .join(' ')
+    expect(names()).toBe('di cy bo Ada')
+    const page = desk.run(['users', 'list', '--limit', '2'])
+    const [, last = ''] = page.out.trimEnd().split('\n')
+    const id = last.split('\t')[1] ?? ''
+    expect(page.err).toBe(`there may be more: gatewayctl users list --before ${id}\n`)
+    expect(names('--before', id)).toBe('bo Ada')
+    expect(names('--before', 'cy@example.org', '--limit', '1')).toBe('bo')
+    expect(names('--matching', 'ADA')).toBe('Ada')
+    expect(names('--account', 'acme')).toBe('Ada')
+    desk.run(['users', 'disable', 'bo@example.org', '-y'])
+    expect(names('--disabled')).toBe('bo')
+    expect(names('--enabled')).toBe('di cy Ada')
+    expect(desk.run(['users', 'list', '--limit', '0']).code).toBe(2)
+    expect(desk.run(['users', 'list', '--before', 'nobody@example.org']).code).toBe(3)
+    expect(settled(await onTerminal(['users', '--matching', 'a@e'])).replace(/ +/g, ' ')).toBe(
+      'EMAIL ID ACCOUNT STATE LAST SIGN-IN\nAda@example.org usr_X acme enabled –\n',
+    )
+    expect(settled(desk.run(['users', '--matching', 'a@e']).out)).toBe(
+      'Ada@example.org\tusr_X\tacme\tenabled\t\n',
+    )
+  })
+
+  test('what ends something asks first and says what ends', () => {
+    for (const [words, act] of [
+      ['disable', 'disable cy@example.org'],
+      ['remove', 'remove cy@example.org'],
+      ['sessions revoke', 'sign cy@example.org out'],
+    ] as const) {
+      expect(desk.run(['users', ...words.split(' '), 'cy@example.org'])).toEqual({
+        code: 5,
+        out: '',
+        err: `error: refusing to ${act} without confirmation (stdin is not a terminal)\nhint: gatewayctl users ${words} cy@example.org --yes\n`,
+      })
+    }
+    const out = desk.run(['users', 'sessions', 'revoke', 'cy@example.org', '-y'])
+    expect(out).toEqual({ code: 0, out: '', err: '✓ signed cy@example.org out of 0 sessions\n' })
+    expect(desk.run(['users', 'sessions', 'end', 'cy@example.org']).code).toBe(2)
+    expect(desk.run(['users', 'enable', 'bo@example.org']).code).toBe(0)
+    expect(desk.json(['users', 'remove', 'bo@example.org', '-y'])).toMatchObject({ removed: true })
+    const { code, err } = desk.run(['users', 'show', 'bo@example.org'])
+    expect(code).toBe(3)
+    expect(err).toContain('error: nobody signs in as "bo@example.org"\n')
+  })
+})
