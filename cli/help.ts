@@ -8,7 +8,7 @@ const CHAPTERS: readonly (readonly [title: string, nouns: readonly string[]])[] 
   ['Keys', ['keys', 'limits', 'accounts']],
   ['Models', ['providers', 'models']],
   ['Money', ['balance', 'ledger', 'usage', 'rates', 'thresholds']],
-  ['People', ['users', 'clients']],
+  ['People', ['users', 'clients', 'identities']],
   ['Operations', ['activity', 'why', 'deliveries', 'audit', 'backup', 'doctor']],
 ]
 

@@ -157,5 +157,17 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
     },
   },
   backup: alone('copy everything while it serves, and restore', () => import('./backup.ts')),
+      identities: () => import('./users/identities.ts'),
+    },
+  },
+  identities: {
+    summary: 'Google, GitHub … that people sign in by',
+    bare: 'list',
+    verbs: {
+      add: () => import('./identities/add.ts'),
+      list: () => import('./identities/list.ts'),
+      show: () => import('./identities/show.ts'),
+      edit: () => import('./identities/edit.ts'),
+      remove: () => import('./identities/remove.ts'),
   doctor: alone('check this installation', () => import('./doctor.ts')),
 }

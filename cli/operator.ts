@@ -92,6 +92,8 @@ const WITH_MASTER_KEY: ReadonlySet<VerbName> = new Set([
   'clients.rotate-signing-key',
 ])
 
+  'identities.add',
+  'identities.edit',
 async function inProcess(
   context: Context,
   name: VerbName,

@@ -6,7 +6,7 @@ import { CommandError, EXIT, usageError } from './exit.ts'
 export interface SecretFlags {
   readonly keyFile?: string
   readonly fromEnv?: string
-  /** False after `--no-key`. */
+  /** False after `--no-key`; undefined where there is always one. */
   readonly key?: boolean
 }
 
@@ -22,7 +22,7 @@ export async function readSecretInput(
   if (secret.length > 0 && secret.length <= MOST_SECRET_CHARS) return secret
   throw usageError(
     secret === '' ? 'the credential is empty' : 'the credential is too long to be one',
-    'pipe it in, or name --key-file FILE, --from-env NAME or --no-key',
+    `pipe it in, or name --key-file FILE${flags.key === undefined ? ' or --from-env NAME' : ', --from-env NAME or --no-key'}`,
   )
 }
 

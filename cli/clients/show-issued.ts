@@ -1,10 +1,9 @@
 /** A client and its secret, which is shown this once. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { clean } from '../clean.ts'
-import { readServeSettings } from '../config.ts'
+import { configuredAuthUrl } from '../configured-auth-url.ts'
 import type { Context } from '../context.ts'
 import { paint, print, printJson, printRecord, tell } from '../output.ts'
-import { readSigninSettings } from '../signin-settings.ts'
 
 /** `-q` prints the secret: its only copy. */
 export function showIssued(
@@ -18,7 +17,7 @@ export function showIssued(
     return
   }
   const { client_id: id, client_secret: secret, name, warnings } = issued
-  const issuer = issued.issuer ?? configured(context)
+  const issuer = issued.issuer ?? configuredAuthUrl(context)
   tell(context, `${paint(context, 'green', '✓')} ${done} ${clean(name)}`)
   printRecord(context, issued, id, [
     ['client_id', id],
@@ -28,14 +27,4 @@ export function showIssued(
   tell(context, 'The secret is shown once; only its hash is kept.')
   for (const warning of warnings) tell(context, `! ${clean(warning)}`)
   if (issuer) tell(context, `metadata: ${issuer}/.well-known/openid-configuration`)
-}
-
-/** What a server of this configuration will call itself; a broken one is not this command's affair. */
-function configured(context: Context): string | null {
-  try {
-    const { port } = readServeSettings(context, {})
-    return readSigninSettings(context, {}, port)?.authUrl ?? null
-  } catch {
-    return null
-  }
 }

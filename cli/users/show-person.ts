@@ -14,6 +14,9 @@ export const showPerson = (context: Context, person: VerbRecord<'users.show'>): 
     ['account', person.account],
     ['state', person.disabled ? `disabled since ${person.disabled_at}` : 'enabled'],
     ['sessions', person.sessions],
+    ...person.identities.map(
+      ({ provider, name, subject }) => ['signs in by', `${provider}: ${name ?? subject}`] as const,
+    ),
     ['last sign-in', person.last_sign_in_at],
     ['created', person.created_at],
   ])

@@ -10,6 +10,7 @@ import {
 } from './doctor-catalogue.ts'
 import { checkFiles } from './doctor-files.ts'
 import { checkThresholds } from './doctor-notices.ts'
+import { checkIdentities } from './doctor-signin.ts'
 import { checkHolds, checkLedger, checkLog, checkStore } from './doctor-store.ts'
 import type { Office } from './office.ts'
 import { verb } from './verb.ts'
@@ -38,6 +39,7 @@ const CHECKS: readonly Check[] = [
   checkRoutes,
   checkMasks,
   checkThresholds,
+  checkIdentities,
 ]
 
 /** Runs every check; a check finds at least one thing to say. */

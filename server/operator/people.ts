@@ -8,6 +8,7 @@ import { nearest } from '#forms/nearest.ts'
 import { readEmail } from '#signin/register/email.ts'
 import { newPerson, type Person, type PersonId } from '#signin/register/person.ts'
 import { findAccount } from './find-account.ts'
+import { findIdentityProvider, type IdentityRecord, identitiesOf } from './identities.ts'
 import type { Office } from './office.ts'
 import { acting, verb } from './verb.ts'
 
@@ -28,6 +29,8 @@ export interface PersonRecord {
 export interface PersonDetailsRecord extends PersonRecord {
   /** In how many browsers this person is signed in. */
   readonly sessions: number
+  /** By what they sign in beside codes by e-mail. */
+  readonly identities: readonly IdentityRecord[]
 }
 
 const renderAt = (at: Instant | null): string | null => (at === null ? null : renderInstant(at))
@@ -52,6 +55,7 @@ async function details(office: Office, person: Person): Promise<PersonDetailsRec
   return {
     ...render(person, await accountNames(office)),
     sessions: await artifacts.countSessions(person.id, office.clock.now()),
+    identities: await identitiesOf(office, person.id),
   }
 }
 
@@ -155,6 +159,23 @@ export const revokeSessions = acting(
     return { ...(await details(office, person)), ended_sessions: ended }
   },
   (_, person) => tell(person, { ended_sessions: person.ended_sessions }),
+)
+
+/** They sign in by a code or another way; whoever is signed in stays so. @throws person_not_found, provider_not_found */
+export const unlinkIdentity = acting(
+  'users.identities.remove',
+  z.strictObject({ person: z.string(), provider: z.string() }),
+  async (office, input) => {
+    const person = await findPerson(office, input.person)
+    const { name, issuer } = await findIdentityProvider(office, input.provider)
+    if ((await office.store.signin.identities.unlink(person.id, issuer)) === 0) {
+      throw new GatewayError('provider_not_found', `${person.email} does not sign in by ${name}`, {
+        hint: `gatewayctl users show ${person.id}`,
+      })
+    }
+    return { ...(await details(office, person)), unlinked: name }
+  },
+  (_, person) => tell(person, { unlinked: person.unlinked }),
 )
 
 /** By address or by id. @throws person_not_found */

@@ -70,6 +70,12 @@ export const VERBS = {
 
 export type VerbName = keyof typeof VERBS
 
+  'users.identities.remove': async () => (await import('./people.ts')).unlinkIdentity,
+  'identities.add': async () => (await import('./identities.ts')).addIdentityProvider,
+  'identities.list': async () => (await import('./identities.ts')).listIdentityProviders,
+  'identities.show': async () => (await import('./identities.ts')).showIdentityProvider,
+  'identities.edit': async () => (await import('./identities.ts')).editIdentityProvider,
+  'identities.remove': async () => (await import('./identities.ts')).removeIdentityProvider,
 type VerbOf<Name extends VerbName> = Awaited<ReturnType<(typeof VERBS)[Name]>>
 
 /** What a caller sends. */

@@ -12,7 +12,7 @@ import type { ActRecord } from '#operator/acts.ts'
 import type { Office } from '#operator/office.ts'
 import type { AnyVerb } from '#operator/verb.ts'
 import { VERBS, type VerbInput, type VerbName } from '#operator/verbs.ts'
-import { newPerson } from '#signin/register/person.ts'
+import { newPerson, type PersonId } from '#signin/register/person.ts'
 import { aKey } from '#test/support/nouns.ts'
 import { restingWatch } from '#test/support/resting-watch.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
@@ -96,6 +96,12 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
 
 /** A running gateway with one request in progress. */
 const LIVE: Office['live'] = {
+  'users.identities.remove': { person: 'ann@example.org', provider: 'known' },
+  'identities.add': { name: 'google', client_id: 'gateway', secret: CREDENTIAL },
+  'identities.list': {},
+  'identities.show': { name: 'known' },
+  'identities.edit': { name: 'known', secret: CREDENTIAL },
+  'identities.remove': { name: 'known' },
   listen: 'h:1',
   baseUrl: 'http://h:1/v1',
   authUrl: null,
@@ -157,7 +163,15 @@ async function furnish(): Promise<House> {
     name: 'known',
     redirect_uris: ['https://k.example.org/cb'],
   })
-  await act(office, 'users.add', { email: 'ann@example.org' })
+  const { id: ann } = await act(office, 'users.add', { email: 'ann@example.org' })
+  await act(office, 'identities.add', {
+    name: 'known',
+    issuer: 'https://sso.example.org',
+    client_id: 'gateway',
+    secret: 'shh',
+  })
+  const identity = { issuer: 'https://sso.example.org', subject: 's-1', toldName: null }
+  await store.signin.identities.link(identity, ann as PersonId, base.clock.now())
   const bob = {
     ...newPerson('bob@example.org' as never, base.clock.now()),
     disabledAt: base.clock.now(),

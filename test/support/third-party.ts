@@ -70,8 +70,8 @@ export function openIssuer(): Issuer {
     hostname: '127.0.0.1',
     port: 0,
     idleTimeout: 60,
-    async fetch(request) {
-      const { pathname } = new URL(request.url)
+    async fetch(request): Promise<Response> {
+      const { pathname, origin: url } = new URL(request.url)
       asked.push(`${request.method} ${pathname}`)
       const { manners } = issuer
       switch (pathname) {
@@ -80,7 +80,7 @@ export function openIssuer(): Issuer {
         case '/jwks':
           return Response.json(JWKS)
         case '/token':
-          return (await manners.token?.()) ?? token(request, redeemed, codes, url, manners)
+          return (await manners.token?.()) ?? redeem(request, redeemed, codes, url, manners)
         case '/userinfo':
           return Response.json({ sub: 's-1', ...manners.userinfo })
         default:
@@ -126,7 +126,7 @@ const metadata = (url: string, manners: Manners): Claims => ({
   ...manners.metadata,
 })
 
-async function token(
+async function redeem(
   request: Request,
   redeemed: Record<string, string>[],
   codes: Map<string, Issued>,

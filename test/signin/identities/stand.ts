@@ -68,7 +68,7 @@ export async function openHouse({
     await whole.close()
   })
   const ask = (address: string | URL, init?: RequestInit) =>
-    side.answer(new Request(address, init), '192.0.2.1')
+    side.answer(new Request(String(address), init), '192.0.2.1')
 
   return {
     store,

@@ -1,0 +1,25 @@
+/** `gatewayctl identities list`: third parties that people sign in by, never their secrets. */
+import type { VerbRecord } from '#operator/verbs.ts'
+import { action, type Mount } from '../action.ts'
+import { call } from '../operator.ts'
+import { type Column, printList } from '../output.ts'
+
+export const mount: Mount = (identities) =>
+  identities
+    .command('list')
+    .description('list third parties that people sign in by')
+    .action(
+      action(async (context) => {
+        const rows = await call(context, 'identities.list', {})
+        printList(context, rows, COLUMNS, ({ name }) => name)
+      }),
+    )
+
+const COLUMNS: readonly Column<VerbRecord<'identities.list'>[number]>[] = [
+  { title: 'name', full: ({ name }) => name },
+  { title: 'label', full: ({ label }) => label },
+  { title: 'type', full: ({ type }) => type },
+  { title: 'people', right: true, full: ({ people }) => people },
+  { title: 'authoritative for', full: (row) => row.authoritative_for.join(' ') || null },
+  { title: 'issuer', full: ({ issuer }) => issuer },
+]

@@ -1,0 +1,27 @@
+/** `gatewayctl identities remove`: nobody signs in by it any more. */
+import { action, type Mount } from '../action.ts'
+import { clean } from '../clean.ts'
+import { confirm } from '../confirm.ts'
+import { call } from '../operator.ts'
+import { paint, print, printJson, tell } from '../output.ts'
+
+export const mount: Mount = (identities) =>
+  identities
+    .command('remove')
+    .description('remove a third party; people sign in by e-mail or another one')
+    .argument('<name>')
+    .action(
+      action(async (context, name: string) => {
+        const { label, people } = await call(context, 'identities.show', { name })
+        const whom = `${people} ${people === 1 ? 'person signs' : 'people sign'} in by it`
+        await confirm(context, {
+          question: `remove identity provider ${clean(label)}? ${whom}`,
+          act: `remove identity provider ${clean(name)}`,
+          command: `gatewayctl identities remove ${name} --yes`,
+        })
+        const removed = await call(context, 'identities.remove', { name })
+        if (context.json) return printJson(removed)
+        if (context.quiet) return print(removed.name)
+        tell(context, `${paint(context, 'green', '✓')} removed identity provider ${clean(name)}`)
+      }),
+    )

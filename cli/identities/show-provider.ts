@@ -1,0 +1,29 @@
+/** One identity provider, as several commands print it. */
+import type { VerbRecord } from '#operator/verbs.ts'
+import { callbackPath } from '#signin/register/identity-provider.ts'
+import { clean } from '../clean.ts'
+import { configuredAuthUrl } from '../configured-auth-url.ts'
+import type { Context } from '../context.ts'
+import { printRecord, tell } from '../output.ts'
+
+export function showProvider(context: Context, provider: VerbRecord<'identities.show'>): void {
+  printRecord(context, provider, provider.name, [
+    ['name', provider.name],
+    ['label', provider.label],
+    ['type', provider.type],
+    ['issuer', provider.issuer],
+    ['client_id', provider.client_id],
+    ['redirect', redirectOf(context, provider)],
+    ['authoritative for', provider.authoritative_for.join(' ') || null],
+    ['people', provider.people],
+    ['created', provider.created_at],
+    ['updated', provider.updated_at],
+  ])
+  for (const warning of provider.warnings) tell(context, `! ${clean(warning)}`)
+}
+
+/** What to register at the third party: as the running gateway is called, else as this configuration would call it. */
+function redirectOf(context: Context, provider: VerbRecord<'identities.show'>): string | null {
+  const authUrl = provider.callback_url === null ? configuredAuthUrl(context) : null
+  return provider.callback_url ?? (authUrl && authUrl + callbackPath(provider.name))
+}

@@ -1,0 +1,15 @@
+/** `gatewayctl identities show`: one third party, never its secret. */
+import { action, type Mount } from '../action.ts'
+import { call } from '../operator.ts'
+import { showProvider } from './show-provider.ts'
+
+export const mount: Mount = (identities) =>
+  identities
+    .command('show')
+    .description('show one third party, with the redirect address to register there')
+    .argument('<name>')
+    .action(
+      action(async (context, name: string) => {
+        showProvider(context, await call(context, 'identities.show', { name }))
+      }),
+    )

@@ -1,0 +1,40 @@
+/** Whether people could come by the third parties that are named: a secret that opens, and a way to send a first code. */
+import type { Finding } from './doctor.ts'
+import type { Office } from './office.ts'
+
+/** One finding for all that is well, or one for each worry. */
+export async function checkIdentities(office: Office): Promise<readonly Finding[]> {
+  const { identityProviders } = office.store.signin
+  const providers = await identityProviders.list()
+  if (providers.length === 0) return [finding('ok', 'people sign in by e-mail alone')]
+  const worries: Finding[] = []
+  for (const { name } of providers) {
+    const isReadable = await identityProviders.secret(name).then(
+      () => true,
+      () => false,
+    )
+    if (isReadable) continue
+    worries.push({
+      ...finding('problem', `the secret of ${name} cannot be read with this master key`),
+      next: `gatewayctl identities edit ${name} --new-secret`,
+    })
+  }
+  if (!office.delivery.smtp) {
+    worries.push({
+      ...finding(
+        'warning',
+        'without a mail server (GATEWAY_SMTP_URL) nobody new can come by a third party: their first code has no way to them',
+      ),
+      next: 'gatewayctl help environment',
+    })
+  }
+  if (worries.length > 0) return worries
+  return [finding('ok', `people sign in by ${providers.map(({ label }) => label).join(', ')}`)]
+}
+
+const finding = (level: Finding['level'], message: string): Finding => ({
+  check: 'identities',
+  level,
+  message,
+  next: null,
+})

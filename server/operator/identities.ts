@@ -1,0 +1,232 @@
+/** Identity providers: third parties that people may sign in by, as an operator names them (hardening §3.2). */
+import * as z from 'zod/mini'
+import type { ActFacts } from '#domain/act.ts'
+import { renderInstant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
+import { nameField } from '#forms/fields.ts'
+import { nearest } from '#forms/nearest.ts'
+import type { Identity } from '#signin/register/identity.ts'
+import {
+  callbackPath,
+  IDENTITY_PRESETS,
+  type IdentityPreset,
+  type IdentityProvider,
+  isLoopbackHttp,
+} from '#signin/register/identity-provider.ts'
+import {
+  clientIdField,
+  domainsField,
+  issuerField,
+  providerNameField,
+  secretField,
+} from './identity-fields.ts'
+import type { Office } from './office.ts'
+import { acting, verb } from './verb.ts'
+
+export interface IdentityProviderRecord {
+  readonly name: string
+  readonly type: string
+  readonly label: string
+  readonly issuer: string
+  readonly client_id: string
+  readonly authoritative_for: readonly string[]
+  /** How many people sign in by it. */
+  readonly people: number
+  /** What to register there; null while no server runs. */
+  readonly callback_url: string | null
+  readonly created_at: string
+  readonly updated_at: string
+  /** What an operator should know of it. */
+  readonly warnings: readonly string[]
+}
+
+async function report(office: Office, provider: IdentityProvider): Promise<IdentityProviderRecord> {
+  const { store, live } = office
+  const authUrl = live?.authUrl ?? null
+  return {
+    name: provider.name,
+    type: provider.type,
+    label: provider.label,
+    issuer: provider.issuer,
+    client_id: provider.clientId,
+    authoritative_for: provider.authoritativeFor,
+    people: await store.signin.identities.countPeople(provider.issuer),
+    callback_url: authUrl && authUrl + callbackPath(provider.name),
+    created_at: renderInstant(provider.createdAt),
+    updated_at: renderInstant(provider.updatedAt),
+    warnings: warningsOf(provider),
+  }
+}
+
+const warningsOf = ({ issuer }: IdentityProvider): readonly string[] =>
+  isLoopbackHttp(new URL(issuer))
+    ? ['without TLS it serves only while people sign in on this very machine without it, too']
+    : []
+
+/** @throws invalid_request, already_exists, internal_error without a master key */
+export const addIdentityProvider = acting(
+  'identities.add',
+  z.strictObject({
+    name: providerNameField,
+    type: z.optional(z.enum(['oidc', 'github'])),
+    issuer: z.optional(issuerField),
+    client_id: clientIdField,
+    secret: secretField,
+    label: z.optional(nameField),
+    authoritative_for: z._default(domainsField, []),
+  }),
+  async (office, input) => {
+    const at = office.clock.now()
+    const preset = presetFor(input)
+    const provider: IdentityProvider = {
+      ...preset,
+      name: input.name,
+      label: input.label ?? preset.label,
+      clientId: input.client_id,
+      authoritativeFor: input.authoritative_for,
+      createdAt: at,
+      updatedAt: at,
+    }
+    await office.store.signin.identityProviders.add(provider, input.secret)
+    return report(office, provider)
+  },
+  (_, provider) => tell(provider),
+)
+
+/** What the name, the type and the issuer say together; each may be left out where the others know it. */
+function presetFor({
+  name,
+  type,
+  issuer,
+}: {
+  readonly name: string
+  readonly type?: 'oidc' | 'github' | undefined
+  readonly issuer?: string | undefined
+}): IdentityPreset {
+  const known = IDENTITY_PRESETS[type === 'github' ? 'github' : name]
+  const fits = known !== undefined && (type === undefined || type === known.type)
+  if (fits) return { ...known, issuer: issuer ?? known.issuer }
+  if (issuer !== undefined) return { type: type ?? 'oidc', issuer, label: name }
+  const names = Object.keys(IDENTITY_PRESETS)
+  const meant = nearest(name, names)
+  throw new GatewayError(
+    'invalid_request',
+    `"${name}" is not known by name, so its issuer must be stated${meant ? `\ndid you mean ${meant}?` : ''}`,
+    { param: 'issuer', hint: `--issuer https://sso.example.org, or one of ${names.join(', ')}` },
+  )
+}
+
+/** The provider as it is from now on, without its secret. */
+const tell = (provider: IdentityProviderRecord, more: ActFacts['changed'] = {}): ActFacts => {
+  const { name: target, type, label, issuer, client_id, authoritative_for } = provider
+  return { target, changed: { type, label, issuer, client_id, authoritative_for, ...more } }
+}
+
+/** In the order of their buttons. */
+export const listIdentityProviders = verb(z.strictObject({}), async (office) =>
+  Promise.all(
+    (await office.store.signin.identityProviders.list()).map((provider) =>
+      report(office, provider),
+    ),
+  ),
+)
+
+const ofOne = z.strictObject({ name: z.string() })
+
+/** @throws provider_not_found */
+export const showIdentityProvider = verb(ofOne, async (office, { name }) =>
+  report(office, await findIdentityProvider(office, name)),
+)
+
+/** What is not named stays; name, type and issuer always do. @throws provider_not_found, invalid_request */
+export const editIdentityProvider = acting(
+  'identities.edit',
+  z.strictObject({
+    name: z.string(),
+    label: z.optional(nameField),
+    client_id: z.optional(clientIdField),
+    authoritative_for: z.optional(domainsField),
+    secret: z.optional(secretField),
+  }),
+  async (office, input) => {
+    const provider = await findIdentityProvider(office, input.name)
+    const amended = await office.store.signin.identityProviders.amend(
+      {
+        ...provider,
+        label: input.label ?? provider.label,
+        clientId: input.client_id ?? provider.clientId,
+        authoritativeFor: input.authoritative_for ?? provider.authoritativeFor,
+        updatedAt: office.clock.now(),
+      },
+      input.secret ?? null,
+    )
+    if (amended === undefined) throw notFound(input.name, undefined)
+    return report(office, amended)
+  },
+  ({ secret }, provider) => tell(provider, secret === undefined ? {} : { secret: 'new' }),
+)
+
+/** Nobody signs in by it any more, and whose identity is whose is forgotten. @throws provider_not_found */
+export const removeIdentityProvider = acting(
+  'identities.remove',
+  ofOne,
+  async (office, { name }) => {
+    const provider = await report(office, await findIdentityProvider(office, name))
+    await office.store.signin.identityProviders.remove(name)
+    return { ...provider, removed: true }
+  },
+  (_, { name: target, issuer, people, removed }) => ({
+    target,
+    changed: { issuer, people, removed },
+  }),
+)
+
+/** @throws provider_not_found */
+export async function findIdentityProvider(
+  { store }: Office,
+  name: string,
+): Promise<IdentityProvider> {
+  const { identityProviders } = store.signin
+  const provider = await identityProviders.find(name)
+  if (provider !== undefined) return provider
+  const names = (await identityProviders.list()).map((other) => other.name)
+  throw notFound(name, nearest(name, names))
+}
+
+const notFound = (name: string, meant: string | undefined): GatewayError =>
+  new GatewayError(
+    'provider_not_found',
+    `no identity provider is called "${name}"${meant ? `\ndid you mean ${meant}?` : ''}`,
+    { hint: 'gatewayctl identities list' },
+  )
+
+/** By what a person signs in, beside codes by e-mail. */
+export interface IdentityRecord {
+  /** The name of the identity provider. */
+  readonly provider: string
+  readonly label: string
+  readonly subject: string
+  /** What the person is called there, when they last came; it proves nothing. */
+  readonly name: string | null
+  readonly linked_at: string
+  readonly last_used_at: string
+}
+
+/** Oldest first. */
+export async function identitiesOf(
+  { store }: Office,
+  personId: Identity['personId'],
+): Promise<readonly IdentityRecord[]> {
+  const { identities, identityProviders } = store.signin
+  const providers = new Map(
+    (await identityProviders.list()).map((provider) => [provider.issuer, provider]),
+  )
+  return (await identities.ofPerson(personId)).map((identity) => ({
+    provider: providers.get(identity.issuer)?.name ?? identity.issuer,
+    label: providers.get(identity.issuer)?.label ?? identity.issuer,
+    subject: identity.subject,
+    name: identity.toldName,
+    linked_at: renderInstant(identity.linkedAt),
+    last_used_at: renderInstant(identity.lastUsedAt),
+  }))
+}

@@ -1,0 +1,40 @@
+/** Fields of an identity provider, as an operator fills them in. */
+import * as z from 'zod/mini'
+import { readAs } from '#forms/fields.ts'
+import { readEmail } from '#signin/register/email.ts'
+import { faultOfIssuer, isIdentityProviderName } from '#signin/register/identity-provider.ts'
+
+export const providerNameField = z.string().check(
+  z.refine(isIdentityProviderName, {
+    error: ({ input }) =>
+      `must be at most 32 lower-case letters, digits and hyphens (got "${String(input)}")`,
+  }),
+)
+
+export const issuerField = z.string().check((checked) => {
+  const fault = faultOfIssuer(checked.value)
+  if (fault === null) return
+  const message = `"${checked.value}" ${fault}`
+  checked.issues.push({ code: 'custom', input: checked.value, message })
+})
+
+/** Both travel in a form or a header. */
+const ONE_LINE = /^[\x21-\x7e]{1,4096}$/
+const oneLine = () =>
+  z.string().check(
+    z.trim(),
+    z.refine((text) => ONE_LINE.test(text), 'is not one line of visible characters'),
+  )
+
+export const clientIdField = oneLine()
+export const secretField = oneLine()
+
+const MOST_DOMAINS = 50
+
+/** As addresses have it: in lower case and ASCII. */
+const readDomain = (text: string): string | undefined =>
+  text.includes('@') ? undefined : readEmail(`x@${text}`)?.slice(2)
+
+export const domainsField = z
+  .array(readAs(readDomain, 'a domain such as "example.org"'))
+  .check(z.maxLength(MOST_DOMAINS, `must be at most ${MOST_DOMAINS} domains`))
