@@ -37,7 +37,7 @@ export interface Leash {
 
 /**
  * Posts to one address and waits for the head of the answer, whatever its status; redirects are not followed. A `fresh` one
- * goes out on a connection of its own. Rejects with a code that `brokeOff` knows only when not one byte had come, on a
+ * goes out on a connection of its own, which is closed behind it unless no other rests. Rejects with a code that `brokeOff` knows only when not one byte had come, on a
  * connection that had rested.
  */
 export type Post = (message: Message, leash: Leash, fresh: boolean) => Promise<Reply>

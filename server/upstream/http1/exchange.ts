@@ -5,7 +5,7 @@ import type { Head } from './head.ts'
 import { dropLine, type Exchange, type Line, pauseLine, resumeLine } from './line.ts'
 import { endsHere, startParser, takeBytes } from './parser.ts'
 import type { RequestText } from './request.ts'
-import { rest } from './resting.ts'
+import { countResting, rest } from './resting.ts'
 
 /** What may wait here unread; a piece is at most what the runtime takes off a socket at once (half a mebibyte). */
 const MOST_HELD_BYTES = 262_144
@@ -15,9 +15,14 @@ const PIECE_BYTES = 256
 const END: Piece = { done: true }
 
 /** Starts before its request is sent. */
-export const startExchange = (request: RequestText, leash: Exchange['leash']): Exchange => ({
+export const startExchange = (
+  request: RequestText,
+  leash: Exchange['leash'],
+  isSolitary: boolean,
+): Exchange => ({
   request,
   leash,
+  isSolitary,
   parser: startParser(),
   line: null,
   opening: null,
@@ -97,11 +102,15 @@ function finish(exchange: Exchange, line: Line): void {
   exchange.line = null
   line.exchange = null
   resumeLine(line)
-  if (restMs > 0 && line.unsent === null) rest(line, restMs)
+  if (restMs > 0 && line.unsent === null && isWorthKeeping(exchange, line)) rest(line, restMs)
   else dropLine(line)
   exchange.reading?.resolve(END)
   exchange.reading = null
 }
+
+/** Whoever asks for connections of their own takes none that rest: theirs would pile up, one for each request. */
+const isWorthKeeping = ({ isSolitary }: Exchange, { target }: Line): boolean =>
+  !isSolitary || countResting(target.origin) === 0
 
 function read(exchange: Exchange): Promise<Piece> {
   const value = exchange.held.shift()

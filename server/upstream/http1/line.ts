@@ -25,6 +25,8 @@ export interface Exchange {
   readonly parser: Parser
   /** Hears when its connection stands. */
   readonly leash: Pick<Leash, 'connected'>
+  /** It asked for a connection of its own, which others need not find resting afterwards. */
+  readonly isSolitary: boolean
   /** Null before it has one, and as soon as it needs none any more. */
   line: Line | null
   /** Who waits for the head; null once told. */

@@ -10,7 +10,7 @@ import type { Target } from './target.ts'
 export const postOverLine =
   (target: Target): Post =>
   async (message, leash, fresh) => {
-    const exchange = startExchange(toRequestText(target, message), leash)
+    const exchange = startExchange(toRequestText(target, message), leash, fresh)
     const opening = Promise.withResolvers<Reply>()
     exchange.opening = opening
     leash.onPull((reason) => abandon(exchange, reason))
