@@ -84,8 +84,10 @@ function startWalk(
   let admitted: Omit<Walking, 'firstEventAt'> | null = null
   let firstEventAt: Instant | null = null
 
-  const notice = (step: CompletionStep): void => {
-    if (step.type === 'events') firstEventAt ??= house.clock.now()
+  const end = (): void => ended(walk)
+  const notice = ({ value: step }: IteratorResult<CompletionStep, void>): void => {
+    if (!step) end()
+    else if (step.type === 'events') firstEventAt ??= house.clock.now()
     else if (step.type === 'admitted') {
       const { generationId, attempts } = step
       admitted = { caller, request, generationId, attempts }
@@ -101,21 +103,15 @@ function startWalk(
     get isCutShort() {
       return gone.signal.aborted
     },
-    async next() {
-      try {
-        const step = await steps.next()
-        if (step.done) ended(walk)
-        else notice(step.value)
-        return step
-      } catch (thrown) {
-        ended(walk)
-        throw thrown
-      }
+    // No async function around the generator's own promise: it would cost as much again as the step itself.
+    next() {
+      const step = steps.next()
+      step.then(notice, end)
+      return step
     },
     leave() {
       // The signal wakes a walk that awaits its upstream; `return` ends one that waits to be asked.
       gone.abort()
-      const end = () => ended(walk)
       return steps.return().then(end, end)
     },
     abort(error) {
