@@ -205,3 +205,27 @@ test.each([
     expect(faults).toEqual([])
   },
 )
+
+test('a hundred codes within an hour are told to the operator, once, and sent all the same', async () => {
+  const told: string[] = []
+  const { ask, clock, faults } = await open({ kind: 'log', tell: (_, code) => told.push(code) })
+  const askFor = async (nth: number) => {
+    const address = `198.51.100.${nth}`
+    const start = await ask(AUTHORIZE, {}, address)
+    const headers = {
+      cookie: cookiesOf(start),
+      'content-type': 'application/x-www-form-urlencoded',
+    }
+    const body = `email=guest-${nth}%40example.org`
+    const path = `${start.headers.get('location')}/email`
+    return (await ask(path, { method: 'POST', headers, body }, address)).status
+  }
+  for (let n = 0; n < 99; n++) expect(await askFor(n)).toBe(303)
+  expect(faults).toEqual([])
+  for (let n = 99; n < 103; n++) expect(await askFor(n)).toBe(303)
+  expect(faults.map(String)).toEqual(['Error: 100 sign-in codes were asked for within an hour'])
+  expect(told).toHaveLength(103)
+  clock.advance(30 * 60_000)
+  expect(await askFor(103)).toBe(303)
+  expect(faults).toHaveLength(1)
+})

@@ -1,8 +1,10 @@
-// A port that is taken: where nobody said where people sign in the gateway starts without, else it does not start.
+// How signing in starts: with a port that is taken, with none, without a mail server, and as a demo.
 import { createServer } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { furnishDesk, startAppliance } from '#test/support/appliance.ts'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { furnishDesk, startAppliance, until } from '#test/support/appliance.ts'
 import { type Desk, openDesk } from '#test/support/desk.ts'
+import { openBrowser } from './browser.ts'
+import { authorizeUrl, codeOf, REDIRECT, type RegisteredClient, redeem } from './stand.ts'
 
 let desk: Desk
 
@@ -46,4 +48,56 @@ test('off: the gateway serves, and status says that nobody signs in', async () =
   } finally {
     expect(await appliance.stop()).toBe(0)
   }
+})
+
+describe('without a mail server', () => {
+  const arrive = async (...flags: string[]) => {
+    const appliance = await startAppliance(desk, {
+      flags: ['--auth-listen', '127.0.0.1:0', ...flags],
+    })
+    onTestFinished(async () => void (await appliance.stop()))
+    const authUrl = /sign-in on (http:\/\/[\d.:]+)/.exec(appliance.said())?.[1] ?? ''
+    return { appliance, authUrl, browser: openBrowser(authUrl) }
+  }
+
+  test('nobody signs in by e-mail: the page says so, and no code is in the log', async () => {
+    const { client_id } = desk.json<RegisteredClient>([
+      'clients',
+      'create',
+      'Wiki',
+      '--redirect-uri',
+      REDIRECT,
+    ])
+    const { appliance, authUrl, browser } = await arrive()
+    const page = await browser.open(authorizeUrl(authUrl, client_id))
+    expect(page.status).toBe(200)
+    expect(page.text).toContain('Nobody can sign in here yet')
+    expect(page.text).not.toContain('<form')
+    const asked = await browser.open(`${page.url}/email`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'email=a%40example.org',
+    })
+    expect(asked.status).toBe(400)
+    expect(appliance.said()).not.toMatch(/sign-in code|\d{8}/)
+  })
+
+  test('the demo prints the code, and what its banner names signs in', async () => {
+    const appliance = await startAppliance(desk, { flags: ['--demo'] })
+    onTestFinished(async () => void (await appliance.stop()))
+    const [, authUrl = ''] = /^ {2}sign-in +(\S+)/m.exec(appliance.said()) ?? []
+    const [, client_id = '', client_secret = '', redirect_uri = ''] =
+      /^ {2}client +(\S+) +(\S+) +(\S+)$/m.exec(appliance.said()) ?? []
+    const browser = openBrowser(authUrl)
+    const page = await browser.open(authorizeUrl(authUrl, client_id, { redirect_uri }))
+    const asked = await browser.submit(page, '/email', { email: 'try@example.org' })
+    expect(asked.text).toContain('in the server’s log')
+    const told = /^sign-in code for try@example\.org: (\d{8})$/m
+    await until(() => told.test(appliance.said()), 'the code is printed')
+    const [, code = ''] = told.exec(appliance.said()) ?? []
+    const back = await browser.submit(asked, '/code', { code })
+    expect(back.url.startsWith(redirect_uri)).toBe(true)
+    const tokens = await redeem(authUrl, { client_id, client_secret }, codeOf(back))
+    expect(tokens.status).toBe(200)
+  })
 })
