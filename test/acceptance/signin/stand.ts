@@ -35,7 +35,7 @@ export const REDIRECT = 'https://app.example.org/callback'
 
 export async function openStand(
   env: Readonly<Record<string, string>> = {},
-  { isBehindTls = false } = {},
+  { isBehindTls = false, host = '127.0.0.1' } = {},
 ): Promise<Stand> {
   const desk = furnishDesk(openDesk())
   const mail = await openMailServer()
@@ -53,7 +53,7 @@ export async function openStand(
         ...env,
       },
     })
-  let appliance = await start(`127.0.0.1:${port}`)
+  let appliance = await start(`${host}:${port}`)
   const authUrl = /sign-in on (https?:\/\/[\d.:]+)/.exec(appliance.said())?.[1] ?? ''
   const register = (name: string, ...flags: readonly string[]): RegisteredClient => {
     const redirect = flags.includes('--redirect-uri') ? [] : ['--redirect-uri', REDIRECT]

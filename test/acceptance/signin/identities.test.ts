@@ -1,0 +1,260 @@
+// One compiled program signs its people in by another, driven by a stock client library and by a real browser; and by a GitHub.
+import * as oidc from 'openid-client'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { CHROMIUM, openBrowser as openChromium } from '#test/support/browser.ts'
+import { openGithub } from '#test/support/third-party.ts'
+import type { Browser, Page } from './browser.ts'
+import { press, start } from './live-pages.ts'
+import { authorizeUrl, codeOf, openStand, REDIRECT, redeem, type Stand } from './stand.ts'
+
+/** Who signs people in, and who lets them in on its word; on hosts of their own, as cookies do not tell ports apart. */
+let issuer: Stand
+let house: Stand
+
+beforeAll(async () => {
+  issuer = await openStand({}, { host: '127.0.0.2' })
+  house = await openStand()
+  addIssuer('first', 'First')
+})
+afterAll(async () => {
+  await house?.close()
+  await issuer?.close()
+})
+
+/** Registers the house at the issuer, and the issuer at the house. */
+function addIssuer(name: string, label: string, ...flags: readonly string[]): void {
+  const redirect = `${house.authUrl}/identity/${name}/callback`
+  const { client_id, client_secret } = issuer.register(label, '--redirect-uri', redirect)
+  const { code, err, out } = house.desk.run(
+    [
+      ...['identities', 'add', name, '--issuer', issuer.authUrl, '--client-id', client_id],
+      ...['--label', label, '--json', ...flags],
+    ],
+    { stdin: client_secret },
+  )
+  expect([code, err]).toEqual([0, ''])
+  expect(JSON.parse(out)).toMatchObject({ callback_url: redirect, people: 0 })
+}
+
+interface People {
+  /** At the house's pages. */
+  readonly here: Browser
+  /** At the issuer's. */
+  readonly there: Browser
+}
+
+const somebody = (): People => ({ here: house.browser(), there: issuer.browser() })
+
+const onwardFrom = ({ text }: Page): string =>
+  (/http-equiv="refresh" content="0;url=([^"]*)"/.exec(text)?.[1] ?? '').replaceAll('&amp;', '&')
+
+const begin = ({ here }: People, name: string, address: string): Promise<Page> =>
+  here.open(address).then((page) => here.submit(page, `/identity/${name}`, {}))
+
+/** From the house's sign-in page to the issuer, through its sign-in where it asks for one, and back to the house. */
+async function goBy(people: People, name: string, email: string, address: string): Promise<Page> {
+  const there = await people.there.open(onwardFrom(await begin(people, name, address)))
+  const isAsked = there.url.startsWith(issuer.authUrl)
+  const back = isAsked ? await issuer.signIn(people.there, there, email) : there
+  expect(back.url).toContain(`${house.authUrl}/identity/${name}/callback?code=`)
+  return people.here.open(back.url)
+}
+
+const address = (): string => authorizeUrl(house.authUrl, house.client.client_id)
+
+interface Shown {
+  readonly id: string
+  readonly identities: readonly { readonly provider: string; readonly name: string }[]
+}
+
+const show = (email: string): Shown => house.desk.json<Shown>(['users', 'show', email])
+
+test('openid-client signs somebody in by the other program: a code the first time, none the second', async () => {
+  const { client_id, client_secret } = house.client
+  const config = await oidc.discovery(
+    new URL(house.authUrl),
+    client_id,
+    undefined,
+    oidc.ClientSecretBasic(client_secret),
+    { execute: [oidc.allowInsecureRequests] },
+  )
+  const email = 'ann@example.org'
+  const people = somebody()
+  const subjects: string[] = []
+  for (const isFirst of [true, false]) {
+    const verifier = oidc.randomPKCECodeVerifier()
+    const [state, nonce] = [oidc.randomState(), oidc.randomNonce()]
+    const url = oidc.buildAuthorizationUrl(config, {
+      redirect_uri: REDIRECT,
+      scope: 'openid email',
+      prompt: 'login',
+      code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+      state,
+      nonce,
+    })
+    const asked = await goBy(people, 'first', email, url.href)
+    const back = isFirst ? await house.signIn(people.here, asked, email) : asked
+    const tokens = await oidc.authorizationCodeGrant(config, new URL(back.url), {
+      pkceCodeVerifier: verifier,
+      expectedState: state,
+      expectedNonce: nonce,
+      idTokenExpected: true,
+    })
+    const claims = tokens.claims()
+    expect(claims).toMatchObject({ iss: house.authUrl, email, email_verified: true })
+    subjects.push(claims?.sub ?? '')
+  }
+  expect(subjects[0]).toBe(subjects[1])
+  expect(show(email)).toMatchObject({
+    id: subjects[0],
+    identities: [{ provider: 'first', name: email }],
+  })
+  const mails = house.mail.taken.filter(({ to }) => to.includes(email))
+  expect(mails).toHaveLength(1)
+  expect(mails[0]?.source).toContain('First signs you in too')
+})
+
+test('a way there and back outlives a kill; the state holds once', async () => {
+  const email = 'survivor@example.org'
+  const people = somebody()
+  const there = await people.there.open(onwardFrom(await begin(people, 'first', address())))
+  const back = await issuer.signIn(people.there, there, email)
+  await house.killAndRestart()
+  const asked = await people.here.open(back.url)
+  expect([asked.status, asked.text.includes('You have not come by First before.')]).toEqual([
+    200,
+    true,
+  ])
+  const again = await people.here.open(back.url)
+  expect([again.status, again.text.includes('First did not sign you in')]).toEqual([400, true])
+  await house.killAndRestart()
+  const done = await house.signIn(people.here, asked, email)
+  expect((await redeem(house.authUrl, house.client, codeOf(done))).status).toBe(200)
+  expect(show(email).identities).toHaveLength(1)
+})
+
+test('another browser, another interaction and another program’s state get nowhere', async () => {
+  const people = somebody()
+  const there = await people.there.open(onwardFrom(await begin(people, 'first', address())))
+  const back = new URL((await issuer.signIn(people.there, there, 'robbed@example.org')).url)
+  const thief = house.browser()
+  await thief.open(address())
+  expect((await thief.open(back.href)).status).toBe(403)
+  const forged = new URL(back)
+  forged.searchParams.set('state', 'made-up')
+  expect((await people.here.open(forged.href)).status).toBe(400)
+  const mixed = new URL(back)
+  mixed.searchParams.set('iss', 'https://evil.example')
+  const page = await people.here.open(mixed.href)
+  expect([page.status, page.url.startsWith(house.authUrl)]).toEqual([400, true])
+  expect(house.appliance.said()).toContain('signing in by "first" failed')
+  expect(house.appliance.said()).not.toContain(back.searchParams.get('code'))
+})
+
+test('whoever is disabled or unlinked, and a provider that is taken away on the way', async () => {
+  const email = 'ended@example.org'
+  const people = somebody()
+  await house.signIn(people.here, await goBy(people, 'first', email, address()), email)
+  house.desk.json(['users', 'disable', email, '--yes'])
+  expect((await goBy(people, 'first', email, address())).status).toBe(403)
+  house.desk.json(['users', 'enable', email])
+  const { identities } = house.desk.json<Shown>([
+    ...['users', 'identities', 'remove', email, 'first', '--yes'],
+  ])
+  expect(identities).toEqual([])
+  const asked = await goBy(people, 'first', email, address())
+  expect(asked.text).toContain('You have not come by First before.')
+
+  const brief = somebody()
+  const there = await brief.there.open(onwardFrom(await begin(brief, 'first', address())))
+  const back = await issuer.signIn(brief.there, there, email)
+  const removed = house.desk.json<{ people: number }>(['identities', 'remove', 'first', '--yes'])
+  expect(removed.people).toBe(2)
+  const late = await brief.here.open(back.url)
+  expect([late.status, late.text.includes('no longer offered')]).toEqual([400, true])
+  expect(show('ann@example.org').identities).toEqual([])
+  addIssuer('first', 'First')
+  expect((await brief.here.open(back.url)).status).toBe(400)
+})
+
+test('a GitHub on its own address: by its own id, asked over the wire that GitHub speaks', async () => {
+  const github = openGithub()
+  onTestFinished(() => github.close())
+  const add = ['identities', 'add', 'github', '--issuer', github.url, '--client-id', 'Iv1.x']
+  const domains = ['--authoritative-for', 'example.org']
+  const env = { GITHUB_SECRET: 'gh-canary-secret' }
+  const { code, err } = house.desk.run([...add, ...domains, '--from-env', 'GITHUB_SECRET'], { env })
+  expect([code, err]).toEqual([0, expect.stringContaining('without TLS')])
+
+  // The address was proved by a code before, and GitHub has the last word on its domain.
+  github.emails = [{ email: 'ann@example.org', primary: true, verified: true }]
+  const people = somebody()
+  const back = await people.here.open(
+    github.consent(onwardFrom(await begin(people, 'github', address()))),
+  )
+  const answer = await redeem(house.authUrl, house.client, codeOf(back))
+  expect(answer.status).toBe(200)
+  expect(show('ann@example.org').identities).toMatchObject([
+    { provider: 'github', name: 'octocat' },
+  ])
+  const told = house.appliance.said() + JSON.stringify(house.desk.json(['identities', 'list']))
+  expect(told).not.toMatch(/canary/)
+  house.desk.json(['identities', 'remove', 'github', '--yes'])
+})
+
+describe.skipIf(CHROMIUM === null)('in Chromium', () => {
+  test('a person goes there and back, once by codes at both ends, then by buttons alone', async () => {
+    const chromium = await openChromium()
+    onTestFinished(() => chromium.close())
+    const app = Bun.serve({
+      hostname: '127.0.0.3',
+      port: 0,
+      fetch: () => new Response('<title>app</title>', { headers: { 'content-type': 'text/html' } }),
+    })
+    onTestFinished(() => app.stop(true))
+    const back = `http://127.0.0.3:${app.port}/callback`
+    const client = house.register('App', '--redirect-uri', back)
+    const email = 'mira@example.org'
+
+    const visit = async (isFirst: boolean): Promise<string> => {
+      const context = await chromium.newContext({ ...(!isFirst && { storageState: kept }) })
+      const page = await context.newPage()
+      const complaints: string[] = []
+      page.on('console', (message) => complaints.push(message.text()))
+      const walk = { stand: house, client, back, page, email, look: async () => {} }
+      await start(walk, { prompt: 'login' })
+      if (!isFirst) {
+        // The issuer knows the browser: one button leads through it, back here, and on to the client.
+        await page.getByRole('button', { name: 'Continue with First' }).click()
+      } else {
+        await page.getByRole('button', { name: 'Continue with First' }).click()
+        await page.waitForURL(`${issuer.authUrl}/sign-in/**`)
+        await page.fill('input[name=email]', email)
+        await press(page, '/email')
+        await page.fill('input[name=code]', await issuer.codeFor(email))
+        await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+        await page.waitForURL(`${house.authUrl}/sign-in/**`)
+        expect(await page.getByRole('status').textContent()).toContain('First')
+        expect(await page.inputValue('input[name=email]')).toBe(email)
+        await press(page, '/email')
+        await page.fill('input[name=code]', await house.codeFor(email))
+        await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+      }
+      await page.waitForURL(`${back}?**`)
+      expect(complaints).toEqual([])
+      const { code } = Object.fromEntries(new URL(page.url()).searchParams)
+      kept = await context.storageState()
+      await context.close()
+      return code ?? ''
+    }
+    let kept: Awaited<ReturnType<Awaited<ReturnType<typeof chromium.newContext>>['storageState']>> =
+      { cookies: [], origins: [] }
+
+    for (const isFirst of [true, false]) {
+      const answer = await redeem(house.authUrl, client, await visit(isFirst))
+      expect(answer.status).toBe(200)
+    }
+    expect(show(email).identities).toHaveLength(1)
+  }, 60_000)
+})
