@@ -129,7 +129,13 @@ declare module 'oidc-provider/lib/helpers/interaction_policy/index.js' {
   import type { Context } from 'oidc-provider/lib/provider.js'
 
   export class Check {
-    constructor(reason: string, description: string, check: (ctx: Context) => boolean)
+    /** `error` is what `prompt=none` is answered with. */
+    constructor(
+      reason: string,
+      description: string,
+      error: string,
+      check: (ctx: Context) => boolean,
+    )
     static readonly REQUEST_PROMPT: true
     static readonly NO_NEED_TO_PROMPT: false
   }

@@ -5,19 +5,28 @@ import {
   type InteractionPolicy,
 } from 'oidc-provider/lib/helpers/interaction_policy/index.js'
 import type { Context, Grant, Provider } from 'oidc-provider/lib/provider.js'
+import { type Clock, unixSeconds } from '#domain/clock.ts'
 
-/** The library's own policy, and a session whose person is gone or disabled asks for a new sign-in. */
-export function interactionPolicy(): InteractionPolicy {
+/** How long anybody stays signed in, however much they come by. */
+export const SESSION_SECONDS = 14 * 24 * 3600
+
+/** The library's own policy, and a session whose person is gone or disabled, or that is too old, asks for a new sign-in. */
+export function interactionPolicy(clock: Clock): InteractionPolicy {
   const policy = base()
-  policy
-    .get('login')
-    ?.checks.add(
-      new Check('account_gone', 'End-User authentication is required', ({ oidc }) =>
-        oidc.session.accountId !== undefined && oidc.account === undefined
-          ? Check.REQUEST_PROMPT
-          : Check.NO_NEED_TO_PROMPT,
-      ),
-    )
+  const login = policy.get('login')
+  const add = (reason: string, isDue: (oidc: Context['oidc']) => boolean): void => {
+    const verdict = ({ oidc }: Context) =>
+      isDue(oidc) ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT
+    const said = 'End-User authentication is required'
+    login?.checks.add(new Check(reason, said, 'login_required', verdict))
+  }
+  add('account_gone', ({ session, account }) => {
+    return session.accountId !== undefined && account === undefined
+  })
+  // What is kept of a session lives a moment longer than it, and each use renews that.
+  add('session_over', ({ session: { loginTs } }) => {
+    return loginTs !== undefined && unixSeconds(clock.now()) - loginTs >= SESSION_SECONDS
+  })
   return policy
 }
 

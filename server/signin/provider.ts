@@ -4,7 +4,7 @@ import { unixSeconds } from '#domain/clock.ts'
 import { adaptersOf } from './adapter.ts'
 import { accountFinder, CLAIMS_BY_SCOPE } from './claims.ts'
 import { showProblem, showSignedOut, showSignOut } from './library-pages.ts'
-import { grantUnasked, interactionPolicy } from './policy.ts'
+import { grantUnasked, interactionPolicy, SESSION_SECONDS } from './policy.ts'
 import { digestOf, sameDigest } from './register/digest.ts'
 import type { SigningKey } from './register/keyring.ts'
 import type { SideHouse } from './side-house.ts'
@@ -26,7 +26,7 @@ export function createProvider(house: SideHouse, keys: Keys, visits: VisitBound)
     findAccount: accountFinder(house.store),
     jwks: { keys: keys.signing.map(({ jwk }) => JSON.parse(jwk) as unknown) },
     interactions: {
-      policy: interactionPolicy(),
+      policy: interactionPolicy(house.clock),
       url: (_ctx, { uid }) => interactionPath(uid),
     },
     loadExistingGrant: grantUnasked(() => provider),
@@ -77,9 +77,8 @@ const protocol = () => ({
 const HOUR = 3600
 const DAY = 24 * HOUR
 
-/** How long somebody who is idle stays signed in, and how long anybody does. */
+/** How long somebody who is idle stays signed in. */
 const SESSION_IDLE_SECONDS = DAY
-const SESSION_SECONDS = 14 * DAY
 
 /** In seconds. */
 const lifetimes = ({ clock }: SideHouse, visits: VisitBound) => ({

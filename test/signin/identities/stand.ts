@@ -75,7 +75,8 @@ export async function openHouse({
     clock,
     faults,
     told,
-    browser: (): Browser => openBrowser(issuer, {}, ask),
+    browser: (headers: Readonly<Record<string, string>> = {}): Browser =>
+      openBrowser(issuer, headers, ask),
     start: (browser: Browser): Promise<Page> => browser.open(AUTHORIZE.replace(ISSUER, issuer)),
     add: (issuerUrl: string, stated: Partial<IdentityProvider> = {}) =>
       store.identityProviders.add(

@@ -1,0 +1,130 @@
+// How long a sign-in lasts: no session, cookie or token outlives the end that docs/sign-in.md gives it.
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { MINUTE_MS } from '#domain/clock.ts'
+import type { Browser, Page } from '#test/acceptance/signin/browser.ts'
+import { type House, ISSUER, openHouse, REDIRECT } from './identities/stand.ts'
+
+const HOUR_MS = 60 * MINUTE_MS
+
+let house: House
+
+beforeEach(async () => {
+  // The protocol's library looks at the time by itself.
+  vi.useFakeTimers({ toFake: ['Date'] })
+  house = await openHouse()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+function pass(ms: number): void {
+  house.clock.advance(ms)
+  vi.setSystemTime(house.clock.now())
+}
+
+const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
+
+const SILENT = `${ISSUER}/oauth/authorize?${new URLSearchParams({
+  response_type: 'code',
+  client_id: 'wiki',
+  redirect_uri: REDIRECT,
+  scope: 'openid email',
+  prompt: 'none',
+  code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+  code_challenge_method: 'S256',
+})}`
+
+/** Asks for a code without a question to the person: `code`, or the error. */
+async function silently(browser: Browser): Promise<string> {
+  const { url } = await browser.open(SILENT)
+  const query = new URL(url).searchParams
+  return query.has('code') ? 'code' : (query.get('error') ?? url)
+}
+
+async function signedIn(): Promise<{ readonly browser: Browser; readonly back: Page }> {
+  const browser = house.browser()
+  const back = await house.byCode(browser, await house.start(browser), 'guest@example.org')
+  expect(back.url.startsWith(REDIRECT)).toBe(true)
+  return { browser, back }
+}
+
+async function redeem(browser: Browser, { url }: Page) {
+  const page = await browser.open(`${ISSUER}/oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'authorization_code',
+      code: new URL(url).searchParams.get('code') ?? '',
+      client_id: 'wiki',
+      client_secret: 'secret',
+      code_verifier: VERIFIER,
+    }),
+  })
+  const { error, access_token } = JSON.parse(page.text) as Readonly<Record<string, string>>
+  return { status: page.status, error, access_token }
+}
+
+const userinfo = async (browser: Browser, token = ''): Promise<number> => {
+  const headers = { authorization: `Bearer ${token}` }
+  return (await browser.open(`${ISSUER}/oauth/userinfo`, { headers })).status
+}
+
+test('T10: a session ends after a day without use', async () => {
+  const { browser } = await signedIn()
+  pass(23 * HOUR_MS)
+  expect(await silently(browser)).toBe('code')
+  pass(23 * HOUR_MS)
+  expect(await silently(browser)).toBe('code')
+  pass(25 * HOUR_MS)
+  expect(await silently(browser)).toBe('login_required')
+})
+
+test('T10: a session ends after fourteen days, however much it is used', async () => {
+  const { browser } = await signedIn()
+  for (let hours = 12; hours < 14 * 24; hours += 12) {
+    pass(12 * HOUR_MS)
+    expect([hours, await silently(browser)]).toEqual([hours, 'code'])
+  }
+  pass(12 * HOUR_MS)
+  for (let seconds = 0; seconds < 60; seconds += 5) {
+    expect([seconds, await silently(browser)]).toEqual([seconds, 'login_required'])
+    pass(5000)
+  }
+})
+
+test('T10: a code lasts a minute, and an access token an hour', async () => {
+  const { browser, back } = await signedIn()
+  const { status, access_token } = await redeem(browser, back)
+  expect(status).toBe(200)
+  const late = await browser.open(SILENT)
+  pass(61_000)
+  expect(await redeem(browser, late)).toMatchObject({ status: 400, error: 'invalid_grant' })
+  pass(58 * MINUTE_MS)
+  expect(await userinfo(browser, access_token)).toBe(200)
+  // Clocks may differ by some seconds.
+  pass(MINUTE_MS + 15_000)
+  expect(await userinfo(browser, access_token)).toBe(401)
+})
+
+test('T10: a copy of the cookies opens nothing once its owner has signed out', async () => {
+  const { browser, back } = await signedIn()
+  const { access_token } = await redeem(browser, back)
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  const thief = (): Browser => house.browser({ cookie })
+  expect(await silently(thief())).toBe('code')
+  const asked = await browser.open(`${ISSUER}/oauth/logout?client_id=wiki`)
+  const left = await browser.submit(asked, '/oauth/logout/confirm', { logout: 'yes' })
+  expect(left.status).toBe(200)
+  expect(await silently(browser)).toBe('login_required')
+  expect(await silently(thief())).toBe('login_required')
+  expect(await userinfo(browser, access_token)).toBe(401)
+})
+
+test('T10: a mail code lasts ten minutes', async () => {
+  const browser = house.browser()
+  const email = 'slow@example.org'
+  const asked = await browser.submit(await house.start(browser), '/email', { email })
+  pass(10 * MINUTE_MS + 1)
+  const late = await browser.submit(asked, '/code', { code: house.told.get(email) ?? '' })
+  expect(late.url.startsWith(ISSUER)).toBe(true)
+  expect(late.status).toBe(400)
+})

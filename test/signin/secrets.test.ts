@@ -1,0 +1,52 @@
+// The secrets of the side house: what was signed with another one, an empty one above all, is not signed.
+import { createHmac } from 'node:crypto'
+import { expect, onTestFinished, test } from 'vitest'
+import { openStore } from '#db/index.ts'
+import { identityReach } from '#server/identity-reach.ts'
+import { openSideHouse } from '#signin/open.ts'
+import { handClock } from '#test/support/hand-clock.ts'
+import { ISSUER, openHouse } from './identities/stand.ts'
+
+test('T9: a cookie signed with an empty or a guessed key opens no visit; one signed with the kept key does', async () => {
+  const house = await openHouse()
+  const { url } = await house.start(house.browser())
+  const uid = new URL(url).pathname.split('/').at(-1)
+  const visit = async (key: string) => {
+    const signature = createHmac('sha1', key).update(`interaction=${uid}`).digest('base64url')
+    const cookie = `interaction=${uid}; interaction.sig=${signature}`
+    return (await house.browser({ cookie }).open(url)).status
+  }
+  const kept = await house.store.keyring.secret('cookies', 'none was kept')
+  expect(await visit(kept)).toBe(200)
+  for (const guess of ['', ' ', 'secret', 'keyboard cat', '0'.repeat(43)]) {
+    expect([guess, await visit(guess)]).toEqual([guess, 400])
+  }
+})
+
+test.each(['cookies', 'mail-codes', 'identities'])(
+  'T9: a kept secret for %s that is empty or short keeps the side house closed',
+  async (weak) => {
+    const clock = handClock(new Date().toISOString())
+    const masterKey = new Uint8Array(32).fill(7)
+    const store = await openStore({ dataDir: ':memory:', clock, masterKey })
+    onTestFinished(() => store.close())
+    const { signin } = store
+    for (const secret of ['', 'short', 'x'.repeat(42)]) {
+      const keyring = {
+        ...signin.keyring,
+        secret: async (name: 'cookies' | 'mail-codes' | 'identities', fresh: string) =>
+          name === weak ? secret : await signin.keyring.secret(name, fresh),
+      }
+      const house = {
+        store: { ...signin, keyring },
+        clock,
+        issuer: ISSUER,
+        post: { kind: 'none' },
+        reach: identityReach(false),
+        mayJoin: true,
+        logFault() {},
+      } as const
+      await expect(openSideHouse(house)).rejects.toThrow(`secret for ${weak} is too short`)
+    }
+  },
+)
