@@ -57,6 +57,8 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
       add: () => import('./providers/add.ts'),
       list: () => import('./providers/list.ts'),
       show: () => import('./providers/show.ts'),
+      edit: () => import('./providers/edit.ts'),
+      test: () => import('./providers/test.ts'),
       remove: () => import('./providers/remove.ts'),
     },
   },
@@ -69,6 +71,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
       add: () => import('./models/add.ts'),
       price: () => import('./models/price.ts'),
       route: () => import('./models/route.ts'),
+      remove: () => import('./models/remove.ts'),
     },
   },
   balance: {

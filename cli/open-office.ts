@@ -45,11 +45,22 @@ export const officeOf = (context: Context, store: HouseStore, dataDir: string | 
   live: null,
   who: whoTypes(context.env),
   delivery: readDelivery(context),
+  probe: deferredProbe(context.clock),
   demoKit: async (at) => {
     const { demoCards, demoProvider } = await import('#upstream/demo/cards.ts')
     return { provider: demoProvider(at), cards: demoCards(at) }
   },
 })
+
+/** Whoever tests a provider loads what speaks to it. */
+function deferredProbe(clock: Context['clock']): Office['probe'] {
+  const load = async () => (await import('#upstream/probe.ts')).createProbe(clock)
+  return {
+    look: async (...asked) => (await load()).look(...asked),
+    spend: async (...asked) => (await load()).spend(...asked),
+    lastSkew: () => null,
+  }
+}
 
 /** Makes a directory that only its owner may enter; one that is there is left as it is. */
 export function makePrivate(directory: string): void {

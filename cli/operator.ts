@@ -88,12 +88,14 @@ const WITH_MASTER_KEY: ReadonlySet<VerbName> = new Set([
   'init',
   'doctor',
   'providers.add',
+  'providers.edit',
+  'providers.test',
   'thresholds.set',
   'clients.rotate-signing-key',
-])
-
   'identities.add',
   'identities.edit',
+])
+
 async function inProcess(
   context: Context,
   name: VerbName,

@@ -18,6 +18,7 @@ import { operatorApp } from '#operator/app.ts'
 import type { LiveFacts } from '#operator/office.ts'
 import type { SigninStore } from '#signin/store.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
+import { createProbe } from '#upstream/probe.ts'
 import { openAdminSocket } from './admin-socket.ts'
 import { drain } from './drain.ts'
 import { type Listener, listen } from './listener.ts'
@@ -232,6 +233,7 @@ function openDoor(
       startedAt: clock.now(),
       ...moment,
     },
+    probe: createProbe(clock),
     demoKit: async (at: ReturnType<Clock['now']>) => ({
       provider: demoProvider(at),
       cards: demoCards(at),

@@ -16,7 +16,8 @@ export function createUpstreamCache(
 
   return (provider) => {
     const known = opened.get(provider.name)
-    if (known && isSame(known.provider, provider)) return known.upstream
+    // The store answers another object once anything of it has changed, its credential too.
+    if (known?.provider === provider) return known.upstream
     const upstream = providers
       .credential(provider.name)
       .then((credential) => openUpstream(provider, credential))
@@ -26,7 +27,3 @@ export function createUpstreamCache(
     return upstream
   }
 }
-
-/** A provider taken away and added again has another birthday, and perhaps another credential. */
-const isSame = (a: Provider, b: Provider): boolean =>
-  a.createdAt === b.createdAt && a.baseUrl === b.baseUrl && a.type === b.type

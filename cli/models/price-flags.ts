@@ -1,7 +1,7 @@
 /** Prices as flags, in dollars per million tokens or per picture. */
 import type { Command } from 'commander'
 import { usageError } from '../exit.ts'
-import { readMoney } from '../read-value.ts'
+import { readLimitMoney, readMoney } from '../read-value.ts'
 
 export interface PriceFlags {
   readonly inUsd?: string
@@ -22,16 +22,19 @@ export const addPriceFlags = (command: Command): Command =>
   command
     .option('--in-usd <price>', 'per million tokens of prompt')
     .option('--out-usd <price>', 'per million tokens of answer')
-    .option('--cached-in-usd <price>', 'per million tokens read from a cache')
-    .option('--cache-write-usd <price>', 'per million tokens written to a cache')
+    .option('--cached-in-usd <price>', 'per million tokens read from a cache, or none')
+    .option('--cache-write-usd <price>', 'per million tokens written to a cache, or none')
     .option(
       '--image-in-usd <price>',
-      'per million tokens of pictures in the prompt; else as --in-usd',
+      'per million tokens of pictures in the prompt; or none: as --in-usd',
     )
-    .option('--image-out-usd <price>', 'per million tokens of pictures drawn; else as --out-usd')
+    .option(
+      '--image-out-usd <price>',
+      'per million tokens of pictures drawn; or none: as --out-usd',
+    )
     .option(
       '--per-image-usd <price>',
-      'per picture drawn: X, SIZE=X or SIZE/QUALITY=X; repeat it for more',
+      'per picture drawn: X, SIZE=X or SIZE/QUALITY=X; repeat it for more; or none',
       gather,
     )
 
@@ -39,19 +42,25 @@ export const addPriceFlags = (command: Command): Command =>
 export function readPriceFlags(flags: PriceFlags) {
   const price = (flag: string, text: string | undefined) =>
     text === undefined ? undefined : readMoney(flag, text)
+  // What "none" clears costs what its likes cost.
+  const orNone = (flag: string, text: string | undefined) =>
+    text === undefined ? undefined : readLimitMoney(flag, text)
   const stated = {
     in_usd: price('--in-usd', flags.inUsd),
     out_usd: price('--out-usd', flags.outUsd),
-    cached_in_usd: price('--cached-in-usd', flags.cachedInUsd),
-    cache_write_usd: price('--cache-write-usd', flags.cacheWriteUsd),
-    image_in_usd: price('--image-in-usd', flags.imageInUsd),
-    image_out_usd: price('--image-out-usd', flags.imageOutUsd),
-    per_image_usd: flags.perImageUsd?.map(readImagePrice),
+    cached_in_usd: orNone('--cached-in-usd', flags.cachedInUsd),
+    cache_write_usd: orNone('--cache-write-usd', flags.cacheWriteUsd),
+    image_in_usd: orNone('--image-in-usd', flags.imageInUsd),
+    image_out_usd: orNone('--image-out-usd', flags.imageOutUsd),
+    per_image_usd: isNone(flags.perImageUsd) ? [] : flags.perImageUsd?.map(readImagePrice),
   }
   return Object.fromEntries(
     Object.entries(stated).filter(([, value]) => value !== undefined),
   ) as Partial<typeof stated>
 }
+
+const isNone = (prices: readonly string[] | undefined): boolean =>
+  prices?.length === 1 && prices[0] === 'none'
 
 function readImagePrice(text: string) {
   const match = /^(?:([^=/\s]+)(?:\/([^=/\s]+))?=)?([^=]+)$/.exec(text)

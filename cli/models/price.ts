@@ -1,5 +1,10 @@
 /** `gatewayctl models price`: a new price version; past charges keep theirs. */
 import { action, type Mount } from '../action.ts'
+import { clean } from '../clean.ts'
+import { confirm } from '../confirm.ts'
+import type { Context } from '../context.ts'
+import { usageError } from '../exit.ts'
+import { recentRequests } from '../impact.ts'
 import { call } from '../operator.ts'
 import { paint, print, printJson, tell } from '../output.ts'
 import { readUntil } from '../read-value.ts'
@@ -7,14 +12,17 @@ import { addPriceFlags, type PriceFlags, readPriceFlags } from './price-flags.ts
 
 interface Flags extends PriceFlags {
   readonly from?: string
+  readonly clear?: boolean
 }
 
 export const mount: Mount = (models) =>
   addPriceFlags(models.command('price').description('change prices; what is not stated stays'))
     .argument('<model>', 'provider/model')
     .option('--from <time>', 'when it begins to hold; default: now')
+    .option('--clear', 'take the price away: requests are refused until it has one')
     .action(
       action(async (context, model: string, flags: Flags) => {
+        if (flags.clear) return await clear(context, model, flags)
         const record = await call(context, 'models.price', {
           ...readPriceFlags(flags),
           model,
@@ -32,3 +40,19 @@ export const mount: Mount = (models) =>
         )
       }),
     )
+
+async function clear(context: Context, text: string, flags: Flags): Promise<void> {
+  if (Object.keys(readPriceFlags(flags)).length > 0 || flags.from !== undefined) {
+    throw usageError('--clear takes every price away, now: state no other')
+  }
+  const { id: model } = await call(context, 'models.show', { model: text })
+  await confirm(context, {
+    question: `take the price of ${clean(model)} away? ${await recentRequests(context, { model })}; the next one is refused`,
+    act: `take the price of ${clean(model)} away`,
+    command: `gatewayctl models price ${model} --clear --yes`,
+  })
+  const record = await call(context, 'models.unprice', { model })
+  if (context.json) return printJson(record)
+  if (context.quiet) return print(record.id)
+  tell(context, `${paint(context, 'green', '✓')} ${clean(model)} has no price and is refused`)
+}

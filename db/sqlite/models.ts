@@ -24,26 +24,8 @@ export function createModels({
   const routes = openRoutes(database)
   let known: Map<string, KnownModel> | null = null
 
-  const load = (): Map<string, KnownModel> => {
-    commit.flush()
-    const versions = new Map<string, PriceVersion[]>()
-    const inUse = drizzle.select().from(priceVersions).where(eq(priceVersions.retired, false))
-    for (const row of inUse.orderBy(asc(priceVersions.id)).all()) {
-      const list = versions.get(row.modelId) ?? []
-      list.unshift(toVersion(row))
-      versions.set(row.modelId, list)
-    }
-    const byModel = routes.load()
-    const cards = new Map<string, KnownModel>()
-    for (const row of drizzle.select().from(models).orderBy(asc(models.id)).all()) {
-      const card = { ...row, route: byModel.get(row.id) ?? [], price: null }
-      cards.set(row.id, { card, versions: versions.get(row.id) ?? [] })
-    }
-    return cards
-  }
-
   const all = (): Map<string, KnownModel> => {
-    known ??= load()
+    known ??= load(drizzle, commit, routes)
     return known
   }
 
@@ -105,6 +87,17 @@ export function createModels({
       }, forget)
       return demand(id)
     },
+    async unprice(id) {
+      await commit.act(() => {
+        demand(id)
+        drizzle
+          .update(priceVersions)
+          .set({ retired: true })
+          .where(eq(priceVersions.modelId, id))
+          .run()
+      }, forget)
+      return demand(id)
+    },
     async route(id, route) {
       await commit.act(() => {
         demand(id)
@@ -118,6 +111,29 @@ export function createModels({
         drizzle.delete(models).where(eq(models.id, id)).run()
       }, forget),
   }
+}
+
+/** Everything in use; the models by id. */
+function load(
+  drizzle: ReturnType<typeof openDrizzle>,
+  commit: Connection['commit'],
+  routes: ReturnType<typeof openRoutes>,
+): Map<string, KnownModel> {
+  commit.flush()
+  const versions = new Map<string, PriceVersion[]>()
+  const inUse = drizzle.select().from(priceVersions).where(eq(priceVersions.retired, false))
+  for (const row of inUse.orderBy(asc(priceVersions.id)).all()) {
+    const list = versions.get(row.modelId) ?? []
+    list.unshift(toVersion(row))
+    versions.set(row.modelId, list)
+  }
+  const byModel = routes.load()
+  const cards = new Map<string, KnownModel>()
+  for (const row of drizzle.select().from(models).orderBy(asc(models.id)).all()) {
+    const card = { ...row, route: byModel.get(row.id) ?? [], price: null }
+    cards.set(row.id, { card, versions: versions.get(row.id) ?? [] })
+  }
+  return cards
 }
 
 const toVersion = (row: typeof priceVersions.$inferSelect): PriceVersion => ({

@@ -52,6 +52,25 @@ export function createProviders(connection: Connection, modelsChanged: () => voi
     async list() {
       return [...all().values()]
     },
+    async edit({ hasCredential: _, ...row }, change) {
+      const sealed =
+        change === 'keep'
+          ? {}
+          : {
+              sealedCredential:
+                change.credential === null
+                  ? null
+                  : demandVault(connection).seal(change.credential, place(row.name)),
+            }
+      await commit.act(() => {
+        demand(all(), row.name)
+        drizzle
+          .update(providers)
+          .set({ ...row, ...sealed })
+          .where(eq(providers.name, row.name))
+          .run()
+      }, changed)
+    },
     remove: (name) =>
       commit.act(() => {
         demand(all(), name)

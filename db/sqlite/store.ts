@@ -114,11 +114,20 @@ function deferCatalogue(connection: Connection): Pick<Store, 'models' | 'provide
   }
   return {
     models: deferPort(
-      { find: true, list: true, version: true, add: true, price: true, route: true, remove: true },
+      {
+        find: true,
+        list: true,
+        version: true,
+        add: true,
+        price: true,
+        unprice: true,
+        route: true,
+        remove: true,
+      },
       async () => (await catalogue()).models,
     ),
     providers: deferPort(
-      { add: true, find: true, list: true, remove: true, credential: true },
+      { add: true, find: true, list: true, edit: true, remove: true, credential: true },
       async () => (await catalogue()).providers,
     ),
     rates: deferPort({ at: true, list: true, set: true }, async () => (await catalogue()).rates),

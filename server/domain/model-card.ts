@@ -95,6 +95,8 @@ export interface ModelCards {
   add(card: ModelCard): Promise<void>
   /** Adds a price version; it serves from its date. @throws model_not_found */
   price(id: string, version: PriceVersion): Promise<ModelCard>
+  /** Retires every version, those of the future too: the model is refused until it is priced. @throws model_not_found */
+  unprice(id: string): Promise<ModelCard>
   /** Sets the whole route; an empty one leaves it to its own provider. @throws model_not_found, provider_not_found */
   route(id: string, hops: readonly RouteHop[]): Promise<ModelCard>
   /** Past charges keep their versions. @throws model_not_found */

@@ -78,13 +78,19 @@ export interface Provider {
   readonly createdAt: Instant
 }
 
+/** `keep` leaves it as it is; null takes it away. */
+export type CredentialChange = 'keep' | { readonly credential: string | null }
+
 /** Port: providers and their credentials, which are encrypted at rest and read by the upstream room alone. */
 export interface Providers {
   /** @throws already_exists */
   add(provider: Provider, credential: string | null): Promise<void>
+  /** The same object as before, until anything of it is changed, its credential too: what was made of one may be kept. */
   find(name: string): Promise<Provider | undefined>
   /** By name. */
   list(): Promise<readonly Provider[]>
+  /** Puts in the place of the one of this name; holds from the next request. @throws provider_not_found */
+  edit(provider: Provider, change: CredentialChange): Promise<void>
   /** Its models go with it; past charges stay. @throws provider_not_found */
   remove(name: string): Promise<void>
   /** Null when it needs none. @throws internal_error when it cannot be decrypted with this master key */

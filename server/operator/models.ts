@@ -19,10 +19,11 @@ const labelField = z.string().check(z.minLength(1), z.maxLength(32))
 const priceFields = {
   in_usd: z.optional(perMillionField),
   out_usd: z.optional(perMillionField),
-  cached_in_usd: z.optional(perMillionField),
-  cache_write_usd: z.optional(perMillionField),
-  image_in_usd: z.optional(perMillionField),
-  image_out_usd: z.optional(perMillionField),
+  /** Null clears them: those tokens cost what the others do. */
+  cached_in_usd: z.optional(z.nullable(perMillionField)),
+  cache_write_usd: z.optional(z.nullable(perMillionField)),
+  image_in_usd: z.optional(z.nullable(perMillionField)),
+  image_out_usd: z.optional(z.nullable(perMillionField)),
   /** Replaces the whole list. */
   per_image_usd: z.optional(
     z
@@ -184,13 +185,49 @@ function pricesFrom(input: StatedPrices, known: Prices | null): Prices | null {
   return {
     prompt: prompt ?? FREE,
     completion: completion ?? FREE,
-    cacheRead: input.cached_in_usd ?? known?.cacheRead ?? null,
-    cacheWrite: input.cache_write_usd ?? known?.cacheWrite ?? null,
+    cacheRead: changed(input.cached_in_usd, known?.cacheRead),
+    cacheWrite: changed(input.cache_write_usd, known?.cacheWrite),
     request: known?.request ?? FREE,
     inputImage: known?.inputImage ?? FREE,
-    imageInputToken: input.image_in_usd ?? known?.imageInputToken ?? null,
-    imageOutputToken: input.image_out_usd ?? known?.imageOutputToken ?? null,
+    imageInputToken: changed(input.image_in_usd, known?.imageInputToken),
+    imageOutputToken: changed(input.image_out_usd, known?.imageOutputToken),
     imagePrices,
     tiers: known?.tiers ?? [],
   }
 }
+
+/** What is stated, null too, else what was known. */
+const changed = (
+  stated: UsdAttos | null | undefined,
+  known: UsdAttos | null | undefined,
+): UsdAttos | null => (stated === undefined ? (known ?? null) : stated)
+
+/** Takes its price away, the future ones too: requests to it are refused until it is priced. @throws model_not_found */
+export const unpriceModel = acting(
+  'models.unprice',
+  z.strictObject({ model: z.string() }),
+  async (office, { model }) => {
+    const card = await findModel(office, model)
+    const after = await office.store.models.unprice(card.id)
+    return { ...renderModel(after), previous: renderModel(card).price }
+  },
+  (_, { id, previous }) =>
+    previous === null
+      ? null
+      : { target: id, changed: { price: { from: previous.version, to: null } } },
+)
+
+/** Its route and its prices go with it; past charges keep what they name. @throws model_not_found */
+export const removeModel = acting(
+  'models.remove',
+  z.strictObject({ model: z.string() }),
+  async (office, { model }) => {
+    const card = await findModel(office, model)
+    await office.store.models.remove(card.id)
+    return { ...renderModel(card), removed: true }
+  },
+  (_, { id, provider, upstream }) => ({
+    target: id,
+    changed: { removed: true, provider, upstream },
+  }),
+)

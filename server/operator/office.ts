@@ -2,6 +2,7 @@
 import type { Clock, Instant } from '#domain/clock.ts'
 import type { HopReading } from '#domain/hop-health.ts'
 import type { ModelCard } from '#domain/model-card.ts'
+import type { Probe } from '#domain/probe.ts'
 import type { Provider } from '#domain/provider.ts'
 import type { Watch } from '#domain/snapshot/watch.ts'
 import type { Store } from '#domain/store.ts'
@@ -50,6 +51,8 @@ export interface Office {
   /** Who acts, as far as the system knows: "uid 1000 (ann)". */
   readonly who: string
   readonly delivery: Delivery
-  /** Handed in, because rooms do not know each other; asked for by `init` alone. */
+  /** Reaches out to providers; handed in, because rooms do not know each other. */
+  readonly probe: Probe
+  /** Handed in likewise; asked for by `init` alone. */
   demoKit(at: Instant): Promise<DemoKit>
 }

@@ -27,7 +27,8 @@ export interface ProviderRecord {
   readonly routed_models: number
 }
 
-async function report({ store }: Office, provider: Provider): Promise<ProviderRecord> {
+/** With the models that hang on it. */
+export async function report({ store }: Office, provider: Provider): Promise<ProviderRecord> {
   const all = await store.models.list()
   const cards = all.filter((card) => card.provider === provider.name)
   const routed = all.filter(
@@ -71,7 +72,7 @@ export async function findProvider({ store }: Office, name: string): Promise<Pro
 /** A credential travels in a header, so it is one line of visible ASCII. */
 const CREDENTIAL = /^[\x21-\x7e]{1,4096}$/
 
-const credentialField = z.string().check(
+export const credentialField = z.string().check(
   z.trim(),
   z.refine((text) => CREDENTIAL.test(text), 'is not one line of visible characters'),
   z.refine((text) => !text.startsWith('if-'), {
@@ -115,7 +116,11 @@ export const addProvider = acting(
 )
 
 /** The stated type, else the one that the name says, else any OpenAI-shaped server at a stated address. */
-function typeFor(name: string, stated: string | undefined, url: string | undefined): ProviderType {
+export function typeFor(
+  name: string,
+  stated: string | undefined,
+  url: string | undefined,
+): ProviderType {
   const types = Object.keys(PROVIDER_PRESETS).filter((type) => type !== 'demo')
   const type = stated ?? (isProviderType(name) ? name : url && 'openai-compatible')
   if (type !== undefined && isProviderType(type) && type !== 'demo') return type
@@ -129,7 +134,8 @@ function typeFor(name: string, stated: string | undefined, url: string | undefin
   )
 }
 
-function baseUrlFor(type: ProviderType, stated: string | undefined): string {
+/** @throws invalid_request for what is no plain http address */
+export function baseUrlFor(type: ProviderType, stated: string | undefined): string {
   const text = stated ?? PROVIDER_PRESETS[type].baseUrl
   if (text === null) {
     throw new GatewayError('invalid_request', `a provider of type ${type} needs its address`, {

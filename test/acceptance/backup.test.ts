@@ -17,23 +17,6 @@ const chargesOf = (desk: Desk): number =>
   readDatabase<{ n: number }>(desk, "SELECT count(*) AS n FROM ledger WHERE kind = 'charge'")[0]
     ?.n ?? 0
 
-/** Runs a command without keeping this process, which is the load, from its turn. */
-async function run(desk: Desk, args: readonly string[]) {
-  const child = Bun.spawn([BINARY, ...args], {
-    cwd: desk.home,
-    env: desk.env,
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  })
-  const [code, out, err] = await Promise.all([
-    child.exited,
-    child.stdout.text(),
-    child.stderr.text(),
-  ])
-  return { code, out, err }
-}
-
 test('taken under load, it restores to a store whose audit is clean, with every charge answered before', async () => {
   const desk = freshDesk()
   const secret = desk.run(['keys', 'create', 'load', '-q']).out.trim()
@@ -54,13 +37,13 @@ test('taken under load, it restores to a store whose audit is clean, with every 
   const load = [1, 2, 3, 4].map(work)
   await until(() => answered > 50, 'there is something to copy')
   const before = answered
-  const { code, err } = await run(desk, ['backup', 'under-load.db', '--verify'])
+  const { code, err } = await desk.runBeside(['backup', 'under-load.db', '--verify'])
   expect(err).toContain('✓ backup taken')
   expect(code).toBe(0)
   const during = answered - before
   expect(during).toBeGreaterThan(0)
 
-  const refused = await run(desk, [
+  const refused = await desk.runBeside([
     'backup',
     '--restore',
     'under-load.db',
@@ -75,7 +58,7 @@ test('taken under load, it restores to a store whose audit is clean, with every 
   const atTheEnd = chargesOf(desk)
   expect(atTheEnd).toBe(answered)
 
-  const restored = await run(desk, [
+  const restored = await desk.runBeside([
     'backup',
     '--restore',
     'under-load.db',
@@ -124,5 +107,5 @@ test('kill -9 in the middle of it leaves nothing under its name, and the gateway
   expect(readdirSync(desk.home)).not.toContain('killed.db')
   expect(partials()).toHaveLength(1)
   expect(await appliance.verb('audit', {})).toMatchObject({ clean: true })
-  expect((await run(desk, ['backup', 'killed.db', '--verify'])).code).toBe(0)
+  expect((await desk.runBeside(['backup', 'killed.db', '--verify'])).code).toBe(0)
 })

@@ -120,10 +120,10 @@ describe('doctor', () => {
     const dataDir = tempDirectory()
     chmodSync(dataDir, 0o700)
     const open = async (key: number): Promise<Office> => {
-      const { clock, demoKit, delivery, who } = await openOffice()
+      const { clock, demoKit, delivery, probe, who } = await openOffice()
       const masterKey = new Uint8Array(32).fill(key)
       const store = await openStore({ dataDir, clock, masterKey })
-      return { store, clock, demoKit, delivery, who, version: '0', dataDir, live: null }
+      return { store, clock, demoKit, delivery, probe, who, version: '0', dataDir, live: null }
     }
     const umask = process.umask(0o077)
     onTestFinished(() => void process.umask(umask))

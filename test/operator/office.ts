@@ -6,6 +6,7 @@ import { type AnyVerb, perform } from '#operator/verb.ts'
 import { VERBS, type VerbInput, type VerbName, type VerbRecord } from '#operator/verbs.ts'
 import { type HandClock, handClock } from '#test/support/hand-clock.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
+import { createProbe } from '#upstream/probe.ts'
 
 export interface TestOffice extends Office {
   readonly clock: HandClock
@@ -25,6 +26,7 @@ export async function openOffice(): Promise<TestOffice> {
     live: null,
     who: 'uid 7 (tester)',
     delivery: { smtp: false, loopbackWebhooks: false },
+    probe: createProbe(clock),
     demoKit: async (at) => ({ provider: demoProvider(at), cards: demoCards(at) }),
   }
 }

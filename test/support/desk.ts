@@ -19,6 +19,8 @@ export interface Desk {
   readonly env: Readonly<Record<string, string>>
   /** Runs one command to its end. */
   run(args: readonly string[], options?: RunOptions): Ended
+  /** The same without keeping this process from its turn: for a command that meets what this process serves. */
+  runBeside(args: readonly string[], options?: RunOptions): Promise<Ended>
   /** Runs it with `--json` and reads its answer; throws what it said when it failed. */
   json<T>(args: readonly string[]): T
   close(): void
@@ -47,11 +49,28 @@ export function openDesk(): Desk {
     })
     return { code: ended.exitCode, out: ended.stdout.toString(), err: ended.stderr.toString() }
   }
+  const runBeside = async (args: readonly string[], options: RunOptions = {}): Promise<Ended> => {
+    const child = Bun.spawn([BINARY, ...args], {
+      cwd: home,
+      env: { ...env, ...options.env },
+      stdin: options.stdin === undefined ? 'ignore' : Buffer.from(options.stdin),
+      stdout: 'pipe',
+      stderr: 'pipe',
+      timeout: LONGEST_MS,
+    })
+    const [code, out, err] = await Promise.all([
+      child.exited,
+      child.stdout.text(),
+      child.stderr.text(),
+    ])
+    return { code, out, err }
+  }
   return {
     home,
     dataDir,
     env,
     run,
+    runBeside,
     json<T>(args: readonly string[]) {
       const { code, out, err } = run([...args, '--json'])
       if (code !== 0) throw new Error(`gatewayctl ${args.join(' ')} exited ${code}\n${err}`)

@@ -68,6 +68,20 @@ export function catalogueContract(bench: Bench): void {
       expect(await codeOf(models.remove('acme/small'))).toBe('model_not_found')
     })
 
+    test('whose price was taken away has none, not even one that was to come', async () => {
+      await bench.store.providers.add(aProvider(), null)
+      const { models } = bench.store
+      const card = aCard()
+      await models.add(card)
+      await models.price('acme/small', aVersion({}, later(at(), 5_000)))
+      expect((await models.unprice('acme/small')).price).toBeNull()
+      bench.clock.advance(10_000)
+      await bench.restart()
+      expect((await bench.store.models.find('acme/small'))?.price).toBeNull()
+      expect(await bench.store.models.version(card.price?.id ?? 'price_0')).toEqual(card.price)
+      expect(await codeOf(bench.store.models.unprice('acme/none'))).toBe('model_not_found')
+    })
+
     test('added again under an old name is not sold at an old price', async () => {
       await bench.store.providers.add(aProvider(), null)
       const { models, providers } = bench.store
@@ -214,6 +228,30 @@ export function catalogueContract(bench: Bench): void {
       expect(await providers.credential('free')).toBeNull()
       expect(await codeOf(providers.credential('none'))).toBe('provider_not_found')
       expect(JSON.stringify(await providers.list())).not.toContain('sk-')
+    })
+
+    test('is another object once it is changed, and the same until then', async () => {
+      const { providers, models } = bench.store
+      await providers.add(aProvider({ hasCredential: true }), 'first')
+      await models.add(aCard())
+      const before = await providers.find('acme')
+      expect(await providers.find('acme')).toBe(before)
+      const baseUrl = 'https://elsewhere.example/v1'
+      await providers.edit(aProvider({ baseUrl }), 'keep')
+      expect(await providers.find('acme')).toEqual(aProvider({ baseUrl, hasCredential: true }))
+      expect(await providers.credential('acme')).toBe('first')
+      const between = await providers.find('acme')
+      await providers.edit(aProvider({ baseUrl }), { credential: 'second' })
+      expect(await providers.find('acme')).not.toBe(between)
+      expect(await providers.credential('acme')).toBe('second')
+      await bench.restart()
+      expect(await bench.store.providers.credential('acme')).toBe('second')
+      await bench.store.providers.edit(aProvider({ baseUrl }), { credential: null })
+      expect(await bench.store.providers.find('acme')).toEqual(aProvider({ baseUrl }))
+      expect(await bench.store.models.find('acme/small')).toBeDefined()
+      expect(await codeOf(bench.store.providers.edit(aProvider({ name: 'none' }), 'keep'))).toBe(
+        'provider_not_found',
+      )
     })
 
     test('is added once and removed once, with its models', async () => {

@@ -1,0 +1,27 @@
+/** `gatewayctl models remove`: nobody is served it any more; past charges stay. */
+import { action, type Mount } from '../action.ts'
+import { clean } from '../clean.ts'
+import { confirm } from '../confirm.ts'
+import { recentRequests } from '../impact.ts'
+import { call } from '../operator.ts'
+import { paint, print, printJson, tell } from '../output.ts'
+
+export const mount: Mount = (models) =>
+  models
+    .command('remove')
+    .description('remove a model, its route and its prices; past charges stay')
+    .argument('<model>', 'provider/model')
+    .action(
+      action(async (context, text: string) => {
+        const { id: model } = await call(context, 'models.show', { model: text })
+        await confirm(context, {
+          question: `remove model ${clean(model)}? ${await recentRequests(context, { model })}; the next one is refused`,
+          act: `remove model ${clean(model)}`,
+          command: `gatewayctl models remove ${model} --yes`,
+        })
+        const removed = await call(context, 'models.remove', { model })
+        if (context.json) return printJson(removed)
+        if (context.quiet) return print(removed.id)
+        tell(context, `${paint(context, 'green', '✓')} removed model ${clean(model)}`)
+      }),
+    )

@@ -1,0 +1,58 @@
+/** `gatewayctl providers edit`: another key, address or type; models, prices and routes stay. */
+import type { VerbRecord } from '#operator/verbs.ts'
+import { action, type Mount } from '../action.ts'
+import { clean } from '../clean.ts'
+import { usageError } from '../exit.ts'
+import { call } from '../operator.ts'
+import { print, printJson, tell } from '../output.ts'
+import { readSecretInput, type SecretFlags } from '../read-secret.ts'
+
+interface Flags extends SecretFlags {
+  readonly type?: string
+  readonly baseUrl?: string
+}
+
+export const mount: Mount = (providers) =>
+  providers
+    .command('edit')
+    .description('change the key, the address or the type of an upstream account')
+    .argument('<name>')
+    .option('--type <type>', 'openai, anthropic, google, …, openai-compatible')
+    .option('--base-url <url>', 'where it listens')
+    .option('--key-file <file>', 'read the new key from a file; - is standard input')
+    .option('--from-env <name>', 'read the new key from this variable')
+    .option('--no-key', 'it asks for no key any more')
+    .action(
+      action(async (context, name: string, flags: Flags) => {
+        const { type, baseUrl, keyFile, fromEnv, key } = flags
+        const isKeyStated = keyFile !== undefined || fromEnv !== undefined || key === false
+        const stated = {
+          ...(type !== undefined && { type }),
+          ...(baseUrl !== undefined && { base_url: baseUrl }),
+          ...(isKeyStated && { credential: await readSecretInput(context, flags) }),
+        }
+        if (Object.keys(stated).length === 0) {
+          throw usageError(
+            'nothing to change is stated',
+            `gatewayctl providers edit ${name} --key-file -`,
+          )
+        }
+        const edited = await call(context, 'providers.edit', { name, ...stated })
+        if (context.json) return printJson(edited)
+        if (context.quiet) return print(edited.name)
+        print(`${clean(edited.name)}: ${clean(describe(edited)) || 'nothing changed'}`)
+        tell(context, `next: gatewayctl providers test ${name}`)
+      }),
+    )
+
+/** "base url http://a → http://b, key changed" */
+function describe(edited: VerbRecord<'providers.edit'>): string {
+  const { previous, type, base_url, credential_changed, has_credential } = edited
+  return [
+    type === previous.type ? '' : `type ${previous.type} → ${type}`,
+    base_url === previous.base_url ? '' : `base url ${previous.base_url} → ${base_url}`,
+    credential_changed ? `key ${has_credential ? 'changed' : 'removed'}` : '',
+  ]
+    .filter((change) => change !== '')
+    .join(', ')
+}

@@ -1,0 +1,74 @@
+/** `gatewayctl providers test`: asks providers for their models, which buys nothing; exit 6 when one does not do well. */
+import type { VerbRecord } from '#operator/verbs.ts'
+import { action, type Mount } from '../action.ts'
+import { clean } from '../clean.ts'
+import type { Context } from '../context.ts'
+import { EXIT, endWith, usageError } from '../exit.ts'
+import { call } from '../operator.ts'
+import { type Column, paint, print, printList } from '../output.ts'
+import { showProgress } from '../progress.ts'
+
+type Tested = VerbRecord<'providers.test'>[number]
+
+interface Flags {
+  readonly model?: string
+  readonly spend?: boolean
+}
+
+export const mount: Mount = (providers) =>
+  providers
+    .command('test')
+    .description('ask upstream accounts for their models; nothing is bought without --spend')
+    .argument('[name]', 'only this one; else all, or those that serve --model')
+    .option('--model <id>', 'whether they know this model')
+    .option('--spend', 'buy an answer of one token from it, at your expense')
+    .action(
+      action(async (context, name: string | undefined, { model, spend }: Flags) => {
+        if (spend && model === undefined) {
+          throw usageError(
+            '--spend needs --model: what is to be bought',
+            `gatewayctl providers test ${name === undefined ? '' : `${name} `}--spend --model PROVIDER/MODEL`,
+          )
+        }
+        const progress = showProgress(context, 'asking')
+        const tested = await call(context, 'providers.test', {
+          name: name ?? null,
+          model: model ?? null,
+          spend: spend === true,
+        }).finally(progress.done)
+        if (tested.some(({ ok }) => !ok)) endWith(EXIT.unhealthy)
+        if (context.json || context.quiet || !context.isTerminal) {
+          return printList(context, tested, COLUMNS, ({ provider }) => provider)
+        }
+        const width = Math.max(0, ...tested.map(({ provider }) => provider.length))
+        for (const one of tested) print(describe(context, one, width))
+      }),
+    )
+
+const COLUMNS: readonly Column<Tested>[] = [
+  { title: 'provider', full: ({ provider }) => provider },
+  { title: 'ok', full: ({ ok }) => (ok ? 'ok' : 'failed') },
+  { title: 'status', right: true, full: ({ status }) => status },
+  { title: 'models', right: true, full: ({ models }) => models },
+  { title: 'ms', right: true, full: ({ ms }) => ms },
+  { title: 'upstream name', full: ({ upstream }) => upstream },
+  { title: 'message', full: ({ message }) => message },
+]
+
+/** "openai      ✓ 87 models · 212 ms"; of one that fails, what to type next. */
+function describe(context: Context, tested: Tested, width: number): string {
+  const { provider, ok, models, upstream, ms, message, prompt_tokens, completion_tokens } = tested
+  const name = clean(provider).padEnd(width + 2)
+  if (!ok) {
+    const next = `${' '.repeat(width + 4)}next: gatewayctl providers edit ${clean(provider)} --key-file -`
+    return `${name}${paint(context, 'red', '✖')} ${clean(message ?? 'it failed')}\n${next}`
+  }
+  const facts = [
+    models === null ? null : `${models} models`,
+    upstream,
+    prompt_tokens === null ? null : `${prompt_tokens} tokens in, ${completion_tokens} out`,
+    `${ms} ms`,
+    message,
+  ]
+  return `${name}${paint(context, 'green', '✓')} ${clean(facts.filter((fact) => fact !== null).join(' · '))}`
+}

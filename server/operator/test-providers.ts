@@ -1,0 +1,126 @@
+/** Providers put to the test: whether they answer, take the credential, and know a model. */
+import * as z from 'zod/mini'
+import { GatewayError } from '#domain/errors.ts'
+import type { ModelCard } from '#domain/model-card.ts'
+import type { ProbeAnswer } from '#domain/probe.ts'
+import type { Provider } from '#domain/provider.ts'
+import { type RouteHop, routeOf } from '#domain/route.ts'
+import { findModel } from './models.ts'
+import type { Office } from './office.ts'
+import { findProvider } from './providers.ts'
+import { verb } from './verb.ts'
+
+export interface ProviderTestRecord {
+  readonly provider: string
+  readonly ok: boolean
+  readonly status: number | null
+  readonly ms: number
+  /** How many it lists; null where it lists none. */
+  readonly models: number | null
+  /** The model that was asked about, and what the provider calls it. */
+  readonly model: string | null
+  readonly upstream: string | null
+  /** Of the answer that was bought; null where none was. */
+  readonly prompt_tokens: number | null
+  readonly completion_tokens: number | null
+  /** The provider's clock less ours; null where it does not tell. */
+  readonly clock_skew_ms: number | null
+  readonly message: string | null
+}
+
+/**
+ * Every provider, or one, or those that serve a model. Without `spend` nothing is bought: the list of models is asked for.
+ * @throws provider_not_found, model_not_found, invalid_request
+ */
+export const testProviders = verb(
+  z.strictObject({
+    name: z._default(z.nullable(z.string()), null),
+    model: z._default(z.nullable(z.string()), null),
+    spend: z._default(z.boolean(), false),
+  }),
+  async (office, { name, model, spend }): Promise<readonly ProviderTestRecord[]> => {
+    if (spend && model === null) {
+      throw new GatewayError('invalid_request', 'what is bought must be said: which model', {
+        param: 'model',
+        hint: `gatewayctl providers test ${name ?? ''} --spend --model M`.replace('  ', ' '),
+      })
+    }
+    const card = model === null ? null : await findModel(office, model)
+    const providers = await chooseProviders(office, name, card)
+    return await Promise.all(providers.map((provider) => test(office, provider, card, spend)))
+  },
+)
+
+async function chooseProviders(
+  office: Office,
+  name: string | null,
+  card: ModelCard | null,
+): Promise<readonly Provider[]> {
+  if (name !== null) return [await findProvider(office, name)]
+  const all = await office.store.providers.list()
+  if (card === null) return all
+  const hops = routeOf(card).map(({ provider }) => provider)
+  return all.filter((provider) => hops.includes(provider.name))
+}
+
+async function test(
+  office: Office,
+  provider: Provider,
+  card: ModelCard | null,
+  spend: boolean,
+): Promise<ProviderTestRecord> {
+  const hop = card && hopOf(card, provider)
+  const upstream = hop?.upstreamName ?? null
+  const answer = await ask(
+    office,
+    provider,
+    card && { ...card, upstreamName: upstream ?? '' },
+    spend,
+  )
+  const { models } = answer
+  const isMissing = answer.ok && upstream !== null && models !== null && !models.includes(upstream)
+  return {
+    provider: provider.name,
+    ok: answer.ok && !isMissing,
+    status: answer.status,
+    ms: answer.ms,
+    models: models?.length ?? null,
+    model: card?.id ?? null,
+    upstream,
+    prompt_tokens: answer.tokens?.input ?? null,
+    completion_tokens: answer.tokens?.output ?? null,
+    clock_skew_ms: answer.skewMs,
+    message: isMissing ? `it does not list ${upstream}` : answer.message,
+  }
+}
+
+/** As the route has it; a provider that does not serve the model is asked for it under the name of the model's own. */
+const hopOf = (card: ModelCard, { name }: Provider): RouteHop | ModelCard =>
+  routeOf(card).find(({ provider }) => provider === name) ?? card
+
+async function ask(
+  { store, probe }: Office,
+  provider: Provider,
+  card: ModelCard | null,
+  spend: boolean,
+): Promise<ProbeAnswer> {
+  let credential: string | null
+  try {
+    credential = await store.providers.credential(provider.name)
+  } catch {
+    return UNREADABLE
+  }
+  return spend && card !== null
+    ? await probe.spend(provider, credential, card)
+    : await probe.look(provider, credential)
+}
+
+const UNREADABLE: ProbeAnswer = {
+  ok: false,
+  status: null,
+  ms: 0,
+  models: null,
+  message: 'its credential cannot be read with this master key',
+  skewMs: null,
+  tokens: null,
+}

@@ -1,0 +1,173 @@
+/** Probes a provider: its list of models, or one answer of one token, without a client and without a charge. */
+import { type Clock, type Instant, later, readHttpDate } from '#domain/clock.ts'
+import type { ModelCard } from '#domain/model-card.ts'
+import type { Probe, ProbeAnswer } from '#domain/probe.ts'
+import { PROVIDER_PRESETS, type Provider } from '#domain/provider.ts'
+import { DEFAULT_SETTINGS } from '#domain/settings.ts'
+import { UpstreamFailure } from '#domain/upstream.ts'
+import { completionTokens, NO_USAGE, promptTokens, type Usage } from '#domain/usage.ts'
+import { toEndpoint as toAnthropic } from './anthropic/endpoint.ts'
+import { readBaseAddress } from './base-address.ts'
+import { toEndpoint as toGemini } from './gemini/endpoint.ts'
+import { toEndpoint as toOpenAi } from './openai/endpoint.ts'
+import { readProblem } from './openai/read-problem.ts'
+import { isObject, readList, readObject, readText } from './read-json.ts'
+import { openUpstream } from './registry.ts'
+import { createScrub } from './scrub.ts'
+
+/** Longer than any list takes, shorter than anybody's patience. */
+const LOOK_MS = 15_000
+const SPEND_MS = 45_000
+const MOST_LIST_BYTES = 16 * 1_024 * 1_024
+
+export function createProbe(clock: Clock): Probe {
+  let last: ReturnType<Probe['lastSkew']> = null
+  return {
+    lastSkew: () => last,
+    async look(provider, credential) {
+      const answer = await timed(clock, () => list(clock, provider, credential))
+      if (answer.skewMs !== null) last = { provider: provider.name, skewMs: answer.skewMs }
+      return answer
+    },
+    spend: (provider, credential, card) => timed(clock, () => buy(provider, credential, card)),
+  }
+}
+
+type Untimed = Omit<ProbeAnswer, 'ms'>
+
+async function timed(clock: Clock, ask: () => Promise<Untimed>): Promise<ProbeAnswer> {
+  const startedAt = clock.now()
+  const answer = await ask().catch((thrown: unknown): Untimed => ({ ...NOTHING, ...told(thrown) }))
+  return { ...answer, ms: clock.now() - startedAt }
+}
+
+const NOTHING: Untimed = {
+  ok: false,
+  status: null,
+  models: null,
+  message: null,
+  skewMs: null,
+  tokens: null,
+}
+
+function told(thrown: unknown): Pick<Untimed, 'message' | 'status'> {
+  if (thrown instanceof UpstreamFailure) {
+    const { message, details, kind } = thrown
+    return { message: `${kind}: ${message}`, status: details.status ?? null }
+  }
+  const { name, code, message } = readObject(thrown) as { [field: string]: unknown }
+  if (name === 'TimeoutError') return { message: 'no answer in time', status: null }
+  return { message: `no answer: ${String(code ?? message ?? thrown)}`, status: null }
+}
+
+async function list(clock: Clock, provider: Provider, credential: string | null): Promise<Untimed> {
+  if (PROVIDER_PRESETS[provider.type].family === 'demo') return { ...NOTHING, ok: true }
+  const { url, headers } = toList(provider, credential)
+  const response = await fetch(url, {
+    headers,
+    redirect: 'manual',
+    signal: AbortSignal.timeout(LOOK_MS),
+  })
+  const { status } = response
+  const told = readHttpDate(response.headers.get('date') ?? '')
+  const seen = { ...NOTHING, status, skewMs: told === undefined ? null : skewOf(told, clock) }
+  const body = await readAll(response)
+  if (status >= 200 && status < 300) return { ...seen, ok: true, models: readModels(body) }
+  // Many a server of one model has no list, and whether the credential is good is then known only when it is used.
+  if (status === 404 || status === 405) {
+    return { ...seen, ok: true, message: 'it answers, but lists no models: key not checked' }
+  }
+  const scrub = createScrub('', credential)
+  const words = scrub(readProblem(body).message ?? '')
+  return { ...seen, message: `${status} from ${url.host}${words === '' ? '' : `: ${words}`}` }
+}
+
+/** The header tells whole seconds, cut off: half of one is the best guess. */
+const skewOf = (told: Instant, clock: Clock): number => later(told, 500) - clock.now()
+
+async function readAll(response: Response): Promise<string> {
+  let text = ''
+  const decoder = new TextDecoder()
+  for await (const piece of response.body ?? new Blob().stream()) {
+    text += decoder.decode(piece, { stream: true })
+    if (text.length > MOST_LIST_BYTES) throw new UpstreamFailure('failed', 'its list has no end')
+  }
+  return text
+}
+
+/** Where the list lies, and the whole of it where a page is asked for. */
+function toList(provider: Provider, credential: string | null) {
+  const url = readBaseAddress(provider)
+  const base = url.pathname.replace(/\/(?:chat\/completions|messages)$/, '')
+  url.pathname = `${base}/models`
+  const headers = { accept: 'application/json', ...authOf(provider, credential) }
+  switch (PROVIDER_PRESETS[provider.type].family) {
+    case 'anthropic':
+      url.searchParams.set('limit', '1000')
+      break
+    case 'gemini':
+      url.searchParams.set('pageSize', '1000')
+      break
+    default:
+  }
+  return { url, headers }
+}
+
+function authOf(provider: Provider, credential: string | null): Readonly<Record<string, string>> {
+  const { family } = PROVIDER_PRESETS[provider.type]
+  if (family === 'anthropic') return toAnthropic(provider, credential).auth
+  return family === 'gemini'
+    ? toGemini(provider, credential).auth
+    : toOpenAi(provider, credential).auth
+}
+
+/** OpenAI and Anthropic list under `data`, Gemini under `models` with the kind in front of the name, some as a bare list. */
+function readModels(body: string): readonly string[] | null {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(body)
+  } catch {
+    return null
+  }
+  const object = readObject(parsed)
+  const entries = Array.isArray(parsed) ? parsed : (object['data'] ?? object['models'])
+  if (!Array.isArray(entries)) return null
+  return readList(entries).flatMap((entry) => {
+    const { id, name } = isObject(entry) ? entry : {}
+    const found = readText(id) ?? readText(name)
+    return found === undefined ? [] : [found.replace(/^models\//, '')]
+  })
+}
+
+async function buy(
+  provider: Provider,
+  credential: string | null,
+  card: ModelCard,
+): Promise<Untimed> {
+  const events = await openUpstream(provider, credential).open({
+    hop: { card, provider },
+    requestId: 'req_probe',
+    timeouts: DEFAULT_SETTINGS,
+    signal: AbortSignal.timeout(SPEND_MS),
+    request: {
+      model: card.id,
+      body: { model: card.id, messages: [{ role: 'user', content: 'hi' }], max_tokens: 1 },
+      stream: false,
+      includeUsage: true,
+      wantsImages: false,
+      image: { resolution: undefined, quality: undefined },
+      endUser: null,
+      choices: 1,
+      maxOutputTokens: 1,
+      textBytes: 100,
+      inputImages: 0,
+      allowFallbacks: false,
+    },
+  })
+  let usage: Usage = NO_USAGE
+  for await (const some of events) {
+    for (const event of some) if (event.type === 'usage' && event.usage) usage = event.usage
+  }
+  const tokens = { input: promptTokens(usage), output: completionTokens(usage) }
+  return { ...NOTHING, ok: true, status: 200, tokens }
+}

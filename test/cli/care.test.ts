@@ -1,0 +1,255 @@
+/** Providers and models looked after: tested, edited, priced anew, unpriced and removed. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { furnishDesk, startAppliance } from '#test/support/appliance.ts'
+import { type Desk, openDesk } from '#test/support/desk.ts'
+
+/** A vendor who knows one key, two models, and one shape of answer. */
+const vendor = Bun.serve({
+  port: 0,
+  fetch(request) {
+    const { pathname } = new URL(request.url)
+    const key = request.headers.get('authorization')
+    if (pathname === '/nolist/models') return new Response('nothing here', { status: 404 })
+    if (key !== `Bearer ${GOOD_KEY}`) {
+      const message = `Incorrect API key provided: ${key?.slice(7)}. See https://vendor.example/keys`
+      return Response.json({ error: { message, code: 'invalid_api_key' } }, { status: 401 })
+    }
+    if (pathname === '/v1/models') {
+      return Response.json({ object: 'list', data: [{ id: 'small' }, { id: 'large' }] })
+    }
+    return Response.json({
+      id: 'x',
+      object: 'chat.completion',
+      choices: [
+        { index: 0, message: { role: 'assistant', content: 'h' }, finish_reason: 'length' },
+      ],
+      usage: { prompt_tokens: 8, completion_tokens: 1, total_tokens: 9 },
+    })
+  },
+})
+const GOOD_KEY = 'sk-good-0123456789'
+const BAD_KEY = 'sk-bad-9876543210'
+const url = (path: string): string => `http://127.0.0.1:${vendor.port}${path}`
+
+let desk: Desk
+beforeAll(() => {
+  desk = furnishDesk(openDesk(), '20')
+  const add = (name: string, path: string, key: string) =>
+    desk.run(['providers', 'add', name, '--base-url', url(path), '--key-file', '-'], { stdin: key })
+  expect(add('acme', '/v1', BAD_KEY).code).toBe(0)
+  expect(add('bare', '/nolist', GOOD_KEY).code).toBe(0)
+  for (const model of ['acme/small', 'acme/huge']) {
+    desk.run(['models', 'add', model, '--in-usd', '1', '--out-usd', '2'])
+  }
+})
+afterAll(() => {
+  void vendor.stop(true)
+  desk.close()
+})
+
+const testOf = async (...args: string[]) => {
+  const { code, out, err } = await desk.runBeside(['providers', 'test', ...args])
+  return {
+    code,
+    rows: out
+      .replace(/\n$/, '')
+      .split('\n')
+      .map((line) => line.split('\t')),
+    err,
+  }
+}
+
+describe('providers', () => {
+  test('test asks every one; a key that is not accepted is unhealthy, and is not told', async () => {
+    const { code, rows } = await testOf()
+    expect(code).toBe(6)
+    expect(rows.map(([name, ok, status, models]) => [name, ok, status, models])).toEqual([
+      ['acme', 'failed', '401', ''],
+      ['bare', 'ok', '404', ''],
+      ['demo', 'ok', '', ''],
+    ])
+    expect(rows[0]?.[6]).toBe(
+      `401 from 127.0.0.1:${vendor.port}: Incorrect API key provided: [removed]. See [address removed]`,
+    )
+    expect(rows[1]?.[6]).toBe('it answers, but lists no models: key not checked')
+  })
+
+  test('edit changes the key alone, and says so to nobody else', async () => {
+    const edited = desk.run(['providers', 'edit', 'acme', '--key-file', '-'], { stdin: GOOD_KEY })
+    expect(edited).toMatchObject({ code: 0, out: 'acme: key changed\n' })
+    expect(await testOf('acme')).toMatchObject({
+      code: 0,
+      rows: [['acme', 'ok', '200', '2', expect.any(String), '', '']],
+    })
+    const [act] = desk.json<object[]>(['activity', 'list', '--admin', '--limit', '1'])
+    expect(act).toMatchObject({
+      verb: 'providers.edit',
+      target: 'acme',
+      changed: { credential: 'changed' },
+    })
+    expect(desk.json(['providers', 'show', 'acme'])).toMatchObject({
+      models: 2,
+      base_url: url('/v1'),
+    })
+  })
+
+  test('test --model says whether it is known, --spend buys an answer', async () => {
+    expect(await testOf('--model', 'acme/small')).toMatchObject({ code: 0 })
+    const huge = await testOf('--model', 'acme/huge')
+    expect([huge.code, huge.rows]).toMatchObject([
+      6,
+      [['acme', 'failed', '200', '2', expect.any(String), 'huge', 'it does not list huge']],
+    ])
+    const { code, out } = await desk.runBeside([
+      'providers',
+      'test',
+      '--spend',
+      '--model',
+      'acme/small',
+      '--json',
+    ])
+    expect(code).toBe(0)
+    expect(JSON.parse(out)).toMatchObject([
+      { provider: 'acme', ok: true, prompt_tokens: 8, completion_tokens: 1 },
+    ])
+    expect(desk.json(['ledger', '--kind', 'charge'])).toEqual([])
+    expect((await testOf('--spend')).err).toBe(
+      'error: --spend needs --model: what is to be bought\nhint: gatewayctl providers test --spend --model PROVIDER/MODEL\n',
+    )
+  })
+
+  test('a running gateway uses the new key and address from the next request', async () => {
+    const key = desk.run(['keys', 'create', 'web', '-q']).out.trim()
+    const appliance = await startAppliance(desk)
+    try {
+      const ask = async () => {
+        const body = { model: 'acme/small', messages: [{ role: 'user', content: 'hi' }] }
+        const answer = await appliance.chat(key, body)
+        await answer.text()
+        return answer.status
+      }
+      const edit = (...flags: string[]) => desk.runBeside(['providers', 'edit', 'acme', ...flags])
+      expect(await ask()).toBe(200)
+      await desk.runBeside(['providers', 'edit', 'acme', '--from-env', 'KEY'], {
+        env: { KEY: BAD_KEY },
+      })
+      expect(await ask()).toBe(502)
+      await desk.runBeside(['providers', 'edit', 'acme', '--from-env', 'KEY'], {
+        env: { KEY: GOOD_KEY },
+      })
+      expect(await ask()).toBe(200)
+      expect((await edit('--base-url', 'http://127.0.0.1:1/v1')).out).toBe(
+        `acme: base url ${url('/v1')} → http://127.0.0.1:1/v1\n`,
+      )
+      expect(await ask()).toBe(502)
+      expect((await testOf('acme')).rows[0]?.[6]).toMatch(/^no answer: /)
+      expect((await edit('--base-url', url('/v1'))).code).toBe(0)
+      expect(await ask()).toBe(200)
+    } finally {
+      await appliance.stop()
+    }
+  })
+
+  test.each([
+    [
+      ['providers', 'edit', 'acme'],
+      2,
+      'error: nothing to change is stated\nhint: gatewayctl providers edit acme --key-file -\n',
+    ],
+    [
+      ['providers', 'edit', 'acem', '--no-key'],
+      3,
+      'error: no provider is called "acem"\n  did you mean acme?\nhint: gatewayctl providers list\n',
+    ],
+    [
+      ['providers', 'edit', 'demo', '--no-key'],
+      2,
+      'error: demo is built in: there is nothing to change\n',
+    ],
+    [
+      ['providers', 'edit', 'acme', '--base-url', 'ftp://x'],
+      2,
+      'error: base_url must be a plain http or https address, without user, query or fragment\nhint: --base-url https://host.example/v1\n',
+    ],
+    [
+      ['providers', 'test', 'nobody'],
+      3,
+      'error: no provider is called "nobody"\nhint: gatewayctl providers list\n',
+    ],
+  ])('%j', (args, code, err) => {
+    expect(desk.run(args)).toEqual({ code, out: '', err })
+  })
+})
+
+describe('models', () => {
+  const price = () => desk.json<{ price: object | null }>(['models', 'show', 'acme/small']).price
+
+  test('price none clears what has a likeness of its own', () => {
+    desk.run([
+      'models',
+      'price',
+      'acme/small',
+      '--cached-in-usd',
+      '0.5',
+      '--image-in-usd',
+      '3',
+      '--per-image-usd',
+      '0.04',
+    ])
+    expect(price()).toMatchObject({
+      cached_in_usd: '0.5',
+      image_in_usd: '3',
+      per_image_usd: [{ usd: '0.04' }],
+    })
+    desk.run([
+      'models',
+      'price',
+      'acme/small',
+      '--cached-in-usd',
+      'none',
+      '--per-image-usd',
+      'none',
+    ])
+    expect(price()).toMatchObject({
+      cached_in_usd: null,
+      image_in_usd: '3',
+      per_image_usd: [],
+      in_usd: '1',
+    })
+    expect(desk.run(['models', 'price', 'acme/small', '--in-usd', 'none']).code).toBe(2)
+  })
+
+  test('price --clear takes it away, with consent, until there is another', () => {
+    const clear = ['models', 'price', 'acme/small', '--clear']
+    expect(desk.run(clear)).toEqual({
+      code: 5,
+      out: '',
+      err: 'error: refusing to take the price of acme/small away without confirmation (stdin is not a terminal)\nhint: gatewayctl models price acme/small --clear --yes\n',
+    })
+    expect(desk.run([...clear, '--in-usd', '2']).code).toBe(2)
+    // One that would begin tomorrow goes too.
+    desk.run(['models', 'price', 'acme/small', '--in-usd', '9', '--from', '1d'])
+    expect(desk.run([...clear, '--yes'])).toMatchObject({ code: 0, out: '' })
+    expect(price()).toBeNull()
+    expect(desk.run(['models', 'list', '--unpriced', '-q']).out).toBe('acme/small\n')
+    expect(desk.run(['models', 'price', 'acme/small', '--in-usd', '2']).code).toBe(2)
+    expect(
+      desk.run(['models', 'price', 'acme/small', '--in-usd', '2', '--out-usd', '3']).code,
+    ).toBe(0)
+    expect(price()).toMatchObject({ in_usd: '2', image_in_usd: null })
+  })
+
+  test('remove asks, removes, and knows no more', () => {
+    expect(desk.run(['models', 'remove', 'acme/huge'])).toMatchObject({
+      code: 5,
+      err: 'error: refusing to remove model acme/huge without confirmation (stdin is not a terminal)\nhint: gatewayctl models remove acme/huge --yes\n',
+    })
+    expect(desk.run(['models', 'remove', 'acme/huge', '-y'])).toMatchObject({
+      code: 0,
+      out: '',
+      err: '✓ removed model acme/huge\n',
+    })
+    expect(desk.run(['models', 'remove', 'acme/huge', '-y']).code).toBe(3)
+    expect(desk.run(['models', 'list', 'acme/*', '-q']).out).toBe('acme/small\n')
+  })
+})
