@@ -157,9 +157,6 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
       enable: () => import('./users/enable.ts'),
       remove: () => import('./users/remove.ts'),
       sessions: () => import('./users/sessions.ts'),
-    },
-  },
-  backup: alone('copy everything while it serves, and restore', () => import('./backup.ts')),
       identities: () => import('./users/identities.ts'),
     },
   },
@@ -172,5 +169,8 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
       show: () => import('./identities/show.ts'),
       edit: () => import('./identities/edit.ts'),
       remove: () => import('./identities/remove.ts'),
+    },
+  },
+  backup: alone('copy everything while it serves, and restore', () => import('./backup.ts')),
   doctor: alone('check this installation', () => import('./doctor.ts')),
 }

@@ -32,16 +32,16 @@ export const VERBS = {
   'providers.add': async () => (await import('./providers.ts')).addProvider,
   'providers.list': async () => (await import('./providers.ts')).listProviders,
   'providers.show': async () => (await import('./providers.ts')).showProvider,
-  'providers.remove': async () => (await import('./providers.ts')).removeProvider,
   'providers.edit': async () => (await import('./edit-provider.ts')).editProvider,
   'providers.test': async () => (await import('./test-providers.ts')).testProviders,
+  'providers.remove': async () => (await import('./providers.ts')).removeProvider,
   'models.list': async () => (await import('./models.ts')).listModels,
   'models.show': async () => (await import('./models.ts')).showModel,
   'models.add': async () => (await import('./models.ts')).addModel,
   'models.price': async () => (await import('./models.ts')).priceModel,
-  'models.route.show': async () => (await import('./routes.ts')).showRoute,
   'models.unprice': async () => (await import('./models.ts')).unpriceModel,
   'models.remove': async () => (await import('./models.ts')).removeModel,
+  'models.route.show': async () => (await import('./routes.ts')).showRoute,
   'models.route.set': async () => (await import('./routes.ts')).setHop,
   'models.route.drop': async () => (await import('./routes.ts')).dropHop,
   'models.route.reset': async () => (await import('./routes.ts')).resetRoute,
@@ -70,16 +70,16 @@ export const VERBS = {
   'users.enable': async () => (await import('./people.ts')).enablePerson,
   'users.remove': async () => (await import('./people.ts')).removePerson,
   'users.sessions.revoke': async () => (await import('./people.ts')).revokeSessions,
-} satisfies Record<string, () => Promise<AnyVerb>>
-
-export type VerbName = keyof typeof VERBS
-
   'users.identities.remove': async () => (await import('./people.ts')).unlinkIdentity,
   'identities.add': async () => (await import('./identities.ts')).addIdentityProvider,
   'identities.list': async () => (await import('./identities.ts')).listIdentityProviders,
   'identities.show': async () => (await import('./identities.ts')).showIdentityProvider,
   'identities.edit': async () => (await import('./identities.ts')).editIdentityProvider,
   'identities.remove': async () => (await import('./identities.ts')).removeIdentityProvider,
+} satisfies Record<string, () => Promise<AnyVerb>>
+
+export type VerbName = keyof typeof VERBS
+
 type VerbOf<Name extends VerbName> = Awaited<ReturnType<(typeof VERBS)[Name]>>
 
 /** What a caller sends. */
