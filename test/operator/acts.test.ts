@@ -54,16 +54,16 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'providers.add': { name: 'acme', base_url: 'http://h/v1', credential: CREDENTIAL },
   'providers.list': {},
   'providers.show': { name: 'demo' },
-  'providers.remove': { name: 'demo' },
   'providers.edit': { name: 'spare', credential: 'sk-canary-4f1d0e7b-other' },
   'providers.test': {},
+  'providers.remove': { name: 'demo' },
   'models.list': {},
   'models.show': { model: 'demo/echo' },
   'models.add': { model: 'demo/new', in_usd: '1', out_usd: '2' },
   'models.price': { model: 'demo/echo', in_usd: '7' },
-  'models.route.show': { model: 'demo/echo' },
   'models.unprice': { model: 'demo/echo' },
   'models.remove': { model: 'demo/flaky' },
+  'models.route.show': { model: 'demo/echo' },
   'models.route.set': { model: 'demo/echo', provider: 'spare' },
   'models.route.drop': { model: 'demo/lorem', provider: 'spare' },
   'models.route.reset': { model: 'demo/lorem' },
@@ -96,16 +96,16 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'users.enable': { person: 'bob@example.org' },
   'users.remove': { person: 'ann@example.org' },
   'users.sessions.revoke': { person: 'ann@example.org' },
-}
-
-/** A running gateway with one request in progress. */
-const LIVE: Office['live'] = {
   'users.identities.remove': { person: 'ann@example.org', provider: 'known' },
   'identities.add': { name: 'google', client_id: 'gateway', secret: CREDENTIAL },
   'identities.list': {},
   'identities.show': { name: 'known' },
   'identities.edit': { name: 'known', secret: CREDENTIAL },
   'identities.remove': { name: 'known' },
+}
+
+/** A running gateway with one request in progress. */
+const LIVE: Office['live'] = {
   listen: 'h:1',
   baseUrl: 'http://h:1/v1',
   authUrl: null,
