@@ -10,7 +10,9 @@ import { disabledPage, finish, page, seeOther, signInPage } from './visit-pages.
 
 /** A button was pressed. The browser leaves by a page of its own, because no form of ours may end at a stranger's. */
 export async function sendToThirdParty(visit: Visit, name: string): Promise<Response> {
-  const sending = await visit.identities.send(name, visit.call.uid)
+  const { prompt, max_age: age } = visit.interaction.params
+  const isFresh = age !== undefined || (prompt ?? '').split(' ').includes('login')
+  const sending = await visit.identities.send(name, visit.call.uid, isFresh)
   return sending.kind === 'sent'
     ? page(visit, { page: 'onward', to: sending.address })
     : signInPage(visit, problemOf(sending))

@@ -30,7 +30,7 @@ export type Return =
 
 export interface IdentityDesk {
   /** Where this interaction's browser is to go; an earlier way there and back ends. */
-  send(name: string, uid: string): Promise<Sending>
+  send(name: string, uid: string, isFresh: boolean): Promise<Sending>
   /** Takes the answer that the browser brought back, once. */
   receive(name: string, uid: string, answer: URLSearchParams): Promise<Return>
 }
@@ -48,9 +48,10 @@ export function openIdentityDesk(house: SideHouse, key: string): IdentityDesk {
   const partyOf = partyLoader(house)
   const draw = (purpose: string, state: string): string =>
     createHmac('sha256', key).update(`${purpose}\n${state}`).digest('base64url')
-  const tripOf = (provider: IdentityProvider, state: string): Trip => ({
+  const tripOf = (provider: IdentityProvider, state: string, isFresh: boolean): Trip => ({
     provider,
     redirectUri: house.issuer + callbackPath(provider.name),
+    isFresh,
     state,
     nonce: draw('nonce', state),
     verifier: draw('verifier', state),
@@ -62,12 +63,12 @@ export function openIdentityDesk(house: SideHouse, key: string): IdentityDesk {
   }
 
   return {
-    async send(name, uid) {
+    async send(name, uid, isFresh) {
       const provider = await store.identityProviders.find(name)
       if (provider === undefined) return { kind: 'gone' }
       const state = newState(uid)
       try {
-        const address = await (await partyOf(provider)).address(tripOf(provider, state))
+        const address = await (await partyOf(provider)).address(tripOf(provider, state, isFresh))
         await store.detours.begin({
           interaction: digestOf(uid),
           provider: name,
@@ -91,7 +92,7 @@ export function openIdentityDesk(house: SideHouse, key: string): IdentityDesk {
         return {
           kind: 'told',
           provider,
-          told: await party.redeem(tripOf(provider, state), answer, secret),
+          told: await party.redeem(tripOf(provider, state, false), answer, secret),
         }
       } catch (cause) {
         return trouble(provider, cause)

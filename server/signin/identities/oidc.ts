@@ -16,7 +16,7 @@ interface Known {
   readonly until: Instant
 }
 
-/** Google signs in whoever is signed in already, without a question; a person may have several accounts. */
+/** Google takes no `prompt=login`; to choose among one's accounts is the most that it asks. */
 const MANNERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'https://accounts.google.com': { prompt: 'select_account' },
 }
@@ -34,7 +34,7 @@ export function createOidcParty(reach: Reach, clock: Clock, isDevelopment: boole
   }
 
   return {
-    async address({ provider, redirectUri, state, nonce, verifier }) {
+    async address({ provider, redirectUri, isFresh, state, nonce, verifier }) {
       const as = await metadata(provider)
       const address = new URL(as.authorization_endpoint ?? '')
       const fields = {
@@ -46,6 +46,7 @@ export function createOidcParty(reach: Reach, clock: Clock, isDevelopment: boole
         nonce,
         code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
         code_challenge_method: 'S256',
+        ...(isFresh && { prompt: 'login' }),
         ...MANNERS[provider.issuer],
       }
       for (const [name, value] of Object.entries(fields)) address.searchParams.set(name, value)

@@ -8,6 +8,8 @@ export interface Trip {
   readonly provider: IdentityProvider
   /** Exactly as it is registered at the third party. */
   readonly redirectUri: string
+  /** The application wants the person asked anew, however lately they were. */
+  readonly isFresh: boolean
   readonly state: string
   readonly nonce: string
   /** Of PKCE. */

@@ -365,6 +365,19 @@ describe('the way back', () => {
     expect(issuer.redeemed).toEqual([])
   })
 
+  test.each([
+    [{ prompt: 'login' }, 'login'],
+    [{ prompt: 'login consent' }, 'login'],
+    [{ max_age: '600' }, 'login'],
+    [{ prompt: 'consent' }, null],
+  ])('where the application says %j, the third party is asked for %s', async (more, prompt) => {
+    const { house } = await open()
+    const browser = house.browser()
+    const page = await house.start(browser, more)
+    const address = new URL(onwardFrom(await browser.submit(page, '/identity/sso', {})))
+    expect(address.searchParams.get('prompt')).toBe(prompt)
+  })
+
   test('is the browser’s that left: another one, with the whole address, gets nowhere', async () => {
     const { house, issuer } = await open({}, {}, ['example.org'])
     await house.proved(EMAIL)

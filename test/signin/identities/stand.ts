@@ -77,7 +77,8 @@ export async function openHouse({
     told,
     browser: (headers: Readonly<Record<string, string>> = {}): Browser =>
       openBrowser(issuer, headers, ask),
-    start: (browser: Browser): Promise<Page> => browser.open(AUTHORIZE.replace(ISSUER, issuer)),
+    start: (browser: Browser, more: Readonly<Record<string, string>> = {}): Promise<Page> =>
+      browser.open(`${AUTHORIZE.replace(ISSUER, issuer)}&${new URLSearchParams(more)}`),
     add: (issuerUrl: string, stated: Partial<IdentityProvider> = {}) =>
       store.identityProviders.add(
         {
