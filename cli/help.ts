@@ -89,6 +89,7 @@ function environment(): string {
     ['GATEWAY_AUTH_SIGNUP', 'closed: only whom `users add` named (open)'],
     ['GATEWAY_UPSTREAM_…', 'CONNECT_, FIRST_BYTE_, SILENCE_, TOTAL_TIMEOUT (10s 120s 120s 30m)'],
     ['GATEWAY_RESERVE_OUTPUT_TOKENS', 'held for an answer of no stated length (4096)'],
+    ['GATEWAY_RETENTION_ACTIVITY', 'how long the log keeps a request: 24h or more, or none (90d)'],
     ['GATEWAY_ADMIN_SOCKET', 'socket of the commands (<data>/run/admin.sock)'],
     ['GATEWAY_MASTER_KEY_FILE', 'file with the key that seals credentials (<data>/master.key)'],
     ['GATEWAY_MASTER_KEY', 'that key itself; a file is safer'],
