@@ -1,0 +1,143 @@
+// The applications of docs/sign-in.md, run as they stand there, against the compiled program behind TLS.
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { until } from '#test/support/appliance.ts'
+import { tempDirectory } from '#test/support/temp-directory.ts'
+import { freePort } from '#test/support/tls-front.ts'
+import { openBrowser } from './browser.ts'
+import { openStand, type Stand } from './stand.ts'
+
+const ROOT = new URL('../../../', import.meta.url).pathname
+const DOCUMENT = readFileSync(join(ROOT, 'docs/sign-in.md'), 'utf8')
+
+/** Where it says so, whatever Python and Go need is fetched from their registries, and they are run too. */
+const MAY_FETCH = process.env['GATEWAYCTL_SNIPPETS'] === 'all'
+
+let stand: Stand
+
+beforeAll(async () => {
+  stand = await openStand({}, { isBehindTls: true })
+})
+afterAll(() => stand.close())
+
+/** The first block in a language. */
+function blockIn(language: string): string {
+  const [, block = ''] = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'ms').exec(DOCUMENT) ?? []
+  expect(block).not.toBe('')
+  return block
+}
+
+function run(directory: string, ...command: readonly string[]): void {
+  const { exitCode, stderr } = Bun.spawnSync([...command], { cwd: directory })
+  if (exitCode !== 0) throw new Error(`${command.join(' ')}: ${stderr}`)
+}
+
+interface Recipe {
+  readonly name: string
+  readonly language: string
+  readonly file: string
+  /** Brings what the program needs, and answers how it is started. */
+  prepare(directory: string): readonly string[]
+  readonly isReady: boolean
+}
+
+const RECIPES: readonly Recipe[] = [
+  {
+    name: 'Node with openid-client',
+    language: 'js',
+    file: 'app.mjs',
+    isReady: Bun.which('node') !== null,
+    prepare(directory) {
+      mkdirSync(join(directory, 'node_modules'))
+      for (const name of ['openid-client', 'oauth4webapi', 'jose']) {
+        symlinkSync(join(ROOT, 'node_modules', name), join(directory, 'node_modules', name))
+      }
+      return ['node', '--preserve-symlinks', 'app.mjs']
+    },
+  },
+  {
+    name: 'Python with Authlib',
+    language: 'python',
+    file: 'app.py',
+    isReady: MAY_FETCH && Bun.which('python3') !== null,
+    prepare(directory) {
+      run(directory, 'python3', '-m', 'venv', 'own')
+      run(directory, 'own/bin/pip', 'install', '--quiet', 'authlib', 'flask', 'requests')
+      return ['own/bin/python', 'app.py']
+    },
+  },
+  {
+    name: 'Go with go-oidc',
+    language: 'go',
+    file: 'main.go',
+    isReady: MAY_FETCH && Bun.which('go') !== null,
+    prepare(directory) {
+      run(directory, 'go', 'mod', 'init', 'app')
+      run(directory, 'go', 'mod', 'tidy')
+      run(directory, 'go', 'build', '-o', 'app', '.')
+      return ['./app']
+    },
+  },
+]
+
+/** Starts the program on a port of its own, registered as the document says. */
+async function start({ name, language, file, prepare }: Recipe): Promise<string> {
+  const directory = tempDirectory()
+  writeFileSync(join(directory, file), blockIn(language))
+  const command = prepare(directory)
+  const home = `http://localhost:${await freePort()}`
+  const client = stand.register(name, '--redirect-uri', `${home}/callback`)
+  const child = Bun.spawn([...command], {
+    cwd: directory,
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      HOME: directory,
+      PORT: new URL(home).port,
+      ISSUER: stand.authUrl,
+      CLIENT_ID: client.client_id,
+      CLIENT_SECRET: client.client_secret,
+      // Each has its own name for whom else to trust.
+      NODE_EXTRA_CA_CERTS: stand.caFile ?? '',
+      REQUESTS_CA_BUNDLE: stand.caFile ?? '',
+      SSL_CERT_FILE: stand.caFile ?? '',
+    },
+    stdout: 'ignore',
+    stderr: 'ignore',
+  })
+  onTestFinished(async () => {
+    child.kill()
+    await child.exited
+  })
+  await until(
+    async () => (await fetch(home, { redirect: 'manual' })).status === 302,
+    'it sends people to sign in',
+  )
+  return home
+}
+
+for (const recipe of RECIPES) {
+  test.skipIf(!recipe.isReady)(
+    `${recipe.name} greets who signed in, and nobody else`,
+    async () => {
+      const home = await start(recipe)
+      const atHome = openBrowser(home)
+      const atProvider = stand.browser()
+      const email = `${recipe.language}@example.org`
+      const { url: authorize } = await atHome.open('/')
+      expect(authorize).toContain('code_challenge_method=S256')
+      const form = await atProvider.open(authorize)
+      const { url: callback } = await stand.signIn(atProvider, form, email)
+      // The same address in a browser that did not ask for it signs nobody in.
+      const stranger = await openBrowser(home).open(callback)
+      expect(stranger.status).toBeGreaterThanOrEqual(400)
+      expect(stranger.status).toBeLessThan(500)
+      expect(stranger.text).not.toContain('Hello')
+      const { url: again } = await atHome.open('/')
+      const back = await atProvider.open(again)
+      const page = await atHome.open(back.url)
+      expect(page.text).toMatch(new RegExp(`^Hello ${email}, known as usr_[0-9a-z]{26}$`))
+    },
+    MAY_FETCH ? 180_000 : 30_000,
+  )
+}
