@@ -30,7 +30,8 @@ const SETTINGS = {
 
 export type SettingName = keyof typeof SETTINGS
 
-const NAMES = Object.keys(SETTINGS) as readonly SettingName[]
+/** In the order of the guide. */
+export const NAMES = Object.keys(SETTINGS) as readonly SettingName[]
 
 const KINDS: Readonly<
   Record<Kind, readonly [expected: string, fits: (value: unknown) => boolean]>

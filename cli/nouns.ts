@@ -172,5 +172,14 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
     },
   },
   backup: alone('copy everything while it serves, and restore', () => import('./backup.ts')),
+  config: {
+    summary: 'effective settings',
+    bare: 'show',
+    verbs: {
+      show: () => import('./config/show.ts'),
+      check: () => import('./config/check.ts'),
+      path: () => import('./config/path.ts'),
+    },
+  },
   doctor: alone('check this installation', () => import('./doctor.ts')),
 }

@@ -1,0 +1,37 @@
+/** `gatewayctl config check`: whether `serve` would start with a configuration file; the environment has no say in it. */
+import { action, type Mount } from '../action.ts'
+import { readServeSettings } from '../config.ts'
+import { readConfigFile } from '../config-file.ts'
+import type { Context } from '../context.ts'
+import { readDeliverySettings } from '../delivery.ts'
+import { paint, print, printJson, tell } from '../output.ts'
+import { readSigninSettings } from '../signin-settings.ts'
+import { readTelemetrySettings } from '../telemetry-settings.ts'
+
+/** What `--json` prints of a file that is good. */
+export interface ConfigCheckRecord {
+  readonly file: string
+  readonly settings: readonly string[]
+}
+
+export const mount: Mount = (config) =>
+  config
+    .command('check')
+    .description('whether serve would start with this file; exit 2 when it would not')
+    .argument('[file]', 'default: the one in use here')
+    .action(
+      action(async (context, stated: string | undefined) => {
+        const path = stated ?? context.configFile.path
+        const alone: Context = { ...context, env: {}, configFile: { path, isNamed: true } }
+        const settings = Object.keys(readConfigFile(alone))
+        const { port } = readServeSettings(alone, {})
+        readSigninSettings(alone, {}, port)
+        readDeliverySettings(alone)
+        readTelemetrySettings(alone, {})
+        const record: ConfigCheckRecord = { file: path, settings }
+        if (context.json) return printJson(record)
+        if (context.quiet) return
+        print(settings.join('\n'))
+        tell(context, `${paint(context, 'green', '✓')} ${path}: ${settings.length} settings`)
+      }),
+    )

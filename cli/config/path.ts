@@ -1,0 +1,24 @@
+/** `gatewayctl config path`: which configuration file is read here. */
+import { existsSync } from 'node:fs'
+import { action, type Mount } from '../action.ts'
+import { print, printJson, tell } from '../output.ts'
+
+/** What `--json` prints. */
+export interface ConfigPathRecord {
+  readonly path: string
+  readonly exists: boolean
+}
+
+export const mount: Mount = (config) =>
+  config
+    .command('path')
+    .description('which configuration file is read here')
+    .action(
+      action(async (context) => {
+        const { path } = context.configFile
+        const record: ConfigPathRecord = { path, exists: existsSync(path) }
+        if (context.json) return printJson(record)
+        print(path)
+        if (!record.exists) tell(context, '! there is no such file: the defaults hold')
+      }),
+    )

@@ -1,0 +1,115 @@
+/** `config`: which settings are in force, where they come from, and whether a file would do. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readServeSettings } from '#cli/config.ts'
+import { openContext } from '#cli/context.ts'
+import { type Desk, openDesk } from '#test/support/desk.ts'
+
+let desk: Desk
+let file: string
+beforeAll(() => {
+  desk = openDesk()
+  mkdirSync(join(desk.home, 'config', 'gatewayctl'), { recursive: true })
+  file = join(desk.home, 'config', 'gatewayctl', 'config.toml')
+  writeFileSync(
+    file,
+    'base_url = "https://gateway.example"\n[upstream]\nconnect_timeout = "3s"\n[smtp]\nurl = "smtp://me:hidden-word@mail.example:587"\nfrom = "a@b.example"\n',
+  )
+})
+afterAll(() => desk.close())
+
+interface Setting {
+  readonly name: string
+  readonly value: string | null
+  readonly origin: string | null
+}
+
+const show = (env: Record<string, string> = {}) => {
+  const { code, out } = desk.run(['config', 'show', '--json'], { env })
+  expect(code).toBe(0)
+  const settings = JSON.parse(out) as Setting[]
+  return (name: string) => settings.find((setting) => setting.name === name)
+}
+
+test('variable, file, default and nothing, each with its origin, and no password', () => {
+  const of = show({ GATEWAY_UPSTREAM_CONNECT_TIMEOUT: '7s', GATEWAY_LISTEN: '' })
+  expect(of('upstream.connect_timeout')).toEqual({
+    name: 'upstream.connect_timeout',
+    value: '7s',
+    origin: 'GATEWAY_UPSTREAM_CONNECT_TIMEOUT',
+  })
+  expect(of('base_url')).toEqual({
+    name: 'base_url',
+    value: 'https://gateway.example',
+    origin: file,
+  })
+  expect(of('listen')).toEqual({ name: 'listen', value: '127.0.0.1:4140', origin: 'default' })
+  expect(of('auth_url')).toEqual({ name: 'auth_url', value: null, origin: null })
+  expect(of('smtp.url')).toMatchObject({ value: 'smtp://me:…@mail.example:587', origin: file })
+  expect(of('data_dir')).toEqual({
+    name: 'data_dir',
+    value: desk.dataDir,
+    origin: 'GATEWAY_DATA_DIR',
+  })
+  expect(desk.run(['config']).out).not.toContain('hidden-word')
+  expect(show({ GATEWAY_SMTP_URL_FILE: '/run/secrets/smtp' })('smtp.url')).toEqual({
+    name: 'smtp.url',
+    value: '/run/secrets/smtp',
+    origin: 'GATEWAY_SMTP_URL_FILE',
+  })
+})
+
+test('the table has the origin where it is asked for', () => {
+  expect(desk.run(['config', 'show']).out).toContain('\nlisten\t127.0.0.1:4140\n')
+  expect(desk.run(['config', 'show', '--origin']).out).toContain(
+    '\nlisten\t127.0.0.1:4140\tdefault\n',
+  )
+  expect(desk.run(['config', 'show', '--origin', '--data-dir', '/elsewhere']).out).toContain(
+    'data_dir\t/elsewhere\tflag\n',
+  )
+})
+
+test('a stated default changes nothing: what is shown is what serves', () => {
+  const settings = desk.json<Setting[]>(['config', 'show'])
+  const bare = readServeSettings(openContext({ config: '/dev/null' }, {}), {})
+  for (const { name, value, origin } of settings) {
+    if (origin !== 'default' || value === null) continue
+    const variable = `GATEWAY_${name.replace('.', '_').toUpperCase()}`
+    const stated = readServeSettings(
+      openContext({ config: '/dev/null' }, { [variable]: value }),
+      {},
+    )
+    expect([name, stated]).toEqual([name, bare])
+  }
+})
+
+test('check reads a file as serve would, the environment aside', () => {
+  expect(desk.run(['config', 'check'])).toEqual({
+    code: 0,
+    out: 'base_url\nupstream.connect_timeout\nsmtp.url\nsmtp.from\n',
+    err: `✓ ${file}: 4 settings\n`,
+  })
+  const wrong = (text: string) => {
+    writeFileSync(join(desk.home, 'other.toml'), text)
+    const { code, out, err } = desk.run(['config', 'check', 'other.toml'], {
+      env: { GATEWAY_LISTEN: '127.0.0.1:4140' },
+    })
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    return err
+  }
+  expect(wrong('lisen = "x"')).toContain('there is no setting "lisen"\n  did you mean listen?')
+  expect(wrong('listen = "nowhere:at-all"')).toContain('listen must be host:port')
+  expect(wrong('listen = 4140')).toContain('listen must be a text in quotes')
+  expect(wrong('[smtp]\nurl = "smtp://mail.example"')).toContain('nobody who sends')
+  expect(desk.run(['config', 'check', 'missing.toml']).code).toBe(1)
+})
+
+test('path prints the path alone', () => {
+  expect(desk.run(['config', 'path'])).toEqual({ code: 0, out: `${file}\n`, err: '' })
+  expect(desk.run(['config', 'path', '--config', '/none.toml'])).toEqual({
+    code: 0,
+    out: '/none.toml\n',
+    err: '! there is no such file: the defaults hold\n',
+  })
+})
