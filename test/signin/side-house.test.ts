@@ -4,6 +4,7 @@ import { openStore } from '#db/index.ts'
 import { identityReach } from '#server/identity-reach.ts'
 import { openSideHouse } from '#signin/open.ts'
 import type { CodePost, SideHouse } from '#signin/side-house.ts'
+import { openBrowser } from '#test/acceptance/signin/browser.ts'
 import { handClock } from '#test/support/hand-clock.ts'
 
 const ISSUER = 'https://auth.example.org'
@@ -155,6 +156,30 @@ test('a fault is a page with an id that the log has, and no word of what broke',
   const [fault] = faults
   expect(fault).toBeInstanceOf(Error)
   expect(text).not.toContain((fault as Error).message)
+})
+
+test('T13: a sign-out that failed is not told as one that was done', async () => {
+  const told: string[] = []
+  const { ask, closeStore, faults } = await open({
+    kind: 'log',
+    tell: (_email, code) => told.push(code),
+  })
+  const asking = async (address: string | URL, init?: RequestInit) => {
+    const { pathname, search } = new URL(address)
+    return await ask(pathname + search, init)
+  }
+  const browser = openBrowser(ISSUER, {}, asking)
+  const start = await browser.open(AUTHORIZE)
+  const asked = await browser.submit(start, '/email', { email: 'a@example.org' })
+  const back = await browser.submit(asked, '/code', { code: told[0] ?? '' })
+  expect(back.url.startsWith(REDIRECT)).toBe(true)
+  const question = await browser.open('/oauth/logout')
+  expect(question.status).toBe(200)
+  await closeStore()
+  const answer = await browser.submit(question, '/oauth/logout/confirm', { logout: 'yes' })
+  expect(answer.status).toBe(500)
+  expect(answer.headers.getSetCookie()).toEqual([])
+  expect(faults).not.toEqual([])
 })
 
 test.each([

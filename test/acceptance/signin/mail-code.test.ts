@@ -64,7 +64,7 @@ test('the fifth wrong try ends a code, even for the right one; a new code helps'
   expect(back.url.startsWith(REDIRECT)).toBe(true)
 })
 
-test('of 60 wrong guesses at once five are taken, and the right code is then refused', async () => {
+test('T13: of 60 wrong guesses at once five are taken, and the right code is then refused', async () => {
   const browser = elsewhere()
   const email = 'parallel@example.org'
   const page = await browser.submit(await start(browser), '/email', { email })
@@ -72,9 +72,11 @@ test('of 60 wrong guesses at once five are taken, and the right code is then ref
   const answers = await Promise.all(
     Array.from({ length: 60 }, () => browser.submit(page, '/code', { code: wrong(code) })),
   )
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([400]))
   const withTriesLeft = answers.filter(({ text }) => /name="code"/.test(text))
   expect(withTriesLeft).toHaveLength(4)
   const late = await browser.submit(page, '/code', { code })
+  expect(late.status).toBe(400)
   expect(late.url.startsWith(REDIRECT)).toBe(false)
 })
 
@@ -146,7 +148,7 @@ test.each([
   expect(strange).toEqual([])
 })
 
-describe('a form that was not sent from our own page', () => {
+describe('T12: a form that was not sent from our own page', () => {
   const post = (page: Page, headers: Record<string, string>, cookie: string) =>
     fetch(`${page.url}/email`, {
       method: 'POST',

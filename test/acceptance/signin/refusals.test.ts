@@ -20,9 +20,6 @@ async function freshCode(more: Readonly<Record<string, string | null>> = {}, ema
   return codeOf(await stand.signIn(browser, start, email))
 }
 
-const errorOf = async (response: Response) =>
-  (await response.json()) as { readonly error?: string; readonly access_token?: string }
-
 describe('at the authorization endpoint', () => {
   const ask = async (more: Readonly<Record<string, string | null>>) =>
     stand.browser().open(authorizeUrl(stand.authUrl, stand.client.client_id, more))
@@ -118,26 +115,49 @@ test('the metadata promises what the contract does, and no more', async () => {
 })
 
 describe('people', () => {
-  test('a disabled person is signed out at once, and let in no more', async () => {
+  test('T12: a disabled person is signed out at once on every way, and let in no more', async () => {
     const email = newEmail()
     const browser = stand.browser()
+    const offline = { scope: 'openid email offline_access', prompt: 'consent' }
+    const asking = authorizeUrl(stand.authUrl, stand.client.client_id, offline)
+    const consent = await stand.signIn(browser, await browser.open(asking), email)
+    const back = await browser.submit(consent, '/consent', { decision: 'allow' })
+    const tokens = (await (await redeem(stand.authUrl, stand.client, codeOf(back))).json()) as {
+      readonly access_token: string
+      readonly refresh_token: string
+    }
     const address = authorizeUrl(stand.authUrl, stand.client.client_id)
-    const code = codeOf(await stand.signIn(browser, await browser.open(address), email))
-    const { access_token } = await errorOf(await redeem(stand.authUrl, stand.client, code))
-    const again = await browser.open(address)
-    expect(again.url.startsWith(REDIRECT)).toBe(true)
-    const unused = codeOf(again)
+    const unused = codeOf(await browser.open(address))
+    expect(unused).not.toBe('')
 
     stand.desk.json(['users', 'disable', email, '--yes'])
     const userinfo = await fetch(`${stand.authUrl}/oauth/userinfo`, {
-      headers: { authorization: `Bearer ${access_token}` },
+      headers: { authorization: `Bearer ${tokens.access_token}` },
     })
+    const said = expect.any(String)
     expect(userinfo.status).toBe(401)
-    expect((await redeem(stand.authUrl, stand.client, unused)).status).toBe(400)
+    expect(await userinfo.json()).toEqual({ error: 'invalid_token', error_description: said })
+    const refreshed = await fetch(`${stand.authUrl}/oauth/token`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        grant_type: 'refresh_token',
+        refresh_token: tokens.refresh_token,
+        ...stand.client,
+      }),
+    })
+    for (const answer of [await redeem(stand.authUrl, stand.client, unused), refreshed]) {
+      expect(answer.status).toBe(400)
+      expect(await answer.json()).toEqual({ error: 'invalid_grant', error_description: said })
+    }
+    const silent = await browser.open(
+      authorizeUrl(stand.authUrl, stand.client.client_id, { prompt: 'none' }),
+    )
+    expect(new URL(silent.url).searchParams.get('error')).toBe('login_required')
     const asked = await browser.open(address)
     expect(asked.text).toContain('name="email"')
     const refused = await stand.signIn(browser, asked, email)
     expect(refused.status).toBe(403)
+    expect(refused.url.startsWith(stand.authUrl)).toBe(true)
     expect(refused.text).not.toContain('code=')
 
     stand.desk.json(['users', 'enable', email])
@@ -171,6 +191,7 @@ describe('people', () => {
       'sessions',
       'revoke',
       email,
+      '--yes',
     ])
     expect(revoked.ended_sessions).toBe(1)
     expect((await browser.open(address)).text).toContain('name="email"')

@@ -1,0 +1,190 @@
+// Ways around the page that asks who one is: each is tried on the compiled program, and none leads to a code.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Browser, Page } from './browser.ts'
+import { authorizeUrl, codeOf, openStand, redeem, type Stand } from './stand.ts'
+
+let stand: Stand
+let people = 0
+
+beforeAll(async () => {
+  stand = await openStand()
+})
+afterAll(() => stand.close())
+
+const newEmail = (): string => `walker-${++people}@example.org`
+const elsewhere = (): Browser => stand.browser({ 'x-forwarded-for': `198.18.2.${++people}` })
+
+const address = (more: Readonly<Record<string, string>> = {}): string =>
+  authorizeUrl(stand.authUrl, stand.client.client_id, more)
+
+const start = (browser: Browser): Promise<Page> => browser.open(address())
+
+/** A form of ours as its page would send it, whether the page offers it or not. */
+const send = (
+  browser: Browser,
+  { url }: Page,
+  step: string,
+  fields: Readonly<Record<string, string>> = {},
+): Promise<Page> =>
+  browser.open(`${url}/${step}`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      origin: new URL(stand.authUrl).origin,
+    },
+    body: new URLSearchParams(fields).toString(),
+  })
+
+/** Wherever it led, it was not to the client with a code. */
+function demandNoCode({ url, text }: Page): void {
+  expect(url).not.toMatch(/[?&#]code=/)
+  expect(text).not.toMatch(/[?&]code=[\w-]{43}/)
+}
+
+describe('T12: before anybody has signed in', () => {
+  test.each([
+    [
+      'consent is given',
+      (browser: Browser, page: Page) => send(browser, page, 'consent', { decision: 'allow' }),
+    ],
+    [
+      'a code that nobody sent',
+      (browser: Browser, page: Page) => send(browser, page, 'code', { code: '00000000' }),
+    ],
+    ['no code at all', (browser: Browser, page: Page) => send(browser, page, 'code')],
+    ['another code is asked for', (browser: Browser, page: Page) => send(browser, page, 'resend')],
+    ['a new beginning', (browser: Browser, page: Page) => send(browser, page, 'restart')],
+    [
+      'the way back, without having been there',
+      (browser: Browser, page: Page) => browser.open(resumeOf(page)),
+    ],
+  ])('%s', async (_what, attempt) => {
+    const browser = elsewhere()
+    const page = await start(browser)
+    demandNoCode(await attempt(browser, page))
+    demandNoCode(await browser.open(resumeOf(page)))
+    // Nor has it left anything behind that would.
+    demandNoCode(await browser.open(address({ prompt: 'none' })))
+    expect((await start(browser)).text).toContain('name="email"')
+  })
+
+  test('between the address and its code', async () => {
+    const browser = elsewhere()
+    const page = await start(browser)
+    const email = newEmail()
+    const asked = await browser.submit(page, '/email', { email })
+    await stand.codeFor(email)
+    demandNoCode(await browser.open(resumeOf(page)))
+    demandNoCode(await send(browser, page, 'consent', { decision: 'allow' }))
+    demandNoCode(await browser.open(address({ prompt: 'none' })))
+    demandNoCode(await browser.open(address({ prompt: 'none', login_hint: email })))
+    expect(asked.text).toContain('name="code"')
+  })
+})
+
+const resumeOf = ({ url }: Page): string =>
+  `${stand.authUrl}/oauth/authorize/${new URL(url).pathname.split('/').at(-1)}`
+
+describe('T12: as somebody else', () => {
+  test("with a hint, which is no proof, also where it is somebody's ID token", async () => {
+    const victim = elsewhere()
+    const back = await stand.signIn(victim, await start(victim), newEmail())
+    const answer = await redeem(stand.authUrl, stand.client, codeOf(back))
+    const { id_token } = (await answer.json()) as { readonly id_token: string }
+    const refused = await elsewhere().open(address({ prompt: 'none', id_token_hint: id_token }))
+    expect(new URL(refused.url).searchParams.get('error')).toBe('login_required')
+    const asked = await elsewhere().open(address({ id_token_hint: id_token }))
+    expect(asked.text).toContain('name="email"')
+  })
+
+  test("with a session's cookie whose signature was made up, or none", async () => {
+    const victim = elsewhere()
+    await stand.signIn(victim, await start(victim), newEmail())
+    const session = victim.cookies.get('session')
+    for (const cookie of [
+      `session=${session}`,
+      `session=${session}; session.sig=${'x'.repeat(27)}`,
+    ]) {
+      const thief = stand.browser({ cookie })
+      const refused = await thief.open(address({ prompt: 'none' }))
+      expect(new URL(refused.url).searchParams.get('error')).toBe('login_required')
+    }
+  })
+
+  test('with the code of an own address, after another one was typed', async () => {
+    const [own, victim] = [newEmail(), newEmail()]
+    const browser = elsewhere()
+    const page = await start(browser)
+    await browser.submit(page, '/email', { email: own })
+    const code = await stand.codeFor(own)
+    await send(browser, page, 'email', { email: victim })
+    await stand.codeFor(victim)
+    demandNoCode(await send(browser, page, 'code', { code }))
+  })
+
+  test('with an own code and another address beside it', async () => {
+    const [own, victim] = [newEmail(), newEmail()]
+    const browser = elsewhere()
+    const page = await start(browser)
+    await browser.submit(page, '/email', { email: own })
+    const code = await stand.codeFor(own)
+    const back = await send(browser, page, 'code', {
+      code,
+      email: victim,
+      accountId: victim,
+      sub: victim,
+    })
+    const answer = await redeem(stand.authUrl, stand.client, codeOf(back))
+    const { access_token } = (await answer.json()) as { readonly access_token: string }
+    const headers = { authorization: `Bearer ${access_token}` }
+    const userinfo = await fetch(`${stand.authUrl}/oauth/userinfo`, { headers })
+    expect(await userinfo.json()).toMatchObject({ email: own, email_verified: true })
+    expect(JSON.stringify(stand.desk.json(['users', 'list']))).not.toContain(victim)
+  })
+})
+
+test('T12: an address counts as proved when its code has come back, and not because an operator typed it', async () => {
+  const email = newEmail()
+  const isProved = (): unknown =>
+    stand.desk.json<Record<string, unknown>>(['users', 'show', email])['email_verified']
+  stand.desk.json(['users', 'add', email, '--name', 'Added'])
+  expect(isProved()).toBe(false)
+  stand.desk.json(['users', 'disable', email, '--yes'])
+  stand.desk.json(['users', 'enable', email])
+  expect(isProved()).toBe(false)
+  const browser = elsewhere()
+  const asked = await browser.submit(await start(browser), '/email', { email })
+  const code = await stand.codeFor(email)
+  expect(isProved()).toBe(false)
+  await browser.submit(asked, '/code', { code })
+  expect(isProved()).toBe(true)
+})
+
+test('T12: of ten right codes at once one signs in', async () => {
+  const browser = elsewhere()
+  const email = newEmail()
+  const page = await browser.submit(await start(browser), '/email', { email })
+  const code = await stand.codeFor(email)
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, () =>
+      fetch(`${page.url}/code`, {
+        method: 'POST',
+        redirect: 'manual',
+        headers: {
+          'content-type': 'application/x-www-form-urlencoded',
+          cookie,
+          origin: stand.authUrl,
+        },
+        body: `code=${code}`,
+      }),
+    ),
+  )
+  const leadsOn = ({ headers }: Response): boolean =>
+    headers.get('location')?.includes('/oauth/authorize/') === true
+  expect(answers.filter(leadsOn)).toHaveLength(1)
+  for (const refused of answers.filter((answer) => !leadsOn(answer))) {
+    expect(refused.headers.get('location') ?? '').not.toContain('code=')
+    demandNoCode({ ...page, text: await refused.text() })
+  }
+})
