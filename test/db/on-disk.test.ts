@@ -298,6 +298,20 @@ describe('kept answers', () => {
     expect(rows()).toEqual({ names: ['b', 'c'], pieces: 6 })
   })
 
+  test('whose day is over leave the disk piece by piece, and by name with the last', async () => {
+    const keep = await keeper()
+    await keep('a')
+    await keep('b')
+    clock.advance(KEPT_MS)
+    const trim = (limit: number) => store.answers.trim(clock.now(), limit)
+    expect([await trim(1), rows()]).toEqual([1, { names: ['a', 'b'], pieces: 5 }])
+    expect([await trim(2), rows()]).toEqual([2, { names: ['a', 'b'], pieces: 3 }])
+    expect([await trim(2), rows()]).toEqual([2, { names: ['b'], pieces: 1 }])
+    expect([await trim(2), rows()]).toEqual([1, { names: [], pieces: 0 }])
+    await keep('a')
+    expect(rows()).toEqual({ names: ['a'], pieces: 3 })
+  })
+
   test('that a killed process had only begun are nobody’s, and soon gone', async () => {
     const keep = await keeper()
     await keep('whole')
