@@ -20,7 +20,7 @@ import { unavailable } from './group-commit.ts'
 import { judgeMark, type MarkChange } from './low-balance.ts'
 import { prepareSpendReader } from './spend-reader.ts'
 import type { HotAccount, HotKey, OpenHold, Standings } from './standing.ts'
-import { prepareWindowReader } from './window-reader.ts'
+import { prepareWindowReader, type WindowReader } from './window-reader.ts'
 import type { Writer } from './writer.ts'
 
 /** `last_used_at` is for people: writing it once a minute per key is enough. */
@@ -42,6 +42,14 @@ export function createAdmissions(
     return hot
   }
 
+  /** With its windows, for whoever only looks at them: a turn may pass before it is answered. */
+  const demandWhole = async (id: KeyId, at: Instant): Promise<HotKey> => {
+    const hot = demand(id, at)
+    if (hot.isRead) return hot
+    await standings.readWindows(hot, at)
+    return demandWhole(id, at)
+  }
+
   const keep = (open: OpenHold, claim: Claim): void => {
     writer.hold(claim)
     open.isKept = true
@@ -57,14 +65,19 @@ export function createAdmissions(
 
   return {
     async judge(claim) {
-      const hot = demand(claim.keyId, claim.at)
+      const hot = await demandWhole(claim.keyId, claim.at)
       const refusal = judge(claim, hot, standings.endUser(claim, hot))
       const quota = readQuota(hot, claim.at)
       return refusal ? { admitted: false, quota, refusal } : { admitted: true, quota }
     },
 
     async admit(claim) {
-      const hot = demand(claim.keyId, claim.at)
+      let hot = demand(claim.keyId, claim.at)
+      while (!hot.isRead) {
+        await standings.readWindows(hot, claim.at)
+        // Asked again, so that the verdict falls and takes in one turn.
+        hot = demand(claim.keyId, claim.at)
+      }
       const endUser = standings.endUser(claim, hot)
       const refusal = judge(claim, hot, endUser)
       if (refusal) return { admitted: false, quota: readQuota(hot, claim.at), refusal }
@@ -98,7 +111,7 @@ export function createAdmissions(
     },
 
     async quota(keyId, at) {
-      return readQuota(demand(keyId, at), at)
+      return readQuota(await demandWhole(keyId, at), at)
     },
 
     async spending(keyId, at) {
@@ -106,12 +119,8 @@ export function createAdmissions(
     },
 
     async usage(keyId, at) {
-      const hot = demand(keyId, at)
-      return {
-        ...readSpending(hot),
-        requestsMinute: hot.minute?.count(at) ?? windows.count(keyId, MINUTE_MS, at),
-        requestsDay: hot.day?.count(at) ?? windows.count(keyId, DAY_MS, at),
-      }
+      const hot = await demandWhole(keyId, at)
+      return { ...(await countRequests(windows, hot, at)), ...readSpending(hot) }
     },
 
     async spend(at) {
@@ -139,6 +148,11 @@ const readSpending = (hot: HotKey): KeySpending => ({
   spendMonth: hot.monthSpend.spent,
   reserved: hot.held,
   requestsInProgress: hot.inProgress,
+})
+
+const countRequests = async (windows: WindowReader, { key, minute, day }: HotKey, at: Instant) => ({
+  requestsMinute: minute?.count(at) ?? (await windows.count(key.id, MINUTE_MS, at)),
+  requestsDay: day?.count(at) ?? (await windows.count(key.id, DAY_MS, at)),
 })
 
 const isUseDue = ({ useWrittenAt }: HotKey, at: Instant): boolean =>

@@ -23,6 +23,10 @@ export interface HotKey {
   key: ApiKey
   minute: Window | null
   day: Window | null
+  /** False while the windows have to be read from the log, for the limits of this key: nobody takes a slot of them before. */
+  isRead: boolean
+  /** Null while nobody reads them. */
+  reading: Promise<void> | null
   inProgress: number
   today: Day
   thisMonth: Day
@@ -61,8 +65,10 @@ export interface OpenHold {
 
 export interface Standings {
   readonly open: Map<GenerationId, OpenHold>
-  /** Undefined when there is no such key. */
+  /** Undefined when there is no such key. Its windows may have to be read: see `isRead`. */
   key(id: KeyId, at: Instant): HotKey | undefined
+  /** Reads the windows, of a long log in slices, so that much may have happened by the end. */
+  readWindows(hot: HotKey, at: Instant): Promise<void>
   /** What is in memory of a key, if anything is; asks no table. */
   loaded(id: KeyId): HotKey | undefined
   account(id: AccountId): HotAccount
@@ -81,7 +87,7 @@ export interface Standings {
 export function startStandings(connection: Connection): Standings {
   const { commit } = connection
   const windows = prepareWindowReader(connection)
-  const readHotKey = prepareHotKeyReader(connection, windows)
+  const readHotKey = prepareHotKeyReader(connection)
   const readHotAccount = prepareHotAccountReader(connection)
   const endUsers = prepareEndUsers(connection)
   const hotKeys = new Map<KeyId, HotKey>()
@@ -104,19 +110,6 @@ export function startStandings(connection: Connection): Standings {
     return loaded
   }
 
-  /** A window stays while its limit is the same or lower; a new or higher limit needs instants that were not kept. */
-  const follow = (
-    window: Window | null,
-    spanMs: number,
-    before: number | null,
-    key: ApiKey,
-    limit: number | null,
-  ) => {
-    if (limit === null) return null
-    if (window && before !== null && limit <= before) return window
-    return windows.read(key.id, spanMs, limit, connection.clock.now())
-  }
-
   return {
     open,
     account,
@@ -125,13 +118,20 @@ export function startStandings(connection: Connection): Standings {
       if (hot) turnPeriods(hot, at)
       return hot
     },
+    readWindows(hot, at) {
+      hot.reading ??= readWindows(windows, hot, at).finally(() => {
+        hot.reading = null
+      })
+      return hot.reading
+    },
     loaded: (id) => hotKeys.get(id),
     replace(key) {
       const hot = hotKeys.get(key.id)
       if (!hot) return
-      const before = hot.key.limits
-      hot.minute = follow(hot.minute, MINUTE_MS, before.rpm, key, key.limits.rpm)
-      hot.day = follow(hot.day, DAY_MS, before.rpd, key, key.limits.rpd)
+      const { rpm, rpd } = hot.key.limits
+      hot.isRead &&= stays(rpm, key.limits.rpm) && stays(rpd, key.limits.rpd)
+      if (key.limits.rpm === null) hot.minute = null
+      if (key.limits.rpd === null) hot.day = null
       hot.key = key
     },
     endUser({ endUser, at }, hot) {
@@ -162,8 +162,25 @@ export function startStandings(connection: Connection): Standings {
   }
 }
 
-/** Rebuilds a key's hot state; called only while none of its requests is in progress. */
-function prepareHotKeyReader(connection: Connection, windows: WindowReader) {
+/** A window stays while its limit is the same or lower; a new or higher limit needs instants that were not kept. */
+const stays = (before: number | null, limit: number | null): boolean =>
+  limit === null || (before !== null && limit <= before)
+
+async function readWindows(windows: WindowReader, hot: HotKey, at: Instant): Promise<void> {
+  const { id, limits } = hot.key
+  const [minute, day] = await Promise.all([
+    windows.read(id, MINUTE_MS, limits.rpm, at),
+    windows.read(id, DAY_MS, limits.rpd, at),
+  ])
+  // Where other limits were set meanwhile, what was read is not theirs.
+  if (hot.key.limits !== limits) return
+  hot.minute = minute
+  hot.day = day
+  hot.isRead = true
+}
+
+/** Rebuilds a key's hot state, but for its windows; called only while none of its requests is in progress. */
+function prepareHotKeyReader(connection: Connection) {
   const { commit, database } = connection
   const readSpend = prepareSpendReader(connection)
   const find = statement<KeyRow, [KeyId]>(database, 'SELECT * FROM keys WHERE id = ?')
@@ -177,8 +194,10 @@ function prepareHotKeyReader(connection: Connection, windows: WindowReader) {
     const spend = readSpend(id, today, thisMonth)
     return {
       key,
-      minute: windows.read(id, MINUTE_MS, key.limits.rpm, at),
-      day: windows.read(id, DAY_MS, key.limits.rpd, at),
+      minute: null,
+      day: null,
+      isRead: false,
+      reading: null,
       inProgress: 0,
       today,
       thisMonth,

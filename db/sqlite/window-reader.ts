@@ -3,44 +3,90 @@ import type { Instant } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
 import { Window } from '#domain/window.ts'
 import type { Connection } from './connection.ts'
+import { nextTurn } from './next-turn.ts'
+import { SLICE_ROWS } from './slices.ts'
 import { statement } from './statement.ts'
 
 export interface WindowReader {
-  /** The newest `limit` requests of the span, which are all that decide when a slot frees; null without a limit. */
-  read(id: KeyId, spanMs: number, limit: number | null, now: Instant): Window | null
+  /**
+   * The newest `limit` requests of the span, which are all that decide when a slot frees; null without a limit. Nobody may
+   * be admitted to the window before it is there.
+   */
+  read(id: KeyId, spanMs: number, limit: number | null, now: Instant): Promise<Window | null>
   /** How many requests were admitted in the span. */
-  count(id: KeyId, spanMs: number, now: Instant): number
+  count(id: KeyId, spanMs: number, now: Instant): Promise<number>
 }
 
-/** `admitted = 1` is spelled out: SQLite uses the partial index only when it sees the literal. */
+/** Instants after `after` and before `before`. */
+type Span = { readonly id: KeyId; readonly after: number; readonly before: number }
+
+/**
+ * A request is in one of the tables, and goes from the one to the other when it ends; its instant stays.
+ * `admitted = 1` is spelled out: SQLite uses the partial index only when it sees the literal.
+ */
 const ADMITTED = `
-  SELECT admitted_at FROM activity WHERE key_id = $id AND admitted = 1 AND admitted_at > $after
+  SELECT admitted_at FROM activity
+  WHERE key_id = $id AND admitted = 1 AND admitted_at > $after AND admitted_at < $before
   UNION ALL
-  SELECT admitted_at FROM holds WHERE key_id = $id AND admitted_at > $after`
+  SELECT admitted_at FROM holds WHERE key_id = $id AND admitted_at > $after AND admitted_at < $before`
 
-type Span = { readonly id: KeyId; readonly after: number }
-
-export function prepareWindowReader({ database, commit }: Connection): WindowReader {
-  const newest = statement<{ admitted_at: Instant }, [Span & { limit: number }]>(
+export function prepareWindowReader(connection: Connection): WindowReader {
+  const { database } = connection
+  const lookBack = prepareLookBack(connection)
+  const newest = statement<{ admitted_at: Instant }, [Span]>(
     database,
-    `SELECT admitted_at FROM (${ADMITTED}) ORDER BY admitted_at DESC LIMIT $limit`,
+    `SELECT admitted_at FROM (${ADMITTED}) ORDER BY admitted_at DESC`,
   )
   const count = statement<{ requests: number }, [Span]>(
     database,
     `SELECT count(*) AS requests FROM (${ADMITTED})`,
   )
   return {
-    read(id, spanMs, limit, now) {
+    async read(id, spanMs, limit, now) {
       if (limit === null) return null
-      commit.flush()
+      const found: Instant[] = []
+      await lookBack(id, now - spanMs, Math.min(limit, SLICE_ROWS), (span) => {
+        for (const row of newest().all(span)) found.push(row.admitted_at)
+        return found.length >= limit
+      })
       const window = new Window(spanMs)
-      const rows = newest().all({ id, after: now - spanMs, limit })
-      for (const { admitted_at } of rows.reverse()) window.take(admitted_at)
+      for (const at of found.slice(0, limit).reverse()) window.take(at)
       return window
     },
-    count(id, spanMs, now) {
-      commit.flush()
-      return count().get({ id, after: now - spanMs })?.requests ?? 0
+    async count(id, spanMs, now) {
+      let requests = 0
+      await lookBack(id, now - spanMs, SLICE_ROWS, (span) => {
+        requests += count().get(span)?.requests ?? 0
+        return false
+      })
+      return requests
     },
+  }
+}
+
+/** Looks at one slice of a key's log, in the turn that cut it; true when that is enough. */
+type Look = (span: Span) => boolean
+
+/**
+ * Shows a key's log after an instant, the newest first, in slices of `rows` requests and a turn for each but the first.
+ * Requests of one instant are never in two of them.
+ */
+function prepareLookBack({ database, commit }: Connection) {
+  const cut = statement<{ admitted_at: Instant }, [Span & { rows: number }]>(
+    database,
+    `SELECT admitted_at FROM activity
+     WHERE key_id = $id AND admitted = 1 AND admitted_at > $after AND admitted_at < $before
+     ORDER BY admitted_at DESC LIMIT 1 OFFSET $rows - 1`,
+  )
+  return async (id: KeyId, after: number, rows: number, look: Look): Promise<void> => {
+    let before = Number.MAX_SAFE_INTEGER
+    for (;;) {
+      commit.flush()
+      const last = cut().get({ id, after, before, rows })
+      const isEnough = look({ id, after: last ? last.admitted_at - 1 : after, before })
+      if (!last || isEnough) return
+      before = last.admitted_at
+      await nextTurn()
+    }
   }
 }
