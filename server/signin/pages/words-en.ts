@@ -66,7 +66,7 @@ export const ENGLISH: Words = {
     scopes: {
       openid: 'that it is you, each time you come back',
       email: 'your e-mail address',
-      profile: 'your name and picture, where you have given them',
+      profile: 'your name',
       offline_access: 'all this later too, when you are away',
     },
     otherScope: (scope) => html`what it calls ${scope}`,

@@ -74,7 +74,7 @@ export const RUSSIAN: Words = {
     scopes: {
       openid: 'что это вы, при каждом возвращении',
       email: 'ваш адрес электронной почты',
-      profile: 'ваше имя и фотографию, если вы их указали',
+      profile: 'ваше имя',
       offline_access: 'всё это и позже, когда вас нет на месте',
     },
     otherScope: (scope) => html`то, что оно называет ${scope}`,
