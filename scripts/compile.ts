@@ -1,5 +1,6 @@
 // The recipe of the binary, shared by the build command, the smoke checks and the test runner.
 import { renameSync, statSync } from 'node:fs'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { BunPlugin } from 'bun'
 import project from '../package.json' with { type: 'json' }
@@ -31,19 +32,8 @@ export async function compile({ entry, outfile, target }: Wishes = {}) {
       autoloadBunfig: false,
       ...(target ? foreignRuntime(target) : {}),
     },
-    // Splitting makes a dynamic import truly lazy; bytecode needs esm for top-level await.
-    splitting: true,
     bytecode: true,
-    format: 'esm',
-    // Whitespace only: shorter identifiers or rewritten syntax silently break the sign-in library.
-    minify: { whitespace: true },
-    sourcemap: 'none',
-    define: {
-      // Bun would inline "development" here and ship React's development build.
-      'process.env.NODE_ENV': '"production"',
-      GATEWAY_VERSION: JSON.stringify(project.version),
-    },
-    plugins: [withoutDevtools],
+    ...CHUNKS,
   })
   // Renamed into place, so that nobody ever starts half a file or overwrites one that is running.
   renameSync(draft, destination)
@@ -67,6 +57,42 @@ const withoutDevtools: BunPlugin = {
       loader: 'js',
     }))
   },
+}
+
+/** How sources become chunks, whether they end up in one file or lie side by side. */
+const CHUNKS = {
+  // Splitting makes a dynamic import truly lazy; bytecode needs esm for top-level await.
+  splitting: true,
+  format: 'esm',
+  // Whitespace only: shorter identifiers or rewritten syntax silently break the sign-in library.
+  minify: { whitespace: true },
+  sourcemap: 'none',
+  define: {
+    // Bun would inline "development" here and ship React's development build.
+    'process.env.NODE_ENV': '"production"',
+    GATEWAY_VERSION: JSON.stringify(project.version),
+  },
+  plugins: [withoutDevtools],
+} satisfies Partial<Bun.BuildConfig>
+
+/** The chunks of the binary as files, its entry `main.js`; answers which sources went into each, by its name. */
+export async function chunksInto(
+  directory: string,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const { metafile } = await Bun.build({
+    entrypoints: [`${ROOT}cli/main.ts`],
+    outdir: directory,
+    target: 'bun',
+    metafile: true,
+    ...CHUNKS,
+  })
+  if (metafile === undefined) throw new Error('the build does not tell what is in its chunks')
+  return new Map(
+    Object.entries(metafile.outputs).map(([name, { inputs }]) => [
+      basename(name),
+      Object.keys(inputs),
+    ]),
+  )
 }
 
 /** The runtime of another platform comes from npm, never from a download during the build. */
