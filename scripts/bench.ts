@@ -3,18 +3,20 @@
  * the same bytes through, interleaved in one run. Only the ratios mean anything; machines differ.
  *
  *     npm run build && npm run bench -- [PART…] [--rounds 5] [--seconds 2] [--connections 32]
+ *     npm run build && npm run bench -- scale [--rows 10000000] [--keys 100000]
  *
- * Parts: requests, translate, picture, memory; all of them where none is named. Exits 1 when a part finds its limit broken.
+ * Parts: requests, translate, picture, memory; all of these where none is named. And scale, which is not about a proxy: it
+ * fills six gigabytes first. Exits 1 when a part finds its limit broken.
  */
 import { parseArgs } from 'node:util'
-import type { Part } from './bench/house.ts'
-import { openHouse } from './bench/house.ts'
+import { type Effort, openHouse, type Part } from './bench/house.ts'
 import { memory } from './bench/memory.ts'
 import { picture } from './bench/picture.ts'
 import { requests } from './bench/requests.ts'
+import { scale } from './bench/scale.ts'
 import { translate } from './bench/translate.ts'
 
-const PARTS: Readonly<Record<string, Part>> = { requests, translate, picture, memory }
+const BESIDE_PROXY: Readonly<Record<string, Part>> = { requests, translate, picture, memory }
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -22,22 +24,32 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '2' },
     connections: { type: 'string', default: '32' },
+    rows: { type: 'string', default: '10000000' },
+    keys: { type: 'string', default: '100000' },
   },
 })
 const effort = {
   rounds: Number(values.rounds),
   seconds: Number(values.seconds),
   connections: Number(values.connections),
+  rows: Number(values.rows),
+  keys: Number(values.keys),
 }
 
-for (const name of positionals.length > 0 ? positionals : Object.keys(PARTS)) {
-  const part = PARTS[name]
-  if (!part) throw new Error(`no part ${name}; there are: ${Object.keys(PARTS).join(', ')}`)
-  // Every part has processes of its own, so that it measures the same alone and among the others.
+for (const name of positionals.length > 0 ? positionals : Object.keys(BESIDE_PROXY)) {
+  const part = BESIDE_PROXY[name]
+  if (!part && name !== 'scale') {
+    throw new Error(`no part ${name}; there are: ${Object.keys(BESIDE_PROXY).join(', ')}, scale`)
+  }
+  console.log(`\n# ${name}`)
+  if (!(await (part ? runBesideProxy(part, effort) : scale(effort)))) process.exitCode = 1
+}
+
+/** Every part has processes of its own, so that it measures the same alone and among the others. */
+async function runBesideProxy(part: Part, effort: Effort): Promise<boolean> {
   const house = await openHouse(part.answers)
   try {
-    console.log(`\n# ${name}`)
-    if (!(await part.run(house, effort))) process.exitCode = 1
+    return await part.run(house, effort)
   } finally {
     await house.close()
   }

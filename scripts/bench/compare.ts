@@ -1,7 +1,13 @@
-/** Puts the bare proxy and the gateway through the same answers in turns, and takes every ratio inside its round. */
+/** Puts two servers through the same answers in turns, and takes every ratio inside its round. */
 import type { AnswerRoute, House } from './house.ts'
-import { type LoadResult, load, type Until } from './load.ts'
+import { type LoadResult, type LoadTarget, load, type Until } from './load.ts'
 import { cpuMicros } from './process.ts'
+
+/** Whose CPU is measured, and what it is asked. */
+export interface Contender {
+  readonly pid: number
+  readonly target: LoadTarget
+}
 
 export interface Sample extends LoadResult {
   readonly rps: number
@@ -11,55 +17,67 @@ export interface Sample extends LoadResult {
 
 type Figure = 'rps' | 'cpuMicros' | 'p50Micros' | 'p99Micros'
 
-export interface Comparison {
+export interface Comparison<Name extends string> {
   /** The median over the rounds. */
-  of(which: 'bare' | 'gateway', figure: Figure): number
-  /** Gateway / bare: the median of the rounds' ratios. */
+  of(which: Name, figure: Figure): number
+  /** Second / first: the median of the rounds' ratios. */
   ratio(figure: Figure): number
 }
 
-interface Rounds {
+export interface Rounds {
   readonly connections: number
   readonly rounds: number
   readonly until: Until
 }
 
-/** Warms both up first. @throws Error when an answer is not 200 */
-export async function compare(
+/** The same answer from the bare proxy and from the gateway. @throws Error when an answer is not 200 */
+export const compare = (
   house: House,
   route: AnswerRoute,
+  rounds: Rounds,
+): Promise<Comparison<'bare' | 'gateway'>> =>
+  contest(
+    ['bare', 'gateway'],
+    {
+      bare: { pid: house.bare.pid, target: house.target('bare', route) },
+      gateway: { pid: house.gateway.pid, target: house.target('gateway', route) },
+    },
+    rounds,
+  )
+
+/** Warms both up first. @throws Error when an answer is not 200 */
+export async function contest<Name extends string>(
+  [first, second]: readonly [Name, Name],
+  contenders: Readonly<Record<Name, Contender>>,
   { connections, rounds, until }: Rounds,
-): Promise<Comparison> {
-  const samples = { bare: [] as Sample[], gateway: [] as Sample[] }
+): Promise<Comparison<Name>> {
+  const samples = { [first]: [], [second]: [] } as unknown as Record<Name, Sample[]>
   const warmth: Until = { seconds: 1, answers: until.answers ?? Number.POSITIVE_INFINITY }
-  await take(house, 'bare', route, connections, warmth)
-  await take(house, 'gateway', route, connections, warmth)
+  await take(contenders[first], connections, warmth)
+  await take(contenders[second], connections, warmth)
   for (let round = 0; round < rounds; round++) {
     // Whoever goes first changes with every round, so that a drift of the machine favours nobody.
-    for (const which of round % 2 ? (['gateway', 'bare'] as const) : (['bare', 'gateway'] as const))
-      samples[which].push(await take(house, which, route, connections, until))
+    for (const which of round % 2 ? [second, first] : [first, second])
+      samples[which].push(await take(contenders[which], connections, until))
   }
   return {
     of: (which, figure) => median(samples[which].map((one) => one[figure])),
     ratio: (figure) =>
       median(
-        samples.gateway.map(
-          (one, round) => one[figure] / (samples.bare[round]?.[figure] ?? Number.NaN),
+        samples[second].map(
+          (one, round) => one[figure] / (samples[first][round]?.[figure] ?? Number.NaN),
         ),
       ),
   }
 }
 
 async function take(
-  house: House,
-  which: 'bare' | 'gateway',
-  route: AnswerRoute,
+  { pid, target }: Contender,
   connections: number,
   until: Until,
 ): Promise<Sample> {
-  const { pid } = house[which]
   const before = cpuMicros(pid)
-  const result = await load(house.target(which, route), connections, until)
+  const result = await load(target, connections, until)
   if (result.bad > 0) throw new Error(`${result.bad} answers were not 200`)
   return {
     ...result,

@@ -48,13 +48,10 @@ export interface House {
 /** Starts all three; the gateway knows a provider for every answer. */
 export async function openHouse(answers: readonly AnswerRoute[]): Promise<House> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewayctl-bench-'))
-  const bun = process.execPath
-  const mock = await start([bun, 'scripts/bench/mock.ts'], LOAD_CORE)
+  const mock = await startMock()
   const key = furnish(dataDir, mock.origin, answers)
-  const bare = await start([bun, 'scripts/bench/bare.ts', mock.origin], MEASURED_CORE)
-  const gateway = await start([GATEWAY, 'serve', '--listen', '127.0.0.1:0'], MEASURED_CORE, {
-    GATEWAY_DATA_DIR: dataDir,
-  })
+  const bare = await start([process.execPath, 'scripts/bench/bare.ts', mock.origin], MEASURED_CORE)
+  const gateway = await startGateway(dataDir)
   const origins = { bare: bare.origin, gateway: gateway.origin }
   return {
     bare,
@@ -62,7 +59,7 @@ export async function openHouse(answers: readonly AnswerRoute[]): Promise<House>
     target: (which, route) => ({
       origin: origins[which],
       path: which === 'bare' ? pathOf(route) : '/v1/chat/completions',
-      key,
+      keys: [key],
       body: bodyFor(route),
     }),
     doctor: () => gatewayctl(dataDir, ['doctor']).split('\n').at(-1) ?? '',
@@ -73,11 +70,17 @@ export async function openHouse(answers: readonly AnswerRoute[]): Promise<House>
   }
 }
 
+export const startMock = (): Promise<Measured> =>
+  start([process.execPath, 'scripts/bench/mock.ts'], LOAD_CORE)
+
+export const startGateway = (dataDir: string): Promise<Measured> =>
+  start([GATEWAY, 'serve', '--listen', '127.0.0.1:0'], MEASURED_CORE, { GATEWAY_DATA_DIR: dataDir })
+
 /** The bare proxy tells by it whether to hand a stream on or a whole body; the mock, which answer is wanted. */
 const pathOf = ({ name, stream }: AnswerRoute): string =>
   `/${stream ? 'stream' : 'whole'}/${name}/v1`
 
-function gatewayctl(dataDir: string, args: readonly string[], input?: string): string {
+export function gatewayctl(dataDir: string, args: readonly string[], input?: string): string {
   const run = Bun.spawnSync([GATEWAY, ...args], {
     env: { ...process.env, GATEWAY_DATA_DIR: dataDir },
     stdin: input === undefined ? 'ignore' : Buffer.from(input),
@@ -87,7 +90,7 @@ function gatewayctl(dataDir: string, args: readonly string[], input?: string): s
 }
 
 /** A data directory with money, a provider per answer, and a key with every limit set and out of reach. */
-function furnish(dataDir: string, mock: string, answers: readonly AnswerRoute[]): string {
+export function furnish(dataDir: string, mock: string, answers: readonly AnswerRoute[]): string {
   const run = (command: string, ...args: string[]): string =>
     gatewayctl(dataDir, [...command.split(' '), ...args])
   run('init --no-input')
@@ -103,7 +106,7 @@ function furnish(dataDir: string, mock: string, answers: readonly AnswerRoute[])
   return run('keys create bench --rpm 5000000 --rpd 9000000 --concurrency 10000 --daily-usd 90000')
 }
 
-const bodyFor = ({ name, stream, draws }: AnswerRoute): string =>
+export const bodyFor = ({ name, stream, draws }: AnswerRoute): string =>
   JSON.stringify({
     model: `${name}/m`,
     temperature: 0.7,

@@ -4,7 +4,8 @@ import type { Socket } from 'bun'
 export interface LoadTarget {
   readonly origin: string
   readonly path: string
-  readonly key: string
+  /** Asked with in turn. */
+  readonly keys: readonly string[]
   readonly body: string
 }
 
@@ -21,6 +22,7 @@ export interface LoadResult {
   readonly seconds: number
   readonly p50Micros: number
   readonly p99Micros: number
+  readonly longestMicros: number
 }
 
 interface Reading {
@@ -38,7 +40,7 @@ export async function load(
   { seconds = Number.POSITIVE_INFINITY, answers = Number.POSITIVE_INFINITY }: Until,
 ): Promise<LoadResult> {
   const { hostname, port } = new URL(target.origin)
-  const request = toRequest(target)
+  const requests = target.keys.map((key) => toRequest(target, key))
   const micros: number[] = []
   let sent = 0
   let bad = 0
@@ -54,7 +56,7 @@ export async function load(
         }
         sent++
         socket.data = { startedAt: performance.now(), head: '', leftBytes: -1, tail: '' }
-        socket.write(request)
+        socket.write(requests[sent % requests.length] ?? '')
       }
       Bun.connect<Reading>({
         hostname,
@@ -82,10 +84,11 @@ export async function load(
     seconds: (performance.now() - begin) / 1000,
     p50Micros: at(0.5),
     p99Micros: at(0.99),
+    longestMicros: micros.at(-1) ?? 0,
   }
 }
 
-function toRequest({ origin, path, key, body }: LoadTarget): string {
+function toRequest({ origin, path, body }: LoadTarget, key: string): string {
   const { host } = new URL(origin)
   return (
     `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\n` +

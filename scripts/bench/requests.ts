@@ -26,7 +26,11 @@ export const requests: Part = {
   },
 }
 
-function print(kind: string, { connections, rounds, seconds }: Effort, figures: Comparison): void {
+function print(
+  kind: string,
+  { connections, rounds, seconds }: Effort,
+  figures: Comparison<'bare' | 'gateway'>,
+): void {
   const row = (which: 'bare' | 'gateway'): string => {
     const millis = (figure: 'p50Micros' | 'p99Micros'): string =>
       (figures.of(which, figure) / 1000).toFixed(2)
