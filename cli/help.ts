@@ -4,7 +4,7 @@ import { NOUNS } from './nouns.ts'
 import { print } from './output.ts'
 
 const CHAPTERS: readonly (readonly [title: string, nouns: readonly string[]])[] = [
-  ['Start', ['init', 'serve', 'status']],
+  ['Start', ['init', 'serve', 'status', 'dashboard']],
   ['Keys', ['keys', 'limits', 'accounts']],
   ['Models', ['providers', 'models']],
   ['Money', ['balance', 'ledger', 'usage', 'rates', 'thresholds']],

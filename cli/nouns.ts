@@ -21,6 +21,10 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
   ),
   serve: alone('run the gateway (default http://127.0.0.1:4140)', () => import('./serve.ts')),
   status: alone('is it running, is it healthy, what is it spending', () => import('./status.ts')),
+  dashboard: alone(
+    'live requests, limits and spend in this terminal',
+    () => import('./dashboard.ts'),
+  ),
   keys: {
     summary: 'create, list, show, edit, rotate, revoke',
     bare: 'list',

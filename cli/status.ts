@@ -91,10 +91,16 @@ const runwaysOf = ({ accounts }: Status): readonly string[] => {
   const known = accounts.filter(({ runway }) => runway.seconds !== null)
   const told = known.map(
     ({ name, runway }) =>
-      `${accounts.length === 1 ? '' : `${clean(name)} `}~${duration(runway.seconds ?? 0)}`,
+      `${accounts.length === 1 ? '' : `${clean(name)} `}${lasts(runway.seconds ?? 0)}`,
   )
   return told.length === 0 ? [] : [`runway ${told.join(', ')}`]
 }
+
+const MOST_DAYS = 999
+
+/** Beyond some years a guess is worth nothing. */
+const lasts = (seconds: number): string =>
+  seconds > MOST_DAYS * 86_400 ? `more than ${MOST_DAYS}d` : `~${duration(seconds)}`
 
 const MOST_WARNINGS = 8
 

@@ -23,6 +23,7 @@ export const VERBS = {
   'acts.list': async () => (await import('./acts.ts')).listActs,
   backup: async () => (await import('./backup.ts')).noteBackup,
   'backup.restore': async () => (await import('./backup.ts')).noteRestore,
+  'usage.chart': async () => (await import('./snapshot/chart.ts')).drawChart,
   audit: async () => (await import('./audit.ts')).auditBooks,
   why: async () => (await import('./why.ts')).explain,
   'usage.report': async () => (await import('./usage-report.ts')).reportUsage,

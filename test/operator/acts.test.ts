@@ -49,6 +49,7 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   audit: {},
   why: { id: 'req_known' },
   'usage.report': {},
+  'usage.chart': {},
   'usage.drift': {},
   'ledger.list': {},
   'providers.add': { name: 'acme', base_url: 'http://h/v1', credential: CREDENTIAL },

@@ -8,13 +8,15 @@ export interface Made<Value> {
 }
 
 export interface Part<Value> {
-  /** Waits for the first, and where nobody has looked for a while; later ones are made while the one before is still told. */
+  /** Waits for what is quickly made; what takes its time is told as it was, while it is made anew. */
   read(): Promise<Made<Value>>
 }
 
 /** Making one may take so much of the time, and no more: however large a house is, looking at it is not what it does. */
 const MOST_SHARE = 1 / 50
-
+/** Longer than this nobody waits, where there is anything to tell meanwhile. */
+const QUICK_MS = 100
+/** But for what nobody has looked at for a while. */
 const LONGEST_STALE_MS = 5_000
 
 /** Made at most every `leastMs`, one at a time. One that cannot be made anew is told as it was. */
@@ -26,6 +28,7 @@ export function startPart<Value>(
   let last: Made<Value> | null = null
   let making: Promise<Made<Value>> | null = null
   let dueAt = 0
+  let tookMs = 0
 
   const remake = async (): Promise<Made<Value>> => {
     const startedAt = clock.now()
@@ -34,17 +37,21 @@ export function startPart<Value>(
       return last
     } finally {
       making = null
-      dueAt = startedAt + Math.max(leastMs, (clock.now() - startedAt) / MOST_SHARE)
+      tookMs = clock.now() - startedAt
+      dueAt = startedAt + Math.max(leastMs, tookMs / MOST_SHARE)
     }
   }
 
   return {
     async read() {
-      if (making === null && (last === null || clock.now() >= dueAt)) making = remake()
-      if (making && (last === null || clock.now() >= dueAt + LONGEST_STALE_MS)) return await making
-      if (last === null) return await remake()
-      making?.catch(() => {})
-      return last
+      const now = clock.now()
+      if (making === null && (last === null || now >= dueAt)) making = remake()
+      if (making === null) return last ?? (await remake())
+      if (last === null) return await making
+      const isStale = now >= dueAt + LONGEST_STALE_MS
+      const known = last
+      const made = making.catch(() => known)
+      return tookMs <= QUICK_MS || isStale ? await made : known
     },
   }
 }

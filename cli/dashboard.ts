@@ -1,0 +1,143 @@
+/** `gatewayctl dashboard`: requests, limits and spend of the running gateway, live in this terminal. */
+import { Option } from 'commander'
+import type { SnapshotRecord } from '#operator/snapshot/record.ts'
+import { action, type Mount } from './action.ts'
+import type { Context } from './context.ts'
+import type { Desk } from './dashboard/controller.ts'
+import { SCREENS, type Screen } from './dashboard/view.ts'
+import { CommandError, EXIT, usageError } from './exit.ts'
+import { call } from './operator.ts'
+import { print, printJson } from './output.ts'
+import { isTerminal } from './streams.ts'
+
+interface Flags {
+  readonly screen: Screen
+  readonly fps: string
+  readonly once?: boolean
+  readonly ascii?: boolean
+}
+
+export const mount: Mount = (root) =>
+  root
+    .command('dashboard')
+    .description('requests, limits and spend, live in this terminal; ? there lists the keys')
+    .addOption(new Option('--screen <name>', 'which screen first').choices(SCREENS).default('live'))
+    .option('--fps <n>', 'frames a second, 1 to 10', '4')
+    .option('--once', 'print one frame and end')
+    .option('--ascii', 'nothing but ASCII (GATEWAY_ASCII)')
+    .action(
+      action(async (context, flags: Flags) => {
+        const fps = readFps(flags.fps)
+        const isOnce = flags.once === true || context.json
+        if (!isOnce) demandTerminal(context)
+        const first = await readFirst(context)
+        if (context.json) return printJson(first)
+        if (isOnce) return await printFrame(context, flags, fps, first)
+        await run(context, flags, fps, first)
+      }),
+    )
+
+function readFps(text: string): number {
+  const fps = Number(text)
+  if (Number.isInteger(fps) && fps >= 1 && fps <= 10) return fps
+  throw usageError(`--fps must be a whole number from 1 to 10 (got "${text}")`)
+}
+
+function demandTerminal({ env }: Context): void {
+  if (isTerminal(0) && isTerminal(1) && env['TERM'] !== 'dumb') return
+  throw usageError(
+    'the dashboard needs a terminal',
+    'gatewayctl dashboard --once, or gatewayctl status --json',
+  )
+}
+
+/** The first snapshot tells whether there is anything to watch. */
+async function readFirst(context: Context): Promise<SnapshotRecord> {
+  const { readOnce, Refused } = await import('./dashboard/feed.ts')
+  const source = { socket: context.adminSocket, account: context.whose.account }
+  try {
+    return await readOnce(source)
+  } catch (thrown) {
+    if (thrown instanceof Refused) {
+      const exit = thrown.code === 'account_not_found' ? EXIT.notFound : EXIT.failed
+      throw new CommandError(thrown.code, exit, thrown.message, thrown.hint)
+    }
+    throw new CommandError(
+      'not_running',
+      EXIT.notRunning,
+      `no gateway is running on this data directory (${context.dataDir})`,
+      'gatewayctl serve',
+    )
+  }
+}
+
+const deskOf = (context: Context): Desk => ({
+  chart: (wish) => call(context, 'usage.chart', { ...wish, ...context.whose }),
+  async kill(id) {
+    const { model, ended } = await call(context, 'activity.kill', { id })
+    return ended ? `ended ${id} (${model})` : `${id} was told to end; its provider does not let go`
+  },
+})
+
+const USUAL = { columns: 80, rows: 24 }
+
+async function printFrame(
+  context: Context,
+  { screen, ascii }: Flags,
+  fps: number,
+  snapshot: SnapshotRecord,
+): Promise<void> {
+  const [{ draw }, { glyphsFor }, { inColor, plain, toText }, { startView }] = await Promise.all([
+    import('./dashboard/draw.ts'),
+    import('./dashboard/glyphs.ts'),
+    import('./dashboard/line.ts'),
+    import('./dashboard/view.ts'),
+  ])
+  const view = startView(screen, fps)
+  const chart = screen === 'spend' ? await deskOf(context).chart(view.chart) : null
+  const lines = draw({
+    view,
+    snapshot,
+    link: { kind: 'live' },
+    awayMs: 0,
+    chart,
+    size: sizeOf(context),
+    glyphs: glyphsFor(context.env, ascii === true),
+  })
+  for (const line of lines) print(toText(line, context.color ? inColor : plain).trimEnd())
+}
+
+/** A terminal's own size, or what the environment says, or the usual one. */
+function sizeOf({ isTerminal: isRead, env }: Context) {
+  const stated = (name: string, usual: number): number => {
+    const value = Number(env[name])
+    return Number.isInteger(value) && value > 0 ? value : usual
+  }
+  return isRead
+    ? { columns: process.stdout.columns, rows: process.stdout.rows }
+    : { columns: stated('COLUMNS', USUAL.columns), rows: stated('LINES', USUAL.rows) }
+}
+
+async function run(
+  context: Context,
+  { screen, ascii }: Flags,
+  fps: number,
+  first: SnapshotRecord,
+): Promise<void> {
+  // Ink would look for its development tools, and print that there are none.
+  delete process.env['DEV']
+  const [{ startController }, { runDashboard }, { glyphsFor }] = await Promise.all([
+    import('./dashboard/controller.ts'),
+    import('./dashboard/run.tsx'),
+    import('./dashboard/glyphs.ts'),
+  ])
+  const controller = startController({
+    source: { socket: context.adminSocket, account: context.whose.account },
+    desk: deskOf(context),
+    glyphs: glyphsFor(context.env, ascii === true),
+    screen,
+    fps,
+    first,
+  })
+  await runDashboard(controller, context.color)
+}

@@ -1,0 +1,149 @@
+/** The controller: holds what is looked at and how, hears keys and frames, and does what a key asks for outside of the view. */
+import type { ChartRecord } from '#operator/snapshot/chart.ts'
+import type { SnapshotRecord } from '#operator/snapshot/record.ts'
+import { draw, drawWords } from './draw.ts'
+import { type Feed, type FeedOptions, type Link, startFeed } from './feed.ts'
+import type { Glyphs } from './glyphs.ts'
+import type { Line } from './line.ts'
+import { type Effect, type Key, press } from './press.ts'
+import type { Size } from './scene.ts'
+import { type ChartWish, type Screen, startView, type View } from './view.ts'
+
+/** What it asks of the running gateway beside the feed. */
+export interface Desk {
+  chart(wish: ChartWish): Promise<ChartRecord>
+  /** Answers in words what became of it. */
+  kill(id: string): Promise<string>
+}
+
+/** What only the terminal can do. */
+export interface Terminal {
+  quit(): void
+  suspend(): void
+  copy(text: string): void
+}
+
+export interface ControllerOptions {
+  readonly source: Pick<FeedOptions, 'socket' | 'account'>
+  readonly desk: Desk
+  readonly glyphs: Glyphs
+  readonly screen: Screen
+  readonly fps: number
+  /** What was seen already when it starts. */
+  readonly first: SnapshotRecord | null
+  /** By default frames come over the socket. */
+  readonly feed?: (options: FeedOptions) => Feed
+}
+
+export interface Controller {
+  lines(size: Size): readonly Line[]
+  press(key: Key, terminal: Terminal): void
+  /** Calls back whenever there is something new to draw; answers how to stop that. */
+  subscribe(changed: () => void): () => void
+  stop(): void
+}
+
+/** A chart is added up from the log: that is worth doing once a minute. */
+const CHART_MS = 60_000
+const CLOCK_MS = 1_000
+
+export function startController(options: ControllerOptions): Controller {
+  const { source, desk, glyphs, feed: openFeed = startFeed } = options
+  let view: View = startView(options.screen, options.fps)
+  let snapshot = options.first
+  let link: Link = { kind: options.first === null ? 'connecting' : 'live' }
+  const watchers = new Set<() => void>()
+  const changed = (): void => {
+    for (const watcher of watchers) watcher()
+  }
+  const charts = keepChart(desk, changed)
+
+  const feed = openFeed({
+    ...source,
+    fps: options.fps,
+    onFrame(frame) {
+      snapshot = frame
+      if (view.screen === 'spend') charts.want(view.chart)
+      if (view.frozen === null) changed()
+    },
+    onLink(told) {
+      const isNews = told.kind !== link.kind
+      link = told
+      if (isNews) changed()
+    },
+  })
+  // While nothing comes, the seconds that it has been away still pass.
+  const clock = setInterval(() => link.kind === 'away' && changed(), CLOCK_MS)
+
+  const tell = (told: string): void => {
+    view = { ...view, told }
+    changed()
+  }
+
+  const perform = (effect: Effect, terminal: Terminal): void => {
+    if (effect.kind === 'quit') terminal.quit()
+    else if (effect.kind === 'suspend') terminal.suspend()
+    else if (effect.kind === 'copy') terminal.copy(effect.text)
+    else if (effect.kind === 'rate') feed.setRate(effect.fps)
+    else if (effect.kind === 'reconnect') feed.reconnect()
+    else desk.kill(effect.id).then(tell, (thrown) => tell(wordsOf(thrown)))
+  }
+
+  return {
+    lines(size) {
+      const seen = view.frozen ?? snapshot
+      if (seen === null) return drawWords(size, wordsFor(link))
+      const awayMs = link.kind === 'away' ? performance.now() - link.sinceMs : 0
+      return draw({ view, snapshot: seen, link, awayMs, chart: charts.chart, size, glyphs })
+    },
+    press(key, terminal) {
+      const pressed = press(view, key, snapshot)
+      view = pressed.view
+      if (view.screen === 'spend') charts.want(view.chart)
+      changed()
+      if (pressed.effect) perform(pressed.effect, terminal)
+    },
+    subscribe(watcher) {
+      watchers.add(watcher)
+      return () => watchers.delete(watcher)
+    },
+    stop() {
+      clearInterval(clock)
+      feed.stop()
+    },
+  }
+}
+
+const wordsFor = (link: Link): string =>
+  link.kind === 'away' ? `no gateway: ${link.why}` : 'connecting…'
+
+const wordsOf = (thrown: unknown): string =>
+  thrown instanceof Error ? (thrown.message.split('\n')[0] ?? '') : String(thrown)
+
+/** The chart that was asked for last, made anew once it is old. */
+function keepChart(desk: Desk, changed: () => void) {
+  let chart: ChartRecord | null = null
+  let asked = ''
+  let askedAt = Number.NEGATIVE_INFINITY
+  return {
+    get chart() {
+      return chart
+    },
+    want(wish: ChartWish): void {
+      const name = `${wish.metric} ${wish.by} ${wish.bucket}`
+      if (name === asked && performance.now() - askedAt < CHART_MS) return
+      if (name !== asked) chart = null
+      asked = name
+      askedAt = performance.now()
+      desk.chart(wish).then(
+        (made) => {
+          if (name !== asked) return
+          chart = made
+          changed()
+        },
+        // It is asked for again with the frame after next minute, or by another wish.
+        () => {},
+      )
+    },
+  }
+}

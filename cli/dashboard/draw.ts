@@ -1,0 +1,80 @@
+/** Draws a scene: exactly as many lines as the terminal has, each exactly as wide. */
+import { ASCII } from './glyphs.ts'
+import { BLANK, dimmed, fitLine, type Line, say } from './line.ts'
+import { LEAST, type Scene, type Size } from './scene.ts'
+import { detailBody } from './screens/detail.ts'
+import { nameLine } from './screens/head.ts'
+import { helpBody, keysLine } from './screens/help.ts'
+import { keysBody } from './screens/keys.ts'
+import { liveBody } from './screens/live.ts'
+import { logBody } from './screens/log.ts'
+import { modelsBody } from './screens/models.ts'
+import { spendBody } from './screens/spend.ts'
+import { listOf, type Screen } from './view.ts'
+
+type Body = (scene: Scene, height: number) => readonly Line[]
+
+const BODIES: Readonly<Record<Screen, Body>> = {
+  live: liveBody,
+  keys: keysBody,
+  models: modelsBody,
+  spend: spendBody,
+  log: logBody,
+}
+
+/** The head and the last line take one each. */
+const FRAME_LINES = 2
+
+export function draw(scene: Scene): readonly Line[] {
+  const { size, link, glyphs } = scene
+  if (isTooSmall(size)) return drawWords(size, tooSmall(size))
+  const body = bodyOf(scene)(scene, size.rows - FRAME_LINES)
+  const old = link.kind === 'away' ? body.map(dimmed) : body
+  return fitted([nameLine(scene), ...old, lastLine(scene)], size, glyphs === ASCII)
+}
+
+export const isTooSmall = ({ columns, rows }: Size): boolean =>
+  columns < LEAST.columns || rows < LEAST.rows
+
+const tooSmall = ({ columns, rows }: Size): string =>
+  `${columns}×${rows} is too small: ${LEAST.columns}×${LEAST.rows} at least`
+
+/** Words alone, before there is anything to draw. */
+export const drawWords = (size: Size, words: string): readonly Line[] =>
+  fitted([[say(` ${words}`)]], size)
+
+function bodyOf({ view }: Scene): Body {
+  if (view.mode.kind === 'help') return helpBody
+  const hasDetail = view.screen === 'live' || view.screen === 'log'
+  return view.mode.kind === 'detail' && hasDetail ? detailBody : BODIES[view.screen]
+}
+
+/** A question, what is being typed, what was just done, or the keys that are good here. */
+function lastLine(scene: Scene): Line {
+  const { view } = scene
+  const { mode } = view
+  if (mode.kind === 'confirm') {
+    return [
+      say(` end ${mode.title}? what came of it is charged, its client is told  `, 'yellow'),
+      say('[y/N]', 'bold'),
+    ]
+  }
+  if (mode.kind === 'typing') return [say(' / ', 'bold'), say(`${listOf(view).filter}█`)]
+  if (view.told !== null) return [say(` ${view.told}`, 'cyan')]
+  return keysLine(scene)
+}
+
+function fitted(lines: readonly Line[], { columns, rows }: Size, isAscii = false): readonly Line[] {
+  const fit = (line: Line): Line =>
+    isAscii ? inAscii(fitLine(inAscii(line), columns)) : fitLine(line, columns)
+  return Array.from({ length: rows }, (_, index) => fit(lines[index] ?? BLANK))
+}
+
+/** Whatever a name or a message brought along, too. */
+const inAscii = (line: Line): Line =>
+  line.map((piece) => ({
+    ...piece,
+    text: piece.text.replace(/[^ -~]/gu, (character) => LIKE[character] ?? '?'),
+  }))
+
+const LIKE: Readonly<Record<string, string>> = { '…': '~', '–': '-', '×': 'x', '·': '-' }

@@ -1,0 +1,154 @@
+/** The feed: frames from the running gateway, for as long as there is one; when it goes, it is asked for again until it is back. */
+import { existsSync } from 'node:fs'
+import type { FrameRecord, SnapshotRecord } from '#operator/snapshot/record.ts'
+import { mergeFrame } from './merge-frame.ts'
+
+/** How it stands with the gateway; what was seen last stays on the screen, dimmed, while it is away. */
+export type Link =
+  | { readonly kind: 'connecting' }
+  | { readonly kind: 'live' }
+  | { readonly kind: 'away'; readonly sinceMs: number; readonly why: string }
+
+export interface FeedOptions {
+  readonly socket: string
+  readonly account: string | undefined
+  readonly fps: number
+  onFrame(snapshot: SnapshotRecord): void
+  onLink(link: Link): void
+}
+
+export interface Feed {
+  /** Asks for so many frames a second from now on. */
+  setRate(fps: number): void
+  reconnect(): void
+  stop(): void
+}
+
+const FIRST_WAIT_MS = 250
+const LONGEST_WAIT_MS = 2_000
+
+export function startFeed(options: FeedOptions): Feed {
+  let { fps } = options
+  let isOver = false
+  let line = new AbortController()
+  let wake: (() => void) | null = null
+
+  const rest = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+
+  const run = async (): Promise<void> => {
+    let waitMs = FIRST_WAIT_MS
+    let awaySinceMs: number | null = null
+    while (!isOver) {
+      line = new AbortController()
+      const { signal } = line
+      let why = 'the gateway closed the connection'
+      try {
+        await readFrames({ ...options, fps }, signal, (snapshot) => {
+          if (isOver) return
+          waitMs = FIRST_WAIT_MS
+          if (awaySinceMs !== null) awaySinceMs = null
+          options.onLink({ kind: 'live' })
+          options.onFrame(snapshot)
+        })
+      } catch (cause) {
+        why = cause instanceof Error ? cause.message : String(cause)
+      }
+      if (isOver) return
+      // Another rate was asked for: nothing is wrong.
+      if (signal.aborted) continue
+      awaySinceMs ??= performance.now()
+      options.onLink({ kind: 'away', sinceMs: awaySinceMs, why })
+      await rest(waitMs)
+      waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 2)
+    }
+  }
+  void run()
+
+  const again = (): void => {
+    line.abort()
+    wake?.()
+  }
+  return {
+    setRate(wanted) {
+      fps = wanted
+      again()
+    },
+    reconnect: again,
+    stop() {
+      isOver = true
+      again()
+    },
+  }
+}
+
+type Source = Pick<FeedOptions, 'socket' | 'account' | 'fps'>
+
+/** Until the gateway ends it. @throws when there is none, or it refuses */
+async function readFrames(
+  source: Source,
+  signal: AbortSignal,
+  onSnapshot: (snapshot: SnapshotRecord) => void,
+): Promise<void> {
+  let snapshot: SnapshotRecord | null = null
+  for await (const line of readLines(source, signal)) {
+    const frame = JSON.parse(line) as FrameRecord | Refusal
+    if ('error' in frame) throw new Error(frame.error.message)
+    snapshot = mergeFrame(snapshot, frame)
+    onSnapshot(snapshot)
+  }
+}
+
+interface Refusal {
+  readonly error: { readonly code: string; readonly message: string; readonly hint?: string | null }
+}
+
+/** The door's own refusal: no such account, say. */
+export class Refused extends Error {
+  readonly code: string
+  readonly hint: string | null
+
+  constructor({ error }: Refusal) {
+    super(error.message)
+    this.name = 'Refused'
+    this.code = error.code
+    this.hint = error.hint ?? null
+  }
+}
+
+async function* readLines(
+  { socket, account, fps }: Source,
+  signal: AbortSignal,
+): AsyncGenerator<string, void> {
+  if (!existsSync(socket)) throw new Error('no gateway is running')
+  const query = new URLSearchParams({ fps: String(fps), ...(account && { account }) })
+  const response = await fetch(`http://gateway/watch?${query}`, { unix: socket, signal })
+  if (!response.ok) throw new Refused((await response.json()) as Refusal)
+  const decoder = new TextDecoder()
+  let held = ''
+  for await (const piece of response.body ?? []) {
+    held += decoder.decode(piece, { stream: true })
+    const lines = held.split('\n')
+    held = lines.pop() ?? ''
+    yield* lines
+  }
+}
+
+/** One whole snapshot. @throws Refused, or what kept it from being read */
+export async function readOnce(source: Omit<Source, 'fps'>): Promise<SnapshotRecord> {
+  const gone = new AbortController()
+  try {
+    for await (const line of readLines({ ...source, fps: 1 }, gone.signal)) {
+      return mergeFrame(null, JSON.parse(line) as FrameRecord)
+    }
+  } finally {
+    gone.abort()
+  }
+  throw new Error('the gateway closed the connection')
+}

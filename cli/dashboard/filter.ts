@@ -1,0 +1,48 @@
+/** What `/` takes: words and `field:value`, each of which a row must fit; `!` in front turns one round. */
+
+/** A row as filters see it: every field that may be asked for, by name. */
+export interface Filterable {
+  readonly text: readonly (string | null)[]
+  readonly fields: Readonly<Record<string, string | number | null>>
+}
+
+type Test = (row: Filterable) => boolean
+
+/** "key:prod status:5xx slow:10s !demo"; an empty filter lets everything pass. */
+export function readFilter(text: string): Test {
+  const tests = text
+    .split(/\s+/)
+    .filter((word) => word !== '' && word !== '!')
+    .map(readWord)
+  return (row) => tests.every((test) => test(row))
+}
+
+function readWord(word: string): Test {
+  if (word.startsWith('!')) {
+    const test = readWord(word.slice(1))
+    return (row) => !test(row)
+  }
+  const [, field, value] = /^([a-z]+):(.+)$/.exec(word) ?? []
+  if (field === undefined || value === undefined) return ({ text }) => text.some(holds(word))
+  if (field === 'slow') {
+    const leastMs = readMs(value)
+    return ({ fields }) => Number(fields['ms'] ?? -1) >= leastMs
+  }
+  const wanted = value.toLowerCase()
+  return ({ fields }) => {
+    const own = fields[field]
+    if (own === undefined || own === null) return false
+    if (field === 'status' && /^[1-5]xx$/.test(wanted)) return String(own)[0] === wanted[0]
+    return typeof own === 'number' ? String(own) === wanted : own.toLowerCase().includes(wanted)
+  }
+}
+
+const holds = (word: string) => (text: string | null) =>
+  text?.toLowerCase().includes(word.toLowerCase()) ?? false
+
+/** "10s", "500ms", "2m"; a bare number is seconds. */
+function readMs(value: string): number {
+  const [, amount, unit = 's'] = /^(\d+(?:\.\d+)?)(ms|s|m)?$/.exec(value) ?? []
+  const factor = unit === 'ms' ? 1 : unit === 's' ? 1_000 : 60_000
+  return amount === undefined ? Number.POSITIVE_INFINITY : Number(amount) * factor
+}

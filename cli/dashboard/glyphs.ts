@@ -1,0 +1,123 @@
+/** Bars, curves and marks, in Unicode or in ASCII for terminals that have no more. */
+import type { Level } from '#operator/snapshot/record.ts'
+
+export interface Glyphs {
+  readonly full: string
+  readonly empty: string
+  /** From nothing to most. */
+  readonly steps: readonly string[]
+  readonly rule: string
+  readonly wall: string
+  readonly down: string
+  readonly up: string
+  readonly right: string
+  readonly cursor: string
+  readonly served: string
+  readonly degraded: string
+  readonly off: string
+  readonly near: string
+  readonly over: string
+  readonly none: string
+  readonly ruble: string
+  readonly times: string
+  readonly dot: string
+  readonly arrows: string
+  readonly enter: string
+  readonly states: Readonly<Record<string, string>>
+}
+
+export const UNICODE: Glyphs = {
+  full: '█',
+  empty: '░',
+  steps: ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'],
+  rule: '─',
+  wall: '│',
+  down: '↓',
+  up: '↑',
+  right: '→',
+  cursor: '▸',
+  served: '●',
+  degraded: '◐',
+  off: '○',
+  near: '!',
+  over: '✖',
+  none: '–',
+  ruble: '₽',
+  times: '×',
+  dot: '·',
+  arrows: '↑↓',
+  enter: '⏎',
+  states: { streaming: '≋', waiting: '·', image: '▣', opening: '…', retrying: '↻' },
+}
+
+export const ASCII: Glyphs = {
+  full: '#',
+  empty: '.',
+  steps: ['.', ':', '-', '=', '+', '*', '#', '%', '@'],
+  rule: '-',
+  wall: '|',
+  down: 'v',
+  up: '^',
+  right: '->',
+  cursor: '>',
+  served: '*',
+  degraded: '~',
+  off: 'o',
+  near: '!',
+  over: 'x',
+  none: '-',
+  ruble: 'RUB',
+  times: 'x',
+  dot: '-',
+  arrows: 'up/down',
+  enter: 'enter',
+  states: { streaming: '=', waiting: '-', image: '#', opening: '.', retrying: '@' },
+}
+
+/** Whoever asks for it gets ASCII, and a locale that names another encoding; one that says nothing is believed to be new. */
+export function glyphsFor(
+  env: Readonly<Record<string, string | undefined>>,
+  wantsAscii: boolean,
+): Glyphs {
+  const locale = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || ''
+  const isUtf8 = locale === '' || /utf-?8/i.test(locale)
+  return wantsAscii || env['GATEWAY_ASCII'] || !isUtf8 ? ASCII : UNICODE
+}
+
+/** `percent` of a bar; anything at all shows as one block, and only all of it fills the last. */
+export function bar(glyphs: Glyphs, percent: number, width: number): string {
+  const share = Math.min(100, Math.max(0, percent)) / 100
+  const blocks = share === 1 ? width : Math.min(width - 1, Math.ceil(share * width))
+  return glyphs.full.repeat(blocks) + glyphs.empty.repeat(width - blocks)
+}
+
+/** The newest `width` points of a curve, its most as high as it goes; points that do not fit are put together. */
+export function curve(glyphs: Glyphs, points: readonly (number | null)[], width: number): string {
+  const drawn = squeeze(points, width)
+  const most = Math.max(...drawn.map((point) => point ?? 0))
+  const { steps } = glyphs
+  const last = steps.length - 1
+  return drawn
+    .map((point) => {
+      if (point === null) return ' '
+      return steps[most === 0 ? 0 : Math.round((point / most) * last)] ?? ''
+    })
+    .join('')
+}
+
+/** The mean of each group of neighbours; a group of nothing but nulls stays null. */
+function squeeze(points: readonly (number | null)[], width: number): readonly (number | null)[] {
+  if (points.length <= width) return points
+  return Array.from({ length: width }, (_, i) => {
+    const from = Math.floor((i * points.length) / width)
+    const to = Math.max(from + 1, Math.floor(((i + 1) * points.length) / width))
+    const known = points.slice(from, to).filter((point) => point !== null)
+    return known.length === 0 ? null : known.reduce((sum, one) => sum + one, 0) / known.length
+  })
+}
+
+export const markOf = (glyphs: Glyphs, level: Level): string =>
+  level === 'full' ? glyphs.over : level === 'near' ? glyphs.near : ' '
+
+export const toneOf = (level: Level): 'red' | 'yellow' | undefined =>
+  level === 'full' ? 'red' : level === 'near' ? 'yellow' : undefined

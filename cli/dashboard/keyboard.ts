@@ -1,0 +1,38 @@
+/** From what a terminal sends to keys by name: fast fingers and slow lines bring several in one piece. */
+import type { Key as InkKey } from 'ink'
+import type { Key } from './press.ts'
+
+const NAMED = [
+  ['upArrow', 'up'],
+  ['downArrow', 'down'],
+  ['pageUp', 'pageup'],
+  ['pageDown', 'pagedown'],
+  ['home', 'home'],
+  ['end', 'end'],
+  ['escape', 'escape'],
+  ['return', 'enter'],
+  ['backspace', 'backspace'],
+  ['delete', 'backspace'],
+] as const satisfies readonly (readonly [keyof InkKey, Key])[]
+
+/** In the order they were struck. */
+export function readKeys(input: string, key: InkKey): readonly Key[] {
+  if (key.tab) return [key.shift ? 'shift-tab' : 'tab']
+  const named = NAMED.find(([flag]) => key[flag])
+  if (named) return [named[1]]
+  if (key.ctrl) return [`ctrl-${input}`]
+  if (key.meta) return []
+  return [...input].flatMap((character) => CONTROLS[character] ?? character)
+}
+
+/** Within a piece of several they come as they are. */
+const CONTROLS: Readonly<Record<string, Key>> = {
+  '\r': 'enter',
+  '\n': 'enter',
+  '\t': 'tab',
+  '\u001b': 'escape',
+  '\u007f': 'backspace',
+  '\b': 'backspace',
+  '\u0003': 'ctrl-c',
+  '\u001a': 'ctrl-z',
+}

@@ -1,0 +1,90 @@
+/** A line of the screen: pieces of text with their colours, cut and padded by the columns that they take. */
+import { styleText } from 'node:util'
+import { clean } from '../clean.ts'
+
+export type Tone = 'dim' | 'bold' | 'red' | 'yellow' | 'green' | 'cyan' | 'inverse'
+
+export interface Piece {
+  readonly text: string
+  readonly tone?: Tone
+}
+
+export type Line = readonly Piece[]
+
+/** Text from anywhere, made harmless. */
+export const say = (text: string, tone?: Tone): Piece =>
+  tone === undefined ? { text: clean(text) } : { text: clean(text), tone }
+
+export const BLANK: Line = []
+
+export const widthOf = (line: Line): number =>
+  line.reduce((width, { text }) => width + Bun.stringWidth(text), 0)
+
+/** Exactly so many columns: what is too long ends in `…`. */
+export function toLeft(text: string, columns: number): string {
+  const width = Bun.stringWidth(text)
+  return width <= columns ? text + ' '.repeat(columns - width) : cut(text, columns)
+}
+
+/** The same, standing right. */
+export function toRight(text: string, columns: number): string {
+  const width = Bun.stringWidth(text)
+  return width <= columns ? ' '.repeat(columns - width) + text : cut(text, columns)
+}
+
+function cut(text: string, columns: number): string {
+  if (columns <= 0) return ''
+  let kept = ''
+  let width = 0
+  for (const character of text) {
+    const own = Bun.stringWidth(character)
+    if (width + own > columns - 1) break
+    kept += character
+    width += own
+  }
+  return `${kept}…${' '.repeat(columns - 1 - width)}`
+}
+
+/** A line of exactly so many columns. */
+export function fitLine(line: Line, columns: number): Line {
+  let left = columns
+  const fitted: Piece[] = []
+  for (const piece of line) {
+    const width = Bun.stringWidth(piece.text)
+    if (width <= left) {
+      fitted.push(piece)
+      left -= width
+      continue
+    }
+    fitted.push({ ...piece, text: cut(piece.text, left) })
+    left = 0
+    break
+  }
+  if (left > 0) fitted.push({ text: ' '.repeat(left) })
+  return fitted
+}
+
+/** One at the left edge, one at the right; the left one is cut where both do not fit. */
+export function spread(left: Line, right: Line, columns: number): Line {
+  const rest = Math.max(0, columns - widthOf(right))
+  return fitLine([...fitLine(left, rest), ...right], columns)
+}
+
+/** Two lines side by side, `columns` for the first. */
+export const beside = (left: Line, columns: number, right: Line): Line => [
+  ...fitLine(left, columns),
+  ...right,
+]
+
+export type Painter = (text: string, tone: Tone) => string
+
+export const inColor: Painter = (text, tone) => styleText(tone, text, { validateStream: false })
+export const plain: Painter = (text) => text
+
+export const toText = (line: Line, painter: Painter): string =>
+  line
+    .map(({ text, tone }) => (tone === undefined || text === '' ? text : painter(text, tone)))
+    .join('')
+
+/** All of one tone: what is known to be old. */
+export const dimmed = (line: Line): Line => line.map(({ text }) => ({ text, tone: 'dim' }))

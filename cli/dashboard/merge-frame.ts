@@ -1,0 +1,23 @@
+/** Lays a frame over the snapshot before it: parts that came replace theirs, lines of the log go on top. */
+import type { FrameRecord, LogRecord, SnapshotRecord } from '#operator/snapshot/record.ts'
+
+const MOST_LINES = 500
+const MOST_ERRORS = 100
+
+/** The first frame is whole, so that `before` is only missing then. */
+export function mergeFrame(before: SnapshotRecord | null, frame: FrameRecord): SnapshotRecord {
+  if (before === null) return frame as SnapshotRecord
+  const { log, errors, ...parts } = frame
+  return {
+    ...before,
+    ...parts,
+    log: onTop(log, before.log, MOST_LINES),
+    errors: onTop(errors, before.errors, MOST_ERRORS),
+  }
+}
+
+const onTop = (
+  fresh: readonly LogRecord[] | undefined,
+  known: readonly LogRecord[],
+  most: number,
+): readonly LogRecord[] => (fresh === undefined ? known : [...fresh, ...known].slice(0, most))

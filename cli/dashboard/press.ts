@@ -1,0 +1,204 @@
+/** What a key does: the view after it, and what has to be done outside of it. */
+import type { SnapshotRecord } from '#operator/snapshot/record.ts'
+import { LIVE, type Listed, listed } from './lists.ts'
+import {
+  BUCKETS,
+  DIMENSIONS,
+  listOf,
+  METRICS,
+  placeOf,
+  SCREENS,
+  type Screen,
+  startView,
+  type View,
+  withList,
+} from './view.ts'
+
+/** A key by name ("up", "enter", "ctrl-c"), or the character that was typed. */
+export type Key = string
+
+export type Effect =
+  | { readonly kind: 'quit' }
+  | { readonly kind: 'suspend' }
+  | { readonly kind: 'reconnect' }
+  | { readonly kind: 'rate'; readonly fps: number }
+  | { readonly kind: 'copy'; readonly text: string }
+  | { readonly kind: 'kill'; readonly id: string }
+
+export interface Pressed {
+  readonly view: View
+  readonly effect: Effect | null
+}
+
+const MOST_FPS = 10
+const MOST_FILTER_CHARS = 60
+/** A page, wherever the screen is of another size. */
+const PAGE_ROWS = 10
+
+const now = (view: View, effect: Effect | null = null): Pressed => ({ view, effect })
+
+export function press(view: View, key: Key, snapshot: SnapshotRecord | null): Pressed {
+  const fresh = view.told === null ? view : { ...view, told: null }
+  if (key === 'ctrl-c') return now(fresh, { kind: 'quit' })
+  if (key === 'ctrl-z') return now(fresh, { kind: 'suspend' })
+  switch (fresh.mode.kind) {
+    case 'typing':
+      return now(typeInto(fresh, fresh.mode.before, key))
+    case 'confirm':
+      return answer(fresh, fresh.mode.id, key)
+    case 'help':
+      return key === 'q' ? now(fresh, { kind: 'quit' }) : now(inList(fresh))
+    case 'detail':
+    case 'list':
+      return act(fresh, key, snapshot)
+  }
+}
+
+const inList = (view: View): View => ({ ...view, mode: { kind: 'list' } })
+
+function typeInto(view: View, before: string, key: Key): View {
+  const { filter } = listOf(view)
+  if (key === 'enter') return inList(view)
+  if (key === 'escape') return inList(withList(view, { filter: before }))
+  if (key === 'backspace') return withList(view, { filter: filter.slice(0, -1), selected: null })
+  const isText = [...key].length === 1 && key >= ' '
+  if (!isText || filter.length >= MOST_FILTER_CHARS) return view
+  return withList(view, { filter: filter + key, selected: null, place: 0 })
+}
+
+function answer(view: View, id: string, key: Key): Pressed {
+  const back = inList(view)
+  return key === 'y' || key === 'Y'
+    ? now({ ...back, told: 'ending it…' }, { kind: 'kill', id })
+    : now({ ...back, told: 'left as it is' })
+}
+
+function act(view: View, key: Key, snapshot: SnapshotRecord | null): Pressed {
+  const screen = screenFor(view, key)
+  if (screen !== null) return now({ ...inList(view), screen })
+  const simple = SIMPLE[key]
+  if (simple) return now(simple(view))
+  switch (key) {
+    case 'q':
+      return now(view, { kind: 'quit' })
+    case 'r':
+      return now({ ...view, told: 'reconnecting' }, { kind: 'reconnect' })
+    case '+':
+    case '-':
+      return changeRate(view, key === '+' ? 1 : -1)
+    case ' ':
+      return now({ ...view, frozen: view.frozen === null ? snapshot : null })
+    default:
+      return snapshot === null ? now(view) : actOnList(view, key, view.frozen ?? snapshot)
+  }
+}
+
+function screenFor({ screen }: View, key: Key): Screen | null {
+  const at = SCREENS.indexOf(screen)
+  if (key === 'tab') return SCREENS[(at + 1) % SCREENS.length] ?? null
+  if (key === 'shift-tab') return SCREENS[(at + SCREENS.length - 1) % SCREENS.length] ?? null
+  return /^[1-5]$/.test(key) ? (SCREENS[Number(key) - 1] ?? null) : null
+}
+
+const after = <T>(all: readonly [T, ...T[]], one: T): T =>
+  all[(all.indexOf(one) + 1) % all.length] ?? all[0]
+
+const chart =
+  (change: (view: View) => Partial<View['chart']>) =>
+  (view: View): View =>
+    view.screen === 'spend' ? { ...view, chart: { ...view.chart, ...change(view) } } : view
+
+/** Keys that need to know nothing but the view. */
+const SIMPLE: Readonly<Record<Key, (view: View) => View>> = {
+  '?': (view) => ({ ...view, mode: { kind: 'help' } }),
+  u: (view) => ({ ...view, currency: view.currency === 'usd' ? 'rub' : 'usd' }),
+  '/': (view) =>
+    view.screen === 'spend'
+      ? view
+      : { ...view, mode: { kind: 'typing', before: listOf(view).filter } },
+  escape: (view) =>
+    view.mode.kind === 'detail' ? inList(view) : withList(view, { filter: '', selected: null }),
+  S: (view) => withList(view, { isReversed: !listOf(view).isReversed }),
+  e: (view) => (view.screen === 'log' ? { ...view, errorsOnly: !view.errorsOnly } : view),
+  m: chart(({ chart }) => ({ metric: after(METRICS, chart.metric) })),
+  b: chart(({ chart }) => ({ by: after(DIMENSIONS, chart.by) })),
+  d: chart(({ chart }) => ({ bucket: after(BUCKETS, chart.bucket) })),
+}
+
+function changeRate(view: View, by: number): Pressed {
+  const fps = Math.min(MOST_FPS, Math.max(1, view.fps + by))
+  if (fps === view.fps) return now(view)
+  return now({ ...view, fps }, { kind: 'rate', fps })
+}
+
+const MOVES: Readonly<Record<Key, (place: number, last: number) => number>> = {
+  up: (place) => place - 1,
+  k: (place) => place - 1,
+  down: (place) => place + 1,
+  j: (place) => place + 1,
+  pageup: (place) => place - PAGE_ROWS,
+  pagedown: (place) => place + PAGE_ROWS,
+  g: () => 0,
+  home: () => 0,
+  G: (_, last) => last,
+  end: (_, last) => last,
+}
+
+function actOnList(view: View, key: Key, snapshot: SnapshotRecord): Pressed {
+  const all = listed(snapshot, view)
+  const place = placeOf(listOf(view), all.ids)
+  const selected = all.ids[place]
+  const move = MOVES[key]
+  if (move) return now(moveTo(view, all, move(place, all.ids.length - 1)))
+  switch (key) {
+    case 's':
+      return now(withList(view, { sort: (listOf(view).sort + 1) % Math.max(1, all.sorts.length) }))
+    case 'c':
+      return selected === undefined
+        ? now(view)
+        : now({ ...view, told: `copied ${selected}` }, { kind: 'copy', text: selected })
+    case 'enter':
+      return selected === undefined ? now(view) : now(open(view, selected, snapshot))
+    case 'x':
+      return now(askToEnd(view, selected, snapshot))
+    default:
+      return now(view)
+  }
+}
+
+function moveTo(view: View, { ids }: Listed, wanted: number): View {
+  const place = Math.max(0, Math.min(wanted, ids.length - 1))
+  return withList(view, { place, selected: ids[place] ?? null })
+}
+
+/** A key leads to its requests, a model to its own, anything else to its details. */
+function open(view: View, selected: string, snapshot: SnapshotRecord): View {
+  const pinned = withList(view, { selected })
+  const wanted =
+    view.screen === 'keys'
+      ? snapshot.keys.rows.find(({ id }) => id === selected)?.name.split(/\s/)[0]
+      : view.screen === 'models'
+        ? selected
+        : undefined
+  if (wanted === undefined) return { ...pinned, mode: { kind: 'detail' } }
+  const field = view.screen === 'keys' ? 'key' : 'model'
+  const { lists } = startView('log', view.fps)
+  return {
+    ...pinned,
+    screen: 'log',
+    lists: { ...pinned.lists, log: { ...lists.log, filter: `${field}:${wanted}` } },
+  }
+}
+
+function askToEnd(view: View, id: string | undefined, snapshot: SnapshotRecord): View {
+  const found =
+    view.screen === 'live'
+      ? LIVE.rows(snapshot, view).find((row) => LIVE.idOf(row) === id)
+      : undefined
+  if (found === undefined) return view
+  const title = `${found.key_name} · ${found.model}`
+  return {
+    ...withList(view, { selected: found.id }),
+    mode: { kind: 'confirm', id: found.id, title },
+  }
+}

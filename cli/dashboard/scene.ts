@@ -1,0 +1,111 @@
+/** What a screen is drawn from; nothing of it is computed while it is drawn. */
+import type { ChartRecord } from '#operator/snapshot/chart.ts'
+import type { SnapshotRecord } from '#operator/snapshot/record.ts'
+import type { Link } from './feed.ts'
+import { type Currency, figure, money } from './figures.ts'
+import type { Glyphs } from './glyphs.ts'
+import { type Line, type Piece, say, type Tone, toLeft, toRight } from './line.ts'
+import { listOf, type View } from './view.ts'
+
+export interface Size {
+  readonly columns: number
+  readonly rows: number
+}
+
+export interface Scene {
+  readonly view: View
+  readonly snapshot: SnapshotRecord
+  readonly link: Link
+  /** How long the gateway has been away; 0 while it is there. */
+  readonly awayMs: number
+  readonly chart: ChartRecord | null
+  readonly size: Size
+  readonly glyphs: Glyphs
+}
+
+/** Below this there is only room to say so. */
+export const LEAST: Size = { columns: 60, rows: 15 }
+/** From here on two columns stand side by side. */
+const WIDE: Size = { columns: 110, rows: 34 }
+
+export const isWide = ({ size }: Scene): boolean =>
+  size.columns >= WIDE.columns && size.rows >= WIDE.rows
+
+export const currencyOf = ({ view, snapshot, glyphs }: Scene): Currency => ({
+  name: view.currency,
+  rubPerUsd: snapshot.money.rub_per_usd,
+  sign: glyphs.ruble,
+})
+
+export const cash = (scene: Scene, usd: string, places = 2): string =>
+  money(usd, currencyOf(scene), places)
+
+/** Without its sign: the title of the column has it. */
+export const amount = (scene: Scene, usd: string, places = 2): string =>
+  figure(usd, currencyOf(scene), places)
+
+export const signOf = (scene: Scene): string =>
+  scene.view.currency === 'usd' ? '$' : scene.glyphs.ruble
+
+/** A line across with something said in it: `─ errors ────── newest first ─`. */
+export function rule({ glyphs, size }: Scene, left: string, right = '', columns?: number): Line {
+  const width = columns ?? size.columns
+  const start = `${glyphs.rule}${left === '' ? '' : ` ${left} `}`
+  const end = right === '' ? '' : ` ${right} ${glyphs.rule}`
+  const between = Math.max(0, width - Bun.stringWidth(start) - Bun.stringWidth(end))
+  return [say(toLeft(start + glyphs.rule.repeat(between) + end, width), 'dim')]
+}
+
+/** A column of a table; `width` 0 takes what the others leave. */
+export interface Column<Row> {
+  readonly title: string
+  readonly width: number
+  readonly right?: boolean
+  text(row: Row): string
+  tone?(row: Row): Tone | undefined
+}
+
+/** The title and the rows of a table; a cursor stands before the selected one. Each column ends in a space. */
+export function table<Row>(
+  scene: Scene,
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  place: number,
+  markOf?: (row: Row) => Piece,
+): readonly Line[] {
+  const taken = columns.reduce((sum, { width }) => sum + (width === 0 ? 0 : width + 1), 0)
+  const rest = Math.max(4, scene.size.columns - CURSOR_COLUMNS - taken - 1)
+  const cell = ({ width, right }: Column<Row>, text: string): string =>
+    `${(right ? toRight : toLeft)(text, width === 0 ? rest : width)} `
+  const title: Line = [
+    say('   '),
+    ...columns.map((column) => say(cell(column, column.title), 'dim')),
+  ]
+  const body = rows.map((row, index): Line => {
+    const isHere = index === place && scene.view.mode.kind !== 'help'
+    const cells = columns.map((column): Piece => {
+      const text = cell(column, column.text(row))
+      return say(text, column.tone?.(row) ?? (isHere ? 'bold' : undefined))
+    })
+    const mark = isHere ? say(scene.glyphs.cursor, 'cyan') : (markOf?.(row) ?? say(' '))
+    return [say(' '), mark, say(' '), ...cells]
+  })
+  return [title, ...body]
+}
+
+const CURSOR_COLUMNS = 3
+
+/** Exactly so many lines: cut, or filled up with empty ones. */
+export const exactly = (lines: readonly Line[], height: number): readonly Line[] =>
+  Array.from({ length: Math.max(0, height) }, (_, index) => lines[index] ?? [])
+
+/** "sort elapsed ↓", and the filter where there is one. */
+export function orderOf(scene: Scene, sorts: readonly string[]): string {
+  const { sort, isReversed, filter } = listOf(scene.view)
+  const arrow = isReversed ? scene.glyphs.up : scene.glyphs.down
+  const order = `${sorts[sort] ?? ''} ${arrow}`
+  return filter === '' ? order : `${order} ${scene.glyphs.dot} /${filter}`
+}
+
+/** The tail of an id tells it from others; its beginning is the time. */
+export const shortId = (id: string): string => id.slice(-8)

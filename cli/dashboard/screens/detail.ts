@@ -1,0 +1,81 @@
+/** One request in full: what is known of it while it runs, or the whole line that it left in the log. */
+import type { InFlightRecord, LogRecord } from '#operator/snapshot/record.ts'
+import { count, elapsed } from '../figures.ts'
+import { type Line, say } from '../line.ts'
+import { LIVE, LOG, windowOf } from '../lists.ts'
+import { cash, exactly, rule, type Scene } from '../scene.ts'
+import { tabs } from './head.ts'
+
+export function detailBody(scene: Scene, height: number): readonly Line[] {
+  const { view, snapshot } = scene
+  const lines =
+    view.screen === 'live'
+      ? running(scene, windowOf(LIVE, snapshot, view, 'live', 1).selected)
+      : ended(scene, windowOf(LOG, snapshot, view, 'log', 1).selected)
+  return [tabs(scene), ...exactly(lines, height - 1)]
+}
+
+const TITLE_COLUMNS = 14
+
+const field = (title: string, text: string | null): Line => [
+  say(` ${title.padEnd(TITLE_COLUMNS)}`, 'dim'),
+  say(text ?? '–'),
+]
+
+const ms = (value: number | null): string | null => (value === null ? null : elapsed(value))
+
+function running(scene: Scene, one: InFlightRecord | undefined): readonly Line[] {
+  if (one === undefined) return [[say('   it has ended; see 5 Log', 'dim')]]
+  return [
+    rule(scene, one.id, one.state),
+    field('request id', one.request_id),
+    field('key', `${one.key_name}  ${one.key_id}`),
+    field('user', one.user),
+    field('model', one.model),
+    field('provider', one.provider),
+    field('streams', one.stream ? 'yes' : 'no'),
+    field('arrived', one.arrived_at),
+    field('elapsed', elapsed(one.elapsed_ms)),
+    field('first byte', ms(one.first_byte_ms)),
+    field('tokens in', count(one.prompt_tokens)),
+    field('tokens out', count(one.completion_tokens)),
+    field('tokens/s', one.tokens_per_second === null ? null : String(one.tokens_per_second)),
+    field('cost so far', `${cash(scene, one.cost_usd, 6)} (an estimate until it has ended)`),
+    field('failed hops', String(one.failed_attempts)),
+    [],
+    [say(' x ends it: what came is charged, and its client is told', 'dim')],
+  ]
+}
+
+function ended(scene: Scene, one: LogRecord | undefined): readonly Line[] {
+  if (one === undefined) return [[say('   nothing is selected', 'dim')]]
+  const attempts = one.attempts.map(({ provider, model, outcome, status, reason, ms: took }) =>
+    field(
+      'attempt',
+      `${provider} ${model} ${status ?? ''} ${outcome} ${elapsed(took)} ${reason ?? ''}`,
+    ),
+  )
+  return [
+    rule(scene, one.id, `${one.status} ${one.code ?? one.ended_by}`),
+    field('request id', one.request_id),
+    field('key', `${one.key_name}  ${one.key_id}`),
+    field('user', one.user),
+    field('model', one.model),
+    field('provider', one.provider),
+    field('arrived', one.created_at),
+    field('queued', elapsed(one.queued_ms)),
+    field('first byte', ms(one.first_byte_ms)),
+    field('total', elapsed(one.total_ms)),
+    field(
+      'ended by',
+      `${one.ended_by}${one.finish_reason === null ? '' : `, ${one.finish_reason}`}`,
+    ),
+    field('tokens', `${count(one.prompt_tokens)} in, ${count(one.completion_tokens)} out`),
+    field('pictures', one.images === 0 ? null : count(one.images)),
+    field('cost', `${cash(scene, one.cost_usd, 6)}  counted by ${one.usage_source ?? 'nobody'}`),
+    ...attempts,
+    ...(one.message === null ? [] : [field('told', one.message)]),
+    [],
+    [say(` gatewayctl activity show ${one.id}`, 'dim')],
+  ]
+}

@@ -1,0 +1,175 @@
+/** Screen 2: keys with what is used of each limit, the nearest to one first; below, all about the selected one. */
+
+import { instant, readInstant } from '#domain/clock.ts'
+import type {
+  GaugeRecord,
+  KeyRowRecord,
+  KeyTrafficRecord,
+  SpendGaugeRecord,
+} from '#operator/snapshot/record.ts'
+import { brief, count, elapsed, percent, span } from '../figures.ts'
+import { bar, curve, markOf, toneOf } from '../glyphs.ts'
+import { type Line, say } from '../line.ts'
+import { KEYS, windowOf } from '../lists.ts'
+import { amount, type Column, cash, exactly, rule, type Scene, signOf, table } from '../scene.ts'
+import { tellWarning } from '../tell-warning.ts'
+import { tabs } from './head.ts'
+
+const DETAIL_LINES = 10
+
+export function keysBody(scene: Scene, height: number): readonly Line[] {
+  const room = height - 1 - DETAIL_LINES - 2
+  const { rows, place, selected } = windowOf(KEYS, scene.snapshot, scene.view, 'keys', room - 1)
+  const list = rows.length === 0 ? [[], [say('   no key', 'dim')]] : keyTable(scene, rows, place)
+  return [
+    tabs(scene),
+    ...exactly(list, room),
+    ...exactly(selected === undefined ? [] : detail(scene, selected), DETAIL_LINES),
+    warningLine(scene),
+    [
+      say(
+        selected === undefined
+          ? ''
+          : ` edit in another shell: gatewayctl limits set ${selected.name} --rpm 120`,
+        'dim',
+      ),
+    ],
+  ]
+}
+
+/** `place` below 0 selects none; its rows then carry the mark of their level instead. */
+export function keyTable(
+  scene: Scene,
+  rows: readonly KeyRowRecord[],
+  place: number,
+): readonly Line[] {
+  const isWide = scene.size.columns >= 110
+  const bars = isWide ? 6 : scene.size.columns >= 80 ? 5 : 0
+  const sign = signOf(scene)
+  const gauge = (title: string, width: number, of: (row: KeyRowRecord) => GaugeRecord) =>
+    column(title, width, of, (one) => counted(scene, one, width === 7 ? 0 : bars))
+  const spend = (title: string, width: number, of: (row: KeyRowRecord) => SpendGaugeRecord) =>
+    column(title, width, of, (one) => spent(scene, one, isWide ? 5 : 0))
+  const columns: readonly Column<KeyRowRecord>[] = isWide
+    ? [
+        { title: 'KEY', width: 0, text: ({ name }) => name },
+        gauge('RPM', 17, ({ minute }) => minute),
+        gauge('RPD', 17, ({ day }) => day),
+        gauge('CONCURRENT', 14, ({ concurrency }) => concurrency),
+        spend(`TODAY ${sign}`, 22, ({ spend_day }) => spend_day),
+        spend(`MONTH ${sign}`, 22, ({ spend_month }) => spend_month),
+      ]
+    : [
+        { title: 'KEY', width: 0, text: ({ name }) => name },
+        gauge('RPM', 13, ({ minute }) => minute),
+        gauge('RPD', 13, ({ day }) => day),
+        gauge('CONC', 7, ({ concurrency }) => concurrency),
+        spend(`DAY ${sign}`, 12, ({ spend_day }) => spend_day),
+        spend(`MONTH ${sign}`, 12, ({ spend_month }) => spend_month),
+      ]
+  return table(scene, columns, rows, place, ({ level }) =>
+    say(markOf(scene.glyphs, level), toneOf(level)),
+  )
+}
+
+const column = <Gauge extends GaugeRecord | SpendGaugeRecord>(
+  title: string,
+  width: number,
+  of: (row: KeyRowRecord) => Gauge,
+  text: (gauge: Gauge) => string,
+): Column<KeyRowRecord> => ({
+  title,
+  width,
+  text: (row) => (row.kind === 'provisioning' && title.startsWith('CONC') ? 'prov' : text(of(row))),
+  tone: (row) => toneOf(of(row).level),
+})
+
+/** `███░░ 41/60`; without a limit the bar's place stays empty. */
+function counted({ glyphs }: Scene, { used, limit, percent: share }: GaugeRecord, bars: number) {
+  const drawn = share === null || bars === 0 ? ' '.repeat(bars) : bar(glyphs, share, bars)
+  const text = `${used === null ? glyphs.none : brief(used)}/${limit === null ? glyphs.none : brief(limit)}`
+  return bars === 0 ? text : `${drawn} ${text}`
+}
+
+function spent(
+  scene: Scene,
+  { spent_usd, limit_usd, percent: share }: SpendGaugeRecord,
+  bars: number,
+) {
+  const { glyphs } = scene
+  const drawn = share === null || bars === 0 ? ' '.repeat(bars) : bar(glyphs, share, bars)
+  const limit = limit_usd === null ? glyphs.none : amount(scene, limit_usd, 0)
+  const text = `${amount(scene, spent_usd)}/${limit}`
+  return bars === 0 ? text : `${drawn} ${text}`
+}
+
+function detail(scene: Scene, key: KeyRowRecord): readonly Line[] {
+  const { dot } = scene.glyphs
+  const line = (title: string, text: string): Line => [
+    say(` ${title.padEnd(11)}`, 'dim'),
+    say(text),
+  ]
+  const used = key.last_used_at === null ? 'never used' : `used ${key.last_used_at.slice(0, 19)}Z`
+  const models = key.allowed_models === null ? 'all' : key.allowed_models.join(', ') || 'none'
+  return [
+    rule(scene, `${key.name}  ${key.id}  ${key.label}`, `made ${key.created_at.slice(0, 10)}`),
+    line('models', models),
+    line('minute', windowText(scene, key.minute, key.lately)),
+    line('day', windowText(scene, key.day, null)),
+    line('spend', `today ${spendText(scene, key.spend_day)}`),
+    line('', `month ${spendText(scene, key.spend_month)}`),
+    line('lately', key.lately === null ? used : latelyText(scene, key.lately)),
+    line(
+      'top models',
+      key.lately?.models
+        .map(({ name, percent: share }) => `${name} ${percent(share, '')}`)
+        .join(` ${dot} `) ?? scene.glyphs.none,
+    ),
+    line(
+      'top users',
+      key.lately?.users
+        .map(({ name, cost_usd }) => `${name ?? '(none)'} ${cash(scene, cost_usd)}`)
+        .join(` ${dot} `) ?? scene.glyphs.none,
+    ),
+    [],
+  ]
+}
+
+function windowText(scene: Scene, gauge: GaugeRecord, lately: KeyTrafficRecord | null): string {
+  const { glyphs } = scene
+  const drawn = lately === null ? '' : `   ${curve(glyphs, lately.curve, 20)}`
+  if (gauge.limit === null) {
+    return `${gauge.used === null ? 'not counted' : `${count(gauge.used)} used`}, no limit${drawn}`
+  }
+  const frees =
+    gauge.frees_in_seconds === null
+      ? ''
+      : ` ${glyphs.dot} next slot frees in ${span(gauge.frees_in_seconds)}`
+  return `${count(gauge.used ?? 0)} of ${count(gauge.limit)} used${frees}${drawn}`
+}
+
+function spendText(scene: Scene, gauge: SpendGaugeRecord): string {
+  const resets = `resets in ${span(gauge.resets_in_seconds)}`
+  const spent = cash(scene, gauge.spent_usd)
+  if (gauge.limit_usd === null) return `${spent}, no ceiling`
+  return `${spent} of ${cash(scene, gauge.limit_usd)} (${gauge.percent}%) ${resets}`
+}
+
+function latelyText({ glyphs }: Scene, lately: KeyTrafficRecord): string {
+  const failed = lately.failed.map(({ status, count }) => `${count} ${glyphs.times} ${status}`)
+  return [
+    `${count(lately.ok)} ok`,
+    ...failed,
+    ...(lately.p95_ms === null ? [] : [`p95 ${elapsed(lately.p95_ms)}`]),
+    ...(lately.cached_percent === null ? [] : [`${lately.cached_percent}% cache-read tokens`]),
+  ].join(` ${glyphs.dot} `)
+}
+
+function warningLine({ snapshot, glyphs }: Scene): Line {
+  const at = readInstant(snapshot.at) ?? instant(0)
+  const told = snapshot.keys.warnings.map((warning) => tellWarning(warning, at))
+  return told.flatMap(({ mark, text }) => [
+    say(` ${mark === '✖' ? glyphs.over : glyphs.near} `, mark === '✖' ? 'red' : 'yellow'),
+    say(`${text}  `),
+  ])
+}

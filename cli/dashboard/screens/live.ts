@@ -1,0 +1,270 @@
+/** Screen 1: requests in progress, with what there is room for around them. */
+import type { InFlightRecord, LogRecord, ProviderTrafficRecord } from '#operator/snapshot/record.ts'
+import { brief, count, elapsed, percent, span, timeOfDay } from '../figures.ts'
+import { curve } from '../glyphs.ts'
+import { beside, type Line, type Piece, say, spread, toLeft, toRight } from '../line.ts'
+import { LIVE, windowOf } from '../lists.ts'
+import {
+  amount,
+  type Column,
+  cash,
+  exactly,
+  isWide,
+  rule,
+  type Scene,
+  shortId,
+  signOf,
+  table,
+} from '../scene.ts'
+import { alert, countsLine, errors, gaugeOf, rateOf, spendRate, summary, tabs } from './head.ts'
+import { keyTable } from './keys.ts'
+
+/** Between the head and the line of keys. */
+export const liveBody = (scene: Scene, height: number): readonly Line[] =>
+  isWide(scene) ? wideBody(scene, height) : narrowBody(scene, height)
+
+const ERROR_LINES = 3
+
+function narrowBody(scene: Scene, height: number): readonly Line[] {
+  const head = summary(scene)
+  const { log: _, errors: failed } = scene.snapshot
+  const foot: readonly Line[] = [
+    rule(scene, 'recent errors'),
+    ...exactly(
+      failed.slice(0, ERROR_LINES).map((one) => errorLine(scene, one, scene.size.columns)),
+      ERROR_LINES,
+    ),
+    countsLine(scene, [say('newest first ', 'dim')]),
+  ]
+  const room = height - head.length - 1 - foot.length
+  return [...head, tabs(scene), ...exactly(requestTable(scene, room), room), ...foot]
+}
+
+const PROVIDER_LINES = 6
+const NEAR_KEYS = 4
+
+function wideBody(scene: Scene, height: number): readonly Line[] {
+  const head = [
+    ...sideBySide(scene, ['throughput', throughput(scene)], ['money', moneyLines(scene)]),
+    rule(scene, 'keys nearest a limit'),
+    ...exactly(keyTable(scene, scene.snapshot.keys.rows.slice(0, NEAR_KEYS), -1), NEAR_KEYS + 1),
+    tabs(scene),
+  ]
+  const half = halfOf(scene)
+  const failed = scene.snapshot.errors.slice(0, PROVIDER_LINES)
+  const foot = [
+    ...sideBySide(
+      scene,
+      ['providers', exactly(providerLines(scene), PROVIDER_LINES)],
+      [
+        `errors ${scene.glyphs.dot} newest first`,
+        exactly(
+          failed.map((one) => errorLine(scene, one, scene.size.columns - half - 1)),
+          PROVIDER_LINES,
+        ),
+      ],
+    ),
+    rule(scene, ''),
+    countsLine(scene, spendRate(scene)),
+  ]
+  const room = height - head.length - foot.length
+  return [...head, ...exactly(requestTable(scene, room), room), ...foot]
+}
+
+const halfOf = ({ size }: Scene): number => Math.floor(size.columns / 2) - 1
+
+type Block = readonly [title: string, lines: readonly Line[]]
+
+/** Two blocks of the same height, a wall between them. */
+function sideBySide(
+  scene: Scene,
+  [leftTitle, left]: Block,
+  [rightTitle, right]: Block,
+): readonly Line[] {
+  const half = halfOf(scene)
+  const rest = scene.size.columns - half
+  const wall = say(scene.glyphs.wall, 'dim')
+  return [
+    [...rule(scene, leftTitle, '', half), ...rule(scene, rightTitle, '', rest)],
+    ...left.map((line, index) => beside(line, half, [wall, ...(right[index] ?? [])])),
+  ]
+}
+
+function throughput(scene: Scene): readonly Line[] {
+  const { snapshot, glyphs } = scene
+  const { traffic, in_flight } = snapshot
+  const { total_ms: total, first_byte_ms: first, curves } = traffic
+  const ms = (value: number | null): string => (value === null ? glyphs.none : elapsed(value))
+  const drawn = (points: readonly (number | null)[]): Piece =>
+    say(curve(glyphs, points, 30), 'cyan')
+  return [
+    [
+      say(` in flight ${count(in_flight.count).padStart(5)}`, 'bold'),
+      say(`    most at once ${in_flight.peak}`),
+    ],
+    [
+      say(` req/min   ${count(traffic.requests_per_minute).padStart(5)}    `),
+      drawn(curves.requests_per_second),
+    ],
+    [
+      say(` tok/s     ${count(traffic.tokens_per_second).padStart(5)}    `),
+      drawn(curves.tokens_per_second),
+    ],
+    [
+      say(toLeft(` TTFT p50 ${ms(first.p50)} p95 ${ms(first.p95)}`, 26)),
+      drawn(curves.first_byte_ms),
+    ],
+    [
+      say(` total p50 ${ms(total.p50)} p95 ${ms(total.p95)} p99 ${ms(total.p99)}    errors `),
+      errors(scene),
+    ],
+  ]
+}
+
+const BAR_COLUMNS = 18
+
+function moneyLines(scene: Scene): readonly Line[] {
+  const { money } = scene.snapshot
+  const { dot } = scene.glyphs
+  const spent = (title: string, usd: string, share: number | null, caps: string | null): Line => [
+    say(` ${title} `),
+    say(toRight(cash(scene, usd), 10), 'bold'),
+    ...(share === null || caps === null
+      ? [say('  no ceiling on any key', 'dim')]
+      : [
+          say('  '),
+          gaugeOf(scene, share, BAR_COLUMNS),
+          say(` ${Math.round(share)}% of ${cash(scene, caps, 0)} in caps`),
+        ]),
+  ]
+  const { seconds, mean_day_usd, days } = money.runway
+  const mean = days === 0 ? "today's pace" : `${days}-day mean`
+  const lasts =
+    seconds === null
+      ? `runway ${scene.glyphs.none}`
+      : `runway ${lasting(seconds)} (${mean} ${cash(scene, mean_day_usd)}/day)`
+  const channels = money.channels.map(({ channel, last }) => `${channel} ${last ?? 'unused'}`)
+  const told = [alert(scene) || 'no alert', money.marked ? 'marked' : 'not marked', ...channels]
+  const rateSince =
+    money.rate_set_at === null ? 'nobody has set it' : `set ${money.rate_set_at.slice(0, 10)}`
+  return [
+    spent('today', money.spend_day_usd, money.day_percent, money.day_caps_usd),
+    spent('month', money.spend_month_usd, money.month_percent, money.month_caps_usd),
+    [
+      say(' balance '),
+      say(cash(scene, money.balance_usd), money.marked ? 'red' : 'bold'),
+      say(`  ${lasts}`),
+    ],
+    [say(` ${told.join(` ${dot} `)}`)],
+    [say(` 1 USD = ${rateOf(scene)} (${rateSince})`)],
+  ]
+}
+
+function requestTable(scene: Scene, room: number): readonly Line[] {
+  const { rows, place } = windowOf(LIVE, scene.snapshot, scene.view, 'live', room - 1)
+  if (rows.length === 0) return [[], [say('   nothing in flight', 'dim')]]
+  return table(scene, isWide(scene) ? wideColumns(scene) : narrowColumns(scene), rows, place)
+}
+
+type Columns = readonly Column<InFlightRecord>[]
+
+const right = (
+  title: string,
+  width: number,
+  text: (row: InFlightRecord) => string,
+): Column<InFlightRecord> => ({ title, width, right: true, text })
+
+/** How many hops failed before this one is part of the model's cell. */
+const modelOf = ({ glyphs }: Scene, { model, failed_attempts: failed }: InFlightRecord): string =>
+  failed === 0 ? model : `${model} ${glyphs.right} #${failed + 1}`
+
+const cost = (scene: Scene): Column<InFlightRecord> => ({
+  ...right(`COST ${signOf(scene)}`, 9, ({ cost_usd }) => amount(scene, cost_usd, 4)),
+  // An estimate, until it is settled.
+  tone: () => 'dim',
+})
+
+const stateColumn = ({ glyphs }: Scene): Column<InFlightRecord> => ({
+  title: 'ST',
+  width: 2,
+  text: ({ state }) => glyphs.states[state] ?? '',
+  tone: ({ state }) => (state === 'retrying' ? 'yellow' : undefined),
+})
+
+const narrowColumns = (scene: Scene): Columns => [
+  { title: 'KEY', width: 14, text: ({ key_name }) => key_name },
+  { title: 'MODEL', width: 0, text: (row) => modelOf(scene, row) },
+  right('ELAPSED', 7, ({ elapsed_ms }) => elapsed(elapsed_ms)),
+  right('IN', 6, ({ prompt_tokens }) => tokens(prompt_tokens)),
+  right('OUT', 6, (row) => output(scene, row)),
+  cost(scene),
+  stateColumn(scene),
+]
+
+const wideColumns = (scene: Scene): Columns => [
+  { title: 'REQUEST', width: 8, text: ({ id }) => shortId(id), tone: () => 'dim' },
+  { title: 'KEY', width: 15, text: ({ key_name }) => key_name },
+  { title: 'MODEL', width: 0, text: (row) => modelOf(scene, row) },
+  { title: 'USER', width: 10, text: ({ user }) => user ?? '' },
+  right('ELAPSED', 7, ({ elapsed_ms }) => elapsed(elapsed_ms)),
+  right('TTFT', 6, ({ first_byte_ms: first }) =>
+    first === null ? scene.glyphs.none : elapsed(first),
+  ),
+  right('IN', 7, ({ prompt_tokens }) => tokens(prompt_tokens)),
+  right('OUT', 7, (row) => output(scene, row)),
+  right('TOK/S', 5, ({ tokens_per_second: rate }) =>
+    rate === null ? scene.glyphs.none : brief(rate),
+  ),
+  cost(scene),
+  stateColumn(scene),
+]
+
+const tokens = (value: number): string => (value < 100_000 ? count(value) : brief(value))
+
+/** Pictures have no tokens that anybody waits for. */
+const output = ({ glyphs }: Scene, { state, completion_tokens }: InFlightRecord): string =>
+  state === 'image' ? glyphs.none : tokens(completion_tokens)
+
+/** `12:40:58 429 ci-evals   rate_limit_exceeded …` */
+function errorLine({ glyphs }: Scene, one: LogRecord, columns: number): Line {
+  // A refusal says all there is to say; of a failure one wants to know which model it was.
+  const said = [...(one.provider === null ? [] : [one.model]), one.message ?? '']
+    .filter((text) => text !== '')
+    .join(` ${glyphs.dot} `)
+  return spread(
+    [
+      say(` ${timeOfDay(one.created_at)} `, 'dim'),
+      say(String(one.status), one.status >= 500 ? 'red' : 'yellow'),
+      say(` ${toLeft(one.key_name, 14)} ${one.code ?? ''} `),
+      say(said, 'dim'),
+    ],
+    [say(` ${shortId(one.id)} `, 'dim')],
+    columns,
+  )
+}
+
+export const providerMark = ({ glyphs }: Scene, { state }: ProviderTrafficRecord): Piece => {
+  if (state === 'ok') return say(glyphs.served, 'green')
+  if (state === 'degraded') return say(glyphs.degraded, 'yellow')
+  return state === 'down' ? say(glyphs.off, 'red') : say(glyphs.none, 'dim')
+}
+
+/** A provider a line, and what their marks mean. */
+export function providerLines(scene: Scene): readonly Line[] {
+  const { glyphs, snapshot } = scene
+  const lines = snapshot.providers.map((one): Line => {
+    const failed = one.failed.map(
+      ({ status, count }) => `${count} ${glyphs.times} ${status ?? 'no answer'}`,
+    )
+    return [
+      say(` ${toLeft(one.name, 11)} `),
+      providerMark(scene, one),
+      say(` ${toLeft(percent(one.served_percent, glyphs.none), 6)}`),
+      say(` p95 ${toRight(one.p95_ms === null ? glyphs.none : elapsed(one.p95_ms), 6)}`),
+      say(`  ${count(one.in_flight)} in flight  `),
+      say(failed.join(', ') || glyphs.none, failed.length > 0 ? 'yellow' : 'dim'),
+    ]
+  })
+  const legend = `${glyphs.served} ok  ${glyphs.degraded} degraded (<99% / 5m)  ${glyphs.off} down  ${glyphs.none} unused`
+  return [...lines.slice(0, PROVIDER_LINES - 1), [say(` ${legend}`, 'dim')]]
+}

@@ -1,0 +1,51 @@
+/** Screen 5: the last requests, or those alone that did not end well. */
+import type { LogRecord } from '#operator/snapshot/record.ts'
+import { count, elapsed, timeOfDay } from '../figures.ts'
+import { type Line, say, type Tone } from '../line.ts'
+import { LOG, windowOf } from '../lists.ts'
+import { amount, type Column, exactly, type Scene, shortId, signOf, table } from '../scene.ts'
+import { countsLine, tabs } from './head.ts'
+
+export function logBody(scene: Scene, height: number): readonly Line[] {
+  const room = height - 2
+  const { rows, place } = windowOf(LOG, scene.snapshot, scene.view, 'log', room - 1)
+  const list =
+    rows.length === 0
+      ? [[], [say('   nothing to show', 'dim')]]
+      : table(scene, columnsFor(scene), rows, place)
+  const which = scene.view.errorsOnly ? 'errors only (e)' : 'all (e: errors only)'
+  return [tabs(scene), ...exactly(list, room), countsLine(scene, [say(`${which} `, 'dim')])]
+}
+
+export const statusTone = ({ status }: LogRecord): Tone | undefined =>
+  status >= 500 ? 'red' : status >= 400 && status !== 499 ? 'yellow' : undefined
+
+function columnsFor(scene: Scene): readonly Column<LogRecord>[] {
+  const { glyphs, size } = scene
+  const isWide = size.columns >= 110
+  const right = (
+    title: string,
+    width: number,
+    text: (row: LogRecord) => string,
+  ): Column<LogRecord> => ({ title, width, right: true, text })
+  return [
+    { title: 'TIME', width: 8, text: ({ created_at }) => timeOfDay(created_at), tone: () => 'dim' },
+    { title: 'ST', width: 3, text: ({ status }) => String(status), tone: statusTone },
+    ...(isWide ? [{ title: 'REQUEST', width: 8, text: (row: LogRecord) => shortId(row.id) }] : []),
+    { title: 'KEY', width: isWide ? 15 : 12, text: ({ key_name }) => key_name },
+    { title: 'MODEL', width: 0, text: ({ model }) => model },
+    ...(isWide ? [{ title: 'USER', width: 10, text: (row: LogRecord) => row.user ?? '' }] : []),
+    right('TOTAL', 6, ({ total_ms }) => elapsed(total_ms)),
+    ...(isWide
+      ? [
+          right('TTFT', 6, ({ first_byte_ms: first }) =>
+            first === null ? glyphs.none : elapsed(first),
+          ),
+        ]
+      : []),
+    right('IN', 6, ({ prompt_tokens }) => count(prompt_tokens)),
+    right('OUT', 6, ({ completion_tokens }) => count(completion_tokens)),
+    right(`COST ${signOf(scene)}`, 8, ({ cost_usd }) => amount(scene, cost_usd, 4)),
+    { title: 'ENDED', width: isWide ? 26 : 10, text: ({ code, ended_by }) => code ?? ended_by },
+  ]
+}

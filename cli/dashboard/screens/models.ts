@@ -1,0 +1,67 @@
+/** Screen 3: models by what they cost today, with how quick and how well they answer; below, the providers. */
+import type { ModelTrafficRecord } from '#operator/snapshot/record.ts'
+import { brief, count, elapsed, percent } from '../figures.ts'
+import { bar } from '../glyphs.ts'
+import { type Line, say } from '../line.ts'
+import { MODELS, windowOf } from '../lists.ts'
+import { amount, type Column, exactly, rule, type Scene, signOf, table } from '../scene.ts'
+import { tabs } from './head.ts'
+import { providerLines } from './live.ts'
+
+const PROVIDER_LINES = 6
+
+export function modelsBody(scene: Scene, height: number): readonly Line[] {
+  const room = height - 2 - PROVIDER_LINES
+  const { rows, place } = windowOf(MODELS, scene.snapshot, scene.view, 'models', room - 1)
+  const list =
+    rows.length === 0
+      ? [[], [say('   no model was asked today', 'dim')]]
+      : table(scene, columnsFor(scene), rows, place)
+  return [
+    tabs(scene),
+    ...exactly(list, room),
+    rule(scene, 'providers', 'last 5 min'),
+    ...exactly(providerLines(scene), PROVIDER_LINES),
+  ]
+}
+
+type Columns = readonly Column<ModelTrafficRecord>[]
+
+function columnsFor(scene: Scene): Columns {
+  const { glyphs, size } = scene
+  const isWide = size.columns >= 110
+  const ms = (value: number | null): string => (value === null ? glyphs.none : elapsed(value))
+  const right = (
+    title: string,
+    width: number,
+    text: (row: ModelTrafficRecord) => string,
+  ): Column<ModelTrafficRecord> => ({ title, width, right: true, text })
+  const share = (row: ModelTrafficRecord): string =>
+    `${row.share_percent === null ? '' : bar(glyphs, row.share_percent, isWide ? 12 : 4)} ${percent(row.share_percent, '')}`
+  return [
+    { title: 'MODEL', width: 0, text: ({ model }) => model },
+    ...(isWide
+      ? [
+          {
+            title: 'SERVED BY',
+            width: 16,
+            text: (row: ModelTrafficRecord) => row.providers.join(', '),
+          },
+        ]
+      : []),
+    right(isWide ? 'REQ/MIN' : 'R/MIN', isWide ? 7 : 5, (row) => count(row.requests_per_minute)),
+    ...(isWide ? [right('NOW', 5, ({ in_flight }) => count(in_flight))] : []),
+    right('P50', 6, ({ p50_ms }) => ms(p50_ms)),
+    right('P95', 6, ({ p95_ms }) => ms(p95_ms)),
+    right('TTFT', 6, (row) => ms(row.first_byte_p50_ms)),
+    right('TOK/S', 5, ({ tokens_per_second: rate }) => (rate === null ? glyphs.none : brief(rate))),
+    {
+      ...right('ERR%', 4, ({ error_percent }) =>
+        error_percent === null ? glyphs.none : String(error_percent),
+      ),
+      tone: ({ error_percent }) => ((error_percent ?? 0) >= 1 ? 'yellow' : undefined),
+    },
+    right(`TODAY ${signOf(scene)}`, 8, ({ spend_day_usd }) => amount(scene, spend_day_usd)),
+    { title: 'SHARE', width: isWide ? 20 : 11, text: share },
+  ]
+}

@@ -1,0 +1,100 @@
+/** Screen 4: what was spent, asked or produced in the last days or hours, by whom, and the end of the ledger. */
+
+import type { EntryRecord } from '#operator/ledger.ts'
+import type { ChartGroup, ChartPoint, ChartRecord } from '#operator/snapshot/chart.ts'
+import { brief, count, timeOfDay } from '../figures.ts'
+import { curve } from '../glyphs.ts'
+import { type Line, say, toLeft, toRight } from '../line.ts'
+import { amount, cash, exactly, rule, type Scene } from '../scene.ts'
+import { summary, tabs } from './head.ts'
+
+const LEDGER_LINES = 4
+
+export function spendBody(scene: Scene, height: number): readonly Line[] {
+  const [, , today, balance] = summary(scene)
+  const head = [today ?? [], balance ?? [], tabs(scene)]
+  const { chart } = scene
+  const room = height - head.length
+  if (chart === null) return [...head, ...exactly([[], [say('   adding up…', 'dim')]], room)]
+  const groups = groupLines(scene, chart)
+  const ledger = [rule(scene, 'ledger', 'newest first'), ...ledgerLines(scene, chart.ledger)]
+  const bars = Math.max(3, room - groups.length - LEDGER_LINES - 1)
+  return [
+    ...head,
+    ...exactly(
+      [...barLines(scene, chart, bars), ...groups, ...exactly(ledger, LEDGER_LINES + 1)],
+      room,
+    ),
+  ]
+}
+
+const sizeOf = (metric: ChartRecord['metric'], point: ChartPoint): number =>
+  metric === 'spend' ? Number(point.spend_usd) : point[metric]
+
+const tell = (scene: Scene, metric: ChartRecord['metric'], point: ChartPoint): string =>
+  metric === 'spend' ? cash(scene, point.spend_usd) : count(point[metric])
+
+const AXIS_COLUMNS = 9
+
+/** Bars in eighths of a line, the highest as high as there is room, and a line of what each stands for. */
+function barLines(scene: Scene, chart: ChartRecord, height: number): readonly Line[] {
+  const { glyphs, size } = scene
+  const values = chart.total.points.map((point) => sizeOf(chart.metric, point))
+  const most = Math.max(...values)
+  const width = Math.max(2, Math.floor((size.columns - AXIS_COLUMNS - 2) / values.length))
+  const steps = glyphs.steps.length
+  const cells = values.map((value) => (most === 0 ? 0 : (value / most) * (height - 1)))
+  const lines = Array.from({ length: height - 1 }, (_, row): Line => {
+    const floor = height - 2 - row
+    const drawn = cells.map((cell) => {
+      const part = Math.min(1, Math.max(0, cell - floor))
+      const glyph =
+        part === 0 ? ' ' : (glyphs.steps[Math.max(0, Math.ceil(part * steps) - 1)] ?? '')
+      return ` ${glyph.repeat(width - 1)}`
+    })
+    return [
+      say(toRight(axis(scene, chart.metric, most, row), AXIS_COLUMNS)),
+      say(drawn.join(''), 'cyan'),
+    ]
+  })
+  const names = chart.labels.map((label) =>
+    toRight(chart.bucket === 'day' ? label.slice(8, 10) : label.slice(11, 13), width),
+  )
+  return [...lines, [say(' '.repeat(AXIS_COLUMNS)), say(names.join(''), 'dim')]]
+}
+
+/** The highest bar's value stands at the top. */
+const axis = (scene: Scene, metric: ChartRecord['metric'], most: number, row: number): string =>
+  row > 0 ? '' : metric === 'spend' ? amount(scene, most.toFixed(9)) : brief(most)
+
+/** The largest groups, all others, and the total, each with its own small curve. */
+function groupLines(scene: Scene, chart: ChartRecord): readonly Line[] {
+  const line = (name: string, group: ChartGroup): Line => [
+    say(` ${toLeft(name, 24)} `),
+    say(toRight(tell(scene, chart.metric, group.total), 14), 'bold'),
+    say('  '),
+    say(
+      curve(
+        scene.glyphs,
+        group.points.map((point) => sizeOf(chart.metric, point)),
+        24,
+      ),
+      'cyan',
+    ),
+  ]
+  const most = scene.size.rows >= 34 ? 8 : 5
+  return [
+    rule(scene, `by ${chart.by}`, 'm what  b by whom  d days or hours'),
+    ...chart.groups.slice(0, most).map((group) => line(group.name ?? '(none)', group)),
+    ...(chart.other === null ? [] : [line(`other (${chart.other.groups})`, chart.other)]),
+    line('total', chart.total),
+  ]
+}
+
+const ledgerLines = (scene: Scene, entries: readonly EntryRecord[]): readonly Line[] =>
+  entries.map((entry) => [
+    say(` ${entry.at.slice(5, 10)} ${timeOfDay(entry.at)} `, 'dim'),
+    say(`${toLeft(entry.kind, 8)} `),
+    say(toRight(cash(scene, entry.amount_usd, 6), 16)),
+    say(`  ${entry.generation_id ?? entry.note ?? ''}`, 'dim'),
+  ])

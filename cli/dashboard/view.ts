@@ -1,0 +1,85 @@
+/** The view: which screen is looked at, and how: what is selected, filtered and sorted on each, which survives switching. */
+import type { SnapshotRecord } from '#operator/snapshot/record.ts'
+
+export const SCREENS = ['live', 'keys', 'models', 'spend', 'log'] as const
+export type Screen = (typeof SCREENS)[number]
+
+export const TITLES: Readonly<Record<Screen, string>> = {
+  live: 'Live',
+  keys: 'Keys',
+  models: 'Models',
+  spend: 'Spend',
+  log: 'Log',
+}
+
+export interface ListView {
+  /** The row the cursor is on; null is the first. It stays on its row while others come and go. */
+  readonly selected: string | null
+  /** Where it was last, for when its row is gone. */
+  readonly place: number
+  readonly filter: string
+  /** Index into the sorts of its screen. */
+  readonly sort: number
+  readonly isReversed: boolean
+}
+
+export type Mode =
+  | { readonly kind: 'list' }
+  | { readonly kind: 'detail' }
+  | { readonly kind: 'help' }
+  /** A filter being typed; `before` comes back on escape. */
+  | { readonly kind: 'typing'; readonly before: string }
+  /** Waits for a yes before a request is ended. */
+  | { readonly kind: 'confirm'; readonly id: string; readonly title: string }
+
+export const METRICS = ['spend', 'requests', 'tokens'] as const
+export const DIMENSIONS = ['key', 'user', 'model', 'provider'] as const
+export const BUCKETS = ['day', 'hour'] as const
+
+/** What the chart of money is asked for. */
+export interface ChartWish {
+  readonly metric: (typeof METRICS)[number]
+  readonly by: (typeof DIMENSIONS)[number]
+  readonly bucket: (typeof BUCKETS)[number]
+}
+
+export interface View {
+  readonly screen: Screen
+  readonly lists: Readonly<Record<Screen, ListView>>
+  readonly mode: Mode
+  readonly currency: 'usd' | 'rub'
+  /** What is shown instead of what comes in. */
+  readonly frozen: SnapshotRecord | null
+  readonly fps: number
+  readonly errorsOnly: boolean
+  readonly chart: ChartWish
+  /** One line about what was just done; the next key takes it away. */
+  readonly told: string | null
+}
+
+const LIST: ListView = { selected: null, place: 0, filter: '', sort: 0, isReversed: false }
+
+export const startView = (screen: Screen, fps: number): View => ({
+  screen,
+  lists: { live: LIST, keys: LIST, models: LIST, spend: LIST, log: LIST },
+  mode: { kind: 'list' },
+  currency: 'usd',
+  frozen: null,
+  fps,
+  errorsOnly: false,
+  chart: { metric: 'spend', by: 'key', bucket: 'day' },
+  told: null,
+})
+
+export const listOf = ({ lists, screen }: View): ListView => lists[screen]
+
+export const withList = (view: View, change: Partial<ListView>): View => ({
+  ...view,
+  lists: { ...view.lists, [view.screen]: { ...listOf(view), ...change } },
+})
+
+/** Where the cursor is: on its own row, or where that was. */
+export function placeOf({ selected, place }: ListView, ids: readonly string[]): number {
+  const at = selected === null ? 0 : ids.indexOf(selected)
+  return Math.max(0, Math.min(at < 0 ? place : at, ids.length - 1))
+}
