@@ -34,7 +34,7 @@ export interface Filler {
 /** Opens the database of a furnished directory that nobody serves. */
 export function openFiller(dataDir: string): Filler {
   const database = new Database(join(dataDir, 'gateway.db'), { strict: true })
-  for (const pragma of ['journal_mode = OFF', 'synchronous = OFF', 'cache_size = -1000000'])
+  for (const pragma of ['journal_mode = MEMORY', 'synchronous = OFF', 'cache_size = -1000000'])
     database.run(`PRAGMA ${pragma}`)
   const indexes = dropIndexes(database)
   const now = systemClock.now()
