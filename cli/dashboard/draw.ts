@@ -65,9 +65,9 @@ function lastLine(scene: Scene): Line {
 }
 
 function fitted(lines: readonly Line[], { columns, rows }: Size, isAscii = false): readonly Line[] {
-  const fit = (line: Line): Line =>
+  const toSize = (line: Line): Line =>
     isAscii ? inAscii(fitLine(inAscii(line), columns)) : fitLine(line, columns)
-  return Array.from({ length: rows }, (_, index) => fit(lines[index] ?? BLANK))
+  return Array.from({ length: rows }, (_, index) => toSize(lines[index] ?? BLANK))
 }
 
 /** Whatever a name or a message brought along, too. */

@@ -111,13 +111,16 @@ function spentLine(scene: Scene): Line {
   const { money } = scene.snapshot
   return [
     say(' today '),
-    say(cash(scene, money.spend_day_usd), 'bold'),
+    say(cash(scene, money.spend_day_usd, places(scene)), 'bold'),
     ...capped(scene, money.day_percent, money.day_caps_usd, true),
     say('   month '),
-    say(cash(scene, money.spend_month_usd), 'bold'),
+    say(cash(scene, money.spend_month_usd, places(scene)), 'bold'),
     ...capped(scene, money.month_percent, money.month_caps_usd, false),
   ]
 }
+
+/** There is no room for kopecks. */
+const places = ({ view }: Scene): number => (view.currency === 'usd' ? 2 : 0)
 
 function capped(
   scene: Scene,
@@ -126,7 +129,7 @@ function capped(
   isLong: boolean,
 ): readonly Piece[] {
   if (share === null || caps === null) return []
-  const drawn = gaugeOf(scene, share, BAR_COLUMNS)
+  const drawn = gaugeOf(scene, share, scene.view.currency === 'usd' ? BAR_COLUMNS : 8)
   const of = cash(scene, caps, 0)
   return [say(' '), drawn, say(isLong ? ` ${Math.round(share)}% of ${of} caps` : ` of ${of}`)]
 }
@@ -144,7 +147,7 @@ function balanceLine(scene: Scene): Line {
   const { money } = scene.snapshot
   const left: Line = [
     say(' balance '),
-    say(cash(scene, money.balance_usd), money.marked ? 'red' : 'bold'),
+    say(cash(scene, money.balance_usd, places(scene)), money.marked ? 'red' : 'bold'),
     say(`  runway ${runway(scene)}`),
     say(`  ${alert(scene)}`),
   ]
@@ -158,13 +161,13 @@ export const rateOf = ({ snapshot, glyphs }: Scene): string =>
 export function runway(scene: Scene): string {
   const { seconds, mean_day_usd } = scene.snapshot.money.runway
   if (seconds === null) return scene.glyphs.none
-  return `${lasting(seconds)} @ ${cash(scene, mean_day_usd)}/day`
+  return `${lasting(seconds)} @ ${cash(scene, mean_day_usd, places(scene))}/day`
 }
 
 export function alert(scene: Scene): string {
   const { threshold_usd, marked } = scene.snapshot.money
   if (threshold_usd === null) return ''
-  return `alert < ${cash(scene, threshold_usd)}${marked ? ' (low)' : ''}`
+  return `alert < ${cash(scene, threshold_usd, places(scene))}${marked ? ' (low)' : ''}`
 }
 
 /** `last 5 min  1 061 ok · 9 × 429 · 2 × 502` */

@@ -44,10 +44,12 @@ export function keyTable(
   place: number,
 ): readonly Line[] {
   const isWide = scene.size.columns >= 110
-  const bars = isWide ? 6 : scene.size.columns >= 80 ? 5 : 0
+  const bars = isWide ? 6 : scene.size.columns >= 80 ? 5 : 1
   const sign = signOf(scene)
   const gauge = (title: string, width: number, of: (row: KeyRowRecord) => GaugeRecord) =>
-    column(title, width, of, (one) => counted(scene, one, width === 7 ? 0 : bars))
+    column(title, width, of, (one) =>
+      counted(scene, one, width === 7 ? 0 : width === 14 && !isWide ? bars - 1 : bars),
+    )
   const spend = (title: string, width: number, of: (row: KeyRowRecord) => SpendGaugeRecord) =>
     column(title, width, of, (one) => spent(scene, one, isWide ? 5 : 0))
   const columns: readonly Column<KeyRowRecord>[] = isWide
@@ -62,10 +64,10 @@ export function keyTable(
     : [
         { title: 'KEY', width: 0, text: ({ name }) => name },
         gauge('RPM', 13, ({ minute }) => minute),
-        gauge('RPD', 13, ({ day }) => day),
+        gauge('RPD', 14, ({ day }) => day),
         gauge('CONC', 7, ({ concurrency }) => concurrency),
         spend(`DAY ${sign}`, 12, ({ spend_day }) => spend_day),
-        spend(`MONTH ${sign}`, 12, ({ spend_month }) => spend_month),
+        spend(`MONTH ${sign}`, 11, ({ spend_month }) => spend_month),
       ]
   return table(scene, columns, rows, place, ({ level }) =>
     say(markOf(scene.glyphs, level), toneOf(level)),

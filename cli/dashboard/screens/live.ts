@@ -1,6 +1,6 @@
 /** Screen 1: requests in progress, with what there is room for around them. */
 import type { InFlightRecord, LogRecord, ProviderTrafficRecord } from '#operator/snapshot/record.ts'
-import { brief, count, elapsed, percent, span, timeOfDay } from '../figures.ts'
+import { brief, count, elapsed, lasting, percent, timeOfDay } from '../figures.ts'
 import { curve } from '../glyphs.ts'
 import { beside, type Line, type Piece, say, spread, toLeft, toRight } from '../line.ts'
 import { LIVE, windowOf } from '../lists.ts'

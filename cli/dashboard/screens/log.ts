@@ -1,9 +1,9 @@
 /** Screen 5: the last requests, or those alone that did not end well. */
 import type { LogRecord } from '#operator/snapshot/record.ts'
-import { count, elapsed, timeOfDay } from '../figures.ts'
+import { brief, elapsed, timeOfDay } from '../figures.ts'
 import { type Line, say, type Tone } from '../line.ts'
 import { LOG, windowOf } from '../lists.ts'
-import { amount, type Column, exactly, type Scene, shortId, signOf, table } from '../scene.ts'
+import { amount, type Column, exactly, type Scene, signOf, table } from '../scene.ts'
 import { countsLine, tabs } from './head.ts'
 
 export function logBody(scene: Scene, height: number): readonly Line[] {
@@ -31,10 +31,9 @@ function columnsFor(scene: Scene): readonly Column<LogRecord>[] {
   return [
     { title: 'TIME', width: 8, text: ({ created_at }) => timeOfDay(created_at), tone: () => 'dim' },
     { title: 'ST', width: 3, text: ({ status }) => String(status), tone: statusTone },
-    ...(isWide ? [{ title: 'REQUEST', width: 8, text: (row: LogRecord) => shortId(row.id) }] : []),
-    { title: 'KEY', width: isWide ? 15 : 12, text: ({ key_name }) => key_name },
+    { title: 'KEY', width: isWide ? 14 : 11, text: ({ key_name }) => key_name },
     { title: 'MODEL', width: 0, text: ({ model }) => model },
-    ...(isWide ? [{ title: 'USER', width: 10, text: (row: LogRecord) => row.user ?? '' }] : []),
+    ...(isWide ? [{ title: 'USER', width: 8, text: (row: LogRecord) => row.user ?? '' }] : []),
     right('TOTAL', 6, ({ total_ms }) => elapsed(total_ms)),
     ...(isWide
       ? [
@@ -43,9 +42,9 @@ function columnsFor(scene: Scene): readonly Column<LogRecord>[] {
           ),
         ]
       : []),
-    right('IN', 6, ({ prompt_tokens }) => count(prompt_tokens)),
-    right('OUT', 6, ({ completion_tokens }) => count(completion_tokens)),
-    right(`COST ${signOf(scene)}`, 8, ({ cost_usd }) => amount(scene, cost_usd, 4)),
-    { title: 'ENDED', width: isWide ? 26 : 10, text: ({ code, ended_by }) => code ?? ended_by },
+    right('IN', 5, ({ prompt_tokens }) => brief(prompt_tokens)),
+    right('OUT', 5, ({ completion_tokens }) => brief(completion_tokens)),
+    right(`COST ${signOf(scene)}`, 7, ({ cost_usd }) => amount(scene, cost_usd, 4)),
+    { title: 'ENDED', width: isWide ? 20 : 9, text: ({ code, ended_by }) => code ?? ended_by },
   ]
 }

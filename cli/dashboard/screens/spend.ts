@@ -95,6 +95,6 @@ const ledgerLines = (scene: Scene, entries: readonly EntryRecord[]): readonly Li
   entries.map((entry) => [
     say(` ${entry.at.slice(5, 10)} ${timeOfDay(entry.at)} `, 'dim'),
     say(`${toLeft(entry.kind, 8)} `),
-    say(toRight(cash(scene, entry.amount_usd, 6), 16)),
+    say(toRight(cash(scene, entry.amount_usd, entry.kind === 'charge' ? 6 : 2), 16)),
     say(`  ${entry.generation_id ?? entry.note ?? ''}`, 'dim'),
   ])

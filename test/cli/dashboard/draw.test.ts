@@ -1,0 +1,169 @@
+/** The screens as text, from fixed data: what they look like is kept beside, and a change of it is looked at before it is taken. */
+import { describe, expect, test } from 'vitest'
+import { draw } from '#cli/dashboard/draw.ts'
+import { ASCII, type Glyphs, UNICODE } from '#cli/dashboard/glyphs.ts'
+import { inColor, plain, toText } from '#cli/dashboard/line.ts'
+import type { Scene, Size } from '#cli/dashboard/scene.ts'
+import { SCREENS, startView, type View } from '#cli/dashboard/view.ts'
+import { CHART, ended, running, SNAPSHOT } from './fixed-snapshot.ts'
+
+const NARROW: Size = { columns: 80, rows: 24 }
+const WIDE: Size = { columns: 120, rows: 40 }
+
+const sceneOf = (view: Partial<View>, more: Partial<Scene> = {}): Scene => ({
+  view: { ...startView('live', 4), ...view },
+  snapshot: SNAPSHOT,
+  link: { kind: 'live' },
+  awayMs: 0,
+  chart: CHART,
+  size: NARROW,
+  glyphs: UNICODE,
+  ...more,
+})
+
+const linesOf = (scene: Scene): readonly string[] => draw(scene).map((line) => toText(line, plain))
+
+const shown = (scene: Scene): string => `${linesOf(scene).join('\n')}\n`
+
+const capture = (name: string): string => `./captures/${name}.txt`
+
+describe.each([
+  ['80x24', NARROW],
+  ['120x40', WIDE],
+])('%s', (name, size) => {
+  test.each(SCREENS)('%s', async (screen) => {
+    const text = shown(sceneOf({ screen }, { size }))
+    await expect(text).toMatchFileSnapshot(capture(`${screen}-${name}`))
+  })
+
+  test('the help', async () => {
+    const text = shown(sceneOf({ mode: { kind: 'help' } }, { size }))
+    await expect(text).toMatchFileSnapshot(capture(`help-${name}`))
+  })
+})
+
+test.each(['live', 'log'] as const)('all about one request of %s', async (screen) => {
+  const text = shown(sceneOf({ screen, mode: { kind: 'detail' } }))
+  await expect(text).toMatchFileSnapshot(capture(`detail-${screen}-80x24`))
+})
+
+test('in rubles, and in ASCII', async () => {
+  await expect(shown(sceneOf({ currency: 'rub' }))).toMatchFileSnapshot(
+    capture('live-rubles-80x24'),
+  )
+  const text = shown(sceneOf({}, { glyphs: ASCII }))
+  await expect(text).toMatchFileSnapshot(capture('live-ascii-80x24'))
+  expect(text).toMatch(/^[ -~\n]*$/)
+})
+
+describe('whatever the size', () => {
+  const sizes = [60, 61, 79, 80, 81, 99, 109, 110, 111, 120, 137, 200].flatMap((columns) =>
+    [15, 16, 23, 24, 25, 33, 34, 40, 61].map((rows): Size => ({ columns, rows })),
+  )
+  const modes: readonly Partial<View>[] = [
+    ...SCREENS.map((screen) => ({ screen })),
+    { mode: { kind: 'help' } },
+    { mode: { kind: 'detail' } },
+    { screen: 'log', mode: { kind: 'detail' } },
+    { mode: { kind: 'confirm', id: 'gen-1', title: 'prod-web · openai/gpt-mini' } },
+  ]
+
+  test.each(modes)('%o fills the terminal exactly', (mode) => {
+    for (const size of sizes) {
+      for (const glyphs of [UNICODE, ASCII] as readonly Glyphs[]) {
+        const lines = linesOf(sceneOf(mode, { size, glyphs }))
+        const widths = new Set(lines.map((line) => Bun.stringWidth(line)))
+        expect([size, lines.length, [...widths]]).toEqual([size, size.rows, [size.columns]])
+      }
+    }
+  })
+
+  test('below 60×15 it says what it needs', () => {
+    for (const size of [
+      { columns: 59, rows: 40 },
+      { columns: 120, rows: 14 },
+    ]) {
+      const [first, ...rest] = linesOf(sceneOf({}, { size }))
+      expect(first?.trim()).toBe(`${size.columns}×${size.rows} is too small: 60×15 at least`)
+      expect(rest.join('').trim()).toBe('')
+    }
+  })
+})
+
+describe('what strangers wrote', () => {
+  const evil = 'ev\u001b]0;pwn\u0007\u001b[31mil\u0000\u202e\n\r\t'
+  const snapshot = {
+    ...SNAPSHOT,
+    in_flight: {
+      count: 1,
+      peak: 1,
+      requests: [running(1, { key_name: evil, model: evil, user: evil, request_id: evil })],
+    },
+    log: [ended(1, { key_name: evil, user: evil, message: evil, code: evil, model: evil })],
+    errors: [ended(1, { key_name: evil, message: evil, status: 500, code: evil })],
+    keys: {
+      ...SNAPSHOT.keys,
+      rows: SNAPSHOT.keys.rows.map((row) => ({ ...row, name: evil, allowed_models: [evil] })),
+      warnings: SNAPSHOT.keys.warnings.map((warning) => ({ ...warning, key_name: evil })),
+    },
+    models: SNAPSHOT.models.map((model) => ({ ...model, model: evil, providers: [evil] })),
+    providers: SNAPSHOT.providers.map((provider) => ({ ...provider, name: evil })),
+  }
+
+  test.each([...SCREENS.map((screen) => ({ screen })), { mode: { kind: 'detail' as const } }])(
+    'steers nothing on %o',
+    (view) => {
+      for (const size of [NARROW, WIDE]) {
+        const chart = { ...CHART, groups: [{ ...CHART.total, name: evil }] }
+        const text = linesOf(sceneOf(view, { snapshot, size, chart })).join('')
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what must not be there
+        expect(text).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e]/)
+        expect(text).toContain('ev�')
+      }
+    },
+  )
+
+  test('nor do wide characters push anything out of line', () => {
+    const wide = {
+      ...snapshot,
+      in_flight: {
+        ...snapshot.in_flight,
+        requests: [
+          running(1, {
+            key_name: '鍵鍵鍵鍵鍵鍵鍵鍵鍵',
+            model: '🙂🙂/模型模型模型模型模型模型模型模型模型模型',
+          }),
+        ],
+      },
+    }
+    for (const line of linesOf(sceneOf({}, { snapshot: wide }))) {
+      expect([line, Bun.stringWidth(line)]).toEqual([line, 80])
+    }
+  })
+})
+
+test('colour is never the only sign, and there is none without it', () => {
+  const scene = sceneOf({ screen: 'keys' })
+  const coloured = draw(scene).map((line) => toText(line, inColor))
+  expect(Bun.stripANSI(coloured.join('\n'))).toBe(linesOf(scene).join('\n'))
+  expect(coloured.join('')).toContain('\u001b[31m')
+  expect(linesOf(scene).join('')).not.toContain('\u001b')
+  expect(linesOf(scene).find((line) => line.includes('alice-notebook'))).toMatch(/^ ✖ alice/)
+})
+
+test('what was seen last stays, dimmed, while the gateway is away', () => {
+  const scene = sceneOf({}, { link: { kind: 'away', sinceMs: 0, why: 'gone' }, awayMs: 3_400 })
+  expect(linesOf(scene)[0]).toContain('○ reconnecting 3s')
+  expect(linesOf(scene)[7]).toBe(linesOf(sceneOf({}))[7])
+  const body = draw(scene).slice(1, -1).flat()
+  expect(body.every(({ tone, text }) => tone === 'dim' || text.trim() === '')).toBe(true)
+})
+
+test('a drain and a sick store are said', () => {
+  const with_ = (gateway: object) =>
+    linesOf(
+      sceneOf({}, { snapshot: { ...SNAPSHOT, gateway: { ...SNAPSHOT.gateway, ...gateway } } }),
+    )
+  expect(with_({ draining: true })[0]).toContain('◐ draining')
+  expect(with_({ healthy: false })[0]).toContain('● unhealthy')
+})
