@@ -9,7 +9,7 @@ const CHAPTERS: readonly (readonly [title: string, nouns: readonly string[]])[] 
   ['Models', ['providers', 'models']],
   ['Money', ['balance', 'ledger', 'usage', 'rates', 'thresholds']],
   ['People', ['users', 'clients', 'identities']],
-  ['Operations', ['activity', 'why', 'deliveries', 'audit', 'backup', 'doctor', 'config']],
+  ['Operations', ['activity', 'why', 'deliveries', 'audit', 'backup', 'doctor', 'config', 'completion']],
 ]
 
 const TOPICS: Readonly<Record<string, () => string | Promise<string>>> = {

@@ -185,5 +185,6 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
       path: () => import('./config/path.ts'),
     },
   },
+  completion: alone('bash, zsh, fish, powershell', () => import('./completion.ts')),
   doctor: alone('check this installation', () => import('./doctor.ts')),
 }

@@ -1,12 +1,17 @@
 /** The program: finds the command that was typed, loads that one file, runs it, and tells how it ended. */
-import { Command, CommanderError, Option } from 'commander'
+import { Command, CommanderError } from 'commander'
 import type { Mount } from './action.ts'
+import { globalFlags, splitWords } from './command-line.ts'
 import { endWithError, usageError } from './exit.ts'
 import { NOUNS, type Noun } from './nouns.ts'
 import { refuseSecrets } from './read-secret.ts'
 
 /** Runs one command line; errors end on standard error and in the exit code, never in a throw. */
 export async function runProgram(args: readonly string[]): Promise<void> {
+  if (args[0] === '__complete') {
+    const { complete } = await import('./completion/complete.ts')
+    return await complete(args.slice(1)).catch(() => {})
+  }
   const own = args.includes('--') ? args.slice(0, args.indexOf('--')) : args
   const style = { json: own.includes('--json'), debug: own.includes('--debug') }
   try {
@@ -85,60 +90,6 @@ const newProgram = (): Command =>
     .exitOverride()
     .configureOutput({ writeErr: () => {} })
     .helpCommand(false)
-
-const GLOBAL_FLAGS = [
-  ['--json', 'one JSON document on standard output'],
-  ['-q, --quiet', 'ids only, one per line'],
-  ['-y, --yes', 'answer yes to confirmations'],
-  ['--no-input', 'never ask (implied when standard input is no terminal)'],
-  ['--no-color', 'no colour (also NO_COLOR)'],
-  ['--debug', 'tell where an error comes from'],
-  ['--data-dir <dir>', 'where the gateway keeps its data (GATEWAY_DATA_DIR)'],
-  ['--config <file>', 'configuration file (GATEWAY_CONFIG)'],
-  ['--account <name>', 'whose keys and money; without it, the account "default"'],
-] as const
-
-function globalFlags(command: Command): void {
-  command.helpOption('-h, --help', 'this page')
-  for (const [flags, description] of GLOBAL_FLAGS) {
-    command.addOption(new Option(flags, description).helpGroup('Every command takes:'))
-  }
-}
-
-/** Flags of every command that take a value, and may stand before the words that name it. */
-const VALUED = new Set(['--data-dir', '--config', '--account'])
-
-/**
- * The words that name a command, and all the rest in its order: `--data-dir /x keys --json list --all` is
- * `keys list` + `--data-dir /x --json --all`.
- */
-function splitWords(args: readonly string[]): {
-  readonly words: readonly string[]
-  readonly rest: readonly string[]
-} {
-  const words: string[] = []
-  const rest: string[] = []
-  let index = 0
-  for (; index < args.length && words.length < 2; index++) {
-    const arg = args[index] ?? ''
-    if (arg === '--') break
-    if (!arg.startsWith('-')) {
-      // A command without verbs takes operands at once.
-      if (words.length === 1 && NOUNS[words[0] ?? '']?.command) break
-      words.push(arg)
-      continue
-    }
-    rest.push(arg)
-    const isKnown = GLOBAL_FLAGS.some(([flags]) => flags.split(/[ ,]+/).includes(arg))
-    if (VALUED.has(arg)) rest.push(args[++index] ?? '')
-    // A flag of the command itself: what follows it is its own affair.
-    else if (!isKnown && words.length > 0) {
-      index++
-      break
-    }
-  }
-  return { words, rest: [...rest, ...args.slice(index)] }
-}
 
 async function unknownWord(word: string, known: readonly string[], hint: string): Promise<Error> {
   const { nearest } = await import('#forms/nearest.ts')

@@ -36,14 +36,13 @@ export async function restoreBackup(
   const source = resolve(stated)
   const path = join(context.dataDir, DATABASE_FILE)
   if (!existsSync(source)) throw refused(`there is no file ${source}`)
+  const facts = await examineSource(context, source)
   await agree(context, { path, stated, confirmed })
   makePrivate(context.dataDir)
   const release = lock(context.dataDir)
   const aside = `${path}.replaced-${renderInstant(context.clock.now()).replace(/[-:.]/g, '')}`
-  let facts: Awaited<ReturnType<typeof examineSource>>
   let replaced: string | null
   try {
-    facts = await examineSource(context, source)
     replaced = replaceDatabase(path, source, aside) ? aside : null
   } finally {
     release()

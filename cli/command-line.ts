@@ -1,0 +1,59 @@
+/** The command line before anything of it is understood: the words that name a command, and the flags of every one. */
+import { type Command, Option } from 'commander'
+import { NOUNS } from './nouns.ts'
+
+/** The flags of every command, and what they are for. */
+const GLOBAL_FLAGS = [
+  ['--json', 'one JSON document on standard output'],
+  ['-q, --quiet', 'ids only, one per line'],
+  ['-y, --yes', 'answer yes to confirmations'],
+  ['--no-input', 'never ask (implied when standard input is no terminal)'],
+  ['--no-color', 'no colour (also NO_COLOR)'],
+  ['--debug', 'tell where an error comes from'],
+  ['--data-dir <dir>', 'where the gateway keeps its data (GATEWAY_DATA_DIR)'],
+  ['--config <file>', 'configuration file (GATEWAY_CONFIG)'],
+  ['--account <name>', 'whose keys and money; without it, the account "default"'],
+] as const
+
+/** The flags of every command. */
+export function globalFlags(command: Command): void {
+  command.helpOption('-h, --help', 'this page')
+  for (const [flags, description] of GLOBAL_FLAGS) {
+    command.addOption(new Option(flags, description).helpGroup('Every command takes:'))
+  }
+}
+
+/** Flags of every command that take a value, and may stand before the words that name it. */
+export const VALUED = new Set(['--data-dir', '--config', '--account'])
+
+/**
+ * The words that name a command, and all the rest in its order: `--data-dir /x keys --json list --all` is
+ * `keys list` + `--data-dir /x --json --all`.
+ */
+export function splitWords(args: readonly string[]): {
+  readonly words: readonly string[]
+  readonly rest: readonly string[]
+} {
+  const words: string[] = []
+  const rest: string[] = []
+  let index = 0
+  for (; index < args.length && words.length < 2; index++) {
+    const arg = args[index] ?? ''
+    if (arg === '--') break
+    if (!arg.startsWith('-')) {
+      // A command without verbs takes operands at once.
+      if (words.length === 1 && NOUNS[words[0] ?? '']?.command) break
+      words.push(arg)
+      continue
+    }
+    rest.push(arg)
+    const isKnown = GLOBAL_FLAGS.some(([flags]) => flags.split(/[ ,]+/).includes(arg))
+    if (VALUED.has(arg)) rest.push(args[++index] ?? '')
+    // A flag of the command itself: what follows it is its own affair.
+    else if (!isKnown && words.length > 0) {
+      index++
+      break
+    }
+  }
+  return { words, rest: [...rest, ...args.slice(index)] }
+}

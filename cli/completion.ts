@@ -1,0 +1,35 @@
+/** `gatewayctl completion`: the script that a shell loads; it asks the program itself for every word. */
+import { action, type Mount } from './action.ts'
+import { usageError } from './exit.ts'
+import { print, printJson } from './output.ts'
+
+const SCRIPTS: Readonly<Record<string, () => Promise<{ readonly default: string }>>> = {
+  bash: () => import('./completion/gatewayctl.bash', { with: { type: 'text' } }),
+  zsh: () => import('./completion/gatewayctl.zsh', { with: { type: 'text' } }),
+  fish: () => import('./completion/gatewayctl.fish', { with: { type: 'text' } }),
+  powershell: () => import('./completion/gatewayctl.ps1', { with: { type: 'text' } }),
+}
+
+const SHELLS = Object.keys(SCRIPTS).join(', ')
+
+export const mount: Mount = (root) =>
+  root
+    .command('completion')
+    .description('print the completion script of a shell; its first line says where it goes')
+    .argument('<shell>', SHELLS)
+    .action(
+      action(async (context, shell: string) => {
+        const load = Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell] : undefined
+        if (load === undefined) {
+          const { nearest } = await import('#forms/nearest.ts')
+          const meant = nearest(shell, Object.keys(SCRIPTS))
+          throw usageError(
+            `there is no completion for "${shell}"${meant ? `\ndid you mean ${meant}?` : ''}`,
+            `known: ${SHELLS}`,
+          )
+        }
+        const script = (await load()).default.trimEnd()
+        if (context.json) printJson({ shell, script })
+        else print(script)
+      }),
+    )

@@ -1,0 +1,165 @@
+/** `gatewayctl __complete -- WORD…`: what the last word may become, one candidate a line; `:files` leaves it to the shell. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { Command, type Option } from 'commander'
+import type { Name, Named } from '#db/sqlite/names.ts'
+import { clean } from '../clean.ts'
+import { globalFlags, splitWords, VALUED } from '../command-line.ts'
+import { openContext } from '../context.ts'
+import { NOUNS, type Noun } from '../nouns.ts'
+import { writeOut } from '../streams.ts'
+import { type Kind, kindOf, type Place, valuesOf } from './kinds.ts'
+
+/** Says nothing rather than anything wrong: a shell has no use for an error. */
+export async function complete(args: readonly string[]): Promise<void> {
+  const typed = args[0] === '--' ? args.slice(1) : args
+  const last = typed.at(-1) ?? ''
+  // PowerShell has no other way to say nothing.
+  const current = last === '""' ? '' : last
+  const candidates = await candidatesFor(typed.slice(0, -1), current)
+  const lines = candidates
+    .filter(({ value }) => value.startsWith(current) || value === FILES.value)
+    .map(({ value, told }) => (told === '' ? value : `${value}\t${told}`))
+  if (lines.length > 0) writeOut(`${lines.join('\n')}\n`)
+}
+
+const FILES: Name = { value: ':files', told: '' }
+
+async function candidatesFor(before: readonly string[], current: string): Promise<readonly Name[]> {
+  const [first, second] = splitWords(before).words
+  if (first === undefined) return await forNothing(before, current)
+  if (first === 'help') return second === undefined ? topWords() : []
+  const noun = Object.hasOwn(NOUNS, first) ? NOUNS[first] : undefined
+  if (noun === undefined) return []
+  const isAlone = noun.command !== undefined
+  const isVerb = second !== undefined && Object.hasOwn(noun.verbs, second)
+  if (!isAlone && second === undefined && before.at(-1) === first && !current.startsWith('-')) {
+    return await verbsOf(noun)
+  }
+  const command = await mounted(noun, isVerb ? second : noun.bare)
+  if (command === null) return []
+  return await forCommand({ noun: first, command, before, namedBy: isVerb ? 2 : 1 }, current)
+}
+
+/** Flags of every command may stand before the words that name it. */
+async function forNothing(before: readonly string[], current: string): Promise<readonly Name[]> {
+  const command = new Command()
+  globalFlags(command)
+  const isFlag = current.startsWith('-') || VALUED.has(before.at(-1) ?? '')
+  return isFlag ? await forCommand({ noun: '', command, before, namedBy: 0 }, current) : topWords()
+}
+
+const topWords = (): readonly Name[] => [
+  ...Object.entries(NOUNS).map(([value, { summary }]) => ({ value, told: summary })),
+  { value: 'help', told: 'pages and topics' },
+]
+
+async function verbsOf({ verbs }: Noun): Promise<readonly Name[]> {
+  return await Promise.all(
+    Object.entries(verbs).map(async ([value, load]) => ({
+      value,
+      told: (await load()).mount(new Command()).description(),
+    })),
+  )
+}
+
+/** A command with its flags, as it would be run. */
+async function mounted(
+  { command, verbs }: Noun,
+  verb: string | undefined,
+): Promise<Command | null> {
+  const load = command ?? (verb === undefined ? undefined : verbs[verb])
+  if (load === undefined) return null
+  const found = (await load()).mount(new Command())
+  globalFlags(found)
+  return found
+}
+
+interface Line {
+  readonly noun: string
+  readonly command: Command
+  readonly before: readonly string[]
+  /** How many words name the command. */
+  readonly namedBy: number
+}
+
+async function forCommand(line: Line, current: string): Promise<readonly Name[]> {
+  const { noun, command, before } = line
+  const [, stated = '', value = current] = /^(--[a-z-]+=)(.*)$/.exec(current) ?? []
+  const flag = stated === '' ? (before.at(-1) ?? '') : stated.slice(0, -1)
+  const option = command.options.find(({ long, short }) => long === flag || short === flag)
+  if (option && takesValue(option)) {
+    const asked = { noun, name: (option.long ?? '').slice(2), placeholder: placeholderOf(option) }
+    const found = await valuesFor(asked, before, value)
+    return found.map((one) => (one === FILES ? one : { ...one, value: stated + one.value }))
+  }
+  if (current.startsWith('-')) return flagsOf(command)
+  const { registeredArguments } = command
+  const argument =
+    registeredArguments[operandsOf(line).length] ?? registeredArguments.find((one) => one.variadic)
+  if (argument === undefined) return []
+  const name = command.name() === noun ? noun : `${noun} ${command.name()}`
+  const asked = { noun, name, placeholder: argument.name() }
+  return await valuesFor(asked, before, current)
+}
+
+const takesValue = ({ required, optional }: Option): boolean => required || optional
+
+/** `--key-file <file>` is `file`. */
+const placeholderOf = ({ flags }: Option): string => /[<[]([^>\].]+)/.exec(flags)?.[1] ?? ''
+
+const flagsOf = ({ options }: Command): readonly Name[] => [
+  ...options
+    .filter(({ hidden, long }) => !hidden && long !== undefined)
+    .map(({ long, description }) => ({ value: long ?? '', told: description })),
+  { value: '--help', told: 'the page of this command' },
+]
+
+/** What was typed and is neither a flag, nor the value of one, nor the name of the command. */
+function operandsOf({ command, before, namedBy }: Line): readonly string[] {
+  const found: string[] = []
+  for (let index = 0; index < before.length; index++) {
+    const word = before[index] ?? ''
+    const option = command.options.find(({ long, short }) => long === word || short === word)
+    if (option && takesValue(option)) index++
+    else if (!word.startsWith('-')) found.push(word)
+  }
+  return found.slice(namedBy)
+}
+
+async function valuesFor(
+  asked: Place,
+  before: readonly string[],
+  current: string,
+): Promise<readonly Name[]> {
+  const fixed = valuesOf(asked)
+  if (fixed.length > 0) return fixed.map((value) => ({ value, told: '' }))
+  const kind = kindOf(asked)
+  return kind === null ? [] : await ofKind(kind, before, current)
+}
+
+async function ofKind(
+  kind: Kind,
+  before: readonly string[],
+  current: string,
+): Promise<readonly Name[]> {
+  if (kind === 'file') return [FILES]
+  const place = before.lastIndexOf('--data-dir')
+  const dataDir = place === -1 ? undefined : before[place + 1]
+  const context = openContext(dataDir === undefined ? {} : { dataDir })
+  const path = join(context.dataDir, 'gateway.db')
+  if (!existsSync(path)) return []
+  const { readNames } = await import('#db/sqlite/names.ts')
+  const read = (what: Named, beginning = current): readonly Name[] =>
+    readNames(path, what, beginning).filter(isPlain)
+  if (kind !== 'mask') return read(kind)
+  const all = read('provider', current.replace(/\/.*/, '')).map(({ value }) => ({
+    value: `${value}/*`,
+    told: 'all of them',
+  }))
+  return [...all, ...read('model')]
+}
+
+/** A name that would steer the terminal, or fall apart in the shell's hands, is typed by hand. */
+const isPlain = ({ value, told }: Name): boolean =>
+  clean(value + told) === value + told && !/\s/.test(value)

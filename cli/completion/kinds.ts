@@ -1,0 +1,87 @@
+/** What stands where on a command line: names of things, files, or one of a few words. */
+
+import type { Named } from '#db/sqlite/names.ts'
+import { PROVIDER_PRESETS } from '#domain/provider.ts'
+import { USAGE_DIMENSIONS } from '#domain/usage-report.ts'
+
+/** A mask is a model, or all of a provider's. */
+export type Kind = Named | 'file' | 'mask'
+
+/** By what the page of a command calls it. */
+const BY_PLACEHOLDER: Readonly<Record<string, Kind>> = {
+  key: 'key',
+  model: 'model',
+  mask: 'mask',
+  client: 'client',
+  person: 'person',
+  provider: 'provider',
+  file: 'file',
+  dir: 'file',
+}
+
+/** By the name of the flag, where its value is called just a name or an id. */
+const BY_FLAG: Readonly<Record<string, Kind>> = {
+  account: 'account',
+  model: 'model',
+  provider: 'provider',
+  config: 'file',
+  'data-dir': 'file',
+}
+
+/** By the command, where its argument is called just a name; one that makes something new has none to offer. */
+const BY_COMMAND: Readonly<Record<string, Kind | null>> = {
+  'accounts show': 'account',
+  'identities show': 'identity',
+  'identities edit': 'identity',
+  'identities remove': 'identity',
+  'models add': null,
+  'providers show': 'provider',
+  'providers edit': 'provider',
+  'providers test': 'provider',
+  'providers remove': 'provider',
+}
+
+/** Where on the line. */
+export interface Place {
+  readonly noun: string
+  /** Of a flag, without its dashes; of an argument the words that name its command. */
+  readonly name: string
+  /** As the page of the command calls what is expected. */
+  readonly placeholder: string
+}
+
+/** Null where nothing is known that could stand there. */
+export function kindOf({ name, placeholder }: Place): Kind | null {
+  const own = BY_COMMAND[name]
+  return own !== undefined ? own : (BY_FLAG[name] ?? BY_PLACEHOLDER[placeholder] ?? null)
+}
+
+const TIMES = ['today', 'yesterday', 'month', '1h', '24h', '7d']
+
+const VALUES: Readonly<Record<string, readonly string[]>> = {
+  'completion shell': ['bash', 'zsh', 'fish', 'powershell'],
+  'rates set pair': ['USD/RUB'],
+  'thresholds test channel': ['email', 'webhook'],
+  'keys kind': ['ordinary', 'provisioning'],
+  'keys sort': ['created', 'name', 'spend', 'last-used'],
+  'ledger kind': ['charge', 'top_up', 'adjust', 'refund'],
+  'activity status': ['2xx', '4xx', '5xx', '401', '402', '403', '429', '502'],
+  'usage by': USAGE_DIMENSIONS,
+  'usage then-by': USAGE_DIMENSIONS,
+  'providers type': Object.keys(PROVIDER_PRESETS).filter((type) => type !== 'demo'),
+  'serve log': ['json', 'pretty'],
+  'backup confirm': ['gateway.db'],
+  since: TIMES,
+  until: TIMES,
+  expires: ['30d', '90d', '365d', 'never'],
+  grace: ['0', '1h', '24h', '7d'],
+  rpm: ['none'],
+  rpd: ['none'],
+  concurrency: ['none'],
+  'daily-usd': ['none'],
+  'monthly-usd': ['none'],
+}
+
+/** The words that are possible, where they are few and known. */
+export const valuesOf = ({ noun, name, placeholder }: Place): readonly string[] =>
+  VALUES[`${noun} ${name}`] ?? VALUES[name] ?? VALUES[`${name} ${placeholder}`] ?? []

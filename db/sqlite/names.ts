@@ -1,0 +1,42 @@
+/** The names of things, for a shell that completes them: read beside whoever serves, without a lock, and nothing else. */
+import { Database } from 'bun:sqlite'
+
+/** What can be named on a command line. */
+export type Named = 'account' | 'client' | 'identity' | 'key' | 'model' | 'person' | 'provider'
+
+export interface Name {
+  readonly value: string
+  /** What tells it from the others. */
+  readonly told: string
+}
+
+/** As many as a shell can show. */
+const MOST_NAMES = 300
+
+const TABLES: Readonly<Record<Named, string>> = {
+  account: 'SELECT name AS value, id AS told, created_at AS age FROM accounts',
+  client: 'SELECT id AS value, name AS told, created_at AS age FROM clients',
+  identity: 'SELECT name AS value, label AS told, created_at AS age FROM identity_providers',
+  key: 'SELECT name AS value, label AS told, created_at AS age FROM keys WHERE revoked_at IS NULL',
+  model: 'SELECT id AS value, name AS told, 0 AS age FROM models',
+  person: "SELECT email AS value, coalesce(name, '') AS told, created_at AS age FROM people",
+  provider: 'SELECT name AS value, type AS told, 0 AS age FROM providers',
+}
+
+/** Those that begin so, the newest first. Empty where nothing can be read: a shell waits for no explanation. */
+export function readNames(path: string, what: Named, beginning: string): readonly Name[] {
+  let database: Database | null = null
+  try {
+    database = new Database(path, { readonly: true, strict: true })
+    return database
+      .query<Name, [string]>(
+        `SELECT value, told FROM (${TABLES[what]})
+         WHERE substr(value, 1, length(?1)) = ?1 ORDER BY age DESC, value LIMIT ${MOST_NAMES}`,
+      )
+      .all(beginning)
+  } catch {
+    return []
+  } finally {
+    database?.close()
+  }
+}

@@ -1,0 +1,187 @@
+/** Completion: what may come next, asked of the program, and the scripts in the shells themselves, with a key that is pressed. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { BINARY } from '#scripts/compile.ts'
+import { until } from '#test/support/appliance.ts'
+import { type Desk, openDesk } from '#test/support/desk.ts'
+
+let desk: Desk
+beforeAll(() => {
+  desk = openDesk()
+  desk.run(['init'])
+  for (const name of ['prod-web', 'prod-api', 'evil\u001b[2J']) desk.run(['keys', 'create', name])
+  desk.run(['accounts', 'create', 'acme'])
+  desk.run(['users', 'add', 'ann@example.org'])
+  desk.run(['clients', 'create', 'wiki', '--redirect', 'https://wiki.example.org/callback'])
+  writeFileSync(join(desk.home, 'only-this.db'), '')
+})
+afterAll(() => desk.close())
+
+/** What may become of the last word. */
+const offered = (...words: string[]): string[] => {
+  const { code, out, err } = desk.run(['__complete', '--', ...words])
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  return out
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => line.split('\t')[0] ?? '')
+}
+
+test.each([
+  [['ke'], ['keys']],
+  [['keys', 's'], ['show']],
+  [['--json', 'keys', 's'], ['show']],
+  [
+    ['keys', 'show', 'prod'],
+    ['prod-api', 'prod-web'],
+  ],
+  [['keys', 'show', 'prod-web', ''], []],
+  [['keys', 'revoke', 'prod-web', 'prod-a'], ['prod-api']],
+  [['limits', 'prod-a'], []],
+  [['keys', 'show', '--sec'], ['--secret-stdin']],
+  [['keys', '--sort', 'n'], ['name']],
+  [['keys', 'list', '--sort=n'], ['--sort=name']],
+  [['activity', 'tail', '--key', 'prod-a'], ['prod-api']],
+  [['models', 'show', 'demo/e'], ['demo/echo']],
+  [
+    ['keys', 'create', 'new', '--allow', 'demo/'],
+    ['demo/*', 'demo/echo', 'demo/flaky', 'demo/image', 'demo/lorem'],
+  ],
+  [['keys', 'create', ''], []],
+  [['providers', 'test', ''], ['demo']],
+  [['models', 'route', 'demo/echo', '--via', ''], ['demo']],
+  [['users', 'show', ''], ['ann@example.org']],
+  [['balance', '--account', 'ac'], ['acme']],
+  [['--account', 'ac'], ['acme']],
+  [['accounts', 'show', 'ac'], ['acme']],
+  [['usage', '--by', 'mo'], ['model']],
+  [['rates', 'set', ''], ['USD/RUB']],
+  [['rates', 'set', 'USD/RUB', ''], []],
+  [
+    ['completion', ''],
+    ['bash', 'zsh', 'fish', 'powershell'],
+  ],
+  [
+    ['completion', '""'],
+    ['bash', 'zsh', 'fish', 'powershell'],
+  ],
+  [['backup', '--restore', ''], [':files']],
+  [['--data-dir', ''], [':files']],
+  [['no-such-noun', ''], []],
+  [['keys', 'show', '--data-dir', '/nowhere', ''], []],
+])('%j', (words, expected) => {
+  expect(offered(...words)).toEqual(expected)
+})
+
+test('a name that would steer the terminal is not offered, and nothing is told of a secret', () => {
+  expect(offered('keys', 'show', '')).toEqual(['prod-api', 'prod-web', 'default'])
+  const { out } = desk.run(['__complete', '--', 'clients', 'show', ''])
+  expect(out).toMatch(/^wiki_\w+\twiki\n$/)
+})
+
+test('every command can be completed, and every flag of its page is offered', () => {
+  for (const noun of offered('')) {
+    if (noun === 'help') continue
+    for (const verb of offered(noun, '').filter((word) => /^[a-z-]+$/.test(word))) {
+      const { code, out } = desk.run([noun, verb, '--help'])
+      if (code !== 0) continue
+      const flags = [...out.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag]) => flag)
+      expect([noun, verb, offered(noun, verb, '--')]).toEqual([
+        noun,
+        verb,
+        expect.arrayContaining(flags),
+      ])
+    }
+  }
+})
+
+test('it opens no store: it answers while another process has the directory', () => {
+  const other = desk.run(['__complete', '--', 'keys', 'show', 'prod'], {
+    env: { GATEWAY_ADMIN_SOCKET: '/nowhere' },
+  })
+  expect(other.out).not.toBe('')
+  expect(desk.run(['completion', 'bsh'])).toEqual({
+    code: 2,
+    out: '',
+    err: 'error: there is no completion for "bsh"\n  did you mean bash?\nhint: known: bash, zsh, fish, powershell\n',
+  })
+})
+
+const has = (program: string): boolean => Bun.which(program) !== null
+
+/** A shell on a terminal of its own, in which gatewayctl is found. */
+function openShell(command: string, env: Readonly<Record<string, string>> = {}) {
+  const child = Bun.spawn(['script', '-qec', command, '/dev/null'], {
+    cwd: desk.home,
+    env: { ...desk.env, PATH: `${dirname(BINARY)}:${desk.env['PATH']}`, TERM: 'dumb', ...env },
+    stdin: 'pipe',
+    stdout: 'pipe',
+    stderr: 'ignore',
+  })
+  onTestFinished(() => child.kill('SIGKILL'))
+  let said = ''
+  void (async () => {
+    for await (const piece of child.stdout.pipeThrough(new TextDecoderStream())) said += piece
+  })()
+  return {
+    says: (words: string) => until(() => said.includes(words), `the shell has said ${words}`),
+    type: (text: string) => {
+      child.stdin.write(text)
+      void child.stdin.flush()
+    },
+  }
+}
+
+const LINES: readonly (readonly [typed: string, comesToPass: string])[] = [
+  ['gatewayctl keys sho\t prod-w\t --js\t\n', '"name": "prod-web"'],
+  ['gatewayctl usage report --by=mo\t --json\n', '"by": "model"'],
+  ['gatewayctl users show ann@e\t --json\n', '"email": "ann@example.org"'],
+  ['gatewayctl backup --restore only\t\n', 'only-this.db is no database of a gateway'],
+]
+
+describe.skipIf(!has('script'))('in a terminal', () => {
+  test.skipIf(!has('bash'))(
+    'bash completes words, values behind =, addresses and files',
+    async () => {
+      const rc = join(desk.home, 'bashrc')
+      writeFileSync(rc, 'PS1="ready> "\nsource <(gatewayctl completion bash)\n')
+      const shell = openShell(`bash --rcfile ${rc} -i`)
+      await shell.says('ready> ')
+      for (const [typed, comesToPass] of LINES) {
+        shell.type(typed)
+        await shell.says(comesToPass)
+      }
+    },
+  )
+
+  test.skipIf(!has('zsh'))('zsh completes words, addresses and files', async () => {
+    const zdotdir = join(desk.home, 'zsh')
+    mkdirSync(zdotdir)
+    const rc = [
+      'PS1="ready> "',
+      `fpath=(${zdotdir} $fpath)`,
+      `gatewayctl completion zsh > ${zdotdir}/_gatewayctl`,
+      'autoload -U compinit && compinit -u',
+    ]
+    writeFileSync(join(zdotdir, '.zshrc'), `${rc.join('\n')}\n`)
+    const shell = openShell('zsh -i', { ZDOTDIR: zdotdir })
+    await shell.says('ready> ')
+    for (const [typed, comesToPass] of LINES) {
+      shell.type(typed)
+      await shell.says(comesToPass)
+    }
+  })
+})
+
+test.skipIf(!has('fish'))('fish is told words and what they are', () => {
+  const ask = (line: string): string =>
+    Bun.spawnSync(
+      ['fish', '--no-config', '-c', `gatewayctl completion fish | source; complete -C '${line}'`],
+      { cwd: desk.home, env: { ...desk.env, PATH: `${dirname(BINARY)}:${desk.env['PATH']}` } },
+    ).stdout.toString()
+  expect(ask('gatewayctl keys show prod-')).toMatch(/^prod-api\tif-\S+\nprod-web\tif-\S+\n$/)
+  expect(ask('gatewayctl keys sho')).toMatch(/^show\tshow one key/)
+  expect(ask('gatewayctl users show ')).toBe('ann@example.org\n')
+  expect(ask('gatewayctl backup --restore only')).toContain('only-this.db')
+})
