@@ -1,13 +1,13 @@
 /** Opens the side house: its keys, its provider, its door, and the sweeping of what has expired. */
-import { DAY_MS, later, MINUTE_MS } from '#domain/clock.ts'
 import { createDoor, type Door } from './app.ts'
 import { openIdentityDesk } from './identities/desk.ts'
-import { LOOKBACK_MS, openCodeDesk } from './mail-code.ts'
+import { openCodeDesk } from './mail-code.ts'
 import { createProvider } from './provider.ts'
 import { randomSecret } from './register/digest.ts'
 import type { Keyring, SecretName } from './register/keyring.ts'
 import { newSigningKey } from './register/signing-key.ts'
 import type { SideHouse } from './side-house.ts'
+import { startSweeping } from './sweep.ts'
 import type { Rooms } from './visit.ts'
 import { boundVisits } from './visit-bound.ts'
 
@@ -43,8 +43,7 @@ export async function openSideHouse(house: SideHouse): Promise<OpenSideHouse> {
     if (current !== rooms.current) rooms = await furnish(current)
     return rooms
   })
-  const sweeper = startSweeping(house)
-  return { answer: door.answer, close: () => clearInterval(sweeper) }
+  return { answer: door.answer, close: startSweeping(house) }
 }
 
 /** An empty or short key signs, and verifies, as readily as any: whoever guesses it signs what they like. */
@@ -53,23 +52,4 @@ async function secretOf(keyring: Keyring, name: SecretName): Promise<string> {
   const secret = await keyring.secret(name, fresh)
   if (secret.length < fresh.length) throw new Error(`the kept secret for ${name} is too short`)
   return secret
-}
-
-const SWEEP_EVERY_MS = MINUTE_MS
-/** So long a used code is remembered, to know its replay. */
-const KEEP_EXPIRED_MS = 10 * MINUTE_MS
-/** So long what a retired key signed can still be verified: longer than anything that it signed is good for. */
-const KEEP_RETIRED_MS = 90 * DAY_MS
-
-function startSweeping({ store, clock, logFault }: SideHouse): ReturnType<typeof setInterval> {
-  const sweep = async (): Promise<void> => {
-    const at = clock.now()
-    await store.artifacts.sweep(later(at, -KEEP_EXPIRED_MS))
-    await store.mailCodes.sweep(later(at, -LOOKBACK_MS))
-    await store.detours.sweep(at)
-    await store.keyring.sweep(later(at, -KEEP_RETIRED_MS))
-  }
-  const timer = setInterval(() => void sweep().catch((cause) => logFault(cause)), SWEEP_EVERY_MS)
-  timer.unref()
-  return timer
 }

@@ -5,6 +5,8 @@ import { networkOf } from './mail-code.ts'
 
 /** An office behind one address begins its day within these; codes are bounded more tightly, and apart. */
 const MOST = 100
+/** From a /48 of IPv6, which one customer may have whole, and with it 65,536 networks. */
+const MOST_OF_SITE = 10 * MOST
 const WITHIN_MS = 10 * MINUTE_MS
 
 export interface VisitBound {
@@ -35,10 +37,17 @@ export function boundVisits(clock: Clock): VisitBound {
         begun.clear()
         until = later(at, WITHIN_MS)
       }
-      const network = networkOf(address)
-      const count = begun.get(network) ?? 0
-      if (count >= MOST) throw new TooManyVisits(Math.ceil((until - at) / 1000))
-      begun.set(network, count + 1)
+      const counted = boundsOf(networkOf(address))
+      if (counted.some(([name, most]) => (begun.get(name) ?? 0) >= most)) {
+        throw new TooManyVisits(Math.ceil((until - at) / 1000))
+      }
+      for (const [name] of counted) begun.set(name, (begun.get(name) ?? 0) + 1)
     },
   }
+}
+
+function boundsOf(network: string): readonly (readonly [name: string, most: number])[] {
+  const site = /^((?:[\da-f]+:){3})/.exec(network)?.[1]
+  const own = [network, MOST] as const
+  return site === undefined ? [own] : [own, [`${site}:/48`, MOST_OF_SITE]]
 }

@@ -1,9 +1,11 @@
 // The side house behind a TLS proxy and from within: its cookies, its sweeping, its bridge, what it says when nobody can be reached.
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#db/index.ts'
+import { later } from '#domain/clock.ts'
 import { identityReach } from '#server/identity-reach.ts'
 import { openSideHouse } from '#signin/open.ts'
 import type { CodePost, SideHouse } from '#signin/side-house.ts'
+import { sweep } from '#signin/sweep.ts'
 import { openBrowser } from '#test/acceptance/signin/browser.ts'
 import { handClock } from '#test/support/hand-clock.ts'
 
@@ -230,6 +232,41 @@ test.each([
     expect(faults).toEqual([])
   },
 )
+
+test('a site with many networks begins a thousand', async () => {
+  const { ask } = await open({ kind: 'none' })
+  const from = async (network: number, site = '2001:db8:7') =>
+    (await ask(AUTHORIZE, {}, `${site}:${network.toString(16)}::1`)).status
+  for (let n = 0; n < 1000; n++) expect(await from(n)).toBe(303)
+  expect(await from(1000)).toBe(429)
+  expect(await from(1000, '2001:db8:8')).toBe(303)
+})
+
+test('all that has expired is swept, however much it is, and nothing else', async () => {
+  const { store, clock } = await open({ kind: 'none' })
+  const put = (nth: number, ms: number) =>
+    store.artifacts.put({
+      kind: 'Interaction',
+      digest: `digest-${nth}`,
+      payload: '{}',
+      grantId: null,
+      uid: null,
+      personId: null,
+      clientId: null,
+      consumedAt: null,
+      expiresAt: later(clock.now(), ms),
+    })
+  await Promise.all(Array.from({ length: 2500 }, (_, nth) => put(nth, 0)))
+  await put(2500, 60 * 60_000)
+  const isLeft = async (nth: number) =>
+    (await store.artifacts.find('Interaction', `digest-${nth}`)) !== undefined
+  await sweep({ store, clock }, () => false)
+  expect(await isLeft(0)).toBe(true)
+  clock.advance(11 * 60_000)
+  await sweep({ store, clock }, () => false)
+  for (let nth = 0; nth < 2500; nth++) expect(await isLeft(nth)).toBe(false)
+  expect(await isLeft(2500)).toBe(true)
+})
 
 test('a hundred codes within an hour are told to the operator, once, and sent all the same', async () => {
   const told: string[] = []
