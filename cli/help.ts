@@ -7,6 +7,7 @@ const CHAPTERS: readonly (readonly [title: string, nouns: readonly string[]])[] 
   ['Start', ['init', 'serve', 'status', 'dashboard']],
   ['Keys', ['keys', 'limits', 'accounts']],
   ['Models', ['providers', 'models']],
+  ['As a file', ['export', 'apply']],
   ['Money', ['balance', 'ledger', 'usage', 'rates', 'thresholds']],
   ['People', ['users', 'clients', 'identities']],
   ['Operations', ['activity', 'why', 'deliveries', 'audit', 'backup', 'doctor', 'config', 'completion']],

@@ -25,6 +25,7 @@ const ANSWER_MS = 60_000
 /** What looks through the whole log or ledger, ten million lines of it on a busy machine. */
 const LONG_ANSWER_MS = 600_000
 const LONG_VERBS: ReadonlySet<string> = new Set<VerbName>([
+  'apply',
   'audit',
   'doctor',
   'why',
@@ -85,6 +86,7 @@ export function fromErrorBody({ error }: OperatorErrorBody): GatewayError {
 
 /** The verbs that touch credentials; all others leave the vault shut. */
 const WITH_MASTER_KEY: ReadonlySet<VerbName> = new Set([
+  'apply',
   'init',
   'doctor',
   'providers.add',

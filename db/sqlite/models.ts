@@ -98,6 +98,13 @@ export function createModels({
       }, forget)
       return demand(id)
     },
+    async amend(id, facts) {
+      await commit.act(() => {
+        demand(id)
+        drizzle.update(models).set(facts).where(eq(models.id, id)).run()
+      }, forget)
+      return demand(id)
+    },
     async route(id, route) {
       await commit.act(() => {
         demand(id)

@@ -121,6 +121,7 @@ function deferCatalogue(connection: Connection): Pick<Store, 'models' | 'provide
         add: true,
         price: true,
         unprice: true,
+        amend: true,
         route: true,
         remove: true,
       },

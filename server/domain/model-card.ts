@@ -71,6 +71,9 @@ export interface ModelCard {
   readonly price: PriceVersion | null
 }
 
+/** What a card says of a model, apart from what it is called here, costs, and who else serves it. */
+export type CardFacts = Omit<ModelCard, 'id' | 'createdAt' | 'route' | 'price'>
+
 export type PricingModel = 'per_token' | 'per_image' | 'mixed'
 
 /** How pictures are priced: by piece alone, by token alone, or text by token and pictures by piece (spec §4.2). */
@@ -97,6 +100,8 @@ export interface ModelCards {
   price(id: string, version: PriceVersion): Promise<ModelCard>
   /** Retires every version, those of the future too: the model is refused until it is priced. @throws model_not_found */
   unprice(id: string): Promise<ModelCard>
+  /** Changes what the card says of the model; prices, also those of the future, and route stay. @throws model_not_found */
+  amend(id: string, facts: CardFacts): Promise<ModelCard>
   /** Sets the whole route; an empty one leaves it to its own provider. @throws model_not_found, provider_not_found */
   route(id: string, hops: readonly RouteHop[]): Promise<ModelCard>
   /** Past charges keep their versions. @throws model_not_found */

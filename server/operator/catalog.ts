@@ -58,7 +58,11 @@ const PARAMETERS = {
 } as const
 
 /** The card of an entry as `provider` serves it: `<provider>/<model>`. */
-export function toCard(entry: CatalogEntry, provider: Provider, at: Instant): ModelCard {
+export function toCard(
+  entry: CatalogEntry,
+  provider: Pick<Provider, 'name'>,
+  at: Instant,
+): ModelCard {
   const prices = toPrices(entry)
   return {
     id: `${provider.name}/${entry.model}`,

@@ -1,5 +1,6 @@
 /** The log of acts: every verb that changes something leaves one, no verb that changes nothing does, and no secret is in it. */
 import { Database } from 'bun:sqlite'
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { DATABASE_FILE, openStore } from '#db/index.ts'
@@ -21,6 +22,8 @@ import { act, openOffice, type TestOffice } from './office.ts'
 /** What an operator handed in, or was handed, and nobody may read in the log. */
 const CREDENTIAL = 'sk-canary-4f1d0e7b'
 const HIDDEN_PATH = '/services/T0/B0/canary'
+
+const PLAN_OF_NOTHING = createHash('sha256').update('[]').digest('hex').slice(0, 16)
 
 /** What each verb is tried with, in a house that `furnish` made. A verb that is not here does not compile. */
 const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
@@ -52,6 +55,10 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   'usage.chart': {},
   'usage.drift': {},
   'ledger.list': {},
+  export: {},
+  plan: { document: { rates: { usd_rub: '95' } } },
+  // Its steps leave acts as other verbs do; the file of this sample changes nothing.
+  apply: { document: {}, plan: PLAN_OF_NOTHING },
   'providers.add': { name: 'acme', base_url: 'http://h/v1', credential: CREDENTIAL },
   'providers.list': {},
   'providers.show': { name: 'demo' },

@@ -44,6 +44,32 @@ export function catalogueContract(bench: Bench): void {
       expect(await bench.store.models.list()).toEqual([card])
     })
 
+    test('says something else of itself, and keeps its prices and its route', async () => {
+      await bench.store.providers.add(aProvider(), null)
+      const card = aCard({ price: aVersion({}, at()), route: [aHop({ weight: 7 })] })
+      await bench.store.models.add(card)
+      const scheduled = aVersion({ prompt: perM('9') }, later(at(), 60_000))
+      await bench.store.models.price(card.id, scheduled)
+      const { id, createdAt, route, price: known } = card
+      const facts = {
+        provider: 'acme',
+        upstreamName: 'other',
+        name: 'Other',
+        description: 'changed',
+        contextLength: 1,
+        maxCompletionTokens: 2,
+        inputModalities: ['text', 'image'] as const,
+        outputModalities: ['image'] as const,
+        supportedParameters: ['seed'],
+      }
+      const after = { id, createdAt, route, price: known, ...facts }
+      expect(await bench.store.models.amend(id, facts)).toEqual(after)
+      expect(await bench.store.models.list()).toEqual([after])
+      bench.clock.advance(60_000)
+      expect((await bench.store.models.find(id))?.price).toEqual(scheduled)
+      expect(await codeOf(bench.store.models.amend('acme/none', facts))).toBe('model_not_found')
+    })
+
     test('without a price has none, and the list is in order of ids', async () => {
       await bench.store.providers.add(aProvider(), null)
       for (const id of ['acme/b', 'acme/a'])

@@ -1,0 +1,142 @@
+/** `gatewayctl apply`: makes the house what a file says; the plan comes first, and nothing is deleted unless asked. */
+import { readFile } from 'node:fs/promises'
+import { GatewayError } from '#domain/errors.ts'
+import type { VerbInput, VerbRecord } from '#operator/verbs.ts'
+import { action, type Mount } from './action.ts'
+import { clean } from './clean.ts'
+import { confirm } from './confirm.ts'
+import type { Context } from './context.ts'
+import { CommandError, EXIT, usageError } from './exit.ts'
+import { reserveFile, type SecretFile } from './keys/secret-file.ts'
+import { call } from './operator.ts'
+import { paint, print, printJson, tell } from './output.ts'
+import { countSteps, renderSteps } from './render-plan.ts'
+
+interface Flags {
+  readonly file: string
+  readonly dryRun?: boolean
+  readonly prune?: boolean
+  readonly secretsOut?: string
+}
+
+type Wish = VerbInput<'plan'>
+type Plan = VerbRecord<'plan'>
+type Applied = VerbRecord<'apply'>
+
+export const mount: Mount = (root) =>
+  root
+    .command('apply')
+    .description('make keys, limits, accounts, providers, models … what a file says')
+    .requiredOption(
+      '-f, --file <file>',
+      'TOML, as `gatewayctl export` writes it; - is standard input',
+    )
+    .option('--dry-run', 'show the plan and change nothing')
+    .option('--prune', 'also remove what the sections of the file do not name')
+    .option('--secrets-out <file>', 'write secrets of new keys and clients to a new file (0600)')
+    .action(
+      action(async (context, flags: Flags) => {
+        const wish: Wish = { document: await readDocument(flags.file), prune: flags.prune === true }
+        const plan = await asked(flags.file, () => call(context, 'plan', wish))
+        if (flags.dryRun) return showDryRun(context, plan)
+        for (const line of renderSteps(context, plan.steps)) tell(context, line)
+        if (plan.steps.length === 0) {
+          if (context.json)
+            printJson({ ...plan, done: 0, secrets: [], warnings: [], failure: null })
+          tell(context, `${paint(context, 'green', '✓')} nothing to change`)
+          return
+        }
+        const credentials = readCredentials(context, plan)
+        await confirm(context, {
+          question: `${countSteps(plan.steps)}: go on?`,
+          act: `apply ${flags.file}`,
+          command: `gatewayctl apply -f ${flags.file}${flags.prune ? ' --prune' : ''} --yes`,
+        })
+        const file = flags.secretsOut === undefined ? null : reserveFile(flags.secretsOut)
+        try {
+          const applied = await asked(flags.file, () =>
+            call(context, 'apply', { ...wish, plan: plan.plan, credentials }),
+          )
+          showApplied(context, applied, file)
+        } finally {
+          file?.close()
+        }
+      }),
+    )
+
+function showDryRun(context: Context, plan: Plan): void {
+  if (context.json) printJson(plan)
+  else for (const line of renderSteps(context, plan.steps)) print(line)
+  tell(context, plan.steps.length === 0 ? 'nothing to change' : countSteps(plan.steps))
+}
+
+async function readDocument(path: string): Promise<Wish['document']> {
+  const text = await (path === '-' ? Bun.stdin.text() : readFile(path, 'utf8')).catch(
+    (cause: Error) => {
+      throw new CommandError('unreadable', EXIT.failed, `cannot read ${path}: ${cause.message}`)
+    },
+  )
+  try {
+    return Bun.TOML.parse(text) as Wish['document']
+  } catch (cause) {
+    throw usageError(`${path} is not TOML: ${cause instanceof Error ? cause.message : cause}`)
+  }
+}
+
+/** A fault in the file is told by its place in the file. */
+async function asked<Answer>(path: string, ask: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await ask()
+  } catch (thrown) {
+    if (!(thrown instanceof GatewayError) || thrown.code !== 'invalid_request') throw thrown
+    const place = thrown.details.param?.replace(/^document\.?/, '') ?? ''
+    const words = thrown.message.replace(/^document\.?[^:]*: /, '')
+    throw new CommandError(
+      thrown.code,
+      EXIT.failed,
+      `${path}: ${place === '' || words.startsWith(place) ? '' : `${place}: `}${words}`,
+      thrown.details.hint ?? 'docs/operators-guide.md: The house as a file',
+    )
+  }
+}
+
+/** Asked before anything is done. @throws CommandError 2 when a variable is empty */
+function readCredentials({ env }: Context, { credentials }: Plan): Record<string, string> {
+  return Object.fromEntries(
+    credentials.map(({ provider, from_env }) => {
+      const credential = env[from_env]?.trim()
+      if (credential) return [provider, credential]
+      throw usageError(
+        `provider ${provider} takes its credential from ${from_env}, which is empty`,
+        `export ${from_env}=…`,
+      )
+    }),
+  )
+}
+
+function showApplied(context: Context, applied: Applied, file: SecretFile | null): void {
+  const { secrets, warnings, failure, done, steps } = applied
+  const lines = secrets.map(({ kind, name, id, secret }) =>
+    [kind, name, id ?? '', secret].join('\t'),
+  )
+  if (file && lines.length > 0) file.keep(lines.join('\n'))
+  for (const warning of warnings) tell(context, `! ${clean(warning)}`)
+  if (context.json) {
+    printJson(
+      file ? { ...applied, secrets: secrets.map(({ secret: _, ...rest }) => rest) } : applied,
+    )
+  } else if (!file) {
+    for (const line of lines) print(line)
+    if (lines.length > 0) tell(context, '  Shown once; only hashes are stored.')
+  }
+  if (failure) {
+    const { step, code, message } = failure
+    throw new CommandError(
+      code,
+      EXIT.failed,
+      `${done} of ${steps.length} steps are done; ${step.kind} ${clean(step.name)} failed: ${message}`,
+      'apply again when that is mended: what is done is not done twice',
+    )
+  }
+  tell(context, `${paint(context, 'green', '✓')} ${countSteps(steps)}`)
+}

@@ -1,0 +1,38 @@
+/** `gatewayctl export`: the present state as the file that `apply` reads; secrets are not in it. */
+
+import { writeFileSync } from 'node:fs'
+import { action, type Mount } from './action.ts'
+import { CommandError, EXIT } from './exit.ts'
+import { call } from './operator.ts'
+import { print, printJson, tell } from './output.ts'
+
+interface Flags {
+  readonly out?: string
+}
+
+const HEAD = `# The house as a file: gatewayctl apply -f FILE makes it so again, here or elsewhere.
+# Balances, secrets, revoked keys and prices of the future are not in it. A provider's credential is
+# taken from the variable that from_env names, by whoever applies it.
+
+`
+
+export const mount: Mount = (root) =>
+  root
+    .command('export')
+    .description('write keys, limits, accounts, providers, models … as a file for apply')
+    .option('--out <file>', 'write to a new file (0600) instead of standard output')
+    .action(
+      action(async (context, { out }: Flags) => {
+        const document = await call(context, 'export', {})
+        if (context.json && out === undefined) return printJson(document)
+        const text = HEAD + Bun.TOML.stringify(document)
+        if (out === undefined) return print(text.trimEnd())
+        try {
+          writeFileSync(out, text, { flag: 'wx', mode: 0o600 })
+        } catch (cause) {
+          const why = cause instanceof Error ? cause.message : String(cause)
+          throw new CommandError('unwritable', EXIT.failed, `cannot write ${out}: ${why}`)
+        }
+        tell(context, `✓ wrote ${out}`)
+      }),
+    )

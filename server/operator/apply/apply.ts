@@ -1,0 +1,93 @@
+/** Applying a file, and writing one: what is wanted against what is here, the plan between them, and its carrying out. */
+import { createHash } from 'node:crypto'
+import * as z from 'zod/mini'
+import { GatewayError } from '#domain/errors.ts'
+import type { Office } from '../office.ts'
+import { credentialField } from '../providers.ts'
+import { invalid, verb } from '../verb.ts'
+import { type CarriedOut, carryOut } from './carry-out.ts'
+import { type GatewayDocument, type GatewayFile, gatewayDocument } from './document.ts'
+import type { Entity } from './entity.ts'
+import { demandServed, planSteps, type Step } from './plan.ts'
+import { readPresent } from './present.ts'
+import { readWanted, sectionsOf } from './wanted.ts'
+import { writeDocument } from './write-document.ts'
+
+export interface PlanRecord {
+  readonly steps: readonly Step[]
+  /** Names this plan: whoever agreed to it can ask for it and for no other. */
+  readonly plan: string
+  /** Which variables hold the credentials that its steps need. */
+  readonly credentials: readonly { readonly provider: string; readonly from_env: string }[]
+}
+
+export interface AppliedRecord extends PlanRecord, CarriedOut {}
+
+const planFields = {
+  document: gatewayDocument,
+  prune: z._default(z.boolean(), false),
+}
+
+/** All that a file may state, as it is now; secrets are not in it. */
+export const exportDocument = verb(
+  z.strictObject({}),
+  async (office): Promise<GatewayFile> => writeDocument(await readPresent(office)),
+)
+
+/** What applying would do; changes nothing. @throws invalid_request */
+export const planDocument = verb(
+  z.strictObject(planFields),
+  async (office, input): Promise<PlanRecord> => (await prepare(office, input)).record,
+)
+
+/** Does it, as long as the plan is still the one that was agreed to. @throws invalid_request */
+export const applyDocument = verb(
+  z.strictObject({
+    ...planFields,
+    plan: z.string(),
+    /** By name of the provider. */
+    credentials: z._default(z.record(z.string(), credentialField), {}),
+  }),
+  async (office, { plan, credentials, ...input }): Promise<AppliedRecord> => {
+    const { record, wanted, present } = await prepare(office, input)
+    if (record.plan !== plan) {
+      throw new GatewayError('invalid_request', 'something was changed since this was planned', {
+        hint: 'apply again, and look at the new plan',
+      })
+    }
+    const missing = record.credentials.find(({ provider }) => credentials[provider] === undefined)
+    if (missing) throw invalid('credentials', `none was sent for provider ${missing.provider}`)
+    return { ...record, ...(await carryOut(office, record.steps, wanted, present, credentials)) }
+  },
+)
+
+interface Prepared {
+  readonly record: PlanRecord
+  readonly wanted: readonly Entity[]
+  readonly present: readonly Entity[]
+}
+
+async function prepare(
+  office: Office,
+  { document, prune }: { readonly document: GatewayDocument; readonly prune: boolean },
+): Promise<Prepared> {
+  const present = await readPresent(office)
+  const wanted = await readWanted(office, document, present)
+  const steps = planSteps({ wanted, sections: sectionsOf(document), prune }, present)
+  demandServed(steps, wanted, present)
+  const plan = createHash('sha256').update(JSON.stringify(steps)).digest('hex').slice(0, 16)
+  return { record: { steps, plan, credentials: neededBy(steps, document) }, wanted, present }
+}
+
+/** A credential goes where its operator sends it: another address needs it to be sent anew. */
+function neededBy(
+  steps: readonly Step[],
+  { providers = [] }: GatewayDocument,
+): PlanRecord['credentials'] {
+  return providers.flatMap(({ name, from_env }) => {
+    const touched = steps.some(
+      (step) => step.kind === 'provider' && step.op !== 'remove' && step.name === name,
+    )
+    return touched && from_env !== undefined ? [{ provider: name, from_env }] : []
+  })
+}

@@ -1,0 +1,252 @@
+/** Carries a plan out, step by step, each as the act that it would be when typed; stops at the first that fails. */
+import { GatewayError, toGatewayError } from '#domain/errors.ts'
+import type { KeyId } from '#domain/id.ts'
+import type { CardFacts, ModelCard } from '#domain/model-card.ts'
+import type { Provider, ProviderType } from '#domain/provider.ts'
+import { createAccount } from '../accounts.ts'
+import { createClient, editClient, removeClient } from '../clients.ts'
+import { editKey } from '../edit-key.ts'
+import { createKey, revokeKey } from '../keys.ts'
+import { setLimits } from '../limits.ts'
+import type { Office } from '../office.ts'
+import { findProvider, removeProvider } from '../providers.ts'
+import { setRate } from '../rates.ts'
+import { setThreshold } from '../thresholds.ts'
+import { perform } from '../verb.ts'
+import { CARD_FIELDS, type Entity, type Fields, isPriceField } from './entity.ts'
+import { byName, type Changes, type Step, titleOf } from './plan.ts'
+
+/** A secret that is shown once, and what it opens. */
+export interface IssuedSecret {
+  readonly kind: 'key' | 'client' | 'webhook'
+  /** `default/prod-web`, the name of a client, or the account of a webhook. */
+  readonly name: string
+  readonly id: string | null
+  readonly secret: string
+}
+
+export interface CarriedOut {
+  /** How many steps were done; the others were not tried. */
+  readonly done: number
+  readonly secrets: readonly IssuedSecret[]
+  readonly warnings: readonly string[]
+  readonly failure: { readonly step: Step; readonly code: string; readonly message: string } | null
+}
+
+interface Bench {
+  readonly office: Office
+  readonly wanted: ReadonlyMap<string, Entity>
+  readonly present: ReadonlyMap<string, Entity>
+  readonly credentials: Readonly<Record<string, string>>
+  readonly secrets: IssuedSecret[]
+  readonly warnings: string[]
+}
+
+/** Never throws once a step was done: secrets that were made must reach whoever asked. */
+export async function carryOut(
+  office: Office,
+  steps: readonly Step[],
+  wanted: readonly Entity[],
+  present: readonly Entity[],
+  credentials: Readonly<Record<string, string>>,
+): Promise<CarriedOut> {
+  const secrets: IssuedSecret[] = []
+  const warnings: string[] = []
+  const [named, known] = [byName(wanted), byName(present)]
+  const bench = { office, wanted: named, present: known, credentials, secrets, warnings }
+  for (const [done, step] of steps.entries()) {
+    try {
+      await take(bench, step)
+    } catch (thrown) {
+      const { code, message } = toGatewayError(thrown)
+      return { done, secrets, warnings, failure: { step, code, message } }
+    }
+  }
+  return { done: steps.length, secrets, warnings, failure: null }
+}
+
+const take = (bench: Bench, step: Step): Promise<void> => {
+  switch (step.kind) {
+    case 'rate':
+      return takeRate(bench, step)
+    case 'account':
+      return takeAccount(bench, step)
+    case 'provider':
+      return takeProvider(bench, step)
+    case 'model':
+      return takeModel(bench, step)
+    case 'key':
+      return takeKey(bench, step)
+    case 'client':
+      return takeClient(bench, step)
+  }
+}
+
+async function takeRate({ office, wanted }: Bench, step: Step): Promise<void> {
+  const { rub_per_usd } = fieldsOf(wanted, step)
+  await perform(setRate, office, { pair: 'USD/RUB', rub_per_usd })
+}
+
+async function takeAccount({ office, wanted, secrets, warnings }: Bench, step: Step) {
+  if (step.op === 'add') await perform(createAccount, office, { name: step.name })
+  const fields = fieldsOf(wanted, step)
+  if (step.op === 'add' && Object.values(fields).every((value) => value === null)) return
+  const set = await perform(setThreshold, office, { account: step.name, ...fields })
+  warnings.push(...set.warnings.map((warning) => `${step.name}: ${warning}`))
+  if (set.webhook_secret === null) return
+  secrets.push({ kind: 'webhook', name: step.name, id: null, secret: set.webhook_secret })
+}
+
+async function takeProvider(bench: Bench, step: Step): Promise<void> {
+  const { office, wanted, credentials } = bench
+  const { name } = step
+  if (step.op === 'remove') {
+    await perform(removeProvider, office, { name })
+    return
+  }
+  const fields = fieldsOf(wanted, step)
+  const facts = {
+    name,
+    type: fields['type'] as ProviderType,
+    baseUrl: String(fields['base_url']),
+    hasCredential: fields['has_credential'] === true,
+  }
+  const credential = facts.hasCredential ? demandCredential(credentials, name) : null
+  const { providers } = office.store
+  if (step.op === 'add') {
+    const provider: Provider = { ...facts, createdAt: office.clock.now() }
+    await note(bench, 'providers.add', step, () => providers.add(provider, credential))
+    return
+  }
+  const before = await findProvider(office, name)
+  const provider = { ...before, ...facts }
+  await note(bench, 'providers.edit', step, () => providers.edit(provider, { credential }))
+}
+
+function demandCredential(credentials: Bench['credentials'], name: string): string {
+  const credential = credentials[name]
+  if (credential !== undefined) return credential
+  throw new GatewayError('invalid_request', `the credential of provider ${name} was not sent`)
+}
+
+async function takeModel(bench: Bench, step: Step): Promise<void> {
+  const { models } = bench.office.store
+  const { name } = step
+  if (step.op === 'remove') {
+    await note(bench, 'models.remove', step, () => models.remove(name))
+    return
+  }
+  const card = bench.wanted.get(titleOf(step))?.card
+  if (card === undefined) throw new GatewayError('internal_error', `no card of ${name}`)
+  if (step.op === 'add') {
+    await note(bench, 'models.add', step, () => models.add(card))
+    return
+  }
+  const changed = Object.keys(step.changes)
+  const changes = (fields: readonly string[]): Step => ({
+    ...step,
+    changes: Object.fromEntries(
+      Object.entries(step.changes).filter(([field]) => fields.includes(field)),
+    ),
+  })
+  const told = changed.filter((field) => (CARD_FIELDS as readonly string[]).includes(field))
+  const prices = changed.filter(isPriceField)
+  if (told.length > 0) {
+    await note(bench, 'models.edit', changes(told), () => models.amend(name, toFacts(card)))
+  }
+  if (prices.length > 0) {
+    const { price } = card
+    const set = () => (price === null ? models.unprice(name) : models.price(name, price))
+    await note(bench, 'models.price', changes(prices), set)
+  }
+  if (changed.includes('route')) {
+    const hops = changes(['route'])
+    await note(bench, 'models.route.set', hops, () => models.route(name, card.route))
+  }
+}
+
+const toFacts = (card: ModelCard): CardFacts => {
+  const { id: _id, createdAt: _createdAt, route: _route, price: _price, ...facts } = card
+  return facts
+}
+
+const EDITED = ['name', 'note', 'expires_at', 'disabled']
+
+async function takeKey(bench: Bench, step: Step): Promise<void> {
+  const { office, wanted, secrets, warnings } = bench
+  if (step.op === 'remove') {
+    await perform(revokeKey, office, { key: idOf(bench, step) })
+    return
+  }
+  if (step.op === 'add') {
+    const { disabled, ...fields } = fieldsOf(wanted, step)
+    const issued = await perform(createKey, office, fields)
+    secrets.push({ kind: 'key', name: step.name, id: issued.id, secret: issued.key })
+    warnings.push(...issued.warnings.map((warning) => `${step.name}: ${warning}`))
+    if (disabled === true) await perform(editKey, office, { key: issued.id, disabled })
+    return
+  }
+  const id = idOf(bench, step) as KeyId
+  const to = valuesOf(step.changes)
+  const edited = Object.entries(to).filter(([field]) => EDITED.includes(field))
+  const limits = Object.entries(to).filter(([field]) => !EDITED.includes(field))
+  if (edited.length > 0) {
+    await perform(editKey, office, { key: id, ...Object.fromEntries(edited) })
+  }
+  if (limits.length > 0) {
+    const amended = await perform(setLimits, office, {
+      keys: [id],
+      ...Object.fromEntries(limits),
+    })
+    warnings.push(...amended.flatMap((one) => one.warnings.map((text) => `${step.name}: ${text}`)))
+  }
+}
+
+async function takeClient(bench: Bench, step: Step): Promise<void> {
+  const { office, wanted, secrets, warnings } = bench
+  if (step.op === 'remove') {
+    await perform(removeClient, office, { client: idOf(bench, step) })
+    return
+  }
+  if (step.op === 'change') {
+    const input = { client: idOf(bench, step), ...valuesOf(step.changes) }
+    await perform(editClient, office, input)
+    return
+  }
+  const issued = await perform(createClient, office, fieldsOf(wanted, step))
+  const { client_id: id, client_secret: secret } = issued
+  secrets.push({ kind: 'client', name: step.name, id, secret })
+  warnings.push(...issued.warnings.map((warning) => `${step.name}: ${warning}`))
+}
+
+const fieldsOf = (wanted: Bench['wanted'], step: Step): Fields =>
+  wanted.get(titleOf(step))?.fields ?? {}
+
+const valuesOf = (changes: Changes): Fields =>
+  Object.fromEntries(Object.entries(changes).map(([field, { to }]) => [field, to]))
+
+function idOf({ present }: Bench, step: Step): string {
+  const id = present.get(titleOf(step))?.id
+  if (typeof id === 'string') return id
+  throw new GatewayError('internal_error', `${titleOf(step)} has no id`)
+}
+
+/** An act that no verb does in just this way, noted as the one that it is like. */
+async function note(
+  { office }: Bench,
+  verb: string,
+  step: Step,
+  run: () => Promise<unknown>,
+): Promise<void> {
+  const changed =
+    step.op === 'remove' ? { removed: true } : step.op === 'add' ? step.fields : step.changes
+  await perform(
+    {
+      read: (nothing) => nothing,
+      run,
+      acts: { verb, tell: () => ({ target: step.name, changed }) },
+    },
+    office,
+    null,
+  )
+}

@@ -1,0 +1,176 @@
+/** The file as it is read: every section, every field, its default; what it does not know is refused. */
+import * as z from 'zod/mini'
+import { isModelId, type Prices } from '#domain/model-card.ts'
+import { readRubPerUsd, type UsdAttos } from '#domain/money.ts'
+import { isProviderName } from '#domain/provider.ts'
+import {
+  accountField,
+  limitsFields,
+  nameField,
+  noteField,
+  perMillionField,
+  priceField,
+  readAs,
+  timeField,
+  usdField,
+} from '#forms/fields.ts'
+import { logoutsField, redirectsField } from '../client-fields.ts'
+import { emailField } from '../threshold-fields.ts'
+
+const MOST_ENTRIES = 100_000
+const MOST_CHARS = 4_096
+
+const textField = z.string().check(z.minLength(1), z.maxLength(MOST_CHARS))
+const countField = z.int('must be a whole number of at least 1').check(z.minimum(1))
+const rankField = countField.check(z.maximum(1_000))
+const modalityField = z.enum(['text', 'image', 'audio', 'video', 'file'])
+const modalitiesField = z.array(modalityField).check(z.maxLength(5))
+
+/** A name in the environment of whoever applies the file; the secret itself is never in it. */
+const variableField = z
+  .string()
+  .check(z.regex(/^[A-Z_][A-Z0-9_]*$/, 'must be the name of a variable such as "OPENAI_API_KEY"'))
+
+const FREE = 0n as UsdAttos
+
+const priceDocument = z.strictObject({
+  in_usd: perMillionField,
+  out_usd: perMillionField,
+  cached_in_usd: z.optional(perMillionField),
+  cache_write_usd: z.optional(perMillionField),
+  image_in_usd: z.optional(perMillionField),
+  image_out_usd: z.optional(perMillionField),
+  per_request_usd: z.optional(priceField),
+  per_input_image_usd: z.optional(priceField),
+  per_image_usd: z.optional(
+    z
+      .array(
+        z.strictObject({
+          resolution: z._default(textField, '*'),
+          quality: z._default(textField, '*'),
+          usd: priceField,
+        }),
+      )
+      .check(z.maxLength(64)),
+  ),
+  tiers: z.optional(
+    z
+      .array(
+        z.strictObject({
+          above_input_tokens: countField,
+          in_usd: perMillionField,
+          out_usd: perMillionField,
+          cached_in_usd: z.optional(perMillionField),
+          cache_write_usd: z.optional(perMillionField),
+        }),
+      )
+      .check(z.maxLength(16)),
+  ),
+})
+
+/** What was stated over what is free or falls back. */
+export const toPrices = (stated: z.output<typeof priceDocument>): Prices => ({
+  prompt: stated.in_usd,
+  completion: stated.out_usd,
+  cacheRead: stated.cached_in_usd ?? null,
+  cacheWrite: stated.cache_write_usd ?? null,
+  request: stated.per_request_usd ?? FREE,
+  inputImage: stated.per_input_image_usd ?? FREE,
+  imageInputToken: stated.image_in_usd ?? null,
+  imageOutputToken: stated.image_out_usd ?? null,
+  imagePrices: stated.per_image_usd ?? [],
+  tiers: (stated.tiers ?? []).map((tier) => ({
+    aboveTokens: tier.above_input_tokens,
+    prompt: tier.in_usd,
+    completion: tier.out_usd,
+    cacheRead: tier.cached_in_usd ?? null,
+    cacheWrite: tier.cache_write_usd ?? null,
+  })),
+})
+
+const modelDocument = z.strictObject({
+  id: z.string().check(z.refine(isModelId, 'must look like provider/model')),
+  provider: z.optional(z.string()),
+  upstream: z.optional(textField),
+  name: z.optional(textField),
+  description: z._default(z.string().check(z.maxLength(MOST_CHARS)), ''),
+  context_length: z.optional(countField),
+  max_completion_tokens: z.optional(countField),
+  input_modalities: z._default(modalitiesField, ['text', 'image']),
+  output_modalities: z._default(modalitiesField, ['text']),
+  supported_parameters: z._default(z.array(textField).check(z.maxLength(128)), ['max_tokens']),
+  price: z.optional(priceDocument),
+  route: z.optional(
+    z
+      .array(
+        z.strictObject({
+          provider: z.string(),
+          upstream: z.optional(textField),
+          position: z._default(rankField, 1),
+          weight: z._default(rankField, 1),
+        }),
+      )
+      .check(z.minLength(1), z.maxLength(16)),
+  ),
+})
+
+const keyDocument = z.strictObject({
+  ...limitsFields,
+  name: nameField,
+  account: accountField,
+  /** Where several keys of an account have one name. */
+  id: z.optional(z.string()),
+  kind: z._default(z.enum(['ordinary', 'provisioning']), 'ordinary'),
+  note: z.optional(noteField),
+  expires_at: z.optional(timeField),
+  disabled: z._default(z.boolean(), false),
+})
+
+const sectionOf = <Entry extends z.ZodMiniType>(entry: Entry) =>
+  z.optional(z.array(entry).check(z.maxLength(MOST_ENTRIES)))
+
+/** The whole file. A section that is left out is none of its business. */
+export const gatewayDocument = z.strictObject({
+  rates: z.optional(
+    z.strictObject({
+      usd_rub: readAs(readRubPerUsd, 'a positive decimal of at most 6 places such as "92.50"'),
+    }),
+  ),
+  accounts: sectionOf(
+    z.strictObject({
+      name: nameField,
+      threshold_usd: z.optional(usdField),
+      email: z.optional(emailField),
+      webhook_url: z.optional(z.string()),
+    }),
+  ),
+  providers: sectionOf(
+    z.strictObject({
+      name: z.string().check(z.refine(isProviderName, 'must be lower-case letters and digits')),
+      type: z.optional(z.string()),
+      base_url: z.optional(z.string()),
+      /** Left out: it asks for no key. */
+      from_env: z.optional(variableField),
+      /** The models that this binary knows of it, where there are none of their names. */
+      catalog: z._default(z.boolean(), false),
+    }),
+  ),
+  models: sectionOf(modelDocument),
+  keys: sectionOf(keyDocument),
+  clients: sectionOf(
+    z.strictObject({
+      name: nameField,
+      /** Where several clients have one name. */
+      id: z.optional(z.string()),
+      redirect_uris: redirectsField,
+      logout_uris: z._default(logoutsField, []),
+      require_pkce: z._default(z.boolean(), true),
+    }),
+  ),
+})
+
+/** As it is read. */
+export type GatewayDocument = z.output<typeof gatewayDocument>
+
+/** As it is written. */
+export type GatewayFile = z.input<typeof gatewayDocument>

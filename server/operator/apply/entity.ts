@@ -1,0 +1,186 @@
+/** An entity: one thing that a file may state, under a name of its own, as plain fields that can be compared. */
+import { renderInstant } from '#domain/clock.ts'
+import type { ApiKey } from '#domain/key.ts'
+import { renderLimits } from '#domain/key-report.ts'
+import type { Threshold } from '#domain/low-balance.ts'
+import type { ModelCard } from '#domain/model-card.ts'
+import { type RubPerUsd, renderRubPerUsd, renderUsd } from '#domain/money.ts'
+import type { Provider } from '#domain/provider.ts'
+import type { Client } from '#signin/register/client.ts'
+import { renderHop } from '../hop-record.ts'
+import { renderVersion } from '../model-record.ts'
+
+/** In the order in which things are made, because later ones name earlier ones. */
+export const KINDS = ['rate', 'account', 'provider', 'model', 'key', 'client'] as const
+
+/** Built in: it and its models are nobody's to state. */
+export const DEMO = 'demo'
+
+export type Kind = (typeof KINDS)[number]
+
+export type Value =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly Value[]
+  | { readonly [name: string]: Value }
+
+export type Fields = { readonly [field: string]: Value }
+
+export interface Entity {
+  readonly kind: Kind
+  /** What it is recognised by: `default/prod-web` for a key. */
+  readonly name: string
+  /** Every field, the unset ones as null. */
+  readonly fields: Fields
+  /** Of a key or a client that exists; null for what is only wanted. */
+  readonly id: string | null
+  /** Of a model: all that the fields say, as the catalogue has it. */
+  readonly card?: ModelCard
+}
+
+export const rateEntity = (rubPerUsd: RubPerUsd): Entity => ({
+  kind: 'rate',
+  name: 'USD/RUB',
+  fields: { rub_per_usd: renderRubPerUsd(rubPerUsd) },
+  id: null,
+})
+
+export const accountEntity = (
+  name: string,
+  { below, email, webhookUrl }: Omit<Threshold, 'accountId'>,
+): Entity => ({
+  kind: 'account',
+  name,
+  fields: {
+    threshold_usd: below === null ? null : renderUsd(below),
+    email,
+    webhook_url: webhookUrl,
+  },
+  id: null,
+})
+
+export const providerEntity = ({
+  name,
+  type,
+  baseUrl,
+  hasCredential,
+}: Omit<Provider, 'createdAt'>): Entity => ({
+  kind: 'provider',
+  name,
+  fields: { type, base_url: baseUrl, has_credential: hasCredential },
+  id: null,
+})
+
+/** The fields that no price and no route is. */
+export const CARD_FIELDS = [
+  'provider',
+  'upstream',
+  'name',
+  'description',
+  'context_length',
+  'max_completion_tokens',
+  'input_modalities',
+  'output_modalities',
+  'supported_parameters',
+] as const
+
+export const modelEntity = (card: ModelCard): Entity => ({
+  kind: 'model',
+  name: card.id,
+  fields: {
+    provider: card.provider,
+    upstream: card.upstreamName,
+    name: card.name,
+    description: card.description,
+    context_length: card.contextLength,
+    max_completion_tokens: card.maxCompletionTokens,
+    input_modalities: card.inputModalities,
+    output_modalities: card.outputModalities,
+    supported_parameters: card.supportedParameters,
+    route: card.route.length === 0 ? null : inOrder(card.route.map(renderHop)).map(toFields),
+    ...priceFields(card),
+  },
+  id: null,
+  card,
+})
+
+/** The order within a position says nothing. */
+const inOrder = <Hop extends { readonly position: number; readonly provider: string }>(
+  hops: readonly Hop[],
+): readonly Hop[] =>
+  hops.toSorted((a, b) => a.position - b.position || (a.provider < b.provider ? -1 : 1))
+
+const toFields = (record: object): Fields => ({ ...record }) as Fields
+
+const PRICE_FIELDS = [
+  'in_usd',
+  'out_usd',
+  'cached_in_usd',
+  'cache_write_usd',
+  'image_in_usd',
+  'image_out_usd',
+  'per_request_usd',
+  'per_input_image_usd',
+] as const
+
+const FREE_BY_DEFAULT: readonly string[] = ['per_request_usd', 'per_input_image_usd']
+
+/** Under `price.` each; a model without a price has none of them. */
+function priceFields({ price }: ModelCard): Fields {
+  const record = price && renderVersion(price)
+  const plain = PRICE_FIELDS.map((field): [string, Value] => {
+    const value = record?.[field] ?? null
+    return [`price.${field}`, value === '0' && FREE_BY_DEFAULT.includes(field) ? null : value]
+  })
+  const listed = (['per_image_usd', 'tiers'] as const).map((field): [string, Value] => [
+    `price.${field}`,
+    record && record[field].length > 0 ? record[field].map(toFields) : null,
+  ])
+  return Object.fromEntries([...plain, ...listed])
+}
+
+export const isPriceField = (field: string): boolean => field.startsWith('price.')
+
+/** What a file may state of a key. */
+export type KeyFacts = Pick<ApiKey, 'name' | 'kind' | 'note' | 'limits' | 'expiresAt'> & {
+  readonly isDisabled: boolean
+}
+
+/** `title` is the key's own name, or its id where several have that name. */
+export const keyEntity = (
+  account: string,
+  title: string,
+  id: string | null,
+  { name, kind, note, limits, expiresAt, isDisabled }: KeyFacts,
+): Entity => ({
+  kind: 'key',
+  name: `${account}/${title}`,
+  fields: {
+    account,
+    name,
+    kind,
+    note,
+    ...renderLimits({ limits } as ApiKey),
+    expires_at: expiresAt === null ? null : renderInstant(expiresAt),
+    disabled: isDisabled,
+  },
+  id,
+})
+
+export const clientEntity = (
+  title: string,
+  id: string | null,
+  client: Pick<Client, 'name' | 'redirectUris' | 'logoutUris' | 'requiresPkce'>,
+): Entity => ({
+  kind: 'client',
+  name: title,
+  fields: {
+    name: client.name,
+    redirect_uris: client.redirectUris,
+    logout_uris: client.logoutUris,
+    require_pkce: client.requiresPkce,
+  },
+  id,
+})

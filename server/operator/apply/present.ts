@@ -1,0 +1,66 @@
+/** What the house has of all that a file may state. The demo provider and its models belong to the binary, not to a file. */
+
+import { everyKey } from '../list-keys.ts'
+import type { Office } from '../office.ts'
+import {
+  accountEntity,
+  clientEntity,
+  DEMO,
+  type Entity,
+  keyEntity,
+  modelEntity,
+  providerEntity,
+  rateEntity,
+} from './entity.ts'
+
+/** Revoked keys are history; a rate that nobody set is none. */
+export async function readPresent(office: Office): Promise<readonly Entity[]> {
+  const { store, clock } = office
+  const rate = await store.rates.at(clock.now())
+  const providers = await store.providers.list()
+  const demo = new Set(providers.filter(({ type }) => type === DEMO).map(({ name }) => name))
+  const cards = await store.models.list()
+  return [
+    ...(rate.setByOperator ? [rateEntity(rate.rubPerUsd)] : []),
+    ...(await presentAccounts(office)),
+    ...providers.filter(({ name }) => !demo.has(name)).map(providerEntity),
+    ...cards.filter(({ provider }) => !demo.has(provider)).map(modelEntity),
+    ...(await presentKeys(office)),
+    ...(await presentClients(office)),
+  ]
+}
+
+async function presentAccounts({ store }: Office): Promise<readonly Entity[]> {
+  const entities: Entity[] = []
+  for (const { id, name } of await store.accounts.list()) {
+    entities.push(accountEntity(name, await store.thresholds.find(id)))
+  }
+  return entities
+}
+
+async function presentKeys(office: Office): Promise<readonly Entity[]> {
+  const entities: Entity[] = []
+  for (const account of await office.store.accounts.list()) {
+    const keys = await everyKey(office, false, account.id)
+    const shared = sharedNames(keys)
+    for (const key of keys.toReversed()) {
+      const title = shared.has(key.name) ? key.id : key.name
+      const facts = { ...key, isDisabled: key.disabledAt !== null }
+      entities.push(keyEntity(account.name, title, key.id, facts))
+    }
+  }
+  return entities
+}
+
+async function presentClients({ store }: Office): Promise<readonly Entity[]> {
+  const clients = await store.signin.clients.list()
+  const shared = sharedNames(clients)
+  return clients.map((client) =>
+    clientEntity(shared.has(client.name) ? client.id : client.name, client.id, client),
+  )
+}
+
+function sharedNames(all: readonly { readonly name: string }[]): ReadonlySet<string> {
+  const seen = new Set<string>()
+  return new Set(all.map(({ name }) => name).filter((name) => seen.has(name) || !seen.add(name)))
+}

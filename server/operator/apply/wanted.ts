@@ -1,0 +1,209 @@
+/** What a file states, in the very terms in which the house tells what it has. */
+import type { Instant } from '#domain/clock.ts'
+import { newPriceVersionId } from '#domain/id.ts'
+import { NO_LIMITS } from '#domain/key.ts'
+import type { ModelCard } from '#domain/model-card.ts'
+import { statedLimits } from '#forms/fields.ts'
+import { catalogOf, toCard } from '../catalog.ts'
+import type { Office } from '../office.ts'
+import { baseUrlFor, typeFor } from '../providers.ts'
+import { readWebhookUrl } from '../threshold-fields.ts'
+import { invalid } from '../verb.ts'
+import { type GatewayDocument, toPrices } from './document.ts'
+import {
+  accountEntity,
+  clientEntity,
+  DEMO,
+  type Entity,
+  type Kind,
+  keyEntity,
+  modelEntity,
+  providerEntity,
+  rateEntity,
+} from './entity.ts'
+import { byName, titleOf } from './plan.ts'
+
+type Entry<Section extends keyof GatewayDocument> =
+  NonNullable<GatewayDocument[Section]> extends readonly (infer One)[] ? One : never
+
+/** @throws invalid_request for what cannot be, whose `param` is the path in the file */
+export async function readWanted(
+  office: Office,
+  document: GatewayDocument,
+  present: readonly Entity[],
+): Promise<readonly Entity[]> {
+  const at = office.clock.now()
+  const { rates, accounts = [], providers = [], models = [], keys = [], clients = [] } = document
+  const stated = [
+    ...(rates ? [rateEntity(rates.usd_rub)] : []),
+    ...accounts.map((entry, n) => wantedAccount(office, entry, n)),
+    ...providers.map(wantedProvider),
+    ...models.map((entry, n) => modelEntity(wantedCard(entry, n, at))),
+    ...keys.map((entry, n) => wantedKey(entry, n, present)),
+    ...clients.map((entry, n) => wantedClient(entry, n, present)),
+  ]
+  demandOnce(stated)
+  demandSameKind(stated, present)
+  demandUnshared(stated, present)
+  return [...stated, ...(await fromCatalog(providers, stated, present, at))]
+}
+
+/** The kinds that a file speaks of. */
+export const sectionsOf = (document: GatewayDocument): ReadonlySet<Kind> =>
+  new Set(
+    (
+      [
+        ['rates', 'rate'],
+        ['accounts', 'account'],
+        ['providers', 'provider'],
+        ['models', 'model'],
+        ['keys', 'key'],
+        ['clients', 'client'],
+      ] as const
+    ).flatMap(([section, kind]) => (document[section] === undefined ? [] : [kind])),
+  )
+
+function wantedAccount({ delivery }: Office, entry: Entry<'accounts'>, n: number): Entity {
+  const { name, threshold_usd, email, webhook_url } = entry
+  let webhookUrl: string | null = null
+  try {
+    if (webhook_url !== undefined) {
+      webhookUrl = readWebhookUrl(webhook_url, delivery.loopbackWebhooks)
+    }
+  } catch (thrown) {
+    throw invalid(`accounts.${n}`, thrown instanceof Error ? thrown.message : String(thrown))
+  }
+  return accountEntity(name, { below: threshold_usd ?? null, email: email ?? null, webhookUrl })
+}
+
+function wantedProvider({ name, type, base_url, from_env }: Entry<'providers'>, n: number): Entity {
+  if (name === DEMO || type === DEMO) {
+    throw invalid(`providers.${n}`, 'the demo provider is built in; a file does not state it')
+  }
+  const known = typeFor(name, type, base_url)
+  const baseUrl = baseUrlFor(known, base_url)
+  return providerEntity({ name, type: known, baseUrl, hasCredential: from_env !== undefined })
+}
+
+function wantedCard(entry: Entry<'models'>, n: number, at: Instant): ModelCard {
+  const slash = entry.id.indexOf('/')
+  const own = entry.id.slice(slash + 1)
+  const provider = entry.provider ?? entry.id.slice(0, slash)
+  if (provider === DEMO) {
+    throw invalid(`models.${n}`, 'the models of the demo provider are built in')
+  }
+  const upstreamName = entry.upstream ?? own
+  const prices = entry.price === undefined ? null : toPrices(entry.price)
+  return {
+    id: entry.id,
+    provider,
+    upstreamName,
+    route: (entry.route ?? []).map(({ provider: name, upstream, position, weight }) => ({
+      provider: name,
+      upstreamName: upstream ?? upstreamName,
+      position,
+      weight,
+    })),
+    name: entry.name ?? own,
+    description: entry.description,
+    createdAt: at,
+    contextLength: entry.context_length ?? null,
+    maxCompletionTokens: entry.max_completion_tokens ?? null,
+    inputModalities: entry.input_modalities,
+    outputModalities: entry.output_modalities,
+    supportedParameters: entry.supported_parameters,
+    price: prices && { id: newPriceVersionId(at), effectiveFrom: at, prices },
+  }
+}
+
+function wantedKey(entry: Entry<'keys'>, n: number, present: readonly Entity[]): Entity {
+  const { account, name, kind, note, expires_at, disabled, id } = entry
+  if (id !== undefined) demandKnown(present, 'key', id, `keys.${n}.id`)
+  const limits = { ...NO_LIMITS, ...statedLimits(entry) }
+  return keyEntity(account, id ?? name, id ?? null, {
+    name,
+    kind,
+    note: note ?? null,
+    limits,
+    expiresAt: expires_at ?? null,
+    isDisabled: disabled,
+  })
+}
+
+function wantedClient(entry: Entry<'clients'>, n: number, present: readonly Entity[]): Entity {
+  const { name, id, redirect_uris, logout_uris, require_pkce } = entry
+  if (id !== undefined) demandKnown(present, 'client', id, `clients.${n}.id`)
+  return clientEntity(id ?? name, id ?? null, {
+    name,
+    redirectUris: redirect_uris,
+    logoutUris: logout_uris,
+    requiresPkce: require_pkce,
+  })
+}
+
+/** An id is the house's own word: nothing can be made under one. */
+function demandKnown(present: readonly Entity[], kind: Kind, id: string, param: string): void {
+  const known = present.some((entity) => entity.kind === kind && entity.id === id)
+  if (!known) throw invalid(param, `there is no ${kind} ${id} here; leave the id out to make one`)
+}
+
+function demandOnce(stated: readonly Entity[]): void {
+  const seen = new Set<string>()
+  for (const entity of stated) {
+    const title = titleOf(entity)
+    if (seen.has(title)) throw invalid(`${entity.kind}s`, `${title} is stated twice`)
+    seen.add(title)
+  }
+}
+
+/** What a key is for is decided when it is made. */
+function demandSameKind(stated: readonly Entity[], present: readonly Entity[]): void {
+  const known = byName(present)
+  for (const entity of stated) {
+    if (entity.kind !== 'key') continue
+    const before = known.get(titleOf(entity))
+    if (before && before.fields['kind'] !== entity.fields['kind']) {
+      const { kind } = before.fields
+      throw invalid('keys', `key ${entity.name} is ${String(kind)} and cannot become another kind`)
+    }
+  }
+}
+
+/** A name that several have means none of them. */
+function demandUnshared(stated: readonly Entity[], present: readonly Entity[]): void {
+  for (const { kind, id, fields } of stated) {
+    if ((kind !== 'key' && kind !== 'client') || id !== null) continue
+    const same = present.filter(
+      (known) =>
+        known.kind === kind &&
+        known.fields['name'] === fields['name'] &&
+        known.fields['account'] === fields['account'],
+    )
+    if (same.length < 2) continue
+    const ids = same.map((known) => known.id).join(', ')
+    throw invalid(
+      `${kind}s`,
+      `several ${kind}s are called "${fields['name']}": state an id (${ids})`,
+    )
+  }
+}
+
+async function fromCatalog(
+  providers: readonly Entry<'providers'>[],
+  stated: readonly Entity[],
+  present: readonly Entity[],
+  at: Instant,
+): Promise<readonly Entity[]> {
+  const [named, known] = [byName(stated), byName(present)]
+  const found: Entity[] = []
+  for (const { name, type, base_url, catalog } of providers) {
+    if (!catalog) continue
+    const vendor = typeFor(name, type, base_url)
+    for (const entry of await catalogOf(vendor)) {
+      const entity = modelEntity(toCard(entry, { name }, at))
+      const title = titleOf(entity)
+      if (!named.has(title)) found.push(known.get(title) ?? entity)
+    }
+  }
+  return found
+}

@@ -1,0 +1,66 @@
+/** Writes what the house has as a file would state it: unset fields and defaults are left out. */
+import type { GatewayFile } from './document.ts'
+import type { Entity, Fields, Kind, Value } from './entity.ts'
+
+/** Sections in the order of reading; those with nothing in them are left out. Credentials are named, never shown. */
+export function writeDocument(entities: readonly Entity[]): GatewayFile {
+  const of = (kind: Kind): readonly Entity[] => entities.filter((entity) => entity.kind === kind)
+  const rate = of('rate')[0]
+  const sections = {
+    rates: rate && { usd_rub: rate.fields['rub_per_usd'] },
+    accounts: listed(of('account').map(({ name, fields }) => ({ name, ...fields }))),
+    providers: listed(of('provider').map(writeProvider)),
+    models: listed(of('model').map(writeModel)),
+    keys: listed(of('key').map(writeNamed)),
+    clients: listed(of('client').map(writeNamed)),
+  }
+  // What was written is read again before it is believed: the property of export and apply.
+  return stated(sections as Fields) as GatewayFile
+}
+
+const listed = (entries: readonly Fields[]): readonly Value[] | null =>
+  entries.length === 0 ? null : entries.map(stated)
+
+/** Without what is null, and without what holds anyway. */
+const stated = (fields: Fields): Fields =>
+  Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== null && value !== undefined),
+  )
+
+function writeProvider({ name, fields }: Entity): Fields {
+  const { type = null, base_url = null, has_credential } = fields
+  return { name, type, base_url, from_env: has_credential === true ? variableFor(name) : null }
+}
+
+/** As most vendors call it; a digit cannot begin a variable. */
+const variableFor = (name: string): string =>
+  `${name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}_API_KEY`.replace(/^(?=\d)/, '_')
+
+function writeModel({ name: id, fields }: Entity): Fields {
+  const prices = Object.entries(fields)
+    .filter(([field]) => field.startsWith('price.'))
+    .map(([field, value]) => [field.slice('price.'.length), withoutNulls(value)] as const)
+  const price = stated(Object.fromEntries(prices))
+  const rest = Object.entries(fields).filter(([field]) => !field.startsWith('price.'))
+  return {
+    id,
+    ...Object.fromEntries(rest),
+    price: Object.keys(price).length === 0 ? null : price,
+  }
+}
+
+const withoutNulls = (value: Value): Value =>
+  Array.isArray(value) ? value.map((one: Value) => stated(one as Fields)) : value
+
+/** Keys and clients, whose title is an id where their name is not theirs alone. */
+function writeNamed({ name: title, id, fields }: Entity): Fields {
+  const isShared = id !== null && (title === id || title.endsWith(`/${id}`))
+  const { name = null, disabled, kind, ...rest } = fields
+  return {
+    name,
+    id: isShared ? id : null,
+    ...rest,
+    kind: kind === undefined || kind === 'ordinary' ? null : kind,
+    disabled: disabled === true ? true : null,
+  }
+}

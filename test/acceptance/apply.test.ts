@@ -1,0 +1,163 @@
+// The house as a file, as an operator types it: planned, agreed to, applied, exported, with the gateway up and down.
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Appliance, furnishDesk, startAppliance } from '#test/support/appliance.ts'
+import { openDesk } from '#test/support/desk.ts'
+
+const desk = openDesk()
+const path = join(desk.home, 'gateway.toml')
+const CREDENTIAL = 'sk-canary-of-acme-1234567890'
+
+const FILE = `
+[rates]
+usd_rub = "91.5"
+
+[[accounts]]
+name = "default"
+threshold_usd = "20.00"
+
+[[providers]]
+name = "acme"
+base_url = "https://acme.example/v1"
+from_env = "ACME_KEY"
+
+[[models]]
+id = "acme/one"
+price = { in_usd = "1", out_usd = "2" }
+
+[[keys]]
+name = "ci"
+rpm_limit = 60
+daily_spend_limit_usd = "5.00"
+allowed_models = ["acme/*", "demo/*"]
+
+[[keys]]
+name = "web"
+`
+const write = (text: string): void => writeFileSync(path, text)
+const apply = (
+  flags: readonly string[] = [],
+  env: Readonly<Record<string, string>> = { ACME_KEY: CREDENTIAL },
+) => desk.run(['apply', '-f', path, ...flags], { env })
+
+beforeAll(() => {
+  furnishDesk(desk)
+  write(FILE)
+})
+afterAll(() => desk.close())
+
+describe('with nobody serving', () => {
+  test('a dry run prints the plan, needs no credential, and changes nothing', () => {
+    const { code, out, err } = apply(['--dry-run'], {})
+    expect([code, err]).toEqual([0, '4 to add, 2 to change\n'])
+    expect(out).toContain('~ rate USD/RUB\n    rub_per_usd 90 → 91.5\n')
+    expect(out).toContain('~ account default\n    threshold_usd none → 20.00\n')
+    expect(out).toMatch(/^\+ provider acme {2}type openai-compatible/m)
+    expect(out).toMatch(/^\+ key default\/ci .*rpm_limit 60, daily_spend_limit_usd 5\.00/m)
+    expect(desk.json<{ name: string }[]>(['keys', 'list']).map(({ name }) => name)).toEqual([
+      'default',
+    ])
+  })
+
+  test('a script must say yes, and has shown the plan by then', () => {
+    const { code, out, err } = apply()
+    expect([code, out]).toEqual([5, ''])
+    expect(err).toContain('+ key default/ci')
+    expect(err).toContain(`gatewayctl apply -f ${path} --yes`)
+  })
+
+  test('a credential that is not there stops it before anything is done', () => {
+    const { code, err } = apply(['--yes'], {})
+    expect([code, err]).toEqual([2, expect.stringContaining('takes its credential from ACME_KEY')])
+    expect(desk.json<unknown[]>(['providers', 'list'])).toHaveLength(1)
+  })
+
+  test('applied, secrets are on standard output, once; applied again, nothing changes', () => {
+    const { code, out, err } = apply(['--yes'])
+    expect([code, err]).toEqual([0, expect.stringContaining('✓ 4 to add, 2 to change')])
+    expect(err).not.toContain('if-')
+    const lines = out
+      .trim()
+      .split('\n')
+      .map((line) => line.split('\t'))
+    expect(lines.map(([kind, name]) => [kind, name])).toEqual([
+      ['key', 'default/ci'],
+      ['key', 'default/web'],
+    ])
+    expect(lines[0]?.[3]).toMatch(/^if-[0-9A-Za-z]{49}$/)
+    const again = apply(['--yes'])
+    expect([again.code, again.out, again.err]).toEqual([0, '', '✓ nothing to change\n'])
+  })
+
+  test('a fault is told by its place in the file', () => {
+    write(`${FILE}daily_spend_limit_usd = 5\n`)
+    expect(apply(['--dry-run']).err).toContain(
+      `${path}: keys.1.daily_spend_limit_usd: must be a string: send "5" and not 5`,
+    )
+    write('[[keys]\n')
+    expect(apply()).toMatchObject({ code: 2, err: expect.stringContaining('is not TOML') })
+    expect(desk.run(['apply', '-f', join(desk.home, 'no')]).err).toContain('cannot read')
+    expect(desk.run(['apply'])).toMatchObject({ code: 2 })
+  })
+})
+
+describe('with the gateway up', () => {
+  let gateway: Appliance
+  beforeAll(async () => {
+    gateway = await startAppliance(desk)
+  })
+  afterAll(async () => {
+    await gateway.stop()
+  })
+
+  test('what is exported is what there is, and has no secret', () => {
+    const { code, out } = desk.run(['export'])
+    expect(code).toBe(0)
+    expect(out).toMatch(/^# The house as a file/)
+    expect(out).toContain('from_env = "ACME_API_KEY"')
+    expect(out).not.toContain(CREDENTIAL)
+    expect(out).not.toMatch(/if-[0-9A-Za-z]{6}/)
+    write(out)
+    expect(apply(['--prune', '--dry-run'])).toMatchObject({
+      code: 0,
+      out: '',
+      err: 'nothing to change\n',
+    })
+    const file = join(desk.home, 'exported.toml')
+    expect(desk.run(['export', '--out', file]).code).toBe(0)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(readFileSync(file, 'utf8').trim()).toBe(out.trim())
+    expect(desk.run(['export', '--out', file])).toMatchObject({ code: 1 })
+  })
+
+  test('a limit of the file holds from the next request; secrets go into a file of their own', async () => {
+    const out = join(desk.home, 'secrets')
+    write('[[keys]]\nname = "late"\nallowed_models = ["acme/*"]\n')
+    expect(apply(['--yes', '--secrets-out', out])).toMatchObject({ code: 0, out: '' })
+    expect(statSync(out).mode & 0o777).toBe(0o600)
+    const [kind, name, , secret = ''] = readFileSync(out, 'utf8').trim().split('\t')
+    expect([kind, name]).toEqual(['key', 'default/late'])
+    const ask = { model: 'demo/echo', messages: [{ role: 'user', content: 'hi' }] }
+    expect((await gateway.chat(secret, ask)).status).toBe(403)
+    write('[[keys]]\nname = "late"\nallowed_models = ["demo/*"]\n')
+    expect(apply(['--yes']).code).toBe(0)
+    expect((await gateway.chat(secret, ask)).status).toBe(200)
+    write('[[keys]]\nname = "ci"\n')
+    expect(apply(['--dry-run', '--prune']).out).toContain('- key default/late')
+    expect(apply(['--yes', '--prune']).code).toBe(0)
+    expect((await gateway.chat(secret, ask)).status).toBe(401)
+  })
+
+  test('the answer as JSON has the steps and the secrets', () => {
+    write('[[keys]]\nname = "json"\n')
+    const { code, out } = apply(['--yes', '--json'])
+    expect(code).toBe(0)
+    expect(JSON.parse(out)).toMatchObject({
+      steps: [{ op: 'add', kind: 'key', name: 'default/json' }],
+      done: 1,
+      failure: null,
+      secrets: [{ kind: 'key', name: 'default/json', secret: expect.stringMatching(/^if-/) }],
+    })
+  })
+})

@@ -1,0 +1,482 @@
+// A file is made so, and stays so: applied twice it changes nothing, and what is exported is what there is.
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { GatewayFile } from '#operator/apply/document.ts'
+import type { Office } from '#operator/office.ts'
+import { act, openFurnished, type TestOffice } from '../office.ts'
+import { files } from './files.ts'
+
+const RUNS = { numRuns: 25 }
+
+const credentialsFor = (file: GatewayFile): Record<string, string> =>
+  Object.fromEntries(
+    (file.providers ?? []).flatMap(({ name, from_env }) =>
+      from_env ? [[name, `key-${name}`]] : [],
+    ),
+  )
+
+async function apply(office: Office, document: GatewayFile, prune = false) {
+  const { plan } = await act(office, 'plan', { document, prune })
+  const credentials = credentialsFor(document)
+  return await act(office, 'apply', { document, prune, plan, credentials })
+}
+
+const stepsOf = async (office: Office, document: GatewayFile, prune = false) =>
+  (await act(office, 'plan', { document, prune })).steps
+
+/** What a file loses and gains on its way through TOML. */
+const throughToml = (file: GatewayFile): GatewayFile =>
+  Bun.TOML.parse(Bun.TOML.stringify(file)) as GatewayFile
+
+/** Everything that a file may state, asked of the store itself, without what only one house has. */
+async function stateOf({ store, clock }: Office) {
+  const accounts = []
+  for (const { id, name } of await store.accounts.list()) {
+    const { below, email, webhookUrl } = await store.thresholds.find(id)
+    const { keys } = await store.keys.list({ accountId: id, includeRevoked: false, limit: 1_000 })
+    const facts = keys.map(({ name, kind, note, limits, expiresAt, disabledAt }) => ({
+      name,
+      kind,
+      note,
+      limits,
+      expiresAt,
+      isDisabled: disabledAt !== null,
+    }))
+    accounts.push({
+      name,
+      below,
+      email,
+      webhookUrl,
+      keys: facts.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    })
+  }
+  return {
+    accounts,
+    rate: (await store.rates.at(clock.now())).rubPerUsd,
+    providers: (await store.providers.list()).map(({ createdAt: _, ...rest }) => rest),
+    models: (await store.models.list()).map(({ createdAt: _, price, ...rest }) => ({
+      ...rest,
+      prices: price?.prices ?? null,
+    })),
+    clients: (await store.signin.clients.list()).map((client) => ({
+      name: client.name,
+      redirectUris: client.redirectUris,
+      logoutUris: client.logoutUris,
+      requiresPkce: client.requiresPkce,
+    })),
+  }
+}
+
+describe('whatever the file', () => {
+  test('applied twice it changes nothing the second time, nor when it is exported and applied', async () => {
+    await fc.assert(
+      fc.asyncProperty(files, async (file) => {
+        const office = await openFurnished()
+        const first = await apply(office, file)
+        expect(first.failure).toBeNull()
+        expect(await stepsOf(office, file)).toEqual([])
+        const exported = throughToml(await act(office, 'export', {}))
+        expect(await stepsOf(office, exported, true)).toEqual([])
+      }),
+      RUNS,
+    )
+  })
+
+  test('what is exported makes the same house elsewhere', async () => {
+    await fc.assert(
+      fc.asyncProperty(files, async (file) => {
+        const [here, there] = [await openFurnished(), await openFurnished()]
+        await apply(here, file)
+        const exported = throughToml(await act(here, 'export', {}))
+        expect((await apply(there, exported)).failure).toBeNull()
+        expect(await act(there, 'export', {})).toEqual(exported)
+        expect(await stateOf(there)).toEqual(await stateOf(here))
+      }),
+      RUNS,
+    )
+  })
+
+  test('pruned, one file becomes exactly another', async () => {
+    await fc.assert(
+      fc.asyncProperty(files, files, async (one, other) => {
+        const office = await openFurnished()
+        await apply(office, one)
+        // A key cannot become another kind, and an account cannot go.
+        const kinds = new Map((one.keys ?? []).map(({ name, kind }) => [name, kind ?? 'ordinary']))
+        const keys = (other.keys ?? []).map((key) => ({
+          ...key,
+          kind: kinds.get(key.name) ?? key.kind ?? 'ordinary',
+        }))
+        const accounts = [...(other.accounts ?? [])]
+        for (const name of ['default', 'second']) {
+          if (!accounts.some((account) => account.name === name)) accounts.push({ name })
+        }
+        const goal = { ...other, keys, accounts }
+        expect((await apply(office, goal, true)).failure).toBeNull()
+        expect(await stepsOf(office, goal, true)).toEqual([])
+        const exported = await act(office, 'export', {})
+        expect((exported.keys ?? []).map(({ name }) => name).toSorted()).toEqual(
+          keys.map(({ name }) => name).toSorted(),
+        )
+        expect((exported.models ?? []).map(({ id }) => id).toSorted()).toEqual(
+          (other.models ?? []).map(({ id }) => id).toSorted(),
+        )
+      }),
+      RUNS,
+    )
+  })
+})
+
+describe('the plan is exact', () => {
+  const BASE: GatewayFile = {
+    rates: { usd_rub: '90' },
+    accounts: [{ name: 'default', threshold_usd: '20.00' }],
+    providers: [{ name: 'acme', base_url: 'https://acme.example/v1', from_env: 'ACME_KEY' }],
+    models: [
+      { id: 'acme/one', price: { in_usd: '1', out_usd: '2' } },
+      { id: 'acme/two', price: { in_usd: '3', out_usd: '4' }, route: [{ provider: 'acme' }] },
+    ],
+    keys: [{ name: 'ci', rpm_limit: 60 }, { name: 'web' }],
+    clients: [{ name: 'wiki', redirect_uris: ['https://wiki.example/cb'] }],
+  }
+
+  type Edit = readonly [what: string, edit: (file: Draft) => void, steps: readonly object[]]
+  // biome-ignore lint/suspicious/noExplicitAny: an edit reaches wherever it likes
+  type Draft = any
+
+  const changed = (kind: string, name: string, field: string, from: unknown, to: unknown) => ({
+    op: 'change',
+    kind,
+    name,
+    changes: { [field]: { from, to } },
+  })
+
+  /** In the order in which a plan has them. */
+  const EDITS: readonly Edit[] = [
+    [
+      'the rate',
+      (f) => {
+        f.rates.usd_rub = '95.50'
+      },
+      [changed('rate', 'USD/RUB', 'rub_per_usd', '90', '95.5')],
+    ],
+    [
+      'a threshold',
+      (f) => {
+        f.accounts[0].threshold_usd = '30'
+      },
+      [changed('account', 'default', 'threshold_usd', '20.00', '30.00')],
+    ],
+    [
+      'an address',
+      (f) => {
+        f.providers[0].base_url = 'https://acme.example/v2'
+      },
+      [
+        changed(
+          'provider',
+          'acme',
+          'base_url',
+          'https://acme.example/v1',
+          'https://acme.example/v2',
+        ),
+      ],
+    ],
+    [
+      'a name',
+      (f) => {
+        f.models[0].name = 'One!'
+      },
+      [changed('model', 'acme/one', 'name', 'one', 'One!')],
+    ],
+    [
+      'a price',
+      (f) => {
+        f.models[1].price.out_usd = '4.5'
+      },
+      [changed('model', 'acme/two', 'price.out_usd', '4', '4.5')],
+    ],
+    [
+      'a new model',
+      (f) => {
+        f.models.push({ id: 'acme/three' })
+      },
+      [expect.objectContaining({ op: 'add', kind: 'model', name: 'acme/three' })],
+    ],
+    [
+      'a limit',
+      (f) => {
+        f.keys[0].rpm_limit = 120
+      },
+      [changed('key', 'default/ci', 'rpm_limit', 60, 120)],
+    ],
+    [
+      'a note',
+      (f) => {
+        f.keys[1].note = 'hello'
+      },
+      [changed('key', 'default/web', 'note', null, 'hello')],
+    ],
+    [
+      'a new key',
+      (f) => {
+        f.keys.push({ name: 'new', daily_spend_limit_usd: '5' })
+      },
+      [
+        {
+          op: 'add',
+          kind: 'key',
+          name: 'default/new',
+          fields: {
+            account: 'default',
+            name: 'new',
+            kind: 'ordinary',
+            daily_spend_limit_usd: '5.00',
+            disabled: false,
+          },
+        },
+      ],
+    ],
+    [
+      'a redirect',
+      (f) => {
+        f.clients[0].redirect_uris.push('https://wiki.example/2')
+      },
+      [
+        changed(
+          'client',
+          'wiki',
+          'redirect_uris',
+          ['https://wiki.example/cb'],
+          ['https://wiki.example/cb', 'https://wiki.example/2'],
+        ),
+      ],
+    ],
+  ]
+
+  test('any edits together are planned, carried out, and nothing else is', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.subarray(EDITS.map((_, n) => n)), async (chosen) => {
+        const office = await openFurnished()
+        await apply(office, BASE)
+        // The key that init made is not in the file.
+        const draft = structuredClone(BASE) as Draft
+        for (const n of chosen) EDITS[n]?.[1](draft)
+        const edited = draft as GatewayFile
+        expect(await stepsOf(office, edited)).toEqual(chosen.flatMap((n) => EDITS[n]?.[2] ?? []))
+        const applied = await apply(office, edited)
+        expect(applied).toMatchObject({ failure: null, done: chosen.length })
+        expect(await stepsOf(office, edited)).toEqual([])
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  test('nothing is removed unless asked, then all that the sections do not name, models before providers', async () => {
+    const office = await openFurnished()
+    await apply(office, BASE)
+    const file: GatewayFile = { keys: [{ name: 'ci', rpm_limit: 60 }], providers: [] }
+    expect(await stepsOf(office, file)).toEqual([])
+    expect(await stepsOf(office, file, true)).toEqual([
+      { op: 'remove', kind: 'key', name: 'default/default' },
+      { op: 'remove', kind: 'key', name: 'default/web' },
+      { op: 'remove', kind: 'model', name: 'acme/one' },
+      { op: 'remove', kind: 'model', name: 'acme/two' },
+      { op: 'remove', kind: 'provider', name: 'acme' },
+    ])
+    expect((await apply(office, file, true)).failure).toBeNull()
+    const left = await act(office, 'export', {})
+    expect([left.models, left.providers, left.clients?.length]).toEqual([undefined, undefined, 1])
+    // The demo is the binary's own.
+    expect((await office.store.models.list()).length).toBeGreaterThan(0)
+  })
+
+  test('a section that is left out is none of its business', async () => {
+    const office = await openFurnished()
+    await apply(office, BASE)
+    expect(await stepsOf(office, {}, true)).toEqual([])
+    expect(await stepsOf(office, { keys: [] }, true)).toHaveLength(3)
+  })
+})
+
+describe('carrying out', () => {
+  test('secrets of new keys, clients and webhooks are handed back, and work', async () => {
+    const office = await openFurnished()
+    const { secrets } = await apply(office, {
+      accounts: [{ name: 'default', threshold_usd: '1', webhook_url: 'https://h.example/x' }],
+      keys: [{ name: 'fresh', disabled: true }],
+      clients: [{ name: 'wiki', redirect_uris: ['https://w.example/cb'] }],
+    })
+    expect(secrets.map(({ kind, name }) => [kind, name])).toEqual([
+      ['webhook', 'default'],
+      ['key', 'default/fresh'],
+      ['client', 'wiki'],
+    ])
+    const issued = secrets.find(({ kind }) => kind === 'key')
+    const shown = await act(office, 'keys.identify', { secret: issued?.secret ?? '' })
+    expect(shown).toMatchObject({ id: issued?.id, status: 'disabled' })
+  })
+
+  test('a credential is sealed, asked for again when its address changes, and leaves no trace', async () => {
+    const office = await openFurnished()
+    const provider = { name: 'acme', base_url: 'https://a.example/v1', from_env: 'ACME_KEY' }
+    await apply(office, { providers: [provider] })
+    expect(await office.store.providers.credential('acme')).toBe('key-acme')
+    const moved = { providers: [{ ...provider, base_url: 'https://b.example/v1' }] }
+    const planned = await act(office, 'plan', { document: moved })
+    expect(planned.credentials).toEqual([{ provider: 'acme', from_env: 'ACME_KEY' }])
+    const without = act(office, 'apply', { document: moved, plan: planned.plan })
+    await expect(without).rejects.toThrow(/none was sent for provider acme/)
+    const input = { document: moved, plan: planned.plan, credentials: { acme: 'second' } }
+    await act(office, 'apply', input)
+    expect(await office.store.providers.credential('acme')).toBe('second')
+    const acts = JSON.stringify(await act(office, 'acts.list', {}))
+    expect(acts).not.toContain('second')
+    expect(acts).not.toContain('key-acme')
+  })
+
+  test('every step is an act in the log, under the name of the command that it is like', async () => {
+    const office = await openFurnished()
+    office.clock.advance(1_000)
+    await apply(office, {
+      rates: { usd_rub: '91' },
+      providers: [{ name: 'acme', base_url: 'https://a.example/v1' }],
+      models: [{ id: 'acme/one' }],
+      keys: [{ name: 'default', rpm_limit: 5, note: 'x' }],
+    })
+    await apply(office, {
+      models: [{ id: 'acme/one', name: 'N', price: { in_usd: '1', out_usd: '1' } }],
+    })
+    const acts = await act(office, 'acts.list', { limit: 7 })
+    expect(acts.map(({ verb }) => verb).toReversed()).toEqual([
+      'rates.set',
+      'providers.add',
+      'models.add',
+      'keys.edit',
+      'limits.set',
+      'models.edit',
+      'models.price',
+    ])
+  })
+
+  test('a plan that somebody has overtaken is not carried out', async () => {
+    const office = await openFurnished()
+    const document = { keys: [{ name: 'default', rpm_limit: 5 }] }
+    const { plan } = await act(office, 'plan', { document })
+    await act(office, 'limits.set', { keys: ['default'], rpm_limit: 6 })
+    await expect(act(office, 'apply', { document, plan })).rejects.toThrow(/something was changed/)
+  })
+
+  test('a step that fails stops it, and the secrets so far are handed back', async () => {
+    const base = await openFurnished()
+    const clients = {
+      ...base.store.signin.clients,
+      create: async () => {
+        throw new Error('the disk is full')
+      },
+    }
+    const office: TestOffice = {
+      ...base,
+      store: { ...base.store, signin: { ...base.store.signin, clients } },
+    }
+    const applied = await apply(office, {
+      keys: [{ name: 'made' }],
+      clients: [{ name: 'wiki', redirect_uris: ['https://w.example/cb'] }],
+    })
+    expect(applied).toMatchObject({
+      done: 1,
+      failure: { step: { kind: 'client', name: 'wiki' } },
+      secrets: [{ kind: 'key', name: 'default/made' }],
+    })
+  })
+
+  test('a price of tomorrow survives a change of the card', async () => {
+    const office = await openFurnished()
+    const model = { id: 'acme/one', price: { in_usd: '1', out_usd: '1' } }
+    await apply(office, {
+      providers: [{ name: 'acme', base_url: 'https://a.example/v1' }],
+      models: [model],
+    })
+    await act(office, 'models.price', {
+      model: 'acme/one',
+      in_usd: '9',
+      from: '2026-08-24T00:00:00Z',
+    })
+    await apply(office, { models: [{ ...model, name: 'Renamed' }] })
+    office.clock.advance(86_400_000)
+    const card = await act(office, 'models.show', { model: 'acme/one' })
+    expect([card.name, card.price?.in_usd]).toEqual(['Renamed', '9'])
+  })
+
+  test('catalog brings what the binary knows, once, and leaves alone what was priced otherwise', async () => {
+    const office = await openFurnished()
+    const document = { providers: [{ name: 'groq', from_env: 'K', catalog: true }] }
+    const first = await apply(office, document)
+    expect(first.done).toBeGreaterThan(3)
+    const [model] = (await act(office, 'models.list', { provider: 'groq' })).filter(
+      ({ price }) => price,
+    )
+    await act(office, 'models.price', { model: model?.id ?? '', in_usd: '77' })
+    expect(await stepsOf(office, { ...document, models: [] }, true)).toEqual([])
+  })
+
+  test('keys of one name are told apart by their ids', async () => {
+    const office = await openFurnished()
+    await act(office, 'keys.create', { name: 'default', note: 'the other' })
+    const exported = await act(office, 'export', {})
+    expect(exported.keys?.every(({ id }) => id?.startsWith('key_'))).toBe(true)
+    const [first] = exported.keys ?? []
+    if (first) first.rpm_limit = 7
+    expect(await stepsOf(office, exported)).toMatchObject([
+      { op: 'change', name: `default/${first?.id}`, changes: { rpm_limit: { from: null, to: 7 } } },
+    ])
+    const nameless = { keys: [{ name: 'default', rpm_limit: 3 }] }
+    await expect(stepsOf(office, nameless)).rejects.toThrow(/several keys are called "default"/)
+  })
+})
+
+describe('what cannot be is refused before anything is done', () => {
+  test.each<readonly [string, object, RegExp]>([
+    [
+      'money as a number',
+      { keys: [{ name: 'a', daily_spend_limit_usd: 5 }] },
+      /document\.keys\.0\.daily_spend_limit_usd: must be a string: send "5"/,
+    ],
+    ['a misspelt field', { keys: [{ name: 'a', rpm: 5 }] }, /rpm/],
+    ['a misspelt section', { key: [] }, /key/],
+    [
+      'a secret in the file',
+      { providers: [{ name: 'acme', credential: 'sk-canary' }] },
+      /credential/,
+    ],
+    [
+      'a variable that is a secret',
+      { providers: [{ name: 'openai', from_env: 'sk-canary-1' }] },
+      /name of a variable/,
+    ],
+    ['the same twice', { keys: [{ name: 'a' }, { name: 'a' }] }, /stated twice/],
+    [
+      'another kind of key',
+      { keys: [{ name: 'default', kind: 'provisioning' }] },
+      /cannot become another kind/,
+    ],
+    ['an id of elsewhere', { keys: [{ name: 'a', id: 'key_x' }] }, /there is no key key_x/],
+    ['a model that nobody serves', { models: [{ id: 'gone/one' }] }, /would be served by gone/],
+    [
+      'a key of no account',
+      { keys: [{ name: 'a', account: 'none' }] },
+      /neither here nor in the file/,
+    ],
+    ['the demo', { providers: [{ name: 'demo' }] }, /built in/],
+    [
+      'a webhook in clear text',
+      { accounts: [{ name: 'default', webhook_url: 'http://h.example' }] },
+      /https/,
+    ],
+  ])('%s', async (_, document, words) => {
+    const office = await openFurnished()
+    const planned = act(office, 'plan', { document } as never)
+    await expect(planned).rejects.toThrow(words)
+    await expect(planned).rejects.not.toThrow(/canary/)
+  })
+})

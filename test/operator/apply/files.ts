@@ -1,0 +1,140 @@
+/** Files that a person might write, made up: every section, every field, now and then left out. */
+import * as fc from 'fast-check'
+import type { GatewayFile } from '#operator/apply/document.ts'
+
+const orNone = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined })
+
+const dollars = fc
+  .tuple(fc.nat({ max: 5_000 }), fc.nat({ max: 999_999 }))
+  .map(([whole, part]) => `${whole}.${String(part).padStart(6, '0')}`)
+const price = fc
+  .tuple(fc.nat({ max: 90 }), fc.nat({ max: 9_999 }))
+  .map(([whole, part]) => `${whole}.${String(part).padStart(4, '0')}`)
+const count = fc.integer({ min: 1, max: 10_000 })
+const words = fc
+  .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
+  .map((text) => text.trim())
+  .filter((text) => text !== '' && text.isWellFormed())
+
+const NAMES = ['alpha', 'beta', 'gamma', 'delta', 'epsilon'] as const
+const PROVIDERS = ['acme', 'bolt', 'openai'] as const
+const someOf = <T>(from: readonly T[]) => fc.subarray([...from], { minLength: 0 })
+
+/** Without the fields that were left out. */
+const tidy = <T extends object>(record: T): T =>
+  Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T
+
+export const limits = {
+  rpm_limit: orNone(count),
+  rpd_limit: orNone(count),
+  concurrency_limit: orNone(count),
+  daily_spend_limit_usd: orNone(dollars),
+  monthly_spend_limit_usd: orNone(dollars),
+  end_user_rpm: orNone(count),
+  end_user_daily_usd: orNone(dollars),
+  allowed_models: orNone(fc.subarray(['acme/*', 'bolt/one', '*', 'openai/*'], { minLength: 0 })),
+}
+
+const key = (name: string, account: string) =>
+  fc
+    .record({
+      ...limits,
+      note: orNone(words),
+      expires_at: orNone(fc.constantFrom('2027-01-01T00:00:00Z', '2030-06-30T12:30:00.5Z')),
+      disabled: orNone(fc.boolean()),
+      kind: orNone(fc.constantFrom('ordinary' as const, 'provisioning' as const)),
+    })
+    .map((rest) => tidy({ name, account, ...rest }))
+
+const priceList = fc
+  .record({
+    in_usd: price,
+    out_usd: price,
+    cached_in_usd: orNone(price),
+    cache_write_usd: orNone(price),
+    image_in_usd: orNone(price),
+    image_out_usd: orNone(price),
+    per_request_usd: orNone(price),
+    per_input_image_usd: orNone(price),
+    per_image_usd: orNone(
+      fc.constantFrom(
+        [{ usd: '0.04' }],
+        [{ resolution: '1024x1024', quality: 'high', usd: '0.167' }, { usd: '0.011' }],
+      ),
+    ),
+    tiers: orNone(
+      fc.constant([
+        { above_input_tokens: 200_000, in_usd: '5', out_usd: '22.5', cached_in_usd: '0.5' },
+      ]),
+    ),
+  })
+  .map(tidy)
+
+const model = (id: string, provider: string) =>
+  fc
+    .record({
+      upstream: orNone(fc.constantFrom('m-1', 'deployments/x')),
+      name: orNone(words),
+      description: orNone(words),
+      context_length: orNone(count),
+      max_completion_tokens: orNone(count),
+      input_modalities: orNone(someOf(['text', 'image', 'audio', 'file'] as const)),
+      output_modalities: orNone(someOf(['text', 'image'] as const)),
+      supported_parameters: orNone(someOf(['max_tokens', 'tools', 'seed'])),
+      price: orNone(priceList),
+      route: orNone(
+        fc.constantFrom(
+          [{ provider }],
+          [
+            { provider, position: 2 },
+            { provider: 'acme', upstream: 'other', weight: 3 },
+          ].slice(provider === 'acme' ? 1 : 0),
+        ),
+      ),
+    })
+    .map((rest) => tidy({ id, provider, ...rest }))
+
+const client = (name: string) =>
+  fc
+    .record({
+      redirect_uris: fc.subarray(['https://a.example/cb', 'https://b.example/cb'], {
+        minLength: 1,
+      }),
+      logout_uris: orNone(fc.constant(['https://a.example/bye'])),
+      require_pkce: orNone(fc.boolean()),
+    })
+    .map((rest) => tidy({ name, ...rest }))
+
+const each = <T>(names: readonly string[], make: (name: string) => fc.Arbitrary<T>) =>
+  fc.subarray([...names]).chain((some) => fc.tuple(...some.map(make)) as fc.Arbitrary<T[]>)
+
+/** Whole: every section is there, so that each may be edited. The provider acme is always in it, for routes. */
+export const files: fc.Arbitrary<GatewayFile> = fc
+  .record({
+    rates: fc.record({ usd_rub: fc.constantFrom('90.5', '100', '88.123456') }),
+    accounts: each(['default', 'second'], (name) =>
+      fc
+        .record({
+          threshold_usd: orNone(dollars),
+          email: orNone(fc.constant('ops@example.org')),
+          webhook_url: orNone(fc.constant('https://ops.example.org/hook?x=1')),
+        })
+        .map((rest) => tidy({ name, ...rest })),
+    ),
+    providers: fc.tuple(fc.boolean(), fc.boolean(), fc.boolean()).map((keyed) =>
+      PROVIDERS.map((name, n) =>
+        tidy({
+          name,
+          base_url: name === 'openai' ? undefined : `https://${name}.example/v1`,
+          from_env: keyed[n] ? `${name.toUpperCase()}_KEY` : undefined,
+        }),
+      ),
+    ),
+    models: each(
+      PROVIDERS.flatMap((provider) => ['one', 'two'].map((name) => `${provider}/${name}`)),
+      (id) => model(id, id.slice(0, id.indexOf('/'))),
+    ),
+    keys: each(NAMES, (name) => key(name, 'default')),
+    clients: each(NAMES, client),
+  })
+  .map((file) => file as GatewayFile)
