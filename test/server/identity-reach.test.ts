@@ -1,0 +1,100 @@
+// The way out to third parties: the issuer's own host may lie inside, whatever else it names may not; no redirect, no end.
+import { describe, expect, test } from 'vitest'
+import { identityReach } from '#server/identity-reach.ts'
+import { startReceiver } from '#test/support/receiver.ts'
+
+const ERRAND = { method: 'GET', headers: {} }
+
+/** Why nothing came back: the word for an address that may not be reached, or whatever else it was. */
+async function wordOf(address: string, issuer: string, isDevelopment = false): Promise<string> {
+  const asked = identityReach(isDevelopment, 100)(address, ERRAND, issuer)
+  return await asked.then(
+    ({ status }) => String(status),
+    (thrown: Error) => thrown.message,
+  )
+}
+
+const FORBIDDEN = 'forbidden_address'
+
+describe('on its own host', () => {
+  test.each([
+    ['http://127.0.0.1:1/', false],
+    ['http://10.255.255.1/', false],
+    ['http://10.255.255.1/', true],
+    ['http://192.0.2.1/', true],
+    ['https://169.254.169.254/', false],
+    ['https://0.0.0.0/', false],
+    ['file:///etc/passwd', true],
+  ])('%s is not reached (development: %s)', async (address, isDevelopment) => {
+    expect(await wordOf(address, address, isDevelopment)).toBe(FORBIDDEN)
+  })
+
+  test.each([
+    ['https://10.255.255.1/', false],
+    ['https://127.0.0.1:1/', false],
+    ['https://localhost:1/', false],
+    ['http://localhost:1/', true],
+  ])('%s is tried (development: %s)', async (address, isDevelopment) => {
+    expect(await wordOf(address, address, isDevelopment)).not.toBe(FORBIDDEN)
+  })
+})
+
+describe('on another host than its own', () => {
+  test.each([
+    'https://10.255.255.1/jwks',
+    'https://127.0.0.2/jwks',
+    'https://localhost/jwks',
+    'https://vault.internal/jwks',
+    'http://127.0.0.2/jwks',
+    'http://192.0.2.1/jwks',
+  ])('%s is not reached', async (address) => {
+    for (const isDevelopment of [true, false]) {
+      expect(await wordOf(address, 'https://127.0.0.1', isDevelopment)).toBe(FORBIDDEN)
+    }
+  })
+})
+
+test('what is answered comes whole, with its status, and no redirect is followed', async () => {
+  const { url, received } = startReceiver((nth) =>
+    nth === 0
+      ? Response.json({ error: 'no' }, { status: 400 })
+      : nth === 1
+        ? Response.redirect('http://127.0.0.1:1/', 307)
+        : new Response(null, { status: 204 }),
+  )
+  const reach = identityReach(true)
+  const errand = { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'a=b' }
+  const first = await reach(`${url}/token`, errand, url)
+  expect([first.status, await first.json()]).toEqual([400, { error: 'no' }])
+  expect(first.headers.get('content-type')).toContain('application/json')
+  expect((await reach(`${url}/token`, errand, url)).status).toBe(307)
+  expect((await reach(`${url}/token`, errand, url)).status).toBe(204)
+  expect(received.map(({ path, body }) => [path, body])).toEqual([
+    ['/token', 'a=b'],
+    ['/token', 'a=b'],
+    ['/token', 'a=b'],
+  ])
+})
+
+test('what does not end is cut, in bytes and in time', async () => {
+  const endless = () =>
+    new Response(
+      new ReadableStream({
+        async pull(controller) {
+          controller.enqueue(new Uint8Array(65_536))
+        },
+      }),
+    )
+  const dripping = () =>
+    new Response(
+      new ReadableStream({
+        async pull(controller) {
+          controller.enqueue(new Uint8Array(1))
+          await Bun.sleep(20)
+        },
+      }),
+    )
+  const { url } = startReceiver((nth) => (nth === 0 ? endless() : dripping()))
+  await expect(identityReach(true)(url, ERRAND, url)).rejects.toThrow('answer_too_large')
+  await expect(identityReach(true, 200)(url, ERRAND, url)).rejects.toThrow(/timed out/)
+})
