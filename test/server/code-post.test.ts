@@ -1,0 +1,104 @@
+// How codes leave: from a real store to a real mail server, and what stays behind when they cannot.
+import { expect, onTestFinished, test } from 'vitest'
+import { openStore } from '#db/index.ts'
+import { later } from '#domain/clock.ts'
+import { openCodeOffice } from '#server/code-post.ts'
+import { until } from '#test/support/appliance.ts'
+import { handClock } from '#test/support/hand-clock.ts'
+import { type MailManners, startMailServer } from '#test/support/mail-server.ts'
+
+// It stands still: what is put off is not tried again while a test looks.
+const clock = handClock('2026-08-23T12:00:00Z')
+
+const BOUND = { most: 99, withinMs: 60_000 }
+
+async function open(manners: MailManners = {}) {
+  const server = await startMailServer(manners)
+  const masterKey = new Uint8Array(32).fill(7)
+  const { signin, ...store } = await openStore({
+    dataDir: ':memory:',
+    clock,
+    masterKey,
+  })
+  onTestFinished(() => store.close())
+  const faults: string[] = []
+  const startOffice = () =>
+    openCodeOffice({
+      mails: signin.codeMails,
+      smtp: {
+        host: '127.0.0.1',
+        port: server.port,
+        isSecure: false,
+        login: null,
+        from: 'Gateway <gateway@example.org>',
+      },
+      clock,
+      logFault: (cause) => faults.push(String(cause)),
+    })
+  const put = (interaction: string) => {
+    const issuedAt = clock.now()
+    const to = `${interaction}@example.org`
+    const code = {
+      interaction,
+      email: to,
+      digest: 'ef'.repeat(32),
+      peer: '192.0.2.1',
+      issuedAt,
+      expiresAt: later(issuedAt, 600_000),
+    }
+    const mail = { to, subject: 'Code', text: interaction, html: `<p>${interaction}</p>` }
+    return signin.mailCodes.issue(code, { perEmail: BOUND, perPeer: BOUND }, mail)
+  }
+  const waiting = async () => (await signin.codeMails.due(later(clock.now(), 590_000), 99)).due
+  return { server, faults, startOffice, put, waiting }
+}
+
+test('what waited before the start goes out, and whatever comes, each once', async () => {
+  const { server, faults, startOffice, put, waiting } = await open()
+  await put('early')
+  const { post, close } = startOffice()
+  await until(() => server.taken.length === 1, 'the early one has come')
+  const many = Array.from({ length: 30 }, (_, n) => `n${n}`)
+  await Promise.all(
+    many.map(async (name) => {
+      await put(name)
+      if (post.kind === 'mail') post.wake()
+    }),
+  )
+  await until(async () => (await waiting()).length === 0, 'nothing waits')
+  await close()
+  const came = server.taken.flatMap(({ to }) => to)
+  expect(came.sort()).toEqual(['early', ...many].map((name) => `${name}@example.org`).sort())
+  expect(faults).toEqual([])
+})
+
+test('a mail server that hangs does not hold up the end, and the mail stays for the next start', async () => {
+  let connections = 0
+  const { faults, startOffice, put, waiting } = await open({
+    options: { onConnect: () => void connections++, closeTimeout: 10 },
+  })
+  await put('patient')
+  const { close } = startOffice()
+  await until(() => connections === 1, 'the mail server was asked')
+  const startedMs = performance.now()
+  await close()
+  expect(performance.now() - startedMs).toBeLessThan(5_000)
+  expect(await waiting()).toMatchObject([{ interaction: 'patient', tries: 0 }])
+  expect(faults).toEqual([])
+})
+
+test('a refusal for now puts it off and counts; one for good forgets it and is told without the address', async () => {
+  const { server, faults, startOffice, put, waiting } = await open({
+    reply: (nth) => (nth === 0 ? 451 : 550),
+  })
+  await put('later')
+  const { post, close } = startOffice()
+  await until(async () => (await waiting())[0]?.tries === 1, 'it is put off')
+  await put('never')
+  if (post.kind === 'mail') post.wake()
+  await until(() => faults.length === 1, 'the refusal is told')
+  expect(faults).toEqual(['Error: a sign-in code could not be sent: status 550'])
+  expect((await waiting()).map(({ interaction }) => interaction)).toEqual(['later'])
+  expect(server.asked).toEqual(['later@example.org', 'never@example.org'])
+  await close()
+})
