@@ -10,14 +10,22 @@ const CHAPTERS: readonly (readonly [title: string, nouns: readonly string[]])[] 
   ['As a file', ['export', 'apply']],
   ['Money', ['balance', 'ledger', 'usage', 'rates', 'thresholds']],
   ['People', ['users', 'clients', 'identities']],
-  ['Operations', ['activity', 'why', 'deliveries', 'audit', 'backup', 'doctor', 'config', 'completion']],
+  [
+    'Operations',
+    ['activity', 'why', 'deliveries', 'audit', 'backup', 'doctor', 'config', 'completion'],
+  ],
 ]
 
 const TOPICS: Readonly<Record<string, () => string | Promise<string>>> = {
   'exit-codes': exitCodes,
   environment,
+  json: async () => (await import('./help-topics.ts')).JSON_TOPIC,
+  'first-run': async () => (await import('./help-topics.ts')).FIRST_RUN_TOPIC,
   openapi,
 }
+
+/** What `help` knows beside commands. */
+export const TOPIC_NAMES = Object.keys(TOPICS)
 
 /** `help` and `help <topic>`; for `help <noun> [<verb>]` it answers the line to run instead. @throws CommandError 2 for anything else */
 export async function showHelp(
@@ -35,8 +43,12 @@ export async function showHelp(
     return null
   }
   if (!Object.hasOwn(NOUNS, topic)) {
-    const topics = Object.keys(TOPICS).join(', ')
-    throw usageError(`there is no help on "${topic}"`, `gatewayctl help    topics: ${topics}`)
+    const { nearest } = await import('#forms/nearest.ts')
+    const meant = nearest(topic, [...TOPIC_NAMES, ...Object.keys(NOUNS)])
+    throw usageError(
+      `there is no help on "${topic}"${meant ? `\ndid you mean gatewayctl help ${meant}?` : ''}`,
+      `gatewayctl help    topics: ${TOPIC_NAMES.join(', ')}`,
+    )
   }
   return [topic, ...words.slice(1), ...rest, '--help']
 }
@@ -58,7 +70,7 @@ function front(): string {
     ...chapters,
     '',
     "Example   gatewayctl keys create prod-web --rpm 60 --daily-usd 20 --allow 'openai/*'",
-    `Topics    gatewayctl help ${Object.keys(TOPICS).join(' | ')}`,
+    `Topics    gatewayctl help ${TOPIC_NAMES.join(' | ')}`,
     'Flags     gatewayctl <command> --help',
   ].join('\n')
 }
@@ -71,7 +83,7 @@ function exitCodes(): string {
     [EXIT.notFound, 'no such object, or several answer to the name'],
     [EXIT.notRunning, 'the server is not running or not reachable'],
     [EXIT.unconfirmed, 'needs confirmation, or was declined'],
-    [EXIT.unhealthy, 'unhealthy (status, doctor, thresholds test)'],
+    [EXIT.unhealthy, 'unhealthy (status, doctor, providers test, thresholds test)'],
     [EXIT.crash, 'crash: a defect of gatewayctl'],
     [EXIT.interrupted, 'interrupted (Ctrl-C)'],
   ]

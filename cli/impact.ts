@@ -6,17 +6,20 @@ import { call } from './operator.ts'
 /** Enough to say that it is many. */
 const MOST_COUNTED = 1_000
 
-/** "41 requests in the last minute", "no request in the last minute". */
+type Subject = { readonly key: string } | { readonly model: string } | { readonly provider: string }
+
+/** "41 requests in the last minute", "no request in the last minute"; of several together. Asks nobody under `--yes`. */
 export async function recentRequests(
   context: Context,
-  of: { readonly key?: string; readonly model?: string; readonly provider?: string },
+  ...subjects: readonly Subject[]
 ): Promise<string> {
-  const lines = await call(context, 'activity.list', {
-    ...of,
-    since: renderInstant(later(context.clock.now(), -MINUTE_MS)),
-    limit: MOST_COUNTED,
-  })
-  const count =
-    lines.length === MOST_COUNTED ? `more than ${MOST_COUNTED - 1}` : lines.length || 'no'
-  return `${count} ${lines.length < 2 ? 'request' : 'requests'} in the last minute`
+  if (context.yes) return ''
+  const since = renderInstant(later(context.clock.now(), -MINUTE_MS))
+  let count = 0
+  for (const subject of subjects) {
+    const lines = await call(context, 'activity.list', { ...subject, since, limit: MOST_COUNTED })
+    count += lines.length
+  }
+  const told = count >= MOST_COUNTED ? `${MOST_COUNTED} or more` : count || 'no'
+  return `${told} ${count < 2 ? 'request' : 'requests'} in the last minute`
 }

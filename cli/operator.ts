@@ -6,6 +6,7 @@ import type { AnyVerb } from '#operator/verb.ts'
 import type { VerbInput, VerbName, VerbRecord } from '#operator/verbs.ts'
 import type { Context } from './context.ts'
 import { CommandError, EXIT } from './exit.ts'
+import { awaitProgress } from './progress.ts'
 import { whoTypes } from './who.ts'
 
 /** Runs one verb; the answer is what `--json` prints. @throws GatewayError from the verb, CommandError */
@@ -15,9 +16,14 @@ export async function call<Name extends VerbName>(
   input: VerbInput<Name>,
   options: { readonly create: boolean } = { create: false },
 ): Promise<VerbRecord<Name>> {
-  const answer = await overSocket(context, name, input)
-  const record = answer === null ? await inProcess(context, name, input, options) : answer.record
-  return record as VerbRecord<Name>
+  const progress = awaitProgress(context, name.replace('.', ' '))
+  try {
+    const answer = await overSocket(context, name, input)
+    const record = answer === null ? await inProcess(context, name, input, options) : answer.record
+    return record as VerbRecord<Name>
+  } finally {
+    progress.done()
+  }
 }
 
 /** Adding a provider writes a hundred models, each to the disk. */

@@ -9,10 +9,30 @@ export interface Progress {
 
 const SILENT: Progress = { done: () => {} }
 const CLEAR_LINE = '\r\u001b[K'
+/** Nobody wonders before. */
+const PATIENCE_MS = 1_000
 
 /** Shows `what` at once: the work itself may keep this process from ever telling later. */
-export function showProgress({ quiet, json }: Context, what: string): Progress {
-  if (quiet || json || !isTerminal(2)) return SILENT
+export function showProgress(context: Context, what: string): Progress {
+  if (!isWanted(context)) return SILENT
   writeError(`${what} …`)
   return { done: () => writeError(CLEAR_LINE) }
 }
+
+/** Shows `what` and for how long, once it takes longer than a second. */
+export function awaitProgress(context: Context, what: string): Progress {
+  if (!isWanted(context)) return SILENT
+  let seconds = 0
+  const timer = setInterval(() => {
+    seconds++
+    writeError(`${CLEAR_LINE}${what} … ${seconds}s`)
+  }, PATIENCE_MS)
+  return {
+    done() {
+      clearInterval(timer)
+      if (seconds > 0) writeError(CLEAR_LINE)
+    },
+  }
+}
+
+const isWanted = ({ quiet, json }: Context): boolean => !quiet && !json && isTerminal(2)

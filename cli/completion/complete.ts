@@ -28,7 +28,7 @@ const FILES: Name = { value: ':files', told: '' }
 async function candidatesFor(before: readonly string[], current: string): Promise<readonly Name[]> {
   const [first, second] = splitWords(before).words
   if (first === undefined) return await forNothing(before, current)
-  if (first === 'help') return second === undefined ? topWords() : []
+  if (first === 'help') return second === undefined ? await helpWords() : []
   const noun = Object.hasOwn(NOUNS, first) ? NOUNS[first] : undefined
   if (noun === undefined) return []
   const isAlone = noun.command !== undefined
@@ -53,6 +53,11 @@ const topWords = (): readonly Name[] => [
   ...Object.entries(NOUNS).map(([value, { summary }]) => ({ value, told: summary })),
   { value: 'help', told: 'pages and topics' },
 ]
+
+async function helpWords(): Promise<readonly Name[]> {
+  const { TOPIC_NAMES } = await import('../help.ts')
+  return [...TOPIC_NAMES.map((value) => ({ value, told: 'topic' })), ...topWords()]
+}
 
 async function verbsOf({ verbs }: Noun): Promise<readonly Name[]> {
   return await Promise.all(

@@ -2,16 +2,15 @@
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
-import { usageError } from '../exit.ts'
 import { call } from '../operator.ts'
 import { type Column, printList } from '../output.ts'
+import { readChoice } from '../read-choice.ts'
 import { readCount } from '../read-value.ts'
 import { relativeTime } from '../relative-time.ts'
 
 type Delivery = VerbRecord<'deliveries.list'>[number]
-type State = Delivery['state']
 
-const STATES: readonly string[] = ['pending', 'delivered', 'dead'] satisfies State[]
+const STATES = ['pending', 'delivered', 'dead'] as const
 
 export const mount: Mount = (deliveries) =>
   deliveries
@@ -21,12 +20,9 @@ export const mount: Mount = (deliveries) =>
     .option('--limit <n>', 'at most so many', '50')
     .action(
       action(async (context, { state, limit }: { state?: string; limit: string }) => {
-        if (state !== undefined && !STATES.includes(state)) {
-          throw usageError(`--state must be ${STATES.join(', ')} (got "${state}")`)
-        }
         const rows = await call(context, 'deliveries.list', {
           ...context.whose,
-          state: (state as State | undefined) ?? null,
+          state: state === undefined ? null : readChoice('--state', state, STATES),
           limit: readCount('--limit', limit),
         })
         printList(context, rows, columns(context), ({ event_id }) => event_id)

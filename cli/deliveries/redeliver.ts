@@ -1,8 +1,8 @@
 /** `gatewayctl deliveries redeliver`: sends a notice again, with the id and the body it had. */
 import { action, type Mount } from '../action.ts'
-import { usageError } from '../exit.ts'
 import { call } from '../operator.ts'
 import { paint, print, printJson, tell } from '../output.ts'
+import { CHANNELS, readChoice } from '../read-choice.ts'
 
 export const mount: Mount = (deliveries) =>
   deliveries
@@ -12,12 +12,9 @@ export const mount: Mount = (deliveries) =>
     .argument('[channel]', 'email or webhook: there alone, even if it had arrived')
     .action(
       action(async (context, event: string, channel: string | undefined) => {
-        if (channel !== undefined && channel !== 'email' && channel !== 'webhook') {
-          throw usageError(`the channel is email or webhook (got "${channel}")`)
-        }
         const record = await call(context, 'deliveries.redeliver', {
           event,
-          channel: channel ?? null,
+          channel: channel === undefined ? null : readChoice('the channel', channel, CHANNELS),
         })
         if (context.json) return printJson(record)
         const { event_id, channels, running } = record

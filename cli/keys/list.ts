@@ -3,16 +3,16 @@ import { allows } from '#domain/allow-list.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
-import { usageError } from '../exit.ts'
 import { call } from '../operator.ts'
 import { type Column, printList } from '../output.ts'
+import { readChoice } from '../read-choice.ts'
 import { relativeTime } from '../relative-time.ts'
 
 type Key = VerbRecord<'keys.list'>[number]
 
 interface Flags {
   readonly all?: boolean
-  readonly kind?: 'ordinary' | 'provisioning'
+  readonly kind?: string
   readonly model?: string
   readonly sort?: string
 }
@@ -27,14 +27,11 @@ export const mount: Mount = (keys) =>
     .option('--sort <by>', 'created, name, spend or last-used', 'created')
     .action(
       action(async (context, flags: Flags) => {
-        const order = ORDERS[flags.sort ?? 'created']
-        if (order === undefined) {
-          throw usageError(`--sort must be created, name, spend or last-used (got "${flags.sort}")`)
-        }
+        const order = ORDERS[readChoice('--sort', flags.sort ?? 'created', ORDER_NAMES)]
         const all = await call(context, 'keys.list', {
           ...context.whose,
           include_revoked: flags.all === true,
-          kind: flags.kind ?? null,
+          kind: flags.kind === undefined ? null : readChoice('--kind', flags.kind, KINDS),
         })
         const { model } = flags
         const rows = all.filter((key) => model === undefined || allows(key.allowed_models, model))
@@ -42,7 +39,10 @@ export const mount: Mount = (keys) =>
       }),
     )
 
-const ORDERS: Readonly<Record<string, (a: Key, b: Key) => number>> = {
+const KINDS = ['ordinary', 'provisioning'] as const
+const ORDER_NAMES = ['created', 'name', 'spend', 'last-used'] as const
+
+const ORDERS: Readonly<Record<(typeof ORDER_NAMES)[number], (a: Key, b: Key) => number>> = {
   created: () => 0,
   name: (a, b) => (a.name < b.name ? -1 : 1),
   spend: (a, b) => Number(b.usage.spend_month_usd) - Number(a.usage.spend_month_usd),

@@ -2,6 +2,7 @@
 import { action, type Mount } from '../action.ts'
 import { clean } from '../clean.ts'
 import { confirm } from '../confirm.ts'
+import { recentRequests } from '../impact.ts'
 import { call } from '../operator.ts'
 import { paint, print, printJson, tell } from '../output.ts'
 
@@ -17,7 +18,7 @@ export const mount: Mount = (keys) =>
         const names = keys.map(({ name }) => clean(name)).join(', ')
         const running = keys.reduce((sum, { usage }) => sum + usage.requests_in_progress, 0)
         await confirm(context, {
-          question: `revoke ${names}? This cannot be undone. ${running} in flight (they will finish)`,
+          question: `revoke ${names}? ${await recentRequests(context, ...keys.map(({ id }) => ({ key: id })))}, ${running} in flight (they will finish). This cannot be undone.`,
           act: `revoke ${names}`,
           command: `gatewayctl keys revoke ${texts.join(' ')} --yes`,
         })

@@ -3,6 +3,7 @@ import { action, type Mount } from '../action.ts'
 import { clean } from '../clean.ts'
 import { confirm } from '../confirm.ts'
 import type { Context } from '../context.ts'
+import { recentRequests } from '../impact.ts'
 import { call } from '../operator.ts'
 import { readDuration } from '../read-value.ts'
 import { reserveFile } from './secret-file.ts'
@@ -53,7 +54,7 @@ async function agree(context: Context, text: string): Promise<string> {
   const { id, name, usage } = await call(context, 'keys.show', { key: text })
   const running = usage.requests_in_progress
   await confirm(context, {
-    question: `rotate ${clean(name)} without grace? Its old secret is refused from the next request. ${running} in flight (they will finish)`,
+    question: `rotate ${clean(name)} without grace? ${await recentRequests(context, { key: id })}, ${running} in flight (they will finish); the old secret is refused from the next one.`,
     act: `rotate ${clean(name)} without grace`,
     command: `gatewayctl keys rotate ${text} --grace 0 --yes`,
   })

@@ -6,6 +6,7 @@ import { printCsv } from '../csv.ts'
 import { usageError } from '../exit.ts'
 import { call } from '../operator.ts'
 import { type Column, printList } from '../output.ts'
+import { readChoice } from '../read-choice.ts'
 import { readCount, readSince } from '../read-value.ts'
 import { relativeTime } from '../relative-time.ts'
 
@@ -13,7 +14,7 @@ type Entry = VerbRecord<'ledger.list'>[number]
 
 interface Flags {
   readonly key?: string
-  readonly kind?: 'charge' | 'top_up' | 'adjust' | 'refund'
+  readonly kind?: string
   readonly since?: string
   readonly until?: string
   readonly limit: string
@@ -40,7 +41,7 @@ export const mount: Mount = (ledger) =>
           ...context.whose,
           limit: readCount('--limit', flags.limit),
           key: flags.key ?? null,
-          kind: flags.kind ?? null,
+          kind: flags.kind === undefined ? null : readChoice('--kind', flags.kind, KINDS),
           since: flags.since === undefined ? null : readSince('--since', flags.since, now),
           until: flags.until === undefined ? null : readSince('--until', flags.until, now),
         })
@@ -48,6 +49,8 @@ export const mount: Mount = (ledger) =>
         printList(context, rows, columns(context), ({ id }) => id)
       }),
     )
+
+const KINDS = ['charge', 'top_up', 'adjust', 'refund'] as const
 
 const columns = (context: Context): readonly Column<Entry>[] => [
   {

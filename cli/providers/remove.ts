@@ -2,6 +2,7 @@
 import { action, type Mount } from '../action.ts'
 import { clean } from '../clean.ts'
 import { confirm } from '../confirm.ts'
+import { recentRequests } from '../impact.ts'
 import { call } from '../operator.ts'
 import { paint, print, printJson, tell } from '../output.ts'
 
@@ -15,7 +16,7 @@ export const mount: Mount = (providers) =>
         const { models, routed_models: routed } = await call(context, 'providers.show', { name })
         const others = routed === 0 ? '' : ` ${routed} models of others lose a hop.`
         await confirm(context, {
-          question: `remove provider ${clean(name)} and its ${models} models?${others}`,
+          question: `remove provider ${clean(name)} and its ${models} models?${others} ${await recentRequests(context, { provider: name })}`,
           act: `remove provider ${clean(name)}`,
           command: `gatewayctl providers remove ${name} --yes`,
         })

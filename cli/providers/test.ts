@@ -6,7 +6,6 @@ import type { Context } from '../context.ts'
 import { EXIT, endWith, usageError } from '../exit.ts'
 import { call } from '../operator.ts'
 import { type Column, paint, print, printList } from '../output.ts'
-import { showProgress } from '../progress.ts'
 
 type Tested = VerbRecord<'providers.test'>[number]
 
@@ -30,12 +29,11 @@ export const mount: Mount = (providers) =>
             `gatewayctl providers test ${name === undefined ? '' : `${name} `}--spend --model PROVIDER/MODEL`,
           )
         }
-        const progress = showProgress(context, 'asking')
         const tested = await call(context, 'providers.test', {
           name: name ?? null,
           model: model ?? null,
           spend: spend === true,
-        }).finally(progress.done)
+        })
         if (tested.some(({ ok }) => !ok)) endWith(EXIT.unhealthy)
         if (context.json || context.quiet || !context.isTerminal) {
           return printList(context, tested, COLUMNS, ({ provider }) => provider)

@@ -2,9 +2,10 @@
 import { action, type Mount } from '../action.ts'
 import { clean } from '../clean.ts'
 import type { Context } from '../context.ts'
-import { EXIT, endWith, usageError } from '../exit.ts'
+import { EXIT, endWith } from '../exit.ts'
 import { call } from '../operator.ts'
 import { paint, print, printJson, tell } from '../output.ts'
+import { CHANNELS, readChoice } from '../read-choice.ts'
 import { awaitDelivery, type SentEvent } from './await-delivery.ts'
 
 type Channel = SentEvent['channels'][number]
@@ -15,14 +16,12 @@ export const mount: Mount = (thresholds) =>
     .description('send a test notice and wait for it; exit 6 when it fails')
     .argument('[channel]', 'email or webhook; without it, wherever an address is set')
     .action(
-      action(async (context, channel: string | undefined) => {
-        if (channel !== undefined && channel !== 'email' && channel !== 'webhook') {
-          throw usageError(`the channel is email or webhook (got "${channel}")`)
-        }
+      action(async (context, stated: string | undefined) => {
+        const channel = stated === undefined ? null : readChoice('the channel', stated, CHANNELS)
         const threshold = await call(context, 'thresholds.show', context.whose)
         const { event_id, running } = await call(context, 'thresholds.test', {
           ...context.whose,
-          channel: channel ?? null,
+          channel,
         })
         const look = () => call(context, 'deliveries.show', { event: event_id })
         const event = running ? await awaitDelivery(look) : await look()

@@ -7,6 +7,7 @@ import { printCsv } from '../csv.ts'
 import { usageError } from '../exit.ts'
 import { call } from '../operator.ts'
 import { type Column, printJson, printList, tell } from '../output.ts'
+import { readChoice } from '../read-choice.ts'
 import { readCount, readSince } from '../read-value.ts'
 import { tellKept } from '../tell-kept.ts'
 
@@ -89,11 +90,8 @@ function toQuery(context: Context, { by, thenBy, since, until, top, csv }: Flags
   }
 }
 
-function readDimension(flag: string, text: string): UsageDimension {
-  const known = USAGE_DIMENSIONS.find((dimension) => dimension === text)
-  if (known) return known
-  throw usageError(`${flag} must be one of ${KNOWN} (got "${text}")`)
-}
+const readDimension = (flag: string, text: string): UsageDimension =>
+  readChoice(flag, text, USAGE_DIMENSIONS)
 
 type Row = Report['rows'][number]
 

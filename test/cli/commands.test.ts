@@ -322,5 +322,11 @@ describe('help', () => {
     expect(out).toContain('--daily-usd <amount>')
     expect(desk.run(['keys', 'create', '-h']).out).toBe(out)
     expect(desk.run(['help', 'exit-codes']).out).toContain('  5  needs confirmation')
+    for (const topic of ['json', 'first-run']) {
+      const { code, out } = desk.run(['help', topic])
+      expect([topic, code]).toEqual([topic, 0])
+      for (const line of out.split('\n')) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(100)
+    }
+    expect(desk.run(['help', 'first-run']).out).toContain('gatewayctl serve --demo')
   })
 })

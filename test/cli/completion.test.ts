@@ -1,10 +1,10 @@
 /** Completion: what may come next, asked of the program, and the scripts in the shells themselves, with a key that is pressed. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
-import { until } from '#test/support/appliance.ts'
 import { type Desk, openDesk } from '#test/support/desk.ts'
+import { hasTerminals, openTerminal } from '#test/support/terminal.ts'
 
 let desk: Desk
 beforeAll(() => {
@@ -110,29 +110,6 @@ test('it opens no store: it answers while another process has the directory', ()
 
 const has = (program: string): boolean => Bun.which(program) !== null
 
-/** A shell on a terminal of its own, in which gatewayctl is found. */
-function openShell(command: string, env: Readonly<Record<string, string>> = {}) {
-  const child = Bun.spawn(['script', '-qec', command, '/dev/null'], {
-    cwd: desk.home,
-    env: { ...desk.env, PATH: `${dirname(BINARY)}:${desk.env['PATH']}`, TERM: 'dumb', ...env },
-    stdin: 'pipe',
-    stdout: 'pipe',
-    stderr: 'ignore',
-  })
-  onTestFinished(() => child.kill('SIGKILL'))
-  let said = ''
-  void (async () => {
-    for await (const piece of child.stdout.pipeThrough(new TextDecoderStream())) said += piece
-  })()
-  return {
-    says: (words: string) => until(() => said.includes(words), `the shell has said ${words}`),
-    type: (text: string) => {
-      child.stdin.write(text)
-      void child.stdin.flush()
-    },
-  }
-}
-
 const LINES: readonly (readonly [typed: string, comesToPass: string])[] = [
   ['gatewayctl keys sho\t prod-w\t --js\t\n', '"name": "prod-web"'],
   ['gatewayctl usage report --by=mo\t --json\n', '"by": "model"'],
@@ -140,13 +117,13 @@ const LINES: readonly (readonly [typed: string, comesToPass: string])[] = [
   ['gatewayctl backup --restore only\t\n', 'only-this.db is no database of a gateway'],
 ]
 
-describe.skipIf(!has('script'))('in a terminal', () => {
+describe.skipIf(!hasTerminals)('in a terminal', () => {
   test.skipIf(!has('bash'))(
     'bash completes words, values behind =, addresses and files',
     async () => {
       const rc = join(desk.home, 'bashrc')
       writeFileSync(rc, 'PS1="ready> "\nsource <(gatewayctl completion bash)\n')
-      const shell = openShell(`bash --rcfile ${rc} -i`)
+      const shell = openTerminal(desk, `bash --rcfile ${rc} -i`)
       await shell.says('ready> ')
       for (const [typed, comesToPass] of LINES) {
         shell.type(typed)
@@ -165,7 +142,7 @@ describe.skipIf(!has('script'))('in a terminal', () => {
       'autoload -U compinit && compinit -u',
     ]
     writeFileSync(join(zdotdir, '.zshrc'), `${rc.join('\n')}\n`)
-    const shell = openShell('zsh -i', { ZDOTDIR: zdotdir })
+    const shell = openTerminal(desk, 'zsh -i', { ZDOTDIR: zdotdir })
     await shell.says('ready> ')
     for (const [typed, comesToPass] of LINES) {
       shell.type(typed)

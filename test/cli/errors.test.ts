@@ -33,6 +33,31 @@ test.each([
     "error: missing required argument 'name'\nhint: gatewayctl keys create --help\n",
   ],
   [
+    ['keys', '--kind', 'ordinry'],
+    2,
+    'error: --kind must be ordinary or provisioning (got "ordinry")\n  did you mean ordinary?\n',
+  ],
+  [
+    ['keys', '--sort', 'size'],
+    2,
+    'error: --sort must be created, name, spend or last-used (got "size")\n',
+  ],
+  [
+    ['ledger', '--kind', 'chrge'],
+    2,
+    'error: --kind must be charge, top_up, adjust or refund (got "chrge")\n  did you mean charge?\n',
+  ],
+  [
+    ['usage', '--by', 'modl'],
+    2,
+    'error: --by must be key, user, model, provider, day or hour (got "modl")\n  did you mean model?\n',
+  ],
+  [
+    ['help', 'exitcode'],
+    2,
+    'error: there is no help on "exitcode"\n  did you mean gatewayctl help exit-codes?\nhint: gatewayctl help    topics: exit-codes, environment, json, first-run, openapi\n',
+  ],
+  [
     ['limits', 'set', 'prod-web', '--rpm', '0'],
     2,
     'error: --rpm must be a whole number of at least 1, or "none" (got "0")\nhint: to stop a key from working: gatewayctl keys revoke prod-web\n',
@@ -66,7 +91,7 @@ test.each([
   [
     ['help', 'nothing'],
     2,
-    'error: there is no help on "nothing"\nhint: gatewayctl help    topics: exit-codes, environment, openapi\n',
+    'error: there is no help on "nothing"\nhint: gatewayctl help    topics: exit-codes, environment, json, first-run, openapi\n',
   ],
 ])('%j ends with %i and says why', (args, code, err) => {
   expect(desk.run(args)).toEqual({ code, out: '', err })

@@ -1,0 +1,79 @@
+/** Consent at a terminal: the question tells what is at stake, and only a yes is one. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { furnishDesk } from '#test/support/appliance.ts'
+import { type Desk, openDesk } from '#test/support/desk.ts'
+import { hasTerminals, openTerminal } from '#test/support/terminal.ts'
+
+let desk: Desk
+beforeAll(() => {
+  desk = furnishDesk(openDesk(), '20')
+  for (const name of ['web', 'api']) desk.run(['keys', 'create', name])
+  desk.run(['backup', 'one.db'])
+})
+afterAll(() => desk.close())
+
+const ask = (command: string) => openTerminal(desk, `gatewayctl ${command}`)
+
+describe.skipIf(!hasTerminals)('at a terminal', () => {
+  test.each(['n', '', 'yess', 'no'])('"%s" is no yes', async (answer) => {
+    const terminal = ask('keys revoke web')
+    await terminal.says(
+      'revoke web? no request in the last minute, 0 in flight (they will finish). This cannot be undone. [y/N] ',
+    )
+    terminal.type(`${answer}\n`)
+    expect(await terminal.exited).toBe(5)
+    expect(terminal.shown()).toContain('error: did not revoke web')
+    expect(desk.json(['keys', 'show', 'web'])).toMatchObject({ status: 'active' })
+  })
+
+  test('yes is', async () => {
+    const terminal = ask('keys revoke web api')
+    await terminal.says('revoke web, api? ')
+    terminal.type('y\n')
+    expect(await terminal.exited).toBe(0)
+    expect(desk.json(['keys'])).toHaveLength(1)
+  })
+
+  test.each([
+    [
+      'models remove demo/flaky',
+      'remove model demo/flaky? no request in the last minute; the next one is refused',
+    ],
+    [
+      'models price demo/flaky --clear',
+      'take the price of demo/flaky away? no request in the last minute',
+    ],
+    [
+      'providers remove demo',
+      'remove provider demo and its 4 models? no request in the last minute',
+    ],
+    [
+      'keys rotate default --grace 0',
+      'rotate default without grace? no request in the last minute, 0 in flight',
+    ],
+    [
+      'balance adjust -5 --note typo',
+      'take $5 from the balance of default, which is $20.00? This cannot be undone.',
+    ],
+  ])('%s', async (command, question) => {
+    const terminal = ask(command)
+    await terminal.says(question)
+    terminal.type('n\n')
+    expect(await terminal.exited).toBe(5)
+  })
+
+  test('what overwrites wants its name', async () => {
+    const first = ask('backup --restore one.db')
+    await first.says('type gateway.db to continue: ')
+    first.type('y\n')
+    expect(await first.exited).toBe(5)
+    const second = ask('backup --restore one.db')
+    await second.says('type gateway.db to continue: ')
+    second.type('gateway.db\n')
+    expect(await second.exited).toBe(0)
+    expect(second.shown()).toContain('audit clean: 1 entries')
+    expect(existsSync(join(desk.dataDir, 'gateway.db'))).toBe(true)
+  })
+})
