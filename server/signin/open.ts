@@ -27,14 +27,14 @@ export async function openSideHouse(house: SideHouse): Promise<OpenSideHouse> {
   const cookies = await secretOf(keyring, 'cookies')
   const desk = openCodeDesk(house, await secretOf(keyring, 'mail-codes'))
   const identities = openIdentityDesk(house, await secretOf(keyring, 'identities'))
-  const visits = boundVisits(house.clock)
+  const [visits, detours] = [boundVisits(house.clock), boundVisits(house.clock)]
 
   const furnish = async (
     current: string | null,
   ): Promise<Rooms & { readonly current: string | null }> => {
     const keys = { signing: await keyring.signingKeys(), cookies }
     const provider = createProvider(house, keys, visits)
-    return { house, provider, desk, identities, visits, current }
+    return { house, provider, desk, identities, visits, detours, current }
   }
   let rooms = await furnish(await keyring.current())
 

@@ -8,8 +8,12 @@ import type { Person } from './register/person.ts'
 import type { Visit } from './visit.ts'
 import { disabledPage, finish, page, seeOther, signInPage } from './visit-pages.ts'
 
-/** A button was pressed. The browser leaves by a page of its own, because no form of ours may end at a stranger's. */
+/**
+ * A button was pressed. The browser leaves by a page of its own, because no form of ours may end at a stranger's.
+ * @throws TooManyVisits
+ */
 export async function sendToThirdParty(visit: Visit, name: string): Promise<Response> {
+  visit.detours.begin(visit.call.address)
   const { prompt, max_age: age } = visit.interaction.params
   const isFresh = age !== undefined || (prompt ?? '').split(' ').includes('login')
   const sending = await visit.identities.send(name, visit.call.uid, isFresh)

@@ -54,6 +54,8 @@ export interface Rooms {
   readonly desk: CodeDesk
   readonly identities: IdentityDesk
   readonly visits: VisitBound
+  /** The same for ways to third parties, whom we ask on a stranger's word. */
+  readonly detours: VisitBound
 }
 
 /** Everything that one call needs to answer. */

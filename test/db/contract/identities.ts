@@ -9,7 +9,7 @@ import type { SigninBench } from './signin.ts'
 
 const MINUTE = 60_000
 
-export const anIdentityProvider = (
+const anIdentityProvider = (
   clock: HandClock,
   stated: Partial<IdentityProvider> = {},
 ): IdentityProvider => ({

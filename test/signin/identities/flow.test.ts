@@ -544,6 +544,19 @@ describe('a provider that the operator takes away', () => {
   })
 })
 
+test('a network begins a hundred ways there in ten minutes, so that nobody makes us ask without end', async () => {
+  const { house, issuer } = await open()
+  const browser = house.browser()
+  const page = await house.start(browser)
+  const press = () => browser.submit(page, '/identity/sso', {})
+  for (let n = 0; n < 100; n++) expect((await press()).status).toBe(200)
+  const late = await press()
+  expect([late.status, late.headers.get('retry-after')]).toEqual([429, '600'])
+  expect(issuer.asked).toEqual(['GET /.well-known/openid-configuration'])
+  house.clock.advance(10 * MINUTE_MS)
+  expect((await press()).status).toBe(200)
+})
+
 test('what has expired is swept', async () => {
   const { house, issuer } = await open()
   await visit(house, issuer)
