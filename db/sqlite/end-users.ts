@@ -17,8 +17,6 @@ export interface HotEndUser {
   isCounted: boolean
   /** Null while the key caps no rate. */
   minute: Window | null
-  /** The limit that the window was read for. */
-  minuteLimit: number | null
   day: Day
   readonly daySpend: MutablePurse
   inProgress: number
@@ -35,21 +33,21 @@ export interface Crowd {
 export interface EndUsers {
   /** An empty crowd, which knows how many were told apart today. */
   gather(id: KeyId, today: Day): Crowd
-  /** The end user called `name`, as it would be counted; one that is never admitted leaves no trace. */
-  find(crowd: Crowd, key: ApiKey, name: string, at: Instant): HotEndUser
+  /**
+   * The end user called `name`, as it would be counted; one that is never admitted leaves no trace. `minutes` are the
+   * windows of those whose requests the crowd has not seen.
+   */
+  find(
+    crowd: Crowd,
+    key: ApiKey,
+    name: string,
+    minutes: ReadonlyMap<string, Window> | null,
+  ): HotEndUser
 }
 
 interface DayRow {
   readonly spent_nanos: number
 }
-
-/** `admitted = 1` is spelled out: SQLite uses the partial index only when it sees the literal. */
-const ADMITTED = `
-  SELECT admitted_at FROM activity
-  WHERE key_id = $id AND admitted = 1 AND admitted_at > $after AND end_user = $name
-  UNION ALL
-  SELECT admitted_at FROM holds WHERE key_id = $id AND admitted_at > $after AND end_user = $name
-  ORDER BY admitted_at`
 
 export function prepareEndUsers({ database, commit }: Connection): EndUsers {
   const spentOn = statement<DayRow, [KeyId, Day, string]>(
@@ -60,11 +58,6 @@ export function prepareEndUsers({ database, commit }: Connection): EndUsers {
     database,
     'SELECT count(*) AS users FROM end_user_days WHERE key_id = ? AND day = ?',
   )
-  const admitted = statement<
-    { admitted_at: Instant },
-    [{ id: KeyId; after: number; name: string }]
-  >(database, ADMITTED)
-
   const load = (crowd: Crowd, id: KeyId, name: string): HotEndUser => {
     commit.flush()
     const row = spentOn().get(id, crowd.day, name)
@@ -75,7 +68,6 @@ export function prepareEndUsers({ database, commit }: Connection): EndUsers {
       name,
       isCounted: row !== null || name === REST_OF_END_USERS,
       minute: null,
-      minuteLimit: null,
       day: crowd.day,
       daySpend: {
         spent: row === null ? NO_MONEY : fromInteger<UsdNanos>(row.spent_nanos),
@@ -85,27 +77,16 @@ export function prepareEndUsers({ database, commit }: Connection): EndUsers {
     }
   }
 
-  /** The log knows every request by the name that it came with, so the window of the rest begins empty. */
-  const readWindow = (id: KeyId, name: string, at: Instant): Window => {
-    commit.flush()
-    const window = new Window(MINUTE_MS)
-    const after = at - MINUTE_MS
-    for (const row of admitted().all({ id, after, name })) window.take(row.admitted_at)
-    return window
-  }
-
   return {
     gather(id, today) {
       commit.flush()
       return { day: today, known: countOn().get(id, today)?.users ?? 0, users: new Map() }
     },
-    find(crowd, key, name, at) {
-      const user = crowd.users.get(name) ?? load(crowd, key.id, name)
-      const { endUserRpm } = key.limits
-      if (user.minuteLimit !== endUserRpm) {
-        user.minute = endUserRpm === null ? null : readWindow(key.id, user.name, at)
-        user.minuteLimit = endUserRpm
-      }
+    find(crowd, { id, limits }, name, minutes) {
+      const user = crowd.users.get(name) ?? load(crowd, id, name)
+      // The log knows every request by the name that it came with, so the window of the rest begins empty.
+      if (limits.endUserRpm === null) user.minute = null
+      else user.minute ??= minutes?.get(user.name) ?? new Window(MINUTE_MS)
       return user
     },
   }

@@ -1,6 +1,7 @@
 /** The hot state of keys and accounts: what admission needs, in memory, written through and rebuilt from the tables. */
 import type { Claim } from '#domain/admission.ts'
 import { DAY_MS, type Day, dayOf, type Instant, MINUTE_MS, monthStart } from '#domain/clock.ts'
+import { REST_OF_END_USERS } from '#domain/end-user.ts'
 import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { addUsd, NO_MONEY, subtractUsd, type UsdNanos } from '#domain/money.ts'
@@ -39,6 +40,8 @@ export interface HotKey {
   held: UsdNanos
   /** Null until a request names an end user. */
   crowd: Crowd | null
+  /** Of end users, as the log has them; from then on the crowd sees to its own. Null while the key caps no rate of theirs. */
+  endUserMinutes: ReadonlyMap<string, Window> | null
 }
 
 export interface HotAccount {
@@ -128,16 +131,20 @@ export function startStandings(connection: Connection): Standings {
     replace(key) {
       const hot = hotKeys.get(key.id)
       if (!hot) return
-      const { rpm, rpd } = hot.key.limits
-      hot.isRead &&= stays(rpm, key.limits.rpm) && stays(rpd, key.limits.rpd)
+      const { rpm, rpd, endUserRpm } = hot.key.limits
+      hot.isRead &&=
+        stays(rpm, key.limits.rpm) &&
+        stays(rpd, key.limits.rpd) &&
+        // These know all of their minute, so that another limit needs no more.
+        (endUserRpm !== null || key.limits.endUserRpm === null)
       if (key.limits.rpm === null) hot.minute = null
       if (key.limits.rpd === null) hot.day = null
       hot.key = key
     },
-    endUser({ endUser, at }, hot) {
+    endUser({ endUser }, hot) {
       if (endUser === null) return null
       hot.crowd ??= endUsers.gather(hot.key.id, hot.today)
-      return endUsers.find(hot.crowd, hot.key, endUser, at)
+      return endUsers.find(hot.crowd, hot.key, endUser, hot.endUserMinutes)
     },
     take(claim, hot, endUser) {
       const owner = account(claim.accountId)
@@ -168,14 +175,16 @@ const stays = (before: number | null, limit: number | null): boolean =>
 
 async function readWindows(windows: WindowReader, hot: HotKey, at: Instant): Promise<void> {
   const { id, limits } = hot.key
-  const [minute, day] = await Promise.all([
+  const [minute, day, endUserMinutes] = await Promise.all([
     windows.read(id, MINUTE_MS, limits.rpm, at),
     windows.read(id, DAY_MS, limits.rpd, at),
+    limits.endUserRpm === null ? null : windows.readByEndUser(id, MINUTE_MS, at),
   ])
   // Where other limits were set meanwhile, what was read is not theirs.
   if (hot.key.limits !== limits) return
   hot.minute = minute
   hot.day = day
+  hot.endUserMinutes = endUserMinutes
   hot.isRead = true
 }
 
@@ -207,6 +216,7 @@ function prepareHotKeyReader(connection: Connection) {
       useWrittenAt: key.lastUsedAt,
       held: NO_MONEY,
       crowd: null,
+      endUserMinutes: null,
     }
   }
 }
@@ -247,7 +257,11 @@ function turnPeriods(hot: HotKey, at: Instant): void {
   const today = dayOf(at)
   if (today <= hot.today) return
   hot.today = today
-  if (hot.crowd) turnDay(hot.crowd, today, at)
+  if (hot.crowd) {
+    // Those who were counted with the rest are told apart again; what they asked in their minute is in the log.
+    if (hot.crowd.users.has(REST_OF_END_USERS)) hot.isRead = false
+    turnDay(hot.crowd, today, at)
+  }
   hot.daySpend.spent = NO_MONEY
   hot.daySpend.held = NO_MONEY
   const month = monthStart(today)

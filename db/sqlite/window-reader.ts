@@ -13,6 +13,8 @@ export interface WindowReader {
    * be admitted to the window before it is there.
    */
   read(id: KeyId, spanMs: number, limit: number | null, now: Instant): Promise<Window | null>
+  /** The requests of each end user in the span, by the name that they came with. */
+  readByEndUser(id: KeyId, spanMs: number, now: Instant): Promise<ReadonlyMap<string, Window>>
   /** How many requests were admitted in the span. */
   count(id: KeyId, spanMs: number, now: Instant): Promise<number>
 }
@@ -30,12 +32,23 @@ const ADMITTED = `
   UNION ALL
   SELECT admitted_at FROM holds WHERE key_id = $id AND admitted_at > $after AND admitted_at < $before`
 
+const ADMITTED_BY_NAME = `
+  SELECT end_user AS name, admitted_at AS at FROM activity
+  WHERE key_id = $id AND admitted = 1 AND admitted_at > $after AND admitted_at < $before AND end_user IS NOT NULL
+  UNION ALL
+  SELECT end_user, admitted_at FROM holds
+  WHERE key_id = $id AND admitted_at > $after AND admitted_at < $before AND end_user IS NOT NULL`
+
 export function prepareWindowReader(connection: Connection): WindowReader {
   const { database } = connection
   const lookBack = prepareLookBack(connection)
   const newest = statement<{ admitted_at: Instant }, [Span]>(
     database,
     `SELECT admitted_at FROM (${ADMITTED}) ORDER BY admitted_at DESC`,
+  )
+  const named = statement<{ name: string; at: Instant }, [Span]>(
+    database,
+    `SELECT name, at FROM (${ADMITTED_BY_NAME}) ORDER BY at DESC`,
   )
   const count = statement<{ requests: number }, [Span]>(
     database,
@@ -52,6 +65,20 @@ export function prepareWindowReader(connection: Connection): WindowReader {
       const window = new Window(spanMs)
       for (const at of found.slice(0, limit).reverse()) window.take(at)
       return window
+    },
+    async readByEndUser(id, spanMs, now) {
+      const found: { readonly name: string; readonly at: Instant }[] = []
+      await lookBack(id, now - spanMs, SLICE_ROWS, (span) => {
+        for (const row of named().all(span)) found.push(row)
+        return false
+      })
+      const windows = new Map<string, Window>()
+      for (const { name, at } of found.reverse()) {
+        const window = windows.get(name) ?? new Window(spanMs)
+        window.take(at)
+        windows.set(name, window)
+      }
+      return windows
     },
     async count(id, spanMs, now) {
       let requests = 0

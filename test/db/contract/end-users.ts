@@ -64,6 +64,26 @@ export function endUsersContract(bench: Bench): void {
     expect(await ask(key, 'ann')).toBe('end_user_rpm')
   })
 
+  test('a rate that is set later counts the requests before it', async () => {
+    const { key } = await bench.issue()
+    const amend = (endUserRpm: number | null) =>
+      bench.store.keys.amend(key.id, { limits: { endUserRpm } }, bench.clock.now())
+    for (const name of ['ann', 'bob', 'ann']) await ask(key, name)
+    await amend(2)
+    expect(await ask(key, 'ann')).toBe('end_user_rpm')
+    expect(await ask(key, 'bob')).toBeNull()
+    expect(await ask(key, 'bob')).toBe('end_user_rpm')
+    await amend(3)
+    expect(await ask(key, 'ann')).toBeNull()
+    await amend(null)
+    expect(await ask(key, 'ann')).toBeNull()
+    await amend(4)
+    expect(await ask(key, 'ann')).toBe('end_user_rpm')
+    expect(await ask(key, 'eve')).toBeNull()
+    bench.clock.advance(60_000)
+    expect(await ask(key, 'ann')).toBeNull()
+  })
+
   test('beyond the most that are told apart, all the others share one cap', async () => {
     const { key } = await bench.issue({ endUserDailySpend: usd('0.01') })
     for (let i = 0; i < MOST_END_USERS_A_DAY; i++) await ask(key, `user ${i}`, '0.001')
@@ -71,6 +91,22 @@ export function endUsersContract(bench: Bench): void {
     expect(await ask(key, 'and another', '0.01')).toBe('end_user_daily_usd')
     expect(await ask(key, 'user 7', '0.01')).toBeNull()
     expect(await ask(key, 'user 7', '0.01')).toBe('end_user_daily_usd')
+  })
+
+  test('those who shared a cap in the evening are told apart after midnight, by the log', async () => {
+    const { key } = await bench.issue({ endUserRpm: 1 })
+    const turnTo = (time: string) => bench.clock.set(Date.parse(time) as never)
+    turnTo('2026-08-22T23:58:50Z')
+    for (let i = 0; i < MOST_END_USERS_A_DAY; i++) await ask(key, `user ${i}`, '0.001')
+    turnTo('2026-08-22T23:59:50Z')
+    expect(await ask(key, 'late')).toBeNull()
+    expect(await ask(key, 'later')).toBe('end_user_rpm')
+    turnTo('2026-08-23T00:00:05Z')
+    expect(await ask(key, 'late')).toBe('end_user_rpm')
+    expect(await ask(key, 'later')).toBeNull()
+    expect(await ask(key, 'later')).toBe('end_user_rpm')
+    turnTo('2026-08-23T00:00:50Z')
+    expect(await ask(key, 'late')).toBeNull()
   })
 
   test('one that is always refused is not counted among them', async () => {
