@@ -50,7 +50,7 @@ async function welcome(
   { provider, told }: Extract<Return, { kind: 'told' }>,
 ): Promise<Response> {
   const { house, call } = visit
-  const { identities, detours } = house.store
+  const { identities, detours, mailCodes } = house.store
   const identity = toIdentity(provider.issuer, told.subject, told.name)
   const vouched = vouchedEmail(provider, told.email)
   const person = await identities.arrive(identity, vouched, house.clock.now())
@@ -65,7 +65,10 @@ async function welcome(
     toldName: told.name,
     toldEmail: told.email?.email ?? null,
   })
-  return isKept ? seeOther(interactionPath(call.uid)) : signInPage(visit, { kind: 'identity-gone' })
+  if (!isKept) return signInPage(visit, { kind: 'identity-gone' })
+  // A code that was sent before said nothing of what it would open now.
+  await mailCodes.drop(digestOf(call.uid))
+  return seeOther(interactionPath(call.uid))
 }
 
 const toIdentity = (issuer: string, subject: string, toldName: string | null): ToldIdentity => ({

@@ -73,6 +73,19 @@ describe('who comes back', () => {
     expect(await house.store.people.findByEmail(EMAIL)).toBeUndefined()
   })
 
+  test('proves the address by a code that says what it opens: one that was sent before holds no more', async () => {
+    const { house, issuer } = await open()
+    const browser = house.browser()
+    const page = await house.start(browser)
+    const asked = await browser.submit(page, '/email', { email: EMAIL })
+    const before = house.told.get(EMAIL) ?? ''
+    const away = onwardFrom(await browser.submit(page, '/identity/sso', {}))
+    const back = await browser.open(issuer.consent(away))
+    expect(back.text).toContain('You have not come by Example SSO before.')
+    expect(isSignedIn(await browser.submit(asked, '/code', { code: before }))).toBe(false)
+    expect(isSignedIn(await house.byCode(browser, back, EMAIL))).toBe(true)
+  })
+
   test('and then chooses another address after all is linked to nobody', async () => {
     const { house, issuer } = await open()
     const browser = house.browser()
