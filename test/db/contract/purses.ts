@@ -1,6 +1,6 @@
 /** What every engine promises about money at admission: ceilings, balance, holds and their one resolution. */
 import { describe, expect, test } from 'vitest'
-import { type Instant, instant } from '#domain/clock.ts'
+import { DAY_MS, dayOf, type Instant, instant, nextDay } from '#domain/clock.ts'
 import type { Limits } from '#domain/key.ts'
 import { aCharge, aClaim, anAccount, anActivity, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
@@ -27,6 +27,26 @@ export function pursesContract(bench: Bench): void {
     expect(await bench.store.admissions.spend(tomorrow)).toEqual({ day: 0n, month: usd('0.75') })
     const nextMonth = at('2026-09-01T00:00:00Z')
     expect(await bench.store.admissions.spend(nextMonth)).toEqual({ day: 0n, month: 0n })
+  })
+
+  test('what an account spent is told day by day, whatever became of its keys', async () => {
+    const { key: first } = await bench.issue()
+    const { key: second } = await bench.issue()
+    const { admissions } = bench.store
+    const today = dayOf(bench.clock.now())
+    await bench.spend(first, '0.25')
+    bench.clock.advance(DAY_MS)
+    await bench.spend(first, '1')
+    await bench.spend(second, '0.5')
+    await bench.store.keys.revoke(second.id, bench.clock.now())
+    const of = { accountId: 'acct_1' }
+    const days = [
+      { ...of, day: today, spent: usd('0.25'), requests: 1 },
+      { ...of, day: nextDay(today), spent: usd('1.5'), requests: 2 },
+    ]
+    expect(await admissions.spendByDay(today)).toEqual(days)
+    expect(await admissions.spendByDay(nextDay(today))).toEqual(days.slice(1))
+    expect(await admissions.spendByDay(nextDay(nextDay(today)))).toEqual([])
   })
 
   test('what a key spent, holds and has in progress is told without its windows', async () => {

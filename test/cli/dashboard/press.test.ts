@@ -1,0 +1,167 @@
+/** Keys: where they lead, what they ask for outside of the view, and that a screen keeps its filter and sort. */
+import { describe, expect, test } from 'vitest'
+import { type Effect, type Key, press } from '#cli/dashboard/press.ts'
+import { type Screen, startView, type View } from '#cli/dashboard/view.ts'
+import { running, SNAPSHOT } from './fixed-snapshot.ts'
+
+/** The view after these keys, and what they asked for. */
+function type(keys: readonly Key[], from: View = startView('live', 4), snapshot = SNAPSHOT) {
+  const effects: Effect[] = []
+  const view = keys.reduce((before, key) => {
+    const { view: after, effect } = press(before, key, snapshot)
+    if (effect) effects.push(effect)
+    return after
+  }, from)
+  return { view, effects }
+}
+
+const selectedOf = ({ view }: { readonly view: View }) => view.lists[view.screen].selected
+const ids = SNAPSHOT.in_flight.requests.map(({ id }) => id)
+
+describe('screens', () => {
+  test.each<[Key[], Screen]>([
+    [['3'], 'models'],
+    [['5', '1'], 'live'],
+    [['tab'], 'keys'],
+    [['shift-tab'], 'log'],
+    [['tab', 'tab', 'tab', 'tab', 'tab'], 'live'],
+    [['9'], 'live'],
+  ])('%o leads to %s', (keys, screen) => {
+    expect(type(keys).view.screen).toBe(screen)
+  })
+
+  test('keep filter, sort and cursor while others are looked at', () => {
+    const there = type(['/', 'p', 'r', 'o', 'd', 'enter', 's', 'S', 'j']).view
+    const back = type(['2', 's', '5', '1'], there).view
+    expect(back.lists.live).toEqual(there.lists.live)
+    expect(back.lists.live).toMatchObject({ filter: 'prod', sort: 1, isReversed: true })
+    expect(back.lists.keys).toMatchObject({ filter: '', sort: 1, isReversed: false })
+  })
+})
+
+describe('the cursor', () => {
+  test.each<[Key[], number]>([
+    [['j'], 1],
+    [['down', 'down', 'k'], 1],
+    [['k'], 0],
+    [['G'], 6],
+    [['G', 'j', 'j'], 6],
+    [['pagedown'], 6],
+    [['end', 'home'], 0],
+    [['G', 'g'], 0],
+  ])('%o is on row %i', (keys, place) => {
+    expect(selectedOf(type(keys))).toBe(ids[place])
+  })
+
+  test('stays on its row when others come and go, and near it when it has gone', () => {
+    const { view } = type(['j', 'j'])
+    const rows = [running(90, { elapsed_ms: 99_000 }), ...SNAPSHOT.in_flight.requests]
+    const more = { ...SNAPSHOT, in_flight: { count: 8, peak: 8, requests: rows } }
+    expect(selectedOf(type(['j'], view, more))).toBe(ids[3])
+    const without = rows.filter(({ id }) => id !== ids[2])
+    const fewer = { ...SNAPSHOT, in_flight: { count: 7, peak: 8, requests: without } }
+    expect(type(['c'], view, fewer).effects).toEqual([{ kind: 'copy', text: ids[1] }])
+  })
+})
+
+describe('a filter', () => {
+  test('takes what is typed, keys that mean something elsewhere too', () => {
+    const typed = type(['/', 'q', '1', 'x', ' ', 'u', 'backspace'])
+    expect(typed.view.lists.live.filter).toBe('q1x ')
+    expect(typed.view.mode).toEqual({ kind: 'typing', before: '' })
+    expect(typed.effects).toEqual([])
+    expect(type(['enter'], typed.view).view.mode).toEqual({ kind: 'list' })
+  })
+
+  test('goes back to what it was on escape, and away on another', () => {
+    const { view } = type(['/', 'a', 'enter', '/', 'b', 'escape'])
+    expect(view.lists.live.filter).toBe('a')
+    expect(type(['escape'], view).view.lists.live.filter).toBe('')
+  })
+
+  test('chooses among the rows that the cursor moves on', () => {
+    const typed = type([...'/state:image', 'enter', 'c'])
+    expect(typed.effects).toEqual([{ kind: 'copy', text: ids[2] }])
+    expect(type([...'/nobody', 'enter', 'c', 'enter', 'x']).effects).toEqual([])
+  })
+})
+
+describe('ending a request', () => {
+  test('asks first, and does it on y alone', () => {
+    const asked = type(['j', 'x'])
+    expect(asked.view.mode).toEqual({
+      kind: 'confirm',
+      id: ids[1],
+      title: 'prod-web · openai/gpt-mini',
+    })
+    expect(asked.effects).toEqual([])
+    expect(type(['y'], asked.view).effects).toEqual([{ kind: 'kill', id: ids[1] }])
+    for (const key of ['n', 'enter', 'escape', ' ', 'x', 'j']) {
+      const left = type([key], asked.view)
+      expect([key, left.effects, left.view.mode.kind]).toEqual([key, [], 'list'])
+    }
+  })
+
+  test('is of the request that was asked about, whatever the list does meanwhile', () => {
+    const { view } = type(['j', 'x'])
+    const empty = { ...SNAPSHOT, in_flight: { count: 0, peak: 9, requests: [] } }
+    expect(type(['y'], view, empty).effects).toEqual([{ kind: 'kill', id: ids[1] }])
+  })
+
+  test('is only for what is in progress', () => {
+    expect(type(['2', 'x']).view.mode.kind).toBe('list')
+    expect(type(['5', 'x']).view.mode.kind).toBe('list')
+  })
+})
+
+test('enter opens the details of a request, and the log of a key or a model', () => {
+  expect(type(['enter']).view.mode).toEqual({ kind: 'detail' })
+  expect(type(['enter', 'escape']).view.mode).toEqual({ kind: 'list' })
+  const ofKey = type(['2', 'enter']).view
+  expect([ofKey.screen, ofKey.lists.log.filter]).toEqual(['log', 'key:ci-evals'])
+  const ofModel = type(['3', 'j', 'enter']).view
+  expect([ofModel.screen, ofModel.lists.log.filter]).toEqual(['log', 'model:openai/gpt-mini'])
+})
+
+test('a frozen screen shows what it showed, and thaws', () => {
+  const frozen = type([' ']).view
+  expect(frozen.frozen).toBe(SNAPSHOT)
+  const later = { ...SNAPSHOT, in_flight: { count: 0, peak: 9, requests: [] } }
+  expect(type(['c'], frozen, later).effects).toEqual([{ kind: 'copy', text: ids[0] }])
+  expect(type([' '], frozen, later).view.frozen).toBeNull()
+})
+
+test('the rate stays between 1 and 10', () => {
+  const faster = type(['+', '+'])
+  expect(faster.effects).toEqual([
+    { kind: 'rate', fps: 5 },
+    { kind: 'rate', fps: 6 },
+  ])
+  expect(type(Array(20).fill('+')).view.fps).toBe(10)
+  expect(type(Array(20).fill('-')).view.fps).toBe(1)
+  expect(type(['-'], { ...startView('live', 1) }).effects).toEqual([])
+})
+
+test('the chart turns by m, b and d on its screen alone', () => {
+  expect(type(['4', 'm', 'b', 'd']).view.chart).toEqual({
+    metric: 'requests',
+    by: 'user',
+    bucket: 'hour',
+  })
+  expect(type(['m', 'b', 'd']).view.chart).toEqual(startView('live', 4).chart)
+  expect(type(['4', 'm', 'm', 'm']).view.chart.metric).toBe('spend')
+})
+
+test('quitting, suspending, connecting anew', () => {
+  expect(type(['q']).effects).toEqual([{ kind: 'quit' }])
+  expect(type(['?', 'q']).effects).toEqual([{ kind: 'quit' }])
+  expect(type(['/', 'ctrl-c']).effects).toEqual([{ kind: 'quit' }])
+  expect(type(['x', 'ctrl-z']).effects).toEqual([{ kind: 'suspend' }])
+  expect(type(['r']).effects).toEqual([{ kind: 'reconnect' }])
+})
+
+test('before there is anything to see, no key does harm', () => {
+  for (const key of [...'jkgGscxeSu/? 12345', 'enter', 'escape', 'tab', 'pagedown', '\u0001']) {
+    expect(() => press(startView('live', 4), key, null)).not.toThrow()
+  }
+})
