@@ -17,12 +17,14 @@ export interface OpenOptions {
   readonly withMasterKey: boolean
   /** Whether every charge waits for the disk; by default those of the last 20 ms may be lost to a power cut. */
   readonly syncCharges?: boolean
+  /** Whether requests will be served meanwhile. */
+  readonly serves?: boolean
 }
 
 /** Takes the directory's lock. @throws store_unavailable, CommandError 1 */
 export async function openDirectory(
   context: Context,
-  { create, withMasterKey, syncCharges = false }: OpenOptions,
+  { create, withMasterKey, syncCharges = false, serves = false }: OpenOptions,
 ): Promise<HouseStore> {
   const { dataDir, clock } = context
   if (create) makePrivate(dataDir)
@@ -30,7 +32,7 @@ export async function openDirectory(
   const { openStore } = await import('#db/index.ts')
   try {
     const masterKey = withMasterKey ? readMasterKey(context, { create }) : null
-    return await openStore({ dataDir, clock, masterKey, syncCharges })
+    return await openStore({ dataDir, clock, masterKey, syncCharges, foldAside: serves })
   } catch (cause) {
     throw isDenied(cause) ? denied(dataDir) : cause
   }

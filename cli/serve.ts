@@ -129,7 +129,12 @@ async function openMemory({ clock }: Context): Promise<HouseStore> {
 
 async function openKept(context: Context, syncCharges: boolean): Promise<HouseStore> {
   const { officeOf, openDirectory } = await import('./open-office.ts')
-  const store = await openDirectory(context, { create: true, withMasterKey: true, syncCharges })
+  const store = await openDirectory(context, {
+    create: true,
+    withMasterKey: true,
+    syncCharges,
+    serves: true,
+  })
   const { initialise } = await import('#operator/init.ts')
   // A container starts with an empty volume and nobody to type `init`; a key is then made when somebody asks for one.
   await perform(initialise, officeOf(context, store, context.dataDir), { first_key: false })

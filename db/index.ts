@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Clock } from '#domain/clock.ts'
 import { connect } from './sqlite/connection.ts'
 import { lockDirectory } from './sqlite/lock.ts'
+import { NO_LOG_FOLD, startLogFold } from './sqlite/log-fold.ts'
 import { NO_LOG_SYNC, startLogSync } from './sqlite/log-sync.ts'
 import { migrate } from './sqlite/migrate.ts'
 import { openDatabase } from './sqlite/open.ts'
@@ -20,11 +21,13 @@ export interface StoreOptions {
   readonly masterKey?: Uint8Array | null
   /** Makes every charge wait for the disk; otherwise a power cut may lose the last 20 ms of charges. */
   readonly syncCharges?: boolean
+  /** Folds the write-ahead log on a thread of its own: for a process that serves, whose requests would wait for it. */
+  readonly foldAside?: boolean
 }
 
 /** @throws store_unavailable when another process holds the directory or the schema is newer than this binary */
 export async function openStore(options: StoreOptions): Promise<HouseStore> {
-  const { dataDir, clock, masterKey = null, syncCharges = false } = options
+  const { dataDir, clock, masterKey = null, syncCharges = false, foldAside = false } = options
   const inMemory = dataDir === ':memory:'
   const path = inMemory ? dataDir : join(dataDir, DATABASE_FILE)
   const release = inMemory ? () => {} : lockDirectory(dataDir)
@@ -34,7 +37,9 @@ export async function openStore(options: StoreOptions): Promise<HouseStore> {
     database = openDatabase(path)
     migrate(database, path)
     const logSync = inMemory ? NO_LOG_SYNC : startLogSync(path)
-    return createStore(connect(database, logSync, { clock, vault, syncCharges }), path, release)
+    const logFold = foldAside && !inMemory ? startLogFold(database, path) : NO_LOG_FOLD
+    const rest = { clock, vault, syncCharges }
+    return createStore(connect(database, logSync, rest, logFold), path, release)
   } catch (error) {
     database?.close(true)
     release()

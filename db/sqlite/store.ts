@@ -55,6 +55,7 @@ export function createStore(connection: Connection, path: string, release: () =>
     async close() {
       try {
         commit.close()
+        await connection.logFold.close()
         // `true` finalises what is still prepared: without it the log is neither folded into the file nor synced.
         database.close(true)
       } finally {

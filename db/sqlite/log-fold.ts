@@ -1,0 +1,125 @@
+/** Folds the write-ahead log into the database file on a thread of its own: it waits for the disk twice, and no request should. */
+import type { Database } from 'bun:sqlite'
+import { statement } from './statement.ts'
+
+export interface LogFold {
+  /** A commit was written: see soon whether the log is worth folding. */
+  dirty(): void
+  /** Resolves once the thread's connection is closed; whoever closes last folds what is left. */
+  close(): Promise<void>
+}
+
+/** Commits fold it themselves, every thousand pages: for a command, which is over soon, and for a store in memory. */
+export const NO_LOG_FOLD: LogFold = { dirty() {}, close: async () => {} }
+
+/** How soon after a commit the log is looked at; a fold may begin no sooner after the last. */
+const LOOK_MS = 100
+/** Pages of the log that are worth the two syncs of a fold. */
+const WORTH_FOLDING = 500
+/**
+ * A log begins anew only when all of it is folded, which a busy one never is: so of one that has become so long the thread
+ * folds all it sees, and the event loop the few pages that were written meanwhile.
+ */
+const LONG_PAGES = 2_000
+/** Should the log grow faster than the thread folds it, or the thread be gone, the commit that passes this folds after all. */
+const MOST_PAGES = 8_000
+
+/**
+ * What runs on the thread, as text because a compiled program has no files to start one from. `PASSIVE` folds as far as
+ * nobody reads and waits for nobody; what fails is tried again after the next commit.
+ */
+const THREAD = `
+  import { Database } from 'bun:sqlite'
+  let database = null
+  const pages = (mode) => database.query('PRAGMA wal_checkpoint(' + mode + ')').get()
+  const act = ({ path, worthPages, longPages, isOver }) => {
+    if (isOver) {
+      database?.close(true)
+      return 0
+    }
+    database ??= new Database(path, { readwrite: true, create: false, strict: true })
+    // A connection learns how long the log has become when it reads.
+    database.query('SELECT count(*) FROM sqlite_schema').get()
+    const { log, checkpointed } = pages('NOOP')
+    if (log - checkpointed >= (log < longPages ? worthPages : 1)) pages('PASSIVE')
+    return log
+  }
+  self.onmessage = ({ data }) => {
+    let log = 0
+    try { log = act(data) } catch {}
+    self.postMessage(log)
+  }`
+
+/** The thread starts when the log is first looked at. */
+export function startLogFold(database: Database, path: string): LogFold {
+  let thread: Thread | null = null
+  let timer: ReturnType<typeof setTimeout> | null = null
+  let looking: Promise<void> | null = null
+  let isOver = false
+  const foldRest = statement(database, 'PRAGMA wal_checkpoint(PASSIVE)')
+
+  const look = async (): Promise<void> => {
+    thread ??= startThread()
+    const pages = await thread.tell({
+      path,
+      worthPages: WORTH_FOLDING,
+      longPages: LONG_PAGES,
+    })
+    looking = null
+    if (pages < LONG_PAGES || isOver) return
+    try {
+      foldRest().run()
+    } catch {
+      // A disk that takes nothing will be found out by whoever commits; the log has everything.
+    }
+  }
+
+  database.run(`PRAGMA wal_autocheckpoint = ${MOST_PAGES}`)
+  return {
+    dirty() {
+      if (isOver || looking !== null) return
+      timer ??= setTimeout(() => {
+        timer = null
+        looking = look()
+      }, LOOK_MS)
+    },
+    async close() {
+      isOver = true
+      if (timer) clearTimeout(timer)
+      await looking
+      await thread?.tell({ isOver })
+      thread?.end()
+    },
+  }
+}
+
+interface Thread {
+  /** Resolves when that was done, or tried: how many pages the log has, as far as is known. One at a time. */
+  tell(message: object): Promise<number>
+  end(): void
+}
+
+function startThread(): Thread {
+  const url = URL.createObjectURL(new Blob([THREAD], { type: 'text/javascript' }))
+  const worker = new Worker(url)
+  let isBroken = false
+  let answer = (_pages: number): void => {}
+  worker.onmessage = ({ data }: MessageEvent<number>) => answer(data)
+  worker.onerror = () => {
+    isBroken = true
+    answer(0)
+  }
+  return {
+    tell(message) {
+      if (isBroken) return Promise.resolve(0)
+      const { promise, resolve } = Promise.withResolvers<number>()
+      answer = resolve
+      worker.postMessage(message)
+      return promise
+    },
+    end() {
+      worker.terminate()
+      URL.revokeObjectURL(url)
+    },
+  }
+}
