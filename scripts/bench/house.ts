@@ -80,7 +80,7 @@ export const startGateway = (dataDir: string): Promise<Measured> =>
 const pathOf = ({ name, stream }: AnswerRoute): string =>
   `/${stream ? 'stream' : 'whole'}/${name}/v1`
 
-export function gatewayctl(dataDir: string, args: readonly string[], input?: string): string {
+function gatewayctl(dataDir: string, args: readonly string[], input?: string): string {
   const run = Bun.spawnSync([GATEWAY, ...args], {
     env: { ...process.env, GATEWAY_DATA_DIR: dataDir },
     stdin: input === undefined ? 'ignore' : Buffer.from(input),
