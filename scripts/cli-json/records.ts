@@ -1,0 +1,106 @@
+// What each command prints under --json: a list of one means an array. The schemas in docs/cli-json are made of these types.
+
+import type { RestoreRecord } from '#cli/backup/restore.ts'
+import type { BackupRecord } from '#cli/backup/take.ts'
+import type { ConfigCheckRecord } from '#cli/config/check.ts'
+import type { ConfigPathRecord } from '#cli/config/path.ts'
+import type { SettingRecord } from '#cli/config/show.ts'
+import type { TailRecord } from '#operator/tail.ts'
+import type { VerbRecord } from '#operator/verbs.ts'
+
+type Revoked = VerbRecord<'keys.revoke'>
+type Amended = VerbRecord<'limits.set'>
+type Person = VerbRecord<'users.show'>
+
+/** By the words of the command; with a flag where that prints another document. */
+export interface JsonRecords {
+  init: { readonly data_dir: string } & VerbRecord<'init'>
+  status: VerbRecord<'status'>
+  'keys create': VerbRecord<'keys.create'>
+  'keys list': VerbRecord<'keys.list'>
+  'keys show': VerbRecord<'keys.show'>
+  'keys edit': VerbRecord<'keys.edit'>
+  'keys rotate': VerbRecord<'keys.rotate'>
+  /** Several keys make a list. */
+  'keys revoke': Revoked | readonly Revoked[]
+  /** One key alone is no list. */
+  'limits show': VerbRecord<'limits.show'> | VerbRecord<'limits.show'>[number]
+  /** Several keys make a list. */
+  'limits set': Amended | Amended[number]
+  'accounts list': VerbRecord<'accounts.list'>
+  'accounts show': VerbRecord<'accounts.show'>
+  'accounts create': VerbRecord<'accounts.create'>
+  'providers add': VerbRecord<'providers.add'>
+  'providers list': VerbRecord<'providers.list'>
+  'providers show': VerbRecord<'providers.show'>
+  'providers edit': VerbRecord<'providers.edit'>
+  'providers test': VerbRecord<'providers.test'>
+  'providers remove': VerbRecord<'providers.remove'>
+  'models list': VerbRecord<'models.list'>
+  'models show': VerbRecord<'models.show'>
+  'models add': VerbRecord<'models.add'>
+  'models price': VerbRecord<'models.price'>
+  'models price --clear': VerbRecord<'models.unprice'>
+  'models route': VerbRecord<'models.route.show'>
+  'models remove': VerbRecord<'models.remove'>
+  'balance show': VerbRecord<'balance.show'>
+  'balance top-up': VerbRecord<'balance.top-up'>
+  'balance adjust': VerbRecord<'balance.adjust'>
+  'ledger list': VerbRecord<'ledger.list'>
+  'usage report': VerbRecord<'usage.report'>
+  'usage drift': VerbRecord<'usage.drift'>
+  'rates show': VerbRecord<'rates.show'>
+  'rates set': VerbRecord<'rates.set'>
+  /** One document a line. */
+  'activity tail': TailRecord
+  'activity list': VerbRecord<'activity.list'>
+  'activity list --admin': VerbRecord<'acts.list'>
+  'activity show': VerbRecord<'activity.show'>
+  why: VerbRecord<'why'>
+  audit: VerbRecord<'audit'>
+  'thresholds show': VerbRecord<'thresholds.show'>
+  'thresholds set': VerbRecord<'thresholds.set'>
+  'thresholds test': VerbRecord<'deliveries.show'>
+  'deliveries list': VerbRecord<'deliveries.list'>
+  'deliveries show': VerbRecord<'deliveries.show'>
+  'deliveries redeliver': VerbRecord<'deliveries.redeliver'>
+  'clients create': VerbRecord<'clients.create'>
+  'clients list': VerbRecord<'clients.list'>
+  'clients show': VerbRecord<'clients.show'>
+  'clients edit': VerbRecord<'clients.edit'>
+  'clients rotate-secret': VerbRecord<'clients.rotate-secret'>
+  'clients remove': VerbRecord<'clients.remove'>
+  'clients rotate-signing-key': VerbRecord<'clients.rotate-signing-key'>
+  'users list': VerbRecord<'users.list'>
+  'users show': Person
+  'users add': VerbRecord<'users.add'>
+  'users disable': VerbRecord<'users.disable'>
+  'users enable': VerbRecord<'users.enable'>
+  'users remove': VerbRecord<'users.remove'>
+  'users sessions': VerbRecord<'users.sessions.revoke'>
+  'users identities': VerbRecord<'users.identities.remove'>
+  'identities add': VerbRecord<'identities.add'>
+  'identities list': VerbRecord<'identities.list'>
+  'identities show': VerbRecord<'identities.show'>
+  'identities edit': VerbRecord<'identities.edit'>
+  'identities remove': VerbRecord<'identities.remove'>
+  backup: BackupRecord
+  'backup --restore': RestoreRecord
+  doctor: VerbRecord<'doctor'>
+  'config show': readonly SettingRecord[]
+  'config check': ConfigCheckRecord
+  'config path': ConfigPathRecord
+  completion: { readonly shell: string; readonly script: string }
+  /** Of any command that fails, on standard error. */
+  error: {
+    readonly error: {
+      readonly code: string
+      readonly message: string
+      /** What to type next. */
+      readonly hint: string | null
+      readonly exit_code: number
+    }
+  }
+}
+
+export type JsonCommand = keyof JsonRecords

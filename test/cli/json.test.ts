@@ -1,0 +1,310 @@
+/** `--json`: every command prints what its published schema says, and the schemas say what the types do. */
+import { Database } from 'bun:sqlite'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { NOUNS } from '#cli/nouns.ts'
+import type { JsonCommand } from '#scripts/cli-json/records.ts'
+import { fileNameOf, renderSchemas } from '#scripts/cli-json/render.ts'
+import { type Appliance, furnishDesk, startAppliance, until } from '#test/support/appliance.ts'
+import { type Desk, openDesk } from '#test/support/desk.ts'
+
+const DIRECTORY = join(import.meta.dirname, '..', '..', 'docs', 'cli-json')
+
+const published = (command: string): object =>
+  JSON.parse(readFileSync(join(DIRECTORY, fileNameOf(command)), 'utf8')) as object
+
+/** Ours may grow; a field that is printed and not published is forgotten. */
+const closed = (schema: unknown): unknown => {
+  if (Array.isArray(schema)) return schema.map(closed)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const inner = Object.fromEntries(
+    Object.entries(schema).map(([keyword, value]) => [keyword, closed(value)]),
+  )
+  return 'properties' in inner && !('additionalProperties' in inner)
+    ? { ...inner, additionalProperties: false }
+    : inner
+}
+
+const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true })
+
+/** What is wrong with a document, in words; empty when it is as published. */
+function faultsOf(command: JsonCommand, document: unknown): readonly string[] {
+  const validate = ajv.compile(closed(published(command)) as object)
+  if (validate(document)) return []
+  return (validate.errors ?? []).map(
+    ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
+  )
+}
+
+type Sample = readonly [command: JsonCommand, args: readonly string[], stdin?: string]
+
+const PRICES = ['--in-usd', '1', '--out-usd', '2']
+
+/** In an order in which one makes what the next one needs; the gateway is down. */
+const DOWN: readonly Sample[] = [
+  ['init', ['init']],
+  ['balance top-up', ['balance', 'top-up', '50', '--ref', 'inv-1']],
+  ['balance adjust', ['balance', 'adjust', '-1', '--note', 'typo', '-y']],
+  ['balance show', ['balance']],
+  [
+    'keys create',
+    ['keys', 'create', 'web', '--rpm', '60', '--daily-usd', '5', '--allow', 'demo/*'],
+  ],
+  ['keys create', ['keys', 'create', 'admin', '--kind', 'provisioning']],
+  ['keys list', ['keys']],
+  ['keys show', ['keys', 'show', 'web']],
+  ['keys edit', ['keys', 'edit', 'web', '--note', 'for the web', '--expires', '30d']],
+  ['keys rotate', ['keys', 'rotate', 'web']],
+  ['limits show', ['limits']],
+  ['limits show', ['limits', 'show', 'web']],
+  ['limits set', ['limits', 'set', 'web', '--rpm', '90']],
+  ['limits set', ['limits', 'set', 'web', 'default', '--rpd', '900']],
+  ['keys revoke', ['keys', 'revoke', 'admin', '-y']],
+  ['accounts create', ['accounts', 'create', 'acme']],
+  ['accounts list', ['accounts']],
+  ['accounts show', ['accounts', 'show', 'acme']],
+  [
+    'providers add',
+    ['providers', 'add', 'acme', '--base-url', 'http://127.0.0.1:9/v1', '--key-file', '-'],
+    'sk-x',
+  ],
+  ['providers list', ['providers']],
+  ['providers show', ['providers', 'show', 'acme']],
+  ['providers edit', ['providers', 'edit', 'acme', '--no-key']],
+  ['models add', ['models', 'add', 'acme/pix', ...PRICES, '--per-image-usd', '512x512/high=0.04']],
+  ['models list', ['models']],
+  ['models show', ['models', 'show', 'acme/pix']],
+  ['models price', ['models', 'price', 'acme/pix', '--in-usd', '2']],
+  ['models route', ['models', 'route', 'acme/pix', '--via', 'demo', '--weight', '2']],
+  ['models price --clear', ['models', 'price', 'acme/pix', '--clear', '-y']],
+  ['models remove', ['models', 'remove', 'acme/pix', '-y']],
+  ['providers remove', ['providers', 'remove', 'acme', '-y']],
+  ['providers test', ['providers', 'test']],
+  ['rates set', ['rates', 'set', 'USD/RUB', '92.50']],
+  ['rates show', ['rates']],
+  [
+    'thresholds set',
+    [
+      'thresholds',
+      'set',
+      '--below',
+      '60',
+      '--email',
+      'a@b.example',
+      '--webhook',
+      'https://b.example/hook',
+    ],
+  ],
+  ['thresholds show', ['thresholds']],
+  ['deliveries list', ['deliveries']],
+  [
+    'clients create',
+    ['clients', 'create', 'wiki', '--redirect', 'https://wiki.example.org/callback'],
+  ],
+  ['clients list', ['clients']],
+  ['clients show', ['clients', 'show', 'wiki']],
+  ['clients edit', ['clients', 'edit', 'wiki', '--name', 'Wiki']],
+  ['clients rotate-secret', ['clients', 'rotate-secret', 'Wiki', '-y']],
+  ['clients remove', ['clients', 'remove', 'Wiki', '-y']],
+  ['clients rotate-signing-key', ['clients', 'rotate-signing-key', '-y']],
+  [
+    'identities add',
+    ['identities', 'add', 'google', '--client-id', 'x', '--key-file', '-'],
+    'secret-of-google',
+  ],
+  ['identities list', ['identities']],
+  ['identities show', ['identities', 'show', 'google']],
+  ['identities edit', ['identities', 'edit', 'google', '--label', 'Google']],
+  ['users add', ['users', 'add', 'ann@example.org']],
+  ['users list', ['users']],
+  ['users show', ['users', 'show', 'ann@example.org']],
+  ['users disable', ['users', 'disable', 'ann@example.org', '-y']],
+  ['users enable', ['users', 'enable', 'ann@example.org']],
+  ['users sessions', ['users', 'sessions', 'revoke', 'ann@example.org', '-y']],
+  ['users identities', ['users', 'identities', 'remove', 'ann@example.org', 'google', '-y']],
+  ['users remove', ['users', 'remove', 'ann@example.org', '-y']],
+  ['identities remove', ['identities', 'remove', 'google', '-y']],
+  ['backup', ['backup', 'one.db', '--verify']],
+  ['backup --restore', ['backup', '--restore', 'one.db', '--confirm', 'gateway.db']],
+  ['activity list --admin', ['activity', 'list', '--admin']],
+  ['config show', ['config']],
+  ['config check', ['config', 'check']],
+  ['config path', ['config', 'path']],
+  ['completion', ['completion', 'bash']],
+  ['status', ['status']],
+  ['doctor', ['doctor']],
+]
+
+/** Some end unhealthy, or find no gateway: that is not what is judged here. */
+const BEARABLE = [0, 4, 6]
+
+let desk: Desk
+beforeAll(() => {
+  desk = openDesk()
+  mkdirSync(join(desk.home, 'config', 'gatewayctl'), { recursive: true })
+  writeFileSync(
+    join(desk.home, 'config', 'gatewayctl', 'config.toml'),
+    'listen = "127.0.0.1:4140"\n',
+  )
+})
+afterAll(() => desk.close())
+
+const judged = new Set<JsonCommand>()
+
+function judge(command: JsonCommand, args: readonly string[], stdin?: string): void {
+  const { code, out, err } = desk.run([...args, '--json'], stdin === undefined ? {} : { stdin })
+  expect([args, BEARABLE.includes(code) ? 'ran' : err]).toEqual([args, 'ran'])
+  judgeText(command, out)
+}
+
+function judgeText(command: JsonCommand, text: string): void {
+  judged.add(command)
+  expect([command, faultsOf(command, JSON.parse(text))]).toEqual([command, []])
+}
+
+describe('while the gateway is down', () => {
+  for (const [command, args, stdin] of DOWN) {
+    test(args.join(' '), () => {
+      if (command === 'users identities') linkAnn()
+      judge(command, args, stdin)
+    })
+  }
+
+  /** As if she had come by Google once. */
+  function linkAnn(): void {
+    const database = new Database(join(desk.dataDir, 'gateway.db'))
+    database.run(
+      `INSERT INTO identities (issuer, subject, person_id, linked_at, last_used_at)
+       SELECT issuer, '1', people.id, 0, 0 FROM identity_providers, people`,
+    )
+    database.close(true)
+  }
+
+  test('an error', () => {
+    for (const args of [['keys', 'show', 'none'], ['kyes'], ['keys', 'revoke', 'web']]) {
+      const { code, out, err } = desk.run([...args, '--json'])
+      expect([args, out]).toEqual([args, ''])
+      judgeText('error', err)
+      expect((JSON.parse(err) as { error: { exit_code: number } }).error.exit_code).toBe(code)
+    }
+  })
+})
+
+describe('while it serves', () => {
+  let appliance: Appliance
+  beforeAll(async () => {
+    furnishDesk(desk)
+    const secret = desk.run(['keys', 'create', 'live', '-q']).out.trim()
+    const short = desk.run(['keys', 'create', 'short', '-q', '--rpm', '1']).out.trim()
+    appliance = await startAppliance(desk)
+    const tail = Bun.spawn(
+      [join(import.meta.dirname, '..', '..', 'dist', 'gatewayctl'), 'activity', 'tail', '--json'],
+      {
+        env: desk.env,
+        stdout: 'pipe',
+      },
+    )
+    let told = ''
+    void (async () => {
+      for await (const piece of tail.stdout.pipeThrough(new TextDecoderStream())) told += piece
+    })()
+    const ask = async (key: string, model: string) =>
+      await (
+        await appliance.chat(key, {
+          model,
+          user: 'u_1',
+          messages: [{ role: 'user', content: 'fail-502' }],
+        })
+      ).text()
+    await ask(secret, 'demo/image')
+    await ask(secret, 'demo/flaky')
+    await until(async () => {
+      await ask(secret, 'demo/echo')
+      await ask(short, 'demo/echo')
+      return told.includes('rate_limit_exceeded') && told.includes('"status":200')
+    }, 'the tail has told of both')
+    tail.kill()
+    lines = told.split('\n').slice(0, -1)
+  })
+  afterAll(() => appliance.kill())
+  let lines: readonly string[] = []
+
+  test('activity tail', () => {
+    for (const line of lines) judgeText('activity tail', line)
+    expect(lines.length).toBeGreaterThan(1)
+  })
+
+  test('requests, refused and served', async () => {
+    const { out } = await desk.runBeside(['activity', '--json'])
+    judgeText('activity list', out)
+    const entries = JSON.parse(out) as readonly { readonly id: string }[]
+    for (const { id } of entries.slice(-4).concat(entries.slice(0, 1))) {
+      judgeText('activity show', (await desk.runBeside(['activity', 'show', id, '--json'])).out)
+      judgeText('why', (await desk.runBeside(['why', id, '--json'])).out)
+    }
+  })
+
+  const samples: readonly Sample[] = [
+    ['status', ['status']],
+    ['doctor', ['doctor']],
+    ['audit', ['audit']],
+    ['models route', ['models', 'route', 'demo/echo']],
+    ['ledger list', ['ledger']],
+    ['usage drift', ['usage', 'drift']],
+    ['usage report', ['usage']],
+    ...['user', 'model', 'provider', 'day', 'hour'].map(
+      (by): Sample => ['usage report', ['usage', '--by', by, '--then-by', 'key', '--since', '7d']],
+    ),
+    ['keys list', ['keys', '--all']],
+    ['keys show', ['keys', 'show', 'live']],
+    ['keys revoke', ['keys', 'revoke', 'live', 'short', '-y']],
+    ['deliveries list', ['deliveries']],
+  ]
+  for (const [command, args] of samples) {
+    test(args.join(' '), async () => {
+      const { code, out, err } = await desk.runBeside([...args, '--json'])
+      expect([args, BEARABLE.includes(code) ? 'ran' : err]).toEqual([args, 'ran'])
+      judgeText(command, out)
+    })
+  }
+
+  test('notices', async () => {
+    const tested = await desk.runBeside(['thresholds', 'test', 'email', '--json'])
+    judgeText('thresholds test', tested.out)
+    const { event_id } = JSON.parse(tested.out) as { event_id: string }
+    judgeText(
+      'deliveries show',
+      (await desk.runBeside(['deliveries', 'show', event_id, '--json'])).out,
+    )
+    judgeText(
+      'deliveries redeliver',
+      (await desk.runBeside(['deliveries', 'redeliver', event_id, '--json'])).out,
+    )
+  })
+})
+
+test('every schema was tried on what its command prints', () => {
+  const files = readdirSync(DIRECTORY).filter((name) => name.endsWith('.json'))
+  expect([...judged].map(fileNameOf).toSorted()).toEqual(files.toSorted())
+})
+
+/** What prints no document of its own: it runs on, or prints what something else defines. */
+const WITHOUT_SCHEMA = new Set(['serve', 'dashboard', 'apply', 'export'])
+
+test('every command has a schema', () => {
+  const commands = Object.entries(NOUNS).flatMap(([noun, { command, verbs }]) =>
+    command ? [noun] : Object.keys(verbs).map((verb) => `${noun} ${verb}`),
+  )
+  const files = readdirSync(DIRECTORY)
+  const missing = commands.filter((name) => !files.includes(fileNameOf(name)))
+  expect(missing.filter((name) => !WITHOUT_SCHEMA.has(name))).toEqual([])
+})
+
+test('the schemas are what the types say: bun scripts/cli-json.ts', async () => {
+  const rendered = await renderSchemas()
+  for (const [command, schema] of rendered) {
+    expect([command, published(command)]).toEqual([command, schema])
+  }
+})
