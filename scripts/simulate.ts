@@ -1,0 +1,69 @@
+/**
+ * What several nodes would make of one key's limits, before anybody builds them: three policies, in calm and in trouble, against
+ * an observer who knows everything (docs/scale.md).
+ *
+ *     npm run simulate -- [--nodes 4] [--seed 1]
+ */
+import { parseArgs } from 'node:util'
+import {
+  askEveryTime,
+  exchangeCounts,
+  lendAhead,
+  type Policy,
+  type Setting,
+} from './simulate/policies.ts'
+import { type Story, type Told, tell } from './simulate/story.ts'
+
+const { values } = parseArgs({
+  options: { nodes: { type: 'string', default: '4' }, seed: { type: 'string', default: '1' } },
+})
+const wishes = { nodes: Number(values.nodes), seed: Number(values.seed) }
+
+const POLICIES: readonly (readonly [string, (setting: Setting) => Policy])[] = [
+  ['ask every time', askEveryTime],
+  ['lend ahead, 1 s', (setting) => lendAhead(setting, 1_000)],
+  ['exchange, 100 ms', (setting) => exchangeCounts(setting, 100)],
+  ['exchange, 1 s', (setting) => exchangeCounts(setting, 1_000)],
+]
+
+const NO_CEILING = Number.MAX_SAFE_INTEGER
+const windowed = {
+  limits: { rpm: 6_000, ceilingMicros: NO_CEILING },
+  requestsPerSecond: 300,
+  seconds: 180,
+  troubleAtSeconds: 70,
+}
+const capped = {
+  limits: { rpm: 1_000_000, ceilingMicros: 50_000_000 },
+  requestsPerSecond: 300,
+  seconds: 60,
+  troubleAtSeconds: 10,
+}
+
+const STORIES: readonly Story[] = [
+  { name: 'rpm 6,000', ...windowed, trouble: 'none' },
+  { name: 'rpm 6,000, failover', ...windowed, trouble: 'failover' },
+  { name: 'rpm 6,000, a node lost', ...windowed, trouble: 'node-lost' },
+  { name: 'ceiling $50', ...capped, trouble: 'none' },
+  { name: 'ceiling $50, failover', ...capped, trouble: 'failover' },
+  { name: 'ceiling $50, a node lost', ...capped, trouble: 'node-lost' },
+]
+
+console.log(
+  `${wishes.nodes} nodes, seed ${wishes.seed}; a round trip to the shared store takes 0.2 to 0.8 ms\n`,
+)
+for (const story of STORIES) {
+  console.log(story.name)
+  for (const [name, open] of POLICIES) print(name, tell(story, open, wishes))
+  console.log()
+}
+
+function print(name: string, told: Told): void {
+  const { admitted, refused, unavailable, wronglyRefused, mostOverRpm, mostOverMicros } = told
+  const wrong = refused === 0 ? 0 : (wronglyRefused / (admitted + refused)) * 100
+  console.log(
+    `  ${name.padEnd(18)}${String(admitted).padStart(7)} admitted  over by ${String(mostOverRpm).padStart(5)} requests, ` +
+      `$${(mostOverMicros / 1e6).toFixed(2).padStart(5)}   wrongly refused ${wrong.toFixed(1).padStart(4)} %   ` +
+      `unavailable ${String(unavailable).padStart(4)}   verdict p50 ${told.p50Ms.toFixed(2)} ms, p99 ${told.p99Ms.toFixed(2)} ms`,
+  )
+}
