@@ -12,6 +12,7 @@ import { checkFiles } from './doctor-files.ts'
 import { checkThresholds } from './doctor-notices.ts'
 import { checkIdentities } from './doctor-signin.ts'
 import { checkHolds, checkLedger, checkLog, checkStore } from './doctor-store.ts'
+import { checkAddresses, checkClock, checkDisk, checkProgram } from './doctor-world.ts'
 import type { Office } from './office.ts'
 import { verb } from './verb.ts'
 
@@ -27,11 +28,15 @@ export interface Finding {
 type Check = (office: Office) => Promise<readonly Finding[]>
 
 const CHECKS: readonly Check[] = [
+  checkProgram,
+  checkAddresses,
   checkStore,
   checkLedger,
   checkHolds,
   checkLog,
   checkFiles,
+  checkDisk,
+  checkClock,
   checkBackup,
   checkRate,
   checkProviders,

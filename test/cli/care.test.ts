@@ -145,6 +145,11 @@ describe('providers', () => {
       expect((await testOf('acme')).rows[0]?.[6]).toMatch(/^no answer: /)
       expect((await edit('--base-url', url('/v1'))).code).toBe(0)
       expect(await ask()).toBe(200)
+      // Whoever was tested has told the time.
+      const clockOf = async () => (await desk.runBeside(['doctor'])).out.match(/^. clock .*$/m)?.[0]
+      expect(await clockOf()).toBeUndefined()
+      expect((await testOf('acme')).code).toBe(0)
+      expect(await clockOf()).toMatch(/^✓ clock within \d\.\d s of what acme says$/)
     } finally {
       await appliance.stop()
     }

@@ -1,14 +1,23 @@
 /** What doctor asks of the world around the store: backups, addresses, disks, clocks. */
+import { truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { DAY_MS } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { NO_MONEY } from '#domain/money.ts'
+import { checkAddresses, judgeRoom } from '#operator/doctor-world.ts'
+import type { Office } from '#operator/office.ts'
 import { aCharge, aClaim, anActivity, usd } from '#test/support/nouns.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 import { act, openFurnished, type TestOffice } from './office.ts'
 
 const findings = async (office: Parameters<typeof act>[0], check: string) =>
   (await act(office, 'doctor', {})).findings.filter((finding) => finding.check === check)
+
+function fresh(path: string): string {
+  writeFileSync(path, '')
+  return path
+}
 
 const onDisk = (office: TestOffice) => ({ ...office, dataDir: tempDirectory() })
 
@@ -18,6 +27,78 @@ async function charge({ store, clock }: TestOffice): Promise<void> {
   const done = { charge: aCharge(usd('0.01')), activity: anActivity(claim) }
   await store.admissions.settle(claim.generationId, { at: clock.now(), ...done })
 }
+
+test('says which program answers, and where the gateway is', async () => {
+  const office = await openFurnished()
+  expect(await findings(office, 'program')).toMatchObject([
+    {
+      level: 'ok',
+      message: expect.stringMatching(/^gatewayctl v0\.0\.0-test \w+-\w+, no gateway running$/),
+    },
+  ])
+  expect(await findings(office, 'address')).toEqual([])
+})
+
+test.each([
+  ['http://127.0.0.1:4140/v1', null, []],
+  ['http://localhost:4140/v1', 'http://[::1]:4141', []],
+  ['https://gateway.example/v1', 'https://auth.example', []],
+  [
+    'http://gateway.example/v1',
+    null,
+    [
+      'base_url is http://gateway.example/v1, http:// on a public address: keys travel in clear text',
+    ],
+  ],
+  [
+    'http://10.0.0.7:4140/v1',
+    'http://10.0.0.7:4141',
+    [
+      'base_url is http://10.0.0.7:4140/v1, http:// on a public address: keys travel in clear text',
+      'auth_url is http://10.0.0.7:4141, http:// on a public address: codes and sessions travel in clear text',
+    ],
+  ],
+])('served as %s, signed in at %s', async (baseUrl, authUrl, worries) => {
+  const office = await openFurnished()
+  const live = { baseUrl, authUrl, pid: 7, hops: () => [] } as unknown as Office['live']
+  const found = (await checkAddresses({ ...office, live })).filter(
+    ({ level }) => level === 'warning',
+  )
+  expect(found.map(({ message }) => message)).toEqual(worries)
+})
+
+test.each([
+  [50_000, 0.5, 'ok'],
+  [50_000, 0.02, 'ok'],
+  [4_000, 0.5, 'ok'],
+  [4_000, 0.09, 'warning'],
+  [255, 0.5, 'problem'],
+  [0, 0, 'problem'],
+])('%i MB free, %d of the disk: %s', (megabytes, share, level) => {
+  expect(judgeRoom('/data', megabytes * 1_000_000, share)).toMatchObject({ level })
+})
+
+test('a log that nobody folds is told', async () => {
+  const office = onDisk(await openFurnished())
+  expect(await findings(office, 'disk')).toHaveLength(1)
+  expect(await findings(office, 'log-size')).toEqual([])
+  truncateSync(fresh(join(office.dataDir, 'gateway.db-wal')), 65_000_000)
+  expect(await findings(office, 'log-size')).toMatchObject([
+    { level: 'warning', message: 'the log of the database has grown to 65 MB' },
+  ])
+})
+
+test.each([
+  [200, 'ok', 'clock within 0.2 s of what acme says'],
+  [-4_900, 'ok', 'clock within 4.9 s of what acme says'],
+  [90_000, 'warning', 'the clock is 90.0 s behind what acme says'],
+  [-7_000, 'warning', 'the clock is 7.0 s ahead of what acme says'],
+])('a provider that is %i ms off', async (skewMs, level, message) => {
+  const office = await openFurnished()
+  expect(await findings(office, 'clock')).toEqual([])
+  const probe = { ...office.probe, lastSkew: () => ({ provider: 'acme', skewMs }) }
+  expect(await findings({ ...office, probe }, 'clock')).toMatchObject([{ level, message }])
+})
 
 test('no backup worries nobody before the first charge, after it and after a week it does', async () => {
   const office = onDisk(await openFurnished())
