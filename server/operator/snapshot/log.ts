@@ -37,7 +37,11 @@ export async function readEarlier(office: Office) {
   ])
   return {
     log: await renderEntries(office, log),
-    errors: await renderEntries(office, errors),
+    // Of a client that left there is nothing to be told.
+    errors: await renderEntries(
+      office,
+      errors.filter(({ code }) => code !== null),
+    ),
   }
 }
 

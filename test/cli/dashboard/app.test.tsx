@@ -58,7 +58,7 @@ function open(desk: Partial<Desk> = {}, size = { columns: 80, rows: 24 }) {
     controller.stop()
   })
   const shows = (text: string | RegExp): Promise<void> =>
-    until(() => lastFrame(screen).search(text) >= 0, `it shows ${text}`).catch((thrown) => {
+    until(() => isIn(lastFrame(screen), text), `it shows ${text}`).catch((thrown) => {
       throw new Error(`${thrown.message}\n${lastFrame(screen)}`)
     })
   return {
@@ -74,9 +74,14 @@ function open(desk: Partial<Desk> = {}, size = { columns: 80, rows: 24 }) {
   }
 }
 
+const isIn = (frame: string, text: string | RegExp): boolean =>
+  typeof text === 'string' ? frame.includes(text) : text.test(frame)
+
 /** What was drawn last, without what steers the terminal. */
 function lastFrame({ written }: FakeScreen): string {
-  const from = written.lastIndexOf(' gatewayctl ')
+  const from = Math.max(
+    ...['●', '○', '◐'].map((mark) => written.lastIndexOf(` gatewayctl ${mark}`)),
+  )
   const small = written.lastIndexOf('is too small')
   const text = from > small ? written.slice(from) : written.slice(Math.max(0, small - 8))
   return Bun.stripANSI(text)

@@ -1,0 +1,274 @@
+/** The dashboard of the compiled binary in a real terminal: under load, resized, suspended, left alone, and broken. */
+import { mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { BINARY } from '#scripts/compile.ts'
+import { SNAPSHOT } from '#test/cli/dashboard/fixed-snapshot.ts'
+import { type Appliance, furnishDesk, startAppliance, until } from '#test/support/appliance.ts'
+import { type Desk, openDesk } from '#test/support/desk.ts'
+import { openTerminal, TMUX, type TmuxTerminal } from '#test/support/tmux.ts'
+
+let desk: Desk
+let gateways: Appliance[] = []
+
+beforeEach(() => {
+  desk = furnishDesk(openDesk())
+})
+afterEach(async () => {
+  await Promise.all(gateways.map((gateway) => gateway.kill()))
+  gateways = []
+  desk.close()
+})
+
+async function serve(): Promise<Appliance> {
+  const gateway = await startAppliance(desk, { flags: ['--auth-listen', 'off'] })
+  gateways.push(gateway)
+  return gateway
+}
+
+/** So many streams that go on until the test is over. */
+async function keepTalking(gateway: Appliance, streams: number): Promise<void> {
+  const { key } = await gateway.verb('keys.create', { name: 'talker' })
+  const talks = await Promise.all(
+    Array.from({ length: streams }, (_, place) =>
+      gateway.chat(key, {
+        model: 'demo/lorem',
+        stream: true,
+        max_tokens: 100_000,
+        user: `u_${place} rate-${1 + (place % 9)}`,
+        messages: [{ role: 'user', content: 'go on' }],
+      }),
+    ),
+  )
+  // Held on to, and read: an answer that nobody reads is one whose client has stalled.
+  const readers = talks.map(({ body }) => body?.pipeTo(new WritableStream()).catch(() => {}))
+  onTestFinished(() => void readers.length)
+}
+
+async function openDashboard(
+  columns: number,
+  rows: number,
+  { flags = '', env = {} }: { flags?: string; env?: Readonly<Record<string, string>> } = {},
+): Promise<TmuxTerminal> {
+  const terminal = await openTerminal(desk, columns, rows, env)
+  terminal.send(`${BINARY} dashboard ${flags}`, 'Enter')
+  await terminal.shows('? help')
+  return terminal
+}
+
+/** The shell is back, on its own screen, with its cursor, and hears what is typed. */
+async function isClean(terminal: TmuxTerminal): Promise<void> {
+  await until(() => terminal.tell('alternate_on') === '0', 'the other screen is left')
+  // What is typed before it is the shell's turn would be heard by nobody.
+  await until(() => terminal.tell('pane_current_command') === 'bash', 'the shell is back')
+  expect(terminal.tell('cursor_flag')).toBe('1')
+  terminal.send('echo it-is-$((40+2))', 'Enter')
+  await terminal.shows('it-is-42')
+  await terminal.shows(/\$ echo it-is-\$\(\(40\+2\)\)/)
+}
+
+describe.skipIf(TMUX === null)('in a terminal', () => {
+  test('two hundred streams: no torn frame in two hundred looks', {
+    timeout: 120_000,
+  }, async () => {
+    const gateway = await serve()
+    await keepTalking(gateway, 200)
+    const terminal = await openDashboard(120, 40, { flags: '--fps 10' })
+    await terminal.shows('200 of 200 in flight')
+    const seen = new Set<string>()
+    for (let look = 0; look < 200; look++) {
+      const screen = terminal.screen()
+      expect(torn(screen, 120, 40), screen).toEqual([])
+      seen.add(screen)
+      await Bun.sleep(10)
+    }
+    // It was alive all the time.
+    expect(seen.size).toBeGreaterThan(20)
+    terminal.send('q')
+    await isClean(terminal)
+  })
+
+  test('sizes, one after the other', async () => {
+    await keepTalking(await serve(), 5)
+    const terminal = await openDashboard(120, 40)
+    for (const [columns, rows] of [
+      [80, 24],
+      [60, 15],
+      [200, 60],
+      [80, 24],
+    ] as const) {
+      terminal.resize(columns, rows)
+      await until(() => torn(terminal.screen(), columns, rows).length === 0, `${columns}×${rows}`)
+    }
+    terminal.resize(50, 10)
+    await terminal.shows('50×10 is too small: 60×15 at least')
+    expect(terminal.screen().trim().split('\n')).toHaveLength(1)
+    terminal.resize(80, 24)
+    await until(() => torn(terminal.screen(), 80, 24).length === 0, 'it is back')
+  })
+
+  test('ctrl-z gives the terminal back, fg takes it again', async () => {
+    await keepTalking(await serve(), 5)
+    const terminal = await openDashboard(80, 24)
+    terminal.send('2')
+    await terminal.shows('[2 Keys]')
+    terminal.send('C-z')
+    await terminal.shows('Stopped')
+    await isClean(terminal)
+    terminal.send('fg', 'Enter')
+    await terminal.shows('[2 Keys]')
+    await until(() => torn(terminal.screen(), 80, 24).length === 0, 'all of it is drawn again')
+    expect(terminal.tell('alternate_on')).toBe('1')
+    terminal.send('C-c')
+    await isClean(terminal)
+    terminal.send('echo exit-$?', 'Enter')
+    await terminal.shows('exit-0')
+  })
+
+  test('a gateway that was killed is waited for, and watched again when it is back', async () => {
+    const gateway = await serve()
+    await keepTalking(gateway, 5)
+    const terminal = await openDashboard(120, 40)
+    await terminal.shows('5 of 5 in flight')
+    await gateway.kill()
+    const away = await terminal.shows(/○ reconnecting \ds/)
+    expect(away).toContain('5 of 5 in flight')
+    expect(away).toContain(`pid ${gateway.pid}`)
+    await terminal.shows(/○ reconnecting [1-9]s/)
+    const next = await serve()
+    await terminal.shows(`pid ${next.pid}`)
+    expect(await terminal.shows('● serving')).toContain('0 of 0 in flight')
+  })
+
+  test('a request is ended from it, and what it cost stands in the log', async () => {
+    const gateway = await serve()
+    await keepTalking(gateway, 1)
+    const terminal = await openDashboard(80, 24)
+    await terminal.shows('1 of 1')
+    terminal.send('x')
+    await terminal.shows('end talker · demo/lorem?')
+    terminal.send('y')
+    await terminal.shows(/ended gen-\w+ \(demo\/lorem\)/)
+    await terminal.shows('0 of 0')
+    terminal.send('5')
+    await terminal.shows(/503 talker +demo\/lorem .*ended_by/)
+    const [line] = await gateway.verb('activity.list', {})
+    expect(line).toMatchObject({ code: 'ended_by_operator', ended_by: 'gateway' })
+    expect(Number(line?.cost_usd)).toBeGreaterThan(0)
+    const acts = desk.json<readonly object[]>(['activity', 'list', '--admin'])
+    expect(acts[0]).toMatchObject({ verb: 'activity.kill', target: line?.id })
+  })
+
+  test('NO_COLOR, CI and DEV change nothing but the colours', async () => {
+    await serve()
+    const env = { NO_COLOR: '1', CI: '1', DEV: 'true' }
+    const terminal = await openDashboard(80, 24, { env })
+    await until(() => torn(terminal.screen(), 80, 24).length === 0, 'it is drawn')
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are what is looked for
+    expect(terminal.screen(true)).not.toMatch(/\u001b\[[0-9;]*[1-9][0-9;]*m/)
+    terminal.send('q')
+    await isClean(terminal)
+    const coloured = await openDashboard(80, 24)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are what is looked for
+    expect(coloured.screen(true)).toMatch(/\u001b\[[0-9;]*[1-9][0-9;]*m/)
+  })
+
+  test('a defect leaves the terminal clean, one line about it, and exit code 70', async () => {
+    serveBroken(join(desk.dataDir, 'run', 'admin.sock'))
+    const terminal = await openTerminal(desk, 80, 24)
+    terminal.send(`${BINARY} dashboard; echo exit-$?`, 'Enter')
+    const screen = await terminal.shows('exit-70')
+    expect(screen).toMatch(/^error: the dashboard met a defect: .+$/m)
+    expect(screen).toContain('hint: gatewayctl dashboard --once')
+    expect(screen).not.toMatch(/\bat \w+ \(|bunfs|node_modules/)
+    await isClean(terminal)
+  })
+})
+
+/** What is wrong with a frame; nothing is missing from a whole one, and nothing of another is left in it. */
+function torn(screen: string, columns: number, rows: number): readonly string[] {
+  const lines = screen.split('\n').slice(0, rows)
+  const wrong: string[] = []
+  if (!/^ gatewayctl ● serving .* \? help ?$/.test(lines[0] ?? '')) wrong.push('the first line')
+  if (!/^ .* q quit ?$/.test(lines[rows - 1] ?? '')) wrong.push('the last line')
+  const tabs = lines.filter((line) => /^─.1 Live.─.2 Keys.─/.test(line))
+  if (tabs.length !== 1 || Bun.stringWidth(tabs[0] ?? '') !== columns) wrong.push('the tabs')
+  if (lines.some((line) => Bun.stringWidth(line) > columns)) wrong.push('the width')
+  const first = lines.findIndex((line) => line.includes('ELAPSED')) + 1
+  const requests = first === 0 ? [] : lines.slice(first, lines.indexOf('', first))
+  for (const line of requests.filter((one) => one.includes('demo/'))) {
+    if (!/^ [▸ ] (\S{8} )?\S+ +demo\/\S+ .* [\d.]+(s|m\d\ds) .*[≋…·] *$/.test(line))
+      wrong.push(line)
+  }
+  return wrong
+}
+
+/** A gateway whose second frame nobody can draw. */
+function serveBroken(path: string): void {
+  mkdirSync(dirname(path), { recursive: true })
+  const encoder = new TextEncoder()
+  const server = Bun.serve({
+    unix: path,
+    fetch: () =>
+      new Response(
+        new ReadableStream({
+          async start(controller) {
+            controller.enqueue(encoder.encode(`${JSON.stringify(SNAPSHOT)}\n`))
+            await Bun.sleep(500)
+            controller.enqueue(encoder.encode('{"at":"2026-11-21T12:41:08Z","traffic":{}}\n'))
+          },
+        }),
+      ),
+  })
+  onTestFinished(() => server.stop(true))
+}
+
+describe('without a terminal', () => {
+  test('it is refused with what to use instead', async () => {
+    await serve()
+    expect(desk.run(['dashboard'])).toEqual({
+      code: 2,
+      out: '',
+      err: 'error: the dashboard needs a terminal\nhint: gatewayctl dashboard --once, or gatewayctl status --json\n',
+    })
+  })
+
+  test('one frame is printed, of any screen, plain or as JSON', async () => {
+    await serve()
+    const { code, out, err } = desk.run(['dashboard', '--once'])
+    expect([code, err]).toEqual([0, ''])
+    expect(out.split('\n')).toHaveLength(25)
+    expect(out).toMatch(/^ gatewayctl ● serving 127\.0\.0\.1:\d+/)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: it must hold none
+    expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/)
+    for (const screen of ['keys', 'models', 'spend', 'log']) {
+      const one = desk.run(['dashboard', '--once', '--ascii', '--screen', screen])
+      expect([screen, one.code, one.err]).toEqual([screen, 0, ''])
+      expect(one.out).toMatch(/^[ -~\n]+$/)
+      expect(one.out.toLowerCase()).toMatch(new RegExp(`\\[\\d ${screen}\\]`))
+    }
+    const wide = desk.run(['dashboard', '--once'], { env: { COLUMNS: '120', LINES: '40' } })
+    expect(wide.out.split('\n')).toHaveLength(41)
+    expect(wide.out).toContain('keys nearest a limit')
+    expect(desk.json(['dashboard'])).toMatchObject({
+      gateway: { healthy: true },
+      money: { account: 'default', balance_usd: '1000.00' },
+    })
+  })
+
+  test('with no gateway, an account nobody has, or a rate that is none, it says so', async () => {
+    expect(desk.run(['dashboard', '--once'])).toEqual({
+      code: 4,
+      out: '',
+      err: `error: no gateway is running on this data directory (${desk.dataDir})\nhint: gatewayctl serve\n`,
+    })
+    await serve()
+    expect(desk.run(['dashboard', '--once', '--account', 'nobody'])).toMatchObject({
+      code: 3,
+      out: '',
+      err: expect.stringMatching(/^error: no account is called "nobody"/),
+    })
+    expect(desk.run(['dashboard', '--once', '--fps', '11']).code).toBe(2)
+    expect(desk.run(['dashboard', '--once', '--screen', 'lives']).code).toBe(2)
+  })
+})
