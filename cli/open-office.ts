@@ -7,6 +7,7 @@ import type { Context } from './context.ts'
 import { readDelivery } from './delivery.ts'
 import { CommandError, EXIT } from './exit.ts'
 import { readMasterKey } from './master-key.ts'
+import { tell } from './output.ts'
 import { VERSION } from './version.ts'
 import { whoTypes } from './who.ts'
 
@@ -32,7 +33,16 @@ export async function openDirectory(
   const { openStore } = await import('#db/index.ts')
   try {
     const masterKey = withMasterKey ? readMasterKey(context, { create }) : null
-    return await openStore({ dataDir, clock, masterKey, syncCharges, foldAside: serves })
+    return await openStore({
+      dataDir,
+      clock,
+      masterKey,
+      syncCharges,
+      foldAside: serves,
+      upgrading({ from, to, copy }) {
+        tell(context, `upgrading the database from schema ${from} to ${to}; as it was: ${copy}`)
+      },
+    })
   } catch (cause) {
     throw isDenied(cause) ? denied(dataDir) : cause
   }

@@ -6,7 +6,7 @@ import { connect } from './sqlite/connection.ts'
 import { lockDirectory } from './sqlite/lock.ts'
 import { NO_LOG_FOLD, startLogFold } from './sqlite/log-fold.ts'
 import { NO_LOG_SYNC, startLogSync } from './sqlite/log-sync.ts'
-import { migrate } from './sqlite/migrate.ts'
+import { migrate, type Upgrade } from './sqlite/migrate.ts'
 import { openDatabase } from './sqlite/open.ts'
 import { createStore, type HouseStore } from './sqlite/store.ts'
 import type { Vault } from './vault.ts'
@@ -23,6 +23,8 @@ export interface StoreOptions {
   readonly syncCharges?: boolean
   /** Folds the write-ahead log on a thread of its own: for a process that serves, whose requests would wait for it. */
   readonly foldAside?: boolean
+  /** Told before an older database is copied and migrated. */
+  readonly upgrading?: (upgrade: Upgrade) => void
 }
 
 /** @throws store_unavailable when another process holds the directory or the schema is newer than this binary */
@@ -35,7 +37,7 @@ export async function openStore(options: StoreOptions): Promise<HouseStore> {
   try {
     const vault = masterKey === null ? null : await unlock(masterKey)
     database = openDatabase(path)
-    migrate(database, path)
+    migrate(database, path, options.upgrading)
     const logSync = inMemory ? NO_LOG_SYNC : startLogSync(path)
     const logFold = foldAside && !inMemory ? startLogFold(database, path) : NO_LOG_FOLD
     const rest = { clock, vault, syncCharges }

@@ -13,7 +13,7 @@ export interface CopyOptions {
 const PATIENCE_MS = 10_000
 
 /** What a copy is called until it is whole; a kill leaves it under this name. */
-export const partialOf = (file: string): string => `${file}.${process.pid}.partial`
+const partialOf = (file: string): string => `${file}.${process.pid}.partial`
 export const isPartial = (name: string): boolean => /\.\d+\.partial$/.test(name)
 
 /**

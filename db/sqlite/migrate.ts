@@ -10,13 +10,28 @@ export const NEWEST_SCHEMA_VERSION = MIGRATIONS.length
 export const schemaVersion = (database: Database): number =>
   (database.query('PRAGMA user_version').get() as { user_version: number }).user_version
 
-/** Runs each missing migration once. A populated older database is copied beside itself first. */
-export function migrate(database: Database, path: string): void {
+export interface Upgrade {
+  readonly from: number
+  readonly to: number
+  /** Where the database is kept as it was. */
+  readonly copy: string
+}
+
+/** Runs each missing migration once. A populated older database is copied beside itself first, and `upgrading` told before. */
+export function migrate(
+  database: Database,
+  path: string,
+  upgrading: (upgrade: Upgrade) => void = () => {},
+): void {
   const version = schemaVersion(database)
   if (version === NEWEST_SCHEMA_VERSION) return
   if (version > NEWEST_SCHEMA_VERSION) throw newerSchema(version)
   // Whole, kept answers too, and of now: an earlier upgrade may have left one of this name.
-  if (version > 0) copyDatabase(database, `${path}.pre-migrate-${version}`, { answers: true })
+  if (version > 0) {
+    const copy = `${path}.pre-migrate-${version}`
+    upgrading({ from: version, to: NEWEST_SCHEMA_VERSION, copy })
+    copyDatabase(database, copy, { answers: true })
+  }
   const run = database.transaction(() => {
     for (const sql of MIGRATIONS.slice(version)) database.run(sql)
     database.run(`PRAGMA user_version = ${NEWEST_SCHEMA_VERSION}`)

@@ -3,6 +3,7 @@ import { Database } from 'bun:sqlite'
 import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { MIGRATIONS } from '#db/sqlite/migrations/index.ts'
 import { furnishDesk } from '#test/support/appliance.ts'
 import { type Desk, openDesk } from '#test/support/desk.ts'
 
@@ -135,6 +136,37 @@ describe('backup', () => {
       other.close()
     }
   })
+})
+
+test('a newer binary copies the database before it migrates it, and says so; scripts hear nothing', () => {
+  for (const flags of [[], ['--json']]) {
+    const other = openDesk()
+    try {
+      mkdirSync(other.dataDir, { mode: 0o700 })
+      const path = join(other.dataDir, 'gateway.db')
+      const database = new Database(path)
+      for (const sql of MIGRATIONS.slice(0, -1)) database.run(sql)
+      const before = MIGRATIONS.length - 1
+      database.run(`PRAGMA user_version = ${before}`)
+      database.run("INSERT INTO accounts (id, name, created_at) VALUES ('acct_1', 'kept', 0)")
+      database.close(true)
+      const { code, err } = other.run(['accounts', ...flags])
+      const copy = `${path}.pre-migrate-${before}`
+      expect({ code, err }).toEqual({
+        code: 0,
+        err:
+          flags.length > 0
+            ? ''
+            : `upgrading the database from schema ${before} to ${before + 1}; as it was: ${copy}\n`,
+      })
+      expect(mode(copy)).toBe('600')
+      const kept = new Database(copy, { readonly: true })
+      expect(kept.query('SELECT name FROM accounts').all()).toEqual([{ name: 'kept' }])
+      kept.close(true)
+    } finally {
+      other.close()
+    }
+  }
 })
 
 describe('restore', () => {
