@@ -40,6 +40,7 @@ const LONG_VERBS: ReadonlySet<string> = new Set<VerbName>([
   'ledger.list',
   'usage.drift',
   'usage.report',
+  'usage.chart',
 ])
 
 /** Null when nobody answers: there is no socket, or its server died without removing it. */

@@ -33,7 +33,7 @@ export function draw(scene: Scene): readonly Line[] {
   return fitted([nameLine(scene), ...old, lastLine(scene)], size, glyphs === ASCII)
 }
 
-export const isTooSmall = ({ columns, rows }: Size): boolean =>
+const isTooSmall = ({ columns, rows }: Size): boolean =>
   columns < LEAST.columns || rows < LEAST.rows
 
 const tooSmall = ({ columns, rows }: Size): string =>

@@ -101,7 +101,7 @@ export const LOG: ListOf<LogRecord> = {
 }
 
 /** The rows that are shown, in their order. */
-export function arrange<Row>(
+function arrange<Row>(
   list: ListOf<Row>,
   snapshot: SnapshotRecord,
   view: View,

@@ -31,7 +31,7 @@ const WIDE: Size = { columns: 110, rows: 34 }
 export const isWide = ({ size }: Scene): boolean =>
   size.columns >= WIDE.columns && size.rows >= WIDE.rows
 
-export const currencyOf = ({ view, snapshot, glyphs }: Scene): Currency => ({
+const currencyOf = ({ view, snapshot, glyphs }: Scene): Currency => ({
   name: view.currency,
   rubPerUsd: snapshot.money.rub_per_usd,
   sign: glyphs.ruble,

@@ -158,7 +158,7 @@ function balanceLine(scene: Scene): Line {
 export const rateOf = ({ snapshot, glyphs }: Scene): string =>
   `${Number(snapshot.money.rub_per_usd).toFixed(2)} ${glyphs.ruble}`
 
-export function runway(scene: Scene): string {
+function runway(scene: Scene): string {
   const { seconds, mean_day_usd } = scene.snapshot.money.runway
   if (seconds === null) return scene.glyphs.none
   return `${lasting(seconds)} @ ${cash(scene, mean_day_usd, places(scene))}/day`

@@ -243,7 +243,7 @@ function errorLine({ glyphs }: Scene, one: LogRecord, columns: number): Line {
   )
 }
 
-export const providerMark = ({ glyphs }: Scene, { state }: ProviderTrafficRecord): Piece => {
+const providerMark = ({ glyphs }: Scene, { state }: ProviderTrafficRecord): Piece => {
   if (state === 'ok') return say(glyphs.served, 'green')
   if (state === 'degraded') return say(glyphs.degraded, 'yellow')
   return state === 'down' ? say(glyphs.off, 'red') : say(glyphs.none, 'dim')

@@ -17,7 +17,7 @@ export function logBody(scene: Scene, height: number): readonly Line[] {
   return [tabs(scene), ...exactly(list, room), countsLine(scene, [say(`${which} `, 'dim')])]
 }
 
-export const statusTone = ({ status }: LogRecord): Tone | undefined =>
+const statusTone = ({ status }: LogRecord): Tone | undefined =>
   status >= 500 ? 'red' : status >= 400 && status !== 499 ? 'yellow' : undefined
 
 function columnsFor(scene: Scene): readonly Column<LogRecord>[] {

@@ -13,7 +13,7 @@ import {
 } from '../clock.ts'
 import { addUsd, NO_MONEY, type UsdNanos } from '../money.ts'
 
-export const RUNWAY_DAYS = 7
+const RUNWAY_DAYS = 7
 
 export interface Runway {
   /** How long the balance lasts at `meanDay`; null where nothing is spent. */

@@ -13,7 +13,7 @@ import type {
 } from './record.ts'
 
 /** A screen shows some thirty; a filter looks through these. */
-export const MOST_REQUESTS = 500
+const MOST_REQUESTS = 500
 
 export const renderInFlight = (watch: Watch, count: number, now: Instant): InFlightSumRecord => ({
   count,
@@ -87,7 +87,7 @@ const perHour = (costNanos: number, ms: number): UsdNanos => {
   return (((nanos + CENT_NANOS / 2n) / CENT_NANOS) * CENT_NANOS) as UsdNanos
 }
 
-export const renderPercentiles = ({ p50, p95, p99 }: Percentiles): PercentilesRecord => ({
+const renderPercentiles = ({ p50, p95, p99 }: Percentiles): PercentilesRecord => ({
   p50: whole(p50),
   p95: whole(p95),
   p99: whole(p99),
