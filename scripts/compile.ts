@@ -1,5 +1,5 @@
 // The recipe of the binary, shared by the build command, the smoke checks and the test runner.
-import { renameSync, statSync } from 'node:fs'
+import { renameSync, rmSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { BunPlugin } from 'bun'
@@ -15,13 +15,17 @@ type Wishes = {
   readonly outfile?: string
   /** As Bun names it, without the `bun-` in front: `linux-arm64`, `linux-x64-musl`. */
   readonly target?: string
+  /** The Bun to build upon; unless told, that of the target among the installed packages. */
+  readonly runtime?: string
 }
 
 /** Compiles one entry (the product's, unless told) and says how large it became and how long it took. */
-export async function compile({ entry, outfile, target }: Wishes = {}) {
+export async function compile({ entry, outfile, target, runtime }: Wishes = {}) {
   const startedMs = performance.now()
   const destination = outfile ?? (target ? `${BINARY}-${target}` : BINARY)
-  const draft = `${destination}.${process.pid}`
+  // Bun writes the name of its output into it: a constant one, or no two builds would be the same.
+  const workshop = `${destination}.${process.pid}`
+  const draft = `${workshop}/gatewayctl`
   await Bun.build({
     entrypoints: [entry ?? `${ROOT}cli/main.ts`],
     // A compiled binary obeys a .env and runs a bunfig.toml preload of the directory it is started
@@ -30,13 +34,14 @@ export async function compile({ entry, outfile, target }: Wishes = {}) {
       outfile: draft,
       autoloadDotenv: false,
       autoloadBunfig: false,
-      ...(target ? foreignRuntime(target) : {}),
+      ...(target ? foreignRuntime(target, runtime) : {}),
     },
     bytecode: true,
     ...CHUNKS,
   })
   // Renamed into place, so that nobody ever starts half a file or overwrites one that is running.
   renameSync(draft, destination)
+  rmSync(workshop, { recursive: true, force: true })
   return {
     outfile: destination,
     bytes: statSync(destination).size,
@@ -96,9 +101,9 @@ export async function chunksInto(
 }
 
 /** The runtime of another platform comes from npm, never from a download during the build. */
-function foreignRuntime(target: string) {
+function foreignRuntime(target: string, runtime?: string) {
   const platform = target.replace('arm64', 'aarch64')
-  const executablePath = `${ROOT}node_modules/@oven/bun-${platform}/bin/bun`
+  const executablePath = runtime ?? `${ROOT}node_modules/@oven/bun-${platform}/bin/bun`
   if (!statSync(executablePath, { throwIfNoEntry: false })) {
     const pinned = project.devDependencies.bun
     throw new Error(

@@ -24,7 +24,7 @@ const someOf = <T>(from: readonly T[]) => fc.subarray([...from], { minLength: 0 
 const tidy = <T extends object>(record: T): T =>
   Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T
 
-export const limits = {
+const limits = {
   rpm_limit: orNone(count),
   rpd_limit: orNone(count),
   concurrency_limit: orNone(count),

@@ -1,0 +1,31 @@
+// A clean copy of a commit with the packages of its lock file, in a new directory: nothing of this checkout is in a release.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { run } from './run.ts'
+import type { Target } from './runtimes.ts'
+
+export interface Stage {
+  /** Compiles one target into `outfile`, upon the Bun that is given. */
+  build(target: Target, runtime: string, outfile: string): Promise<void>
+  close(): void
+}
+
+export async function openStage(root: string, commit: string): Promise<Stage> {
+  const place = mkdtempSync(join(tmpdir(), 'gatewayctl-stage-'))
+  const archive = join(place, 'source.tar')
+  await run(['git', 'archive', '--format=tar', '-o', archive, commit], { cwd: root })
+  await run(['tar', '-xf', archive, '-C', place])
+  rmSync(archive)
+  // What ships is the packages of the lock file, without a script of theirs having run.
+  await run(['npm', 'ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'], {
+    cwd: place,
+  })
+  return {
+    async build(target, runtime, outfile) {
+      const wishes = ['--target', target, '--runtime', runtime, '--outfile', outfile]
+      await run([process.execPath, 'scripts/build.ts', ...wishes], { cwd: place })
+    },
+    close: () => rmSync(place, { recursive: true, force: true }),
+  }
+}
