@@ -1,0 +1,44 @@
+/**
+ * The soak: the compiled gateway under a mixed load for hours, with everything that goes wrong going wrong. Upstreams of every
+ * family cut, stall, refuse and talk nonsense; clients hang up; an operator makes, changes and ends keys; and the gateway itself
+ * is killed and stopped again and again. At the end the books must hold every answered request exactly once.
+ *
+ *     npm run build && npm run soak -- [--minutes 30] [--seed N] [--clients 24] [--binary dist/gatewayctl]
+ *     npm run build && npm run soak -- --kills 200 [--seed N]
+ *
+ * The seed decides what is asked, typed and killed, and in which order; how far a run comes in a minute is the machine's affair.
+ * Exits 1 on any broken promise and on any error that nothing explains.
+ */
+import { parseArgs } from 'node:util'
+import { BINARY } from './compile.ts'
+import { openFindings } from './soak/findings.ts'
+import { openSoakHouse } from './soak/house.ts'
+import { kills } from './soak/kills.ts'
+import { report } from './soak/report.ts'
+import { soak } from './soak/run.ts'
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '30' },
+    kills: { type: 'string' },
+    seed: { type: 'string' },
+    clients: { type: 'string', default: '24' },
+    binary: { type: 'string', default: BINARY },
+  },
+})
+const seed = Number(values.seed ?? crypto.getRandomValues(new Uint32Array(1))[0])
+console.log(`seed ${seed}`)
+
+const findings = openFindings()
+const house = await openSoakHouse(values.binary)
+try {
+  const wishes = { seed, clients: Number(values.clients) }
+  if (values.kills === undefined) {
+    await soak(house, findings, { ...wishes, minutes: Number(values.minutes) })
+  } else {
+    await kills(house, findings, { ...wishes, kills: Number(values.kills) })
+  }
+} finally {
+  house.close()
+}
+process.exitCode = report(findings) ? 0 : 1

@@ -1,0 +1,38 @@
+/** What the soak has seen: counts, answers whose charge must be there, and everything that nothing explains. */
+
+export interface Findings {
+  count(what: string): void
+  readonly counts: ReadonlyMap<string, number>
+  /** Answers that came to their very last byte; true where the upstream counted, so that the cost is known. */
+  readonly answers: ReadonlyMap<string, boolean>
+  answered(generationId: string, isCounted: boolean): void
+  /** References of top-ups that an operator was told are in. */
+  readonly topUps: ReadonlySet<string>
+  toppedUp(ref: string): void
+  /** An error for which neither the plan nor a life's end is the reason. */
+  unexplained(what: string): void
+  readonly unexplainedErrors: readonly string[]
+  /** A promise of the house that was broken. */
+  violation(what: string): void
+  readonly violations: readonly string[]
+}
+
+export function openFindings(): Findings {
+  const counts = new Map<string, number>()
+  const answers = new Map<string, boolean>()
+  const topUps = new Set<string>()
+  const unexplainedErrors: string[] = []
+  const violations: string[] = []
+  return {
+    counts,
+    answers,
+    topUps,
+    unexplainedErrors,
+    violations,
+    count: (what) => void counts.set(what, (counts.get(what) ?? 0) + 1),
+    answered: (generationId, isCounted) => void answers.set(generationId, isCounted),
+    toppedUp: (ref) => void topUps.add(ref),
+    unexplained: (what) => void unexplainedErrors.push(what),
+    violation: (what) => void violations.push(what),
+  }
+}

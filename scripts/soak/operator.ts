@@ -1,0 +1,123 @@
+/** The operator of the soak: types one command after the other, whoever is being killed meanwhile. */
+import type { Chance } from '../simulate/random.ts'
+import type { Findings } from './findings.ts'
+import type { Ended, SoakHouse } from './house.ts'
+import { type PrintedKey, type SoakKey, toKey } from './keys.ts'
+
+export interface Desk {
+  readonly house: SoakHouse
+  readonly keys: SoakKey[]
+  readonly findings: Findings
+  readonly pauseMs: number
+  readonly isOver: () => boolean
+  /** Whether a life ended, or none was there, since then. */
+  readonly isDisturbedSince: (ms: number) => boolean
+}
+
+type Act = (desk: Desk, chance: Chance, number: number) => Promise<void>
+
+const MOST_KEYS = 40
+
+/** By how often each is typed, out of their sum. */
+const ACTS: readonly (readonly [weight: number, act: Act])[] = [
+  [3, create],
+  [3, edit],
+  [3, rotate],
+  [2, revoke],
+  [4, setLimits],
+  [6, topUp],
+  [1, (desk) => look(desk, 'audit')],
+  [1, (desk) => look(desk, 'status')],
+  [1, (desk) => look(desk, 'activity', 'list', '--limit', '100')],
+  [1, (desk) => look(desk, 'backup', `${desk.house.backups}/`, '--keep', '2')],
+]
+const URN: readonly Act[] = ACTS.flatMap(([weight, act]) => Array<Act>(weight).fill(act))
+
+/** Types until it is over; the commands are the same whenever the chance is. */
+export async function operate(desk: Desk, chance: Chance): Promise<void> {
+  for (let number = 0; !desk.isOver(); number++) {
+    await Bun.sleep(chance.exponential(desk.pauseMs))
+    const act = URN[chance.pick(URN.length)] ?? topUp
+    await act(desk, chance, number)
+  }
+}
+
+/** Types one command; undefined when it failed, which only the end of a life explains. */
+async function type(desk: Desk, ...args: readonly string[]): Promise<Ended | undefined> {
+  const { house, findings, isDisturbedSince } = desk
+  const begin = performance.now()
+  const ended = await house.type(...args, '--json', '--yes')
+  if (ended.code === 0) {
+    findings.count(
+      `${args
+        .slice(0, 2)
+        .join(' ')
+        .replace(/ -.*| \/.*/, '')} typed`,
+    )
+    return ended
+  }
+  if (isDisturbedSince(begin)) findings.count('commands broken by an end of a life')
+  else findings.unexplained(`gatewayctl ${args.join(' ')} exited ${ended.code}: ${ended.err}`)
+  return undefined
+}
+
+const drawLimits = (chance: Chance): readonly string[] => [
+  '--rpm',
+  chance.draw() < 0.5 ? String(1 + chance.pick(60)) : 'none',
+  '--concurrency',
+  chance.draw() < 0.5 ? String(1 + chance.pick(4)) : 'none',
+  '--daily-usd',
+  chance.draw() < 0.5 ? (0.001 * (1 + chance.pick(200))).toFixed(3) : 'none',
+]
+
+async function create(desk: Desk, chance: Chance, number: number): Promise<void> {
+  const limits = drawLimits(chance)
+  if (desk.keys.length >= MOST_KEYS) return
+  const ended = await type(desk, 'keys', 'create', `soak-${number}`, ...limits)
+  if (ended) desk.keys.push(toKey(JSON.parse(ended.out) as PrintedKey, false))
+}
+
+/** One of those that may be changed: the first is never touched. */
+const drawKey = ({ keys }: Desk, chance: Chance): SoakKey | undefined => {
+  const place = 1 + chance.pick(MOST_KEYS)
+  return keys[place]?.revokedMs === null ? keys[place] : undefined
+}
+
+async function edit(desk: Desk, chance: Chance): Promise<void> {
+  const key = drawKey(desk, chance)
+  const change = chance.draw() < 0.5 ? '--enable' : '--disable'
+  if (!key) return
+  key.isTouched = true
+  await type(desk, 'keys', 'edit', key.id, change)
+}
+
+async function rotate(desk: Desk, chance: Chance): Promise<void> {
+  const key = drawKey(desk, chance)
+  const grace = chance.draw() < 0.5 ? '0' : '24h'
+  if (!key) return
+  key.isTouched = true
+  const ended = await type(desk, 'keys', 'rotate', key.id, '--grace', grace)
+  if (ended) key.secret = (JSON.parse(ended.out) as PrintedKey).key
+}
+
+async function revoke(desk: Desk, chance: Chance): Promise<void> {
+  const key = drawKey(desk, chance)
+  if (!key) return
+  key.isTouched = true
+  if (await type(desk, 'keys', 'revoke', key.id)) key.revokedMs = performance.now()
+}
+
+async function setLimits(desk: Desk, chance: Chance): Promise<void> {
+  const key = drawKey(desk, chance)
+  const limits = drawLimits(chance)
+  if (key) await type(desk, 'limits', 'set', key.id, ...limits)
+}
+
+async function topUp(desk: Desk, _chance: Chance, number: number): Promise<void> {
+  const ref = `SOAK-${number}`
+  if (await type(desk, 'balance', 'top-up', '0.01', '--ref', ref)) desk.findings.toppedUp(ref)
+}
+
+const look = async (desk: Desk, ...args: readonly string[]): Promise<void> => {
+  await type(desk, ...args)
+}

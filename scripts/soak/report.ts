@@ -1,0 +1,21 @@
+/** The end of a soak in words: counts, what nothing explains, and what was broken. */
+import type { Findings } from './findings.ts'
+
+const MOST_LISTED = 20
+
+/** Prints; false when a promise was broken or an error stays unexplained. */
+export function report({ counts, unexplainedErrors, violations }: Findings): boolean {
+  console.log('\nseen')
+  for (const [what, number] of [...counts].sort(([, a], [, b]) => b - a)) {
+    console.log(`  ${String(number).padStart(8)}  ${what}`)
+  }
+  list('unexplained errors', unexplainedErrors)
+  list('violations', violations)
+  return unexplainedErrors.length === 0 && violations.length === 0
+}
+
+function list(what: string, lines: readonly string[]): void {
+  console.log(`\n${what}: ${lines.length}`)
+  for (const line of lines.slice(0, MOST_LISTED)) console.log(`  ${line}`)
+  if (lines.length > MOST_LISTED) console.log(`  … and ${lines.length - MOST_LISTED} more`)
+}

@@ -1,0 +1,135 @@
+/** A soak of so many minutes: short lives that end at random instants, then one long life whose growth is judged. */
+import { type Chance, startChance } from '../simulate/random.ts'
+import { checkAudit, checkBooks } from './books.ts'
+import type { Findings } from './findings.ts'
+import type { SoakHouse } from './house.ts'
+import { type PrintedKey, type SoakKey, toKey } from './keys.ts'
+import { type Life, startLife } from './life.ts'
+import { operate } from './operator.ts'
+import { readGrowth, renderLife } from './slopes.ts'
+import { visit } from './visitor.ts'
+
+export interface SoakWishes {
+  readonly seed: number
+  readonly clients: number
+  readonly minutes: number
+}
+
+/** The lives that are cut short share this part of the time. */
+const SHORT_SHARE = 0.4
+const SHORT_LIFE_MS = { least: 5_000, most: 45_000 }
+const CLIENT_PAUSE_MS = 800
+const OPERATOR_PAUSE_MS = 1_500
+/** So far apart that no seed's client draws as another seed's. */
+const SEED_STEP = 1_000_003
+
+/** What a soak and a series of kills have in common: somebody who asks, somebody who types, and lives between them. */
+export interface Town {
+  /** Undefined between two lives; set by `beginLife` and `endLife`. */
+  live: Life | undefined
+  /** When a life last began or ended. */
+  turnedMs: number
+  isOver: boolean
+  readonly keys: SoakKey[]
+  /** Resolves once clients and operator have seen that it is over. */
+  readonly settled: Promise<unknown>
+}
+
+export async function openTown(
+  house: SoakHouse,
+  findings: Findings,
+  { seed, clients, clientPauseMs }: { seed: number; clients: number; clientPauseMs: number },
+): Promise<Town> {
+  const key = await house.ask<PrintedKey>('keys', 'create', 'wide', '--concurrency', '10000')
+  const keys = [toKey(key, true)]
+  const town: { -readonly [Field in keyof Town]: Town[Field] } = {
+    live: undefined,
+    turnedMs: 0,
+    isOver: false,
+    keys,
+    settled: Promise.resolve(),
+  }
+  const isOver = (): boolean => town.isOver
+  const chance = (who: number): Chance => startChance(seed * SEED_STEP + who)
+  const street = { life: () => town.live, keys, findings, pauseMs: clientPauseMs, isOver }
+  const isDisturbedSince = (ms: number): boolean =>
+    town.live === undefined || town.live.endedBy !== undefined || town.turnedMs >= ms
+  const pauseMs = OPERATOR_PAUSE_MS
+  const desk = { house, keys, findings, pauseMs, isOver, isDisturbedSince }
+  town.settled = Promise.all([
+    operate(desk, chance(1)),
+    ...Array.from({ length: clients }, (_, n) => visit(street, chance(2 + n))),
+  ])
+  return town
+}
+
+/** From now on it is asked. */
+export function beginLife(town: Town, live: Life): void {
+  town.turnedMs = performance.now()
+  town.live = live
+}
+
+/** Ends a life, with whatever runs in it. */
+export async function endLife(
+  town: Town,
+  findings: Findings,
+  signal: 'SIGKILL' | 'SIGTERM',
+): Promise<void> {
+  const { live } = town
+  if (!live) return
+  try {
+    // Whoever asks while it drains is turned away, and is to see that.
+    await live.end(signal)
+  } catch (cause) {
+    findings.violation(String(cause))
+  }
+  town.turnedMs = performance.now()
+  town.live = undefined
+  for (const line of live.complaints) findings.unexplained(`life ${live.number} said: ${line}`)
+}
+
+/** Prints a line for every life. */
+export async function soak(
+  house: SoakHouse,
+  findings: Findings,
+  { seed, clients, minutes }: SoakWishes,
+): Promise<void> {
+  const chance = startChance(seed)
+  const endMs = performance.now() + minutes * 60_000
+  const shortUntilMs = performance.now() + minutes * 60_000 * SHORT_SHARE
+  const town = await openTown(house, findings, { seed, clients, clientPauseMs: CLIENT_PAUSE_MS })
+  for (let number = 1; performance.now() < endMs; number++) {
+    const isShort = performance.now() < shortUntilMs
+    const live = await startLife(house, number)
+    if (number > 1) checkBooks(house, findings, `after life ${number - 1}`)
+    beginLife(town, live)
+    const drawnMs = chance.between(SHORT_LIFE_MS.least, SHORT_LIFE_MS.most)
+    const signal = chance.draw() < 0.5 ? 'SIGKILL' : 'SIGTERM'
+    await Bun.sleep(isShort ? drawnMs : endMs - performance.now())
+    if (!isShort) break
+    await endLife(town, findings, signal)
+    console.log(renderLife(live))
+  }
+  await rest(house, findings, town)
+}
+
+/** The last life: nothing is asked any more, so nothing may be held. */
+async function rest(house: SoakHouse, findings: Findings, town: Town): Promise<void> {
+  town.isOver = true
+  await town.settled
+  const { live } = town
+  await checkAudit(house, findings, 'with nothing in progress')
+  await endLife(town, findings, 'SIGTERM')
+  if (live) {
+    console.log(renderLife(live))
+    if (readGrowth(live)?.isFlat === false) findings.violation(`life ${live.number} grew`)
+  }
+  const { charges } = checkBooks(house, findings, 'at the end')
+  const { code, out } = await house.type('doctor')
+  if (code !== 0) findings.violation(`doctor exited ${code}: ${out}`)
+  const isClean = await checkAudit(house, findings, 'at the end')
+  console.log(
+    `\nanswered whole ${findings.answers.size}, charges ${charges}, top-ups ${findings.topUps.size}, ` +
+      `audit ${isClean ? 'clean' : 'NOT CLEAN'}, upstreams asked ${house.upstream.asked()}`,
+  )
+}

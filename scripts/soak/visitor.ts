@@ -1,0 +1,181 @@
+/** Clients of the soak: each asks, waits a moment and asks again, and holds what it is answered to what it asked for. */
+import type { Chance } from '../simulate/random.ts'
+import type { Findings } from './findings.ts'
+import type { SoakKey } from './keys.ts'
+import type { Life } from './life.ts'
+import { drawPlan, type Plan, type PlanKind, renderPlan } from './plan.ts'
+import { WIRES } from './wires.ts'
+
+export interface Street {
+  readonly life: () => Life | undefined
+  readonly keys: readonly SoakKey[]
+  readonly findings: Findings
+  /** Of one client, between an answer and its next question. */
+  readonly pauseMs: number
+  readonly isOver: () => boolean
+}
+
+interface Question {
+  readonly model: string
+  readonly others: readonly string[]
+  readonly stream: boolean
+  readonly plan: Plan
+  readonly key: SoakKey
+  /** When it hangs up, whatever came by then; null where it stays. */
+  readonly leavesAfterMs: number | null
+}
+
+const MODELS = Object.keys(WIRES).map((name) => `${name}/m`)
+const TEXT_MODELS = MODELS.filter((model) => model !== 'images/m')
+const DOWN_MS = 20
+
+/** Asks until it is over; the questions are the same whenever the chance is. */
+export async function visit(street: Street, chance: Chance): Promise<void> {
+  while (!street.isOver()) {
+    const question = draw(chance, street.keys)
+    await Bun.sleep(chance.exponential(street.pauseMs))
+    while (street.life() === undefined && !street.isOver()) await Bun.sleep(DOWN_MS)
+    const life = street.life()
+    if (life !== undefined) await ask(street, life, question)
+  }
+}
+
+function draw(chance: Chance, keys: readonly SoakKey[]): Question {
+  const model = MODELS[chance.pick(MODELS.length)] ?? 'openai/m'
+  const plan = drawPlan(chance)
+  const stream = chance.draw() < 0.6 && model !== 'images/m'
+  const other = TEXT_MODELS[chance.pick(TEXT_MODELS.length)] ?? 'openai/m'
+  const mayFallBack = chance.draw() < 0.1 && model !== 'images/m' && other !== model
+  const place = chance.draw()
+  const key = keys[place < 0.6 ? 0 : Math.floor(((place - 0.6) / 0.4) * keys.length)]
+  if (!key) throw new Error('no key')
+  const patienceMs = chance.exponential(600)
+  const leaves = chance.draw() < 0.12 || plan.kind === 'mute' || plan.kind === 'freeze'
+  return {
+    model,
+    others: mayFallBack ? [other] : [],
+    stream,
+    plan,
+    key,
+    leavesAfterMs: leaves ? patienceMs : null,
+  }
+}
+
+const render = ({ model, others, stream, plan }: Question): string =>
+  JSON.stringify({
+    model,
+    ...(others.length > 0 && { models: others }),
+    ...(stream && { stream: true, stream_options: { include_usage: true } }),
+    ...(model === 'images/m' && { modalities: ['image'] }),
+    messages: [
+      { role: 'user', content: `${renderPlan(plan)} ${'Why does it balance? '.repeat(20)}` },
+    ],
+  })
+
+/** What came of one question. */
+interface Outcome {
+  readonly status: number
+  readonly code: string | null
+  readonly generationId: string | null
+  /** To its very last byte, and a success. */
+  readonly isWhole: boolean
+  readonly text: string
+}
+
+async function ask(street: Street, life: Life, question: Question): Promise<void> {
+  const { findings } = street
+  const { key } = question
+  const askedMs = performance.now()
+  const aborter = new AbortController()
+  const timer =
+    question.leavesAfterMs === null
+      ? undefined
+      : setTimeout(() => aborter.abort(), question.leavesAfterMs)
+  findings.count('asked')
+  try {
+    const response = await fetch(`${life.origin}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key.secret}`, 'content-type': 'application/json' },
+      body: render(question),
+      signal: aborter.signal,
+      keepalive: question.plan.chunks % 2 === 0,
+    })
+    judge(street, life, question, askedMs, readOutcome(response, await response.text(), question))
+  } catch (cause) {
+    if (aborter.signal.aborted) findings.count('left by their client')
+    else if (life.endedBy !== undefined) findings.count('cut off by an end of a life')
+    else findings.unexplained(`${describe(question)}: ${cause}`)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function readOutcome(response: Response, text: string, { stream }: Question): Outcome {
+  const { status, headers } = response
+  const isStream = stream && status === 200
+  const isWhole = isStream ? text.endsWith('data: [DONE]\n\n') : status === 200 && isJson(text)
+  const code = /"code":\s*"([a-z_]+)"/.exec(text)?.[1] ?? null
+  return {
+    status,
+    code: status === 200 && isWhole && !/"error":/.test(text) ? null : code,
+    generationId: headers.get('x-generation-id'),
+    isWhole,
+    text,
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function judge(
+  { findings }: Street,
+  life: Life,
+  question: Question,
+  askedMs: number,
+  outcome: Outcome,
+): void {
+  const { key, plan, model } = question
+  if (outcome.status === 200 && key.revokedMs !== null && key.revokedMs < askedMs) {
+    findings.violation(`${key.id} was answered after it had been revoked`)
+  }
+  if (outcome.isWhole && outcome.generationId !== null) {
+    const isCounted = plan.kind === 'answer' && outcome.code === null && model !== 'images/m'
+    findings.answered(outcome.generationId, isCounted)
+  }
+  if (isExplained(question, outcome, life)) findings.count(toHeading(outcome))
+  else findings.unexplained(`${describe(question)}: ${outcome.status} ${outcome.text.slice(-300)}`)
+}
+
+const toHeading = ({ status, code }: Outcome): string =>
+  code === null ? `${status}` : `${status} ${code}`
+
+/** By what a key may be kept from being served. */
+const BY_KEY = /^(api_key_\w+|invalid_api_key)$/
+const BY_LIMIT =
+  /^(rate_limit_exceeded|concurrency_limit_exceeded|spend_reserved|daily_spend_limit_exceeded)$/
+const BY_UPSTREAM =
+  /^(upstream_error|upstream_overloaded|upstream_timeout|no_image_returned|no_route_available)$/
+const PLAIN: ReadonlySet<PlanKind> = new Set(['answer', 'uncounted'])
+
+function isExplained(
+  { key, plan }: Question,
+  { status, code, isWhole }: Outcome,
+  life: Life,
+): boolean {
+  if (status === 200 && isWhole && code === null) return plan.kind !== 'cut' || plan.at > 0
+  if (code === null) return life.endedBy !== undefined
+  if (code === 'shutting_down') return life.endedBy === 'SIGTERM'
+  if (BY_KEY.test(code)) return key.isTouched
+  if (BY_LIMIT.test(code)) return !key.isWide
+  return BY_UPSTREAM.test(code) && !PLAIN.has(plan.kind)
+}
+
+const describe = ({ model, stream, plan, key, others }: Question): string =>
+  `${model}${others.length > 0 ? ` or ${others.join()}` : ''} ${stream ? 'streamed' : 'whole'} ` +
+  `${renderPlan(plan)} by ${key.id}`
