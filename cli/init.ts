@@ -1,15 +1,22 @@
 /** `gatewayctl init`: the data directory, an account, the demo provider and a first key; repeating it changes nothing. */
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { action, type Mount } from './action.ts'
 import { clean } from './clean.ts'
+import type { Context } from './context.ts'
+import { usageError } from './exit.ts'
 import { call } from './operator.ts'
 import { paint, print, printJson, tell } from './output.ts'
 import { readMoney } from './read-value.ts'
+
+const DATABASE = 'gateway.db'
 
 interface Flags {
   readonly demo: boolean
   readonly demoCredit?: string
   readonly name?: string
+  readonly force?: boolean
+  readonly confirm?: string
 }
 
 export const mount: Mount = (root) =>
@@ -19,8 +26,12 @@ export const mount: Mount = (root) =>
     .option('--no-demo', 'without the built-in demo provider')
     .option('--demo-credit <amount>', 'put dollars into the new balance')
     .option('--name <name>', 'name of the first key')
+    .option('--force', 'begin anew; what is there is kept aside')
+    .option('--confirm <name>', 'the name of what --force sets aside: gateway.db')
     .action(
       action(async (context, flags: Flags) => {
+        const setAside = await beginAnew(context, flags)
+        if (setAside !== null) tell(context, `· what was there is kept: ${clean(setAside)}`)
         const input = {
           demo: flags.demo,
           ...(flags.name === undefined ? {} : { key_name: flags.name }),
@@ -33,7 +44,7 @@ export const mount: Mount = (root) =>
         const tick = paint(context, 'green', '✓')
         const news = (part: (typeof made.created)[number]) =>
           made.created.includes(part) ? tick : '·'
-        tell(context, `${news('account')} database  ${join(context.dataDir, 'gateway.db')}`)
+        tell(context, `${news('account')} database  ${join(context.dataDir, DATABASE)}`)
         tell(context, `${news('account')} account   ${made.account}, balance $${made.balance_usd}`)
         tell(
           context,
@@ -49,3 +60,31 @@ export const mount: Mount = (root) =>
         tell(context, 'then: gatewayctl providers add openai --from-env OPENAI_API_KEY')
       }),
     )
+
+/** Where the old database lies from now on; null where there was none, or nobody wants it away. @throws CommandError 1, 2, 5 */
+async function beginAnew(context: Context, { force, confirm }: Flags): Promise<string | null> {
+  if (!force) {
+    if (confirm === undefined) return null
+    throw usageError('--confirm goes with --force')
+  }
+  const path = join(context.dataDir, DATABASE)
+  if (!existsSync(path)) return null
+  const { confirmByName } = await import('./confirm.ts')
+  await confirmByName(context, {
+    name: DATABASE,
+    confirmed: confirm,
+    question: `set ${path} aside and begin anew? Its keys are refused from then on, and its balances and its log are no longer in force.`,
+    act: `set ${path} aside`,
+    command: `gatewayctl init --force --confirm ${DATABASE}`,
+  })
+  const { asideOf, lockStopped } = await import('./backup/aside.ts')
+  const { setAside } = await import('#db/sqlite/restore.ts')
+  const release = lockStopped(context.dataDir)
+  const aside = asideOf(context)
+  try {
+    setAside(path, aside)
+  } finally {
+    release()
+  }
+  return aside
+}

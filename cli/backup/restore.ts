@@ -3,9 +3,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DATABASE_FILE } from '#db/index.ts'
 import { examineCopy } from '#db/sqlite/examine-copy.ts'
-import { lockDirectory } from '#db/sqlite/lock.ts'
 import { replaceDatabase } from '#db/sqlite/restore.ts'
-import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { clean } from '../clean.ts'
@@ -16,6 +14,7 @@ import { makePrivate } from '../open-office.ts'
 import { call } from '../operator.ts'
 import { paint, print, printJson, tell } from '../output.ts'
 import { showProgress } from '../progress.ts'
+import { asideOf, lockStopped } from './aside.ts'
 
 /** What `--json` prints of a restore. */
 export interface RestoreRecord {
@@ -39,8 +38,8 @@ export async function restoreBackup(
   const facts = await examineSource(context, source)
   await agree(context, { path, stated, confirmed })
   makePrivate(context.dataDir)
-  const release = lock(context.dataDir)
-  const aside = `${path}.replaced-${renderInstant(context.clock.now()).replace(/[-:.]/g, '')}`
+  const release = lockStopped(context.dataDir)
+  const aside = asideOf(context)
   let replaced: string | null
   try {
     replaced = replaceDatabase(path, source, aside) ? aside : null
@@ -69,20 +68,6 @@ async function agree(
     act: `replace ${path}`,
     command: `gatewayctl backup --restore ${stated} --confirm ${DATABASE_FILE}`,
   })
-}
-
-function lock(dataDir: string): () => void {
-  try {
-    return lockDirectory(dataDir)
-  } catch (cause) {
-    if (!(cause instanceof GatewayError)) throw cause
-    throw new CommandError(
-      'in_use',
-      EXIT.failed,
-      `a gateway has ${dataDir} open: stop it first`,
-      'systemctl stop gatewayctl, or Ctrl-C where it serves',
-    )
-  }
 }
 
 async function examineSource(context: Context, source: string) {

@@ -2,20 +2,21 @@
 import { action, type Mount } from '../action.ts'
 import { clean } from '../clean.ts'
 import { confirm } from '../confirm.ts'
+import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
 import { call } from '../operator.ts'
 import { paint, print, printJson, tell } from '../output.ts'
-import { readMoney } from '../read-value.ts'
+import { readAmount } from '../read-amount.ts'
 
 export const mount: Mount = (balance) =>
   balance
     .command('adjust')
     .description('correct the balance, up or down; the ledger keeps the reason')
-    .argument('<amount>', 'dollars with a sign: +2.50 or -2.50')
+    .argument('<amount>', 'with a sign: +2.50 or -2.50 dollars, or -185rub at the rate of now')
     .requiredOption('--note <text>', 'why')
     .action(
       action(async (context, amount: string, { note }: { note: string }) => {
-        const [sign, dollars] = readSigned(amount)
+        const [sign, dollars] = await readSigned(context, amount)
         const { account, balance_usd } = await call(context, 'balance.show', context.whose)
         if (sign === '-') {
           await confirm(context, {
@@ -37,9 +38,14 @@ export const mount: Mount = (balance) =>
     )
 
 /** A missing sign is more often forgotten than meant. */
-function readSigned(text: string): readonly [sign: '+' | '-', dollars: string] {
+async function readSigned(
+  context: Context,
+  text: string,
+): Promise<readonly [sign: '+' | '-', dollars: string]> {
   const sign = text[0]
-  if (sign === '+' || sign === '-') return [sign, readMoney('the amount', text.slice(1))]
+  if (sign === '+' || sign === '-') {
+    return [sign, await readAmount(context, 'the amount', text.slice(1))]
+  }
   throw usageError(
     `the amount needs a sign, such as +2.50 or -2.50 (got "${text}")`,
     `money that came in: gatewayctl balance top-up ${text}`,

@@ -3,7 +3,7 @@ import { action, type Mount } from '../action.ts'
 import { clean } from '../clean.ts'
 import { call } from '../operator.ts'
 import { paint, print, printJson, tell } from '../output.ts'
-import { readMoney } from '../read-value.ts'
+import { readAmount } from '../read-amount.ts'
 
 interface Flags {
   readonly ref?: string
@@ -14,14 +14,14 @@ export const mount: Mount = (balance) =>
   balance
     .command('top-up')
     .description('put money into the balance')
-    .argument('<amount>', 'dollars: 50, 50.00 or $50')
+    .argument('<amount>', 'dollars: 50, 50.00 or $50; or rubles at the rate of now: 1850rub')
     .option('--ref <id>', 'your own reference; repeating it changes nothing')
     .option('--note <text>', 'a note for the ledger')
     .action(
       action(async (context, amount: string, flags: Flags) => {
         const record = await call(context, 'balance.top-up', {
           ...context.whose,
-          amount_usd: readMoney('the amount', amount),
+          amount_usd: await readAmount(context, 'the amount', amount),
           ...(flags.ref === undefined ? {} : { ref: flags.ref }),
           ...(flags.note === undefined ? {} : { note: flags.note }),
         })

@@ -71,6 +71,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   'providers type': Object.keys(PROVIDER_PRESETS).filter((type) => type !== 'demo'),
   'serve log': ['json', 'pretty'],
   'backup confirm': ['gateway.db'],
+  'init confirm': ['gateway.db'],
   since: TIMES,
   until: TIMES,
   expires: ['30d', '90d', '365d', 'never'],

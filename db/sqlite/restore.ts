@@ -21,6 +21,13 @@ export function replaceDatabase(path: string, source: string, aside: string): bo
   return hadOne
 }
 
+/** Takes a database out of its place, whole; call it with the directory's lock. */
+export function setAside(path: string, aside: string): void {
+  keepAside(path, aside)
+  for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true })
+  sync(dirname(path))
+}
+
 function keepAside(path: string, aside: string): void {
   const isFolded = fold(path)
   // A second name, not another: a kill between the two renames must not leave the directory without a database.

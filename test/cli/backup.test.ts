@@ -169,6 +169,41 @@ test('a newer binary copies the database before it migrates it, and says so; scr
   }
 })
 
+describe('init --force', () => {
+  const names = (other: Desk) => other.json<{ name: string }[]>(['keys']).map(({ name }) => name)
+
+  test('begins anew with consent by name, and what was there can be put back', () => {
+    const other = openDesk()
+    try {
+      furnishDesk(other, '20')
+      other.run(['keys', 'create', 'old'])
+      const refused = other.run(['init', '--force', '--yes'])
+      expect(refused).toMatchObject({ code: 5, out: '' })
+      expect(refused.err).toContain('hint: gatewayctl init --force --confirm gateway.db\n')
+      expect(other.run(['init', '--confirm', 'gateway.db']).code).toBe(2)
+      const { code, out, err } = other.run(['init', '--force', '--confirm', 'gateway.db'])
+      expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^if-\w{49}\n$/) })
+      expect(names(other)).toEqual(['default'])
+      expect(other.json(['balance'])).toMatchObject({ balance_usd: '0' })
+      const aside = /what was there is kept: (\S+)/.exec(err)?.[1] ?? ''
+      expect(other.run(['backup', '--restore', aside, '--confirm', 'gateway.db']).code).toBe(0)
+      expect(names(other)).toEqual(['old', 'default'])
+    } finally {
+      other.close()
+    }
+  })
+
+  test('where nothing is it asks nothing', () => {
+    const other = openDesk()
+    try {
+      expect(other.run(['init', '--force']).code).toBe(0)
+      expect(readdirSync(other.dataDir).filter((name) => name.includes('replaced'))).toEqual([])
+    } finally {
+      other.close()
+    }
+  })
+})
+
 describe('restore', () => {
   const restore = (file: string, ...rest: string[]) =>
     desk.run(['backup', '--restore', file, ...rest])

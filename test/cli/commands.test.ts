@@ -175,6 +175,19 @@ test('a top-up with a reference is applied once', () => {
   ])
 })
 
+test('rubles are taken at the rate of now, exactly, and it is said', () => {
+  const before = desk.json<{ rub_per_usd: string; balance_usd: string }>(['balance'])
+  expect(before).toMatchObject({ rub_per_usd: '90', balance_usd: '50.00' })
+  const moved = desk.run(['balance', 'top-up', '1800rub'])
+  expect(moved).toMatchObject({ code: 0, out: 'balance $70.00\n' })
+  expect(moved.err).toContain('  1800rub at 90 is $20.00\n')
+  const third = desk.run(['balance', 'adjust', '+100.5RUB', '--note', 'rounded once'])
+  expect(third.err).toContain('  100.5RUB at 90 is $1.116666667\n')
+  desk.run(['balance', 'adjust', '-21.116666667', '--note', 'back', '-y'])
+  expect(desk.json(['balance'])).toMatchObject({ balance_usd: '50.00' })
+  expect(desk.run(['balance', 'top-up', '1800eur']).code).toBe(2)
+})
+
 test('a large move of the rate asks first', () => {
   expect(desk.run(['rates', 'set', 'USD/RUB', '91.25']).out).toBe(
     'USD/RUB 90 → 91.25 (+1.4%), effective now. Charges already in the ledger keep their rate.\n',

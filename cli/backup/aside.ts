@@ -1,0 +1,27 @@
+/** Where a database is kept that another one replaces, and the lock that nobody serves it meanwhile. */
+import { join } from 'node:path'
+import { DATABASE_FILE } from '#db/index.ts'
+import { lockDirectory } from '#db/sqlite/lock.ts'
+import { renderInstant } from '#domain/clock.ts'
+import { GatewayError } from '#domain/errors.ts'
+import type { Context } from '../context.ts'
+import { CommandError, EXIT } from '../exit.ts'
+
+/** `gateway.db.replaced-20261121T163649123Z`, beside the database. */
+export const asideOf = ({ dataDir, clock }: Context): string =>
+  join(dataDir, `${DATABASE_FILE}.replaced-${renderInstant(clock.now()).replace(/[-:.]/g, '')}`)
+
+/** Answers how to let go of it. @throws CommandError 1 while a gateway or a command has the directory */
+export function lockStopped(dataDir: string): () => void {
+  try {
+    return lockDirectory(dataDir)
+  } catch (cause) {
+    if (!(cause instanceof GatewayError)) throw cause
+    throw new CommandError(
+      'in_use',
+      EXIT.failed,
+      `a gateway has ${dataDir} open: stop it first`,
+      'systemctl stop gatewayctl, or Ctrl-C where it serves',
+    )
+  }
+}
