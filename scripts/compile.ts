@@ -10,6 +10,9 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 /** Where a build without further wishes lands. */
 export const BINARY = `${ROOT}dist/gatewayctl`
 
+/** What runs on threads of its own; each is found in the binary under its path (`db/sqlite/log-fold.ts`). */
+const THREADS = [`${ROOT}db/sqlite/log-fold-thread.ts`]
+
 type Wishes = {
   readonly entry?: string
   readonly outfile?: string
@@ -27,7 +30,8 @@ export async function compile({ entry, outfile, target, runtime }: Wishes = {}) 
   const workshop = `${destination}.${process.pid}`
   const draft = `${workshop}/gatewayctl`
   await Bun.build({
-    entrypoints: [entry ?? `${ROOT}cli/main.ts`],
+    entrypoints: entry === undefined ? [`${ROOT}cli/main.ts`, ...THREADS] : [entry],
+    ...(entry === undefined && { root: ROOT }),
     // A compiled binary obeys a .env and runs a bunfig.toml preload of the directory it is started
     // in, unless told otherwise. Operators start this one anywhere, so it must not.
     compile: {

@@ -1,5 +1,6 @@
 /** Folds the write-ahead log into the database file on a thread of its own: it waits for the disk twice, and no request should. */
 import type { Database } from 'bun:sqlite'
+import type { FoldMessage } from './log-fold-thread.ts'
 import { statement } from './statement.ts'
 
 export interface LogFold {
@@ -24,31 +25,10 @@ const LONG_PAGES = 2_000
 /** Should the log grow faster than the thread folds it, or the thread be gone, the commit that passes this folds after all. */
 const MOST_PAGES = 8_000
 
-/**
- * What runs on the thread, as text because a compiled program has no files to start one from. `PASSIVE` folds as far as
- * nobody reads and waits for nobody; what fails is tried again after the next commit.
- */
-const THREAD = `
-  import { Database } from 'bun:sqlite'
-  let database = null
-  const pages = (mode) => database.query('PRAGMA wal_checkpoint(' + mode + ')').get()
-  const act = ({ path, worthPages, longPages, isOver }) => {
-    if (isOver) {
-      database?.close(true)
-      return 0
-    }
-    database ??= new Database(path, { readwrite: true, create: false, strict: true })
-    // A connection learns how long the log has become when it reads.
-    database.query('SELECT count(*) FROM sqlite_schema').get()
-    const { log, checkpointed } = pages('NOOP')
-    if (log - checkpointed >= (log < longPages ? worthPages : 1)) pages('PASSIVE')
-    return log
-  }
-  self.onmessage = ({ data }) => {
-    let log = 0
-    try { log = act(data) } catch {}
-    self.postMessage(log)
-  }`
+/** In the compiled program the thread's file lies where `scripts/compile.ts` puts it. */
+const THREAD = import.meta.url.includes('/$bunfs/')
+  ? '/$bunfs/root/db/sqlite/log-fold-thread.js'
+  : new URL('./log-fold-thread.ts', import.meta.url).href
 
 /** The thread starts when the log is first looked at. */
 export function startLogFold(database: Database, path: string): LogFold {
@@ -56,15 +36,12 @@ export function startLogFold(database: Database, path: string): LogFold {
   let timer: ReturnType<typeof setTimeout> | null = null
   let looking: Promise<void> | null = null
   let isOver = false
+  const asked = { path, worthPages: WORTH_FOLDING, longPages: LONG_PAGES }
   const foldRest = statement(database, 'PRAGMA wal_checkpoint(PASSIVE)')
 
   const look = async (): Promise<void> => {
     thread ??= startThread()
-    const pages = await thread.tell({
-      path,
-      worthPages: WORTH_FOLDING,
-      longPages: LONG_PAGES,
-    })
+    const pages = await thread.tell({ ...asked, isOver: false })
     looking = null
     if (pages < LONG_PAGES || isOver) return
     try {
@@ -87,7 +64,7 @@ export function startLogFold(database: Database, path: string): LogFold {
       isOver = true
       if (timer) clearTimeout(timer)
       await looking
-      await thread?.tell({ isOver })
+      await thread?.tell({ ...asked, isOver })
       thread?.end()
     },
   }
@@ -95,13 +72,12 @@ export function startLogFold(database: Database, path: string): LogFold {
 
 interface Thread {
   /** Resolves when that was done, or tried: how many pages the log has, as far as is known. One at a time. */
-  tell(message: object): Promise<number>
+  tell(message: FoldMessage): Promise<number>
   end(): void
 }
 
 function startThread(): Thread {
-  const url = URL.createObjectURL(new Blob([THREAD], { type: 'text/javascript' }))
-  const worker = new Worker(url)
+  const worker = new Worker(THREAD)
   let isBroken = false
   let answer = (_pages: number): void => {}
   worker.onmessage = ({ data }: MessageEvent<number>) => answer(data)
@@ -117,9 +93,6 @@ function startThread(): Thread {
       worker.postMessage(message)
       return promise
     },
-    end() {
-      worker.terminate()
-      URL.revokeObjectURL(url)
-    },
+    end: () => worker.terminate(),
   }
 }

@@ -1,0 +1,49 @@
+/** The thread of `log-fold.ts`: a connection of its own that folds the log, because folding waits for the disk twice. */
+import { Database } from 'bun:sqlite'
+
+declare const self: Worker
+
+export interface FoldMessage {
+  readonly path: string
+  /** Pages that are worth the two syncs of a fold. */
+  readonly worthPages: number
+  /** From so many on, all that can be seen is folded. */
+  readonly longPages: number
+  /** The connection is closed, and nothing more is asked. */
+  readonly isOver: boolean
+}
+
+interface CheckpointRow {
+  readonly log: number
+  readonly checkpointed: number
+}
+
+let database: Database | null = null
+
+/** How many pages the log has, as far as is known; what fails is tried again after the next commit. */
+function act({ path, worthPages, longPages, isOver }: FoldMessage): number {
+  if (isOver) {
+    database?.close(true)
+    return 0
+  }
+  database ??= new Database(path, { readwrite: true, create: false, strict: true })
+  // A connection learns how long the log has become when it reads.
+  database.query('SELECT count(*) FROM sqlite_schema').get()
+  const look = database.query<CheckpointRow, []>('PRAGMA wal_checkpoint(NOOP)').get()
+  const { log, checkpointed } = look ?? { log: 0, checkpointed: 0 }
+  // `PASSIVE` folds as far as nobody reads, and waits for nobody.
+  if (log - checkpointed >= (log < longPages ? worthPages : 1)) {
+    database.query('PRAGMA wal_checkpoint(PASSIVE)').get()
+  }
+  return log
+}
+
+self.onmessage = ({ data }: MessageEvent<FoldMessage>): void => {
+  let pages = 0
+  try {
+    pages = act(data)
+  } catch {
+    // A disk that takes nothing will be found out by whoever commits; the log has everything.
+  }
+  self.postMessage(pages)
+}
