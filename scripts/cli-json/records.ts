@@ -5,6 +5,7 @@ import type { BackupRecord } from '#cli/backup/take.ts'
 import type { ConfigCheckRecord } from '#cli/config/check.ts'
 import type { ConfigPathRecord } from '#cli/config/path.ts'
 import type { SettingRecord } from '#cli/config/show.ts'
+import type { SnapshotRecord } from '#operator/snapshot/record.ts'
 import type { TailRecord } from '#operator/tail.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 
@@ -86,6 +87,10 @@ export interface JsonRecords {
   'identities remove': VerbRecord<'identities.remove'>
   backup: BackupRecord
   'backup --restore': RestoreRecord
+  export: VerbRecord<'export'>
+  apply: VerbRecord<'apply'>
+  'apply --dry-run': VerbRecord<'plan'>
+  dashboard: SnapshotRecord
   doctor: VerbRecord<'doctor'>
   'config show': readonly SettingRecord[]
   'config check': ConfigCheckRecord
