@@ -1,10 +1,12 @@
 /** `gatewayctl config show`: the settings that `serve` would start with here, and where each comes from. */
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
 import { action, type Mount } from '../action.ts'
+import { clean } from '../clean.ts'
 import { type ConfigFile, NAMES, readConfigFile, type SettingName } from '../config-file.ts'
 import type { Context, Environment } from '../context.ts'
 import { findSetting, variableOf } from '../find-setting.ts'
-import { type Column, printList } from '../output.ts'
+import { type Column, printList, tell } from '../output.ts'
+import { tellStray } from './stray.ts'
 
 /** One setting as it is in force. */
 export interface SettingRecord {
@@ -23,6 +25,7 @@ export const mount: Mount = (config) =>
     .action(
       action(async (context, { origin }: { origin?: boolean }) => {
         const file = readConfigFile(context)
+        for (const stray of tellStray(context.env)) tell(context, `! ${clean(stray)}`)
         const settings = [...placesOf(context), ...NAMES.map((name) => look(context, file, name))]
         printList(context, settings, origin ? [...COLUMNS, ORIGIN] : COLUMNS, ({ name }) => name)
       }),

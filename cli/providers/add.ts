@@ -31,6 +31,7 @@ export const mount: Mount = (providers) =>
         if (context.quiet) return print(record.name)
         tell(context, `${paint(context, 'green', '✓')} added provider ${name} (${record.type})`)
         const { models, unpriced_models: unpriced } = record
+        tell(context, `  does it answer: gatewayctl providers test ${name}`)
         if (models > 0) tell(context, `  ${models - unpriced} priced models from the catalogue`)
         if (unpriced > 0) {
           tell(context, `! ${unpriced} without a price are refused`)

@@ -1,5 +1,5 @@
 /** Whether a loss of the disk would be a loss of the house: when the last backup was taken. */
-import { DAY_MS } from '#domain/clock.ts'
+import { DAY_MS, later } from '#domain/clock.ts'
 import { lastBackupAt } from './backup.ts'
 import type { Finding } from './doctor.ts'
 import type { Office } from './office.ts'
@@ -7,17 +7,17 @@ import type { Office } from './office.ts'
 /** Weekends pass; a week without one is a timer that has died. */
 const OLD_DAYS = 7
 
-/** Nothing to say of a gateway that is not charged for anything yet. */
+/** Nothing to say on the first day of charges. */
 export async function checkBackup(office: Office): Promise<readonly Finding[]> {
   if (office.dataDir === null) return []
   const at = await lastBackupAt(office)
+  const now = office.clock.now()
   if (at === null) {
-    const [charge] = await office.store.ledger.list({ kind: 'charge', limit: 1 })
-    return [
-      charge === undefined ? fine('nothing to back up yet') : worry('no backup was ever taken'),
-    ]
+    const until = later(now, -DAY_MS)
+    const [charge] = await office.store.ledger.list({ kind: 'charge', until, limit: 1 })
+    return [charge === undefined ? fine('no backup yet') : worry('no backup was ever taken')]
   }
-  const days = Math.floor((office.clock.now() - at) / DAY_MS)
+  const days = Math.floor((now - at) / DAY_MS)
   if (days > OLD_DAYS) return [worry(`no backup in ${days} days`)]
   return [fine(days === 0 ? 'last backup today' : `last backup ${days} days ago`)]
 }

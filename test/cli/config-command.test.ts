@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { VARIABLES } from '#cli/config/stray.ts'
 import { readServeSettings } from '#cli/config.ts'
 import { openContext } from '#cli/context.ts'
 import { type Desk, openDesk } from '#test/support/desk.ts'
@@ -82,6 +83,28 @@ test('a stated default changes nothing: what is shown is what serves', () => {
     )
     expect([name, stated]).toEqual([name, bare])
   }
+})
+
+test('a variable that nobody reads is told, with the one that was meant', () => {
+  const env = { GATEWAY_LISTN: '127.0.0.1:1', GATEWAY_SOMETHING_ELSE: '1', GATEWAY_ASCII: '1' }
+  expect(desk.run(['config', 'show'], { env }).err).toBe(
+    '! GATEWAY_LISTN is set, and nobody reads it; did you mean GATEWAY_LISTEN?\n! GATEWAY_SOMETHING_ELSE is set, and nobody reads it\n',
+  )
+  expect(desk.run(['config', 'show']).err).toBe('')
+})
+
+test('every variable that the sources name is known', async () => {
+  const root = join(import.meta.dirname, '..', '..')
+  const named = new Set<string>()
+  for await (const path of new Bun.Glob('{cli,server,db}/**/*.{ts,tsx}').scan(root)) {
+    for (const [name] of (await Bun.file(join(root, path)).text()).matchAll(
+      /GATEWAY_[A-Z_]*[A-Z]\b(?!_)/g,
+    )) {
+      named.add(name)
+    }
+  }
+  named.delete('GATEWAY_VERSION')
+  expect([...named].filter((name) => !VARIABLES.includes(name))).toEqual([])
 })
 
 test('check reads a file as serve would, the environment aside', () => {

@@ -100,13 +100,15 @@ test.each([
   expect(await findings({ ...office, probe }, 'clock')).toMatchObject([{ level, message }])
 })
 
-test('no backup worries nobody before the first charge, after it and after a week it does', async () => {
+test('no backup worries nobody before there were charges for a day, then and after a week it does', async () => {
   const office = onDisk(await openFurnished())
   expect(await findings(office, 'backup')).toMatchObject([
-    { level: 'ok', message: 'nothing to back up yet' },
+    { level: 'ok', message: 'no backup yet' },
   ])
   await act(office, 'balance.top-up', { amount_usd: '1' })
   await charge(office)
+  expect(await findings(office, 'backup')).toMatchObject([{ level: 'ok' }])
+  office.clock.advance(DAY_MS + 1)
   expect(await findings(office, 'backup')).toMatchObject([
     { level: 'warning', message: 'no backup was ever taken', next: 'gatewayctl backup --verify' },
   ])

@@ -1,0 +1,32 @@
+/** Variables that look like settings and that nobody reads: a typing error keeps a default in force, in silence. */
+import { nearest } from '#forms/nearest.ts'
+import { NAMES } from '../config-file.ts'
+import type { Environment } from '../context.ts'
+import { variableOf } from '../find-setting.ts'
+
+/** Those that stand for no setting of the file. */
+const OTHERS = [
+  'GATEWAY_ADMIN_SOCKET',
+  'GATEWAY_ALLOW_LOOPBACK_WEBHOOKS',
+  'GATEWAY_ASCII',
+  'GATEWAY_CONFIG',
+  'GATEWAY_DATA_DIR',
+  'GATEWAY_MASTER_KEY',
+  'GATEWAY_MASTER_KEY_FILE',
+  'GATEWAY_METRICS_TOKEN',
+  'GATEWAY_NO_INPUT',
+  'GATEWAY_SMTP_URL_FILE',
+]
+
+/** Every variable of ours. */
+export const VARIABLES: readonly string[] = [...NAMES.map(variableOf), ...OTHERS]
+
+/** A line for each, with what was probably meant. */
+export const tellStray = (env: Environment): readonly string[] =>
+  Object.keys(env)
+    .filter((name) => name.startsWith('GATEWAY_') && env[name] !== '' && !VARIABLES.includes(name))
+    .toSorted()
+    .map((name) => {
+      const meant = nearest(name, VARIABLES)
+      return `${name} is set, and nobody reads it${meant ? `; did you mean ${meant}?` : ''}`
+    })
