@@ -17,7 +17,7 @@ export const say = (text: string, tone?: Tone): Piece =>
 
 export const BLANK: Line = []
 
-const widthOf = (line: Line): number =>
+export const widthOf = (line: Line): number =>
   line.reduce((width, { text }) => width + Bun.stringWidth(text), 0)
 
 /** Exactly so many columns: what is too long ends in `…`. */

@@ -30,15 +30,17 @@ async function watched() {
       headers: { 'Content-Type': 'application/json', ...key.bearer },
       body: JSON.stringify({ messages: [{ role: 'user', content: 'hi there' }], ...body }),
     })
-  const kill = async (id: string) => {
-    const response = await fetch('http://gateway/verbs/activity.kill', {
+  const verb = async (name: string, input: object) => {
+    const response = await fetch(`http://gateway/verbs/${name}`, {
       unix: socket,
       method: 'POST',
-      body: JSON.stringify({ id }),
+      body: JSON.stringify(input),
     })
-    return (await response.json()) as VerbRecord<'activity.kill'>
+    return await response.json()
   }
-  return { house, key, chat, kill, frames: (query = '') => watch(socket, query) }
+  const kill = async (id: string) =>
+    (await verb('activity.kill', { id })) as VerbRecord<'activity.kill'>
+  return { house, key, chat, kill, verb, frames: (query = '') => watch(socket, query) }
 }
 
 /** Frames as they come; left when the test is over. */
@@ -104,7 +106,7 @@ test('a request is seen while it runs, and its ending is told once, with what it
   const { chat, frames } = await watched()
   const watching = await frames('fps=10')
   await watching.first()
-  const body = { model: 'demo/lorem', stream: true, max_tokens: 30, user: 'rate-20' }
+  const body = { model: 'demo/lorem', stream: true, max_tokens: 30, user: 'rate-20 delay-300' }
   const answer = await chat(body)
   const seen = await watching.until(
     ({ in_flight }) => (in_flight?.requests[0]?.completion_tokens ?? 0) > 2,
@@ -114,13 +116,13 @@ test('a request is seen while it runs, and its ending is told once, with what it
     key_name: 'worker',
     model: 'demo/lorem',
     provider: 'demo',
-    user: 'rate-20',
+    user: 'rate-20 delay-300',
     state: 'streaming',
     stream: true,
     failed_attempts: 0,
-    first_byte_ms: expect.any(Number),
   })
   expect(Number(seen.in_flight?.requests[0]?.cost_usd)).toBeGreaterThan(0)
+  expect(seen.in_flight?.requests[0]?.first_byte_ms).toBeGreaterThanOrEqual(290)
   const { chunks } = readSse(await answer.text())
   const ended = await watching.until(({ log }) => log !== undefined)
   expect(ended.log).toMatchObject([
@@ -133,12 +135,16 @@ test('a request is seen while it runs, and its ending is told once, with what it
       message: null,
     },
   ])
-  const counted = await watching.until(({ traffic }) => (traffic?.ok ?? 0) > 0)
-  expect(counted.traffic).toMatchObject({ requests_per_minute: 1, ok: 1, error_percent: 0 })
+  await (await chat({ model: 'demo/echo' })).text()
+  const next = await watching.until(({ log }) => log !== undefined)
+  expect(next.log?.map(({ model }) => model)).toEqual(['demo/echo'])
+  const counted = await watching.until(({ traffic }) => (traffic?.ok ?? 0) > 1)
+  expect(counted.traffic).toMatchObject({ requests_per_minute: 2, ok: 2, error_percent: 0 })
   expect(counted.in_flight).toEqual({ count: 0, peak: 1, requests: [] })
   const tokens = counted.traffic?.curves.tokens_per_second.reduce((sum, one) => sum + one * 5, 0)
-  expect(tokens).toBeGreaterThan(29)
-  expect(tokens).toBeLessThan(31)
+  // Thirty of the one and two of the other.
+  expect(tokens).toBeGreaterThan(31)
+  expect(tokens).toBeLessThan(33)
 })
 
 test('what is refused, and what fails at a provider, is told apart', async () => {
@@ -214,4 +220,25 @@ test('a request that an operator ends is charged for what came, and its client i
 test('an account that nobody has cannot be watched', async () => {
   const { frames } = await watched()
   expect((await frames('account=nobody')).status).toBe(404)
+})
+
+test('status sums the same up', async () => {
+  const { chat, verb } = await watched()
+  for (let i = 0; i < 11; i++) await (await chat({ model: 'demo/echo' })).text()
+  const status = await verb('status', {})
+  expect(status).toMatchObject({
+    in_flight: 0,
+    draining: false,
+    traffic: {
+      requests_per_minute: 11,
+      ok: 10,
+      failed: [{ status: 429, count: 1 }],
+      error_percent: 0,
+    },
+    providers: [{ name: 'demo', served_percent: 100, failed: [] }],
+    accounts: [{ name: 'default', runway: { days: 0, seconds: expect.any(Number) } }],
+    warnings: [{ key_name: 'worker', what: 'rpm', level: 100 }],
+  })
+  expect(status).not.toHaveProperty('traffic.curves')
+  expect(await verb('status', { warnings: false })).toMatchObject({ warnings: [] })
 })

@@ -1,7 +1,7 @@
 /** The head of every screen: where the gateway is and how it does, and the line of tabs. */
 import { count, elapsed, lasting, percent, span, timeOfDay } from '../figures.ts'
 import { bar, curve } from '../glyphs.ts'
-import { type Line, type Piece, say, spread } from '../line.ts'
+import { type Line, type Piece, say, spread, widthOf } from '../line.ts'
 import { listed } from '../lists.ts'
 import { cash, isWide, orderOf, type Scene } from '../scene.ts'
 import { SCREENS, TITLES } from '../view.ts'
@@ -52,11 +52,9 @@ export function tabs(scene: Scene): Line {
       : ` ${ids.length} of ${rowsBehind(scene, total)}${what} ${glyphs.dot} ${orderOf(scene, sorts)} `
   const right: Line = [say(told), say(glyphs.rule, 'dim')]
   const left: Line = [say(glyphs.rule, 'dim'), ...names]
-  const filled = size.columns - width(left) - width(right)
+  const filled = size.columns - widthOf(left) - widthOf(right)
   return spread([...left, say(glyphs.rule.repeat(Math.max(0, filled)), 'dim')], right, size.columns)
 }
-
-const width = (line: Line): number => line.reduce((sum, { text }) => sum + Bun.stringWidth(text), 0)
 
 /** A list may be shorter than what there is. */
 function rowsBehind({ view, snapshot }: Scene, shown: number): number {

@@ -63,6 +63,7 @@ describe('a ceiling', () => {
     expect(judge('6', '10')).toMatchObject({ level: 50, reachedAt: at('2026-11-21T20:00:00Z') })
     expect(judge('6', '10', evening)).toBeNull()
     expect(judge('8', '10', evening)).toMatchObject({ level: 80, reachedAt: null })
+    expect(judge('5', '10', at('2026-11-21T06:00:00Z'))?.level).toBe(50)
   })
 
   test('of a month resets with it', () => {
