@@ -1,0 +1,77 @@
+/** What each page takes for granted, and the few lines of it that cannot be typed in a test, with the reason. */
+import type { Plan } from './shell.ts'
+
+const BUILDS = 'it builds the very program that is being tested'
+
+/** A gateway with money in it, and the keys that the pages speak of. */
+const FURNISHED = `
+gatewayctl init --no-input
+gatewayctl balance top-up 50
+gatewayctl serve > serve.log 2>&1 &
+ready
+`
+
+const ASK = `ask() { curl -s "http://$GATEWAY_LISTEN/v1/chat/completions" -H "Authorization: Bearer $1" \\
+  -H 'Content-Type: application/json' -d '{"model":"demo/echo","messages":[{"role":"user","content":"hi"}]}'; }
+`
+
+const GUIDE: Plan = {
+  before: `${FURNISHED}${ASK}
+for name in openai groq; do echo sk-x | gatewayctl providers add $name; done
+echo sk-x | gatewayctl providers add azure --base-url https://azure.example.org
+PROD=$(gatewayctl keys create prod-web)
+CI=$(gatewayctl keys create ci --rpm 1)
+ask "$PROD"
+ask "$CI"
+REFUSED=$(ask "$CI" | jq -r .request_id)
+mkdir -p "$HOME/etc/backups" "$HOME/.config/fish/completions"
+fpath=(x "$HOME/etc") PROFILE=$HOME/etc/profile.ps1
+`,
+  inPlace: {
+    'gen-01m7z7pme5dgn33v0jwjg7p919': '$REFUSED',
+    'gen-01m7ze6jkdbzqj2wqg7rjt4fs1': '$REFUSED',
+    'gatewayctl activity tail': 'timeout 1 gatewayctl activity tail',
+    '--key-file -': '--key-file - <<< sk-y',
+    '/var/backups/gatewayctl': '"$HOME/etc/backups"',
+    'gatewayctl backup --restore FILE':
+      'kill %1; wait %1 || true; gatewayctl backup --restore "$(ls -t "$HOME"/etc/backups/* | head -1)"',
+    '/etc/bash_completion.d': '"$HOME/etc"',
+    '~/.config': '"$HOME/.config"',
+    'apply -f gateway.toml': 'apply --yes -f gateway.toml',
+  },
+  notHere: {
+    'gatewayctl thresholds test': 'it sends a mail, and a webhook to a stranger',
+    'gatewayctl providers test': 'it asks the vendors, one of them for money',
+  },
+  ends: { 'gatewayctl activity tail': 124 },
+}
+
+export const PLANS: Readonly<Record<string, Plan>> = {
+  'README.md': {
+    // A reader types the next block later than a gateway needs to start.
+    inPlace: { 'serve > serve.log &': 'serve > serve.log & ready' },
+    notHere: { 'npm run': BUILDS, 'npm test': BUILDS, 'export PATH=': BUILDS },
+    env: { OPENAI_API_KEY: 'sk-x', TOKEN: 'x' },
+  },
+  'docs/keys.md': {
+    before: `${FURNISHED}gatewayctl keys create prod-web`,
+  },
+  'docs/operators-guide.md': GUIDE,
+  'docs/sign-in.md': {
+    before: `gatewayctl init --no-input\nexport GATEWAY_AUTH_URL=https://auth.example.org`,
+    env: { GOOGLE_SECRET: 'x' },
+  },
+  'docs/clients.md': {
+    blocksNotHere: {
+      'OPENAI_API_KEY=if-…': 'the key is an ellipsis',
+      'llm -m': 'snippets.test.ts runs it, with the program installed',
+    },
+  },
+  'docs/install.md': {
+    blocksNotHere: {
+      SHA256SUMS: 'it wants a release',
+      systemctl: 'it wants systemd, and the rights to change it',
+      docker: 'it wants Docker',
+    },
+  },
+}
