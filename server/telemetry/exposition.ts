@@ -32,8 +32,8 @@ class CountedHistogram extends Histogram {
 
   /** What a registry asks for when it writes its text. */
   async getForPromString() {
-    const { name, help, series, bounds } = this.#family
-    const values = series.flatMap(({ labels, cumulative, sumSeconds }) => [
+    const { name, help, series } = this.#family
+    const values = series.flatMap(({ labels, bounds, cumulative, sum }) => [
       ...cumulative.map(
         (value, n): NamedSample => ({
           metricName: `${name}_bucket`,
@@ -41,7 +41,7 @@ class CountedHistogram extends Histogram {
           value,
         }),
       ),
-      { metricName: `${name}_sum`, labels, value: sumSeconds },
+      { metricName: `${name}_sum`, labels, value: sum },
       { metricName: `${name}_count`, labels, value: cumulative.at(-1) ?? 0 },
     ])
     return { name, help, type: 'histogram', values, aggregator: 'sum' }

@@ -1,6 +1,8 @@
 /** Families of metrics as plain data, before anybody writes them down for Prometheus. */
 import { renderUsdNumber } from '#domain/money.ts'
-import { BUCKETS_MS, type Histogram } from './histogram.ts'
+import type { Channel, NoticeType } from '#domain/notice.ts'
+import type { Histogram } from './histogram.ts'
+import { semanticName } from './semantic-names.ts'
 import { OTHER_KEYS, type Pace, type RequestRow, type Tally } from './tally.ts'
 
 export type Labels = Readonly<Record<string, string>>
@@ -22,16 +24,16 @@ export interface HistogramFamily {
   readonly name: string
   readonly help: string
   readonly type: 'histogram'
-  /** In seconds, without +Inf. */
-  readonly bounds: readonly number[]
   readonly series: readonly HistogramSeries[]
 }
 
 export interface HistogramSeries {
   readonly labels: Labels
+  /** Without +Inf. */
+  readonly bounds: readonly number[]
   /** One per bound and one beyond them, each with all below it. */
   readonly cumulative: readonly number[]
-  readonly sumSeconds: number
+  readonly sum: number
 }
 
 export const counter = (name: string, help: string, samples: readonly Sample[]): Family => ({
@@ -56,13 +58,7 @@ export const talliedFamilies = (tally: Tally): readonly (Family | HistogramFamil
   return [
     ...requestFamilies(rows),
     ...usageFamilies(rows),
-    pacing('gateway_request_duration_seconds', 'From arrival to the end', tally, 'total'),
-    pacing(
-      'gateway_time_to_first_token_seconds',
-      'From arrival to the first content',
-      tally,
-      'firstToken',
-    ),
+    ...paceFamilies(tally),
     counter(
       'gateway_upstream_errors_total',
       "Attempts that failed, by what became of them and the provider's own status",
@@ -77,10 +73,51 @@ export const talliedFamilies = (tally: Tally): readonly (Family | HistogramFamil
       spread(tally.responses, 'route', 'status'),
     ),
     counter(
-      'gateway_notice_tries_total',
-      'Tries to bring a notice, by channel and class of failure',
-      spread(tally.tries, 'channel', 'outcome'),
+      'gateway_webhook_deliveries_total',
+      'Tries to bring a webhook, by class of failure',
+      deliveries(tally, 'webhook'),
     ),
+    counter(
+      'gateway_email_deliveries_total',
+      'Tries to bring a mail, by class of failure',
+      deliveries(tally, 'email'),
+    ),
+  ]
+}
+
+const deliveries = ({ tries }: Tally, channel: Channel): readonly Sample[] =>
+  [...(tries.get(channel) ?? [])].map(([outcome, value]) => ({
+    labels: { event: 'gateway.low_balance' satisfies NoticeType, outcome },
+    value,
+  }))
+
+/** Under our own names, and under those that OpenTelemetry's conventions for generative AI are about to give them. */
+const paceFamilies = ({ paces }: Tally): readonly HistogramFamily[] => {
+  const served = [...paces].filter(({ provider }) => provider !== '')
+  const own = ({ model, provider }: Pace): Labels => ({ model, provider })
+  const common = ({ model, provider }: Pace): Labels => ({
+    gen_ai_operation_name: 'chat',
+    gen_ai_provider_name: semanticName(provider),
+    gen_ai_request_model: model,
+    gen_ai_response_model: model,
+  })
+  const seconds = (name: string, help: string, labels: typeof own, which: 'total' | 'firstToken') =>
+    histogram(
+      name,
+      help,
+      served.map((pace) => toSeries(labels(pace), pace[which], 1_000)),
+    )
+  const [whole, first] = ['From arrival to the end', 'From arrival to the first content']
+  const tokens = served.flatMap((pace) => [
+    toSeries({ ...common(pace), gen_ai_token_type: 'input' }, pace.input, 1),
+    toSeries({ ...common(pace), gen_ai_token_type: 'output' }, pace.output, 1),
+  ])
+  return [
+    seconds('gateway_request_duration_seconds', whole, own, 'total'),
+    seconds('gateway_time_to_first_token_seconds', first, own, 'firstToken'),
+    seconds('gen_ai_server_request_duration_seconds', whole, common, 'total'),
+    seconds('gen_ai_server_time_to_first_token_seconds', first, common, 'firstToken'),
+    histogram('gen_ai_client_token_usage', 'Tokens of a request', tokens),
   ]
 }
 
@@ -193,31 +230,32 @@ const LIMIT_NAMES: Readonly<Record<string, string>> = {
 
 const limitName = (limit: string): string => LIMIT_NAMES[limit] ?? limit
 
-const pacing = (
+const histogram = (
   name: string,
   help: string,
-  { paces }: Tally,
-  which: 'total' | 'firstToken',
+  series: readonly HistogramSeries[],
 ): HistogramFamily => ({
   name,
   help,
   type: 'histogram',
-  bounds: BUCKETS_MS.map((ms) => ms / 1_000),
-  series: [...paces]
-    .filter(({ provider }) => provider !== '')
-    .map((pace: Pace) => toSeries({ model: pace.model, provider: pace.provider }, pace[which]))
-    .filter(({ cumulative }) => (cumulative.at(-1) ?? 0) > 0),
+  series: series.filter(({ cumulative }) => (cumulative.at(-1) ?? 0) > 0),
 })
 
-function toSeries(labels: Labels, { counts, sumMs }: Histogram): HistogramSeries {
+/** `divisor` units of what was counted are one of what is told. */
+function toSeries(
+  labels: Labels,
+  { scale, counts, sum }: Histogram,
+  divisor: number,
+): HistogramSeries {
   let below = 0
   return {
     labels,
+    bounds: scale.bounds.map((bound) => bound / divisor),
     cumulative: counts.map((count) => {
       below += count
       return below
     }),
-    sumSeconds: sumMs / 1_000,
+    sum: sum / divisor,
   }
 }
 

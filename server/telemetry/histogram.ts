@@ -1,22 +1,47 @@
-/** A histogram of durations: counts per bucket, as Prometheus adds them up. */
+/** A histogram: counts per bucket, as Prometheus adds them up; each bucket reaches a power of two further than the last. */
 
-/** 10 ms doubled up to 82 s, and once more for answers that think long (those of the GenAI conventions, and one). */
-export const BUCKETS_MS: readonly number[] = Array.from({ length: 15 }, (_, n) => 10 * 2 ** n)
-
-export interface Histogram {
-  /** Per bucket of `BUCKETS_MS`, and last of all what lies beyond; not cumulative. */
-  readonly counts: number[]
-  sumMs: number
+export interface Scale {
+  /** The largest value of the first bucket. */
+  readonly unit: number
+  /** Each bound is the one before times 2 to this. */
+  readonly doublings: number
+  readonly bounds: readonly number[]
 }
 
-export const startHistogram = (): Histogram => ({
-  counts: new Array<number>(BUCKETS_MS.length + 1).fill(0),
-  sumMs: 0,
+const powers = (unit: number, doublings: number, buckets: number): Scale => ({
+  unit,
+  doublings,
+  bounds: Array.from({ length: buckets }, (_, n) => unit * 2 ** (n * doublings)),
 })
 
-export function observe(histogram: Histogram, ms: number): void {
-  let bucket = 0
-  while (bucket < BUCKETS_MS.length && ms > (BUCKETS_MS[bucket] ?? 0)) bucket++
-  histogram.counts[bucket] = (histogram.counts[bucket] ?? 0) + 1
-  histogram.sumMs += ms
+/** 10 ms doubled up to 82 s, and once more for answers that think long (those of the GenAI conventions, and one). */
+export const MILLISECONDS: Scale = powers(10, 1, 15)
+
+/** 1, 4, 16 … 67 million: the ones of the GenAI conventions. */
+export const TOKENS: Scale = powers(1, 2, 14)
+
+export interface Histogram {
+  readonly scale: Scale
+  /** Per bound, and last of all what lies beyond; not cumulative. */
+  readonly counts: number[]
+  sum: number
 }
+
+export const startHistogram = (of: Scale): Histogram => ({
+  scale: of,
+  counts: new Array<number>(of.bounds.length + 1).fill(0),
+  sum: 0,
+})
+
+/** Into the first bucket whose bound is not less: how often the unit has to be doubled is how many bits its count has. */
+export function observe(histogram: Histogram, value: number): void {
+  const { scale, counts } = histogram
+  const { unit, doublings } = scale
+  const units = Math.min(Math.ceil(value / unit), MOST_UNITS)
+  const doubled = units <= 1 ? 0 : 32 - Math.clz32(units - 1)
+  const bucket = Math.min(Math.ceil(doubled / doublings), counts.length - 1)
+  counts[bucket] = (counts[bucket] ?? 0) + 1
+  histogram.sum += value
+}
+
+const MOST_UNITS = 2 ** 31

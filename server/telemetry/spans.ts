@@ -2,6 +2,7 @@
 import type { ActivityEntry, FailedAttempt } from '#domain/activity.ts'
 import { renderUsd } from '#domain/money.ts'
 import { completionTokens, promptTokens } from '#domain/usage.ts'
+import { semanticName } from './semantic-names.ts'
 import type { TraceParent } from './traceparent.ts'
 
 type AttributeValue =
@@ -90,7 +91,7 @@ function inferenceSpan(entry: ActivityEntry, traceId: string, parentSpanId: stri
     endTimeUnixNano: nanos(entry.startedAt + entry.totalMs),
     attributes: attributes({
       'gen_ai.operation.name': 'chat',
-      'gen_ai.provider.name': provider && (KNOWN_PROVIDERS[provider] ?? provider),
+      'gen_ai.provider.name': provider && semanticName(provider),
       'gen_ai.request.model': model,
       'gen_ai.response.model': model,
       'gen_ai.response.id': entry.generationId,
@@ -110,14 +111,6 @@ function inferenceSpan(entry: ActivityEntry, traceId: string, parentSpanId: stri
   }
 }
 
-/** As the conventions call those that they know; any other goes by the operator's own name. */
-const KNOWN_PROVIDERS: Readonly<Record<string, string>> = {
-  google: 'gcp.gemini',
-  azure: 'azure.ai.openai',
-  mistral: 'mistral_ai',
-  xai: 'x_ai',
-}
-
 /** Each at the moment of its end, as far as it is known: pauses between attempts are not. */
 function attemptEvents(attempts: readonly FailedAttempt[], begun: number): readonly SpanEvent[] {
   let at = begun
@@ -127,7 +120,7 @@ function attemptEvents(attempts: readonly FailedAttempt[], begun: number): reado
       timeUnixNano: nanos(at),
       name: 'gateway.attempt_failed',
       attributes: attributes({
-        'gen_ai.provider.name': KNOWN_PROVIDERS[provider] ?? provider,
+        'gen_ai.provider.name': semanticName(provider),
         'gen_ai.request.model': model,
         'error.type': outcome,
         'http.response.status_code': status,

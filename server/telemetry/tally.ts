@@ -2,8 +2,8 @@
 import type { ActivityEntry, FailedAttempt } from '#domain/activity.ts'
 import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import type { Channel, DeliveryTry } from '#domain/notice.ts'
-import { NO_USAGE, type Usage } from '#domain/usage.ts'
-import { type Histogram, observe, startHistogram } from './histogram.ts'
+import { completionTokens, NO_USAGE, promptTokens, type Usage } from '#domain/usage.ts'
+import { type Histogram, MILLISECONDS, observe, startHistogram, TOKENS } from './histogram.ts'
 
 /** Requests that are alike in all that a label may say. */
 export interface RequestRow {
@@ -23,12 +23,18 @@ export interface RequestRow {
   readonly usage: { -readonly [Class in keyof Usage]: number }
 }
 
-/** How long one model took at one provider; refusals apart, under two empty names. */
+/** How long one model took at one provider, and how much it read and wrote; refusals apart, under two empty names. */
 export interface Pace {
   readonly model: string
   readonly provider: string
+  /** Milliseconds. */
   readonly total: Histogram
+  /** Milliseconds. */
   readonly firstToken: Histogram
+  /** Tokens a request. */
+  readonly input: Histogram
+  /** Tokens a request. */
+  readonly output: Histogram
 }
 
 export interface CountedFailure {
@@ -61,7 +67,8 @@ const MOST_ROWS = 10_000
 export const OTHER_KEYS = 'other'
 
 export function startTally(): Tally {
-  const rows = new Map<string, RequestRow>()
+  const rows: RequestRow[] = []
+  const rowsOfKey = new Map<string, RequestRow[]>()
   const paces = new Map<string, Pace>()
   const failures = new Map<string, CountedFailure>()
   const responses = new Map<string, Map<number, number>>()
@@ -71,21 +78,28 @@ export function startTally(): Tally {
     findOrMake(paces, `${model} ${provider}`, () => ({
       model,
       provider,
-      total: startHistogram(),
-      firstToken: startHistogram(),
+      total: startHistogram(MILLISECONDS),
+      firstToken: startHistogram(MILLISECONDS),
+      input: startHistogram(TOKENS),
+      output: startHistogram(TOKENS),
     }))
 
   const rowOf = (entry: ActivityEntry): RequestRow => {
-    const name = nameOf(entry, entry.keyId)
-    const row = rows.get(name)
+    const own = rowsOfKey.get(entry.keyId)
+    const row = own && findRow(own, entry)
     if (row) return row
-    const isFull = rows.size >= MOST_ROWS
-    const key = isFull ? OTHER_KEYS : entry.keyId
-    return findOrMake(rows, isFull ? nameOf(entry, key) : name, () => startRow(entry, key, paceOf))
+    const key = rows.length >= MOST_ROWS ? OTHER_KEYS : entry.keyId
+    const siblings = findOrMake(rowsOfKey, key, (): RequestRow[] => [])
+    const known = findRow(siblings, entry)
+    if (known) return known
+    const made = startRow(entry, key, paceOf)
+    rows.push(made)
+    siblings.push(made)
+    return made
   }
 
   return {
-    rows: { [Symbol.iterator]: () => rows.values() },
+    rows,
     paces: { [Symbol.iterator]: () => paces.values() },
     failures: { [Symbol.iterator]: () => failures.values() },
     responses,
@@ -121,10 +135,34 @@ const isRefused = ({ endedBy }: ActivityEntry): boolean => endedBy === 'refused'
 
 const limitOf = ({ refusal }: ActivityEntry): string => String(refusal?.metadata?.['limit'] ?? '')
 
-const nameOf = (entry: ActivityEntry, key: string): string =>
-  isRefused(entry)
-    ? `${key} ${entry.status} ${entry.code} ${limitOf(entry)} ${entry.stream}`
-    : `${key} ${entry.status} ${entry.code} ${entry.stream} ${entry.model} ${entry.provider}`
+/** A key has few rows, and what it asked for last it asks for again: a row that is found moves one place forward. */
+function findRow(rows: RequestRow[], entry: ActivityEntry): RequestRow | undefined {
+  const refused = isRefused(entry)
+  const model = refused ? '' : entry.model
+  const provider = refused ? '' : (entry.provider ?? '')
+  const code = entry.code ?? ''
+  const limit = refused ? limitOf(entry) : ''
+  for (let n = 0; n < rows.length; n++) {
+    const row = rows[n]
+    if (
+      row === undefined ||
+      row.model !== model ||
+      row.status !== entry.status ||
+      row.stream !== entry.stream ||
+      row.code !== code ||
+      row.provider !== provider ||
+      row.limit !== limit
+    )
+      continue
+    const before = rows[n - 1]
+    if (before !== undefined) {
+      rows[n - 1] = row
+      rows[n] = before
+    }
+    return row
+  }
+  return undefined
+}
 
 function startRow(
   entry: ActivityEntry,
@@ -153,6 +191,8 @@ function add(row: RequestRow, { cost, usage, totalMs, firstEventMs }: ActivityEn
   observe(row.pace.total, totalMs)
   if (firstEventMs !== null) observe(row.pace.firstToken, firstEventMs)
   if (cost === NO_MONEY && usage === NO_USAGE) return
+  observe(row.pace.input, promptTokens(usage))
+  observe(row.pace.output, completionTokens(usage))
   row.cost = addUsd(row.cost, cost)
   const sum = row.usage
   sum.inputTokens += usage.inputTokens

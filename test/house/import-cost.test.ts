@@ -106,3 +106,43 @@ test('serve loads the provider, and what speaks to third parties only when one i
     await child.exited
   }
 })
+
+test('serve loads nothing of metrics and traces unless asked to, and what writes metrics with the first scrape', async () => {
+  const serve = async (...flags: readonly string[]) => {
+    const { child, loaded } = start([
+      'serve',
+      '--demo',
+      '--listen',
+      '127.0.0.1:0',
+      '--auth-listen',
+      'off',
+      ...flags,
+    ])
+    let said = ''
+    const heard = (async () => {
+      for await (const piece of child.stdout) {
+        said += Buffer.from(piece).toString()
+        if (said.includes('listening;')) break
+      }
+    })()
+    await heard
+    const has = (part: string): boolean => loaded().some((source) => source.includes(part))
+    return { child, has }
+  }
+  const plain = await serve()
+  expect(['server/telemetry/', 'node_modules/prom-client/'].filter(plain.has)).toEqual([])
+  plain.child.kill()
+
+  const watched = await serve('--metrics-listen', '127.0.0.1:0')
+  try {
+    expect(['tally.ts', 'tracer.ts', 'prom-client/'].filter(watched.has)).toEqual(['tally.ts'])
+    const reader = watched.child.stderr.getReader()
+    const told = Buffer.from((await reader.read()).value ?? []).toString()
+    const url = /metrics on (\S+)/.exec(told)?.[1] ?? ''
+    expect((await fetch(url)).status).toBe(200)
+    expect(watched.has('node_modules/prom-client/')).toBe(true)
+  } finally {
+    watched.child.kill()
+    await Promise.all([plain.child.exited, watched.child.exited])
+  }
+})

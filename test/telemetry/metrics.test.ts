@@ -100,11 +100,38 @@ describe('counters', () => {
       metrics.value('gateway_request_duration_seconds_bucket', { ...labels, le: '+Inf' }),
     ).toBe(1)
     expect(metrics.value('gateway_time_to_first_token_seconds_count', labels)).toBe(1)
+    const semantic = {
+      gen_ai_operation_name: 'chat',
+      gen_ai_provider_name: 'demo',
+      gen_ai_request_model: 'demo/echo',
+      gen_ai_response_model: 'demo/echo',
+    }
+    expect(metrics.value('gen_ai_server_request_duration_seconds_count', semantic)).toBe(1)
+    const output = { ...semantic, gen_ai_token_type: 'output' }
+    expect(metrics.value('gen_ai_client_token_usage_sum', output)).toBe(3)
+    expect(metrics.value('gen_ai_client_token_usage_bucket', { ...output, le: '1' })).toBe(0)
+    expect(metrics.value('gen_ai_client_token_usage_bucket', { ...output, le: '4' })).toBe(1)
     const bounds = metrics
       .samples('gateway_request_duration_seconds_bucket')
       .map((sample) => sample.labels['le'])
     expect(bounds.slice(0, 3)).toEqual(['0.01', '0.02', '0.04'])
     expect(bounds.slice(-2)).toEqual(['163.84', '+Inf'])
+  })
+
+  test('a try to bring a notice is counted by its outcome', async () => {
+    await start({ delivery: { smtp: null, webhooks: { loopback: true, private: false } } })
+    const { account, clock, store } = house
+    const threshold = { accountId: account.id, below: usd('200'), webhookUrl: null }
+    await store.thresholds.set({ ...threshold, email: 'o@example.org' }, undefined, clock.now())
+    await (await chat(hello())).json()
+    await eventually(
+      async () => (await scrape()).sum('gateway_email_deliveries_total') === 1,
+      'a mail is tried',
+    )
+    const metrics = await scrape()
+    const labels = { event: 'gateway.low_balance', outcome: 'no_smtp' }
+    expect(metrics.value('gateway_email_deliveries_total', labels)).toBe(1)
+    expect(metrics.value('gateway_low_balance_marked', { account: 'default' })).toBe(1)
   })
 
   test('a failed attempt is counted beside the request that it failed', async () => {

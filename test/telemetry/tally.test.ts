@@ -5,7 +5,7 @@ import type { ActivityEntry } from '#domain/activity.ts'
 import { instant } from '#domain/clock.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import { talliedFamilies } from '#telemetry/families.ts'
-import { BUCKETS_MS } from '#telemetry/histogram.ts'
+import { MILLISECONDS, observe, startHistogram, TOKENS } from '#telemetry/histogram.ts'
 import { OTHER_KEYS, startTally } from '#telemetry/tally.ts'
 import { aClaim, aKey, anActivity, usd } from '#test/support/nouns.ts'
 
@@ -48,7 +48,7 @@ test('sums over all rows are the sums of what ended, whatever ended', () => {
         )
         const observed = paces.flatMap(({ total }) => total.counts)
         expect(observed.reduce((sum, count) => sum + count, 0)).toBe(endings.length)
-        expect(paces.reduce((sum, { total }) => sum + total.sumMs, 0)).toBe(
+        expect(paces.reduce((sum, { total }) => sum + total.sum, 0)).toBe(
           endings.reduce((sum, { totalMs }) => sum + totalMs, 0),
         )
       },
@@ -63,7 +63,41 @@ test('a duration is in the first bucket that is not shorter', () => {
     return [...tally.paces][0]?.total.counts.indexOf(1) ?? -1
   }
   expect([0, 10, 11, 20, 163_840, 163_841].map(bucketOf)).toEqual([0, 0, 1, 1, 14, 15])
-  expect(BUCKETS_MS.at(-1)).toBe(163_840)
+  expect(MILLISECONDS.bounds.at(-1)).toBe(163_840)
+})
+
+test.each([MILLISECONDS, TOKENS])('every value lands where a search would put it', (scale) => {
+  fc.assert(
+    fc.property(
+      fc.oneof(fc.nat({ max: 2 ** 40 }), fc.constantFrom(...scale.bounds), fc.nat()),
+      (value) => {
+        const histogram = startHistogram(scale)
+        observe(histogram, value)
+        const found = scale.bounds.findIndex((bound) => value <= bound)
+        expect(histogram.counts.indexOf(1)).toBe(found === -1 ? scale.bounds.length : found)
+      },
+    ),
+  )
+})
+
+test('webhooks and mails are counted apart, by their outcome', () => {
+  const tally = startTally()
+  const attempt = { at: AT, status: 500, ms: 1 }
+  tally.tried('webhook', { ...attempt, failure: 'status' })
+  tally.tried('webhook', { ...attempt, failure: null })
+  tally.tried('webhook', { ...attempt, failure: null })
+  tally.tried('email', { ...attempt, failure: 'auth' })
+  const of = (wanted: string) => {
+    const family = talliedFamilies(tally).find(({ name }) => name === wanted)
+    return family && 'samples' in family
+      ? family.samples.map(({ labels, value }) => [labels['outcome'], value])
+      : []
+  }
+  expect(of('gateway_webhook_deliveries_total')).toEqual([
+    ['status', 1],
+    ['delivered', 2],
+  ])
+  expect(of('gateway_email_deliveries_total')).toEqual([['auth', 1]])
 })
 
 test('keys beyond the bound are counted together, and nothing is lost', () => {
