@@ -31,6 +31,7 @@ fpath=(x "$HOME/etc") PROFILE=$HOME/etc/profile.ps1
     'gen-01m7z7pme5dgn33v0jwjg7p919': '$REFUSED',
     'gen-01m7ze6jkdbzqj2wqg7rjt4fs1': '$REFUSED',
     'gatewayctl activity tail': 'timeout 1 gatewayctl activity tail',
+    'gatewayctl dashboard': 'gatewayctl dashboard --once',
     '--key-file -': '--key-file - <<< sk-y',
     '/var/backups/gatewayctl': '"$HOME/etc/backups"',
     'gatewayctl backup --restore FILE':
