@@ -11,7 +11,7 @@ gatewayctl serve > serve.log 2>&1 &
 ready
 `
 
-const ASK = `ask() { curl -s "http://$GATEWAY_LISTEN/v1/chat/completions" -H "Authorization: Bearer $1" \\
+const ASK = `ask() { command curl -s "http://$GATEWAY_LISTEN/v1/chat/completions" -H "Authorization: Bearer $1" \\
   -H 'Content-Type: application/json' -d '{"model":"demo/echo","messages":[{"role":"user","content":"hi"}]}'; }
 `
 
@@ -62,6 +62,7 @@ export const PLANS: Readonly<Record<string, Plan>> = {
     before: `gatewayctl init --no-input\nexport GATEWAY_AUTH_URL=https://auth.example.org`,
     env: { GOOGLE_SECRET: 'x' },
   },
+  'docs/api.md': { before: `${FURNISHED}OPENAI_API_KEY=$(gatewayctl keys create app)` },
   'docs/clients.md': {
     blocksNotHere: {
       'OPENAI_API_KEY=if-…': 'the key is an ellipsis',

@@ -49,7 +49,8 @@ console.log(steps.reduce((at, step) => at[step], await Bun.stdin.json()))' -- "$
 /** The first failure ends the page, and what the page left running ends with it. */
 const FRAME = `set -euo pipefail
 trap 'code=$?; echo $code > code; kill $(jobs -p) 2> /dev/null || true; wait; exit $code' EXIT
-ready() { until curl -sf "http://$GATEWAY_LISTEN/readyz" > ready.json; do sleep 0.02; done; }
+curl() { command curl --fail-with-body "$@"; }
+ready() { until curl -s "http://$GATEWAY_LISTEN/readyz" > ready.json; do sleep 0.02; done; }
 `
 
 export async function walk(typed: readonly Typed[], plan: Plan): Promise<Walk> {

@@ -1,0 +1,62 @@
+// Commands, flags and scripts that the pages mention in passing: each is one that there is.
+import { afterAll, expect, test } from 'vitest'
+import { openDesk } from '#test/support/desk.ts'
+import project from '../../../package.json' with { type: 'json' }
+import { PAGES, readPage } from './pages.ts'
+
+const desk = openDesk()
+afterAll(() => desk.close())
+
+const nouns = [...desk.run(['help']).out.matchAll(/^ {2}([a-z]+) {2,}/gm)].map(([, noun]) => noun)
+
+const kept = new Map<string, string>()
+
+/** The page of a command; empty when there is none of these words. */
+function helpOf(words: readonly string[]): string {
+  const name = words.join(' ')
+  const args = words[0] === 'help' ? words : [...words, '--help']
+  const { code, out } = kept.has(name) ? { code: 0, out: kept.get(name) ?? '' } : desk.run(args)
+  const page = code === 0 ? out : ''
+  kept.set(name, page)
+  return page
+}
+
+/** What stands between backticks in running text, on one line or over two. */
+const inlineCode = (page: string): readonly string[] =>
+  [
+    ...readPage(page)
+      .replaceAll(/^```.*?^```$/gms, '')
+      .matchAll(/`([^`]+)`/g),
+  ].map(([, code = '']) => code.replaceAll(/\s+/g, ' '))
+
+/** Why there is no such command; null where there is, or where it is none. */
+function complaintOf(code: string): string | null {
+  const isNamed = code.startsWith('gatewayctl ')
+  const words = code.replace(/^gatewayctl /, '').split(' ')
+  const isCommand = nouns.includes(words[0] ?? '') && /^[a-z-]/.test(words[1] ?? '')
+  if (!isNamed && !isCommand) return null
+  const end = words.findIndex((word) => !/^[a-z][a-z-]*$/.test(word))
+  const command = words.slice(0, end === -1 ? undefined : end)
+  const page = helpOf(command)
+  if (command.length === 0) return null
+  if (page === '') return `no such command: ${code}`
+  const flags = code.match(/(?<= |^)--[a-z][a-z-]*/g) ?? []
+  // A bare noun is its first verb.
+  const verbs = command.length === 1 ? ['list', 'show', 'report'] : []
+  const pages = [page, ...verbs.map((verb) => helpOf([...command, verb]))].join('\n')
+  const strange = flags.filter((flag) => !new RegExp(`${flag}(?![a-z-])`).test(pages))
+  return strange.length > 0 ? `${command.join(' ')} has no ${strange.join(' ')}` : null
+}
+
+test.each(PAGES)('%s mentions commands and flags that there are', (page) => {
+  expect(inlineCode(page).flatMap((code) => complaintOf(code) ?? [])).toEqual([])
+})
+
+test('npm runs what the pages say', () => {
+  const scripts = Object.keys(project.scripts)
+  const named = PAGES.flatMap((page) =>
+    [...readPage(page).matchAll(/npm run ([a-z]+)/g)].map(([, name = '']) => name),
+  )
+  expect(named.length).toBeGreaterThan(0)
+  expect(named.filter((name) => !scripts.includes(name))).toEqual([])
+})
