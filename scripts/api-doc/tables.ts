@@ -80,7 +80,7 @@ function headersTable(document: Node): string {
   return table(['header', ''], rows)
 }
 
-/** A code that more operations than this may answer with is anybody's. */
+/** Longer lists are not read. */
 const MOST_USERS = 4
 
 interface Code {
@@ -101,22 +101,24 @@ function codesTable(document: Node): string {
     const told = response.description.matchAll(/`(\w+)`: (.+?)\.?(?:\n\n|$)/g)
     for (const [, name = '', meaning = ''] of told) {
       if (!listed.includes(name)) continue
-      const code = codes.get(name) ?? { status, type, meaning, users: [] }
-      code.users.push(`\`${user}\``)
+      const code: Code = codes.get(name) ?? { status, type, meaning, users: [] }
+      code.users.push(user)
       codes.set(name, code)
     }
   }
   for (const { name, node } of operationsOf(document)) {
     for (const [status, response] of Object.entries<Node>(node.responses)) {
-      note(status, response, name)
+      note(status, response, `\`${name}\``)
     }
   }
   note('404', document.components.responses.RouteNotFound, 'any other address')
   note('405', document.components.responses.MethodNotAllowed, 'any other method')
+  const all = operationsOf(document).filter(({ isRoot }) => !isRoot).length
   const rows = [...codes]
     .toSorted(([, one], [, other]) => Number(one.status) - Number(other.status))
     .map(([code, { status, type, meaning, users }]) => {
-      const who = users.length > MOST_USERS ? 'several' : users.join(', ')
+      const several = users.length >= all ? 'all under `/v1`' : 'several'
+      const who = users.length > MOST_USERS ? several : users.join(', ')
       return row(status, `\`${code}\``, `\`${type}\``, who, meaning)
     })
   return table(['status', 'code', 'type', 'of', ''], rows)
