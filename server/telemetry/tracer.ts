@@ -24,7 +24,7 @@ export interface Tracer {
   ended(entry: ActivityEntry): void
   /** Says which trace a request belongs to, before or shortly after it ended. */
   join(id: GenerationId, traceparent: string): void
-  /** Posts what is left, within some seconds. */
+  /** Posts what is left, for three seconds at most. */
   stop(): Promise<void>
 }
 
@@ -38,6 +38,8 @@ const SETTLE_MS = 500
 const POST_MS = 5_000
 const TRIES = 3
 const PAUSE_MS = 500
+/** A receiver that hangs must not keep a gateway from ending. */
+const STOP_MS = 3_000
 
 interface Waiting {
   readonly entry: ActivityEntry
@@ -49,7 +51,8 @@ export function startTracer(target: TraceTarget, house: TracerHouse): Tracer {
   const { clock } = house
   const waiting = new Map<GenerationId, Waiting>()
   const parents = new Map<GenerationId, TraceParent>()
-  const post = poster(target, house)
+  const gone = new AbortController()
+  const post = poster(target, house, gone.signal)
   let lost = 0
   let timer: ReturnType<typeof setTimeout> | null = null
   let flushing: Promise<void> | null = null
@@ -68,9 +71,13 @@ export function startTracer(target: TraceTarget, house: TracerHouse): Tracer {
     for (;;) {
       const due = take(isLast ? later(clock.now(), 1) : later(clock.now(), -SETTLE_MS))
       if (due.length === 0) break
-      lost += await post(due)
+      const missed = await post(due)
+      lost += missed
     }
-    if (lost > 0) house.logFault(new Error(`${lost} traced requests were lost: ${target.url}`))
+    // Of those that were given up at the end `stop` has told.
+    if (lost > 0 && !gone.signal.aborted) {
+      house.logFault(new Error(`${lost} traced requests were lost: ${target.url}`))
+    }
     lost = 0
   }
 
@@ -108,14 +115,34 @@ export function startTracer(target: TraceTarget, house: TracerHouse): Tracer {
     },
     async stop() {
       if (timer !== null) clearTimeout(timer)
-      await flushing
-      await flush(true)
+      const isLate = await lasts(
+        (async () => {
+          await flushing
+          await flush(true)
+        })(),
+      )
+      if (!isLate) return
+      gone.abort()
+      house.logFault(new Error(`the last traced requests were lost: ${target.url}`))
     },
   }
 }
 
+/** Whether it lasts longer than a gateway waits that is to end. */
+async function lasts(work: Promise<void>): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<boolean>()
+  const timer = setTimeout(() => resolve(true), STOP_MS)
+  const isLate = await Promise.race([work.then(() => false), late])
+  clearTimeout(timer)
+  return isLate
+}
+
 /** Posts one batch; answers how many requests were lost. */
-function poster({ url, headers, serviceName }: TraceTarget, { version, clock }: TracerHouse) {
+function poster(
+  { url, headers, serviceName }: TraceTarget,
+  { version, clock }: TracerHouse,
+  gone: AbortSignal,
+) {
   const resource: readonly Attribute[] = attributes({
     'service.name': serviceName,
     'service.version': version,
@@ -133,7 +160,8 @@ function poster({ url, headers, serviceName }: TraceTarget, { version, clock }: 
       resourceSpans: [{ resource: { attributes: resource }, scopeSpans: [{ scope, spans }] }],
     })
     for (let turn = 1; turn <= TRIES; turn++) {
-      const status = await send(url, headers, body)
+      const status = await send(url, headers, body, gone)
+      if (gone.aborted) break
       if (status >= 200 && status < 300) return 0
       if (status !== 0 && ![429, 502, 503, 504].includes(status)) break
       if (turn < TRIES) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * turn))
@@ -144,14 +172,19 @@ function poster({ url, headers, serviceName }: TraceTarget, { version, clock }: 
 }
 
 /** 0 when nobody answered. */
-async function send(url: string, headers: TraceTarget['headers'], body: string): Promise<number> {
+async function send(
+  url: string,
+  headers: TraceTarget['headers'],
+  body: string,
+  gone: AbortSignal,
+): Promise<number> {
   try {
     const response = await fetch(url, {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json' },
       body,
       redirect: 'manual',
-      signal: AbortSignal.timeout(POST_MS),
+      signal: AbortSignal.any([gone, AbortSignal.timeout(POST_MS)]),
     })
     await response.body?.cancel()
     return response.status

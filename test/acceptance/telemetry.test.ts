@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Appliance, furnishDesk, startAppliance, until } from '#test/support/appliance.ts'
 import { openDesk } from '#test/support/desk.ts'
 import { freePort } from '#test/support/free-port.ts'
-import { openReceiver } from '#test/support/receiver.ts'
+import { never, openReceiver } from '#test/support/receiver.ts'
 import { readMetrics } from '../telemetry/read-metrics.ts'
 
 const desk = openDesk()
@@ -128,6 +128,27 @@ test('traces come by the variables of OpenTelemetry', async () => {
   expect(first?.headers).toMatchObject({ 'x-receiver-key': 'receiver-canary' })
   expect(first?.body).toContain('"watched-gateway"')
   expect(first?.body).toContain('"gen_ai.request.model"')
+})
+
+test('a receiver that hangs keeps nobody from stopping the gateway', async () => {
+  const hanging = openReceiver(never)
+  const other = openDesk()
+  try {
+    furnishDesk(other)
+    const { key } = other.json<{ key: string }>(['keys', 'create', 'k'])
+    const env = { GATEWAY_TRACES_ENDPOINT: `${hanging.url}/v1/traces` }
+    const served = await startAppliance(other, { env })
+    const ask = { model: 'demo/echo', messages: [{ role: 'user', content: 'x' }] }
+    await (await served.chat(key, ask)).text()
+    const before = performance.now()
+    expect(await served.stop()).toBe(0)
+    // Without its bound: three tries of five seconds each.
+    expect(performance.now() - before).toBeLessThan(8_000)
+    expect(served.said()).toContain('the last traced requests were lost')
+  } finally {
+    other.close()
+    await hanging.close()
+  }
 })
 
 test('a scrape tells the same as the log', async () => {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { type Gateway, startGateway } from '#server/gateway.ts'
 import { type Furnished, furnish, hello, type TestKey } from '#test/support/furnish.ts'
-import { type Answer, openReceiver, type Receiver } from '#test/support/receiver.ts'
+import { type Answer, never, openReceiver, type Receiver } from '#test/support/receiver.ts'
 import { eventually, finish, script } from '#test/support/scripted-upstream.ts'
 
 interface Span {
@@ -202,6 +202,17 @@ describe('a receiver that', () => {
     expect(receiver.received).toHaveLength(2)
     expect(second?.body).toBe(first?.body)
     expect(faults).toEqual([])
+  })
+
+  test('hangs keeps the gateway from ending for three seconds, no longer', async () => {
+    answer = never
+    await start()
+    await chat(hello())
+    const before = performance.now()
+    await gateway.stop(0)
+    expect(performance.now() - before).toBeLessThan(5_000)
+    expect(receiver.received).toHaveLength(1)
+    expect(String(faults[0])).toMatch(/the last traced requests were lost/)
   })
 
   test('refuses is told of, once, and costs requests nothing', async () => {
