@@ -100,6 +100,7 @@ async function readFrames(
   for await (const line of readLines(source, signal)) {
     const frame = JSON.parse(line) as FrameRecord | Refusal
     if ('error' in frame) throw new Error(frame.error.message)
+    if (snapshot === null) demandWhole(frame)
     snapshot = mergeFrame(snapshot, frame)
     onSnapshot(snapshot)
   }
@@ -140,12 +141,39 @@ async function* readLines(
   }
 }
 
+const PARTS = [
+  'gateway',
+  'in_flight',
+  'traffic',
+  'money',
+  'keys',
+  'models',
+  'providers',
+  'log',
+  'errors',
+] as const satisfies readonly (keyof SnapshotRecord)[]
+
+/** A gateway that was not restarted after an upgrade may tell less than this program draws. */
+function demandWhole(frame: FrameRecord): void {
+  const missing = PARTS.find((part) => frame[part] === undefined)
+  if (missing === undefined) return
+  throw new Refused({
+    error: {
+      code: 'other_version',
+      message: `the running gateway is of another version: it tells nothing of ${missing}`,
+      hint: 'restart the gateway with this version of gatewayctl',
+    },
+  })
+}
+
 /** One whole snapshot. @throws Refused, or what kept it from being read */
 export async function readOnce(source: Omit<Source, 'fps'>): Promise<SnapshotRecord> {
   const gone = new AbortController()
   try {
     for await (const line of readLines({ ...source, fps: 1 }, gone.signal)) {
-      return mergeFrame(null, JSON.parse(line) as FrameRecord)
+      const frame = JSON.parse(line) as FrameRecord
+      demandWhole(frame)
+      return mergeFrame(null, frame)
     }
   } finally {
     gone.abort()

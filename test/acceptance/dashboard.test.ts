@@ -203,8 +203,8 @@ function torn(screen: string, columns: number, rows: number): readonly string[] 
   return wrong
 }
 
-/** A gateway whose second frame nobody can draw. */
-function serveBroken(path: string): void {
+/** A gateway whose second frame nobody can draw, unless its first is said to be another. */
+function serveBroken(path: string, first: object = SNAPSHOT): void {
   mkdirSync(dirname(path), { recursive: true })
   const encoder = new TextEncoder()
   const server = Bun.serve({
@@ -213,7 +213,7 @@ function serveBroken(path: string): void {
       new Response(
         new ReadableStream({
           async start(controller) {
-            controller.enqueue(encoder.encode(`${JSON.stringify(SNAPSHOT)}\n`))
+            controller.enqueue(encoder.encode(`${JSON.stringify(first)}\n`))
             await Bun.sleep(500)
             controller.enqueue(encoder.encode('{"at":"2026-11-21T12:41:08Z","traffic":{}}\n'))
           },
@@ -254,6 +254,20 @@ describe('without a terminal', () => {
       gateway: { healthy: true },
       money: { account: 'default', balance_usd: '1000.00' },
     })
+  })
+
+  test('a gateway of another version is told from a defect', async () => {
+    const { money: _, ...older } = SNAPSHOT
+    serveBroken(join(desk.dataDir, 'run', 'admin.sock'), older)
+    const child = Bun.spawn([BINARY, 'dashboard', '--once'], {
+      cwd: desk.home,
+      env: desk.env,
+      stderr: 'pipe',
+    })
+    expect(await child.stderr.text()).toBe(
+      'error: the running gateway is of another version: it tells nothing of money\nhint: restart the gateway with this version of gatewayctl\n',
+    )
+    expect(await child.exited).toBe(1)
   })
 
   test('with no gateway, an account nobody has, or a rate that is none, it says so', async () => {

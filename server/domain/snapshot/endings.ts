@@ -4,8 +4,11 @@ import type { Instant } from '../clock.ts'
 import type { KeyId } from '../id.ts'
 import { completionTokens, promptTokens } from '../usage.ts'
 
-/** At 200 requests a second it reaches five minutes back; at less, up to the hour that anybody asks for. */
-export const MOST_ENDINGS = 65_536
+/**
+ * At 50 requests a second it reaches five minutes back; at less, up to the hour that anybody asks for. Making figures of all of
+ * them takes some milliseconds, in which nothing is streamed: so it is no more.
+ */
+export const MOST_ENDINGS = 16_384
 const FIRST_CAPACITY = 1_024
 
 /** One that ended, as figures are made of it. */

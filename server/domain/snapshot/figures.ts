@@ -9,7 +9,7 @@ export const FIGURES_MS = 300_000
 export interface Figures {
   /** All that ended, the refused too. */
   readonly requests: number
-  /** In the last minute, however long the span is. */
+  /** In the last minute; of a span that reaches less far back, as many as a minute of it would be. */
   readonly lastMinute: number
   readonly ok: number
   /** Those that ended otherwise, by status, the most frequent first. */
@@ -49,7 +49,11 @@ export function readSpan(endings: Endings, now: Instant, ms: number): Span {
   }
 }
 
-export function toFigures(endings: readonly Ended[], now: Instant): Figures {
+/** `endings` are those of a span, or some of them. */
+export function toFigures(
+  endings: readonly Ended[],
+  { now, ms }: Pick<Span, 'now' | 'ms'>,
+): Figures {
   const statuses = new Map<number, number>()
   const totals: number[] = []
   const firsts: number[] = []
@@ -70,7 +74,7 @@ export function toFigures(endings: readonly Ended[], now: Instant): Figures {
   }
   return {
     requests: endings.length,
-    lastMinute: sums.lastMinute,
+    lastMinute: Math.round((sums.lastMinute * MINUTE_MS) / Math.min(MINUTE_MS, ms)),
     ok: sums.ok,
     failed: [...statuses]
       .map(([status, count]) => ({ status, count }))

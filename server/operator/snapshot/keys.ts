@@ -107,7 +107,7 @@ async function readRow(
   const { now } = span
   const spending = await store.admissions.spending(key.id, now)
   const quota = await store.admissions.quota(key.id, now)
-  const figures = toFigures(ended, now)
+  const figures = toFigures(ended, span)
   const { concurrency, dailySpend, monthlySpend } = key.limits
   const gauges = {
     minute: toWindowGauge(quota.minute, figures.lastMinute),
@@ -176,8 +176,9 @@ const CURVE_POINTS = 20
 const CURVE_POINT_MS = 15_000
 const MOST_SHARES = 3
 
-function toTraffic(ended: readonly Ended[], { now, ms }: Span): KeyTrafficRecord {
-  const figures = toFigures(ended, now)
+function toTraffic(ended: readonly Ended[], span: Span): KeyTrafficRecord {
+  const { now, ms } = span
+  const figures = toFigures(ended, span)
   const curve = Array.from({ length: CURVE_POINTS }, () => 0)
   for (const { endedAt } of ended) {
     const point = CURVE_POINTS - 1 - Math.floor((now - endedAt) / CURVE_POINT_MS)

@@ -37,7 +37,7 @@ export function renderModels(
   const names = new Set([...ended.keys(), ...days.keys(), ...running.map(({ model }) => model)])
   const rows = [...names].map((model): ModelTrafficRecord => {
     const own = ended.get(model) ?? []
-    const figures = toFigures(own, span.now)
+    const figures = toFigures(own, span)
     const day = days.get(model)
     const providers = new Set(own.flatMap(({ provider }) => provider ?? []))
     return {
@@ -99,7 +99,7 @@ export function renderServed(name: string, span: Span, failures: readonly HopFai
   const served = own.filter(({ status }) => status < 500)
   return {
     served_percent: rounded(servedPercent(served.length, failures)),
-    p95_ms: whole(toFigures(own, span.now).totalMs.p95),
+    p95_ms: whole(toFigures(own, span).totalMs.p95),
     requests: own.length,
     failed: countStatuses(failures),
   }

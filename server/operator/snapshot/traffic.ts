@@ -47,7 +47,7 @@ function renderOne(one: InFlight, now: Instant): InFlightRecord {
 
 export function renderTraffic({ pulse, inFlight }: Watch, span: Span): TrafficRecord {
   const { now, ms } = span
-  const figures = toFigures(span.endings, now)
+  const figures = toFigures(span.endings, span)
   const curves = pulse.seconds.curves(now, inFlight(MOST_REQUESTS).flatMap(toFlow(now)))
   const minute = curves.tokensPerSecond.slice(-MINUTE_MS / 1000 / STEP_SECONDS)
   const seconds = Math.round(ms / 1000)

@@ -109,7 +109,7 @@ describe('figures', () => {
       anEnding({ status: 502, code: 'upstream_error', totalMs: 9_000, firstEventMs: null }),
       ago(1),
     )
-    const figures = toFigures(readSpan(endings, NOW, 300_000).endings, NOW)
+    const figures = toFigures(readSpan(endings, NOW, 300_000).endings, { now: NOW, ms: 300_000 })
     expect(figures).toMatchObject({
       requests: 6,
       lastMinute: 5,
@@ -125,6 +125,14 @@ describe('figures', () => {
       tokensPerSecond: 25,
     })
     expect(errorPercent(figures)).toBeCloseTo(100 / 6)
+  })
+
+  test('a minute that is not all remembered is told as if it were', () => {
+    const { endings, note } = startPulse()
+    for (let i = 0; i < 30; i++) note(answered(1, 100), ago(i / 10))
+    const { endings: read } = readSpan(endings, NOW, 300_000)
+    expect(toFigures(read, { now: NOW, ms: 3_000 }).lastMinute).toBe(600)
+    expect(toFigures(read, { now: NOW, ms: 300_000 }).lastMinute).toBe(30)
   })
 
   test('shares are of what was charged, the largest first', () => {
