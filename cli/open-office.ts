@@ -1,5 +1,5 @@
 /** Opens the office of a data directory for one command, when no server has it. */
-import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs'
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { HouseStore } from '#db/sqlite/store.ts'
 import type { Office } from '#operator/office.ts'
@@ -90,14 +90,21 @@ export const unmade = (dataDir: string): CommandError =>
     'gatewayctl init',
   )
 
-/** Whether the system refused the file. */
-export const isDenied = (cause: unknown): boolean =>
+const isDenied = (cause: unknown): boolean =>
   cause instanceof Error &&
   'code' in cause &&
-  ['EACCES', 'EPERM', 'SQLITE_CANTOPEN', 'SQLITE_READONLY'].includes(String(cause.code))
+  /^(EACCES|EPERM|EROFS|SQLITE_CANTOPEN|SQLITE_READONLY)/.test(String(cause.code))
 
-/** Tells whose the directory is. */
+/** Tells whose the directory is, or that nobody may write there. */
 export function denied(dataDir: string): CommandError {
+  if (isReadOnly(dataDir)) {
+    return new CommandError(
+      'read_only',
+      EXIT.failed,
+      `cannot open ${join(dataDir, 'gateway.db')}: its disk is read-only`,
+      `findmnt -T ${dataDir}`,
+    )
+  }
   const owner = statSync(dataDir, { throwIfNoEntry: false })?.uid
   return new CommandError(
     'permission_denied',
@@ -107,4 +114,14 @@ export function denied(dataDir: string): CommandError {
       ? `ls -l ${dataDir}`
       : `run this command as the owner of ${dataDir} (uid ${owner})`,
   )
+}
+
+/** Whether the disk refuses, whoever asks. */
+function isReadOnly(dataDir: string): boolean {
+  try {
+    accessSync(dataDir, constants.W_OK)
+    return false
+  } catch (cause) {
+    return cause instanceof Error && 'code' in cause && cause.code === 'EROFS'
+  }
 }

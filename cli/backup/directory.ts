@@ -1,6 +1,6 @@
 /** A directory of backups: how they are named, which are removed, and what a killed one left. */
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { isPartial } from '#db/sqlite/copy.ts'
 import { DAY_MS, type Instant, renderInstant } from '#domain/clock.ts'
 import type { Context } from '../context.ts'
@@ -17,16 +17,25 @@ export interface Destination {
 const OURS = /^gateway-\d{8}T\d{9}Z\.db$/
 const nameOf = (at: Instant): string => `gateway-${renderInstant(at).replace(/[-:.]/g, '')}.db`
 
-/** Where a backup goes; makes the default directory. @throws CommandError 1 for a file that is there, 2 */
+/**
+ * Where a backup goes; makes the default directory, and sweeps what killed backups left there.
+ * @throws CommandError 1 for a file that is there or a place that cannot be written to, 2
+ */
 export function chooseDestination(
   { dataDir, clock }: Context,
   stated: string | undefined,
   keep: number | null,
 ): Destination {
   const path = resolve(stated ?? join(dataDir, 'backups'))
-  if (stated === undefined) mkdirSync(path, { recursive: true, mode: 0o700 })
-  const isDirectory = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
-  if (isDirectory) return { file: join(path, nameOf(clock.now())), directory: path }
+  try {
+    if (stated === undefined) mkdirSync(path, { recursive: true, mode: 0o700 })
+    const isDirectory = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+    const now = clock.now()
+    sweepPartials(isDirectory ? path : dirname(path), now)
+    if (isDirectory) return { file: join(path, nameOf(now)), directory: path }
+  } catch (cause) {
+    throw cannotWrite(path, reasonOf(cause))
+  }
   if (stated?.endsWith('/')) throw cannotWrite(path, 'there is no such directory')
   if (keep !== null) {
     throw usageError(
@@ -36,6 +45,20 @@ export function chooseDestination(
   }
   if (existsSync(path)) throw cannotWrite(path, 'it exists')
   return { file: path, directory: null }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'that disk takes no writes',
+  ENOENT: 'there is no such directory',
+  ENOTDIR: 'a part of it is no directory',
+}
+
+/** What the system said, in words. */
+function reasonOf(cause: unknown): string {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  return REASONS[code] ?? (cause instanceof Error ? cause.message : String(cause))
 }
 
 export const cannotWrite = (path: string, why: string): CommandError =>
@@ -52,7 +75,7 @@ export function removeOldest(directory: string, keep: number): readonly string[]
 }
 
 /** Removes what killed backups left in a directory: nobody writes at one for a day. */
-export function sweepPartials(directory: string, now: Instant): void {
+function sweepPartials(directory: string, now: Instant): void {
   for (const name of readdirSync(directory)) {
     if (!isPartial(name)) continue
     const path = join(directory, name)

@@ -1,5 +1,5 @@
 /** Takes a backup: in this process, by a connection of its own that only reads, so that a running gateway notices nothing. */
-import { existsSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DATABASE_FILE } from '#db/index.ts'
 import { copyFile } from '#db/sqlite/copy.ts'
@@ -10,12 +10,12 @@ import { GatewayError } from '#domain/errors.ts'
 import { clean } from '../clean.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
-import { denied, isDenied, unmade } from '../open-office.ts'
+import { denied, unmade } from '../open-office.ts'
 import { call } from '../operator.ts'
 import { paint, print, printJson, tell } from '../output.ts'
 import { showProgress } from '../progress.ts'
 import { bytes } from '../relative-time.ts'
-import { cannotWrite, chooseDestination, removeOldest, sweepPartials } from './directory.ts'
+import { cannotWrite, chooseDestination, removeOldest } from './directory.ts'
 
 interface Wishes {
   readonly verify: boolean
@@ -44,7 +44,6 @@ export async function takeBackup(
   if (!existsSync(source)) throw unmade(dataDir)
   const { file, directory } = chooseDestination(context, stated, keep)
   const takenAt = clock.now()
-  sweepPartials(dirname(file), takenAt)
   copy(context, source, file)
   const facts = verify ? await verifyCopy(context, file) : glanceAtCopy(file)
   const record: BackupRecord = {
@@ -66,6 +65,7 @@ export async function takeBackup(
 }
 
 function copy(context: Context, source: string, file: string): void {
+  demandReadable(context, source)
   const sizeBytes = statSync(source).size
   const { bavail, bsize } = statfsSync(dirname(file))
   if (bavail * bsize < sizeBytes) {
@@ -75,11 +75,19 @@ function copy(context: Context, source: string, file: string): void {
   try {
     copyFile(source, file, { answers: false })
   } catch (cause) {
-    if (isDenied(cause)) throw denied(context.dataDir)
     if (cause instanceof GatewayError) throw failed(cause.message, cause.details.hint ?? null)
     throw cannotWrite(file, cause instanceof Error ? cause.message : String(cause))
   } finally {
     progress.done()
+  }
+}
+
+/** Said before anything is opened: SQLite does not tell which of two files it was that it could not open. */
+function demandReadable({ dataDir }: Context, source: string): void {
+  try {
+    accessSync(source, constants.R_OK)
+  } catch {
+    throw denied(dataDir)
   }
 }
 

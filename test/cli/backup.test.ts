@@ -82,6 +82,16 @@ describe('backup', () => {
     [['backup', 'one.db'], 1, /^error: cannot write .*\/one\.db: it exists\n$/],
     [['backup', 'nowhere/'], 1, /^error: cannot write .*\/nowhere: there is no such directory\n$/],
     [
+      ['backup', 'nowhere/new.db'],
+      1,
+      /^error: cannot write .*\/nowhere\/new\.db: there is no such directory\n$/,
+    ],
+    [
+      ['backup', 'one.db/new.db'],
+      1,
+      /^error: cannot write .*\/one\.db\/new\.db: a part of it is no directory\n$/,
+    ],
+    [
       ['backup', 'two.db', '--keep', '3'],
       2,
       /^error: --keep goes with a directory\nhint: gatewayctl backup \/var\/backups\/gatewayctl --keep 7\n$/,
