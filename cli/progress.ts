@@ -21,16 +21,18 @@ export function showProgress(context: Context, what: string): Progress {
 
 /** Shows `what` and for how long, once it takes longer than a second. */
 export function awaitProgress(context: Context, what: string): Progress {
-  if (!isWanted(context)) return SILENT
   let seconds = 0
+  let isShown = false
   const timer = setInterval(() => {
     seconds++
-    writeError(`${CLEAR_LINE}${what} … ${seconds}s`)
+    // Not asked before: to wake the stream costs a short command a millisecond.
+    isShown = isWanted(context)
+    if (isShown) writeError(`${CLEAR_LINE}${what} … ${seconds}s`)
   }, PATIENCE_MS)
   return {
     done() {
       clearInterval(timer)
-      if (seconds > 0) writeError(CLEAR_LINE)
+      if (isShown) writeError(CLEAR_LINE)
     },
   }
 }
