@@ -1,9 +1,10 @@
 /** `gatewayctl doctor`: checks this installation; exit 6 when something is wrong. */
+import { GatewayError } from '#domain/errors.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from './action.ts'
 import { clean } from './clean.ts'
 import type { Context } from './context.ts'
-import { EXIT, endWith } from './exit.ts'
+import { CommandError, EXIT, endWith } from './exit.ts'
 import { call } from './operator.ts'
 import { paint, print, printJson } from './output.ts'
 
@@ -15,7 +16,7 @@ export const mount: Mount = (root) =>
     .description('check this installation; exit 6 when something is wrong')
     .action(
       action(async (context) => {
-        const report = await call(context, 'doctor', {})
+        const report = await call(context, 'doctor', {}).catch(toReport)
         if (report.problems > 0) endWith(EXIT.unhealthy)
         if (context.json) return printJson(report)
         if (context.quiet) return
@@ -26,6 +27,30 @@ export const mount: Mount = (root) =>
         )
       }),
     )
+
+/** Why nobody gets as far as the checks. */
+const UNOPENED: ReadonlySet<string> = new Set([
+  'store_unavailable',
+  'permission_denied',
+  'read_only',
+  'not_reachable',
+])
+
+/** Where not even the store opens, that is what is wrong. */
+function toReport(thrown: unknown): VerbRecord<'doctor'> {
+  const isTold = thrown instanceof GatewayError || thrown instanceof CommandError
+  if (!isTold || !UNOPENED.has(thrown.code)) throw thrown
+  const next = thrown instanceof GatewayError ? (thrown.details.hint ?? null) : thrown.hint
+  const { message } = thrown
+  return {
+    findings: [{ check: 'store', level: 'problem', message, next: next === DOCTOR ? null : next }],
+    warnings: 0,
+    problems: 1,
+  }
+}
+
+/** A hint that leads here. */
+const DOCTOR = 'gatewayctl doctor'
 
 const MARKS = { ok: ['✓', 'green'], warning: ['!', 'yellow'], problem: ['✖', 'red'] } as const
 

@@ -3,6 +3,7 @@ import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import type { Clock } from '#domain/clock.ts'
 import { connect } from './sqlite/connection.ts'
+import { explainOpening, NO_DISK, watchDisk } from './sqlite/disk.ts'
 import { lockDirectory } from './sqlite/lock.ts'
 import { NO_LOG_FOLD, startLogFold } from './sqlite/log-fold.ts'
 import { NO_LOG_SYNC, startLogSync } from './sqlite/log-sync.ts'
@@ -27,11 +28,12 @@ export interface StoreOptions {
   readonly upgrading?: (upgrade: Upgrade) => void
 }
 
-/** @throws store_unavailable when another process holds the directory or the schema is newer than this binary */
+/** @throws store_unavailable when another process holds the directory, the schema is newer than this binary, or the disk is full or damaged */
 export async function openStore(options: StoreOptions): Promise<HouseStore> {
   const { dataDir, clock, masterKey = null, syncCharges = false, foldAside = false } = options
   const inMemory = dataDir === ':memory:'
   const path = inMemory ? dataDir : join(dataDir, DATABASE_FILE)
+  const disk = inMemory ? NO_DISK : watchDisk(path)
   const release = inMemory ? () => {} : lockDirectory(dataDir)
   let database: Database | null = null
   try {
@@ -41,11 +43,11 @@ export async function openStore(options: StoreOptions): Promise<HouseStore> {
     const logSync = inMemory ? NO_LOG_SYNC : startLogSync(path)
     const logFold = foldAside && !inMemory ? startLogFold(database, path) : NO_LOG_FOLD
     const rest = { clock, vault, syncCharges }
-    return createStore(connect(database, logSync, rest, logFold), path, release)
+    return createStore(connect(database, logSync, rest, logFold, disk), path, release)
   } catch (error) {
     database?.close(true)
     release()
-    throw error
+    throw explainOpening(error, disk)
   }
 }
 

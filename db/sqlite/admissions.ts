@@ -15,8 +15,8 @@ import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import { type QuotaReading, readWindow } from '#domain/quota.ts'
 import type { Connection } from './connection.ts'
 import { prepareDaySpends } from './day-spends.ts'
+import { unavailable } from './disk.ts'
 import type { HotEndUser } from './end-users.ts'
-import { unavailable } from './group-commit.ts'
 import { judgeMark, type MarkChange } from './low-balance.ts'
 import { prepareSpendReader } from './spend-reader.ts'
 import type { HotAccount, HotKey, OpenHold, Standings } from './standing.ts'
@@ -56,7 +56,8 @@ export function createAdmissions(
   }
 
   const judge = (claim: Claim, hot: HotKey, endUser: HotEndUser | null): Refusal | null => {
-    if (!commit.writable) throw unavailable()
+    const trouble = commit.trouble()
+    if (trouble !== null) throw unavailable(trouble)
     return (
       judgeState(claim, hot) ??
       judgeClaim(claim, toStanding(hot, endUser, standings.account(claim.accountId)))

@@ -2,6 +2,7 @@
 import type { Database } from 'bun:sqlite'
 import type { Clock } from '#domain/clock.ts'
 import type { Vault } from '../vault.ts'
+import { type Disk, NO_DISK } from './disk.ts'
 import { type GroupCommit, startGroupCommit } from './group-commit.ts'
 import { type LogFold, NO_LOG_FOLD } from './log-fold.ts'
 import type { LogSync } from './log-sync.ts'
@@ -22,15 +23,20 @@ export const connect = (
   logSync: LogSync,
   rest: Pick<Connection, 'clock' | 'vault' | 'syncCharges'>,
   logFold: LogFold = NO_LOG_FOLD,
+  disk: Disk = NO_DISK,
 ): Connection => ({
   database,
-  commit: startGroupCommit(database, {
-    ...logSync,
-    dirty() {
-      logSync.dirty()
-      logFold.dirty()
+  commit: startGroupCommit(
+    database,
+    {
+      ...logSync,
+      dirty() {
+        logSync.dirty()
+        logFold.dirty()
+      },
     },
-  }),
+    disk,
+  ),
   logFold,
   ...rest,
 })

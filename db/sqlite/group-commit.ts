@@ -1,7 +1,9 @@
 /** Group commit: everything written in one turn of the event loop goes to the database in one transaction. */
 import type { Database } from 'bun:sqlite'
-import { GatewayError } from '#domain/errors.ts'
+import type { StoreTrouble } from '#domain/store.ts'
+import { type Disk, NO_DISK, troubleOf, unavailable } from './disk.ts'
 import type { LogSync } from './log-sync.ts'
+import { watchTrouble } from './trouble.ts'
 
 export interface GroupCommit {
   /** Runs `write` in the next transaction and resolves once that is committed. */
@@ -24,8 +26,13 @@ export interface GroupCommit {
   atClose(closing: Closing): void
   /** Resolves once everything committed so far is on the disk. */
   synced(): Promise<void>
-  /** False while the last commit failed (disk full, say): nothing may be admitted then. */
+  /** False while the last commit failed (disk full, say). */
   readonly writable: boolean
+  /**
+   * Why nothing may be begun now, or null: the last commit failed, there is too little room left, or, where no commit has
+   * told for a second, a write that changes nothing fails. Found out once a second at most.
+   */
+  trouble(): StoreTrouble | null
   close(): void
 }
 
@@ -46,32 +53,32 @@ const RETRY_MS = 250
 /** How long a deferred write may wait for company, or for the end of what it is about. */
 const DEFER_MS = 5
 
-const DISK_TROUBLE =
-  /^SQLITE_(FULL|IOERR|BUSY|LOCKED|NOMEM|READONLY|CANTOPEN|PROTOCOL|CORRUPT|NOTADB|INTERRUPT)/
-
-/** Whether the write may succeed later as it is; any other error is the fault of the write itself. */
-const isDiskTrouble = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && DISK_TROUBLE.test(String(error.code))
-
 const nobody = (): void => {}
 
 /** Starts the committer of one connection. */
-export function startGroupCommit(database: Database, logSync: LogSync): GroupCommit {
+export function startGroupCommit(
+  database: Database,
+  logSync: LogSync,
+  disk: Disk = NO_DISK,
+): GroupCommit {
   let awaited: Pending[] = []
   let deferred: Pending[] = []
   let turn: ReturnType<typeof setImmediate> | null = null
   let timer: ReturnType<typeof setTimeout> | null = null
   let retry: ReturnType<typeof setTimeout> | null = null
-  let writable = true
   let closed = false
 
   const group = prepareGroup(database)
+  const trouble = watchTrouble(database, disk)
 
   const commit = (batch: readonly Pending[]): void => {
     if (batch.length === 0) return
     const refused = commitBatch(group, batch)
-    writable = refused.length === 0
-    if (!writable) keepForRetry(refused)
+    trouble.tell(refused?.trouble ?? null)
+    if (refused) {
+      awaited = [...refused.batch, ...awaited]
+      retry ??= setTimeout(flush, RETRY_MS)
+    }
     logSync.dirty()
   }
 
@@ -85,61 +92,54 @@ export function startGroupCommit(database: Database, logSync: LogSync): GroupCom
 
   const flush = (): void => {
     if (turn) clearImmediate(turn)
-    if (timer) clearTimeout(timer)
-    turn = null
-    timer = null
+    for (const waiting of [timer, retry]) if (waiting) clearTimeout(waiting)
+    turn = timer = retry = null
     const batch = deferred.length === 0 ? awaited : [...deferred, ...awaited]
     deferred = []
     awaited = []
     commit(batch)
   }
 
-  const keepForRetry = (batch: readonly Pending[]): void => {
-    awaited = [...batch, ...awaited]
-    retry ??= setTimeout(() => {
-      retry = null
-      flush()
-    }, RETRY_MS)
-  }
+  /** Nothing may go ahead of what waits for the disk. */
+  const isStuck = (): boolean => trouble.failure !== null && awaited.length > 0
 
   return {
     enqueue(write) {
       if (closed) return Promise.reject(unavailable())
       return new Promise((resolve, reject) => {
         awaited.push({ write, resolve, reject })
-        if (writable) turn ??= setImmediate(endTurn)
+        if (trouble.failure !== null) retry ??= setTimeout(flush, RETRY_MS)
+        else turn ??= setImmediate(endTurn)
       })
     },
     defer(write) {
       if (closed) return
       deferred.push({ write, resolve: nobody, reject: nobody })
-      if (writable) timer ??= setTimeout(flush, DEFER_MS)
+      if (trouble.failure !== null) retry ??= setTimeout(flush, RETRY_MS)
+      else timer ??= setTimeout(flush, DEFER_MS)
     },
     flush,
     async act(write, committed) {
       flush()
-      if (!writable || closed) throw unavailable()
+      if (closed || isStuck()) throw unavailable(trouble.failure ?? undefined)
       const result = attempt(database.transaction(write).immediate)
+      trouble.tell(null)
       committed?.(result)
       await logSync.settled().catch(refuse)
       return result
     },
     spare(write) {
-      if (!writable || closed) return false
-      try {
-        database.transaction(write).immediate()
-      } catch (error) {
-        if (isDiskTrouble(error)) return false
-        throw error
-      }
+      if (closed || isStuck() || !isTaken(database.transaction(write).immediate)) return false
+      trouble.tell(null)
       logSync.dirty()
       return true
     },
     atClose: group.atClose,
     synced: () => logSync.settled(),
     get writable() {
-      return writable && !closed
+      return trouble.failure === null && !closed
     },
+    trouble: () => (closed ? 'failing' : trouble.look(awaited.length > 0)),
     close() {
       flush()
       closed = true
@@ -152,29 +152,36 @@ export function startGroupCommit(database: Database, logSync: LogSync): GroupCom
   }
 }
 
+interface Refused {
+  readonly batch: readonly Pending[]
+  readonly trouble: StoreTrouble
+}
+
 /** Commits a batch; what the disk would not take comes back, to be tried again. */
-function commitBatch(group: Group, batch: readonly Pending[]): readonly Pending[] {
+function commitBatch(group: Group, batch: readonly Pending[]): Refused | null {
   try {
     group.run(batch)
   } catch (error) {
-    return isDiskTrouble(error) ? batch : commitEach(group, batch)
+    const trouble = troubleOf(error)
+    return trouble === null ? commitEach(group, batch) : { batch, trouble }
   }
   for (const { resolve } of batch) resolve()
-  return []
+  return null
 }
 
 /** One faulty write must not take its neighbours with it: each is committed alone, and only the faulty one rejects. */
-function commitEach(group: Group, batch: readonly Pending[]): readonly Pending[] {
+function commitEach(group: Group, batch: readonly Pending[]): Refused | null {
   for (const [position, one] of batch.entries()) {
     try {
       group.run([one])
       one.resolve()
     } catch (error) {
-      if (isDiskTrouble(error)) return batch.slice(position)
+      const trouble = troubleOf(error)
+      if (trouble !== null) return { batch: batch.slice(position), trouble }
       one.reject(error)
     }
   }
-  return []
+  return null
 }
 
 type Group = ReturnType<typeof prepareGroup>
@@ -206,23 +213,22 @@ function attempt<T>(write: () => T): T {
   try {
     return write()
   } catch (error) {
-    if (isDiskTrouble(error)) return refuse(error)
-    throw error
+    const trouble = troubleOf(error)
+    throw trouble === null ? error : unavailable(trouble, error)
   }
 }
 
 function refuse(cause: unknown): never {
-  throw unavailable(cause)
+  throw unavailable('failing', cause)
 }
 
-/** What every caller is told while the disk takes no writes. */
-export const unavailable = (cause?: unknown): GatewayError =>
-  new GatewayError(
-    'store_unavailable',
-    'the gateway cannot write to its disk; nothing was taken or charged',
-    {
-      retryAfterSeconds: 5,
-      hint: 'gatewayctl doctor',
-      cause,
-    },
-  )
+/** False when the disk would not take it. */
+function isTaken(write: () => void): boolean {
+  try {
+    write()
+    return true
+  } catch (error) {
+    if (troubleOf(error) !== null) return false
+    throw error
+  }
+}

@@ -2,6 +2,7 @@
 import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import { GatewayError } from '#domain/errors.ts'
+import { explainOpening, troubleOf, watchDisk } from './disk.ts'
 
 /** How long a short command may keep the directory before another gives up. */
 const LOCK_WAIT_MS = 2_000
@@ -14,9 +15,12 @@ export function lockDirectory(dataDir: string): () => void {
   const lock = new Database(join(dataDir, 'lock.db'), { create: true, strict: true })
   try {
     lock.run(`PRAGMA busy_timeout = ${LOCK_WAIT_MS}`)
+    // Nothing is ever written to it: without a journal it can be held where the disk has no room for one.
+    lock.run('PRAGMA journal_mode = MEMORY')
     lock.run('BEGIN EXCLUSIVE')
   } catch (cause) {
     lock.close()
+    if (troubleOf(cause) !== 'locked') throw explainOpening(cause, watchDisk(join(dataDir, '.')))
     throw new GatewayError('store_unavailable', `another gatewayctl process has ${dataDir} open`, {
       hint: 'stop it, or run this command while the gateway answers on its socket: gatewayctl status',
       cause,

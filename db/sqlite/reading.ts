@@ -1,7 +1,7 @@
 /** A connection of its own for whoever reads much, with tables of its own that may grow beyond what memory should hold. */
 import { Database } from 'bun:sqlite'
 import type { Connection } from './connection.ts'
-import { unavailable } from './group-commit.ts'
+import { unavailable } from './disk.ts'
 
 export interface Reading {
   /** Its own tables are `TEMP`; the others it cannot write. */

@@ -43,8 +43,10 @@ export function createStore(connection: Connection, path: string, release: () =>
     audit: async () => (await import('./audit.ts')).audit(connection, standings),
     async health({ checkIntegrity }): Promise<StoreHealth> {
       commit.flush()
+      const trouble = commit.trouble()
       return {
-        writable: commit.writable,
+        writable: trouble === null,
+        trouble,
         schemaVersion: schemaVersion(database),
         newestSchemaVersion: NEWEST_SCHEMA_VERSION,
         openHolds: standings.open.size,
@@ -73,8 +75,8 @@ function createActivity(connection: Connection, writer: Writer): Activity {
   const { commit } = connection
   return {
     note(entry) {
-      // While the disk takes no writes, refusals are not worth the memory to remember them.
-      if (commit.writable) commit.defer(() => writer.activity(entry, null))
+      // While the disk takes no writes, refusals are not worth the memory to remember them, nor its last room.
+      if (commit.trouble() === null) commit.defer(() => writer.activity(entry, null))
     },
     ...deferPort<Reading>({ list: true, find: true, drift: true, usage: true }, async () =>
       (await import('./activity-reader.ts')).createActivityReader(connection),

@@ -13,10 +13,18 @@ import type { Notices } from './notice.ts'
 import type { Providers } from './provider.ts'
 import type { Rates } from './rate.ts'
 
+/**
+ * What keeps an engine from writing: no room (or too little to begin anything), no permission, a damaged file, another
+ * program that has it, or a disk that fails otherwise.
+ */
+export type StoreTrouble = 'full' | 'read_only' | 'damaged' | 'locked' | 'failing'
+
 /** What an engine says about itself. */
 export interface StoreHealth {
-  /** Whether the last commit succeeded; while false nothing is admitted. */
+  /** Whether requests may be begun, as far as the disk is concerned. */
   readonly writable: boolean
+  /** Why not; null while they may. */
+  readonly trouble: StoreTrouble | null
   readonly schemaVersion: number
   readonly newestSchemaVersion: number
   /** Admissions not yet resolved. */

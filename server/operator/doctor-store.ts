@@ -1,26 +1,43 @@
 /** What the store says of itself: integrity, schema, and money that adds up. */
 import { renderInstant } from '#domain/clock.ts'
 import { renderUsd } from '#domain/money.ts'
+import type { StoreTrouble } from '#domain/store.ts'
 import type { Finding } from './doctor.ts'
 import type { Office } from './office.ts'
 
 /** Integrity, the newest schema, and whether commits succeed. */
-export async function checkStore({ store }: Office): Promise<readonly Finding[]> {
+export async function checkStore({ store, dataDir }: Office): Promise<readonly Finding[]> {
   const health = await store.health({ checkIntegrity: true })
   const damage = health.integrityFindings ?? []
   const isNewest = health.schemaVersion === health.newestSchemaVersion
   return [
     damage.length === 0
       ? ok('database', 'database integrity')
-      : problem('database', `the database is damaged: ${damage.slice(0, 3).join('; ')}`),
+      : {
+          ...problem('database', `the database is damaged: ${damage.slice(0, 3).join('; ')}`),
+          next: 'stop the gateway, then gatewayctl restore FILE of the newest backup',
+        },
     isNewest
       ? ok('schema', `schema ${health.schemaVersion} (newest)`)
       : problem(
           'schema',
           `schema ${health.schemaVersion}, newest is ${health.newestSchemaVersion}`,
         ),
-    ...(health.writable ? [] : [problem('writable', 'the last commit failed: is the disk full?')]),
+    ...(health.trouble === null ? [] : [describeTrouble(health.trouble, dataDir ?? '.')]),
   ]
+}
+
+/** Whatever it is, requests are refused meanwhile, and served again by themselves when it has gone. */
+function describeTrouble(trouble: StoreTrouble, dataDir: string): Finding {
+  const said: Readonly<Record<StoreTrouble, readonly [message: string, next: string]>> = {
+    full: ['its disk is full, or nearly', `df -h ${dataDir}`],
+    read_only: ['its disk or its files are read-only', `ls -l ${dataDir}; findmnt -T ${dataDir}`],
+    damaged: ['its database is damaged', 'gatewayctl restore FILE of the newest backup'],
+    locked: ['another program holds its database', `fuser -v ${dataDir}/gateway.db`],
+    failing: ['its disk fails', 'dmesg | tail'],
+  }
+  const [message, next] = said[trouble]
+  return { ...problem('writable', `the gateway refuses requests: ${message}`), next }
 }
 
 /** Each balance is the sum of its ledger, to the nano-dollar, and so is every day of every key. */

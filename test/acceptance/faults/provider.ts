@@ -1,0 +1,69 @@
+/** A provider of the test's own: counts who asks, and holds a stream open until it is told to go on. */
+import type { Appliance } from '#test/support/appliance.ts'
+
+export interface CountedProvider {
+  readonly asked: number
+  /** Streams that it has said to their end. */
+  readonly ended: number
+  /** Lets every held stream, now and later, come to its end. */
+  release(): void
+  /** Adds it as `acme` with the model `acme/m`. */
+  addTo(gateway: Appliance): Promise<void>
+  stop(): Promise<void>
+}
+
+export const CHARGE_NANOS = 100 * 1_000 + 20 * 2_000
+
+const usage = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 }
+const event = (rest: object): string =>
+  `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', ...rest })}\n\n`
+const delta = (content: string, reason: string | null = null): string =>
+  event({ choices: [{ index: 0, delta: { content }, finish_reason: reason }] })
+
+export function startProvider(): CountedProvider {
+  let asked = 0
+  let ended = 0
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  const encoder = new TextEncoder()
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    idleTimeout: 0,
+    async fetch(request) {
+      asked++
+      const { stream } = (await request.json()) as { stream?: boolean }
+      if (stream !== true) {
+        const message = { role: 'assistant', content: 'one two' }
+        const choices = [{ index: 0, message, finish_reason: 'stop' }]
+        return Response.json({ id: 'c', object: 'chat.completion', model: 'm', choices, usage })
+      }
+      async function* speak() {
+        yield encoder.encode(delta('one '))
+        await released
+        yield encoder.encode(delta('two', 'stop') + event({ choices: [], usage }))
+        yield encoder.encode('data: [DONE]\n\n')
+        ended++
+      }
+      return new Response(speak(), { headers: { 'content-type': 'text/event-stream' } })
+    },
+  })
+  return {
+    get asked() {
+      return asked
+    },
+    get ended() {
+      return ended
+    },
+    release,
+    async addTo(gateway) {
+      await gateway.verb('providers.add', {
+        name: 'acme',
+        type: 'openai-compatible',
+        base_url: server.url.origin,
+        credential: null,
+      })
+      await gateway.verb('models.add', { model: 'acme/m', in_usd: '1', out_usd: '2' })
+    },
+    stop: () => server.stop(true),
+  }
+}

@@ -1,0 +1,56 @@
+/** A desk whose data lies on a disk of a few megabytes, real as any: a tmpfs, where this machine lets us mount one. */
+import { closeSync, mkdirSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Desk, openDesk } from '#test/support/desk.ts'
+
+const MEBIBYTE = 2 ** 20
+
+export interface SmallDisk {
+  readonly desk: Desk
+  /** Fills the disk until so many mebibytes are left; 0 leaves not one byte. */
+  fill(leftMebibytes: number): void
+  /** Takes away what `fill` has put there. */
+  free(): void
+  /** As `mount -o remount` takes it: `ro`, `rw`. */
+  remount(option: string): void
+  close(): void
+}
+
+const run = (...command: string[]): boolean => Bun.spawnSync(command).exitCode === 0
+
+/** Undefined, and said so once, where nothing may be mounted. */
+export function openSmallDisk(mebibytes: number): SmallDisk | undefined {
+  const desk = openDesk()
+  const { dataDir } = desk
+  mkdirSync(dataDir, { mode: 0o700 })
+  if (!run('mount', '-t', 'tmpfs', '-o', `size=${mebibytes}m,mode=0700`, 'tmpfs', dataDir)) {
+    desk.close()
+    process.stdout.write('small disks: skipped, nothing may be mounted here\n')
+    return undefined
+  }
+  const ballast = join(dataDir, 'ballast')
+  return {
+    desk,
+    fill(leftMebibytes) {
+      const file = openSync(ballast, 'a', 0o600)
+      try {
+        const { bavail, bsize } = statfsSync(dataDir)
+        let bytes = bavail * bsize - leftMebibytes * MEBIBYTE
+        for (; bytes > 0; bytes -= bsize) writeSync(file, Buffer.alloc(Math.min(bytes, bsize), 1))
+      } catch (cause) {
+        if (!(cause instanceof Error && 'code' in cause && cause.code === 'ENOSPC')) throw cause
+      } finally {
+        closeSync(file)
+      }
+    },
+    free: () => rmSync(ballast, { force: true }),
+    remount(option) {
+      if (!run('mount', '-o', `remount,${option}`, dataDir))
+        throw new Error(`cannot remount ${option}`)
+    },
+    close() {
+      run('umount', '-l', dataDir)
+      desk.close()
+    },
+  }
+}
