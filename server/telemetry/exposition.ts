@@ -1,10 +1,10 @@
 /** The text that Prometheus reads; the library behind it is loaded with the first scrape. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { Family, HistogramFamily, Sample } from './families.ts'
+import type { HistogramFamily, MetricFamily, Sample } from './metric-families.ts'
 
 /** Families in the text format 0.0.4. */
 export async function renderFamilies(
-  families: readonly (Family | HistogramFamily)[],
+  families: readonly (MetricFamily | HistogramFamily)[],
 ): Promise<string> {
   const registry = new Registry()
   for (const family of families) {
@@ -14,7 +14,7 @@ export async function renderFamilies(
   return await registry.metrics()
 }
 
-function register(registry: Registry, { name, help, type, samples }: Family): void {
+function register(registry: Registry, { name, help, type, samples }: MetricFamily): void {
   const labelNames = Object.keys(samples[0]?.labels ?? {})
   const config = { name, help, labelNames, registers: [registry] }
   const metric = type === 'counter' ? new Counter(config) : new Gauge(config)

@@ -10,13 +10,13 @@ import type { Store } from '#domain/store.ts'
 import {
   countedKeys,
   counter,
-  type Family,
   gauge,
   type HistogramFamily,
+  type MetricFamily,
   one,
   type Sample,
   talliedFamilies,
-} from './families.ts'
+} from './metric-families.ts'
 import type { Tally } from './tally.ts'
 
 export interface WatchedHouse {
@@ -42,7 +42,7 @@ const SLICE = 50
 export async function gather(
   house: WatchedHouse,
   tally: Tally,
-): Promise<readonly (Family | HistogramFamily)[]> {
+): Promise<readonly (MetricFamily | HistogramFamily)[]> {
   return [
     ...(await storeFamilies(house)),
     ...processFamilies(),
@@ -54,7 +54,7 @@ export async function gather(
   ]
 }
 
-async function storeFamilies(house: WatchedHouse): Promise<readonly Family[]> {
+async function storeFamilies(house: WatchedHouse): Promise<readonly MetricFamily[]> {
   const { store, version, startedAt } = house
   const health = await store.health({ checkIntegrity: false })
   return [
@@ -72,7 +72,7 @@ async function storeFamilies(house: WatchedHouse): Promise<readonly Family[]> {
   ]
 }
 
-function processFamilies(): readonly Family[] {
+function processFamilies(): readonly MetricFamily[] {
   const { user, system } = process.cpuUsage()
   return [
     counter('process_cpu_seconds_total', 'CPU time used', one((user + system) / 1e6)),
@@ -80,7 +80,7 @@ function processFamilies(): readonly Family[] {
   ]
 }
 
-function inFlight({ running }: WatchedHouse, tally: Tally): Family {
+function inFlight({ running }: WatchedHouse, tally: Tally): MetricFamily {
   const counts = new Map<string, number>([...countedKeys(tally)].map((key) => [key, 0]))
   for (const { caller } of running.list()) {
     counts.set(caller.key.id, (counts.get(caller.key.id) ?? 0) + 1)
@@ -89,7 +89,7 @@ function inFlight({ running }: WatchedHouse, tally: Tally): Family {
   return gauge('gateway_inflight_requests', 'Chat requests in progress', samples)
 }
 
-async function restingProviders({ store, health }: WatchedHouse): Promise<Family> {
+async function restingProviders({ store, health }: WatchedHouse): Promise<MetricFamily> {
   const resting = new Set(
     health
       .readings()
@@ -106,7 +106,7 @@ async function restingProviders({ store, health }: WatchedHouse): Promise<Family
   )
 }
 
-async function accountFamilies({ store }: WatchedHouse): Promise<readonly Family[]> {
+async function accountFamilies({ store }: WatchedHouse): Promise<readonly MetricFamily[]> {
   const accounts = (await store.accounts.list()).slice(0, MOST_ACCOUNTS)
   const thresholds: Sample[] = []
   const marks: Sample[] = []
@@ -129,7 +129,10 @@ const balanceOf = ({ name, balance }: Account): Sample => ({
   value: renderUsdNumber(balance),
 })
 
-async function keyFamilies(house: WatchedHouse, ids: readonly KeyId[]): Promise<readonly Family[]> {
+async function keyFamilies(
+  house: WatchedHouse,
+  ids: readonly KeyId[],
+): Promise<readonly MetricFamily[]> {
   const infos: Sample[] = []
   const limits: Sample[] = []
   const used: Sample[] = []

@@ -17,14 +17,14 @@ export interface RequestRow {
   /** Which limit refused it, by its field's name; empty otherwise. */
   readonly limit: string
   readonly stream: boolean
-  readonly pace: Pace
+  readonly served: ServedModel
   requests: number
   cost: UsdNanos
   readonly usage: { -readonly [Class in keyof Usage]: number }
 }
 
 /** How long one model took at one provider, and how much it read and wrote; refusals apart, under two empty names. */
-export interface Pace {
+export interface ServedModel {
   readonly model: string
   readonly provider: string
   /** Milliseconds. */
@@ -47,7 +47,7 @@ export interface CountedFailure {
 
 export interface Tally {
   readonly rows: Iterable<RequestRow>
-  readonly paces: Iterable<Pace>
+  readonly servedModels: Iterable<ServedModel>
   readonly failures: Iterable<CountedFailure>
   /** By route, then by status. */
   readonly responses: ReadonlyMap<string, ReadonlyMap<number, number>>
@@ -69,13 +69,13 @@ export const OTHER_KEYS = 'other'
 export function startTally(): Tally {
   const rows: RequestRow[] = []
   const rowsOfKey = new Map<string, RequestRow[]>()
-  const paces = new Map<string, Pace>()
+  const servedModels = new Map<string, ServedModel>()
   const failures = new Map<string, CountedFailure>()
   const responses = new Map<string, Map<number, number>>()
   const tries = new Map<Channel, Map<string, number>>()
 
-  const paceOf = (model: string, provider: string): Pace =>
-    findOrMake(paces, `${model} ${provider}`, () => ({
+  const servedBy = (model: string, provider: string): ServedModel =>
+    findOrMake(servedModels, `${model} ${provider}`, () => ({
       model,
       provider,
       total: startHistogram(MILLISECONDS),
@@ -92,7 +92,7 @@ export function startTally(): Tally {
     const siblings = findOrMake(rowsOfKey, key, (): RequestRow[] => [])
     const known = findRow(siblings, entry)
     if (known) return known
-    const made = startRow(entry, key, paceOf)
+    const made = startRow(entry, key, servedBy)
     rows.push(made)
     siblings.push(made)
     return made
@@ -100,7 +100,7 @@ export function startTally(): Tally {
 
   return {
     rows,
-    paces: { [Symbol.iterator]: () => paces.values() },
+    servedModels: { [Symbol.iterator]: () => servedModels.values() },
     failures: { [Symbol.iterator]: () => failures.values() },
     responses,
     tries,
@@ -167,7 +167,7 @@ function findRow(rows: RequestRow[], entry: ActivityEntry): RequestRow | undefin
 function startRow(
   entry: ActivityEntry,
   key: string,
-  paceOf: (model: string, provider: string) => Pace,
+  servedBy: (model: string, provider: string) => ServedModel,
 ): RequestRow {
   const model = isRefused(entry) ? '' : entry.model
   const provider = isRefused(entry) ? '' : (entry.provider ?? '')
@@ -179,7 +179,7 @@ function startRow(
     code: entry.code ?? '',
     limit: isRefused(entry) ? limitOf(entry) : '',
     stream: entry.stream,
-    pace: paceOf(model, provider),
+    served: servedBy(model, provider),
     requests: 0,
     cost: NO_MONEY,
     usage: { ...NO_USAGE },
@@ -188,11 +188,11 @@ function startRow(
 
 function add(row: RequestRow, { cost, usage, totalMs, firstEventMs }: ActivityEntry): void {
   row.requests++
-  observe(row.pace.total, totalMs)
-  if (firstEventMs !== null) observe(row.pace.firstToken, firstEventMs)
+  observe(row.served.total, totalMs)
+  if (firstEventMs !== null) observe(row.served.firstToken, firstEventMs)
   if (cost === NO_MONEY && usage === NO_USAGE) return
-  observe(row.pace.input, promptTokens(usage))
-  observe(row.pace.output, completionTokens(usage))
+  observe(row.served.input, promptTokens(usage))
+  observe(row.served.output, completionTokens(usage))
   row.cost = addUsd(row.cost, cost)
   const sum = row.usage
   sum.inputTokens += usage.inputTokens

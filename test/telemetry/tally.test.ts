@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 import type { ActivityEntry } from '#domain/activity.ts'
 import { instant } from '#domain/clock.ts'
 import { NO_USAGE } from '#domain/usage.ts'
-import { talliedFamilies } from '#telemetry/families.ts'
 import { MILLISECONDS, observe, startHistogram, TOKENS } from '#telemetry/histogram.ts'
+import { talliedFamilies } from '#telemetry/metric-families.ts'
 import { OTHER_KEYS, startTally } from '#telemetry/tally.ts'
 import { aClaim, aKey, anActivity, usd } from '#test/support/nouns.ts'
 
@@ -38,7 +38,7 @@ test('sums over all rows are the sums of what ended, whatever ended', () => {
           tally.ended(entry({ ...rest, usage: { ...NO_USAGE, outputTokens: output } }))
         }
         const rows = [...tally.rows]
-        const paces = [...tally.paces]
+        const servedModels = [...tally.servedModels]
         expect(rows.reduce((sum, { requests }) => sum + requests, 0)).toBe(endings.length)
         expect(rows.reduce((sum, { cost }) => sum + cost, 0n)).toBe(
           endings.reduce((sum, { cost }) => sum + cost, 0n),
@@ -46,9 +46,9 @@ test('sums over all rows are the sums of what ended, whatever ended', () => {
         expect(rows.reduce((sum, { usage }) => sum + usage.outputTokens, 0)).toBe(
           endings.reduce((sum, { output }) => sum + output, 0),
         )
-        const observed = paces.flatMap(({ total }) => total.counts)
+        const observed = servedModels.flatMap(({ total }) => total.counts)
         expect(observed.reduce((sum, count) => sum + count, 0)).toBe(endings.length)
-        expect(paces.reduce((sum, { total }) => sum + total.sum, 0)).toBe(
+        expect(servedModels.reduce((sum, { total }) => sum + total.sum, 0)).toBe(
           endings.reduce((sum, { totalMs }) => sum + totalMs, 0),
         )
       },
@@ -60,7 +60,7 @@ test('a duration is in the first bucket that is not shorter', () => {
   const bucketOf = (totalMs: number): number => {
     const tally = startTally()
     tally.ended(entry({ totalMs }))
-    return [...tally.paces][0]?.total.counts.indexOf(1) ?? -1
+    return [...tally.servedModels][0]?.total.counts.indexOf(1) ?? -1
   }
   expect([0, 10, 11, 20, 163_840, 163_841].map(bucketOf)).toEqual([0, 0, 1, 1, 14, 15])
   expect(MILLISECONDS.bounds.at(-1)).toBe(163_840)

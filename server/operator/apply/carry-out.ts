@@ -33,7 +33,7 @@ export interface CarriedOut {
   readonly failure: { readonly step: Step; readonly code: string; readonly message: string } | null
 }
 
-interface Bench {
+interface Undertaking {
   readonly office: Office
   readonly wanted: ReadonlyMap<string, Entity>
   readonly present: ReadonlyMap<string, Entity>
@@ -53,10 +53,10 @@ export async function carryOut(
   const secrets: IssuedSecret[] = []
   const warnings: string[] = []
   const [named, known] = [byName(wanted), byName(present)]
-  const bench = { office, wanted: named, present: known, credentials, secrets, warnings }
+  const work = { office, wanted: named, present: known, credentials, secrets, warnings }
   for (const [done, step] of steps.entries()) {
     try {
-      await take(bench, step)
+      await take(work, step)
     } catch (thrown) {
       const { code, message } = toGatewayError(thrown)
       return { done, secrets, warnings, failure: { step, code, message } }
@@ -65,29 +65,29 @@ export async function carryOut(
   return { done: steps.length, secrets, warnings, failure: null }
 }
 
-const take = (bench: Bench, step: Step): Promise<void> => {
+const take = (work: Undertaking, step: Step): Promise<void> => {
   switch (step.kind) {
     case 'rate':
-      return takeRate(bench, step)
+      return takeRate(work, step)
     case 'account':
-      return takeAccount(bench, step)
+      return takeAccount(work, step)
     case 'provider':
-      return takeProvider(bench, step)
+      return takeProvider(work, step)
     case 'model':
-      return takeModel(bench, step)
+      return takeModel(work, step)
     case 'key':
-      return takeKey(bench, step)
+      return takeKey(work, step)
     case 'client':
-      return takeClient(bench, step)
+      return takeClient(work, step)
   }
 }
 
-async function takeRate({ office, wanted }: Bench, step: Step): Promise<void> {
+async function takeRate({ office, wanted }: Undertaking, step: Step): Promise<void> {
   const { rub_per_usd } = fieldsOf(wanted, step)
   await perform(setRate, office, { pair: 'USD/RUB', rub_per_usd })
 }
 
-async function takeAccount({ office, wanted, secrets, warnings }: Bench, step: Step) {
+async function takeAccount({ office, wanted, secrets, warnings }: Undertaking, step: Step) {
   if (step.op === 'add') await perform(createAccount, office, { name: step.name })
   const fields = fieldsOf(wanted, step)
   if (step.op === 'add' && Object.values(fields).every((value) => value === null)) return
@@ -97,8 +97,8 @@ async function takeAccount({ office, wanted, secrets, warnings }: Bench, step: S
   secrets.push({ kind: 'webhook', name: step.name, id: null, secret: set.webhook_secret })
 }
 
-async function takeProvider(bench: Bench, step: Step): Promise<void> {
-  const { office, wanted, credentials } = bench
+async function takeProvider(work: Undertaking, step: Step): Promise<void> {
+  const { office, wanted, credentials } = work
   const { name } = step
   if (step.op === 'remove') {
     await perform(removeProvider, office, { name })
@@ -115,31 +115,31 @@ async function takeProvider(bench: Bench, step: Step): Promise<void> {
   const { providers } = office.store
   if (step.op === 'add') {
     const provider: Provider = { ...facts, createdAt: office.clock.now() }
-    await note(bench, 'providers.add', step, () => providers.add(provider, credential))
+    await note(work, 'providers.add', step, () => providers.add(provider, credential))
     return
   }
   const before = await findProvider(office, name)
   const provider = { ...before, ...facts }
-  await note(bench, 'providers.edit', step, () => providers.edit(provider, { credential }))
+  await note(work, 'providers.edit', step, () => providers.edit(provider, { credential }))
 }
 
-function demandCredential(credentials: Bench['credentials'], name: string): string {
+function demandCredential(credentials: Undertaking['credentials'], name: string): string {
   const credential = credentials[name]
   if (credential !== undefined) return credential
   throw new GatewayError('invalid_request', `the credential of provider ${name} was not sent`)
 }
 
-async function takeModel(bench: Bench, step: Step): Promise<void> {
-  const { models } = bench.office.store
+async function takeModel(work: Undertaking, step: Step): Promise<void> {
+  const { models } = work.office.store
   const { name } = step
   if (step.op === 'remove') {
-    await note(bench, 'models.remove', step, () => models.remove(name))
+    await note(work, 'models.remove', step, () => models.remove(name))
     return
   }
-  const card = bench.wanted.get(titleOf(step))?.card
+  const card = work.wanted.get(titleOf(step))?.card
   if (card === undefined) throw new GatewayError('internal_error', `no card of ${name}`)
   if (step.op === 'add') {
-    await note(bench, 'models.add', step, () => models.add(card))
+    await note(work, 'models.add', step, () => models.add(card))
     return
   }
   const changed = Object.keys(step.changes)
@@ -152,16 +152,16 @@ async function takeModel(bench: Bench, step: Step): Promise<void> {
   const told = changed.filter((field) => (CARD_FIELDS as readonly string[]).includes(field))
   const prices = changed.filter(isPriceField)
   if (told.length > 0) {
-    await note(bench, 'models.edit', changes(told), () => models.amend(name, toFacts(card)))
+    await note(work, 'models.edit', changes(told), () => models.amend(name, toFacts(card)))
   }
   if (prices.length > 0) {
     const { price } = card
     const set = () => (price === null ? models.unprice(name) : models.price(name, price))
-    await note(bench, 'models.price', changes(prices), set)
+    await note(work, 'models.price', changes(prices), set)
   }
   if (changed.includes('route')) {
     const hops = changes(['route'])
-    await note(bench, 'models.route.set', hops, () => models.route(name, card.route))
+    await note(work, 'models.route.set', hops, () => models.route(name, card.route))
   }
 }
 
@@ -172,10 +172,10 @@ const toFacts = (card: ModelCard): CardFacts => {
 
 const EDITED = ['name', 'note', 'expires_at', 'disabled']
 
-async function takeKey(bench: Bench, step: Step): Promise<void> {
-  const { office, wanted, secrets, warnings } = bench
+async function takeKey(work: Undertaking, step: Step): Promise<void> {
+  const { office, wanted, secrets, warnings } = work
   if (step.op === 'remove') {
-    await perform(revokeKey, office, { key: idOf(bench, step) })
+    await perform(revokeKey, office, { key: idOf(work, step) })
     return
   }
   if (step.op === 'add') {
@@ -186,7 +186,7 @@ async function takeKey(bench: Bench, step: Step): Promise<void> {
     if (disabled === true) await perform(editKey, office, { key: issued.id, disabled })
     return
   }
-  const id = idOf(bench, step) as KeyId
+  const id = idOf(work, step) as KeyId
   const to = valuesOf(step.changes)
   const edited = Object.entries(to).filter(([field]) => EDITED.includes(field))
   const limits = Object.entries(to).filter(([field]) => !EDITED.includes(field))
@@ -202,14 +202,14 @@ async function takeKey(bench: Bench, step: Step): Promise<void> {
   }
 }
 
-async function takeClient(bench: Bench, step: Step): Promise<void> {
-  const { office, wanted, secrets, warnings } = bench
+async function takeClient(work: Undertaking, step: Step): Promise<void> {
+  const { office, wanted, secrets, warnings } = work
   if (step.op === 'remove') {
-    await perform(removeClient, office, { client: idOf(bench, step) })
+    await perform(removeClient, office, { client: idOf(work, step) })
     return
   }
   if (step.op === 'change') {
-    const input = { client: idOf(bench, step), ...valuesOf(step.changes) }
+    const input = { client: idOf(work, step), ...valuesOf(step.changes) }
     await perform(editClient, office, input)
     return
   }
@@ -219,13 +219,13 @@ async function takeClient(bench: Bench, step: Step): Promise<void> {
   warnings.push(...issued.warnings.map((warning) => `${step.name}: ${warning}`))
 }
 
-const fieldsOf = (wanted: Bench['wanted'], step: Step): Fields =>
+const fieldsOf = (wanted: Undertaking['wanted'], step: Step): Fields =>
   wanted.get(titleOf(step))?.fields ?? {}
 
 const valuesOf = (changes: Changes): Fields =>
   Object.fromEntries(Object.entries(changes).map(([field, { to }]) => [field, to]))
 
-function idOf({ present }: Bench, step: Step): string {
+function idOf({ present }: Undertaking, step: Step): string {
   const id = present.get(titleOf(step))?.id
   if (typeof id === 'string') return id
   throw new GatewayError('internal_error', `${titleOf(step)} has no id`)
@@ -233,7 +233,7 @@ function idOf({ present }: Bench, step: Step): string {
 
 /** An act that no verb does in just this way, noted as the one that it is like. */
 async function note(
-  { office }: Bench,
+  { office }: Undertaking,
   verb: string,
   step: Step,
   run: () => Promise<unknown>,

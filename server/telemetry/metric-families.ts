@@ -3,7 +3,7 @@ import { renderUsdNumber } from '#domain/money.ts'
 import type { Channel, NoticeType } from '#domain/notice.ts'
 import type { Histogram } from './histogram.ts'
 import { semanticName } from './semantic-names.ts'
-import { OTHER_KEYS, type Pace, type RequestRow, type Tally } from './tally.ts'
+import { OTHER_KEYS, type RequestRow, type ServedModel, type Tally } from './tally.ts'
 
 export type Labels = Readonly<Record<string, string>>
 
@@ -12,7 +12,7 @@ export interface Sample {
   readonly value: number
 }
 
-export interface Family {
+export interface MetricFamily {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge'
@@ -36,14 +36,14 @@ export interface HistogramSeries {
   readonly sum: number
 }
 
-export const counter = (name: string, help: string, samples: readonly Sample[]): Family => ({
+export const counter = (name: string, help: string, samples: readonly Sample[]): MetricFamily => ({
   name,
   help,
   type: 'counter',
   samples,
 })
 
-export const gauge = (name: string, help: string, samples: readonly Sample[]): Family => ({
+export const gauge = (name: string, help: string, samples: readonly Sample[]): MetricFamily => ({
   name,
   help,
   type: 'gauge',
@@ -53,12 +53,12 @@ export const gauge = (name: string, help: string, samples: readonly Sample[]): F
 export const one = (value: number): readonly Sample[] => [{ labels: {}, value }]
 
 /** What the tally has counted since the start. */
-export const talliedFamilies = (tally: Tally): readonly (Family | HistogramFamily)[] => {
+export const talliedFamilies = (tally: Tally): readonly (MetricFamily | HistogramFamily)[] => {
   const rows = [...tally.rows]
   return [
     ...requestFamilies(rows),
     ...usageFamilies(rows),
-    ...paceFamilies(tally),
+    ...servingFamilies(tally),
     counter(
       'gateway_upstream_errors_total',
       "Attempts that failed, by what became of them and the provider's own status",
@@ -92,10 +92,10 @@ const deliveries = ({ tries }: Tally, channel: Channel): readonly Sample[] =>
   }))
 
 /** Under our own names, and under those that OpenTelemetry's conventions for generative AI are about to give them. */
-const paceFamilies = ({ paces }: Tally): readonly HistogramFamily[] => {
-  const served = [...paces].filter(({ provider }) => provider !== '')
-  const own = ({ model, provider }: Pace): Labels => ({ model, provider })
-  const common = ({ model, provider }: Pace): Labels => ({
+const servingFamilies = ({ servedModels }: Tally): readonly HistogramFamily[] => {
+  const served = [...servedModels].filter(({ provider }) => provider !== '')
+  const own = ({ model, provider }: ServedModel): Labels => ({ model, provider })
+  const common = ({ model, provider }: ServedModel): Labels => ({
     gen_ai_operation_name: 'chat',
     gen_ai_provider_name: semanticName(provider),
     gen_ai_request_model: model,
@@ -105,12 +105,12 @@ const paceFamilies = ({ paces }: Tally): readonly HistogramFamily[] => {
     histogram(
       name,
       help,
-      served.map((pace) => toSeries(labels(pace), pace[which], 1_000)),
+      served.map((one) => toSeries(labels(one), one[which], 1_000)),
     )
   const [whole, first] = ['From arrival to the end', 'From arrival to the first content']
-  const tokens = served.flatMap((pace) => [
-    toSeries({ ...common(pace), gen_ai_token_type: 'input' }, pace.input, 1),
-    toSeries({ ...common(pace), gen_ai_token_type: 'output' }, pace.output, 1),
+  const tokens = served.flatMap((one) => [
+    toSeries({ ...common(one), gen_ai_token_type: 'input' }, one.input, 1),
+    toSeries({ ...common(one), gen_ai_token_type: 'output' }, one.output, 1),
   ])
   return [
     seconds('gateway_request_duration_seconds', whole, own, 'total'),
@@ -128,7 +128,7 @@ export const countedKeys = (tally: Tally): ReadonlySet<string> => {
   return keys
 }
 
-const requestFamilies = (rows: readonly RequestRow[]): readonly Family[] => [
+const requestFamilies = (rows: readonly RequestRow[]): readonly MetricFamily[] => [
   counter(
     'gateway_requests_total',
     'Chat requests that have ended or were refused',
@@ -162,7 +162,7 @@ const requestFamilies = (rows: readonly RequestRow[]): readonly Family[] => [
   ),
 ]
 
-const usageFamilies = (rows: readonly RequestRow[]): readonly Family[] => [
+const usageFamilies = (rows: readonly RequestRow[]): readonly MetricFamily[] => [
   counter('gateway_cost_usd_total', 'Charged, in dollars; the ledger is exact', costs(rows)),
   counter(
     'gateway_tokens_total',
