@@ -11,6 +11,7 @@ import { relativeTime } from '../relative-time.ts'
 import { tellOfKept } from '../tell-kept.ts'
 import { addFilterFlags, type FilterFlags, readFilterFlags } from './filter-flags.ts'
 import { spanOf } from './span.ts'
+import { tellUnknown } from './tell-unknown.ts'
 
 type Line = VerbRecord<'activity.list'>[number]
 
@@ -41,6 +42,7 @@ export const mount: Mount = (activity) =>
         const rows = await call(context, 'activity.list', query)
         // Fewer than were asked for: it looked back to the end of the log.
         if (rows.length < query.limit) await tellOfKept(context, query.since)
+        if (rows.length === 0) await tellUnknown(context, flags)
         if (flags.csv) printCsv(CSV_FIELDS, rows)
         else printList(context, rows, columns(context), ({ id }) => id)
       }),

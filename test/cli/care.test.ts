@@ -186,6 +186,20 @@ describe('providers', () => {
   })
 })
 
+test('a filter that names nothing is no error, and is told', () => {
+  const list = (...flags: string[]) => desk.run(['activity', 'list', '--since', '1s', ...flags])
+  expect(list('--model', 'demo/ecko')).toEqual({
+    code: 0,
+    out: '',
+    err: '! there is no model "demo/ecko" today; did you mean demo/echo?\n',
+  })
+  expect(list('--provider', 'demmo').err).toBe(
+    '! there is no provider "demmo" today; did you mean demo?\n',
+  )
+  expect(list('--model', 'demo/image', '--provider', 'demo').err).toBe('')
+  expect(list('--model', 'demo/ecko', '-q').err).toBe('')
+})
+
 describe('models', () => {
   const price = () => desk.json<{ price: object | null }>(['models', 'show', 'acme/small']).price
 
