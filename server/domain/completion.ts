@@ -15,6 +15,7 @@ import { unixSeconds } from './clock.ts'
 import {
   COMPLETED,
   judgeFailure,
+  judgeLeaving,
   LEFT_BY_CLIENT,
   type Outcome,
   priceOutcome,
@@ -95,6 +96,8 @@ export async function* complete(
   } catch (thrown) {
     outcome = judgeFailure(thrown, attempts.current.offer.hop, request, signal)
   } finally {
+    // A reader that stands still is left in the end; what it was told before is why.
+    if (outcome === LEFT_BY_CLIENT) outcome = judgeLeaving(signal)
     charge = priceOutcome(outcome, attempts.current)
     hangUp(house, outcome, attempts, charge !== null)
     await ending.settle(outcome, attempts, charge)

@@ -42,6 +42,10 @@ export interface Outcome {
 export const COMPLETED: Outcome = { endedBy: 'completed', error: null }
 export const LEFT_BY_CLIENT: Outcome = { endedBy: 'client', error: null }
 
+/** The gateway aborts with its own error, when a drain has run out of time or an operator says so; a client leaves without one. */
+export const judgeLeaving = ({ reason }: AbortSignal): Outcome =>
+  reason instanceof GatewayError ? { endedBy: 'gateway', error: reason } : LEFT_BY_CLIENT
+
 /** What a throw inside the walk means. */
 export function judgeFailure(
   thrown: unknown,
@@ -49,11 +53,7 @@ export function judgeFailure(
   { allowFallbacks }: ChatRequest,
   signal: AbortSignal,
 ): Outcome {
-  if (signal.aborted) {
-    // The gateway aborts with its own error when a drain has run out of time; a client leaves without one.
-    const stopped = signal.reason instanceof GatewayError
-    return stopped ? { endedBy: 'gateway', error: signal.reason } : LEFT_BY_CLIENT
-  }
+  if (signal.aborted) return judgeLeaving(signal)
   if (thrown instanceof UpstreamFailure) {
     const error = toClientError(thrown, provider.name, allowFallbacks)
     return { endedBy: 'upstream', error, failure: thrown }

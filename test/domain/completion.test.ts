@@ -330,6 +330,20 @@ describe('a client that leaves', () => {
       line: { endedBy: 'gateway', code: 'shutting_down' },
     })
   })
+
+  test('is told apart from a gateway that stops while its reader stands still', async () => {
+    const stop = new AbortController()
+    const { caller, generator } = await start(speaksThenHangs(), aRequest(), stop.signal)
+    for (const type of ['admitted', 'opened', 'events']) {
+      expect((await generator.next()).value).toMatchObject({ type })
+    }
+    stop.abort(new GatewayError('ended_by_operator', 'stopping'))
+    await generator.return()
+    expect(await books(caller)).toMatchObject({
+      charged: usd('0.0000825'),
+      line: { endedBy: 'gateway', code: 'ended_by_operator', status: 503 },
+    })
+  })
 })
 
 describe('a request that is refused', () => {
