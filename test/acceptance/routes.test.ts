@@ -225,7 +225,7 @@ describe('with the server up', () => {
       /^1\t1\tacme\tm\tresting 20\S+Z\t1\n2\t1\tbeta\tm\tserving\t0\n$/,
     )
     expect(typed(desk, 'status')).toMatch(
-      /providers {2}acme ◐ resting (1m|[3-5]\ds) \(1 failure\) {3}beta ● {3}demo ●\n/,
+      /providers {2}acme ◐ 0% resting (1m|[3-5]\ds) \(1 failure\) {3}beta ● 100% {3}demo ●\n/,
     )
     const { providers } = desk.json<{ providers: object[] }>(['status'])
     const rests = {
