@@ -1,7 +1,9 @@
 /** A real terminal with a shell in it, where the machine has tmux. */
+import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { until } from './appliance.ts'
 import type { Desk } from './desk.ts'
+import { tempDirectory } from './temp-directory.ts'
 
 export const TMUX = Bun.which('tmux')
 
@@ -19,8 +21,6 @@ export interface TmuxTerminal {
   tell(format: string): string
 }
 
-let opened = 0
-
 /** With this environment on top of the desk's; closed with the test. Ask `TMUX` first. */
 export async function openTerminal(
   desk: Desk,
@@ -28,10 +28,10 @@ export async function openTerminal(
   rows: number,
   env: Readonly<Record<string, string>> = {},
 ): Promise<TmuxTerminal> {
-  const name = `gatewayctl-${process.pid}-${opened++}`
+  const socket = join(tempDirectory(), 'tmux')
   const run = (...args: readonly string[]): string => {
     const { stdout, stderr, exitCode } = Bun.spawnSync(
-      [TMUX ?? 'tmux', '-L', name, '-f', '/dev/null', ...args],
+      [TMUX ?? 'tmux', '-S', socket, '-f', '/dev/null', ...args],
       { env: { ...desk.env, LANG: 'C.UTF-8', TERM: 'xterm-256color' }, cwd: '/' },
     )
     if (exitCode !== 0) throw new Error(`tmux ${args.join(' ')}: ${stderr.toString()}`)
