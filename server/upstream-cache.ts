@@ -1,17 +1,17 @@
 /** Keeps one open upstream per provider, and opens it anew when the operator has changed what it stands on. */
 import type { Provider, Providers } from '#domain/provider.ts'
+import type { Soon } from '#domain/soon.ts'
 import type { Upstream } from '#domain/upstream.ts'
 import { openUpstream } from '#upstream/registry.ts'
 
 interface Opened {
   readonly provider: Provider
-  readonly upstream: Promise<Upstream>
+  /** On its way only while its credential is read. */
+  upstream: Soon<Upstream>
 }
 
 /** Credentials are decrypted once per provider, not once per request. */
-export function createUpstreamCache(
-  providers: Providers,
-): (provider: Provider) => Promise<Upstream> {
+export function createUpstreamCache(providers: Providers): (provider: Provider) => Soon<Upstream> {
   const opened = new Map<string, Opened>()
 
   return (provider) => {
@@ -21,9 +21,15 @@ export function createUpstreamCache(
     const upstream = providers
       .credential(provider.name)
       .then((credential) => openUpstream(provider, credential))
-    opened.set(provider.name, { provider, upstream })
-    // A credential that cannot be read today may be readable after the operator's next act.
-    upstream.catch(() => opened.delete(provider.name))
+    const entry: Opened = { provider, upstream }
+    opened.set(provider.name, entry)
+    upstream.then(
+      (ready) => {
+        entry.upstream = ready
+      },
+      // A credential that cannot be read today may be readable after the operator's next act.
+      () => opened.delete(provider.name),
+    )
     return upstream
   }
 }

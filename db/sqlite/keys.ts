@@ -35,7 +35,7 @@ function findKeys(
 ): Finding {
   const seen = (key: ApiKey): ApiKey => withLastUse(key, standings)
   return {
-    async findBySecret(secret, at) {
+    findBySecret(secret, at) {
       const id = secrets.keyOf(secret, at)
       return id && standings.key(id, at)?.key
     },

@@ -60,9 +60,7 @@ export function createModels({
 
   return {
     forget,
-    async find(id) {
-      return find(id)
-    },
+    find,
     async list() {
       const at = clock.now()
       return [...all().values()].map((model) => current(model, at))

@@ -46,7 +46,7 @@ export function createProviders(connection: Connection, modelsChanged: () => voi
           .run()
       }, changed)
     },
-    async find(name) {
+    find(name) {
       return all().get(name)
     },
     async list() {

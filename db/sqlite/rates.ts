@@ -32,7 +32,7 @@ export function createRates({ database, commit }: Connection): Rates {
   }
 
   return {
-    async at(at) {
+    at(at) {
       return all().find(({ effectiveFrom }) => effectiveFrom <= at) ?? DEFAULT_RATE
     },
     async list() {

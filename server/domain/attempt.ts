@@ -13,6 +13,7 @@ import { chargeFor, choiceDrawn, type ImageChoice } from './pricing.ts'
 import type { Provider } from './provider.ts'
 import { pauseBeforeRetryMs } from './retry.ts'
 import type { Settings } from './settings.ts'
+import type { Soon } from './soon.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
 
 export interface Attempt {
@@ -38,7 +39,8 @@ export interface Switchboard {
   readonly clock: Clock
   readonly settings: Settings
   readonly health: HopHealth
-  upstreamFor(provider: Provider): Promise<Upstream>
+  /** Rejects, and never throws, when its credential cannot be read. */
+  upstreamFor(provider: Provider): Soon<Upstream>
 }
 
 export const startAttempts = (
@@ -165,7 +167,8 @@ async function open(
 ): Promise<AsyncIterable<ChatEvents>> {
   const { offer, line, meter } = attempt
   attempt.startedAt = house.clock.now()
-  const upstream = await findUpstream(house, offer.hop.provider)
+  const found = findUpstream(house, offer.hop.provider)
+  const upstream = found instanceof Promise ? await found : found
   line.signal.throwIfAborted()
   attempt.isSent = true
   house.health.asked(offer.hop)
@@ -186,13 +189,14 @@ async function open(
 }
 
 /** A credential that cannot be read is this provider's trouble alone; another may still answer. */
-async function findUpstream({ upstreamFor }: Switchboard, provider: Provider): Promise<Upstream> {
-  try {
-    return await upstreamFor(provider)
-  } catch (cause) {
-    if (!(cause instanceof GatewayError)) throw cause
-    throw new UpstreamFailure('unauthorized', 'its credential cannot be read', { cause })
-  }
+function findUpstream({ upstreamFor }: Switchboard, provider: Provider): Soon<Upstream> {
+  const found = upstreamFor(provider)
+  return found instanceof Promise ? found.catch(judgeCredential) : found
+}
+
+function judgeCredential(cause: unknown): never {
+  if (!(cause instanceof GatewayError)) throw cause
+  throw new UpstreamFailure('unauthorized', 'its credential cannot be read', { cause })
 }
 
 /** The time of the whole request is one, however many attempts share it. */

@@ -1,5 +1,5 @@
 /** The walk of one request, from its card to its receipt, read from top to bottom. Whole answers are the same walk, folded. */
-import { toRefusalError } from './admission.ts'
+import { toRefusalError, type Verdict } from './admission.ts'
 import {
   type Attempts,
   demandImages,
@@ -24,7 +24,7 @@ import {
 import type { GatewayError } from './errors.ts'
 import { type GenerationId, newGenerationId } from './id.ts'
 import type { Charge } from './ledger.ts'
-import { findOffers } from './offer.ts'
+import { findOffers, type Offers } from './offer.ts'
 import type { QuotaReading } from './quota.ts'
 import type { Hop } from './route.ts'
 import type { Store } from './store.ts'
@@ -64,14 +64,17 @@ export async function* complete(
   const generationId = newGenerationId(caller.arrivedAt)
   const ending = startEnding(house, caller, request, generationId)
 
-  const offers = await findOffers(house, caller.key, request).catch((thrown) =>
-    ending.refuse(thrown, null),
-  )
-  const claim = toClaim(house, caller, request, generationId, offers)
-  ending.noteClaim(claim)
-  const verdict = await house.store.admissions
-    .admit(claim)
-    .catch((thrown) => ending.refuse(thrown, null))
+  let offers: Offers
+  let verdict: Verdict
+  try {
+    const found = findOffers(house, caller.key, request)
+    offers = found instanceof Promise ? await found : found
+    const claim = toClaim(house, caller, request, generationId, offers)
+    ending.noteClaim(claim)
+    verdict = await house.store.admissions.admit(claim)
+  } catch (thrown) {
+    return ending.refuse(thrown, null)
+  }
   if (!verdict.admitted) {
     return ending.refuse(toRefusalError(verdict.refusal, caller.key.name), verdict.quota)
   }

@@ -7,7 +7,8 @@ import type { HopHealth } from './hop-health.ts'
 import type { ApiKey } from './key.ts'
 import type { ModelCard, PriceVersion } from './model-card.ts'
 import type { Rate } from './rate.ts'
-import { drawOrder, type Hop, routeOf, toHop } from './route.ts'
+import { drawOrder, type Hop, type RouteHop, routeOf, toHop } from './route.ts'
+import { andThen, type Soon } from './soon.ts'
 import type { Store } from './store.ts'
 
 export interface Offer {
@@ -32,9 +33,17 @@ interface Shop {
  * @throws model_not_allowed, model_not_found, image_streaming_not_supported, unsupported_modality, no_route_available,
  * unpriced_model, the first of them in the order of contract §2
  */
-export async function findOffers(shop: Shop, key: ApiKey, request: ChatRequest): Promise<Offers> {
-  const asked = await findOffersOf(shop, key, request, request.model)
-  const chosen = request.routing ? await reroute(shop, key, request, request.routing, asked) : asked
+export function findOffers(shop: Shop, key: ApiKey, request: ChatRequest): Soon<Offers> {
+  const { routing } = request
+  return andThen(findOffersOf(shop, key, request, request.model), (asked) =>
+    routing
+      ? reroute(shop, key, request, routing, asked).then((chosen) => rank(shop, request, chosen))
+      : rank(shop, request, asked),
+  )
+}
+
+/** Who is asked first, and who after it. */
+function rank(shop: Shop, request: ChatRequest, chosen: readonly Offer[]): Offers {
   const [first] = chosen
   if (!first) throw noRoute(`no provider that the request allows serves ${request.model}`)
   if (request.allowFallbacks) return shop.health.arrange(chosen) as Offers
@@ -53,7 +62,8 @@ async function reroute(
   const others = await Promise.all(
     [...new Set(routing.models)]
       .filter((model) => model !== request.model)
-      .map((model) => findOffersOf(shop, key, request, model).catch(leaveOut)),
+      .map(async (model) => await findOffersOf(shop, key, request, model))
+      .map((offers) => offers.catch(leaveOut)),
   )
   return choose([...asked, ...others.flat()], routing)
 }
@@ -76,49 +86,56 @@ function choose(offers: readonly Offer[], { order, only, ignore }: Routing): rea
 }
 
 /** Card, allow-list, modality, route and price; whichever hop serves, the price is the model's. */
-async function findOffersOf(
+const findOffersOf = (
   shop: Shop,
   key: ApiKey,
   request: ChatRequest,
   model: string,
-): Promise<readonly Offer[]> {
-  const card = await findCard(shop, key, model)
-  checkModality(request, card)
-  return await offersOf(shop, card)
-}
+): Soon<readonly Offer[]> =>
+  andThen(findCard(shop, key, model), (card) => {
+    checkModality(request, card)
+    return offersOf(shop, card)
+  })
 
 /** The card of a model that the key may call. @throws model_not_allowed, model_not_found */
-export async function findCard(
+export function findCard(
   { store }: Pick<Shop, 'store'>,
   key: ApiKey,
   model: string,
-): Promise<ModelCard> {
+): Soon<ModelCard> {
   if (!allows(key.limits.allowedModels, model)) throw modelNotAllowed(key, model)
-  const card = await store.models.find(model)
-  if (!card) throw modelNotFound(model)
-  return card
+  return andThen(store.models.find(model), (card) => {
+    if (!card) throw modelNotFound(model)
+    return card
+  })
 }
 
 /** Every hop of a model at its price. @throws no_route_available, unpriced_model */
-export async function offersOf(
-  shop: Pick<Shop, 'store' | 'clock'>,
+export const offersOf = (
+  { store, clock }: Pick<Shop, 'store' | 'clock'>,
   card: ModelCard,
-): Promise<readonly Offer[]> {
-  const hops = await findHops(shop, card)
-  if (hops.length === 0) throw noRoute(`no provider serves ${card.id} at the moment`)
-  const { price: version } = card
-  if (version === null) throw unpriced(card)
-  const rate = await shop.store.rates.at(shop.clock.now())
-  return hops.map((hop) => ({ hop, version, rate }))
-}
+): Soon<readonly Offer[]> =>
+  andThen(findHops(store, card, drawOrder(routeOf(card), Math.random)), (hops) => {
+    if (hops.length === 0) throw noRoute(`no provider serves ${card.id} at the moment`)
+    const { price: version } = card
+    if (version === null) throw unpriced(card)
+    return andThen(store.rates.at(clock.now()), (rate) =>
+      hops.map((hop) => ({ hop, version, rate })),
+    )
+  })
 
-async function findHops({ store }: Pick<Shop, 'store'>, card: ModelCard): Promise<readonly Hop[]> {
-  const hops: Hop[] = []
-  for (const wanted of drawOrder(routeOf(card), Math.random)) {
-    const provider = await store.providers.find(wanted.provider)
-    if (provider) hops.push(toHop(card, wanted, provider))
-  }
-  return hops
+/** Those of the route whose provider is still there. */
+function findHops(
+  store: Shop['store'],
+  card: ModelCard,
+  [wanted, ...others]: readonly RouteHop[],
+  found: readonly Hop[] = [],
+): Soon<readonly Hop[]> {
+  if (!wanted) return found
+  return andThen(store.providers.find(wanted.provider), (provider) => {
+    const hops = provider ? [...found, toHop(card, wanted, provider)] : found
+    return findHops(store, card, others, hops)
+  })
 }
 
 const noRoute = (message: string): GatewayError => new GatewayError('no_route_available', message)

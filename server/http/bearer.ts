@@ -3,6 +3,7 @@ import type { Instant } from '#domain/clock.ts'
 import { type ErrorCode, GatewayError } from '#domain/errors.ts'
 import { type ApiKey, type KeyStatus, type Keys, keyStatus } from '#domain/key.ts'
 import { readSecret } from '#domain/secret.ts'
+import { andThen, type Soon } from '#domain/soon.ts'
 
 const BEARER = /^bearer +(\S.*)$/i
 
@@ -17,7 +18,7 @@ const REASONS: Readonly<Record<Exclude<KeyStatus, 'active'>, readonly [ErrorCode
  * headers arrive joined and are no secret either.
  * @throws missing_api_key, invalid_api_key (contract §3)
  */
-export async function findCaller(request: Request, keys: Keys, at: Instant): Promise<ApiKey> {
+export function findCaller(request: Request, keys: Keys, at: Instant): Soon<ApiKey> {
   const token = BEARER.exec(request.headers.get('authorization') ?? '')?.[1]
   if (token === undefined) {
     throw new GatewayError(
@@ -26,9 +27,10 @@ export async function findCaller(request: Request, keys: Keys, at: Instant): Pro
     )
   }
   const secret = readSecret(token)
-  const key = secret && (await keys.findBySecret(secret, at))
-  if (!key) throw new GatewayError('invalid_api_key', 'there is no such API key')
-  return key
+  return andThen(secret && keys.findBySecret(secret, at), (key) => {
+    if (!key) throw new GatewayError('invalid_api_key', 'there is no such API key')
+    return key
+  })
 }
 
 /** Most of a key, with whatever stands behind it. */

@@ -89,12 +89,13 @@ interface RawBody {
 }
 
 /** The listener holds a client to the length it stated. */
-async function readStated(request: Request, bytes: number): Promise<RawBody> {
-  const text = await request.text().catch((cause) => {
-    throw brokenOff(cause)
-  })
-  return { text, bytes }
-}
+const readStated = (request: Request, bytes: number): Promise<RawBody> =>
+  request.text().then(
+    (text) => ({ text, bytes }),
+    (cause) => {
+      throw brokenOff(cause)
+    },
+  )
 
 async function readCounted({ body }: Request, mostBytes: number): Promise<RawBody> {
   if (body === null) return { text: '', bytes: 0 }
@@ -124,7 +125,16 @@ function beforeDeadline(reading: Promise<RawBody>, deadlineMs: number): Promise<
         ),
       )
     }, deadlineMs)
-    reading.then(resolve, reject).finally(() => clearTimeout(timer))
+    reading.then(
+      (body) => {
+        clearTimeout(timer)
+        resolve(body)
+      },
+      (thrown) => {
+        clearTimeout(timer)
+        reject(thrown)
+      },
+    )
   })
 }
 

@@ -18,7 +18,8 @@ import { answerStream } from './chat-stream.ts'
 import { keepAnswer, replay } from './replay.ts'
 
 export async function chatCompletions(house: CounterHouse, visit: Visit): Promise<Response> {
-  const key = await admitOrdinary(house, visit)
+  const admitted = admitOrdinary(house, visit)
+  const key = admitted instanceof Promise ? await admitted : admitted
   if (house.draining()) throw shuttingDown()
   const idempotencyKey = readIdempotencyKey(visit.request.headers)
   const mayRepeat = idempotencyKey !== null

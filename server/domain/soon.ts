@@ -1,0 +1,11 @@
+/** Soon: an answer that is there at once where memory has it, and on its way where it has to be read. */
+
+/**
+ * What a port answers that is asked by every request. Awaiting it is always right; a request that goes on without, where
+ * it can, saves a promise and a turn of the microtask queue for each.
+ */
+export type Soon<T> = T | Promise<T>
+
+/** Goes on with an answer, in this very turn where it is there. What `next` throws is thrown then, not rejected. */
+export const andThen = <From, To>(answer: Soon<From>, next: (from: From) => Soon<To>): Soon<To> =>
+  answer instanceof Promise ? answer.then(next) : next(answer)
