@@ -26,13 +26,16 @@ export async function openPackages(wanted: readonly string[]): Promise<Packages 
     '--no-package-lock',
     '--loglevel=error',
   ]
-  const ended = Bun.spawn([npm, 'install', ...quiet, '--fetch-retries=1', ...wanted], {
-    cwd: home,
-    stdio: ['ignore', 'ignore', 'pipe'],
-    timeout: LONGEST_MS,
-  })
+  const ended = Bun.spawn(
+    [npm, 'install', ...quiet, '--fetch-retries=1', '--fetch-timeout=20000', ...wanted],
+    {
+      cwd: home,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      timeout: LONGEST_MS,
+    },
+  )
   const complaint = await ended.stderr.text()
   if ((await ended.exited) === 0) return { home, close }
   close()
-  return complaint.trim().split('\n').at(-1) || 'npm install failed'
+  return complaint.trim().split('\n')[0] || 'npm install failed'
 }
