@@ -66,8 +66,10 @@ function endingOf(thrown: unknown): Ending {
 /** The exit code that a throw ends in. */
 export const exitCodeOf = (thrown: unknown): ExitCode => endingOf(thrown).exitCode
 
-function codeOf({ code, status }: GatewayError): ExitCode {
-  if (code === 'store_unavailable') return EXIT.notRunning
+function codeOf({ code, status, details }: GatewayError): ExitCode {
+  // A database of a newer schema waits for another binary, not for a server to start.
+  const isNewer = details.metadata?.['schema_version'] !== undefined
+  if (code === 'store_unavailable') return isNewer ? EXIT.failed : EXIT.notRunning
   if (code === 'route_not_found') return EXIT.failed
   if (status === 400) return EXIT.usage
   return status === 404 ? EXIT.notFound : EXIT.failed

@@ -45,7 +45,6 @@ async function ask(context: Context): Promise<Status | null> {
 }
 
 function lines(context: Context, status: Status): readonly (readonly [string, string])[] {
-  const { data_dir, size_bytes, schema_version } = status
   const providers = status.providers.map((provider) => describeProvider(context, provider))
   const balances = status.accounts.map(({ name, balance_usd }) =>
     status.accounts.length === 1 ? `$${balance_usd}` : `${clean(name)} $${balance_usd}`,
@@ -54,7 +53,7 @@ function lines(context: Context, status: Status): readonly (readonly [string, st
   return [
     ['gateway', gatewayLine(context, status)],
     ['sign-in', signinLine(context, status)],
-    ['data', `${data_dir ?? 'in memory'}   ${bytes(size_bytes)}   schema ${schema_version}`],
+    ['data', dataLine(context, status)],
     ['now', nowLine(status)],
     ['providers', providers.join('   ') || 'none'],
     [
@@ -70,6 +69,18 @@ function lines(context: Context, status: Status): readonly (readonly [string, st
     ],
     ...limitLines(context, status),
   ]
+}
+
+/** "/var/lib/gatewayctl   412 MB   schema 14   last backup 6h ago"; in memory there is nothing to copy. */
+function dataLine(context: Context, status: Status): string {
+  const { data_dir, size_bytes, schema_version, last_backup_at } = status
+  const held = `${bytes(size_bytes)}   schema ${schema_version}`
+  if (data_dir === null) return `in memory   ${held}`
+  const backup =
+    last_backup_at === null
+      ? 'no backup yet'
+      : `last backup ${relativeTime(last_backup_at, context.clock.now())}`
+  return `${data_dir}   ${held}   ${backup}`
 }
 
 /** "14 in flight · 232 req/min · p95 6.4s · errors 0.8% (5 min)"; without a server nobody counts. */

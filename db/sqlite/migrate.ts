@@ -44,5 +44,8 @@ export const newerSchema = (version: number): GatewayError =>
   new GatewayError(
     'store_unavailable',
     `this database is schema ${version}, this binary knows ${NEWEST_SCHEMA_VERSION}`,
-    { hint: 'install a newer gatewayctl, or restore a backup made before the upgrade' },
+    {
+      hint: 'install a newer gatewayctl, or restore a backup made before the upgrade',
+      metadata: { schema_version: version, newest_schema_version: NEWEST_SCHEMA_VERSION },
+    },
   )

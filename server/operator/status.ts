@@ -5,6 +5,7 @@ import { dayOf, dayStart, monthStart, renderInstant } from '#domain/clock.ts'
 import type { HopReading } from '#domain/hop-health.ts'
 import { renderRubPerUsd, renderUsd } from '#domain/money.ts'
 import { FIGURES_MS, readSpan, type Span } from '#domain/snapshot/figures.ts'
+import { lastBackupAt } from './backup.ts'
 import { renderHealth, worstOf } from './hop-record.ts'
 import type { LiveFacts, Office } from './office.ts'
 import { MOST_KEYS, paceWarnings, readKeys } from './snapshot/keys.ts'
@@ -15,7 +16,7 @@ import { renderTraffic } from './snapshot/traffic.ts'
 import { renderThreshold } from './threshold-record.ts'
 import { verb } from './verb.ts'
 
-/** Whether keys near their limits are looked for: not for who only asks whether it is healthy. */
+/** Whether keys near their limits and the last backup are looked for: not for who only asks whether it is healthy. */
 const input = z.strictObject({ warnings: z._default(z.boolean(), true) })
 
 /** What is known of the appliance at one moment. */
@@ -50,6 +51,8 @@ export const showStatus = verb(input, async (office, { warnings }) => {
     size_bytes: health.sizeBytes,
     schema_version: health.schemaVersion,
     newest_schema_version: health.newestSchemaVersion,
+    /** Null where none was taken, and of a house in memory. */
+    last_backup_at: warnings ? await backupOf(office) : null,
     providers: (await store.providers.list()).map(({ name, type, hasCredential }) => ({
       name,
       type,
@@ -134,6 +137,11 @@ async function warningsOf(
     }
   }
   return found
+}
+
+async function backupOf(office: Office): Promise<string | null> {
+  const at = office.dataDir === null ? null : await lastBackupAt(office)
+  return at === null ? null : renderInstant(at)
 }
 
 async function spendOf({ store, clock }: Office) {

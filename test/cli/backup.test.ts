@@ -41,6 +41,15 @@ describe('backup', () => {
     expect(act).toMatchObject({ verb: 'backup', target: place('one.db') })
   })
 
+  test('is what status tells of from then on', () => {
+    expect(desk.run(['status']).out).toMatch(
+      /^data {7}\S+ {3}\S+ kB {3}schema \d+ {3}last backup (now|\d+s ago)$/m,
+    )
+    const unsaved = furnishDesk(openDesk())
+    expect(unsaved.run(['status']).out).toMatch(/^data .* no backup yet$/m)
+    unsaved.close()
+  })
+
   test('without a name it goes into the data directory, with --keep the oldest make room', () => {
     const taken = [1, 2, 3].map(() => desk.json<Backup>(['backup', '--verify']))
     expect(taken[0]).toMatchObject({ verified: true, removed: [] })
@@ -277,5 +286,25 @@ describe('restore', () => {
     expect(readFileSync(join(desk.dataDir, 'gateway.db')).equals(before)).toBe(true)
     expect(readdirSync(desk.dataDir).filter((name) => name.includes('restoring'))).toEqual([])
     expect(desk.run(['audit']).code).toBe(0)
+  })
+})
+
+describe('a database that a newer gatewayctl has made', () => {
+  test('is left alone by every command: exit 1, and what to install', () => {
+    const newer = furnishDesk(openDesk())
+    const database = new Database(join(newer.dataDir, 'gateway.db'))
+    database.run('PRAGMA user_version = 999')
+    database.close(true)
+    for (const command of [['keys'], ['status'], ['serve', '--listen', '127.0.0.1:0']]) {
+      const { code, out, err } = newer.run(command)
+      expect({ command, code, out }).toEqual({ command, code: 1, out: '' })
+      expect(err).toMatch(
+        /^error: this database is schema 999, this binary knows \d+\nhint: install a newer gatewayctl, or /,
+      )
+    }
+    const { code, out } = newer.run(['doctor'])
+    expect(code).toBe(6)
+    expect(out).toContain('next: install a newer gatewayctl')
+    newer.close()
   })
 })

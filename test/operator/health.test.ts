@@ -69,6 +69,18 @@ test('status tells a running server from a store that a command opened', async (
   })
 })
 
+test('status tells when the last backup was taken, where there is something to lose', async () => {
+  const memory = await openFurnished()
+  const office = { ...memory, dataDir: '/var/lib/gatewayctl' }
+  expect((await act(office, 'status', {})).last_backup_at).toBe(null)
+  const taken_at = '2026-08-23T11:59:58Z'
+  await act(office, 'backup', { file: '/b.db', size_bytes: 1, taken_at })
+  expect(await act(office, 'status', {})).toMatchObject({ last_backup_at: '2026-08-23T12:00:00Z' })
+  // Who asks for the exit code alone has nothing looked up, and memory is nobody's to copy.
+  expect((await act(office, 'status', { warnings: false })).last_backup_at).toBe(null)
+  expect((await act(memory, 'status', {})).last_backup_at).toBe(null)
+})
+
 describe('doctor', () => {
   test('a fresh house has no problem, and the rate to decide', async () => {
     const office = await openFurnished()
