@@ -126,6 +126,7 @@ function environment(): string {
     ],
     ['OTEL_EXPORTER_OTLP_…', 'ENDPOINT, TRACES_ENDPOINT, HEADERS; also OTEL_SERVICE_NAME'],
     ['GATEWAY_NO_INPUT', 'never ask, as --no-input'],
+    ['GATEWAY_ASCII', 'the dashboard in nothing but ASCII, as --ascii'],
     ['NO_COLOR, FORCE_COLOR', 'no colour, or colour also in a pipe'],
   ]
     .map(([name, meaning]) => `${name?.padEnd(33)}${meaning}`)

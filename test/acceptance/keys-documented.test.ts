@@ -1,7 +1,7 @@
 /** docs/keys.md says what to paste: pasted, each call answers what the page says. */
-import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
+import { typedIn } from './documented/pages.ts'
 import { type KeyStand, openKeyStand } from './keys/stand.ts'
 
 let stand: KeyStand
@@ -10,8 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => stand?.close())
 
-const PAGE = readFileSync('docs/keys.md', 'utf8')
-const blocks = [...PAGE.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block)
+const blocks = typedIn('docs/keys.md').map(({ text }) => text)
 
 /** The program is `gatewayctl` here, and `jq` need not be installed. */
 const preamble = (): string => `

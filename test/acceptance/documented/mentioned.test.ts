@@ -1,5 +1,6 @@
 // Commands, flags and scripts that the pages mention in passing: each is one that there is.
 import { afterAll, expect, test } from 'vitest'
+import { VARIABLES } from '#cli/config/stray.ts'
 import { openDesk } from '#test/support/desk.ts'
 import project from '../../../package.json' with { type: 'json' }
 import { PAGES, readPage } from './pages.ts'
@@ -59,4 +60,18 @@ test('npm runs what the pages say', () => {
   )
   expect(named.length).toBeGreaterThan(0)
   expect(named.filter((name) => !scripts.includes(name))).toEqual([])
+})
+
+test('the variables that the pages name are read, and all that are read are in the help', () => {
+  const named = PAGES.flatMap(
+    (page) => readPage(page).match(/\bGATEWAY_[A-Z_]+[A-Z](?!…)\b/g) ?? [],
+  )
+  expect(named.length).toBeGreaterThan(0)
+  expect([...new Set(named)].filter((name) => !VARIABLES.includes(name))).toEqual([])
+  const help = [...helpOf(['help', 'environment']).matchAll(/GATEWAY_[A-Z_]+…?/g)].map(
+    ([one]) => one,
+  )
+  const isTold = (name: string): boolean =>
+    help.some((one) => (one.endsWith('…') ? name.startsWith(one.slice(0, -1)) : name === one))
+  expect(VARIABLES.filter((name) => !isTold(name))).toEqual([])
 })

@@ -1,16 +1,16 @@
 // The applications of docs/sign-in.md, run as they stand there, against the compiled program behind TLS.
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { until } from '#test/support/appliance.ts'
 import { openPython } from '#test/support/python.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 import { freePort } from '#test/support/tls-front.ts'
+import { blocksOf } from '../documented/pages.ts'
 import { openBrowser } from './browser.ts'
 import { openStand, type Stand } from './stand.ts'
 
 const ROOT = new URL('../../../', import.meta.url).pathname
-const DOCUMENT = readFileSync(join(ROOT, 'docs/sign-in.md'), 'utf8')
 
 /** Where it says so, what Go needs is fetched from its registry, and it is run too. */
 const MAY_FETCH = process.env['GATEWAYCTL_SNIPPETS'] === 'all'
@@ -24,9 +24,9 @@ afterAll(() => stand.close())
 
 /** The first block in a language. */
 function blockIn(language: string): string {
-  const [, block = ''] = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'ms').exec(DOCUMENT) ?? []
-  expect(block).not.toBe('')
-  return block
+  const { text } = blocksOf('docs/sign-in.md').find((one) => one.language === language) ?? {}
+  expect(text).toMatch(/./)
+  return text ?? ''
 }
 
 function run(directory: string, ...command: readonly string[]): void {
