@@ -143,11 +143,11 @@ export function startEnding(
       )
     },
 
-    async settle(
+    settle(
       outcome: Outcome,
       { current, failed }: Attempts,
       charge: Charge | null,
-    ): Promise<void> {
+    ): Promise<boolean> {
       const { offer, meter } = current
       const { hop, version } = offer
       // Pictures may be charged that never came, to a client that did not wait for them.
@@ -168,7 +168,7 @@ export function startEnding(
         statedCost: meter.statedCost,
         failedAttempts: failed,
       }
-      await house.store.admissions.settle(generationId, {
+      return house.store.admissions.settle(generationId, {
         at: house.clock.now(),
         charge,
         activity,

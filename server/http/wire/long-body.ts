@@ -11,8 +11,7 @@ export function toBody(
   text: readonly string[] | Uint8Array<ArrayBuffer>,
 ): string | Uint8Array<ArrayBuffer> | ReadableStream {
   const pieces = text instanceof Uint8Array ? [text] : text
-  const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0)
-  if (bytes < LONG_BYTES) return text instanceof Uint8Array ? text : text.join('')
+  if (isShort(pieces)) return text instanceof Uint8Array ? text : text.join('')
   return new ReadableStream({
     // Bun's own kind of stream, which writes text as it is.
     type: 'direct',
@@ -23,4 +22,11 @@ export function toBody(
       controller.end()
     },
   })
+}
+
+/** A short text is known by its characters, of at most three bytes each: its bytes need not be counted. */
+function isShort(pieces: readonly (string | Uint8Array)[]): boolean {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  if (length * 3 < LONG_BYTES) return true
+  return pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0) < LONG_BYTES
 }

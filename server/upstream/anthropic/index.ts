@@ -7,6 +7,7 @@ import { type Answer, send } from '../call.ts'
 import { openPost } from '../post.ts'
 import { createScrub, type Scrub } from '../scrub.ts'
 import { readStream } from '../stream.ts'
+import { type Translated, tellWhole } from '../whole.ts'
 import { toEndpoint } from './endpoint.ts'
 import { fromErrorAnswer } from './from-error.ts'
 import { fromResponse } from './from-response.ts'
@@ -23,7 +24,9 @@ export function openAnthropic(provider: Provider, credential: string | null): Up
       const body = toRequest(call.request, call.hop.card)
       const answer = await send(call, { post, auth, body: JSON.stringify(body) })
       if (answer.reply.status >= 300) throw await toFailure(answer, scrub)
-      return isStream(answer) ? readStream(answer, startStream(scrub)) : readBody(answer, scrub)
+      return isStream(answer)
+        ? readStream(answer, startStream(scrub))
+        : tellWhole(() => readBody(answer, scrub))
     },
   }
 }
@@ -37,6 +40,7 @@ async function toFailure(answer: Answer, scrub: Scrub): Promise<UpstreamFailure>
 const isStream = ({ reply }: Answer): boolean =>
   /event-stream/i.test(reply.headers.get('content-type') ?? '')
 
-async function* readBody(answer: Answer, scrub: Scrub): AsyncGenerator<ChatEvents, void> {
-  yield fromResponse(await readWhole(answer), scrub)
-}
+const readBody = async (answer: Answer, scrub: Scrub): Promise<Translated> => ({
+  events: fromResponse(await readWhole(answer), scrub),
+  failure: null,
+})

@@ -1,16 +1,11 @@
 /** Theirs → ours: a whole answer as the same events that a stream would have brought. */
-import type { ChatEvent, ChatEvents } from '#domain/chat.ts'
+import type { ChatEvent } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { isObject } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
+import type { Translated } from '../whole.ts'
 import { type Chunks, startChunks } from './from-chunks.ts'
 import { findError } from './from-error.ts'
-
-export interface Translated {
-  readonly events: ChatEvents
-  /** What the answer turned out to be after all; its events, a count perhaps, still hold. */
-  readonly failure: UpstreamFailure | null
-}
 
 /** Reads the JSON of a 200: one response, or the list of chunks that a stream without `alt=sse` is. */
 export function fromResponse(body: unknown, scrub: Scrub): Translated {

@@ -9,6 +9,7 @@ import { openPost } from '../post.ts'
 import type { Post } from '../reply.ts'
 import { createScrub, type Scrub } from '../scrub.ts'
 import { readStream } from '../stream.ts'
+import { tellWhole } from '../whole.ts'
 import { toEndpoint } from './endpoint.ts'
 import { fromErrorAnswer } from './from-error.ts'
 import { fromResponse } from './from-response.ts'
@@ -44,7 +45,7 @@ export function openGemini(provider: Provider, credential: string | null): Upstr
       if (answer.reply.status >= 300) throw await toFailure(answer, scrub)
       return isStream(answer, call.request.stream)
         ? readStream(answer, startStream(scrub))
-        : readBody(answer, scrub)
+        : tellWhole(async () => fromResponse(await readWhole(answer), scrub))
     },
   }
 }
@@ -58,10 +59,4 @@ async function toFailure(answer: Answer, scrub: Scrub): Promise<UpstreamFailure>
 function isStream({ reply }: Answer, asked: boolean): boolean {
   const type = reply.headers.get('content-type') ?? ''
   return /event-stream/i.test(type) || (asked && !/json|html/i.test(type))
-}
-
-async function* readBody(answer: Answer, scrub: Scrub): AsyncGenerator<ChatEvents, void> {
-  const { events, failure } = fromResponse(await readWhole(answer), scrub)
-  if (events.length > 0) yield events
-  if (failure) throw failure
 }

@@ -1,8 +1,9 @@
 /** Theirs → ours: a whole answer as the same events that a stream would have brought. */
-import type { ChatEvent, ChatEvents } from '#domain/chat.ts'
+import type { ChatEvent } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { isObject, readChoiceIndex, readList, readObject, readText } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
+import type { Translated } from '../whole.ts'
 import { startAnswerFields } from './answer-fields.ts'
 import { findError } from './from-error.ts'
 import { fromFinish } from './from-finish.ts'
@@ -10,12 +11,6 @@ import { fromAnyImagePart } from './from-image.ts'
 import { fromMessage } from './from-message.ts'
 import { toUsageEvent } from './from-usage.ts'
 import { startToolCalls } from './tool-calls.ts'
-
-export interface Translated {
-  readonly events: ChatEvents
-  /** What the answer turned out to be after all; its events, a count perhaps, still hold. */
-  readonly failure: UpstreamFailure | null
-}
 
 /** Reads the JSON of a 200. A picture may still be a remote address. */
 export function fromResponse(body: unknown, scrub: Scrub): Translated {

@@ -8,12 +8,13 @@ import { fetchPicture as fetchGuarded } from '../guarded-fetch/fetch-picture.ts'
 import { openPost } from '../post.ts'
 import { createScrub, type Scrub } from '../scrub.ts'
 import { readStream } from '../stream.ts'
+import { type Translated, tellWhole } from '../whole.ts'
 import { toEndpoint } from './endpoint.ts'
 import { fromResponse } from './from-response.ts'
 import { startStream } from './from-stream.ts'
 import { openDrawing } from './images/draw.ts'
 import { isForImages } from './images/rule.ts'
-import { type FetchPicture, inlinePictures } from './inline-pictures.ts'
+import { type FetchPicture, inlinePictures, isRemoteImage } from './inline-pictures.ts'
 import { toFailure } from './to-failure.ts'
 import { toRequest } from './to-request.ts'
 
@@ -38,7 +39,7 @@ export function openOpenAi(
       if (answer.reply.status >= 300) throw await toFailure(answer, scrub)
       return isStream(answer, call.request.stream)
         ? readStream(answer, startStream(scrub))
-        : readBody(answer, call, scrub, fetchPicture)
+        : tellWhole(() => readBody(answer, call, scrub, fetchPicture))
     },
   }
 }
@@ -50,14 +51,14 @@ function isStream({ reply }: Answer, asked: boolean): boolean {
   return asked && !/json|html/i.test(type)
 }
 
-async function* readBody(
+async function readBody(
   answer: Answer,
   { signal }: UpstreamCall,
   scrub: Scrub,
   fetchPicture: FetchPicture,
-): AsyncGenerator<ChatEvents, void> {
-  const { events, failure } = fromResponse(await readWhole(answer), scrub)
-  const whole = await inlinePictures(events, fetchPicture, signal)
-  if (whole.length > 0) yield whole
-  if (failure) throw failure
+): Promise<Translated> {
+  const translated = fromResponse(await readWhole(answer), scrub)
+  if (!translated.events.some(isRemoteImage)) return translated
+  const events = await inlinePictures(translated.events, fetchPicture, signal)
+  return { ...translated, events }
 }

@@ -25,7 +25,9 @@ export async function inlinePictures(
   return inlined
 }
 
-const isRemoteImage = (event: ChatEvent): boolean => event.type === 'image' && isRemote(event.url)
+/** Whether it names a picture by an address. */
+export const isRemoteImage = (event: ChatEvent): boolean =>
+  event.type === 'image' && isRemote(event.url)
 
 const toDataUrl = ({ type, bytes }: Picture): string =>
   `data:${type};base64,${Buffer.from(bytes).toString('base64')}`

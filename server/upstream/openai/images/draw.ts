@@ -7,6 +7,7 @@ import { type Answer, send } from '../../call.ts'
 import { openPost } from '../../post.ts'
 import type { Post } from '../../reply.ts'
 import type { Scrub } from '../../scrub.ts'
+import { type Translated, tellWhole } from '../../whole.ts'
 import { toEndpoint } from '../endpoint.ts'
 import { type FetchPicture, inlinePictures } from '../inline-pictures.ts'
 import { toFailure } from '../to-failure.ts'
@@ -32,18 +33,16 @@ export function openDrawing(
     const { operation, contentType, body } = await toImageRequest(call)
     const answer = await send(call, { post: posts[operation], auth, contentType, body })
     if (answer.reply.status >= 300) throw await toFailure(answer, scrub)
-    return readPictures(answer, call, scrub, fetchPicture)
+    return tellWhole(() => readPictures(answer, call, scrub, fetchPicture))
   }
 }
 
-async function* readPictures(
+async function readPictures(
   answer: Answer,
   { request, signal }: UpstreamCall,
   scrub: Scrub,
   fetchPicture: FetchPicture,
-): AsyncGenerator<ChatEvents, void> {
-  const { events, failure } = fromImages(await readWhole(answer), request.choices, scrub)
-  const whole = await inlinePictures(events, fetchPicture, signal)
-  if (whole.length > 0) yield whole
-  if (failure) throw failure
+): Promise<Translated> {
+  const translated = fromImages(await readWhole(answer), request.choices, scrub)
+  return { ...translated, events: await inlinePictures(translated.events, fetchPicture, signal) }
 }

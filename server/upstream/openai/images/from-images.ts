@@ -5,10 +5,11 @@ import type { Usage } from '#domain/usage.ts'
 import { toPictureUrl } from '../../picture.ts'
 import { isObject, readList, readObject, readText } from '../../read-json.ts'
 import type { Scrub } from '../../scrub.ts'
+import type { Translated } from '../../whole.ts'
 import { startAnswerFields } from '../answer-fields.ts'
 import { findError } from '../from-error.ts'
 import { isRemote } from '../from-image.ts'
-import { broken, type Translated } from '../from-response.ts'
+import { broken } from '../from-response.ts'
 import { fromUsage, toUsageEvent } from '../from-usage.ts'
 
 /**
