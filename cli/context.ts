@@ -25,7 +25,11 @@ export interface Context {
   readonly dataDir: string
   /** The configuration file, and whether somebody named it: a named file must exist. */
   readonly configFile: { readonly path: string; readonly isNamed: boolean }
+  /** Whether somebody said where the gateway is; else it is looked for in the usual place. */
+  readonly isPlaceNamed: boolean
   readonly adminSocket: string
+  /** Whether that is the socket of a demo. */
+  readonly isDemo: boolean
   /** What verbs are told of whose keys and money are meant; nothing leaves it to them. */
   readonly whose: { readonly account?: string }
   readonly json: boolean
@@ -45,16 +49,18 @@ const USUAL_COLUMNS = 80
 
 /** Gathers flags, environment and terminal; touches no file. */
 export function openContext(flags: GlobalFlags, env: Environment = process.env): Context {
-  const dataDir = resolve(
-    flags.dataDir ?? set(env['GATEWAY_DATA_DIR']) ?? systemd(env['STATE_DIRECTORY']) ?? xdg(env),
-  )
+  const named = flags.dataDir ?? set(env['GATEWAY_DATA_DIR']) ?? systemd(env['STATE_DIRECTORY'])
+  const socket = set(env['GATEWAY_ADMIN_SOCKET'])
+  const dataDir = resolve(named ?? xdg(env))
   const isRead = isTerminal(1)
   return {
     env,
     clock: systemClock,
     dataDir,
     configFile: configFile(flags, env),
-    adminSocket: resolve(set(env['GATEWAY_ADMIN_SOCKET']) ?? join(dataDir, 'run', 'admin.sock')),
+    isPlaceNamed: named !== undefined || socket !== undefined,
+    adminSocket: resolve(socket ?? join(dataDir, 'run', 'admin.sock')),
+    isDemo: false,
     whose: flags.account === undefined ? {} : { account: flags.account },
     json: flags.json === true,
     quiet: flags.quiet === true,

@@ -5,6 +5,7 @@ import { action, type Mount } from './action.ts'
 import type { Context } from './context.ts'
 import type { Desk } from './dashboard/controller.ts'
 import { SCREENS, type Screen } from './dashboard/view.ts'
+import { besideDemo, tellDemo } from './demo-socket.ts'
 import { CommandError, EXIT, usageError } from './exit.ts'
 import { call } from './operator.ts'
 import { print, printJson } from './output.ts'
@@ -26,11 +27,13 @@ export const mount: Mount = (root) =>
     .option('--once', 'print one frame and end')
     .option('--ascii', 'nothing but ASCII (GATEWAY_ASCII)')
     .action(
-      action(async (context, flags: Flags) => {
+      action(async (given, flags: Flags) => {
         const fps = readFps(flags.fps)
-        const isOnce = flags.once === true || context.json
-        if (!isOnce) demandTerminal(context)
+        const isOnce = flags.once === true || given.json
+        if (!isOnce) demandTerminal(given)
+        const context = besideDemo(given)
         const first = await readFirst(context)
+        tellDemo(context)
         if (context.json) return printJson(first)
         if (isOnce) return await printFrame(context, flags, fps, first)
         await run(context, flags, fps, first)

@@ -2,8 +2,10 @@
 import { existsSync } from 'node:fs'
 import type { OperatorErrorBody } from '#operator/app.ts'
 import type { Context } from './context.ts'
+import { besideDemo, tellDemo } from './demo-socket.ts'
 import { CommandError, EXIT } from './exit.ts'
-import { fromErrorBody, isRefused } from './operator.ts'
+import { isRefused } from './is-refused.ts'
+import { fromErrorBody } from './operator.ts'
 
 /**
  * The documents of one path, each as its line ends, and null for an empty line: nothing is missed from then on. It ends
@@ -14,14 +16,16 @@ export async function* readLines(
   path: string,
   notRunning: CommandError,
 ): AsyncGenerator<unknown, void> {
-  if (!existsSync(context.adminSocket)) throw notRunning
+  const door = besideDemo(context)
+  if (!existsSync(door.adminSocket)) throw notRunning
   let response: Response
   try {
-    response = await fetch(`http://gateway${path}`, { unix: context.adminSocket })
+    response = await fetch(`http://gateway${path}`, { unix: door.adminSocket })
   } catch (cause) {
     if (isRefused(cause)) throw notRunning
     throw cause
   }
+  tellDemo(door)
   if (!response.ok) throw fromErrorBody((await response.json()) as OperatorErrorBody)
   let rest = ''
   try {

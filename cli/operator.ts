@@ -5,7 +5,9 @@ import type { OperatorErrorBody } from '#operator/app.ts'
 import type { AnyVerb } from '#operator/verb.ts'
 import type { VerbInput, VerbName, VerbRecord } from '#operator/verbs.ts'
 import type { Context } from './context.ts'
+import { besideDemo, tellDemo } from './demo-socket.ts'
 import { CommandError, EXIT } from './exit.ts'
+import { isRefused } from './is-refused.ts'
 import { awaitProgress } from './progress.ts'
 import { whoTypes } from './who.ts'
 
@@ -18,7 +20,8 @@ export async function call<Name extends VerbName>(
 ): Promise<VerbRecord<Name>> {
   const progress = awaitProgress(context, name.replace('.', ' '))
   try {
-    const answer = await overSocket(context, name, input)
+    const door = options.create ? context : besideDemo(context)
+    const answer = await overSocket(door, name, input)
     const record = answer === null ? await inProcess(context, name, input, options) : answer.record
     return record as VerbRecord<Name>
   } finally {
@@ -71,16 +74,11 @@ async function overSocket(
       'gatewayctl status',
     )
   }
+  tellDemo(context)
   const record: unknown = await response.json()
   if (response.ok) return { record }
   throw fromErrorBody(record as OperatorErrorBody)
 }
-
-/** What Bun says when a socket file has no listener. */
-export const isRefused = (cause: unknown): boolean =>
-  cause instanceof Error &&
-  'code' in cause &&
-  ['ECONNREFUSED', 'ENOENT', 'FailedToOpenSocket', 'ConnectionRefused'].includes(String(cause.code))
 
 /** The error that the other side threw. */
 export function fromErrorBody({ error }: OperatorErrorBody): GatewayError {

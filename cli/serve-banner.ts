@@ -2,7 +2,9 @@
 import type { HouseStore } from '#db/sqlite/store.ts'
 import { initialise } from '#operator/init.ts'
 import { perform } from '#operator/verb.ts'
+import { clean } from './clean.ts'
 import type { Context } from './context.ts'
+import { hasNoPlace } from './demo-socket.ts'
 import { officeOf } from './open-office.ts'
 import { print } from './output.ts'
 import { VERSION } from './version.ts'
@@ -16,12 +18,18 @@ export function showBanner(baseUrl: string, authUrl: string | null, dataDir: str
   print(`gatewayctl v${VERSION}  ${dataDir}\nlistening on ${baseUrl}${signin}; ctrl-c stops`)
 }
 
+interface DemoDoors {
+  readonly baseUrl: string
+  readonly authUrl: string | null
+  /** Where commands reach it, or why they cannot. */
+  readonly demoSocket: { readonly path: string | null; readonly why: string }
+}
+
 /** Furnishes the store in memory and prints lines that work as pasted. */
 export async function showDemoBanner(
   context: Context,
   store: HouseStore,
-  baseUrl: string,
-  authUrl: string | null,
+  { baseUrl, authUrl, demoSocket }: DemoDoors,
 ): Promise<void> {
   const { key, models } = await perform(initialise, officeOf(context, store, null), {
     key_name: 'demo',
@@ -49,14 +57,22 @@ export async function showDemoBanner(
         '{"model":"demo/lorem","stream":true,"messages":[{"role":"user","content":"hi"}]}',
       ),
       '',
-      'listening; ctrl-c stops',
+      `listening; ctrl-c stops.  ${commandsLine(context, demoSocket)}`,
     ].join('\n'),
   )
 }
 
 const DEMO_REDIRECT = 'http://localhost:3000/callback'
 
-/** A client to try signing in with; nobody could register one, as a demo has no door for commands. */
+/** What to type beside it: plainly, unless a command would find a data directory first. */
+function commandsLine(context: Context, { path, why }: DemoDoors['demoSocket']): string {
+  if (path === null) return `No commands reach this demo: ${clean(why)}`
+  return hasNoPlace(context)
+    ? 'In another terminal: gatewayctl dashboard'
+    : `In another terminal:\n  GATEWAY_ADMIN_SOCKET=${clean(path)} gatewayctl dashboard`
+}
+
+/** A client to try signing in with at once. */
 async function signinLines(
   context: Context,
   store: HouseStore,

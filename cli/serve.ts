@@ -10,6 +10,7 @@ import { clean } from './clean.ts'
 import { readServeSettings, type ServeFlags, type ServeSettings } from './config.ts'
 import type { Context } from './context.ts'
 import { type DeliverySettings, readDeliverySettings } from './delivery.ts'
+import { chooseDemoSocket, MOST_SOCKET_PATH_BYTES } from './demo-socket.ts'
 import { CommandError, EXIT, usageError } from './exit.ts'
 import { tell } from './output.ts'
 import { readDuration } from './read-value.ts'
@@ -87,9 +88,6 @@ function raiseRequestLimit({ env }: Context): void {
   })
 }
 
-/** The kernel keeps the path of a Unix socket in 108 bytes, its end mark included. */
-const MOST_SOCKET_PATH_BYTES = 107
-
 function checkSocketPath({ adminSocket }: Context): void {
   if (Buffer.byteLength(adminSocket) <= MOST_SOCKET_PATH_BYTES) return
   throw usageError(
@@ -163,6 +161,7 @@ async function serve(
   const { VERSION } = await import('./version.ts')
   const log = startRequestLog(isPretty)
   const stopAsked = onceAsked()
+  const demoSocket = isDemo ? await chooseDemoSocket(context) : null
   const gateway = await startGateway({
     store,
     clock: context.clock,
@@ -170,7 +169,7 @@ async function serve(
     activityKeptMs: settings.activityKeptMs,
     listen: settings,
     ...(settings.port === 0 ? {} : { baseUrl: `${settings.baseUrl}/v1` }),
-    adminSocket: isDemo ? null : context.adminSocket,
+    adminSocket: demoSocket === null ? context.adminSocket : demoSocket.path,
     version: VERSION,
     dataDir: isDemo ? null : context.dataDir,
     delivery: settings.delivery,
@@ -183,7 +182,12 @@ async function serve(
   })
   const baseUrl = settings.port === 0 ? gateway.url : settings.baseUrl
   const { showDemoBanner, showBanner } = await import('./serve-banner.ts')
-  if (isDemo) await showDemoBanner(context, store, `${baseUrl}/v1`, gateway.authUrl)
+  if (demoSocket !== null)
+    await showDemoBanner(context, store, {
+      baseUrl: `${baseUrl}/v1`,
+      authUrl: gateway.authUrl,
+      demoSocket,
+    })
   else showBanner(`${baseUrl}/v1`, gateway.authUrl, context.dataDir)
   if (gateway.metricsUrl !== null) tell(context, `metrics on ${gateway.metricsUrl}`)
 

@@ -38,6 +38,8 @@ export function openDesk(): Desk {
     PATH: process.env['PATH'] ?? '',
     HOME: home,
     XDG_CONFIG_HOME: join(home, 'config'),
+    // Where its demos have their socket, and not the machine's.
+    XDG_RUNTIME_DIR: join(home, 'run'),
     GATEWAY_DATA_DIR: dataDir,
   }
   const run = (args: readonly string[], options: RunOptions = {}): Ended => {
