@@ -36,15 +36,18 @@ export async function openStore(options: StoreOptions): Promise<HouseStore> {
   const disk = inMemory ? NO_DISK : watchDisk(path)
   const release = inMemory ? () => {} : lockDirectory(dataDir)
   let database: Database | null = null
+  let logFold = NO_LOG_FOLD
   try {
     const vault = masterKey === null ? null : await unlock(masterKey)
     database = openDatabase(path)
     migrate(database, path, options.upgrading)
     const logSync = inMemory ? NO_LOG_SYNC : startLogSync(path)
-    const logFold = foldAside && !inMemory ? startLogFold(database, path) : NO_LOG_FOLD
+    if (foldAside && !inMemory) logFold = startLogFold(database, path)
     const rest = { clock, vault, syncCharges }
     return createStore(connect(database, logSync, rest, logFold, disk), path, release)
   } catch (error) {
+    // A thread that is left behind would keep the process from its end.
+    await logFold.close()
     database?.close(true)
     release()
     throw explainOpening(error, disk)

@@ -75,7 +75,10 @@ export function startGroupCommit(
     if (batch.length === 0) return
     const refused = commitBatch(group, batch)
     trouble.tell(refused?.trouble ?? null)
-    if (refused) {
+    if (refused?.trouble === 'damaged') {
+      // Trying again is in vain, and whoever waits must not wait for ever.
+      for (const { reject } of refused.batch) reject(unavailable('damaged'))
+    } else if (refused) {
       awaited = [...refused.batch, ...awaited]
       retry ??= setTimeout(flush, RETRY_MS)
     }

@@ -1,8 +1,19 @@
 /** What SQLite finds wrong with a database: pages, indexes, and rows that refer to nothing. */
 import type { Database } from 'bun:sqlite'
+import { troubleOf } from './disk.ts'
 
 /** Empty when it is sound; the first twenty otherwise. */
 export function integrityFindings(database: Database): readonly string[] {
+  try {
+    return look(database)
+  } catch (error) {
+    // Damaged beyond looking through it.
+    if (troubleOf(error) === 'damaged' && error instanceof Error) return [error.message]
+    throw error
+  }
+}
+
+function look(database: Database): readonly string[] {
   const integrity = database
     .query<{ integrity_check: string }, []>('PRAGMA integrity_check(20)')
     .all()

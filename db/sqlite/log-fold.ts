@@ -30,19 +30,24 @@ const THREAD = import.meta.url.includes('/$bunfs/')
   ? '/$bunfs/root/db/sqlite/log-fold-thread.js'
   : new URL('./log-fold-thread.ts', import.meta.url).href
 
-/** The thread starts when the log is first looked at. */
+/**
+ * The thread starts at once, and opens what it needs: one that is to start when the process has no descriptor left ends the
+ * process, and any stranger can hold descriptors.
+ */
 export function startLogFold(database: Database, path: string): LogFold {
-  let thread: Thread | null = null
+  const thread = startThread()
   let timer: ReturnType<typeof setTimeout> | null = null
   let looking: Promise<void> | null = null
   let isOver = false
+  /** Whether more was committed while the thread looked. */
+  let isDirty = false
   const asked = { path, worthPages: WORTH_FOLDING, longPages: LONG_PAGES }
   const foldRest = statement(database, 'PRAGMA wal_checkpoint(PASSIVE)')
 
   const look = async (): Promise<void> => {
-    thread ??= startThread()
     const pages = await thread.tell({ ...asked, isOver: false })
     looking = null
+    if (isDirty) lookSoon()
     if (pages < LONG_PAGES || isOver) return
     try {
       foldRest().run()
@@ -51,21 +56,26 @@ export function startLogFold(database: Database, path: string): LogFold {
     }
   }
 
+  const lookSoon = (): void => {
+    if (isOver) return
+    isDirty = looking !== null
+    if (isDirty) return
+    timer ??= setTimeout(() => {
+      timer = null
+      looking = look()
+    }, LOOK_MS)
+  }
+
   database.run(`PRAGMA wal_autocheckpoint = ${MOST_PAGES}`)
+  looking = look()
   return {
-    dirty() {
-      if (isOver || looking !== null) return
-      timer ??= setTimeout(() => {
-        timer = null
-        looking = look()
-      }, LOOK_MS)
-    },
+    dirty: lookSoon,
     async close() {
       isOver = true
       if (timer) clearTimeout(timer)
       await looking
-      await thread?.tell({ ...asked, isOver })
-      thread?.end()
+      await thread.tell({ ...asked, isOver })
+      thread.end()
     },
   }
 }

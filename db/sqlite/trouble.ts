@@ -5,7 +5,7 @@ import { type Disk, troubleOf } from './disk.ts'
 import { statement } from './statement.ts'
 
 export interface Trouble {
-  /** What the last commit was refused for; null when it was taken. */
+  /** What the last commit was refused for; null when it was taken. Damage stays for as long as the process. */
   readonly failure: StoreTrouble | null
   /** A commit was taken (null) or refused. */
   tell(found: StoreTrouble | null): void
@@ -27,6 +27,8 @@ export function watchTrouble(database: Database, disk: Disk): Trouble {
   let lookedMs = Number.NEGATIVE_INFINITY
 
   const tell = (found: StoreTrouble | null): void => {
+    // Another page may be whole; this one stays as it is until somebody brings a backup.
+    if (failure === 'damaged') return
     failure = found
     if (found === null) committedMs = performance.now()
   }
@@ -41,7 +43,8 @@ export function watchTrouble(database: Database, disk: Disk): Trouble {
       if (nowMs - lookedMs >= BELIEVED_MS) {
         lookedMs = nowMs
         isShort = disk.isShort()
-        if (!somethingWaits && nowMs - committedMs >= BELIEVED_MS) tell(touch())
+        if (!somethingWaits && failure !== 'damaged' && nowMs - committedMs >= BELIEVED_MS)
+          tell(touch())
       }
       return failure ?? (isShort ? 'full' : null)
     },

@@ -15,7 +15,7 @@ export async function checkStore({ store, dataDir }: Office): Promise<readonly F
       ? ok('database', 'database integrity')
       : {
           ...problem('database', `the database is damaged: ${damage.slice(0, 3).join('; ')}`),
-          next: 'stop the gateway, then gatewayctl restore FILE of the newest backup',
+          next: 'stop the gateway, then gatewayctl backup --restore FILE',
         },
     isNewest
       ? ok('schema', `schema ${health.schemaVersion} (newest)`)
@@ -32,7 +32,7 @@ function describeTrouble(trouble: StoreTrouble, dataDir: string): Finding {
   const said: Readonly<Record<StoreTrouble, readonly [message: string, next: string]>> = {
     full: ['its disk is full, or nearly', `df -h ${dataDir}`],
     read_only: ['its disk or its files are read-only', `ls -l ${dataDir}; findmnt -T ${dataDir}`],
-    damaged: ['its database is damaged', 'gatewayctl restore FILE of the newest backup'],
+    damaged: ['its database is damaged', 'stop the gateway, then gatewayctl backup --restore FILE'],
     locked: ['another program holds its database', `fuser -v ${dataDir}/gateway.db`],
     failing: ['its disk fails', 'dmesg | tail'],
   }

@@ -10,6 +10,7 @@ import {
 } from './doctor-catalogue.ts'
 import { checkFiles } from './doctor-files.ts'
 import { checkThresholds } from './doctor-notices.ts'
+import { checkDescriptors } from './doctor-process.ts'
 import { checkIdentities } from './doctor-signin.ts'
 import { checkHolds, checkLedger, checkLog, checkStore } from './doctor-store.ts'
 import { checkAddresses, checkClock, checkDisk, checkProgram } from './doctor-world.ts'
@@ -45,12 +46,23 @@ const CHECKS: readonly Check[] = [
   checkMasks,
   checkThresholds,
   checkIdentities,
+  checkDescriptors,
+]
+
+/** What is broken may well keep a check from looking; it must not keep the others from it. */
+const unseen = (thrown: unknown): readonly Finding[] => [
+  {
+    check: 'unseen',
+    level: 'problem',
+    message: `something could not be looked at: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+    next: null,
+  },
 ]
 
 /** Runs every check; a check finds at least one thing to say. */
 export const examine = verb(z.strictObject({}), async (office) => {
   const findings: Finding[] = []
-  for (const check of CHECKS) findings.push(...(await check(office)))
+  for (const check of CHECKS) findings.push(...(await check(office).catch(unseen)))
   const count = (level: Finding['level']) =>
     findings.filter((finding) => finding.level === level).length
   return { findings, warnings: count('warning'), problems: count('problem') }
