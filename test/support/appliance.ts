@@ -29,12 +29,14 @@ export interface StartOptions {
   readonly flags?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
+  /** What starts it, under narrower conditions than ours: `['prlimit', '--nofile=64']`. It must become the gateway. */
+  readonly under?: readonly string[]
 }
 
 /** Serves on a free port and waits for /readyz. Whoever starts it ends it. */
 export async function startAppliance(desk: Desk, options: StartOptions = {}): Promise<Appliance> {
-  const { flags = [], env = {}, cwd = desk.home } = options
-  const child = Bun.spawn([BINARY, 'serve', '--listen', '127.0.0.1:0', ...flags], {
+  const { flags = [], env = {}, cwd = desk.home, under = [] } = options
+  const child = Bun.spawn([...under, BINARY, 'serve', '--listen', '127.0.0.1:0', ...flags], {
     cwd,
     env: { ...desk.env, ...env },
     stdin: 'ignore',

@@ -7,8 +7,8 @@ export interface CountedProvider {
   readonly ended: number
   /** Lets every held stream, now and later, come to its end. */
   release(): void
-  /** Adds it as `acme` with the model `acme/m`. */
-  addTo(gateway: Appliance): Promise<void>
+  /** Adds it as `acme` with the model `acme/m`, under another name of this machine where one is given. */
+  addTo(gateway: Appliance, name?: string): Promise<void>
   stop(): Promise<void>
 }
 
@@ -30,6 +30,7 @@ export function startProvider(): CountedProvider {
     port: 0,
     idleTimeout: 0,
     async fetch(request) {
+      if (request.method === 'GET') return Response.json({ object: 'list', data: [] })
       asked++
       const { stream } = (await request.json()) as { stream?: boolean }
       if (stream !== true) {
@@ -55,11 +56,11 @@ export function startProvider(): CountedProvider {
       return ended
     },
     release,
-    async addTo(gateway) {
+    async addTo(gateway, name = '127.0.0.1') {
       await gateway.verb('providers.add', {
         name: 'acme',
         type: 'openai-compatible',
-        base_url: server.url.origin,
+        base_url: `http://${name}:${server.port}`,
         credential: null,
       })
       await gateway.verb('models.add', { model: 'acme/m', in_usd: '1', out_usd: '2' })

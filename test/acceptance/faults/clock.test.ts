@@ -1,0 +1,90 @@
+/** The clock of a running gateway jumps, back and forward over midnight: days, ceilings and sums stay what they were. */
+import { existsSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import {
+  type Appliance,
+  furnishDesk,
+  openHolds,
+  readDatabase,
+  startAppliance,
+  until,
+} from '#test/support/appliance.ts'
+import { type Desk, openDesk } from '#test/support/desk.ts'
+import { CHARGE_NANOS, startProvider } from './provider.ts'
+
+/** Debian's package of that name; the program is told the time that stands in a file. */
+const LIBRARY = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1'
+const hasLibrary = existsSync(LIBRARY)
+const hello = { model: 'acme/m', messages: [{ role: 'user', content: 'hi' }] }
+const DAY_MS = 86_400_000
+
+let desk: Desk
+let gateway: Appliance
+const provider = startProvider()
+
+afterEach(async () => {
+  await gateway.kill()
+  await provider.stop()
+  desk.close()
+})
+
+/** Written anew in place, with a time of its own, or it would not be read again. */
+function setClock(at: string): void {
+  const file = join(desk.home, 'clock')
+  writeFileSync(file, `@${at}\n`)
+  const now = Date.now() / 1000
+  utimesSync(file, now, now)
+}
+
+const days = () =>
+  readDatabase<{ day: number; spent: number }>(
+    desk,
+    'SELECT day, sum(spent_nanos) AS spent FROM key_days GROUP BY day ORDER BY day',
+  )
+const today = async (): Promise<string> =>
+  (await fetch(`${gateway.url}/healthz`)).headers.get('date') ?? ''
+
+async function jumpTo(at: string, says: RegExp): Promise<void> {
+  setClock(at)
+  await until(async () => says.test(await today()), `the gateway's clock says ${at}`)
+}
+
+test.skipIf(!hasLibrary)('a clock that jumps over midnight and back', async () => {
+  desk = furnishDesk(openDesk())
+  setClock('2027-03-10 23:58:00')
+  gateway = await startAppliance(desk, {
+    env: {
+      LD_PRELOAD: LIBRARY,
+      FAKETIME_TIMESTAMP_FILE: join(desk.home, 'clock'),
+      FAKETIME_NO_CACHE: '1',
+      FAKETIME_DONT_FAKE_MONOTONIC: '1',
+      TZ: 'UTC',
+    },
+  })
+  await provider.addTo(gateway)
+  const { key } = await gateway.verb('keys.create', {
+    name: 'worker',
+    daily_spend_limit_usd: '0.00020',
+  })
+  const ask = async (): Promise<number> => (await gateway.chat(key, hello)).status
+  const first = Math.floor(Date.parse('2027-03-10T00:00:00Z') / DAY_MS)
+
+  // Two of $0.00014 cross a ceiling of $0.00020; the third is refused.
+  expect([await ask(), await ask(), await ask()]).toEqual([200, 200, 402])
+  await jumpTo('2027-03-11 00:00:30', /11 Mar 2027/)
+  expect([await ask(), await ask(), await ask()]).toEqual([200, 200, 402])
+  // Back into the day before: nobody gets a ceiling for a second time.
+  await jumpTo('2027-03-10 23:59:00', /10 Mar 2027/)
+  expect(await ask()).toBe(402)
+  await jumpTo('2027-03-12 00:00:30', /12 Mar 2027/)
+  expect(await ask()).toBe(200)
+
+  expect(days()).toEqual([
+    { day: first, spent: 2 * CHARGE_NANOS },
+    { day: first + 1, spent: 2 * CHARGE_NANOS },
+    { day: first + 2, spent: CHARGE_NANOS },
+  ])
+  expect(openHolds(desk)).toBe(0)
+  expect(desk.run(['audit']).code).toBe(0)
+})

@@ -1,0 +1,127 @@
+/** A page of the database that somebody overwrote with garbage: nothing is bought on the word of it, and doctor names it. */
+import { closeSync, openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import {
+  type Appliance,
+  furnishDesk,
+  readDatabase,
+  startAppliance,
+} from '#test/support/appliance.ts'
+import { type Desk, openDesk } from '#test/support/desk.ts'
+import { startProvider } from './provider.ts'
+
+const PAGE_BYTES = 4_096
+const hello = { model: 'acme/m', messages: [{ role: 'user', content: 'hi' }] }
+let provider: ReturnType<typeof startProvider>
+let desk: Desk
+let gateway: Appliance
+let key: string
+
+/** Serves once, ends in good order, so that everything lies in the one file, and is backed up. */
+async function open(): Promise<void> {
+  desk = furnishDesk(openDesk())
+  provider = startProvider()
+  gateway = await startAppliance(desk)
+  await provider.addTo(gateway)
+  key = (await gateway.verb('keys.create', { name: 'worker' })).key
+  expect((await gateway.chat(key, hello)).status).toBe(200)
+  expect(await gateway.stop()).toBe(0)
+  expect(desk.run(['backup', join(desk.home, 'backup.db')]).code).toBe(0)
+}
+
+afterEach(async () => {
+  await gateway.kill()
+  await provider.stop()
+  desk.close()
+})
+
+/** The first page of a table. */
+function ruin(table: string): void {
+  const [root] = readDatabase<{ rootpage: number }>(
+    desk,
+    'SELECT rootpage FROM sqlite_schema WHERE name = ?',
+    table,
+  )
+  overwrite(root?.rootpage ?? 0)
+}
+
+function overwrite(page: number): void {
+  const file = openSync(join(desk.dataDir, 'gateway.db'), 'r+')
+  writeSync(file, Buffer.alloc(PAGE_BYTES, 0xa5), 0, PAGE_BYTES, (page - 1) * PAGE_BYTES)
+  closeSync(file)
+}
+
+/** The way back, as doctor says. */
+async function restore(): Promise<void> {
+  const restored = desk.run([
+    'backup',
+    '--restore',
+    join(desk.home, 'backup.db'),
+    '--confirm',
+    'gateway.db',
+  ])
+  expect([restored.code, restored.err]).toEqual([0, expect.any(String)])
+  gateway = await startAppliance(desk)
+  expect((await gateway.chat(key, hello)).status).toBe(200)
+  expect(desk.run(['audit']).code).toBe(0)
+  expect(desk.run(['doctor']).code).toBe(0)
+}
+
+test.each(['ledger', 'activity', 'key_days'])(
+  'a ruined page that a charge is written to: %s',
+  async (table) => {
+    await open()
+    ruin(table)
+    gateway = await startAppliance(desk)
+    // Whatever is begun before the damage is met cannot be charged, so it is not answered either; after that nothing is begun.
+    const first = await gateway.chat(key, hello)
+    expect([500, 503]).toContain(first.status)
+    const before = provider.asked
+    const statuses = []
+    for (let n = 0; n < 3; n++) statuses.push((await gateway.chat(key, hello)).status)
+    expect([provider.asked, new Set(statuses)]).toEqual([before, new Set([first.status])])
+    await expectIllness()
+  },
+)
+
+test('a ruined page that a secret is looked up in', async () => {
+  await open()
+  ruin('key_secrets')
+  gateway = await startAppliance(desk)
+  const before = provider.asked
+  expect((await gateway.chat(key, hello)).status).toBe(500)
+  expect(provider.asked).toBe(before)
+  await expectIllness()
+})
+
+test('a ruined page that is read at every start', async () => {
+  await open()
+  ruin('holds')
+  await expectNoStart()
+})
+
+test('a first page that is no page of a database', async () => {
+  await open()
+  overwrite(1)
+  await expectNoStart()
+})
+
+/** Doctor names it, with the gateway running and not, and the backup is the way back. */
+async function expectIllness(): Promise<void> {
+  const ill = desk.run(['doctor'])
+  expect([ill.code, ill.out]).toEqual([6, expect.stringContaining('✖ the database is damaged')])
+  expect(ill.out).toContain('gatewayctl backup --restore FILE')
+  expect(await gateway.stop()).toBe(0)
+  const still = desk.run(['doctor'])
+  expect([still.code, still.out]).toEqual([6, expect.stringContaining('✖ the database is damaged')])
+  await restore()
+}
+
+async function expectNoStart(): Promise<void> {
+  const refused = desk.run(['serve', '--listen', '127.0.0.1:0'])
+  expect([refused.code, refused.err]).toEqual([4, expect.stringContaining('database is damaged')])
+  const ill = desk.run(['doctor'])
+  expect([ill.code, ill.out]).toEqual([6, expect.stringMatching(/^✖ .*database is damaged/)])
+  await restore()
+}
