@@ -5,7 +5,7 @@
  *     npm run build && npm run bench -- [PART…] [--rounds 5] [--seconds 2] [--connections 32]
  *     npm run build && npm run bench -- scale [--rows 10000000] [--keys 100000]
  *
- * Parts: requests, translate, picture, memory; all of these where none is named. And scale, which is not about a proxy: it
+ * Parts: requests, translate, picture, memory, streams; all of these where none is named. And scale, which is not about a proxy: it
  * fills six gigabytes first. Exits 1 when a part finds its limit broken.
  */
 import { parseArgs } from 'node:util'
@@ -14,9 +14,16 @@ import { memory } from './bench/memory.ts'
 import { picture } from './bench/picture.ts'
 import { requests } from './bench/requests.ts'
 import { scale } from './bench/scale.ts'
+import { streams } from './bench/streams.ts'
 import { translate } from './bench/translate.ts'
 
-const BESIDE_PROXY: Readonly<Record<string, Part>> = { requests, translate, picture, memory }
+const BESIDE_PROXY: Readonly<Record<string, Part>> = {
+  requests,
+  translate,
+  picture,
+  memory,
+  streams,
+}
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

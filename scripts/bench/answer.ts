@@ -5,6 +5,8 @@ export interface Answer {
   readonly pieces: readonly Buffer[]
   /** Between two pieces; 0 is one turn of the event loop. */
   readonly gapMs: number
+  /** What stands in a piece where the moment of its sending is to be written; of that length. */
+  readonly stamp?: string
 }
 
 /** The events of one stream, as they stand on their wire. */

@@ -8,6 +8,11 @@ const FEW_CHUNKS = 20
 /** A short stream leaves in this many writes beside its first and its last, a turn of the event loop apart. */
 const FEW_BURSTS = 5
 
+/** So many seconds. */
+const SLOW_CHUNKS = 40
+/** Where a piece says when it was sent. */
+const stamp = 'at:0000000000000:'
+
 const rush = { perPiece: 50, gapMs: 0 }
 const paced = { perPiece: 1, gapMs: 1 }
 
@@ -24,6 +29,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   'inline-data': whole(inlineData),
   'message-images': whole(messageImages),
   'b64-json': whole(b64Json),
+  slow: { ...streamed(openAiStream(SLOW_CHUNKS, stamp), { perPiece: 1, gapMs: 1_000 }), stamp },
 }
 
 interface Talk {
@@ -42,11 +48,18 @@ function send(socket: Socket<Talk>): void {
   const talk = socket.data
   const piece = talk.unsent ?? talk.answer.pieces[talk.next++]
   if (piece === undefined) return
+  if (talk.answer.stamp !== undefined) date(piece, talk.answer.stamp)
   const sent = Math.max(0, socket.write(piece))
   talk.unsent = sent < piece.length ? piece.subarray(sent) : null
   if (talk.unsent !== null || talk.next === talk.answer.pieces.length) return
   if (talk.answer.gapMs === 0) setImmediate(send, socket)
   else setTimeout(send, talk.answer.gapMs, socket)
+}
+
+/** In its place: every stream of the same answer sends the same bytes, one turn after the other. */
+function date(piece: Buffer, place: string): void {
+  const at = piece.indexOf(place.slice(0, 3))
+  if (at >= 0) piece.write(`at:${Date.now()}:`, at, 'latin1')
 }
 
 const server = Bun.listen<Talk>({

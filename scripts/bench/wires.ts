@@ -23,14 +23,15 @@ export const openAiWhole = {
   usage,
 }
 
-export function openAiStream(count: number): Events {
+/** `before` stands in front of every chunk's word. */
+export function openAiStream(count: number, before = ''): Events {
   const event = (rest: object): string =>
     `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', ...rest })}\n\n`
   const delta = (content: object, finish: string | null = null): string =>
     event({ choices: [{ index: 0, delta: content, finish_reason: finish }] })
   return {
     first: delta({ role: 'assistant', content: '' }),
-    chunks: words(count).map((content) => delta({ content })),
+    chunks: words(count).map((word) => delta({ content: before + word })),
     last: `${delta({}, 'stop')}${event({ choices: [], usage })}data: [DONE]\n\n`,
   }
 }

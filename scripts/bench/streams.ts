@@ -1,0 +1,136 @@
+/** Part `streams`: thousands of slow streams at once; what one takes in memory, and how much later its pieces come. */
+import type { Socket } from 'bun'
+import { median } from './compare.ts'
+import type { AnswerRoute, House, Part } from './house.ts'
+import { residentMebibytes } from './process.ts'
+
+const STREAMS = 5_000
+const MOST_KIBIBYTES_MORE = 20
+const SAMPLE_MS = 250
+/** As `mock.ts` paces it; every piece of it carries the moment at which it was sent. */
+const ROUTE: AnswerRoute = { name: 'slow', type: 'openai-compatible', stream: true }
+
+interface Crowd {
+  /** Beside what was resident before they came. */
+  readonly kibibytesEach: number
+  readonly broken: number
+  readonly whole: number
+  /** From the mock's sending to our reading, of every piece. */
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
+
+export const streams: Part = {
+  answers: [ROUTE],
+  async run(house) {
+    const bare = await hold(house, 'bare')
+    const gateway = await hold(house, 'gateway')
+    console.log(`\n${STREAMS} streams at once, a piece each second`)
+    for (const [name, crowd] of [
+      ['bare', bare],
+      ['gateway', gateway],
+    ] as const) {
+      console.log(
+        `  ${name.padEnd(8)} ${crowd.kibibytesEach.toFixed(1).padStart(6)} KiB resident each   ` +
+          `whole ${crowd.whole}, broken ${crowd.broken}   ` +
+          `a piece after p50 ${crowd.p50Ms.toFixed(1)} ms, p99 ${crowd.p99Ms.toFixed(1)} ms`,
+      )
+    }
+    const more = gateway.kibibytesEach - bare.kibibytesEach
+    const isWithin = more <= MOST_KIBIBYTES_MORE && gateway.broken === 0
+    console.log(
+      `  gateway over bare: ${more.toFixed(1)} KiB each, at most ${MOST_KIBIBYTES_MORE}; ` +
+        `${(gateway.p50Ms - bare.p50Ms).toFixed(1)} ms at p50, ${(gateway.p99Ms - bare.p99Ms).toFixed(1)} ms at p99: ` +
+        (isWithin ? 'kept' : 'BROKEN'),
+    )
+    return isWithin
+  },
+}
+
+/** Opens all of them, and looks at the memory while all are under way. */
+async function hold(house: House, which: 'bare' | 'gateway'): Promise<Crowd> {
+  const { pid } = house[which]
+  const before = residentMebibytes(pid)
+  const delays: number[] = []
+  const begun: Promise<boolean>[] = []
+  const request = render(house, which)
+  const target = new URL(house.target(which, ROUTE).origin)
+  let under = 0
+  let most = 0
+  const samples: number[] = []
+  const sampler = setInterval(() => {
+    most = Math.max(most, under)
+    if (under === STREAMS) samples.push(residentMebibytes(pid))
+  }, SAMPLE_MS)
+  const count = (change: 1 | -1): void => {
+    under += change
+  }
+  for (let n = 0; n < STREAMS; n++) {
+    begun.push(listen(target, request, delays, count))
+    // One after the other: it is the streams that are measured, not a stampede.
+    await Bun.sleep(1)
+  }
+  const ends = await Promise.all(begun)
+  clearInterval(sampler)
+  if (samples.length === 0) throw new Error(`never more than ${most} streams were under way`)
+  delays.sort((a, b) => a - b)
+  const at = (share: number): number => delays[Math.floor(delays.length * share)] ?? Number.NaN
+  return {
+    kibibytesEach: ((median(samples) - before) * 1024) / STREAMS,
+    whole: ends.filter(Boolean).length,
+    broken: ends.filter((isWhole) => !isWhole).length,
+    p50Ms: at(0.5),
+    p99Ms: at(0.99),
+  }
+}
+
+function render(house: House, which: 'bare' | 'gateway'): string {
+  const { origin, path, keys, body } = house.target(which, ROUTE)
+  return (
+    `POST ${path} HTTP/1.1\r\nHost: ${new URL(origin).host}\r\nContent-Type: application/json\r\n` +
+    `Authorization: Bearer ${keys[0]}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+  )
+}
+
+interface Ear {
+  text: string
+  hasBegun: boolean
+  isWhole: boolean
+}
+
+/** One stream on a socket of its own; true when it came to its last piece. */
+function listen(
+  { hostname, port }: URL,
+  request: string,
+  delays: number[],
+  count: (change: 1 | -1) => void,
+): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const hear = (socket: Socket<Ear>, bytes: Buffer): void => {
+    const ear = socket.data
+    const text = ear.text + bytes.toString('latin1')
+    if (!ear.hasBegun) {
+      ear.hasBegun = true
+      count(1)
+    }
+    for (const [, at] of text.matchAll(/at:(\d+):/g)) delays.push(Date.now() - Number(at))
+    ear.isWhole ||= text.includes('[DONE]')
+    // A stamp may be cut in two, and must not be counted twice.
+    ear.text = text.slice(text.lastIndexOf('\n') + 1).replaceAll(/at:\d+:/g, '')
+    if (ear.isWhole) socket.end()
+  }
+  Bun.connect<Ear>({
+    hostname,
+    port: Number(port),
+    data: { text: '', hasBegun: false, isWhole: false },
+    socket: {
+      open: (socket) => void socket.write(request),
+      data: hear,
+      close(socket) {
+        if (socket.data.hasBegun) count(-1)
+        resolve(socket.data.isWhole)
+      },
+    },
+  }).catch(() => resolve(false))
+  return promise
+}
