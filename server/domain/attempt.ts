@@ -13,7 +13,7 @@ import { chargeFor, choiceDrawn, type ImageChoice } from './pricing.ts'
 import type { Provider } from './provider.ts'
 import { pauseBeforeRetryMs } from './retry.ts'
 import type { Settings } from './settings.ts'
-import type { Soon } from './soon.ts'
+import { andThen, type Soon } from './soon.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
 
 export interface Attempt {
@@ -85,9 +85,12 @@ export async function openFirst(
   signal: AbortSignal,
 ): Promise<AsyncIterable<ChatEvents>> {
   for (let turn = 1; ; turn++) {
+    const { current } = attempts
     try {
-      return await open(house, caller, request, attempts.current, turn >= offers.length)
+      return await open(house, caller, request, current, turn >= offers.length)
     } catch (thrown) {
+      current.line.signal.throwIfAborted()
+      current.line.abort()
       // Only a provider's failure is worth another attempt; a client that left needs none.
       if (!(thrown instanceof UpstreamFailure) || signal.aborted) throw thrown
       const next = isOutOfTime(house, caller) ? null : nextTurn(offers, turn, thrown, request)
@@ -158,34 +161,28 @@ export const pictureOf = ({ request, offer, meter }: Attempt): ImageChoice =>
  * Opens the upstream of an attempt. One that another may follow is held until content has come, so that a failure before
  * it is still nobody's answer; the last one streams at once.
  */
-async function open(
+function open(
   house: Switchboard,
   caller: Caller,
   request: ChatRequest,
   attempt: Attempt,
   isLast: boolean,
-): Promise<AsyncIterable<ChatEvents>> {
+): Soon<AsyncIterable<ChatEvents>> {
   const { offer, line, meter } = attempt
   attempt.startedAt = house.clock.now()
-  const found = findUpstream(house, offer.hop.provider)
-  const upstream = found instanceof Promise ? await found : found
-  line.signal.throwIfAborted()
-  attempt.isSent = true
-  house.health.asked(offer.hop)
-  try {
-    const events = await upstream.open({
+  return andThen(findUpstream(house, offer.hop.provider), (upstream) => {
+    line.signal.throwIfAborted()
+    attempt.isSent = true
+    house.health.asked(offer.hop)
+    const events = upstream.open({
       request,
       hop: offer.hop,
       requestId: caller.requestId,
       timeouts: timeoutsFor(house, caller),
       signal: line.signal,
     })
-    return isLast ? events : await holdUntilContent(events, request, meter)
-  } catch (thrown) {
-    line.signal.throwIfAborted()
-    line.abort()
-    throw thrown
-  }
+    return isLast ? events : events.then((held) => holdUntilContent(held, request, meter))
+  })
 }
 
 /** A credential that cannot be read is this provider's trouble alone; another may still answer. */

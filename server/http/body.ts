@@ -25,14 +25,15 @@ export async function readBody(
 ): Promise<DigestedBody> {
   checkMediaType(request.headers)
   const stated = statedBytes(request.headers, mostBytes)
-  const raw = await beforeDeadline(
-    stated === null ? readCounted(request, mostBytes) : readStated(request, stated),
-    deadlineMs,
-  )
+  const { text, bytes } =
+    stated === null
+      ? await beforeDeadline(readCounted(request, mostBytes), deadlineMs)
+      : // The listener holds a client to the length it stated.
+        { text: await beforeDeadline(request.text(), deadlineMs), bytes: stated }
   return {
-    fields: readJson(raw.text, raw.bytes),
-    bytes: raw.bytes,
-    sha256: isDigested ? await digest(raw.text) : '',
+    fields: readJson(text, bytes),
+    bytes,
+    sha256: isDigested ? await digest(text) : '',
   }
 }
 
@@ -88,34 +89,21 @@ interface RawBody {
   readonly bytes: number
 }
 
-/** The listener holds a client to the length it stated. */
-const readStated = (request: Request, bytes: number): Promise<RawBody> =>
-  request.text().then(
-    (text) => ({ text, bytes }),
-    (cause) => {
-      throw brokenOff(cause)
-    },
-  )
-
 async function readCounted({ body }: Request, mostBytes: number): Promise<RawBody> {
   if (body === null) return { text: '', bytes: 0 }
   const decoder = new TextDecoder()
   let text = ''
   let bytes = 0
-  try {
-    // Leaving the loop cancels the rest of the body.
-    for await (const chunk of body as AsyncIterable<Uint8Array>) {
-      bytes += chunk.byteLength
-      if (bytes > mostBytes) throw tooLarge(mostBytes, bytes)
-      text += decoder.decode(chunk, { stream: true })
-    }
-  } catch (thrown) {
-    throw thrown instanceof GatewayError ? thrown : brokenOff(thrown)
+  // Leaving the loop cancels the rest of the body.
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength
+    if (bytes > mostBytes) throw tooLarge(mostBytes, bytes)
+    text += decoder.decode(chunk, { stream: true })
   }
   return { text: text + decoder.decode(), bytes }
 }
 
-function beforeDeadline(reading: Promise<RawBody>, deadlineMs: number): Promise<RawBody> {
+function beforeDeadline<Read>(reading: Promise<Read>, deadlineMs: number): Promise<Read> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       reject(
@@ -126,13 +114,13 @@ function beforeDeadline(reading: Promise<RawBody>, deadlineMs: number): Promise<
       )
     }, deadlineMs)
     reading.then(
-      (body) => {
+      (read) => {
         clearTimeout(timer)
-        resolve(body)
+        resolve(read)
       },
       (thrown) => {
         clearTimeout(timer)
-        reject(thrown)
+        reject(thrown instanceof GatewayError ? thrown : brokenOff(thrown))
       },
     )
   })

@@ -31,7 +31,7 @@ export interface Answer {
 export async function send(call: UpstreamCall, outgoing: Outgoing): Promise<Answer> {
   const watchdog = startWatchdog(call)
   try {
-    const reply = await post(call, outgoing, watchdog)
+    const reply = await post(toMessage(call, outgoing), isSentOnce(call), outgoing, watchdog)
     if (reply.status >= 300 && reply.status < 400) {
       throw new UpstreamFailure('failed', 'it answered with a redirect, which is not followed', {
         status: reply.status,
@@ -44,17 +44,20 @@ export async function send(call: UpstreamCall, outgoing: Outgoing): Promise<Answ
   }
 }
 
-async function post(call: UpstreamCall, outgoing: Outgoing, watchdog: Watchdog): Promise<Reply> {
-  const message = toMessage(call, outgoing)
-  const isOnce = isSentOnce(call)
-  try {
-    return await outgoing.post(message, watchdog, isOnce)
-  } catch (thrown) {
+function post(
+  message: Message,
+  isOnce: boolean,
+  outgoing: Outgoing,
+  watchdog: Watchdog,
+): Promise<Reply> {
+  const answer = outgoing.post(message, watchdog, isOnce)
+  if (isOnce) return answer
+  return answer.catch((thrown) => {
     // A provider closes idle connections when it likes, and a request may meet one that is just closing. It is sent once
     // more, because no byte of an answer had come.
-    if (isOnce || !brokeOff(thrown) || watchdog.isPulled) throw thrown
-    return await outgoing.post(message, watchdog, true)
-  }
+    if (!brokeOff(thrown) || watchdog.isPulled) throw thrown
+    return outgoing.post(message, watchdog, true)
+  })
 }
 
 /**

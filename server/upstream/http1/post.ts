@@ -2,6 +2,7 @@
 import type { Post, Reply } from '../reply.ts'
 import { begin, connect } from './connect.ts'
 import { abandon, startExchange } from './exchange.ts'
+import type { Exchange } from './line.ts'
 import { toRequestText } from './request.ts'
 import { takeResting } from './resting.ts'
 import type { Target } from './target.ts'
@@ -9,13 +10,18 @@ import type { Target } from './target.ts'
 /** The client for one address. However many it is given at once, each request has a connection of its own. */
 export const postOverLine =
   (target: Target): Post =>
-  async (message, leash, fresh) => {
-    const exchange = startExchange(toRequestText(target, message), leash, fresh)
+  (message, leash, fresh) => {
     const opening = Promise.withResolvers<Reply>()
+    let exchange: Exchange
+    try {
+      exchange = startExchange(toRequestText(target, message), leash, fresh)
+    } catch (thrown) {
+      return Promise.reject(thrown)
+    }
     exchange.opening = opening
     leash.onPull((reason) => abandon(exchange, reason))
     // Pulled before it began: nothing was sent, and nothing will be.
-    if (leash.isPulled) return await opening.promise
+    if (leash.isPulled) return opening.promise
     const line = fresh ? undefined : takeResting(target.origin)
     if (line === undefined) {
       leash.connects()
@@ -25,5 +31,5 @@ export const postOverLine =
       line.exchange = exchange
       begin(line)
     }
-    return await opening.promise
+    return opening.promise
   }
