@@ -67,7 +67,8 @@ async function gather({ reply, watchdog }: Answer, mostBytes: number): Promise<G
   })
   for (;;) {
     watchdog.waits()
-    const { done, value } = await reply.read()
+    const piece = reply.read()
+    const { done, value } = piece instanceof Promise ? await piece : piece
     watchdog.heard()
     if (done) return end(true)
     length += value.length

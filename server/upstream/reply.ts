@@ -1,4 +1,5 @@
 /** What comes back from a provider, whichever client fetched it: a status, fields, and a body pulled piece by piece. */
+import type { Soon } from '#domain/soon.ts'
 
 /** A step of reading a body; `value` is the reader's to keep. */
 export type Piece =
@@ -10,10 +11,11 @@ export interface Reply {
   /** Names in any case; what stands twice is joined by commas; null where nothing stands. */
   readonly headers: { get(name: string): string | null }
   /**
-   * The next bytes of the body, one call at a time. It rejects when the body breaks off before its end, and with the
-   * leash's reason once that is pulled; nothing more is taken off the line than a small buffer holds.
+   * The next bytes of the body, one call at a time; at once where they have come already. It rejects, and never throws,
+   * when the body breaks off before its end, and with the leash's reason once that is pulled; nothing more is taken off
+   * the line than a small buffer holds.
    */
-  read(): Promise<Piece>
+  read(): Soon<Piece>
 }
 
 /** What is posted. */

@@ -70,7 +70,8 @@ function startReading(
         const batch: ChatEvent[] = []
         try {
           watchdog.waits()
-          const piece = await reply.read()
+          const coming = reply.read()
+          const piece = coming instanceof Promise ? await coming : coming
           watchdog.heard()
           take(piece, batch)
         } catch (thrown) {

@@ -1,4 +1,5 @@
 /** One request and its answer: the head to whoever opened it, the body to whoever reads, and every way it can end. */
+import type { Soon } from '#domain/soon.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import type { Piece, Reply } from '../reply.ts'
 import type { Head } from './head.ts'
@@ -112,17 +113,17 @@ function finish(exchange: Exchange, line: Line): void {
 const isWorthKeeping = ({ isSolitary }: Exchange, { target }: Line): boolean =>
   !isSolitary || countResting(target.origin) === 0
 
-function read(exchange: Exchange): Promise<Piece> {
+function read(exchange: Exchange): Soon<Piece> {
   const value = exchange.held.shift()
   if (value !== undefined) {
     if (exchange.held.length === 0) {
       exchange.heldBytes = 0
       if (exchange.line !== null) resumeLine(exchange.line)
     }
-    return Promise.resolve({ done: false, value })
+    return { done: false, value }
   }
   if (exchange.fault !== null) return Promise.reject(exchange.fault.thrown)
-  if (exchange.parser.isOver) return Promise.resolve(END)
+  if (exchange.parser.isOver) return END
   const reading = Promise.withResolvers<Piece>()
   exchange.reading = reading
   return reading.promise
