@@ -24,6 +24,9 @@ const insert = (text: unknown) => () => {
   }
   database.query('INSERT INTO lines VALUES (?)').run(text as string)
 }
+/** What was found out is believed for a second. */
+const WITHIN = { timeout: 5_000 }
+
 const lines = () =>
   database
     .query<{ text: string }, []>('SELECT text FROM lines ORDER BY text')
@@ -207,6 +210,49 @@ describe('an operator’s act', () => {
       settled: () => Promise.reject(new Error('EIO')),
     })
     await expect(syncs.act(insert('a'))).rejects.toMatchObject({ code: 'store_unavailable' })
+  })
+})
+
+describe('whether anything may be begun', () => {
+  test('is found out by a write that changes nothing, where no commit has told', async () => {
+    database.run('PRAGMA user_version = 7')
+    expect(commit.trouble()).toBeNull()
+    expect(database.query('PRAGMA user_version').get()).toEqual({ user_version: 7 })
+    database.run('PRAGMA query_only = ON')
+    await vi.waitFor(() => expect(commit.trouble()).toBe('read_only'), WITHIN)
+    database.run('PRAGMA query_only = OFF')
+    await vi.waitFor(() => expect(commit.trouble()).toBeNull(), WITHIN)
+  })
+
+  test('goes by the room: what runs is written all the same', async () => {
+    let isShort = true
+    const narrow = startGroupCommit(database, NO_LOG_SYNC, { isShort: () => isShort })
+    expect(narrow.trouble()).toBe('full')
+    await narrow.enqueue(insert('a'))
+    await narrow.act(insert('b'))
+    expect([narrow.trouble(), lines()]).toEqual(['full', ['a', 'b']])
+    isShort = false
+    await vi.waitFor(() => expect(narrow.trouble()).toBeNull(), WITHIN)
+  })
+
+  test('a write that was to find out and failed keeps nothing from being tried again', async () => {
+    database.run('PRAGMA query_only = ON')
+    expect(commit.trouble()).toBe('read_only')
+    const late = commit.enqueue(insert('a'))
+    commit.defer(insert('b'))
+    database.run('PRAGMA query_only = OFF')
+    await late
+    expect(lines()).toEqual(['a', 'b'])
+  })
+
+  test('damage is final: whoever waits is told, and no later write speaks against it', async () => {
+    const ruined = Object.assign(new Error('malformed'), { code: 'SQLITE_CORRUPT' })
+    const lost = commit.enqueue(() => {
+      throw ruined
+    })
+    await expect(lost).rejects.toMatchObject({ code: 'store_unavailable' })
+    await commit.enqueue(insert('a'))
+    expect([commit.trouble(), lines()]).toEqual(['damaged', ['a']])
   })
 })
 
