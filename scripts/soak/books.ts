@@ -20,7 +20,7 @@ export interface Books {
 }
 
 /** Reads beside whoever has the database open. Holds are meant to be none only where nothing is in progress. */
-export function readBooks({ dataDir }: SoakHouse, { answers, topUps }: Findings): Books {
+function readBooks({ dataDir }: SoakHouse, { answers, topUps }: Findings): Books {
   const database = new Database(join(dataDir, 'gateway.db'), { readonly: true, strict: true })
   try {
     const charges = database

@@ -1,4 +1,5 @@
 /** Whether a life grew: memory and descriptors against time, by least squares over what follows its warm-up. */
+import { median } from '../bench/compare.ts'
 import type { Life, Sample } from './life.ts'
 
 /** The first of a life is its warm-up, and says nothing. */
@@ -50,11 +51,8 @@ function slope(samples: readonly Sample[], read: Read): number {
 
 function rise(samples: readonly Sample[], read: Read): number {
   const quarter = Math.ceil(samples.length / 4)
-  return middle(samples.slice(-quarter).map(read)) - middle(samples.slice(0, quarter).map(read))
+  return median(samples.slice(-quarter).map(read)) - median(samples.slice(0, quarter).map(read))
 }
-
-export const middle = (numbers: readonly number[]): number =>
-  [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN
 
 /** One line: how it ended, how long it lasted, and what it used. */
 export function renderLife(life: Life): string {
@@ -64,8 +62,8 @@ export function renderLife(life: Life): string {
   const growth = readGrowth(life)
   const line =
     `life ${String(number).padStart(3)}  ${String(seconds).padStart(5)} s  ${endedBy ?? 'unended'}  ` +
-    `RSS middle ${middle(samples.map((one) => one.mebibytes)).toFixed(0)}, most ${most((one) => one.mebibytes)} MiB  ` +
-    `descriptors middle ${middle(samples.map((one) => one.descriptors)).toFixed(0)}, most ${most((one) => one.descriptors)}`
+    `RSS middle ${median(samples.map((one) => one.mebibytes)).toFixed(0)}, most ${most((one) => one.mebibytes)} MiB  ` +
+    `descriptors middle ${median(samples.map((one) => one.descriptors)).toFixed(0)}, most ${most((one) => one.descriptors)}`
   const slopes = growth
     ? `  slopes ${signed(growth.mebibytesPerHour)} MiB/h, ${signed(growth.descriptorsPerHour)} descriptors/h; ` +
       `rose by ${signed(growth.mebibytes)} MiB, ${signed(growth.descriptors)}: ${growth.isFlat ? 'flat' : 'GROWING'}`
