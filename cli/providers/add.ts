@@ -3,10 +3,12 @@ import { action, type Mount } from '../action.ts'
 import { call } from '../operator.ts'
 import { paint, print, printJson, tell } from '../output.ts'
 import { readSecretInput, type SecretFlags } from '../read-secret.ts'
+import { checkProvider, tellChecked } from './check.ts'
 
 interface Flags extends SecretFlags {
   readonly type?: string
   readonly baseUrl?: string
+  readonly check: boolean
 }
 
 export const mount: Mount = (providers) =>
@@ -19,6 +21,7 @@ export const mount: Mount = (providers) =>
     .option('--key-file <file>', 'read the key from a file; - is standard input')
     .option('--from-env <name>', 'read the key from this variable')
     .option('--no-key', 'it asks for no key')
+    .option('--no-check', 'do not ask it for its models, which buys nothing')
     .action(
       action(async (context, name: string, flags: Flags) => {
         const record = await call(context, 'providers.add', {
@@ -27,11 +30,13 @@ export const mount: Mount = (providers) =>
           ...(flags.baseUrl === undefined ? {} : { base_url: flags.baseUrl }),
           credential: await readSecretInput(context, flags),
         })
-        if (context.json) return printJson(record)
         if (context.quiet) return print(record.name)
+        const checked = flags.check ? await checkProvider(context, name) : null
+        if (context.json) return printJson({ ...record, check: checked })
         tell(context, `${paint(context, 'green', '✓')} added provider ${name} (${record.type})`)
         const { models, unpriced_models: unpriced } = record
-        tell(context, `  does it answer: gatewayctl providers test ${name}`)
+        if (flags.check) tellChecked(context, record, checked)
+        else tell(context, `  does it answer: gatewayctl providers test ${name}`)
         if (models > 0) tell(context, `  ${models - unpriced} priced models from the catalogue`)
         if (unpriced > 0) {
           tell(context, `! ${unpriced} without a price are refused`)

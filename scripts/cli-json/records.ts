@@ -31,7 +31,10 @@ export interface JsonRecords {
   'accounts list': VerbRecord<'accounts.list'>
   'accounts show': VerbRecord<'accounts.show'>
   'accounts create': VerbRecord<'accounts.create'>
-  'providers add': VerbRecord<'providers.add'>
+  'providers add': VerbRecord<'providers.add'> & {
+    /** What it answered when it was looked at; null where it was not. */
+    readonly check: VerbRecord<'providers.test'>[number] | null
+  }
   'providers list': VerbRecord<'providers.list'>
   'providers show': VerbRecord<'providers.show'>
   'providers edit': VerbRecord<'providers.edit'>

@@ -18,8 +18,8 @@ export interface ProbeAnswer {
 }
 
 export interface Probe {
-  /** Asks for the list of models: it buys nothing. Never throws. */
-  look(provider: Provider, credential: string | null): Promise<ProbeAnswer>
+  /** Asks for the list of models, and waits at most so long: it buys nothing. Never throws. */
+  look(provider: Provider, credential: string | null, withinMs?: number): Promise<ProbeAnswer>
   /** Asks a model for the shortest answer there is, at the operator's expense. Never throws. */
   spend(provider: Provider, credential: string | null, card: ModelCard): Promise<ProbeAnswer>
   /** Of the last provider that was looked at and told its time; null where none was. */

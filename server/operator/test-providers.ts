@@ -17,6 +17,8 @@ export interface ProviderTestRecord {
   readonly ms: number
   /** How many it lists; null where it lists none. */
   readonly models: number | null
+  /** Of those, the ones that have a price here; null where it lists none. */
+  readonly priced_models: number | null
   /** The model that was asked about, and what the provider calls it. */
   readonly model: string | null
   readonly upstream: string | null
@@ -37,8 +39,13 @@ export const testProviders = verb(
     name: z._default(z.nullable(z.string()), null),
     model: z._default(z.nullable(z.string()), null),
     spend: z._default(z.boolean(), false),
+    /** How long a list of models is waited for; a buyer has the patience that an answer needs. */
+    within_ms: z.optional(z.int().check(z.minimum(1), z.maximum(60_000))),
   }),
-  async (office, { name, model, spend }): Promise<readonly ProviderTestRecord[]> => {
+  async (
+    office,
+    { name, model, spend, within_ms: withinMs },
+  ): Promise<readonly ProviderTestRecord[]> => {
     if (spend && model === null) {
       throw new GatewayError('invalid_request', 'what is bought must be said: which model', {
         param: 'model',
@@ -47,7 +54,9 @@ export const testProviders = verb(
     }
     const card = model === null ? null : await findModel(office, model)
     const providers = await chooseProviders(office, name, card)
-    return await Promise.all(providers.map((provider) => test(office, provider, card, spend)))
+    return await Promise.all(
+      providers.map((provider) => test(office, provider, card, { spend, withinMs })),
+    )
   },
 )
 
@@ -63,11 +72,16 @@ async function chooseProviders(
   return all.filter((provider) => hops.includes(provider.name))
 }
 
+interface Manner {
+  readonly spend: boolean
+  readonly withinMs: number | undefined
+}
+
 async function test(
   office: Office,
   provider: Provider,
   card: ModelCard | null,
-  spend: boolean,
+  manner: Manner,
 ): Promise<ProviderTestRecord> {
   const hop = card && hopOf(card, provider)
   const upstream = hop?.upstreamName ?? null
@@ -75,7 +89,7 @@ async function test(
     office,
     provider,
     card && { ...card, upstreamName: upstream ?? '' },
-    spend,
+    manner,
   )
   const { models } = answer
   const isMissing = answer.ok && upstream !== null && models !== null && !models.includes(upstream)
@@ -85,6 +99,7 @@ async function test(
     status: answer.status,
     ms: answer.ms,
     models: models?.length ?? null,
+    priced_models: models && (await countPriced(office, provider, models)),
     model: card?.id ?? null,
     upstream,
     prompt_tokens: answer.tokens?.input ?? null,
@@ -92,6 +107,18 @@ async function test(
     clock_skew_ms: answer.skewMs,
     message: isMissing ? `it does not list ${upstream}` : answer.message,
   }
+}
+
+/** How many of a provider's own names are the upstream names of models that cost something here, or are free by word. */
+async function countPriced(
+  { store }: Office,
+  { name }: Provider,
+  listed: readonly string[],
+): Promise<number> {
+  const cards = (await store.models.list()).filter(({ price }) => price !== null)
+  const own = cards.flatMap(routeOf).filter(({ provider }) => provider === name)
+  const priced = new Set(own.map(({ upstreamName }) => upstreamName))
+  return new Set(listed).intersection(priced).size
 }
 
 /** As the route has it; a provider that does not serve the model is asked for it under the name of the model's own. */
@@ -102,7 +129,7 @@ async function ask(
   { store, probe }: Office,
   provider: Provider,
   card: ModelCard | null,
-  spend: boolean,
+  { spend, withinMs }: Manner,
 ): Promise<ProbeAnswer> {
   let credential: string | null
   try {
@@ -112,7 +139,7 @@ async function ask(
   }
   return spend && card !== null
     ? await probe.spend(provider, credential, card)
-    : await probe.look(provider, credential)
+    : await probe.look(provider, credential, withinMs)
 }
 
 const UNREADABLE: ProbeAnswer = {

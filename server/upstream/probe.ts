@@ -24,8 +24,8 @@ export function createProbe(clock: Clock): Probe {
   let last: ReturnType<Probe['lastSkew']> = null
   return {
     lastSkew: () => last,
-    async look(provider, credential) {
-      const answer = await timed(clock, () => list(clock, provider, credential))
+    async look(provider, credential, withinMs = LOOK_MS) {
+      const answer = await timed(clock, () => list(clock, provider, credential, withinMs))
       if (answer.skewMs !== null) last = { provider: provider.name, skewMs: answer.skewMs }
       return answer
     },
@@ -60,13 +60,18 @@ function told(thrown: unknown): Pick<Untimed, 'message' | 'status'> {
   return { message: `no answer: ${String(code ?? message ?? thrown)}`, status: null }
 }
 
-async function list(clock: Clock, provider: Provider, credential: string | null): Promise<Untimed> {
+async function list(
+  clock: Clock,
+  provider: Provider,
+  credential: string | null,
+  withinMs: number,
+): Promise<Untimed> {
   if (PROVIDER_PRESETS[provider.type].family === 'demo') return { ...NOTHING, ok: true }
   const { url, headers } = toList(provider, credential)
   const response = await fetch(url, {
     headers,
     redirect: 'manual',
-    signal: AbortSignal.timeout(LOOK_MS),
+    signal: AbortSignal.timeout(withinMs),
   })
   const { status } = response
   const told = readHttpDate(response.headers.get('date') ?? '')

@@ -76,7 +76,10 @@ beforeAll(async () => {
     broken: '/r/openai-chat/stream-include-usage/~cut=700',
   })) {
     const added = desk.run(
-      ['providers', 'add', name, '--type', 'openai-compatible', '--base-url', replay.url + path],
+      [
+        ...['providers', 'add', name, '--type', 'openai-compatible'],
+        ...['--base-url', replay.url + path, '--no-check'],
+      ],
       { stdin: `${name === 'talkative' ? REPEATED : CANARY}\n` },
     )
     if (added.code !== 0) throw new Error(added.err)

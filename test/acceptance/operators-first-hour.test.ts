@@ -120,7 +120,9 @@ describe.skipIf(!replay)('an operator types', () => {
   })
 
   test('the upstream was asked as the operator said, and never saw a key of the gateway', async () => {
-    const [asked] = (await replay?.requests()) ?? []
+    const [looked, asked] = (await replay?.requests()) ?? []
+    // Adding it asked for its models, once.
+    expect(looked?.path).toBe('/r/openai-chat/stream-include-usage/models')
     expect(asked?.path).toBe('/r/openai-chat/stream-include-usage/chat/completions')
     expect(asked?.headers['authorization']).toBe('Bearer sk-x')
     expect(asked?.body).toMatchObject({

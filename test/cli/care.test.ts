@@ -35,7 +35,9 @@ let desk: Desk
 beforeAll(() => {
   desk = furnishDesk(openDesk(), '20')
   const add = (name: string, path: string, key: string) =>
-    desk.run(['providers', 'add', name, '--base-url', url(path), '--key-file', '-'], { stdin: key })
+    desk.run(['providers', 'add', name, '--base-url', url(path), '--key-file', '-', '--no-check'], {
+      stdin: key,
+    })
   expect(add('acme', '/v1', BAD_KEY).code).toBe(0)
   expect(add('bare', '/nolist', GOOD_KEY).code).toBe(0)
   for (const model of ['acme/small', 'acme/huge']) {

@@ -17,8 +17,8 @@ const ASK = `ask() { command curl -s "http://$GATEWAY_LISTEN/v1/chat/completions
 
 const GUIDE: Plan = {
   before: `${FURNISHED}${ASK}
-for name in openai groq; do echo sk-x | gatewayctl providers add $name; done
-echo sk-x | gatewayctl providers add azure --base-url https://azure.example.org
+for name in openai groq; do echo sk-x | gatewayctl providers add $name --no-check; done
+echo sk-x | gatewayctl providers add azure --no-check --base-url https://azure.example.org
 PROD=$(gatewayctl keys create prod-web)
 CI=$(gatewayctl keys create ci --rpm 1)
 ask "$PROD"
@@ -50,7 +50,11 @@ fpath=(x "$HOME/etc") PROFILE=$HOME/etc/profile.ps1
 export const PLANS: Readonly<Record<string, Plan>> = {
   'README.md': {
     // A reader types the next block later than a gateway needs to start.
-    inPlace: { 'serve > serve.log &': 'serve > serve.log & ready' },
+    inPlace: {
+      'serve > serve.log &': 'serve > serve.log & ready',
+      // No vendor hears of a test.
+      'providers add openai': 'providers add openai --no-check',
+    },
     notHere: { 'npm run': BUILDS, 'npm test': BUILDS, 'export PATH=': BUILDS },
     env: { OPENAI_API_KEY: 'sk-x', TOKEN: 'x' },
   },

@@ -1,0 +1,62 @@
+/** A look at a provider that was just added: whether it takes the key, and which of its models have a price here. */
+import type { VerbRecord } from '#operator/verbs.ts'
+import { clean } from '../clean.ts'
+import type { Context } from '../context.ts'
+import { call } from '../operator.ts'
+import { paint, tell } from '../output.ts'
+
+export type Checked = VerbRecord<'providers.test'>[number]
+
+/** The provider is added whatever comes of it, so nobody waits for long. */
+const PATIENCE_MS = 5_000
+
+/** What it answered; null where the look itself went wrong: the add has succeeded, and nothing takes that back. */
+export async function checkProvider(context: Context, name: string): Promise<Checked | null> {
+  try {
+    const tested = await call(context, 'providers.test', { name, within_ms: PATIENCE_MS })
+    return tested[0] ?? null
+  } catch {
+    return null
+  }
+}
+
+/** "✓ key valid · 87 models, 12 of them priced here", and what becomes of the others. */
+export function tellChecked(
+  context: Context,
+  { name, has_credential }: { readonly name: string; readonly has_credential: boolean },
+  checked: Checked | null,
+): void {
+  for (const line of describe(
+    context,
+    name,
+    has_credential ? 'key valid' : 'it answers',
+    checked,
+  )) {
+    tell(context, line)
+  }
+}
+
+function describe(
+  context: Context,
+  name: string,
+  good: string,
+  checked: Checked | null,
+): readonly string[] {
+  if (checked === null || (!checked.ok && checked.status === null)) {
+    const why = clean(checked?.message ?? 'the look went wrong')
+    return [`! not checked: ${why}`, `  again: gatewayctl providers test ${name}`]
+  }
+  const { ok, models, priced_models: priced, message } = checked
+  if (!ok) {
+    const what = `${paint(context, 'red', '✖')} ${clean(message ?? 'it refused')}`
+    return [what, `next: gatewayctl providers edit ${name} --key-file -`]
+  }
+  const tick = paint(context, 'green', '✓')
+  if (models === null || priced === null) return [`${tick} ${clean(message ?? 'it answers')}`]
+  const found = `${tick} ${good} · ${models} models, ${priced} of them priced here`
+  if (models === priced) return [found]
+  return [
+    found,
+    `  ${models - priced} have no price here and are refused; one more: gatewayctl models add ${name}/MODEL --in-usd X --out-usd Y`,
+  ]
+}
