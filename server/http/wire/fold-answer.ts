@@ -50,27 +50,23 @@ export function startFold(): Fold {
     },
     render(head, charge) {
       if (choices.size === 0) choiceAt(0)
-      const label = JSON.stringify({
-        ...fields,
-        id: head.id,
-        object: 'chat.completion',
-        created: head.createdUnixSeconds,
-        model: head.model,
-        provider: head.provider,
-        choices: undefined,
-        usage: undefined,
-      })
-      const pieces: string[] = []
-      let before = `${label.slice(0, -1)},"choices":[`
-      for (const choice of [...choices.values()].sort((a, b) => a.index - b.index)) {
-        renderChoice(choice, before, pieces)
-        before = ','
-      }
-      pieces.push(`],"usage":${JSON.stringify(renderUsage(charge))}}`)
-      return pieces
+      const inOrder = [...choices.values()].sort((a, b) => a.index - b.index)
+      const label = { ...fields, ...toLabel(head) }
+      const usage = renderUsage(charge)
+      const isText = inOrder.every(({ images }) => images.length === 0)
+      if (!isText) return renderInPieces(label, inOrder, usage)
+      return [JSON.stringify({ ...label, choices: inOrder.map(toWords), usage })]
     },
   }
 }
+
+const toLabel = ({ id, createdUnixSeconds, model, provider }: AnswerHead): JsonObject => ({
+  id,
+  object: 'chat.completion',
+  created: createdUnixSeconds,
+  model,
+  provider,
+})
 
 const emptyChoice = (index: number): Choice => ({
   index,
@@ -124,27 +120,58 @@ function noteChoice(choice: Choice, event: ChoiceEvent): void {
   }
 }
 
-function renderChoice(choice: Choice, before: string, into: string[]): void {
-  const { text, toolCalls, images, finish } = choice
+const toWords = (choice: Choice): JsonObject => ({
+  index: choice.index,
+  message: toMessage(choice),
+  ...toEnding(choice),
+})
+
+/** All of it but the pictures. */
+function toMessage({ fields, text, refusal, reasoning, toolCalls }: Choice): JsonObject {
   const calls = [...toolCalls.values()].sort((a, b) => a.index - b.index)
-  const message = JSON.stringify({
-    ...choice.fields,
+  return {
+    ...fields,
     role: 'assistant',
     // OpenAI leaves null beside tool calls alone; anything else is a string, if an empty one.
     content: text === '' && calls.length > 0 ? null : text,
-    ...(choice.refusal !== '' && { refusal: choice.refusal }),
-    ...(choice.reasoning !== '' && { reasoning_content: choice.reasoning }),
+    ...(refusal !== '' && { refusal }),
+    ...(reasoning !== '' && { reasoning_content: reasoning }),
     ...(calls.length > 0 && { tool_calls: calls.map(renderToolCall) }),
-    ...(images.length > 0 && { images: undefined }),
-  })
+  }
+}
+
+const toEnding = ({ logprobs, finish }: Choice): JsonObject => ({
+  logprobs,
+  finish_reason: finish.reason,
+  native_finish_reason: finish.native,
+})
+
+/** What `JSON.stringify` would make of it, with the pictures left as they are. */
+function renderInPieces(
+  label: JsonObject,
+  choices: readonly Choice[],
+  usage: JsonObject,
+): readonly string[] {
+  const opening = JSON.stringify({ ...label, choices: undefined, usage: undefined })
+  const pieces: string[] = []
+  let before = `${opening.slice(0, -1)},"choices":[`
+  for (const choice of choices) {
+    renderChoice(choice, before, pieces)
+    before = ','
+  }
+  pieces.push(`],"usage":${JSON.stringify(usage)}}`)
+  return pieces
+}
+
+function renderChoice(choice: Choice, before: string, into: string[]): void {
+  const { images } = choice
+  const message = JSON.stringify({ ...toMessage(choice), ...(images.length > 0 && NO_IMAGES) })
   into.push(`${before}{"index":${choice.index},"message":${message.slice(0, -1)}`)
   for (const [index, url] of images.entries()) {
     into.push(index === 0 ? ',"images":[' : ',', ...renderImage(url, index))
   }
-  const ending = JSON.stringify({
-    logprobs: choice.logprobs,
-    finish_reason: finish.reason,
-    native_finish_reason: finish.native,
-  })
-  into.push(`${images.length > 0 ? ']' : ''}},${ending.slice(1)}`)
+  into.push(`${images.length > 0 ? ']' : ''}},${JSON.stringify(toEnding(choice)).slice(1)}`)
 }
+
+/** Whatever the provider called so beside them would be said twice. */
+const NO_IMAGES = { images: undefined }
