@@ -1,8 +1,8 @@
 /** What a command prints: results on standard output (a table, TSV or JSON), everything else on standard error. */
-import { styleText } from 'node:util'
 import { clean } from './clean.ts'
 import type { Context } from './context.ts'
 import { writeError, writeOut } from './streams.ts'
+import { inTone, type Tone } from './tone.ts'
 
 export interface Column<Row> {
   readonly title: string
@@ -14,11 +14,9 @@ export interface Column<Row> {
   short?(row: Row): string | null
 }
 
-type Style = Parameters<typeof styleText>[0]
-
 /** Colour where the terminal wants it, else the bare text. */
-export const paint = (context: Context, style: Style, text: string): string =>
-  context.color ? styleText(style, text, { validateStream: false }) : text
+export const paint = (context: Context, tone: Tone, text: string): string =>
+  context.color ? inTone(tone, text) : text
 
 /** Writes lines of the result. */
 export const print = (text: string): void => {

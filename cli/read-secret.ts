@@ -1,5 +1,4 @@
 /** Secrets come in by standard input, a file or a named variable, never as an argument. */
-import { readFile } from 'node:fs/promises'
 import type { Context } from './context.ts'
 import { CommandError, EXIT, usageError } from './exit.ts'
 
@@ -33,6 +32,7 @@ async function readFrom(context: Context, { keyFile, fromEnv }: SecretFlags): Pr
     throw usageError(`the environment has no ${fromEnv}`)
   }
   if (keyFile !== undefined && keyFile !== '-') {
+    const { readFile } = await import('node:fs/promises')
     return await readFile(keyFile, 'utf8').catch((cause: Error) => {
       throw new CommandError('unreadable', EXIT.failed, `cannot read ${keyFile}: ${cause.message}`)
     })

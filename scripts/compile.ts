@@ -53,16 +53,43 @@ export async function compile({ entry, outfile, target, runtime }: Wishes = {}) 
   }
 }
 
-/** ink asks for its devtools by a static import; an empty stand-in keeps the bundle whole. */
-const withoutDevtools: BunPlugin = {
-  name: 'without-devtools',
+/** What libraries import at their top and this program never uses, or has at hand without loading it. */
+const STAND_INS: readonly {
+  /** A part of the path of whoever imports it. */
+  readonly importer: string
+  readonly module: string
+  readonly contents: string
+}[] = [
+  // Its development mode would talk to a debugger.
+  {
+    importer: '/ink/',
+    module: 'react-devtools-core',
+    contents: 'export default { initialize() {}, connectToDevTools() {} }',
+  },
+  // It could start commands that are programs of their own; ours never are. To load it takes milliseconds of every start.
+  { importer: '/commander/', module: 'node:child_process', contents: 'export default {}' },
+  // One function of it, which makes Bun load its inspector too.
+  {
+    importer: '/commander/',
+    module: 'node:util',
+    contents: 'export const stripVTControlCharacters = (text) => Bun.stripANSI(text)',
+  },
+]
+
+const standIns: BunPlugin = {
+  name: 'stand-ins',
   setup(build) {
-    build.onResolve({ filter: /^react-devtools-core$/ }, () => ({
-      path: 'react-devtools-core',
-      namespace: 'stand-in',
-    }))
-    build.onLoad({ filter: /.*/, namespace: 'stand-in' }, () => ({
-      contents: 'export default { initialize() {}, connectToDevTools() {} }',
+    build.onResolve(
+      { filter: /^(?:react-devtools-core|node:child_process|node:util)$/ },
+      (asked) => {
+        const place = STAND_INS.findIndex(
+          ({ importer, module }) => module === asked.path && asked.importer.includes(importer),
+        )
+        return place < 0 ? undefined : { path: String(place), namespace: 'stand-in' }
+      },
+    )
+    build.onLoad({ filter: /.*/, namespace: 'stand-in' }, ({ path }) => ({
+      contents: STAND_INS[Number(path)]?.contents ?? '',
       loader: 'js',
     }))
   },
@@ -81,7 +108,7 @@ const CHUNKS = {
     'process.env.NODE_ENV': '"production"',
     GATEWAY_VERSION: JSON.stringify(project.version),
   },
-  plugins: [withoutDevtools],
+  plugins: [standIns],
 } satisfies Partial<Bun.BuildConfig>
 
 /** The chunks of the binary as files, its entry `main.js`; answers which sources went into each, by its name. */

@@ -1,8 +1,7 @@
 /** A line of the screen: pieces of text with their colours, cut and padded by the columns that they take. */
-import { styleText } from 'node:util'
-import { clean } from '../clean.ts'
 
-export type Tone = 'dim' | 'bold' | 'red' | 'yellow' | 'green' | 'cyan' | 'inverse'
+import { clean } from '../clean.ts'
+import { inTone, type Tone } from '../tone.ts'
 
 export interface Piece {
   readonly text: string
@@ -78,7 +77,7 @@ export const beside = (left: Line, columns: number, right: Line): Line => [
 
 export type Painter = (text: string, tone: Tone) => string
 
-export const inColor: Painter = (text, tone) => styleText(tone, text, { validateStream: false })
+export const inColor: Painter = (text, tone) => inTone(tone, text)
 export const plain: Painter = (text) => text
 
 export const toText = (line: Line, painter: Painter): string =>

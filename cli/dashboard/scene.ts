@@ -1,10 +1,11 @@
 /** What a screen is drawn from; nothing of it is computed while it is drawn. */
 import type { ChartRecord } from '#operator/snapshot/chart.ts'
 import type { SnapshotRecord } from '#operator/snapshot/record.ts'
+import type { Tone } from '../tone.ts'
 import type { Link } from './feed.ts'
 import { type Currency, figure, money } from './figures.ts'
 import type { Glyphs } from './glyphs.ts'
-import { type Line, type Piece, say, type Tone, toLeft, toRight } from './line.ts'
+import { type Line, type Piece, say, toLeft, toRight } from './line.ts'
 import { listOf, type View } from './view.ts'
 
 export interface Size {

@@ -1,7 +1,8 @@
 /** Screen 5: the last requests, or those alone that did not end well. */
 import type { LogRecord } from '#operator/snapshot/record.ts'
+import type { Tone } from '../../tone.ts'
 import { brief, elapsed, timeOfDay } from '../figures.ts'
-import { type Line, say, type Tone } from '../line.ts'
+import { type Line, say } from '../line.ts'
 import { LOG, windowOf } from '../lists.ts'
 import { amount, type Column, exactly, type Scene, signOf, table } from '../scene.ts'
 import { countsLine, tabs } from './head.ts'
