@@ -15,7 +15,7 @@ const entry = (stated: Partial<ActivityEntry> = {}): ActivityEntry =>
   anActivity(aClaim(key, AT), stated)
 
 test('sums over all rows are the sums of what ended, whatever ended', () => {
-  fc.assert(
+  void fc.assert(
     fc.property(
       fc.array(
         fc.record({
@@ -67,7 +67,7 @@ test('a duration is in the first bucket that is not shorter', () => {
 })
 
 test.each([MILLISECONDS, TOKENS])('every value lands where a search would put it', (scale) => {
-  fc.assert(
+  void fc.assert(
     fc.property(
       fc.oneof(fc.nat({ max: 2 ** 40 }), fc.constantFrom(...scale.bounds), fc.nat()),
       (value) => {
