@@ -24,6 +24,8 @@ export default defineConfig({
   define: { GATEWAY_VERSION: JSON.stringify('0.0.0-test') },
   test: {
     pool: 'forks',
+    // Most of the longer ones wait: for kills, deadlines, browsers. Left to itself vitest runs one at a time on two cores.
+    maxWorkers: 3,
     include: ['test/**/*.test.{ts,tsx}'],
     globalSetup: ['test/support/global-setup.ts'],
     testTimeout: 30_000,
