@@ -23,7 +23,8 @@ export interface ServeFlags {
   readonly baseUrl?: string
 }
 
-const DEFAULT_LISTEN = '127.0.0.1:4140'
+/** Loopback: nobody else is let in without a word of the operator's. */
+export const DEFAULT_LISTEN = '127.0.0.1:4140'
 
 /** Where to listen, what applications call it, how long to wait. @throws CommandError 2 for a bad value or an unknown setting */
 export function readServeSettings(context: Context, flags: ServeFlags): ServeSettings {

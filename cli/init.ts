@@ -1,10 +1,12 @@
 /** `gatewayctl init`: the data directory, an account, the demo provider and a first key; repeating it changes nothing. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from './action.ts'
 import { clean } from './clean.ts'
 import type { Context } from './context.ts'
 import { usageError } from './exit.ts'
+import type { Answers } from './init/questions.ts'
 import { call } from './operator.ts'
 import { paint, print, printJson, tell } from './output.ts'
 import { readMoney } from './read-value.ts'
@@ -22,7 +24,7 @@ interface Flags {
 export const mount: Mount = (root) =>
   root
     .command('init')
-    .description('create the data directory, a demo provider and a first key')
+    .description('create the data directory, a demo provider and a first key; asks three things at most')
     .option('--no-demo', 'without the built-in demo provider')
     .option('--demo-credit <amount>', 'put dollars into the new balance')
     .option('--name <name>', 'name of the first key')
@@ -39,27 +41,47 @@ export const mount: Mount = (root) =>
             ? {}
             : { demo_credit_usd: readMoney('--demo-credit', flags.demoCredit) }),
         }
+        const answers = asksQuestions(context, flags) ? await ask(context) : null
         const made = await call(context, 'init', input, { create: true })
         if (context.json) return printJson({ data_dir: context.dataDir, ...made })
-        const tick = paint(context, 'green', '✓')
-        const news = (part: (typeof made.created)[number]) =>
-          made.created.includes(part) ? tick : '·'
-        tell(context, `${news('account')} database  ${join(context.dataDir, DATABASE)}`)
-        tell(context, `${news('account')} account   ${made.account}, balance $${made.balance_usd}`)
-        tell(
-          context,
-          `${news('provider')} models    ${clean(made.models.join('  ')) || 'none yet'}`,
-        )
-        if (made.key === null) {
-          tell(context, '· nothing to add; a key: gatewayctl keys create NAME')
-        } else {
-          tell(context, `${tick} key       ${clean(made.key.name)} (${made.key.id}), shown once:`)
-          print(made.key.key)
+        show(context, made)
+        if (answers !== null) {
+          const { carryOut } = await import('./init/carry-out.ts')
+          await carryOut(context, answers)
         }
         tell(context, 'next: gatewayctl serve')
-        tell(context, 'then: gatewayctl providers add openai --from-env OPENAI_API_KEY')
+        if (answers?.provider == null) {
+          tell(context, 'then: gatewayctl providers add openai --from-env OPENAI_API_KEY')
+        }
       }),
     )
+
+/** A person is asked, once: before there is anything. */
+const asksQuestions = (context: Context, { force }: Flags): boolean =>
+  force !== true &&
+  !context.json &&
+  !context.quiet &&
+  context.mayAsk() &&
+  !existsSync(join(context.dataDir, DATABASE))
+
+async function ask(context: Context): Promise<Answers> {
+  const { askQuestions } = await import('./init/questions.ts')
+  return await askQuestions(context)
+}
+
+function show(context: Context, made: VerbRecord<'init'>): void {
+  const tick = paint(context, 'green', '✓')
+  const news = (part: (typeof made.created)[number]) => (made.created.includes(part) ? tick : '·')
+  tell(context, `${news('account')} database  ${join(context.dataDir, DATABASE)}`)
+  tell(context, `${news('account')} account   ${made.account}, balance $${made.balance_usd}`)
+  tell(context, `${news('provider')} models    ${clean(made.models.join('  ')) || 'none yet'}`)
+  if (made.key === null) {
+    tell(context, '· nothing to add; a key: gatewayctl keys create NAME')
+    return
+  }
+  tell(context, `${tick} key       ${clean(made.key.name)} (${made.key.id}), shown once:`)
+  print(made.key.key)
+}
 
 /** Where the old database lies from now on; null where there was none, or nobody wants it away. @throws CommandError 1, 2, 5 */
 async function beginAnew(context: Context, { force, confirm }: Flags): Promise<string | null> {

@@ -1,0 +1,44 @@
+/** What becomes of the answers that `init` was given: a line of configuration, an address for alerts, a provider. */
+import { existsSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { clean } from '../clean.ts'
+import type { Context } from '../context.ts'
+import { makePrivate } from '../open-office.ts'
+import { call } from '../operator.ts'
+import { paint, tell } from '../output.ts'
+import { checkProvider, tellChecked } from '../providers/check.ts'
+import type { Answers } from './questions.ts'
+
+/** Each by the verb that its own command would use. @throws GatewayError, CommandError */
+export async function carryOut(
+  context: Context,
+  { listen, email, provider }: Answers,
+): Promise<void> {
+  const tick = paint(context, 'green', '✓')
+  if (listen !== null) {
+    const { path } = context.configFile
+    writeConfig(path, listen)
+    tell(context, `${tick} config    ${clean(path)}: listen = "${listen}"`)
+  }
+  if (email !== null) {
+    await call(context, 'thresholds.set', { ...context.whose, email })
+    tell(
+      context,
+      `${tick} alerts    ${clean(email)}; below which balance: gatewayctl thresholds set`,
+    )
+  }
+  if (provider !== null) {
+    const record = await call(context, 'providers.add', provider)
+    tell(
+      context,
+      `${tick} provider  ${record.name}, ${record.models - record.unpriced_models} priced models`,
+    )
+    tellChecked(context, record, await checkProvider(context, record.name))
+  }
+}
+
+/** A new file: where there is one nobody is asked. */
+function writeConfig(path: string, listen: string): void {
+  if (!existsSync(dirname(path))) makePrivate(dirname(path))
+  writeFileSync(path, `listen = ${JSON.stringify(listen)}\n`, { mode: 0o600, flag: 'wx' })
+}

@@ -1,0 +1,101 @@
+/** What `init` asks a person at a terminal, once and before anything is made: three questions, each with an answer for Enter. */
+import { existsSync } from 'node:fs'
+import type { Interface } from 'node:readline/promises'
+import * as z from 'zod/mini'
+import { PROVIDER_PRESETS } from '#domain/provider.ts'
+import { nearest } from '#forms/nearest.ts'
+import { credentialField } from '#operator/providers.ts'
+import { emailField } from '#operator/threshold-fields.ts'
+import { DEFAULT_LISTEN, readListen } from '../config.ts'
+import type { Context } from '../context.ts'
+import { CommandError, EXIT, usageError } from '../exit.ts'
+import { readSecretInput } from '../read-secret.ts'
+import { writeError } from '../streams.ts'
+
+/** Null is what Enter means: the usual address, nobody, the demo models alone. */
+export interface Answers {
+  readonly listen: string | null
+  readonly email: string | null
+  readonly provider: { readonly name: string; readonly credential: string } | null
+}
+
+/** Asks; whoever leaves in the middle has changed nothing. @throws CommandError 5 at the end of input, 130 for Ctrl-C */
+export async function askQuestions(context: Context): Promise<Answers> {
+  const { createInterface } = await import('node:readline/promises')
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  const left = leaving(terminal)
+  const ask = async <Answer>(question: string, read: (text: string) => Answer) => {
+    for (;;) {
+      const text = (await Promise.race([terminal.question(question), left])).trim()
+      try {
+        return text === '' ? null : read(text)
+      } catch (thrown) {
+        writeError(`  ${thrown instanceof Error ? thrown.message : String(thrown)}\n`)
+      }
+    }
+  }
+  try {
+    const listen = isListenOpen(context)
+      ? await ask(`address to listen on [${DEFAULT_LISTEN}]: `, readAddress)
+      : null
+    const email = await ask('e-mail for low-balance alerts [none]: ', readEmail)
+    const name = await ask(`provider (${VENDORS.join(' ')}) [the demo alone]: `, readVendor)
+    terminal.close()
+    const provider = name === null ? null : { name, credential: await askCredential(context) }
+    return { listen, email, provider }
+  } finally {
+    terminal.close()
+  }
+}
+
+/** Somebody who has a file, or a variable, has answered there. */
+const isListenOpen = ({ env, configFile }: Context): boolean =>
+  !env['GATEWAY_LISTEN'] && !existsSync(configFile.path)
+
+/** Those that need to be told no address. */
+const VENDORS = Object.entries(PROVIDER_PRESETS).flatMap(([type, { family, baseUrl }]) =>
+  family === 'demo' || baseUrl === null ? [] : [type],
+)
+
+function readAddress(text: string): string {
+  readListen(text, 'the address', DEFAULT_LISTEN)
+  return text
+}
+
+function readEmail(text: string): string {
+  const email = z.safeParse(emailField, text)
+  if (email.success) return email.data
+  throw usageError('it must be an e-mail address such as ops@example.org')
+}
+
+function readVendor(text: string): string {
+  const name = text.toLowerCase()
+  if (VENDORS.includes(name)) return name
+  const meant = nearest(name, VENDORS)
+  throw usageError(
+    meant === undefined
+      ? `"${text}" is none of them; for any other, later: gatewayctl providers add NAME --base-url URL`
+      : `"${text}" is none of them; did you mean ${meant}?`,
+  )
+}
+
+/** Typed unseen. What no provider would take is refused before anything is made. @throws CommandError 2, 5 */
+async function askCredential(context: Context): Promise<string> {
+  const credential = (await readSecretInput(context, {})) ?? ''
+  const read = z.safeParse(credentialField, credential)
+  if (read.success) return read.data
+  throw usageError(`the credential ${read.error.issues[0]?.message ?? 'cannot be one'}`)
+}
+
+/** Never resolves: rejects when the person has gone. */
+function leaving(terminal: Interface): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  terminal.once('SIGINT', () =>
+    reject(new CommandError('interrupted', EXIT.interrupted, 'nothing was made')),
+  )
+  terminal.once('close', () =>
+    reject(new CommandError('declined', EXIT.unconfirmed, 'nothing was made')),
+  )
+  promise.catch(() => {})
+  return promise
+}

@@ -1,0 +1,118 @@
+/** `init` at a terminal: three questions at most, none of them twice, and whoever leaves has changed nothing. */
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type Desk, openDesk } from '#test/support/desk.ts'
+import { hasTerminals, openTerminal } from '#test/support/terminal.ts'
+
+let desk: Desk
+beforeEach(() => {
+  desk = openDesk()
+})
+afterEach(() => desk.close())
+
+const LISTEN = 'address to listen on [127.0.0.1:4140]: '
+const EMAIL = 'e-mail for low-balance alerts [none]: '
+const PROVIDER =
+  'provider (openai anthropic openrouter groq mistral deepseek xai together fireworks google) [the demo alone]: '
+const SECRET = 'sk-0123456789-hidden'
+
+/** A pseudo-terminal without a size would have the hidden prompt fold after every letter. */
+const init = (env: Readonly<Record<string, string>> = {}) =>
+  openTerminal(desk, 'stty cols 80 rows 24; gatewayctl init', env)
+
+const config = (): string => join(desk.home, 'config', 'gatewayctl', 'config.toml')
+const database = (): string => join(desk.dataDir, 'gateway.db')
+
+describe.skipIf(!hasTerminals)('at a terminal', () => {
+  test('Enter three times is what --no-input makes', async () => {
+    const terminal = init()
+    for (const question of [LISTEN, EMAIL, PROVIDER]) {
+      await terminal.says(question)
+      expect(existsSync(desk.dataDir)).toBe(false)
+      terminal.type('\r')
+    }
+    expect(await terminal.exited).toBe(0)
+    expect(terminal.shown()).toMatch(/^if-\w{49}\r$/m)
+    expect(terminal.shown()).toContain('then: gatewayctl providers add openai')
+    expect(existsSync(config())).toBe(false)
+    expect(desk.run(['providers', '-q']).out).toBe('demo\n')
+    expect(desk.json(['thresholds'])).toMatchObject({ email: null })
+
+    const again = init()
+    expect(await again.exited).toBe(0)
+    expect(again.shown()).not.toContain('[')
+    expect(again.shown()).toContain('nothing to add')
+  })
+
+  test('what is answered is set; what cannot be is asked again, and the credential is not shown', async () => {
+    // No vendor hears of a test: the way out ends at once.
+    const terminal = init({ HTTPS_PROXY: 'http://127.0.0.1:9' })
+    await terminal.says(LISTEN)
+    terminal.type('4150x\r')
+    await terminal.says('the address must be host:port such as 127.0.0.1:4140 (got "4150x")')
+    terminal.type('127.0.0.1:4150\r')
+    await terminal.says(EMAIL)
+    terminal.type('nobody\r')
+    await terminal.says('it must be an e-mail address')
+    terminal.type('ops@example.org\r')
+    await terminal.says(PROVIDER)
+    terminal.type('grok\r')
+    await terminal.says('"grok" is none of them; did you mean groq?')
+    terminal.type('groq\r')
+    await terminal.says('credential')
+    expect(existsSync(desk.dataDir)).toBe(false)
+    terminal.type(`${SECRET}\r`)
+    expect(await terminal.exited).toBe(0)
+
+    const shown = terminal.shown()
+    expect(shown).not.toContain(SECRET)
+    expect(shown).not.toContain('then: gatewayctl providers add')
+    expect(shown).toContain('! not checked: ')
+    expect(shown).toMatch(/✓ provider {2}groq, \d+ priced models/)
+    expect(readFileSync(config(), 'utf8')).toBe('listen = "127.0.0.1:4150"\n')
+    expect(statSync(config()).mode & 0o777).toBe(0o600)
+    expect(desk.run(['config', 'check', config()]).code).toBe(0)
+    expect(desk.json(['thresholds'])).toMatchObject({ email: 'ops@example.org' })
+    expect(desk.json(['providers', 'show', 'groq'])).toMatchObject({ has_credential: true })
+  })
+
+  test('whoever has said where to listen is not asked', async () => {
+    const named = init({ GATEWAY_LISTEN: '127.0.0.1:4160' })
+    await named.says(EMAIL)
+    expect(named.shown()).not.toContain(LISTEN)
+    named.type('\x03')
+    expect(await named.exited).toBe(130)
+    mkdirSync(join(desk.home, 'config', 'gatewayctl'), { recursive: true })
+    writeFileSync(config(), 'listen = "127.0.0.1:4170"\n')
+    const written = init()
+    await written.says(EMAIL)
+    expect(written.shown()).not.toContain(LISTEN)
+    written.type('\x04')
+    expect(await written.exited).toBe(5)
+    expect(existsSync(database())).toBe(false)
+  })
+
+  test('a credential that is a key of this gateway is refused before anything is made', async () => {
+    const terminal = init()
+    for (const [question, answer] of [
+      [LISTEN, ''],
+      [EMAIL, ''],
+      [PROVIDER, 'openai'],
+      ['credential', 'if-mine'],
+    ] as const) {
+      await terminal.says(question)
+      terminal.type(`${answer}\r`)
+    }
+    expect(await terminal.exited).toBe(2)
+    expect(terminal.shown()).toContain('it is a key of this gateway')
+    expect(existsSync(desk.dataDir)).toBe(false)
+  })
+
+  test.each(['--no-input', '--json', '-q'])('%s asks nothing', async (flag) => {
+    const terminal = openTerminal(desk, `gatewayctl init ${flag}`)
+    expect(await terminal.exited).toBe(0)
+    expect(terminal.shown()).not.toContain(EMAIL)
+    expect(existsSync(database())).toBe(true)
+  })
+})
