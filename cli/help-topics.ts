@@ -24,6 +24,7 @@ spreadsheets want --csv. The schema of every document lies in docs/cli-json.`
 export const FIRST_RUN_TOPIC = `Without a provider's key, with nothing kept:
 
   gatewayctl serve --demo                  it prints a key and what to type next
+  gatewayctl dashboard                     in another terminal; so do status, keys, activity tail
 
 For real:
 
