@@ -19,7 +19,7 @@ interface Crowd {
   readonly kibibytesMore: number
   readonly broken: number
   readonly whole: number
-  /** From the mock's sending to our reading, of every piece. */
+  /** From the mock's sending to our reading, of every piece while all were under way. */
   readonly p50Ms: number
   readonly p99Ms: number
 }
@@ -63,6 +63,9 @@ async function hold(house: House, which: 'bare' | 'gateway'): Promise<Crowd> {
   let most = 0
   let first = Number.NaN
   const samples: number[] = []
+  const late = (ms: number): void => {
+    if (under === STREAMS) delays.push(ms)
+  }
   const sampler = setInterval(() => {
     most = Math.max(most, under)
     if (under === STREAMS) samples.push(residentMebibytes(pid))
@@ -72,7 +75,7 @@ async function hold(house: House, which: 'bare' | 'gateway'): Promise<Crowd> {
     if (under === FIRST && change === 1) first = residentMebibytes(pid)
   }
   for (let n = 0; n < STREAMS; n++) {
-    begun.push(listen(target, request, delays, count))
+    begun.push(listen(target, request, late, count))
     // One after the other: it is the streams that are measured, not a stampede.
     await Bun.sleep(1)
   }
@@ -109,7 +112,7 @@ interface Ear {
 function listen(
   { hostname, port }: URL,
   request: string,
-  delays: number[],
+  late: (ms: number) => void,
   count: (change: 1 | -1) => void,
 ): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
@@ -120,7 +123,7 @@ function listen(
       ear.hasBegun = true
       count(1)
     }
-    for (const [, at] of text.matchAll(/at:(\d+):/g)) delays.push(Date.now() - Number(at))
+    for (const [, at] of text.matchAll(/at:(\d+):/g)) late(Date.now() - Number(at))
     ear.isWhole ||= text.includes('[DONE]')
     // A stamp may be cut in two, and must not be counted twice.
     ear.text = text.slice(text.lastIndexOf('\n') + 1).replaceAll(/at:\d+:/g, '')
