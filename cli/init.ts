@@ -24,7 +24,9 @@ interface Flags {
 export const mount: Mount = (root) =>
   root
     .command('init')
-    .description('create the data directory, a demo provider and a first key; asks three things at most')
+    .description(
+      'create the data directory, a demo provider and a first key; asks three things at most',
+    )
     .option('--no-demo', 'without the built-in demo provider')
     .option('--demo-credit <amount>', 'put dollars into the new balance')
     .option('--name <name>', 'name of the first key')
