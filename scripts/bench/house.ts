@@ -98,7 +98,7 @@ export function furnish(dataDir: string, mock: string, answers: readonly AnswerR
   for (const route of answers) {
     const { name, type, draws, upstream = 'm' } = route
     const place = ['--type', type, '--base-url', mock + pathOf(route)]
-    gatewayctl(dataDir, ['providers', 'add', name, ...place], 'sk-bench')
+    gatewayctl(dataDir, ['providers', 'add', name, ...place, '--no-check'], 'sk-bench')
     const prices = ['--in-usd', '0.15', '--out-usd', '0.6']
     const drawing = draws ? ['--images', '--per-image-usd', '0.04'] : []
     run(`models add ${name}/m --provider ${name} --upstream ${upstream}`, ...prices, ...drawing)
