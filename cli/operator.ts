@@ -20,14 +20,37 @@ export async function call<Name extends VerbName>(
 ): Promise<VerbRecord<Name>> {
   const progress = awaitProgress(context, name.replace('.', ' '))
   try {
-    const door = options.create ? context : besideDemo(context)
-    const answer = await overSocket(door, name, input)
-    const record = answer === null ? await inProcess(context, name, input, options) : answer.record
+    const { record } = await ask(context, name, input, options)
     return record as VerbRecord<Name>
   } finally {
     progress.done()
   }
 }
+
+interface Answer {
+  readonly record: unknown
+}
+
+/** Whoever has the directory may have been starting when its socket was looked for: then it is looked for once more. */
+async function ask(
+  context: Context,
+  name: VerbName,
+  input: unknown,
+  options: { readonly create: boolean },
+): Promise<Answer> {
+  const answer = await overSocket(options.create ? context : besideDemo(context), name, input)
+  if (answer !== null) return answer
+  try {
+    return await inProcess(context, name, input, options)
+  } catch (thrown) {
+    const late = isHeld(thrown) ? await overSocket(context, name, input) : null
+    if (late === null) throw thrown
+    return late
+  }
+}
+
+const isHeld = (thrown: unknown): boolean =>
+  thrown instanceof GatewayError && thrown.code === 'store_unavailable'
 
 /** Adding a provider writes a hundred models, each to the disk. */
 const ANSWER_MS = 60_000
@@ -47,11 +70,7 @@ const LONG_VERBS: ReadonlySet<string> = new Set<VerbName>([
 ])
 
 /** Null when nobody answers: there is no socket, or its server died without removing it. */
-async function overSocket(
-  context: Context,
-  name: string,
-  input: unknown,
-): Promise<{ readonly record: unknown } | null> {
+async function overSocket(context: Context, name: string, input: unknown): Promise<Answer | null> {
   if (!existsSync(context.adminSocket)) return null
   let response: Response
   try {
@@ -108,7 +127,7 @@ async function inProcess(
   name: VerbName,
   input: unknown,
   options: { readonly create: boolean },
-): Promise<unknown> {
+): Promise<Answer> {
   const { officeOf, openDirectory } = await import('./open-office.ts')
   const store = await openDirectory(context, {
     ...options,
@@ -120,7 +139,7 @@ async function inProcess(
       import('#operator/verbs.ts'),
     ])
     const verb: AnyVerb = await VERBS[name]()
-    return await perform(verb, officeOf(context, store, context.dataDir), input)
+    return { record: await perform(verb, officeOf(context, store, context.dataDir), input) }
   } finally {
     await store.close()
   }
