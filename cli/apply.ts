@@ -95,7 +95,7 @@ async function asked<Answer>(path: string, ask: () => Promise<Answer>): Promise<
       thrown.code,
       EXIT.failed,
       `${path}: ${place === '' || words.startsWith(place) ? '' : `${place}: `}${words}`,
-      thrown.details.hint ?? 'docs/operators-guide.md: The house as a file',
+      thrown.details.hint ?? 'docs/operator.md: The house as a file',
     )
   }
 }

@@ -61,7 +61,7 @@ export const PLANS: Readonly<Record<string, Plan>> = {
   'docs/keys.md': {
     before: `${FURNISHED}gatewayctl keys create prod-web`,
   },
-  'docs/operators-guide.md': GUIDE,
+  'docs/operator.md': GUIDE,
   'docs/sign-in.md': {
     before: `gatewayctl init --no-input\nexport GATEWAY_AUTH_URL=https://auth.example.org`,
     env: { GOOGLE_SECRET: 'x' },

@@ -9,7 +9,7 @@ import { type Received, startReceiver } from '#test/support/receiver.ts'
 import { blocksOf, PAGES } from './pages.ts'
 
 const MODULES = fileURLToPath(new URL('../../../node_modules', import.meta.url))
-const GUIDE = 'docs/operators-guide.md'
+const GUIDE = 'docs/operator.md'
 
 let desk: Desk
 beforeAll(() => {
