@@ -38,7 +38,7 @@ export const mount: Mount = (keys) =>
         try {
           const issued = await call(context, 'keys.create', input)
           file?.keep(issued.key)
-          showIssued(context, issued, file ? 'file' : flags.env ? 'env' : 'secret')
+          await showIssued(context, issued, file ? 'file' : flags.env ? 'env' : 'secret')
         } finally {
           file?.close()
         }

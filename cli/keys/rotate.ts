@@ -36,7 +36,7 @@ export const mount: Mount = (keys) =>
           file?.keep(rotated.key)
           const until = rotated.earlier_secrets_until
           const shown = file ? 'file' : flags.env ? 'env' : 'secret'
-          showIssued(context, rotated, shown, {
+          await showIssued(context, rotated, shown, {
             act: 'rotated',
             note:
               until === null

@@ -208,6 +208,18 @@ describe('commands', () => {
     }
   })
 
+  test('a key is told with the address of the gateway that runs', async () => {
+    furnishDesk(desk)
+    const gateway = await start()
+    expect(desk.run(['keys', 'create', 'near', '--env']).out).toContain(
+      `export OPENAI_BASE_URL=${gateway.url}/v1\n`,
+    )
+    expect(desk.run(['keys', 'create', 'next']).err).toContain(
+      `next: export OPENAI_BASE_URL=${gateway.url}/v1 `,
+    )
+    expect(await gateway.stop()).toBe(0)
+  })
+
   test('change the same things with the server up and down', async () => {
     furnishDesk(desk, '1')
     const act = (name: string) => {
