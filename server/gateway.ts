@@ -2,9 +2,10 @@
 import { ACTIVITY_KEPT_MS } from '#domain/activity.ts'
 import type { Clock } from '#domain/clock.ts'
 import type { CompletionHouse } from '#domain/completion.ts'
+import { tellEndings } from '#domain/endings-told.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { DEFAULT_SETTINGS, type Settings } from '#domain/settings.ts'
-import { feltBy, type Pulse, startPulse } from '#domain/snapshot/pulse.ts'
+import { type Pulse, startPulse } from '#domain/snapshot/pulse.ts'
 import type { Store } from '#domain/store.ts'
 import { createCounter } from '#http/app.ts'
 import { type CounterHouse, openHouse } from '#http/house.ts'
@@ -145,7 +146,7 @@ const furnish = (
   moment: Pick<CounterHouse, 'draining' | 'holdOpen' | 'letIdle'>,
 ): CounterHouse =>
   openHouse({
-    store: feltBy(pulse, clock, store),
+    store: tellEndings(store, clock, pulse.note),
     clock,
     settings: settings ?? DEFAULT_SETTINGS,
     timings: timings ?? DEFAULT_TIMINGS,

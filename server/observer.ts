@@ -1,6 +1,6 @@
 /** The observer: counts and traces what passes, where an operator asked for it; otherwise nothing of it is loaded or called. */
-import type { ActivityEntry } from '#domain/activity.ts'
 import type { Clock } from '#domain/clock.ts'
+import { tellEndings } from '#domain/endings-told.ts'
 import type { GenerationId } from '#domain/id.ts'
 import type { Store } from '#domain/store.ts'
 import type { CounterHouse } from '#http/house.ts'
@@ -58,7 +58,7 @@ export async function startObserver<Kept extends Store>(
   const tracer = target && (await import('#telemetry/tracer.ts')).startTracer(target, observed)
   let listener: Listener | null = null
   return {
-    store: watchStore(store, tally, tracer),
+    store: watchStore(store, observed.clock, tally, tracer),
     log: tally === null ? log : watchLog(log, tally),
     before: (counter) => (tracer === null ? counter : joining(counter, tracer)),
     open(house) {
@@ -72,34 +72,20 @@ export async function startObserver<Kept extends Store>(
   }
 }
 
-/** Whatever ends passes through here once: settled, or refused. */
+/** Endings are both's to hear; how notices are brought, the tally's alone. */
 function watchStore<Kept extends Store>(
   store: Kept,
+  clock: Clock,
   tally: Tally | null,
   tracer: Tracer | null,
 ): Kept {
   if (tally === null && tracer === null) return store
-  const ended = (entry: ActivityEntry): void => {
-    tally?.ended(entry)
-    tracer?.ended(entry)
-  }
-  const { admissions, activity, notices } = store
+  const { notices } = store
   return {
-    ...store,
-    admissions: {
-      ...admissions,
-      settle(id, settlement) {
-        ended(settlement.activity)
-        return admissions.settle(id, settlement)
-      },
-    },
-    activity: {
-      ...activity,
-      note(entry) {
-        ended(entry)
-        activity.note(entry)
-      },
-    },
+    ...tellEndings(store, clock, (entry) => {
+      tally?.ended(entry)
+      tracer?.ended(entry)
+    }),
     notices: {
       ...notices,
       tried(eventId, channel, attempt, then) {

@@ -1,7 +1,6 @@
 /** Pulse: what a running house remembers of its last requests; each costs it a few stores, and figures are made for who looks. */
 import type { ActivityEntry } from '../activity.ts'
-import type { Clock, Instant } from '../clock.ts'
-import type { Store } from '../store.ts'
+import type { Instant } from '../clock.ts'
 import type { FailureKind } from '../upstream.ts'
 import { Endings } from './endings.ts'
 import { Latest } from './latest.ts'
@@ -56,22 +55,3 @@ export function startPulse(): Pulse {
     },
   }
 }
-
-/** A store whose endings are felt: whatever becomes of a request passes through one of these two. */
-export const feltBy = <Kept extends Store>(pulse: Pulse, clock: Clock, store: Kept): Kept => ({
-  ...store,
-  admissions: {
-    ...store.admissions,
-    settle(id, settlement) {
-      pulse.note(settlement.activity, settlement.at)
-      return store.admissions.settle(id, settlement)
-    },
-  },
-  activity: {
-    ...store.activity,
-    note(entry) {
-      pulse.note(entry, clock.now())
-      store.activity.note(entry)
-    },
-  },
-})

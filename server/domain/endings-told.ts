@@ -1,0 +1,27 @@
+/** Where a request ends: settled after its admission or refused before it, it passes through one of two doors of the store. */
+import type { ActivityEntry } from './activity.ts'
+import type { Clock, Instant } from './clock.ts'
+import type { Store } from './store.ts'
+
+/** The same store, telling every ending once as it passes, before it is committed. */
+export const tellEndings = <Kept extends Store>(
+  store: Kept,
+  clock: Clock,
+  told: (entry: ActivityEntry, at: Instant) => void,
+): Kept => ({
+  ...store,
+  admissions: {
+    ...store.admissions,
+    settle(id, settlement) {
+      told(settlement.activity, settlement.at)
+      return store.admissions.settle(id, settlement)
+    },
+  },
+  activity: {
+    ...store.activity,
+    note(entry) {
+      told(entry, clock.now())
+      store.activity.note(entry)
+    },
+  },
+})
