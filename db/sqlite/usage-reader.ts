@@ -1,6 +1,6 @@
 /** The usage report in SQLite: the log is added up slice by slice into a table of groups. */
 import type { Database } from 'bun:sqlite'
-import { DAY_MS, later } from '#domain/clock.ts'
+import { DAY_MS, HOUR_MS, later } from '#domain/clock.ts'
 import type { AccountId } from '#domain/id.ts'
 import type { UsageDimension, UsageQuery, UsageReport } from '#domain/usage-report.ts'
 import type { Connection } from './connection.ts'
@@ -9,8 +9,6 @@ import { openReading } from './reading.ts'
 import { arrivedIn, slices } from './slices.ts'
 import { statement } from './statement.ts'
 import { type Group, type Groups, openGroups } from './usage-groups.ts'
-
-const HOUR_MS = 3_600_000
 
 /** A request is admitted once its body has come, so somewhat later than its id tells. */
 const MOST_QUEUED_MS = HOUR_MS

@@ -1,11 +1,10 @@
 /** Fills a data directory as a month of use would: keys, log, ledger and day sums that agree, straight into the tables. */
 import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
-import { DAY_MS, type Instant, systemClock } from '#domain/clock.ts'
+import { DAY_MS, HOUR_MS, type Instant, systemClock } from '#domain/clock.ts'
 import { generationsFrom, type KeyId, newKeyId } from '#domain/id.ts'
 import { labelOf, newSecret, type Secret } from '#domain/secret.ts'
 
-const HOUR_MS = 3_600_000
 /** That share one instant. */
 const ROWS_PER_MOMENT = 10
 /** Prime, so that the keys come in an order that looks like chance, each as often as the others. */

@@ -1,10 +1,9 @@
 /** When a notice is tried next: at growing distances for three days, and then no more (contract §9). */
-import { DAY_MS, type Instant, later, MINUTE_MS } from '#domain/clock.ts'
+import { DAY_MS, HOUR_MS, type Instant, later, MINUTE_MS } from '#domain/clock.ts'
 import type { NoticeState } from '#domain/notice.ts'
 import type { Outcome } from './outcome.ts'
 
 const SECOND_MS = 1_000
-const HOUR_MS = 60 * MINUTE_MS
 
 /** After the first failure, the second …; the failure after the last of them is the end. */
 const DISTANCES_MS: readonly number[] = [

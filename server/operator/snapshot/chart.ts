@@ -5,6 +5,7 @@ import {
   type Day,
   dayOf,
   dayStart,
+  HOUR_MS,
   type Instant,
   instant,
   renderDay,
@@ -56,7 +57,6 @@ export interface ChartRecord {
 
 const DAYS = 14
 const HOURS = 24
-const HOUR_MS = 3_600_000
 const MOST_GROUPS = 8
 const LEDGER_LINES = 10
 

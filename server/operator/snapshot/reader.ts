@@ -1,6 +1,6 @@
 /** Reads snapshots of a running gateway for whoever watches: each part is made anew as often as it deserves, and no oftener. */
 import type { Account } from '#domain/account.ts'
-import { type Instant, renderInstant } from '#domain/clock.ts'
+import { HOUR_MS, type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { FIGURES_MS, readSpan, type Span } from '#domain/snapshot/figures.ts'
 import { MOST_RECENT, MOST_RECENT_ERRORS } from '#domain/snapshot/pulse.ts'
@@ -19,7 +19,6 @@ export interface SnapshotReader {
   watch(): { next(): Promise<FrameRecord> }
 }
 
-const HOUR_MS = 3_600_000
 const SECOND_MS = 1_000
 /** A day's log is looked through for it. */
 const MODEL_DAY_MS = 10_000

@@ -1,5 +1,5 @@
 /** Requests in progress, and the rates, latencies and curves of those that ended in the last five minutes. */
-import { type Instant, MINUTE_MS, renderInstant } from '#domain/clock.ts'
+import { HOUR_MS, type Instant, MINUTE_MS, renderInstant } from '#domain/clock.ts'
 import { renderUsd, type UsdNanos } from '#domain/money.ts'
 import { errorPercent, type Percentiles, type Span, toFigures } from '#domain/snapshot/figures.ts'
 import type { InFlight } from '#domain/snapshot/in-flight.ts'
@@ -78,7 +78,6 @@ const toFlow =
       ? []
       : [{ fromMs: arrivedAt + firstEventMs, toMs: now, tokens: outputTokens }]
 
-const HOUR_MS = 3_600_000
 const CENT_NANOS = 10_000_000n
 
 /** To the cent: it is a guess. */
