@@ -16,7 +16,7 @@ export interface Column<Row> {
 
 /** Colour where the terminal wants it, else the bare text. */
 export const paint = (context: Context, tone: Tone, text: string): string =>
-  context.color ? inTone(tone, text) : text
+  context.color ? inTone(text, tone) : text
 
 /** Writes lines of the result. */
 export const print = (text: string): void => {

@@ -13,7 +13,7 @@ const CODES = {
 export type Tone = keyof typeof CODES
 
 /** Whether a terminal wants tones at all is the caller's to know. */
-export function inTone(tone: Tone, text: string): string {
+export function inTone(text: string, tone: Tone): string {
   const [on, off] = CODES[tone]
   return `\u001b[${on}m${text}\u001b[${off}m`
 }

@@ -77,7 +77,7 @@ export const beside = (left: Line, columns: number, right: Line): Line => [
 
 export type Painter = (text: string, tone: Tone) => string
 
-export const inColor: Painter = (text, tone) => inTone(tone, text)
+export const inColor: Painter = inTone
 export const plain: Painter = (text) => text
 
 export const toText = (line: Line, painter: Painter): string =>
