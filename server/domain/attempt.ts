@@ -2,6 +2,7 @@
 
 import type { FailedAttempt } from './activity.ts'
 import type { Caller } from './caller.ts'
+import { type Canceller, type CancelSignal, cancelWith } from './cancel.ts'
 import type { ChatEvent, ChatEvents, ChatRequest } from './chat.ts'
 import { type Clock, type Instant, pause } from './clock.ts'
 import { GatewayError } from './errors.ts'
@@ -15,6 +16,7 @@ import { pauseBeforeRetryMs } from './retry.ts'
 import type { Settings } from './settings.ts'
 import { andThen, type Soon } from './soon.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
+import type { Walk } from './walk.ts'
 
 export interface Attempt {
   readonly request: ChatRequest
@@ -23,7 +25,7 @@ export interface Attempt {
   /** When its turn came; a pause before it is not its own. */
   startedAt: Instant
   /** Aborts with the request, and by itself when this hop is given up. */
-  readonly line: AbortController
+  readonly line: Canceller
   /** Whether the provider has been asked. */
   isSent: boolean
 }
@@ -47,30 +49,22 @@ export const startAttempts = (
   house: Switchboard,
   offer: Offer,
   request: ChatRequest,
-  signal: AbortSignal,
+  signal: CancelSignal,
 ): Attempts => ({ current: startAttempt(house, offer, request, signal), failed: [] })
 
 const startAttempt = (
   { clock }: Switchboard,
   offer: Offer,
   request: ChatRequest,
-  signal: AbortSignal,
+  signal: CancelSignal,
 ): Attempt => ({
   request,
   offer,
   meter: startMeter(request, offer.hop.card.contextLength),
   startedAt: clock.now(),
-  line: follow(signal),
+  line: cancelWith(signal),
   isSent: false,
 })
-
-/** A controller that aborts with `signal`, and can be aborted by itself. (`AbortSignal.any` costs six times as much.) */
-function follow(signal: AbortSignal): AbortController {
-  const controller = new AbortController()
-  if (signal.aborted) controller.abort(signal.reason)
-  else signal.addEventListener('abort', () => controller.abort(signal.reason), { once: true })
-  return controller
-}
 
 /**
  * Asks one offer after the other until one begins to answer, and the last of them once more where that may help.
@@ -78,18 +72,16 @@ function follow(signal: AbortSignal): AbortController {
  */
 export async function openFirst(
   house: Switchboard,
-  caller: Caller,
-  request: ChatRequest,
+  { caller, request, signal }: Walk,
   offers: Offers,
   attempts: Attempts,
-  signal: AbortSignal,
 ): Promise<AsyncIterable<ChatEvents>> {
   for (let turn = 1; ; turn++) {
     const { current } = attempts
     try {
       return await open(house, caller, request, current, turn >= offers.length)
     } catch (thrown) {
-      current.line.signal.throwIfAborted()
+      current.line.throwIfAborted()
       current.line.abort()
       // Only a provider's failure is worth another attempt; a client that left needs none.
       if (!(thrown instanceof UpstreamFailure) || signal.aborted) throw thrown
@@ -171,7 +163,7 @@ function open(
   const { offer, line, meter } = attempt
   attempt.startedAt = house.clock.now()
   return andThen(findUpstream(house, offer.hop.provider), (upstream) => {
-    line.signal.throwIfAborted()
+    line.throwIfAborted()
     attempt.isSent = true
     house.health.asked(offer.hop)
     const events = upstream.open({
@@ -179,7 +171,7 @@ function open(
       hop: offer.hop,
       requestId: caller.requestId,
       timeouts: timeoutsFor(house, caller),
-      signal: line.signal,
+      signal: line,
     })
     return isLast ? events : events.then((held) => holdUntilContent(held, request, meter))
   })

@@ -9,6 +9,13 @@ import type { Offer, Offers } from './offer.ts'
 import { holdFor } from './pricing.ts'
 import type { Settings } from './settings.ts'
 
+/** Who claims, and for what. */
+interface Claimant {
+  readonly caller: Caller
+  readonly request: ChatRequest
+  readonly generationId: GenerationId
+}
+
 interface Counting {
   readonly clock: Clock
   readonly settings: Settings
@@ -17,12 +24,9 @@ interface Counting {
 /** The hold is that of the dearest offer, so that money is checked for every one of them at once. */
 export function toClaim(
   house: Counting,
-  { key, requestId }: Caller,
-  request: ChatRequest,
-  generationId: GenerationId,
+  { caller: { key, requestId }, request, generationId }: Claimant,
   offers: Offers,
 ): Claim {
-  const holds = offers.map((offer) => mostOf(house, request, offer))
   return {
     generationId,
     requestId,
@@ -31,8 +35,17 @@ export function toClaim(
     at: house.clock.now(),
     model: offers[0].hop.card.id,
     endUser: request.endUser,
-    hold: holds.reduce((most, hold) => (hold > most ? hold : most)),
+    hold: dearest(house, request, offers),
   }
+}
+
+function dearest(house: Counting, request: ChatRequest, [first, ...others]: Offers): UsdNanos {
+  let most = mostOf(house, request, first)
+  for (const offer of others) {
+    const hold = mostOf(house, request, offer)
+    if (hold > most) most = hold
+  }
+  return most
 }
 
 /** The most that a request can cost at one offer. */

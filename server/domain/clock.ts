@@ -1,4 +1,5 @@
 /** Time comes from here: the one port through which the gateway learns what time it is, and the UTC calendar. */
+import type { CancelSignal } from './cancel.ts'
 
 declare const unit: unique symbol
 
@@ -19,7 +20,7 @@ export const DAY_MS = 86_400_000
 export const systemClock: Clock = { now: () => Date.now() as Instant }
 
 /** Resolves after `ms`; rejects with the signal's reason when that comes first. */
-export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+export const pause = (ms: number, signal: CancelSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     signal.throwIfAborted()
     const leave = (): void => {

@@ -9,107 +9,93 @@ import {
   startAttempts,
 } from './attempt.ts'
 import type { Caller } from './caller.ts'
-import type { AnswerHead, ChatEvents, ChatRequest } from './chat.ts'
+import type { CancelSignal } from './cancel.ts'
+import type { AnswerHead, ChatRequest } from './chat.ts'
 import { toClaim } from './claim.ts'
 import { unixSeconds } from './clock.ts'
 import {
   COMPLETED,
   judgeFailure,
   judgeLeaving,
-  LEFT_BY_CLIENT,
   type Outcome,
   priceOutcome,
-  startEnding,
+  refuse,
+  settle,
 } from './ending.ts'
-import type { GatewayError } from './errors.ts'
-import { type GenerationId, newGenerationId } from './id.ts'
-import type { Charge } from './ledger.ts'
+import type { GenerationId } from './id.ts'
 import { findOffers, type Offers } from './offer.ts'
-import type { QuotaReading } from './quota.ts'
 import type { Hop } from './route.ts'
 import type { Store } from './store.ts'
+import { LEFT, Walk } from './walk.ts'
 
 /** What the walk needs of the house. */
 export interface CompletionHouse extends Switchboard {
   readonly store: Pick<Store, 'admissions' | 'models' | 'providers' | 'rates' | 'activity'>
 }
 
-/** What the counter learns, in this order: `admitted`, `opened`, `events`…, `failed`?, `receipt`. */
-export type CompletionStep =
-  | {
-      readonly type: 'admitted'
-      readonly generationId: GenerationId
-      readonly quota: QuotaReading
-      /** As they are made, for whoever watches. */
-      readonly attempts: Attempts
-    }
-  | { readonly type: 'opened'; readonly head: AnswerHead }
-  | { readonly type: 'events'; readonly events: ChatEvents }
-  /** The upstream broke after content had passed; what came is charged. */
-  | { readonly type: 'failed'; readonly error: GatewayError }
-  /** The charge is committed: the answer's last byte may leave. */
-  | { readonly type: 'receipt'; readonly charge: Charge }
-
 /**
- * Answers one chat request. The first step throws `RequestRefused` when nothing was taken; a later one throws
- * `GatewayError` when the upstream failed before any content. However the walk ends, also by `return()`, its admission is
+ * Answers one chat request. The walk throws `RequestRefused` before its first step when nothing was taken, and
+ * `GatewayError` after it when the upstream failed before any content. However it ends, also by `return()`, its admission is
  * resolved exactly once.
  */
-export async function* complete(
+export const complete = (
   house: CompletionHouse,
   caller: Caller,
   request: ChatRequest,
-  signal: AbortSignal,
-): AsyncGenerator<CompletionStep, void> {
-  const generationId = newGenerationId(caller.arrivedAt)
-  const ending = startEnding(house, caller, request, generationId)
+  signal: CancelSignal,
+): Walk => new Walk(caller, request, signal, (walk) => walkOn(house, walk))
 
+async function walkOn(house: CompletionHouse, walk: Walk): Promise<void> {
+  const { caller, request, signal, generationId } = walk
   let offers: Offers
   let verdict: Verdict
   try {
     const found = findOffers(house, caller.key, request)
     offers = found instanceof Promise ? await found : found
-    const claim = toClaim(house, caller, request, generationId, offers)
-    ending.noteClaim(claim)
-    verdict = await house.store.admissions.admit(claim)
+    const claim = toClaim(house, walk, offers)
+    walk.held = claim.hold
+    walk.queuedMs = claim.at - caller.arrivedAt
+    const judged = house.store.admissions.admit(claim)
+    verdict = judged instanceof Promise ? await judged : judged
   } catch (thrown) {
-    return ending.refuse(thrown, null)
+    return refuse(house, walk, thrown, null)
   }
   if (!verdict.admitted) {
-    return ending.refuse(toRefusalError(verdict.refusal, caller.key.name), verdict.quota)
+    return refuse(house, walk, toRefusalError(verdict.refusal, caller.key.name), verdict.quota)
   }
 
   const attempts = startAttempts(house, offers[0], request, signal)
-  let outcome: Outcome = LEFT_BY_CLIENT
-  let charge: Charge | null = null
+  walk.attempts = attempts
+  let outcome: Outcome
   try {
-    yield { type: 'admitted', generationId, quota: verdict.quota, attempts }
-    const events = await openFirst(house, caller, request, offers, attempts, signal)
+    await walk.tell({ type: 'admitted', generationId, quota: verdict.quota })
+    const events = await openFirst(house, walk, offers, attempts)
     const { meter, offer } = attempts.current
-    yield { type: 'opened', head: toHead(generationId, caller, offer.hop) }
+    await walk.tell({ type: 'opened', head: toHead(generationId, caller, offer.hop) })
     for await (const batch of events) {
       meter.note(batch)
-      ending.noteFirstEvent(meter)
-      yield { type: 'events', events: batch }
+      if (meter.produced) walk.firstEventAt ??= house.clock.now()
+      await walk.tell({ type: 'events', events: batch })
     }
     // A provider's end of stream may only be the echo of our own leaving.
     if (meter.finishReason === null) signal.throwIfAborted()
     demandImages(request, meter)
     outcome = COMPLETED
   } catch (thrown) {
-    outcome = judgeFailure(thrown, attempts.current.offer.hop, request, signal)
-  } finally {
     // A reader that stands still is left in the end; what it was told before is why.
-    if (outcome === LEFT_BY_CLIENT) outcome = judgeLeaving(signal)
-    charge = priceOutcome(outcome, attempts.current)
-    hangUp(house, outcome, attempts, charge !== null)
-    await ending.settle(outcome, attempts, charge)
+    outcome =
+      thrown === LEFT
+        ? judgeLeaving(signal)
+        : judgeFailure(thrown, attempts.current.offer.hop, request, signal)
   }
+  const charge = priceOutcome(outcome, attempts.current)
+  hangUp(house, outcome, attempts, charge !== null)
+  await settle(house, walk, attempts, outcome, charge)
   if (outcome.error) {
     if (charge === null) throw outcome.error
-    yield { type: 'failed', error: outcome.error }
+    await walk.tell({ type: 'failed', error: outcome.error })
   }
-  if (charge !== null) yield { type: 'receipt', charge }
+  if (charge !== null) await walk.tell({ type: 'receipt', charge })
 }
 
 /** However the walk ends, the provider is let go: a consumer that stops before the first event never touched `events`. */

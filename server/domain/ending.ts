@@ -1,21 +1,20 @@
 /** How a walk ends: what its ending means, what it costs, and the one line it leaves in the log. */
-import type { ActivityEntry, EndedBy, ToldRefusal } from './activity.ts'
-import type { Claim } from './admission.ts'
+import type { ActivityEntry, EndedBy, FailedAttempt, ToldRefusal } from './activity.ts'
 import { type Attempt, type Attempts, pictureOf } from './attempt.ts'
-import type { Caller } from './caller.ts'
+import type { CancelSignal } from './cancel.ts'
 import type { ChatRequest } from './chat.ts'
 import type { Clock } from './clock.ts'
 import { type ErrorMetadata, GatewayError, toGatewayError } from './errors.ts'
 import type { GenerationId } from './id.ts'
 import type { Charge } from './ledger.ts'
-import type { Meter } from './meter.ts'
 import { NO_MONEY, type RubMicros, type UsdNanos } from './money.ts'
-import { chargeFor } from './pricing.ts'
+import { chargeFor, type ImageChoice } from './pricing.ts'
 import { NO_QUOTA, type QuotaReading } from './quota.ts'
 import type { Hop } from './route.ts'
 import type { Store } from './store.ts'
 import { toClientError, UpstreamFailure } from './upstream.ts'
 import { NO_USAGE } from './usage.ts'
+import type { Walk } from './walk.ts'
 
 /** A refusal that knows the rate headers to travel with, and the line it has in the log. */
 export class RequestRefused extends Error {
@@ -43,7 +42,7 @@ export const COMPLETED: Outcome = { endedBy: 'completed', error: null }
 export const LEFT_BY_CLIENT: Outcome = { endedBy: 'client', error: null }
 
 /** The gateway aborts with its own error, when a drain has run out of time or an operator says so; a client leaves without one. */
-export const judgeLeaving = ({ reason }: AbortSignal): Outcome =>
+export const judgeLeaving = ({ reason }: CancelSignal): Outcome =>
   reason instanceof GatewayError ? { endedBy: 'gateway', error: reason } : LEFT_BY_CLIENT
 
 /** What a throw inside the walk means. */
@@ -51,7 +50,7 @@ export function judgeFailure(
   thrown: unknown,
   { provider }: Hop,
   { allowFallbacks }: ChatRequest,
-  signal: AbortSignal,
+  signal: CancelSignal,
 ): Outcome {
   if (signal.aborted) return judgeLeaving(signal)
   if (thrown instanceof UpstreamFailure) {
@@ -83,98 +82,86 @@ interface Books {
   readonly store: Pick<Store, 'admissions' | 'activity'>
 }
 
-/** The bookkeeping around one walk: the clock readings and the one line of the activity log. */
-export function startEnding(
+/** Notes the refusal and throws it; nothing was taken. */
+export async function refuse(
   house: Books,
-  { key, requestId, arrivedAt }: Caller,
-  request: ChatRequest,
-  generationId: GenerationId,
-) {
-  let firstEventMs: number | null = null
-  let queuedMs = 0
-  let held: UsdNanos | null = null
+  walk: Walk,
+  thrown: unknown,
+  quota: QuotaReading | null,
+): Promise<never> {
+  const { key } = walk.caller
+  const { admissions, activity } = house.store
+  const error = toGatewayError(thrown)
+  const refusal = toTold(error, walk.held)
+  activity.note(toEntry(house, walk, { endedBy: 'refused', error }, null, null, refusal))
+  throw new RequestRefused(
+    error,
+    quota ?? (await admissions.quota(key.id, house.clock.now()).catch(() => NO_QUOTA)),
+    walk.generationId,
+  )
+}
 
-  const entry = (endedBy: EndedBy, error: GatewayError | null): ActivityEntry => ({
+/** Resolves the admission, with the one line that the walk has in the log. */
+export const settle = (
+  house: Books,
+  walk: Walk,
+  attempts: Attempts,
+  outcome: Outcome,
+  charge: Charge | null,
+): Promise<boolean> =>
+  house.store.admissions.settle(walk.generationId, {
+    at: house.clock.now(),
+    charge,
+    activity: toEntry(house, walk, outcome, attempts, charge, null),
+  })
+
+/** `attempts` are null where nobody was asked. */
+function toEntry(
+  { clock }: Books,
+  { caller, request, generationId, queuedMs, firstEventAt }: Walk,
+  { endedBy, error }: Outcome,
+  attempts: Attempts | null,
+  charge: Charge | null,
+  refusal: ToldRefusal | null,
+): ActivityEntry {
+  const { key, requestId, arrivedAt } = caller
+  const hop = attempts?.current.offer.hop
+  const meter = attempts?.current.meter
+  return {
     generationId,
     requestId,
     accountId: key.accountId,
     keyId: key.id,
-    model: request.model,
-    provider: null,
+    model: hop?.card.id ?? request.model,
+    provider: hop?.provider.name ?? null,
     endUser: request.endUser,
     stream: request.stream,
     status: error?.status ?? (endedBy === 'client' ? CLIENT_CLOSED_REQUEST : 200),
     code: error?.code ?? null,
     endedBy,
-    finishReason: null,
+    finishReason: meter ? (error ? 'error' : meter.finishReason) : null,
     startedAt: arrivedAt,
     queuedMs,
-    firstEventMs,
-    totalMs: house.clock.now() - arrivedAt,
-    usage: NO_USAGE,
-    usageSource: null,
-    cost: NO_MONEY,
-    costRub: 0n as RubMicros,
-    image: null,
-    statedCost: null,
-    failedAttempts: [],
-    refusal: null,
-  })
-
-  return {
-    noteClaim({ at, hold }: Claim): void {
-      queuedMs = at - arrivedAt
-      held = hold
-    },
-
-    noteFirstEvent(meter: Meter): void {
-      if (firstEventMs === null && meter.produced) firstEventMs = house.clock.now() - arrivedAt
-    },
-
-    /** Notes the refusal and throws it; nothing was taken. */
-    async refuse(thrown: unknown, quota: QuotaReading | null): Promise<never> {
-      const error = toGatewayError(thrown)
-      house.store.activity.note({ ...entry('refused', error), refusal: toTold(error, held) })
-      throw new RequestRefused(
-        error,
-        quota ??
-          (await house.store.admissions.quota(key.id, house.clock.now()).catch(() => NO_QUOTA)),
-        generationId,
-      )
-    },
-
-    settle(
-      outcome: Outcome,
-      { current, failed }: Attempts,
-      charge: Charge | null,
-    ): Promise<boolean> {
-      const { offer, meter } = current
-      const { hop, version } = offer
-      // Pictures may be charged that never came, to a client that did not wait for them.
-      const hasPicture =
-        version.prices.imagePrices.length > 0 && (charge?.usage.outputImages ?? 0) > 0
-      const activity: ActivityEntry = {
-        ...entry(outcome.endedBy, outcome.error),
-        model: hop.card.id,
-        provider: hop.provider.name,
-        finishReason: outcome.error ? 'error' : meter.finishReason,
-        ...(charge && {
-          usage: charge.usage,
-          usageSource: charge.source,
-          cost: charge.amount,
-          costRub: charge.costRub,
-          image: hasPicture ? pictureOf(current) : null,
-        }),
-        statedCost: meter.statedCost,
-        failedAttempts: failed,
-      }
-      return house.store.admissions.settle(generationId, {
-        at: house.clock.now(),
-        charge,
-        activity,
-      })
-    },
+    firstEventMs: firstEventAt === null ? null : firstEventAt - arrivedAt,
+    totalMs: clock.now() - arrivedAt,
+    usage: charge?.usage ?? NO_USAGE,
+    usageSource: charge?.source ?? null,
+    cost: charge?.amount ?? NO_MONEY,
+    costRub: charge?.costRub ?? NO_RUB,
+    image: attempts && charge ? pictureCharged(attempts.current, charge) : null,
+    statedCost: meter?.statedCost ?? null,
+    failedAttempts: attempts?.failed ?? NONE_FAILED,
+    refusal,
   }
+}
+
+const NO_RUB = 0n as RubMicros
+const NONE_FAILED: readonly FailedAttempt[] = []
+
+/** Pictures may be charged that never came, to a client that did not wait for them. */
+function pictureCharged(attempt: Attempt, { usage }: Charge): ImageChoice | null {
+  const isPriced = attempt.offer.version.prices.imagePrices.length > 0
+  return isPriced && usage.outputImages > 0 ? pictureOf(attempt) : null
 }
 
 /** An allow-list may have tens of kilobytes, and a refusal may come a thousand times a second. */

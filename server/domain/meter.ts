@@ -1,5 +1,5 @@
 /** The meter: counts an answer as it passes, so that its usage is known however it ends. */
-import type { ChatEvents, ChatRequest } from './chat.ts'
+import type { ChatEvent, ChatEvents, ChatRequest } from './chat.ts'
 import { likelyDrawnTokens } from './drawn-tokens.ts'
 import type { UsageSource } from './ledger.ts'
 import type { UsdNanos } from './money.ts'
@@ -93,89 +93,98 @@ function withPicturesAsked(
 }
 
 /** Starts a meter for one request; no estimate of its prompt is larger than `contextLength`, which bounds its hold too. */
-export function startMeter(request: ChatRequest, contextLength: number | null): Meter {
-  let stated: Usage | null = null
-  let partial = false
-  let bytes = 0
-  let reasoningBytes = 0
-  let produced = false
-  let images = 0
-  let drawn: ImageChoice = { resolution: undefined, quality: undefined }
-  let statedCost: UsdNanos | null = null
-  let finishReason: string | null = null
+export const startMeter = (request: ChatRequest, contextLength: number | null): Meter =>
+  new EventMeter(request, contextLength ?? Number.MAX_SAFE_INTEGER)
 
-  const estimate = (): Usage => ({
-    ...NO_USAGE,
-    ...estimatePrompt(request, contextLength ?? Number.MAX_SAFE_INTEGER),
-    outputTokens: Math.ceil((bytes + reasoningBytes) / BYTES_PER_TOKEN),
-    reasoningTokens: Math.floor(reasoningBytes / BYTES_PER_TOKEN),
-    imageOutputTokens:
-      images * likelyDrawnTokens(drawn.quality === undefined ? request.image : drawn),
-  })
+const NOTHING_DRAWN: ImageChoice = { resolution: undefined, quality: undefined }
 
-  const read = (): Reading => {
-    const usage = stated !== null && !partial ? stated : atLeast(stated, estimate())
+/** A class, because every attempt has one: closures over as many counters would be a dozen objects. */
+class EventMeter implements Meter {
+  produced = false
+  images = 0
+  drawn = NOTHING_DRAWN
+  statedCost: UsdNanos | null = null
+  finishReason: string | null = null
+  private readonly request: ChatRequest
+  private readonly mostPromptTokens: number
+  private stated: Usage | null = null
+  private partial = false
+  private bytes = 0
+  private reasoningBytes = 0
+
+  constructor(request: ChatRequest, mostPromptTokens: number) {
+    this.request = request
+    this.mostPromptTokens = mostPromptTokens
+  }
+
+  note(events: ChatEvents): void {
+    for (const event of events) this.noteEvent(event)
+  }
+
+  private noteEvent(event: ChatEvent): void {
+    switch (event.type) {
+      case 'text-delta':
+      case 'refusal-delta':
+        this.bytes += utf8Bytes(event.text)
+        this.produced = true
+        break
+      case 'reasoning-delta':
+        this.reasoningBytes += utf8Bytes(event.text)
+        this.produced = true
+        break
+      case 'tool-call-delta':
+        this.bytes += utf8Bytes(event.name ?? '') + utf8Bytes(event.arguments)
+        this.produced = true
+        break
+      case 'image':
+        this.images++
+        this.drawn = event.drawn ?? this.drawn
+        this.produced = true
+        break
+      case 'finish':
+        this.finishReason ??= event.reason
+        break
+      case 'usage':
+        this.statedCost = event.statedCost ?? this.statedCost
+        if (event.usage === null) break
+        this.stated = toUsage(event.usage)
+        this.partial = event.partial ?? false
+        // What a provider has only begun to count is not yet an answer that somebody pays for.
+        if (!this.partial) this.produced = true
+        break
+      case 'message-fields':
+      case 'answer-fields':
+        break
+    }
+  }
+
+  read(): Reading {
+    const { stated, partial } = this
+    const usage = stated !== null && !partial ? stated : atLeast(stated, this.estimate())
     return {
-      usage: { ...usage, inputImages: request.inputImages, outputImages: images },
+      usage: withPictures(usage, this.request.inputImages, this.images),
       source: stated === null || partial ? 'estimated' : 'provider',
     }
   }
 
-  return {
-    note(events) {
-      for (const event of events) {
-        switch (event.type) {
-          case 'text-delta':
-          case 'refusal-delta':
-            bytes += utf8Bytes(event.text)
-            produced = true
-            break
-          case 'reasoning-delta':
-            reasoningBytes += utf8Bytes(event.text)
-            produced = true
-            break
-          case 'tool-call-delta':
-            bytes += utf8Bytes(event.name ?? '') + utf8Bytes(event.arguments)
-            produced = true
-            break
-          case 'image':
-            images++
-            drawn = event.drawn ?? drawn
-            produced = true
-            break
-          case 'finish':
-            finishReason ??= event.reason
-            break
-          case 'usage':
-            statedCost = event.statedCost ?? statedCost
-            if (event.usage === null) break
-            stated = toUsage(event.usage)
-            partial = event.partial ?? false
-            // What a provider has only begun to count is not yet an answer that somebody pays for.
-            if (!partial) produced = true
-            break
-          case 'message-fields':
-          case 'answer-fields':
-            break
-        }
-      }
-    },
-    get produced() {
-      return produced
-    },
-    get images() {
-      return images
-    },
-    get drawn() {
-      return drawn
-    },
-    get statedCost() {
-      return statedCost
-    },
-    get finishReason() {
-      return finishReason
-    },
-    read,
-    readLeft: () => withPicturesAsked(read(), request),
+  readLeft(): Reading {
+    return withPicturesAsked(this.read(), this.request)
+  }
+
+  private estimate(): Usage {
+    const { request, bytes, reasoningBytes, images, drawn } = this
+    return {
+      ...NO_USAGE,
+      ...estimatePrompt(request, this.mostPromptTokens),
+      outputTokens: Math.ceil((bytes + reasoningBytes) / BYTES_PER_TOKEN),
+      reasoningTokens: Math.floor(reasoningBytes / BYTES_PER_TOKEN),
+      imageOutputTokens:
+        images * likelyDrawnTokens(drawn.quality === undefined ? request.image : drawn),
+    }
   }
 }
+
+const withPictures = (usage: Usage, inputImages: number, outputImages: number): Usage =>
+  usage.inputImages === inputImages && usage.outputImages === outputImages
+    ? usage
+    : { ...usage, inputImages, outputImages }

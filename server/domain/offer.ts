@@ -6,6 +6,7 @@ import { GatewayError } from './errors.ts'
 import type { HopHealth } from './hop-health.ts'
 import type { ApiKey } from './key.ts'
 import type { ModelCard, PriceVersion } from './model-card.ts'
+import type { Provider } from './provider.ts'
 import type { Rate } from './rate.ts'
 import { drawOrder, type Hop, type RouteHop, routeOf, toHop } from './route.ts'
 import { andThen, type Soon } from './soon.ts'
@@ -34,12 +35,20 @@ interface Shop {
  * unpriced_model, the first of them in the order of contract §2
  */
 export function findOffers(shop: Shop, key: ApiKey, request: ChatRequest): Soon<Offers> {
+  const asked = findOffersOf(shop, key, request, request.model)
+  if (asked instanceof Promise || request.routing) return findLater(shop, key, request, asked)
+  return rank(shop, request, asked)
+}
+
+async function findLater(
+  shop: Shop,
+  key: ApiKey,
+  request: ChatRequest,
+  asking: Soon<readonly Offer[]>,
+): Promise<Offers> {
   const { routing } = request
-  return andThen(findOffersOf(shop, key, request, request.model), (asked) =>
-    routing
-      ? reroute(shop, key, request, routing, asked).then((chosen) => rank(shop, request, chosen))
-      : rank(shop, request, asked),
-  )
+  const asked = await asking
+  return rank(shop, request, routing ? await reroute(shop, key, request, routing, asked) : asked)
 }
 
 /** Who is asked first, and who after it. */
@@ -111,31 +120,53 @@ export function findCard(
 }
 
 /** Every hop of a model at its price. @throws no_route_available, unpriced_model */
-export const offersOf = (
+export function offersOf(
   { store, clock }: Pick<Shop, 'store' | 'clock'>,
   card: ModelCard,
-): Soon<readonly Offer[]> =>
-  andThen(findHops(store, card, drawOrder(routeOf(card), Math.random)), (hops) => {
-    if (hops.length === 0) throw noRoute(`no provider serves ${card.id} at the moment`)
-    const { price: version } = card
-    if (version === null) throw unpriced(card)
-    return andThen(store.rates.at(clock.now()), (rate) =>
-      hops.map((hop) => ({ hop, version, rate })),
-    )
-  })
+): Soon<readonly Offer[]> {
+  const hops = findHops(store, card, drawOrder(routeOf(card), Math.random))
+  const rate = store.rates.at(clock.now())
+  return hops instanceof Promise || rate instanceof Promise
+    ? offersLater(card, hops, rate)
+    : toOffers(card, hops, rate)
+}
+
+const offersLater = async (
+  card: ModelCard,
+  hops: Soon<readonly Hop[]>,
+  rate: Soon<Rate>,
+): Promise<readonly Offer[]> => toOffers(card, await hops, await rate)
+
+function toOffers(card: ModelCard, hops: readonly Hop[], rate: Rate): readonly Offer[] {
+  if (hops.length === 0) throw noRoute(`no provider serves ${card.id} at the moment`)
+  const { price: version } = card
+  if (version === null) throw unpriced(card)
+  return hops.map((hop) => ({ hop, version, rate }))
+}
 
 /** Those of the route whose provider is still there. */
 function findHops(
-  store: Shop['store'],
+  { providers }: Shop['store'],
   card: ModelCard,
-  [wanted, ...others]: readonly RouteHop[],
-  found: readonly Hop[] = [],
+  route: readonly RouteHop[],
 ): Soon<readonly Hop[]> {
-  if (!wanted) return found
-  return andThen(store.providers.find(wanted.provider), (provider) => {
-    const hops = provider ? [...found, toHop(card, wanted, provider)] : found
-    return findHops(store, card, others, hops)
-  })
+  const found = route.map((wanted) => providers.find(wanted.provider))
+  return found.some((provider) => provider instanceof Promise)
+    ? Promise.all(found).then((served) => toHops(card, route, served))
+    : toHops(card, route, found as readonly (Provider | undefined)[])
+}
+
+function toHops(
+  card: ModelCard,
+  route: readonly RouteHop[],
+  served: readonly (Provider | undefined)[],
+): readonly Hop[] {
+  const hops: Hop[] = []
+  for (const [place, wanted] of route.entries()) {
+    const provider = served[place]
+    if (provider) hops.push(toHop(card, wanted, provider))
+  }
+  return hops
 }
 
 const noRoute = (message: string): GatewayError => new GatewayError('no_route_available', message)

@@ -37,7 +37,8 @@ export async function quote(
   request: ChatRequest,
 ): Promise<Quote> {
   const offers = await findOffers(house, caller.key, request)
-  const claim = toClaim(house, caller, request, newGenerationId(caller.arrivedAt), offers)
+  const generationId = newGenerationId(caller.arrivedAt)
+  const claim = toClaim(house, { caller, request, generationId }, offers)
   const verdict = await house.store.admissions.judge(claim)
   return {
     refusal: verdict.admitted ? null : toRefusalError(verdict.refusal, caller.key.name),

@@ -1,4 +1,5 @@
 /** Upstream: the port through which the walk reaches a provider, and the ways a provider fails. */
+import type { CancelSignal } from './cancel.ts'
 import type { ChatEvents, ChatRequest } from './chat.ts'
 import { type ErrorMetadata, GatewayError } from './errors.ts'
 import type { Hop } from './route.ts'
@@ -10,7 +11,7 @@ export interface UpstreamCall {
   readonly requestId: string
   readonly timeouts: Omit<Settings, 'reserveOutputTokens'>
   /** Aborts when the client leaves or the request's time is up; the provider is let go at once. */
-  readonly signal: AbortSignal
+  readonly signal: CancelSignal
 }
 
 /** Port: one wire family. */

@@ -1,22 +1,25 @@
 /** Every chat request in progress: who asks, since when, how far it has come, and the two ways to end it early. */
 
 import type { Caller } from '#domain/caller.ts'
+import { Canceller } from '#domain/cancel.ts'
 import type { ChatRequest } from '#domain/chat.ts'
-import type { Instant } from '#domain/clock.ts'
-import { type CompletionHouse, type CompletionStep, complete } from '#domain/completion.ts'
+import { type CompletionHouse, complete } from '#domain/completion.ts'
 import type { GatewayError } from '#domain/errors.ts'
 import type { Walking } from '#domain/snapshot/in-flight.ts'
+import type { StepReader, Walk } from '#domain/walk.ts'
 
-/** One walk of `complete()`, driven by its reader and able to be left. */
+/** A walk of `complete()`, driven by its reader and able to be left. */
 export interface RunningWalk {
   readonly caller: Caller
   readonly request: ChatRequest
   /** How far it has come; null before it is admitted. */
   readonly progress: Walking | null
-  /** It was left or aborted: whatever it still yields is no whole answer. */
+  /** It was left or aborted: whatever it still tells is no whole answer. */
   readonly isCutShort: boolean
+  /** Walks to the end; throws what the walk throws. */
+  read(reader: StepReader): ReturnType<Walk['read']>
   /** The next step; throws what the walk throws. */
-  next(): Promise<IteratorResult<CompletionStep, void>>
+  next(): ReturnType<Walk['next']>
   /** The client has gone: lets the upstream go and settles, whether or not anybody asks for another step. */
   leave(): Promise<void>
   /** The gateway gives up: the walk fails with `error`, which whoever still reads is told. */
@@ -46,7 +49,7 @@ export function createRunningWalks(): RunningWalks {
   let waiting: (() => void)[] = []
 
   const forget = (walk: RunningWalk, over?: () => void): void => {
-    if (!walks.delete(walk)) return
+    walks.delete(walk)
     over?.()
     if (walks.size > 0) return
     for (const resolve of waiting) resolve()
@@ -55,11 +58,13 @@ export function createRunningWalks(): RunningWalks {
 
   return {
     start(house, caller, request, over) {
-      const ended = over ? (walk: RunningWalk) => forget(walk, over) : forget
-      const walk = startWalk(house, caller, request, ended)
-      walks.add(walk)
+      const gone = new Canceller()
+      const walk = complete(house, caller, request, gone)
+      const running = new Running(walk, gone)
+      walk.ended = () => forget(running, over)
+      walks.add(running)
       if (walks.size > peak) peak = walks.size
-      return walk
+      return running
     },
     list: () => walks,
     get count() {
@@ -73,50 +78,48 @@ export function createRunningWalks(): RunningWalks {
   }
 }
 
-function startWalk(
-  house: CompletionHouse,
-  caller: Caller,
-  request: ChatRequest,
-  ended: (walk: RunningWalk) => void,
-): RunningWalk {
-  const gone = new AbortController()
-  const steps = complete(house, caller, request, gone.signal)
-  let admitted: Omit<Walking, 'firstEventAt'> | null = null
-  let firstEventAt: Instant | null = null
+/** A class, because every request has one. */
+class Running implements RunningWalk {
+  private readonly walk: Walk
+  private readonly gone: Canceller
 
-  const end = (): void => ended(walk)
-  const notice = ({ value: step }: IteratorResult<CompletionStep, void>): void => {
-    if (!step) end()
-    else if (step.type === 'events') firstEventAt ??= house.clock.now()
-    else if (step.type === 'admitted') {
-      const { generationId, attempts } = step
-      admitted = { caller, request, generationId, attempts }
-    }
+  constructor(walk: Walk, gone: Canceller) {
+    this.walk = walk
+    this.gone = gone
   }
 
-  const walk: RunningWalk = {
-    caller,
-    request,
-    get progress() {
-      return admitted && { ...admitted, firstEventAt }
-    },
-    get isCutShort() {
-      return gone.signal.aborted
-    },
-    // No async function around the generator's own promise: it would cost as much again as the step itself.
-    next() {
-      const step = steps.next()
-      step.then(notice, end)
-      return step
-    },
-    leave() {
-      // The signal wakes a walk that awaits its upstream; `return` ends one that waits to be asked.
-      gone.abort()
-      return steps.return().then(end, end)
-    },
-    abort(error) {
-      gone.abort(error)
-    },
+  get caller(): Caller {
+    return this.walk.caller
   }
-  return walk
+
+  get request(): ChatRequest {
+    return this.walk.request
+  }
+
+  get progress(): Walking | null {
+    const { caller, request, generationId, attempts, firstEventAt } = this.walk
+    return attempts && { caller, request, generationId, attempts, firstEventAt }
+  }
+
+  get isCutShort(): boolean {
+    return this.gone.aborted
+  }
+
+  read(reader: StepReader): ReturnType<Walk['read']> {
+    return this.walk.read(reader)
+  }
+
+  next(): ReturnType<Walk['next']> {
+    return this.walk.next()
+  }
+
+  async leave(): Promise<void> {
+    // The signal wakes a walk that awaits its upstream; `return` ends one that waits to be asked.
+    this.gone.abort()
+    await this.walk.return()
+  }
+
+  abort(error: GatewayError): void {
+    this.gone.abort(error)
+  }
 }

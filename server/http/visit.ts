@@ -1,10 +1,10 @@
 /** A visit: one HTTP request on its way through the counter, and what has been learnt about it so far. */
 import type { Clock, Instant } from '#domain/clock.ts'
-import type { CompletionStep } from '#domain/completion.ts'
 import type { GenerationId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { QuotaReading } from '#domain/quota.ts'
+import type { CompletionStep } from '#domain/walk.ts'
 import type { CounterHouse } from './house.ts'
 import { addRateHeaders, EXPOSED_HEADERS, type HeaderFields } from './rate-headers.ts'
 import { readRequestId } from './request-id.ts'

@@ -63,25 +63,32 @@ async function answerWhole(
   run: FirstRun | null,
 ): Promise<Response> {
   const fold = startFold()
-  let head: AnswerHead | null = null
-  let failure: GatewayError | null = null
-  let text: readonly string[] | null = null
-  for (;;) {
-    const { value: step, done } = await walk.next()
-    if (done) break
+  const told: Told = { head: null, failure: null, text: null }
+  await walk.read((step) => {
     learn(visit, step, house.clock)
-    if (step.type === 'opened') head = step.head
+    if (step.type === 'opened') told.head = step.head
     else if (step.type === 'events') fold.note(step.events)
-    else if (step.type === 'failed') failure = step.error
-    else if (step.type === 'receipt' && head !== null && failure === null) {
-      text = fold.render(head, step.charge)
-      if (run && !walk.isCutShort) await keepAnswer(house, visit, run, JSON_TEXT, text.join(''))
+    else if (step.type === 'failed') told.failure = step.error
+    else if (step.type === 'receipt' && told.head !== null && told.failure === null) {
+      told.text = fold.render(told.head, step.charge)
+      if (run && !walk.isCutShort) {
+        return keepAnswer(house, visit, run, JSON_TEXT, told.text.join(''))
+      }
     }
-  }
+    return undefined
+  })
+  const { failure, text } = told
   // Half an answer is no answer to a client that asked for a whole one.
   if (failure !== null) throw failure
   if (text === null || visit.request.signal.aborted) {
     return new Response(null, { status: CLIENT_LEFT })
   }
   return new Response(toBody(text), { headers: headersFor(visit, JSON_TEXT) })
+}
+
+/** What a whole answer keeps of the steps of its walk. */
+interface Told {
+  head: AnswerHead | null
+  failure: GatewayError | null
+  text: readonly string[] | null
 }

@@ -1,4 +1,5 @@
 /** The OpenAI family: chat completions over HTTP, as OpenAI and everyone who followed it speak them. */
+import { toAbortSignal } from '#domain/cancel.ts'
 import type { ChatEvents } from '#domain/chat.ts'
 import type { Provider } from '#domain/provider.ts'
 import type { Upstream, UpstreamCall } from '#domain/upstream.ts'
@@ -59,6 +60,6 @@ async function readBody(
 ): Promise<Translated> {
   const translated = fromResponse(await readWhole(answer), scrub)
   if (!translated.events.some(isRemoteImage)) return translated
-  const events = await inlinePictures(translated.events, fetchPicture, signal)
+  const events = await inlinePictures(translated.events, fetchPicture, toAbortSignal(signal))
   return { ...translated, events }
 }

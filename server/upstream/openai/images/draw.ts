@@ -1,4 +1,5 @@
 /** Asks the images API: a drawing or an edit goes out, pictures come back. */
+import { toAbortSignal } from '#domain/cancel.ts'
 import type { ChatEvents } from '#domain/chat.ts'
 import type { Provider } from '#domain/provider.ts'
 import type { UpstreamCall } from '#domain/upstream.ts'
@@ -44,5 +45,8 @@ async function readPictures(
   fetchPicture: FetchPicture,
 ): Promise<Translated> {
   const translated = fromImages(await readWhole(answer), request.choices, scrub)
-  return { ...translated, events: await inlinePictures(translated.events, fetchPicture, signal) }
+  return {
+    ...translated,
+    events: await inlinePictures(translated.events, fetchPicture, toAbortSignal(signal)),
+  }
 }
