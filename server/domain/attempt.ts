@@ -14,7 +14,7 @@ import { chargeFor, choiceDrawn, type ImageChoice } from './pricing.ts'
 import type { Provider } from './provider.ts'
 import { pauseBeforeRetryMs } from './retry.ts'
 import type { Settings } from './settings.ts'
-import { andThen, type Soon } from './soon.ts'
+import type { Soon } from './soon.ts'
 import { type Upstream, UpstreamFailure } from './upstream.ts'
 import type { Walk } from './walk.ts'
 
@@ -72,14 +72,15 @@ const startAttempt = (
  */
 export async function openFirst(
   house: Switchboard,
-  { caller, request, signal }: Walk,
+  walk: Walk,
   offers: Offers,
   attempts: Attempts,
 ): Promise<AsyncIterable<ChatEvents>> {
+  const { caller, request, signal } = walk
   for (let turn = 1; ; turn++) {
     const { current } = attempts
     try {
-      return await open(house, caller, request, current, turn >= offers.length)
+      return await open(house, walk, current, turn >= offers.length)
     } catch (thrown) {
       current.line.throwIfAborted()
       current.line.abort()
@@ -155,26 +156,44 @@ export const pictureOf = ({ request, offer, meter }: Attempt): ImageChoice =>
  */
 function open(
   house: Switchboard,
-  caller: Caller,
-  request: ChatRequest,
+  walk: Walk,
   attempt: Attempt,
   isLast: boolean,
-): Soon<AsyncIterable<ChatEvents>> {
-  const { offer, line, meter } = attempt
+): Promise<AsyncIterable<ChatEvents>> {
   attempt.startedAt = house.clock.now()
-  return andThen(findUpstream(house, offer.hop.provider), (upstream) => {
-    line.throwIfAborted()
-    attempt.isSent = true
-    house.health.asked(offer.hop)
-    const events = upstream.open({
-      request,
-      hop: offer.hop,
-      requestId: caller.requestId,
-      timeouts: timeoutsFor(house, caller),
-      signal: line,
-    })
-    return isLast ? events : events.then((held) => holdUntilContent(held, request, meter))
+  const upstream = findUpstream(house, attempt.offer.hop.provider)
+  return upstream instanceof Promise
+    ? askLater(house, walk, attempt, upstream, isLast)
+    : ask(house, walk, attempt, upstream, isLast)
+}
+
+const askLater = async (
+  house: Switchboard,
+  walk: Walk,
+  attempt: Attempt,
+  upstream: Promise<Upstream>,
+  isLast: boolean,
+): Promise<AsyncIterable<ChatEvents>> => ask(house, walk, attempt, await upstream, isLast)
+
+function ask(
+  house: Switchboard,
+  { caller, request }: Walk,
+  attempt: Attempt,
+  upstream: Upstream,
+  isLast: boolean,
+): Promise<AsyncIterable<ChatEvents>> {
+  const { offer, line } = attempt
+  line.throwIfAborted()
+  attempt.isSent = true
+  house.health.asked(offer.hop)
+  const events = upstream.open({
+    request,
+    hop: offer.hop,
+    requestId: caller.requestId,
+    timeouts: timeoutsFor(house, caller),
+    signal: line,
   })
+  return isLast ? events : holdUntilContent(events, request, attempt.meter)
 }
 
 /** A credential that cannot be read is this provider's trouble alone; another may still answer. */
@@ -197,11 +216,11 @@ function timeoutsFor({ clock, settings }: Switchboard, { arrivedAt }: Caller): S
 }
 
 async function holdUntilContent(
-  events: AsyncIterable<ChatEvents>,
+  opening: Promise<AsyncIterable<ChatEvents>>,
   request: ChatRequest,
   meter: Meter,
 ): Promise<AsyncIterable<ChatEvents>> {
-  const iterator = events[Symbol.asyncIterator]()
+  const iterator = (await opening)[Symbol.asyncIterator]()
   const held: ChatEvents[] = []
   try {
     for (;;) {

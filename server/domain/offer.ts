@@ -6,10 +6,9 @@ import { GatewayError } from './errors.ts'
 import type { HopHealth } from './hop-health.ts'
 import type { ApiKey } from './key.ts'
 import type { ModelCard, PriceVersion } from './model-card.ts'
-import type { Provider } from './provider.ts'
 import type { Rate } from './rate.ts'
 import { drawOrder, type Hop, type RouteHop, routeOf, toHop } from './route.ts'
-import { andThen, type Soon } from './soon.ts'
+import type { Soon } from './soon.ts'
 import type { Store } from './store.ts'
 
 export interface Offer {
@@ -56,8 +55,12 @@ function rank(shop: Shop, request: ChatRequest, chosen: readonly Offer[]): Offer
   const [first] = chosen
   if (!first) throw noRoute(`no provider that the request allows serves ${request.model}`)
   if (request.allowFallbacks) return shop.health.arrange(chosen) as Offers
+  return [bestOfOneModel(shop, chosen, first)]
+}
+
+function bestOfOneModel(shop: Shop, chosen: readonly Offer[], first: Offer): Offer {
   const ofOneModel = chosen.filter(({ hop }) => hop.card.id === first.hop.card.id)
-  return [shop.health.arrange(ofOneModel)[0] ?? first]
+  return shop.health.arrange(ofOneModel)[0] ?? first
 }
 
 /** What the request itself says about where it may be served. */
@@ -95,16 +98,28 @@ function choose(offers: readonly Offer[], { order, only, ignore }: Routing): rea
 }
 
 /** Card, allow-list, modality, route and price; whichever hop serves, the price is the model's. */
-const findOffersOf = (
+function findOffersOf(
   shop: Shop,
   key: ApiKey,
   request: ChatRequest,
   model: string,
-): Soon<readonly Offer[]> =>
-  andThen(findCard(shop, key, model), (card) => {
-    checkModality(request, card)
-    return offersOf(shop, card)
-  })
+): Soon<readonly Offer[]> {
+  const card = findCard(shop, key, model)
+  return card instanceof Promise
+    ? offersForLater(shop, request, card)
+    : offersFor(shop, request, card)
+}
+
+const offersForLater = async (
+  shop: Shop,
+  request: ChatRequest,
+  card: Promise<ModelCard>,
+): Promise<readonly Offer[]> => offersFor(shop, request, await card)
+
+function offersFor(shop: Shop, request: ChatRequest, card: ModelCard): Soon<readonly Offer[]> {
+  checkModality(request, card)
+  return offersOf(shop, card)
+}
 
 /** The card of a model that the key may call. @throws model_not_allowed, model_not_found */
 export function findCard(
@@ -112,11 +127,20 @@ export function findCard(
   key: ApiKey,
   model: string,
 ): Soon<ModelCard> {
-  if (!allows(key.limits.allowedModels, model)) throw modelNotAllowed(key, model)
-  return andThen(store.models.find(model), (card) => {
-    if (!card) throw modelNotFound(model)
-    return card
-  })
+  const { allowedModels } = key.limits
+  if (allowedModels !== null && !allows(allowedModels, model)) throw modelNotAllowed(key, model)
+  const card = store.models.find(model)
+  return card instanceof Promise ? demandLater(card, model) : demand(card, model)
+}
+
+const demandLater = async (
+  card: Promise<ModelCard | undefined>,
+  model: string,
+): Promise<ModelCard> => demand(await card, model)
+
+function demand(card: ModelCard | undefined, model: string): ModelCard {
+  if (!card) throw modelNotFound(model)
+  return card
 }
 
 /** Every hop of a model at its price. @throws no_route_available, unpriced_model */
@@ -141,7 +165,9 @@ function toOffers(card: ModelCard, hops: readonly Hop[], rate: Rate): readonly O
   if (hops.length === 0) throw noRoute(`no provider serves ${card.id} at the moment`)
   const { price: version } = card
   if (version === null) throw unpriced(card)
-  return hops.map((hop) => ({ hop, version, rate }))
+  const offers: Offer[] = []
+  for (const hop of hops) offers.push({ hop, version, rate })
+  return offers
 }
 
 /** Those of the route whose provider is still there. */
@@ -150,20 +176,23 @@ function findHops(
   card: ModelCard,
   route: readonly RouteHop[],
 ): Soon<readonly Hop[]> {
-  const found = route.map((wanted) => providers.find(wanted.provider))
-  return found.some((provider) => provider instanceof Promise)
-    ? Promise.all(found).then((served) => toHops(card, route, served))
-    : toHops(card, route, found as readonly (Provider | undefined)[])
+  const hops: Hop[] = []
+  for (const wanted of route) {
+    const provider = providers.find(wanted.provider)
+    if (provider instanceof Promise) return findHopsLater(providers, card, route)
+    if (provider) hops.push(toHop(card, wanted, provider))
+  }
+  return hops
 }
 
-function toHops(
+async function findHopsLater(
+  providers: Shop['store']['providers'],
   card: ModelCard,
   route: readonly RouteHop[],
-  served: readonly (Provider | undefined)[],
-): readonly Hop[] {
+): Promise<readonly Hop[]> {
   const hops: Hop[] = []
-  for (const [place, wanted] of route.entries()) {
-    const provider = served[place]
+  for (const wanted of route) {
+    const provider = await providers.find(wanted.provider)
     if (provider) hops.push(toHop(card, wanted, provider))
   }
   return hops
