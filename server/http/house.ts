@@ -3,6 +3,7 @@ import type { CompletionHouse } from '#domain/completion.ts'
 import { createHopHealth } from '#domain/hop-health.ts'
 import type { Store } from '#domain/store.ts'
 import { createFirstRuns, type FirstRuns } from './first-runs.ts'
+import { createHangUps, type HangUps } from './hang-ups.ts'
 import type { RequestLog } from './request-log.ts'
 import { createRunningWalks, type RunningWalks } from './running-walks.ts'
 import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
@@ -12,6 +13,8 @@ export interface CounterHouse extends CompletionHouse {
   readonly timings: Timings
   /** Every chat request in progress. */
   readonly running: RunningWalks
+  /** Tells which of them nobody waits for any more. */
+  readonly hangUps: HangUps
   /** Those of them that their clients may repeat, and the answers kept of earlier ones. */
   readonly firstRuns: FirstRuns
   /** Of the binary; told in the description of this interface. */
@@ -35,6 +38,7 @@ export const openHouse = (options: CounterOptions): CounterHouse => ({
   health: createHopHealth(options.clock),
   timings: DEFAULT_TIMINGS,
   running: createRunningWalks(),
+  hangUps: createHangUps(),
   firstRuns: createFirstRuns(options.store),
   version: '0',
   log: null,

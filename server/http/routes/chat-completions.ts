@@ -41,18 +41,15 @@ export async function chatCompletions(house: CounterHouse, visit: Visit): Promis
   const { requestId, arrivedAt } = visit
   const walk = house.running.start(house, { key, requestId, arrivedAt }, request, run?.over)
   // A picture that can be asked for again is drawn to its end, for whoever asks again.
-  if (run === null || !request.wantsImages) leaveWithClient(walk, visit.request.signal)
+  if (run === null || !request.wantsImages) house.hangUps.watch(walk, visit.request)
   try {
     return await (request.stream ? answerStream : answerWhole)(house, visit, walk, run)
   } finally {
-    if (!visit.streams) house.letIdle(visit.request)
+    if (!visit.streams) {
+      house.hangUps.forget(walk)
+      house.letIdle(visit.request)
+    }
   }
-}
-
-/** A client that hangs up before the first byte shows on the request's own signal alone. */
-function leaveWithClient(walk: RunningWalk, client: AbortSignal): void {
-  if (client.aborted) void walk.leave()
-  else client.addEventListener('abort', () => void walk.leave(), { once: true })
 }
 
 /** The whole answer leaves after its receipt: its charge is committed (design §3). */
@@ -80,7 +77,7 @@ async function answerWhole(
   const { failure, text } = told
   // Half an answer is no answer to a client that asked for a whole one.
   if (failure !== null) throw failure
-  if (text === null || visit.request.signal.aborted) {
+  if (text === null || walk.isCutShort) {
     return new Response(null, { status: CLIENT_LEFT })
   }
   return new Response(toBody(text), { headers: headersFor(visit, JSON_TEXT) })

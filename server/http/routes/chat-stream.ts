@@ -30,6 +30,7 @@ export async function answerStream(
   const close = (status: number): void => {
     if (!open) return
     open = false
+    house.hangUps.forget(walk)
     house.letIdle(visit.request)
     house.log?.(toRequestLine(visit, status, error ?? pieces.failure, house.clock.now()))
   }
