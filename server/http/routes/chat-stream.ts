@@ -3,13 +3,14 @@
 import { unixSeconds } from '#domain/clock.ts'
 import { RequestRefused } from '#domain/ending.ts'
 import { type GatewayError, toGatewayError } from '#domain/errors.ts'
+import type { CompletionStep } from '#domain/walk.ts'
 import type { FirstRun } from '../first-runs.ts'
 import type { CounterHouse } from '../house.ts'
 import { CLIENT_LEFT, toRequestLine } from '../request-log.ts'
 import type { RunningWalk } from '../running-walks.ts'
 import { eventStreamHeaders, learn, type Visit } from '../visit.ts'
 import { type ChunkRenderer, startChunks } from '../wire/render-chunk.ts'
-import { toSseBody } from '../wire/sse-body.ts'
+import { type PieceSource, toSseBody } from '../wire/sse-body.ts'
 import { startTranscript, type Transcript } from './replay.ts'
 
 /** Throws what the walk throws as long as no header has left; after that an error is a chunk. */
@@ -19,42 +20,128 @@ export async function answerStream(
   walk: RunningWalk,
   run: FirstRun | null,
 ): Promise<Response> {
-  const transcript = run && startTranscript(house, visit, run)
-  const pieces = startPieces(house, visit, walk, transcript)
-  let first: Promise<string | null> | null = pieces.next()
-  await withinHold(first, house.timings.headerHoldMs)
-
+  const answer = new StreamedAnswer(house, visit, walk, run)
+  await answer.begin()
   visit.streams = true
-  let error: GatewayError | null = null
-  let open = true
-  const close = (status: number): void => {
-    if (!open) return
-    open = false
-    house.hangUps.forget(walk)
-    house.letIdle(visit.request)
-    house.log?.(toRequestLine(visit, status, error ?? pieces.failure, house.clock.now()))
+  return new Response(toSseBody(answer, house.timings), { headers: eventStreamHeaders(visit) })
+}
+
+/**
+ * Turns the steps of a walk into text. The usage and `[DONE]` come out of the receipt: the charge is committed. A class,
+ * because it lives as long as its stream, of which there are thousands.
+ */
+class StreamedAnswer implements PieceSource {
+  private readonly house: CounterHouse
+  private readonly visit: Visit
+  private readonly walk: RunningWalk
+  private readonly transcript: Transcript | null
+  private chunks: ChunkRenderer | null = null
+  /** The first text, asked for before the headers leave. */
+  private first: Promise<string | null> | null = null
+  /** What broke the upstream after content had passed. */
+  private failure: GatewayError | null = null
+  /** What the walk threw after the headers had left. */
+  private error: GatewayError | null = null
+  private isLast = false
+  private isClosed = false
+
+  constructor(house: CounterHouse, visit: Visit, walk: RunningWalk, run: FirstRun | null) {
+    this.house = house
+    this.visit = visit
+    this.walk = walk
+    this.transcript = run && startTranscript(house, visit, run)
   }
 
-  const body = toSseBody(
-    {
-      async next() {
-        try {
-          const piece = await (first ?? pieces.next())
-          first = null
-          if (piece === null) close(visit.charge === null && error === null ? CLIENT_LEFT : 200)
-          return piece
-        } catch (thrown) {
-          first = null
-          if (error !== null) return null
-          error = toGatewayError(thrown instanceof RequestRefused ? thrown.error : thrown)
-          return pieces.fail(error)
-        }
-      },
-      leave: () => void walk.leave().then(() => close(CLIENT_LEFT)),
-    },
-    house.timings,
-  )
-  return new Response(body, { headers: eventStreamHeaders(visit) })
+  /** Waits for the first text, or until the headers leave without it. @throws what the walk throws until then */
+  begin(): Promise<void> {
+    this.first = this.read()
+    return withinHold(this.first, this.house.timings.headerHoldMs)
+  }
+
+  async next(): Promise<string | null> {
+    const reading = this.first ?? this.read()
+    this.first = null
+    try {
+      const text = await reading
+      if (text === null) this.close(this.isUnanswered() ? CLIENT_LEFT : 200)
+      return text
+    } catch (thrown) {
+      return this.error === null ? this.fail(thrown) : null
+    }
+  }
+
+  leave(): void {
+    void this.walk.leave().then(() => this.close(CLIENT_LEFT))
+  }
+
+  /** The text of the next steps that have any, or null after the last. Throws what the walk throws. */
+  private async read(): Promise<string | null> {
+    while (!this.isLast) {
+      const { value: step, done } = await this.walk.next()
+      if (done) return null
+      learn(this.visit, step, this.house.clock)
+      const text = this.render(step)
+      if (text === '') continue
+      this.transcript?.note(text)
+      if (step.type === 'receipt') await this.conclude()
+      return text
+    }
+    return null
+  }
+
+  private render(step: CompletionStep): string {
+    switch (step.type) {
+      case 'admitted':
+        return ''
+      case 'opened':
+        this.chunks = startChunks(step.head, this.walk.request.includeUsage)
+        return ''
+      case 'events':
+        return this.begun().events(step.events)
+      case 'failed':
+        this.failure = step.error
+        return this.begun().error(step.error, this.visit.requestId)
+      case 'receipt':
+        return this.begun().end(step.charge)
+    }
+  }
+
+  /** Whoever repeats the request finds its answer kept, and this walk over, before the last word of it leaves. */
+  private async conclude(): Promise<void> {
+    this.isLast = true
+    if (this.failure === null && !this.walk.isCutShort) await this.transcript?.keep()
+    await this.walk.next()
+  }
+
+  /** The last text of a stream whose walk threw after the headers had left. */
+  private fail(thrown: unknown): string {
+    this.isLast = true
+    this.error = toGatewayError(thrown instanceof RequestRefused ? thrown.error : thrown)
+    return this.begun().error(this.error, this.visit.requestId) + this.begun().end(null)
+  }
+
+  private begun(): ChunkRenderer {
+    const { generationId, requestId, arrivedAt } = this.visit
+    const { model, includeUsage } = this.walk.request
+    this.chunks ??= startChunks(
+      { id: generationId ?? requestId, createdUnixSeconds: unixSeconds(arrivedAt), model },
+      includeUsage,
+    )
+    return this.chunks
+  }
+
+  private isUnanswered(): boolean {
+    return this.visit.charge === null && this.error === null
+  }
+
+  private close(status: number): void {
+    if (this.isClosed) return
+    this.isClosed = true
+    const { house, visit } = this
+    house.hangUps.forget(this.walk)
+    house.letIdle(visit.request)
+    house.log?.(toRequestLine(visit, status, this.error ?? this.failure, house.clock.now()))
+  }
 }
 
 /** Waits for the first piece, but not for ever: then the headers leave without it. */
@@ -63,86 +150,4 @@ function withinHold(first: Promise<unknown>, headerHoldMs: number): Promise<void
     const timer = setTimeout(resolve, headerHoldMs)
     first.then(() => resolve(), reject).finally(() => clearTimeout(timer))
   })
-}
-
-interface Pieces {
-  /** The text of the next steps that have any, or null after the last. Throws what the walk throws. */
-  next(): Promise<string | null>
-  /** The last text of a stream whose walk threw after the headers had left. */
-  fail(error: GatewayError): string
-  /** What broke a stream that had begun. */
-  readonly failure: GatewayError | null
-}
-
-/** Turns the steps of a walk into text. The usage and `[DONE]` come out of the receipt: the charge is committed. */
-function startPieces(
-  { clock }: CounterHouse,
-  visit: Visit,
-  walk: RunningWalk,
-  transcript: Transcript | null,
-): Pieces {
-  const { includeUsage, model } = walk.request
-  let chunks: ChunkRenderer | null = null
-  let failure: GatewayError | null = null
-  let last = false
-
-  const begun = (): ChunkRenderer => {
-    chunks ??= startChunks(
-      {
-        id: visit.generationId ?? visit.requestId,
-        createdUnixSeconds: unixSeconds(visit.arrivedAt),
-        model,
-      },
-      includeUsage,
-    )
-    return chunks
-  }
-
-  const keep = async (ending: string): Promise<void> => {
-    if (failure !== null || walk.isCutShort) return
-    transcript?.note(ending)
-    await transcript?.keep()
-  }
-
-  return {
-    get failure() {
-      return failure
-    },
-    fail(error) {
-      last = true
-      return begun().error(error, visit.requestId) + begun().end(null)
-    },
-    async next() {
-      if (last) return null
-      for (;;) {
-        const { value: step, done } = await walk.next()
-        if (done) return null
-        learn(visit, step, clock)
-        let text = ''
-        switch (step.type) {
-          case 'admitted':
-            break
-          case 'opened':
-            chunks = startChunks(step.head, includeUsage)
-            break
-          case 'events':
-            text = begun().events(step.events)
-            break
-          case 'failed':
-            failure = step.error
-            text = begun().error(step.error, visit.requestId)
-            break
-          case 'receipt':
-            text = begun().end(step.charge)
-            last = true
-            if (transcript) await keep(text)
-            await walk.next()
-            return text
-        }
-        if (text === '') continue
-        transcript?.note(text)
-        return text
-      }
-    },
-  }
 }
