@@ -6,18 +6,18 @@ import {
   type KeySpending,
   type Refusal,
   type Standing,
+  type Verdict,
 } from '#domain/admission.ts'
 import { DAY_MS, dayOf, type Instant, later, MINUTE_MS, monthStart } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
 import { keyStatus } from '#domain/key.ts'
-import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
-import { type QuotaReading, readWindow } from '#domain/quota.ts'
+import { NO_QUOTA, type QuotaReading, readWindow } from '#domain/quota.ts'
 import type { Connection } from './connection.ts'
 import { prepareDaySpends } from './day-spends.ts'
 import { unavailable } from './disk.ts'
 import type { HotEndUser } from './end-users.ts'
-import { judgeMark, type MarkChange } from './low-balance.ts'
+import { prepareSettle } from './settle.ts'
 import { prepareSpendReader } from './spend-reader.ts'
 import type { HotAccount, HotKey, OpenHold, Standings } from './standing.ts'
 import { prepareWindowReader, type WindowReader } from './window-reader.ts'
@@ -31,7 +31,7 @@ export function createAdmissions(
   standings: Standings,
   writer: Writer,
 ): Admissions {
-  const { commit, syncCharges } = connection
+  const { commit } = connection
   const windows = prepareWindowReader(connection)
   const readSpend = prepareSpendReader(connection)
   const spendByDay = prepareDaySpends(connection)
@@ -50,9 +50,15 @@ export function createAdmissions(
     return demandWhole(id, at)
   }
 
-  const keep = (open: OpenHold, claim: Claim): void => {
-    writer.hold(claim)
-    open.isKept = true
+  /** Settled before its time, there is nothing left to hold. */
+  const keep = (hold: OpenHold): void => {
+    if (!hold.isOpen) return
+    writer.hold(hold.claim)
+    hold.isKept = true
+  }
+
+  const noteUse = ({ key, useWrittenAt }: HotKey): void => {
+    if (useWrittenAt !== null) writer.used(key.id, useWrittenAt)
   }
 
   const judge = (claim: Claim, hot: HotKey, endUser: HotEndUser | null): Refusal | null => {
@@ -64,6 +70,28 @@ export function createAdmissions(
     )
   }
 
+  const admitNow = (claim: Claim, hot: HotKey): Verdict => {
+    const endUser = standings.endUser(claim, hot)
+    const refusal = judge(claim, hot, endUser)
+    if (refusal) return { admitted: false, quota: readQuota(hot, claim.at), refusal }
+    // Nobody waits for these: a hold that is lost with its process was never charged either.
+    commit.defer(keep, standings.take(claim, hot, endUser))
+    if (isUseDue(hot, claim.at)) {
+      hot.useWrittenAt = claim.at
+      commit.defer(noteUse, hot)
+    }
+    return { admitted: true, quota: readQuota(hot, claim.at) }
+  }
+
+  const admitOnceRead = async (claim: Claim): Promise<Verdict> => {
+    for (;;) {
+      // Asked again, so that the verdict falls and takes in one turn.
+      const hot = demand(claim.keyId, claim.at)
+      if (hot.isRead) return admitNow(claim, hot)
+      await standings.readWindows(hot, claim.at)
+    }
+  }
+
   return {
     async judge(claim) {
       const hot = await demandWhole(claim.keyId, claim.at)
@@ -72,44 +100,16 @@ export function createAdmissions(
       return refusal ? { admitted: false, quota, refusal } : { admitted: true, quota }
     },
 
-    async admit(claim) {
-      let hot = demand(claim.keyId, claim.at)
-      while (!hot.isRead) {
-        await standings.readWindows(hot, claim.at)
-        // Asked again, so that the verdict falls and takes in one turn.
-        hot = demand(claim.keyId, claim.at)
+    admit(claim) {
+      try {
+        const hot = demand(claim.keyId, claim.at)
+        return hot.isRead ? admitNow(claim, hot) : admitOnceRead(claim)
+      } catch (thrown) {
+        return Promise.reject(thrown)
       }
-      const endUser = standings.endUser(claim, hot)
-      const refusal = judge(claim, hot, endUser)
-      if (refusal) return { admitted: false, quota: readQuota(hot, claim.at), refusal }
-      const writeUse = isUseDue(hot, claim.at)
-      if (writeUse) hot.useWrittenAt = claim.at
-      standings.take(claim, hot, endUser)
-      // Nobody waits for this: a hold that is lost with its process was never charged either.
-      commit.defer(() => {
-        // Settled before its time: there is nothing left to hold.
-        const open = standings.open.get(claim.generationId)
-        if (open) keep(open, claim)
-        if (writeUse) writer.used(claim.keyId, claim.at)
-      })
-      return { admitted: true, quota: readQuota(hot, claim.at) }
     },
 
-    async settle(id, { at, charge, activity }) {
-      const amount = charge?.amount ?? NO_MONEY
-      const hold = standings.resolve(id, amount)
-      if (!hold) return false
-      const change = hold.account.threshold === null ? null : judgeDebit(hold, amount, at)
-      await commit.enqueue(() => {
-        if (hold.isKept) writer.release(id)
-        if (charge) writer.charge(id, hold, charge, at)
-        if (change) writer.mark(change)
-        writer.spend(hold.keyId, hold.day, amount, hold.endUser?.name ?? null)
-        writer.activity(activity, hold.admittedAt)
-      })
-      if (syncCharges) await commit.synced()
-      return true
-    },
+    settle: prepareSettle(connection, standings, writer),
 
     async quota(keyId, at) {
       return readQuota(await demandWhole(keyId, at), at)
@@ -130,18 +130,6 @@ export function createAdmissions(
     },
     spendByDay,
   }
-}
-
-/** In the turn that moved the balance, so that of many debits at once one is told. */
-function judgeDebit(
-  { accountId, account: { threshold, balance } }: OpenHold,
-  amount: UsdNanos,
-  at: Instant,
-): MarkChange | null {
-  if (threshold === null || amount === NO_MONEY) return null
-  const change = judgeMark(accountId, threshold, balance, 'debit', at)
-  if (change) threshold.mark = change.mark
-  return change
 }
 
 const readSpending = (hot: HotKey): KeySpending => ({
@@ -184,7 +172,10 @@ const toStanding = (hot: HotKey, endUser: HotEndUser | null, account: HotAccount
   accountHeld: account.held,
 })
 
-const readQuota = ({ key, minute, day }: HotKey, at: Instant): QuotaReading => ({
-  minute: readWindow(minute, key.limits.rpm, at),
-  day: readWindow(day, key.limits.rpd, at),
-})
+const readQuota = ({ key, minute, day }: HotKey, at: Instant): QuotaReading =>
+  minute === null && day === null
+    ? NO_QUOTA
+    : {
+        minute: readWindow(minute, key.limits.rpm, at),
+        day: readWindow(day, key.limits.rpd, at),
+      }

@@ -3,13 +3,33 @@ import type { Database } from 'bun:sqlite'
 import type { StoreTrouble } from '#domain/store.ts'
 import { type Disk, NO_DISK, troubleOf, unavailable } from './disk.ts'
 import type { LogSync } from './log-sync.ts'
-import { watchTrouble } from './trouble.ts'
+import {
+  type Closing,
+  commitBatch,
+  isWaiting,
+  type Pending,
+  prepareGroup,
+  refuse,
+  startBell,
+  toPending,
+} from './pending.ts'
+import { type Trouble, watchTrouble } from './trouble.ts'
 
 export interface GroupCommit {
   /** Runs `write` in the next transaction and resolves once that is committed. */
   enqueue(write: () => void): Promise<void>
+  /**
+   * The same for the path of a request, which makes neither a closure nor a promise for it: `write` gets what it needs, and
+   * while the write `isWaiting` its owner awaits the end of the next transaction.
+   */
+  push<What>(write: (what: What) => void, what: What): Pending
+  /** Resolves when the next transaction is over, however it went: one promise for all that wait for it. */
+  transactionOver(): Promise<void>
+  /** Commits what is awaited, now: for whoever has no company to wait for. */
+  endTurn(): void
   /** Runs `write` within a few milliseconds, or with the next `flush`: for what nobody waits for. */
   defer(write: () => void): void
+  defer<What>(write: (what: What) => void, what: What): void
   /** Commits what is pending, now: call it before reading what a pending write may have changed. */
   flush(): void
   /**
@@ -36,24 +56,10 @@ export interface GroupCommit {
   close(): void
 }
 
-export interface Closing {
-  write(): void
-  /** The transaction is over, committed or rolled back: start the next with empty sums. */
-  forget(): void
-}
-
-interface Pending {
-  readonly write: () => void
-  readonly resolve: () => void
-  readonly reject: (reason: unknown) => void
-}
-
 /** How soon a commit that failed is tried again. */
 const RETRY_MS = 250
 /** How long a deferred write may wait for company, or for the end of what it is about. */
 const DEFER_MS = 5
-
-const nobody = (): void => {}
 
 /** Starts the committer of one connection. */
 export function startGroupCommit(
@@ -70,6 +76,7 @@ export function startGroupCommit(
 
   const group = prepareGroup(database)
   const trouble = watchTrouble(database, disk)
+  const over = startBell()
 
   const commit = (batch: readonly Pending[]): void => {
     if (batch.length === 0) return
@@ -77,16 +84,28 @@ export function startGroupCommit(
     trouble.tell(refused?.trouble ?? null)
     if (refused?.trouble === 'damaged') {
       // Trying again is in vain, and whoever waits must not wait for ever.
-      for (const { reject } of refused.batch) reject(unavailable('damaged'))
+      for (const one of refused.batch) refuse(one, unavailable('damaged'))
     } else if (refused) {
       awaited = [...refused.batch, ...awaited]
       retry ??= setTimeout(flush, RETRY_MS)
     }
     logSync.dirty()
+    // Everybody looks what became of his own write; one that still waits waits for the next transaction.
+    over.ring()
+  }
+
+  const push = <What>(write: (what: What) => void, what: What): Pending => {
+    if (closed) throw unavailable()
+    const pending = toPending(write, what)
+    awaited.push(pending)
+    if (trouble.failure !== null) retry ??= setTimeout(flush, RETRY_MS)
+    else turn ??= setImmediate(endTurn)
+    return pending
   }
 
   /** Commits what somebody waits for. What nobody waits for may be settled before its time, and never be written. */
   const endTurn = (): void => {
+    if (turn) clearImmediate(turn)
     turn = null
     const batch = awaited
     awaited = []
@@ -107,36 +126,24 @@ export function startGroupCommit(
   const isStuck = (): boolean => trouble.failure !== null && awaited.length > 0
 
   return {
-    enqueue(write) {
-      if (closed) return Promise.reject(unavailable())
-      return new Promise((resolve, reject) => {
-        awaited.push({ write, resolve, reject })
-        if (trouble.failure !== null) retry ??= setTimeout(flush, RETRY_MS)
-        else turn ??= setImmediate(endTurn)
-      })
+    async enqueue(write) {
+      const pending = push(write, undefined)
+      while (isWaiting(pending)) await over.rung()
     },
-    defer(write) {
+    push,
+    transactionOver: over.rung,
+    endTurn() {
+      // While the disk takes nothing, the next try has its time.
+      if (trouble.failure === null) endTurn()
+    },
+    defer<What>(write: (what: What) => void, what?: What) {
       if (closed) return
-      deferred.push({ write, resolve: nobody, reject: nobody })
+      deferred.push(toPending(write, what as What))
       if (trouble.failure !== null) retry ??= setTimeout(flush, RETRY_MS)
       else timer ??= setTimeout(flush, DEFER_MS)
     },
     flush,
-    async act(write, committed) {
-      flush()
-      if (closed || isStuck()) throw unavailable(trouble.failure ?? undefined)
-      const result = attempt(database.transaction(write).immediate)
-      trouble.tell(null)
-      committed?.(result)
-      await logSync.settled().catch(refuse)
-      return result
-    },
-    spare(write) {
-      if (closed || isStuck() || !isTaken(database.transaction(write).immediate)) return false
-      trouble.tell(null)
-      logSync.dirty()
-      return true
-    },
+    ...prepareActs(database, logSync, trouble, flush, () => closed || isStuck()),
     atClose: group.atClose,
     synced: () => logSync.settled(),
     get writable() {
@@ -148,66 +155,37 @@ export function startGroupCommit(
       closed = true
       if (retry) clearTimeout(retry)
       // What the disk would not take to the last is lost with the process; whoever waits for it must know.
-      for (const { reject } of awaited) reject(unavailable())
+      for (const one of awaited) refuse(one, unavailable())
       awaited = []
+      over.ring()
       logSync.close()
     },
   }
 }
 
-interface Refused {
-  readonly batch: readonly Pending[]
-  readonly trouble: StoreTrouble
-}
-
-/** Commits a batch; what the disk would not take comes back, to be tried again. */
-function commitBatch(group: Group, batch: readonly Pending[]): Refused | null {
-  try {
-    group.run(batch)
-  } catch (error) {
-    const trouble = troubleOf(error)
-    return trouble === null ? commitEach(group, batch) : { batch, trouble }
-  }
-  for (const { resolve } of batch) resolve()
-  return null
-}
-
-/** One faulty write must not take its neighbours with it: each is committed alone, and only the faulty one rejects. */
-function commitEach(group: Group, batch: readonly Pending[]): Refused | null {
-  for (const [position, one] of batch.entries()) {
-    try {
-      group.run([one])
-      one.resolve()
-    } catch (error) {
-      const trouble = troubleOf(error)
-      if (trouble !== null) return { batch: batch.slice(position), trouble }
-      one.reject(error)
-    }
-  }
-  return null
-}
-
-type Group = ReturnType<typeof prepareGroup>
-
-/** One transaction of many writes, closed by what they added up to. */
-function prepareGroup(database: Database) {
-  let closing: Closing = { write: nobody, forget: nobody }
-
-  const transact = database.transaction((batch: readonly Pending[]) => {
-    for (const { write } of batch) write()
-    closing.write()
-  }).immediate
-
+/** What is a transaction of its own. `isBarred` tells whether none may be begun. */
+function prepareActs(
+  database: Database,
+  logSync: LogSync,
+  trouble: Trouble,
+  flush: () => void,
+  isBarred: () => boolean,
+): Pick<GroupCommit, 'act' | 'spare'> {
   return {
-    run(batch: readonly Pending[]): void {
-      try {
-        transact(batch)
-      } finally {
-        closing.forget()
-      }
+    async act(write, committed) {
+      flush()
+      if (isBarred()) throw unavailable(trouble.failure ?? undefined)
+      const result = attempt(database.transaction(write).immediate)
+      trouble.tell(null)
+      committed?.(result)
+      await logSync.settled().catch(refuseAct)
+      return result
     },
-    atClose(registered: Closing): void {
-      closing = registered
+    spare(write) {
+      if (isBarred() || !isTaken(database.transaction(write).immediate)) return false
+      trouble.tell(null)
+      logSync.dirty()
+      return true
     },
   }
 }
@@ -221,7 +199,7 @@ function attempt<T>(write: () => T): T {
   }
 }
 
-function refuse(cause: unknown): never {
+function refuseAct(cause: unknown): never {
   throw unavailable('failing', cause)
 }
 

@@ -43,5 +43,17 @@ export const survey = (
     spentThisMonth: monthSpend.spent,
     held,
   })),
-  open: [...open].map(([id, { keyId, accountId, amount }]) => ({ id, keyId, accountId, amount })),
+  open: [...open].map(
+    ([
+      id,
+      {
+        claim: { keyId, accountId, hold: amount },
+      },
+    ]) => ({
+      id,
+      keyId,
+      accountId,
+      amount,
+    }),
+  ),
 })

@@ -53,15 +53,14 @@ export interface HotAccount {
 
 /** An admission in progress. */
 export interface OpenHold {
-  readonly keyId: KeyId
-  readonly accountId: AccountId
+  readonly claim: Claim
   readonly account: HotAccount
-  readonly amount: UsdNanos
-  readonly admittedAt: Instant
   /** The periods whose purses hold it; its charge is spent there, however late it comes. */
   readonly day: Day
   readonly month: Day
   readonly endUser: HotEndUser | null
+  /** False once it is resolved. */
+  isOpen: boolean
   /** Whether its row may be in the table; a hold that was resolved at once was never written. */
   isKept: boolean
 }
@@ -79,7 +78,7 @@ export interface Standings {
   replace(key: ApiKey): void
   /** The end user that a claim names, as it would be counted; null where it names none. */
   endUser(claim: Claim, hot: HotKey): HotEndUser | null
-  take(claim: Claim, hot: HotKey, endUser: HotEndUser | null): void
+  take(claim: Claim, hot: HotKey, endUser: HotEndUser | null): OpenHold
   /** Gives slot and hold back, and spends `amount` instead. Undefined when it was resolved before. */
   resolve(id: GenerationId, amount: UsdNanos): OpenHold | undefined
   /** A copy of what is reckoned with at this moment. */
@@ -151,16 +150,19 @@ export function startStandings(connection: Connection): Standings {
       owner.held = addUsd(owner.held, claim.hold)
       takeOf(hot, claim)
       if (endUser !== null && hot.crowd !== null) takeOfEndUser(hot.crowd, endUser, claim)
-      open.set(claim.generationId, toOpenHold(claim, hot, owner, endUser))
+      const hold = toOpenHold(claim, hot, owner, endUser)
+      open.set(claim.generationId, hold)
+      return hold
     },
     resolve(id, amount) {
       const hold = open.get(id)
       if (!hold) return undefined
       open.delete(id)
-      const { account: owner } = hold
-      owner.held = subtractUsd(owner.held, hold.amount)
+      hold.isOpen = false
+      const { account: owner, claim } = hold
+      owner.held = subtractUsd(owner.held, claim.hold)
       owner.balance = subtractUsd(owner.balance, amount)
-      const hot = hotKeys.get(hold.keyId)
+      const hot = hotKeys.get(claim.keyId)
       if (hot) giveBack(hot, hold, amount)
       if (hold.endUser) giveBackEndUser(hold.endUser, hold, amount)
       return hold
@@ -272,19 +274,17 @@ function turnPeriods(hot: HotKey, at: Instant): void {
 }
 
 const toOpenHold = (
-  { keyId, accountId, hold, at }: Claim,
+  claim: Claim,
   { today, thisMonth }: HotKey,
   account: HotAccount,
   endUser: HotEndUser | null,
 ): OpenHold => ({
-  keyId,
-  accountId,
+  claim,
   account,
-  amount: hold,
-  admittedAt: at,
   day: today,
   month: thisMonth,
   endUser,
+  isOpen: true,
   isKept: false,
 })
 
@@ -298,11 +298,15 @@ function takeOf(hot: HotKey, { at, hold }: Claim): void {
   putAside(hot.monthSpend, hold)
 }
 
-function giveBack(hot: HotKey, hold: OpenHold, amount: UsdNanos): void {
+function giveBack(
+  hot: HotKey,
+  { claim: { hold: held }, day, month }: OpenHold,
+  spent: UsdNanos,
+): void {
   hot.inProgress--
-  hot.held = subtractUsd(hot.held, hold.amount)
-  if (hold.day === hot.today) putBack(hot.daySpend, hold.amount, amount)
-  if (hold.month === hot.thisMonth) putBack(hot.monthSpend, hold.amount, amount)
+  hot.held = subtractUsd(hot.held, held)
+  if (day === hot.today) putBack(hot.daySpend, held, spent)
+  if (month === hot.thisMonth) putBack(hot.monthSpend, held, spent)
 }
 
 function takeOfEndUser(crowd: Crowd, user: HotEndUser, { at, hold: amount }: Claim): void {
@@ -312,9 +316,9 @@ function takeOfEndUser(crowd: Crowd, user: HotEndUser, { at, hold: amount }: Cla
   putAside(user.daySpend, amount)
 }
 
-function giveBackEndUser(user: HotEndUser, { day, amount: held }: OpenHold, spent: UsdNanos): void {
+function giveBackEndUser(user: HotEndUser, { day, claim }: OpenHold, spent: UsdNanos): void {
   user.inProgress--
-  if (day === user.day) putBack(user.daySpend, held, spent)
+  if (day === user.day) putBack(user.daySpend, claim.hold, spent)
 }
 
 /** Drops the longest-known idle keys; one with a request in progress holds what the tables do not know. */

@@ -17,7 +17,7 @@ export interface Writer {
   hold(claim: Claim): void
   release(id: GenerationId): void
   /** The balance follows when the transaction closes. */
-  charge(id: GenerationId, hold: OpenHold, charge: Charge, at: Instant): void
+  charge(hold: OpenHold, charge: Charge, at: Instant): void
   mark(change: MarkChange): void
   /** The day's sums follow when the transaction closes. */
   spend(keyId: KeyId, day: Day, amount: UsdNanos, endUser: string | null): void
@@ -49,8 +49,6 @@ export function prepareWriter(connection: Connection): Writer {
     database,
     'UPDATE keys SET last_used_at = ? WHERE id = ?',
   )
-  const renderRate = rememberLast(renderRubPerUsd)
-
   return {
     hold({ generationId, requestId, accountId, keyId, model, hold, at, endUser }) {
       insertHold().run(generationId, requestId, accountId, keyId, model, Number(hold), at, endUser)
@@ -58,15 +56,16 @@ export function prepareWriter(connection: Connection): Writer {
     release(id) {
       deleteHold().run(id)
     },
-    charge(id, { accountId, keyId, day, endUser }, { amount, rubPerUsd, priceVersion }, at) {
+    charge({ claim, day, endUser }, { amount, rubPerUsd, priceVersion }, at) {
+      const { generationId, accountId, keyId } = claim
       insertCharge().run(
-        chargeEntryId(id),
+        chargeEntryId(generationId),
         accountId,
         -Number(amount),
         at,
         keyId,
-        id,
-        renderRate(rubPerUsd),
+        generationId,
+        renderRubPerUsd(rubPerUsd),
         priceVersion,
         day,
         endUser?.name ?? null,
@@ -79,14 +78,5 @@ export function prepareWriter(connection: Connection): Writer {
       markUse().run(at, keyId)
     },
     activity: prepareActivity(database),
-  }
-}
-
-/** The rate changes once a day, if that: it is rendered anew when it does. */
-function rememberLast<From, To>(render: (from: From) => To): (from: From) => To {
-  let last: { readonly from: From; readonly to: To } | null = null
-  return (from) => {
-    if (last === null || last.from !== from) last = { from, to: render(from) }
-    return last.to
   }
 }

@@ -17,6 +17,7 @@ import type { Limits } from './key.ts'
 import type { Charge } from './ledger.ts'
 import { addUsd, renderUsd, type UsdNanos } from './money.ts'
 import type { QuotaReading } from './quota.ts'
+import type { Soon } from './soon.ts'
 import type { Window } from './window.ts'
 
 /** What a request asks for before it goes upstream. */
@@ -119,8 +120,8 @@ export interface AccountDaySpend {
 
 /** Port: slots, holds and their one resolution. */
 export interface Admissions {
-  /** Takes every slot and the hold, or none. */
-  admit(claim: Claim): Promise<Verdict>
+  /** Takes every slot and the hold, or none. Rejects, and never throws. */
+  admit(claim: Claim): Soon<Verdict>
   /** The verdict that `admit` would give at this instant; takes nothing. */
   judge(claim: Claim): Promise<Verdict>
   /**

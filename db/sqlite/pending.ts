@@ -1,0 +1,112 @@
+/** Writes on their way into the database: many make one transaction, and each is told by itself what became of it. */
+import type { Database } from 'bun:sqlite'
+import type { StoreTrouble } from '#domain/store.ts'
+import { troubleOf } from './disk.ts'
+
+/** A write on its way. */
+export interface Pending {
+  readonly write: (what: never) => void
+  /** What `write` takes; the two were given together. */
+  readonly what: never
+  state: 'waiting' | 'committed' | 'refused'
+  reason: unknown
+}
+
+/** Whether it is not committed yet. @throws what it was refused for */
+export function isWaiting({ state, reason }: Pending): boolean {
+  if (state === 'refused') throw reason
+  return state === 'waiting'
+}
+
+export interface Closing {
+  write(): void
+  /** The transaction is over, committed or rolled back: start the next with empty sums. */
+  forget(): void
+}
+
+export const toPending = <What>(write: (what: What) => void, what: What): Pending => ({
+  write,
+  what: what as never,
+  state: 'waiting',
+  reason: null,
+})
+
+export function refuse(pending: Pending, reason: unknown): void {
+  pending.state = 'refused'
+  pending.reason = reason
+}
+
+interface Refused {
+  readonly batch: readonly Pending[]
+  readonly trouble: StoreTrouble
+}
+
+/** Commits a batch; what the disk would not take comes back, to be tried again. */
+export function commitBatch(group: Group, batch: readonly Pending[]): Refused | null {
+  try {
+    group.run(batch)
+  } catch (error) {
+    const trouble = troubleOf(error)
+    return trouble === null ? commitEach(group, batch) : { batch, trouble }
+  }
+  for (const one of batch) one.state = 'committed'
+  return null
+}
+
+/** One faulty write must not take its neighbours with it: each is committed alone, and only the faulty one rejects. */
+function commitEach(group: Group, batch: readonly Pending[]): Refused | null {
+  for (const [position, one] of batch.entries()) {
+    try {
+      group.run([one])
+      one.state = 'committed'
+    } catch (error) {
+      const trouble = troubleOf(error)
+      if (trouble !== null) return { batch: batch.slice(position), trouble }
+      refuse(one, error)
+    }
+  }
+  return null
+}
+
+type Group = ReturnType<typeof prepareGroup>
+
+const nothing = (): void => {}
+
+/** One transaction of many writes, closed by what they added up to. */
+export function prepareGroup(database: Database) {
+  let closing: Closing = { write: nothing, forget: nothing }
+
+  const transact = database.transaction((batch: readonly Pending[]) => {
+    for (const one of batch) one.write(one.what)
+    closing.write()
+  }).immediate
+
+  return {
+    run(batch: readonly Pending[]): void {
+      try {
+        transact(batch)
+      } finally {
+        closing.forget()
+      }
+    },
+    atClose(registered: Closing): void {
+      closing = registered
+    },
+  }
+}
+
+/** One promise for all that wait for the same moment. */
+export function startBell() {
+  let next: ReturnType<typeof Promise.withResolvers<void>> | null = null
+  return {
+    /** Resolves when it rings next. */
+    rung(): Promise<void> {
+      next ??= Promise.withResolvers()
+      return next.promise
+    },
+    ring(): void {
+      next?.resolve()
+      next = null
+    },
+  }
+}

@@ -1,0 +1,59 @@
+/** The end of an admission: resolved in memory in one turn, and answered for once it is committed. */
+import type { Admissions, Settlement } from '#domain/admission.ts'
+import type { Instant } from '#domain/clock.ts'
+import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
+import type { Connection } from './connection.ts'
+import { judgeMark, type MarkChange } from './low-balance.ts'
+import { isWaiting } from './pending.ts'
+import type { OpenHold, Standings } from './standing.ts'
+import type { Writer } from './writer.ts'
+
+/** What is written of a request that ended. */
+interface Ended {
+  readonly hold: OpenHold
+  readonly settlement: Settlement
+  readonly amount: UsdNanos
+  readonly change: MarkChange | null
+}
+
+export function prepareSettle(
+  { commit, syncCharges }: Connection,
+  standings: Standings,
+  writer: Writer,
+): Admissions['settle'] {
+  const write = ({ hold, settlement, amount, change }: Ended): void => {
+    const { claim, day, endUser } = hold
+    const { at, charge, activity } = settlement
+    if (hold.isKept) writer.release(claim.generationId)
+    if (charge) writer.charge(hold, charge, at)
+    if (change) writer.mark(change)
+    writer.spend(claim.keyId, day, amount, endUser === null ? null : endUser.name)
+    writer.activity(activity, claim.at)
+  }
+
+  return async (id, settlement) => {
+    const { at, charge } = settlement
+    const amount = charge === null ? NO_MONEY : charge.amount
+    const hold = standings.resolve(id, amount)
+    if (!hold) return false
+    const change = judgeDebit(hold, amount, at)
+    const written = commit.push(write, { hold, settlement, amount, change })
+    // Whoever is alone has no company to wait for, and an answer that waits for this.
+    if (standings.open.size === 0) commit.endTurn()
+    while (isWaiting(written)) await commit.transactionOver()
+    if (syncCharges) await commit.synced()
+    return true
+  }
+}
+
+/** In the turn that moved the balance, so that of many debits at once one is told. */
+function judgeDebit(
+  { claim, account: { threshold, balance } }: OpenHold,
+  amount: UsdNanos,
+  at: Instant,
+): MarkChange | null {
+  if (threshold === null || amount === NO_MONEY) return null
+  const change = judgeMark(claim.accountId, threshold, balance, 'debit', at)
+  if (change) threshold.mark = change.mark
+  return change
+}
