@@ -54,7 +54,7 @@ export function prepareActivity(
      ON CONFLICT (generation_id) DO NOTHING`,
   )
   return (entry, admittedAt) => {
-    const { usage } = entry
+    const { usage, failedAttempts } = entry
     insert().run(
       entry.generationId,
       entry.requestId,
@@ -85,8 +85,8 @@ export function prepareActivity(
       entry.usageSource,
       Number(entry.cost),
       Number(entry.costRub),
-      fromFailedAttempts(entry.failedAttempts),
-      Number(operatorCost(entry.failedAttempts)),
+      fromFailedAttempts(failedAttempts),
+      failedAttempts.length === 0 ? 0 : Number(operatorCost(failedAttempts)),
       entry.statedCost === null ? null : Number(entry.statedCost),
       entry.image?.resolution ?? null,
       entry.image?.quality ?? null,

@@ -10,7 +10,8 @@ import { openRoutes } from './route-table.ts'
 import { models, priceVersions } from './schema.ts'
 
 interface KnownModel {
-  readonly card: ModelCard
+  /** With the price that was in force when it was last asked for: the same object until another is. */
+  card: ModelCard
   /** Newest first. */
   readonly versions: readonly PriceVersion[]
 }
@@ -29,9 +30,10 @@ export function createModels({
     return known
   }
 
-  const current = ({ card, versions }: KnownModel, at: Instant): ModelCard => {
-    const price = inForce(versions, at)
-    return price === card.price ? card : { ...card, price }
+  const current = (model: KnownModel, at: Instant): ModelCard => {
+    const price = inForce(model.versions, at)
+    if (price !== model.card.price) model.card = { ...model.card, price }
+    return model.card
   }
 
   const find = (id: string): ModelCard | undefined => {

@@ -33,7 +33,8 @@ export function createRates({ database, commit }: Connection): Rates {
 
   return {
     at(at) {
-      return all().find(({ effectiveFrom }) => effectiveFrom <= at) ?? DEFAULT_RATE
+      for (const rate of all()) if (rate.effectiveFrom <= at) return rate
+      return DEFAULT_RATE
     },
     async list() {
       return all()

@@ -11,7 +11,6 @@ import { statement } from './statement.ts'
 
 interface DaySum {
   readonly keyId: KeyId
-  readonly day: Day
   /** Null in the sum of the whole key. */
   readonly endUser: string | null
   spent: bigint
@@ -42,14 +41,20 @@ export function prepareSums({ database, commit }: Connection): Sums {
      SET spent_nanos = spent_nanos + excluded.spent_nanos, requests = requests + excluded.requests`,
   )
   const debits = new Map<AccountId, bigint>()
-  const days = new Map<string, DaySum>()
+  /** Of one day, or of two about midnight: so the sum of a key goes by its id, and no name is made for it. */
+  const days = new Map<Day, Map<string, DaySum>>()
 
   const add = (keyId: KeyId, day: Day, amount: UsdNanos, endUser: string | null): void => {
-    const name = endUser === null ? `${keyId}/${day}` : `${keyId}/${day}/${endUser}`
-    let sum = days.get(name)
+    let sums = days.get(day)
+    if (sums === undefined) {
+      sums = new Map()
+      days.set(day, sums)
+    }
+    const name = endUser === null ? keyId : `${keyId}/${endUser}`
+    let sum = sums.get(name)
     if (sum === undefined) {
-      sum = { keyId, day, endUser, spent: 0n, requests: 0 }
-      days.set(name, sum)
+      sum = { keyId, endUser, spent: 0n, requests: 0 }
+      sums.set(name, sum)
     }
     sum.spent += amount
     sum.requests++
@@ -58,9 +63,11 @@ export function prepareSums({ database, commit }: Connection): Sums {
   commit.atClose({
     write() {
       for (const [accountId, amount] of debits) debit().run(Number(amount), accountId)
-      for (const { keyId, day, spent, requests, endUser } of days.values()) {
-        if (endUser === null) addToKey().run(keyId, day, Number(spent), requests)
-        else addToEndUser().run(keyId, day, Number(spent), requests, endUser)
+      for (const [day, sums] of days) {
+        for (const { keyId, spent, requests, endUser } of sums.values()) {
+          if (endUser === null) addToKey().run(keyId, day, Number(spent), requests)
+          else addToEndUser().run(keyId, day, Number(spent), requests, endUser)
+        }
       }
     },
     forget() {

@@ -24,30 +24,30 @@ function eightChars(value: number): string {
   return `${PAIRS[high]}${PAIRS[low >> 20]}${PAIRS[(low >> 10) & 1023]}${PAIRS[low & 1023]}`
 }
 
-/** The parts of an id that stay the same within a millisecond: 50 bits of time, and the upper half of its 80 random bits. */
+/** 50 bits of time, and 80 random ones in two halves. `head` is all of an id but the last ten bits, which change each time. */
 let drawnAtMs = -1
 let timeText = ''
 let upper = 0
-let upperText = ''
 let lower = 0
+let head = ''
 
 /** Ids of one millisecond count up from its first, which is random, so that "newest first" holds within it too. */
 function draw(at: Instant): void {
   if (at === drawnAtMs && lower + 1 < TWO_40) {
     lower++
-    return
-  }
-  if (at === drawnAtMs && upper + 1 < TWO_40) {
+    if (lower % 1024 !== 0) return
+  } else if (at === drawnAtMs && upper + 1 < TWO_40) {
     upper++
     lower = 0
   } else {
     upper = random40()
     lower = random40()
   }
-  upperText = eightChars(upper)
-  if (at === drawnAtMs) return
-  drawnAtMs = at
-  timeText = timeCharsOf(at)
+  if (at !== drawnAtMs) {
+    drawnAtMs = at
+    timeText = timeCharsOf(at)
+  }
+  head = timeText + eightChars(upper) + eightChars(lower).slice(0, 6)
 }
 
 const words = new Uint32Array(2)
@@ -62,14 +62,14 @@ const timeCharsOf = (at: number): string =>
 
 function ulid(at: Instant): string {
   draw(at)
-  return timeText + upperText + eightChars(lower)
+  return head + PAIRS[lower % 1024]
 }
 
 export const newAccountId = (at: Instant): AccountId => `acct_${ulid(at)}`
 export const newKeyId = (at: Instant): KeyId => `key_${ulid(at)}`
 export const newGenerationId = (at: Instant): GenerationId => `gen-${ulid(at)}`
-export const isGenerationId = (text: string): text is GenerationId =>
-  /^gen-[0-9a-hjkmnp-tv-z]{26}$/.test(text)
+const GENERATION_ID = /^gen-[0-9a-hjkmnp-tv-z]{26}$/
+export const isGenerationId = (text: string): text is GenerationId => GENERATION_ID.test(text)
 /** What the ids of all generations that arrived at `at` or later sort behind, and no earlier one's. */
 export const generationsFrom = (at: Instant): GenerationId => `gen-${timeCharsOf(Math.max(0, at))}`
 /** The same for entries of the ledger; a charge has the instant at which its request arrived. */

@@ -28,6 +28,8 @@ const ATTO_PLACES = 18
 const ATTOS_PER_NANO = 1_000_000_000n
 /** nano-dollars × millionths of a ruble per dollar = 1e-15 RUB; a micro-ruble is 1e-6. */
 const RATE_PRODUCTS_PER_RUB_MICRO = 1_000_000_000n
+/** Of either. */
+const HALF = 500_000_000n
 
 /** Reads a plain decimal ("20", "0.5") into an integer of 10^-places, or undefined: no sign, no exponent, no rounding. */
 function readScaled(text: string, places: number): bigint | undefined {
@@ -38,18 +40,22 @@ function readScaled(text: string, places: number): bigint | undefined {
   return BigInt((match[1] ?? '') + fraction.padEnd(places, '0'))
 }
 
+const ZERO = 0x30
+
+/** Without a pattern: every answer states five amounts. */
 function renderScaled(amount: bigint, places: number, leastPlaces: number): string {
   if (amount === 0n) return '0'
-  const digits = (amount < 0n ? -amount : amount).toString().padStart(places + 1, '0')
-  const fraction = digits.slice(-places).replace(/0+$/, '')
-  const whole = digits.slice(0, -places)
   const sign = amount < 0n ? '-' : ''
-  return `${sign}${whole}${leastPlaces || fraction ? '.' : ''}${fraction.padEnd(leastPlaces, '0')}`
+  const digits = (amount < 0n ? -amount : amount).toString().padStart(places + 1, '0')
+  const point = digits.length - places
+  let end = digits.length
+  while (end > point + leastPlaces && digits.charCodeAt(end - 1) === ZERO) end--
+  const whole = digits.slice(0, point)
+  return end === point ? `${sign}${whole}` : `${sign}${whole}.${digits.slice(point, end)}`
 }
 
 /** `dividend / divisor`, halves away from zero: the only rounding money ever meets. */
-function divideHalfUp(dividend: bigint, divisor: bigint): bigint {
-  const half = divisor / 2n
+function divideHalfUp(dividend: bigint, divisor: bigint, half = divisor / 2n): bigint {
   return dividend < 0n ? -((-dividend + half) / divisor) : (dividend + half) / divisor
 }
 
@@ -98,7 +104,7 @@ export const renderPerMillion = (price: UsdAttos): string =>
 
 /** Rounds a finished sum to the ledger's unit. Call it once per charge, after every multiplication. */
 export const roundToNanos = (sum: UsdAttos): UsdNanos =>
-  divideHalfUp(sum, ATTOS_PER_NANO) as UsdNanos
+  divideHalfUp(sum, ATTOS_PER_NANO, HALF) as UsdNanos
 
 /** A ruble is not worth less than a millionth of a dollar; beyond it the ruble view of a charge could not be kept. */
 const MOST_RUB_PER_USD = 1_000_000_000_000n
@@ -111,11 +117,21 @@ export function readRubPerUsd(text: string): RubPerUsd | undefined {
     : (rate as RubPerUsd)
 }
 
-export const renderRubPerUsd = (rate: RubPerUsd): string => renderScaled(rate, MICRO_PLACES, 0)
+/** The rate changes once a day, if that, and stands in every answer: the last one is remembered in its words. */
+let lastRate = 0n
+let lastRateText = '0'
+
+export function renderRubPerUsd(rate: RubPerUsd): string {
+  if (rate !== lastRate) {
+    lastRateText = renderScaled(rate, MICRO_PLACES, 0)
+    lastRate = rate
+  }
+  return lastRateText
+}
 
 /** The ruble view of an amount at a rate, rounded once to 1e-6 RUB (contract §1). */
 export const toRub = (amount: UsdNanos, rate: RubPerUsd): RubMicros =>
-  divideHalfUp(amount * rate, RATE_PRODUCTS_PER_RUB_MICRO) as RubMicros
+  divideHalfUp(amount * rate, RATE_PRODUCTS_PER_RUB_MICRO, HALF) as RubMicros
 
 /**
  * Rubles as the JSON number of `*_rub` fields. One division of two exact integers is rounded once, so this is the very

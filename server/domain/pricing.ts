@@ -2,7 +2,7 @@
 import type { ChatRequest } from './chat.ts'
 import { mostDrawnTokens } from './drawn-tokens.ts'
 import type { Charge, UsageSource } from './ledger.ts'
-import type { ImagePrice, ModelCard, PriceVersion } from './model-card.ts'
+import type { ImagePrice, ModelCard, Prices, PriceTier, PriceVersion } from './model-card.ts'
 import {
   MOST_USD_NANOS,
   type RubPerUsd,
@@ -64,9 +64,8 @@ export function chargeFor(
   const parts = { prompt: FREE, completion: FREE, images: FREE }
   for (const { part, count, price } of PRICE_CLASSES) {
     const counted = count(usage)
-    if (counted > 0) {
-      parts[part] = (parts[part] + units(counted) * price(tier, prices, image)) as UsdAttos
-    }
+    const each = counted > 0 ? price(tier, prices, image) : FREE
+    if (each !== FREE) parts[part] = (parts[part] + units(counted) * each) as UsdAttos
   }
   const amount = toAmount(parts.prompt + parts.completion + parts.images)
   return {
@@ -104,8 +103,29 @@ export function chargeLines(
   }).filter(({ unit, count, amount }) => (unit === 'request' ? amount > 0n : count > 0))
 }
 
-const dearest = (...prices: readonly (UsdAttos | null)[]): bigint =>
-  prices.reduce<bigint>((most, price) => (price !== null && price > most ? price : most), 0n)
+const dearer = (most: UsdAttos, price: UsdAttos | null): UsdAttos =>
+  price !== null && price > most ? price : most
+
+/** What a token of the prompt costs at most; a prompt smaller than its bound may fall into a dearer tier. */
+function dearestPrompt(prices: Prices, most: number): UsdAttos {
+  let found = dearer(dearestIn(prices), prices.imageInputToken)
+  for (const tier of prices.tiers) {
+    if (most > tier.aboveTokens) found = dearer(found, dearestIn(tier))
+  }
+  return found
+}
+
+const dearestIn = ({ prompt, cacheRead, cacheWrite }: Prices | PriceTier): UsdAttos =>
+  dearer(dearer(prompt, cacheRead), cacheWrite)
+
+/** What a token of the answer costs at most, behind a prompt of at most so many. */
+function dearestCompletion(prices: Prices, most: number): UsdAttos {
+  let found = dearer(prices.completion, prices.imageOutputToken)
+  for (const tier of prices.tiers) {
+    if (most > tier.aboveTokens) found = dearer(found, tier.completion)
+  }
+  return found
+}
 
 /**
  * The upper bound that a request holds: no tokenizer makes more tokens than the text has bytes, no prompt is larger than
@@ -121,28 +141,18 @@ export function holdFor(
   const perImage = request.wantsImages ? TOKENS_PER_EDITED_IMAGE : TOKENS_PER_INPUT_IMAGE
   const bytes = request.textBytes + TEMPLATE_TOKENS + request.inputImages * perImage
   const input = Math.min(bytes, card.contextLength ?? bytes)
-  // The prompt may turn out smaller than its bound, and a smaller one may fall into a dearer tier.
-  const tiers = [prices, ...prices.tiers.filter(({ aboveTokens }) => input > aboveTokens)]
-  const promptPrice = dearest(
-    prices.imageInputToken,
-    ...tiers.flatMap(({ prompt, cacheRead, cacheWrite }) => [prompt, cacheRead, cacheWrite]),
-  )
-  const completionPrice = dearest(
-    prices.imageOutputToken,
-    ...tiers.map(({ completion }) => completion),
-  )
   const spoken = outputBound(request, card, reserveOutputTokens)
   const drawsByToken = request.wantsImages && prices.imagePrices.length === 0
   const each = drawsByToken ? Math.max(spoken, mostDrawnTokens(request.image)) : spoken
   const output = each * request.choices
   const images = request.wantsImages ? Math.max(1, request.choices) : 0
-  return toAmount(
-    units(input) * promptPrice +
-      units(output) * completionPrice +
-      units(request.inputImages) * prices.inputImage +
-      units(images) * pricePerImage(prices.imagePrices, request.image) +
-      prices.request,
-  )
+  let sum =
+    units(input) * dearestPrompt(prices, input) +
+    units(output) * dearestCompletion(prices, input) +
+    prices.request
+  if (request.inputImages > 0) sum += units(request.inputImages) * prices.inputImage
+  if (images > 0) sum += units(images) * pricePerImage(prices.imagePrices, request.image)
+  return toAmount(sum)
 }
 
 function outputBound(request: ChatRequest, card: ModelCard, reserveOutputTokens: number): number {
