@@ -58,7 +58,7 @@ export interface GroupCommit {
 
 /** How soon a commit that failed is tried again. */
 const RETRY_MS = 250
-/** How long a deferred write may wait for company, or for the end of what it is about. */
+/** What nobody waits for is written at this age, and at twice this at the latest: what it is about may be over before. */
 const DEFER_MS = 5
 
 /** Starts the committer of one connection. */
@@ -69,6 +69,8 @@ export function startGroupCommit(
 ): GroupCommit {
   let awaited: Pending[] = []
   let deferred: Pending[] = []
+  /** Was deferred before the timer began to run, and is due when it has run down. */
+  let ripe: Pending[] = []
   let turn: ReturnType<typeof setImmediate> | null = null
   let timer: ReturnType<typeof setTimeout> | null = null
   let retry: ReturnType<typeof setTimeout> | null = null
@@ -116,10 +118,19 @@ export function startGroupCommit(
     if (turn) clearImmediate(turn)
     for (const waiting of [timer, retry]) if (waiting) clearTimeout(waiting)
     turn = timer = retry = null
-    const batch = deferred.length === 0 ? awaited : [...deferred, ...awaited]
+    const batch = [...ripe, ...deferred, ...awaited]
+    ripe = []
     deferred = []
     awaited = []
     commit(batch)
+  }
+
+  const ripen = (): void => {
+    const young = deferred
+    deferred = []
+    flush()
+    ripe = young
+    if (young.length > 0) timer ??= setTimeout(ripen, DEFER_MS)
   }
 
   /** Nothing may go ahead of what waits for the disk. */
@@ -140,7 +151,7 @@ export function startGroupCommit(
       if (closed) return
       deferred.push(toPending(write, what as What))
       if (trouble.failure !== null) retry ??= setTimeout(flush, RETRY_MS)
-      else timer ??= setTimeout(flush, DEFER_MS)
+      else timer ??= setTimeout(ripen, DEFER_MS)
     },
     flush,
     ...prepareActs(database, logSync, trouble, flush, () => closed || isStuck()),

@@ -11,6 +11,7 @@ import { statement } from './statement.ts'
 
 interface DaySum {
   readonly keyId: KeyId
+  readonly day: Day
   /** Null in the sum of the whole key. */
   readonly endUser: string | null
   spent: bigint
@@ -41,38 +42,45 @@ export function prepareSums({ database, commit }: Connection): Sums {
      SET spent_nanos = spent_nanos + excluded.spent_nanos, requests = requests + excluded.requests`,
   )
   const debits = new Map<AccountId, bigint>()
-  /** Of one day, or of two about midnight: so the sum of a key goes by its id, and no name is made for it. */
-  const days = new Map<Day, Map<string, DaySum>>()
+  const days = new Map<string, DaySum>()
+
+  /** A group is of one day, but about midnight: so a key's sum goes by its id, and no name is made for it. */
+  let commonDay: Day | null = null
+
+  const nameOf = (keyId: KeyId, day: Day, endUser: string | null): string => {
+    commonDay ??= day
+    if (endUser !== null) return `${keyId}/${day}/${endUser}`
+    return day === commonDay ? keyId : `${keyId}/${day}`
+  }
 
   const add = (keyId: KeyId, day: Day, amount: UsdNanos, endUser: string | null): void => {
-    let sums = days.get(day)
-    if (sums === undefined) {
-      sums = new Map()
-      days.set(day, sums)
-    }
-    const name = endUser === null ? keyId : `${keyId}/${endUser}`
-    let sum = sums.get(name)
+    const name = nameOf(keyId, day, endUser)
+    let sum = days.get(name)
     if (sum === undefined) {
-      sum = { keyId, endUser, spent: 0n, requests: 0 }
-      sums.set(name, sum)
+      sum = { keyId, day, endUser, spent: 0n, requests: 0 }
+      days.set(name, sum)
     }
     sum.spent += amount
     sum.requests++
   }
 
+  const writeDebit = (amount: bigint, accountId: AccountId): void => {
+    debit().run(Number(amount), accountId)
+  }
+  const writeDay = ({ keyId, day, spent, requests, endUser }: DaySum): void => {
+    if (endUser === null) addToKey().run(keyId, day, Number(spent), requests)
+    else addToEndUser().run(keyId, day, Number(spent), requests, endUser)
+  }
+
   commit.atClose({
     write() {
-      for (const [accountId, amount] of debits) debit().run(Number(amount), accountId)
-      for (const [day, sums] of days) {
-        for (const { keyId, spent, requests, endUser } of sums.values()) {
-          if (endUser === null) addToKey().run(keyId, day, Number(spent), requests)
-          else addToEndUser().run(keyId, day, Number(spent), requests, endUser)
-        }
-      }
+      debits.forEach(writeDebit)
+      days.forEach(writeDay)
     },
     forget() {
       debits.clear()
       days.clear()
+      commonDay = null
     },
   })
 
