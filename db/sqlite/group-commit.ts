@@ -11,6 +11,7 @@ import {
   prepareGroup,
   refuse,
   startBell,
+  startDeferred,
   toPending,
 } from './pending.ts'
 import { type Trouble, watchTrouble } from './trouble.ts'
@@ -61,6 +62,8 @@ const RETRY_MS = 250
 /** What nobody waits for is written at this age, and at twice this at the latest: what it is about may be over before. */
 const DEFER_MS = 5
 
+const NOTHING: readonly Pending[] = []
+
 /** Starts the committer of one connection. */
 export function startGroupCommit(
   database: Database,
@@ -68,9 +71,6 @@ export function startGroupCommit(
   disk: Disk = NO_DISK,
 ): GroupCommit {
   let awaited: Pending[] = []
-  let deferred: Pending[] = []
-  /** Was deferred before the timer began to run, and is due when it has run down. */
-  let ripe: Pending[] = []
   let turn: ReturnType<typeof setImmediate> | null = null
   let timer: ReturnType<typeof setTimeout> | null = null
   let retry: ReturnType<typeof setTimeout> | null = null
@@ -79,6 +79,7 @@ export function startGroupCommit(
   const group = prepareGroup(database)
   const trouble = watchTrouble(database, disk)
   const over = startBell()
+  const deferred = startDeferred()
 
   const commit = (batch: readonly Pending[]): void => {
     if (batch.length === 0) return
@@ -105,32 +106,27 @@ export function startGroupCommit(
     return pending
   }
 
-  /** Commits what somebody waits for. What nobody waits for may be settled before its time, and never be written. */
-  const endTurn = (): void => {
+  const commitWith = (deferred: readonly Pending[]): void => {
     if (turn) clearImmediate(turn)
     turn = null
-    const batch = awaited
+    const batch = deferred.length === 0 ? awaited : [...deferred, ...awaited]
     awaited = []
     commit(batch)
   }
 
+  /** Commits what somebody waits for. What nobody waits for may be settled before its time, and never be written. */
+  const endTurn = (): void => commitWith(NOTHING)
+
   const flush = (): void => {
-    if (turn) clearImmediate(turn)
     for (const waiting of [timer, retry]) if (waiting) clearTimeout(waiting)
-    turn = timer = retry = null
-    const batch = [...ripe, ...deferred, ...awaited]
-    ripe = []
-    deferred = []
-    awaited = []
-    commit(batch)
+    timer = retry = null
+    commitWith(deferred.takeAll())
   }
 
   const ripen = (): void => {
-    const young = deferred
-    deferred = []
-    flush()
-    ripe = young
-    if (young.length > 0) timer ??= setTimeout(ripen, DEFER_MS)
+    const { due, isMore } = deferred.ripen()
+    timer = isMore ? setTimeout(ripen, DEFER_MS) : null
+    commitWith(due)
   }
 
   /** Nothing may go ahead of what waits for the disk. */
@@ -149,7 +145,7 @@ export function startGroupCommit(
     },
     defer<What>(write: (what: What) => void, what?: What) {
       if (closed) return
-      deferred.push(toPending(write, what as What))
+      deferred.add(toPending(write, what as What))
       if (trouble.failure !== null) retry ??= setTimeout(flush, RETRY_MS)
       else timer ??= setTimeout(ripen, DEFER_MS)
     },

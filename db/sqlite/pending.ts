@@ -110,3 +110,27 @@ export function startBell() {
     },
   }
 }
+
+/** Writes that nobody waits for, in their order: the young ones ripen all at once. */
+export function startDeferred() {
+  let young: Pending[] = []
+  let ripe: Pending[] = []
+  return {
+    add(pending: Pending): void {
+      young.push(pending)
+    },
+    /** Takes those that were ripe already; answers whether others will be, next time. */
+    ripen(): { readonly due: readonly Pending[]; readonly isMore: boolean } {
+      const due = ripe
+      ripe = young
+      young = []
+      return { due, isMore: ripe.length > 0 }
+    },
+    takeAll(): readonly Pending[] {
+      const all = [...ripe, ...young]
+      ripe = []
+      young = []
+      return all
+    },
+  }
+}
