@@ -26,8 +26,17 @@ interface CounterRoute {
   readonly quiet?: true
 }
 
+const PREFIXES = ['/v1', '/api/v1']
+
+const CHAT: CounterRoute = {
+  method: 'POST',
+  path: '/chat/completions',
+  name: 'chat',
+  answer: chatCompletions,
+}
+
 const API: readonly CounterRoute[] = [
-  { method: 'POST', path: '/chat/completions', name: 'chat', answer: chatCompletions },
+  CHAT,
   {
     method: 'GET',
     path: '/models',
@@ -75,9 +84,7 @@ const API: readonly CounterRoute[] = [
 ]
 
 const ROUTES: readonly CounterRoute[] = [
-  ...['/v1', '/api/v1'].flatMap((prefix) =>
-    API.map((route) => ({ ...route, path: prefix + route.path })),
-  ),
+  ...PREFIXES.flatMap((prefix) => API.map((route) => ({ ...route, path: prefix + route.path }))),
   { method: 'GET', path: '/openapi.json', name: 'openapi', answer: showDocument },
   { method: 'GET', path: '/healthz', name: 'healthz', answer: alive, quiet: true },
   { method: 'GET', path: '/readyz', name: 'readyz', answer: ready, quiet: true },
@@ -88,20 +95,41 @@ export function createCounter(options: CounterOptions): Hono {
   const house = openHouse(options)
   const app = new Hono()
   for (const route of ROUTES) {
-    app.on(route.method, route.path, (c) => attend(house, c, route))
+    app.on(route.method, route.path, (c) =>
+      attend(house, c.req.raw, route, (_house, visit) => route.answer(house, visit, c)),
+    )
   }
+  const { fetch } = app
+  app.fetch = (request, ...rest) =>
+    isChat(request) ? attend(house, request, CHAT, chatCompletions) : fetch(request, ...rest)
   app.options('*', (c) => preflight(house, c.req.raw))
   app.notFound((c) => turnAway(house, c.req.raw, c.req.path))
   app.onError((thrown, c) => refuse(house, startVisit(house, c.req.raw, 'unknown'), thrown))
   return app
 }
 
+/**
+ * What is asked all day does without the router: it makes some thirty objects for a request, most of them functions. An
+ * address that is spelt otherwise is the router's to read.
+ */
+function isChat({ method, url }: Request): boolean {
+  return method === 'POST' && CHAT_PATHS.has(url.slice(url.indexOf('/', SHORTEST_ORIGIN_CHARS)))
+}
+
+const CHAT_PATHS = new Set(PREFIXES.map((prefix) => prefix + CHAT.path))
+const SHORTEST_ORIGIN_CHARS = 'http://'.length + 1
+
 /** Every throw of a route becomes its answer here. */
-async function attend(house: CounterHouse, c: Context, route: CounterRoute): Promise<Response> {
-  const visit = startVisit(house, c.req.raw, route.name)
+async function attend(
+  house: CounterHouse,
+  request: Request,
+  route: CounterRoute,
+  answer: (house: CounterHouse, visit: Visit) => Promise<Response>,
+): Promise<Response> {
+  const visit = startVisit(house, request, route.name)
   try {
-    checkAddress(visit.request)
-    const response = await route.answer(house, visit, c)
+    checkAddress(request)
+    const response = await answer(house, visit)
     if (house.log !== null && !visit.streams && !route.quiet) {
       house.log(toRequestLine(visit, response.status, null, house.clock.now()))
     }

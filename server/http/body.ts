@@ -1,6 +1,7 @@
 /** The body of a request: JSON of bounded size, depth and time, or a refusal that says which bound was broken. */
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
+import { arrived, awaitBody } from './body-deadline.ts'
 import { checkParsed, checkUnparsed } from './json-bounds.ts'
 
 export const MOST_BODY_BYTES = 32 * 1024 * 1024
@@ -25,16 +26,22 @@ export async function readBody(
 ): Promise<DigestedBody> {
   checkMediaType(request.headers)
   const stated = statedBytes(request.headers, mostBytes)
-  const { text, bytes } =
-    stated === null
-      ? await beforeDeadline(readCounted(request, mostBytes), deadlineMs)
-      : // The listener holds a client to the length it stated.
-        { text: await beforeDeadline(request.text(), deadlineMs), bytes: stated }
-  return {
-    fields: readJson(text, bytes),
-    bytes,
-    sha256: isDigested ? await digest(text) : '',
+  const counted = { bytes: 0 }
+  const arrival = awaitBody(
+    // The listener holds a client to the length it stated.
+    stated === null ? readCounted(request, mostBytes, counted) : request.text(),
+    deadlineMs,
+  )
+  let text: string
+  try {
+    text = await arrival.read
+  } catch (thrown) {
+    throw thrown instanceof GatewayError ? thrown : brokenOff(thrown)
+  } finally {
+    arrived(arrival)
   }
+  const bytes = stated ?? counted.bytes
+  return { fields: readJson(text, bytes), bytes, sha256: isDigested ? await digest(text) : '' }
 }
 
 /** Off the event loop, because a body may hold pictures. */
@@ -84,46 +91,21 @@ const tooLarge = (mostBytes: number, bytes: number): GatewayError => {
 const brokenOff = (cause: unknown): GatewayError =>
   new GatewayError('invalid_request', 'the body broke off before its end', { cause })
 
-interface RawBody {
-  readonly text: string
-  readonly bytes: number
-}
-
-async function readCounted({ body }: Request, mostBytes: number): Promise<RawBody> {
-  if (body === null) return { text: '', bytes: 0 }
+async function readCounted(
+  { body }: Request,
+  mostBytes: number,
+  counted: { bytes: number },
+): Promise<string> {
+  if (body === null) return ''
   const decoder = new TextDecoder()
   let text = ''
-  let bytes = 0
   // Leaving the loop cancels the rest of the body.
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
-    bytes += chunk.byteLength
-    if (bytes > mostBytes) throw tooLarge(mostBytes, bytes)
+    counted.bytes += chunk.byteLength
+    if (counted.bytes > mostBytes) throw tooLarge(mostBytes, counted.bytes)
     text += decoder.decode(chunk, { stream: true })
   }
-  return { text: text + decoder.decode(), bytes }
-}
-
-function beforeDeadline<Read>(reading: Promise<Read>, deadlineMs: number): Promise<Read> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      reject(
-        new GatewayError(
-          'invalid_request',
-          `the body did not arrive within ${Math.round(deadlineMs / 1000)} s`,
-        ),
-      )
-    }, deadlineMs)
-    reading.then(
-      (read) => {
-        clearTimeout(timer)
-        resolve(read)
-      },
-      (thrown) => {
-        clearTimeout(timer)
-        reject(thrown instanceof GatewayError ? thrown : brokenOff(thrown))
-      },
-    )
-  })
+  return text + decoder.decode()
 }
 
 function readJson(text: string, bytes: number): JsonObject {
