@@ -1,21 +1,30 @@
 /** Folds the events of a walk into one whole answer in OpenAI's shape (contract §7), as text in pieces. */
-import type { AnswerHead, ChatEvent, ChatEvents, FinishReason, JsonObject } from '#domain/chat.ts'
+import type {
+  AnswerHead,
+  ChatEvent,
+  ChatEvents,
+  FinishReason,
+  JsonObject,
+  ToolCallDelta,
+} from '#domain/chat.ts'
 import type { Charge } from '#domain/ledger.ts'
 import { mergeLogprobs } from './merge-logprobs.ts'
 import { renderImage } from './render-image.ts'
 import { renderToolCall, type ToolCall } from './render-tool-call.ts'
 import { renderUsage } from './render-usage.ts'
 
+/** What most answers have none of is null until it comes. */
 interface Choice {
   readonly index: number
   text: string
   reasoning: string
   refusal: string
-  readonly toolCalls: Map<number, ToolCall>
-  readonly images: string[]
-  fields: JsonObject
+  toolCalls: Map<number, ToolCall> | null
+  images: string[] | null
+  fields: JsonObject | null
   logprobs: JsonObject | null
-  finish: { readonly reason: FinishReason; readonly native: string | null }
+  reason: FinishReason
+  native: string | null
 }
 
 export interface Fold {
@@ -27,58 +36,67 @@ export interface Fold {
   render(head: AnswerHead, charge: Charge): readonly string[]
 }
 
-export function startFold(): Fold {
-  const choices = new Map<number, Choice>()
-  let fields: JsonObject = {}
+export const startFold = (): Fold => new AnswerFold()
 
-  const choiceAt = (index: number): Choice => {
-    let choice = choices.get(index)
+/** A class, because every whole answer makes one: its methods are made once. */
+class AnswerFold implements Fold {
+  private first: Choice | null = null
+  private further: Map<number, Choice> | null = null
+  private fields: JsonObject | null = null
+
+  note(events: ChatEvents): void {
+    for (const event of events) {
+      if (event.type === 'usage') continue
+      if (event.type === 'answer-fields') this.fields = merge(this.fields, event.fields)
+      else noteChoice(this.choiceAt(event.choice), event)
+    }
+  }
+
+  render(head: AnswerHead, charge: Charge): readonly string[] {
+    const choices = this.inOrder()
+    const usage = renderUsage(charge)
+    if (choices.some(hasImages)) {
+      return renderInPieces(merge(this.fields, toAnswer(head)), choices, usage)
+    }
+    return [JSON.stringify(merge(this.fields, toAnswer(head, choices.map(toWords), usage)))]
+  }
+
+  private choiceAt(index: number): Choice {
+    this.first ??= emptyChoice(index)
+    if (this.first.index === index) return this.first
+    this.further ??= new Map()
+    let choice = this.further.get(index)
     if (!choice) {
       choice = emptyChoice(index)
-      choices.set(index, choice)
+      this.further.set(index, choice)
     }
     return choice
   }
 
-  return {
-    note(events) {
-      for (const event of events) {
-        if (event.type === 'usage') continue
-        if (event.type === 'answer-fields') fields = { ...fields, ...event.fields }
-        else noteChoice(choiceAt(event.choice), event)
-      }
-    },
-    render(head, charge) {
-      if (choices.size === 0) choiceAt(0)
-      const inOrder = [...choices.values()].sort((a, b) => a.index - b.index)
-      const label = { ...fields, ...toLabel(head) }
-      const usage = renderUsage(charge)
-      const isText = inOrder.every(({ images }) => images.length === 0)
-      if (!isText) return renderInPieces(label, inOrder, usage)
-      return [JSON.stringify({ ...label, choices: inOrder.map(toWords), usage })]
-    },
+  private inOrder(): readonly Choice[] {
+    const first = this.first ?? emptyChoice(0)
+    if (this.further === null) return [first]
+    return [first, ...this.further.values()].sort((a, b) => a.index - b.index)
   }
 }
 
-const toLabel = ({ id, createdUnixSeconds, model, provider }: AnswerHead): JsonObject => ({
-  id,
-  object: 'chat.completion',
-  created: createdUnixSeconds,
-  model,
-  provider,
-})
+const hasImages = ({ images }: Choice): boolean => images !== null
 
 const emptyChoice = (index: number): Choice => ({
   index,
   text: '',
   reasoning: '',
   refusal: '',
-  toolCalls: new Map(),
-  images: [],
-  fields: {},
+  toolCalls: null,
+  images: null,
+  fields: null,
   logprobs: null,
-  finish: { reason: 'stop', native: null },
+  reason: 'stop',
+  native: null,
 })
+
+const merge = (known: JsonObject | null, more: JsonObject): JsonObject =>
+  known === null ? more : { ...known, ...more }
 
 type ChoiceEvent = Exclude<ChatEvent, { type: 'usage' | 'answer-fields' }>
 
@@ -96,54 +114,79 @@ function noteChoice(choice: Choice, event: ChoiceEvent): void {
       choice.reasoning += event.text
       break
     case 'image':
+      choice.images ??= []
       choice.images.push(event.url)
       break
     case 'message-fields':
-      choice.fields = { ...choice.fields, ...event.fields }
+      choice.fields = merge(choice.fields, event.fields)
       break
     case 'finish':
-      choice.finish = { reason: event.reason, native: event.native }
+      choice.reason = event.reason
+      choice.native = event.native
       break
-    case 'tool-call-delta': {
-      const call = choice.toolCalls.get(event.index)
-      if (call) {
-        call.id ??= event.id
-        call.name ??= event.name
-        call.arguments += event.arguments
-        call.fields = { ...call.fields, ...event.fields }
-      } else {
-        const { index, kind, id, name } = event
-        const fields = event.fields ?? {}
-        choice.toolCalls.set(index, { index, kind, id, name, arguments: event.arguments, fields })
-      }
-    }
+    case 'tool-call-delta':
+      choice.toolCalls ??= new Map()
+      noteToolCall(choice.toolCalls, event)
   }
 }
+
+function noteToolCall(calls: Map<number, ToolCall>, delta: ToolCallDelta): void {
+  const call = calls.get(delta.index)
+  if (call) {
+    call.id ??= delta.id
+    call.name ??= delta.name
+    call.arguments += delta.arguments
+    call.fields = { ...call.fields, ...delta.fields }
+  } else {
+    const { index, kind, id, name, fields = {} } = delta
+    calls.set(index, { index, kind, id, name, arguments: delta.arguments, fields })
+  }
+}
+
+/** What the gateway says of an answer itself. */
+const toAnswer = (
+  { id, createdUnixSeconds, model, provider }: AnswerHead,
+  choices?: readonly JsonObject[],
+  usage?: JsonObject,
+): JsonObject => ({
+  id,
+  object: 'chat.completion',
+  created: createdUnixSeconds,
+  model,
+  provider,
+  choices,
+  usage,
+})
 
 const toWords = (choice: Choice): JsonObject => ({
   index: choice.index,
   message: toMessage(choice),
-  ...toEnding(choice),
+  logprobs: choice.logprobs,
+  finish_reason: choice.reason,
+  native_finish_reason: choice.native,
 })
 
 /** All of it but the pictures. */
 function toMessage({ fields, text, refusal, reasoning, toolCalls }: Choice): JsonObject {
-  const calls = [...toolCalls.values()].sort((a, b) => a.index - b.index)
+  // OpenAI leaves null beside tool calls alone; anything else is a string, if an empty one.
+  const content = text === '' && toolCalls !== null ? null : text
+  const message = merge(fields, { role: 'assistant', content })
+  if (refusal === '' && reasoning === '' && toolCalls === null) return message
   return {
-    ...fields,
-    role: 'assistant',
-    // OpenAI leaves null beside tool calls alone; anything else is a string, if an empty one.
-    content: text === '' && calls.length > 0 ? null : text,
+    ...message,
     ...(refusal !== '' && { refusal }),
     ...(reasoning !== '' && { reasoning_content: reasoning }),
-    ...(calls.length > 0 && { tool_calls: calls.map(renderToolCall) }),
+    ...(toolCalls && { tool_calls: renderToolCalls(toolCalls) }),
   }
 }
 
-const toEnding = ({ logprobs, finish }: Choice): JsonObject => ({
+const renderToolCalls = (calls: ReadonlyMap<number, ToolCall>): readonly JsonObject[] =>
+  [...calls.values()].sort((a, b) => a.index - b.index).map(renderToolCall)
+
+const toEnding = ({ logprobs, reason, native }: Choice): JsonObject => ({
   logprobs,
-  finish_reason: finish.reason,
-  native_finish_reason: finish.native,
+  finish_reason: reason,
+  native_finish_reason: native,
 })
 
 /** What `JSON.stringify` would make of it, with the pictures left as they are. */
@@ -152,7 +195,7 @@ function renderInPieces(
   choices: readonly Choice[],
   usage: JsonObject,
 ): readonly string[] {
-  const opening = JSON.stringify({ ...label, choices: undefined, usage: undefined })
+  const opening = JSON.stringify(label)
   const pieces: string[] = []
   let before = `${opening.slice(0, -1)},"choices":[`
   for (const choice of choices) {
@@ -164,7 +207,7 @@ function renderInPieces(
 }
 
 function renderChoice(choice: Choice, before: string, into: string[]): void {
-  const { images } = choice
+  const images = choice.images ?? []
   const message = JSON.stringify({ ...toMessage(choice), ...(images.length > 0 && NO_IMAGES) })
   into.push(`${before}{"index":${choice.index},"message":${message.slice(0, -1)}`)
   for (const [index, url] of images.entries()) {

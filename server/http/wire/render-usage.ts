@@ -1,9 +1,11 @@
 /** The `usage` of an answer, priced: OpenAI's counts, and what they cost in both currencies (contract §7). */
 import type { Charge } from '#domain/ledger.ts'
 import { renderPrice, renderRub, renderRubPerUsd, renderUsdNumber } from '#domain/money.ts'
-import { completionTokens, promptTokens } from '#domain/usage.ts'
+import { completionTokens, promptTokens, type Usage } from '#domain/usage.ts'
 
-export function renderUsage({ usage, amount, costRub, parts, ...charge }: Charge) {
+/** One literal without spreads: every answer makes it. */
+export function renderUsage(charge: Charge) {
+  const { usage, parts } = charge
   const prompt = promptTokens(usage)
   const completion = completionTokens(usage)
   return {
@@ -11,14 +13,10 @@ export function renderUsage({ usage, amount, costRub, parts, ...charge }: Charge
     completion_tokens: completion,
     total_tokens: prompt + completion,
     images: usage.outputImages,
-    prompt_tokens_details: {
-      cached_tokens: usage.cacheReadTokens,
-      cache_write_tokens: usage.cacheWriteTokens,
-      ...(usage.imageInputTokens > 0 && { image_tokens: usage.imageInputTokens }),
-    },
+    prompt_tokens_details: renderPromptDetails(usage),
     completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
-    cost_rub: renderRub(costRub),
-    cost: renderUsdNumber(amount),
+    cost_rub: renderRub(charge.costRub),
+    cost: renderUsdNumber(charge.amount),
     cost_details: {
       prompt_usd: renderPrice(parts.prompt),
       completion_usd: renderPrice(parts.completion),
@@ -28,6 +26,19 @@ export function renderUsage({ usage, amount, costRub, parts, ...charge }: Charge
       source: charge.source,
     },
   }
+}
+
+function renderPromptDetails(usage: Usage): PromptDetails {
+  const { cacheReadTokens: cached_tokens, cacheWriteTokens: cache_write_tokens } = usage
+  return usage.imageInputTokens > 0
+    ? { cached_tokens, cache_write_tokens, image_tokens: usage.imageInputTokens }
+    : { cached_tokens, cache_write_tokens }
+}
+
+interface PromptDetails {
+  readonly cached_tokens: number
+  readonly cache_write_tokens: number
+  readonly image_tokens?: number
 }
 
 /** The usage of a stream that failed before anything was produced: nothing, for nothing. */
