@@ -1,8 +1,9 @@
 // Reading a chat request: strict about what the gateway understands, silent about the rest (contract §7).
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { readChatRequest } from '#http/read-chat-request.ts'
+import { chatForm, isOrdinary, readChatRequest } from '#http/read-chat-request.ts'
 
 const read = (fields: JsonObject) => readChatRequest({ fields, bytes: 1_000 })
 const says = (content: unknown, role = 'user') => ({ messages: [{ role, content }] })
@@ -293,4 +294,41 @@ test.each<[JsonObject, string]>([
   [{ models: Array(9).fill('a/b') }, 'models'],
 ])('%j is refused by name', (more, param) => {
   expect(refusal(more)).toEqual(['invalid_request', param])
+})
+
+describe('an ordinary request', () => {
+  const value = fc.oneof(
+    fc.constantFrom<unknown>(null, true, false, 0, 1, 1.5, -1, 128, 129, 2 ** 31 - 1, 2 ** 31),
+    fc.constantFrom<unknown>(Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, 1e300, undefined),
+    fc.constantFrom<unknown>('', 'a', 'x'.repeat(256), 'x'.repeat(257), [], ['text'], {}, [[]]),
+    fc.constantFrom<unknown>({ include_usage: false }, { size: '1K' }, { order: ['a'] }),
+  )
+  const names = [...Object.keys(chatForm.shape), 'seed', 'tools', '__proto__', 'toString']
+  const fields = fc
+    .tuple(fc.array(fc.tuple(fc.constantFrom(...names), value)), fc.boolean())
+    .map(([pairs, named]) =>
+      Object.fromEntries(named ? [...pairs, ['model', 'a'], ['messages', []]] : pairs),
+    )
+
+  test('is one that the form takes, and reads as it stands', () => {
+    fc.assert(
+      fc.property(fields, (body) => {
+        if (!isOrdinary(body)) return
+        const known = Object.entries(body).filter(([name]) => Object.hasOwn(chatForm.shape, name))
+        expect(chatForm.safeParse(body)).toEqual({
+          success: true,
+          data: Object.fromEntries(known),
+        })
+      }),
+      { numRuns: 5_000 },
+    )
+  })
+
+  test.each([
+    [{ model: 'a', messages: [] }],
+    [{ model: 'a', messages: [], stream: true, temperature: 0.7, max_tokens: 100, seed: 1 }],
+    [{ model: 'a', messages: [], n: 2, user: 'u', top_p: 1, tools: [{}] }],
+  ])('%j', (body) => {
+    expect(isOrdinary(body)).toBe(true)
+  })
 })
