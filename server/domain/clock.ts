@@ -52,9 +52,20 @@ export function nextMonthStart(day: Day): Day {
   return (Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1) / DAY_MS) as Day
 }
 
+/** The last second that was rendered: the lines of the log come many to a second. */
+let second = Number.NaN
+let secondText = ''
+
 /** ISO 8601 in UTC with `Z`; whole seconds carry no fraction. */
-export const renderInstant = (at: Instant): string =>
-  new Date(at).toISOString().replace('.000Z', 'Z')
+export function renderInstant(at: Instant): string {
+  const whole = Math.trunc(at)
+  const ms = ((whole % 1000) + 1000) % 1000
+  if (whole - ms !== second) {
+    secondText = new Date(whole - ms).toISOString().slice(0, -'.000Z'.length)
+    second = whole - ms
+  }
+  return ms === 0 ? `${secondText}Z` : `${secondText}.${String(ms).padStart(3, '0')}Z`
+}
 
 const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/
 

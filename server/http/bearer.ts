@@ -19,7 +19,7 @@ const REASONS: Readonly<Record<Exclude<KeyStatus, 'active'>, readonly [ErrorCode
  * @throws missing_api_key, invalid_api_key (contract §3)
  */
 export function findCaller(request: Request, keys: Keys, at: Instant): Soon<ApiKey> {
-  const token = BEARER.exec(request.headers.get('authorization') ?? '')?.[1]
+  const token = readToken(request.headers.get('authorization') ?? '')
   if (token === undefined) {
     throw new GatewayError(
       'missing_api_key',
@@ -32,6 +32,12 @@ export function findCaller(request: Request, keys: Keys, at: Instant): Soon<ApiK
     return key
   })
 }
+
+const USUAL = 'Bearer if-'
+
+/** Spelt as every client library spells it, it needs no pattern. */
+const readToken = (header: string): string | undefined =>
+  header.startsWith(USUAL) ? header.slice('Bearer '.length) : BEARER.exec(header)?.[1]
 
 /** Most of a key, with whatever stands behind it. */
 const LIKE_KEY = /^if-(?:pk-)?[0-9A-Za-z]{24}/

@@ -44,7 +44,7 @@ export function toRequestLine(
   now: Instant,
 ): RequestLine {
   const { charge, firstEventAt, arrivedAt } = visit
-  return {
+  const line: RequestLine & { fault?: string } = {
     ts: renderInstant(now),
     level: status === 500 ? 'error' : status >= 500 ? 'warn' : 'info',
     msg: 'request',
@@ -62,16 +62,18 @@ export function toRequestLine(
     cost_usd: charge ? renderUsd(charge.amount) : status === CLIENT_LEFT ? null : '0',
     ttft_ms: firstEventAt === null ? null : firstEventAt - arrivedAt,
     total_ms: now - arrivedAt,
-    ...faultOf(error),
   }
+  const fault = error && faultOf(error)
+  if (fault !== null) line.fault = fault
+  return line
 }
 
 /** A fault of the house, and a provider's failure that the house itself caused: its credential could not be read, say. */
-function faultOf(error: GatewayError | null): Pick<RequestLine, 'fault'> {
-  const cause = error?.details.cause
-  if (error?.code === 'internal_error') return { fault: renderFault(cause ?? error) }
+function faultOf(error: GatewayError): string | null {
+  const { cause } = error.details
+  if (error.code === 'internal_error') return renderFault(cause ?? error)
   const inner = cause instanceof UpstreamFailure ? cause.details.cause : undefined
-  return inner instanceof GatewayError ? { fault: renderFault(inner) } : {}
+  return inner instanceof GatewayError ? renderFault(inner) : null
 }
 
 /** Whole secrets, in what a client may write at will: a name that merely begins like one stays as it is. */

@@ -26,7 +26,10 @@ export function toBody(
 
 /** A short text is known by its characters, of at most three bytes each: its bytes need not be counted. */
 function isShort(pieces: readonly (string | Uint8Array)[]): boolean {
-  const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  let length = 0
+  for (const piece of pieces) length += piece.length
   if (length * 3 < LONG_BYTES) return true
-  return pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0) < LONG_BYTES
+  let bytes = 0
+  for (const piece of pieces) bytes += Buffer.byteLength(piece)
+  return bytes < LONG_BYTES
 }
