@@ -27,78 +27,109 @@ export interface ChunkRenderer {
 }
 
 interface StreamedChoice {
+  readonly index: number
   images: number
   finished: boolean
 }
 
 /** One renderer per stream: what its chunks repeat is put into words once. */
-export function startChunks(head: StreamHead, includeUsage: boolean): ChunkRenderer {
-  const { id, createdUnixSeconds: created, model, provider } = head
-  const label = JSON.stringify({ id, object: 'chat.completion.chunk', created, model, provider })
-  const open = `data: ${label.slice(0, -1)},"choices":[`
-  const choices = new Map<number, StreamedChoice>()
-  let fields = ''
+export const startChunks = (head: StreamHead, includeUsage: boolean): ChunkRenderer =>
+  new StreamChunks(head, includeUsage)
 
+/** A class, because it lives as long as its stream, of which there are thousands: its methods are made once. */
+class StreamChunks implements ChunkRenderer {
+  private readonly opening: string
+  private readonly includeUsage: boolean
+  private first: StreamedChoice | null = null
+  private further: Map<number, StreamedChoice> | null = null
   /** Fields beside `choices` ride on the next chunk. */
-  const chunk = (inside: string): string => {
-    const text = fields === '' ? `${open}${inside}]}\n\n` : `${open}${inside}]${fields}}\n\n`
-    fields = ''
+  private fields = ''
+
+  constructor(head: StreamHead, includeUsage: boolean) {
+    const { id, createdUnixSeconds: created, model, provider } = head
+    const label = JSON.stringify({ id, object: 'chat.completion.chunk', created, model, provider })
+    this.opening = `data: ${label.slice(0, -1)},"choices":[`
+    this.includeUsage = includeUsage
+  }
+
+  events(events: ChatEvents): string {
+    let text = ''
+    for (const event of events) text += this.event(event)
     return text
   }
-  const choiceChunk = (index: number, delta: string, rest: string): string =>
-    chunk(`{"index":${index},"delta":{${delta}}${rest}}`)
 
-  const finish = (index: number, reason: string, native: string | null): string =>
-    choiceChunk(
-      index,
-      '',
-      `,"finish_reason":"${reason}","native_finish_reason":${JSON.stringify(native)}`,
-    )
+  error(error: GatewayError, requestId: string): string {
+    const index = this.unfinished()[0]?.index ?? 0
+    for (const choice of this.unfinished()) choice.finished = true
+    this.fields += `,"error":${JSON.stringify(toErrorFields(error))},"request_id":"${requestId}"`
+    return this.choiceChunk(index, '"content":""', ',"finish_reason":"error"')
+  }
 
-  const event = (of: ChatEvent): string => {
-    if (of.type === 'usage') return ''
-    if (of.type === 'answer-fields') {
-      fields += renderFields(of.fields)
+  end(charge: Charge | null): string {
+    let text = ''
+    for (const { index } of this.unfinished()) text += this.finish(index, 'stop', null)
+    if (this.includeUsage) {
+      this.fields += `,"usage":${JSON.stringify(charge ? renderUsage(charge) : NOTHING_USED)}`
+    }
+    return text + (this.fields === '' ? '' : this.chunk('')) + DONE
+  }
+
+  private event(event: ChatEvent): string {
+    if (event.type === 'usage') return ''
+    if (event.type === 'answer-fields') {
+      this.fields += renderFields(event.fields)
       return ''
     }
-    let choice = choices.get(of.choice)
+    const index = event.choice
+    let choice = this.choiceAt(index)
     let text = ''
     if (choice === undefined) {
-      choice = { images: 0, finished: false }
-      choices.set(of.choice, choice)
-      text = choiceChunk(of.choice, '"role":"assistant","content":""', UNFINISHED)
+      choice = this.open(index)
+      text = this.choiceChunk(index, '"role":"assistant","content":""', UNFINISHED)
     }
-    if (of.type !== 'finish') {
-      return text + choiceChunk(of.choice, renderDelta(of, choice), renderRest(of))
+    if (event.type !== 'finish') {
+      return text + this.choiceChunk(index, renderDelta(event, choice), renderRest(event))
     }
     // Some providers repeat it; a client is told once.
     if (choice.finished) return text
     choice.finished = true
-    return text + finish(of.choice, of.reason, of.native)
+    return text + this.finish(index, event.reason, event.native)
   }
 
-  return {
-    events(events) {
-      let text = ''
-      for (const of of events) text += event(of)
-      return text
-    },
-    error(error, requestId) {
-      const index = [...choices].find(([, { finished }]) => !finished)?.[0] ?? 0
-      for (const choice of choices.values()) choice.finished = true
-      fields += `,"error":${JSON.stringify(toErrorFields(error))},"request_id":"${requestId}"`
-      return choiceChunk(index, '"content":""', ',"finish_reason":"error"')
-    },
-    end(charge) {
-      let text = ''
-      for (const [index, { finished }] of choices) {
-        if (!finished) text += finish(index, 'stop', null)
-      }
-      if (includeUsage) {
-        fields += `,"usage":${JSON.stringify(charge ? renderUsage(charge) : NOTHING_USED)}`
-      }
-      return text + (fields === '' ? '' : chunk('')) + DONE
-    },
+  private choiceAt(index: number): StreamedChoice | undefined {
+    return this.first?.index === index ? this.first : this.further?.get(index)
+  }
+
+  private open(index: number): StreamedChoice {
+    const choice = { index, images: 0, finished: false }
+    if (this.first === null) {
+      this.first = choice
+    } else {
+      this.further ??= new Map()
+      this.further.set(index, choice)
+    }
+    return choice
+  }
+
+  /** In the order in which they came. */
+  private unfinished(): readonly StreamedChoice[] {
+    const all = [...(this.first ? [this.first] : []), ...(this.further?.values() ?? [])]
+    return all.filter(({ finished }) => !finished)
+  }
+
+  private finish(index: number, reason: string, native: string | null): string {
+    const why = `,"finish_reason":"${reason}","native_finish_reason":${JSON.stringify(native)}`
+    return this.choiceChunk(index, '', why)
+  }
+
+  private choiceChunk(index: number, delta: string, rest: string): string {
+    return this.chunk(`{"index":${index},"delta":{${delta}}${rest}}`)
+  }
+
+  private chunk(inside: string): string {
+    const { opening, fields } = this
+    this.fields = ''
+    return fields === '' ? `${opening}${inside}]}\n\n` : `${opening}${inside}]${fields}}\n\n`
   }
 }
 

@@ -13,78 +13,102 @@ export interface PieceSource {
 const encoder = new TextEncoder()
 const KEEP_ALIVE_BYTES = encoder.encode(KEEP_ALIVE)
 
+type Controller = ReadableStreamDefaultController<Uint8Array>
+
 /**
  * One piece is on its way at a time. While the upstream is silent a comment goes out every `keepAliveMs`; a reader that
  * leaves a piece lying for `stalledReaderMs` is gone.
  */
-export function toSseBody(
-  source: PieceSource,
-  { keepAliveMs, stalledReaderMs }: Timings,
-): ReadableStream<Uint8Array> {
-  // One timer looks after both. It is set anew only when it fires, not at every piece, so it must not sleep through either.
-  const longestSleepMs = Math.min(keepAliveMs, stalledReaderMs)
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let ended = false
-  let awaited: 'upstream' | 'reader' = 'upstream'
-  let sinceMs = 0
-  let commentAtMs = 0
+export const toSseBody = (source: PieceSource, timings: Timings): ReadableStream<Uint8Array> =>
+  new ReadableStream<Uint8Array>(new SseBody(source, timings), { highWaterMark: 0 })
 
-  const end = (): void => {
-    ended = true
-    clearTimeout(timer)
+/** A class, because it lives as long as its stream, of which there are thousands: its methods are made once. */
+class SseBody {
+  private readonly source: PieceSource
+  private readonly timings: Timings
+  private controller: Controller | null = null
+  private timer: ReturnType<typeof setTimeout> | undefined
+  private ended = false
+  private awaited: 'upstream' | 'reader' = 'upstream'
+  private sinceMs = 0
+  private commentAtMs = 0
+
+  constructor(source: PieceSource, timings: Timings) {
+    this.source = source
+    this.timings = timings
   }
-  const wait = (whom: typeof awaited): void => {
-    awaited = whom
-    sinceMs = performance.now()
+
+  start(controller: Controller): void {
+    this.controller = controller
+    this.sleep(this.longestSleepMs())
   }
-  const giveUp = (controller: ReadableStreamDefaultController): void => {
-    end()
-    source.leave()
-    controller.error(new Error('the reader stalled'))
+
+  async pull(controller: Controller): Promise<void> {
+    this.wait('upstream')
+    const text = await this.source.next()
+    if (this.ended) return
+    if (text === null) {
+      this.end()
+      controller.close()
+      return
+    }
+    controller.enqueue(encoder.encode(text))
+    this.wait('reader')
   }
-  const look = (controller: ReadableStreamDefaultController): void => {
+
+  cancel(): void {
+    this.end()
+    this.source.leave()
+  }
+
+  /** Looks after the silence of both. */
+  look(): void {
+    const { controller, awaited } = this
+    const { keepAliveMs, stalledReaderMs } = this.timings
+    if (controller === null) return
     const nowMs = performance.now()
-    const restMs = sinceMs + (awaited === 'reader' ? stalledReaderMs : keepAliveMs) - nowMs
+    const restMs = this.sinceMs + (awaited === 'reader' ? stalledReaderMs : keepAliveMs) - nowMs
     if (restMs > 0) {
-      sleep(controller, Math.min(longestSleepMs, restMs))
+      this.sleep(Math.min(this.longestSleepMs(), restMs))
       return
     }
     // With nothing in the queue a waiting reader leaves room for exactly nothing.
     const taken = awaited === 'upstream' && (controller.desiredSize ?? 0) >= 0
     if (taken) {
       controller.enqueue(KEEP_ALIVE_BYTES)
-      commentAtMs = nowMs
-    } else if (awaited === 'reader' || nowMs - commentAtMs >= stalledReaderMs) {
-      giveUp(controller)
+      this.commentAtMs = nowMs
+    } else if (awaited === 'reader' || nowMs - this.commentAtMs >= stalledReaderMs) {
+      this.giveUp(controller)
       return
     }
-    sinceMs = nowMs
-    sleep(controller, longestSleepMs)
-  }
-  const sleep = (controller: ReadableStreamDefaultController, ms: number): void => {
-    timer = setTimeout(look, Math.ceil(ms), controller)
+    this.sinceMs = nowMs
+    this.sleep(this.longestSleepMs())
   }
 
-  return new ReadableStream<Uint8Array>(
-    {
-      start: (controller) => sleep(controller, longestSleepMs),
-      async pull(controller) {
-        wait('upstream')
-        const text = await source.next()
-        if (ended) return
-        if (text === null) {
-          end()
-          controller.close()
-          return
-        }
-        controller.enqueue(encoder.encode(text))
-        wait('reader')
-      },
-      cancel() {
-        end()
-        source.leave()
-      },
-    },
-    { highWaterMark: 0 },
-  )
+  /** One timer looks after both. It is set anew only when it fires, not at every piece, so it must not sleep through either. */
+  private longestSleepMs(): number {
+    return Math.min(this.timings.keepAliveMs, this.timings.stalledReaderMs)
+  }
+
+  private sleep(ms: number): void {
+    this.timer = setTimeout(look, Math.ceil(ms), this)
+  }
+
+  private wait(whom: 'upstream' | 'reader'): void {
+    this.awaited = whom
+    this.sinceMs = performance.now()
+  }
+
+  private end(): void {
+    this.ended = true
+    clearTimeout(this.timer)
+  }
+
+  private giveUp(controller: Controller): void {
+    this.end()
+    this.source.leave()
+    controller.error(new Error('the reader stalled'))
+  }
 }
+
+const look = (body: SseBody): void => body.look()
