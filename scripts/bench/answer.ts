@@ -5,6 +5,8 @@ export interface Answer {
   readonly pieces: readonly Buffer[]
   /** Between two pieces; 0 is one turn of the event loop. */
   readonly gapMs: number
+  /** They leave back to back, each in a write of its own. */
+  readonly atOnce?: boolean
   /** What stands in a piece where the moment of its sending is to be written; of that length. */
   readonly stamp?: string
 }
@@ -29,7 +31,7 @@ export function whole(body: object): Answer {
 /** A stream that leaves so many events at a time. */
 export function streamed(
   { first, chunks, last }: Events,
-  { perPiece, gapMs }: { readonly perPiece: number; readonly gapMs: number },
+  { perPiece, ...pace }: { readonly perPiece: number } & Pick<Answer, 'gapMs' | 'atOnce'>,
 ): Answer {
   const head =
     'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
@@ -43,7 +45,7 @@ export function streamed(
     )
   }
   pieces.push(`${encode(last)}0\r\n\r\n`)
-  return { pieces: pieces.map((piece) => Buffer.from(piece)), gapMs }
+  return { pieces: pieces.map((piece) => Buffer.from(piece)), ...pace }
 }
 
 /** One chunk of the transfer coding. */

@@ -1,7 +1,10 @@
-/** The ceiling: a proxy of Bun.serve and fetch and nothing else. It passes the body on and hands the answer back. */
+/**
+ * The ceiling: a proxy of Bun.serve and fetch and nothing else. It hands the answer on as it comes; the request it reads
+ * whole first (`buffered`, the cheaper way) or hands on as well (`streaming`).
+ */
 
-const upstream = process.argv[2]
-if (!upstream) throw new Error('usage: bare.ts UPSTREAM_ORIGIN')
+const [upstream, mode = 'buffered'] = process.argv.slice(2)
+if (!upstream) throw new Error('usage: bare.ts UPSTREAM_ORIGIN [buffered|streaming]')
 
 const headers = { 'content-type': 'application/json', authorization: 'Bearer bench' }
 
@@ -12,13 +15,8 @@ const server = Bun.serve({
   development: false,
   async fetch(request) {
     const { pathname } = new URL(request.url)
-    const body = await request.arrayBuffer()
-    const answer = await fetch(upstream + pathname, { method: 'POST', headers, body })
-    if (pathname.startsWith('/stream/')) return answer
-    return new Response(await answer.arrayBuffer(), {
-      status: answer.status,
-      headers: { 'content-type': 'application/json' },
-    })
+    const body = mode === 'streaming' ? request.body : await request.arrayBuffer()
+    return fetch(upstream + pathname, { method: 'POST', headers, body })
   },
 })
 

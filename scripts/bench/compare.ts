@@ -1,27 +1,47 @@
-/** Puts two servers through the same answers in turns, and takes every ratio inside its round. */
+/** Puts servers through the same answers in turns, and takes every ratio inside its round. */
 import type { AnswerRoute, House } from './house.ts'
 import { type LoadResult, type LoadTarget, load, type Until } from './load.ts'
-import { cpuMicros } from './process.ts'
+import { cpuMicros, type Measured, machineMicros, residentMebibytes } from './process.ts'
+
+/** Of a core: as much of anybody else's work is let pass. */
+const MOST_FOREIGN = 0.15
+const MOST_TRIES = 3
 
 /** Whose CPU is measured, and what it is asked. */
 export interface Contender {
   readonly pid: number
   readonly target: LoadTarget
+  /** Where its answers come from. */
+  readonly mock: Measured
+  /** Whether its bad answers are counted and no more: a stranger's. */
+  readonly mayFail?: boolean
 }
 
 export interface Sample extends LoadResult {
   readonly rps: number
   /** Of one answer. */
   readonly cpuMicros: number
+  /** Of its core, how much it used. */
+  readonly busy: number
+  /** How much of a core others used meanwhile. */
+  readonly foreign: number
+  readonly residentMebibytes: number
+  /** Connections that it opened to the mock, for each request. */
+  readonly newConnections: number
+  /** Answers that were under way at once, at the mock. */
+  readonly held: number
 }
 
-type Figure = 'rps' | 'cpuMicros' | 'p50Micros' | 'p99Micros'
+/** Its numbers by name. */
+export type Figure = keyof Sample
 
 export interface Comparison<Name extends string> {
   /** The median over the rounds. */
   of(which: Name, figure: Figure): number
-  /** Second / first: the median of the rounds' ratios. */
-  ratio(figure: Figure): number
+  /** One / the other: the median of the rounds' ratios. */
+  ratio(figure: Figure, which: Name, beside: Name): number
+  /** One - the other, likewise. */
+  difference(figure: Figure, which: Name, beside: Name): number
 }
 
 export interface Rounds {
@@ -31,59 +51,104 @@ export interface Rounds {
 }
 
 /** The same answer from the bare proxy and from the gateway. @throws Error when an answer is not 200 */
-export const compare = (
+export async function compare(
   house: House,
   route: AnswerRoute,
   rounds: Rounds,
-): Promise<Comparison<'bare' | 'gateway'>> =>
-  contest(
-    ['bare', 'gateway'],
-    {
-      bare: { pid: house.bare.pid, target: house.target('bare', route) },
-      gateway: { pid: house.gateway.pid, target: house.target('gateway', route) },
-    },
-    rounds,
-  )
+): Promise<Comparison<'bare' | 'gateway'>> {
+  const contender = (which: 'bare' | 'gateway'): Contender => ({
+    pid: house[which].pid,
+    target: house.target(which, route),
+    mock: house.mock,
+  })
+  return contest({ bare: contender('bare'), gateway: contender('gateway') }, rounds)
+}
 
-/** Warms both up first. @throws Error when an answer is not 200 */
+/** Warms all of them up first. @throws Error when an answer is not 200 */
 export async function contest<Name extends string>(
-  [first, second]: readonly [Name, Name],
   contenders: Readonly<Record<Name, Contender>>,
   { connections, rounds, until }: Rounds,
 ): Promise<Comparison<Name>> {
-  const samples = { [first]: [], [second]: [] } as unknown as Record<Name, Sample[]>
+  const names = Object.keys(contenders) as Name[]
+  const samples = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<
+    Name,
+    Sample[]
+  >
   const warmth: Until = { seconds: 1, answers: until.answers ?? Number.POSITIVE_INFINITY }
-  await take(contenders[first], connections, warmth)
-  await take(contenders[second], connections, warmth)
+  for (const name of names) await take(contenders[name], connections, warmth)
   for (let round = 0; round < rounds; round++) {
     // Whoever goes first changes with every round, so that a drift of the machine favours nobody.
-    for (const which of round % 2 ? [second, first] : [first, second])
-      samples[which].push(await take(contenders[which], connections, until))
+    for (const turn of names.keys()) {
+      const name = names[(turn + round) % names.length] as Name
+      samples[name].push(await takeInPeace(contenders[name], connections, until))
+    }
   }
+  return comparisonOf(samples)
+}
+
+/** What the rounds of each say together. */
+export function comparisonOf<Name extends string>(
+  samples: Readonly<Record<Name, readonly Sample[]>>,
+): Comparison<Name> {
+  const inRounds =
+    (join: (one: number, other: number) => number): Comparison<Name>['ratio'] =>
+    (figure, which, beside) =>
+      median(
+        samples[which].map((one, round) =>
+          join(one[figure], samples[beside][round]?.[figure] ?? Number.NaN),
+        ),
+      )
   return {
     of: (which, figure) => median(samples[which].map((one) => one[figure])),
-    ratio: (figure) =>
-      median(
-        samples[second].map(
-          (one, round) => one[figure] / (samples[first][round]?.[figure] ?? Number.NaN),
-        ),
-      ),
+    ratio: inRounds((one, other) => one / other),
+    difference: inRounds((one, other) => one - other),
   }
 }
 
-async function take(
-  { pid, target }: Contender,
+/** Again while somebody else is at work on the machine; the calmest counts. @throws Error when an answer is not 200 */
+async function takeInPeace(
+  contender: Contender,
   connections: number,
   until: Until,
 ): Promise<Sample> {
-  const before = cpuMicros(pid)
+  let best = await take(contender, connections, until)
+  for (let n = 1; n < MOST_TRIES && best.foreign > MOST_FOREIGN; n++) {
+    const next = await take(contender, connections, until)
+    if (next.foreign < best.foreign) best = next
+  }
+  return best
+}
+
+async function take(
+  { pid, target, mock, mayFail = false }: Contender,
+  connections: number,
+  until: Until,
+): Promise<Sample> {
+  const ours = new Set([pid, mock.pid, process.pid])
+  const ownMicros = (): number => [...ours].reduce((sum, one) => sum + cpuMicros(one), 0)
+  await countsOf(mock)
+  const before = { its: cpuMicros(pid), own: ownMicros(), machine: machineMicros() }
   const result = await load(target, connections, until)
-  if (result.bad > 0) throw new Error(`${result.bad} answers were not 200`)
+  const its = cpuMicros(pid) - before.its
+  const foreign = machineMicros() - before.machine - (ownMicros() - before.own)
+  if (result.bad > 0 && !mayFail) throw new Error(`${result.bad} answers were not 200 and whole`)
+  const { connections: opened, most } = await countsOf(mock)
   return {
     ...result,
     rps: result.requests / result.seconds,
-    cpuMicros: (cpuMicros(pid) - before) / result.requests,
+    cpuMicros: its / result.requests,
+    busy: its / 1e6 / result.seconds,
+    foreign: Math.max(0, foreign / 1e6 / result.seconds),
+    residentMebibytes: residentMebibytes(pid),
+    newConnections: opened / result.requests,
+    held: most,
   }
+}
+
+/** What the mock counted since it was asked last. */
+async function countsOf({ origin }: Measured): Promise<{ connections: number; most: number }> {
+  const answer = await fetch(`${origin}/counts`)
+  return (await answer.json()) as { connections: number; most: number }
 }
 
 export const median = (numbers: readonly number[]): number =>

@@ -7,8 +7,8 @@ import { type Measured, start } from './process.ts'
 
 const GATEWAY = 'dist/gatewayctl'
 const PROMPT_BYTES = 1_000
-const LOAD_CORE = 0
-const MEASURED_CORE = 1
+export const LOAD_CORE = 0
+export const MEASURED_CORE = 1
 
 /** An answer of the mock's, as the gateway reaches it: a provider of that name with one model, `NAME/m`. */
 export interface AnswerRoute {
@@ -36,12 +36,11 @@ export interface Part {
 }
 
 export interface House {
+  readonly mock: Measured
   readonly bare: Measured
   readonly gateway: Measured
   /** The same answer, through the one and through the other. */
   target(which: 'bare' | 'gateway', route: AnswerRoute): LoadTarget
-  /** The gateway's own word on its books. */
-  doctor(): string
   close(): Promise<void>
 }
 
@@ -50,10 +49,11 @@ export async function openHouse(answers: readonly AnswerRoute[]): Promise<House>
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewayctl-bench-'))
   const mock = await startMock()
   const key = furnish(dataDir, mock.origin, answers)
-  const bare = await start([process.execPath, 'scripts/bench/bare.ts', mock.origin], MEASURED_CORE)
+  const bare = await startBare(mock, 'buffered')
   const gateway = await startGateway(dataDir)
   const origins = { bare: bare.origin, gateway: gateway.origin }
   return {
+    mock,
     bare,
     gateway,
     target: (which, route) => ({
@@ -62,7 +62,6 @@ export async function openHouse(answers: readonly AnswerRoute[]): Promise<House>
       keys: [key],
       body: bodyFor(route),
     }),
-    doctor: () => gatewayctl(dataDir, ['doctor']).split('\n').at(-1) ?? '',
     async close() {
       await Promise.all([gateway.stop(), bare.stop(), mock.stop()])
       rmSync(dataDir, { recursive: true, force: true })
@@ -70,14 +69,23 @@ export async function openHouse(answers: readonly AnswerRoute[]): Promise<House>
   }
 }
 
-export const startMock = (): Promise<Measured> =>
-  start([process.execPath, 'scripts/bench/mock.ts'], LOAD_CORE)
+export const startMock = (core = LOAD_CORE): Promise<Measured> =>
+  start([process.execPath, 'scripts/bench/mock.ts'], core)
 
-export const startGateway = (dataDir: string): Promise<Measured> =>
-  start([GATEWAY, 'serve', '--listen', '127.0.0.1:0'], MEASURED_CORE, { GATEWAY_DATA_DIR: dataDir })
+export const startBare = (mock: Measured, mode: 'buffered' | 'streaming'): Promise<Measured> =>
+  start([process.execPath, 'scripts/bench/bare.ts', mock.origin, mode], MEASURED_CORE)
 
-/** The bare proxy tells by it whether to hand a stream on or a whole body; the mock, which answer is wanted. */
-const pathOf = ({ name, stream }: AnswerRoute): string =>
+export const startGateway = (dataDir: string, ...flags: string[]): Promise<Measured> =>
+  start([GATEWAY, 'serve', '--listen', '127.0.0.1:0', ...flags], MEASURED_CORE, {
+    GATEWAY_DATA_DIR: dataDir,
+  })
+
+/** The gateway's own word on its books. */
+export const doctor = (dataDir: string): string =>
+  gatewayctl(dataDir, ['doctor']).split('\n').at(-1) ?? ''
+
+/** The mock knows by it which answer is wanted. */
+export const pathOf = ({ name, stream }: AnswerRoute): string =>
   `/${stream ? 'stream' : 'whole'}/${name}/v1`
 
 function gatewayctl(dataDir: string, args: readonly string[], input?: string): string {
@@ -106,7 +114,7 @@ export function furnish(dataDir: string, mock: string, answers: readonly AnswerR
   return run('keys create bench --rpm 5000000 --rpd 9000000 --concurrency 10000 --daily-usd 90000')
 }
 
-export const bodyFor = ({ name, stream, draws }: AnswerRoute): string =>
+export const bodyFor = ({ name, stream, draws }: AnswerRoute, promptBytes = PROMPT_BYTES): string =>
   JSON.stringify({
     model: `${name}/m`,
     temperature: 0.7,
@@ -114,6 +122,6 @@ export const bodyFor = ({ name, stream, draws }: AnswerRoute): string =>
     ...(draws && { modalities: ['image', 'text'] }),
     messages: [
       { role: 'system', content: 'You are a helpful assistant.' },
-      { role: 'user', content: 'Explain why a ledger balances. '.repeat(PROMPT_BYTES / 31) },
+      { role: 'user', content: 'Explain why a ledger balances. '.repeat(promptBytes / 31) },
     ],
   })

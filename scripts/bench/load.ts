@@ -1,5 +1,6 @@
 /** A load generator on raw sockets: each connection sends its next request when the last answer has ended. */
 import type { Socket } from 'bun'
+import { clear, ends, type Message, newMessage } from './message.ts'
 
 export interface LoadTarget {
   readonly origin: string
@@ -7,6 +8,8 @@ export interface LoadTarget {
   /** Asked with in turn. */
   readonly keys: readonly string[]
   readonly body: string
+  /** Beside the usual ones, each with its end of line. */
+  readonly fields?: string
 }
 
 /** No request is sent after either; one that runs is awaited. */
@@ -17,102 +20,132 @@ export interface Until {
 
 export interface LoadResult {
   readonly requests: number
-  /** Answers that were not 200. */
+  /** Answers that were not 200, or streams that did not come to their end. */
   readonly bad: number
   readonly seconds: number
   readonly p50Micros: number
   readonly p99Micros: number
   readonly longestMicros: number
+  /** To the first byte of a body. */
+  readonly firstP50Micros: number
 }
 
-interface Reading {
+/** What has no answer by then is bad. */
+const GIVE_UP_SECONDS = 120
+
+interface Call extends Message {
   startedAt: number
-  head: string
-  /** Of a body with a length, what is still to come; infinite for one in chunks, which has a last one. */
-  leftBytes: number
-  tail: string
+  firstAt: number
+  /** What the network did not take yet of the request. */
+  unsent: Buffer | null
 }
 
-/** Keeps `connections` busy. */
+/** Keeps `connections` busy, from the moment when all of them are open. */
 export async function load(
   target: LoadTarget,
   connections: number,
   { seconds = Number.POSITIVE_INFINITY, answers = Number.POSITIVE_INFINITY }: Until,
 ): Promise<LoadResult> {
-  const { hostname, port } = new URL(target.origin)
   const requests = target.keys.map((key) => toRequest(target, key))
   const micros: number[] = []
+  const firstMicros: number[] = []
   let sent = 0
   let bad = 0
+  let end = Number.POSITIVE_INFINITY
+
+  const send = (socket: Socket<Call>): void => {
+    const now = performance.now()
+    if (now >= end || sent >= answers) {
+      socket.end()
+      return
+    }
+    const call = socket.data
+    clear(call)
+    call.startedAt = now
+    call.firstAt = 0
+    write(socket, requests[sent++ % requests.length] as Buffer)
+  }
+  const hear = (socket: Socket<Call>, bytes: Buffer): void => {
+    const call = socket.data
+    const isWhole = ends(call, bytes)
+    if (call.firstAt === 0 && call.bodyBytes > 0) call.firstAt = performance.now()
+    if (!isWhole) return
+    const { startedAt, firstAt } = call
+    if (!isGood(call)) bad++
+    micros.push((performance.now() - startedAt) * 1000)
+    firstMicros.push((firstAt - startedAt) * 1000)
+    send(socket)
+  }
+
+  const crowd = await Promise.all(Array.from({ length: connections }, () => connect(target, hear)))
   const begin = performance.now()
-  const end = begin + seconds * 1000
-
-  const connect = () =>
-    new Promise<void>((resolve, reject) => {
-      const send = (socket: Socket<Reading>) => {
-        if (performance.now() >= end || sent >= answers) {
-          socket.end()
-          return
-        }
-        sent++
-        socket.data = { startedAt: performance.now(), head: '', leftBytes: -1, tail: '' }
-        socket.write(requests[sent % requests.length] ?? '')
-      }
-      Bun.connect<Reading>({
-        hostname,
-        port: Number(port),
-        socket: {
-          open: send,
-          data(socket, bytes) {
-            if (!takes(socket.data, bytes)) return
-            if (!socket.data.head.startsWith('HTTP/1.1 200')) bad++
-            micros.push((performance.now() - socket.data.startedAt) * 1000)
-            send(socket)
-          },
-          close: () => resolve(),
-          error: (_, error) => reject(error),
-        },
-      }).catch(reject)
-    })
-
-  await Promise.all(Array.from({ length: connections }, connect))
-  micros.sort((a, b) => a - b)
-  const at = (share: number): number => micros[Math.floor(micros.length * share)] ?? 0
+  end = begin + seconds * 1000
+  for (const { socket } of crowd) send(socket)
+  const giveUp = setTimeout(
+    () => {
+      for (const { socket } of crowd) socket.terminate()
+    },
+    ((Number.isFinite(seconds) ? seconds : 0) + GIVE_UP_SECONDS) * 1000,
+  )
+  await Promise.all(crowd.map(({ closed }) => closed))
+  clearTimeout(giveUp)
+  const elapsed = (performance.now() - begin) / 1000
+  const at = (of: number[], share: number): number =>
+    of.sort((a, b) => a - b)[Math.floor(of.length * share)] ?? 0
   return {
     requests: micros.length,
-    bad,
-    seconds: (performance.now() - begin) / 1000,
-    p50Micros: at(0.5),
-    p99Micros: at(0.99),
+    bad: bad + (sent - micros.length),
+    seconds: elapsed,
+    p50Micros: at(micros, 0.5),
+    p99Micros: at(micros, 0.99),
     longestMicros: micros.at(-1) ?? 0,
+    firstP50Micros: at(firstMicros, 0.5),
   }
 }
 
-function toRequest({ origin, path, body }: LoadTarget, key: string): string {
+interface Line {
+  readonly socket: Socket<Call>
+  readonly closed: Promise<void>
+}
+
+async function connect(
+  { origin }: LoadTarget,
+  hear: (socket: Socket<Call>, bytes: Buffer) => void,
+): Promise<Line> {
+  const { hostname, port } = new URL(origin)
+  const { promise: closed, resolve } = Promise.withResolvers<void>()
+  const socket = await Bun.connect<Call>({
+    hostname,
+    port: Number(port),
+    data: { ...newMessage(), startedAt: 0, firstAt: 0, unsent: null },
+    socket: {
+      data: hear,
+      drain(socket) {
+        if (socket.data.unsent !== null) write(socket, socket.data.unsent)
+      },
+      close: () => resolve(),
+    },
+  })
+  return { socket, closed }
+}
+
+function write(socket: Socket<Call>, bytes: Buffer): void {
+  const sent = Math.max(0, socket.write(bytes))
+  socket.data.unsent = sent < bytes.length ? bytes.subarray(sent) : null
+}
+
+/** A stream that breaks ends as well, but not with its last event. */
+const isGood = ({ head, tail }: Call): boolean =>
+  head.startsWith('HTTP/1.1 200') &&
+  (!head.includes('text/event-stream') || tail.replaceAll(SEAM, '').includes('[DONE]'))
+
+/** Between two chunks of the transfer coding; a proxy may put one in the middle of a word. */
+const SEAM = /\r\n[0-9a-f]+\r\n/g
+
+function toRequest({ origin, path, body, fields = '' }: LoadTarget, key: string): Buffer {
   const { host } = new URL(origin)
-  return (
+  return Buffer.from(
     `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\n` +
-    `Authorization: Bearer ${key}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+      `Authorization: Bearer ${key}\r\n${fields}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   )
-}
-
-const LAST_CHUNK = '\r\n0\r\n\r\n'
-
-/** Whether these bytes end the answer, by its length or its last chunk. Bodies are counted, not kept. */
-function takes(reading: Reading, bytes: Buffer): boolean {
-  let body = bytes
-  if (reading.leftBytes < 0) {
-    reading.head += bytes.toString('latin1')
-    const headEnd = reading.head.indexOf('\r\n\r\n')
-    if (headEnd < 0) return false
-    body = Buffer.from(reading.head.slice(headEnd + 2), 'latin1')
-    reading.head = reading.head.slice(0, headEnd + 2)
-    const length = /\r\ncontent-length: (\d+)/i.exec(reading.head)?.[1]
-    // The empty line is counted with the body: an empty one in chunks ends right behind it.
-    reading.leftBytes = length === undefined ? Number.POSITIVE_INFINITY : Number(length) + 2
-  }
-  reading.leftBytes -= body.length
-  if (reading.leftBytes !== Number.POSITIVE_INFINITY) return reading.leftBytes <= 0
-  reading.tail = (reading.tail + body.toString('latin1', Math.max(0, body.length - 7))).slice(-7)
-  return reading.tail === LAST_CHUNK
 }

@@ -1,12 +1,17 @@
 /** An upstream that costs next to nothing: answers made in advance, written to raw sockets. */
 import type { Socket } from 'bun'
 import { type Answer, streamed, whole } from './answer.ts'
+import { clear, ends, type Message, newMessage } from './message.ts'
 import { b64Json, inlineData, messageImages } from './pictures.ts'
-import { anthropicStream, CHUNKS, geminiStream, openAiStream, openAiWhole } from './wires.ts'
-
-const FEW_CHUNKS = 20
-/** A short stream leaves in this many writes beside its first and its last, a turn of the event loop apart. */
-const FEW_BURSTS = 5
+import {
+  anthropicStream,
+  CHUNKS,
+  geminiStream,
+  openAiStream,
+  openAiWhole,
+  RUSH_CHUNKS,
+  TRICKLE_CHUNKS,
+} from './wires.ts'
 
 /** So many seconds. */
 const SLOW_CHUNKS = 40
@@ -19,7 +24,8 @@ const paced = { perPiece: 1, gapMs: 1 }
 /** By the second step of the path. */
 const ANSWERS: Readonly<Record<string, Answer>> = {
   words: whole(openAiWhole),
-  'few-chunks': streamed(openAiStream(FEW_CHUNKS), { perPiece: FEW_CHUNKS / FEW_BURSTS, gapMs: 0 }),
+  'each-at-once': streamed(openAiStream(RUSH_CHUNKS), { perPiece: 1, gapMs: 0, atOnce: true }),
+  trickle: streamed(openAiStream(TRICKLE_CHUNKS), { perPiece: 1, gapMs: 100 }),
   'openai-rush': streamed(openAiStream(CHUNKS), rush),
   'openai-paced': streamed(openAiStream(CHUNKS), paced),
   'anthropic-rush': streamed(anthropicStream(CHUNKS), rush),
@@ -32,8 +38,8 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   slow: { ...streamed(openAiStream(SLOW_CHUNKS, stamp), { perPiece: 1, gapMs: 1_000 }), stamp },
 }
 
-interface Talk {
-  request: string
+interface Talk extends Message {
+  hasAsked: boolean
   answer: Answer
   /** Of the answer's pieces, the next to leave. */
   next: number
@@ -43,6 +49,11 @@ interface Talk {
 
 const NOTHING: Answer = { pieces: [], gapMs: 0 }
 
+/** Since they were last told. */
+const counts = { connections: 0, most: 0 }
+/** Answers that have begun and not ended. */
+let underWay = 0
+
 /** Sends one piece, and sees to the next when it is its time. */
 function send(socket: Socket<Talk>): void {
   const talk = socket.data
@@ -51,8 +62,10 @@ function send(socket: Socket<Talk>): void {
   if (talk.answer.stamp !== undefined) date(piece, talk.answer.stamp)
   const sent = Math.max(0, socket.write(piece))
   talk.unsent = sent < piece.length ? piece.subarray(sent) : null
-  if (talk.unsent !== null || talk.next === talk.answer.pieces.length) return
-  if (talk.answer.gapMs === 0) setImmediate(send, socket)
+  if (talk.unsent !== null) return
+  if (talk.next === talk.answer.pieces.length) finish(talk)
+  else if (talk.answer.atOnce) send(socket)
+  else if (talk.answer.gapMs === 0) setImmediate(send, socket)
   else setTimeout(send, talk.answer.gapMs, socket)
 }
 
@@ -62,26 +75,51 @@ function date(piece: Buffer, place: string): void {
   if (at >= 0) piece.write(`at:${Date.now()}:`, at, 'latin1')
 }
 
+function begin(talk: Talk): void {
+  talk.answer = ANSWERS[talk.head.split('/', 3)[2] ?? ''] ?? NOTHING
+  talk.next = 0
+  clear(talk)
+  if (!talk.hasAsked) counts.connections++
+  talk.hasAsked = true
+  underWay++
+  if (underWay > counts.most) counts.most = underWay
+}
+
+function finish(talk: Talk): void {
+  talk.answer = NOTHING
+  underWay--
+}
+
+/** Whoever asks by GET is the bench, and wants the counts. */
+function tell(socket: Socket<Talk>): void {
+  const body = JSON.stringify(counts)
+  socket.end(
+    `HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  )
+  Object.assign(counts, { connections: 0, most: underWay })
+}
+
 const server = Bun.listen<Talk>({
   hostname: '127.0.0.1',
   port: 0,
   socket: {
     open(socket) {
-      socket.data = { request: '', answer: NOTHING, next: 0, unsent: null }
+      socket.data = { ...newMessage(), hasAsked: false, answer: NOTHING, next: 0, unsent: null }
     },
     data(socket, bytes) {
       const talk = socket.data
-      talk.request += bytes.toString('latin1')
-      const { request } = talk
-      const headEnd = request.indexOf('\r\n\r\n')
-      const length = /\r\ncontent-length: (\d+)/i.exec(request)?.[1]
-      if (headEnd < 0 || request.length < headEnd + 4 + Number(length ?? 0)) return
-      const name = request.split('/', 3)[2] ?? ''
-      Object.assign(talk, { request: '', answer: ANSWERS[name] ?? NOTHING, next: 0 })
-      send(socket)
+      const isWhole = ends(talk, bytes)
+      if (talk.head.startsWith('GET ')) return tell(socket)
+      if (!isWhole) return
+      begin(talk)
+      if (talk.answer === NOTHING) socket.end()
+      else send(socket)
     },
     drain(socket) {
       if (socket.data.unsent !== null) send(socket)
+    },
+    close({ data: talk }) {
+      if (talk.answer !== NOTHING) finish(talk)
     },
   },
 })

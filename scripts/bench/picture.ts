@@ -25,7 +25,7 @@ export const picture: Part = {
         (figures.of(which, 'cpuMicros') / 1000).toFixed(2).padStart(5)
       console.log(
         `  ${route.name.padEnd(15)} bare ${millis('bare')}   gateway ${millis('gateway')}   ` +
-          `gateway / bare ${figures.ratio('cpuMicros').toFixed(2)}`,
+          `gateway / bare ${figures.ratio('cpuMicros', 'gateway', 'bare').toFixed(2)}`,
       )
     }
     return true

@@ -11,7 +11,15 @@ export interface Measured {
   stop(): Promise<void>
 }
 
+const MOST_TRIES = 100
+const TRY_MS = 100
+
 const canPin = Bun.which('taskset') !== null
+
+/** Keeps the bench itself, which is the load, off the core that is measured. */
+export function stayOn(core: number): void {
+  if (canPin) Bun.spawnSync(['taskset', '-acp', String(core), String(process.pid)])
+}
 
 /** Starts a command on one core and waits for the address in its output. */
 export async function start(
@@ -19,24 +27,58 @@ export async function start(
   core: number,
   env: Record<string, string> = {},
 ): Promise<Measured> {
+  const child = spawn(command, core, env)
+  return measured(child, await readOrigin(child))
+}
+
+/** Starts a command that listens where it is told to, and waits until it does. */
+export async function startAt(
+  port: number,
+  command: readonly string[],
+  core: number,
+  env: Record<string, string> = {},
+): Promise<Measured> {
+  const child = spawn(command, core, env)
+  void drain(child.stdout.getReader())
+  const origin = `http://127.0.0.1:${port}`
+  for (let n = 0; n < MOST_TRIES; n++) {
+    if (child.exitCode !== null) break
+    if (await fetch(origin).catch(() => null)) return measured(child, origin)
+    await Bun.sleep(TRY_MS)
+  }
+  child.kill()
+  throw new Error(`does not listen on ${port}: ${command.join(' ')}`)
+}
+
+/** Free at this moment. */
+export function freePort(): number {
+  const server = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+  server.stop()
+  return server.port
+}
+
+type Child = Subprocess<'ignore', 'pipe', 'ignore'>
+
+function spawn(command: readonly string[], core: number, env: Record<string, string>): Child {
   const pinned = canPin ? ['taskset', '-c', String(core), ...command] : [...command]
-  const child = Bun.spawn(pinned, {
+  return Bun.spawn(pinned, {
     env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: '20000', ...env },
+    stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'ignore',
   })
-  const origin = await readOrigin(child)
-  return {
-    origin,
-    pid: child.pid,
-    async stop() {
-      child.kill('SIGTERM')
-      await child.exited
-    },
-  }
 }
 
-async function readOrigin(child: Subprocess<'ignore', 'pipe', 'ignore'>): Promise<string> {
+const measured = (child: Child, origin: string): Measured => ({
+  origin,
+  pid: child.pid,
+  async stop() {
+    child.kill('SIGTERM')
+    await child.exited
+  },
+})
+
+async function readOrigin(child: Child): Promise<string> {
   const reader = child.stdout.getReader()
   const decoder = new TextDecoder()
   let text = ''
@@ -61,6 +103,16 @@ export function cpuMicros(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * MICROS_PER_TICK
+}
+
+/** Time that all cores together were at work since the machine started, for whomever. */
+export function machineMicros(): number {
+  const [user, nice, system, , , irq, softIrq, stolen] = readFileSync('/proc/stat', 'utf8')
+    .split('\n', 1)[0]!
+    .split(/\s+/)
+    .slice(1)
+    .map(Number) as number[]
+  return (user! + nice! + system! + irq! + softIrq! + stolen!) * MICROS_PER_TICK
 }
 
 /** Memory in use, in mebibytes. */

@@ -40,7 +40,7 @@ export const translate: Part = {
           (figures.of(which, 'cpuMicros') / CHUNKS).toFixed(2).padStart(6)
         console.log(
           `  ${wire.padEnd(10)} bare ${perChunk('bare')}   gateway ${perChunk('gateway')}   ` +
-            `gateway / bare ${figures.ratio('cpuMicros').toFixed(2)}`,
+            `gateway / bare ${figures.ratio('cpuMicros', 'gateway', 'bare').toFixed(2)}`,
         )
       }
     }

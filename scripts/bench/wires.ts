@@ -3,6 +3,10 @@ import type { Events } from './answer.ts'
 
 /** Of a long stream. */
 export const CHUNKS = 2_000
+/** Of one whose chunks leave back to back, each in a write of its own. */
+export const RUSH_CHUNKS = 200
+/** Of one that says a word each tenth of a second. */
+export const TRICKLE_CHUNKS = 20
 
 const words = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, i) => `word ${i} `)

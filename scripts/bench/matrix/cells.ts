@@ -1,0 +1,70 @@
+/** What is asked in a cell of the matrix: a kind of answer, a size of prompt, so many connections. */
+import type { AnswerRoute } from '../house.ts'
+import type { Until } from '../load.ts'
+import { RUSH_CHUNKS, TRICKLE_CHUNKS } from '../wires.ts'
+
+export interface Kind {
+  readonly name: 'whole' | 'stream' | 'held'
+  readonly title: string
+  readonly route: AnswerRoute
+  /** Of one answer; 0 when it is whole. */
+  readonly chunks: number
+}
+
+export interface Cell {
+  readonly kind: Kind
+  readonly promptKilobytes: number
+  readonly connections: number
+}
+
+/** What the operator may narrow. */
+export interface Grid {
+  readonly kinds: readonly string[]
+  readonly promptKilobytes: readonly number[]
+  readonly connections: readonly number[]
+}
+
+export const KINDS: readonly Kind[] = [
+  {
+    name: 'whole',
+    title: 'whole answers',
+    route: { name: 'words', type: 'openai-compatible', stream: false },
+    chunks: 0,
+  },
+  {
+    name: 'stream',
+    title: `streams of ${RUSH_CHUNKS} chunks, back to back`,
+    route: { name: 'each-at-once', type: 'openai-compatible', stream: true },
+    chunks: RUSH_CHUNKS,
+  },
+  {
+    name: 'held',
+    title: `streams of ${TRICKLE_CHUNKS} chunks, one each tenth of a second`,
+    route: { name: 'trickle', type: 'openai-compatible', stream: true },
+    chunks: TRICKLE_CHUNKS,
+  },
+]
+
+/** Held streams are a question of how many, so they are asked for once, with the most connections. */
+export function cellsOf({ kinds, promptKilobytes, connections }: Grid): readonly Cell[] {
+  return KINDS.filter(({ name }) => kinds.includes(name)).flatMap((kind) =>
+    kind.name === 'held'
+      ? [
+          {
+            kind,
+            promptKilobytes: Math.min(...promptKilobytes),
+            connections: Math.max(...connections),
+          },
+        ]
+      : promptKilobytes.flatMap((size) =>
+          connections.map((count) => ({ kind, promptKilobytes: size, connections: count })),
+        ),
+  )
+}
+
+/** A held stream takes as long as it takes: each connection has one. */
+export const untilOf = ({ kind, connections }: Cell, seconds: number): Until =>
+  kind.name === 'held' ? { answers: connections } : { seconds }
+
+export const titleOf = ({ kind, promptKilobytes, connections }: Cell): string =>
+  `${kind.title}, ${promptKilobytes} KB prompt, ${connections} connection${connections === 1 ? '' : 's'}`

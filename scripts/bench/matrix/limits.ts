@@ -1,0 +1,73 @@
+/** What the gateway promises beside others, and whether the cells that were measured keep it. */
+import { type Cell, KINDS, titleOf } from './cells.ts'
+import { MANY_CONNECTIONS, type Outcome } from './table.ts'
+
+interface Limit {
+  readonly title: string
+  readonly holdsFor: (cell: Cell) => boolean
+  readonly measure: (outcome: Outcome) => number
+  readonly least?: number
+  readonly most?: number
+}
+
+const [WHOLE, STREAM] = KINDS
+const LATENCY_CONNECTIONS = 256
+
+const LIMITS: readonly Limit[] = [
+  {
+    title: "of the bare buffered proxy's requests a second",
+    holdsFor: ({ kind, connections }) => kind === WHOLE && connections >= MANY_CONNECTIONS,
+    measure: ({ figures }) => figures.ratio('rps', 'gateway', 'bare buffered'),
+    least: 0.8,
+  },
+  {
+    title: "of the bare streaming proxy's chunks a second",
+    holdsFor: ({ kind, connections }) => kind === STREAM && connections >= MANY_CONNECTIONS,
+    measure: ({ figures }) => figures.ratio('rps', 'gateway', 'bare streaming'),
+    least: 0.85,
+  },
+  {
+    title: 'µs at p50 over the bare buffered proxy',
+    holdsFor: ({ kind, connections }) => kind === WHOLE && connections === 1,
+    measure: ({ figures }) => figures.difference('p50Micros', 'gateway', 'bare buffered'),
+    most: 150,
+  },
+  {
+    title: "of the bare buffered proxy's p99",
+    holdsFor: ({ kind, connections }) => kind === WHOLE && connections === LATENCY_CONNECTIONS,
+    measure: ({ figures }) => figures.ratio('p99Micros', 'gateway', 'bare buffered'),
+    most: 1.5,
+  },
+  {
+    title: 'new upstream connections for each request',
+    holdsFor: ({ kind, connections }) => kind === WHOLE && connections === LATENCY_CONNECTIONS,
+    measure: ({ figures }) => figures.of('gateway', 'newConnections'),
+    most: 0.02,
+  },
+  {
+    title: "times Portkey's requests a second",
+    holdsFor: ({ kind, connections }) => kind === WHOLE && connections >= MANY_CONNECTIONS,
+    measure: ({ names, figures }) =>
+      names.includes('portkey') ? figures.ratio('rps', 'gateway', 'portkey') : Number.NaN,
+    least: 20,
+  },
+]
+
+/** Prints a line for each limit in each cell; false when one is broken. What was not measured breaks nothing. */
+export function printLimits(outcomes: readonly Outcome[]): boolean {
+  let isWithin = true
+  console.log('\nlimits of the gateway')
+  for (const { title, holdsFor, measure, least, most } of LIMITS) {
+    for (const outcome of outcomes.filter(({ cell }) => holdsFor(cell))) {
+      const value = measure(outcome)
+      if (Number.isNaN(value)) continue
+      const isKept = value >= (least ?? value) && value <= (most ?? value)
+      isWithin &&= isKept
+      const bound = least === undefined ? `at most ${most}` : `at least ${least}`
+      console.log(
+        `  ${isKept ? 'kept  ' : 'BROKEN'}  ${value.toFixed(3).padStart(8)}, ${bound}, ${title}: ${titleOf(outcome.cell)}`,
+      )
+    }
+  }
+  return isWithin
+}

@@ -1,0 +1,125 @@
+/** Who takes part in the matrix, each a process of its own on the measured core. */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Contender } from '../compare.ts'
+import {
+  type AnswerRoute,
+  bodyFor,
+  doctor,
+  furnish,
+  MEASURED_CORE,
+  pathOf,
+  startBare,
+  startGateway,
+  startMock,
+} from '../house.ts'
+import type { LoadTarget } from '../load.ts'
+import type { Measured } from '../process.ts'
+import { KINDS } from './cells.ts'
+import { startNginx } from './nginx.ts'
+import { startPortkey } from './portkey.ts'
+
+export type RivalName =
+  | 'direct'
+  | 'nginx'
+  | 'bare buffered'
+  | 'bare streaming'
+  | 'gateway'
+  | 'gateway synced'
+  | 'portkey'
+
+export interface Rival {
+  readonly name: RivalName
+  asks(route: AnswerRoute, promptBytes: number): Contender
+}
+
+export interface Rivals {
+  readonly all: readonly Rival[]
+  /** What the gateway says of its books. */
+  doctor(): string
+  close(): Promise<void>
+}
+
+const CHAT_PATH = '/v1/chat/completions'
+
+/** Starts everybody who is installed; Portkey from the directory that the operator names. */
+export async function openRivals(portkeyDir: string | undefined): Promise<Rivals> {
+  const scratch = mkdtempSync(join(tmpdir(), 'gatewayctl-bench-'))
+  const started: Measured[] = []
+  const keep = async (starting: Promise<Measured>): Promise<Measured> => {
+    const server = await starting
+    started.push(server)
+    return server
+  }
+  const close = async (): Promise<void> => {
+    await Promise.all(started.map((server) => server.stop()))
+    rmSync(scratch, { recursive: true, force: true })
+  }
+  try {
+    const mock = await keep(startMock())
+    const direct = await keep(startMock(MEASURED_CORE))
+    const all = [
+      // The mock in the measured place: what the load can draw from it is the end of the scale.
+      passing('direct', direct, direct),
+      ...(await nginx(mock)),
+      passing('bare buffered', await keep(startBare(mock, 'buffered')), mock),
+      passing('bare streaming', await keep(startBare(mock, 'streaming')), mock),
+      await gateway('gateway', mock),
+      await gateway('gateway synced', mock, '--sync-charges'),
+      ...(await portkey(mock)),
+    ]
+    return { all, doctor: () => doctor(join(scratch, 'gateway')), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+
+  async function gateway(name: RivalName, mock: Measured, ...flags: string[]): Promise<Rival> {
+    const dataDir = join(scratch, name)
+    mkdirSync(dataDir)
+    const key = furnish(
+      dataDir,
+      mock.origin,
+      KINDS.map(({ route }) => route),
+    )
+    const server = await keep(startGateway(dataDir, ...flags))
+    return rival(name, server, mock, () => ({ path: CHAT_PATH, keys: [key] }))
+  }
+
+  async function nginx(mock: Measured): Promise<readonly Rival[]> {
+    if (Bun.which('nginx') === null) return []
+    return [passing('nginx', await keep(startNginx(scratch, mock)), mock)]
+  }
+
+  async function portkey(mock: Measured): Promise<readonly Rival[]> {
+    if (portkeyDir === undefined) return []
+    const server = await keep(startPortkey(portkeyDir))
+    const fields = (route: AnswerRoute): string =>
+      `x-portkey-provider: openai\r\nx-portkey-custom-host: ${mock.origin}${pathOf(route)}\r\n`
+    const ask: Ask = (route) => ({ path: CHAT_PATH, keys: ['sk-bench'], fields: fields(route) })
+    return [rival('portkey', server, mock, ask, true)]
+  }
+}
+
+type Ask = (route: AnswerRoute) => Pick<LoadTarget, 'path' | 'keys' | 'fields'>
+
+/** Asked by the path on which the mock has the answer, which it passes on or answers itself. */
+const passing = (name: RivalName, server: Measured, mock: Measured): Rival =>
+  rival(name, server, mock, (route) => ({ path: pathOf(route), keys: ['sk-bench'] }))
+
+const rival = (
+  name: RivalName,
+  { pid, origin }: Measured,
+  mock: Measured,
+  ask: Ask,
+  mayFail = false,
+): Rival => ({
+  name,
+  asks: (route, promptBytes) => ({
+    pid,
+    mock,
+    mayFail,
+    target: { ...ask(route), origin, body: bodyFor(route, promptBytes) },
+  }),
+})

@@ -1,0 +1,72 @@
+/** One cell of the matrix as a table: a row for each who took part, medians first, then ratios to a bare proxy. */
+import type { Comparison } from '../compare.ts'
+import { type Cell, titleOf } from './cells.ts'
+import type { RivalName } from './rivals.ts'
+
+/** Below it a core was waiting, so that the load was the limit, and the CPU of an answer says more than the rate. */
+const BUSY = 0.95
+/** From so many connections on a core is expected to have no rest. */
+export const MANY_CONNECTIONS = 32
+
+export interface Outcome {
+  readonly cell: Cell
+  readonly names: readonly RivalName[]
+  readonly figures: Comparison<RivalName>
+  /** The bare proxy that does the like. */
+  readonly bare: RivalName
+}
+
+type Column = readonly [title: string, of: (name: RivalName) => string]
+
+export function printTable(outcome: Outcome): void {
+  const columns = columnsOf(outcome)
+  const rows = [
+    columns.map(([title]) => title),
+    ...outcome.names.map((name) => columns.map(([, of]) => of(name))),
+  ]
+  const widths = columns.map((_, n) => Math.max(...rows.map((row) => row[n]?.length ?? 0)))
+  console.log(`\n${titleOf(outcome.cell)}`)
+  for (const row of rows) {
+    const cells = row.map((text, n) =>
+      n ? text.padStart(widths[n] ?? 0) : text.padEnd(widths[0] ?? 0),
+    )
+    console.log(`  ${cells.join('  ')}`)
+  }
+}
+
+function columnsOf({ cell, figures, bare }: Outcome): readonly Column[] {
+  const { chunks } = cell.kind
+  const of =
+    (figure: Parameters<typeof figures.of>[1], digits = 0, scale = 1) =>
+    (name: RivalName) =>
+      (figures.of(name, figure) * scale).toFixed(digits)
+  const ratio = (figure: Parameters<typeof figures.of>[1]) => (name: RivalName) =>
+    figures.ratio(figure, name, bare).toFixed(2)
+  const busy = (name: RivalName): string => {
+    const share = figures.of(name, 'busy')
+    return share.toFixed(2) + (cell.connections >= MANY_CONNECTIONS && share < BUSY ? '*' : ' ')
+  }
+  const streaming: readonly Column[] = [
+    ['chunks/s', of('rps', 0, chunks)],
+    ['CPU µs/chunk', of('cpuMicros', 2, 1 / chunks)],
+    ['first µs', of('firstP50Micros')],
+    ['added', (name) => figures.difference('firstP50Micros', name, bare).toFixed(0)],
+    ['held', of('held')],
+  ]
+  return [
+    ['', (name) => name],
+    ['req/s', of('rps')],
+    ['p50 µs', of('p50Micros')],
+    ['p99 µs', of('p99Micros')],
+    ['CPU µs/req', of('cpuMicros', 1)],
+    ...(chunks > 0 ? streaming : []),
+    ['busy ', busy],
+    ['MiB', of('residentMebibytes')],
+    ['new conn %', of('newConnections', 2, 100)],
+    ['bad', of('bad')],
+    [`/ ${bare}: req/s`, ratio('rps')],
+    ['p50', ratio('p50Micros')],
+    ['p99', ratio('p99Micros')],
+    ['CPU', ratio('cpuMicros')],
+  ]
+}

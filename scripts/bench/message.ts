@@ -1,0 +1,60 @@
+/** Where a message of HTTP/1.1 ends, told by counting: what a socket remembers of the one that it is hearing. */
+
+export interface Message {
+  /** Up to the empty line, as far as it is there. */
+  head: string
+  /** Of the body, what is still to come: infinite for one in chunks, which has a last one. */
+  leftBytes: number
+  /** Of the body, what has come. */
+  bodyBytes: number
+  /** The last of the body. */
+  tail: string
+}
+
+/** Longer than any head here. */
+const MOST_HEAD_BYTES = 4_096
+const LAST_CHUNK = '\r\n0\r\n\r\n'
+/** Enough to see how a stream of events ends: `data: [DONE]` and the last chunk, with a seam in the middle. */
+const TAIL_BYTES = 48
+/** Until the head is there. */
+const UNKNOWN = -1
+
+export const newMessage = (): Message => ({ head: '', leftBytes: UNKNOWN, bodyBytes: 0, tail: '' })
+
+/** One record serves all messages of a connection: at thirty thousand of them a second, a new one each time is felt. */
+export function clear(message: Message): void {
+  message.head = ''
+  message.leftBytes = UNKNOWN
+  message.bodyBytes = 0
+  message.tail = ''
+}
+
+/** Whether these bytes end the message, by its length or its last chunk. Bodies are counted, not kept. */
+export function ends(message: Message, bytes: Buffer): boolean {
+  let at = 0
+  if (message.leftBytes === UNKNOWN) {
+    at = readHead(message, bytes)
+    if (message.leftBytes === UNKNOWN) return false
+  }
+  message.bodyBytes += bytes.length - at
+  message.leftBytes -= bytes.length - at
+  const last = bytes.toString('latin1', Math.max(at, bytes.length - TAIL_BYTES), bytes.length)
+  message.tail = last.length === TAIL_BYTES ? last : (message.tail + last).slice(-TAIL_BYTES)
+  return message.leftBytes === Number.POSITIVE_INFINITY
+    ? message.tail.endsWith(LAST_CHUNK)
+    : message.leftBytes <= 0
+}
+
+/** Takes what belongs to the head, and answers where the body begins in these bytes. */
+function readHead(message: Message, bytes: Buffer): number {
+  const known = message.head.length
+  const text = message.head + bytes.toString('latin1', 0, Math.min(bytes.length, MOST_HEAD_BYTES))
+  const end = text.indexOf('\r\n\r\n')
+  message.head = end < 0 ? text : text.slice(0, end + 2)
+  if (end < 0) return bytes.length
+  const length = /\r\ncontent-length: (\d+)/i.exec(message.head)?.[1]
+  message.leftBytes = length === undefined ? Number.POSITIVE_INFINITY : Number(length)
+  // A body in chunks that is empty ends right behind the head.
+  message.tail = '\r\n'
+  return end + 4 - known
+}
