@@ -86,20 +86,20 @@ export async function contest<Name extends string>(
   return comparisonOf(samples)
 }
 
-/** What the rounds of each say together. */
-export function comparisonOf<Name extends string>(
-  samples: Readonly<Record<Name, readonly Sample[]>>,
+/** What the rounds of each say together; NaN of whom was not there. */
+function comparisonOf<Name extends string>(
+  samples: Readonly<Partial<Record<Name, readonly Sample[]>>>,
 ): Comparison<Name> {
   const inRounds =
     (join: (one: number, other: number) => number): Comparison<Name>['ratio'] =>
     (figure, which, beside) =>
       median(
-        samples[which].map((one, round) =>
-          join(one[figure], samples[beside][round]?.[figure] ?? Number.NaN),
+        (samples[which] ?? []).map((one, round) =>
+          join(one[figure], samples[beside]?.[round]?.[figure] ?? Number.NaN),
         ),
       )
   return {
-    of: (which, figure) => median(samples[which].map((one) => one[figure])),
+    of: (which, figure) => median((samples[which] ?? []).map((one) => one[figure])),
     ratio: inRounds((one, other) => one / other),
     difference: inRounds((one, other) => one - other),
   }

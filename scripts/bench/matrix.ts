@@ -1,9 +1,12 @@
 /** Part `matrix`: everybody who can pass an answer on, in turns, at every size of crowd, prompt and answer. */
-import { contest } from './compare.ts'
+import { type Contender, contest } from './compare.ts'
+import { load } from './load.ts'
 import { type Cell, cellsOf, type Grid, untilOf } from './matrix/cells.ts'
 import { printLimits } from './matrix/limits.ts'
 import { openRivals, type Rival, type RivalName } from './matrix/rivals.ts'
 import { type Outcome, printTable } from './matrix/table.ts'
+
+const TRIALS = 3
 
 export interface MatrixEffort extends Grid {
   readonly rounds: number
@@ -28,7 +31,7 @@ export async function matrix(effort: MatrixEffort): Promise<boolean> {
     )
     const outcomes: Outcome[] = []
     for (const cell of cellsOf(effort)) {
-      const outcome = await measure(present, cell, effort)
+      const outcome = await measure(await ableTo(cell, present), cell, effort)
       printTable(outcome)
       outcomes.push(outcome)
     }
@@ -39,20 +42,34 @@ export async function matrix(effort: MatrixEffort): Promise<boolean> {
   }
 }
 
+/** A stranger whose answers of this kind are bad by themselves has no rate that means anything. */
+async function ableTo(cell: Cell, rivals: readonly Rival[]): Promise<readonly Rival[]> {
+  const able: Rival[] = []
+  for (const rival of rivals) {
+    const { target, mayFail } = ask(rival, cell)
+    if (!mayFail || (await load(target, 1, { answers: TRIALS })).bad === 0) able.push(rival)
+    else console.log(`\n${rival.name} is left out: its answers are not 200 and whole`)
+  }
+  return able
+}
+
+const ask = (rival: Rival, { kind, promptKilobytes }: Cell): Contender =>
+  rival.asks(kind.route, promptKilobytes * 1_000)
+
 async function measure(
   rivals: readonly Rival[],
   cell: Cell,
   { rounds, seconds }: MatrixEffort,
 ): Promise<Outcome> {
-  const { kind, connections, promptKilobytes } = cell
+  const { kind, connections } = cell
   const contenders = Object.fromEntries(
-    rivals.map((rival) => [rival.name, rival.asks(kind.route, promptKilobytes * 1_000)]),
-  ) as Record<RivalName, ReturnType<Rival['asks']>>
+    rivals.map((rival) => [rival.name, ask(rival, cell)]),
+  ) as Record<RivalName, Contender>
   const until = untilOf(cell, seconds)
   return {
     cell,
     names: rivals.map(({ name }) => name),
     figures: await contest(contenders, { connections, rounds, until }),
-    bare: kind.chunks > 0 ? 'bare streaming' : 'bare buffered',
+    bare: kind.chunks > 0 ? 'bare-streaming' : 'bare-buffered',
   }
 }

@@ -23,10 +23,10 @@ import { startPortkey } from './portkey.ts'
 export type RivalName =
   | 'direct'
   | 'nginx'
-  | 'bare buffered'
-  | 'bare streaming'
+  | 'bare-buffered'
+  | 'bare-streaming'
   | 'gateway'
-  | 'gateway synced'
+  | 'gateway-synced'
   | 'portkey'
 
 export interface Rival {
@@ -63,10 +63,10 @@ export async function openRivals(portkeyDir: string | undefined): Promise<Rivals
       // The mock in the measured place: what the load can draw from it is the end of the scale.
       passing('direct', direct, direct),
       ...(await nginx(mock)),
-      passing('bare buffered', await keep(startBare(mock, 'buffered')), mock),
-      passing('bare streaming', await keep(startBare(mock, 'streaming')), mock),
+      passing('bare-buffered', await keep(startBare(mock, 'buffered')), mock),
+      passing('bare-streaming', await keep(startBare(mock, 'streaming')), mock),
       await gateway('gateway', mock),
-      await gateway('gateway synced', mock, '--sync-charges'),
+      await gateway('gateway-synced', mock, '--sync-charges'),
       ...(await portkey(mock)),
     ]
     return { all, doctor: () => doctor(join(scratch, 'gateway')), close }
@@ -77,7 +77,7 @@ export async function openRivals(portkeyDir: string | undefined): Promise<Rivals
 
   async function gateway(name: RivalName, mock: Measured, ...flags: string[]): Promise<Rival> {
     const dataDir = join(scratch, name)
-    mkdirSync(dataDir)
+    mkdirSync(dataDir, { mode: 0o700 })
     const key = furnish(
       dataDir,
       mock.origin,

@@ -1,5 +1,5 @@
 /** One cell of the matrix as a table: a row for each who took part, medians first, then ratios to a bare proxy. */
-import type { Comparison } from '../compare.ts'
+import type { Comparison, Figure } from '../compare.ts'
 import { type Cell, titleOf } from './cells.ts'
 import type { RivalName } from './rivals.ts'
 
@@ -25,7 +25,7 @@ export function printTable(outcome: Outcome): void {
     ...outcome.names.map((name) => columns.map(([, of]) => of(name))),
   ]
   const widths = columns.map((_, n) => Math.max(...rows.map((row) => row[n]?.length ?? 0)))
-  console.log(`\n${titleOf(outcome.cell)}`)
+  console.log(`\n${titleOf(outcome.cell)}: × beside ${outcome.bare}`)
   for (const row of rows) {
     const cells = row.map((text, n) =>
       n ? text.padStart(widths[n] ?? 0) : text.padEnd(widths[0] ?? 0),
@@ -35,13 +35,13 @@ export function printTable(outcome: Outcome): void {
 }
 
 function columnsOf({ cell, figures, bare }: Outcome): readonly Column[] {
-  const { chunks } = cell.kind
+  const { chunks, name: kind } = cell.kind
   const of =
-    (figure: Parameters<typeof figures.of>[1], digits = 0, scale = 1) =>
-    (name: RivalName) =>
-      (figures.of(name, figure) * scale).toFixed(digits)
-  const ratio = (figure: Parameters<typeof figures.of>[1]) => (name: RivalName) =>
-    figures.ratio(figure, name, bare).toFixed(2)
+    (figure: Figure, digits = 0, scale = 1) =>
+    (name: RivalName): string =>
+      inDigits(figures.of(name, figure) * scale, digits)
+  const ratio = (figure: Figure) => (name: RivalName) =>
+    inDigits(figures.ratio(figure, name, bare), 2)
   const busy = (name: RivalName): string => {
     const share = figures.of(name, 'busy')
     return share.toFixed(2) + (cell.connections >= MANY_CONNECTIONS && share < BUSY ? '*' : ' ')
@@ -50,23 +50,26 @@ function columnsOf({ cell, figures, bare }: Outcome): readonly Column[] {
     ['chunks/s', of('rps', 0, chunks)],
     ['CPU µs/chunk', of('cpuMicros', 2, 1 / chunks)],
     ['first µs', of('firstP50Micros')],
-    ['added', (name) => figures.difference('firstP50Micros', name, bare).toFixed(0)],
-    ['held', of('held')],
+    ['added', (name) => inDigits(figures.difference('firstP50Micros', name, bare), 0)],
   ]
   return [
     ['', (name) => name],
     ['req/s', of('rps')],
     ['p50 µs', of('p50Micros')],
     ['p99 µs', of('p99Micros')],
-    ['CPU µs/req', of('cpuMicros', 1)],
+    ['CPU µs', of('cpuMicros', 1)],
     ...(chunks > 0 ? streaming : []),
+    ...(kind === 'held' ? ([['held', of('held')]] as const) : []),
     ['busy ', busy],
     ['MiB', of('residentMebibytes')],
-    ['new conn %', of('newConnections', 2, 100)],
-    ['bad', of('bad')],
-    [`/ ${bare}: req/s`, ratio('rps')],
-    ['p50', ratio('p50Micros')],
-    ['p99', ratio('p99Micros')],
-    ['CPU', ratio('cpuMicros')],
+    ['opened %', of('newConnections', 2, 100)],
+    ['×req/s', ratio('rps')],
+    ['×p50', ratio('p50Micros')],
+    ['×p99', ratio('p99Micros')],
+    ['×CPU', ratio('cpuMicros')],
   ]
 }
+
+/** Nothing to compare with is a dash. */
+const inDigits = (number: number, digits: number): string =>
+  Number.isNaN(number) ? '-' : number.toFixed(digits)
