@@ -1,118 +1,124 @@
-/** One timer per call that judges silence: no connection or no first byte in time, too long a pause, or too long in all. */
+/** Judges the silence of providers: no connection or no first byte in time, too long a pause, or too long in all. */
 import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { fromTransportError } from './failure.ts'
 import type { Leash } from './reply.ts'
-
-/** Its leash is pulled when the client leaves, when a time is up, and by `cancel`. */
-export interface Watchdog extends Leash {
-  /** From now on the provider is waited for; a client that reads slowly is not the provider's silence. */
-  waits(): void
-  /** Bytes came. */
-  heard(): void
-  /** The exchange is over: no timer and no listener stays behind. */
-  stop(): void
-  /** Lets the provider go at once, and stops. */
-  cancel(): void
-  /** Whether it was the client, or the gateway's stop, that ended the exchange. */
-  readonly abandoned: boolean
-  /** What a broken exchange means: the client's leaving as it was given, a time-out, or the line's failure. */
-  explain(thrown: unknown): unknown
-}
-
-/** What setTimeout can still count. */
-const LONGEST_TIMER_MS = 2_147_483_647
+import { unwatch, type Watched, watch } from './watch-list.ts'
 
 /** Starts to wait for the first byte. */
-export function startWatchdog({ timeouts, signal }: UpstreamCall): Watchdog {
-  const startedMs = performance.now()
-  let waitingSinceMs: number | null = startedMs
-  let connectingSinceMs: number | null = null
-  let heardAny = false
-  let expired = false
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let timerDueMs = 0
-  let pulled: { readonly reason: unknown } | null = null
-  let whenPulled: ((reason: unknown) => void) | null = null
+export const startWatchdog = (call: UpstreamCall): Watchdog => new Watchdog(call)
 
-  const pull = (reason: unknown): void => {
-    if (pulled !== null) return
-    pulled = { reason }
-    whenPulled?.(reason)
+/**
+ * Watches one exchange. Its leash is pulled when the client leaves, when a time is up, and by `cancel`. (A class: each
+ * request has one, and a closure for each of its acts would cost more than all that they do.)
+ */
+export class Watchdog implements Leash, Watched {
+  place = -1
+  isPulled = false
+  private readonly timeouts: UpstreamCall['timeouts']
+  private readonly signal: UpstreamCall['signal']
+  private readonly leave: () => void
+  private readonly startedMs = performance.now()
+  private endsMs: number
+  private waitingSinceMs: number | null = this.startedMs
+  private connectingSinceMs: number | null = null
+  private heardAny = false
+  private expired = false
+  private reason: unknown = undefined
+  private whenPulled: ((reason: unknown) => void) | null = null
+
+  constructor({ timeouts, signal }: UpstreamCall) {
+    this.timeouts = timeouts
+    this.signal = signal
+    this.endsMs = this.startedMs + timeouts.totalTimeoutMs
+    this.leave = () => this.pull(signal.reason)
+    if (signal.aborted) this.leave()
+    else signal.addEventListener('abort', this.leave, { once: true })
+    watch(this)
   }
 
-  const dueMs = (nowMs: number): number => {
-    const pauseMs = heardAny
-      ? (waitingSinceMs ?? nowMs) + timeouts.silenceTimeoutMs
-      : startedMs + timeouts.firstByteTimeoutMs
-    const dueMs = Math.min(pauseMs, startedMs + timeouts.totalTimeoutMs)
+  onPull(listener: (reason: unknown) => void): void {
+    if (this.isPulled) listener(this.reason)
+    else this.whenPulled = listener
+  }
+
+  connects(): void {
+    this.connectingSinceMs = performance.now()
+    watch(this)
+  }
+
+  connected(): void {
+    this.connectingSinceMs = null
+  }
+
+  /** From now on the provider is waited for; a client that reads slowly is not the provider's silence. */
+  waits(): void {
+    if (this.heardAny) this.waitingSinceMs = performance.now()
+  }
+
+  /** Bytes came. */
+  heard(): void {
+    this.waitingSinceMs = null
+    if (this.heardAny) return
+    this.heardAny = true
+    watch(this)
+  }
+
+  /** What is left of the exchange may take no longer than this. */
+  hurry(ms: number): void {
+    this.endsMs = Math.min(this.endsMs, performance.now() + ms)
+    watch(this)
+  }
+
+  /** The client has all that it asked for: what is left of the exchange is no business of its signal. */
+  release(): void {
+    this.signal.removeEventListener('abort', this.leave)
+  }
+
+  /** The exchange is over: nobody watches it, and no listener stays behind. */
+  stop(): void {
+    unwatch(this)
+    this.release()
+  }
+
+  /** Lets the provider go at once, and stops. */
+  cancel(): void {
+    this.stop()
+    if (!this.isPulled) this.pull(cut())
+  }
+
+  /** Whether it was the client, or the gateway's stop, that ended the exchange. */
+  get abandoned(): boolean {
+    return this.signal.aborted
+  }
+
+  /** What a broken exchange means: the client's leaving as it was given, a time-out, or the line's failure. */
+  explain(thrown: unknown): unknown {
+    if (this.signal.aborted) return this.signal.reason
+    if (this.expired) return new UpstreamFailure('timeout', late(this.connectingSinceMs !== null))
+    return thrown instanceof UpstreamFailure ? thrown : fromTransportError(thrown)
+  }
+
+  dueMs(nowMs: number): number {
+    const { timeouts, connectingSinceMs } = this
+    const pauseMs = this.heardAny
+      ? (this.waitingSinceMs ?? nowMs) + timeouts.silenceTimeoutMs
+      : this.startedMs + timeouts.firstByteTimeoutMs
+    const dueMs = Math.min(pauseMs, this.endsMs)
     if (connectingSinceMs === null) return dueMs
     return Math.min(dueMs, connectingSinceMs + timeouts.connectTimeoutMs)
   }
-  // The timer is set anew only when it fires, not at every chunk: a chunk costs two readings of the clock.
-  const arm = (): void => {
-    const nowMs = performance.now()
-    timerDueMs = dueMs(nowMs)
-    const restMs = timerDueMs - nowMs
-    if (restMs > 0) {
-      timer = setTimeout(arm, Math.min(Math.ceil(restMs), LONGEST_TIMER_MS))
-      return
-    }
-    expired = true
-    pull(cut())
-  }
-  // A timer that fires too early sets itself anew.
-  const hasten = (): void => {
-    if (dueMs(performance.now()) >= timerDueMs) return
-    clearTimeout(timer)
-    arm()
-  }
-  const leave = (): void => pull(signal.reason)
-  const stop = (): void => {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', leave)
+
+  expire(): void {
+    this.expired = true
+    this.pull(cut())
   }
 
-  if (signal.aborted) leave()
-  else signal.addEventListener('abort', leave, { once: true })
-  arm()
-
-  return {
-    get isPulled() {
-      return pulled !== null
-    },
-    onPull(listener) {
-      if (pulled === null) whenPulled = listener
-      else listener(pulled.reason)
-    },
-    connects() {
-      connectingSinceMs = performance.now()
-      hasten()
-    },
-    connected() {
-      connectingSinceMs = null
-    },
-    waits() {
-      if (heardAny) waitingSinceMs = performance.now()
-    },
-    heard() {
-      waitingSinceMs = null
-      if (heardAny) return
-      heardAny = true
-      hasten()
-    },
-    stop,
-    cancel() {
-      stop()
-      pull(cut())
-    },
-    get abandoned() {
-      return signal.aborted
-    },
-    explain(thrown) {
-      if (signal.aborted) return signal.reason
-      if (expired) return new UpstreamFailure('timeout', late(connectingSinceMs !== null))
-      return thrown instanceof UpstreamFailure ? thrown : fromTransportError(thrown)
-    },
+  private pull(reason: unknown): void {
+    if (this.isPulled) return
+    unwatch(this)
+    this.isPulled = true
+    this.reason = reason
+    this.whenPulled?.(reason)
   }
 }
 
