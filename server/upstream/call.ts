@@ -9,12 +9,32 @@ declare const GATEWAY_VERSION: string
 
 const USER_AGENT = `gatewayctl/${typeof GATEWAY_VERSION === 'undefined' ? 'dev' : GATEWAY_VERSION}`
 
-/** What goes out. The address and `auth` are the operator's; no header of the client's is ever carried over. */
+/** The fields of every request to a provider, made once: for an answer that comes whole, and for one that streams. */
+export interface StandingHeaders {
+  readonly whole: Message['headers']
+  readonly stream: Message['headers']
+}
+
+/** `auth` is the operator's; no header of the client's is ever carried over. */
+export function toHeaders(
+  auth: Readonly<Record<string, string>>,
+  contentType = 'application/json',
+): StandingHeaders {
+  const whole = {
+    'content-type': contentType,
+    accept: 'application/json',
+    // A compressed event stream arrives in lumps, and a compressed body could inflate without bound.
+    'accept-encoding': 'identity',
+    'user-agent': USER_AGENT,
+    ...auth,
+  }
+  return { whole, stream: { ...whole, accept: 'text/event-stream' } }
+}
+
+/** What goes out, and where to. */
 export interface Outgoing {
   readonly post: Post
-  readonly auth: Readonly<Record<string, string>>
-  /** JSON where nothing else is said. */
-  readonly contentType?: string
+  readonly headers: StandingHeaders
   readonly body: Message['body']
 }
 
@@ -67,18 +87,8 @@ function post(
 const isSentOnce = ({ request }: UpstreamCall): boolean =>
   !request.allowFallbacks || request.wantsImages
 
-const toMessage = (
-  { requestId, request }: UpstreamCall,
-  { auth, contentType = 'application/json', body }: Outgoing,
-): Message => ({
-  headers: {
-    'content-type': contentType,
-    accept: request.stream ? 'text/event-stream' : 'application/json',
-    // A compressed event stream arrives in lumps, and a compressed body could inflate without bound.
-    'accept-encoding': 'identity',
-    'user-agent': USER_AGENT,
-    'x-request-id': requestId,
-    ...auth,
-  },
+const toMessage = ({ requestId, request }: UpstreamCall, { headers, body }: Outgoing): Message => ({
+  headers: request.stream ? headers.stream : headers.whole,
+  requestId,
   body,
 })

@@ -7,12 +7,12 @@ import type { Piece, Post } from './reply.ts'
 /** The client for one address. */
 export const postByFetch =
   (url: string): Post =>
-  async ({ headers, body }, leash, fresh) => {
+  async ({ headers, requestId, body }, leash, fresh) => {
     const controller = new AbortController()
     leash.onPull((reason) => controller.abort(reason))
     const init: BunFetchRequestInit & { timeout: false } = {
       method: 'POST',
-      headers,
+      headers: requestId === undefined ? headers : { ...headers, 'x-request-id': requestId },
       body,
       signal: controller.signal,
       redirect: 'manual',

@@ -20,8 +20,10 @@ export interface Reply {
 
 /** What is posted. */
 export interface Message {
-  /** Names in lower case, without `host`, `connection` and `content-length`. */
+  /** Names in lower case, without `host`, `connection` and `content-length`; never changed once it was posted. */
   readonly headers: Readonly<Record<string, string>>
+  /** Posted as `x-request-id`, beside them. */
+  readonly requestId?: string
   /** Text as a rule; bytes where pictures travel as they are. */
   readonly body: string | Uint8Array
 }

@@ -3,7 +3,7 @@ import type { ChatEvents } from '#domain/chat.ts'
 import type { Provider } from '#domain/provider.ts'
 import type { Upstream, UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { readErrorText, readWhole } from '../body.ts'
-import { type Answer, send } from '../call.ts'
+import { type Answer, send, toHeaders } from '../call.ts'
 import { openPost } from '../post.ts'
 import { createScrub, type Scrub } from '../scrub.ts'
 import { readStream } from '../stream.ts'
@@ -18,11 +18,12 @@ import { toRequest } from './to-request.ts'
 export function openAnthropic(provider: Provider, credential: string | null): Upstream {
   const { url, host, auth } = toEndpoint(provider, credential)
   const post = openPost(url)
+  const headers = toHeaders(auth)
   const scrub = createScrub(host, credential)
   return {
     async open(call: UpstreamCall): Promise<AsyncIterable<ChatEvents>> {
       const body = toRequest(call.request, call.hop.card)
-      const answer = await send(call, { post, auth, body: JSON.stringify(body) })
+      const answer = await send(call, { post, headers, body: JSON.stringify(body) })
       if (answer.reply.status >= 300) throw await toFailure(answer, scrub)
       return isStream(answer)
         ? readStream(answer, startStream(scrub))

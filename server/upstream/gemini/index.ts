@@ -4,7 +4,7 @@ import type { Provider } from '#domain/provider.ts'
 import type { Upstream, UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { readRetryAfter } from '#outbound/retry-after.ts'
 import { readErrorText, readWhole } from '../body.ts'
-import { type Answer, send } from '../call.ts'
+import { type Answer, send, toHeaders } from '../call.ts'
 import { openPost } from '../post.ts'
 import type { Post } from '../reply.ts'
 import { createScrub, type Scrub } from '../scrub.ts'
@@ -22,6 +22,7 @@ const MOST_POSTS = 512
 /** Google's Gemini API, or what speaks like it. @throws UpstreamFailure when its base URL is no http address */
 export function openGemini(provider: Provider, credential: string | null): Upstream {
   const { host, auth, address } = toEndpoint(provider, credential)
+  const headers = toHeaders(auth)
   const scrub = createScrub(host, credential)
   const posts = new Map<string, Post>()
 
@@ -41,7 +42,7 @@ export function openGemini(provider: Provider, credential: string | null): Upstr
       const { card } = call.hop
       const body = JSON.stringify(toRequest(call.request, card))
       const post = postFor(card.upstreamName, call.request.stream)
-      const answer = await send(call, { post, auth, body })
+      const answer = await send(call, { post, headers, body })
       if (answer.reply.status >= 300) throw await toFailure(answer, scrub)
       return isStream(answer, call.request.stream)
         ? readStream(answer, startStream(scrub))

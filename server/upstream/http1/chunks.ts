@@ -22,6 +22,9 @@ export interface Chunks {
   digits: number
   /** Of this line, or of all trailers. */
   lineBytes: number
+  /** Where the payload stands in the piece that was taken last. */
+  start: number
+  end: number
 }
 
 const LARGEST_CHUNK = 2 ** 48
@@ -32,20 +35,24 @@ const CR = 13
 const LF = 10
 
 /** Starts before the first size. */
-export const startChunks = (): Chunks => ({ step: 'size', left: 0, digits: 0, lineBytes: 0 })
+export const startChunks = (): Chunks => ({
+  step: 'size',
+  left: 0,
+  digits: 0,
+  lineBytes: 0,
+  start: 0,
+  end: 0,
+})
 
 /**
- * Moves the payload in `bytes` together, in place: it then stands from `start` to `end`. `at` is where reading stopped,
- * which is before the end of `bytes` only when the body is over.
+ * Moves the payload in `bytes` behind `from` together, in place: it then stands from `start` to `end`. Tells where reading
+ * stopped, which is before the end of `bytes` only when the body is over.
  * @throws UpstreamFailure when the coding is broken
  */
-export function takeChunks(
-  chunks: Chunks,
-  bytes: Buffer,
-): { readonly start: number; readonly end: number; readonly at: number } {
-  let at = 0
+export function takeChunks(chunks: Chunks, bytes: Buffer, from: number): number {
+  let at = from
   let start = -1
-  let end = 0
+  let end = from
   while (at < bytes.length && chunks.step !== 'over') {
     if (chunks.step !== 'data') {
       takeByte(chunks, bytes[at] ?? 0)
@@ -61,7 +68,9 @@ export function takeChunks(
     if (chunks.left === 0) chunks.step = 'data-return'
     at = stop
   }
-  return { start: start < 0 ? end : start, end, at }
+  chunks.start = start < 0 ? end : start
+  chunks.end = end
+  return at
 }
 
 function takeByte(chunks: Chunks, byte: number): void {

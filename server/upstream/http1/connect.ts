@@ -35,7 +35,10 @@ function beginAll(): void {
   beginning = []
   for (const line of lines) {
     const { exchange } = line
-    if (exchange !== null && !sendRequest(line, exchange.request)) hangUp(exchange, line, false)
+    if (exchange === null || exchange.request === null) continue
+    const isSent = sendRequest(line, exchange.request)
+    exchange.request = null
+    if (!isSent) hangUp(exchange, line, false)
   }
 }
 

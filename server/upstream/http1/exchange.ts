@@ -44,7 +44,7 @@ export function hear(exchange: Exchange, line: Line, bytes: Buffer): void {
     return
   }
   if (parser.head !== null && exchange.opening !== null) {
-    exchange.opening.resolve(toReply(exchange, parser.head))
+    exchange.opening.resolve(new LineReply(exchange, parser.head))
     exchange.opening = null
   }
   if (piece.length > 0) hand(exchange, piece, bytes.length)
@@ -129,13 +129,23 @@ function read(exchange: Exchange): Soon<Piece> {
   return reading.promise
 }
 
-function toReply(exchange: Exchange, head: Head): Reply {
-  const coding = head.get('content-encoding') ?? 'identity'
-  const isPlain = coding.toLowerCase() === 'identity' || coding === ''
-  return {
-    status: head.status,
-    headers: head,
-    read: () => (isPlain ? read(exchange) : refuseCoding(exchange)),
+/** A class, because each answer has one. */
+class LineReply implements Reply {
+  readonly status: number
+  readonly headers: Head
+  private readonly exchange: Exchange
+  private readonly isPlain: boolean
+
+  constructor(exchange: Exchange, head: Head) {
+    const coding = head.find('\r\ncontent-encoding:')
+    this.status = head.status
+    this.headers = head
+    this.exchange = exchange
+    this.isPlain = coding === null || coding === '' || coding.toLowerCase() === 'identity'
+  }
+
+  read(): Soon<Piece> {
+    return this.isPlain ? read(this.exchange) : refuseCoding(this.exchange)
   }
 }
 

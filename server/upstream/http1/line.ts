@@ -21,7 +21,8 @@ export interface Line {
 
 /** One request and its answer. */
 export interface Exchange {
-  readonly request: RequestText
+  /** Null once it has left: an answer may take minutes, and a request may be large. */
+  request: RequestText | null
   readonly parser: Parser
   /** Hears when its connection stands. */
   readonly leash: Pick<Leash, 'connected'>

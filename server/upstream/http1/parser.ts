@@ -1,6 +1,6 @@
 /** Reads one answer out of a connection's bytes, however the network cut them, and tells where it ends. */
 import { type Chunks, startChunks, takeChunks } from './chunks.ts'
-import { type Head, readFraming, readHead, readRest } from './head.ts'
+import { Head, readFraming, readRest } from './head.ts'
 import { malformed } from './malformed.ts'
 
 export interface Parser {
@@ -43,15 +43,19 @@ export const startParser = (): Parser => ({
  */
 export function takeBytes(parser: Parser, bytes: Buffer): Buffer {
   parser.hasHeard = true
-  let rest = bytes
+  const { partial } = parser
+  const text = partial === null ? bytes : Buffer.concat([partial, bytes])
+  // A head's end may have come half with the bytes before.
+  let seen = partial === null ? 0 : Math.max(0, partial.length - HEAD_END.length + 1)
+  let at = 0
   while (parser.head === null) {
-    const behind = takeHead(parser, rest)
-    if (behind === null) return NOTHING
-    rest = behind
+    at = takeHead(parser, text, at, seen)
+    if (at < 0) return NOTHING
+    seen = at
   }
   return parser.chunks === null
-    ? takeCounted(parser, rest)
-    : takeChunked(parser, parser.chunks, rest)
+    ? takeCounted(parser, text, at)
+    : takeChunked(parser, parser.chunks, text, at)
 }
 
 /** Whether the end of the connection is the proper end of the answer. */
@@ -59,24 +63,22 @@ export function endsHere(parser: Parser): boolean {
   return parser.head !== null && parser.left === Number.POSITIVE_INFINITY
 }
 
-/** What stands behind a head, or null when its end has not come. */
-function takeHead(parser: Parser, bytes: Buffer): Buffer | null {
-  const before = parser.partial?.length ?? 0
-  const text = parser.partial === null ? bytes : Buffer.concat([parser.partial, bytes])
-  const end = text.indexOf(HEAD_END, Math.max(0, before - HEAD_END.length + 1))
-  const headBytes = end < 0 ? text.length : end + HEAD_END.length
-  if (parser.headBytes + headBytes > MOST_HEAD_BYTES) throw malformed('a head larger than 64 KiB')
+/** Where a head that begins at `at` ends, or -1 when its end has not come; up to `seen` it had not. */
+function takeHead(parser: Parser, text: Buffer, at: number, seen: number): number {
+  const end = text.indexOf(HEAD_END, seen)
+  const behind = end < 0 ? text.length : end + HEAD_END.length
+  if (parser.headBytes + behind - at > MOST_HEAD_BYTES) throw malformed('a head larger than 64 KiB')
   if (end < 0) {
-    checkBeginning(text)
-    parser.partial = text
-    return null
+    parser.partial = at === 0 ? text : text.subarray(at)
+    checkBeginning(parser.partial)
+    return -1
   }
   parser.partial = null
-  parser.headBytes += headBytes
-  const head = readHead(text.toString('latin1', 0, end + 2))
+  parser.headBytes += behind - at
+  const head = new Head(text.toString('latin1', at, end + 2))
   if (head.status === 101) throw malformed('another protocol')
   if (head.status >= 200) startBody(parser, head)
-  return text.subarray(headBytes)
+  return behind
 }
 
 /** Whoever speaks something else may wait for us while we wait for the end of a head. */
@@ -85,7 +87,7 @@ function checkBeginning(text: Buffer): void {
   if (text.compare(BEGINNING, 0, seen, 0, seen) !== 0) throw malformed('no status line')
 }
 
-function startBody(parser: Parser, head: ReturnType<typeof readHead>): void {
+function startBody(parser: Parser, head: Head): void {
   const framing = readFraming(head)
   parser.head = head
   parser.restMs = framing === 'close' ? 0 : readRest(head)
@@ -93,21 +95,23 @@ function startBody(parser: Parser, head: ReturnType<typeof readHead>): void {
   else parser.left = framing === 'close' ? Number.POSITIVE_INFINITY : framing
 }
 
-function takeCounted(parser: Parser, bytes: Buffer): Buffer {
-  if (bytes.length < parser.left) {
-    parser.left -= bytes.length
-    return bytes
+function takeCounted(parser: Parser, bytes: Buffer, at: number): Buffer {
+  const came = bytes.length - at
+  if (came < parser.left) {
+    parser.left -= came
+    return came === 0 ? NOTHING : bytes.subarray(at)
   }
-  const piece = bytes.subarray(0, parser.left)
+  const piece = bytes.subarray(at, at + parser.left)
   parser.left = 0
-  conclude(parser, bytes.length > piece.length)
+  conclude(parser, came > piece.length)
   return piece
 }
 
-function takeChunked(parser: Parser, chunks: Chunks, bytes: Buffer): Buffer {
-  const { start, end, at } = takeChunks(chunks, bytes)
-  if (chunks.step === 'over') conclude(parser, at < bytes.length)
-  const piece = bytes.subarray(start, end)
+function takeChunked(parser: Parser, chunks: Chunks, bytes: Buffer, at: number): Buffer {
+  const stopped = takeChunks(chunks, bytes, at)
+  if (chunks.step === 'over') conclude(parser, stopped < bytes.length)
+  if (chunks.start === chunks.end) return NOTHING
+  const piece = bytes.subarray(chunks.start, chunks.end)
   // A view keeps all the bytes that it was cut from in memory: next to nothing must not hold half a mebibyte.
   return piece.length * MOST_HELD_TIMES < bytes.length ? Buffer.from(piece) : piece
 }

@@ -4,7 +4,7 @@ import type { ChatEvents } from '#domain/chat.ts'
 import type { Provider } from '#domain/provider.ts'
 import type { Upstream, UpstreamCall } from '#domain/upstream.ts'
 import { readWhole } from '../body.ts'
-import { type Answer, send } from '../call.ts'
+import { type Answer, send, toHeaders } from '../call.ts'
 import { fetchPicture as fetchGuarded } from '../guarded-fetch/fetch-picture.ts'
 import { openPost } from '../post.ts'
 import { createScrub, type Scrub } from '../scrub.ts'
@@ -30,13 +30,14 @@ export function openOpenAi(
 ): Upstream {
   const { url, host, auth } = toEndpoint(provider, credential)
   const post = openPost(url)
+  const headers = toHeaders(auth)
   const scrub = createScrub(host, credential)
   const draw = openDrawing(provider, credential, scrub, fetchPicture)
   return {
     async open(call: UpstreamCall): Promise<AsyncIterable<ChatEvents>> {
       if (isForImages(call)) return await draw(call)
       const body = toRequest(call.request, call.hop.card.upstreamName, provider.type)
-      const answer = await send(call, { post, auth, body: JSON.stringify(body) })
+      const answer = await send(call, { post, headers, body: JSON.stringify(body) })
       if (answer.reply.status >= 300) throw await toFailure(answer, scrub)
       return isStream(answer, call.request.stream)
         ? readStream(answer, startStream(scrub))

@@ -4,7 +4,7 @@ import type { ChatEvents } from '#domain/chat.ts'
 import type { Provider } from '#domain/provider.ts'
 import type { UpstreamCall } from '#domain/upstream.ts'
 import { readWhole } from '../../body.ts'
-import { type Answer, send } from '../../call.ts'
+import { type Answer, send, toHeaders } from '../../call.ts'
 import { openPost } from '../../post.ts'
 import type { Post } from '../../reply.ts'
 import type { Scrub } from '../../scrub.ts'
@@ -32,7 +32,11 @@ export function openDrawing(
 
   return async (call) => {
     const { operation, contentType, body } = await toImageRequest(call)
-    const answer = await send(call, { post: posts[operation], auth, contentType, body })
+    const answer = await send(call, {
+      post: posts[operation],
+      headers: toHeaders(auth, contentType),
+      body,
+    })
     if (answer.reply.status >= 300) throw await toFailure(answer, scrub)
     return tellWhole(() => readPictures(answer, call, scrub, fetchPicture))
   }
