@@ -1,7 +1,9 @@
 /** Reads the body of an answer up to a bound, under the eyes of its watchdog. */
+import type { Soon } from '#domain/soon.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import type { Answer } from './call.ts'
 import { parseJson } from './parse-json.ts'
+import type { Piece } from './reply.ts'
 
 const MEBIBYTE = 1_048_576
 /** Sixteen large pictures in base64, and far more text than any model writes. */
@@ -11,89 +13,123 @@ const ERROR_BYTES = 65_536
 /** An error is told by its status; its words are not worth a long wait. */
 const ERROR_MS = 5_000
 
+/** What has come of a body so far. */
 interface Gathered {
-  readonly length: number
+  readonly answer: Answer
+  readonly mostBytes: number
+  /** Put together already; null as long as there is no crowd of pieces. */
+  earlier: Uint8Array[] | null
+  pieces: Uint8Array[]
+  length: number
   /** False when there was more, and the rest was let go. */
-  readonly whole: boolean
-  /** Hands all bytes to `use`, which may not keep them: they may stand where the next body will. */
-  read<T>(use: (bytes: Uint8Array) => T): T
+  isWhole: boolean
 }
 
 /**
- * The value of a whole JSON answer of at most 64 MiB; undefined when it is no JSON.
+ * The value of a whole JSON answer of at most 64 MiB; undefined when it is no JSON. At once where all of it has come.
  * @throws UpstreamFailure when it breaks off, falls silent, is larger or empty
  */
-export async function readWhole(answer: Answer): Promise<unknown> {
-  const { watchdog } = answer
+export function readWhole(answer: Answer): Soon<unknown> {
+  const body = gather(answer, WHOLE_BYTES)
+  return body instanceof Promise ? parseLater(answer, body) : parse(body)
+}
+
+async function parseLater({ watchdog }: Answer, body: Promise<Gathered>): Promise<unknown> {
   try {
-    const body = await gather(answer, WHOLE_BYTES)
-    if (!body.whole) throw new UpstreamFailure('failed', 'its answer is larger than 64 MiB')
-    if (body.length === 0) throw new UpstreamFailure('failed', 'its answer is empty')
-    return body.read(parseJson)
+    return parse(await body)
   } catch (thrown) {
     watchdog.cancel()
     throw watchdog.explain(thrown)
-  } finally {
-    watchdog.stop()
   }
+}
+
+function parse(body: Gathered): unknown {
+  body.answer.watchdog.stop()
+  if (!body.isWhole) throw new UpstreamFailure('failed', 'its answer is larger than 64 MiB')
+  if (body.length === 0) throw new UpstreamFailure('failed', 'its answer is empty')
+  return parseJson(join(body))
 }
 
 /** The first 64 KiB of an error's body; nothing of it when it cannot be read, since the status has said the most. */
 export async function readErrorText(answer: Answer): Promise<string> {
-  const timer = setTimeout(() => answer.watchdog.cancel(), ERROR_MS)
+  answer.watchdog.hurry(ERROR_MS)
   try {
-    return (await gather(answer, ERROR_BYTES)).read((bytes) => DECODER.decode(bytes))
+    return DECODER.decode(join(await gather(answer, ERROR_BYTES)))
   } catch {
     return ''
   } finally {
-    clearTimeout(timer)
     answer.watchdog.stop()
   }
 }
 
 const DECODER = new TextDecoder()
 
+/** Reads to the end, or to the bound; at once as far as it has come. */
+function gather(answer: Answer, mostBytes: number): Soon<Gathered> {
+  const body: Gathered = {
+    answer,
+    mostBytes,
+    earlier: null,
+    pieces: [],
+    length: 0,
+    isWhole: true,
+  }
+  for (;;) {
+    const piece = next(answer)
+    if (piece instanceof Promise) return gatherLater(body, piece)
+    if (take(body, piece)) return body
+  }
+}
+
+async function gatherLater(body: Gathered, coming: Promise<Piece>): Promise<Gathered> {
+  let piece = await coming
+  while (!take(body, piece)) {
+    const later = next(body.answer)
+    piece = later instanceof Promise ? await later : later
+  }
+  return body
+}
+
+function next({ reply, watchdog }: Answer): Soon<Piece> {
+  watchdog.waits()
+  return reply.read()
+}
+
 /** Beyond so many, small pieces are put together early: each is an object of its own. */
 const MOST_PIECES = 1_024
 
-async function gather({ reply, watchdog }: Answer, mostBytes: number): Promise<Gathered> {
-  const earlier: Uint8Array[] = []
-  let pieces: Uint8Array[] = []
-  let length = 0
-  const end = (whole: boolean): Gathered => ({
-    length,
-    whole,
-    read: (use) => use(join([...earlier, ...pieces], length)),
-  })
-  for (;;) {
-    watchdog.waits()
-    const piece = reply.read()
-    const { done, value } = piece instanceof Promise ? await piece : piece
-    watchdog.heard()
-    if (done) return end(true)
-    length += value.length
-    if (pieces.push(value) >= MOST_PIECES) {
-      earlier.push(Buffer.concat(pieces))
-      pieces = []
-    }
-    if (length > mostBytes) {
-      watchdog.cancel()
-      return end(false)
-    }
+/** True when nothing more is wanted. */
+function take(body: Gathered, { done, value }: Piece): boolean {
+  const { watchdog } = body.answer
+  watchdog.heard()
+  if (done) return true
+  body.length += value.length
+  if (body.pieces.push(value) >= MOST_PIECES) {
+    body.earlier ??= []
+    body.earlier.push(Buffer.concat(body.pieces))
+    body.pieces = []
   }
+  if (body.length <= body.mostBytes) return false
+  watchdog.cancel()
+  body.isWhole = false
+  return true
 }
 
 const MOST_ROOM_BYTES = 8 * MEBIBYTE
 let room = Buffer.alloc(0)
 
-/** In memory that is there already, if it is large enough: new megabytes for every picture cost more than the copying. */
-function join(pieces: readonly Uint8Array[], length: number): Uint8Array {
+/**
+ * All of it, in memory that is there already, if it is large enough: new megabytes for every picture cost more than the
+ * copying. Whoever gets it may not keep it: it may stand where the next body will.
+ */
+function join({ earlier, pieces, length }: Gathered): Uint8Array {
   const [only] = pieces
-  if (pieces.length === 1 && only !== undefined) return only
-  if (length > MOST_ROOM_BYTES) return Buffer.concat(pieces, length)
+  if (earlier === null && pieces.length === 1 && only !== undefined) return only
+  const all = earlier === null ? pieces : [...earlier, ...pieces]
+  if (length > MOST_ROOM_BYTES) return Buffer.concat(all, length)
   if (length > room.length) room = Buffer.allocUnsafeSlow(Math.min(2 * length, MOST_ROOM_BYTES))
   let at = 0
-  for (const piece of pieces) {
+  for (const piece of all) {
     room.set(piece, at)
     at += piece.length
   }

@@ -1,9 +1,7 @@
-/** The transport that HTTP families share: one POST, watched from its first byte to its last, and never redirected. */
+/** What goes out to a provider and what comes back: the two ends that the HTTP families share. */
 import type { UpstreamCall } from '#domain/upstream.ts'
-import { UpstreamFailure } from '#domain/upstream.ts'
-import { brokeOff } from './failure.ts'
 import type { Message, Post, Reply } from './reply.ts'
-import { startWatchdog, type Watchdog } from './watchdog.ts'
+import type { Watchdog } from './watchdog.ts'
 
 declare const GATEWAY_VERSION: string
 
@@ -45,49 +43,17 @@ export interface Answer {
 }
 
 /**
- * Sends a request and waits for the head of its answer, whatever the status.
- * @throws UpstreamFailure of kind `failed` or `timeout`; the signal's own reason when the client has left
- */
-export async function send(call: UpstreamCall, outgoing: Outgoing): Promise<Answer> {
-  const watchdog = startWatchdog(call)
-  try {
-    const reply = await post(toMessage(call, outgoing), isSentOnce(call), outgoing, watchdog)
-    if (reply.status >= 300 && reply.status < 400) {
-      throw new UpstreamFailure('failed', 'it answered with a redirect, which is not followed', {
-        status: reply.status,
-      })
-    }
-    return { reply, watchdog }
-  } catch (thrown) {
-    watchdog.cancel()
-    throw watchdog.explain(thrown)
-  }
-}
-
-function post(
-  message: Message,
-  isOnce: boolean,
-  outgoing: Outgoing,
-  watchdog: Watchdog,
-): Promise<Reply> {
-  const answer = outgoing.post(message, watchdog, isOnce)
-  if (isOnce) return answer
-  return answer.catch((thrown) => {
-    // A provider closes idle connections when it likes, and a request may meet one that is just closing. It is sent once
-    // more, because no byte of an answer had come.
-    if (!brokeOff(thrown) || watchdog.isPulled) throw thrown
-    return outgoing.post(message, watchdog, true)
-  })
-}
-
-/**
  * What may not be sent twice goes out on a connection of its own, which cannot be closing: a request for exactly one attempt
  * (contract §7), and one for a picture, which might be drawn and billed twice.
  */
-const isSentOnce = ({ request }: UpstreamCall): boolean =>
+export const isSentOnce = ({ request }: UpstreamCall): boolean =>
   !request.allowFallbacks || request.wantsImages
 
-const toMessage = ({ requestId, request }: UpstreamCall, { headers, body }: Outgoing): Message => ({
+/** The message of one request. */
+export const toMessage = (
+  { requestId, request }: UpstreamCall,
+  { headers, body }: Outgoing,
+): Message => ({
   headers: request.stream ? headers.stream : headers.whole,
   requestId,
   body,

@@ -1,13 +1,11 @@
 /** The Anthropic family: the Messages API over HTTP. */
-import type { ChatEvents } from '#domain/chat.ts'
 import type { Provider } from '#domain/provider.ts'
-import type { Upstream, UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
-import { readErrorText, readWhole } from '../body.ts'
-import { type Answer, send, toHeaders } from '../call.ts'
+import type { Upstream, UpstreamFailure } from '#domain/upstream.ts'
+import { ask, type Wire } from '../ask.ts'
+import { readErrorText } from '../body.ts'
+import { type Answer, toHeaders } from '../call.ts'
 import { openPost } from '../post.ts'
 import { createScrub, type Scrub } from '../scrub.ts'
-import { readStream } from '../stream.ts'
-import { type Translated, tellWhole } from '../whole.ts'
 import { toEndpoint } from './endpoint.ts'
 import { fromErrorAnswer } from './from-error.ts'
 import { fromResponse } from './from-response.ts'
@@ -20,28 +18,21 @@ export function openAnthropic(provider: Provider, credential: string | null): Up
   const post = openPost(url)
   const headers = toHeaders(auth)
   const scrub = createScrub(host, credential)
-  return {
-    async open(call: UpstreamCall): Promise<AsyncIterable<ChatEvents>> {
-      const body = toRequest(call.request, call.hop.card)
-      const answer = await send(call, { post, headers, body: JSON.stringify(body) })
-      if (answer.reply.status >= 300) throw await toFailure(answer, scrub)
-      return isStream(answer)
-        ? readStream(answer, startStream(scrub))
-        : tellWhole(() => readBody(answer, scrub))
+  const wire: Wire = {
+    toOutgoing({ request, hop }) {
+      return { post, headers, body: JSON.stringify(toRequest(request, hop.card)) }
     },
+    toFailure: (answer) => toFailure(answer, scrub),
+    // What came counts, not what was asked for: a server in between may gather a stream into one body.
+    startStream: (contentType) => (EVENT_STREAM.test(contentType) ? startStream(scrub) : null),
+    fromBody: (body) => ({ events: fromResponse(body, scrub), failure: null }),
   }
+  return { open: (call) => ask(wire, call) }
 }
+
+const EVENT_STREAM = /event-stream/i
 
 async function toFailure(answer: Answer, scrub: Scrub): Promise<UpstreamFailure> {
   const { status, headers } = answer.reply
   return fromErrorAnswer(status, await readErrorText(answer), headers, scrub)
 }
-
-/** What came counts, not what was asked for: a server in between may gather a stream into one body. */
-const isStream = ({ reply }: Answer): boolean =>
-  /event-stream/i.test(reply.headers.get('content-type') ?? '')
-
-const readBody = async (answer: Answer, scrub: Scrub): Promise<Translated> => ({
-  events: fromResponse(await readWhole(answer), scrub),
-  failure: null,
-})

@@ -1,15 +1,13 @@
 /** The Gemini family: Google's generateContent, and its stream. */
-import type { ChatEvents } from '#domain/chat.ts'
 import type { Provider } from '#domain/provider.ts'
-import type { Upstream, UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
+import type { Upstream, UpstreamFailure } from '#domain/upstream.ts'
 import { readRetryAfter } from '#outbound/retry-after.ts'
-import { readErrorText, readWhole } from '../body.ts'
-import { type Answer, send, toHeaders } from '../call.ts'
+import { ask, type Wire } from '../ask.ts'
+import { readErrorText } from '../body.ts'
+import { type Answer, toHeaders } from '../call.ts'
 import { openPost } from '../post.ts'
 import type { Post } from '../reply.ts'
 import { createScrub, type Scrub } from '../scrub.ts'
-import { readStream } from '../stream.ts'
-import { tellWhole } from '../whole.ts'
 import { toEndpoint } from './endpoint.ts'
 import { fromErrorAnswer } from './from-error.ts'
 import { fromResponse } from './from-response.ts'
@@ -37,18 +35,16 @@ export function openGemini(provider: Provider, credential: string | null): Upstr
     return post
   }
 
-  return {
-    async open(call: UpstreamCall): Promise<AsyncIterable<ChatEvents>> {
-      const { card } = call.hop
-      const body = JSON.stringify(toRequest(call.request, card))
-      const post = postFor(card.upstreamName, call.request.stream)
-      const answer = await send(call, { post, headers, body })
-      if (answer.reply.status >= 300) throw await toFailure(answer, scrub)
-      return isStream(answer, call.request.stream)
-        ? readStream(answer, startStream(scrub))
-        : tellWhole(async () => fromResponse(await readWhole(answer), scrub))
+  const wire: Wire = {
+    toOutgoing({ request, hop }) {
+      const body = JSON.stringify(toRequest(request, hop.card))
+      return { post: postFor(hop.card.upstreamName, request.stream), headers, body }
     },
+    toFailure: (answer) => toFailure(answer, scrub),
+    startStream: (contentType, asked) => (isStream(contentType, asked) ? startStream(scrub) : null),
+    fromBody: (body) => fromResponse(body, scrub),
   }
+  return { open: (call) => ask(wire, call) }
 }
 
 async function toFailure(answer: Answer, scrub: Scrub): Promise<UpstreamFailure> {
@@ -57,7 +53,8 @@ async function toFailure(answer: Answer, scrub: Scrub): Promise<UpstreamFailure>
 }
 
 /** What came counts, not what was asked for: without `alt=sse`, which a proxy may lose, a stream is one JSON list. */
-function isStream({ reply }: Answer, asked: boolean): boolean {
-  const type = reply.headers.get('content-type') ?? ''
-  return /event-stream/i.test(type) || (asked && !/json|html/i.test(type))
-}
+const isStream = (contentType: string, asked: boolean): boolean =>
+  EVENT_STREAM.test(contentType) || (asked && !ONE_BODY.test(contentType))
+
+const EVENT_STREAM = /event-stream/i
+const ONE_BODY = /json|html/i

@@ -18,36 +18,34 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   'p',
 ])
 
-/** Remembers what has been passed on. */
+/** What has been passed on of an answer; null as long as nothing has. */
 export interface AnswerFields {
-  /** Appends an event when this chunk says something new. */
-  note(chunk: JsonObject, into: ChatEvent[]): void
+  said: Map<string, unknown> | null
 }
 
-/** Starts with nothing said. */
-export function startAnswerFields(): AnswerFields {
-  const said = new Map<string, unknown>()
-
-  const isNews = (name: string, value: unknown): boolean => {
-    if (value === null || value === undefined) return false
-    // Lists come again with every chunk (Perplexity's citations); their text is what tells them apart.
-    const mark = typeof value === 'object' ? JSON.stringify(value) : value
-    if (said.get(name) === mark) return false
-    said.set(name, mark)
-    return true
+/** Appends an event when this chunk says something new. An answer that comes whole, all of it new, needs no memory: null. */
+export function noteAnswerFields(
+  memory: AnswerFields | null,
+  chunk: JsonObject,
+  into: ChatEvent[],
+): void {
+  let fields: Record<string, unknown> | null = null
+  for (const name in chunk) {
+    if (KNOWN_FIELDS.has(name)) continue
+    const value = chunk[name]
+    if (value === null || value === undefined) continue
+    if (memory !== null && !isNews(memory, name, value)) continue
+    fields ??= {}
+    fields[name] = value
   }
+  if (fields) into.push({ type: 'answer-fields', fields })
+}
 
-  return {
-    note(chunk, into) {
-      let fields: Record<string, unknown> | null = null
-      for (const name in chunk) {
-        if (KNOWN_FIELDS.has(name)) continue
-        const value = chunk[name]
-        if (!isNews(name, value)) continue
-        fields ??= {}
-        fields[name] = value
-      }
-      if (fields) into.push({ type: 'answer-fields', fields })
-    },
-  }
+function isNews(memory: AnswerFields, name: string, value: unknown): boolean {
+  // Lists come again with every chunk (Perplexity's citations); their text is what tells them apart.
+  const mark = typeof value === 'object' ? JSON.stringify(value) : value
+  memory.said ??= new Map()
+  if (memory.said.get(name) === mark) return false
+  memory.said.set(name, mark)
+  return true
 }

@@ -2,7 +2,7 @@
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { isObject, readList, readText, readUnknownFields } from '../read-json.ts'
 import { fromImagePart, type PictureReader } from './from-image.ts'
-import type { ToolCalls } from './tool-calls.ts'
+import { noteToolCall, type ToolCalls } from './tool-calls.ts'
 
 const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   'role',
@@ -46,7 +46,7 @@ export function fromMessage(
   if (images !== undefined) fromImages(images, choice, into, pictureOf)
   if (calls !== undefined) {
     for (const entry of readList(calls)) {
-      const delta = toolCalls.note(choice, entry)
+      const delta = noteToolCall(toolCalls, choice, entry)
       if (delta) into.push(delta)
     }
   }

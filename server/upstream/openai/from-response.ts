@@ -4,7 +4,7 @@ import { UpstreamFailure } from '#domain/upstream.ts'
 import { isObject, readChoiceIndex, readList, readObject, readText } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import type { Translated } from '../whole.ts'
-import { startAnswerFields } from './answer-fields.ts'
+import { noteAnswerFields } from './answer-fields.ts'
 import { findError } from './from-error.ts'
 import { fromFinish } from './from-finish.ts'
 import { fromAnyImagePart } from './from-image.ts'
@@ -21,8 +21,8 @@ export function fromResponse(body: unknown, scrub: Scrub): Translated {
   if (!failure) {
     const choices = readList(body['choices'])
     if (choices.length === 0) return broken('its answer holds no choices')
-    for (const [place, choice] of choices.entries()) fromChoice(choice, place, events)
-    startAnswerFields().note(body, events)
+    for (let place = 0; place < choices.length; place++) fromChoice(choices[place], place, events)
+    noteAnswerFields(null, body, events)
   }
   if (usage) events.push(usage)
   return { events, failure }
@@ -46,7 +46,8 @@ function fromChoice(value: unknown, place: number, into: ChatEvent[]): void {
     into,
     fromAnyImagePart,
   )
-  const word = readText(choice['finish_reason']) ?? (toolCalls.any ? 'tool_calls' : 'stop')
+  const word =
+    readText(choice['finish_reason']) ?? (toolCalls.slots === null ? 'stop' : 'tool_calls')
   const native = readText(choice['native_finish_reason']) ?? word
   into.push({ type: 'finish', choice: index, reason: fromFinish(word), native })
 }

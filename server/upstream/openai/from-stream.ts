@@ -5,7 +5,7 @@ import { isObject, readChoiceIndex, readObject, readText } from '../read-json.ts
 import type { Scrub } from '../scrub.ts'
 import type { SseEvent } from '../sse.ts'
 import type { Translation } from '../stream.ts'
-import { startAnswerFields } from './answer-fields.ts'
+import { type AnswerFields, noteAnswerFields } from './answer-fields.ts'
 import { findError, fromErrorInside } from './from-error.ts'
 import { fromFinish } from './from-finish.ts'
 import { fromMessage } from './from-message.ts'
@@ -13,39 +13,84 @@ import { toUsageEvent } from './from-usage.ts'
 import { startToolCalls, type ToolCalls } from './tool-calls.ts'
 
 interface Choice {
+  readonly index: number
   readonly toolCalls: ToolCalls
   /** Whether a delta came; then a `message` beside a later one only repeats it all. */
   begun: boolean
   /** The first reason said; some repeat it, some send none after it. */
-  finish: { readonly reason: FinishReason; readonly native: string } | null
+  reason: FinishReason | null
+  native: string
 }
 
 /** Starts before the first chunk. */
-export function startStream(scrub: Scrub): Translation {
-  const choices = new Map<number, Choice>()
-  const answerFields = startAnswerFields()
-  let usage: ReturnType<typeof toUsageEvent>
-  let counted = false
+export const startStream = (scrub: Scrub): Translation => new OpenAiStream(scrub)
 
-  const noteUsage = (chunk: JsonObject): void => {
+/** A class, because each stream has one for as long as it lasts, and there may be thousands. */
+class OpenAiStream implements Translation {
+  private readonly scrub: Scrub
+  private readonly choices: Choice[] = []
+  private readonly answerFields: AnswerFields = { said: null }
+  private usage: ReturnType<typeof toUsageEvent>
+  private counted = false
+
+  constructor(scrub: Scrub) {
+    this.scrub = scrub
+  }
+
+  take(events: readonly SseEvent[], batch: ChatEvent[]): boolean {
+    try {
+      for (const event of events) {
+        if (isDone(event)) {
+          this.conclude(batch)
+          return true
+        }
+        if (event.data !== '') this.noteChunk(event, batch)
+      }
+    } finally {
+      this.tellUsage(batch)
+    }
+    return false
+  }
+
+  close(batch: ChatEvent[]): void {
+    if (this.choices.length === 0 || this.choices.some(({ reason }) => reason === null)) {
+      throw new UpstreamFailure('failed', 'its stream ended before the answer was complete')
+    }
+    this.conclude(batch)
+  }
+
+  private noteChunk({ event: named, data }: SseEvent, batch: ChatEvent[]): void {
+    const chunk = readChunk(data, named === 'error')
+    this.noteUsage(chunk)
+    const failure =
+      named === 'error' ? fromErrorInside(chunk, this.scrub) : findError(chunk, this.scrub)
+    if (failure) throw failure
+    const list = chunk['choices']
+    if (Array.isArray(list)) {
+      for (let place = 0; place < list.length; place++) this.noteChoice(list[place], place, batch)
+    }
+    noteAnswerFields(this.answerFields, chunk, batch)
+  }
+
+  private noteUsage(chunk: JsonObject): void {
     const stated = chunk['usage'] ?? readObject(chunk['x_groq'])['usage']
     if (stated === undefined || stated === null) return
     const read = toUsageEvent(stated)
     if (read === undefined) return
     // A count and a cost may come apart.
-    usage = { ...usage, ...read, usage: read.usage ?? usage?.usage ?? null }
-    counted = true
+    this.usage = { ...this.usage, ...read, usage: read.usage ?? this.usage?.usage ?? null }
+    this.counted = true
   }
 
-  const tellUsage = (batch: ChatEvent[]): void => {
-    if (counted && usage) batch.push(usage)
-    counted = false
+  private tellUsage(batch: ChatEvent[]): void {
+    if (this.counted && this.usage) batch.push(this.usage)
+    this.counted = false
   }
 
-  const noteChoice = (value: unknown, place: number, batch: ChatEvent[]): void => {
+  private noteChoice(value: unknown, place: number, batch: ChatEvent[]): void {
     if (!isObject(value)) return
     const index = readChoiceIndex(value['index'], place)
-    const choice = choices.get(index) ?? begin(choices, index)
+    const choice = this.choiceOf(index)
     const { delta, message } = value
     if (isObject(delta)) {
       choice.begun = true
@@ -53,63 +98,32 @@ export function startStream(scrub: Scrub): Translation {
     } else if (isObject(message) && !choice.begun) {
       fromMessage(message, index, value['logprobs'], choice.toolCalls, batch)
     }
-    const word = choice.finish === null ? readText(value['finish_reason']) : undefined
-    if (word !== undefined) {
-      const native = readText(value['native_finish_reason']) ?? word
-      choice.finish = { reason: fromFinish(word), native }
+    const word = choice.reason === null ? readText(value['finish_reason']) : undefined
+    if (word === undefined) return
+    choice.reason = fromFinish(word)
+    choice.native = readText(value['native_finish_reason']) ?? word
+  }
+
+  private choiceOf(index: number): Choice {
+    for (const known of this.choices) if (known.index === index) return known
+    const choice = { index, toolCalls: startToolCalls(), begun: false, reason: null, native: '' }
+    this.choices.push(choice)
+    return choice
+  }
+
+  private conclude(batch: ChatEvent[]): void {
+    for (const { index, reason, native, toolCalls } of this.choices) {
+      const word = toolCalls.slots === null ? 'stop' : 'tool_calls'
+      batch.push({
+        type: 'finish',
+        choice: index,
+        reason: reason ?? word,
+        native: reason === null ? word : native,
+      })
     }
+    this.counted = this.usage !== undefined
+    this.tellUsage(batch)
   }
-
-  const noteChunk = ({ event: named, data }: SseEvent, batch: ChatEvent[]): void => {
-    const chunk = readChunk(data, named === 'error')
-    noteUsage(chunk)
-    const failure = named === 'error' ? fromErrorInside(chunk, scrub) : findError(chunk, scrub)
-    if (failure) throw failure
-    const list = chunk['choices']
-    if (Array.isArray(list)) {
-      for (let place = 0; place < list.length; place++) noteChoice(list[place], place, batch)
-    }
-    answerFields.note(chunk, batch)
-  }
-
-  const conclude = (batch: ChatEvent[]): void => {
-    for (const [choice, { finish, toolCalls }] of choices) {
-      const word = toolCalls.any ? 'tool_calls' : 'stop'
-      batch.push({ type: 'finish', choice, ...(finish ?? { reason: word, native: word }) })
-    }
-    counted = usage !== undefined
-    tellUsage(batch)
-  }
-
-  return {
-    take(events, batch) {
-      try {
-        for (const event of events) {
-          if (isDone(event)) {
-            conclude(batch)
-            return true
-          }
-          if (event.data !== '') noteChunk(event, batch)
-        }
-      } finally {
-        tellUsage(batch)
-      }
-      return false
-    },
-    close(batch) {
-      const finished = [...choices.values()].every(({ finish }) => finish !== null)
-      if (choices.size === 0 || !finished) {
-        throw new UpstreamFailure('failed', 'its stream ended before the answer was complete')
-      }
-      conclude(batch)
-    },
-  }
-}
-
-function begin(choices: Map<number, Choice>, index: number): Choice {
-  const choice: Choice = { toolCalls: startToolCalls(), begun: false, finish: null }
-  choices.set(index, choice)
-  return choice
 }
 
 const isDone = ({ data }: SseEvent): boolean =>

@@ -13,22 +13,14 @@ function readCount(value: unknown): number | undefined {
   return Math.min(Math.max(0, Math.round(value)), MOST_TOKENS)
 }
 
-const firstCount = (...values: readonly unknown[]): number | undefined => {
-  for (const value of values) {
-    const count = readCount(value)
-    if (count !== undefined) return count
-  }
-  return undefined
-}
-
 /** The event of a count, a stated cost, or both; undefined when `usage` holds neither. */
 export function toUsageEvent(
   stated: unknown,
   usage = fromUsage(stated),
 ): Extract<ChatEvent, { type: 'usage' }> | undefined {
   const statedCost = fromCost(stated)
-  if (usage === undefined && statedCost === undefined) return undefined
-  return { type: 'usage', usage: usage ?? null, ...(statedCost !== undefined && { statedCost }) }
+  if (statedCost !== undefined) return { type: 'usage', usage: usage ?? null, statedCost }
+  return usage && { type: 'usage', usage }
 }
 
 /**
@@ -38,51 +30,60 @@ export function toUsageEvent(
 export function fromUsage(value: unknown): Usage | undefined {
   if (!isObject(value)) return undefined
   const total = readCount(value['total_tokens'])
-  const prompt = firstCount(value['prompt_tokens'], value['input_tokens'])
-  const stated = firstCount(value['completion_tokens'], value['output_tokens'])
+  const prompt = readCount(value['prompt_tokens']) ?? readCount(value['input_tokens'])
+  const stated = readCount(value['completion_tokens']) ?? readCount(value['output_tokens'])
   if (prompt === undefined && stated === undefined && total === undefined) return undefined
   const input = prompt ?? Math.max(0, (total ?? 0) - (stated ?? 0))
   const completion = stated ?? Math.max(0, (total ?? 0) - input)
-  return { ...readPrompt(value, input), ...readCompletion(value, input, completion, total) }
+  const usage = readPrompt(value, input)
+  noteCompletion(usage, value, input, completion, total)
+  return usage
 }
 
 /**
  * Cached tokens stand inside the prompt count, whether just read or just written; so do those of pictures. Nobody says how many
  * of the one are the other, so that what is cached is taken for text as far as there is text: no picture is charged too little.
  */
-function readPrompt(usage: JsonObject, prompt: number) {
+function readPrompt(usage: JsonObject, prompt: number): Counted {
   const details = readObject(usage['prompt_tokens_details'] ?? usage['input_tokens_details'])
-  const hits = firstCount(
-    details['cached_tokens'],
-    usage['prompt_cache_hit_tokens'],
-    usage['cached_tokens'],
-  )
+  const hits =
+    readCount(details['cached_tokens']) ??
+    readCount(usage['prompt_cache_hit_tokens']) ??
+    readCount(usage['cached_tokens'])
   const cacheReadTokens = Math.min(hits ?? 0, prompt)
   const written = readCount(details['cache_write_tokens']) ?? 0
   const cacheWriteTokens = Math.min(written, prompt - cacheReadTokens)
   const uncached = prompt - cacheReadTokens - cacheWriteTokens
   const imageInputTokens = Math.min(readCount(details['image_tokens']) ?? 0, uncached)
-  const inputTokens = uncached - imageInputTokens
-  return { inputTokens, cacheReadTokens, cacheWriteTokens, imageInputTokens, inputImages: 0 }
+  return {
+    inputTokens: uncached - imageInputTokens,
+    cacheReadTokens,
+    cacheWriteTokens,
+    imageInputTokens,
+    inputImages: 0,
+    outputTokens: 0,
+    reasoningTokens: 0,
+    imageOutputTokens: 0,
+    outputImages: 0,
+  }
 }
 
-function readCompletion(
+/** A count in the making. */
+type Counted = { -readonly [Class in keyof Usage]: Usage[Class] }
+
+function noteCompletion(
+  counted: Counted,
   usage: JsonObject,
   prompt: number,
   completion: number,
   total: number | undefined,
-) {
+): void {
   const details = readObject(usage['completion_tokens_details'] ?? usage['output_tokens_details'])
   const reasoning = readCount(details['reasoning_tokens']) ?? 0
   // xAI counts reasoning beside the completion and bills it; the total gives it away.
   const outside = reasoning > 0 && total === prompt + completion + reasoning
   const produced = outside ? Math.min(completion + reasoning, MOST_TOKENS) : completion
-  const imageOutputTokens = Math.min(readCount(details['image_tokens']) ?? 0, produced)
-  const outputTokens = produced - imageOutputTokens
-  return {
-    outputTokens,
-    reasoningTokens: Math.min(reasoning, outputTokens),
-    imageOutputTokens,
-    outputImages: 0,
-  }
+  counted.imageOutputTokens = Math.min(readCount(details['image_tokens']) ?? 0, produced)
+  counted.outputTokens = produced - counted.imageOutputTokens
+  counted.reasoningTokens = Math.min(reasoning, counted.outputTokens)
 }

@@ -1,15 +1,14 @@
 /** The OpenAI family: chat completions over HTTP, as OpenAI and everyone who followed it speak them. */
-import { toAbortSignal } from '#domain/cancel.ts'
-import type { ChatEvents } from '#domain/chat.ts'
+import type { CancelSignal } from '#domain/cancel.ts'
 import type { Provider } from '#domain/provider.ts'
-import type { Upstream, UpstreamCall } from '#domain/upstream.ts'
-import { readWhole } from '../body.ts'
-import { type Answer, send, toHeaders } from '../call.ts'
+import { andThen, type Soon } from '#domain/soon.ts'
+import type { Upstream } from '#domain/upstream.ts'
+import { ask, type Wire } from '../ask.ts'
+import { toHeaders } from '../call.ts'
 import { fetchPicture as fetchGuarded } from '../guarded-fetch/fetch-picture.ts'
 import { openPost } from '../post.ts'
 import { createScrub, type Scrub } from '../scrub.ts'
-import { readStream } from '../stream.ts'
-import { type Translated, tellWhole } from '../whole.ts'
+import type { Translated } from '../whole.ts'
 import { toEndpoint } from './endpoint.ts'
 import { fromResponse } from './from-response.ts'
 import { startStream } from './from-stream.ts'
@@ -32,35 +31,37 @@ export function openOpenAi(
   const post = openPost(url)
   const headers = toHeaders(auth)
   const scrub = createScrub(host, credential)
-  const draw = openDrawing(provider, credential, scrub, fetchPicture)
-  return {
-    async open(call: UpstreamCall): Promise<AsyncIterable<ChatEvents>> {
-      if (isForImages(call)) return await draw(call)
-      const body = toRequest(call.request, call.hop.card.upstreamName, provider.type)
-      const answer = await send(call, { post, headers, body: JSON.stringify(body) })
-      if (answer.reply.status >= 300) throw await toFailure(answer, scrub)
-      return isStream(answer, call.request.stream)
-        ? readStream(answer, startStream(scrub))
-        : tellWhole(() => readBody(answer, call, scrub, fetchPicture))
+  const drawing = openDrawing(provider, credential, scrub, fetchPicture)
+  const chat: Wire = {
+    toOutgoing({ request, hop }) {
+      const body = toRequest(request, hop.card.upstreamName, provider.type)
+      return { post, headers, body: JSON.stringify(body) }
     },
+    toFailure: (answer) => toFailure(answer, scrub),
+    startStream: (contentType, asked) => (isStream(contentType, asked) ? startStream(scrub) : null),
+    fromBody: (body, { signal }) => readAnswer(body, signal, scrub, fetchPicture),
   }
+  return { open: (call) => ask(isForImages(call) ? drawing : chat, call) }
 }
 
 /** What came counts, not what was asked for: some answer a stream's request with one body, some stream unasked. */
-function isStream({ reply }: Answer, asked: boolean): boolean {
-  const type = reply.headers.get('content-type') ?? ''
-  if (/event-stream/i.test(type)) return true
-  return asked && !/json|html/i.test(type)
-}
+const isStream = (contentType: string, asked: boolean): boolean =>
+  EVENT_STREAM.test(contentType) || (asked && !ONE_BODY.test(contentType))
 
-async function readBody(
-  answer: Answer,
-  { signal }: UpstreamCall,
+const EVENT_STREAM = /event-stream/i
+const ONE_BODY = /json|html/i
+
+function readAnswer(
+  body: unknown,
+  signal: CancelSignal,
   scrub: Scrub,
   fetchPicture: FetchPicture,
-): Promise<Translated> {
-  const translated = fromResponse(await readWhole(answer), scrub)
-  if (!translated.events.some(isRemoteImage)) return translated
-  const events = await inlinePictures(translated.events, fetchPicture, toAbortSignal(signal))
-  return { ...translated, events }
+): Soon<Translated> {
+  const translated = fromResponse(body, scrub)
+  const { events, failure } = translated
+  if (!events.some(isRemoteImage)) return translated
+  return andThen(inlinePictures(events, fetchPicture, signal), (inlined) => ({
+    events: inlined,
+    failure,
+  }))
 }

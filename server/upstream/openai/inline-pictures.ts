@@ -1,4 +1,5 @@
 /** Brings remote pictures of an answer home: a client gets the bytes, and counts only those that came (contract §7). */
+import { type CancelSignal, toAbortSignal } from '#domain/cancel.ts'
 import type { ChatEvent, ChatEvents } from '#domain/chat.ts'
 import type { Picture } from '../guarded-fetch/fetch-picture.ts'
 import { isRemote } from './from-image.ts'
@@ -10,7 +11,7 @@ export type FetchPicture = (address: string, signal: AbortSignal) => Promise<Pic
 export async function inlinePictures(
   events: ChatEvents,
   fetchPicture: FetchPicture,
-  signal: AbortSignal,
+  signal: CancelSignal,
 ): Promise<ChatEvents> {
   if (!events.some(isRemoteImage)) return events
   const inlined: ChatEvent[] = []
@@ -19,7 +20,7 @@ export async function inlinePictures(
       inlined.push(event)
       continue
     }
-    const picture = await fetchPicture(event.url, signal)
+    const picture = await fetchPicture(event.url, toAbortSignal(signal))
     if (picture !== null) inlined.push({ ...event, url: toDataUrl(picture) })
   }
   return inlined

@@ -1,14 +1,10 @@
 /** Asks the images API: a drawing or an edit goes out, pictures come back. */
-import { toAbortSignal } from '#domain/cancel.ts'
-import type { ChatEvents } from '#domain/chat.ts'
 import type { Provider } from '#domain/provider.ts'
-import type { UpstreamCall } from '#domain/upstream.ts'
-import { readWhole } from '../../body.ts'
-import { type Answer, send, toHeaders } from '../../call.ts'
+import type { Wire } from '../../ask.ts'
+import { toHeaders } from '../../call.ts'
 import { openPost } from '../../post.ts'
 import type { Post } from '../../reply.ts'
 import type { Scrub } from '../../scrub.ts'
-import { type Translated, tellWhole } from '../../whole.ts'
 import { toEndpoint } from '../endpoint.ts'
 import { type FetchPicture, inlinePictures } from '../inline-pictures.ts'
 import { toFailure } from '../to-failure.ts'
@@ -21,7 +17,7 @@ export function openDrawing(
   credential: string | null,
   scrub: Scrub,
   fetchPicture: FetchPicture,
-): (call: UpstreamCall) => Promise<AsyncIterable<ChatEvents>> {
+): Wire {
   const open = (operation: ImageRequest['operation']): Post =>
     openPost(toEndpoint(provider, credential, operation).url)
   const posts = {
@@ -29,28 +25,18 @@ export function openDrawing(
     '/images/edits': open('/images/edits'),
   }
   const { auth } = toEndpoint(provider, credential)
-
-  return async (call) => {
-    const { operation, contentType, body } = await toImageRequest(call)
-    const answer = await send(call, {
-      post: posts[operation],
-      headers: toHeaders(auth, contentType),
-      body,
-    })
-    if (answer.reply.status >= 300) throw await toFailure(answer, scrub)
-    return tellWhole(() => readPictures(answer, call, scrub, fetchPicture))
-  }
-}
-
-async function readPictures(
-  answer: Answer,
-  { request, signal }: UpstreamCall,
-  scrub: Scrub,
-  fetchPicture: FetchPicture,
-): Promise<Translated> {
-  const translated = fromImages(await readWhole(answer), request.choices, scrub)
   return {
-    ...translated,
-    events: await inlinePictures(translated.events, fetchPicture, toAbortSignal(signal)),
+    async toOutgoing(call) {
+      const { operation, contentType, body } = await toImageRequest(call)
+      return { post: posts[operation], headers: toHeaders(auth, contentType), body }
+    },
+    toFailure: (answer) => toFailure(answer, scrub),
+    // This API is never asked for a stream.
+    startStream: () => null,
+    async fromBody(body, { request, signal }) {
+      const translated = fromImages(body, request.choices, scrub)
+      const events = await inlinePictures(translated.events, fetchPicture, signal)
+      return { ...translated, events }
+    },
   }
 }

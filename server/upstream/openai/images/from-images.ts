@@ -6,7 +6,7 @@ import { toPictureUrl } from '../../picture.ts'
 import { isObject, readList, readObject, readText } from '../../read-json.ts'
 import type { Scrub } from '../../scrub.ts'
 import type { Translated } from '../../whole.ts'
-import { startAnswerFields } from '../answer-fields.ts'
+import { noteAnswerFields } from '../answer-fields.ts'
 import { findError } from '../from-error.ts'
 import { isRemote } from '../from-image.ts'
 import { broken } from '../from-response.ts'
@@ -28,7 +28,7 @@ export function fromImages(body: unknown, choices: number, scrub: Scrub): Transl
     for (let choice = 0; choice < choices; choice++) {
       events.push({ type: 'finish', choice, reason: 'stop', native: 'stop' })
     }
-    startAnswerFields().note(body, events)
+    noteAnswerFields(null, body, events)
   }
   const usage = toUsageEvent(body['usage'], fromImageUsage(body['usage']))
   if (usage) events.push(usage)
