@@ -1,8 +1,9 @@
 /** Turns a streamed answer into batches of chat events: one batch for what arrived together, at the reader's pace. */
 import type { ChatEvent, ChatEvents } from '#domain/chat.ts'
+import type { Soon } from '#domain/soon.ts'
 import type { Answer } from './call.ts'
 import type { Piece, Reply } from './reply.ts'
-import { createSseReader, type SseEvent, type SseReader } from './sse.ts'
+import { createSseReader, type SseEvent } from './sse.ts'
 import type { Watchdog } from './watchdog.ts'
 
 /** What a family makes of its stream. It holds what it must until the end: the reasons to finish, the last usage. */
@@ -15,107 +16,140 @@ export interface Translation {
 
 type Step = IteratorResult<ChatEvents, undefined>
 
-const DONE: Step = { done: true, value: undefined }
+const DONE: Promise<Step> = Promise.resolve({ done: true, value: undefined })
 
 /** Reads a stream once. Whatever ends it, `return()` included, the provider is let go at once. */
-export function readStream(answer: Answer, translation: Translation): AsyncIterable<ChatEvents> {
-  return { [Symbol.asyncIterator]: () => startReading(answer, translation) }
-}
+export const readStream = (answer: Answer, translation: Translation): AsyncIterable<ChatEvents> =>
+  new StreamReader(answer, translation)
 
-// An iterator by hand: an async generator costs a tenth more per chunk, and its return() waits for a pending read.
-function startReading(
-  { reply, watchdog }: Answer,
-  translation: Translation,
-): AsyncIterator<ChatEvents, undefined> {
-  const sse = createSseReader()
-  let ended = false
-  let failure: { readonly thrown: unknown } | null = null
+/**
+ * A class, because each stream has one for as long as it lasts. (An async generator costs a tenth more per chunk, and its
+ * return() waits for a pending read.)
+ */
+class StreamReader implements AsyncIterableIterator<ChatEvents, undefined> {
+  private readonly reply: Reply
+  private readonly watchdog: Watchdog
+  private readonly translation: Translation
+  private readonly sse = createSseReader()
+  private ended = false
+  private failure: { readonly thrown: unknown } | null = null
+  /** Made once, not for every piece that is waited for. */
+  private readonly whenRead = (piece: Piece) => this.noteLate(piece)
+  private readonly whenBroken = (thrown: unknown) => this.noteBreak(thrown)
 
-  const fail = (thrown: unknown): void => {
-    ended = true
-    watchdog.cancel()
-    failure = { thrown }
+  constructor({ reply, watchdog }: Answer, translation: Translation) {
+    this.reply = reply
+    this.watchdog = watchdog
+    this.translation = translation
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  next(): Promise<Step> {
+    while (!this.ended) {
+      this.watchdog.waits()
+      const coming = this.reply.read()
+      if (coming instanceof Promise) return coming.then(this.whenRead, this.whenBroken)
+      const batch = this.take(coming)
+      if (batch.length > 0) return Promise.resolve({ done: false, value: batch })
+    }
+    return this.conclude()
+  }
+
+  return(): Promise<Step> {
+    if (!this.ended) this.watchdog.cancel()
+    this.ended = true
+    this.failure = null
+    return DONE
+  }
+
+  private noteLate(piece: Piece): Step | Promise<Step> {
+    const batch = this.take(piece)
+    return batch.length > 0 ? { done: false, value: batch } : this.next()
+  }
+
+  private noteBreak(thrown: unknown): Step | Promise<Step> {
+    const batch: ChatEvent[] = []
+    this.breakOff(thrown, batch)
+    return batch.length > 0 ? { done: false, value: batch } : this.next()
+  }
+
+  private conclude(): Promise<Step> {
+    const { failure } = this
+    if (failure === null) return DONE
+    this.failure = null
+    return Promise.reject(failure.thrown)
+  }
+
+  private fail(thrown: unknown): void {
+    this.ended = true
+    this.watchdog.cancel()
+    this.failure = { thrown }
   }
 
   /** A line that breaks after the last word of a complete answer has broken nothing. */
-  const breakOff = (thrown: unknown, batch: ChatEvent[]): void => {
-    fail(watchdog.explain(thrown))
-    if (watchdog.abandoned) return
+  private breakOff(thrown: unknown, batch: ChatEvent[]): void {
+    this.fail(this.watchdog.explain(thrown))
+    if (this.watchdog.abandoned) return
     try {
-      translation.close(batch)
-      failure = null
+      this.translation.close(batch)
+      this.failure = null
     } catch {
       // It was not complete, and the line's own failure says why.
     }
   }
 
-  const take = (piece: Piece, batch: ChatEvent[]): void => {
+  private take(piece: Piece): ChatEvent[] {
+    const { reply, watchdog, translation } = this
+    const batch: ChatEvent[] = []
+    watchdog.heard()
     try {
       if (!piece.done) {
-        ended = translation.take(sse.feed(piece.value), batch)
-        if (ended) void drain(reply, watchdog)
-        return
+        this.ended = translation.take(this.sse.feed(piece.value), batch)
+        if (this.ended) drain(reply, watchdog)
+        return batch
       }
-      ended = true
+      this.ended = true
       watchdog.stop()
-      finish(sse, translation, batch)
+      if (!translation.take(this.sse.end(), batch)) translation.close(batch)
     } catch (thrown) {
-      fail(thrown)
+      this.fail(thrown)
     }
+    return batch
   }
-
-  return {
-    async next(): Promise<Step> {
-      while (!ended) {
-        const batch: ChatEvent[] = []
-        try {
-          watchdog.waits()
-          const coming = reply.read()
-          const piece = coming instanceof Promise ? await coming : coming
-          watchdog.heard()
-          take(piece, batch)
-        } catch (thrown) {
-          breakOff(thrown, batch)
-        }
-        if (batch.length > 0) return { done: false, value: batch }
-      }
-      if (failure) {
-        const { thrown } = failure
-        failure = null
-        throw thrown
-      }
-      return DONE
-    },
-    async return(): Promise<Step> {
-      if (!ended) watchdog.cancel()
-      ended = true
-      failure = null
-      return DONE
-    },
-  }
-}
-
-function finish(sse: SseReader, translation: Translation, batch: ChatEvent[]): void {
-  if (!translation.take(sse.end(), batch)) translation.close(batch)
 }
 
 const DRAIN_MS = 1_000
 const DRAIN_BYTES = 65_536
 
 /** Reads the few bytes behind the last event, so that the connection can serve the next request. */
-async function drain(reply: Reply, watchdog: Watchdog): Promise<void> {
-  watchdog.stop()
-  const timer = setTimeout(() => watchdog.cancel(), DRAIN_MS)
+function drain(reply: Reply, watchdog: Watchdog): void {
+  const coming = reply.read()
+  if (!(coming instanceof Promise) && coming.done) {
+    watchdog.stop()
+    return
+  }
+  // The client has all that it asked for, and may leave.
+  watchdog.release()
+  watchdog.hurry(DRAIN_MS)
+  void drainLater(coming, reply, watchdog)
+}
+
+async function drainLater(coming: Soon<Piece>, reply: Reply, watchdog: Watchdog): Promise<void> {
   try {
-    for (let bytes = 0; bytes <= DRAIN_BYTES; ) {
-      const { done, value } = await reply.read()
-      if (done) return
-      bytes += value.byteLength
+    let bytes = 0
+    for (let piece = await coming; !piece.done; piece = await reply.read()) {
+      bytes += piece.value.byteLength
+      if (bytes > DRAIN_BYTES) {
+        watchdog.cancel()
+        return
+      }
     }
-    watchdog.cancel()
   } catch {
     // The answer is complete already.
   } finally {
-    clearTimeout(timer)
+    watchdog.stop()
   }
 }

@@ -47,14 +47,15 @@ function setTimer(dueMs: number, nowMs: number): void {
 }
 
 function look(): void {
+  timerDueMs = Number.POSITIVE_INFINITY
   const nowMs = performance.now()
   const late = list.filter((watched) => watched.dueMs(nowMs) <= nowMs)
   for (const watched of late) {
+    if (watched.place < 0) continue
     unwatch(watched)
     watched.expire()
   }
   let nextMs = Number.POSITIVE_INFINITY
   for (const watched of list) nextMs = Math.min(nextMs, watched.dueMs(nowMs))
-  timerDueMs = nextMs
-  if (nextMs < Number.POSITIVE_INFINITY) setTimer(nextMs, nowMs)
+  if (nextMs < timerDueMs) setTimer(nextMs, nowMs)
 }

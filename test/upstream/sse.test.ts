@@ -1,4 +1,5 @@
 // Server-sent events survive every way in which a network and a provider may cut and dress them.
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createSseReader, type SseEvent } from '#upstream/sse.ts'
 
@@ -58,6 +59,31 @@ describe.each(Object.entries(ENDINGS))('lines that end in %s', (_, ending) => {
   test('cut at every byte at once', () => {
     expect(read(bytes, [...bytes.keys()].slice(1))).toEqual(EXPECTED)
   })
+})
+
+test('any lines, whatever ends each of them and wherever they are cut', () => {
+  const line = fc.constantFrom(
+    'data: {}',
+    'data:1',
+    'data',
+    'event: a',
+    'event',
+    ': c',
+    '',
+    '',
+    'x世',
+  )
+  const ending = fc.constantFrom('\n', '\r\n', '\r')
+  fc.assert(
+    fc.property(fc.array(fc.tuple(line, ending)), fc.array(fc.nat(200)), (lines, cuts) => {
+      const bytes = new TextEncoder().encode(lines.flat().join(''))
+      const within = cuts.filter((cut) => cut <= bytes.length).toSorted((a, b) => a - b)
+      // A carriage return before a line feed is the same line's end, however they came about.
+      const plain = lines.flat().join('').replaceAll(/\r\n?/g, '\n')
+      expect(read(bytes, within)).toEqual(read(new TextEncoder().encode(plain), []))
+    }),
+    { numRuns: 1_000 },
+  )
 })
 
 test('a byte order mark before the first line is no part of it, wherever it is cut', () => {
