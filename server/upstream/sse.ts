@@ -15,7 +15,7 @@ const CR = 0x0d
 const COLON = 0x3a
 const LINE_ENDS = /\r\n?/g
 const BYTE_ORDER_MARK = '\ufeff'
-const COMMENT: Uint8Array = Buffer.from(':')
+const COMMENT = Buffer.from(':')
 const CLOSING = Buffer.from('\n\n')
 const NOTHING: readonly SseEvent[] = []
 
@@ -27,9 +27,9 @@ export const createSseReader = (): SseReader => new SseReader()
 
 /** A class, because each stream has one for as long as it lasts; between two pieces that end in a line's end it holds nothing. */
 export class SseReader {
-  /** Of a line whose end has not come. */
-  private pieces: Uint8Array[] | null = null
-  private pendingBytes = 0
+  /** Of a line whose end has not come: as many bytes of a buffer that may be larger. */
+  private held: Buffer | null = null
+  private heldBytes = 0
   private isAtStart = true
   /** A line feed that comes next belongs to the line end that was read. */
   private endedInCr = false
@@ -43,12 +43,7 @@ export class SseReader {
     const start = this.endedInCr && bytes[0] === LF ? 1 : 0
     const end = Math.max(start, endOfLines(bytes))
     this.endedInCr = end > start && end === bytes.length && bytes[end - 1] === CR
-    const events =
-      end > start
-        ? this.takeLines(
-            this.decode(start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end)),
-          )
-        : NOTHING
+    const events = end > start ? this.takeLines(this.decode(bytes, start, end)) : NOTHING
     if (end < bytes.length) this.hold(bytes.subarray(end))
     return events
   }
@@ -58,37 +53,47 @@ export class SseReader {
     return this.feed(CLOSING).filter(({ data }) => isWhole(data))
   }
 
-  /** Keeps a piece of a line; of a comment only what tells that it is one. */
+  /** Keeps a piece of a line (a copy: a view would keep all that came with it); of a comment only what tells that it is one. */
   private hold(piece: Uint8Array): void {
-    const first = this.pieces?.[0]
-    if (first === undefined) {
-      // A copy: a view would keep all of what came with it.
-      const kept = piece[0] === COLON ? COMMENT : Buffer.from(piece)
-      this.pieces = [kept]
-      this.pendingBytes = kept.length
-    } else if (first !== COMMENT) {
-      this.pieces?.push(piece)
-      this.pendingBytes += piece.length
+    if (this.held === null && piece[0] === COLON) this.held = COMMENT
+    if (this.held === COMMENT) return
+    const bytes = this.heldBytes + piece.length
+    this.checkSize(bytes)
+    if (this.held === null || bytes > this.held.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(bytes, 2 * this.heldBytes))
+      this.held?.copy(larger, 0, 0, this.heldBytes)
+      this.held = larger
     }
-    this.checkSize()
+    this.held.set(piece, this.heldBytes)
+    this.heldBytes = bytes
   }
 
-  private checkSize(): void {
-    if (this.pendingBytes + (this.data?.length ?? 0) > LONGEST_EVENT_BYTES) {
+  private checkSize(heldBytes: number): void {
+    if (heldBytes + (this.data?.length ?? 0) > LONGEST_EVENT_BYTES) {
       throw new UpstreamFailure('failed', 'one event of its stream is too large')
     }
   }
 
   /** Whole lines as text, with what was held before them. */
-  private decode(bytes: Uint8Array): string {
-    const { pieces } = this
-    this.pieces = null
-    this.pendingBytes = 0
-    pieces?.push(bytes)
-    const text = decoder.decode(pieces === null ? bytes : Buffer.concat(pieces))
+  private decode(bytes: Uint8Array, start: number, end: number): string {
+    const text = decoder.decode(
+      this.join(start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end)),
+    )
     const isMarked = this.isAtStart && text.startsWith(BYTE_ORDER_MARK)
     this.isAtStart = false
     return isMarked ? text.slice(BYTE_ORDER_MARK.length) : text
+  }
+
+  private join(bytes: Uint8Array): Uint8Array {
+    if (this.held === null) return bytes
+    if (this.held !== COMMENT) this.hold(bytes)
+    const all =
+      this.held === COMMENT
+        ? Buffer.concat([COMMENT, bytes])
+        : this.held.subarray(0, this.heldBytes)
+    this.held = null
+    this.heldBytes = 0
+    return all
   }
 
   private takeLines(text: string): readonly SseEvent[] {
@@ -115,7 +120,7 @@ export class SseReader {
     if (isField(lines, 'data', at, end)) {
       const value = readValue(lines, at + 'data'.length, end)
       this.data = this.data === null ? value : `${this.data}\n${value}`
-      this.checkSize()
+      this.checkSize(0)
     } else if (isField(lines, 'event', at, end)) {
       this.event = readValue(lines, at + 'event'.length, end) || undefined
     }
