@@ -43,10 +43,15 @@ class SseBody {
     this.sleep(this.longestSleepMs())
   }
 
-  async pull(controller: Controller): Promise<void> {
+  pull(): Promise<void> {
     this.wait('upstream')
-    const text = await this.source.next()
-    if (this.ended) return
+    return this.source.next().then(this.pass)
+  }
+
+  /** Bound once: an async function would cost each piece a generator with its scopes. */
+  private readonly pass = (text: string | null): void => {
+    const { controller } = this
+    if (this.ended || controller === null) return
     if (text === null) {
       this.end()
       controller.close()
