@@ -100,8 +100,8 @@ export function createCounter(options: CounterOptions): Hono {
     )
   }
   const { fetch } = app
-  app.fetch = (request, ...rest) =>
-    isChat(request) ? attend(house, request, CHAT, chatCompletions) : fetch(request, ...rest)
+  app.fetch = (request, env, context) =>
+    isChat(request) ? attend(house, request, CHAT, chatCompletions) : fetch(request, env, context)
   app.options('*', (c) => preflight(house, c.req.raw))
   app.notFound((c) => turnAway(house, c.req.raw, c.req.path))
   app.onError((thrown, c) => refuse(house, startVisit(house, c.req.raw, 'unknown'), thrown))
@@ -113,10 +113,13 @@ export function createCounter(options: CounterOptions): Hono {
  * address that is spelt otherwise is the router's to read.
  */
 function isChat({ method, url }: Request): boolean {
-  return method === 'POST' && CHAT_PATHS.has(url.slice(url.indexOf('/', SHORTEST_ORIGIN_CHARS)))
+  if (method !== 'POST') return false
+  const chars = url.length - url.indexOf('/', SHORTEST_ORIGIN_CHARS)
+  for (const path of CHAT_PATHS) if (path.length === chars && url.endsWith(path)) return true
+  return false
 }
 
-const CHAT_PATHS = new Set(PREFIXES.map((prefix) => prefix + CHAT.path))
+const CHAT_PATHS = PREFIXES.map((prefix) => prefix + CHAT.path)
 const SHORTEST_ORIGIN_CHARS = 'http://'.length + 1
 
 /** Every throw of a route becomes its answer here. */
