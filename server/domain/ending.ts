@@ -39,7 +39,7 @@ export interface Outcome {
 }
 
 export const COMPLETED: Outcome = { endedBy: 'completed', error: null }
-export const LEFT_BY_CLIENT: Outcome = { endedBy: 'client', error: null }
+const LEFT_BY_CLIENT: Outcome = { endedBy: 'client', error: null }
 
 /** The gateway aborts with its own error, when a drain has run out of time or an operator says so; a client leaves without one. */
 export const judgeLeaving = ({ reason }: CancelSignal): Outcome =>

@@ -44,6 +44,18 @@ class StreamedAnswer implements PieceSource {
   private error: GatewayError | null = null
   private isLast = false
   private isClosed = false
+  // Bound once, and not at every piece.
+  private readonly pass = (text: string | null): string | null => {
+    if (text === null) this.close(this.isUnanswered() ? CLIENT_LEFT : 200)
+    return text
+  }
+  /** The last text of a stream whose walk threw after the headers had left. */
+  private readonly fail = (thrown: unknown): string | null => {
+    if (this.error !== null) return null
+    this.isLast = true
+    this.error = toGatewayError(thrown instanceof RequestRefused ? thrown.error : thrown)
+    return this.begun().error(this.error, this.visit.requestId) + this.begun().end(null)
+  }
 
   constructor(house: CounterHouse, visit: Visit, walk: RunningWalk, run: FirstRun | null) {
     this.house = house
@@ -58,16 +70,10 @@ class StreamedAnswer implements PieceSource {
     return withinHold(this.first, this.house.timings.headerHoldMs)
   }
 
-  async next(): Promise<string | null> {
+  next(): Promise<string | null> {
     const reading = this.first ?? this.read()
     this.first = null
-    try {
-      const text = await reading
-      if (text === null) this.close(this.isUnanswered() ? CLIENT_LEFT : 200)
-      return text
-    } catch (thrown) {
-      return this.error === null ? this.fail(thrown) : null
-    }
+    return reading.then(this.pass, this.fail)
   }
 
   leave(): void {
@@ -111,13 +117,6 @@ class StreamedAnswer implements PieceSource {
     this.isLast = true
     if (this.failure === null && !this.walk.isCutShort) await this.transcript?.keep()
     await this.walk.next()
-  }
-
-  /** The last text of a stream whose walk threw after the headers had left. */
-  private fail(thrown: unknown): string {
-    this.isLast = true
-    this.error = toGatewayError(thrown instanceof RequestRefused ? thrown.error : thrown)
-    return this.begun().error(this.error, this.visit.requestId) + this.begun().end(null)
   }
 
   private begun(): ChunkRenderer {
