@@ -50,9 +50,7 @@ export function createAdmissions(
     return demandWhole(id, at)
   }
 
-  /** Settled before its time, there is nothing left to hold. */
   const keep = (hold: OpenHold): void => {
-    if (!hold.isOpen) return
     writer.hold(hold.claim)
     hold.isKept = true
   }
@@ -75,7 +73,7 @@ export function createAdmissions(
     const refusal = judge(claim, hot, endUser)
     if (refusal) return { admitted: false, quota: readQuota(hot, claim.at), refusal }
     // Nobody waits for these: a hold that is lost with its process was never charged either.
-    commit.defer(keep, standings.take(claim, hot, endUser))
+    commit.defer(keep, standings.take(claim, hot, endUser), isOpen)
     if (isUseDue(hot, claim.at)) {
       hot.useWrittenAt = claim.at
       commit.defer(noteUse, hot)
@@ -143,6 +141,9 @@ const countRequests = async (windows: WindowReader, { key, minute, day }: HotKey
   requestsMinute: minute?.count(at) ?? (await windows.count(key.id, MINUTE_MS, at)),
   requestsDay: day?.count(at) ?? (await windows.count(key.id, DAY_MS, at)),
 })
+
+/** Settled before its time, it leaves nothing to hold. */
+const isOpen = (hold: OpenHold): boolean => hold.isOpen
 
 const isUseDue = ({ useWrittenAt }: HotKey, at: Instant): boolean =>
   useWrittenAt === null || at >= later(useWrittenAt, USE_INTERVAL_MS)

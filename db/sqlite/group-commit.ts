@@ -30,7 +30,8 @@ export interface GroupCommit {
   endTurn(): void
   /** Runs `write` within a few milliseconds, or with the next `flush`: for what nobody waits for. */
   defer(write: () => void): void
-  defer<What>(write: (what: What) => void, what: What): void
+  /** Unless it is not wanted any more by then. */
+  defer<What>(write: (what: What) => void, what: What, isWanted?: (what: What) => boolean): void
   /** Commits what is pending, now: call it before reading what a pending write may have changed. */
   flush(): void
   /**
@@ -143,9 +144,9 @@ export function startGroupCommit(
       // While the disk takes nothing, the next try has its time.
       if (trouble.failure === null) endTurn()
     },
-    defer<What>(write: (what: What) => void, what?: What) {
+    defer<What>(write: (what: What) => void, what?: What, isWanted?: (what: What) => boolean) {
       if (closed) return
-      deferred.add(toPending(write, what as What))
+      deferred.add(toPending(write, what as What, isWanted))
       if (trouble.failure !== null) retry ??= setTimeout(flush, RETRY_MS)
       else timer ??= setTimeout(ripen, DEFER_MS)
     },

@@ -8,6 +8,8 @@ export interface Pending {
   readonly write: (what: never) => void
   /** What `write` takes; the two were given together. */
   readonly what: never
+  /** Whether there is still something to write; no transaction is begun for what is not. */
+  readonly isWanted: (what: never) => boolean
   state: 'waiting' | 'committed' | 'refused'
   reason: unknown
 }
@@ -24,9 +26,16 @@ export interface Closing {
   forget(): void
 }
 
-export const toPending = <What>(write: (what: What) => void, what: What): Pending => ({
+const always = (): boolean => true
+
+export const toPending = <What>(
+  write: (what: What) => void,
+  what: What,
+  isWanted: (what: What) => boolean = always,
+): Pending => ({
   write,
   what: what as never,
+  isWanted,
   state: 'waiting',
   reason: null,
 })
@@ -119,18 +128,20 @@ export function startDeferred() {
     add(pending: Pending): void {
       young.push(pending)
     },
-    /** Takes those that were ripe already; answers whether others will be, next time. */
+    /** Takes those that were ripe already, and answers whether others will be next time. */
     ripen(): { readonly due: readonly Pending[]; readonly isMore: boolean } {
-      const due = ripe
+      const due = ripe.filter(isWanted)
       ripe = young
       young = []
       return { due, isMore: ripe.length > 0 }
     },
     takeAll(): readonly Pending[] {
-      const all = [...ripe, ...young]
+      const all = [...ripe, ...young].filter(isWanted)
       ripe = []
       young = []
       return all
     },
   }
 }
+
+const isWanted = ({ isWanted, what }: Pending): boolean => isWanted(what)
