@@ -3,6 +3,7 @@ import { Database } from 'bun:sqlite'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { type GroupCommit, startGroupCommit } from '#db/sqlite/group-commit.ts'
 import { NO_LOG_SYNC } from '#db/sqlite/log-sync.ts'
+import { isWaiting } from '#db/sqlite/pending.ts'
 import { GatewayError } from '#domain/errors.ts'
 
 let database: Database
@@ -95,6 +96,39 @@ describe('a group', () => {
   })
 })
 
+describe('a write that is pushed', () => {
+  const text = (line: string): void => insert(line)()
+
+  test('is told what became of it, as its neighbours are', async () => {
+    const [good, faulty] = [commit.push(text, 'a'), commit.push(() => BigInt(1.5), 'b')]
+    expect([isWaiting(good), isWaiting(faulty)]).toEqual([true, true])
+    await commit.transactionOver()
+    expect(isWaiting(good)).toBe(false)
+    expect(() => isWaiting(faulty)).toThrow(RangeError)
+    expect(lines()).toEqual(['a'])
+  })
+
+  test('is committed in its own turn where nobody else is waited for', () => {
+    const written = commit.push(text, 'a')
+    commit.defer(insert('later'))
+    commit.endTurn()
+    expect([isWaiting(written), lines()]).toEqual([false, ['a']])
+    commit.flush()
+    expect(lines()).toEqual(['a', 'later'])
+  })
+
+  test('waits on while the disk takes nothing, and is not pushed at it', async () => {
+    fullFor = 1
+    const first = commit.push(text, 'a')
+    commit.endTurn()
+    const second = commit.push(text, 'b')
+    commit.endTurn()
+    expect([isWaiting(first), isWaiting(second), lines()]).toEqual([true, true, []])
+    await commit.transactionOver()
+    expect([isWaiting(first), isWaiting(second), lines()]).toEqual([false, false, ['a', 'b']])
+  })
+})
+
 describe('what nobody waits for', () => {
   test('lets what somebody waits for go ahead, and is written soon after by itself', async () => {
     commit.defer(insert('later'))
@@ -109,6 +143,21 @@ describe('what nobody waits for', () => {
     commit.defer(() => written.push('deferred'))
     commit.flush()
     expect(written).toEqual(['deferred', 'awaited'])
+  })
+
+  test('is left out when it is not wanted any more, and no transaction is begun for it', async () => {
+    let transactions = 0
+    commit.atClose({ write: () => transactions++, forget: () => {} })
+    const hold = { isOpen: true }
+    const isOpen = (one: typeof hold): boolean => one.isOpen
+    commit.defer(() => insert('hold')(), hold, isOpen)
+    hold.isOpen = false
+    await Bun.sleep(50)
+    commit.flush()
+    expect([transactions, lines()]).toEqual([0, []])
+    commit.defer(() => insert('another')(), { isOpen: true }, isOpen)
+    await vi.waitFor(() => expect(lines()).toEqual(['another']))
+    expect(transactions).toBe(1)
   })
 
   test('survives a disk that is full at its time', async () => {

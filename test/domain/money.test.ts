@@ -187,6 +187,15 @@ describe('rounding', () => {
 })
 
 describe('rubles', () => {
+  test('every rate is rendered as itself, whichever was before it', () => {
+    const rates = fc.array(fc.constantFrom('90', '92.5', '0.000001', '1000000', '0.1'))
+    fc.assert(
+      fc.property(rates, (texts) => {
+        for (const text of texts) expect(renderRubPerUsd(rate(text))).toBe(text)
+      }),
+    )
+  })
+
   test.each([
     ['90', 90_000_000n],
     ['92.50', 92_500_000n],
