@@ -6,6 +6,8 @@ interface Limit {
   readonly title: string
   readonly holdsFor: (cell: Cell) => boolean
   readonly measure: (outcome: Outcome) => number
+  /** The same by CPU, for when a core was waiting. */
+  readonly byCpu?: (outcome: Outcome) => number
   readonly least?: number
   readonly most?: number
 }
@@ -18,12 +20,14 @@ const LIMITS: readonly Limit[] = [
     title: "of the bare buffered proxy's requests a second",
     holdsFor: ({ kind, connections }) => kind === WHOLE && connections >= MANY_CONNECTIONS,
     measure: ({ figures }) => figures.ratio('rps', 'gateway', 'bare-buffered'),
+    byCpu: ({ figures }) => figures.ratio('cpuMicros', 'bare-buffered', 'gateway'),
     least: 0.8,
   },
   {
     title: "of the bare streaming proxy's chunks a second",
     holdsFor: ({ kind, connections }) => kind === STREAM && connections >= MANY_CONNECTIONS,
     measure: ({ figures }) => figures.ratio('rps', 'gateway', 'bare-streaming'),
+    byCpu: ({ figures }) => figures.ratio('cpuMicros', 'bare-streaming', 'gateway'),
     least: 0.85,
   },
   {
@@ -48,6 +52,7 @@ const LIMITS: readonly Limit[] = [
     title: "times Portkey's requests a second",
     holdsFor: ({ kind, connections }) => kind === WHOLE && connections >= MANY_CONNECTIONS,
     measure: ({ figures }) => figures.ratio('rps', 'gateway', 'portkey'),
+    byCpu: ({ figures }) => figures.ratio('cpuMicros', 'portkey', 'gateway'),
     least: 20,
   },
 ]
@@ -56,15 +61,16 @@ const LIMITS: readonly Limit[] = [
 export function printLimits(outcomes: readonly Outcome[]): boolean {
   let isWithin = true
   console.log('\nlimits of the gateway')
-  for (const { title, holdsFor, measure, least, most } of LIMITS) {
+  for (const { title, holdsFor, measure, byCpu, least, most } of LIMITS) {
     for (const outcome of outcomes.filter(({ cell }) => holdsFor(cell))) {
       const value = measure(outcome)
       if (Number.isNaN(value)) continue
       const isKept = value >= (least ?? value) && value <= (most ?? value)
       isWithin &&= isKept
       const bound = least === undefined ? `at most ${most}` : `at least ${least}`
+      const second = byCpu ? ` (by CPU ${byCpu(outcome).toFixed(3)})` : ''
       console.log(
-        `  ${isKept ? 'kept  ' : 'BROKEN'}  ${value.toFixed(3).padStart(8)}, ${bound}, ${title}: ${titleOf(outcome.cell)}`,
+        `  ${isKept ? 'kept  ' : 'BROKEN'}  ${value.toFixed(3).padStart(8)}, ${bound}${second}, ${title}: ${titleOf(outcome.cell)}`,
       )
     }
   }
