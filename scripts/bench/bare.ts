@@ -14,9 +14,9 @@ const server = Bun.serve({
   idleTimeout: 120,
   development: false,
   async fetch(request) {
-    const { pathname } = new URL(request.url)
+    const path = request.url.slice(request.url.indexOf('/', 'http://'.length))
     const body = mode === 'streaming' ? request.body : await request.arrayBuffer()
-    return fetch(upstream + pathname, { method: 'POST', headers, body })
+    return fetch(upstream + path, { method: 'POST', headers, body })
   },
 })
 
