@@ -10,6 +10,8 @@ export interface LoadTarget {
   readonly body: string
   /** Beside the usual ones, each with its end of line. */
   readonly fields?: string
+  /** What must stand at the end of an answer: a stream that breaks ends as well. */
+  readonly ending?: string
 }
 
 /** No request is sent after either; one that runs is awaited. */
@@ -20,7 +22,7 @@ export interface Until {
 
 export interface LoadResult {
   readonly requests: number
-  /** Answers that were not 200, or streams that did not come to their end. */
+  /** Answers that were not 200, or did not come to their end. */
   readonly bad: number
   readonly seconds: number
   readonly p50Micros: number
@@ -71,7 +73,7 @@ export async function load(
     if (call.firstAt === 0 && call.bodyBytes > 0) call.firstAt = performance.now()
     if (!isWhole) return
     const { startedAt, firstAt } = call
-    if (!isGood(call)) bad++
+    if (!isGood(call, target)) bad++
     micros.push((performance.now() - startedAt) * 1000)
     firstMicros.push((firstAt - startedAt) * 1000)
     send(socket)
@@ -134,10 +136,9 @@ function write(socket: Socket<Call>, bytes: Buffer): void {
   socket.data.unsent = sent < bytes.length ? bytes.subarray(sent) : null
 }
 
-/** A stream that breaks ends as well, but not with its last event. */
-const isGood = ({ head, tail }: Call): boolean =>
+const isGood = ({ head, tail }: Call, { ending }: LoadTarget): boolean =>
   head.startsWith('HTTP/1.1 200') &&
-  (!head.includes('text/event-stream') || tail.replaceAll(SEAM, '').includes('[DONE]'))
+  (ending === undefined || tail.replaceAll(SEAM, '').includes(ending))
 
 /** Between two chunks of the transfer coding; a proxy may put one in the middle of a word. */
 const SEAM = /\r\n[0-9a-f]+\r\n/g

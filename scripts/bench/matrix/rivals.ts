@@ -120,6 +120,11 @@ const rival = (
     pid,
     mock,
     mayFail,
-    target: { ...ask(route), origin, body: bodyFor(route, promptBytes) },
+    target: {
+      ...ask(route),
+      origin,
+      body: bodyFor(route, promptBytes),
+      ...(route.stream && { ending: '[DONE]' }),
+    },
   }),
 })
