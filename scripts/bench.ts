@@ -12,6 +12,8 @@
  */
 import { parseArgs } from 'node:util'
 import { type Effort, LOAD_CORE, openHouse, type Part } from './bench/house.ts'
+import { KINDS } from './bench/matrix/cells.ts'
+import { RIVAL_NAMES } from './bench/matrix/rivals.ts'
 import { type MatrixEffort, matrix } from './bench/matrix.ts'
 import { memory } from './bench/memory.ts'
 import { picture } from './bench/picture.ts'
@@ -45,8 +47,11 @@ const wide: MatrixEffort = {
   seconds: Number(values.seconds ?? 1),
   connections: listed(values.connections ?? '1,32,256,1000').map(Number),
   promptKilobytes: listed(values.prompts).map(Number),
-  kinds: listed(values.kinds),
-  only: listed(values.only),
+  kinds: listed(
+    values.kinds,
+    KINDS.map(({ name }) => name),
+  ),
+  only: listed(values.only, RIVAL_NAMES),
   portkeyDir: values.portkey,
 }
 
@@ -78,6 +83,11 @@ async function besideProxy(part: Part): Promise<boolean> {
   }
 }
 
-function listed(text: string): readonly string[] {
-  return text.split(',').filter(Boolean)
+/** @throws Error on a word that is none of these */
+function listed(text: string, known?: readonly string[]): readonly string[] {
+  const words = text.split(',').filter(Boolean)
+  for (const word of words) {
+    if (known && !known.includes(word)) throw new Error(`${word} is none of ${known.join(', ')}`)
+  }
+  return words
 }

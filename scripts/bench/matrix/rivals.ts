@@ -20,14 +20,16 @@ import { KINDS } from './cells.ts'
 import { startNginx } from './nginx.ts'
 import { startPortkey } from './portkey.ts'
 
-export type RivalName =
-  | 'direct'
-  | 'nginx'
-  | 'bare-buffered'
-  | 'bare-streaming'
-  | 'gateway'
-  | 'gateway-synced'
-  | 'portkey'
+export const RIVAL_NAMES = [
+  'direct',
+  'nginx',
+  'bare-buffered',
+  'bare-streaming',
+  'gateway',
+  'gateway-synced',
+  'portkey',
+] as const
+export type RivalName = (typeof RIVAL_NAMES)[number]
 
 export interface Rival {
   readonly name: RivalName
