@@ -5,10 +5,20 @@ import type { Usage } from './usage.ts'
 
 export type JsonObject = { readonly [name: string]: unknown }
 
+/** A body as its client wrote it. */
+export interface BodySource {
+  /** Its JSON; null once an answer has begun, which may take minutes: nobody is asked again. */
+  text: string | null
+  /** What was parsed of it. */
+  readonly fields: JsonObject
+}
+
 export interface ChatRequest {
   readonly model: string
   /** The client's whole body, parsed, with what only the gateway understands taken out; rebuilt for each wire. */
   readonly body: JsonObject
+  /** Absent where it is short: a wire that passes most of a body on need not put it into words again. */
+  readonly source?: BodySource
   readonly stream: boolean
   /** Whether a stream ends in a usage chunk: always, unless `stream_options.include_usage` is false. */
   readonly includeUsage: boolean

@@ -44,6 +44,7 @@ export async function ask(wire: Wire, call: UpstreamCall): Promise<AsyncIterable
   }
   const answer: Answer = { reply, watchdog }
   if (reply.status >= 300) throw await wire.toFailure(answer)
+  if (call.request.source) call.request.source.text = null
   const contentType = reply.headers.get('content-type') ?? ''
   const translation = wire.startStream(contentType, call.request.stream)
   return translation === null

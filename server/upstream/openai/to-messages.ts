@@ -12,17 +12,29 @@ const ADDED_TO_CALLS = new Set(['extra_content'])
 
 /** The messages for this vendor; the very same array where nothing has to go. */
 export function toMessages(messages: unknown, type: ProviderType): unknown {
-  if (!STRICT.has(type) || !Array.isArray(messages) || !messages.some(isAnswer)) return messages
-  return messages.map((message) => (isAnswer(message) ? toAnswer(message) : message))
+  if (!STRICT.has(type) || !Array.isArray(messages) || !messages.some(hasAdded)) return messages
+  return messages.map((message) => (hasAdded(message) ? toAnswer(message) : message))
 }
 
-const isAnswer = (message: unknown): message is JsonObject =>
-  isObject(message) && message['role'] === 'assistant'
+/** Whether it is an answer that holds what was added. */
+function hasAdded(message: unknown): message is JsonObject {
+  if (!isObject(message) || message['role'] !== 'assistant') return false
+  const { tool_calls: calls } = message
+  return holdsAny(message, ADDED) || (Array.isArray(calls) && calls.some(isExtended))
+}
+
+const isExtended = (call: unknown): call is JsonObject =>
+  isObject(call) && holdsAny(call, ADDED_TO_CALLS)
+
+function holdsAny(object: JsonObject, names: ReadonlySet<string>): boolean {
+  for (const name in object) if (names.has(name)) return true
+  return false
+}
 
 function toAnswer(message: JsonObject): JsonObject {
   const { tool_calls: calls, ...rest } = without(message, ADDED)
   if (!Array.isArray(calls)) return calls === undefined ? rest : { ...rest, tool_calls: calls }
-  const toCall = (call: unknown) => (isObject(call) ? without(call, ADDED_TO_CALLS) : call)
+  const toCall = (call: unknown) => (isExtended(call) ? without(call, ADDED_TO_CALLS) : call)
   return { ...rest, tool_calls: calls.map(toCall) }
 }
 
