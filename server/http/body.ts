@@ -8,6 +8,8 @@ export const MOST_BODY_BYTES = 32 * 1024 * 1024
 
 export interface Body {
   readonly fields: JsonObject
+  /** What they were parsed of. */
+  readonly text?: string
   /** Its size as it came, in UTF-8. */
   readonly bytes: number
 }
@@ -41,7 +43,8 @@ export async function readBody(
     arrived(arrival)
   }
   const bytes = stated ?? counted.bytes
-  return { fields: readJson(text, bytes), bytes, sha256: isDigested ? await digest(text) : '' }
+  const sha256 = isDigested ? await digest(text) : ''
+  return { fields: readJson(text, bytes), text, bytes, sha256 }
 }
 
 /** Off the event loop, because a body may hold pictures. */

@@ -13,6 +13,8 @@ const MOST_FALLBACK_MODELS = 8
 const MOST_PROVIDERS = 64
 const MOST_USER_CHARS = 256
 const MOST_MODEL_CHARS = 256
+/** A shorter body is put into words in no time. */
+const LONG_BYTES = 8_192
 
 const number = z.number().nullish()
 const tokens = z.int().min(1).max(MOST_TOKENS).nullish()
@@ -98,7 +100,7 @@ function readForm(fields: JsonObject): ChatForm {
 }
 
 /** @throws invalid_request, unsupported_modality, invalid_image, too_many_images */
-export function readChatRequest({ fields, bytes }: Body): ChatRequest {
+export function readChatRequest({ fields, text, bytes }: Body): ChatRequest {
   const read = readForm(fields)
   demandNoKey(read.model, 'model')
   if (read.models) for (const model of read.models) demandNoKey(model, 'models')
@@ -118,6 +120,7 @@ export function readChatRequest({ fields, bytes }: Body): ChatRequest {
     inputImages: pictures.count,
     allowFallbacks: read.allow_fallbacks ?? read.provider?.allow_fallbacks ?? true,
   }
+  if (text !== undefined && bytes >= LONG_BYTES) request.source = { text, fields }
   if (pictures.earlier > 0) request.earlierImages = pictures.earlier
   if (read.models || read.provider) request.routing = toRouting(read.models, read.provider)
   return request
