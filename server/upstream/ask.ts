@@ -47,9 +47,11 @@ export async function ask(wire: Wire, call: UpstreamCall): Promise<AsyncIterable
   if (call.request.source) call.request.source.text = null
   const contentType = reply.headers.get('content-type') ?? ''
   const translation = wire.startStream(contentType, call.request.stream)
-  return translation === null
-    ? tellWhole(() => andThen(readWhole(answer), (body) => wire.fromBody(body, call)))
-    : readStream(answer, translation)
+  if (translation === null) {
+    return tellWhole(() => andThen(readWhole(answer), (body) => wire.fromBody(body, call)))
+  }
+  reply.forgetHead?.()
+  return readStream(answer, translation)
 }
 
 function refuseRedirect(reply: Reply): Reply {

@@ -16,6 +16,8 @@ export interface Reply {
    * the line than a small buffer holds.
    */
   read(): Soon<Piece>
+  /** Whoever asks may take minutes over the body, and has seen all of the head that it wants. */
+  forgetHead?(): void
 }
 
 /** What is posted. */

@@ -75,6 +75,24 @@ describe('what is sent', () => {
     })
   })
 
+  test('a long body in the words of its client, which are let go once an answer has begun', async () => {
+    await serve((response, n) => void asJson(response, ANSWER, n === 0 ? 503 : 200))
+    const messages = [{ role: 'user', content: 'a "b"\n'.padEnd(20_000, 'c') }]
+    const text = JSON.stringify({ model: 'acme/model-9', messages }, null, 2)
+    const fields = JSON.parse(text)
+    const long = request(fields, { source: { text, fields } })
+    await expect(open({ request: long })).rejects.toMatchObject({ kind: 'failed' })
+    expect(long.source?.text).toBe(text)
+    for (let n = 1; n < 3; n++) {
+      await collect(open({ request: long }))
+      expect(long.source?.text).toBeNull()
+    }
+    const bytes = socket.seen.map(({ headers }) => Number(headers['content-length']))
+    expect(bytes[0]).toBe(bytes[1])
+    expect(bytes[0]).toBeGreaterThan(bytes[2] ?? 0)
+    for (const { body } of socket.seen) expect(body).toEqual({ model: 'model-9', messages })
+  })
+
   test('T29: a redirect is not followed', async () => {
     await serve((response, n) => {
       if (n === 0) response.writeHead(307, { location: `${socket.url}/elsewhere` }).end()

@@ -147,6 +147,10 @@ class LineReply implements Reply {
   read(): Soon<Piece> {
     return this.isPlain ? read(this.exchange) : refuseCoding(this.exchange)
   }
+
+  forgetHead(): void {
+    this.headers.forget()
+  }
 }
 
 /** Plain text was asked for. Nothing is inflated, because a small answer could become an endless one. */

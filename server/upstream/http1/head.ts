@@ -6,8 +6,8 @@ export class Head {
   readonly status: number
   /** HTTP/1.0 */
   readonly isOld: boolean
-  private readonly text: string
-  private readonly lower: string
+  private text: string
+  private lower: string
 
   /** `text` is everything up to the empty line, each line with its end. @throws UpstreamFailure when it is no head */
   constructor(text: string) {
@@ -18,6 +18,12 @@ export class Head {
     this.status = Number(text.slice(STATUS_AT, STATUS_AT + 3))
     this.isOld = text[STATUS_AT - 2] === '0'
     checkFields(this.lower, text.indexOf('\r\n') + 2)
+  }
+
+  /** From now on no field is found. */
+  forget(): void {
+    this.text = ''
+    this.lower = ''
   }
 
   get(name: string): string | null {

@@ -10,21 +10,20 @@ export function toRequest(
   upstreamName: string,
   type: ProviderType,
 ): JsonObject {
-  const { stream_options: options, ...rest } = body
-  return {
-    ...rest,
-    messages: toMessages(body['messages'], type),
-    model: upstreamName,
-    ...(stream && { stream: true, ...toStreamOptions(options, type) }),
-    ...(type === 'openrouter' && { usage: { ...readObject(body['usage']), include: true } }),
-  }
+  const sent: Record<string, unknown> = { ...body }
+  sent['messages'] = toMessages(body['messages'], type)
+  sent['model'] = upstreamName
+  if (stream) sent['stream'] = true
+  const options = stream ? toStreamOptions(body['stream_options'], type) : null
+  if (options !== null) sent['stream_options'] = options
+  else if ('stream_options' in sent) delete sent['stream_options']
+  if (type === 'openrouter') sent['usage'] = { ...readObject(body['usage']), include: true }
+  return sent
 }
 
 /** Whatever the client asked, the gateway has to know what the answer cost (contract §7). */
-function toStreamOptions(options: unknown, type: ProviderType): JsonObject {
+function toStreamOptions(options: unknown, type: ProviderType): JsonObject | null {
   const { include_usage: _, ...others } = readObject(options)
-  if (PROVIDER_PRESETS[type].asksForUsage) {
-    return { stream_options: { ...others, include_usage: true } }
-  }
-  return Object.keys(others).length > 0 ? { stream_options: others } : {}
+  if (PROVIDER_PRESETS[type].asksForUsage) return { ...others, include_usage: true }
+  return Object.keys(others).length > 0 ? others : null
 }
