@@ -1,6 +1,6 @@
 /** Makes connections, and passes on what their sockets say. */
 import type { Socket } from 'bun'
-import { fail, hangUp, hear } from './exchange.ts'
+import { fail, hangUp, hear, isAlone } from './exchange.ts'
 import { dropLine, type Exchange, type Line, sendRequest, sendRest, startLine } from './line.ts'
 import { forgetResting } from './resting.ts'
 import type { Target } from './target.ts'
@@ -25,21 +25,27 @@ export function connect(target: Target, exchange: Exchange): void {
 
 let beginning: Line[] = []
 
-/** Puts the request on a connection that stands, together with all that begin in this turn of the event loop. */
+/**
+ * Puts the request on a connection that stands. One of many goes together with all that begin in this turn of the event loop,
+ * so that their answers come together too and are committed together; one that is alone goes at once.
+ */
 export function begin(line: Line): void {
-  if (beginning.push(line) === 1) setImmediate(beginAll)
+  if (isAlone(line)) send(line)
+  else if (beginning.push(line) === 1) setImmediate(sendAll)
 }
 
-function beginAll(): void {
+function sendAll(): void {
   const lines = beginning
   beginning = []
-  for (const line of lines) {
-    const { exchange } = line
-    if (exchange === null || exchange.request === null) continue
-    const isSent = sendRequest(line, exchange.request)
-    exchange.request = null
-    if (!isSent) hangUp(exchange, line, false)
-  }
+  for (const line of lines) send(line)
+}
+
+function send(line: Line): void {
+  const { exchange } = line
+  if (exchange === null || exchange.request === null) return
+  const isSent = sendRequest(line, exchange.request)
+  exchange.request = null
+  if (!isSent) hangUp(exchange, line, false)
 }
 
 const SHARED = {

@@ -15,23 +15,33 @@ const PIECE_BYTES = 256
 
 const END: Piece = { done: true }
 
-/** Starts before its request is sent. */
-export const startExchange = (
+/** Exchanges that have begun and not ended, with all providers. */
+let underWay = 0
+
+/** Whether nobody else asks a provider at the moment, nor has asked this one at the same time as another lately. */
+export const isAlone = ({ target }: Line): boolean =>
+  underWay < 2 && countResting(target.origin) === 0
+
+/** Starts before its request is sent; it ends once, in `fail` or in `finish`. */
+export function startExchange(
   request: RequestText,
   leash: Exchange['leash'],
   isSolitary: boolean,
-): Exchange => ({
-  request,
-  leash,
-  isSolitary,
-  parser: startParser(),
-  line: null,
-  opening: null,
-  reading: null,
-  held: [],
-  heldBytes: 0,
-  fault: null,
-})
+): Exchange {
+  underWay++
+  return {
+    request,
+    leash,
+    isSolitary,
+    parser: startParser(),
+    line: null,
+    opening: null,
+    reading: null,
+    held: [],
+    heldBytes: 0,
+    fault: null,
+  }
+}
 
 /** Bytes came, which are the exchange's own from now on. */
 export function hear(exchange: Exchange, line: Line, bytes: Buffer): void {
@@ -69,6 +79,7 @@ export function hangUp(exchange: Exchange, line: Line, isClean: boolean): void {
 export function fail(exchange: Exchange, thrown: unknown): void {
   const { line, opening, reading } = exchange
   if (exchange.fault !== null || exchange.parser.isOver) return
+  underWay--
   exchange.fault = { thrown }
   exchange.line = null
   exchange.opening = null
@@ -100,6 +111,7 @@ function hand(exchange: Exchange, piece: Uint8Array, costBytes: number): void {
 /** A connection whose answer came before the whole request was sent would mistake the rest of it for the next one. */
 function finish(exchange: Exchange, line: Line): void {
   const { restMs } = exchange.parser
+  underWay--
   exchange.line = null
   line.exchange = null
   resumeLine(line)

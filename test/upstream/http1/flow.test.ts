@@ -192,13 +192,16 @@ describe('cut short', () => {
         socket.write(answer())
       }
     })
-    await exchange(provider)
+    await Promise.all([exchange(provider), exchange(provider)])
+    // While another is under way: one that is alone is sent at once.
+    const other = exchange(provider)
     const leash = holdLeash()
     const opening = post(provider, { leash })
     leash.pull(reason)
     await isCut(opening)
-    await until(() => provider.open === 0)
-    expect(seen).toHaveLength(1)
+    await other
+    await until(() => provider.open === 1)
+    expect(seen).toHaveLength(3)
   })
 
   test('while it is being sent', async () => {
