@@ -14,6 +14,7 @@ import { chooseDemoSocket, MOST_SOCKET_PATH_BYTES } from './demo-socket.ts'
 import { CommandError, EXIT, usageError } from './exit.ts'
 import { tell } from './output.ts'
 import { readDuration } from './read-value.ts'
+import { settleRuntime } from './runtime-settings.ts'
 import { startRequestLog } from './serve-log.ts'
 import { readSigninSettings, type SigninFlags, type SigninSettings } from './signin-settings.ts'
 import {
@@ -44,7 +45,7 @@ export const mount: Mount = (root) =>
     .option('--drain <duration>', 'how long answers in progress may take to end', '300s')
     .action(
       action(async (context, flags: Flags) => {
-        raiseRequestLimit(context)
+        settleRuntime(context)
         if (!flags.demo) checkSocketPath(context)
         const settings = readServeSettings(context, flags)
         const signin = readSigninSettings(context, flags, settings.port)
@@ -65,28 +66,6 @@ export const mount: Mount = (root) =>
         }
       }),
     )
-
-const MOST_UPSTREAM_REQUESTS = '20000'
-const LIMIT_VARIABLE = 'BUN_CONFIG_MAX_HTTP_REQUESTS'
-
-const PROXIES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY'].flatMap((name) => [
-  name,
-  name.toLowerCase(),
-])
-
-/**
- * Through a proxy requests go by fetch, and Bun reads fetch's limit (256 at once) only at process start: so the process
- * starts again with a larger one.
- */
-function raiseRequestLimit({ env }: Context): void {
-  if (env[LIMIT_VARIABLE] || !process.execve || !PROXIES.some((name) => env[name])) return
-  const [, script = '', ...args] = process.argv
-  const isCompiled = script.startsWith('/$bunfs/')
-  process.execve(process.execPath, [process.execPath, ...(isCompiled ? [] : [script]), ...args], {
-    ...process.env,
-    [LIMIT_VARIABLE]: MOST_UPSTREAM_REQUESTS,
-  })
-}
 
 function checkSocketPath({ adminSocket }: Context): void {
   if (Buffer.byteLength(adminSocket) <= MOST_SOCKET_PATH_BYTES) return

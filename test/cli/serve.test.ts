@@ -1,5 +1,5 @@
 /** A running gateway and the commands beside it: one writer, changes that hold from the next request, no socket left in the way. */
-import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
@@ -30,8 +30,13 @@ afterEach(async () => {
 })
 
 /** Starts on a free port and waits until it says that it listens. */
-async function serve(flags: readonly string[] = [], env = {}): Promise<Serving> {
-  const child = Bun.spawn([BINARY, 'serve', '--listen', '127.0.0.1:0', ...flags], {
+async function serve(
+  flags: readonly string[] = [],
+  env = {},
+  wrapper: readonly string[] = [],
+): Promise<Serving> {
+  const command = [...wrapper, BINARY, 'serve', '--listen', '127.0.0.1:0', ...flags]
+  const child = Bun.spawn(command, {
     cwd: desk.home,
     env: { ...desk.env, ...env },
     stdin: 'ignore',
@@ -68,6 +73,31 @@ const ask = (url: string, key: string, body: object = {}): Promise<Response> =>
       ...body,
     }),
   })
+
+describe('what the runtime reads at its start alone', () => {
+  const ONE_CORE = ['taskset', '-c', '0']
+  const runtimeOf = ({ process }: Serving): readonly string[] =>
+    readFileSync(`/proc/${process.pid}/environ`, 'utf8')
+      .split('\0')
+      .filter((variable) => variable.startsWith('BUN_'))
+
+  test('on one core garbage is collected in one go', async () => {
+    desk.run(['init'])
+    expect(runtimeOf(await serve([], {}, ONE_CORE))).toEqual(['BUN_JSC_useConcurrentGC=0'])
+  })
+
+  test('behind a proxy more than 256 requests go out at once', async () => {
+    desk.run(['init'])
+    const seen = runtimeOf(await serve([], { HTTPS_PROXY: 'http://127.0.0.1:9' }))
+    expect(seen).toContain('BUN_CONFIG_MAX_HTTP_REQUESTS=20000')
+  })
+
+  test('what the operator has set stays', async () => {
+    desk.run(['init'])
+    const env = { BUN_JSC_useConcurrentGC: '1' }
+    expect(runtimeOf(await serve([], env, ONE_CORE))).toEqual(['BUN_JSC_useConcurrentGC=1'])
+  })
+})
 
 describe('commands beside a running gateway', () => {
   test('change it from the next request, over its socket', async () => {
