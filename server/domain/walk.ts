@@ -124,12 +124,11 @@ export class Walk {
     )
   }
 
-  private async run(): Promise<void> {
-    try {
-      await this.go(this)
-    } finally {
-      this.end()
-    }
+  private run(): Promise<void> {
+    const end = (): void => this.end()
+    const going = this.go(this)
+    going.then(end, end)
+    return going
   }
 
   private end(): void {

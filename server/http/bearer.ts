@@ -3,7 +3,7 @@ import type { Instant } from '#domain/clock.ts'
 import { type ErrorCode, GatewayError } from '#domain/errors.ts'
 import { type ApiKey, type KeyStatus, type Keys, keyStatus } from '#domain/key.ts'
 import { readSecret } from '#domain/secret.ts'
-import { andThen, type Soon } from '#domain/soon.ts'
+import type { Soon } from '#domain/soon.ts'
 
 const BEARER = /^bearer +(\S.*)$/i
 
@@ -27,10 +27,16 @@ export function findCaller(request: Request, keys: Keys, at: Instant): Soon<ApiK
     )
   }
   const secret = readSecret(token)
-  return andThen(secret && keys.findBySecret(secret, at), (key) => {
-    if (!key) throw new GatewayError('invalid_api_key', 'there is no such API key')
-    return key
-  })
+  const key = secret && keys.findBySecret(secret, at)
+  return key instanceof Promise ? demandKeyLater(key) : demandKey(key)
+}
+
+const demandKeyLater = async (key: Promise<ApiKey | undefined>): Promise<ApiKey> =>
+  demandKey(await key)
+
+function demandKey(key: ApiKey | undefined): ApiKey {
+  if (!key) throw new GatewayError('invalid_api_key', 'there is no such API key')
+  return key
 }
 
 const USUAL = 'Bearer if-'
