@@ -1,8 +1,9 @@
 /** One connection to a provider: it carries one exchange at a time, and rests between two of them. */
+import { Buffer } from 'node:buffer'
 import type { Socket } from 'bun'
 import type { Leash, Piece, Reply } from '../reply.ts'
 import type { Parser } from './parser.ts'
-import type { RequestText } from './request.ts'
+import { type RequestText, writeText } from './request.ts'
 import type { Target } from './target.ts'
 
 export interface Line {
@@ -52,17 +53,25 @@ export const startLine = (target: Target, exchange: Exchange): Line => ({
   isDead: false,
 })
 
+/**
+ * Where requests are put together: the network has its own copy when it has taken one, and memory that is used again is warm.
+ * Text would be flattened and encoded into memory of its own.
+ */
+const desk = Buffer.allocUnsafeSlow(262_144)
+
 /** Sends as much as the network takes; the rest follows when it has drained. False when nobody is there to take it. */
-export function sendRequest(line: Line, { text, bytes }: RequestText): boolean {
-  const sent = line.socket?.write(text) ?? -1
-  if (sent >= 0 && sent < bytes) line.unsent = toBytes(text).subarray(sent)
+export function sendRequest(line: Line, request: RequestText): boolean {
+  const { bytes } = request
+  const isShort = bytes <= desk.length
+  const written = isShort ? desk : Buffer.allocUnsafeSlow(bytes)
+  writeText(request, written)
+  const sent = line.socket?.write(written, 0, bytes) ?? -1
+  if (sent >= 0 && sent < bytes) {
+    const rest = written.subarray(sent, bytes)
+    line.unsent = isShort ? Buffer.from(rest) : rest
+  }
   return sent >= 0
 }
-
-const toBytes = (text: string | Uint8Array): Buffer =>
-  typeof text === 'string'
-    ? Buffer.from(text)
-    : Buffer.from(text.buffer, text.byteOffset, text.length)
 
 /** Goes on where the network had enough. */
 export function sendRest(line: Line): void {

@@ -1,11 +1,13 @@
-/** Writes a request as one piece, so that it leaves in one packet where it fits. */
+/** A request to a provider: put into words when it is made, and into bytes when it leaves, all at once. */
+import { Buffer } from 'node:buffer'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import type { Message } from '../reply.ts'
 import type { Target } from './target.ts'
 
 export interface RequestText {
-  readonly text: string | Uint8Array
-  /** Its length in UTF-8. */
+  readonly head: string
+  readonly body: Message['body']
+  /** Of both, in UTF-8. */
   readonly bytes: number
 }
 
@@ -18,12 +20,25 @@ export function toRequestText(
   { lead }: Target,
   { headers, requestId, body }: Message,
 ): RequestText {
-  const bodyBytes = Buffer.byteLength(body)
+  const bodyBytes = countBytes(body)
   const own = requestId === undefined ? '' : toLine('x-request-id', requestId)
   const head = `${lead}content-length: ${bodyBytes}\r\n${toLines(headers)}${own}\r\n`
-  const bytes = head.length + bodyBytes
-  if (typeof body === 'string') return { text: head + body, bytes }
-  return { text: Buffer.concat([Buffer.from(head, 'latin1'), body]), bytes }
+  return { head, body, bytes: head.length + bodyBytes }
+}
+
+function countBytes(body: Message['body']): number {
+  if (typeof body === 'string' || body instanceof Uint8Array) return Buffer.byteLength(body)
+  let bytes = 0
+  for (const piece of body) bytes += Buffer.byteLength(piece)
+  return bytes
+}
+
+/** Puts the whole of it at the beginning of `into`, which has room for it. */
+export function writeText({ head, body }: RequestText, into: Buffer): void {
+  let at = into.write(head)
+  if (body instanceof Uint8Array) into.set(body, at)
+  else if (typeof body === 'string') into.write(body, at)
+  else for (const piece of body) at += into.write(piece, at)
 }
 
 /** What a provider is always told is written once. */
