@@ -13,7 +13,7 @@ export const postByFetch =
     const init: BunFetchRequestInit & { timeout: false } = {
       method: 'POST',
       headers: requestId === undefined ? headers : { ...headers, 'x-request-id': requestId },
-      body,
+      body: Array.isArray(body) ? body.join('') : (body as string | Uint8Array),
       signal: controller.signal,
       redirect: 'manual',
       keepalive: !fresh,

@@ -26,8 +26,8 @@ export interface Message {
   readonly headers: Readonly<Record<string, string>>
   /** Posted as `x-request-id`, beside them. */
   readonly requestId?: string
-  /** Text as a rule; bytes where pictures travel as they are. */
-  readonly body: string | Uint8Array
+  /** Text as a rule, a long one in pieces; bytes where pictures travel as they are. */
+  readonly body: string | readonly string[] | Uint8Array
 }
 
 /** What ends an exchange from this side. (An AbortController with its events costs a tenth of a whole exchange.) */

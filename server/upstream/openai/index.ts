@@ -17,7 +17,7 @@ import { isForImages } from './images/rule.ts'
 import { type FetchPicture, inlinePictures, isRemoteImage } from './inline-pictures.ts'
 import { toFailure } from './to-failure.ts'
 import { toRequest } from './to-request.ts'
-import { toText } from './to-text.ts'
+import { toPieces } from './to-text.ts'
 
 /**
  * An OpenAI-shaped provider; `fetchPicture` brings home what its answers name by an address.
@@ -36,7 +36,7 @@ export function openOpenAi(
   const chat: Wire = {
     toOutgoing({ request, hop }) {
       const body = toRequest(request, hop.card.upstreamName, provider.type)
-      return { post, headers, body: toText(body, request.source) }
+      return { post, headers, body: toPieces(body, request.source) }
     },
     toFailure: (answer) => toFailure(answer, scrub),
     startStream: (contentType, asked) => (isStream(contentType, asked) ? startStream(scrub) : null),

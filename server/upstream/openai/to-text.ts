@@ -1,28 +1,119 @@
-/** Ours → theirs: a body as text. What is long in it and was not changed goes out in the client's own words, uncopied. */
+/** Ours → theirs: a body as text. Of a long one, what was not changed goes out in the client's own words, uncopied. */
 import type { BodySource, JsonObject } from '#domain/chat.ts'
 
-/** A shorter value is put into words anew: to look for it costs as much. */
+/** A shorter body is put into words anew: to look through it costs as much. */
 const LONG_CHARS = 4_096
-/** A text with more quotes than one in so many characters takes longer to look through than to write. */
-const CHARS_PER_QUOTE = 16
+/** A text with more colons than one in so many characters takes longer to look through than to write. */
+const CHARS_PER_COLON = 16
 
 /** The JSON of `sent`, by value; `source` is what the client sent, where it is known. */
-export function toText(sent: JsonObject, source: BodySource | undefined): string {
+export const toText = (sent: JsonObject, source: BodySource | undefined): string =>
+  toPieces(sent, source).join('')
+
+/** The same in pieces, so that nobody has to put a long text together before its bytes are written. */
+export function toPieces(sent: JsonObject, source: BodySource | undefined): readonly string[] {
   const text = source?.text ?? ''
-  if (source === undefined || text.length < LONG_CHARS) return JSON.stringify(sent)
-  const spans = findLongValues(text, Object.keys(source.fields).length)
-  if (spans === null || spans.size === 0) return JSON.stringify(sent)
-  let written = ''
-  for (const name of Object.keys(sent)) {
-    const value = sent[name]
-    if (value === undefined) continue
-    const span = value === source.fields[name] ? spans.get(name) : undefined
-    // A name that stands twice in an object is one in the value. Whoever reads the text might take the other of the two.
-    const isSame = span !== undefined && span.names === countNames(value)
-    const words = isSame ? text.slice(span.start, span.end) : JSON.stringify(value)
-    written += `${written === '' ? '{' : ','}${JSON.stringify(name)}:${words}`
+  if (source === undefined || text.length < LONG_CHARS) return [JSON.stringify(sent)]
+  const { fields } = source
+  const names = Object.keys(fields)
+  const places = findMembers(text, fields, names)
+  if (places === null) return [JSON.stringify(sent)]
+  return splice(sent, fields, text, names, places)
+}
+
+/** Members that follow each other both here and there are taken over at once. */
+function splice(
+  sent: JsonObject,
+  fields: JsonObject,
+  text: string,
+  names: readonly string[],
+  places: readonly number[],
+): readonly string[] {
+  const pieces: string[] = []
+  let words = ''
+  let lead = '{'
+  /** Where what is taken over begins. */
+  let from = -1
+  for (let i = 0; i <= names.length; i++) {
+    const name = names[i]
+    const place = places[i] as number
+    if (name !== undefined && isKept(sent, fields, name)) {
+      if (from < 0) from = place
+      continue
+    }
+    if (from >= 0) {
+      pieces.push(words + lead, text.slice(from, skipSpaceBack(text, place)))
+      words = ''
+      lead = ','
+      from = -1
+    }
+    const said = name === undefined ? '' : toMember(sent, name)
+    if (said !== '') {
+      words += lead + said
+      lead = ','
+    }
   }
-  return written === '' ? '{}' : `${written}}`
+  for (const name in sent) {
+    const said = Object.hasOwn(fields, name) ? '' : toMember(sent, name)
+    if (said !== '') {
+      words += lead + said
+      lead = ','
+    }
+  }
+  pieces.push(lead === '{' ? '{}' : `${words}}`)
+  return pieces
+}
+
+const isKept = (sent: JsonObject, fields: JsonObject, name: string): boolean =>
+  Object.hasOwn(sent, name) && sent[name] === fields[name]
+
+/** Empty where there is nothing to say. */
+const toMember = (sent: JsonObject, name: string): string =>
+  Object.hasOwn(sent, name) && sent[name] !== undefined
+    ? `${JSON.stringify(name)}:${JSON.stringify(sent[name])}`
+    : ''
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+/**
+ * Where the names of the outermost object begin in `text`, which `fields` were parsed of, and behind them where it ends. A name
+ * is a string before a colon; the beginning of a string may look like one (`": x"`). So they are counted: where there are no
+ * more than the value has, each of them is one, and their order says whose it is. Null in any doubt: where there are more,
+ * because of such a string or because a name that stands twice is one in the value (and whoever reads the text might take the
+ * other of the two), and where a name is not written as we would, or stands elsewhere.
+ */
+function findMembers(
+  text: string,
+  fields: JsonObject,
+  names: readonly string[],
+): readonly number[] | null {
+  const places: number[] = []
+  let colonsLeft = text.length / CHARS_PER_COLON
+  let seen = 0
+  /** As many have been seen when the next outer one comes. */
+  let due = 0
+  for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1)) {
+    if (--colonsLeft < 0) return null
+    const quote = skipSpaceBack(text, at)
+    if (text.charCodeAt(quote) !== QUOTE || isEscaped(text, quote)) continue
+    if (seen++ < due) continue
+    const name = names[places.length]
+    const place = name === undefined ? -1 : findName(text, quote, name)
+    if (name === undefined || place < 0) return null
+    places.push(place)
+    due += 1 + countNames(fields[name])
+  }
+  if (seen !== due || places.length !== names.length) return null
+  places.push(text.lastIndexOf('}') + 1)
+  return places
+}
+
+/** Where the string that ends with this quote begins, or -1 when it is not `name` as we would write it. */
+function findName(text: string, quote: number, name: string): number {
+  const words = JSON.stringify(name)
+  const start = quote + 1 - words.length
+  return text.startsWith(words, start) && !isEscaped(text, start) ? start : -1
 }
 
 /** How many members all objects in a value have; not a number where JSON cannot say what it holds (1e999). */
@@ -33,83 +124,20 @@ function countNames(value: unknown): number {
   if (Array.isArray(value)) {
     for (const item of value) names += countNames(item)
   } else {
-    for (const name of Object.keys(value)) names += 1 + countNames((value as JsonObject)[name])
+    for (const name in value) names += 1 + countNames((value as JsonObject)[name])
   }
   return names
 }
 
-/** Where a value stands in a text, and what stands in it: names of members, and quotes. */
-interface Span {
-  readonly start: number
-  readonly end: number
-  readonly names: number
-  readonly quotes: number
+/** The last position before `at` that holds no white space, as JSON has it. */
+function skipSpaceBack(text: string, at: number): number {
+  let before = at - 1
+  while (isSpace(text.charCodeAt(before))) before--
+  return before
 }
 
-/**
- * The long values of the object that `text`, which must be proper JSON, holds: by their names. Null in any doubt: when there
- * are not as many members as the object has, or a name is written with an escape, which may hide another.
- */
-function findLongValues(text: string, members: number): ReadonlyMap<string, Span> | null {
-  const spans = new Map<string, Span>()
-  let quotesLeft = text.length / CHARS_PER_QUOTE
-  let seen = 0
-  let at = text.indexOf('"')
-  for (; at >= 0; seen++) {
-    const end = text.indexOf('"', at + 1)
-    const name = text.slice(at + 1, end)
-    const span = name.includes('\\') ? null : findValue(text, end + 1, quotesLeft)
-    if (span === null) return null
-    quotesLeft -= span.quotes
-    if (span.end - span.start >= LONG_CHARS) spans.set(name, span)
-    at = text.indexOf('"', span.end)
-  }
-  return seen === members ? spans : null
-}
-
-const QUOTE = 0x22
-const COMMA = 0x2c
-const COLON = 0x3a
-const OPEN_LIST = 0x5b
-const BACKSLASH = 0x5c
-const CLOSE_LIST = 0x5d
-const OPEN_OBJECT = 0x7b
-const CLOSE_OBJECT = 0x7d
-
-/** The value behind the next colon, up to the comma or the brace behind it; null when it holds too many quotes. */
-function findValue(text: string, from: number, mostQuotes: number): Span | null {
-  const start = text.indexOf(':', from) + 1
-  let depth = 0
-  let names = 0
-  let quotes = 0
-  let at = start
-  for (; depth >= 0; at++) {
-    switch (text.charCodeAt(at)) {
-      case QUOTE:
-        // Strings are passed over by a native search.
-        do {
-          at = text.indexOf('"', at + 1)
-          if (++quotes > mostQuotes) return null
-        } while (isEscaped(text, at))
-        break
-      case COLON:
-        names++
-        break
-      case OPEN_OBJECT:
-      case OPEN_LIST:
-        depth++
-        break
-      case COMMA:
-        if (depth === 0) depth = -1
-        break
-      case CLOSE_OBJECT:
-      case CLOSE_LIST:
-        depth--
-        break
-    }
-  }
-  return { start, end: at - 1, names, quotes }
-}
+const isSpace = (unit: number): boolean =>
+  unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09
 
 function isEscaped(text: string, at: number): boolean {
   let slashes = 0
