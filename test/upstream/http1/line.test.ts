@@ -1,0 +1,49 @@
+// What the network did not take of a request is still that request when the next one has been written.
+import { expect, test } from 'vitest'
+import { type Exchange, type Line, sendRequest, sendRest, startLine } from '#upstream/http1/line.ts'
+import { toRequestText } from '#upstream/http1/request.ts'
+import { toTarget } from '#upstream/http1/target.ts'
+
+const target = toTarget(new URL('http://provider.test/v1'))
+
+/** A connection whose network takes so many bytes at a time. */
+function openLine(takes: number): { readonly line: Line; readonly heard: () => string } {
+  const taken: Buffer[] = []
+  const write = (bytes: Buffer, from = 0, length = bytes.length): number => {
+    const took = Math.min(takes, length)
+    taken.push(Buffer.from(bytes.subarray(from, from + took)))
+    return took
+  }
+  const line = startLine(target, {} as Exchange)
+  line.socket = { write } as unknown as Line['socket']
+  return { line, heard: () => Buffer.concat(taken).toString() }
+}
+
+test.each([
+  ['short ones', 1_000],
+  ['long ones', 100_000],
+])('%s keep what is their own', (_, times) => {
+  // Each is larger than the one before, and would be written over what is left of it.
+  const bodies = [
+    new Uint8Array(times).fill(0x61),
+    ['{"a":"', 'plain'.repeat(times), '', '家"}'],
+    'Дом, 家 and é'.repeat(times),
+  ]
+  const opened = bodies.map((body) => {
+    const request = toRequestText(target, { headers: { accept: 'x' }, requestId: 'r', body })
+    return { ...openLine(Math.ceil(request.bytes / 3)), request }
+  })
+  for (const { line, request } of opened) expect(sendRequest(line, request)).toBe(true)
+  for (const { line, heard } of opened) {
+    expect(line.unsent === null).toBe(false)
+    while (line.unsent !== null) sendRest(line)
+    const [head = '', body] = heard().split('\r\n\r\n')
+    const { length } = Buffer.from(body ?? '')
+    expect(head.toLowerCase().split('\r\n')).toContain(`content-length: ${length}`)
+  }
+  const heard = opened.map((one) => one.heard().split('\r\n\r\n')[1])
+  const texts = bodies.map((body) =>
+    Array.isArray(body) ? body.join('') : Buffer.from(body as string).toString(),
+  )
+  expect(heard.map((text) => Bun.hash(text ?? ''))).toEqual(texts.map((text) => Bun.hash(text)))
+})
