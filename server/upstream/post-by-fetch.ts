@@ -13,7 +13,7 @@ export const postByFetch =
     const init: BunFetchRequestInit & { timeout: false } = {
       method: 'POST',
       headers: requestId === undefined ? headers : { ...headers, 'x-request-id': requestId },
-      body: Array.isArray(body) ? body.join('') : (body as string | Uint8Array),
+      body: typeof body === 'string' || body instanceof Uint8Array ? body : body.join(''),
       signal: controller.signal,
       redirect: 'manual',
       keepalive: !fresh,
