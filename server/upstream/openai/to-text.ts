@@ -6,11 +6,10 @@ const LONG_CHARS = 4_096
 /** A text with more colons than one in so many characters takes longer to look through than to write. */
 const CHARS_PER_COLON = 16
 
-/** The JSON of `sent`, by value; `source` is what the client sent, where it is known. */
-export const toText = (sent: JsonObject, source: BodySource | undefined): string =>
-  toPieces(sent, source).join('')
-
-/** The same in pieces, so that nobody has to put a long text together before its bytes are written. */
+/**
+ * The JSON of `sent`, by value; `source` is what the client sent, where it is known. In pieces, so that nobody has to put a long
+ * text together before its bytes are written.
+ */
 export function toPieces(sent: JsonObject, source: BodySource | undefined): readonly string[] {
   const text = source?.text ?? ''
   if (source === undefined || text.length < LONG_CHARS) return [JSON.stringify(sent)]

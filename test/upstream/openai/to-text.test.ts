@@ -2,7 +2,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
-import { toText } from '#upstream/openai/to-text.ts'
+import { toPieces } from '#upstream/openai/to-text.ts'
+
+const toText = (...args: Parameters<typeof toPieces>): string => toPieces(...args).join('')
 
 const LONG = 'Дом, "家" \\ and a good deal that is as plain as can be.\n'.repeat(2_000)
 
