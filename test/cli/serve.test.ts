@@ -75,7 +75,8 @@ const ask = (url: string, key: string, body: object = {}): Promise<Response> =>
   })
 
 describe('what the runtime reads at its start alone', () => {
-  const ONE_CORE = ['taskset', '-c', '0']
+  const core = /^Cpus_allowed_list:\s*(\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]
+  const ONE_CORE = ['taskset', '-c', core ?? '0']
   const runtimeOf = ({ process }: Serving): readonly string[] =>
     readFileSync(`/proc/${process.pid}/environ`, 'utf8')
       .split('\0')
