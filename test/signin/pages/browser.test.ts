@@ -122,6 +122,8 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
   test('whoever signs in needs no mouse', async () => {
     const page = await openPage('light', 1280)
     await show(page, 'sign-in', 'en')
+    // The page gives the field its focus once it has been drawn.
+    await page.waitForFunction("document.activeElement.id === 'email'")
     const order: unknown[] = []
     for (const _ of Array(4)) {
       order.push(
