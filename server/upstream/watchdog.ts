@@ -1,8 +1,8 @@
 /** Judges the silence of providers: no connection or no first byte in time, too long a pause, or too long in all. */
 import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
+import { unwatch, type Watched, watch } from '#domain/watch-list.ts'
 import { fromTransportError } from './failure.ts'
 import type { Leash } from './reply.ts'
-import { unwatch, type Watched, watch } from './watch-list.ts'
 
 /** Starts to wait for the first byte. */
 export const startWatchdog = (call: UpstreamCall): Watchdog => new Watchdog(call)

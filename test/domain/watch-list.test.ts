@@ -1,7 +1,7 @@
 // Many wait under one timer: each hears once that its time is up, never early, and never after it was let go.
 import { expect, test } from 'vitest'
-import { unwatch, type Watched, watch } from '#upstream/watch-list.ts'
-import { until } from './http1/raw-provider.ts'
+import { unwatch, type Watched, watch } from '#domain/watch-list.ts'
+import { until } from '#test/upstream/http1/raw-provider.ts'
 
 interface Waiter extends Watched {
   due: number
