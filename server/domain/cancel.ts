@@ -45,18 +45,17 @@ export class Canceller implements CancelSignal {
 }
 
 /** One that aborts with `signal`, and can be aborted by itself. */
-export function cancelWith(signal: CancelSignal): Canceller {
-  const canceller = new Canceller()
-  if (signal.aborted) canceller.abort(signal.reason)
-  else signal.addEventListener('abort', () => canceller.abort(signal.reason), { once: true })
-  return canceller
-}
+export const cancelWith = (signal: CancelSignal): Canceller => follow(signal, new Canceller())
 
 /** The same for whoever takes an `AbortSignal` alone: the runtime's fetch, say. */
-export function toAbortSignal(signal: CancelSignal): AbortSignal {
-  if (signal instanceof AbortSignal) return signal
-  const controller = new AbortController()
-  if (signal.aborted) controller.abort(signal.reason)
-  else signal.addEventListener('abort', () => controller.abort(signal.reason), { once: true })
-  return controller.signal
+export const toAbortSignal = (signal: CancelSignal): AbortSignal =>
+  signal instanceof AbortSignal ? signal : follow(signal, new AbortController()).signal
+
+function follow<Follower extends { abort(reason: unknown): void }>(
+  signal: CancelSignal,
+  follower: Follower,
+): Follower {
+  if (signal.aborted) follower.abort(signal.reason)
+  else signal.addEventListener('abort', () => follower.abort(signal.reason), { once: true })
+  return follower
 }

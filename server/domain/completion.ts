@@ -53,8 +53,7 @@ async function walkOn(house: CompletionHouse, walk: Walk): Promise<void> {
     const found = findOffers(house, caller.key, request)
     offers = found instanceof Promise ? await found : found
     const claim = toClaim(house, walk, offers)
-    walk.held = claim.hold
-    walk.queuedMs = claim.at - caller.arrivedAt
+    walk.claim = claim
     const judged = house.store.admissions.admit(claim)
     verdict = judged instanceof Promise ? await judged : judged
   } catch (thrown) {

@@ -92,7 +92,7 @@ export async function refuse(
   const { key } = walk.caller
   const { admissions, activity } = house.store
   const error = toGatewayError(thrown)
-  const refusal = toTold(error, walk.held)
+  const refusal = toTold(error, walk.claim?.hold ?? null)
   activity.note(toEntry(house, walk, { endedBy: 'refused', error }, null, null, refusal))
   throw new RequestRefused(
     error,
@@ -118,7 +118,7 @@ export const settle = (
 /** `attempts` are null where nobody was asked. */
 function toEntry(
   { clock }: Books,
-  { caller, request, generationId, queuedMs, firstEventAt }: Walk,
+  { caller, request, generationId, claim, firstEventAt }: Walk,
   { endedBy, error }: Outcome,
   attempts: Attempts | null,
   charge: Charge | null,
@@ -141,7 +141,7 @@ function toEntry(
     endedBy,
     finishReason: meter ? (error ? 'error' : meter.finishReason) : null,
     startedAt: arrivedAt,
-    queuedMs,
+    queuedMs: claim === null ? 0 : claim.at - arrivedAt,
     firstEventMs: firstEventAt === null ? null : firstEventAt - arrivedAt,
     totalMs: clock.now() - arrivedAt,
     usage: charge?.usage ?? NO_USAGE,

@@ -1,4 +1,5 @@
 /** A walk: one chat request on its way from its card to its receipt, and the steps that whoever answers it is told. */
+import type { Claim } from './admission.ts'
 import type { Attempts } from './attempt.ts'
 import type { Caller } from './caller.ts'
 import type { CancelSignal } from './cancel.ts'
@@ -7,7 +8,6 @@ import type { Instant } from './clock.ts'
 import type { GatewayError } from './errors.ts'
 import { type GenerationId, newGenerationId } from './id.ts'
 import type { Charge } from './ledger.ts'
-import type { UsdNanos } from './money.ts'
 import type { QuotaReading } from './quota.ts'
 import type { Soon } from './soon.ts'
 
@@ -47,10 +47,8 @@ export class Walk {
   readonly generationId: GenerationId
   /** Null before it is admitted. */
   attempts: Attempts | null = null
-  /** Between its arrival and its claim. */
-  queuedMs = 0
-  /** What it claims to hold; null before it does. */
-  held: UsdNanos | null = null
+  /** Null before it claims anything. */
+  claim: Claim | null = null
   /** When the first content came. */
   firstEventAt: Instant | null = null
   /** Called once, however it ends. */
