@@ -5,7 +5,3 @@
  * it can, saves a promise and a turn of the microtask queue for each.
  */
 export type Soon<T> = T | Promise<T>
-
-/** Goes on with an answer, in this very turn where it is there. What `next` throws is thrown then, not rejected. */
-export const andThen = <From, To>(answer: Soon<From>, next: (from: From) => Soon<To>): Soon<To> =>
-  answer instanceof Promise ? answer.then(next) : next(answer)

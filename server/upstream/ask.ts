@@ -1,6 +1,6 @@
 /** The transport that HTTP families share: one POST, watched from its first byte to its last, and never redirected. */
 import type { ChatEvents } from '#domain/chat.ts'
-import { andThen, type Soon } from '#domain/soon.ts'
+import type { Soon } from '#domain/soon.ts'
 import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { readWhole } from './body.ts'
 import { type Answer, isSentOnce, type Outgoing, toMessage } from './call.ts'
@@ -48,11 +48,20 @@ export async function ask(wire: Wire, call: UpstreamCall): Promise<AsyncIterable
   const contentType = reply.headers.get('content-type') ?? ''
   const translation = wire.startStream(contentType, call.request.stream)
   if (translation === null) {
-    return tellWhole(() => andThen(readWhole(answer), (body) => wire.fromBody(body, call)))
+    return tellWhole(() => translate(wire, call, readWhole(answer)))
   }
   reply.forgetHead?.()
   return readStream(answer, translation)
 }
+
+const translate = (wire: Wire, call: UpstreamCall, body: unknown): Soon<Translated> =>
+  body instanceof Promise ? translateLater(wire, call, body) : wire.fromBody(body, call)
+
+const translateLater = async (
+  wire: Wire,
+  call: UpstreamCall,
+  body: Promise<unknown>,
+): Promise<Translated> => await wire.fromBody(await body, call)
 
 function refuseRedirect(reply: Reply): Reply {
   const { status } = reply

@@ -1,20 +1,17 @@
 /** The OpenAI family: chat completions over HTTP, as OpenAI and everyone who followed it speak them. */
-import type { CancelSignal } from '#domain/cancel.ts'
 import type { Provider } from '#domain/provider.ts'
-import { andThen, type Soon } from '#domain/soon.ts'
 import type { Upstream } from '#domain/upstream.ts'
 import { ask, type Wire } from '../ask.ts'
 import { toHeaders } from '../call.ts'
 import { fetchPicture as fetchGuarded } from '../guarded-fetch/fetch-picture.ts'
 import { openPost } from '../post.ts'
-import { createScrub, type Scrub } from '../scrub.ts'
-import type { Translated } from '../whole.ts'
+import { createScrub } from '../scrub.ts'
 import { toEndpoint } from './endpoint.ts'
 import { fromResponse } from './from-response.ts'
 import { startStream } from './from-stream.ts'
 import { openDrawing } from './images/draw.ts'
 import { isForImages } from './images/rule.ts'
-import { type FetchPicture, inlinePictures, isRemoteImage } from './inline-pictures.ts'
+import { type FetchPicture, inlinePictures } from './inline-pictures.ts'
 import { toFailure } from './to-failure.ts'
 import { toRequest } from './to-request.ts'
 import { toPieces } from './to-text.ts'
@@ -40,7 +37,7 @@ export function openOpenAi(
     },
     toFailure: (answer) => toFailure(answer, scrub),
     startStream: (contentType, asked) => (isStream(contentType, asked) ? startStream(scrub) : null),
-    fromBody: (body, { signal }) => readAnswer(body, signal, scrub, fetchPicture),
+    fromBody: (body, { signal }) => inlinePictures(fromResponse(body, scrub), fetchPicture, signal),
   }
   return { open: (call) => ask(isForImages(call) ? drawing : chat, call) }
 }
@@ -51,18 +48,3 @@ const isStream = (contentType: string, asked: boolean): boolean =>
 
 const EVENT_STREAM = /event-stream/i
 const ONE_BODY = /json|html/i
-
-function readAnswer(
-  body: unknown,
-  signal: CancelSignal,
-  scrub: Scrub,
-  fetchPicture: FetchPicture,
-): Soon<Translated> {
-  const translated = fromResponse(body, scrub)
-  const { events, failure } = translated
-  if (!events.some(isRemoteImage)) return translated
-  return andThen(inlinePictures(events, fetchPicture, signal), (inlined) => ({
-    events: inlined,
-    failure,
-  }))
-}

@@ -1,19 +1,28 @@
 /** Brings remote pictures of an answer home: a client gets the bytes, and counts only those that came (contract §7). */
 import { type CancelSignal, toAbortSignal } from '#domain/cancel.ts'
-import type { ChatEvent, ChatEvents } from '#domain/chat.ts'
+import type { ChatEvent } from '#domain/chat.ts'
+import type { Soon } from '#domain/soon.ts'
 import type { Picture } from '../guarded-fetch/fetch-picture.ts'
+import type { Translated } from '../whole.ts'
 import { isRemote } from './from-image.ts'
 
 /** Null when there is none to be had, for whatever reason. */
 export type FetchPicture = (address: string, signal: AbortSignal) => Promise<Picture | null>
 
-/** One after the other, so that no more than one lies in memory twice; one that cannot be had is left out. */
-export async function inlinePictures(
-  events: ChatEvents,
+/** The same answer, at once where nothing of it has to be fetched. */
+export const inlinePictures = (
+  translated: Translated,
   fetchPicture: FetchPicture,
   signal: CancelSignal,
-): Promise<ChatEvents> {
-  if (!events.some(isRemoteImage)) return events
+): Soon<Translated> =>
+  translated.events.some(isRemoteImage) ? inlineLater(translated, fetchPicture, signal) : translated
+
+/** One after the other, so that no more than one lies in memory twice; one that cannot be had is left out. */
+async function inlineLater(
+  { events, failure }: Translated,
+  fetchPicture: FetchPicture,
+  signal: CancelSignal,
+): Promise<Translated> {
   const inlined: ChatEvent[] = []
   for (const event of events) {
     if (event.type !== 'image' || !isRemote(event.url)) {
@@ -23,12 +32,10 @@ export async function inlinePictures(
     const picture = await fetchPicture(event.url, toAbortSignal(signal))
     if (picture !== null) inlined.push({ ...event, url: toDataUrl(picture) })
   }
-  return inlined
+  return { events: inlined, failure }
 }
 
-/** Whether it names a picture by an address. */
-export const isRemoteImage = (event: ChatEvent): boolean =>
-  event.type === 'image' && isRemote(event.url)
+const isRemoteImage = (event: ChatEvent): boolean => event.type === 'image' && isRemote(event.url)
 
 const toDataUrl = ({ type, bytes }: Picture): string =>
   `data:${type};base64,${Buffer.from(bytes).toString('base64')}`

@@ -33,10 +33,7 @@ export function openDrawing(
     toFailure: (answer) => toFailure(answer, scrub),
     // This API is never asked for a stream.
     startStream: () => null,
-    async fromBody(body, { request, signal }) {
-      const translated = fromImages(body, request.choices, scrub)
-      const events = await inlinePictures(translated.events, fetchPicture, signal)
-      return { ...translated, events }
-    },
+    fromBody: (body, { request, signal }) =>
+      inlinePictures(fromImages(body, request.choices, scrub), fetchPicture, signal),
   }
 }
