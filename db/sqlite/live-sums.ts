@@ -43,17 +43,10 @@ export const survey = (
     spentThisMonth: monthSpend.spent,
     held,
   })),
-  open: [...open].map(
-    ([
-      id,
-      {
-        claim: { keyId, accountId, hold: amount },
-      },
-    ]) => ({
-      id,
-      keyId,
-      accountId,
-      amount,
-    }),
-  ),
+  open: [...open].map(([id, { claim }]) => ({
+    id,
+    keyId: claim.keyId,
+    accountId: claim.accountId,
+    amount: claim.hold,
+  })),
 })

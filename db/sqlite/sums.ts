@@ -44,17 +44,8 @@ export function prepareSums({ database, commit }: Connection): Sums {
   const debits = new Map<AccountId, bigint>()
   const days = new Map<string, DaySum>()
 
-  /** A group is of one day, but about midnight: so a key's sum goes by its id, and no name is made for it. */
-  let commonDay: Day | null = null
-
-  const nameOf = (keyId: KeyId, day: Day, endUser: string | null): string => {
-    commonDay ??= day
-    if (endUser !== null) return `${keyId}/${day}/${endUser}`
-    return day === commonDay ? keyId : `${keyId}/${day}`
-  }
-
   const add = (keyId: KeyId, day: Day, amount: UsdNanos, endUser: string | null): void => {
-    const name = nameOf(keyId, day, endUser)
+    const name = endUser === null ? `${keyId}/${day}` : `${keyId}/${day}/${endUser}`
     let sum = days.get(name)
     if (sum === undefined) {
       sum = { keyId, day, endUser, spent: 0n, requests: 0 }
@@ -64,23 +55,17 @@ export function prepareSums({ database, commit }: Connection): Sums {
     sum.requests++
   }
 
-  const writeDebit = (amount: bigint, accountId: AccountId): void => {
-    debit().run(Number(amount), accountId)
-  }
-  const writeDay = ({ keyId, day, spent, requests, endUser }: DaySum): void => {
-    if (endUser === null) addToKey().run(keyId, day, Number(spent), requests)
-    else addToEndUser().run(keyId, day, Number(spent), requests, endUser)
-  }
-
   commit.atClose({
     write() {
-      debits.forEach(writeDebit)
-      days.forEach(writeDay)
+      for (const [accountId, amount] of debits) debit().run(Number(amount), accountId)
+      for (const { keyId, day, spent, requests, endUser } of days.values()) {
+        if (endUser === null) addToKey().run(keyId, day, Number(spent), requests)
+        else addToEndUser().run(keyId, day, Number(spent), requests, endUser)
+      }
     },
     forget() {
       debits.clear()
       days.clear()
-      commonDay = null
     },
   })
 
