@@ -4,7 +4,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
-import { furnishDesk, readDatabase, startAppliance, until } from '#test/support/appliance.ts'
+import { chargesIn, furnishDesk, startAppliance, until } from '#test/support/appliance.ts'
 import { type Desk, openDesk } from '#test/support/desk.ts'
 
 function freshDesk(): Desk {
@@ -13,9 +13,7 @@ function freshDesk(): Desk {
   return desk
 }
 
-const chargesOf = (desk: Desk): number =>
-  readDatabase<{ n: number }>(desk, "SELECT count(*) AS n FROM ledger WHERE kind = 'charge'")[0]
-    ?.n ?? 0
+const chargesOf = (desk: Desk): number => chargesIn(desk).length
 
 test('taken under load, it restores to a store whose audit is clean, with every charge answered before', async () => {
   const desk = freshDesk()

@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { afterAll, describe, expect, test } from 'vitest'
 import {
   type Appliance,
+  chargesIn,
   furnishDesk,
   nanos,
   openHolds,
@@ -203,11 +204,7 @@ describe.skipIf(!replay)('a gateway that is killed', () => {
 })
 
 const missingCharges = (): string[] => {
-  const rows = readDatabase<{ generation_id: string }>(
-    desk,
-    "SELECT generation_id FROM ledger WHERE kind = 'charge'",
-  )
-  const charged = new Set(rows.map(({ generation_id: id }) => id))
+  const charged = new Set(chargesIn(desk).map(({ generation_id: id }) => id))
   return [...answered].filter((id) => !charged.has(id))
 }
 

@@ -145,6 +145,10 @@ export function readDatabase<Row>(desk: Desk, sql: string, ...values: (string | 
 export const activityOf = (desk: Desk, generationId: string): ActivityRow | undefined =>
   readDatabase<ActivityRow>(desk, 'SELECT * FROM activity WHERE generation_id = ?', generationId)[0]
 
+/** What was charged, as the ledger has it: amounts below zero. */
+export const chargesIn = (desk: Desk): { generation_id: string; amount_nanos: number }[] =>
+  readDatabase(desk, "SELECT generation_id, amount_nanos FROM ledger WHERE kind = 'charge'")
+
 export const openHolds = (desk: Desk): number =>
   readDatabase<{ n: number }>(desk, 'SELECT count(*) AS n FROM holds')[0]?.n ?? -1
 

@@ -11,12 +11,11 @@ import {
   until,
 } from '#test/support/appliance.ts'
 import { type Desk, openDesk } from '#test/support/desk.ts'
-import { CHARGE_NANOS, startProvider } from './provider.ts'
+import { CHARGE_NANOS, HELLO, startProvider } from './provider.ts'
 
 /** Debian's package of that name; the program is told the time that stands in a file. */
 const LIBRARY = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1'
 const hasLibrary = existsSync(LIBRARY)
-const hello = { model: 'acme/m', messages: [{ role: 'user', content: 'hi' }] }
 const DAY_MS = 86_400_000
 
 let desk: Desk
@@ -67,7 +66,7 @@ test.skipIf(!hasLibrary)('a clock that jumps over midnight and back', async () =
     name: 'worker',
     daily_spend_limit_usd: '0.00020',
   })
-  const ask = async (): Promise<number> => (await gateway.chat(key, hello)).status
+  const ask = async (): Promise<number> => (await gateway.chat(key, HELLO)).status
   const first = Math.floor(Date.parse('2027-03-10T00:00:00Z') / DAY_MS)
 
   // Two of $0.00014 cross a ceiling of $0.00020; the third is refused.

@@ -9,10 +9,9 @@ import {
   startAppliance,
 } from '#test/support/appliance.ts'
 import { type Desk, openDesk } from '#test/support/desk.ts'
-import { startProvider } from './provider.ts'
+import { HELLO, startProvider } from './provider.ts'
 
 const PAGE_BYTES = 4_096
-const hello = { model: 'acme/m', messages: [{ role: 'user', content: 'hi' }] }
 let provider: ReturnType<typeof startProvider>
 let desk: Desk
 let gateway: Appliance
@@ -25,7 +24,7 @@ async function open(): Promise<void> {
   gateway = await startAppliance(desk)
   await provider.addTo(gateway)
   key = (await gateway.verb('keys.create', { name: 'worker' })).key
-  expect((await gateway.chat(key, hello)).status).toBe(200)
+  expect((await gateway.chat(key, HELLO)).status).toBe(200)
   expect(await gateway.stop()).toBe(0)
   expect(desk.run(['backup', join(desk.home, 'backup.db')]).code).toBe(0)
 }
@@ -63,7 +62,7 @@ async function restore(): Promise<void> {
   ])
   expect([restored.code, restored.err]).toEqual([0, expect.any(String)])
   gateway = await startAppliance(desk)
-  expect((await gateway.chat(key, hello)).status).toBe(200)
+  expect((await gateway.chat(key, HELLO)).status).toBe(200)
   expect(desk.run(['audit']).code).toBe(0)
   expect(desk.run(['doctor']).code).toBe(0)
 }
@@ -75,11 +74,11 @@ test.each(['ledger', 'activity', 'key_days'])(
     ruin(table)
     gateway = await startAppliance(desk)
     // Whatever is begun before the damage is met cannot be charged, so it is not answered either; after that nothing is begun.
-    const first = await gateway.chat(key, hello)
+    const first = await gateway.chat(key, HELLO)
     expect([500, 503]).toContain(first.status)
     const before = provider.asked
     const statuses = []
-    for (let n = 0; n < 3; n++) statuses.push((await gateway.chat(key, hello)).status)
+    for (let n = 0; n < 3; n++) statuses.push((await gateway.chat(key, HELLO)).status)
     expect([provider.asked, new Set(statuses)]).toEqual([before, new Set([first.status])])
     await expectIllness()
   },
@@ -90,7 +89,7 @@ test('a ruined page that a secret is looked up in', async () => {
   ruin('key_secrets')
   gateway = await startAppliance(desk)
   const before = provider.asked
-  expect((await gateway.chat(key, hello)).status).toBe(500)
+  expect((await gateway.chat(key, HELLO)).status).toBe(500)
   expect(provider.asked).toBe(before)
   await expectIllness()
 })

@@ -3,15 +3,15 @@ import { readdirSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
 import {
   type Appliance,
+  chargesIn,
   furnishDesk,
   openHolds,
-  readDatabase,
   startAppliance,
   until,
 } from '#test/support/appliance.ts'
 import { type Desk, openDesk } from '#test/support/desk.ts'
 import { dial, post, type RawClient } from '#test/support/raw-client.ts'
-import { startProvider } from './provider.ts'
+import { HELLO, startProvider } from './provider.ts'
 
 const DESCRIPTORS = 80
 const canLimit = Bun.which('prlimit') !== null && process.platform === 'linux'
@@ -26,9 +26,7 @@ afterEach(async () => {
   desk.close()
 })
 
-const charges = (): number =>
-  readDatabase<{ n: number }>(desk, "SELECT count(*) AS n FROM ledger WHERE kind = 'charge'")[0]
-    ?.n ?? -1
+const charges = (): number => chargesIn(desk).length
 
 test.skipIf(!canLimit)('as many idle connections as there are descriptors', async () => {
   desk = furnishDesk(openDesk())
@@ -37,11 +35,7 @@ test.skipIf(!canLimit)('as many idle connections as there are descriptors', asyn
   })
   await provider.addTo(gateway)
   const { key } = await gateway.verb('keys.create', { name: 'worker' })
-  const request = post(
-    '/v1/chat/completions',
-    { Authorization: `Bearer ${key}` },
-    { model: 'acme/m', messages: [{ role: 'user', content: 'hi' }] },
-  )
+  const request = post('/v1/chat/completions', { Authorization: `Bearer ${key}` }, HELLO)
   const early = dial(gateway.url)
   early.send('GET /healthz HTTP/1.1\r\nHost: gateway.test\r\n\r\n')
   await until(() => early.received.includes('200 OK'), 'the early one is in')
@@ -66,10 +60,7 @@ test.skipIf(!canLimit)('as many idle connections as there are descriptors', asyn
   await until(async () => (await fetch(`${gateway.url}/readyz`)).status === 200, 'it is ready')
   expect((await beside).out).toMatch(/descriptors/)
   const before = charges()
-  expect(
-    (await gateway.chat(key, { model: 'acme/m', messages: [{ role: 'user', content: 'hi' }] }))
-      .status,
-  ).toBe(200)
+  expect((await gateway.chat(key, HELLO)).status).toBe(200)
   expect(charges()).toBe(before + 1)
   expect(openHolds(desk)).toBe(0)
   expect(desk.run(['audit']).code).toBe(0)

@@ -2,18 +2,17 @@
 import { afterEach, expect, test } from 'vitest'
 import {
   type Appliance,
+  chargesIn,
   furnishDesk,
   openHolds,
-  readDatabase,
   startAppliance,
   until,
 } from '#test/support/appliance.ts'
-import { CHARGE_NANOS, type CountedProvider, startProvider } from './provider.ts'
+import { CHARGE_NANOS, type CountedProvider, HELLO, startProvider } from './provider.ts'
 import { openSmallDisk, type SmallDisk } from './small-disk.ts'
 
 /** Enough for a doctor to find nothing wrong with it, while it is empty. */
 const DISK_MEBIBYTES = 400
-const hello = { model: 'acme/m', messages: [{ role: 'user', content: 'hi' }] }
 
 const canMount = (() => {
   const disk = openSmallDisk(1)
@@ -44,9 +43,8 @@ afterEach(async () => {
 })
 
 const isReady = async (): Promise<boolean> => (await fetch(`${gateway.url}/readyz`)).status === 200
-const ask = () => gateway.chat(key, hello)
-const charges = (): readonly { generation_id: string; amount_nanos: number }[] =>
-  readDatabase(disk.desk, "SELECT generation_id, amount_nanos FROM ledger WHERE kind = 'charge'")
+const ask = () => gateway.chat(key, HELLO)
+const charges = () => chargesIn(disk.desk)
 
 interface ErrorBody {
   readonly error: { readonly code: string; readonly message: string }
@@ -65,7 +63,7 @@ async function expectRefusal(reason: string): Promise<void> {
 
 /** A stream that is under way, its first word heard. */
 async function startStream() {
-  const response = await gateway.chat(key, { ...hello, stream: true })
+  const response = await gateway.chat(key, { ...HELLO, stream: true })
   const id = response.headers.get('x-generation-id') ?? ''
   const reader = response.body?.getReader()
   if (!reader) throw new Error('no body')

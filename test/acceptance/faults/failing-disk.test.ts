@@ -2,20 +2,19 @@
 import { afterEach, expect, test } from 'vitest'
 import {
   type Appliance,
+  chargesIn,
   furnishDesk,
   openHolds,
-  readDatabase,
   startAppliance,
   until,
 } from '#test/support/appliance.ts'
 import { type Desk, openDesk } from '#test/support/desk.ts'
-import { CHARGE_NANOS, startProvider } from './provider.ts'
+import { CHARGE_NANOS, HELLO, startProvider } from './provider.ts'
 
 /** Otherwise the first refused write would end the process: an ignored signal stays ignored in what is started. */
 const IGNORING_ITS_SIGNAL = ['sh', '-c', `trap '' XFSZ; exec "$@"`, 'sh']
 const canLimit = Bun.which('prlimit') !== null && process.platform === 'linux'
 
-const hello = { model: 'acme/m', messages: [{ role: 'user', content: 'hi' }] }
 const provider = startProvider()
 let desk: Desk
 let gateway: Appliance
@@ -34,25 +33,21 @@ function limitWrites(limit: '1' | 'unlimited'): void {
 }
 
 const isReady = async (): Promise<boolean> => (await fetch(`${gateway.url}/readyz`)).status === 200
-const charges = () =>
-  readDatabase<{ generation_id: string; amount_nanos: number }>(
-    desk,
-    "SELECT generation_id, amount_nanos FROM ledger WHERE kind = 'charge'",
-  )
+const charges = () => chargesIn(desk)
 
 test.skipIf(!canLimit)('a disk that fails is found out while nobody asks', async () => {
   desk = furnishDesk(openDesk())
   gateway = await startAppliance(desk, { under: IGNORING_ITS_SIGNAL })
   await provider.addTo(gateway)
   const { key } = await gateway.verb('keys.create', { name: 'worker' })
-  const stream = await gateway.chat(key, { ...hello, stream: true })
+  const stream = await gateway.chat(key, { ...HELLO, stream: true })
   const generationId = stream.headers.get('x-generation-id')
   await until(() => openHolds(desk) === 1, 'its hold is written')
 
   limitWrites('1')
   await until(async () => !(await isReady()), 'it is not ready')
   // The very first to ask is refused: the provider hears of nobody.
-  const refused = await gateway.chat(key, hello)
+  const refused = await gateway.chat(key, HELLO)
   expect(refused.status).toBe(503)
   expect(await refused.json()).toMatchObject({
     error: {
@@ -82,7 +77,7 @@ test.skipIf(!canLimit)('a disk that fails is found out while nobody asks', async
   expect(text).toContain('[DONE]')
   expect(charges()).toEqual([{ generation_id: generationId, amount_nanos: -CHARGE_NANOS }])
   await until(isReady, 'it is ready again')
-  expect((await gateway.chat(key, hello)).status).toBe(200)
+  expect((await gateway.chat(key, HELLO)).status).toBe(200)
   expect(desk.run(['balance', 'top-up', '5', '--ref', 'WHILE-IT-FAILS']).code).toBe(0)
   expect(openHolds(desk)).toBe(0)
   expect(desk.run(['audit']).code).toBe(0)

@@ -4,18 +4,17 @@ import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import {
   type Appliance,
+  chargesIn,
   furnishDesk,
   openHolds,
-  readDatabase,
   startAppliance,
 } from '#test/support/appliance.ts'
 import { type Desk, openDesk } from '#test/support/desk.ts'
-import { CHARGE_NANOS, startProvider } from './provider.ts'
+import { CHARGE_NANOS, HELLO, startProvider } from './provider.ts'
 
 /** By RFC 6761 nobody has it; a table of hosts may all the same. */
 const NAME = 'provider.invalid'
 const OWN_HOSTS = 'mount --bind "$0" /etc/hosts && exec "$@"'
-const hello = { model: 'acme/m', messages: [{ role: 'user', content: 'hi' }] }
 /** A table of hosts that only the gateway sees takes a room of its own for it. */
 const canUnshare =
   Bun.which('unshare') !== null && Bun.spawnSync(['unshare', '--mount', 'true']).exitCode === 0
@@ -31,7 +30,7 @@ afterEach(async () => {
 })
 
 const charges = (): readonly { amount_nanos: number }[] =>
-  readDatabase(desk, "SELECT amount_nanos FROM ledger WHERE kind = 'charge'")
+  chargesIn(desk).map(({ amount_nanos }) => ({ amount_nanos }))
 
 test.skipIf(!canUnshare)('a name that nobody knows, and then somebody does', async () => {
   desk = furnishDesk(openDesk())
@@ -43,7 +42,7 @@ test.skipIf(!canUnshare)('a name that nobody knows, and then somebody does', asy
   await provider.addTo(gateway, NAME)
   const { key } = await gateway.verb('keys.create', { name: 'worker' })
 
-  const lost = await gateway.chat(key, hello)
+  const lost = await gateway.chat(key, HELLO)
   expect([502, 503]).toContain(lost.status)
   const body = await lost.text()
   expect(JSON.parse(body)).toMatchObject({ error: { code: 'upstream_error' } })
@@ -54,7 +53,7 @@ test.skipIf(!canUnshare)('a name that nobody knows, and then somebody does', asy
   expect([tested.code, tested.out]).toEqual([6, expect.stringMatching(/ENOTFOUND/)])
 
   writeFileSync(hosts, `127.0.0.1 localhost ${NAME}\n`)
-  expect((await gateway.chat(key, hello)).status).toBe(200)
+  expect((await gateway.chat(key, HELLO)).status).toBe(200)
   expect(charges()).toEqual([{ amount_nanos: -CHARGE_NANOS }])
   expect(openHolds(desk)).toBe(0)
   expect((await desk.runBeside(['providers', 'test', 'acme'])).code).toBe(0)

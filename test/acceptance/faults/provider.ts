@@ -12,6 +12,8 @@ export interface CountedProvider {
   stop(): Promise<void>
 }
 
+/** What is asked of it, for `CHARGE_NANOS`. */
+export const HELLO = { model: 'acme/m', messages: [{ role: 'user', content: 'hi' }] }
 export const CHARGE_NANOS = 100 * 1_000 + 20 * 2_000
 
 const usage = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 }
