@@ -77,7 +77,8 @@ async function answerWhole(
   const { failure, text } = told
   // Half an answer is no answer to a client that asked for a whole one.
   if (failure !== null) throw failure
-  if (text === null || walk.isCutShort) {
+  // Who was cut short by the gateway while the charge was committed has paid for all of it, and gets all of it.
+  if (text === null || (walk.isCutShort && visit.request.signal.aborted)) {
     return new Response(null, { status: CLIENT_LEFT })
   }
   return new Response(toBody(text), { headers: headersFor(visit, JSON_TEXT) })

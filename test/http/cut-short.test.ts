@@ -1,0 +1,28 @@
+// A whole answer that the gateway cuts short while its charge is being committed is paid for, and is sent.
+import { expect, test } from 'vitest'
+import { GatewayError } from '#domain/errors.ts'
+import { createRunningWalks } from '#http/running-walks.ts'
+import { furnish, hello, openCounter } from '#test/support/furnish.ts'
+
+test('aborted while it is settled, an answer that is complete leaves all the same', async () => {
+  const house = await furnish()
+  const { bearer } = await house.issue()
+  const running = createRunningWalks()
+  const { admissions } = house.store
+  const store = {
+    ...house.store,
+    admissions: {
+      ...admissions,
+      async settle(...ended: Parameters<typeof admissions.settle>) {
+        for (const walk of running.list()) walk.abort(new GatewayError('shutting_down', 'enough'))
+        return await admissions.settle(...ended)
+      },
+    },
+  }
+  const { chat } = openCounter({ ...house, store }, { running })
+  const response = await chat(bearer, hello())
+  expect(response.status).toBe(200)
+  expect(await response.json()).toMatchObject({ object: 'chat.completion' })
+  expect(await store.ledger.list({ kind: 'charge', limit: 10 })).toHaveLength(1)
+  await store.close()
+})
