@@ -13,11 +13,16 @@ type Slice = {
 }
 
 /** By its end: a request may have run for longer than the log is kept, and be in a window until it is over. */
-const REMOVE = `
-  DELETE FROM activity WHERE generation_id IN (
-    SELECT generation_id FROM activity
-    WHERE generation_id < $below AND started_at + total_ms < $before
-    ORDER BY generation_id LIMIT $limit)`
+const oldest = (columns: string): string => `
+  SELECT ${columns} FROM activity
+  WHERE generation_id < $below AND started_at + total_ms < $before
+  ORDER BY generation_id LIMIT $limit`
+
+const REMOVE = `DELETE FROM activity WHERE generation_id IN (${oldest('generation_id')})`
+
+const FREE = `
+  DELETE FROM window_slots
+  WHERE (key_id, admitted_at, generation_id) IN (${oldest('key_id, admitted_at, generation_id')})`
 
 const REMEMBER = `
   INSERT INTO kept_since (log, since) VALUES ('activity', ?)
@@ -28,6 +33,7 @@ export function createActivityTrimmer({
   commit,
 }: Connection): Pick<Activity, 'trim' | 'keptSince'> {
   const remove = statement<unknown, [Slice]>(database, REMOVE)
+  const free = statement<unknown, [Slice]>(database, FREE)
   const remember = statement<unknown, [Instant]>(database, REMEMBER)
   const since = statement<{ since: Instant }>(
     database,
@@ -38,7 +44,9 @@ export function createActivityTrimmer({
     async trim(before, limit) {
       let gone = 0
       const done = commit.spare(() => {
-        gone = remove().run({ before, below: generationsFrom(before), limit }).changes
+        const slice = { before, below: generationsFrom(before), limit }
+        free().run(slice)
+        gone = remove().run(slice).changes
         if (gone > 0) remember().run(before)
       })
       return done ? gone : 0

@@ -44,10 +44,10 @@ const COLUMNS = [
   'refusal',
 ]
 
-/** A second line of the same generation is not written. */
+/** A second line of the same generation is not written: false. */
 export function prepareActivity(
   database: Database,
-): (entry: ActivityEntry, admittedAt: Instant | null) => void {
+): (entry: ActivityEntry, admittedAt: Instant | null) => boolean {
   const insert = statement<unknown, SQLQueryBindings[]>(
     database,
     `INSERT INTO activity (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})
@@ -55,7 +55,7 @@ export function prepareActivity(
   )
   return (entry, admittedAt) => {
     const { usage, failedAttempts } = entry
-    insert().run(
+    const { changes } = insert().run(
       entry.generationId,
       entry.requestId,
       entry.accountId,
@@ -92,5 +92,6 @@ export function prepareActivity(
       entry.image?.quality ?? null,
       fromRefusal(entry.refusal),
     )
+    return changes > 0
   }
 }

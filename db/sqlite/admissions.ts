@@ -20,7 +20,7 @@ import type { HotEndUser } from './end-users.ts'
 import { prepareSettle } from './settle.ts'
 import { prepareSpendReader } from './spend-reader.ts'
 import type { HotAccount, HotKey, OpenHold, Standings } from './standing.ts'
-import { prepareWindowReader, type WindowReader } from './window-reader.ts'
+import type { WindowReader } from './window-reader.ts'
 import type { Writer } from './writer.ts'
 
 /** `last_used_at` is for people: writing it once a minute per key is enough. */
@@ -30,9 +30,9 @@ export function createAdmissions(
   connection: Connection,
   standings: Standings,
   writer: Writer,
+  windows: WindowReader,
 ): Admissions {
   const { commit } = connection
-  const windows = prepareWindowReader(connection)
   const readSpend = prepareSpendReader(connection)
   const spendByDay = prepareDaySpends(connection)
 

@@ -68,10 +68,10 @@ const KEPT = [
   `SELECT 'balance' AS what, id AS subject, 0 AS day, '' AS end_user, balance_nanos AS kept, 0 AS requests
    FROM accounts WHERE (id, 0, '') > ($subject, $day, $end_user) ORDER BY id`,
   `SELECT 'key_day' AS what, key_id AS subject, day, '' AS end_user, spent_nanos AS kept, requests
-   FROM key_days WHERE (key_id, day, '') > ($subject, $day, $end_user) ORDER BY key_id, day`,
+   FROM key_days WHERE (day, key_id, '') > ($day, $subject, $end_user) ORDER BY day, key_id`,
   `SELECT 'end_user_day' AS what, key_id AS subject, day, end_user, spent_nanos AS kept, requests
-   FROM end_user_days WHERE (key_id, day, end_user) > ($subject, $day, $end_user)
-   ORDER BY key_id, day, end_user`,
+   FROM end_user_days WHERE (day, key_id, end_user) > ($day, $subject, $end_user)
+   ORDER BY day, key_id, end_user`,
 ]
 
 const PUT = `

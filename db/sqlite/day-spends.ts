@@ -1,4 +1,4 @@
-/** What each account spent day by day, added up from its keys' days: a thousand keys at a time, requests pass in between. */
+/** What each account spent day by day, added up from its keys' days: a thousand of them at a time, requests pass in between. */
 import type { AccountDaySpend } from '#domain/admission.ts'
 import type { Day } from '#domain/clock.ts'
 import type { AccountId, KeyId } from '#domain/id.ts'
@@ -6,9 +6,8 @@ import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import { fromInteger } from './amount.ts'
 import type { Connection } from './connection.ts'
 import { nextTurn } from './next-turn.ts'
+import { SLICE_ROWS } from './slices.ts'
 import { statement } from './statement.ts'
-
-const PAGE_KEYS = 1_000
 
 interface DayRow {
   readonly account_id: AccountId
@@ -17,29 +16,30 @@ interface DayRow {
   readonly requests: number
 }
 
-type Page = { readonly after: string; readonly since: Day }
+/** Where a slice begins: behind this. */
+type Place = { readonly day: Day; readonly key_id: KeyId | '' }
 
-/** Keys first, then their days by primary key: the other way round all days of all times would be read. */
+const SLICE = `FROM key_days WHERE (day, key_id) > ($day, $key_id) ORDER BY day, key_id`
+
 const DAYS = `
   SELECT account_id, day, sum(spent_nanos) AS spent_nanos, sum(requests) AS requests
-  FROM (SELECT id, account_id FROM keys WHERE id > $after ORDER BY id LIMIT ${PAGE_KEYS}) AS page
-  CROSS JOIN key_days ON key_days.key_id = page.id AND key_days.day >= $since
+  FROM (SELECT * ${SLICE} LIMIT ${SLICE_ROWS}) AS slice JOIN keys ON keys.id = slice.key_id
   GROUP BY account_id, day`
 
 export function prepareDaySpends({ database, commit }: Connection) {
-  const days = statement<DayRow, [Page]>(database, DAYS)
-  const last = statement<{ id: KeyId | null }, [string]>(
+  const days = statement<DayRow, [Place]>(database, DAYS)
+  const last = statement<Place, [Place]>(
     database,
-    `SELECT max(id) AS id FROM (SELECT id FROM keys WHERE id > ? ORDER BY id LIMIT ${PAGE_KEYS})`,
+    `SELECT day, key_id ${SLICE} LIMIT 1 OFFSET ${SLICE_ROWS - 1}`,
   )
   return async (since: Day): Promise<readonly AccountDaySpend[]> => {
     commit.flush()
     const sums = new Map<string, AccountDaySpend>()
-    for (let after = ''; ; await nextTurn()) {
-      for (const row of days().all({ after, since })) addTo(sums, row)
-      const end = last().get(after)?.id ?? null
+    for (let place: Place = { day: since, key_id: '' }; ; await nextTurn()) {
+      for (const row of days().all(place)) addTo(sums, row)
+      const end = last().get(place)
       if (end === null) break
-      after = end
+      place = end
     }
     return [...sums.values()].toSorted((a, b) => a.day - b.day)
   }

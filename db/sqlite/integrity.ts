@@ -1,4 +1,4 @@
-/** What SQLite finds wrong with a database: pages, indexes, and rows that refer to nothing. */
+/** What is wrong with a database: pages, indexes, rows that refer to nothing, and window slots that are not as the log has them. */
 import type { Database } from 'bun:sqlite'
 import { troubleOf } from './disk.ts'
 
@@ -21,5 +21,28 @@ function look(database: Database): readonly string[] {
   return [
     ...integrity.map((row) => row.integrity_check).filter((finding) => finding !== 'ok'),
     ...dangling.map(({ table }) => `a row of ${table} refers to nothing`),
+    ...strayingSlots(database),
+  ]
+}
+
+const SAME = `slot.key_id = line.key_id AND slot.admitted_at = line.admitted_at
+  AND slot.generation_id = line.generation_id`
+
+const STRAYING = `
+  SELECT (SELECT count(*) FROM activity AS line
+      WHERE generation_id < (SELECT below FROM window_slots_end) AND admitted = 1
+        AND NOT EXISTS (SELECT 1 FROM window_slots AS slot WHERE ${SAME})) AS missing,
+    (SELECT count(*) FROM window_slots AS slot
+      WHERE NOT EXISTS (SELECT 1 FROM activity AS line WHERE ${SAME} AND admitted = 1)) AS stray`
+
+/** A copy of an older database has none. */
+function strayingSlots(database: Database): readonly string[] {
+  const table = database.query("SELECT 1 FROM sqlite_schema WHERE name = 'window_slots'").get()
+  if (table === null) return []
+  const found = database.query<{ missing: number; stray: number }, []>(STRAYING).get()
+  const { missing, stray } = found ?? { missing: 0, stray: 0 }
+  return [
+    ...(missing > 0 ? [`${missing} requests of the log have no window slot`] : []),
+    ...(stray > 0 ? [`${stray} window slots have no request in the log`] : []),
   ]
 }

@@ -80,7 +80,7 @@ export const keyDays = sqliteTable(
     spent: nanos('spent_nanos').notNull(),
     requests: integer('requests').notNull(),
   },
-  (table) => [primaryKey({ columns: [table.keyId, table.day] })],
+  (table) => [primaryKey({ columns: [table.day, table.keyId] })],
 )
 
 export const endUserDays = sqliteTable(
@@ -92,7 +92,7 @@ export const endUserDays = sqliteTable(
     spent: nanos('spent_nanos').notNull(),
     requests: integer('requests').notNull(),
   },
-  (table) => [primaryKey({ columns: [table.keyId, table.day, table.endUser] })],
+  (table) => [primaryKey({ columns: [table.day, table.keyId, table.endUser] })],
 )
 
 export const providers = sqliteTable('providers', {
@@ -213,6 +213,21 @@ export const activity = sqliteTable('activity', {
   imageResolution: text('image_resolution'),
   imageQuality: text('image_quality'),
   refusal: text('refusal'),
+})
+
+export const windowSlots = sqliteTable(
+  'window_slots',
+  {
+    keyId: text('key_id').$type<KeyId>().notNull(),
+    admittedAt: instant('admitted_at').notNull(),
+    generationId: text('generation_id').$type<GenerationId>().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.keyId, table.admittedAt, table.generationId] })],
+)
+
+export const windowSlotsEnd = sqliteTable('window_slots_end', {
+  one: integer('one').primaryKey(),
+  below: text('below').notNull(),
 })
 
 export const keptSince = sqliteTable('kept_since', {

@@ -15,11 +15,13 @@ interface DayRow {
   readonly spent_nanos: number
 }
 
+/** Day by day: the table is in the order of days, and a month of all keys lies between two days of one. */
+const DAYS_OF_KEY = `
+  WITH RECURSIVE days (day) AS (SELECT ?2 UNION ALL SELECT day + 1 FROM days WHERE day + 1 < ?3)
+  SELECT days.day, spent_nanos FROM days CROSS JOIN key_days ON key_days.day = days.day AND key_id = ?1`
+
 export function prepareSpendReader({ database }: Connection): ReadSpend {
-  const days = statement<DayRow, [KeyId, Day, Day]>(
-    database,
-    'SELECT day, spent_nanos FROM key_days WHERE key_id = ? AND day >= ? AND day < ?',
-  )
+  const days = statement<DayRow, [KeyId, Day, Day]>(database, DAYS_OF_KEY)
   const daysOfAll = statement<DayRow, [Day, Day]>(
     database,
     'SELECT day, sum(spent_nanos) AS spent_nanos FROM key_days WHERE day >= ? AND day < ? GROUP BY day',

@@ -15,7 +15,7 @@ import { type HotThreshold, toHotThreshold } from './low-balance.ts'
 import { type MutablePurse, putAside, putBack } from './purse.ts'
 import { prepareSpendReader } from './spend-reader.ts'
 import { statement } from './statement.ts'
-import { prepareWindowReader, type WindowReader } from './window-reader.ts'
+import type { WindowReader } from './window-reader.ts'
 
 /** Keys whose state is kept in memory; an idle one beyond it is rebuilt when it is used again. */
 const MOST_HOT_KEYS = 20_000
@@ -86,9 +86,8 @@ export interface Standings {
 }
 
 /** Starts with nothing loaded; every key and account is read from the tables when it is first used. */
-export function startStandings(connection: Connection): Standings {
+export function startStandings(connection: Connection, windows: WindowReader): Standings {
   const { commit } = connection
-  const windows = prepareWindowReader(connection)
   const readHotKey = prepareHotKeyReader(connection)
   const readHotAccount = prepareHotAccountReader(connection)
   const endUsers = prepareEndUsers(connection)

@@ -12,6 +12,8 @@ import { NEWEST_SCHEMA_VERSION, schemaVersion } from './migrate.ts'
 import { endLeases, voidOpenHolds } from './recover.ts'
 import { createSigninStore } from './signin-store.ts'
 import { type Standings, startStandings } from './standing.ts'
+import { prepareWindowReader } from './window-reader.ts'
+import { openWindowSlots } from './window-slots.ts'
 import { prepareWriter, type Writer } from './writer.ts'
 
 /** The gateway's ports, and the side house's beside them. */
@@ -22,14 +24,16 @@ export interface HouseStore extends Store {
 /** Resolves what an earlier process left open, then opens every port. `release` gives the directory back at the end. */
 export function createStore(connection: Connection, path: string, release: () => void): HouseStore {
   const { database, commit } = connection
-  const writer = prepareWriter(connection)
+  const slots = openWindowSlots(connection)
+  const writer = prepareWriter(connection, slots)
   voidOpenHolds(connection, writer)
   endLeases(connection)
-  const standings = startStandings(connection)
+  const windows = prepareWindowReader(connection, slots)
+  const standings = startStandings(connection, windows)
 
   return {
     keys: createKeys(connection, standings),
-    admissions: createAdmissions(connection, standings, writer),
+    admissions: createAdmissions(connection, standings, writer, windows),
     activity: createActivity(connection, writer),
     answers: deferPort({ find: true, keep: true, trim: true }, async () =>
       (await import('./answers.ts')).createAnswers(connection),

@@ -6,6 +6,7 @@ import type { Connection } from './connection.ts'
 import { nextTurn } from './next-turn.ts'
 import { SLICE_ROWS } from './slices.ts'
 import { statement } from './statement.ts'
+import type { WindowSlots } from './window-slots.ts'
 
 export interface WindowReader {
   /**
@@ -22,33 +23,40 @@ export interface WindowReader {
 /** Instants after `after` and before `before`. */
 type Span = { readonly id: KeyId; readonly after: number; readonly before: number }
 
-/**
- * A request is in one of the tables, and goes from the one to the other when it ends; its instant stays.
- * `admitted = 1` is spelled out: SQLite uses the partial index only when it sees the literal.
- */
-const ADMITTED = `
-  SELECT admitted_at FROM activity
-  WHERE key_id = $id AND admitted = 1 AND admitted_at > $after AND admitted_at < $before
+/** What has ended: in the table of slots, or in the log behind its end. */
+const logged = (columns: string, slots: string): string => `
+  SELECT ${columns} FROM ${slots} WHERE slot.key_id = $id AND slot.admitted_at > $after AND slot.admitted_at < $before
+  UNION ALL
+  SELECT ${columns} FROM activity AS slot
+  WHERE slot.generation_id >= (SELECT below FROM window_slots_end)
+    AND slot.key_id = $id AND slot.admitted = 1 AND slot.admitted_at > $after AND slot.admitted_at < $before`
+
+const ENDED = logged('slot.admitted_at', 'window_slots AS slot')
+
+/** A request is in one of the tables, and goes from the one to the other when it ends; its instant stays. */
+const ADMITTED = `${ENDED}
   UNION ALL
   SELECT admitted_at FROM holds WHERE key_id = $id AND admitted_at > $after AND admitted_at < $before`
 
 const ADMITTED_BY_NAME = `
-  SELECT end_user AS name, admitted_at AS at FROM activity
-  WHERE key_id = $id AND admitted = 1 AND admitted_at > $after AND admitted_at < $before AND end_user IS NOT NULL
+  SELECT name, at FROM (${logged(
+    'end_user AS name, slot.admitted_at AS at',
+    'window_slots AS slot JOIN activity USING (generation_id)',
+  )}
   UNION ALL
-  SELECT end_user, admitted_at FROM holds
-  WHERE key_id = $id AND admitted_at > $after AND admitted_at < $before AND end_user IS NOT NULL`
+  SELECT end_user, admitted_at FROM holds WHERE key_id = $id AND admitted_at > $after AND admitted_at < $before)
+  WHERE name IS NOT NULL`
 
-export function prepareWindowReader(connection: Connection): WindowReader {
+export function prepareWindowReader(connection: Connection, slots: WindowSlots): WindowReader {
   const { database } = connection
-  const lookBack = prepareLookBack(connection)
+  const lookBack = prepareLookBack(connection, slots)
   const newest = statement<{ admitted_at: Instant }, [Span]>(
     database,
     `SELECT admitted_at FROM (${ADMITTED}) ORDER BY admitted_at DESC`,
   )
   const named = statement<{ name: string; at: Instant }, [Span]>(
     database,
-    `SELECT name, at FROM (${ADMITTED_BY_NAME}) ORDER BY at DESC`,
+    `${ADMITTED_BY_NAME} ORDER BY at DESC`,
   )
   const count = statement<{ requests: number }, [Span]>(
     database,
@@ -98,14 +106,13 @@ type Look = (span: Span) => boolean
  * Shows a key's log after an instant, the newest first, in slices of `rows` requests and a turn for each but the first.
  * Requests of one instant are never in two of them.
  */
-function prepareLookBack({ database, commit }: Connection) {
+function prepareLookBack({ database, commit }: Connection, slots: WindowSlots) {
   const cut = statement<{ admitted_at: Instant }, [Span & { rows: number }]>(
     database,
-    `SELECT admitted_at FROM activity
-     WHERE key_id = $id AND admitted = 1 AND admitted_at > $after AND admitted_at < $before
-     ORDER BY admitted_at DESC LIMIT 1 OFFSET $rows - 1`,
+    `${ENDED} ORDER BY admitted_at DESC LIMIT 1 OFFSET $rows - 1`,
   )
   return async (id: KeyId, after: number, rows: number, look: Look): Promise<void> => {
+    await slots.catchUp()
     let before = Number.MAX_SAFE_INTEGER
     for (;;) {
       commit.flush()

@@ -12,6 +12,7 @@ import { type MarkChange, prepareMarkWriter } from './low-balance.ts'
 import type { OpenHold } from './standing.ts'
 import { statement } from './statement.ts'
 import { prepareSums } from './sums.ts'
+import type { WindowSlots } from './window-slots.ts'
 
 export interface Writer {
   hold(claim: Claim): void
@@ -26,7 +27,7 @@ export interface Writer {
 }
 
 /** Drizzle would build these statements anew for every row; a request cannot afford that. */
-export function prepareWriter(connection: Connection): Writer {
+export function prepareWriter(connection: Connection, slots: WindowSlots): Writer {
   const { database } = connection
   const sums = prepareSums(connection)
   const insertHold = statement<unknown, SQLQueryBindings[]>(
@@ -49,6 +50,7 @@ export function prepareWriter(connection: Connection): Writer {
     database,
     'UPDATE keys SET last_used_at = ? WHERE id = ?',
   )
+  const insertActivity = prepareActivity(database)
   return {
     hold({ generationId, requestId, accountId, keyId, model, hold, at, endUser }) {
       insertHold().run(generationId, requestId, accountId, keyId, model, Number(hold), at, endUser)
@@ -77,6 +79,9 @@ export function prepareWriter(connection: Connection): Writer {
     used(keyId, at) {
       markUse().run(at, keyId)
     },
-    activity: prepareActivity(database),
+    activity(entry, admittedAt) {
+      const isNew = insertActivity(entry, admittedAt)
+      if (isNew && admittedAt !== null) slots.note(entry.keyId, admittedAt, entry.generationId)
+    },
   }
 }

@@ -52,6 +52,12 @@ export function openFiller(dataDir: string): Filler {
       database.run(`INSERT INTO key_days (key_id, day, spent_nanos, requests)
         SELECT key_id, admitted_at / ${DAY_MS}, count(*) * ${COST_NANOS}, count(*)
         FROM activity WHERE admitted = 1 GROUP BY 1, 2`)
+      database.run(
+        `INSERT INTO window_slots SELECT key_id, admitted_at, generation_id FROM activity ORDER BY 1, 2, 3`,
+      )
+      database.run(
+        `UPDATE window_slots_end SET below = (SELECT coalesce(max(generation_id) || '~', '') FROM activity)`,
+      )
       database.run(`UPDATE accounts SET balance_nanos =
         balance_nanos - (SELECT coalesce(sum(requests), 0) FROM key_days) * ${COST_NANOS}`)
       database.run('PRAGMA journal_mode = WAL')

@@ -13,6 +13,7 @@ import identities from './0011_identities.sql' with { type: 'text' }
 import retention from './0012_retention.sql' with { type: 'text' }
 import codeMails from './0013_code_mails.sql' with { type: 'text' }
 import peopleByAge from './0014_people_by_age.sql' with { type: 'text' }
+import manyKeys from './0015_many_keys.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   house,
@@ -29,4 +30,5 @@ export const MIGRATIONS: readonly string[] = [
   retention,
   codeMails,
   peopleByAge,
+  manyKeys,
 ]

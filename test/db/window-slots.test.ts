@@ -1,0 +1,208 @@
+// The slots of the log are brought in late and in batches: whenever a window is read back, it has every request, and none twice.
+import { Database } from 'bun:sqlite'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { expect, onTestFinished, test } from 'vitest'
+import { DATABASE_FILE, openStore } from '#db/index.ts'
+import type { Claim } from '#domain/admission.ts'
+import { DAY_MS, HOUR_MS } from '#domain/clock.ts'
+import type { ApiKey, Limits } from '#domain/key.ts'
+import type { Store } from '#domain/store.ts'
+import { handClock } from '#test/support/hand-clock.ts'
+import { aCharge, aClaim, aKey, anAccount, anActivity, aTopUp, usd } from '#test/support/nouns.ts'
+import { tempDirectory } from '#test/support/temp-directory.ts'
+
+/** More than are brought in at once, so that it happens while requests pass. */
+const MANY = 5_000
+const PENNY = usd('0.000000001')
+
+async function open(dataDir = tempDirectory()) {
+  const clock = handClock('2026-08-22T12:00:00Z')
+  let store: Store = await openStore({ dataDir, clock })
+  let isOpen = true
+  const close = async (): Promise<void> => {
+    if (isOpen) await store.close()
+    isOpen = false
+  }
+  onTestFinished(close)
+  await store.accounts.create(anAccount())
+  await store.ledger.credit(aTopUp(clock.now(), usd('100')))
+
+  const house = {
+    clock,
+    get store() {
+      return store
+    },
+    close,
+    async restart() {
+      await close()
+      store = await openStore({ dataDir, clock })
+      isOpen = true
+    },
+    async issue(limits: Partial<Limits> = {}): Promise<ApiKey> {
+      const key = aKey(clock.now(), limits)
+      await store.keys.issue(key, `if-${key.id}` as never)
+      return key
+    },
+    async admit(key: ApiKey): Promise<Claim> {
+      const claim = aClaim(key, clock.now(), PENNY)
+      expect(await store.admissions.admit(claim)).toMatchObject({ admitted: true })
+      return claim
+    },
+    settle: (claim: Claim) =>
+      store.admissions.settle(claim.generationId, {
+        at: clock.now(),
+        charge: aCharge(PENNY),
+        activity: { ...anActivity(claim), startedAt: claim.at, totalMs: clock.now() - claim.at },
+      }),
+    async serve(key: ApiKey, count: number): Promise<void> {
+      const claims = await Promise.all(Array.from({ length: count }, () => house.admit(key)))
+      await Promise.all(claims.map(house.settle))
+    },
+    /** Of a key without a limit, which is told from the tables alone. */
+    async countDay({ id }: ApiKey): Promise<number> {
+      return (await store.admissions.usage(id, clock.now())).requestsDay
+    },
+    async findings() {
+      return (await store.health({ checkIntegrity: true })).integrityFindings
+    },
+    /** In the table, as another connection sees it. */
+    countSlots(): number {
+      const database = new Database(join(dataDir, DATABASE_FILE), { readonly: true })
+      const { slots } = database.query('SELECT count(*) AS slots FROM window_slots').get() as {
+        slots: number
+      }
+      database.close()
+      return slots
+    },
+  }
+  return house
+}
+
+test('many are brought in while others pass, and whoever takes longer than they brings itself in', async () => {
+  const house = await open()
+  const key = await house.issue()
+  const slow = await house.admit(key)
+  await house.serve(key, MANY)
+  house.clock.advance(5_000)
+  // Enough for another batch to fall due, with those above long over.
+  await house.serve(key, MANY)
+  await expect.poll(() => house.countSlots()).toBeGreaterThan(4_000)
+  await house.settle(slow)
+  expect(await house.findings()).toEqual([])
+  await house.restart()
+  expect(await house.findings()).toEqual([])
+  expect(await house.countDay(key)).toBe(2 * MANY + 1)
+  expect(house.countSlots()).toBeGreaterThan(2 * MANY - 256)
+  expect(await house.findings()).toEqual([])
+})
+
+test('a clock that steps back behind what was brought in loses nobody', async () => {
+  const house = await open()
+  const key = await house.issue()
+  await house.serve(key, 1_000)
+  expect(await house.countDay(key)).toBe(1_000)
+  house.clock.advance(-HOUR_MS)
+  await house.serve(key, 10)
+  await house.restart()
+  expect(await house.findings()).toEqual([])
+  house.clock.advance(HOUR_MS)
+  expect(await house.countDay(key)).toBe(1_010)
+})
+
+test('what the log no longer keeps has no slot', async () => {
+  const house = await open()
+  const key = await house.issue()
+  await house.serve(key, 600)
+  expect(await house.countDay(key)).toBe(600)
+  house.clock.advance(2 * DAY_MS)
+  await house.serve(key, 3)
+  expect(await house.store.activity.trim(house.clock.now(), 500)).toBe(500)
+  expect(await house.findings()).toEqual([])
+  expect(await house.store.activity.trim(house.clock.now(), 500)).toBe(100)
+  expect(house.countSlots()).toBe(0)
+  expect(await house.countDay(key)).toBe(3)
+})
+
+test('a slot that is gone, and one that nobody took, are found', async () => {
+  const dataDir = tempDirectory()
+  const house = await open(dataDir)
+  const key = await house.issue()
+  await house.serve(key, 600)
+  await house.countDay(key)
+  await house.close()
+  const database = new Database(join(dataDir, DATABASE_FILE))
+  database.run(`DELETE FROM window_slots WHERE generation_id IN
+    (SELECT generation_id FROM window_slots ORDER BY generation_id LIMIT 2)`)
+  database.run("INSERT INTO window_slots VALUES ('key_x', 1, 'gen-x')")
+  database.close()
+  await house.restart()
+  expect(await house.findings()).toEqual([
+    '2 requests of the log have no window slot',
+    '1 window slots have no request in the log',
+  ])
+})
+
+type House = Awaited<ReturnType<typeof open>>
+
+/** Two keys, what each was asked, and who has not been answered yet. */
+interface Scene {
+  readonly house: House
+  readonly keys: readonly ApiKey[]
+  readonly asked: number[]
+  readonly waiting: Claim[]
+}
+
+/** What may happen, in any order, any number of times. */
+const ACTS: Readonly<
+  Record<string, (scene: Scene, key: number, size: number) => Promise<unknown>>
+> = {
+  async serve({ house, keys, asked }, key, size) {
+    await house.serve(keys[key] as ApiKey, size)
+    asked[key] = (asked[key] ?? 0) + size
+  },
+  async begin({ house, keys, asked, waiting }, key) {
+    waiting.push(await house.admit(keys[key] as ApiKey))
+    asked[key] = (asked[key] ?? 0) + 1
+  },
+  async end({ house, waiting }) {
+    const claim = waiting.shift()
+    if (claim) await house.settle(claim)
+  },
+  async pass({ house }, _, size) {
+    house.clock.advance(100 * size - 2_000)
+  },
+  async look({ house, keys, asked }, key) {
+    expect(await house.countDay(keys[key] as ApiKey)).toBe(asked[key])
+  },
+  async restart({ house, waiting }) {
+    await Promise.all(waiting.splice(0).map(house.settle))
+    await house.restart()
+  },
+}
+
+const acts = fc.array(
+  fc.record({
+    act: fc.constantFrom(...Object.keys(ACTS)),
+    key: fc.nat(1),
+    size: fc.integer({ min: 1, max: 400 }),
+  }),
+  { minLength: 5, maxLength: 25 },
+)
+
+test('whatever happens in between, each request is counted once', async () => {
+  await fc.assert(
+    fc.asyncProperty(acts, async (script) => {
+      const house = await open()
+      const keys = [await house.issue(), await house.issue()]
+      const scene: Scene = { house, keys, asked: [0, 0], waiting: [] }
+      for (const { act, key, size } of script) await ACTS[act]?.(scene, key, size)
+      await Promise.all(scene.waiting.map(house.settle))
+      house.clock.advance(60_000)
+      expect(await Promise.all(keys.map(house.countDay))).toEqual(scene.asked)
+      expect(await house.findings()).toEqual([])
+      await house.close()
+    }),
+    { numRuns: 40 },
+  )
+}, 60_000)
