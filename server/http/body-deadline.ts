@@ -3,21 +3,29 @@ import { GatewayError } from '#domain/errors.ts'
 import { unwatch, type Watched, watch } from '#domain/watch-list.ts'
 
 /** A body on its way. A class, because every request has one. */
-export class Arrival<Read> implements Watched {
+export class Arrival implements Watched {
   place = -1
-  /** What is read. @throws invalid_request once the time is up, however much is still to come */
-  readonly read: Promise<Read>
+  /** As many as were stated; of a body that is counted, as many as have come. */
+  bytes = 0
+  private readonly text = Promise.withResolvers<string>()
   private readonly deadlineMs: number
   private readonly due: number
-  private readonly giveUp: (late: GatewayError) => void
 
-  constructor(reading: Promise<Read>, deadlineMs: number) {
-    const { promise, resolve, reject } = Promise.withResolvers<Read>()
-    reading.then(resolve, reject)
-    this.read = promise
-    this.giveUp = reject
+  constructor(deadlineMs: number) {
     this.deadlineMs = deadlineMs
     this.due = performance.now() + deadlineMs
+  }
+
+  /** Gives `reading` its time; whoever has awaited its text says `arrived`. */
+  expect(reading: Promise<string>): this {
+    reading.then(this.text.resolve, (thrown) => this.breakOff(thrown))
+    watch(this)
+    return this
+  }
+
+  /** @throws what `reading` throws; invalid_request once the time is up, however much is still to come */
+  get read(): Promise<string> {
+    return this.text.promise
   }
 
   dueMs(): number {
@@ -26,15 +34,21 @@ export class Arrival<Read> implements Watched {
 
   expire(): void {
     const seconds = Math.round(this.deadlineMs / 1000)
-    this.giveUp(new GatewayError('invalid_request', `the body did not arrive within ${seconds} s`))
+    this.text.reject(
+      new GatewayError('invalid_request', `the body did not arrive within ${seconds} s`),
+    )
   }
-}
 
-/** Gives `reading` its time; whoever has awaited it says `arrived`. */
-export function awaitBody<Read>(reading: Promise<Read>, deadlineMs: number): Arrival<Read> {
-  const arrival = new Arrival(reading, deadlineMs)
-  watch(arrival)
-  return arrival
+  private breakOff(thrown: unknown): void {
+    arrived(this)
+    this.text.reject(
+      thrown instanceof GatewayError
+        ? thrown
+        : new GatewayError('invalid_request', 'the body broke off before its end', {
+            cause: thrown,
+          }),
+    )
+  }
 }
 
 export const arrived = (arrival: Watched): void => unwatch(arrival)

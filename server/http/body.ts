@@ -1,7 +1,7 @@
 /** The body of a request: JSON of bounded size, depth and time, or a refusal that says which bound was broken. */
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { arrived, awaitBody } from './body-deadline.ts'
+import { Arrival, arrived } from './body-deadline.ts'
 import { checkParsed, checkUnparsed } from './json-bounds.ts'
 
 export const MOST_BODY_BYTES = 32 * 1024 * 1024
@@ -14,41 +14,40 @@ export interface Body {
   readonly bytes: number
 }
 
-export interface DigestedBody extends Body {
-  /** SHA-256 in hexadecimal; empty unless it was asked for. */
-  readonly sha256: string
-}
-
 /** @throws unsupported_media_type, request_too_large, invalid_json, invalid_request */
 export async function readBody(
   request: Request,
   deadlineMs: number,
-  isDigested: boolean,
-  mostBytes = MOST_BODY_BYTES,
-): Promise<DigestedBody> {
-  checkMediaType(request.headers)
-  const stated = statedBytes(request.headers, mostBytes)
-  const counted = { bytes: 0 }
-  const arrival = awaitBody(
-    // The listener holds a client to the length it stated.
-    stated === null ? readCounted(request, mostBytes, counted) : request.text(),
-    deadlineMs,
-  )
-  let text: string
-  try {
-    text = await arrival.read
-  } catch (thrown) {
-    throw thrown instanceof GatewayError ? thrown : brokenOff(thrown)
-  } finally {
-    arrived(arrival)
-  }
-  const bytes = stated ?? counted.bytes
-  const sha256 = isDigested ? await digest(text) : ''
-  return { fields: readJson(text, bytes), text, bytes, sha256 }
+  mostBytes: number,
+): Promise<Body> {
+  const arrival = expectBody(request, deadlineMs, mostBytes)
+  return takeBody(arrival, await arrival.read)
 }
 
-/** Off the event loop, because a body may hold pictures. */
-async function digest(text: string): Promise<string> {
+/** The text of a body, on its way: `takeBody` makes a body of it. @throws unsupported_media_type, request_too_large */
+export function expectBody(
+  request: Request,
+  deadlineMs: number,
+  mostBytes = MOST_BODY_BYTES,
+): Arrival {
+  checkMediaType(request.headers)
+  const stated = statedBytes(request.headers, mostBytes)
+  const arrival = new Arrival(deadlineMs)
+  if (stated === null) return arrival.expect(readCounted(request, mostBytes, arrival))
+  // The listener holds a client to the length it stated.
+  arrival.bytes = stated
+  return arrival.expect(request.text())
+}
+
+/** What it holds, once it is read. @throws invalid_json, invalid_request */
+export function takeBody(arrival: Arrival, text: string): Required<Body> {
+  arrived(arrival)
+  const { bytes } = arrival
+  return { fields: readJson(text, bytes), text, bytes }
+}
+
+/** SHA-256 in hexadecimal; off the event loop, because a body may hold pictures. */
+export async function digest(text: string): Promise<string> {
   const sha256 = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
   return Array.from(new Uint8Array(sha256), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
@@ -90,9 +89,6 @@ const tooLarge = (mostBytes: number, bytes: number): GatewayError => {
     { metadata: { limit: 'body_bytes', limit_value: mostBytes, used: bytes, resets_at: null } },
   )
 }
-
-const brokenOff = (cause: unknown): GatewayError =>
-  new GatewayError('invalid_request', 'the body broke off before its end', { cause })
 
 async function readCounted(
   { body }: Request,

@@ -2,7 +2,8 @@
 
 import type { AnswerHead } from '#domain/chat.ts'
 import type { GatewayError } from '#domain/errors.ts'
-import { readBody } from '../body.ts'
+import type { StepReader } from '#domain/walk.ts'
+import { digest, expectBody, takeBody } from '../body.ts'
 import { type FirstRun, readIdempotencyKey } from '../first-runs.ts'
 import type { CounterHouse } from '../house.ts'
 import { readChatRequest } from '../read-chat-request.ts'
@@ -22,16 +23,16 @@ export async function chatCompletions(house: CounterHouse, visit: Visit): Promis
   const key = admitted instanceof Promise ? await admitted : admitted
   if (house.draining()) throw shuttingDown()
   const idempotencyKey = readIdempotencyKey(visit.request.headers)
-  const mayRepeat = idempotencyKey !== null
-  const body = await readBody(visit.request, house.timings.bodyDeadlineMs, mayRepeat)
+  const arrival = expectBody(visit.request, house.timings.bodyDeadlineMs)
+  const body = takeBody(arrival, await arrival.read)
   const request = readChatRequest(body)
   visit.wantsImages = request.wantsImages
   visit.model = request.model
   if (isDryRun(visit.request.headers)) return await answerQuote(house, visit, key, request)
 
   let run: FirstRun | null = null
-  if (mayRepeat) {
-    const repeatable = { keyId: key.id, idempotencyKey, bodySha256: body.sha256 }
+  if (idempotencyKey !== null) {
+    const repeatable = { keyId: key.id, idempotencyKey, bodySha256: await digest(body.text) }
     const begun = await house.firstRuns.begin(repeatable, house.clock.now())
     if ('body' in begun) return await replay(house, visit, begun)
     run = begun
@@ -43,7 +44,10 @@ export async function chatCompletions(house: CounterHouse, visit: Visit): Promis
   // A picture that can be asked for again is drawn to its end, for whoever asks again.
   if (run === null || !request.wantsImages) house.hangUps.watch(walk, visit.request)
   try {
-    return await (request.stream ? answerStream : answerWhole)(house, visit, walk, run)
+    if (request.stream) return await answerStream(house, visit, walk, run)
+    const answer = new WholeAnswer(house, visit, walk, run)
+    await walk.read(answer.read)
+    return answer.render()
   } finally {
     if (!visit.streams) {
       house.hangUps.forget(walk)
@@ -52,41 +56,50 @@ export async function chatCompletions(house: CounterHouse, visit: Visit): Promis
   }
 }
 
-/** The whole answer leaves after its receipt: its charge is committed (design §3). */
-async function answerWhole(
-  house: CounterHouse,
-  visit: Visit,
-  walk: RunningWalk,
-  run: FirstRun | null,
-): Promise<Response> {
-  const fold = startFold()
-  const told: Told = { head: null, failure: null, text: null }
-  await walk.read((step) => {
-    learn(visit, step, house.clock)
-    if (step.type === 'opened') told.head = step.head
-    else if (step.type === 'events') fold.note(step.events)
-    else if (step.type === 'failed') told.failure = step.error
-    else if (step.type === 'receipt' && told.head !== null && told.failure === null) {
-      told.text = fold.render(told.head, step.charge)
-      if (run && !walk.isCutShort) {
-        return keepAnswer(house, visit, run, JSON_TEXT, told.text.join(''))
+/**
+ * What a walk tells of a whole answer, which leaves after its receipt: its charge is committed (design §3). A class, because
+ * every request has one.
+ */
+class WholeAnswer {
+  private readonly house: CounterHouse
+  private readonly visit: Visit
+  private readonly walk: RunningWalk
+  private readonly run: FirstRun | null
+  private readonly fold = startFold()
+  private head: AnswerHead | null = null
+  private failure: GatewayError | null = null
+  private text: readonly string[] | null = null
+
+  constructor(house: CounterHouse, visit: Visit, walk: RunningWalk, run: FirstRun | null) {
+    this.house = house
+    this.visit = visit
+    this.walk = walk
+    this.run = run
+  }
+
+  readonly read: StepReader = (step) => {
+    learn(this.visit, step, this.house.clock)
+    if (step.type === 'opened') this.head = step.head
+    else if (step.type === 'events') this.fold.note(step.events)
+    else if (step.type === 'failed') this.failure = step.error
+    else if (step.type === 'receipt' && this.head !== null && this.failure === null) {
+      this.text = this.fold.render(this.head, step.charge)
+      if (this.run && !this.walk.isCutShort) {
+        return keepAnswer(this.house, this.visit, this.run, JSON_TEXT, this.text.join(''))
       }
     }
     return undefined
-  })
-  const { failure, text } = told
-  // Half an answer is no answer to a client that asked for a whole one.
-  if (failure !== null) throw failure
-  // Who was cut short by the gateway while the charge was committed has paid for all of it, and gets all of it.
-  if (text === null || (walk.isCutShort && visit.request.signal.aborted)) {
-    return new Response(null, { status: CLIENT_LEFT })
   }
-  return new Response(toBody(text), { headers: headersFor(visit, JSON_TEXT) })
-}
 
-/** What a whole answer keeps of the steps of its walk. */
-interface Told {
-  head: AnswerHead | null
-  failure: GatewayError | null
-  text: readonly string[] | null
+  /** @throws what broke the upstream */
+  render(): Response {
+    const { visit, failure, text } = this
+    // Half an answer is no answer to a client that asked for a whole one.
+    if (failure !== null) throw failure
+    // Who was cut short by the gateway while the charge was committed has paid for all of it, and gets all of it.
+    if (text === null || (this.walk.isCutShort && visit.request.signal.aborted)) {
+      return new Response(null, { status: CLIENT_LEFT })
+    }
+    return new Response(toBody(text), { headers: headersFor(visit, JSON_TEXT) })
+  }
 }

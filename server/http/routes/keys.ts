@@ -122,7 +122,7 @@ async function note(
 }
 
 const readFields = async ({ timings }: CounterHouse, { request }: Visit) =>
-  (await readBody(request, timings.bodyDeadlineMs, false, MOST_FORM_BYTES)).fields
+  (await readBody(request, timings.bodyDeadlineMs, MOST_FORM_BYTES)).fields
 
 /** A key of another account is no key at all: nobody learns here that it exists. */
 async function findOwn({ store }: CounterHouse, caller: ApiKey, id: string): Promise<ApiKey> {
