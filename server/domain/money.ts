@@ -41,17 +41,25 @@ function readScaled(text: string, places: number): bigint | undefined {
 }
 
 const ZERO = 0x30
+/** What a double holds to the last digit. */
+const MOST_EXACT = 2n ** 53n - 1n
 
-/** Without a pattern: every answer states five amounts. */
+/** What a fraction begins with: a point and all its zeros before the first digit that is none. */
+const LEADS = Array.from({ length: ATTO_PLACES }, (_, zeros) => `0.${'0'.repeat(zeros)}`)
+
+/** Without a pattern, and in as few texts as can be: every answer states five amounts. */
 function renderScaled(amount: bigint, places: number, leastPlaces: number): string {
   if (amount === 0n) return '0'
-  const sign = amount < 0n ? '-' : ''
-  const digits = (amount < 0n ? -amount : amount).toString().padStart(places + 1, '0')
+  if (amount < 0n) return `-${renderScaled(-amount, places, leastPlaces)}`
+  // A number says its digits in half the time.
+  const digits = amount <= MOST_EXACT ? String(Number(amount)) : amount.toString()
+  // Before the first digit where the amount is less than one.
   const point = digits.length - places
   let end = digits.length
   while (end > point + leastPlaces && digits.charCodeAt(end - 1) === ZERO) end--
+  if (point <= 0) return `${LEADS[-point]}${digits.slice(0, end)}`
   const whole = digits.slice(0, point)
-  return end === point ? `${sign}${whole}` : `${sign}${whole}.${digits.slice(point, end)}`
+  return end === point ? whole : `${whole}.${digits.slice(point, end)}`
 }
 
 /** `dividend / divisor`, halves away from zero: the only rounding money ever meets. */

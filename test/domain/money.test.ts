@@ -142,6 +142,31 @@ describe('rendering dollars', () => {
   })
 })
 
+/** By its digits and a pattern alone, with no thought of what that costs. */
+function renderPlainly(amount: bigint, places: number, least: number): string {
+  if (amount === 0n) return '0'
+  const [sign, digits] = amount < 0n ? ['-', String(-amount)] : ['', String(amount)]
+  const padded = digits.padStart(places + 1, '0')
+  const fraction = padded.slice(-places).replace(/0+$/, '').padEnd(least, '0')
+  return `${sign}${padded.slice(0, -places)}${fraction && '.'}${fraction}`
+}
+
+test('every amount is rendered as its digits say, however long and however many zeros end them', () => {
+  const digits = fc.oneof(
+    fc.bigInt({ min: -999n, max: 999n }),
+    fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }),
+    fc.constantFrom(2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n),
+  )
+  fc.assert(
+    fc.property(digits, fc.nat(24), (begun, zeros) => {
+      const amount = begun * 10n ** BigInt(zeros)
+      expect(renderUsd(nanos(amount))).toBe(renderPlainly(amount, 9, 2))
+      expect(renderPrice(attos(amount))).toBe(renderPlainly(amount, 18, 0))
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
 describe('prices', () => {
   test.each([
     ['0.0000003', 300_000_000_000n],
