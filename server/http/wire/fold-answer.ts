@@ -55,10 +55,9 @@ class AnswerFold implements Fold {
   render(head: AnswerHead, charge: Charge): readonly string[] {
     const choices = this.inOrder()
     const usage = renderUsage(charge)
-    if (choices.some(hasImages)) {
-      return renderInPieces(merge(this.fields, toAnswer(head)), choices, usage)
-    }
-    return [JSON.stringify(merge(this.fields, toAnswer(head, choices.map(toWords), usage)))]
+    return choices.some(hasImages)
+      ? renderInPieces(toAnswer(this.fields, head), choices, usage)
+      : [JSON.stringify(toAnswer(this.fields, head, choices.map(toWords), usage))]
   }
 
   private choiceAt(index: number): Choice {
@@ -143,12 +142,14 @@ function noteToolCall(calls: Map<number, ToolCall>, delta: ToolCallDelta): void 
   }
 }
 
-/** What the gateway says of an answer itself. */
+/** What the provider says of an answer beside its choices, and over it what the gateway says itself. */
 const toAnswer = (
+  fields: JsonObject | null,
   { id, createdUnixSeconds, model, provider }: AnswerHead,
   choices?: readonly JsonObject[],
   usage?: JsonObject,
 ): JsonObject => ({
+  ...fields,
   id,
   object: 'chat.completion',
   created: createdUnixSeconds,
