@@ -51,7 +51,7 @@ const LEADS = Array.from({ length: ATTO_PLACES }, (_, zeros) => `0.${'0'.repeat(
 function renderScaled(amount: bigint, places: number, leastPlaces: number): string {
   if (amount === 0n) return '0'
   if (amount < 0n) return `-${renderScaled(-amount, places, leastPlaces)}`
-  // A number says its digits in half the time.
+  // A number says its digits sooner, and the runtime remembers those of the last few hundred.
   const digits = amount <= MOST_EXACT ? String(Number(amount)) : amount.toString()
   // Before the first digit where the amount is less than one.
   const point = digits.length - places
