@@ -22,12 +22,15 @@ export const EXPOSED_HEADERS = [
 export function addRateHeaders(headers: HeaderFields, { minute, day }: QuotaReading): void {
   if (minute !== null) {
     headers['X-RateLimit-Limit-Minute'] = String(minute.limit)
-    headers['X-RateLimit-Remaining-Minute'] = String(minute.remaining)
+    headers['X-RateLimit-Remaining-Minute'] = renderRest(minute.remaining)
     headers['X-RateLimit-Reset-Minute'] = String(minute.resetSeconds)
   }
   if (day !== null) {
     headers['X-RateLimit-Limit-Day'] = String(day.limit)
-    headers['X-RateLimit-Remaining-Day'] = String(day.remaining)
+    headers['X-RateLimit-Remaining-Day'] = renderRest(day.remaining)
     headers['X-RateLimit-Reset-Day'] = String(day.resetSeconds)
   }
 }
+
+/** Without `String`, which takes three times as long to remember a number as to say it: this one is another every time. */
+const renderRest = (remaining: number): string => remaining.toFixed(0)
