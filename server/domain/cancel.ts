@@ -1,12 +1,15 @@
 /** Cancel: how whoever waits for an answer says that nobody does any more. */
 
+/** Who hears of it: a function or, without one being made for it, an object, as events have it. */
+export type CancelListener = (() => void) | { handleEvent(): void }
+
 /** What may be watched of it. An `AbortSignal` is one too. */
 export interface CancelSignal {
   readonly aborted: boolean
   readonly reason: unknown
   throwIfAborted(): void
-  addEventListener(type: 'abort', listener: () => void, options?: { readonly once: true }): void
-  removeEventListener(type: 'abort', listener: () => void): void
+  addEventListener(type: 'abort', listener: CancelListener, options?: { readonly once: true }): void
+  removeEventListener(type: 'abort', listener: CancelListener): void
 }
 
 /**
@@ -16,46 +19,75 @@ export interface CancelSignal {
 export class Canceller implements CancelSignal {
   aborted = false
   reason: unknown = undefined
-  private listeners: (() => void)[] | null = null
+  /** One listens as a rule, and needs no list. */
+  private listener: CancelListener | null = null
+  private others: CancelListener[] | null = null
+  private readonly followed: CancelSignal | null
+
+  /** Aborts with `followed`, if there is one, and can be aborted by itself. */
+  constructor(followed: CancelSignal | null = null) {
+    this.followed = followed
+    if (followed !== null) heed(followed, this)
+  }
 
   /** Only the first reason counts; each listener hears it once. */
   abort(reason: unknown = new DOMException('nobody waits for it any more', 'AbortError')): void {
     if (this.aborted) return
     this.aborted = true
     this.reason = reason
-    const { listeners } = this
-    this.listeners = null
-    if (listeners) for (const listener of listeners) listener()
+    const { listener, others } = this
+    this.listener = null
+    this.others = null
+    if (listener !== null) tell(listener)
+    if (others !== null) for (const other of others) tell(other)
+  }
+
+  /** What it follows has been aborted. */
+  handleEvent(): void {
+    this.abort(this.followed?.reason)
   }
 
   throwIfAborted(): void {
     if (this.aborted) throw this.reason
   }
 
-  addEventListener(_type: 'abort', listener: () => void): void {
+  addEventListener(_type: 'abort', listener: CancelListener): void {
     if (this.aborted) return
-    if (this.listeners === null) this.listeners = [listener]
-    else this.listeners.push(listener)
+    if (this.listener === null) this.listener = listener
+    else if (this.others === null) this.others = [listener]
+    else this.others.push(listener)
   }
 
-  removeEventListener(_type: 'abort', listener: () => void): void {
-    const place = this.listeners?.indexOf(listener) ?? -1
-    if (place >= 0) this.listeners?.splice(place, 1)
+  removeEventListener(_type: 'abort', listener: CancelListener): void {
+    if (this.listener === listener) {
+      this.listener = null
+      return
+    }
+    const place = this.others?.indexOf(listener) ?? -1
+    if (place >= 0) this.others?.splice(place, 1)
   }
+}
+
+/** The same for whoever takes an `AbortSignal` alone: the runtime's fetch, say. */
+export function toAbortSignal(signal: CancelSignal): AbortSignal {
+  if (signal instanceof AbortSignal) return signal
+  const controller = new AbortController()
+  heed(signal, () => controller.abort(signal.reason))
+  return controller.signal
+}
+
+const ONCE = { once: true } as const
+
+/** Tells `listener` when `signal` is aborted, or now if it has been. */
+export function heed(signal: CancelSignal, listener: CancelListener): void {
+  if (signal.aborted) tell(listener)
+  else signal.addEventListener('abort', listener, ONCE)
+}
+
+function tell(listener: CancelListener): void {
+  if (typeof listener === 'function') listener()
+  else listener.handleEvent()
 }
 
 /** One that aborts with `signal`, and can be aborted by itself. */
-export const cancelWith = (signal: CancelSignal): Canceller => follow(signal, new Canceller())
-
-/** The same for whoever takes an `AbortSignal` alone: the runtime's fetch, say. */
-export const toAbortSignal = (signal: CancelSignal): AbortSignal =>
-  signal instanceof AbortSignal ? signal : follow(signal, new AbortController()).signal
-
-function follow<Follower extends { abort(reason: unknown): void }>(
-  signal: CancelSignal,
-  follower: Follower,
-): Follower {
-  if (signal.aborted) follower.abort(signal.reason)
-  else signal.addEventListener('abort', () => follower.abort(signal.reason), { once: true })
-  return follower
-}
+export const cancelWith = (signal: CancelSignal): Canceller => new Canceller(signal)
