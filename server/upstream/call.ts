@@ -30,11 +30,17 @@ export function toHeaders(
 }
 
 /** What goes out, and where to. */
-export interface Outgoing {
+export interface Outgoing extends Message {
   readonly post: Post
-  readonly headers: StandingHeaders
-  readonly body: Message['body']
 }
+
+/** What goes out for one request. */
+export const toOutgoing = (
+  { requestId, request }: UpstreamCall,
+  post: Post,
+  { whole, stream }: StandingHeaders,
+  body: Message['body'],
+): Outgoing => ({ post, headers: request.stream ? stream : whole, requestId, body })
 
 /** What comes back, with the watchdog that guards the reading of it. */
 export interface Answer {
@@ -48,13 +54,3 @@ export interface Answer {
  */
 export const isSentOnce = ({ request }: UpstreamCall): boolean =>
   !request.allowFallbacks || request.wantsImages
-
-/** The message of one request. */
-export const toMessage = (
-  { requestId, request }: UpstreamCall,
-  { headers, body }: Outgoing,
-): Message => ({
-  headers: request.stream ? headers.stream : headers.whole,
-  requestId,
-  body,
-})

@@ -2,31 +2,43 @@
  * Posts by the runtime's fetch, which knows how to speak to proxies. It holds at most 64 idle connections, and never says
  * when one stands: how long connecting takes is judged as part of the time to the first byte.
  */
-import type { Piece, Post } from './reply.ts'
+import type { Leash, Message, Piece, Post, Reply } from './reply.ts'
 
 /** The client for one address. */
 export const postByFetch =
   (url: string): Post =>
-  async ({ headers, requestId, body }, leash, fresh) => {
-    const controller = new AbortController()
-    leash.onPull((reason) => controller.abort(reason))
-    const init: BunFetchRequestInit & { timeout: false } = {
-      method: 'POST',
-      headers: requestId === undefined ? headers : { ...headers, 'x-request-id': requestId },
-      body: typeof body === 'string' || body instanceof Uint8Array ? body : body.join(''),
-      signal: controller.signal,
-      redirect: 'manual',
-      keepalive: !fresh,
-      // How long a silence may last is the watchdog's to judge, not the runtime's.
-      timeout: false,
-    }
-    const response = await fetch(url, init)
-    const reader = response.body?.getReader()
-    return {
-      status: response.status,
-      headers: response.headers,
-      read: async () => ((await reader?.read()) ?? END) as Piece,
-    }
+  (message, opening, leash, fresh) => {
+    fetchReply(url, message, leash, fresh).then(
+      (reply) => opening.resolve(reply),
+      (thrown) => opening.reject(thrown),
+    )
   }
+
+async function fetchReply(
+  url: string,
+  { headers, requestId, body }: Message,
+  leash: Leash,
+  fresh: boolean,
+): Promise<Reply> {
+  const controller = new AbortController()
+  leash.hold(controller)
+  const init: BunFetchRequestInit & { timeout: false } = {
+    method: 'POST',
+    headers: requestId === undefined ? headers : { ...headers, 'x-request-id': requestId },
+    body: typeof body === 'string' || body instanceof Uint8Array ? body : body.join(''),
+    signal: controller.signal,
+    redirect: 'manual',
+    keepalive: !fresh,
+    // How long a silence may last is the watchdog's to judge, not the runtime's.
+    timeout: false,
+  }
+  const response = await fetch(url, init)
+  const reader = response.body?.getReader()
+  return {
+    status: response.status,
+    headers: response.headers,
+    read: async () => ((await reader?.read()) ?? END) as Piece,
+  }
+}
 
 const END: Piece = { done: true }

@@ -30,20 +30,31 @@ export interface Message {
   readonly body: string | readonly string[] | Uint8Array
 }
 
+/** What a leash holds: an exchange, or the runtime's controller of one. */
+export interface Held {
+  abort(reason: unknown): void
+}
+
 /** What ends an exchange from this side. (An AbortController with its events costs a tenth of a whole exchange.) */
 export interface Leash {
   readonly isPulled: boolean
-  /** Calls the latest listener, once: when the leash is pulled, or now if it has been. */
-  onPull(listener: (reason: unknown) => void): void
+  /** Aborts the latest that it holds, once: when the leash is pulled, or now if it has been. */
+  hold(held: Held): void
   /** A connection is being made; where nobody says so, only the answer is waited for. */
   connects(): void
   /** It stands, and the request leaves. */
   connected(): void
 }
 
+/** Who waits for the head of an answer, a promise's two ends perhaps: one of them is called, once. */
+export interface Opening {
+  resolve(reply: Reply): void
+  reject(thrown: unknown): void
+}
+
 /**
- * Posts to one address and waits for the head of the answer, whatever its status; redirects are not followed. A `fresh` one
- * goes out on a connection of its own, which is closed behind it unless no other rests. Rejects with a code that `brokeOff` knows only when not one byte had come, on a
- * connection that had rested.
+ * Posts to one address and tells the head of the answer, whatever its status; redirects are not followed. A `fresh` one
+ * goes out on a connection of its own, which is closed behind it unless no other rests. Rejects with a code that `brokeOff`
+ * knows only when not one byte had come, on a connection that had rested.
  */
-export type Post = (message: Message, leash: Leash, fresh: boolean) => Promise<Reply>
+export type Post = (message: Message, opening: Opening, leash: Leash, fresh: boolean) => void

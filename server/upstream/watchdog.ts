@@ -1,8 +1,9 @@
 /** Judges the silence of providers: no connection or no first byte in time, too long a pause, or too long in all. */
+import { heed } from '#domain/cancel.ts'
 import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { unwatch, type Watched, watch } from '#domain/watch-list.ts'
 import { fromTransportError } from './failure.ts'
-import type { Leash } from './reply.ts'
+import type { Held, Leash } from './reply.ts'
 
 /** Starts to wait for the first byte. */
 export const startWatchdog = (call: UpstreamCall): Watchdog => new Watchdog(call)
@@ -16,7 +17,6 @@ export class Watchdog implements Leash, Watched {
   isPulled = false
   private readonly timeouts: UpstreamCall['timeouts']
   private readonly signal: UpstreamCall['signal']
-  private readonly leave: () => void
   private readonly startedMs = performance.now()
   private endsMs: number
   private waitingSinceMs: number | null = this.startedMs
@@ -24,21 +24,24 @@ export class Watchdog implements Leash, Watched {
   private heardAny = false
   private expired = false
   private reason: unknown = undefined
-  private whenPulled: ((reason: unknown) => void) | null = null
+  private held: Held | null = null
 
   constructor({ timeouts, signal }: UpstreamCall) {
     this.timeouts = timeouts
     this.signal = signal
     this.endsMs = this.startedMs + timeouts.totalTimeoutMs
-    this.leave = () => this.pull(signal.reason)
-    if (signal.aborted) this.leave()
-    else signal.addEventListener('abort', this.leave, { once: true })
+    heed(signal, this)
     watch(this)
   }
 
-  onPull(listener: (reason: unknown) => void): void {
-    if (this.isPulled) listener(this.reason)
-    else this.whenPulled = listener
+  hold(held: Held): void {
+    if (this.isPulled) held.abort(this.reason)
+    else this.held = held
+  }
+
+  /** The client has left. */
+  handleEvent(): void {
+    this.pull(this.signal.reason)
   }
 
   connects(): void {
@@ -71,7 +74,7 @@ export class Watchdog implements Leash, Watched {
 
   /** The client has all that it asked for: what is left of the exchange is no business of its signal. */
   release(): void {
-    this.signal.removeEventListener('abort', this.leave)
+    this.signal.removeEventListener('abort', this)
   }
 
   /** The exchange is over: nobody watches it, and no listener stays behind. */
@@ -118,7 +121,7 @@ export class Watchdog implements Leash, Watched {
     unwatch(this)
     this.isPulled = true
     this.reason = reason
-    this.whenPulled?.(reason)
+    this.held?.abort(reason)
   }
 }
 

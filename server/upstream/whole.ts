@@ -1,7 +1,11 @@
 /** An answer that comes whole, as the one batch of events that a stream would have brought in many. */
 import type { ChatEvents } from '#domain/chat.ts'
 import type { Soon } from '#domain/soon.ts'
-import type { UpstreamFailure } from '#domain/upstream.ts'
+import type { UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
+import { readWhole } from './body.ts'
+import type { Answer } from './call.ts'
+import type { Reply } from './reply.ts'
+import type { Watchdog } from './watchdog.ts'
 
 /** What a family makes of a whole body. */
 export interface Translated {
@@ -10,21 +14,32 @@ export interface Translated {
   readonly failure: UpstreamFailure | null
 }
 
+/** The part of a wire that whole answers need. */
+export interface WholeWire {
+  fromBody(body: unknown, call: UpstreamCall): Soon<Translated>
+}
+
 type Step = IteratorResult<ChatEvents, undefined>
 
 const DONE: Promise<Step> = Promise.resolve({ done: true, value: undefined })
 
-/** Reads when it is first asked, and once. */
-export const tellWhole = (read: () => Soon<Translated>): AsyncIterable<ChatEvents> =>
-  new Whole(read)
-
-/** A class, because each answer has one; an async generator for one batch would cost as much as four awaits more. */
-class Whole implements AsyncIterableIterator<ChatEvents, undefined> {
-  private unread: (() => Soon<Translated>) | null
+/**
+ * Read when it is first asked for, and once. A class, because each answer has one; an async generator for one batch would
+ * cost as much as four awaits more.
+ */
+export class Whole implements Answer, AsyncIterableIterator<ChatEvents, undefined> {
+  readonly reply: Reply
+  readonly watchdog: Watchdog
+  private readonly wire: WholeWire
+  private readonly call: UpstreamCall
+  private isRead = false
   private failure: UpstreamFailure | null = null
 
-  constructor(read: () => Soon<Translated>) {
-    this.unread = read
+  constructor(wire: WholeWire, call: UpstreamCall, reply: Reply, watchdog: Watchdog) {
+    this.wire = wire
+    this.call = call
+    this.reply = reply
+    this.watchdog = watchdog
   }
 
   [Symbol.asyncIterator](): this {
@@ -32,17 +47,23 @@ class Whole implements AsyncIterableIterator<ChatEvents, undefined> {
   }
 
   next(): Promise<Step> {
-    const read = this.unread
-    if (read === null) return this.end()
-    this.unread = null
+    if (this.isRead) return this.end()
+    this.isRead = true
     try {
-      const translated = read()
-      return translated instanceof Promise
-        ? translated.then((late) => this.tell(late))
-        : this.tell(translated)
+      const body = readWhole(this)
+      return body instanceof Promise
+        ? body.then((late) => this.translate(late))
+        : this.translate(body)
     } catch (thrown) {
       return Promise.reject(thrown)
     }
+  }
+
+  private translate(body: unknown): Promise<Step> {
+    const translated = this.wire.fromBody(body, this.call)
+    return translated instanceof Promise
+      ? translated.then((late) => this.tell(late))
+      : this.tell(translated)
   }
 
   private tell({ events, failure }: Translated): Promise<Step> {

@@ -3,7 +3,7 @@ import type { Provider } from '#domain/provider.ts'
 import type { Upstream, UpstreamFailure } from '#domain/upstream.ts'
 import { ask, type Wire } from '../ask.ts'
 import { readErrorText } from '../body.ts'
-import { type Answer, toHeaders } from '../call.ts'
+import { type Answer, toHeaders, toOutgoing } from '../call.ts'
 import { openPost } from '../post.ts'
 import { createScrub, type Scrub } from '../scrub.ts'
 import { toEndpoint } from './endpoint.ts'
@@ -19,8 +19,9 @@ export function openAnthropic(provider: Provider, credential: string | null): Up
   const headers = toHeaders(auth)
   const scrub = createScrub(host, credential)
   const wire: Wire = {
-    toOutgoing({ request, hop }) {
-      return { post, headers, body: JSON.stringify(toRequest(request, hop.card)) }
+    toOutgoing(call) {
+      const body = JSON.stringify(toRequest(call.request, call.hop.card))
+      return toOutgoing(call, post, headers, body)
     },
     toFailure: (answer) => toFailure(answer, scrub),
     // What came counts, not what was asked for: a server in between may gather a stream into one body.

@@ -4,7 +4,7 @@ import type { Upstream, UpstreamFailure } from '#domain/upstream.ts'
 import { readRetryAfter } from '#outbound/retry-after.ts'
 import { ask, type Wire } from '../ask.ts'
 import { readErrorText } from '../body.ts'
-import { type Answer, toHeaders } from '../call.ts'
+import { type Answer, toHeaders, toOutgoing } from '../call.ts'
 import { openPost } from '../post.ts'
 import type { Post } from '../reply.ts'
 import { createScrub, type Scrub } from '../scrub.ts'
@@ -36,9 +36,10 @@ export function openGemini(provider: Provider, credential: string | null): Upstr
   }
 
   const wire: Wire = {
-    toOutgoing({ request, hop }) {
+    toOutgoing(call) {
+      const { request, hop } = call
       const body = JSON.stringify(toRequest(request, hop.card))
-      return { post: postFor(hop.card.upstreamName, request.stream), headers, body }
+      return toOutgoing(call, postFor(hop.card.upstreamName, request.stream), headers, body)
     },
     toFailure: (answer) => toFailure(answer, scrub),
     startStream: (contentType, asked) => (isStream(contentType, asked) ? startStream(scrub) : null),

@@ -1,7 +1,7 @@
 /** One request and its answer: the head to whoever opened it, the body to whoever reads, and every way it can end. */
 import type { Soon } from '#domain/soon.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
-import type { Piece, Reply } from '../reply.ts'
+import type { Leash, Opening, Piece, Reply } from '../reply.ts'
 import type { Head } from './head.ts'
 import { dropLine, type Exchange, type Line, pauseLine, resumeLine } from './line.ts'
 import { endsHere, startParser, takeBytes } from './parser.ts'
@@ -25,27 +25,63 @@ export const isAlone = ({ target }: Line): boolean =>
 /** Starts before its request is sent; it ends once, in `fail` or in `finish`. */
 export function startExchange(
   request: RequestText,
-  leash: Exchange['leash'],
+  opening: Opening,
+  leash: Leash,
   isSolitary: boolean,
 ): Exchange {
   underWay++
-  return {
-    request,
-    leash,
-    isSolitary,
-    parser: startParser(),
-    line: null,
-    opening: null,
-    reading: null,
-    held: [],
-    heldBytes: 0,
-    fault: null,
+  const exchange = new LineExchange(request, opening, leash, isSolitary)
+  leash.hold(exchange)
+  return exchange
+}
+
+/** A class, because each request has one, which is its answer too. */
+class LineExchange implements Exchange, Reply {
+  request: RequestText | null
+  readonly parser = startParser()
+  readonly leash: Leash
+  readonly isSolitary: boolean
+  line: Line | null = null
+  opening: Opening | null
+  isPlain = true
+  reading: Exchange['reading'] = null
+  readonly held: Uint8Array[] = []
+  heldBytes = 0
+  fault: Exchange['fault'] = null
+
+  constructor(request: RequestText, opening: Opening, leash: Leash, isSolitary: boolean) {
+    this.request = request
+    this.opening = opening
+    this.leash = leash
+    this.isSolitary = isSolitary
+  }
+
+  get status(): number {
+    return this.headers.status
+  }
+
+  get headers(): Head {
+    const { head } = this.parser
+    if (head === null) throw new Error('its head has not come')
+    return head
+  }
+
+  read(): Soon<Piece> {
+    return this.isPlain ? read(this) : refuseCoding(this)
+  }
+
+  forgetHead(): void {
+    this.parser.head?.forget()
+  }
+
+  abort(reason: unknown): void {
+    abandon(this, reason)
   }
 }
 
 /** Bytes came, which are the exchange's own from now on. */
 export function hear(exchange: Exchange, line: Line, bytes: Buffer): void {
-  const { parser } = exchange
+  const { parser, opening } = exchange
   let piece: Buffer
   try {
     piece = takeBytes(parser, bytes)
@@ -53,13 +89,19 @@ export function hear(exchange: Exchange, line: Line, bytes: Buffer): void {
     fail(exchange, thrown)
     return
   }
-  if (parser.head !== null && exchange.opening !== null) {
-    exchange.opening.resolve(new LineReply(exchange, parser.head))
-    exchange.opening = null
-  }
   if (piece.length > 0) hand(exchange, piece, bytes.length)
   if (parser.isOver) finish(exchange, line)
   else if (exchange.heldBytes > MOST_HELD_BYTES) pauseLine(line)
+  if (opening === null || parser.head === null) return
+  exchange.opening = null
+  exchange.isPlain = isPlain(parser.head)
+  // At the very end: whoever hears of it may read what came with the head, or want no more, at once.
+  opening.resolve(exchange)
+}
+
+function isPlain(head: Head): boolean {
+  const coding = head.find('\r\ncontent-encoding:')
+  return coding === null || coding === '' || coding.toLowerCase() === 'identity'
 }
 
 /** The other side has closed; `isClean` when it said so in good order. */
@@ -139,30 +181,6 @@ function read(exchange: Exchange): Soon<Piece> {
   const reading = Promise.withResolvers<Piece>()
   exchange.reading = reading
   return reading.promise
-}
-
-/** A class, because each answer has one. */
-class LineReply implements Reply {
-  readonly status: number
-  readonly headers: Head
-  private readonly exchange: Exchange
-  private readonly isPlain: boolean
-
-  constructor(exchange: Exchange, head: Head) {
-    const coding = head.find('\r\ncontent-encoding:')
-    this.status = head.status
-    this.headers = head
-    this.exchange = exchange
-    this.isPlain = coding === null || coding === '' || coding.toLowerCase() === 'identity'
-  }
-
-  read(): Soon<Piece> {
-    return this.isPlain ? read(this.exchange) : refuseCoding(this.exchange)
-  }
-
-  forgetHead(): void {
-    this.headers.forget()
-  }
 }
 
 /** Plain text was asked for. Nothing is inflated, because a small answer could become an endless one. */

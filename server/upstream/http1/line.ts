@@ -1,7 +1,7 @@
 /** One connection to a provider: it carries one exchange at a time, and rests between two of them. */
 import { Buffer } from 'node:buffer'
 import type { Socket } from 'bun'
-import type { Leash, Piece, Reply } from '../reply.ts'
+import type { Leash, Opening, Piece, Reply } from '../reply.ts'
 import type { Parser } from './parser.ts'
 import { type RequestText, writeText } from './request.ts'
 import type { Target } from './target.ts'
@@ -20,8 +20,8 @@ export interface Line {
   isDead: boolean
 }
 
-/** One request and its answer. */
-export interface Exchange {
+/** One request and, from its head on, its answer. */
+export interface Exchange extends Reply {
   /** Null once it has left: an answer may take minutes, and a request may be large. */
   request: RequestText | null
   readonly parser: Parser
@@ -32,7 +32,9 @@ export interface Exchange {
   /** Null before it has one, and as soon as it needs none any more. */
   line: Line | null
   /** Who waits for the head; null once told. */
-  opening: Pick<PromiseWithResolvers<Reply>, 'resolve' | 'reject'> | null
+  opening: Opening | null
+  /** False where the body is compressed all the same. */
+  isPlain: boolean
   /** Who waits for the next piece. */
   reading: Pick<PromiseWithResolvers<Piece>, 'resolve' | 'reject'> | null
   /** Pieces that nobody has asked for yet. */

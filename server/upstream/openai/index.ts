@@ -2,7 +2,7 @@
 import type { Provider } from '#domain/provider.ts'
 import type { Upstream } from '#domain/upstream.ts'
 import { ask, type Wire } from '../ask.ts'
-import { toHeaders } from '../call.ts'
+import { toHeaders, toOutgoing } from '../call.ts'
 import { fetchPicture as fetchGuarded } from '../guarded-fetch/fetch-picture.ts'
 import { openPost } from '../post.ts'
 import { createScrub } from '../scrub.ts'
@@ -31,9 +31,10 @@ export function openOpenAi(
   const scrub = createScrub(host, credential)
   const drawing = openDrawing(provider, credential, scrub, fetchPicture)
   const chat: Wire = {
-    toOutgoing({ request, hop }) {
+    toOutgoing(call) {
+      const { request, hop } = call
       const body = toRequest(request, hop.card.upstreamName, provider.type)
-      return { post, headers, body: toPieces(body, request.source) }
+      return toOutgoing(call, post, headers, toPieces(body, request.source))
     },
     toFailure: (answer) => toFailure(answer, scrub),
     startStream: (contentType, asked) => (isStream(contentType, asked) ? startStream(scrub) : null),

@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from 'node:tls'
 import { onTestFinished } from 'vitest'
 import { postOverLine } from '#upstream/http1/post.ts'
 import { toTarget } from '#upstream/http1/target.ts'
-import type { Leash, Message, Reply } from '#upstream/reply.ts'
+import type { Held, Leash, Message, Reply } from '#upstream/reply.ts'
 
 /** One connection, as the provider sees it. */
 export interface RawLine {
@@ -112,20 +112,20 @@ export interface HandLeash extends Leash {
 
 export function holdLeash(): HandLeash {
   let pulled: { readonly reason: unknown } | null = null
-  let listener = (_: unknown): void => {}
+  let held: Held | null = null
   return {
     get isPulled() {
       return pulled !== null
     },
-    onPull(called) {
-      listener = called
-      if (pulled) called(pulled.reason)
+    hold(next) {
+      held = next
+      if (pulled) held.abort(pulled.reason)
     },
     connects() {},
     connected() {},
     pull(reason) {
       pulled ??= { reason }
-      listener(reason)
+      held?.abort(reason)
     },
   }
 }
@@ -135,12 +135,16 @@ interface PostWishes extends Partial<Message> {
   readonly fresh?: boolean
 }
 
-export const post = ({ url }: Pick<RawProvider, 'url'>, wishes: PostWishes = {}): Promise<Reply> =>
+export function post({ url }: Pick<RawProvider, 'url'>, wishes: PostWishes = {}): Promise<Reply> {
+  const opening = Promise.withResolvers<Reply>()
   postOverLine(toTarget(url))(
     { headers: wishes.headers ?? {}, body: wishes.body ?? '{}' },
+    opening,
     wishes.leash ?? holdLeash(),
     wishes.fresh ?? false,
   )
+  return opening.promise
+}
 
 /** Everything up to the end, as text. */
 export async function readAll(reply: Reply): Promise<string> {

@@ -1,7 +1,7 @@
 /** Asks the images API: a drawing or an edit goes out, pictures come back. */
 import type { Provider } from '#domain/provider.ts'
 import type { Wire } from '../../ask.ts'
-import { toHeaders } from '../../call.ts'
+import { toHeaders, toOutgoing } from '../../call.ts'
 import { openPost } from '../../post.ts'
 import type { Post } from '../../reply.ts'
 import type { Scrub } from '../../scrub.ts'
@@ -28,7 +28,7 @@ export function openDrawing(
   return {
     async toOutgoing(call) {
       const { operation, contentType, body } = await toImageRequest(call)
-      return { post: posts[operation], headers: toHeaders(auth, contentType), body }
+      return toOutgoing(call, posts[operation], toHeaders(auth, contentType), body)
     },
     toFailure: (answer) => toFailure(answer, scrub),
     // This API is never asked for a stream.

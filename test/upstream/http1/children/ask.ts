@@ -1,11 +1,14 @@
 // Posts once to the address it is given, as a provider's client would, in the environment it was started in.
 import { fromTransportError } from '#upstream/failure.ts'
 import { openPost } from '#upstream/post.ts'
+import type { Reply } from '#upstream/reply.ts'
 
 const nobody = () => {}
-const leash = { isPulled: false, onPull: nobody, connects: nobody, connected: nobody }
+const leash = { isPulled: false, hold: nobody, connects: nobody, connected: nobody }
 try {
-  const reply = await openPost(process.argv[2] ?? '')({ headers: {}, body: '{}' }, leash, false)
+  const opening = Promise.withResolvers<Reply>()
+  openPost(process.argv[2] ?? '')({ headers: {}, body: '{}' }, opening, leash, false)
+  const reply = await opening.promise
   let bytes = 0
   for (let piece = await reply.read(); !piece.done; piece = await reply.read()) {
     bytes += piece.value.length
