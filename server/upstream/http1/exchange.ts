@@ -100,7 +100,7 @@ export function hear(exchange: Exchange, line: Line, bytes: Buffer): void {
 }
 
 function isPlain(head: Head): boolean {
-  const coding = head.find('\r\ncontent-encoding:')
+  const coding = head.get('content-encoding')
   return coding === null || coding === '' || coding.toLowerCase() === 'identity'
 }
 
@@ -132,7 +132,7 @@ export function fail(exchange: Exchange, thrown: unknown): void {
 }
 
 /** Ends it because nobody wants it any more. */
-export function abandon(exchange: Exchange, reason: unknown): void {
+function abandon(exchange: Exchange, reason: unknown): void {
   fail(exchange, reason)
   exchange.fault ??= { thrown: reason }
   exchange.held.length = 0

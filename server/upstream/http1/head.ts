@@ -6,40 +6,45 @@ export class Head {
   readonly status: number
   /** HTTP/1.0 */
   readonly isOld: boolean
+  /** Every line end is kept in front of a field, so that a name is only ever found at the start of a line. */
   private text: string
-  private lower: string
 
   /** `text` is everything up to the empty line, each line with its end. @throws UpstreamFailure when it is no head */
   constructor(text: string) {
     if (!STATUS_LINE.test(text)) throw malformed('no status line')
     this.text = text
-    // Every line end is kept in front of a field, so that a name is only ever found at the start of a line.
-    this.lower = text.toLowerCase()
     this.status = Number(text.slice(STATUS_AT, STATUS_AT + 3))
     this.isOld = text[STATUS_AT - 2] === '0'
-    checkFields(this.lower, text.indexOf('\r\n') + 2)
+    checkFields(text, text.indexOf('\r\n') + 2)
   }
 
   /** From now on no field is found. */
   forget(): void {
     this.text = ''
-    this.lower = ''
   }
 
   get(name: string): string | null {
-    return this.find(`\r\n${name.toLowerCase()}:`)
-  }
-
-  /** The same for a name in small letters, between a line end and a colon. */
-  find(sought: string): string | null {
+    const pattern = toPattern(name)
     let found: string | null = null
-    for (let at = this.lower.indexOf(sought); at >= 0; at = this.lower.indexOf(sought, at + 1)) {
-      const start = at + sought.length
+    pattern.lastIndex = 0
+    while (pattern.test(this.text)) {
+      const start = pattern.lastIndex
       const value = this.text.slice(start, this.text.indexOf('\r\n', start)).trim()
       found = found === null ? value : `${found}, ${value}`
     }
     return found
   }
+}
+
+/** By the names that are asked for, which are few and our own. */
+const patterns = new Map<string, RegExp>()
+
+function toPattern(name: string): RegExp {
+  const known = patterns.get(name)
+  if (known !== undefined) return known
+  const pattern = new RegExp(`\\r\\n${name}:`, 'gi')
+  patterns.set(name, pattern)
+  return pattern
 }
 
 /** A number of bytes, chunks, or everything up to the end of the connection. */
@@ -48,26 +53,26 @@ export type Framing = number | 'chunked' | 'close'
 const STATUS_LINE = /^HTTP\/1\.[01] [1-5]\d\d(?: [^\r\n\0]*)?\r\n/
 const STATUS_AT = 'HTTP/1.1 '.length
 /** One field on one line; a folded one begins with a space and so fits nowhere. */
-const FIELD = /[!#$%&'*+.^_`|~\da-z-]+:[^\r\n\0]*\r\n/y
+const FIELD = /[!#$%&'*+.^_`|~\da-z-]+:[^\r\n\0]*\r\n/iy
 const MOST_FIELDS = 256
 
-function checkFields(lower: string, start: number): void {
+function checkFields(text: string, start: number): void {
   let fields = 0
   FIELD.lastIndex = start
   let end = start
-  while (FIELD.test(lower)) {
+  while (FIELD.test(text)) {
     end = FIELD.lastIndex
     fields++
     if (fields > MOST_FIELDS) throw malformed('too many fields')
   }
-  if (end !== lower.length) throw malformed('a broken field')
+  if (end !== text.length) throw malformed('a broken field')
 }
 
 /** @throws UpstreamFailure when the fields leave any doubt */
 export function readFraming(head: Head): Framing {
   if (head.status === 204 || head.status === 304) return 0
-  const coding = head.find('\r\ntransfer-encoding:')
-  const length = head.find('\r\ncontent-length:')
+  const coding = head.get('transfer-encoding')
+  const length = head.get('content-length')
   if (coding !== null) {
     if (length !== null) throw malformed('two statements of its length')
     if (head.isOld || coding.toLowerCase() !== 'chunked') {
@@ -99,9 +104,9 @@ const HINT = /(?:^|[\s,])timeout=(\d{1,9})/i
  * provider that says when it will hang up is left a second before that.
  */
 export function readRest(head: Head): number {
-  const connection = head.find('\r\nconnection:')
+  const connection = head.get('connection')
   if (head.isOld || (connection !== null && FAREWELL.test(connection))) return 0
-  const manner = head.find('\r\nkeep-alive:')
+  const manner = head.get('keep-alive')
   const hint = manner === null ? null : HINT.exec(manner)
   if (hint === null) return LONGEST_REST_MS
   return Math.min(Math.max(0, (Number(hint[1]) - 1) * 1_000), LONGEST_REST_MS)

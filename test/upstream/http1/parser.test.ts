@@ -117,6 +117,23 @@ test('fields are found by name, whatever the letters, and those that stand twice
   expect(head?.get('type')).toBeNull()
 })
 
+test('any fields are found as if they were cut line by line', () => {
+  const name = fc.constantFrom('a', 'A', 'b', 'a-b', 'B-A', 'x-a', 'X-a')
+  const letter = fc.constantFrom('a', 'B', ':', ' ', '\t', ',', '\xe9', '\xa0')
+  const value = fc.string({ unit: letter, maxLength: 12 })
+  fc.assert(
+    fc.property(fc.array(fc.tuple(name, value)), (fields) => {
+      const lines = fields.map(([name, value]) => `${name}:${value}\r\n`).join('')
+      const head = take(`${OK}${lines}content-length: 0\r\n\r\n`).parser.head
+      for (const sought of ['a', 'b', 'a-b', 'b-a', 'x-a', 'x', 'x-b']) {
+        const values = fields.filter(([name]) => name.toLowerCase() === sought)
+        const joined = values.map(([, value]) => value.trim()).join(', ')
+        expect(head?.get(sought)).toBe(values.length === 0 ? null : joined)
+      }
+    }),
+  )
+})
+
 const REFUSED: readonly [name: string, text: string][] = [
   ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n'],
   ['a page without a head', '<html>'],
