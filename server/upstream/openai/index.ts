@@ -34,7 +34,9 @@ export function openOpenAi(
     toOutgoing(call) {
       const { request, hop } = call
       const body = toRequest(request, hop.card.upstreamName, provider.type)
-      return toOutgoing(call, post, headers, toPieces(body, request.source))
+      const { source } = request
+      const text = source ? toPieces(body, source) : JSON.stringify(body)
+      return toOutgoing(call, post, headers, text)
     },
     toFailure: (answer) => toFailure(answer, scrub),
     startStream: (contentType, asked) => (isStream(contentType, asked) ? startStream(scrub) : null),
