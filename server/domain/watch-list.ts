@@ -20,9 +20,8 @@ let timer: ReturnType<typeof setTimeout> | undefined
 let timerDueMs = Number.POSITIVE_INFINITY
 
 /** Watches, or looks again at somebody whose time may now be up sooner. */
-export function watch(watched: Watched): void {
+export function watch(watched: Watched, nowMs = performance.now()): void {
   if (watched.place < 0) watched.place = list.push(watched) - 1
-  const nowMs = performance.now()
   const dueMs = watched.dueMs(nowMs)
   if (dueMs < timerDueMs) setTimer(dueMs, nowMs)
 }

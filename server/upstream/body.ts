@@ -91,8 +91,9 @@ async function gatherLater(body: Gathered, coming: Promise<Piece>): Promise<Gath
 }
 
 function next({ reply, watchdog }: Answer): Soon<Piece> {
-  watchdog.waits()
-  return reply.read()
+  const piece = reply.read()
+  if (piece instanceof Promise) watchdog.waits()
+  return piece
 }
 
 /** Beyond so many, small pieces are put together early: each is an object of its own. */

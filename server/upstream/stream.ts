@@ -49,9 +49,11 @@ class StreamReader implements AsyncIterableIterator<ChatEvents, undefined> {
 
   next(): Promise<Step> {
     while (!this.ended) {
-      this.watchdog.waits()
       const coming = this.reply.read()
-      if (coming instanceof Promise) return coming.then(this.whenRead, this.whenBroken)
+      if (coming instanceof Promise) {
+        this.watchdog.waits()
+        return coming.then(this.whenRead, this.whenBroken)
+      }
       const batch = this.take(coming)
       if (batch.length > 0) return Promise.resolve({ done: false, value: batch })
     }

@@ -31,7 +31,7 @@ export class Watchdog implements Leash, Watched {
     this.signal = signal
     this.endsMs = this.startedMs + timeouts.totalTimeoutMs
     heed(signal, this)
-    watch(this)
+    watch(this, this.startedMs)
   }
 
   hold(held: Held): void {
@@ -45,8 +45,9 @@ export class Watchdog implements Leash, Watched {
   }
 
   connects(): void {
-    this.connectingSinceMs = performance.now()
-    watch(this)
+    const nowMs = performance.now()
+    this.connectingSinceMs = nowMs
+    watch(this, nowMs)
   }
 
   connected(): void {
@@ -55,21 +56,23 @@ export class Watchdog implements Leash, Watched {
 
   /** From now on the provider is waited for; a client that reads slowly is not the provider's silence. */
   waits(): void {
-    if (this.heardAny) this.waitingSinceMs = performance.now()
+    if (!this.heardAny || this.isPulled) return
+    const nowMs = performance.now()
+    this.waitingSinceMs = nowMs
+    watch(this, nowMs)
   }
 
   /** Bytes came. */
   heard(): void {
     this.waitingSinceMs = null
-    if (this.heardAny) return
     this.heardAny = true
-    watch(this)
   }
 
   /** What is left of the exchange may take no longer than this. */
   hurry(ms: number): void {
-    this.endsMs = Math.min(this.endsMs, performance.now() + ms)
-    watch(this)
+    const nowMs = performance.now()
+    this.endsMs = Math.min(this.endsMs, nowMs + ms)
+    watch(this, nowMs)
   }
 
   /** The client has all that it asked for: what is left of the exchange is no business of its signal. */
