@@ -2,7 +2,7 @@
 import type { Soon } from '#domain/soon.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import type { Answer } from './call.ts'
-import { parseJson } from './parse-json.ts'
+import { LONG_BYTES, parseJson, parseText } from './parse-json.ts'
 import type { Piece } from './reply.ts'
 
 const MEBIBYTE = 1_048_576
@@ -30,6 +30,12 @@ interface Gathered {
  * @throws UpstreamFailure when it breaks off, falls silent, is larger or empty
  */
 export function readWhole(answer: Answer): Soon<unknown> {
+  const { reply, watchdog } = answer
+  const text = reply.takeText?.(LONG_BYTES)
+  if (text) {
+    watchdog.stop()
+    return parseText(text)
+  }
   const body = gather(answer, WHOLE_BYTES)
   return body instanceof Promise ? parseLater(answer, body) : parse(body)
 }

@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer'
 
 /** A string of fewer bytes is not worth it. */
-const LONG_BYTES = 65_536
+export const LONG_BYTES = 65_536
 /** An answer with more quotes before its pictures is text, and goes to the parser as it is. */
 const MOST_QUOTES = 2_000
 /** What the parser is given instead of a long string. Nobody outside knows it, so nobody else can say it. */
@@ -14,7 +14,16 @@ const COLON = 0x3a
 
 const decoder = new TextDecoder()
 
-/** Its value; undefined when it is no JSON. (A long string may hold raw control characters, which JSON forbids.) */
+/** The value of a text that holds no picture worth it; undefined when it is no JSON. */
+export function parseText(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The value of any bytes; undefined when they are no JSON. (A long string may hold raw control characters, which JSON forbids.) */
 export function parseJson(bytes: Uint8Array): unknown {
   try {
     const lifted = bytes.length > LONG_BYTES ? lift(toBuffer(bytes)) : null

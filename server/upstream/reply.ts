@@ -16,6 +16,11 @@ export interface Reply {
    * the line than a small buffer holds.
    */
   read(): Soon<Piece>
+  /**
+   * All of the body as text, instead of its pieces: where all of it has come at once, and is no longer than that. Null
+   * elsewhere, and then nothing has been taken. (To cut a piece out costs as much again as to read it.)
+   */
+  takeText?(mostBytes: number): string | null
   /** Whoever asks may take minutes over the body, and has seen all of the head that it wants. */
   forgetHead?(): void
 }

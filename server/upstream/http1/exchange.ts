@@ -4,7 +4,7 @@ import { UpstreamFailure } from '#domain/upstream.ts'
 import type { Leash, Opening, Piece, Reply } from '../reply.ts'
 import type { Head } from './head.ts'
 import { dropLine, type Exchange, type Line, pauseLine, resumeLine } from './line.ts'
-import { endsHere, startParser, takeBytes } from './parser.ts'
+import { cutPiece, cutText, endsHere, startParser, takeBytes } from './parser.ts'
 import type { RequestText } from './request.ts'
 import { countResting, rest } from './resting.ts'
 
@@ -44,6 +44,7 @@ class LineExchange implements Exchange, Reply {
   line: Line | null = null
   opening: Opening | null
   isPlain = true
+  isWhole = false
   reading: Exchange['reading'] = null
   readonly held: Uint8Array[] = []
   heldBytes = 0
@@ -70,6 +71,13 @@ class LineExchange implements Exchange, Reply {
     return this.isPlain ? read(this) : refuseCoding(this)
   }
 
+  takeText(mostBytes: number): string | null {
+    const { start, end } = this.parser
+    if (!this.isWhole || !this.isPlain || end - start > mostBytes) return null
+    this.isWhole = false
+    return cutText(this.parser)
+  }
+
   forgetHead(): void {
     this.parser.head?.forget()
   }
@@ -82,14 +90,14 @@ class LineExchange implements Exchange, Reply {
 /** Bytes came, which are the exchange's own from now on. */
 export function hear(exchange: Exchange, line: Line, bytes: Buffer): void {
   const { parser, opening } = exchange
-  let piece: Buffer
   try {
-    piece = takeBytes(parser, bytes)
+    takeBytes(parser, bytes)
   } catch (thrown) {
     fail(exchange, thrown)
     return
   }
-  if (piece.length > 0) hand(exchange, piece, bytes.length)
+  if (parser.isOver && opening !== null) exchange.isWhole = true
+  else if (parser.end > parser.start) hand(exchange, cutPiece(parser), bytes.length)
   if (parser.isOver) finish(exchange, line)
   else if (exchange.heldBytes > MOST_HELD_BYTES) pauseLine(line)
   if (opening === null || parser.head === null) return
@@ -135,6 +143,7 @@ export function fail(exchange: Exchange, thrown: unknown): void {
 function abandon(exchange: Exchange, reason: unknown): void {
   fail(exchange, reason)
   exchange.fault ??= { thrown: reason }
+  exchange.isWhole = false
   exchange.held.length = 0
   exchange.heldBytes = 0
 }
@@ -168,6 +177,11 @@ const isWorthKeeping = ({ isSolitary }: Exchange, { target }: Line): boolean =>
   !isSolitary || countResting(target.origin) === 0
 
 function read(exchange: Exchange): Soon<Piece> {
+  if (exchange.isWhole) {
+    exchange.isWhole = false
+    const value = cutPiece(exchange.parser)
+    if (value.length > 0) return { done: false, value }
+  }
   const value = exchange.held.shift()
   if (value !== undefined) {
     if (exchange.held.length === 0) {

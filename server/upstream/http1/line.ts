@@ -35,6 +35,8 @@ export interface Exchange extends Reply {
   opening: Opening | null
   /** False where the body is compressed all the same. */
   isPlain: boolean
+  /** All of the body came with the head, and lies where the parser found it until somebody takes it. */
+  isWhole: boolean
   /** Who waits for the next piece. */
   reading: Pick<PromiseWithResolvers<Piece>, 'resolve' | 'reject'> | null
   /** Pieces that nobody has asked for yet. */

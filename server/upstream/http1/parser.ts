@@ -18,6 +18,10 @@ export interface Parser {
   chunks: Chunks | null
   /** Of a body whose length is stated; infinite where the end of the connection is its end. */
   left: number
+  /** What was taken last, and where the part of the body in it stands. */
+  taken: Buffer
+  start: number
+  end: number
 }
 
 const MOST_HEAD_BYTES = 65_536
@@ -35,14 +39,19 @@ export const startParser = (): Parser => ({
   headBytes: 0,
   chunks: null,
   left: 0,
+  taken: NOTHING,
+  start: 0,
+  end: 0,
 })
 
 /**
- * The part of the body in `bytes`, which become the parser's own; empty when there is none.
+ * Finds the part of the body in `bytes`, which become the parser's own.
  * @throws UpstreamFailure when they are no answer
  */
-export function takeBytes(parser: Parser, bytes: Buffer): Buffer {
+export function takeBytes(parser: Parser, bytes: Buffer): void {
   parser.hasHeard = true
+  parser.start = 0
+  parser.end = 0
   const { partial } = parser
   const text = partial === null ? bytes : Buffer.concat([partial, bytes])
   // A head's end may have come half with the bytes before.
@@ -50,13 +59,35 @@ export function takeBytes(parser: Parser, bytes: Buffer): Buffer {
   let at = 0
   while (parser.head === null) {
     at = takeHead(parser, text, at, seen)
-    if (at < 0) return NOTHING
+    if (at < 0) return
     seen = at
   }
-  return parser.chunks === null
-    ? takeCounted(parser, text, at)
-    : takeChunked(parser, parser.chunks, text, at)
+  parser.taken = text
+  if (parser.chunks === null) takeCounted(parser, text, at)
+  else takeChunked(parser, parser.chunks, text, at)
 }
+
+/** The part of the body that was taken last, for whoever keeps it. */
+export function cutPiece(parser: Parser): Buffer {
+  const { taken, start, end } = parser
+  parser.taken = NOTHING
+  if (start === 0 && end === taken.length) return taken
+  const piece = taken.subarray(start, end)
+  // A view keeps all the bytes that it was cut from in memory: next to nothing must not hold half a mebibyte.
+  return piece.length * MOST_HELD_TIMES < taken.length ? Buffer.from(piece) : piece
+}
+
+const MOST_HELD_TIMES = 4
+
+/** The same as text. A byte order mark is no part of it. */
+export function cutText(parser: Parser): string {
+  const { taken, start, end } = parser
+  parser.taken = NOTHING
+  const text = taken.toString('utf8', start, end)
+  return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text
+}
+
+const BYTE_ORDER_MARK = 0xfeff
 
 /** Whether the end of the connection is the proper end of the answer. */
 export function endsHere(parser: Parser): boolean {
@@ -95,28 +126,24 @@ function startBody(parser: Parser, head: Head): void {
   else parser.left = framing === 'close' ? Number.POSITIVE_INFINITY : framing
 }
 
-function takeCounted(parser: Parser, bytes: Buffer, at: number): Buffer {
+function takeCounted(parser: Parser, bytes: Buffer, at: number): void {
   const came = bytes.length - at
+  parser.start = at
+  parser.end = at + Math.min(came, parser.left)
   if (came < parser.left) {
     parser.left -= came
-    return came === 0 ? NOTHING : bytes.subarray(at)
+    return
   }
-  const piece = bytes.subarray(at, at + parser.left)
+  conclude(parser, came > parser.left)
   parser.left = 0
-  conclude(parser, came > piece.length)
-  return piece
 }
 
-function takeChunked(parser: Parser, chunks: Chunks, bytes: Buffer, at: number): Buffer {
+function takeChunked(parser: Parser, chunks: Chunks, bytes: Buffer, at: number): void {
   const stopped = takeChunks(chunks, bytes, at)
+  parser.start = chunks.start
+  parser.end = chunks.end
   if (chunks.step === 'over') conclude(parser, stopped < bytes.length)
-  if (chunks.start === chunks.end) return NOTHING
-  const piece = bytes.subarray(chunks.start, chunks.end)
-  // A view keeps all the bytes that it was cut from in memory: next to nothing must not hold half a mebibyte.
-  return piece.length * MOST_HELD_TIMES < bytes.length ? Buffer.from(piece) : piece
 }
-
-const MOST_HELD_TIMES = 4
 
 /** Bytes behind the end belong to nothing that was asked: whoever sent them is not trusted with another request. */
 function conclude(parser: Parser, hasStray: boolean): void {

@@ -1,7 +1,14 @@
 // One answer out of bytes: the same whatever the cuts, and refused whenever there is doubt about where it ends.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { endsHere, type Parser, startParser, takeBytes } from '#upstream/http1/parser.ts'
+import {
+  cutPiece,
+  cutText,
+  endsHere,
+  type Parser,
+  startParser,
+  takeBytes,
+} from '#upstream/http1/parser.ts'
 
 interface Taken {
   readonly status: number | undefined
@@ -18,7 +25,10 @@ function take(text: string, cuts: readonly number[] = []): Taken & { readonly pa
   let at = 0
   for (const cut of [...cuts, bytes.length]) {
     // Each piece is the parser's own, as a socket's is.
-    if (cut > at) body += takeBytes(parser, Buffer.from(bytes.subarray(at, cut))).toString('latin1')
+    if (cut > at) {
+      takeBytes(parser, Buffer.from(bytes.subarray(at, cut)))
+      body += cutPiece(parser).toString('latin1')
+    }
     at = Math.max(at, cut)
   }
   const { head, isOver, restMs } = parser
@@ -131,6 +141,23 @@ test('any fields are found as if they were cut line by line', () => {
         expect(head?.get(sought)).toBe(values.length === 0 ? null : joined)
       }
     }),
+  )
+})
+
+test('any bytes are the text that a decoder makes of them', () => {
+  const byte = fc.oneof(
+    fc.constantFrom(0xef, 0xbb, 0xbf, 0xc3, 0xa9, 0xf0, 0x9f, 0xed, 0xa0),
+    fc.nat(255),
+  )
+  fc.assert(
+    fc.property(fc.array(byte, { maxLength: 24 }), fc.boolean(), (bytes, isMarked) => {
+      const body = Buffer.from(isMarked ? [0xef, 0xbb, 0xbf, ...bytes] : bytes)
+      const parser = startParser()
+      const head = `${OK}content-length: ${body.length}\r\n\r\n`
+      takeBytes(parser, Buffer.concat([Buffer.from(head), body]))
+      expect(cutText(parser)).toBe(new TextDecoder().decode(body))
+    }),
+    { numRuns: 2_000 },
   )
 })
 
