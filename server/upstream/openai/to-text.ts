@@ -2,7 +2,7 @@
 import type { BodySource, JsonObject } from '#domain/chat.ts'
 
 /** A shorter body is put into words anew: to look through it costs as much. */
-const LONG_CHARS = 4_096
+const LONG_CHARS = 1_024
 /** A text with more colons than one in so many characters takes longer to look through than to write. */
 const CHARS_PER_COLON = 16
 
@@ -80,7 +80,7 @@ const BACKSLASH = 0x5c
  * is a string before a colon; the beginning of a string may look like one (`": x"`). So they are counted: where there are no
  * more than the value has, each of them is one, and their order says whose it is. Null in any doubt: where there are more,
  * because of such a string or because a name that stands twice is one in the value (and whoever reads the text might take the
- * other of the two), and where a name is not written as we would, or stands elsewhere.
+ * other of the two), and where a name is written with escapes, or stands elsewhere.
  */
 function findMembers(
   text: string,
@@ -108,11 +108,11 @@ function findMembers(
   return places
 }
 
-/** Where the string that ends with this quote begins, or -1 when it is not `name` as we would write it. */
+/** Where the string that ends with this quote begins, or -1 when it is not `name`, letter by letter. */
 function findName(text: string, quote: number, name: string): number {
-  const words = JSON.stringify(name)
-  const start = quote + 1 - words.length
-  return text.startsWith(words, start) && !isEscaped(text, start) ? start : -1
+  const start = quote - 1 - name.length
+  const isPlain = text.charCodeAt(start) === QUOTE && text.startsWith(name, start + 1)
+  return isPlain && !name.includes('\\') && !isEscaped(text, start) ? start : -1
 }
 
 /** How many members all objects in a value have; not a number where JSON cannot say what it holds (1e999). */
