@@ -43,58 +43,63 @@ export const complete = (
   caller: Caller,
   request: ChatRequest,
   signal: CancelSignal,
-): Walk => new Walk(caller, request, signal, (walk) => walkOn(house, walk))
+): Walk => new Walk(house, caller, request, signal, walkOn)
 
-async function walkOn(house: CompletionHouse, walk: Walk): Promise<void> {
-  const { caller, request, signal, generationId } = walk
-  let offers: Offers
-  let verdict: Verdict
+async function walkOn(walk: Walk): Promise<void> {
+  const { house, caller, request, signal, generationId } = walk
   try {
-    const found = findOffers(house, caller.key, request)
-    offers = found instanceof Promise ? await found : found
-    const claim = toClaim(house, walk, offers)
-    walk.claim = claim
-    const judged = house.store.admissions.admit(claim)
-    verdict = judged instanceof Promise ? await judged : judged
-  } catch (thrown) {
-    return refuse(house, walk, thrown, null)
-  }
-  if (!verdict.admitted) {
-    return refuse(house, walk, toRefusalError(verdict.refusal, caller.key.name), verdict.quota)
-  }
-
-  const attempts = startAttempts(house, offers[0], request, signal)
-  walk.attempts = attempts
-  let outcome: Outcome
-  try {
-    await walk.tell({ type: 'admitted', generationId, quota: verdict.quota })
-    const events = await openFirst(house, walk, offers, attempts)
-    const { meter, offer } = attempts.current
-    await walk.tell({ type: 'opened', head: toHead(generationId, caller, offer.hop) })
-    for await (const batch of events) {
-      meter.note(batch)
-      if (meter.produced) walk.firstEventAt ??= house.clock.now()
-      await walk.tell({ type: 'events', events: batch })
+    let offers: Offers
+    let verdict: Verdict
+    try {
+      const found = findOffers(house, caller.key, request)
+      offers = found instanceof Promise ? await found : found
+      const claim = toClaim(house, walk, offers)
+      walk.claim = claim
+      const judged = house.store.admissions.admit(claim)
+      verdict = judged instanceof Promise ? await judged : judged
+    } catch (thrown) {
+      return await refuse(house, walk, thrown, null)
     }
-    // A provider's end of stream may only be the echo of our own leaving.
-    if (meter.finishReason === null) signal.throwIfAborted()
-    demandImages(request, meter)
-    outcome = COMPLETED
-  } catch (thrown) {
-    // A reader that stands still is left in the end; what it was told before is why.
-    outcome =
-      thrown === LEFT
-        ? judgeLeaving(signal)
-        : judgeFailure(thrown, attempts.current.offer.hop, request, signal)
+    if (!verdict.admitted) {
+      const error = toRefusalError(verdict.refusal, caller.key.name)
+      return await refuse(house, walk, error, verdict.quota)
+    }
+
+    const attempts = startAttempts(house, offers[0], request, signal)
+    walk.attempts = attempts
+    let outcome: Outcome
+    try {
+      await walk.tell({ type: 'admitted', generationId, quota: verdict.quota })
+      const events = await openFirst(house, walk, offers, attempts)
+      const { meter, offer } = attempts.current
+      await walk.tell({ type: 'opened', head: toHead(generationId, caller, offer.hop) })
+      for await (const batch of events) {
+        meter.note(batch)
+        if (meter.produced) walk.firstEventAt ??= house.clock.now()
+        await walk.tell({ type: 'events', events: batch })
+      }
+      // A provider's end of stream may only be the echo of our own leaving.
+      if (meter.finishReason === null) signal.throwIfAborted()
+      demandImages(request, meter)
+      outcome = COMPLETED
+    } catch (thrown) {
+      // A reader that stands still is left in the end; what it was told before is why.
+      outcome =
+        thrown === LEFT
+          ? judgeLeaving(signal)
+          : judgeFailure(thrown, attempts.current.offer.hop, request, signal)
+    }
+    const charge = priceOutcome(outcome, attempts.current)
+    hangUp(house, outcome, attempts, charge !== null)
+    await settle(house, walk, attempts, outcome, charge)
+    if (outcome.error) {
+      if (charge === null) throw outcome.error
+      await walk.tell({ type: 'failed', error: outcome.error })
+    }
+    if (charge !== null) await walk.tell({ type: 'receipt', charge })
+  } finally {
+    walk.end()
   }
-  const charge = priceOutcome(outcome, attempts.current)
-  hangUp(house, outcome, attempts, charge !== null)
-  await settle(house, walk, attempts, outcome, charge)
-  if (outcome.error) {
-    if (charge === null) throw outcome.error
-    await walk.tell({ type: 'failed', error: outcome.error })
-  }
-  if (charge !== null) await walk.tell({ type: 'receipt', charge })
 }
 
 /** However the walk ends, the provider is let go: a consumer that stops before the first event never touched `events`. */

@@ -5,6 +5,7 @@ import type { Caller } from './caller.ts'
 import type { CancelSignal } from './cancel.ts'
 import type { AnswerHead, ChatEvents, ChatRequest } from './chat.ts'
 import type { Instant } from './clock.ts'
+import type { CompletionHouse } from './completion.ts'
 import type { GatewayError } from './errors.ts'
 import { type GenerationId, newGenerationId } from './id.ts'
 import type { Charge } from './ledger.ts'
@@ -41,6 +42,7 @@ export const LEFT = new DOMException('nobody reads on', 'AbortError')
  * a step costs a promise where somebody waits for it, and nothing where nobody does.
  */
 export class Walk {
+  readonly house: CompletionHouse
   readonly caller: Caller
   readonly request: ChatRequest
   readonly signal: CancelSignal
@@ -63,11 +65,13 @@ export class Walk {
   private isOver = false
 
   constructor(
+    house: CompletionHouse,
     caller: Caller,
     request: ChatRequest,
     signal: CancelSignal,
     go: (walk: Walk) => Promise<void>,
   ) {
+    this.house = house
     this.caller = caller
     this.request = request
     this.signal = signal
@@ -78,7 +82,7 @@ export class Walk {
   /** Walks to the end, telling every step. @throws what the walk throws */
   read(reader: StepReader): Promise<void> {
     this.reader = reader
-    this.running = this.run()
+    this.running = this.go(this)
     return this.running
   }
 
@@ -115,23 +119,17 @@ export class Walk {
     return this.waiting.promise
   }
 
-  private start(): void {
-    this.running = this.run().then(
-      () => this.asking?.resolve(DONE),
-      (thrown) => (thrown === LEFT ? this.asking?.resolve(DONE) : this.asking?.reject(thrown)),
-    )
-  }
-
-  private run(): Promise<void> {
-    const end = (): void => this.end()
-    const going = this.go(this)
-    going.then(end, end)
-    return going
-  }
-
-  private end(): void {
+  /** For the walk itself: it is over, however it ended. */
+  end(): void {
     if (this.isOver) return
     this.isOver = true
     this.ended?.()
+  }
+
+  private start(): void {
+    this.running = this.go(this).then(
+      () => this.asking?.resolve(DONE),
+      (thrown) => (thrown === LEFT ? this.asking?.resolve(DONE) : this.asking?.reject(thrown)),
+    )
   }
 }
