@@ -15,7 +15,7 @@ import type { Provider } from './provider.ts'
 import { pauseBeforeRetryMs } from './retry.ts'
 import type { Settings } from './settings.ts'
 import type { Soon } from './soon.ts'
-import { type Upstream, UpstreamFailure } from './upstream.ts'
+import { type Upstream, type UpstreamCall, UpstreamFailure } from './upstream.ts'
 import type { Walk } from './walk.ts'
 
 export interface Attempt {
@@ -66,31 +66,43 @@ const startAttempt = (
   isSent: false,
 })
 
+/** Asks the first offer, which is almost always the one that answers. @throws as `openNext` does, or at once */
+export const openFirst = (
+  house: Switchboard,
+  walk: Walk,
+  offers: Offers,
+  { current }: Attempts,
+): Promise<AsyncIterable<ChatEvents>> => open(house, walk, current, offers.length === 1)
+
 /**
- * Asks one offer after the other until one begins to answer, and the last of them once more where that may help.
- * `attempts.current` is the one that answers, or the last that failed. @throws UpstreamFailure, the signal's reason
+ * When the first offer has failed: asks one after the other until one begins to answer, and the last of them once more where
+ * that may help. `attempts.current` is the one that answers, or the last that failed.
+ * @throws UpstreamFailure, the signal's reason
  */
-export async function openFirst(
+export async function openNext(
   house: Switchboard,
   walk: Walk,
   offers: Offers,
   attempts: Attempts,
+  failure: unknown,
 ): Promise<AsyncIterable<ChatEvents>> {
   const { caller, request, signal } = walk
+  let thrown = failure
   for (let turn = 1; ; turn++) {
-    const { current } = attempts
+    const { line } = attempts.current
+    line.throwIfAborted()
+    line.abort()
+    // Only a provider's failure is worth another attempt; a client that left needs none.
+    if (!(thrown instanceof UpstreamFailure) || signal.aborted) throw thrown
+    const next = isOutOfTime(house, caller) ? null : nextTurn(offers, turn, thrown, request)
+    if (next === null) throw thrown
+    noteFailure(house, attempts, thrown, false)
+    attempts.current = startAttempt(house, next.offer, request, signal)
+    if (next.pauseMs > 0) await pause(next.pauseMs, signal)
     try {
-      return await open(house, walk, current, turn >= offers.length)
-    } catch (thrown) {
-      current.line.throwIfAborted()
-      current.line.abort()
-      // Only a provider's failure is worth another attempt; a client that left needs none.
-      if (!(thrown instanceof UpstreamFailure) || signal.aborted) throw thrown
-      const next = isOutOfTime(house, caller) ? null : nextTurn(offers, turn, thrown, request)
-      if (next === null) throw thrown
-      noteFailure(house, attempts, thrown, false)
-      attempts.current = startAttempt(house, next.offer, request, signal)
-      if (next.pauseMs > 0) await pause(next.pauseMs, signal)
+      return await open(house, walk, attempts.current, turn + 1 >= offers.length)
+    } catch (again) {
+      thrown = again
     }
   }
 }
@@ -208,11 +220,18 @@ function judgeCredential(cause: unknown): never {
 }
 
 /** The time of the whole request is one, however many attempts share it. */
-function timeoutsFor({ clock, settings }: Switchboard, { arrivedAt }: Caller): Settings {
+function timeoutsFor(
+  { clock, settings }: Switchboard,
+  { arrivedAt }: Caller,
+): UpstreamCall['timeouts'] {
   const spentMs = clock.now() - arrivedAt
-  return spentMs > 0
-    ? { ...settings, totalTimeoutMs: Math.max(1, settings.totalTimeoutMs - spentMs) }
-    : settings
+  if (spentMs <= 0) return settings
+  return {
+    connectTimeoutMs: settings.connectTimeoutMs,
+    firstByteTimeoutMs: settings.firstByteTimeoutMs,
+    silenceTimeoutMs: settings.silenceTimeoutMs,
+    totalTimeoutMs: Math.max(1, settings.totalTimeoutMs - spentMs),
+  }
 }
 
 async function holdUntilContent(
