@@ -43,6 +43,7 @@ export function choiceDrawn(
   asked: ImageChoice,
   drawn: ImageChoice,
 ): ImageChoice {
+  if (list.length === 0) return asked
   const isListed = (side: 'resolution' | 'quality'): boolean =>
     list.some((entry) => entry[side] === drawn[side])
   return {
