@@ -4,7 +4,7 @@ import type { Instant } from '#domain/clock.ts'
 import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import type { Connection } from './connection.ts'
 import { judgeMark, type MarkChange } from './low-balance.ts'
-import { isWaiting } from './pending.ts'
+import { isWaiting, type Pending } from './pending.ts'
 import type { OpenHold, Standings } from './standing.ts'
 import type { Writer } from './writer.ts'
 
@@ -31,20 +31,33 @@ export function prepareSettle(
     writer.activity(activity, claim.at)
   }
 
-  return async (id, settlement) => {
+  const whenCommitted = (written: Pending): Promise<true> =>
+    commit.transactionOver().then(() => (isWaiting(written) ? whenCommitted(written) : true))
+
+  const settle: Admissions['settle'] = (id, settlement) => {
     const { at, charge } = settlement
     const amount = charge === null ? NO_MONEY : charge.amount
     const hold = standings.resolve(id, amount)
-    if (!hold) return false
+    if (!hold) return RESOLVED_BEFORE
     const change = judgeDebit(hold, amount, at)
     const written = commit.push(write, { hold, settlement, amount, change })
     // Whoever is alone has no company to wait for, and an answer that waits for this.
     if (standings.open.size === 0) commit.endTurn()
-    while (isWaiting(written)) await commit.transactionOver()
-    if (syncCharges) await commit.synced()
-    return true
+    const committed = isWaiting(written) ? whenCommitted(written) : COMMITTED
+    return syncCharges ? committed.then(() => commit.synced()).then(() => true) : committed
+  }
+
+  return (id, settlement) => {
+    try {
+      return settle(id, settlement)
+    } catch (thrown) {
+      return Promise.reject(thrown)
+    }
   }
 }
+
+const COMMITTED: Promise<true> = Promise.resolve(true)
+const RESOLVED_BEFORE: Promise<false> = Promise.resolve(false)
 
 /** In the turn that moved the balance, so that of many debits at once one is told. */
 function judgeDebit(
