@@ -4,7 +4,7 @@ import type { Caller } from './caller.ts'
 import type { ChatRequest } from './chat.ts'
 import type { Clock } from './clock.ts'
 import type { GenerationId } from './id.ts'
-import type { UsdNanos } from './money.ts'
+import { NO_MONEY, type UsdNanos } from './money.ts'
 import type { Offer, Offers } from './offer.ts'
 import { holdFor } from './pricing.ts'
 import type { Settings } from './settings.ts'
@@ -39,9 +39,9 @@ export function toClaim(
   }
 }
 
-function dearest(house: Counting, request: ChatRequest, [first, ...others]: Offers): UsdNanos {
-  let most = mostOf(house, request, first)
-  for (const offer of others) {
+function dearest(house: Counting, request: ChatRequest, offers: Offers): UsdNanos {
+  let most = NO_MONEY
+  for (const offer of offers) {
     const hold = mostOf(house, request, offer)
     if (hold > most) most = hold
   }

@@ -148,12 +148,21 @@ export function offersOf(
   { store, clock }: Pick<Shop, 'store' | 'clock'>,
   card: ModelCard,
 ): Soon<readonly Offer[]> {
-  const hops = findHops(store, card, drawOrder(routeOf(card), Math.random))
   const rate = store.rates.at(clock.now())
+  const lone = loneOffers.get(card)
+  if (lone && stands(lone[0], store, rate)) return lone
+  const hops = findHops(store, card, drawOrder(routeOf(card), Math.random))
   return hops instanceof Promise || rate instanceof Promise
     ? offersLater(card, hops, rate)
     : toOffers(card, hops, rate)
 }
+
+/** The offer of a model with one hop is the same for every request. */
+const loneOffers = new WeakMap<ModelCard, readonly [Offer]>()
+
+/** The store answers other objects once anything of them has changed. */
+const stands = ({ hop, rate }: Offer, { providers }: Shop['store'], now: Soon<Rate>): boolean =>
+  rate === now && providers.find(hop.provider.name) === hop.provider
 
 const offersLater = async (
   card: ModelCard,
@@ -167,6 +176,8 @@ function toOffers(card: ModelCard, hops: readonly Hop[], rate: Rate): readonly O
   if (version === null) throw unpriced(card)
   const offers: Offer[] = []
   for (const hop of hops) offers.push({ hop, version, rate })
+  const [first] = offers
+  if (first && card.route.length < 2) loneOffers.set(card, [first])
   return offers
 }
 
