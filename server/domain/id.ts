@@ -60,26 +60,26 @@ function random40(): number {
 const timeCharsOf = (at: number): string =>
   `${PAIRS[Math.floor(at / TWO_40)]}${eightChars(at % TWO_40)}`
 
-function ulid(at: Instant): string {
+function mint<Prefix extends string>(prefix: Prefix, at: Instant): `${Prefix}${string}` {
   draw(at)
-  return head + PAIRS[lower % 1024]
+  return `${prefix}${head}${PAIRS[lower % 1024]}`
 }
 
-export const newAccountId = (at: Instant): AccountId => `acct_${ulid(at)}`
-export const newKeyId = (at: Instant): KeyId => `key_${ulid(at)}`
-export const newGenerationId = (at: Instant): GenerationId => `gen-${ulid(at)}`
+export const newAccountId = (at: Instant): AccountId => mint('acct_', at)
+export const newKeyId = (at: Instant): KeyId => mint('key_', at)
+export const newGenerationId = (at: Instant): GenerationId => mint('gen-', at)
 const GENERATION_ID = /^gen-[0-9a-hjkmnp-tv-z]{26}$/
 export const isGenerationId = (text: string): text is GenerationId => GENERATION_ID.test(text)
 /** What the ids of all generations that arrived at `at` or later sort behind, and no earlier one's. */
 export const generationsFrom = (at: Instant): GenerationId => `gen-${timeCharsOf(Math.max(0, at))}`
 /** The same for entries of the ledger; a charge has the instant at which its request arrived. */
 export const entriesFrom = (at: Instant): EntryId => `led_${timeCharsOf(Math.max(0, at))}`
-export const newEventId = (at: Instant): EventId => `evt_${ulid(at)}`
-export const newEntryId = (at: Instant): EntryId => `led_${ulid(at)}`
+export const newEventId = (at: Instant): EventId => mint('evt_', at)
+export const newEntryId = (at: Instant): EntryId => mint('led_', at)
 /** The same for notices. */
 export const eventsFrom = (at: Instant): EventId => `evt_${timeCharsOf(Math.max(0, at))}`
 /** The entry that charges a generation shares the body of its id: there can be only one. */
 export const chargeEntryId = (id: GenerationId): EntryId => `led_${id.slice('gen-'.length)}`
-export const newPriceVersionId = (at: Instant): PriceVersionId => `price_${ulid(at)}`
-export const newActId = (at: Instant): ActId => `act_${ulid(at)}`
-export const newRequestId = (at: Instant): string => `req_${ulid(at)}`
+export const newPriceVersionId = (at: Instant): PriceVersionId => mint('price_', at)
+export const newActId = (at: Instant): ActId => mint('act_', at)
+export const newRequestId = (at: Instant): string => mint('req_', at)
