@@ -43,10 +43,11 @@ export class Seconds {
     if (tokens === 0) return
     // An answer's tokens came all along and are told at its end: each second gets its part, which is at most 300 of them.
     const fromMs = at - entry.totalMs + entry.firstEventMs
-    spread({ fromMs, toMs: at, tokens }, at, (second, part) => {
+    const { first, last, part } = spread({ fromMs, toMs: at, tokens }, at)
+    for (let second = first; second <= last; second++) {
       const one = this.#place(second)
       this.#tokens[one] = (this.#tokens[one] ?? 0) + part
-    })
+    }
   }
 
   /** Five minutes up to `now`; `running` are the tokens of requests that have not ended. */
@@ -56,10 +57,11 @@ export class Seconds {
       this.#read(this.#tokens, last - CURVE_SECONDS + 1 + i),
     )
     for (const flow of running) {
-      spread(flow, now, (second, part) => {
+      const touched = spread(flow, now)
+      for (let second = touched.first; second <= touched.last; second++) {
         const index = second - (last - CURVE_SECONDS + 1)
-        if (index >= 0 && index < CURVE_SECONDS) tokens[index] = (tokens[index] ?? 0) + part
-      })
+        if (index >= 0 && index < CURVE_SECONDS) tokens[index] = (tokens[index] ?? 0) + touched.part
+      }
     }
     const points = Array.from({ length: POINTS }, (_, i) => i * STEP_SECONDS)
     const sumAt = (column: Float64Array, point: number): number =>
@@ -94,18 +96,15 @@ export class Seconds {
   }
 }
 
-/** In equal parts over the seconds that a flow touches, five minutes of them at most. */
+/** The seconds that a flow touches, five minutes of them at most, and the equal part that each has of it. */
 function spread(
   { fromMs, toMs, tokens }: Flow,
   now: number,
-  put: (second: number, part: number) => void,
-): void {
+): { readonly first: number; readonly last: number; readonly part: number } {
   const last = Math.floor(Math.min(toMs, now) / SECOND_MS)
   const first = Math.min(last, Math.floor(fromMs / SECOND_MS))
   const part = tokens / (last - first + 1)
-  for (let second = Math.max(first, last - CURVE_SECONDS + 1); second <= last; second++) {
-    put(second, part)
-  }
+  return { first: Math.max(first, last - CURVE_SECONDS + 1), last, part }
 }
 
 const sum = (count: number, of: (index: number) => number): number => {
