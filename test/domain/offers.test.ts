@@ -28,7 +28,8 @@ test('a model with one hop is offered as the same object, request after request'
 test.each([
   [
     'its price',
-    () => bench.store.models.price('acme/small', aVersion({ prompt: perM('7') })),
+    () =>
+      bench.store.models.price('acme/small', aVersion({ prompt: perM('7') }, bench.clock.now())),
     ({ version }: Offer) => expect(version.prices.prompt).toBe(perM('7')),
   ],
   [
