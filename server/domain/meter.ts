@@ -53,8 +53,29 @@ const toUsage = (stated: Usage): Usage => ({
   outputImages: toCount(stated.outputImages),
 })
 
-/** Bytes of `text` in UTF-8, without making them. */
-function utf8Bytes(text: string): number {
+/** Up to about here, a word of a stream, a text is counted sooner than it is handed to the runtime's encoder. */
+const SHORT_CHARS = 24
+
+/** Bytes of `text` in UTF-8. Half a surrogate pair, whose other half a stream may bring yet, is no text to the encoder. */
+const utf8Bytes = (text: string): number =>
+  text.length > SHORT_CHARS && text.isWellFormed() ? encodedBytes(text) : countedBytes(text)
+
+const encoder = new TextEncoder()
+/** Written over and never read: how far it was filled is all that is wanted. */
+const scratch = new Uint8Array(16_384)
+
+function encodedBytes(text: string): number {
+  let bytes = 0
+  for (let at = 0; at < text.length; ) {
+    const { read, written } = encoder.encodeInto(at === 0 ? text : text.slice(at), scratch)
+    at += read
+    bytes += written
+  }
+  return bytes
+}
+
+/** Without making them. */
+function countedBytes(text: string): number {
   let bytes = text.length
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i)

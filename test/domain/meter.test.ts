@@ -1,4 +1,5 @@
 // The meter counts what passes: the provider's word when it comes, else an estimate marked as one.
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ChatEvent } from '#domain/chat.ts'
 import { startMeter } from '#domain/meter.ts'
@@ -10,6 +11,14 @@ const usage = (stated: Partial<Usage>): ChatEvent => ({
   type: 'usage',
   usage: { ...NO_USAGE, ...stated },
 })
+
+/** The last and the first of each length, and the halves of surrogate pairs, together and apart. */
+const anyUnits = fc
+  .array(fc.constantFrom('a', '\u007f', '\u0080', '\u07ff', '\u0800', '\ud83d', '\ude00', '😀'), {
+    maxLength: 80,
+    size: 'max',
+  })
+  .map((units) => units.join(''))
 
 function reading(
   events: readonly ChatEvent[],
@@ -33,6 +42,34 @@ describe('without the provider’s word', () => {
     expect(reading([text('日本語')]).usage.outputTokens).toBe(3)
     expect(reading([text('😀')]).usage.outputTokens).toBe(1)
     expect(reading([text('\ud83d'), text('\ude00')]).usage.outputTokens).toBe(1)
+  })
+
+  test('however long a text is, and whatever stands in it, each of its bytes is counted', () => {
+    const bytesOf = (point: number): number => {
+      const isHalf = point >= 0xd800 && point < 0xe000
+      if (point < 0x80) return 1
+      return point < 0x800 || isHalf ? 2 : point < 0x10000 ? 3 : 4
+    }
+    // Longer than what the runtime's encoder is given room for, and with a pair across the end of it.
+    const long = fc
+      .nat(9_000)
+      .map((chars) => `${'x'.repeat(16_384 - 8)}😀я語😀${'я'.repeat(chars)}`)
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string({ unit: 'binary', maxLength: 80, size: 'max' }),
+          anyUnits,
+          long,
+          fc.string(),
+        ),
+        (words) => {
+          const bytes = [...words].reduce((sum, char) => sum + bytesOf(char.codePointAt(0) ?? 0), 0)
+          // Four bytes are a token.
+          const four = reading([words, words, words, words].map(text))
+          expect(four.usage.outputTokens).toBe(bytes)
+        },
+      ),
+    )
   })
 
   test('reasoning, refusals and the arguments of tools are output too', () => {
