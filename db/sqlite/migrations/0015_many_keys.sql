@@ -43,3 +43,30 @@ INSERT INTO window_slots SELECT key_id, admitted_at, generation_id FROM activity
   ORDER BY key_id, admitted_at, generation_id;
 INSERT INTO window_slots_end SELECT 1, coalesce(max(generation_id) || '~', '') FROM activity;
 DROP INDEX activity_windows;
+
+-- The ledger anew, for its check alone: of a list of words SQLite makes a table for every row, and every request has one.
+CREATE TABLE ledger_anew (
+  id            TEXT PRIMARY KEY,
+  account_id    TEXT NOT NULL REFERENCES accounts (id),
+  kind          TEXT NOT NULL CHECK (kind = 'charge' OR kind = 'top_up' OR kind = 'adjust' OR kind = 'refund'),
+  amount_nanos  INTEGER NOT NULL,
+  at            INTEGER NOT NULL,
+  key_id        TEXT,
+  generation_id TEXT,
+  rub_per_usd   TEXT NOT NULL,
+  price_version TEXT,
+  note          TEXT,
+  ref           TEXT,
+  day           INTEGER,
+  end_user      TEXT,
+  CHECK (kind <> 'charge' OR substr(id, 5) = substr(generation_id, 5))
+) STRICT, WITHOUT ROWID;
+INSERT INTO ledger_anew SELECT id, account_id, kind, amount_nanos, at, key_id, generation_id, rub_per_usd, price_version,
+  note, ref, day, end_user FROM ledger ORDER BY id;
+DROP TABLE ledger;
+ALTER TABLE ledger_anew RENAME TO ledger;
+CREATE UNIQUE INDEX ledger_refs ON ledger (ref) WHERE ref IS NOT NULL;
+CREATE TRIGGER ledger_is_append_only_update BEFORE UPDATE ON ledger
+BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
+CREATE TRIGGER ledger_is_append_only_delete BEFORE DELETE ON ledger
+BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
