@@ -28,7 +28,7 @@ export interface GroupCommit {
   transactionOver(): Promise<void>
   /** Commits what is awaited, now: for whoever has no company to wait for. */
   endTurn(): void
-  /** Runs `write` within a few milliseconds, or with the next `flush`: for what nobody waits for. */
+  /** Runs `write` within a tenth of a second, or with the next `flush`: for what nobody waits for. */
   defer(write: () => void): void
   /** Unless it is not wanted any more by then. */
   defer<What>(write: (what: What) => void, what: What, isWanted?: (what: What) => boolean): void
@@ -61,7 +61,7 @@ export interface GroupCommit {
 /** How soon a commit that failed is tried again. */
 const RETRY_MS = 250
 /** What nobody waits for is written at this age, and at twice this at the latest: what it is about may be over before. */
-const DEFER_MS = 5
+const DEFER_MS = 50
 
 const NOTHING: readonly Pending[] = []
 

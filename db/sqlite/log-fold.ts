@@ -14,16 +14,16 @@ export interface LogFold {
 export const NO_LOG_FOLD: LogFold = { dirty() {}, close: async () => {} }
 
 /** How soon after a commit the log is looked at; a fold may begin no sooner after the last. */
-const LOOK_MS = 100
+const LOOK_MS = 250
 /** Pages of the log that are worth the two syncs of a fold. */
-const WORTH_FOLDING = 500
+const WORTH_FOLDING = 1_000
 /**
  * A log begins anew only when all of it is folded, which a busy one never is: so of one that has become so long the thread
  * folds all it sees, and the event loop the few pages that were written meanwhile.
  */
-const LONG_PAGES = 2_000
+const LONG_PAGES = 8_000
 /** Should the log grow faster than the thread folds it, or the thread be gone, the commit that passes this folds after all. */
-const MOST_PAGES = 8_000
+const MOST_PAGES = 24_000
 
 /** In the compiled program the thread's file lies where `scripts/compile.ts` puts it. */
 const THREAD = import.meta.url.includes('/$bunfs/')
