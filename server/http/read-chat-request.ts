@@ -14,7 +14,7 @@ const MOST_PROVIDERS = 64
 const MOST_USER_CHARS = 256
 const MOST_MODEL_CHARS = 256
 /** A shorter body is put into words in no time. */
-const LONG_BYTES = 8_192
+const LONG_BYTES = 2_048
 
 const number = z.number().nullish()
 const tokens = z.int().min(1).max(MOST_TOKENS).nullish()
