@@ -66,20 +66,23 @@ const startAttempt = (
   isSent: false,
 })
 
-/** Asks the first offer, which is almost always the one that answers. @throws as `openNext` does, or at once */
+/**
+ * Asks one offer after the other until one begins to answer, and the last of them once more where that may help.
+ * `attempts.current` is the one that answers, or the last that failed. @throws UpstreamFailure, the signal's reason
+ */
 export const openFirst = (
   house: Switchboard,
   walk: Walk,
   offers: Offers,
-  { current }: Attempts,
-): Promise<AsyncIterable<ChatEvents>> => open(house, walk, current, offers.length === 1)
+  attempts: Attempts,
+): Promise<AsyncIterable<ChatEvents>> =>
+  // The first almost always answers, and needs no loop.
+  open(house, walk, attempts.current, offers.length === 1).catch((thrown) =>
+    openNext(house, walk, offers, attempts, thrown),
+  )
 
-/**
- * When the first offer has failed: asks one after the other until one begins to answer, and the last of them once more where
- * that may help. `attempts.current` is the one that answers, or the last that failed.
- * @throws UpstreamFailure, the signal's reason
- */
-export async function openNext(
+/** The rest of it, when the first has failed. */
+async function openNext(
   house: Switchboard,
   walk: Walk,
   offers: Offers,

@@ -5,13 +5,12 @@ import {
   demandImages,
   noteFailure,
   openFirst,
-  openNext,
   type Switchboard,
   startAttempts,
 } from './attempt.ts'
 import type { Caller } from './caller.ts'
 import type { CancelSignal } from './cancel.ts'
-import type { AnswerHead, ChatEvents, ChatRequest } from './chat.ts'
+import type { AnswerHead, ChatRequest } from './chat.ts'
 import { toClaim } from './claim.ts'
 import { unixSeconds } from './clock.ts'
 import {
@@ -71,12 +70,7 @@ async function walkOn(walk: Walk): Promise<void> {
     let outcome: Outcome
     try {
       await walk.tell({ type: 'admitted', generationId, quota: verdict.quota })
-      let events: AsyncIterable<ChatEvents>
-      try {
-        events = await openFirst(house, walk, offers, attempts)
-      } catch (thrown) {
-        events = await openNext(house, walk, offers, attempts, thrown)
-      }
+      const events = await openFirst(house, walk, offers, attempts)
       const { meter, offer } = attempts.current
       await walk.tell({ type: 'opened', head: toHead(generationId, caller, offer.hop) })
       for await (const batch of events) {

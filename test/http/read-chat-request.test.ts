@@ -336,8 +336,8 @@ describe('an ordinary request', () => {
 test('a long body keeps the text that it was parsed of, a short one does not', () => {
   const fields = { model: 'acme/one', ...says('hi') }
   const text = JSON.stringify(fields)
-  expect(readChatRequest({ fields, text, bytes: 8_191 })).not.toHaveProperty('source')
-  const { source } = readChatRequest({ fields, text, bytes: 8_192 })
+  expect(readChatRequest({ fields, text, bytes: 2_047 })).not.toHaveProperty('source')
+  const { source } = readChatRequest({ fields, text, bytes: 2_048 })
   expect(source).toEqual({ text, fields })
   expect(source?.fields).toBe(fields)
 })
