@@ -195,7 +195,14 @@ describe('starting and stopping', () => {
   test('an address in use is told with another to try', () => {
     const holder = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
     const taken = `127.0.0.1:${holder.port}`
-    const { code, out, err } = desk.run(['serve', '--demo', '--listen', taken])
+    const { code, out, err } = desk.run([
+      'serve',
+      '--demo',
+      '--listen',
+      taken,
+      '--auth-listen',
+      'off',
+    ])
     holder.stop(true)
     expect([code, out]).toEqual([1, ''])
     expect(err).toBe(
@@ -216,7 +223,7 @@ describe('starting and stopping', () => {
   test('two gateways never share a port', async () => {
     const { url } = await serve()
     const taken = new URL(url).host
-    const { code, err } = desk.run(['serve', '--demo', '--listen', taken])
+    const { code, err } = desk.run(['serve', '--demo', '--listen', taken, '--auth-listen', 'off'])
     expect(code).toBe(1)
     expect(err).toContain(`cannot listen on ${taken}: something else does`)
   })
