@@ -31,10 +31,8 @@ const logged = (columns: string, slots: string): string => `
   WHERE slot.generation_id >= (SELECT below FROM window_slots_end)
     AND slot.key_id = $id AND slot.admitted = 1 AND slot.admitted_at > $after AND slot.admitted_at < $before`
 
-const ENDED = logged('slot.admitted_at', 'window_slots AS slot')
-
 /** A request is in one of the tables, and goes from the one to the other when it ends; its instant stays. */
-const ADMITTED = `${ENDED}
+const ADMITTED = `${logged('slot.admitted_at', 'window_slots AS slot')}
   UNION ALL
   SELECT admitted_at FROM holds WHERE key_id = $id AND admitted_at > $after AND admitted_at < $before`
 
@@ -103,13 +101,15 @@ export function prepareWindowReader(connection: Connection, slots: WindowSlots):
 type Look = (span: Span) => boolean
 
 /**
- * Shows a key's log after an instant, the newest first, in slices of `rows` requests and a turn for each but the first.
- * Requests of one instant are never in two of them.
+ * Shows a key's log after an instant, the newest first, in slices of `rows` slots and a turn for each but the first; the few
+ * lines that have no slot yet come on top. Requests of one instant are never in two of them.
  */
 function prepareLookBack({ database, commit }: Connection, slots: WindowSlots) {
   const cut = statement<{ admitted_at: Instant }, [Span & { rows: number }]>(
     database,
-    `${ENDED} ORDER BY admitted_at DESC LIMIT 1 OFFSET $rows - 1`,
+    `SELECT admitted_at FROM window_slots
+     WHERE key_id = $id AND admitted_at > $after AND admitted_at < $before
+     ORDER BY admitted_at DESC LIMIT 1 OFFSET $rows - 1`,
   )
   return async (id: KeyId, after: number, rows: number, look: Look): Promise<void> => {
     await slots.catchUp()
