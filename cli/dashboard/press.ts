@@ -69,7 +69,9 @@ function typeInto(view: View, before: string, key: Key): View {
 function answer(view: View, id: string, key: Key): Pressed {
   const back = inList(view)
   return key === 'y' || key === 'Y'
-    ? now({ ...back, told: 'ending it…' }, { kind: 'kill', id })
+    ? // It begins otherwise than what is told next: of lines that begin alike only the rest is painted, and on a busy machine
+      // the beginning was found missing.
+      now({ ...back, told: 'being ended…' }, { kind: 'kill', id })
     : now({ ...back, told: 'left as it is' })
 }
 
