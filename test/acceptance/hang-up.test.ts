@@ -81,12 +81,12 @@ async function hangUp(
     'the upstream is let go',
     LET_GO_MS,
   )
+  const readLine = () =>
+    readDatabase<ActivityRow>(desk, 'SELECT * FROM activity WHERE request_id = ?', requestId)[0]
+  // A young hold has no row yet, so that none there says nothing by itself.
+  await until(() => readLine() !== undefined, 'the log has its line', LET_GO_MS)
   await until(() => openHolds(desk) === 0, 'the hold is resolved', LET_GO_MS)
-  const [row] = readDatabase<ActivityRow>(
-    desk,
-    'SELECT * FROM activity WHERE request_id = ?',
-    requestId,
-  )
+  const row = readLine()
   if (!row) throw new Error('the log knows nothing of it')
 
   const info = await fetch(`${gateway.url}/v1/key`, { headers })
