@@ -6,26 +6,23 @@ import type { LogSync } from './log-sync.ts'
 import {
   type Closing,
   commitBatch,
-  isWaiting,
   type Pending,
   prepareGroup,
   refuse,
   startBell,
   startDeferred,
   toPending,
+  whenCommitted,
 } from './pending.ts'
 import { type Trouble, watchTrouble } from './trouble.ts'
 
 export interface GroupCommit {
   /** Runs `write` in the next transaction and resolves once that is committed. */
   enqueue(write: () => void): Promise<void>
-  /**
-   * The same for the path of a request, which makes neither a closure nor a promise for it: `write` gets what it needs, and
-   * while the write `isWaiting` its owner awaits the end of the next transaction.
-   */
+  /** The same for the path of a request, which makes neither a closure nor a promise for it: `write` gets what it needs. */
   push<What>(write: (what: What) => void, what: What): Pending
-  /** Resolves when the next transaction is over, however it went: one promise for all that wait for it. */
-  transactionOver(): Promise<void>
+  /** Resolves once it is; a commit that the disk refused is waited for. @throws what it was refused for */
+  committed(pending: Pending): Promise<true>
   /** Commits what is awaited, now: for whoever has no company to wait for. */
   endTurn(): void
   /** Runs `write` within a tenth of a second, or with the next `flush`: for what nobody waits for. */
@@ -135,11 +132,10 @@ export function startGroupCommit(
 
   return {
     async enqueue(write) {
-      const pending = push(write, undefined)
-      while (isWaiting(pending)) await over.rung()
+      await whenCommitted(push(write, undefined), over)
     },
     push,
-    transactionOver: over.rung,
+    committed: (pending) => whenCommitted(pending, over),
     endTurn() {
       // While the disk takes nothing, the next try has its time.
       if (trouble.failure === null) endTurn()

@@ -20,6 +20,12 @@ export function isWaiting({ state, reason }: Pending): boolean {
   return state === 'waiting'
 }
 
+/** Resolves once it is committed; `over` rings when a transaction is over, however it went. @throws what it was refused for */
+export async function whenCommitted(pending: Pending, over: Bell): Promise<true> {
+  while (isWaiting(pending)) await over.rung()
+  return true
+}
+
 export interface Closing {
   write(): void
   /** The transaction is over, committed or rolled back: start the next with empty sums. */
@@ -103,6 +109,8 @@ export function prepareGroup(database: Database) {
     },
   }
 }
+
+type Bell = ReturnType<typeof startBell>
 
 /** One promise for all that wait for the same moment. */
 export function startBell() {

@@ -4,7 +4,7 @@ import type { Instant } from '#domain/clock.ts'
 import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import type { Connection } from './connection.ts'
 import { judgeMark, type MarkChange } from './low-balance.ts'
-import { isWaiting, type Pending } from './pending.ts'
+import { isWaiting } from './pending.ts'
 import type { OpenHold, Standings } from './standing.ts'
 import type { Writer } from './writer.ts'
 
@@ -31,9 +31,6 @@ export function prepareSettle(
     writer.activity(activity, claim.at)
   }
 
-  const whenCommitted = (written: Pending): Promise<true> =>
-    commit.transactionOver().then(() => (isWaiting(written) ? whenCommitted(written) : true))
-
   const settle: Admissions['settle'] = (id, settlement) => {
     const { at, charge } = settlement
     const amount = charge === null ? NO_MONEY : charge.amount
@@ -43,7 +40,7 @@ export function prepareSettle(
     const written = commit.push(write, { hold, settlement, amount, change })
     // Whoever is alone has no company to wait for, and an answer that waits for this.
     if (standings.open.size === 0) commit.endTurn()
-    const committed = isWaiting(written) ? whenCommitted(written) : COMMITTED
+    const committed = isWaiting(written) ? commit.committed(written) : COMMITTED
     return syncCharges ? committed.then(() => commit.synced()).then(() => true) : committed
   }
 

@@ -102,9 +102,9 @@ describe('a write that is pushed', () => {
   test('is told what became of it, as its neighbours are', async () => {
     const [good, faulty] = [commit.push(text, 'a'), commit.push(() => BigInt(1.5), 'b')]
     expect([isWaiting(good), isWaiting(faulty)]).toEqual([true, true])
-    await commit.transactionOver()
+    expect(await commit.committed(good)).toBe(true)
+    await expect(commit.committed(faulty)).rejects.toThrow(RangeError)
     expect(isWaiting(good)).toBe(false)
-    expect(() => isWaiting(faulty)).toThrow(RangeError)
     expect(lines()).toEqual(['a'])
   })
 
@@ -124,7 +124,7 @@ describe('a write that is pushed', () => {
     const second = commit.push(text, 'b')
     commit.endTurn()
     expect([isWaiting(first), isWaiting(second), lines()]).toEqual([true, true, []])
-    await commit.transactionOver()
+    await commit.committed(first)
     expect([isWaiting(first), isWaiting(second), lines()]).toEqual([false, false, ['a', 'b']])
   })
 })
