@@ -2,152 +2,96 @@
 import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { expect, onTestFinished, test } from 'vitest'
-import { DATABASE_FILE, openStore } from '#db/index.ts'
+import { expect, test } from 'vitest'
+import { DATABASE_FILE } from '#db/index.ts'
 import type { Claim } from '#domain/admission.ts'
 import { DAY_MS, HOUR_MS } from '#domain/clock.ts'
-import type { ApiKey, Limits } from '#domain/key.ts'
-import type { Store } from '#domain/store.ts'
-import { handClock } from '#test/support/hand-clock.ts'
-import { aCharge, aClaim, aKey, anAccount, anActivity, aTopUp, usd } from '#test/support/nouns.ts'
-import { tempDirectory } from '#test/support/temp-directory.ts'
+import type { ApiKey } from '#domain/key.ts'
+import { openWindowHouse, type WindowHouse } from './window-house.ts'
 
 /** More than are brought in at once, so that it happens while requests pass. */
 const MANY = 5_000
-const PENNY = usd('0.000000001')
 
-async function open(dataDir = tempDirectory()) {
-  const clock = handClock('2026-08-22T12:00:00Z')
-  let store: Store = await openStore({ dataDir, clock })
-  let isOpen = true
-  const close = async (): Promise<void> => {
-    if (isOpen) await store.close()
-    isOpen = false
-  }
-  onTestFinished(close)
-  await store.accounts.create(anAccount())
-  await store.ledger.credit(aTopUp(clock.now(), usd('100')))
+async function findings({ store }: WindowHouse): Promise<readonly string[] | null> {
+  return (await store.health({ checkIntegrity: true })).integrityFindings
+}
 
-  const house = {
-    clock,
-    get store() {
-      return store
-    },
-    close,
-    async restart() {
-      await close()
-      store = await openStore({ dataDir, clock })
-      isOpen = true
-    },
-    async issue(limits: Partial<Limits> = {}): Promise<ApiKey> {
-      const key = aKey(clock.now(), limits)
-      await store.keys.issue(key, `if-${key.id}` as never)
-      return key
-    },
-    async admit(key: ApiKey): Promise<Claim> {
-      const claim = aClaim(key, clock.now(), PENNY)
-      expect(await store.admissions.admit(claim)).toMatchObject({ admitted: true })
-      return claim
-    },
-    settle: (claim: Claim) =>
-      store.admissions.settle(claim.generationId, {
-        at: clock.now(),
-        charge: aCharge(PENNY),
-        activity: { ...anActivity(claim), startedAt: claim.at, totalMs: clock.now() - claim.at },
-      }),
-    async serve(key: ApiKey, count: number): Promise<void> {
-      const claims = await Promise.all(Array.from({ length: count }, () => house.admit(key)))
-      await Promise.all(claims.map(house.settle))
-    },
-    /** Of a key without a limit, which is told from the tables alone. */
-    async countDay({ id }: ApiKey): Promise<number> {
-      return (await store.admissions.usage(id, clock.now())).requestsDay
-    },
-    async findings() {
-      return (await store.health({ checkIntegrity: true })).integrityFindings
-    },
-    /** In the table, as another connection sees it. */
-    countSlots(): number {
-      const database = new Database(join(dataDir, DATABASE_FILE), { readonly: true })
-      const { slots } = database.query('SELECT count(*) AS slots FROM window_slots').get() as {
-        slots: number
-      }
-      database.close()
-      return slots
-    },
+/** In the table, as another connection sees it. */
+function countSlots({ dataDir }: WindowHouse): number {
+  const database = new Database(join(dataDir, DATABASE_FILE), { readonly: true })
+  const { slots } = database.query('SELECT count(*) AS slots FROM window_slots').get() as {
+    slots: number
   }
-  return house
+  database.close()
+  return slots
 }
 
 test('many are brought in while others pass, and whoever takes longer than they brings itself in', async () => {
-  const house = await open()
+  const house = await openWindowHouse()
   const key = await house.issue()
-  const slow = await house.admit(key)
+  const slow = await house.begin(key)
   await house.serve(key, MANY)
   house.clock.advance(5_000)
   // Enough for another batch to fall due, with those above long over.
   await house.serve(key, MANY)
-  await expect.poll(() => house.countSlots()).toBeGreaterThan(4_000)
+  await expect.poll(() => countSlots(house)).toBeGreaterThan(4_000)
   await house.settle(slow)
-  expect(await house.findings()).toEqual([])
+  expect(await findings(house)).toEqual([])
   await house.restart()
-  expect(await house.findings()).toEqual([])
+  expect(await findings(house)).toEqual([])
   expect(await house.countDay(key)).toBe(2 * MANY + 1)
-  expect(house.countSlots()).toBeGreaterThan(2 * MANY - 256)
-  expect(await house.findings()).toEqual([])
+  expect(countSlots(house)).toBeGreaterThan(2 * MANY - 256)
+  expect(await findings(house)).toEqual([])
 })
 
 test('a clock that steps back behind what was brought in loses nobody', async () => {
-  const house = await open()
+  const house = await openWindowHouse()
   const key = await house.issue()
   await house.serve(key, 1_000)
   expect(await house.countDay(key)).toBe(1_000)
   house.clock.advance(-HOUR_MS)
   await house.serve(key, 10)
   await house.restart()
-  expect(await house.findings()).toEqual([])
+  expect(await findings(house)).toEqual([])
   house.clock.advance(HOUR_MS)
   expect(await house.countDay(key)).toBe(1_010)
 })
 
 test('what the log no longer keeps has no slot', async () => {
-  const house = await open()
+  const house = await openWindowHouse()
   const key = await house.issue()
   await house.serve(key, 600)
   expect(await house.countDay(key)).toBe(600)
   house.clock.advance(2 * DAY_MS)
   await house.serve(key, 3)
   expect(await house.store.activity.trim(house.clock.now(), 500)).toBe(500)
-  expect(await house.findings()).toEqual([])
+  expect(await findings(house)).toEqual([])
   expect(await house.store.activity.trim(house.clock.now(), 500)).toBe(100)
-  expect(house.countSlots()).toBe(0)
+  expect(countSlots(house)).toBe(0)
   expect(await house.countDay(key)).toBe(3)
 })
 
 test('a slot that is gone, and one that nobody took, are found', async () => {
-  const dataDir = tempDirectory()
-  const house = await open(dataDir)
+  const house = await openWindowHouse()
   const key = await house.issue()
   await house.serve(key, 600)
   await house.countDay(key)
   await house.close()
-  const database = new Database(join(dataDir, DATABASE_FILE))
+  const database = new Database(join(house.dataDir, DATABASE_FILE))
   database.run(`DELETE FROM window_slots WHERE generation_id IN
     (SELECT generation_id FROM window_slots ORDER BY generation_id LIMIT 2)`)
   database.run("INSERT INTO window_slots VALUES ('key_x', 1, 'gen-x')")
   database.close()
   await house.restart()
-  expect(await house.findings()).toEqual([
+  expect(await findings(house)).toEqual([
     '2 requests of the log have no window slot',
     '1 window slots have no request in the log',
   ])
 })
 
-type House = Awaited<ReturnType<typeof open>>
-
 /** Two keys, what each was asked, and who has not been answered yet. */
 interface Scene {
-  readonly house: House
+  readonly house: WindowHouse
   readonly keys: readonly ApiKey[]
   readonly asked: number[]
   readonly waiting: Claim[]
@@ -162,7 +106,7 @@ const ACTS: Readonly<
     asked[key] = (asked[key] ?? 0) + size
   },
   async begin({ house, keys, asked, waiting }, key) {
-    waiting.push(await house.admit(keys[key] as ApiKey))
+    waiting.push(await house.begin(keys[key] as ApiKey))
     asked[key] = (asked[key] ?? 0) + 1
   },
   async end({ house, waiting }) {
@@ -193,14 +137,14 @@ const acts = fc.array(
 test('whatever happens in between, each request is counted once', async () => {
   await fc.assert(
     fc.asyncProperty(acts, async (script) => {
-      const house = await open()
+      const house = await openWindowHouse()
       const keys = [await house.issue(), await house.issue()]
       const scene: Scene = { house, keys, asked: [0, 0], waiting: [] }
       for (const { act, key, size } of script) await ACTS[act]?.(scene, key, size)
       await Promise.all(scene.waiting.map(house.settle))
       house.clock.advance(60_000)
       expect(await Promise.all(keys.map(house.countDay))).toEqual(scene.asked)
-      expect(await house.findings()).toEqual([])
+      expect(await findings(house)).toEqual([])
       await house.close()
     }),
     { numRuns: 40 },
