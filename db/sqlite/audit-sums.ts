@@ -63,12 +63,16 @@ type KeptRow = Place & {
   readonly requests: number
 }
 
-/** What is kept, in the order of its own table's key. */
+/** What is kept, in the order of its own table's key; what two tables have of one day of a key is added up. */
 const KEPT = [
   `SELECT 'balance' AS what, id AS subject, 0 AS day, '' AS end_user, balance_nanos AS kept, 0 AS requests
    FROM accounts WHERE (id, 0, '') > ($subject, $day, $end_user) ORDER BY id`,
-  `SELECT 'key_day' AS what, key_id AS subject, day, '' AS end_user, spent_nanos AS kept, requests
-   FROM key_days WHERE (day, key_id, '') > ($day, $subject, $end_user) ORDER BY day, key_id`,
+  ...['key_days', 'resting_key_days'].map(
+    (
+      table,
+    ) => `SELECT 'key_day' AS what, key_id AS subject, day, '' AS end_user, spent_nanos AS kept, requests
+   FROM ${table} WHERE (day, key_id, '') > ($day, $subject, $end_user) ORDER BY day, key_id`,
+  ),
   `SELECT 'end_user_day' AS what, key_id AS subject, day, end_user, spent_nanos AS kept, requests
    FROM end_user_days WHERE (day, key_id, end_user) > ($day, $subject, $end_user)
    ORDER BY day, key_id, end_user`,
@@ -77,7 +81,7 @@ const KEPT = [
 const PUT = `
   INSERT INTO temp.sums (what, subject, day, end_user, kept, requests)
   VALUES ($what, $subject, $day, $end_user, $kept, $requests)
-  ON CONFLICT DO UPDATE SET kept = excluded.kept, requests = excluded.requests`
+  ON CONFLICT DO UPDATE SET kept = kept + excluded.kept, requests = requests + excluded.requests`
 
 /** Sorts before every row. */
 const START: Place = { what: '', subject: '', day: 0, end_user: '' }

@@ -72,16 +72,21 @@ export const keySecrets = sqliteTable('key_secrets', {
   expiresAt: instant('expires_at'),
 })
 
-export const keyDays = sqliteTable(
-  'key_days',
-  {
-    keyId: text('key_id').$type<KeyId>().notNull(),
-    day: integer('day').$type<Day>().notNull(),
-    spent: nanos('spent_nanos').notNull(),
-    requests: integer('requests').notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.day, table.keyId] })],
-)
+/** One day of one key; a sum may lie in both tables, a part in each. */
+const daySums = <Name extends string>(name: Name) =>
+  sqliteTable(
+    name,
+    {
+      keyId: text('key_id').$type<KeyId>().notNull(),
+      day: integer('day').$type<Day>().notNull(),
+      spent: nanos('spent_nanos').notNull(),
+      requests: integer('requests').notNull(),
+    },
+    (table) => [primaryKey({ columns: [table.day, table.keyId] })],
+  )
+
+export const keyDays = daySums('key_days')
+export const restingKeyDays = daySums('resting_key_days')
 
 export const endUserDays = sqliteTable(
   'end_user_days',

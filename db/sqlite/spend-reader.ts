@@ -5,6 +5,7 @@ import type { KeyId } from '#domain/id.ts'
 import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import { fromInteger } from './amount.ts'
 import type { Connection } from './connection.ts'
+import { KEY_DAYS } from './key-days.ts'
 import { statement } from './statement.ts'
 
 /** `today` lies in the month that begins on `monthStart`; a null id asks for all keys together. */
@@ -15,16 +16,16 @@ interface DayRow {
   readonly spent_nanos: number
 }
 
-/** Day by day: the table is in the order of days, and a month of all keys lies between two days of one. */
+/** Day by day: the sums are in the order of days, and a month of all keys lies between two days of one. */
 const DAYS_OF_KEY = `
   WITH RECURSIVE days (day) AS (SELECT ?2 UNION ALL SELECT day + 1 FROM days WHERE day + 1 < ?3)
-  SELECT days.day, spent_nanos FROM days CROSS JOIN key_days ON key_days.day = days.day AND key_id = ?1`
+  SELECT days.day, spent_nanos FROM days CROSS JOIN ${KEY_DAYS} AS sums ON sums.day = days.day AND key_id = ?1`
 
 export function prepareSpendReader({ database }: Connection): ReadSpend {
   const days = statement<DayRow, [KeyId, Day, Day]>(database, DAYS_OF_KEY)
   const daysOfAll = statement<DayRow, [Day, Day]>(
     database,
-    'SELECT day, sum(spent_nanos) AS spent_nanos FROM key_days WHERE day >= ? AND day < ? GROUP BY day',
+    `SELECT day, sum(spent_nanos) AS spent_nanos FROM ${KEY_DAYS} WHERE day >= ? AND day < ? GROUP BY day`,
   )
   return (id, today, monthStart) => {
     let day = NO_MONEY
@@ -34,7 +35,7 @@ export function prepareSpendReader({ database }: Connection): ReadSpend {
     for (const row of rows) {
       const spent = fromInteger<UsdNanos>(row.spent_nanos)
       month = addUsd(month, spent)
-      if (row.day === today) day = spent
+      if (row.day === today) day = addUsd(day, spent)
     }
     return { day, month }
   }

@@ -7,6 +7,7 @@ import type { Day } from '#domain/clock.ts'
 import type { AccountId, KeyId } from '#domain/id.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import type { Connection } from './connection.ts'
+import { openKeyDays } from './key-days.ts'
 import { statement } from './statement.ts'
 
 interface DaySum {
@@ -24,16 +25,12 @@ export interface Sums {
   spend(keyId: KeyId, day: Day, amount: UsdNanos, endUser: string | null): void
 }
 
-export function prepareSums({ database, commit }: Connection): Sums {
+export function prepareSums(connection: Connection): Sums {
+  const { database, commit } = connection
+  const keyDays = openKeyDays(connection)
   const debit = statement<unknown, SQLQueryBindings[]>(
     database,
     'UPDATE accounts SET balance_nanos = balance_nanos - ? WHERE id = ?',
-  )
-  const addToKey = statement<unknown, SQLQueryBindings[]>(
-    database,
-    `INSERT INTO key_days (key_id, day, spent_nanos, requests) VALUES (?, ?, ?, ?)
-     ON CONFLICT (key_id, day) DO UPDATE
-     SET spent_nanos = spent_nanos + excluded.spent_nanos, requests = requests + excluded.requests`,
   )
   const addToEndUser = statement<unknown, SQLQueryBindings[]>(
     database,
@@ -59,7 +56,7 @@ export function prepareSums({ database, commit }: Connection): Sums {
     write() {
       for (const [accountId, amount] of debits) debit().run(Number(amount), accountId)
       for (const { keyId, day, spent, requests, endUser } of days.values()) {
-        if (endUser === null) addToKey().run(keyId, day, Number(spent), requests)
+        if (endUser === null) keyDays.add(keyId, day, spent as UsdNanos, requests)
         else addToEndUser().run(keyId, day, Number(spent), requests, endUser)
       }
     },

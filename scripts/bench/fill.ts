@@ -49,7 +49,7 @@ export function openFiller(dataDir: string): Filler {
           '90', (SELECT id FROM price_versions), admitted_at / ${DAY_MS}
         FROM activity`)
       for (const sql of indexes) database.run(sql)
-      database.run(`INSERT INTO key_days (key_id, day, spent_nanos, requests)
+      database.run(`INSERT INTO resting_key_days (key_id, day, spent_nanos, requests)
         SELECT key_id, admitted_at / ${DAY_MS}, count(*) * ${COST_NANOS}, count(*)
         FROM activity WHERE admitted = 1 GROUP BY 1, 2`)
       database.run(
@@ -59,7 +59,7 @@ export function openFiller(dataDir: string): Filler {
         `UPDATE window_slots_end SET below = (SELECT coalesce(max(generation_id) || '~', '') FROM activity)`,
       )
       database.run(`UPDATE accounts SET balance_nanos =
-        balance_nanos - (SELECT coalesce(sum(requests), 0) FROM key_days) * ${COST_NANOS}`)
+        balance_nanos - (SELECT coalesce(sum(requests), 0) FROM resting_key_days) * ${COST_NANOS}`)
       database.run('PRAGMA journal_mode = WAL')
       database.close()
     },

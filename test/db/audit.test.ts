@@ -66,6 +66,23 @@ describe('what was tampered with is found', () => {
     expect((await findings()).map(({ what }) => what)).toEqual(['balance', 'live_balance'])
   })
 
+  test('a day of a key, of which a part rests', async () => {
+    await tamper(
+      'INSERT INTO resting_key_days SELECT key_id, day, spent_nanos - 7, requests - 1 FROM key_days',
+      'UPDATE key_days SET spent_nanos = 7, requests = 1',
+    )
+    await store.admissions.quota(key.id, clock.now())
+    expect(await findings()).toEqual([])
+    await tamper(
+      'UPDATE resting_key_days SET spent_nanos = spent_nanos + 1, requests = requests - 1',
+    )
+    const where = { subject: key.id, day: today(), endUser: null }
+    expect(await findings()).toEqual([
+      { what: 'key_day', ...where, kept: usd('0.750000001'), ledger: usd('0.75') },
+      { what: 'requests', ...where, requests: 1, charges: 2 },
+    ])
+  })
+
   test('a day of a key, and with it the day and the month that are reckoned with', async () => {
     await tamper('UPDATE key_days SET spent_nanos = spent_nanos - 10')
     const sums = { kept: usd('0.74999999'), ledger: usd('0.75') }

@@ -14,6 +14,7 @@ import retention from './0012_retention.sql' with { type: 'text' }
 import codeMails from './0013_code_mails.sql' with { type: 'text' }
 import peopleByAge from './0014_people_by_age.sql' with { type: 'text' }
 import manyKeys from './0015_many_keys.sql' with { type: 'text' }
+import restingDays from './0016_resting_days.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
   house,
@@ -31,4 +32,5 @@ export const MIGRATIONS: readonly string[] = [
   codeMails,
   peopleByAge,
   manyKeys,
+  restingDays,
 ]

@@ -1,0 +1,78 @@
+/**
+ * What each key spent, day by day. The sums that changed lately lie in a small table, the others rest in a large one: where a
+ * hundred thousand keys are busy, a group of requests by a thousand of them would write a page for each in the large one.
+ */
+import type { SQLQueryBindings } from 'bun:sqlite'
+import type { Day } from '#domain/clock.ts'
+import type { KeyId } from '#domain/id.ts'
+import type { UsdNanos } from '#domain/money.ts'
+import type { Connection } from './connection.ts'
+import { DAYS_BEGIN, IN_STRETCH, prepareStretches, type Stretch } from './day-stretches.ts'
+import { nextTurn } from './next-turn.ts'
+import { statement } from './statement.ts'
+
+export interface KeyDays {
+  /** In the transaction that is open. */
+  add(keyId: KeyId, day: Day, spent: UsdNanos, requests: number): void
+}
+
+/** Both tables, for whoever reads: a sum is what the two have of it together. */
+export const KEY_DAYS = `(
+  SELECT day, key_id, spent_nanos, requests FROM key_days
+  UNION ALL
+  SELECT day, key_id, spent_nanos, requests FROM resting_key_days)`
+
+/** A megabyte of sums. */
+const MOST_RECENT = 16_384
+/** Sums that change between two looks at how many there are. */
+const LOOK_AFTER = 4_096
+/** Put to rest at once, for some milliseconds. */
+const REST_ROWS = 256
+
+const ADD_UP = `
+  ON CONFLICT (day, key_id) DO UPDATE
+  SET spent_nanos = spent_nanos + excluded.spent_nanos, requests = requests + excluded.requests`
+
+export function openKeyDays(
+  { database, commit }: Connection,
+  { mostRecent = MOST_RECENT, lookAfter = LOOK_AFTER, restRows = REST_ROWS } = {},
+): KeyDays {
+  const addTo = statement<unknown, SQLQueryBindings[]>(
+    database,
+    `INSERT INTO key_days (key_id, day, spent_nanos, requests) VALUES (?, ?, ?, ?) ${ADD_UP}`,
+  )
+  const countRecent = statement<{ sums: number }>(database, 'SELECT count(*) AS sums FROM key_days')
+  const carry = statement<unknown, [Stretch]>(
+    database,
+    `INSERT INTO resting_key_days (key_id, day, spent_nanos, requests)
+     SELECT key_id, day, spent_nanos, requests FROM key_days WHERE ${IN_STRETCH} ${ADD_UP}`,
+  )
+  const drop = statement<unknown, [Stretch]>(database, `DELETE FROM key_days WHERE ${IN_STRETCH}`)
+  const stretchAfter = prepareStretches(database, 'key_days', restRows)
+  let added = 0
+
+  /** All of them, once: those that change again meanwhile are recent again. What the disk does not take stays where it is. */
+  const putToRest = async (): Promise<void> => {
+    if (!commit.writable || (countRecent().get()?.sums ?? 0) <= mostRecent) return
+    let place = DAYS_BEGIN
+    while (commit.writable) {
+      const { stretch, next } = stretchAfter(place)
+      const isDone = commit.spare(() => {
+        carry().run(stretch)
+        drop().run(stretch)
+      })
+      if (!isDone || next === null) return
+      place = next
+      await nextTurn()
+    }
+  }
+
+  return {
+    add(keyId, day, spent, requests) {
+      addTo().run(keyId, day, Number(spent), requests)
+      if (++added < lookAfter) return
+      added = 0
+      setImmediate(putToRest)
+    },
+  }
+}
