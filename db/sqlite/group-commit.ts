@@ -2,6 +2,7 @@
 import type { Database } from 'bun:sqlite'
 import type { StoreTrouble } from '#domain/store.ts'
 import { type Disk, NO_DISK, troubleOf, unavailable } from './disk.ts'
+import { explained } from './explained.ts'
 import type { LogSync } from './log-sync.ts'
 import {
   type Closing,
@@ -198,8 +199,7 @@ function attempt<T>(write: () => T): T {
   try {
     return write()
   } catch (error) {
-    const trouble = troubleOf(error)
-    throw trouble === null ? error : unavailable(trouble, error)
+    throw explained(error)
   }
 }
 

@@ -6,6 +6,7 @@ import type { SigninStore } from '#signin/store.ts'
 import { createAdmissions } from './admissions.ts'
 import type { Connection } from './connection.ts'
 import { deferPort } from './deferred-port.ts'
+import { explainPorts } from './explained.ts'
 import { integrityFindings } from './integrity.ts'
 import { createKeys } from './keys.ts'
 import { NEWEST_SCHEMA_VERSION, schemaVersion } from './migrate.ts'
@@ -31,7 +32,7 @@ export function createStore(connection: Connection, path: string, release: () =>
   const windows = prepareWindowReader(connection, slots)
   const standings = startStandings(connection, windows)
 
-  return {
+  return explainPorts({
     keys: createKeys(connection, standings),
     admissions: createAdmissions(connection, standings, writer, windows),
     activity: createActivity(connection, writer),
@@ -68,7 +69,7 @@ export function createStore(connection: Connection, path: string, release: () =>
         release()
       }
     },
-  }
+  })
 }
 
 type Trimming = Pick<Activity, 'trim' | 'keptSince'>

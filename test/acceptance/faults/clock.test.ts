@@ -16,6 +16,7 @@ import { CHARGE_NANOS, HELLO, startProvider } from './provider.ts'
 /** Debian's package of that name; the program is told the time that stands in a file. */
 const LIBRARY = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1'
 const hasLibrary = existsSync(LIBRARY)
+if (!hasLibrary) console.warn('clock: skipped, libfaketime is not installed')
 const DAY_MS = 86_400_000
 
 let desk: Desk

@@ -1,0 +1,36 @@
+/** What SQLite throws while it reads is told at the ports as what it is: trouble with the disk, and no fault of the request. */
+import { troubleOf, unavailable } from './disk.ts'
+
+/** `store_unavailable` for what the disk has against it; any other error as it is. */
+export function explained(error: unknown): unknown {
+  const trouble = troubleOf(error)
+  return trouble === null ? error : unavailable(trouble, error)
+}
+
+function rethrow(error: unknown): never {
+  throw explained(error)
+}
+
+type Method = (...args: unknown[]) => unknown
+
+/** The same ports, whose methods throw and reject with what is `explained`. */
+export function explainPorts<Ports extends object>(ports: Ports): Ports {
+  const told: Record<string, unknown> = {}
+  for (const [name, port] of Object.entries(ports)) {
+    told[name] =
+      typeof port === 'function' ? explainMethod(ports, name) : explainPorts(port as object)
+  }
+  return told as Ports
+}
+
+/** A port that is loaded when it is first used has other methods from then on, so it is asked for them at every call. */
+function explainMethod(port: object, name: string): Method {
+  return (...args) => {
+    try {
+      const answer = (port as Readonly<Record<string, Method>>)[name]?.(...args)
+      return answer instanceof Promise ? answer.catch(rethrow) : answer
+    } catch (error) {
+      return rethrow(error)
+    }
+  }
+}
