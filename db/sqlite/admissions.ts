@@ -17,6 +17,7 @@ import type { Connection } from './connection.ts'
 import { prepareDaySpends } from './day-spends.ts'
 import { unavailable } from './disk.ts'
 import type { HotEndUser } from './end-users.ts'
+import { explained, rethrow } from './explained.ts'
 import { prepareSettle } from './settle.ts'
 import { prepareSpendReader } from './spend-reader.ts'
 import type { HotAccount, HotKey, OpenHold, Standings } from './standing.ts'
@@ -101,9 +102,9 @@ export function createAdmissions(
     admit(claim) {
       try {
         const hot = demand(claim.keyId, claim.at)
-        return hot.isRead ? admitNow(claim, hot) : admitOnceRead(claim)
+        return hot.isRead ? admitNow(claim, hot) : admitOnceRead(claim).catch(rethrow)
       } catch (thrown) {
-        return Promise.reject(thrown)
+        return Promise.reject(explained(thrown))
       }
     },
 

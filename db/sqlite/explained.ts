@@ -7,7 +7,8 @@ export function explained(error: unknown): unknown {
   return trouble === null ? error : unavailable(trouble, error)
 }
 
-function rethrow(error: unknown): never {
+/** The same, for a promise. */
+export function rethrow(error: unknown): never {
   throw explained(error)
 }
 

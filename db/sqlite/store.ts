@@ -32,9 +32,12 @@ export function createStore(connection: Connection, path: string, release: () =>
   const windows = prepareWindowReader(connection, slots)
   const standings = startStandings(connection, windows)
 
-  return explainPorts({
+  const admissions = createAdmissions(connection, standings, writer, windows)
+  const { admit, settle } = admissions
+
+  const ports = explainPorts<HouseStore>({
     keys: createKeys(connection, standings),
-    admissions: createAdmissions(connection, standings, writer, windows),
+    admissions,
     activity: createActivity(connection, writer),
     answers: deferPort({ find: true, keep: true, trim: true }, async () =>
       (await import('./answers.ts')).createAnswers(connection),
@@ -70,6 +73,8 @@ export function createStore(connection: Connection, path: string, release: () =>
       }
     },
   })
+  // Every request asks these two, and they explain themselves: a promise more for each would be one too many.
+  return { ...ports, admissions: { ...ports.admissions, admit, settle } }
 }
 
 type Trimming = Pick<Activity, 'trim' | 'keptSince'>
