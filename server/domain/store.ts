@@ -34,6 +34,7 @@ export interface StoreHealth {
   readonly sizeBytes: number
 }
 
+/** Every port of it throws `store_unavailable` where the disk does not take a write, or does not give what is to be read. */
 export interface Store {
   readonly accounts: Accounts
   readonly keys: Keys
