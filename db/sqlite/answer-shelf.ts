@@ -13,7 +13,7 @@ export interface AnswerShelf {
   /** The id of a row that is not yet whole; null where there is no room for it. */
   begin(answer: KeptAnswer): number | null
   /** It takes the place of the one before it. */
-  finish(id: number, answer: KeptAnswer): void
+  finish(id: number, answer: Pick<KeptAnswer, 'keyId' | 'idempotencyKey'>): void
   drop(row: Pick<AnswerRow, 'id' | 'bytes'>): void
   /** Of those whose day is over at `at`, at most `limit` pieces; answers how many. */
   dropDue(at: Instant, limit: number): number

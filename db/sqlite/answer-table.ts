@@ -15,6 +15,14 @@ export interface AnswerRow {
   readonly created_at: Instant
 }
 
+/** Begun, and not finished. */
+export interface BegunRow extends Pick<AnswerRow, 'id' | 'bytes'> {
+  readonly keyId: KeyId
+  readonly idempotencyKey: string
+  /** 1 where all of it was written and its charge is in the ledger. */
+  readonly is_owed: 0 | 1
+}
+
 export interface AnswerTable {
   /** Only what is whole is found. */
   find(keyId: KeyId, idempotencyKey: string): AnswerRow | null
@@ -31,12 +39,18 @@ export interface AnswerTable {
   drop(id: number): void
   /** Of its pieces the last so many; answers how many there were. */
   dropPieces(id: number, limit: number): number
-  dropUnfinished(): void
+  unfinished(): readonly BegunRow[]
   /** Folds the log into the file, as far as nobody reads it; call it outside a transaction. */
   fold(): void
 }
 
 const COLUMNS = 'id, body_sha256, generation_id, content_type, bytes, created_at'
+
+const UNFINISHED = `
+  SELECT id, bytes, key_id AS keyId, idempotency_key AS idempotencyKey,
+    bytes = (SELECT coalesce(sum(length(body)), 0) FROM answer_pieces WHERE answer_id = answers.id)
+      AND EXISTS (SELECT 1 FROM ledger WHERE ledger.id = 'led_' || substr(answers.generation_id, 5)) AS is_owed
+  FROM answers WHERE whole = 0`
 
 /** `whole = 1` is spelled out: SQLite uses the partial index only when it sees the literal. */
 export function openAnswerTable(database: Database): AnswerTable {
@@ -73,7 +87,7 @@ export function openAnswerTable(database: Database): AnswerTable {
     `DELETE FROM answer_pieces WHERE answer_id = $id
        AND place > (SELECT max(place) FROM answer_pieces WHERE answer_id = $id) - $limit`,
   )
-  const dropUnfinished = statement<unknown>(database, 'DELETE FROM answers WHERE whole = 0')
+  const unfinished = statement<BegunRow>(database, UNFINISHED)
   const fold = statement<unknown>(database, 'PRAGMA wal_checkpoint(PASSIVE)')
 
   return {
@@ -98,7 +112,7 @@ export function openAnswerTable(database: Database): AnswerTable {
     finish: (id) => void finish().run(id),
     drop: (id) => void drop().run(id),
     dropPieces: (id, limit) => dropPieces().run({ id, limit }).changes,
-    dropUnfinished: () => void dropUnfinished().run(),
+    unfinished: () => unfinished().all(),
     fold: () => void fold().run(),
   }
 }

@@ -1,5 +1,11 @@
 /** Kept answers in SQLite, written and read piece by piece, so that no picture holds up the streams of others. */
-import { type Answers, KEPT_MS, MOST_ANSWER_BYTES } from '#domain/idempotency.ts'
+import {
+  type Answers,
+  KEPT_MS,
+  type KeptAnswer,
+  MOST_ANSWER_BYTES,
+  type Pay,
+} from '#domain/idempotency.ts'
 import { openAnswerShelf } from './answer-shelf.ts'
 import { openAnswerTable } from './answer-table.ts'
 import type { Connection } from './connection.ts'
@@ -10,12 +16,49 @@ const PIECE_BYTES = 256 * 1024
 /** The log is folded into the file this often: a megabyte holds everybody up for 5 to 10 ms, the usual four twice as long. */
 const PIECES_PER_FOLD = 4
 
-/** Drops what an earlier process had begun to keep. */
+const isPaid: Pay = async () => true
+
+/** Ends what an earlier process had begun to keep. */
 export function createAnswers({ database, commit }: Connection): Answers {
   const table = openAnswerTable(database)
   const shelf = openAnswerShelf(table, commit)
 
-  shelf.spare(table.dropUnfinished)
+  /** Of an earlier process: what was paid for is finished, what was not is dropped. */
+  const endBegun = (): void => {
+    for (const begun of table.unfinished()) {
+      if (begun.is_owed === 1) shelf.finish(begun.id, begun)
+      else shelf.drop(begun)
+    }
+  }
+
+  const drop = (id: number, { body }: KeptAnswer): void => {
+    shelf.spare(() => shelf.drop({ id, bytes: body.byteLength }))
+  }
+
+  /** Answers the id of what is now written and not yet found; null when there is no room for it. */
+  const write = async (answer: KeptAnswer): Promise<number | null> => {
+    const { body } = answer
+    const pieces = Math.max(1, Math.ceil(body.byteLength / PIECE_BYTES))
+    let id: number | null = null
+    for (let place = 0; place < pieces; place++) {
+      if (place > 0) await nextTurn()
+      const done = shelf.spare(() => {
+        if (place === 0) id = shelf.begin(answer)
+        if (id === null) return
+        const from = place * PIECE_BYTES
+        table.addPiece(id, place, body.subarray(from, from + PIECE_BYTES))
+      })
+      if (id === null) return null
+      if (!done) {
+        drop(id, answer)
+        return null
+      }
+      if (place % PIECES_PER_FOLD === PIECES_PER_FOLD - 1) table.fold()
+    }
+    return id
+  }
+
+  shelf.spare(endBegun)
 
   return {
     async find(keyId, idempotencyKey, at) {
@@ -41,29 +84,17 @@ export function createAnswers({ database, commit }: Connection): Answers {
       }
     },
 
-    async keep(answer) {
-      const { body } = answer
-      if (body.byteLength > MOST_ANSWER_BYTES) return false
-      const pieces = Math.max(1, Math.ceil(body.byteLength / PIECE_BYTES))
-      let id: number | null = null
-      for (let place = 0; place < pieces; place++) {
-        if (place > 0) await nextTurn()
-        const done = shelf.spare(() => {
-          if (place === 0) id = shelf.begin(answer)
-          if (id === null) return
-          const from = place * PIECE_BYTES
-          table.addPiece(id, place, body.subarray(from, from + PIECE_BYTES))
-          if (place === pieces - 1) shelf.finish(id, answer)
-        })
-        if (id === null) return false
-        if (!done) {
-          const begun = { id, bytes: body.byteLength }
-          shelf.spare(() => shelf.drop(begun))
-          return false
-        }
-        if (place % PIECES_PER_FOLD === PIECES_PER_FOLD - 1) table.fold()
+    async keep(answer, pay = isPaid) {
+      if (answer.body.byteLength > MOST_ANSWER_BYTES) return false
+      const id = await write(answer)
+      if (id === null) return false
+      let isDue = false
+      try {
+        isDue = await pay()
+      } finally {
+        if (!isDue) drop(id, answer)
       }
-      return true
+      return isDue && shelf.spare(() => shelf.finish(id, answer))
     },
 
     async trim(at, limit) {

@@ -23,6 +23,8 @@ import {
   settle,
 } from './ending.ts'
 import type { GenerationId } from './id.ts'
+import type { Pay } from './idempotency.ts'
+import type { Charge } from './ledger.ts'
 import { findOffers, type Offers } from './offer.ts'
 import type { Hop } from './route.ts'
 import type { Store } from './store.ts'
@@ -91,7 +93,9 @@ async function walkOn(walk: Walk): Promise<void> {
     }
     const charge = priceOutcome(outcome, attempts.current)
     hangUp(house, outcome, attempts, charge !== null)
-    await settle(house, walk, attempts, outcome, charge)
+    if (walk.isRepeatable && charge !== null && outcome === COMPLETED) {
+      await payOnceKept(walk, charge, () => settle(house, walk, attempts, outcome, charge))
+    } else await settle(house, walk, attempts, outcome, charge)
     if (outcome.error) {
       if (charge === null) throw outcome.error
       await walk.tell({ type: 'failed', error: outcome.error })
@@ -99,6 +103,23 @@ async function walkOn(walk: Walk): Promise<void> {
     if (charge !== null) await walk.tell({ type: 'receipt', charge })
   } finally {
     walk.end()
+  }
+}
+
+/** An answer that may be asked for again lies on the disk before it is paid for, so that no kill leaves it paid for and lost. */
+async function payOnceKept(walk: Walk, charge: Charge, settle: Pay): Promise<void> {
+  let paying: Promise<boolean> | null = null
+  const pay = (): Promise<boolean> => {
+    paying ??= settle()
+    return paying
+  }
+  try {
+    await walk.tell({ type: 'priced', charge, pay })
+  } catch (thrown) {
+    // Who leaves now has been answered, and pays.
+    if (thrown !== LEFT) throw thrown
+  } finally {
+    await pay()
   }
 }
 

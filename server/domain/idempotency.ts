@@ -25,6 +25,9 @@ export interface KeptAnswer extends Repeatable {
   readonly keptAt: Instant
 }
 
+/** Commits the charge of an answer, once however often it is called; false when there was nothing to resolve. */
+export type Pay = () => Promise<boolean>
+
 /** Port: the answers that are kept. */
 export interface Answers {
   /** The answer kept under this name in the day before `at`, whatever body it answered. */
@@ -32,8 +35,11 @@ export interface Answers {
   /**
    * Keeps an answer in the place of any before it, and drops those whose day is over and the oldest beyond the bounds.
    * Resolves once it is committed; false when it is too long, or the disk has no room for what is not needed.
+   *
+   * `pay` is called once all of it is written, and it is found once that resolves to true. Where the process dies in between,
+   * the next one finds it if its charge is in the ledger: paid for and lost it never is. Without `pay` it is paid for.
    */
-  keep(answer: KeptAnswer): Promise<boolean>
+  keep(answer: KeptAnswer, pay?: Pay): Promise<boolean>
   /**
    * Removes answers whose day is over at `at`, at most `limit` pieces of them; answers how many went, fewer only when none is
    * left, or while the disk takes no writes. A long answer has many pieces, because it must not go all at once.

@@ -8,11 +8,12 @@ import type { Instant } from './clock.ts'
 import type { CompletionHouse } from './completion.ts'
 import type { GatewayError } from './errors.ts'
 import { type GenerationId, newGenerationId } from './id.ts'
+import type { Pay } from './idempotency.ts'
 import type { Charge } from './ledger.ts'
 import type { QuotaReading } from './quota.ts'
 import type { Soon } from './soon.ts'
 
-/** What the counter learns, in this order: `admitted`, `opened`, `events`…, `failed`?, `receipt`. */
+/** What the counter learns, in this order: `admitted`, `opened`, `events`…, `priced`?, `failed`?, `receipt`. */
 export type CompletionStep =
   | {
       readonly type: 'admitted'
@@ -23,6 +24,8 @@ export type CompletionStep =
   | { readonly type: 'events'; readonly events: ChatEvents }
   /** The upstream broke after content had passed; what came is charged. */
   | { readonly type: 'failed'; readonly error: GatewayError }
+  /** Only of an answer that may be asked for again: all of it is there. Whoever keeps it pays once it is written. */
+  | { readonly type: 'priced'; readonly charge: Charge; readonly pay: Pay }
   /** The charge is committed: the answer's last byte may leave. */
   | { readonly type: 'receipt'; readonly charge: Charge }
 
@@ -53,6 +56,8 @@ export class Walk {
   claim: Claim | null = null
   /** When the first content came. */
   firstEventAt: Instant | null = null
+  /** Whether its answer is kept for whoever asks again. */
+  isRepeatable = false
   /** Called once, however it ends. */
   ended: (() => void) | null = null
 

@@ -1,7 +1,7 @@
 /** First runs: a request that carries an `Idempotency-Key` is run and paid for once; a repetition gets its answer (contract §7). */
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import type { KeptAnswer, Repeatable } from '#domain/idempotency.ts'
+import type { KeptAnswer, Pay, Repeatable } from '#domain/idempotency.ts'
 import type { Store } from '#domain/store.ts'
 
 const HEADER = 'Idempotency-Key'
@@ -18,8 +18,8 @@ export function readIdempotencyKey(headers: Headers): string | null {
 
 /** The right to run a request that its client may repeat; nobody else has it until it is over. */
 export interface FirstRun {
-  /** Call it between the charge and the answer's last byte. */
-  keep(answer: Omit<KeptAnswer, keyof Repeatable>): Promise<void>
+  /** Writes it, pays for it, and lets it be found; resolves once that is committed, or cannot be. */
+  keep(answer: Omit<KeptAnswer, keyof Repeatable>, pay: Pay): Promise<void>
   /** From now on a repetition gets what was kept, or runs anew. */
   over(): void
 }
@@ -77,9 +77,9 @@ export function createFirstRuns(store: Cellar): FirstRuns {
 function startRun({ answers }: Cellar, request: Repeatable, forget: () => void): FirstRun {
   let keeping: Promise<void> | null = null
   return {
-    keep(answer) {
-      // It is paid for: it leaves, kept or not.
-      keeping = answers.keep({ ...request, ...answer }).then(nobody, nobody)
+    keep(answer, pay) {
+      // It leaves, kept or not: its walk pays where this did not.
+      keeping = answers.keep({ ...request, ...answer }, pay).then(nobody, nobody)
       return keeping
     },
     over() {

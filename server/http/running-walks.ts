@@ -27,7 +27,7 @@ export interface RunningWalk {
 }
 
 export interface RunningWalks {
-  /** `over` is called once, however the walk ends. */
+  /** `over` is called once, however the walk of a request that may be repeated ends. */
   start(
     house: CompletionHouse,
     caller: Caller,
@@ -62,6 +62,7 @@ export function createRunningWalks(): RunningWalks {
       const walk = complete(house, caller, request, gone)
       const running = new Running(walk, gone)
       walk.ended = () => forget(running, over)
+      walk.isRepeatable = over !== undefined
       walks.add(running)
       if (walks.size > peak) peak = walks.size
       return running

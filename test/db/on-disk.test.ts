@@ -7,7 +7,7 @@ import { DATABASE_FILE, openStore } from '#db/index.ts'
 import { draftAct } from '#domain/act.ts'
 import { later } from '#domain/clock.ts'
 import { type KeyId, newGenerationId } from '#domain/id.ts'
-import { KEPT_MS } from '#domain/idempotency.ts'
+import { KEPT_MS, type Pay } from '#domain/idempotency.ts'
 import { newSecret } from '#domain/secret.ts'
 import type { Store } from '#domain/store.ts'
 import { handClock } from '#test/support/hand-clock.ts'
@@ -22,6 +22,7 @@ import {
   aTopUp,
   usd,
 } from '#test/support/nouns.ts'
+import { never } from '#test/support/scripted-upstream.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 
 const clock = handClock('2026-08-22T12:00:00Z')
@@ -223,25 +224,27 @@ test('a damaged price is an error, never a free model', async () => {
   await store.close()
 })
 
+/** Admits a request of a new key. */
+async function begin() {
+  const key = aKey(clock.now())
+  await store.keys.issue(key, newSecret())
+  const claim = aClaim(key, clock.now())
+  await store.admissions.admit(claim)
+  const settle = () =>
+    store.admissions.settle(claim.generationId, {
+      at: clock.now(),
+      charge: aCharge(usd('0.01')),
+      activity: anActivity(claim, { cost: usd('0.01') }),
+    })
+  return { key, id: claim.generationId, settle }
+}
+
 describe('a hold', () => {
   const holds = () => {
     const database = new Database(join(dataDir, DATABASE_FILE), { readonly: true })
     const rows = database.query<{ id: string }, []>('SELECT generation_id AS id FROM holds').all()
     database.close(true)
     return rows.map(({ id }) => id)
-  }
-  const begin = async () => {
-    const key = aKey(clock.now())
-    await store.keys.issue(key, newSecret())
-    const claim = aClaim(key, clock.now())
-    await store.admissions.admit(claim)
-    const settle = () =>
-      store.admissions.settle(claim.generationId, {
-        at: clock.now(),
-        charge: aCharge(usd('0.01')),
-        activity: anActivity(claim, { cost: usd('0.01') }),
-      })
-    return { id: claim.generationId, settle }
   }
 
   test('is on the disk within moments, without anybody waiting for it, and gone with its charge', async () => {
@@ -275,16 +278,19 @@ describe('kept answers', () => {
   const keeper = async () => {
     const key = aKey(clock.now())
     await store.keys.issue(key, newSecret())
-    return (idempotencyKey: string, length = 600_000) =>
-      store.answers.keep({
-        keyId: key.id,
-        idempotencyKey,
-        bodySha256: '',
-        generationId: newGenerationId(clock.now()),
-        contentType: 'application/json',
-        body: new Uint8Array(length),
-        keptAt: clock.now(),
-      })
+    return (idempotencyKey: string, pay?: Pay) =>
+      store.answers.keep(
+        {
+          keyId: key.id,
+          idempotencyKey,
+          bodySha256: '',
+          generationId: newGenerationId(clock.now()),
+          contentType: 'application/json',
+          body: new Uint8Array(600_000),
+          keptAt: clock.now(),
+        },
+        pay,
+      )
   }
 
   test('are gone from the disk, with all their pieces, when one is kept after their day', async () => {
@@ -296,6 +302,14 @@ describe('kept answers', () => {
     clock.advance(KEPT_MS / 2)
     await keep('c')
     expect(rows()).toEqual({ names: ['b', 'c'], pieces: 6 })
+  })
+
+  test('that are not paid for are gone from the disk at once', async () => {
+    const keep = await keeper()
+    await keep('a')
+    expect(await keep('b', async () => false)).toBe(false)
+    await expect(keep('c', () => Promise.reject(new RangeError('no')))).rejects.toThrow(RangeError)
+    expect(rows()).toEqual({ names: ['a'], pieces: 3 })
   })
 
   test('whose day is over leave the disk piece by piece, and by name with the last', async () => {
@@ -310,6 +324,40 @@ describe('kept answers', () => {
     expect([await trim(2), rows()]).toEqual([1, { names: [], pieces: 0 }])
     await keep('a')
     expect(rows()).toEqual({ names: ['a'], pieces: 3 })
+  })
+
+  test('that a killed process had paid for are found, those it had not are gone', async () => {
+    const [paid, unpaid, torn] = [await begin(), await begin(), await begin()]
+    const body = crypto.getRandomValues(new Uint8Array(60_000))
+    const keepUntil = ({ key, id }: typeof paid, pay: () => Promise<unknown>) =>
+      new Promise<void>((written) => {
+        const rest = { bodySha256: 'ab', contentType: 'text/plain', body, keptAt: clock.now() }
+        const answer = { keyId: key.id, idempotencyKey: 'k', generationId: id, ...rest }
+        void store.answers.keep(answer, async () => {
+          await pay()
+          written()
+          return await never
+        })
+      })
+    await Promise.all([
+      keepUntil(paid, paid.settle),
+      keepUntil(unpaid, async () => {}),
+      keepUntil(torn, torn.settle),
+    ])
+    await store.close()
+    const database = new Database(join(dataDir, DATABASE_FILE))
+    database.run(
+      'DELETE FROM answer_pieces WHERE answer_id = (SELECT id FROM answers WHERE generation_id = ?)',
+      [torn.id],
+    )
+    database.close(true)
+    store = await openStore({ dataDir, clock })
+    const found = await store.answers.find(paid.key.id, 'k', clock.now())
+    expect([found?.generationId, found?.body]).toEqual([paid.id, body])
+    for (const { key } of [unpaid, torn]) {
+      expect(await store.answers.find(key.id, 'k', clock.now())).toBeUndefined()
+    }
+    expect(rows()).toEqual({ names: ['k'], pieces: 1 })
   })
 
   test('that a killed process had only begun are nobody’s, and soon gone', async () => {

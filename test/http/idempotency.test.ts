@@ -14,10 +14,10 @@ async function openGated() {
   const { answers } = house.store
   const gated = withAnswers(house, {
     find: (...name) => answers.find(...name),
-    async keep(answer) {
+    async keep(answer, pay) {
       asked++
       await promise
-      return await answers.keep(answer)
+      return await answers.keep(answer, pay)
     },
   })
   const running = createRunningWalks()
@@ -25,6 +25,7 @@ async function openGated() {
   return {
     running,
     let: resolve,
+    countCharges: async () => (await house.store.ledger.list({ kind: 'charge', limit: 10 })).length,
     asked: () => eventually(() => asked > 0, 'it is to be kept'),
     ask: async (body: unknown) => await chat(bearer, body, { 'Idempotency-Key': 'k' }),
   }
@@ -51,6 +52,21 @@ test('a whole answer leaves once it is kept, and until then it is running', asyn
   expect(gate.running.count).toBe(0)
   expect((await gate.ask(hello())).headers.get('idempotent-replayed')).toBe('true')
 })
+
+test.each([false, true])(
+  'it is paid for once it is written, and once, streamed: %s',
+  async (stream) => {
+    const gate = await openGated()
+    const asked = gate.ask(hello({ stream })).then((response) => response.text())
+    await gate.asked()
+    expect(await gate.countCharges()).toBe(0)
+    gate.let()
+    await asked
+    expect(await gate.countCharges()).toBe(1)
+    expect((await gate.ask(hello({ stream }))).headers.get('idempotent-replayed')).toBe('true')
+    expect(await gate.countCharges()).toBe(1)
+  },
+)
 
 test('the end of a stream leaves once it is kept', async () => {
   const gate = await openGated()
@@ -92,6 +108,7 @@ test('a client that leaves while its answer is being kept finds it when it comes
     return again.status === 200
   }, 'it is kept')
   expect(again.headers.get('idempotent-replayed')).toBe('true')
+  expect(await gate.countCharges()).toBe(1)
 })
 
 test.each([

@@ -2,6 +2,8 @@
 
 import type { AnswerHead } from '#domain/chat.ts'
 import type { GatewayError } from '#domain/errors.ts'
+import type { Pay } from '#domain/idempotency.ts'
+import type { Charge } from '#domain/ledger.ts'
 import type { StepReader } from '#domain/walk.ts'
 import { digest, expectBody, takeBody } from '../body.ts'
 import { type FirstRun, readIdempotencyKey } from '../first-runs.ts'
@@ -82,13 +84,22 @@ class WholeAnswer {
     if (step.type === 'opened') this.head = step.head
     else if (step.type === 'events') this.fold.note(step.events)
     else if (step.type === 'failed') this.failure = step.error
-    else if (step.type === 'receipt' && this.head !== null && this.failure === null) {
-      this.text = this.fold.render(this.head, step.charge)
-      if (this.run && !this.walk.isCutShort) {
-        return keepAnswer(this.house, this.visit, this.run, JSON_TEXT, this.text.join(''))
-      }
-    }
+    else if (step.type === 'priced') return this.keep(step.charge, step.pay)
+    else if (step.type === 'receipt' && this.failure === null) this.renderText(step.charge)
     return undefined
+  }
+
+  private async keep(charge: Charge, pay: Pay): Promise<void> {
+    const text = this.renderText(charge)
+    if (text && this.run) {
+      await keepAnswer(this.house, this.visit, this.run, JSON_TEXT, text.join(''), pay)
+    }
+  }
+
+  /** Null where nothing has come. */
+  private renderText(charge: Charge): readonly string[] | null {
+    this.text ??= this.head && this.fold.render(this.head, charge)
+    return this.text
   }
 
   /** @throws what broke the upstream */

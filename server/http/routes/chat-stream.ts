@@ -42,6 +42,8 @@ class StreamedAnswer implements PieceSource {
   private failure: GatewayError | null = null
   /** What the walk threw after the headers had left. */
   private error: GatewayError | null = null
+  /** The last text, rendered once: when it is kept, or when it leaves. */
+  private ending: string | null = null
   private isLast = false
   private isClosed = false
   // Bound once, and not at every piece.
@@ -87,10 +89,13 @@ class StreamedAnswer implements PieceSource {
       if (done) return null
       learn(this.visit, step, this.house.clock)
       const text = this.render(step)
-      if (text === '') continue
-      this.transcript?.note(text)
-      if (step.type === 'receipt') await this.conclude()
-      return text
+      if (step.type === 'priced') {
+        await this.transcript?.keep(text, step.pay)
+      } else if (text !== '') {
+        this.transcript?.note(text)
+        if (step.type === 'receipt') await this.conclude()
+        return text
+      }
     }
     return null
   }
@@ -107,15 +112,16 @@ class StreamedAnswer implements PieceSource {
       case 'failed':
         this.failure = step.error
         return this.begun().error(step.error, this.visit.requestId)
+      case 'priced':
       case 'receipt':
-        return this.begun().end(step.charge)
+        this.ending ??= this.begun().end(step.charge)
+        return this.ending
     }
   }
 
   /** Whoever repeats the request finds its answer kept, and this walk over, before the last word of it leaves. */
   private async conclude(): Promise<void> {
     this.isLast = true
-    if (this.failure === null && !this.walk.isCutShort) await this.transcript?.keep()
     await this.walk.next()
   }
 

@@ -1,5 +1,5 @@
 /** An answer that may be asked for twice: kept as it leaves, and sent again as it left (contract §7). */
-import { type KeptAnswer, MOST_ANSWER_BYTES } from '#domain/idempotency.ts'
+import { type KeptAnswer, MOST_ANSWER_BYTES, type Pay } from '#domain/idempotency.ts'
 import type { FirstRun } from '../first-runs.ts'
 import type { CounterHouse } from '../house.ts'
 import { EVENT_STREAM, eventStreamHeaders, headersFor, readQuota, type Visit } from '../visit.ts'
@@ -19,24 +19,25 @@ export async function replay(
   return new Response(toBody(body), { headers })
 }
 
-/** Keeps a whole answer that is about to leave; its charge is committed. */
+/** Keeps a whole answer that is about to leave, and commits its charge. */
 export async function keepAnswer(
   { clock }: CounterHouse,
   { generationId }: Visit,
   run: FirstRun,
   contentType: string,
   text: string,
+  pay: Pay,
 ): Promise<void> {
   if (generationId === null) return
   const body = new TextEncoder().encode(text)
-  await run.keep({ generationId, contentType, body, keptAt: clock.now() })
+  await run.keep({ generationId, contentType, body, keptAt: clock.now() }, pay)
 }
 
 /** What a stream has said so far. */
 export interface Transcript {
   note(text: string): void
-  /** Keeps everything noted, unless it is too long to be kept. */
-  keep(): Promise<void>
+  /** Keeps everything noted and how it ends, unless that is too long to be kept, and commits its charge. */
+  keep(ending: string, pay: Pay): Promise<void>
 }
 
 export function startTranscript(house: CounterHouse, visit: Visit, run: FirstRun): Transcript {
@@ -48,9 +49,9 @@ export function startTranscript(house: CounterHouse, visit: Visit, run: FirstRun
       if (chars <= MOST_ANSWER_BYTES) pieces.push(text)
       else pieces = []
     },
-    async keep() {
+    async keep(ending, pay) {
       if (chars > MOST_ANSWER_BYTES) return
-      await keepAnswer(house, visit, run, EVENT_STREAM, pieces.join(''))
+      await keepAnswer(house, visit, run, EVENT_STREAM, pieces.join('') + ending, pay)
     },
   }
 }

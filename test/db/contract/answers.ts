@@ -99,6 +99,36 @@ export function answersContract(bench: Bench): void {
     expect(brief(await find(key))).toEqual(brief(answer))
   })
 
+  describe('one that has yet to be paid for', () => {
+    test('is written before it is, and found after it', async () => {
+      const { key } = await bench.issue()
+      const answer = anAnswer(key, { body: distinctBytes(600_000) })
+      const asked = Promise.withResolvers<void>()
+      const paid = Promise.withResolvers<boolean>()
+      const keeping = bench.store.answers.keep(answer, () => {
+        asked.resolve()
+        return paid.promise
+      })
+      await asked.promise
+      expect(await find(key)).toBeUndefined()
+      paid.resolve(true)
+      expect(await keeping).toBe(true)
+      expect(brief(await find(key))).toEqual(brief(answer))
+    })
+
+    test('is not kept when it is not, and takes nobody’s place', async () => {
+      const { key } = await bench.issue()
+      const before = anAnswer(key)
+      await bench.store.answers.keep(before)
+      const { keep } = bench.store.answers
+      const other = () => anAnswer(key, { bodySha256: 'cd'.repeat(32) })
+      expect(await keep(other(), async () => false)).toBe(false)
+      const failing = keep(other(), () => Promise.reject(new RangeError('no money')))
+      await expect(failing).rejects.toThrow(RangeError)
+      expect(brief(await find(key))).toEqual(brief(before))
+    })
+  })
+
   describe('bounds', () => {
     test('one that is too long is not kept, and takes nobody’s place', async () => {
       const { key } = await bench.issue()
