@@ -55,8 +55,13 @@ export const officeOf = (context: Context, store: HouseStore, dataDir: string | 
   version: VERSION,
   dataDir,
   live: null,
-  who: whoTypes(context.env),
-  delivery: readDelivery(context),
+  // Few verbs ask, and both read a file.
+  get who() {
+    return whoTypes(context.env)
+  },
+  get delivery() {
+    return readDelivery(context)
+  },
   probe: deferredProbe(context.clock),
   demoKit: async (at) => {
     const { demoCards, demoProvider } = await import('#upstream/demo/cards.ts')

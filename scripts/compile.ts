@@ -55,43 +55,45 @@ export async function compile({ entry, outfile, target, runtime }: Wishes = {}) 
 
 /** What libraries import at their top and this program never uses, or has at hand without loading it. */
 const STAND_INS: readonly {
-  /** A part of the path of whoever imports it. */
+  /** Whose: the end of its path. */
   readonly importer: string
-  readonly module: string
-  readonly contents: string
+  readonly statement: string
+  readonly instead: string
 }[] = [
   // Its development mode would talk to a debugger.
   {
-    importer: '/ink/',
-    module: 'react-devtools-core',
-    contents: 'export default { initialize() {}, connectToDevTools() {} }',
+    importer: '/ink/build/devtools.js',
+    statement: "import devtools from 'react-devtools-core';",
+    instead: 'const devtools = { initialize() {}, connectToDevTools() {} };',
   },
-  // It could start commands that are programs of their own; ours never are. To load it takes milliseconds of every start.
-  { importer: '/commander/', module: 'node:child_process', contents: 'export default {}' },
-  // One function of it, which makes Bun load its inspector too.
+  // It could start commands that are programs of their own; ours never are. To load this takes part of every start.
   {
-    importer: '/commander/',
-    module: 'node:util',
-    contents: 'export const stripVTControlCharacters = (text) => Bun.stripANSI(text)',
+    importer: '/commander/lib/command.js',
+    statement: "import childProcess from 'node:child_process';",
+    instead: 'const childProcess = {};',
   },
+  // One function of it, which makes Bun load its inspector too.
+  ...['/commander/lib/command.js', '/commander/lib/help.js'].map((importer) => ({
+    importer,
+    statement: "import { stripVTControlCharacters } from 'node:util';",
+    instead: 'const stripVTControlCharacters = (text) => Bun.stripANSI(text);',
+  })),
 ]
 
+/** In the text of the importer, because the bundler asks nobody about modules of the runtime. */
 const standIns: BunPlugin = {
   name: 'stand-ins',
   setup(build) {
-    build.onResolve(
-      { filter: /^(?:react-devtools-core|node:child_process|node:util)$/ },
-      (asked) => {
-        const place = STAND_INS.findIndex(
-          ({ importer, module }) => module === asked.path && asked.importer.includes(importer),
-        )
-        return place < 0 ? undefined : { path: String(place), namespace: 'stand-in' }
-      },
-    )
-    build.onLoad({ filter: /.*/, namespace: 'stand-in' }, ({ path }) => ({
-      contents: STAND_INS[Number(path)]?.contents ?? '',
-      loader: 'js',
-    }))
+    const importers = STAND_INS.map(({ importer }) => RegExp.escape(importer)).join('|')
+    build.onLoad({ filter: new RegExp(`(?:${importers})$`) }, async ({ path }) => {
+      let contents = await Bun.file(path).text()
+      for (const { importer, statement, instead } of STAND_INS) {
+        if (!path.endsWith(importer)) continue
+        if (!contents.includes(statement)) throw new Error(`${path} has no line ${statement}`)
+        contents = contents.replace(statement, instead)
+      }
+      return { contents, loader: 'js' }
+    })
   },
 }
 
