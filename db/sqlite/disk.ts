@@ -59,6 +59,11 @@ export function troubleOf(error: unknown): StoreTrouble | null {
   return BY_CODE.find(([pattern]) => pattern.test(code))?.[1] ?? null
 }
 
+/** For work that nobody waits for: the disk's trouble is told to whoever asks next. @throws any other error */
+export function leaveTrouble(error: unknown): void {
+  if (troubleOf(error) === null) throw error
+}
+
 const SAID: Readonly<Record<StoreTrouble, string>> = {
   full: "the gateway's disk is full",
   read_only: "the gateway's disk is read-only",

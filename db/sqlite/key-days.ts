@@ -8,6 +8,7 @@ import type { KeyId } from '#domain/id.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import type { Connection } from './connection.ts'
 import { DAYS_BEGIN, IN_STRETCH, prepareStretches, type Stretch } from './day-stretches.ts'
+import { leaveTrouble } from './disk.ts'
 import { nextTurn } from './next-turn.ts'
 import { statement } from './statement.ts'
 
@@ -72,7 +73,7 @@ export function openKeyDays(
       addTo().run(keyId, day, Number(spent), requests)
       if (++added < lookAfter) return
       added = 0
-      setImmediate(putToRest)
+      setImmediate(() => putToRest().catch(leaveTrouble))
     },
   }
 }

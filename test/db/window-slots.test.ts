@@ -1,5 +1,6 @@
 // The slots of the log are brought in late and in batches: whenever a window is read back, it has every request, and none twice.
 import { Database } from 'bun:sqlite'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -11,6 +12,7 @@ import { openWindowHouse, type WindowHouse } from './window-house.ts'
 
 /** More than are brought in at once, so that it happens while requests pass. */
 const MANY = 5_000
+const PAGE_BYTES = 4_096
 
 async function findings({ store }: WindowHouse): Promise<readonly string[] | null> {
   return (await store.health({ checkIntegrity: true })).integrityFindings
@@ -88,6 +90,35 @@ test('a slot that is gone, and one that nobody took, are found', async () => {
     '1 window slots have no request in the log',
   ])
 })
+
+test('a ruined page that is only read to bring slots in is left to whoever asks for it', async () => {
+  const house = await openWindowHouse()
+  const key = await house.issue()
+  const claims = []
+  for (let n = 0; n < 30; n++) {
+    await house.serve(key, 100)
+    claims.push(await house.begin(key))
+    house.clock.advance(1_000)
+  }
+  await Promise.all(claims.map(house.settle))
+  await house.close()
+  ruinPageWith(join(house.dataDir, DATABASE_FILE), claims[15]?.generationId ?? '')
+  await house.restart()
+  house.clock.advance(5_000)
+  // As many as are brought in at once, and some.
+  await house.serve(key, MANY)
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(countSlots(house)).toBe(0)
+  expect(await house.serve(key, 10)).toBe(10)
+  await expect(house.countDay(key)).rejects.toMatchObject({ code: 'store_unavailable' })
+})
+
+/** Writes garbage over the page of a row of the log. */
+function ruinPageWith(path: string, id: string): void {
+  const file = readFileSync(path)
+  const page = Math.floor(file.indexOf(`${id}req_`) / PAGE_BYTES) * PAGE_BYTES
+  writeFileSync(path, file.fill(0xa5, page, page + PAGE_BYTES))
+}
 
 /** Two keys, what each was asked, and who has not been answered yet. */
 interface Scene {
