@@ -1,7 +1,8 @@
 /** A retry never pays twice: a picture whose client is gone is drawn, charged once, and there for whoever asks again. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import {
   type Appliance,
+  chargesIn,
   furnishDesk,
   nanos,
   openHolds,
@@ -11,6 +12,7 @@ import {
 import { openDesk } from '#test/support/desk.ts'
 import { dial, post } from '#test/support/raw-client.ts'
 import { readSse } from '#test/support/read-sse.ts'
+import { HELLO, startProvider } from './faults/provider.ts'
 
 const desk = openDesk()
 let gateway: Appliance
@@ -120,4 +122,27 @@ test('a stream is sent again to the byte, by the next gateway too', async () => 
   expect(again.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
   expect(await again.text()).toBe(said)
   expect(await chargesOf(id)).toHaveLength(1)
+})
+
+test('one that was paid for when the gateway was killed is there for whoever asks again', async () => {
+  const { key, id } = await gateway.verb('keys.create', { name: 'in between' })
+  // Long enough to take a while to be written.
+  const words = 'a word of many. '.repeat(200_000)
+  const provider = startProvider(words)
+  onTestFinished(() => provider.stop())
+  await provider.addTo(gateway)
+  for (let n = 1; n <= 5; n++) {
+    const asking = ask(key, `order-${n}`, HELLO)
+      .then((response) => response.text())
+      .catch(() => null)
+    const before = chargesIn(desk).length
+    while (chargesIn(desk).length === before) await new Promise((resolve) => setImmediate(resolve))
+    await gateway.kill()
+    await asking
+    gateway = await startAppliance(desk)
+    const retried = await ask(key, `order-${n}`, HELLO)
+    expect([retried.status, retried.headers.get('idempotent-replayed')]).toEqual([200, 'true'])
+    expect(await retried.text()).toContain(words)
+    expect(await chargesOf(id)).toHaveLength(n)
+  }
 })

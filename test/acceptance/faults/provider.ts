@@ -22,7 +22,8 @@ const event = (rest: object): string =>
 const delta = (content: string, reason: string | null = null): string =>
   event({ choices: [{ index: 0, delta: { content }, finish_reason: reason }] })
 
-export function startProvider(): CountedProvider {
+/** `says` is its whole answer to whoever asks for no stream. */
+export function startProvider(says = 'one two'): CountedProvider {
   let asked = 0
   let ended = 0
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
@@ -36,7 +37,7 @@ export function startProvider(): CountedProvider {
       asked++
       const { stream } = (await request.json()) as { stream?: boolean }
       if (stream !== true) {
-        const message = { role: 'assistant', content: 'one two' }
+        const message = { role: 'assistant', content: says }
         const choices = [{ index: 0, message, finish_reason: 'stop' }]
         return Response.json({ id: 'c', object: 'chat.completion', model: 'm', choices, usage })
       }
