@@ -16,11 +16,11 @@ export interface AnswerRow {
 }
 
 /** Begun, and not finished. */
-export interface BegunRow extends Pick<AnswerRow, 'id' | 'bytes'> {
+export interface BegunRow extends Pick<AnswerRow, 'id' | 'bytes' | 'generation_id'> {
   readonly keyId: KeyId
   readonly idempotencyKey: string
-  /** 1 where all of it was written and its charge is in the ledger. */
-  readonly is_owed: 0 | 1
+  /** 1 where no piece of it is missing. */
+  readonly is_written: 0 | 1
 }
 
 export interface AnswerTable {
@@ -47,9 +47,9 @@ export interface AnswerTable {
 const COLUMNS = 'id, body_sha256, generation_id, content_type, bytes, created_at'
 
 const UNFINISHED = `
-  SELECT id, bytes, key_id AS keyId, idempotency_key AS idempotencyKey,
+  SELECT id, bytes, generation_id, key_id AS keyId, idempotency_key AS idempotencyKey,
     bytes = (SELECT coalesce(sum(length(body)), 0) FROM answer_pieces WHERE answer_id = answers.id)
-      AND EXISTS (SELECT 1 FROM ledger WHERE ledger.id = 'led_' || substr(answers.generation_id, 5)) AS is_owed
+      AS is_written
   FROM answers WHERE whole = 0`
 
 /** `whole = 1` is spelled out: SQLite uses the partial index only when it sees the literal. */

@@ -9,6 +9,7 @@ import {
 import { openAnswerShelf } from './answer-shelf.ts'
 import { openAnswerTable } from './answer-table.ts'
 import type { Connection } from './connection.ts'
+import { prepareIsCharged } from './is-charged.ts'
 import { nextTurn } from './next-turn.ts'
 
 /** Written in half a millisecond; a whole answer of the longest, written at once, takes a quarter of a second. */
@@ -22,11 +23,13 @@ const isPaid: Pay = async () => true
 export function createAnswers({ database, commit }: Connection): Answers {
   const table = openAnswerTable(database)
   const shelf = openAnswerShelf(table, commit)
+  const isCharged = prepareIsCharged(database)
 
   /** Of an earlier process: what was paid for is finished, what was not is dropped. */
   const endBegun = (): void => {
     for (const begun of table.unfinished()) {
-      if (begun.is_owed === 1) shelf.finish(begun.id, begun)
+      const isOwed = begun.is_written === 1 && isCharged(begun.generation_id)
+      if (isOwed) shelf.finish(begun.id, begun)
       else shelf.drop(begun)
     }
   }

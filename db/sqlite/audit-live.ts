@@ -2,12 +2,12 @@
 import type { Database } from 'bun:sqlite'
 import type { AuditFinding } from '#domain/audit.ts'
 import { nextDay, nextMonthStart } from '#domain/clock.ts'
-import { chargeEntryId, type GenerationId } from '#domain/id.ts'
+import type { GenerationId } from '#domain/id.ts'
 import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import type { Sums } from './audit-sums.ts'
+import { prepareIsCharged } from './is-charged.ts'
 import type { LiveSums } from './live-sums.ts'
 import { nextTurn } from './next-turn.ts'
-import { statement } from './statement.ts'
 
 /** Judged in one go. */
 const SLICE_KEYS = 500
@@ -53,9 +53,8 @@ export function auditHolds(database: Database, live: LiveSums): readonly AuditFi
       .all()
       .map(({ id }) => id),
   )
-  const charge = statement<unknown, [string]>(database, 'SELECT 1 FROM ledger WHERE id = ?')
   const running = new Set(live.open.map(({ id }) => id))
-  const isCharged = (id: GenerationId): boolean => charge().get(chargeEntryId(id)) !== null
+  const isCharged = prepareIsCharged(database)
   return [
     ...[...kept.difference(running)].map((subject) => hold(subject, 'nobody_runs')),
     ...[...running.difference(kept)].map((subject) => hold(subject, 'not_kept')),

@@ -63,16 +63,16 @@ type KeptRow = Place & {
   readonly requests: number
 }
 
+const keyDaysOf = (table: string): string =>
+  `SELECT 'key_day' AS what, key_id AS subject, day, '' AS end_user, spent_nanos AS kept, requests
+   FROM ${table} WHERE (day, key_id, '') > ($day, $subject, $end_user) ORDER BY day, key_id`
+
 /** What is kept, in the order of its own table's key; what two tables have of one day of a key is added up. */
 const KEPT = [
   `SELECT 'balance' AS what, id AS subject, 0 AS day, '' AS end_user, balance_nanos AS kept, 0 AS requests
    FROM accounts WHERE (id, 0, '') > ($subject, $day, $end_user) ORDER BY id`,
-  ...['key_days', 'resting_key_days'].map(
-    (
-      table,
-    ) => `SELECT 'key_day' AS what, key_id AS subject, day, '' AS end_user, spent_nanos AS kept, requests
-   FROM ${table} WHERE (day, key_id, '') > ($day, $subject, $end_user) ORDER BY day, key_id`,
-  ),
+  keyDaysOf('key_days'),
+  keyDaysOf('resting_key_days'),
   `SELECT 'end_user_day' AS what, key_id AS subject, day, end_user, spent_nanos AS kept, requests
    FROM end_user_days WHERE (day, key_id, end_user) > ($day, $subject, $end_user)
    ORDER BY day, key_id, end_user`,
