@@ -65,6 +65,10 @@ export async function openWindowHouse() {
       )
       return admitted.filter(Boolean).length
     },
+    /** So many at once, each of which is admitted. */
+    async serveAll(key: ApiKey, count: number): Promise<void> {
+      expect(await house.serve(key, count)).toBe(count)
+    },
     /** The requests that a key's day window has, of one without a limit from the tables alone. */
     async countDay({ id }: ApiKey): Promise<number> {
       return (await store.admissions.usage(id, clock.now())).requestsDay

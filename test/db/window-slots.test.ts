@@ -32,10 +32,10 @@ test('many are brought in while others pass, and whoever takes longer than they 
   const house = await openWindowHouse()
   const key = await house.issue()
   const slow = await house.begin(key)
-  await house.serve(key, MANY)
+  await house.serveAll(key, MANY)
   house.clock.advance(5_000)
   // Enough for another batch to fall due, with those above long over.
-  await house.serve(key, MANY)
+  await house.serveAll(key, MANY)
   await expect.poll(() => countSlots(house)).toBeGreaterThan(4_000)
   await house.settle(slow)
   expect(await findings(house)).toEqual([])
@@ -49,10 +49,10 @@ test('many are brought in while others pass, and whoever takes longer than they 
 test('a clock that steps back behind what was brought in loses nobody', async () => {
   const house = await openWindowHouse()
   const key = await house.issue()
-  await house.serve(key, 1_000)
+  await house.serveAll(key, 1_000)
   expect(await house.countDay(key)).toBe(1_000)
   house.clock.advance(-HOUR_MS)
-  await house.serve(key, 10)
+  await house.serveAll(key, 10)
   await house.restart()
   expect(await findings(house)).toEqual([])
   house.clock.advance(HOUR_MS)
@@ -62,10 +62,10 @@ test('a clock that steps back behind what was brought in loses nobody', async ()
 test('what the log no longer keeps has no slot', async () => {
   const house = await openWindowHouse()
   const key = await house.issue()
-  await house.serve(key, 600)
+  await house.serveAll(key, 600)
   expect(await house.countDay(key)).toBe(600)
   house.clock.advance(2 * DAY_MS)
-  await house.serve(key, 3)
+  await house.serveAll(key, 3)
   expect(await house.store.activity.trim(house.clock.now(), 500)).toBe(500)
   expect(await findings(house)).toEqual([])
   expect(await house.store.activity.trim(house.clock.now(), 500)).toBe(100)
@@ -76,7 +76,7 @@ test('what the log no longer keeps has no slot', async () => {
 test('a slot that is gone, and one that nobody took, are found', async () => {
   const house = await openWindowHouse()
   const key = await house.issue()
-  await house.serve(key, 600)
+  await house.serveAll(key, 600)
   await house.countDay(key)
   await house.close()
   const database = new Database(join(house.dataDir, DATABASE_FILE))
@@ -96,7 +96,7 @@ test('a ruined page that is only read to bring slots in is left to whoever asks 
   const key = await house.issue()
   const claims = []
   for (let n = 0; n < 30; n++) {
-    await house.serve(key, 100)
+    await house.serveAll(key, 100)
     claims.push(await house.begin(key))
     house.clock.advance(1_000)
   }
@@ -106,10 +106,10 @@ test('a ruined page that is only read to bring slots in is left to whoever asks 
   await house.restart()
   house.clock.advance(5_000)
   // As many as are brought in at once, and some.
-  await house.serve(key, MANY)
+  await house.serveAll(key, MANY)
   await new Promise((resolve) => setImmediate(resolve))
   expect(countSlots(house)).toBe(0)
-  expect(await house.serve(key, 10)).toBe(10)
+  await house.serveAll(key, 10)
   await expect(house.countDay(key)).rejects.toMatchObject({ code: 'store_unavailable' })
 })
 
@@ -133,7 +133,7 @@ const ACTS: Readonly<
   Record<string, (scene: Scene, key: number, size: number) => Promise<unknown>>
 > = {
   async serve({ house, keys, asked }, key, size) {
-    await house.serve(keys[key] as ApiKey, size)
+    await house.serveAll(keys[key] as ApiKey, size)
     asked[key] = (asked[key] ?? 0) + size
   },
   async begin({ house, keys, asked, waiting }, key) {
