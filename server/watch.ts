@@ -23,26 +23,22 @@ export const openWatch = (running: RunningWalks, pulse: Pulse, draining: () => b
     return seen
   },
   async kill(id) {
-    const walk = [...running.list()].find(({ progress }) => progress?.generationId === id)
-    return walk && { ended: await end(running, walk) }
+    const walk = running.list().find(({ progress }) => progress?.generationId === id)
+    return walk && { ended: await end(walk) }
   },
 })
 
-async function end(running: RunningWalks, walk: RunningWalk): Promise<boolean> {
+async function end(walk: RunningWalk): Promise<boolean> {
   walk.abort(endedByOperator())
-  if (await isGoneWithin(running, walk, FAREWELL_MS)) return true
+  if (await isOverWithin(walk, FAREWELL_MS)) return true
   void walk.leave()
-  return await isGoneWithin(running, walk, LAST_WAIT_MS)
+  return await isOverWithin(walk, LAST_WAIT_MS)
 }
 
 const LOOK_MS = 10
 
-async function isGoneWithin(
-  running: RunningWalks,
-  walk: RunningWalk,
-  ms: number,
-): Promise<boolean> {
-  const runs = (): boolean => [...running.list()].includes(walk)
-  for (let waitedMs = 0; runs() && waitedMs < ms; waitedMs += LOOK_MS) await Bun.sleep(LOOK_MS)
-  return !runs()
+async function isOverWithin(walk: RunningWalk, ms: number): Promise<boolean> {
+  for (let waitedMs = 0; !walk.isOver && waitedMs < ms; waitedMs += LOOK_MS)
+    await Bun.sleep(LOOK_MS)
+  return walk.isOver
 }

@@ -74,7 +74,8 @@ export function createAdmissions(
     const refusal = judge(claim, hot, endUser)
     if (refusal) return { admitted: false, quota: readQuota(hot, claim.at), refusal }
     // Nobody waits for these: a hold that is lost with its process was never charged either.
-    commit.defer(keep, standings.take(claim, hot, endUser), isOpen)
+    const hold = standings.take(claim, hot, endUser)
+    hold.keeping = commit.defer(keep, hold)
     if (isUseDue(hot, claim.at)) {
       hot.useWrittenAt = claim.at
       commit.defer(noteUse, hot)
@@ -142,9 +143,6 @@ const countRequests = async (windows: WindowReader, { key, minute, day }: HotKey
   requestsMinute: minute?.count(at) ?? (await windows.count(key.id, MINUTE_MS, at)),
   requestsDay: day?.count(at) ?? (await windows.count(key.id, DAY_MS, at)),
 })
-
-/** Settled before its time, it leaves nothing to hold. */
-const isOpen = (hold: OpenHold): boolean => hold.isOpen
 
 const isUseDue = ({ useWrittenAt }: HotKey, at: Instant): boolean =>
   useWrittenAt === null || at >= later(useWrittenAt, USE_INTERVAL_MS)

@@ -27,9 +27,9 @@ export interface GroupCommit {
   /** Commits what is awaited, now: for whoever has no company to wait for. */
   endTurn(): void
   /** Runs `write` within a tenth of a second, or with the next `flush`: for what nobody waits for. */
-  defer(write: () => void): void
-  /** Unless it is not wanted any more by then. */
-  defer<What>(write: (what: What) => void, what: What, isWanted?: (what: What) => boolean): void
+  defer(write: () => void): Pending
+  /** What is dropped before is not written. */
+  defer<What>(write: (what: What) => void, what: What): Pending
   /** Commits what is pending, now: call it before reading what a pending write may have changed. */
   flush(): void
   /**
@@ -141,11 +141,13 @@ export function startGroupCommit(
       // While the disk takes nothing, the next try has its time.
       if (trouble.failure === null) endTurn()
     },
-    defer<What>(write: (what: What) => void, what?: What, isWanted?: (what: What) => boolean) {
-      if (closed) return
-      deferred.add(toPending(write, what as What, isWanted))
+    defer<What>(write: (what: What) => void, what?: What) {
+      const pending = toPending(write, what as What)
+      if (closed) return pending
+      deferred.add(pending)
       if (trouble.failure !== null) retry ??= setTimeout(flush, RETRY_MS)
       else timer ??= setTimeout(ripen, DEFER_MS)
+      return pending
     },
     flush,
     ...prepareActs(database, logSync, trouble, flush, () => closed || isStuck()),
@@ -160,8 +162,7 @@ export function startGroupCommit(
       closed = true
       if (retry) clearTimeout(retry)
       // What the disk would not take to the last is lost with the process; whoever waits for it must know.
-      for (const one of awaited) refuse(one, unavailable())
-      awaited = []
+      for (const one of awaited.splice(0)) refuse(one, unavailable())
       over.ring()
       logSync.close()
     },

@@ -32,7 +32,7 @@ interface LiveKey {
 export const survey = (
   accounts: ReadonlyMap<AccountId, HotAccount>,
   keys: ReadonlyMap<KeyId, HotKey>,
-  open: ReadonlyMap<GenerationId, OpenHold>,
+  open: Iterable<[GenerationId, OpenHold]>,
 ): LiveSums => ({
   accounts: [...accounts].map(([id, { balance, held }]) => ({ id, balance, held })),
   keys: [...keys].map(([id, { today, thisMonth, daySpend, monthSpend, held }]) => ({

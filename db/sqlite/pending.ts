@@ -7,11 +7,16 @@ import { troubleOf } from './disk.ts'
 export interface Pending {
   readonly write: (what: never) => void
   /** What `write` takes; the two were given together. */
-  readonly what: never
-  /** Whether there is still something to write; no transaction is begun for what is not. */
-  readonly isWanted: (what: never) => boolean
-  state: 'waiting' | 'committed' | 'refused'
+  what: never
+  state: 'waiting' | 'committed' | 'refused' | 'dropped'
   reason: unknown
+}
+
+/** There is nothing to write any more, nor to keep until then; of a write that was made nothing comes. */
+export function drop(pending: Pending): void {
+  if (pending.state !== 'waiting') return
+  pending.state = 'dropped'
+  pending.what = null as never
 }
 
 /** Whether it is not committed yet. @throws what it was refused for */
@@ -32,16 +37,9 @@ export interface Closing {
   forget(): void
 }
 
-const always = (): boolean => true
-
-export const toPending = <What>(
-  write: (what: What) => void,
-  what: What,
-  isWanted: (what: What) => boolean = always,
-): Pending => ({
+export const toPending = <What>(write: (what: What) => void, what: What): Pending => ({
   write,
   what: what as never,
-  isWanted,
   state: 'waiting',
   reason: null,
 })
@@ -92,7 +90,7 @@ export function prepareGroup(database: Database) {
   let closing: Closing = { write: nothing, forget: nothing }
 
   const transact = database.transaction((batch: readonly Pending[]) => {
-    for (const one of batch) one.write(one.what)
+    for (const one of batch) if (one.state !== 'dropped') one.write(one.what)
     closing.write()
   }).immediate
 
@@ -128,7 +126,7 @@ export function startBell() {
   }
 }
 
-/** Writes that nobody waits for, in their order: the young ones ripen all at once. */
+/** Writes that nobody waits for, in their order: the young ones ripen all at once. No transaction is begun for dropped ones. */
 export function startDeferred() {
   let young: Pending[] = []
   let ripe: Pending[] = []
@@ -152,4 +150,4 @@ export function startDeferred() {
   }
 }
 
-const isWanted = ({ isWanted, what }: Pending): boolean => isWanted(what)
+const isWanted = ({ state }: Pending): boolean => state !== 'dropped'

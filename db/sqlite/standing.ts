@@ -5,6 +5,7 @@ import { REST_OF_END_USERS } from '#domain/end-user.ts'
 import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { addUsd, NO_MONEY, subtractUsd, type UsdNanos } from '#domain/money.ts'
+import { PassingMap } from '#domain/passing-map.ts'
 import type { Window } from '#domain/window.ts'
 import { fromInteger } from './amount.ts'
 import type { Connection } from './connection.ts'
@@ -12,6 +13,7 @@ import { type Crowd, type HotEndUser, prepareEndUsers, see, turnDay } from './en
 import { type KeyRow, toKey } from './key-row.ts'
 import { type LiveSums, survey } from './live-sums.ts'
 import { type HotThreshold, toHotThreshold } from './low-balance.ts'
+import { drop, type Pending } from './pending.ts'
 import { type MutablePurse, putAside, putBack } from './purse.ts'
 import { prepareSpendReader } from './spend-reader.ts'
 import { statement } from './statement.ts'
@@ -59,14 +61,14 @@ export interface OpenHold {
   readonly day: Day
   readonly month: Day
   readonly endUser: HotEndUser | null
-  /** False once it is resolved. */
-  isOpen: boolean
+  /** The write of its row; null until it is deferred. */
+  keeping: Pending | null
   /** Whether its row may be in the table; a hold that was resolved at once was never written. */
   isKept: boolean
 }
 
 export interface Standings {
-  readonly open: Map<GenerationId, OpenHold>
+  readonly open: PassingMap<GenerationId, OpenHold>
   /** Undefined when there is no such key. Its windows may have to be read: see `isRead`. */
   key(id: KeyId, at: Instant): HotKey | undefined
   /** Reads the windows, of a long log in slices, so that much may have happened by the end. */
@@ -93,7 +95,7 @@ export function startStandings(connection: Connection, windows: WindowReader): S
   const endUsers = prepareEndUsers(connection)
   const hotKeys = new Map<KeyId, HotKey>()
   const hotAccounts = new Map<AccountId, HotAccount>()
-  const open = new Map<GenerationId, OpenHold>()
+  const open = new PassingMap<GenerationId, OpenHold>()
   const load = (id: KeyId, at: Instant): HotKey | undefined => {
     const hot = readHotKey(id, at)
     if (!hot) return undefined
@@ -154,10 +156,10 @@ export function startStandings(connection: Connection, windows: WindowReader): S
       return hold
     },
     resolve(id, amount) {
-      const hold = open.get(id)
+      const hold = open.take(id)
       if (!hold) return undefined
-      open.delete(id)
-      hold.isOpen = false
+      // Settled before its time, it leaves nothing to hold.
+      if (hold.keeping) drop(hold.keeping)
       const { account: owner, claim } = hold
       owner.held = subtractUsd(owner.held, claim.hold)
       owner.balance = subtractUsd(owner.balance, amount)
@@ -283,7 +285,7 @@ const toOpenHold = (
   day: today,
   month: thisMonth,
   endUser,
-  isOpen: true,
+  keeping: null,
   isKept: false,
 })
 

@@ -38,8 +38,8 @@ export function prepareSums(connection: Connection): Sums {
      ON CONFLICT (key_id, day, end_user) DO UPDATE
      SET spent_nanos = spent_nanos + excluded.spent_nanos, requests = requests + excluded.requests`,
   )
-  const debits = new Map<AccountId, bigint>()
-  const days = new Map<string, DaySum>()
+  let debits = new Map<AccountId, bigint>()
+  let days = new Map<string, DaySum>()
 
   const add = (keyId: KeyId, day: Day, amount: UsdNanos, endUser: string | null): void => {
     const name = endUser === null ? `${keyId}/${day}` : `${keyId}/${day}/${endUser}`
@@ -61,8 +61,9 @@ export function prepareSums(connection: Connection): Sums {
       }
     },
     forget() {
-      debits.clear()
-      days.clear()
+      // New ones, for the reason that roster.ts gives.
+      debits = new Map()
+      days = new Map()
     },
   })
 

@@ -1,9 +1,9 @@
 /** Whoever waits for something that may never come, under one timer for all: one for each would be set and cleared in vain. */
 
+import { type Placed, Roster } from './roster.ts'
+
 /** What is looked at when the timer fires, and never sooner than it says. */
-export interface Watched {
-  /** Where it stands in the list, which keeps it; negative where it does not. */
-  place: number
+export interface Watched extends Placed {
   /** When its time is up, on the clock of `performance`; it may move while nobody looks, but sooner only with `watch`. */
   dueMs(nowMs: number): number
   /** Its time is up; it is watched no more. */
@@ -15,26 +15,20 @@ const LONGEST_TIMER_MS = 2_147_483_647
 /** How late a time may be found to be up, for the sake of those who would otherwise each wake us. */
 const SHORTEST_TIMER_MS = 10
 
-const list: Watched[] = []
+const roster = new Roster<Watched>()
 let timer: ReturnType<typeof setTimeout> | undefined
 let timerDueMs = Number.POSITIVE_INFINITY
 
 /** Watches, or looks again at somebody whose time may now be up sooner. */
 export function watch(watched: Watched, nowMs = performance.now()): void {
-  if (watched.place < 0) watched.place = list.push(watched) - 1
+  roster.add(watched)
   const dueMs = watched.dueMs(nowMs)
   if (dueMs < timerDueMs) setTimer(dueMs, nowMs)
 }
 
 /** Its time does not matter any more. The timer stays: it is right for most of those who follow. */
 export function unwatch(watched: Watched): void {
-  const { place } = watched
-  if (place < 0) return
-  watched.place = -1
-  const last = list.pop()
-  if (last === undefined || last === watched) return
-  list[place] = last
-  last.place = place
+  roster.remove(watched)
 }
 
 function setTimer(dueMs: number, nowMs: number): void {
@@ -48,13 +42,13 @@ function setTimer(dueMs: number, nowMs: number): void {
 function look(): void {
   timerDueMs = Number.POSITIVE_INFINITY
   const nowMs = performance.now()
-  const late = list.filter((watched) => watched.dueMs(nowMs) <= nowMs)
+  const late = roster.list().filter((watched) => watched.dueMs(nowMs) <= nowMs)
   for (const watched of late) {
     if (watched.place < 0) continue
     unwatch(watched)
     watched.expire()
   }
   let nextMs = Number.POSITIVE_INFINITY
-  for (const watched of list) nextMs = Math.min(nextMs, watched.dueMs(nowMs))
+  for (const watched of roster.list()) nextMs = Math.min(nextMs, watched.dueMs(nowMs))
   if (nextMs < timerDueMs) setTimer(nextMs, nowMs)
 }

@@ -2,6 +2,7 @@
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { KeptAnswer, Pay, Repeatable } from '#domain/idempotency.ts'
+import { PassingMap } from '#domain/passing-map.ts'
 import type { Store } from '#domain/store.ts'
 
 const HEADER = 'Idempotency-Key'
@@ -42,7 +43,7 @@ type Cellar = Pick<Store, 'answers'>
 
 /** What runs is known in memory alone: a process that dies takes its runs with it. */
 export function createFirstRuns(store: Cellar): FirstRuns {
-  const begun = new Map<string, Begun>()
+  const begun = new PassingMap<string, Begun>()
 
   return {
     async begin(request, at) {
@@ -59,7 +60,7 @@ export function createFirstRuns(store: Cellar): FirstRuns {
 
       const kept = store.answers.find(keyId, idempotencyKey, at)
       begun.set(name, { bodySha256, kept })
-      const forget = (): void => void begun.delete(name)
+      const forget = (): void => void begun.take(name)
       try {
         const found = await kept
         if (found === undefined) return startRun(store, request, forget)

@@ -5,6 +5,8 @@ import { Canceller } from '#domain/cancel.ts'
 import type { ChatRequest } from '#domain/chat.ts'
 import { type CompletionHouse, complete } from '#domain/completion.ts'
 import type { GatewayError } from '#domain/errors.ts'
+import type { GenerationId } from '#domain/id.ts'
+import { type Placed, Roster } from '#domain/roster.ts'
 import type { Walking } from '#domain/snapshot/in-flight.ts'
 import type { StepReader, Walk } from '#domain/walk.ts'
 
@@ -16,6 +18,8 @@ export interface RunningWalk {
   readonly progress: Walking | null
   /** It was left or aborted: whatever it still tells is no whole answer. */
   readonly isCutShort: boolean
+  /** Nothing of it runs any more: its admission is resolved. */
+  readonly isOver: boolean
   /** Walks to the end; throws what the walk throws. */
   read(reader: StepReader): ReturnType<Walk['read']>
   /** The next step; throws what the walk throws. */
@@ -35,7 +39,7 @@ export interface RunningWalks {
     over?: () => void,
   ): RunningWalk
   /** Oldest first. */
-  list(): Iterable<RunningWalk>
+  list(): readonly RunningWalk[]
   readonly count: number
   /** The most that ran at once so far. */
   readonly peak: number
@@ -44,12 +48,12 @@ export interface RunningWalks {
 }
 
 export function createRunningWalks(): RunningWalks {
-  const walks = new Set<RunningWalk>()
+  const walks = new Roster<Running>()
   let peak = 0
   let waiting: (() => void)[] = []
 
-  const forget = (walk: RunningWalk, over?: () => void): void => {
-    walks.delete(walk)
+  const forget = (walk: Running, over?: () => void): void => {
+    walks.remove(walk)
     over?.()
     if (walks.size > 0) return
     for (const resolve of waiting) resolve()
@@ -67,7 +71,7 @@ export function createRunningWalks(): RunningWalks {
       if (walks.size > peak) peak = walks.size
       return running
     },
-    list: () => walks,
+    list: () => walks.list().toSorted(byArrival),
     get count() {
       return walks.size
     },
@@ -79,8 +83,12 @@ export function createRunningWalks(): RunningWalks {
   }
 }
 
+/** Ids count up with time. */
+const byArrival = (one: Running, other: Running): number => (one.id < other.id ? -1 : 1)
+
 /** A class, because every request has one. */
-class Running implements RunningWalk {
+class Running implements RunningWalk, Placed {
+  place = -1
   private readonly walk: Walk
   private readonly gone: Canceller
 
@@ -100,6 +108,14 @@ class Running implements RunningWalk {
   get progress(): Walking | null {
     const { caller, request, generationId, attempts, firstEventAt } = this.walk
     return attempts && { caller, request, generationId, attempts, firstEventAt }
+  }
+
+  get id(): GenerationId {
+    return this.walk.generationId
+  }
+
+  get isOver(): boolean {
+    return this.place < 0
   }
 
   get isCutShort(): boolean {

@@ -5,6 +5,7 @@ import type { ApiKey } from '#domain/key.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { QuotaReading } from '#domain/quota.ts'
 import type { CompletionStep } from '#domain/walk.ts'
+import type { Unwatched } from './hang-ups.ts'
 import type { CounterHouse } from './house.ts'
 import { addRateHeaders, EXPOSED_HEADERS, type HeaderFields } from './rate-headers.ts'
 import { readRequestId } from './request-id.ts'
@@ -24,6 +25,8 @@ export interface Visit {
   provider: string | null
   firstEventAt: Instant | null
   charge: Charge | null
+  /** Null once nobody needs to listen whether its client leaves, or somebody does. */
+  unwatched: Unwatched | null
   /** The answer goes on after its headers; whoever writes it closes the visit. */
   streams: boolean
 }
@@ -43,6 +46,7 @@ export function startVisit({ clock }: CounterHouse, request: Request, route: str
     provider: null,
     firstEventAt: null,
     charge: null,
+    unwatched: null,
     streams: false,
   }
 }

@@ -2,6 +2,7 @@
 import type { ActivityEntry } from '#domain/activity.ts'
 import { type Clock, type Instant, later } from '#domain/clock.ts'
 import type { GenerationId } from '#domain/id.ts'
+import { PassingMap } from '#domain/passing-map.ts'
 import { type Attribute, attributes, toSpans } from './spans.ts'
 import { readTraceparent, type TraceParent } from './traceparent.ts'
 
@@ -49,8 +50,8 @@ interface Waiting {
 
 export function startTracer(target: TraceTarget, house: TracerHouse): Tracer {
   const { clock } = house
-  const waiting = new Map<GenerationId, Waiting>()
-  const parents = new Map<GenerationId, TraceParent>()
+  const waiting = new PassingMap<GenerationId, Waiting>()
+  const parents = new PassingMap<GenerationId, TraceParent>()
   const gone = new AbortController()
   const post = poster(target, house, gone.signal)
   let lost = 0
@@ -62,7 +63,7 @@ export function startTracer(target: TraceTarget, house: TracerHouse): Tracer {
     for (const [id, one] of waiting) {
       if (due.length === MOST_IN_POST || one.since > endedBefore) break
       due.push(one)
-      waiting.delete(id)
+      waiting.take(id)
     }
     return due
   }
@@ -95,8 +96,7 @@ export function startTracer(target: TraceTarget, house: TracerHouse): Tracer {
 
   return {
     ended(entry) {
-      const parent = parents.get(entry.generationId) ?? null
-      if (parent) parents.delete(entry.generationId)
+      const parent = parents.take(entry.generationId) ?? null
       if (waiting.size >= MOST_WAITING) lost++
       else waiting.set(entry.generationId, { entry, since: clock.now(), parent })
       arm()
@@ -111,7 +111,8 @@ export function startTracer(target: TraceTarget, house: TracerHouse): Tracer {
       }
       parents.set(id, parent)
       // Of an answer that was replayed nothing ends any more.
-      if (parents.size > MOST_PARENTS) parents.delete(parents.keys().next().value ?? id)
+      if (parents.size <= MOST_PARENTS) return
+      for (const [oldest] of parents) return void parents.take(oldest)
     },
     async stop() {
       if (timer !== null) clearTimeout(timer)

@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { type GroupCommit, startGroupCommit } from '#db/sqlite/group-commit.ts'
 import { NO_LOG_SYNC } from '#db/sqlite/log-sync.ts'
-import { isWaiting } from '#db/sqlite/pending.ts'
+import { drop, isWaiting } from '#db/sqlite/pending.ts'
 import { GatewayError } from '#domain/errors.ts'
 
 let database: Database
@@ -25,6 +25,7 @@ const insert = (text: unknown) => () => {
   }
   database.query('INSERT INTO lines VALUES (?)').run(text as string)
 }
+const text = (line: string): void => insert(line)()
 /** What was found out is believed for a second. */
 const WITHIN = { timeout: 5_000 }
 
@@ -97,8 +98,6 @@ describe('a group', () => {
 })
 
 describe('a write that is pushed', () => {
-  const text = (line: string): void => insert(line)()
-
   test('is told what became of it, as its neighbours are', async () => {
     const [good, faulty] = [commit.push(text, 'a'), commit.push(() => BigInt(1.5), 'b')]
     expect([isWaiting(good), isWaiting(faulty)]).toEqual([true, true])
@@ -148,16 +147,24 @@ describe('what nobody waits for', () => {
   test('is left out when it is not wanted any more, and no transaction is begun for it', async () => {
     let transactions = 0
     commit.atClose({ write: () => transactions++, forget: () => {} })
-    const hold = { isOpen: true }
-    const isOpen = (one: typeof hold): boolean => one.isOpen
-    commit.defer(() => insert('hold')(), hold, isOpen)
-    hold.isOpen = false
+    drop(commit.defer(text, 'hold'))
     await Bun.sleep(50)
     commit.flush()
     expect([transactions, lines()]).toEqual([0, []])
-    commit.defer(() => insert('another')(), { isOpen: true }, isOpen)
+    const another = commit.defer(text, 'another')
     await vi.waitFor(() => expect(lines()).toEqual(['another']))
-    expect(transactions).toBe(1)
+    drop(another)
+    expect([transactions, lines()]).toEqual([1, ['another']])
+  })
+
+  test('is left out when it is dropped while the disk takes nothing', async () => {
+    fullFor = 1
+    const hold = commit.defer(text, 'hold')
+    const written = commit.push(text, 'a')
+    commit.flush()
+    drop(hold)
+    await commit.committed(written)
+    expect(lines()).toEqual(['a'])
   })
 
   test('survives a disk that is full at its time', async () => {

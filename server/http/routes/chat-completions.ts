@@ -44,7 +44,7 @@ export async function chatCompletions(house: CounterHouse, visit: Visit): Promis
   const { requestId, arrivedAt } = visit
   const walk = house.running.start(house, { key, requestId, arrivedAt }, request, run?.over)
   // A picture that can be asked for again is drawn to its end, for whoever asks again.
-  if (run === null || !request.wantsImages) house.hangUps.watch(walk, visit.request)
+  if (run === null || !request.wantsImages) house.hangUps.watch(visit, walk)
   try {
     if (request.stream) return await answerStream(house, visit, walk, run)
     const answer = new WholeAnswer(house, visit, walk, run)
@@ -52,7 +52,7 @@ export async function chatCompletions(house: CounterHouse, visit: Visit): Promis
     return answer.render()
   } finally {
     if (!visit.streams) {
-      house.hangUps.forget(walk)
+      house.hangUps.forget(visit)
       house.letIdle(visit.request)
     }
   }

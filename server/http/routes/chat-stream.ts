@@ -143,7 +143,7 @@ class StreamedAnswer implements PieceSource {
     if (this.isClosed) return
     this.isClosed = true
     const { house, visit } = this
-    house.hangUps.forget(this.walk)
+    house.hangUps.forget(visit)
     house.letIdle(visit.request)
     house.log?.(toRequestLine(visit, status, this.error ?? this.failure, house.clock.now()))
   }
