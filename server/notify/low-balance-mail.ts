@@ -52,26 +52,15 @@ export function writeLowBalance(body: string, account: string): Mail {
     ].join('\n'),
     html: [
       '<!doctype html><html lang="en"><body style="font-family:sans-serif">',
-      `<p>${escapeHtml(lead)}</p><table cellpadding="4">`,
+      `<p>${Bun.escapeHTML(lead)}</p><table cellpadding="4">`,
       ...facts.map(
         ([label, value]) =>
-          `<tr><th align="left" scope="row">${label}</th><td>${escapeHtml(value)}</td></tr>`,
+          `<tr><th align="left" scope="row">${label}</th><td>${Bun.escapeHTML(value)}</td></tr>`,
       ),
-      `</table><p>${escapeHtml(meaning)}</p><pre>${escapeHtml(topUp)}</pre><p>${escapeHtml(rhythm)}</p></body></html>`,
+      `</table><p>${Bun.escapeHTML(meaning)}</p><pre>${Bun.escapeHTML(topUp)}</pre><p>${Bun.escapeHTML(rhythm)}</p></body></html>`,
     ].join('\n'),
   }
 }
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-const escapeHtml = (text: string): string =>
-  text.replace(/[&<>"']/g, (sign) => ENTITIES[sign] ?? '')
 
 /** As a shell reads it, so that the line works as pasted. */
 const quote = (text: string): string =>

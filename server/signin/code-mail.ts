@@ -77,15 +77,5 @@ const NOT_KNOWN_WORDS: Readonly<Record<Language, (facts: MailFacts) => Words>> =
 const toLetter = (subject: string, lines: readonly string[]): Letter => ({
   subject,
   text: `${lines.join('\n\n')}\n`,
-  html: lines.map((line) => `<p>${escapeHtml(line)}</p>`).join('\n'),
+  html: lines.map((line) => `<p>${Bun.escapeHTML(line)}</p>`).join('\n'),
 })
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (one) => ENTITIES[one] ?? one)

@@ -98,7 +98,7 @@ describe('a mail', () => {
     const mail = writeLowBalance(body(), `it's <b>&"\r\nBcc: all@example.org`)
     expect(mail.subject).not.toMatch(/[\r\n]/)
     expect(mail.text).toContain(`--account 'it'\\''s <b>&"��Bcc: all@example.org'\n`)
-    expect(mail.html).toContain('it&#39;s &lt;b&gt;&amp;&quot;')
+    expect(mail.html).toContain('it&#x27;s &lt;b&gt;&amp;&quot;')
     expect(mail.html).not.toContain('<b>')
     expect(writeLowBalance(body(), 'team-a').text).toContain('top-up 50 --account team-a\n')
   })
