@@ -42,13 +42,17 @@ function setTimer(dueMs: number, nowMs: number): void {
 function look(): void {
   timerDueMs = Number.POSITIVE_INFINITY
   const nowMs = performance.now()
-  const late = roster.list().filter((watched) => watched.dueMs(nowMs) <= nowMs)
-  for (const watched of late) {
+  let nextMs = Number.POSITIVE_INFINITY
+  // Whoever comes meanwhile sets the timer himself; whoever has gone meanwhile is not asked.
+  for (const watched of roster.list()) {
     if (watched.place < 0) continue
+    const dueMs = watched.dueMs(nowMs)
+    if (dueMs > nowMs) {
+      nextMs = Math.min(nextMs, dueMs)
+      continue
+    }
     unwatch(watched)
     watched.expire()
   }
-  let nextMs = Number.POSITIVE_INFINITY
-  for (const watched of roster.list()) nextMs = Math.min(nextMs, watched.dueMs(nowMs))
   if (nextMs < timerDueMs) setTimer(nextMs, nowMs)
 }
