@@ -111,8 +111,7 @@ export function startTracer(target: TraceTarget, house: TracerHouse): Tracer {
       }
       parents.set(id, parent)
       // Of an answer that was replayed nothing ends any more.
-      if (parents.size <= MOST_PARENTS) return
-      for (const [oldest] of parents) return void parents.take(oldest)
+      if (parents.size > MOST_PARENTS) forgetOldest(parents)
     },
     async stop() {
       if (timer !== null) clearTimeout(timer)
@@ -126,6 +125,13 @@ export function startTracer(target: TraceTarget, house: TracerHouse): Tracer {
       gone.abort()
       house.logFault(new Error(`the last traced requests were lost: ${target.url}`))
     },
+  }
+}
+
+function forgetOldest(parents: PassingMap<GenerationId, TraceParent>): void {
+  for (const [id] of parents) {
+    parents.take(id)
+    return
   }
 }
 
