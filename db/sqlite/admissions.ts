@@ -20,7 +20,7 @@ import type { HotEndUser } from './end-users.ts'
 import { explained, rethrow } from './explained.ts'
 import { prepareSettle } from './settle.ts'
 import { prepareSpendReader } from './spend-reader.ts'
-import type { HotAccount, HotKey, OpenHold, Standings } from './standing.ts'
+import type { HotAccount, HotKey, Standings } from './standing.ts'
 import type { WindowReader } from './window-reader.ts'
 import type { Writer } from './writer.ts'
 
@@ -51,11 +51,6 @@ export function createAdmissions(
     return demandWhole(id, at)
   }
 
-  const keep = (hold: OpenHold): void => {
-    writer.hold(hold.claim)
-    hold.isKept = true
-  }
-
   const noteUse = ({ key, useWrittenAt }: HotKey): void => {
     if (useWrittenAt !== null) writer.used(key.id, useWrittenAt)
   }
@@ -75,7 +70,7 @@ export function createAdmissions(
     if (refusal) return { admitted: false, quota: readQuota(hot, claim.at), refusal }
     // Nobody waits for these: a hold that is lost with its process was never charged either.
     const hold = standings.take(claim, hot, endUser)
-    hold.keeping = commit.defer(keep, hold)
+    hold.keeping = commit.defer(writer.hold, claim)
     if (isUseDue(hot, claim.at)) {
       hot.useWrittenAt = claim.at
       commit.defer(noteUse, hot)

@@ -14,6 +14,7 @@ import {
   startDeferred,
   toPending,
   whenCommitted,
+  withoutDropped,
 } from './pending.ts'
 import { type Trouble, watchTrouble } from './trouble.ts'
 
@@ -110,7 +111,7 @@ export function startGroupCommit(
     turn = null
     const batch = deferred.length === 0 ? awaited : [...deferred, ...awaited]
     awaited = []
-    commit(batch)
+    commit(withoutDropped(batch))
   }
 
   /** Commits what somebody waits for. What nobody waits for may be settled before its time, and never be written. */

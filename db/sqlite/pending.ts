@@ -19,6 +19,12 @@ export function drop(pending: Pending): void {
   pending.what = null as never
 }
 
+/** No transaction is begun for what is dropped. */
+export const withoutDropped = (batch: readonly Pending[]): readonly Pending[] =>
+  batch.some(isDropped) ? batch.filter((one) => !isDropped(one)) : batch
+
+const isDropped = ({ state }: Pending): boolean => state === 'dropped'
+
 /** Whether it is not committed yet. @throws what it was refused for */
 export function isWaiting({ state, reason }: Pending): boolean {
   if (state === 'refused') throw reason
@@ -90,7 +96,7 @@ export function prepareGroup(database: Database) {
   let closing: Closing = { write: nothing, forget: nothing }
 
   const transact = database.transaction((batch: readonly Pending[]) => {
-    for (const one of batch) if (one.state !== 'dropped') one.write(one.what)
+    for (const one of batch) one.write(one.what)
     closing.write()
   }).immediate
 
@@ -126,7 +132,7 @@ export function startBell() {
   }
 }
 
-/** Writes that nobody waits for, in their order: the young ones ripen all at once. No transaction is begun for dropped ones. */
+/** Writes that nobody waits for, in their order: the young ones ripen all at once. */
 export function startDeferred() {
   let young: Pending[] = []
   let ripe: Pending[] = []
@@ -136,18 +142,16 @@ export function startDeferred() {
     },
     /** Takes those that were ripe already, and answers whether others will be next time. */
     ripen(): { readonly due: readonly Pending[]; readonly isMore: boolean } {
-      const due = ripe.filter(isWanted)
+      const due = ripe
       ripe = young
       young = []
       return { due, isMore: ripe.length > 0 }
     },
     takeAll(): readonly Pending[] {
-      const all = [...ripe, ...young].filter(isWanted)
+      const all = [...ripe, ...young]
       ripe = []
       young = []
       return all
     },
   }
 }
-
-const isWanted = ({ state }: Pending): boolean => state !== 'dropped'

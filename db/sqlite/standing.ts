@@ -61,10 +61,8 @@ export interface OpenHold {
   readonly day: Day
   readonly month: Day
   readonly endUser: HotEndUser | null
-  /** The write of its row; null until it is deferred. */
+  /** The write of its row, dropped where it is resolved before; null until it is deferred. */
   keeping: Pending | null
-  /** Whether its row may be in the table; a hold that was resolved at once was never written. */
-  isKept: boolean
 }
 
 export interface Standings {
@@ -286,7 +284,6 @@ const toOpenHold = (
   month: thisMonth,
   endUser,
   keeping: null,
-  isKept: false,
 })
 
 function takeOf(hot: HotKey, { at, hold }: Claim): void {
