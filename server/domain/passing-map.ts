@@ -28,16 +28,12 @@ export class PassingMap<Key, Value extends object> {
     this.#kept.set(key, null)
     this.#size--
     const gone = this.#kept.size - this.#size
-    if (gone >= FEWEST_GONE && gone >= this.#size) this.#kept = new Map(this.#entries())
+    if (gone >= FEWEST_GONE && gone >= this.#size) this.#kept = new Map(this)
     return value
   }
 
-  [Symbol.iterator](): Iterator<[Key, Value]> {
-    return this.#entries()
-  }
-
   /** Oldest first. */
-  *#entries(): Generator<[Key, Value]> {
+  *[Symbol.iterator](): Generator<[Key, Value], void> {
     for (const [key, value] of this.#kept) if (value !== null) yield [key, value]
   }
 }

@@ -5,7 +5,6 @@ import { Canceller } from '#domain/cancel.ts'
 import type { ChatRequest } from '#domain/chat.ts'
 import { type CompletionHouse, complete } from '#domain/completion.ts'
 import type { GatewayError } from '#domain/errors.ts'
-import type { GenerationId } from '#domain/id.ts'
 import { type Placed, Roster } from '#domain/roster.ts'
 import type { Walking } from '#domain/snapshot/in-flight.ts'
 import type { StepReader, Walk } from '#domain/walk.ts'
@@ -49,6 +48,7 @@ export interface RunningWalks {
 
 export function createRunningWalks(): RunningWalks {
   const walks = new Roster<Running>()
+  let started = 0
   let peak = 0
   let waiting: (() => void)[] = []
 
@@ -64,7 +64,7 @@ export function createRunningWalks(): RunningWalks {
     start(house, caller, request, over) {
       const gone = new Canceller()
       const walk = complete(house, caller, request, gone)
-      const running = new Running(walk, gone)
+      const running = new Running(walk, gone, started++)
       walk.ended = () => forget(running, over)
       walk.isRepeatable = over !== undefined
       walks.add(running)
@@ -83,18 +83,20 @@ export function createRunningWalks(): RunningWalks {
   }
 }
 
-/** Ids count up with time. */
-const byArrival = (one: Running, other: Running): number => (one.id < other.id ? -1 : 1)
+const byArrival = (one: Running, other: Running): number => one.number - other.number
 
 /** A class, because every request has one. */
 class Running implements RunningWalk, Placed {
   place = -1
+  /** Counts up as they start, however the clock steps. */
+  readonly number: number
   private readonly walk: Walk
   private readonly gone: Canceller
 
-  constructor(walk: Walk, gone: Canceller) {
+  constructor(walk: Walk, gone: Canceller, number: number) {
     this.walk = walk
     this.gone = gone
+    this.number = number
   }
 
   get caller(): Caller {
@@ -108,10 +110,6 @@ class Running implements RunningWalk, Placed {
   get progress(): Walking | null {
     const { caller, request, generationId, attempts, firstEventAt } = this.walk
     return attempts && { caller, request, generationId, attempts, firstEventAt }
-  }
-
-  get id(): GenerationId {
-    return this.walk.generationId
   }
 
   get isOver(): boolean {

@@ -25,7 +25,7 @@ export interface Visit {
   provider: string | null
   firstEventAt: Instant | null
   charge: Charge | null
-  /** Null once nobody needs to listen whether its client leaves, or somebody does. */
+  /** Set while its walk runs and nobody listens yet whether its client leaves. */
   unwatched: Unwatched | null
   /** The answer goes on after its headers; whoever writes it closes the visit. */
   streams: boolean
