@@ -3,7 +3,7 @@ import { Option } from 'commander'
 import type { SnapshotRecord } from '#operator/snapshot/record.ts'
 import { action, type Mount } from './action.ts'
 import type { Context } from './context.ts'
-import type { Desk } from './dashboard/controller.ts'
+import type { DashboardActions } from './dashboard/controller.ts'
 import { SCREENS, type Screen } from './dashboard/view.ts'
 import { besideDemo, tellDemo } from './demo-socket.ts'
 import { CommandError, EXIT, usageError } from './exit.ts'
@@ -74,7 +74,7 @@ async function readFirst(context: Context): Promise<SnapshotRecord> {
   }
 }
 
-const deskOf = (context: Context): Desk => ({
+const actionsOf = (context: Context): DashboardActions => ({
   chart: (wish) => call(context, 'usage.chart', { ...wish, ...context.whose }),
   async kill(id) {
     const { model, ended } = await call(context, 'activity.kill', { id })
@@ -97,7 +97,7 @@ async function printFrame(
     import('./dashboard/view.ts'),
   ])
   const view = startView(screen, fps)
-  const chart = screen === 'spend' ? await deskOf(context).chart(view.chart) : null
+  const chart = screen === 'spend' ? await actionsOf(context).chart(view.chart) : null
   const lines = draw({
     view,
     snapshot,
@@ -136,7 +136,7 @@ async function run(
   ])
   const controller = startController({
     source: { socket: context.adminSocket, account: context.whose.account },
-    desk: deskOf(context),
+    actions: actionsOf(context),
     glyphs: glyphsFor(context.env, ascii === true),
     screen,
     fps,

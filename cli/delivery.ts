@@ -1,8 +1,8 @@
 /** What notices can leave by: the mail server, and how far webhooks may go; by variable, else by the configuration file. */
 import { readFileSync } from 'node:fs'
 import { readSender, readSmtpUrl, type SmtpServer } from '#notify/smtp-server.ts'
-import type { WebhookLeave } from '#notify/webhook-policy.ts'
-import type { Delivery } from '#operator/office.ts'
+import type { WebhookPermissions } from '#notify/webhook-policy.ts'
+import type { DeliveryMeans } from '#operator/deps.ts'
 import type { GatewayOptions } from '#server/gateway.ts'
 import { type ConfigFile, readConfigFile } from './config-file.ts'
 import type { Context, Environment } from './context.ts'
@@ -23,7 +23,7 @@ export function readDeliverySettings(context: Context): DeliverySettings {
 }
 
 /** For a command: whether there is a way, not which. A broken configuration is not its affair. */
-export function readDelivery(context: Context): Delivery {
+export function readDelivery(context: Context): DeliveryMeans {
   const { env } = context
   const file = readOrEmpty(context)
   const smtp = Boolean(env[URL_FILE_VARIABLE] || findSetting(env, file, 'smtp.url'))
@@ -40,7 +40,7 @@ function readOrEmpty(context: Context): ConfigFile {
 
 const isSet = (env: Environment): boolean => env[LOOPBACK_VARIABLE] === '1'
 
-function readLeave(env: Environment, file: ConfigFile): WebhookLeave {
+function readLeave(env: Environment, file: ConfigFile): WebhookPermissions {
   const found = findSetting(env, file, 'network.allow_private_webhooks')
   return { loopback: isSet(env), private: found !== undefined && readFlag(found) }
 }

@@ -128,7 +128,7 @@ async function inProcess(
   input: unknown,
   options: { readonly create: boolean },
 ): Promise<Answer> {
-  const { officeOf, openDirectory } = await import('./open-office.ts')
+  const { toOperatorDeps, openDirectory } = await import('./open-operator.ts')
   const store = await openDirectory(context, {
     ...options,
     withMasterKey: WITH_MASTER_KEY.has(name),
@@ -139,7 +139,7 @@ async function inProcess(
       import('#operator/verbs.ts'),
     ])
     const verb: AnyVerb = await VERBS[name]()
-    return { record: await perform(verb, officeOf(context, store, context.dataDir), input) }
+    return { record: await perform(verb, toOperatorDeps(context, store, context.dataDir), input) }
   } finally {
     await store.close()
   }

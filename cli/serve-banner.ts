@@ -1,11 +1,11 @@
 /** What `serve` says first: where it listens, and for the demo all that a stranger needs to ask. */
-import type { HouseStore } from '#db/sqlite/store.ts'
+import type { GatewayStore } from '#db/sqlite/store.ts'
 import { initialise } from '#operator/init.ts'
 import { perform } from '#operator/verb.ts'
 import { clean } from './clean.ts'
 import type { Context } from './context.ts'
 import { hasNoPlace } from './demo-socket.ts'
-import { officeOf } from './open-office.ts'
+import { toOperatorDeps } from './open-operator.ts'
 import { print } from './output.ts'
 import { VERSION } from './version.ts'
 
@@ -18,7 +18,7 @@ export function showBanner(baseUrl: string, authUrl: string | null, dataDir: str
   print(`gatewayctl v${VERSION}  ${dataDir}\nlistening on ${baseUrl}${signin}; ctrl-c stops`)
 }
 
-interface DemoDoors {
+interface DemoAddresses {
   readonly baseUrl: string
   readonly authUrl: string | null
   /** Where commands reach it, or why they cannot. */
@@ -28,10 +28,10 @@ interface DemoDoors {
 /** Furnishes the store in memory and prints lines that work as pasted. */
 export async function showDemoBanner(
   context: Context,
-  store: HouseStore,
-  { baseUrl, authUrl, demoSocket }: DemoDoors,
+  store: GatewayStore,
+  { baseUrl, authUrl, demoSocket }: DemoAddresses,
 ): Promise<void> {
-  const { key, models } = await perform(initialise, officeOf(context, store, null), {
+  const { key, models } = await perform(initialise, toOperatorDeps(context, store, null), {
     key_name: 'demo',
     demo_credit_usd: DEMO_CREDIT_USD,
     rpm_limit: DEMO_RPM,
@@ -65,7 +65,7 @@ export async function showDemoBanner(
 const DEMO_REDIRECT = 'http://localhost:3000/callback'
 
 /** What to type beside it: plainly, unless a command would find a data directory first. */
-function commandsLine(context: Context, { path, why }: DemoDoors['demoSocket']): string {
+function commandsLine(context: Context, { path, why }: DemoAddresses['demoSocket']): string {
   if (path === null) return `No commands reach this demo: ${clean(why)}`
   return hasNoPlace(context)
     ? 'In another terminal: gatewayctl dashboard'
@@ -75,14 +75,14 @@ function commandsLine(context: Context, { path, why }: DemoDoors['demoSocket']):
 /** A client to try signing in with at once. */
 async function signinLines(
   context: Context,
-  store: HouseStore,
+  store: GatewayStore,
   authUrl: string,
 ): Promise<readonly string[]> {
   const { createClient } = await import('#operator/clients.ts')
   const client = { name: 'Demo', redirect_uris: [DEMO_REDIRECT] }
   const { client_id, client_secret } = await perform(
     createClient,
-    officeOf(context, store, null),
+    toOperatorDeps(context, store, null),
     client,
   )
   return [

@@ -1,6 +1,6 @@
 /** `gatewayctl serve`: runs the gateway until it is told to stop, then lets answers in progress end. */
 
-import type { HouseStore } from '#db/sqlite/store.ts'
+import type { GatewayStore } from '#db/sqlite/store.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { perform } from '#operator/verb.ts'
 import type { GatewayOptions } from '#server/gateway.ts'
@@ -97,15 +97,15 @@ function warnOfClearSignIn(context: Context, signin: SigninSettings | null): voi
   tell(context, '  put a TLS proxy in front and name it: --auth-url https://auth.example')
 }
 
-async function openMemory({ clock }: Context): Promise<HouseStore> {
+async function openMemory({ clock }: Context): Promise<GatewayStore> {
   const { openStore } = await import('#db/index.ts')
   // Signing keys are sealed even where they die with the process.
   const masterKey = crypto.getRandomValues(new Uint8Array(32))
   return await openStore({ dataDir: ':memory:', clock, masterKey })
 }
 
-async function openKept(context: Context, syncCharges: boolean): Promise<HouseStore> {
-  const { officeOf, openDirectory } = await import('./open-office.ts')
+async function openKept(context: Context, syncCharges: boolean): Promise<GatewayStore> {
+  const { toOperatorDeps, openDirectory } = await import('./open-operator.ts')
   const store = await openDirectory(context, {
     create: true,
     withMasterKey: true,
@@ -114,7 +114,7 @@ async function openKept(context: Context, syncCharges: boolean): Promise<HouseSt
   })
   const { initialise } = await import('#operator/init.ts')
   // A container starts with an empty volume and nobody to type `init`; a key is then made when somebody asks for one.
-  await perform(initialise, officeOf(context, store, context.dataDir), { first_key: false })
+  await perform(initialise, toOperatorDeps(context, store, context.dataDir), { first_key: false })
   return store
 }
 
@@ -132,7 +132,7 @@ interface Manner {
 
 async function serve(
   context: Context,
-  store: HouseStore,
+  store: GatewayStore,
   settings: Settings,
   { drainMs, isPretty, isDemo }: Manner,
 ): Promise<void> {
@@ -199,7 +199,12 @@ function signinOf(
     process.stderr.write(`sign-in code for ${clean(email)}: ${code}\n`)
   }
   return {
-    signin: { listen: { hostname, port }, authUrl, mayJoin, tellCode: isDemo ? tellCode : null },
+    signin: {
+      listen: { hostname, port },
+      authUrl,
+      allowsSignup: mayJoin,
+      tellCode: isDemo ? tellCode : null,
+    },
     signinMissing(cause) {
       if (cause instanceof GatewayError) {
         tell(context, `! nobody can sign in: ${cause.message}`)

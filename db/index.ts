@@ -9,7 +9,7 @@ import { NO_LOG_FOLD, startLogFold } from './sqlite/log-fold.ts'
 import { NO_LOG_SYNC, startLogSync } from './sqlite/log-sync.ts'
 import { migrate, type Upgrade } from './sqlite/migrate.ts'
 import { openDatabase } from './sqlite/open.ts'
-import { createStore, type HouseStore } from './sqlite/store.ts'
+import { createStore, type GatewayStore } from './sqlite/store.ts'
 import type { Vault } from './vault.ts'
 
 export const DATABASE_FILE = 'gateway.db'
@@ -29,7 +29,7 @@ export interface StoreOptions {
 }
 
 /** @throws store_unavailable when another process holds the directory, the schema is newer than this binary, or the disk is full or damaged */
-export async function openStore(options: StoreOptions): Promise<HouseStore> {
+export async function openStore(options: StoreOptions): Promise<GatewayStore> {
   const { dataDir, clock, masterKey = null, syncCharges = false, foldAside = false } = options
   const inMemory = dataDir === ':memory:'
   const path = inMemory ? dataDir : join(dataDir, DATABASE_FILE)

@@ -1,22 +1,22 @@
 /** The composition: the counter on its listener, the operator's door on its socket, one store behind both. */
 import { ACTIVITY_KEPT_MS } from '#domain/activity.ts'
 import type { Clock } from '#domain/clock.ts'
-import type { CompletionHouse } from '#domain/completion.ts'
-import { tellEndings } from '#domain/endings-told.ts'
+import type { CompletionDeps } from '#domain/completion.ts'
+import { withEndingListener } from '#domain/ending-listener.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { DEFAULT_SETTINGS, type Settings } from '#domain/settings.ts'
 import { type Pulse, startPulse } from '#domain/snapshot/pulse.ts'
 import type { Store } from '#domain/store.ts'
-import { createCounter } from '#http/app.ts'
-import { type CounterHouse, openHouse } from '#http/house.ts'
+import { createApi } from '#http/app.ts'
+import { type ApiDeps, toApiDeps } from '#http/deps.ts'
 import { shuttingDown } from '#http/render-error.ts'
 import type { RequestLog } from '#http/request-log.ts'
 import { DEFAULT_TIMINGS, type Timings } from '#http/timings.ts'
 import { type Courier, startCourier } from '#notify/courier.ts'
 import type { SmtpServer } from '#notify/smtp-server.ts'
-import { type WebhookLeave, webhookPolicy } from '#notify/webhook-policy.ts'
+import { type WebhookPermissions, webhookPolicy } from '#notify/webhook-policy.ts'
 import { operatorApp } from '#operator/app.ts'
-import type { LiveFacts } from '#operator/office.ts'
+import type { LiveFacts } from '#operator/deps.ts'
 import type { SigninStore } from '#signin/store.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 import { createProbe } from '#upstream/probe.ts'
@@ -29,10 +29,10 @@ import { type Sweeper, startSweeper } from './sweeper.ts'
 import { createUpstreamCache } from './upstream-cache.ts'
 import { openWatch } from './watch.ts'
 
-type HouseStore = Store & { readonly signin: SigninStore }
+type GatewayStore = Store & { readonly signin: SigninStore }
 
 export interface GatewayOptions {
-  readonly store: HouseStore
+  readonly store: GatewayStore
   readonly clock: Clock
   readonly settings?: Settings
   readonly timings?: Timings
@@ -46,7 +46,7 @@ export interface GatewayOptions {
   /** Told to operators; null when everything is kept in memory. */
   readonly dataDir?: string | null
   /** What notices leave by, told to operators in part; without it they stay in the outbox. */
-  readonly delivery?: { readonly smtp: SmtpServer | null; readonly webhooks: WebhookLeave }
+  readonly delivery?: { readonly smtp: SmtpServer | null; readonly webhooks: WebhookPermissions }
   /** The sign-in provider on its own listener; without it nobody signs in. */
   readonly signin?: SigninOptions
   /** Told when the sign-in provider cannot listen: throws, or lets the gateway start without it. */
@@ -57,7 +57,7 @@ export interface GatewayOptions {
   /** Metrics and traces, where an operator asked for them. */
   readonly telemetry?: TelemetryOptions
   /** Who speaks to a provider; by default the wire family of its type. */
-  readonly upstreamFor?: CompletionHouse['upstreamFor']
+  readonly upstreamFor?: CompletionDeps['upstreamFor']
   /** What broke outside any request of a client. */
   readonly logFault?: (cause: unknown, errorId?: string) => void
 }
@@ -83,37 +83,37 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   const observer = await startObserver(toObserved(given))
   const options = { ...given, store: observer.store, log: observer.log }
   const pulse = startPulse()
-  const house = furnish(options, pulse, {
+  const deps = toDeps(options, pulse, {
     draining: () => draining,
     holdOpen: (request) => listener.holdOpen(request),
     letIdle: (request) => listener.letIdle(request),
   })
-  const counter = createCounter(house)
-  const metricsUrl = observer.open(house)
+  const api = createApi(deps)
+  const metricsUrl = observer.open(deps)
   // It takes longest, and whoever finds the counter ready finds the operator's door open too.
   const signin = await openSignin(options)
   let listener: Listener
   try {
-    const answer = observer.before((request) => counter.fetch(request))
+    const answer = observer.before((request) => api.fetch(request))
     listener = listen(options.listen, answer)
   } catch (cause) {
     await Promise.all([signin?.stop(), observer.stop()])
     throw cause
   }
-  const inFlight = (): number => house.running.count
+  const inFlight = (): number => deps.running.count
   const authUrl = signin?.issuer ?? null
-  const watch = openWatch(house.running, pulse, () => draining)
-  const live = { inFlight, hops: house.health.readings, authUrl, watch }
-  const door = openDoor(options, () => courier?.wake(), listener.url, live)
+  const watch = openWatch(deps.running, pulse, () => draining)
+  const live = { inFlight, hops: deps.health.readings, authUrl, watch }
+  const operatorSocket = openOperatorSocket(options, () => courier?.wake(), listener.url, live)
   const courier = sendNotices(options)
   const sweeper = sweep(options)
 
   let stopped: Promise<void> | null = null
   const stop = async (drainMs: number): Promise<void> => {
     draining = true
-    await drain(house.running, drainMs, shuttingDown)
+    await drain(deps.running, drainMs, shuttingDown)
     await Promise.all([listener.close(), signin?.stop()])
-    await door?.close()
+    await operatorSocket?.close()
     await sweeper.stop()
     await courier?.stop()
     await observer.stop()
@@ -140,13 +140,13 @@ const toObserved = ({
   logFault = () => {},
 }: GatewayOptions) => ({ store, clock, telemetry, log, version, logFault })
 
-const furnish = (
+const toDeps = (
   { store, clock, settings, timings, log, upstreamFor, version = '0' }: GatewayOptions,
   pulse: Pulse,
-  moment: Pick<CounterHouse, 'draining' | 'holdOpen' | 'letIdle'>,
-): CounterHouse =>
-  openHouse({
-    store: tellEndings(store, clock, pulse.note),
+  moment: Pick<ApiDeps, 'draining' | 'holdOpen' | 'letIdle'>,
+): ApiDeps =>
+  toApiDeps({
+    store: withEndingListener(store, clock, pulse.note),
     clock,
     settings: settings ?? DEFAULT_SETTINGS,
     timings: timings ?? DEFAULT_TIMINGS,
@@ -199,7 +199,7 @@ const isRefused = (cause: unknown): boolean =>
   ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'].includes(String(cause.code))
 
 /** What an operator posts is sent at once. */
-const waking = (store: HouseStore, wake: () => void): HouseStore => ({
+const waking = (store: GatewayStore, wake: () => void): GatewayStore => ({
   ...store,
   notices: {
     ...store.notices,
@@ -210,7 +210,7 @@ const waking = (store: HouseStore, wake: () => void): HouseStore => ({
   },
 })
 
-function openDoor(
+function openOperatorSocket(
   options: GatewayOptions,
   wakeCourier: () => void,
   url: string,
@@ -218,7 +218,7 @@ function openDoor(
 ) {
   const { adminSocket, store, clock, version = '0', dataDir = null, baseUrl, delivery } = options
   if (adminSocket === null) return null
-  const office = {
+  const deps = {
     store: waking(store, wakeCourier),
     clock,
     version,
@@ -240,6 +240,6 @@ function openDoor(
       cards: demoCards(at),
     }),
   }
-  const app = operatorApp(office, options.logFault ?? (() => {}))
+  const app = operatorApp(deps, options.logFault ?? (() => {}))
   return openAdminSocket(adminSocket, (request) => app.fetch(request))
 }

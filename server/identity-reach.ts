@@ -2,7 +2,7 @@
 import { isLoopbackAddress, isPrivateAddress, isPublicAddress } from '#outbound/addresses.ts'
 import { type DestinationPolicy, PUBLIC_HTTPS } from '#outbound/policy.ts'
 import { reach } from '#outbound/reach.ts'
-import type { Reach } from '#signin/side-house.ts'
+import type { Reach } from '#signin/deps.ts'
 
 /** For one question, from looking its name up to the last byte. */
 const TOTAL_MS = 10_000
@@ -25,8 +25,8 @@ export function identityReach(isDevelopment: boolean, totalMs = TOTAL_MS): Reach
   const ofHost = hostPolicy(isDevelopment)
   return async (address, errand, issuer) => {
     const isHost = new URL(address).hostname === new URL(issuer).hostname
-    const leash = AbortSignal.timeout(totalMs)
-    const response = await reach(address, errand, isHost ? ofHost : PUBLIC_HTTPS, leash)
+    const signal = AbortSignal.timeout(totalMs)
+    const response = await reach(address, errand, isHost ? ofHost : PUBLIC_HTTPS, signal)
     if (response === null) throw new Error('forbidden_address')
     const { status, headers } = response
     const body = await readBounded(response)

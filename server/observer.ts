@@ -1,9 +1,9 @@
 /** The observer: counts and traces what passes, where an operator asked for it; otherwise nothing of it is loaded or called. */
 import type { Clock } from '#domain/clock.ts'
-import { tellEndings } from '#domain/endings-told.ts'
+import { withEndingListener } from '#domain/ending-listener.ts'
 import type { GenerationId } from '#domain/id.ts'
 import type { Store } from '#domain/store.ts'
-import type { CounterHouse } from '#http/house.ts'
+import type { ApiDeps } from '#http/deps.ts'
 import type { RequestLog } from '#http/request-log.ts'
 import type { Tally } from '#telemetry/tally.ts'
 import type { Tracer, TraceTarget } from '#telemetry/tracer.ts'
@@ -43,7 +43,7 @@ export interface Observer<Kept extends Store> {
   /** What stands before the counter. */
   before(counter: Fetch): Fetch
   /** Listens for scrapes, and answers where; null where nobody may ask. @throws what `refused` makes of a taken address */
-  open(house: CounterHouse): string | null
+  open(deps: ApiDeps): string | null
   stop(): Promise<void>
 }
 
@@ -61,9 +61,9 @@ export async function startObserver<Kept extends Store>(
     store: watchStore(store, observed.clock, tally, tracer),
     log: tally === null ? log : watchLog(log, tally),
     before: (counter) => (tracer === null ? counter : joining(counter, tracer)),
-    open(house) {
+    open(deps) {
       if (metrics === null || tally === null) return null
-      listener = openMetrics(metrics, tally, house)
+      listener = openMetrics(metrics, tally, deps)
       return `${listener.url}/metrics`
     },
     async stop() {
@@ -82,7 +82,7 @@ function watchStore<Kept extends Store>(
   if (tally === null && tracer === null) return store
   const { notices } = store
   return {
-    ...tellEndings(store, clock, (entry) => {
+    ...withEndingListener(store, clock, (entry) => {
       tally?.ended(entry)
       tracer?.ended(entry)
     }),
@@ -116,8 +116,8 @@ const joining =
     })
   }
 
-function openMetrics(options: MetricsOptions, tally: Tally, house: CounterHouse): Listener {
-  const watched = { ...house, startedAt: house.clock.now() }
+function openMetrics(options: MetricsOptions, tally: Tally, deps: ApiDeps): Listener {
+  const watched = { ...deps, startedAt: deps.clock.now() }
   const scrape = async (): Promise<string> => {
     const [{ gather }, { renderFamilies }] = await Promise.all([
       import('#telemetry/gather.ts'),

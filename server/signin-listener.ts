@@ -1,8 +1,8 @@
 /** The side house on its own listener; all of it is loaded here, and by nobody else. */
 import type { Clock } from '#domain/clock.ts'
 import type { SmtpServer } from '#notify/smtp-server.ts'
+import type { CodeDelivery } from '#signin/deps.ts'
 import { isLoopbackHttp } from '#signin/register/identity-provider.ts'
-import type { CodePost } from '#signin/side-house.ts'
 import type { SigninStore } from '#signin/store.ts'
 import { identityReach } from './identity-reach.ts'
 import { type Listener, listen } from './listener.ts'
@@ -13,12 +13,12 @@ export interface SigninOptions {
   /** `{auth_url}`, as people and applications reach it, without a path; null: as it listens. */
   readonly authUrl: string | null
   /** Whether an address that nobody has becomes a person once it is proved. */
-  readonly mayJoin: boolean
+  readonly allowsSignup: boolean
   /** Where there is no mail server: tells a code to whoever reads the log; null: nobody signs in by e-mail then. */
   readonly tellCode: ((email: string, code: string) => void) | null
 }
 
-export interface SigninHouse {
+export interface SigninListenerDeps {
   readonly store: SigninStore
   readonly clock: Clock
   readonly smtp: SmtpServer | null
@@ -36,38 +36,38 @@ export interface SigninListener {
 /** Listens, and answers once its keys are there. @throws what `listen` throws when the address is taken */
 export async function startSignin(
   options: SigninOptions,
-  { store, clock, smtp, logFault }: SigninHouse,
+  { store, clock, smtp, logFault }: SigninListenerDeps,
 ): Promise<SigninListener> {
-  const { promise: door, resolve, reject } = Promise.withResolvers<Door>()
+  const { promise: app, resolve, reject } = Promise.withResolvers<SigninEndpoint>()
   // Whoever asks before it is there is told by the listener; nobody else may be surprised.
-  door.catch(() => {})
+  app.catch(() => {})
   const listener: Listener = listen(options.listen, async (request) =>
-    (await door).answer(request, addressOf(request, listener)),
+    (await app).answer(request, addressOf(request, listener)),
   )
   const issuer = options.authUrl ?? listener.url
   try {
-    const [{ openSideHouse }, office] = await Promise.all([
+    const [{ openSigninProvider }, mailer] = await Promise.all([
       import('#signin/open.ts'),
-      openPost(options, { store, clock, smtp, logFault }),
+      openCodeChannel(options, { store, clock, smtp, logFault }),
     ])
-    const { mayJoin } = options
-    const house = await openSideHouse({
+    const { allowsSignup: mayJoin } = options
+    const provider = await openSigninProvider({
       store,
       clock,
       issuer,
-      post: office.post,
+      codeDelivery: mailer.delivery,
       reach: identityReach(isLoopbackHttp(new URL(issuer))),
-      mayJoin,
+      allowsSignup: mayJoin,
       logFault,
     })
-    resolve(house)
+    resolve(provider)
     return {
       url: listener.url,
       issuer,
       async stop() {
-        house.close()
+        provider.close()
         await listener.close()
-        await office.close()
+        await mailer.close()
       },
     }
   } catch (cause) {
@@ -77,27 +77,28 @@ export async function startSignin(
   }
 }
 
-interface Door {
+interface SigninEndpoint {
   answer(request: Request, address: string): Promise<Response>
 }
 
-interface Post {
-  readonly post: CodePost
+/** How codes reach people, until it is closed. */
+interface CodeChannel {
+  readonly delivery: CodeDelivery
   close(): Promise<void>
 }
 
-async function openPost(
+async function openCodeChannel(
   { tellCode }: SigninOptions,
-  { store, clock, smtp, logFault }: SigninHouse,
-): Promise<Post> {
+  { store, clock, smtp, logFault }: SigninListenerDeps,
+): Promise<CodeChannel> {
   if (smtp !== null) {
-    const { openCodeOffice } = await import('./code-post.ts')
-    return openCodeOffice({ mails: store.codeMails, smtp, clock, logFault })
+    const { startCodeMailer } = await import('./code-mailer.ts')
+    return startCodeMailer({ mails: store.codeMails, smtp, clock, logFault })
   }
   const close = async (): Promise<void> => {}
   return tellCode === null
-    ? { post: { kind: 'none' }, close }
-    : { post: { kind: 'log', tell: tellCode }, close }
+    ? { delivery: { kind: 'none' }, close }
+    : { delivery: { kind: 'log', tell: tellCode }, close }
 }
 
 const LOOPBACK = /^(?:127\.|::1$|::ffff:127\.)/

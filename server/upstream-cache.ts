@@ -1,17 +1,20 @@
 /** Keeps one open upstream per provider, and opens it anew when the operator has changed what it stands on. */
+
+import type { MaybePromise } from '#domain/maybe-promise.ts'
 import type { Provider, Providers } from '#domain/provider.ts'
-import type { Soon } from '#domain/soon.ts'
 import type { Upstream } from '#domain/upstream.ts'
 import { openUpstream } from '#upstream/registry.ts'
 
 interface Opened {
   readonly provider: Provider
   /** On its way only while its credential is read. */
-  upstream: Soon<Upstream>
+  upstream: MaybePromise<Upstream>
 }
 
 /** Credentials are decrypted once per provider, not once per request. */
-export function createUpstreamCache(providers: Providers): (provider: Provider) => Soon<Upstream> {
+export function createUpstreamCache(
+  providers: Providers,
+): (provider: Provider) => MaybePromise<Upstream> {
   const opened = new Map<string, Opened>()
 
   return (provider) => {

@@ -10,7 +10,7 @@ import type { Size } from './scene.ts'
 import { type ChartWish, type Screen, startView, type View } from './view.ts'
 
 /** What it asks of the running gateway beside the feed. */
-export interface Desk {
+export interface DashboardActions {
   chart(wish: ChartWish): Promise<ChartRecord>
   /** Answers in words what became of it. */
   kill(id: string): Promise<string>
@@ -25,7 +25,7 @@ export interface Terminal {
 
 export interface ControllerOptions {
   readonly source: Pick<FeedOptions, 'socket' | 'account'>
-  readonly desk: Desk
+  readonly actions: DashboardActions
   readonly glyphs: Glyphs
   readonly screen: Screen
   readonly fps: number
@@ -48,7 +48,7 @@ const CHART_MS = 60_000
 const CLOCK_MS = 1_000
 
 export function startController(options: ControllerOptions): Controller {
-  const { source, desk, glyphs, feed: openFeed = startFeed } = options
+  const { source, actions: desk, glyphs, feed: openFeed = startFeed } = options
   let view: View = startView(options.screen, options.fps)
   let snapshot = options.first
   let link: Link = { kind: options.first === null ? 'connecting' : 'live' }
@@ -121,7 +121,7 @@ const wordsOf = (thrown: unknown): string =>
   thrown instanceof Error ? (thrown.message.split('\n')[0] ?? '') : String(thrown)
 
 /** The chart that was asked for last, made anew once it is old. */
-function keepChart(desk: Desk, changed: () => void) {
+function keepChart(desk: DashboardActions, changed: () => void) {
   let chart: ChartRecord | null = null
   let asked = ''
   let askedAt = Number.NEGATIVE_INFINITY

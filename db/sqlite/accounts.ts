@@ -26,7 +26,7 @@ export function createAccounts({ database, commit }: Connection): Accounts {
 
   return {
     async create({ id, name, createdAt, balance }) {
-      await commit.act(() => {
+      await commit.commitDurably(() => {
         if (byName().get(name)) {
           throw new GatewayError('already_exists', `there is already an account "${name}"`)
         }

@@ -43,7 +43,7 @@ export function createActivityTrimmer({
   return {
     async trim(before, limit) {
       let gone = 0
-      const done = commit.spare(() => {
+      const done = commit.tryWrite(() => {
         const slice = { before, below: generationsFrom(before), limit }
         free().run(slice)
         gone = remove().run(slice).changes

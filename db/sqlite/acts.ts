@@ -30,7 +30,7 @@ export function createActs({ database, commit }: Connection): Acts {
   return {
     async note(act) {
       const row = { ...act, changed: JSON.stringify(act.changed) }
-      await commit.act(() => void insert().run(row))
+      await commit.commitDurably(() => void insert().run(row))
     },
     async list({ since = 0, until = Number.MAX_SAFE_INTEGER, verb = null, limit }) {
       commit.flush()

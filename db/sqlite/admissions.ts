@@ -17,10 +17,10 @@ import type { Connection } from './connection.ts'
 import { prepareDaySpends } from './day-spends.ts'
 import { unavailable } from './disk.ts'
 import type { HotEndUser } from './end-users.ts'
-import { explained, rethrow } from './explained.ts'
 import { prepareSettle } from './settle.ts'
 import { prepareSpendReader } from './spend-reader.ts'
 import type { HotAccount, HotKey, Standings } from './standing.ts'
+import { rethrow, toStoreError } from './translate-errors.ts'
 import type { WindowReader } from './window-reader.ts'
 import type { Writer } from './writer.ts'
 
@@ -100,7 +100,7 @@ export function createAdmissions(
         const hot = demand(claim.keyId, claim.at)
         return hot.isRead ? admitNow(claim, hot) : admitOnceRead(claim).catch(rethrow)
       } catch (thrown) {
-        return Promise.reject(explained(thrown))
+        return Promise.reject(toStoreError(thrown))
       }
     },
 

@@ -45,7 +45,7 @@ export function openAnswerShelf(table: AnswerTable, commit: GroupCommit): Answer
     spare(write) {
       let done = false
       try {
-        done = commit.spare(write)
+        done = commit.tryWrite(write)
       } finally {
         if (!done) keptBytes = null
       }

@@ -1,7 +1,7 @@
 /** The ledger, added up: in memory while the sums are few, and put down in the table of sums before they are many. */
 import type { Database } from 'bun:sqlite'
-import { MOST_SUMS_IN_MEMORY, putDown } from './put-down.ts'
 import { slices } from './slices.ts'
+import { MOST_SUMS_IN_MEMORY, spill } from './spill.ts'
 import { statement } from './statement.ts'
 
 type Sum = {
@@ -39,19 +39,19 @@ export async function addLedger(database: Database): Promise<number> {
   const balances = new Map<string, Sum>()
   const spent = new Map<string, Sum>()
   let entries = 0
-  const putAllDown = async (): Promise<void> => {
-    await putDown(daysOf(spent), put)
-    await putDown(spent, put)
-    await putDown(balances, put)
+  const spillAll = async (): Promise<void> => {
+    await spill(daysOf(spent), put)
+    await spill(spent, put)
+    await spill(balances, put)
   }
   for await (const { from, below } of slices(database, 'ledger')) {
     for (const entry of entriesOf().iterate(from, below)) {
       addEntry(balances, spent, entry)
       entries++
     }
-    if (spent.size >= MOST_SUMS_IN_MEMORY) await putAllDown()
+    if (spent.size >= MOST_SUMS_IN_MEMORY) await spillAll()
   }
-  await putAllDown()
+  await spillAll()
   return entries
 }
 

@@ -7,7 +7,7 @@ import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import { Window } from '#domain/window.ts'
 import { fromInteger } from './amount.ts'
 import type { Connection } from './connection.ts'
-import type { MutablePurse } from './purse.ts'
+import type { MutableSpending } from './spending.ts'
 import { statement } from './statement.ts'
 
 export interface HotEndUser {
@@ -18,12 +18,12 @@ export interface HotEndUser {
   /** Null while the key caps no rate. */
   minute: Window | null
   day: Day
-  readonly daySpend: MutablePurse
+  readonly daySpend: MutableSpending
   inProgress: number
 }
 
 /** The end users of one key that have been admitted since it was loaded, and are still in sight. */
-export interface Crowd {
+export interface RecentEndUsers {
   day: Day
   /** How many are told apart today. */
   known: number
@@ -32,13 +32,13 @@ export interface Crowd {
 
 export interface EndUsers {
   /** An empty crowd, which knows how many were told apart today. */
-  gather(id: KeyId, today: Day): Crowd
+  gather(id: KeyId, today: Day): RecentEndUsers
   /**
    * The end user called `name`, as it would be counted; one that is never admitted leaves no trace. `minutes` are the
    * windows of those whose requests the crowd has not seen.
    */
   find(
-    crowd: Crowd,
+    crowd: RecentEndUsers,
     key: ApiKey,
     name: string,
     minutes: ReadonlyMap<string, Window> | null,
@@ -58,7 +58,7 @@ export function prepareEndUsers({ database, commit }: Connection): EndUsers {
     database,
     'SELECT count(*) AS users FROM end_user_days WHERE key_id = ? AND day = ?',
   )
-  const load = (crowd: Crowd, id: KeyId, name: string): HotEndUser => {
+  const load = (crowd: RecentEndUsers, id: KeyId, name: string): HotEndUser => {
     commit.flush()
     const row = spentOn().get(id, crowd.day, name)
     if (row === null && name !== REST_OF_END_USERS && crowd.known >= MOST_END_USERS_A_DAY) {
@@ -93,7 +93,7 @@ export function prepareEndUsers({ database, commit }: Connection): EndUsers {
 }
 
 /** An admitted end user stays in sight. */
-export function see(crowd: Crowd, user: HotEndUser): void {
+export function see(crowd: RecentEndUsers, user: HotEndUser): void {
   if (!user.isCounted) {
     user.isCounted = true
     crowd.known++
@@ -102,7 +102,7 @@ export function see(crowd: Crowd, user: HotEndUser): void {
 }
 
 /** Those who are still in sight go over into the new day with an empty purse; the others have to be seen again. */
-export function turnDay(crowd: Crowd, today: Day, at: Instant): void {
+export function turnDay(crowd: RecentEndUsers, today: Day, at: Instant): void {
   for (const [name, user] of crowd.users) {
     if (user.inProgress === 0 && (user.minute?.count(at) ?? 0) === 0) {
       crowd.users.delete(name)

@@ -2,7 +2,6 @@
 import type { Database } from 'bun:sqlite'
 import type { StoreTrouble } from '#domain/store.ts'
 import { type Disk, NO_DISK, troubleOf, unavailable } from './disk.ts'
-import { explained } from './explained.ts'
 import type { LogSync } from './log-sync.ts'
 import {
   type Closing,
@@ -10,12 +9,13 @@ import {
   type Pending,
   prepareGroup,
   refuse,
-  startBell,
+  startCommitSignal,
   startDeferred,
   toPending,
   whenCommitted,
   withoutDropped,
 } from './pending.ts'
+import { toStoreError } from './translate-errors.ts'
 import { type Trouble, watchTrouble } from './trouble.ts'
 
 export interface GroupCommit {
@@ -37,12 +37,12 @@ export interface GroupCommit {
    * Runs an operator's act in a transaction of its own and resolves once it is on the disk. `committed` brings what is
    * kept in memory up to date in the same turn, before any request can see the difference.
    */
-  act<T>(write: () => T, committed?: (result: T) => void): Promise<T>
+  commitDurably<T>(write: () => T, committed?: (result: T) => void): Promise<T>
   /**
    * Runs `write` in a transaction of its own, now; false when the disk would not take it. For what the house can do
    * without: its failure is nobody else's, and is not tried again.
    */
-  spare(write: () => void): boolean
+  tryWrite(write: () => void): boolean
   /** Registers what every transaction writes last: sums of what its writes added up. */
   atClose(closing: Closing): void
   /** Resolves once everything committed so far is on the disk. */
@@ -78,7 +78,7 @@ export function startGroupCommit(
 
   const group = prepareGroup(database)
   const trouble = watchTrouble(database, disk)
-  const over = startBell()
+  const over = startCommitSignal()
   const deferred = startDeferred()
 
   const commit = (batch: readonly Pending[]): void => {
@@ -177,9 +177,9 @@ function prepareActs(
   trouble: Trouble,
   flush: () => void,
   isBarred: () => boolean,
-): Pick<GroupCommit, 'act' | 'spare'> {
+): Pick<GroupCommit, 'commitDurably' | 'tryWrite'> {
   return {
-    async act(write, committed) {
+    async commitDurably(write, committed) {
       flush()
       if (isBarred()) throw unavailable(trouble.failure ?? undefined)
       const result = attempt(database.transaction(write).immediate)
@@ -188,7 +188,7 @@ function prepareActs(
       await logSync.settled().catch(refuseAct)
       return result
     },
-    spare(write) {
+    tryWrite(write) {
       if (isBarred() || !isTaken(database.transaction(write).immediate)) return false
       trouble.tell(null)
       logSync.dirty()
@@ -201,7 +201,7 @@ function attempt<T>(write: () => T): T {
   try {
     return write()
   } catch (error) {
-    throw explained(error)
+    throw toStoreError(error)
   }
 }
 

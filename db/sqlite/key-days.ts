@@ -58,7 +58,7 @@ export function openKeyDays(
     let place = DAYS_BEGIN
     while (commit.writable) {
       const { stretch, next } = stretchAfter(place)
-      const isDone = commit.spare(() => {
+      const isDone = commit.tryWrite(() => {
         carry().run(stretch)
         drop().run(stretch)
       })

@@ -99,11 +99,14 @@ function changeKeys(
         table.insert(key)
         secrets.keep(secret, key, key.createdAt)
       }
-      await commit.act(write, () => tally.issued(key))
+      await commit.commitDurably(write, () => tally.issued(key))
     },
 
     amend: (id, amendment, at) =>
-      commit.act(() => store(amended(demandLiving(id), amendment, at)), standings.replace),
+      commit.commitDurably(
+        () => store(amended(demandLiving(id), amendment, at)),
+        standings.replace,
+      ),
 
     rotate(id, secret, at, graceUntil) {
       const write = (): ApiKey => {
@@ -112,7 +115,7 @@ function changeKeys(
         secrets.keep(secret, key, at)
         return store(key)
       }
-      return commit.act(write, (key) => {
+      return commit.commitDurably(write, (key) => {
         secrets.forget(id)
         standings.replace(key)
       })
@@ -125,7 +128,7 @@ function changeKeys(
         isFirst = key.revokedAt === null
         return isFirst ? store({ ...key, revokedAt: at, updatedAt: at }) : key
       }
-      return commit.act(write, (key) => {
+      return commit.commitDurably(write, (key) => {
         if (isFirst) tally.revoked(key)
         standings.replace(key)
       })

@@ -46,7 +46,7 @@ export function createLedger(connection: Connection, standings: Standings): Ledg
 
   return {
     async credit(entry) {
-      const { balance } = await commit.act(
+      const { balance } = await commit.commitDurably(
         () => {
           refuseRepeat(entry)
           const balance = addUsd(balanceOf(entry), entry.amount)

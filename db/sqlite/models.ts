@@ -73,7 +73,7 @@ export function createModels({
       return row && toVersion(row)
     },
     add: ({ price, route, ...row }) =>
-      commit.act(() => {
+      commit.commitDurably(() => {
         if (find(row.id))
           throw new GatewayError('already_exists', `there is already a model ${row.id}`)
         drizzle.insert(models).values(row).run()
@@ -81,14 +81,14 @@ export function createModels({
         if (price) insertVersion(row.id, price)
       }, forget),
     async price(id, version) {
-      await commit.act(() => {
+      await commit.commitDurably(() => {
         demand(id)
         insertVersion(id, version)
       }, forget)
       return demand(id)
     },
     async unprice(id) {
-      await commit.act(() => {
+      await commit.commitDurably(() => {
         demand(id)
         drizzle
           .update(priceVersions)
@@ -99,21 +99,21 @@ export function createModels({
       return demand(id)
     },
     async amend(id, facts) {
-      await commit.act(() => {
+      await commit.commitDurably(() => {
         demand(id)
         drizzle.update(models).set(facts).where(eq(models.id, id)).run()
       }, forget)
       return demand(id)
     },
     async route(id, route) {
-      await commit.act(() => {
+      await commit.commitDurably(() => {
         demand(id)
         routes.replace(id, route)
       }, forget)
       return demand(id)
     },
     remove: (id) =>
-      commit.act(() => {
+      commit.commitDurably(() => {
         demand(id)
         drizzle.delete(models).where(eq(models.id, id)).run()
       }, forget),

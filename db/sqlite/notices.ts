@@ -9,7 +9,7 @@ export function createNotices({ database, commit }: Connection): Notices {
 
   return {
     post: (notices) =>
-      commit.act(() => {
+      commit.commitDurably(() => {
         for (const notice of notices) outbox.write(notice)
       }),
 
@@ -17,7 +17,7 @@ export function createNotices({ database, commit }: Connection): Notices {
       let taken: readonly Notice[] = outbox.due(at, limit)
       if (taken.length === 0) return taken
       // While the disk takes no writes nothing could be noted of a try, so none is made.
-      const done = commit.spare(() => {
+      const done = commit.tryWrite(() => {
         for (const notice of taken) outbox.lease(notice, leaseUntil)
       })
       if (!done) taken = []
@@ -25,7 +25,7 @@ export function createNotices({ database, commit }: Connection): Notices {
     },
 
     tried: (eventId, channel, attempt, { state, nextTryAt }) =>
-      commit.act(() => {
+      commit.commitDurably(() => {
         if (!outbox.note(eventId, channel, attempt)) {
           throw new GatewayError('notice_not_found', `there is no notice ${eventId} by ${channel}`)
         }
@@ -46,7 +46,7 @@ export function createNotices({ database, commit }: Connection): Notices {
 
     async trim(before, limit) {
       let gone = 0
-      const done = commit.spare(() => {
+      const done = commit.tryWrite(() => {
         gone = outbox.dropEnded(before, limit)
       })
       return done ? gone : 0

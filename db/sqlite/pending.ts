@@ -32,7 +32,7 @@ export function isWaiting({ state, reason }: Pending): boolean {
 }
 
 /** Resolves once it is committed; `over` rings when a transaction is over, however it went. @throws what it was refused for */
-export async function whenCommitted(pending: Pending, over: Bell): Promise<true> {
+export async function whenCommitted(pending: Pending, over: CommitSignal): Promise<true> {
   while (isWaiting(pending)) await over.rung()
   return true
 }
@@ -114,10 +114,10 @@ export function prepareGroup(database: Database) {
   }
 }
 
-type Bell = ReturnType<typeof startBell>
+type CommitSignal = ReturnType<typeof startCommitSignal>
 
 /** One promise for all that wait for the same moment. */
-export function startBell() {
+export function startCommitSignal() {
   let next: ReturnType<typeof Promise.withResolvers<void>> | null = null
   return {
     /** Resolves when it rings next. */

@@ -36,7 +36,7 @@ export function createProviders(connection: Connection, modelsChanged: () => voi
     async add({ hasCredential: _, ...row }, credential) {
       const sealedCredential =
         credential === null ? null : demandVault(connection).seal(credential, place(row.name))
-      await commit.act(() => {
+      await commit.commitDurably(() => {
         if (all().has(row.name)) {
           throw new GatewayError('already_exists', `there is already a provider "${row.name}"`)
         }
@@ -62,7 +62,7 @@ export function createProviders(connection: Connection, modelsChanged: () => voi
                   ? null
                   : demandVault(connection).seal(change.credential, place(row.name)),
             }
-      await commit.act(() => {
+      await commit.commitDurably(() => {
         demand(all(), row.name)
         drizzle
           .update(providers)
@@ -72,7 +72,7 @@ export function createProviders(connection: Connection, modelsChanged: () => voi
       }, changed)
     },
     remove: (name) =>
-      commit.act(() => {
+      commit.commitDurably(() => {
         demand(all(), name)
         drizzle.delete(providers).where(eq(providers.name, name)).run()
       }, changed),

@@ -40,7 +40,7 @@ export function createRates({ database, commit }: Connection): Rates {
       return all()
     },
     set: (rubPerUsd, effectiveFrom) =>
-      commit.act(
+      commit.commitDurably(
         () => {
           const stored = renderRubPerUsd(rubPerUsd)
           drizzle

@@ -49,7 +49,7 @@ export function createArtifacts({ database, commit }: Connection): Artifacts {
         table.revokeGrant().run(grantId, kind)
       }),
     endPerson: (personId, at) =>
-      commit.act(() => {
+      commit.commitDurably(() => {
         const sessions = table.countSessions().get(personId, at)?.n ?? 0
         table.endPerson().run(personId)
         return sessions

@@ -44,7 +44,7 @@ export function createClients({ database, commit }: Connection): Clients {
 
   return {
     create: (client) =>
-      commit.act(() => {
+      commit.commitDurably(() => {
         if (find(client.id)) {
           throw new GatewayError('already_exists', `there is already a client "${client.id}"`)
         }
@@ -63,12 +63,12 @@ export function createClients({ database, commit }: Connection): Clients {
       return all().all().map(toClient)
     },
     amend: (client) =>
-      commit.act(() => {
+      commit.commitDurably(() => {
         const { createdAt: _, ...row } = toRow(client)
         return update().run(row).changes === 0 ? undefined : find(client.id)
       }),
     remove: (id) =>
-      commit.act(() => {
+      commit.commitDurably(() => {
         removeArtifacts().run(id)
         return remove().run(id).changes > 0
       }),

@@ -1,7 +1,7 @@
 /** Identities in SQLite: whoever comes is recognised, or linked, in one transaction. */
 import type { Instant } from '#domain/clock.ts'
 import { emailKey } from '#signin/register/email.ts'
-import type { Identities, Identity, ToldIdentity } from '#signin/register/identity.ts'
+import type { ClaimedIdentity, Identities, Identity } from '#signin/register/identity.ts'
 import type { Person, PersonId } from '#signin/register/person.ts'
 import type { Connection } from './connection.ts'
 import { type PersonRow, toPerson } from './signin-person-row.ts'
@@ -19,14 +19,14 @@ interface IdentityRow {
 export function createIdentities({ database, commit }: Connection): Identities {
   const table = prepare(database)
 
-  const link = (identity: ToldIdentity, personId: PersonId, at: Instant): boolean =>
+  const link = (identity: ClaimedIdentity, personId: PersonId, at: Instant): boolean =>
     table.link().run({ ...identity, personId, at }).changes === 1
 
-  const owner = ({ issuer, subject }: ToldIdentity): Person | undefined =>
+  const owner = ({ issuer, subject }: ClaimedIdentity): Person | undefined =>
     toPerson(table.owner().get({ issuer, subject }))
 
   const arrive = (
-    identity: ToldIdentity,
+    identity: ClaimedIdentity,
     vouched: string | null,
     at: Instant,
   ): Person | undefined => {
@@ -42,9 +42,9 @@ export function createIdentities({ database, commit }: Connection): Identities {
   }
 
   return {
-    arrive: (identity, vouched, at) => commit.act(() => arrive(identity, vouched, at)),
+    arrive: (identity, vouched, at) => commit.commitDurably(() => arrive(identity, vouched, at)),
     link: (identity, personId, at) =>
-      commit.act(() => {
+      commit.commitDurably(() => {
         const known = owner(identity)
         return known === undefined ? link(identity, personId, at) : known.id === personId
       }),
@@ -57,7 +57,7 @@ export function createIdentities({ database, commit }: Connection): Identities {
       return table.countPeople().get({ issuer })?.n ?? 0
     },
     unlink: (personId, issuer) =>
-      commit.act(() => table.unlink().run({ personId, issuer }).changes),
+      commit.commitDurably(() => table.unlink().run({ personId, issuer }).changes),
   }
 }
 

@@ -34,7 +34,7 @@ export function createIdentityProviders(connection: Connection): IdentityProvide
   return {
     async add(provider, secret) {
       const sealed = demandVault(connection).seal(secret, place(provider))
-      await commit.act(() => {
+      await commit.commitDurably(() => {
         const taken = table.taken().get(provider.name, provider.issuer)
         if (taken) {
           throw new GatewayError(
@@ -58,13 +58,13 @@ export function createIdentityProviders(connection: Connection): IdentityProvide
     },
     async amend(provider, secret) {
       const sealed = secret && demandVault(connection).seal(secret, place(provider))
-      return await commit.act(() => {
+      return await commit.commitDurably(() => {
         const { name, label, clientId, authoritativeFor, updatedAt } = toRow(provider)
         table.update().run({ name, label, clientId, authoritativeFor, updatedAt, sealed })
         return find(name)
       })
     },
-    remove: (name) => commit.act(() => table.remove().run(name).changes > 0),
+    remove: (name) => commit.commitDurably(() => table.remove().run(name).changes > 0),
     async secret(name) {
       const row = table.byName().get(name)
       if (row) return demandVault(connection).open(row.sealed_secret, place(row))

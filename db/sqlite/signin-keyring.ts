@@ -38,7 +38,7 @@ export function createKeyring(connection: Connection): Keyring {
     },
     async addSigningKey({ id, jwk, createdAt }) {
       const sealed = demandVault(connection).seal(jwk, keyPlace(id))
-      await commit.act(() => {
+      await commit.commitDurably(() => {
         table.retire().run(createdAt)
         table.insert().run(id, sealed, createdAt)
       })
@@ -49,7 +49,7 @@ export function createKeyring(connection: Connection): Keyring {
       const kept = table.secret().get(name)
       const secret = kept && openOrNull(vault, kept.sealed, place)
       if (secret) return secret
-      await commit.act(() => {
+      await commit.commitDurably(() => {
         table.keepSecret().run(name, vault.seal(fresh, place))
       })
       return fresh

@@ -74,7 +74,7 @@ export function createMailCodes(connection: Connection): MailCodes {
   return {
     issue(code, bounds, mail) {
       const sealed = mail && seal(mail, code.issuedAt)
-      return commit.act(() => issue(code, bounds, sealed))
+      return commit.commitDurably(() => issue(code, bounds, sealed))
     },
     async pending(interaction) {
       commit.flush()
@@ -83,7 +83,8 @@ export function createMailCodes(connection: Connection): MailCodes {
       const attemptsLeft = MOST_ATTEMPTS - row.attempts
       return { email: row.email, attemptsLeft, expiresAt: row.expires_at }
     },
-    redeem: (interaction, digest, at) => commit.act(() => redeem(interaction, digest, at)),
+    redeem: (interaction, digest, at) =>
+      commit.commitDurably(() => redeem(interaction, digest, at)),
     drop: (interaction) =>
       commit.enqueue(() => {
         table.drop().run(interaction)

@@ -16,7 +16,7 @@ export function createPeople({ database, commit }: Connection): People {
 
   return {
     add: (person) =>
-      commit.act(() => {
+      commit.commitDurably(() => {
         if (findByEmail(person.email)) {
           throw new GatewayError('already_exists', `there is already a person ${person.email}`)
         }
@@ -50,7 +50,7 @@ export function createPeople({ database, commit }: Connection): People {
         .flatMap((row) => toPerson(row) ?? [])
     },
     proved: (email, newcomer, at) =>
-      commit.act(() => {
+      commit.commitDurably(() => {
         const known = findByEmail(email)
         if (known === undefined) {
           if (newcomer === null) return undefined
@@ -64,13 +64,13 @@ export function createPeople({ database, commit }: Connection): People {
         return findByEmail(email)
       }),
     setDisabled: (id, at) =>
-      commit.act(() => {
+      commit.commitDurably(() => {
         if (at !== null) table.endArtifacts().run(id)
         table.disable().run({ id, at })
         return find(id)
       }),
     remove: (id) =>
-      commit.act(() => {
+      commit.commitDurably(() => {
         table.endArtifacts().run(id)
         return table.remove().run(id).changes > 0
       }),

@@ -1,15 +1,15 @@
 /** The side house's port on the engine's one connection; each part is loaded when it is first used. */
 import type { SigninStore } from '#signin/store.ts'
 import type { Connection } from './connection.ts'
-import { deferPort } from './deferred-port.ts'
+import { lazyPort } from './lazy-port.ts'
 
 export function createSigninStore(connection: Connection): SigninStore {
   return {
-    clients: deferPort(
+    clients: lazyPort(
       { create: true, find: true, list: true, count: true, amend: true, remove: true },
       async () => (await import('./signin-clients.ts')).createClients(connection),
     ),
-    people: deferPort(
+    people: lazyPort(
       {
         add: true,
         find: true,
@@ -22,7 +22,7 @@ export function createSigninStore(connection: Connection): SigninStore {
       },
       async () => (await import('./signin-people.ts')).createPeople(connection),
     ),
-    artifacts: deferPort(
+    artifacts: lazyPort(
       {
         put: true,
         find: true,
@@ -36,27 +36,27 @@ export function createSigninStore(connection: Connection): SigninStore {
       },
       async () => (await import('./signin-artifacts.ts')).createArtifacts(connection),
     ),
-    mailCodes: deferPort(
+    mailCodes: lazyPort(
       { issue: true, pending: true, redeem: true, drop: true, sweep: true },
       async () => (await import('./signin-mail-codes.ts')).createMailCodes(connection),
     ),
-    codeMails: deferPort({ due: true, putOff: true, drop: true }, async () =>
+    codeMails: lazyPort({ due: true, putOff: true, drop: true }, async () =>
       (await import('./signin-code-mails.ts')).createCodeMails(connection),
     ),
-    keyring: deferPort(
+    keyring: lazyPort(
       { signingKeys: true, current: true, addSigningKey: true, secret: true, sweep: true },
       async () => (await import('./signin-keyring.ts')).createKeyring(connection),
     ),
-    identityProviders: deferPort(
+    identityProviders: lazyPort(
       { add: true, find: true, list: true, amend: true, remove: true, secret: true },
       async () =>
         (await import('./signin-identity-providers.ts')).createIdentityProviders(connection),
     ),
-    identities: deferPort(
+    identities: lazyPort(
       { arrive: true, link: true, ofPerson: true, countPeople: true, unlink: true },
       async () => (await import('./signin-identities.ts')).createIdentities(connection),
     ),
-    detours: deferPort(
+    detours: lazyPort(
       { begin: true, end: true, keep: true, waiting: true, drop: true, sweep: true },
       async () => (await import('./signin-detours.ts')).createDetours(connection),
     ),

@@ -9,13 +9,13 @@ import { PassingMap } from '#domain/passing-map.ts'
 import type { Window } from '#domain/window.ts'
 import { fromInteger } from './amount.ts'
 import type { Connection } from './connection.ts'
-import { type Crowd, type HotEndUser, prepareEndUsers, see, turnDay } from './end-users.ts'
+import { type HotEndUser, prepareEndUsers, type RecentEndUsers, see, turnDay } from './end-users.ts'
 import { type KeyRow, toKey } from './key-row.ts'
 import { type LiveSums, survey } from './live-sums.ts'
 import { type HotThreshold, toHotThreshold } from './low-balance.ts'
 import { drop, type Pending } from './pending.ts'
-import { type MutablePurse, putAside, putBack } from './purse.ts'
 import { prepareSpendReader } from './spend-reader.ts'
+import { addHold, endHold, type MutableSpending } from './spending.ts'
 import { statement } from './statement.ts'
 import type { WindowReader } from './window-reader.ts'
 
@@ -33,15 +33,15 @@ export interface HotKey {
   inProgress: number
   today: Day
   thisMonth: Day
-  readonly daySpend: MutablePurse
-  readonly monthSpend: MutablePurse
+  readonly daySpend: MutableSpending
+  readonly monthSpend: MutableSpending
   lastUsedAt: Instant | null
   /** What the row says of it. */
   useWrittenAt: Instant | null
   /** Σ of its holds, of whatever day. */
   held: UsdNanos
   /** Null until a request names an end user. */
-  crowd: Crowd | null
+  crowd: RecentEndUsers | null
   /** Of end users, as the log has them; from then on the crowd sees to its own. Null while the key caps no rate of theirs. */
   endUserMinutes: ReadonlyMap<string, Window> | null
 }
@@ -292,8 +292,8 @@ function takeOf(hot: HotKey, { at, hold }: Claim): void {
   hot.inProgress++
   hot.lastUsedAt = at
   hot.held = addUsd(hot.held, hold)
-  putAside(hot.daySpend, hold)
-  putAside(hot.monthSpend, hold)
+  addHold(hot.daySpend, hold)
+  addHold(hot.monthSpend, hold)
 }
 
 function giveBack(
@@ -303,20 +303,20 @@ function giveBack(
 ): void {
   hot.inProgress--
   hot.held = subtractUsd(hot.held, held)
-  if (day === hot.today) putBack(hot.daySpend, held, spent)
-  if (month === hot.thisMonth) putBack(hot.monthSpend, held, spent)
+  if (day === hot.today) endHold(hot.daySpend, held, spent)
+  if (month === hot.thisMonth) endHold(hot.monthSpend, held, spent)
 }
 
-function takeOfEndUser(crowd: Crowd, user: HotEndUser, { at, hold: amount }: Claim): void {
+function takeOfEndUser(crowd: RecentEndUsers, user: HotEndUser, { at, hold: amount }: Claim): void {
   see(crowd, user)
   user.minute?.take(at)
   user.inProgress++
-  putAside(user.daySpend, amount)
+  addHold(user.daySpend, amount)
 }
 
 function giveBackEndUser(user: HotEndUser, { day, claim }: OpenHold, spent: UsdNanos): void {
   user.inProgress--
-  if (day === user.day) putBack(user.daySpend, claim.hold, spent)
+  if (day === user.day) endHold(user.daySpend, claim.hold, spent)
 }
 
 /** Drops the longest-known idle keys; one with a request in progress holds what the tables do not know. */

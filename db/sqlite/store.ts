@@ -5,25 +5,29 @@ import type { Store, StoreHealth } from '#domain/store.ts'
 import type { SigninStore } from '#signin/store.ts'
 import { createAdmissions } from './admissions.ts'
 import type { Connection } from './connection.ts'
-import { deferPort } from './deferred-port.ts'
-import { explainPorts } from './explained.ts'
 import { integrityFindings } from './integrity.ts'
 import { createKeys } from './keys.ts'
+import { lazyPort } from './lazy-port.ts'
 import { NEWEST_SCHEMA_VERSION, schemaVersion } from './migrate.ts'
 import { endLeases, voidOpenHolds } from './recover.ts'
 import { createSigninStore } from './signin-store.ts'
 import { type Standings, startStandings } from './standing.ts'
+import { translatePortErrors } from './translate-errors.ts'
 import { prepareWindowReader } from './window-reader.ts'
 import { openWindowSlots } from './window-slots.ts'
 import { prepareWriter, type Writer } from './writer.ts'
 
 /** The gateway's ports, and the side house's beside them. */
-export interface HouseStore extends Store {
+export interface GatewayStore extends Store {
   readonly signin: SigninStore
 }
 
 /** Resolves what an earlier process left open, then opens every port. `release` gives the directory back at the end. */
-export function createStore(connection: Connection, path: string, release: () => void): HouseStore {
+export function createStore(
+  connection: Connection,
+  path: string,
+  release: () => void,
+): GatewayStore {
   const { database, commit } = connection
   const slots = openWindowSlots(connection)
   const writer = prepareWriter(connection, slots)
@@ -35,14 +39,14 @@ export function createStore(connection: Connection, path: string, release: () =>
   const admissions = createAdmissions(connection, standings, writer, windows)
   const { admit, settle } = admissions
 
-  const ports = explainPorts<HouseStore>({
+  const ports = translatePortErrors<GatewayStore>({
     keys: createKeys(connection, standings),
     admissions,
     activity: createActivity(connection, writer),
-    answers: deferPort({ find: true, keep: true, trim: true }, async () =>
+    answers: lazyPort({ find: true, keep: true, trim: true }, async () =>
       (await import('./answers.ts')).createAnswers(connection),
     ),
-    acts: deferPort({ note: true, list: true }, async () =>
+    acts: lazyPort({ note: true, list: true }, async () =>
       (await import('./acts.ts')).createActs(connection),
     ),
     ...deferBooks(connection, standings),
@@ -88,10 +92,10 @@ function createActivity(connection: Connection, writer: Writer): Activity {
       // While the disk takes no writes, refusals are not worth the memory to remember them, nor its last room.
       if (commit.trouble() === null) commit.defer(() => writer.activity(entry, null))
     },
-    ...deferPort<Reading>({ list: true, find: true, drift: true, usage: true }, async () =>
+    ...lazyPort<Reading>({ list: true, find: true, drift: true, usage: true }, async () =>
       (await import('./activity-reader.ts')).createActivityReader(connection),
     ),
-    ...deferPort<Trimming>({ trim: true, keptSince: true }, async () =>
+    ...lazyPort<Trimming>({ trim: true, keptSince: true }, async () =>
       (await import('./activity-trimmer.ts')).createActivityTrimmer(connection),
     ),
   }
@@ -102,16 +106,16 @@ function deferBooks(
   standings: Standings,
 ): Pick<Store, 'accounts' | 'ledger' | 'thresholds' | 'notices'> {
   return {
-    accounts: deferPort({ create: true, find: true, findByName: true, list: true }, async () =>
+    accounts: lazyPort({ create: true, find: true, findByName: true, list: true }, async () =>
       (await import('./accounts.ts')).createAccounts(connection),
     ),
-    ledger: deferPort({ credit: true, list: true, chargeOf: true }, async () =>
+    ledger: lazyPort({ credit: true, list: true, chargeOf: true }, async () =>
       (await import('./ledger.ts')).createLedger(connection, standings),
     ),
-    thresholds: deferPort({ find: true, set: true, webhookSecret: true }, async () =>
+    thresholds: lazyPort({ find: true, set: true, webhookSecret: true }, async () =>
       (await import('./thresholds.ts')).createThresholds(connection, standings),
     ),
-    notices: deferPort(
+    notices: lazyPort(
       { post: true, claim: true, tried: true, list: true, find: true, trim: true },
       async () => (await import('./notices.ts')).createNotices(connection),
     ),
@@ -126,7 +130,7 @@ function deferCatalogue(connection: Connection): Pick<Store, 'models' | 'provide
     return loading
   }
   return {
-    models: deferPort(
+    models: lazyPort(
       {
         find: true,
         list: true,
@@ -140,10 +144,10 @@ function deferCatalogue(connection: Connection): Pick<Store, 'models' | 'provide
       },
       async () => (await catalogue()).models,
     ),
-    providers: deferPort(
+    providers: lazyPort(
       { add: true, find: true, list: true, edit: true, remove: true, credential: true },
       async () => (await catalogue()).providers,
     ),
-    rates: deferPort({ at: true, list: true, set: true }, async () => (await catalogue()).rates),
+    rates: lazyPort({ at: true, list: true, set: true }, async () => (await catalogue()).rates),
   }
 }

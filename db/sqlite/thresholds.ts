@@ -54,7 +54,7 @@ export function createThresholds(connection: Connection, standings: Standings): 
     async set(threshold, webhookSecret, at) {
       const { accountId, below, email, webhookUrl } = threshold
       const sealed = seal(connection, threshold, webhookSecret)
-      await commit.act(
+      await commit.commitDurably(
         () => {
           demandRow(accountId)
           const account = standings.account(accountId)

@@ -4,9 +4,9 @@ import { DAY_MS, HOUR_MS, later } from '#domain/clock.ts'
 import type { AccountId } from '#domain/id.ts'
 import type { UsageDimension, UsageQuery, UsageReport } from '#domain/usage-report.ts'
 import type { Connection } from './connection.ts'
-import { MOST_SUMS_IN_MEMORY, putDown } from './put-down.ts'
 import { openReading } from './reading.ts'
 import { arrivedIn, slices } from './slices.ts'
+import { MOST_SUMS_IN_MEMORY, spill } from './spill.ts'
 import { statement } from './statement.ts'
 import { type Group, type Groups, openGroups } from './usage-groups.ts'
 
@@ -74,9 +74,9 @@ async function addLog(database: Database, query: UsageQuery, groups: Groups): Pr
   const sums = new Map<string, Group>()
   for await (const slice of slices(database, 'activity', arrived)) {
     for (const line of lines().iterate({ ...within, ...slice })) addTo(sums, line)
-    if (sums.size >= MOST_SUMS_IN_MEMORY) await putDown(sums, groups.put)
+    if (sums.size >= MOST_SUMS_IN_MEMORY) await spill(sums, groups.put)
   }
-  await putDown(sums, groups.put)
+  await spill(sums, groups.put)
 }
 
 function addTo(sums: Map<string, Group>, line: Line): void {

@@ -64,7 +64,7 @@ export function openWindowSlots({ database, commit, clock }: Connection): Window
     if (nth().get(from, until, FEW_LINES) === null) return false
     const next = nth().get(from, until, BATCH_LINES)
     const below = next?.id ?? until
-    const isDone = commit.spare(() => {
+    const isDone = commit.tryWrite(() => {
       bringIn().run(from, below)
       move().run(below)
     })

@@ -1,6 +1,6 @@
 /** Claim → Admission → release: one verdict takes every slot and the hold, or nothing (contract §2, §8). */
 import type { ActivityEntry } from './activity.ts'
-import { judgeBalance, judgeCeiling, type Purse } from './ceiling.ts'
+import { judgeBalance, judgeCeiling, type Spending } from './ceiling.ts'
 import {
   type Day,
   dayOf,
@@ -15,9 +15,9 @@ import { type ErrorCode, GatewayError } from './errors.ts'
 import type { AccountId, GenerationId, KeyId } from './id.ts'
 import type { Limits } from './key.ts'
 import type { Charge } from './ledger.ts'
+import type { MaybePromise } from './maybe-promise.ts'
 import { addUsd, renderUsd, type UsdNanos } from './money.ts'
 import type { QuotaReading } from './quota.ts'
-import type { Soon } from './soon.ts'
 import type { Window } from './window.ts'
 
 /** What a request asks for before it goes upstream. */
@@ -42,8 +42,8 @@ export interface Standing {
   readonly minute: Window | null
   readonly day: Window | null
   readonly inProgress: number
-  readonly daySpend: Purse
-  readonly monthSpend: Purse
+  readonly daySpend: Spending
+  readonly monthSpend: Spending
   /** Of the claim's end user; null where the claim names none. */
   readonly endUser: EndUserStanding | null
   readonly balance: UsdNanos
@@ -55,7 +55,7 @@ export interface Standing {
 export interface EndUserStanding {
   /** Null where the key caps no rate. */
   readonly minute: Window | null
-  readonly daySpend: Purse
+  readonly daySpend: Spending
 }
 
 export type RefusalCode =
@@ -121,7 +121,7 @@ export interface AccountDaySpend {
 /** Port: slots, holds and their one resolution. */
 export interface Admissions {
   /** Takes every slot and the hold, or none. Rejects, and never throws. */
-  admit(claim: Claim): Soon<Verdict>
+  admit(claim: Claim): MaybePromise<Verdict>
   /** The verdict that `admit` would give at this instant; takes nothing. */
   judge(claim: Claim): Promise<Verdict>
   /**
@@ -253,7 +253,7 @@ function moneyRefusal(
   code: RefusalCode,
   limit: string,
   limitValue: UsdNanos,
-  purse: Purse,
+  purse: Spending,
   resetsAt: Instant | null,
 ): Refusal {
   const reserved = code === 'spend_reserved'

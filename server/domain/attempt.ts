@@ -7,6 +7,7 @@ import type { ChatEvent, ChatEvents, ChatRequest } from './chat.ts'
 import { type Clock, type Instant, pause } from './clock.ts'
 import { GatewayError } from './errors.ts'
 import type { HopHealth } from './hop-health.ts'
+import type { MaybePromise } from './maybe-promise.ts'
 import { type Meter, startMeter } from './meter.ts'
 import { NO_MONEY, type UsdNanos } from './money.ts'
 import type { Offer, Offers } from './offer.ts'
@@ -14,7 +15,6 @@ import { chargeFor, choiceDrawn, type ImageChoice } from './pricing.ts'
 import type { Provider } from './provider.ts'
 import { pauseBeforeRetryMs } from './retry.ts'
 import type { Settings } from './settings.ts'
-import type { Soon } from './soon.ts'
 import { type Upstream, type UpstreamCall, UpstreamFailure } from './upstream.ts'
 import type { Walk } from './walk.ts'
 
@@ -25,7 +25,7 @@ export interface Attempt {
   /** When its turn came; a pause before it is not its own. */
   startedAt: Instant
   /** Aborts with the request, and by itself when this hop is given up. */
-  readonly line: Canceller
+  readonly canceller: Canceller
   /** Whether the provider has been asked. */
   isSent: boolean
 }
@@ -37,23 +37,23 @@ export interface Attempts {
 }
 
 /** What asking needs of the house. */
-export interface Switchboard {
+export interface AttemptDeps {
   readonly clock: Clock
   readonly settings: Settings
   readonly health: HopHealth
   /** Rejects, and never throws, when its credential cannot be read. */
-  upstreamFor(provider: Provider): Soon<Upstream>
+  upstreamFor(provider: Provider): MaybePromise<Upstream>
 }
 
 export const startAttempts = (
-  house: Switchboard,
+  deps: AttemptDeps,
   offer: Offer,
   request: ChatRequest,
   signal: CancelSignal,
-): Attempts => ({ current: startAttempt(house, offer, request, signal), failed: [] })
+): Attempts => ({ current: startAttempt(deps, offer, request, signal), failed: [] })
 
 const startAttempt = (
-  { clock }: Switchboard,
+  { clock }: AttemptDeps,
   offer: Offer,
   request: ChatRequest,
   signal: CancelSignal,
@@ -62,7 +62,7 @@ const startAttempt = (
   offer,
   meter: startMeter(request, offer.hop.card.contextLength),
   startedAt: clock.now(),
-  line: cancelWith(signal),
+  canceller: cancelWith(signal),
   isSent: false,
 })
 
@@ -71,19 +71,19 @@ const startAttempt = (
  * `attempts.current` is the one that answers, or the last that failed. @throws UpstreamFailure, the signal's reason
  */
 export const openFirst = (
-  house: Switchboard,
+  deps: AttemptDeps,
   walk: Walk,
   offers: Offers,
   attempts: Attempts,
 ): Promise<AsyncIterable<ChatEvents>> =>
   // The first almost always answers, and needs no loop.
-  open(house, walk, attempts.current, offers.length === 1).catch((thrown) =>
-    openNext(house, walk, offers, attempts, thrown),
+  open(deps, walk, attempts.current, offers.length === 1).catch((thrown) =>
+    openNext(deps, walk, offers, attempts, thrown),
   )
 
 /** The rest of it, when the first has failed. */
 async function openNext(
-  house: Switchboard,
+  deps: AttemptDeps,
   walk: Walk,
   offers: Offers,
   attempts: Attempts,
@@ -92,18 +92,18 @@ async function openNext(
   const { caller, request, signal } = walk
   let thrown = failure
   for (let turn = 1; ; turn++) {
-    const { line } = attempts.current
+    const { canceller: line } = attempts.current
     line.throwIfAborted()
     line.abort()
     // Only a provider's failure is worth another attempt; a client that left needs none.
     if (!(thrown instanceof UpstreamFailure) || signal.aborted) throw thrown
-    const next = isOutOfTime(house, caller) ? null : nextTurn(offers, turn, thrown, request)
+    const next = isOutOfTime(deps, caller) ? null : nextTurn(offers, turn, thrown, request)
     if (next === null) throw thrown
-    noteFailure(house, attempts, thrown, false)
-    attempts.current = startAttempt(house, next.offer, request, signal)
+    noteFailure(deps, attempts, thrown, false)
+    attempts.current = startAttempt(deps, next.offer, request, signal)
     if (next.pauseMs > 0) await pause(next.pauseMs, signal)
     try {
-      return await open(house, walk, attempts.current, turn + 1 >= offers.length)
+      return await open(deps, walk, attempts.current, turn + 1 >= offers.length)
     } catch (again) {
       thrown = again
     }
@@ -129,17 +129,17 @@ function nextTurn(
   return last && pauseMs !== null ? { offer: last, pauseMs } : null
 }
 
-const isOutOfTime = ({ clock, settings }: Switchboard, { arrivedAt }: Caller): boolean =>
+const isOutOfTime = ({ clock, settings }: AttemptDeps, { arrivedAt }: Caller): boolean =>
   clock.now() - arrivedAt >= settings.totalTimeoutMs
 
 /** Keeps what is told of an attempt that failed, and lets its provider go. */
 export function noteFailure(
-  { clock, health }: Switchboard,
+  { clock, health }: AttemptDeps,
   { current, failed }: Attempts,
   failure: UpstreamFailure,
   isCharged: boolean,
 ): void {
-  const { offer, meter, startedAt, line } = current
+  const { offer, meter, startedAt, canceller: line } = current
   line.abort()
   health.failed(offer.hop, failure)
   failed.push({
@@ -170,49 +170,49 @@ export const pictureOf = ({ request, offer, meter }: Attempt): ImageChoice =>
  * it is still nobody's answer; the last one streams at once.
  */
 function open(
-  house: Switchboard,
+  deps: AttemptDeps,
   walk: Walk,
   attempt: Attempt,
   isLast: boolean,
 ): Promise<AsyncIterable<ChatEvents>> {
-  attempt.startedAt = house.clock.now()
-  const upstream = findUpstream(house, attempt.offer.hop.provider)
+  attempt.startedAt = deps.clock.now()
+  const upstream = findUpstream(deps, attempt.offer.hop.provider)
   return upstream instanceof Promise
-    ? askLater(house, walk, attempt, upstream, isLast)
-    : ask(house, walk, attempt, upstream, isLast)
+    ? askLater(deps, walk, attempt, upstream, isLast)
+    : ask(deps, walk, attempt, upstream, isLast)
 }
 
 const askLater = async (
-  house: Switchboard,
+  deps: AttemptDeps,
   walk: Walk,
   attempt: Attempt,
   upstream: Promise<Upstream>,
   isLast: boolean,
-): Promise<AsyncIterable<ChatEvents>> => ask(house, walk, attempt, await upstream, isLast)
+): Promise<AsyncIterable<ChatEvents>> => ask(deps, walk, attempt, await upstream, isLast)
 
 function ask(
-  house: Switchboard,
+  deps: AttemptDeps,
   { caller, request }: Walk,
   attempt: Attempt,
   upstream: Upstream,
   isLast: boolean,
 ): Promise<AsyncIterable<ChatEvents>> {
-  const { offer, line } = attempt
+  const { offer, canceller: line } = attempt
   line.throwIfAborted()
   attempt.isSent = true
-  house.health.asked(offer.hop)
+  deps.health.asked(offer.hop)
   const events = upstream.open({
     request,
     hop: offer.hop,
     requestId: caller.requestId,
-    timeouts: timeoutsFor(house, caller),
+    timeouts: timeoutsFor(deps, caller),
     signal: line,
   })
   return isLast ? events : holdUntilContent(events, request, attempt.meter)
 }
 
 /** A credential that cannot be read is this provider's trouble alone; another may still answer. */
-function findUpstream({ upstreamFor }: Switchboard, provider: Provider): Soon<Upstream> {
+function findUpstream({ upstreamFor }: AttemptDeps, provider: Provider): MaybePromise<Upstream> {
   const found = upstreamFor(provider)
   return found instanceof Promise ? found.catch(judgeCredential) : found
 }
@@ -224,7 +224,7 @@ function judgeCredential(cause: unknown): never {
 
 /** The time of the whole request is one, however many attempts share it. */
 function timeoutsFor(
-  { clock, settings }: Switchboard,
+  { clock, settings }: AttemptDeps,
   { arrivedAt }: Caller,
 ): UpstreamCall['timeouts'] {
   const spentMs = clock.now() - arrivedAt

@@ -27,7 +27,7 @@ export class Canceller implements CancelSignal {
   /** Aborts with `followed`, if there is one, and can be aborted by itself. */
   constructor(followed: CancelSignal | null = null) {
     this.followed = followed
-    if (followed !== null) heed(followed, this)
+    if (followed !== null) onCancel(followed, this)
   }
 
   /** Only the first reason counts; each listener hears it once. */
@@ -38,8 +38,8 @@ export class Canceller implements CancelSignal {
     const { listener, others } = this
     this.listener = null
     this.others = null
-    if (listener !== null) tell(listener)
-    if (others !== null) for (const other of others) tell(other)
+    if (listener !== null) notify(listener)
+    if (others !== null) for (const other of others) notify(other)
   }
 
   /** What it follows has been aborted. */
@@ -72,19 +72,19 @@ export class Canceller implements CancelSignal {
 export function toAbortSignal(signal: CancelSignal): AbortSignal {
   if (signal instanceof AbortSignal) return signal
   const controller = new AbortController()
-  heed(signal, () => controller.abort(signal.reason))
+  onCancel(signal, () => controller.abort(signal.reason))
   return controller.signal
 }
 
 const ONCE = { once: true } as const
 
 /** Tells `listener` when `signal` is aborted, or now if it has been. */
-export function heed(signal: CancelSignal, listener: CancelListener): void {
-  if (signal.aborted) tell(listener)
+export function onCancel(signal: CancelSignal, listener: CancelListener): void {
+  if (signal.aborted) notify(listener)
   else signal.addEventListener('abort', listener, ONCE)
 }
 
-function tell(listener: CancelListener): void {
+function notify(listener: CancelListener): void {
   if (typeof listener === 'function') listener()
   else listener.handleEvent()
 }

@@ -1,13 +1,13 @@
 /** The rule of spent, held and the next hold, the same for a day ceiling, a month ceiling and a balance (contract §8). */
 import { addUsd, NO_MONEY, type UsdNanos } from './money.ts'
 
-export interface Purse {
+export interface Spending {
   readonly spent: UsdNanos
   /** Σ of the holds of requests still in progress. */
   readonly held: UsdNanos
 }
 
-export const EMPTY_PURSE: Purse = { spent: NO_MONEY, held: NO_MONEY }
+export const EMPTY_PURSE: Spending = { spent: NO_MONEY, held: NO_MONEY }
 
 /** `exhausted` waits for the period or the operator; `reserved` waits for requests in progress. */
 export type CeilingVerdict = 'admitted' | 'exhausted' | 'reserved'
@@ -16,7 +16,7 @@ export type CeilingVerdict = 'admitted' | 'exhausted' | 'reserved'
  * A lone request may cross the ceiling, so that the last cent can be spent; while anything else is held, no request may.
  * Hence no amount of concurrency crosses by more than one request.
  */
-export function judgeCeiling(purse: Purse, ceiling: UsdNanos, hold: UsdNanos): CeilingVerdict {
+export function judgeCeiling(purse: Spending, ceiling: UsdNanos, hold: UsdNanos): CeilingVerdict {
   if (purse.spent >= ceiling) return 'exhausted'
   if (purse.held === NO_MONEY) return 'admitted'
   return addUsd(addUsd(purse.spent, purse.held), hold) <= ceiling ? 'admitted' : 'reserved'

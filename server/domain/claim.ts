@@ -16,14 +16,14 @@ interface Claimant {
   readonly generationId: GenerationId
 }
 
-interface Counting {
+interface ClaimDeps {
   readonly clock: Clock
   readonly settings: Settings
 }
 
 /** The hold is that of the dearest offer, so that money is checked for every one of them at once. */
 export function toClaim(
-  house: Counting,
+  deps: ClaimDeps,
   { caller: { key, requestId }, request, generationId }: Claimant,
   offers: Offers,
 ): Claim {
@@ -32,17 +32,17 @@ export function toClaim(
     requestId,
     keyId: key.id,
     accountId: key.accountId,
-    at: house.clock.now(),
+    at: deps.clock.now(),
     model: offers[0].hop.card.id,
     endUser: request.endUser,
-    hold: dearest(house, request, offers),
+    hold: dearest(deps, request, offers),
   }
 }
 
-function dearest(house: Counting, request: ChatRequest, offers: Offers): UsdNanos {
+function dearest(deps: ClaimDeps, request: ChatRequest, offers: Offers): UsdNanos {
   let most = NO_MONEY
   for (const offer of offers) {
-    const hold = mostOf(house, request, offer)
+    const hold = mostOf(deps, request, offer)
     if (hold > most) most = hold
   }
   return most
@@ -50,7 +50,7 @@ function dearest(house: Counting, request: ChatRequest, offers: Offers): UsdNano
 
 /** The most that a request can cost at one offer. */
 export const mostOf = (
-  { settings }: Counting,
+  { settings }: ClaimDeps,
   request: ChatRequest,
   { hop, version }: Offer,
 ): UsdNanos => holdFor(request, hop.card, version, settings.reserveOutputTokens)

@@ -1,11 +1,11 @@
 /** The walk of one request, from its card to its receipt, read from top to bottom. Whole answers are the same walk, folded. */
 import { toRefusalError, type Verdict } from './admission.ts'
 import {
+  type AttemptDeps,
   type Attempts,
   demandImages,
   noteFailure,
   openFirst,
-  type Switchboard,
   startAttempts,
 } from './attempt.ts'
 import type { Caller } from './caller.ts'
@@ -31,7 +31,7 @@ import type { Store } from './store.ts'
 import { LEFT, Walk } from './walk.ts'
 
 /** What the walk needs of the house. */
-export interface CompletionHouse extends Switchboard {
+export interface CompletionDeps extends AttemptDeps {
   readonly store: Pick<Store, 'admissions' | 'models' | 'providers' | 'rates' | 'activity'>
 }
 
@@ -41,44 +41,44 @@ export interface CompletionHouse extends Switchboard {
  * resolved exactly once.
  */
 export const complete = (
-  house: CompletionHouse,
+  deps: CompletionDeps,
   caller: Caller,
   request: ChatRequest,
   signal: CancelSignal,
-): Walk => new Walk(house, caller, request, signal, walkOn)
+): Walk => new Walk(deps, caller, request, signal, walkOn)
 
 async function walkOn(walk: Walk): Promise<void> {
-  const { house, caller, request, signal, generationId } = walk
+  const { deps, caller, request, signal, generationId } = walk
   try {
     let offers: Offers
     let verdict: Verdict
     try {
-      const found = findOffers(house, caller.key, request)
+      const found = findOffers(deps, caller.key, request)
       offers = found instanceof Promise ? await found : found
-      const claim = toClaim(house, walk, offers)
+      const claim = toClaim(deps, walk, offers)
       walk.claim = claim
-      const judged = house.store.admissions.admit(claim)
+      const judged = deps.store.admissions.admit(claim)
       verdict = judged instanceof Promise ? await judged : judged
     } catch (thrown) {
-      return await refuse(house, walk, thrown, null)
+      return await refuse(deps, walk, thrown, null)
     }
     if (!verdict.admitted) {
       const error = toRefusalError(verdict.refusal, caller.key.name)
-      return await refuse(house, walk, error, verdict.quota)
+      return await refuse(deps, walk, error, verdict.quota)
     }
 
-    const attempts = startAttempts(house, offers[0], request, signal)
+    const attempts = startAttempts(deps, offers[0], request, signal)
     walk.attempts = attempts
     let outcome: Outcome
     try {
-      await walk.tell({ type: 'admitted', generationId, quota: verdict.quota })
-      const events = await openFirst(house, walk, offers, attempts)
+      await walk.emit({ type: 'admitted', generationId, quota: verdict.quota })
+      const events = await openFirst(deps, walk, offers, attempts)
       const { meter, offer } = attempts.current
-      await walk.tell({ type: 'opened', head: toHead(generationId, caller, offer.hop) })
+      await walk.emit({ type: 'opened', head: toHead(generationId, caller, offer.hop) })
       for await (const batch of events) {
         meter.note(batch)
-        if (meter.produced) walk.firstEventAt ??= house.clock.now()
-        await walk.tell({ type: 'events', events: batch })
+        if (meter.produced) walk.firstEventAt ??= deps.clock.now()
+        await walk.emit({ type: 'events', events: batch })
       }
       // A provider's end of stream may only be the echo of our own leaving.
       if (meter.finishReason === null) signal.throwIfAborted()
@@ -92,15 +92,15 @@ async function walkOn(walk: Walk): Promise<void> {
           : judgeFailure(thrown, attempts.current.offer.hop, request, signal)
     }
     const charge = priceOutcome(outcome, attempts.current)
-    hangUp(house, outcome, attempts, charge !== null)
+    hangUp(deps, outcome, attempts, charge !== null)
     if (walk.isRepeatable && charge !== null && outcome === COMPLETED) {
-      await payOnceKept(walk, charge, () => settle(house, walk, attempts, outcome, charge))
-    } else await settle(house, walk, attempts, outcome, charge)
+      await payOnceKept(walk, charge, () => settle(deps, walk, attempts, outcome, charge))
+    } else await settle(deps, walk, attempts, outcome, charge)
     if (outcome.error) {
       if (charge === null) throw outcome.error
-      await walk.tell({ type: 'failed', error: outcome.error })
+      await walk.emit({ type: 'failed', error: outcome.error })
     }
-    if (charge !== null) await walk.tell({ type: 'receipt', charge })
+    if (charge !== null) await walk.emit({ type: 'receipt', charge })
   } finally {
     walk.end()
   }
@@ -114,7 +114,7 @@ async function payOnceKept(walk: Walk, charge: Charge, settle: Pay): Promise<voi
     return paying
   }
   try {
-    await walk.tell({ type: 'priced', charge, pay })
+    await walk.emit({ type: 'priced', charge, pay })
   } catch (thrown) {
     // Who leaves now has been answered, and pays.
     if (thrown !== LEFT) throw thrown
@@ -125,19 +125,19 @@ async function payOnceKept(walk: Walk, charge: Charge, settle: Pay): Promise<voi
 
 /** However the walk ends, the provider is let go: a consumer that stops before the first event never touched `events`. */
 function hangUp(
-  house: CompletionHouse,
+  deps: CompletionDeps,
   outcome: Outcome,
   attempts: Attempts,
   isCharged: boolean,
 ): void {
-  const { line, offer, meter, isSent } = attempts.current
+  const { canceller: line, offer, meter, isSent } = attempts.current
   if (outcome.failure) {
-    noteFailure(house, attempts, outcome.failure, isCharged)
+    noteFailure(deps, attempts, outcome.failure, isCharged)
     return
   }
   if (outcome !== COMPLETED) line.abort()
-  if (outcome === COMPLETED || meter.produced) house.health.served(offer.hop)
-  else if (isSent) house.health.left(offer.hop)
+  if (outcome === COMPLETED || meter.produced) deps.health.served(offer.hop)
+  else if (isSent) deps.health.left(offer.hop)
 }
 
 const toHead = (id: GenerationId, caller: Caller, { card, provider }: Hop): AnswerHead => ({

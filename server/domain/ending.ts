@@ -77,47 +77,47 @@ export function priceOutcome(outcome: Outcome, attempt: Attempt): Charge | null 
   return chargeFor(usage, version, rate.rubPerUsd, source, pictureOf(attempt))
 }
 
-interface Books {
+interface EndingDeps {
   readonly clock: Clock
   readonly store: Pick<Store, 'admissions' | 'activity'>
 }
 
 /** Notes the refusal and throws it; nothing was taken. */
 export async function refuse(
-  house: Books,
+  deps: EndingDeps,
   walk: Walk,
   thrown: unknown,
   quota: QuotaReading | null,
 ): Promise<never> {
   const { key } = walk.caller
-  const { admissions, activity } = house.store
+  const { admissions, activity } = deps.store
   const error = toGatewayError(thrown)
   const refusal = toTold(error, walk.claim?.hold ?? null)
-  activity.note(toEntry(house, walk, { endedBy: 'refused', error }, null, null, refusal))
+  activity.note(toEntry(deps, walk, { endedBy: 'refused', error }, null, null, refusal))
   throw new RequestRefused(
     error,
-    quota ?? (await admissions.quota(key.id, house.clock.now()).catch(() => NO_QUOTA)),
+    quota ?? (await admissions.quota(key.id, deps.clock.now()).catch(() => NO_QUOTA)),
     walk.generationId,
   )
 }
 
 /** Resolves the admission, with the one line that the walk has in the log. */
 export const settle = (
-  house: Books,
+  deps: EndingDeps,
   walk: Walk,
   attempts: Attempts,
   outcome: Outcome,
   charge: Charge | null,
 ): Promise<boolean> =>
-  house.store.admissions.settle(walk.generationId, {
-    at: house.clock.now(),
+  deps.store.admissions.settle(walk.generationId, {
+    at: deps.clock.now(),
     charge,
-    activity: toEntry(house, walk, outcome, attempts, charge, null),
+    activity: toEntry(deps, walk, outcome, attempts, charge, null),
   })
 
 /** `attempts` are null where nobody was asked. */
 function toEntry(
-  { clock }: Books,
+  { clock }: EndingDeps,
   { caller, request, generationId, claim, firstEventAt }: Walk,
   { endedBy, error }: Outcome,
   attempts: Attempts | null,

@@ -13,7 +13,7 @@ const LONGEST_ASKED_REST_MS = 600_000
 /** An account that is not accepted, or has no money left, waits for its operator. */
 const OPERATOR_REST_MS = 60_000
 
-interface Ailment {
+interface FailureRun {
   failures: number
   rests: number
   /** Null until it rests for the first time. */
@@ -48,7 +48,7 @@ const nameOf = ({ provider, card }: Hop): string => `${provider.name} ${card.ups
 
 /** Kept in memory: after a restart every hop is thought well of. */
 export function createHopHealth(clock: Clock): HopHealth {
-  const ailing = new Map<string, Ailment & { readonly hop: Hop }>()
+  const ailing = new Map<string, FailureRun & { readonly hop: Hop }>()
 
   const isResting = (hop: Hop, at: Instant): boolean => {
     const until = ailing.get(nameOf(hop))?.restsUntil ?? null
@@ -103,13 +103,13 @@ export function createHopHealth(clock: Clock): HopHealth {
   }
 }
 
-const WELL: Ailment = { failures: 0, rests: 0, restsUntil: null, isProbed: false }
+const WELL: FailureRun = { failures: 0, rests: 0, restsUntil: null, isProbed: false }
 
 /** What a caller did wrong, and a picture that a model would not draw, say nothing about the hop. */
 const isItsFault = ({ kind, details }: UpstreamFailure): boolean =>
   kind !== 'rejected' && kind !== 'no-image' && details.permanent !== 'request'
 
-function takeFailure(ailment: Ailment, failure: UpstreamFailure, at: Instant): void {
+function takeFailure(ailment: FailureRun, failure: UpstreamFailure, at: Instant): void {
   const { restsUntil, isProbed } = ailment
   ailment.failures++
   ailment.isProbed = false

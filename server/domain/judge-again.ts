@@ -9,7 +9,7 @@ import { NO_MONEY } from './money.ts'
 import { findCard, offersOf } from './offer.ts'
 import type { Store } from './store.ts'
 
-interface Court {
+interface JudgeDeps {
   readonly clock: Clock
   readonly store: Pick<Store, 'admissions' | 'models' | 'providers' | 'rates'>
 }
@@ -22,14 +22,14 @@ const FAULTS_OF_BODIES: ReadonlySet<ErrorCode> = new Set([
 
 /** What would refuse it now, or null; `unknown` where that depends on its body, which is kept nowhere. */
 export async function judgeAgain(
-  court: Court,
+  deps: JudgeDeps,
   entry: ActivityEntry,
   key: ApiKey,
 ): Promise<GatewayError | 'unknown' | null> {
   try {
-    const refusal = await judgeLimits(court, entry)
+    const refusal = await judgeLimits(deps, entry)
     if (refusal?.code === 'key_revoked') return toRefusalError(refusal, key.name)
-    await offersOf(court, await findCard(court, key, entry.model))
+    await offersOf(deps, await findCard(deps, key, entry.model))
     if (FAULTS_OF_BODIES.has(entry.code as ErrorCode)) return 'unknown'
     return refusal && toRefusalError(refusal, key.name)
   } catch (thrown) {
@@ -38,7 +38,10 @@ export async function judgeAgain(
   }
 }
 
-async function judgeLimits({ store, clock }: Court, entry: ActivityEntry): Promise<Refusal | null> {
+async function judgeLimits(
+  { store, clock }: JudgeDeps,
+  entry: ActivityEntry,
+): Promise<Refusal | null> {
   const at = clock.now()
   const { requestId, keyId, accountId, model, endUser, refusal } = entry
   const hold = refusal?.hold ?? NO_MONEY

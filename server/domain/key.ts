@@ -2,9 +2,9 @@
 import type { AllowList } from './allow-list.ts'
 import type { Instant } from './clock.ts'
 import { type AccountId, type KeyId, newKeyId } from './id.ts'
+import type { MaybePromise } from './maybe-promise.ts'
 import type { UsdNanos } from './money.ts'
 import { labelOf, type Secret } from './secret.ts'
-import type { Soon } from './soon.ts'
 
 export type KeyKind = 'ordinary' | 'provisioning'
 
@@ -112,7 +112,7 @@ export interface Keys {
   /** Keeps the key and a digest of its secret; the secret itself is kept nowhere. */
   issue(key: ApiKey, secret: Secret): Promise<void>
   /** The key that answers to this secret, whatever its state; asked once per request. */
-  findBySecret(secret: Secret, at: Instant): Soon<ApiKey | undefined>
+  findBySecret(secret: Secret, at: Instant): MaybePromise<ApiKey | undefined>
   find(id: KeyId): Promise<ApiKey | undefined>
   /** Keys by id, exact name or start of label, at most `limit`: what an operator may have meant. */
   search(text: string, limit: number): Promise<readonly ApiKey[]>

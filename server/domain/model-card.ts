@@ -1,9 +1,9 @@
 /** The model card: what a model is called, what it can do, where it is served and what it costs (contract §6). */
 import type { Instant } from './clock.ts'
 import type { PriceVersionId } from './id.ts'
+import type { MaybePromise } from './maybe-promise.ts'
 import type { UsdAttos } from './money.ts'
 import type { RouteHop } from './route.ts'
-import type { Soon } from './soon.ts'
 
 export type Modality = 'text' | 'image' | 'audio' | 'video' | 'file'
 
@@ -90,7 +90,7 @@ export const isModelId = (id: string): boolean => MODEL_ID.test(id)
 
 /** Port: the catalogue. Changes hold from the next request and are durable before they resolve. */
 export interface ModelCards {
-  find(id: string): Soon<ModelCard | undefined>
+  find(id: string): MaybePromise<ModelCard | undefined>
   /** By id. */
   list(): Promise<readonly ModelCard[]>
   /** A price as it was once charged, also when its model is gone. */

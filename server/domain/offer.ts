@@ -5,10 +5,10 @@ import type { Clock } from './clock.ts'
 import { GatewayError } from './errors.ts'
 import type { HopHealth } from './hop-health.ts'
 import type { ApiKey } from './key.ts'
+import type { MaybePromise } from './maybe-promise.ts'
 import type { ModelCard, PriceVersion } from './model-card.ts'
 import type { Rate } from './rate.ts'
 import { drawOrder, type Hop, type RouteHop, routeOf, toHop } from './route.ts'
-import type { Soon } from './soon.ts'
 import type { Store } from './store.ts'
 
 export interface Offer {
@@ -20,7 +20,7 @@ export interface Offer {
 /** In the order they are tried; never empty. */
 export type Offers = readonly [Offer, ...Offer[]]
 
-interface Shop {
+interface OfferDeps {
   readonly clock: Clock
   readonly health: HopHealth
   readonly store: Pick<Store, 'models' | 'providers' | 'rates'>
@@ -33,39 +33,43 @@ interface Shop {
  * @throws model_not_allowed, model_not_found, image_streaming_not_supported, unsupported_modality, no_route_available,
  * unpriced_model, the first of them in the order of contract §2
  */
-export function findOffers(shop: Shop, key: ApiKey, request: ChatRequest): Soon<Offers> {
-  const asked = findOffersOf(shop, key, request, request.model)
-  if (asked instanceof Promise || request.routing) return findLater(shop, key, request, asked)
-  return rank(shop, request, asked)
+export function findOffers(
+  deps: OfferDeps,
+  key: ApiKey,
+  request: ChatRequest,
+): MaybePromise<Offers> {
+  const asked = findOffersOf(deps, key, request, request.model)
+  if (asked instanceof Promise || request.routing) return findLater(deps, key, request, asked)
+  return rank(deps, request, asked)
 }
 
 async function findLater(
-  shop: Shop,
+  deps: OfferDeps,
   key: ApiKey,
   request: ChatRequest,
-  asking: Soon<readonly Offer[]>,
+  asking: MaybePromise<readonly Offer[]>,
 ): Promise<Offers> {
   const { routing } = request
   const asked = await asking
-  return rank(shop, request, routing ? await reroute(shop, key, request, routing, asked) : asked)
+  return rank(deps, request, routing ? await reroute(deps, key, request, routing, asked) : asked)
 }
 
 /** Who is asked first, and who after it. */
-function rank(shop: Shop, request: ChatRequest, chosen: readonly Offer[]): Offers {
+function rank(deps: OfferDeps, request: ChatRequest, chosen: readonly Offer[]): Offers {
   const [first] = chosen
   if (!first) throw noRoute(`no provider that the request allows serves ${request.model}`)
-  if (request.allowFallbacks) return shop.health.arrange(chosen) as Offers
-  return [bestOfOneModel(shop, chosen, first)]
+  if (request.allowFallbacks) return deps.health.arrange(chosen) as Offers
+  return [bestOfOneModel(deps, chosen, first)]
 }
 
-function bestOfOneModel(shop: Shop, chosen: readonly Offer[], first: Offer): Offer {
+function bestOfOneModel(deps: OfferDeps, chosen: readonly Offer[], first: Offer): Offer {
   const ofOneModel = chosen.filter(({ hop }) => hop.card.id === first.hop.card.id)
-  return shop.health.arrange(ofOneModel)[0] ?? first
+  return deps.health.arrange(ofOneModel)[0] ?? first
 }
 
 /** What the request itself says about where it may be served. */
 async function reroute(
-  shop: Shop,
+  deps: OfferDeps,
   key: ApiKey,
   request: ChatRequest,
   routing: Routing,
@@ -74,7 +78,7 @@ async function reroute(
   const others = await Promise.all(
     [...new Set(routing.models)]
       .filter((model) => model !== request.model)
-      .map(async (model) => await findOffersOf(shop, key, request, model))
+      .map(async (model) => await findOffersOf(deps, key, request, model))
       .map((offers) => offers.catch(leaveOut)),
   )
   return choose([...asked, ...others.flat()], routing)
@@ -99,34 +103,38 @@ function choose(offers: readonly Offer[], { order, only, ignore }: Routing): rea
 
 /** Card, allow-list, modality, route and price; whichever hop serves, the price is the model's. */
 function findOffersOf(
-  shop: Shop,
+  deps: OfferDeps,
   key: ApiKey,
   request: ChatRequest,
   model: string,
-): Soon<readonly Offer[]> {
-  const card = findCard(shop, key, model)
+): MaybePromise<readonly Offer[]> {
+  const card = findCard(deps, key, model)
   return card instanceof Promise
-    ? offersForLater(shop, request, card)
-    : offersFor(shop, request, card)
+    ? offersForLater(deps, request, card)
+    : offersFor(deps, request, card)
 }
 
 const offersForLater = async (
-  shop: Shop,
+  deps: OfferDeps,
   request: ChatRequest,
   card: Promise<ModelCard>,
-): Promise<readonly Offer[]> => offersFor(shop, request, await card)
+): Promise<readonly Offer[]> => offersFor(deps, request, await card)
 
-function offersFor(shop: Shop, request: ChatRequest, card: ModelCard): Soon<readonly Offer[]> {
+function offersFor(
+  deps: OfferDeps,
+  request: ChatRequest,
+  card: ModelCard,
+): MaybePromise<readonly Offer[]> {
   checkModality(request, card)
-  return offersOf(shop, card)
+  return offersOf(deps, card)
 }
 
 /** The card of a model that the key may call. @throws model_not_allowed, model_not_found */
 export function findCard(
-  { store }: Pick<Shop, 'store'>,
+  { store }: Pick<OfferDeps, 'store'>,
   key: ApiKey,
   model: string,
-): Soon<ModelCard> {
+): MaybePromise<ModelCard> {
   const { allowedModels } = key.limits
   if (allowedModels !== null && !allows(allowedModels, model)) throw modelNotAllowed(key, model)
   const card = store.models.find(model)
@@ -145,9 +153,9 @@ function demand(card: ModelCard | undefined, model: string): ModelCard {
 
 /** Every hop of a model at its price. @throws no_route_available, unpriced_model */
 export function offersOf(
-  { store, clock }: Pick<Shop, 'store' | 'clock'>,
+  { store, clock }: Pick<OfferDeps, 'store' | 'clock'>,
   card: ModelCard,
-): Soon<readonly Offer[]> {
+): MaybePromise<readonly Offer[]> {
   const rate = store.rates.at(clock.now())
   const lone = loneOffers.get(card)
   if (lone && stands(lone[0], store, rate)) return lone
@@ -161,13 +169,16 @@ export function offersOf(
 const loneOffers = new WeakMap<ModelCard, readonly [Offer]>()
 
 /** The store answers other objects once anything of them has changed. */
-const stands = ({ hop, rate }: Offer, { providers }: Shop['store'], now: Soon<Rate>): boolean =>
-  rate === now && providers.find(hop.provider.name) === hop.provider
+const stands = (
+  { hop, rate }: Offer,
+  { providers }: OfferDeps['store'],
+  now: MaybePromise<Rate>,
+): boolean => rate === now && providers.find(hop.provider.name) === hop.provider
 
 const offersLater = async (
   card: ModelCard,
-  hops: Soon<readonly Hop[]>,
-  rate: Soon<Rate>,
+  hops: MaybePromise<readonly Hop[]>,
+  rate: MaybePromise<Rate>,
 ): Promise<readonly Offer[]> => toOffers(card, await hops, await rate)
 
 function toOffers(card: ModelCard, hops: readonly Hop[], rate: Rate): readonly Offer[] {
@@ -183,10 +194,10 @@ function toOffers(card: ModelCard, hops: readonly Hop[], rate: Rate): readonly O
 
 /** Those of the route whose provider is still there. */
 function findHops(
-  { providers }: Shop['store'],
+  { providers }: OfferDeps['store'],
   card: ModelCard,
   route: readonly RouteHop[],
-): Soon<readonly Hop[]> {
+): MaybePromise<readonly Hop[]> {
   const hops: Hop[] = []
   for (const wanted of route) {
     const provider = providers.find(wanted.provider)
@@ -197,7 +208,7 @@ function findHops(
 }
 
 async function findHopsLater(
-  providers: Shop['store']['providers'],
+  providers: OfferDeps['store']['providers'],
   card: ModelCard,
   route: readonly RouteHop[],
 ): Promise<readonly Hop[]> {

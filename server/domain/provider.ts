@@ -1,6 +1,6 @@
 /** A provider: an operator's account with an upstream, its address and how it is spoken to. */
 import type { Instant } from './clock.ts'
-import type { Soon } from './soon.ts'
+import type { MaybePromise } from './maybe-promise.ts'
 
 /** The wire a provider speaks. */
 export type Family = 'openai' | 'anthropic' | 'gemini' | 'demo'
@@ -87,7 +87,7 @@ export interface Providers {
   /** @throws already_exists */
   add(provider: Provider, credential: string | null): Promise<void>
   /** The same object as before, until anything of it is changed, its credential too: what was made of one may be kept. */
-  find(name: string): Soon<Provider | undefined>
+  find(name: string): MaybePromise<Provider | undefined>
   /** By name. */
   list(): Promise<readonly Provider[]>
   /** Puts in the place of the one of this name; holds from the next request. @throws provider_not_found */

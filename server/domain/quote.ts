@@ -3,7 +3,7 @@ import { toRefusalError } from './admission.ts'
 import type { Caller } from './caller.ts'
 import type { ChatRequest } from './chat.ts'
 import { mostOf, toClaim } from './claim.ts'
-import type { CompletionHouse } from './completion.ts'
+import type { CompletionDeps } from './completion.ts'
 import type { GatewayError } from './errors.ts'
 import { newGenerationId } from './id.ts'
 import { type RubMicros, toRub, type UsdNanos } from './money.ts'
@@ -32,21 +32,21 @@ export interface Quote {
  * @throws what stands before admission: model_not_allowed, model_not_found, unsupported_modality, unpriced_model …
  */
 export async function quote(
-  house: CompletionHouse,
+  deps: CompletionDeps,
   caller: Caller,
   request: ChatRequest,
 ): Promise<Quote> {
-  const offers = await findOffers(house, caller.key, request)
+  const offers = await findOffers(deps, caller.key, request)
   const generationId = newGenerationId(caller.arrivedAt)
-  const claim = toClaim(house, { caller, request, generationId }, offers)
-  const verdict = await house.store.admissions.judge(claim)
+  const claim = toClaim(deps, { caller, request, generationId }, offers)
+  const verdict = await deps.store.admissions.judge(claim)
   return {
     refusal: verdict.admitted ? null : toRefusalError(verdict.refusal, caller.key.name),
     quota: verdict.quota,
     route: offers.map((offer) => ({
       model: offer.hop.card.id,
       provider: offer.hop.provider.name,
-      most: mostOf(house, request, offer),
+      most: mostOf(deps, request, offer),
     })),
     most: claim.hold,
     mostRub: toRub(claim.hold, offers[0].rate.rubPerUsd),

@@ -5,13 +5,13 @@ import type { Caller } from './caller.ts'
 import type { CancelSignal } from './cancel.ts'
 import type { AnswerHead, ChatEvents, ChatRequest } from './chat.ts'
 import type { Instant } from './clock.ts'
-import type { CompletionHouse } from './completion.ts'
+import type { CompletionDeps } from './completion.ts'
 import type { GatewayError } from './errors.ts'
 import { type GenerationId, newGenerationId } from './id.ts'
 import type { Pay } from './idempotency.ts'
 import type { Charge } from './ledger.ts'
+import type { MaybePromise } from './maybe-promise.ts'
 import type { QuotaReading } from './quota.ts'
-import type { Soon } from './soon.ts'
 
 /** What the counter learns, in this order: `admitted`, `opened`, `events`…, `priced`?, `failed`?, `receipt`. */
 export type CompletionStep =
@@ -30,7 +30,7 @@ export type CompletionStep =
   | { readonly type: 'receipt'; readonly charge: Charge }
 
 /** Hears the steps. A promise makes the walk wait. */
-export type StepReader = (step: CompletionStep) => Soon<void>
+export type StepReader = (step: CompletionStep) => MaybePromise<void>
 
 type NextStep = IteratorResult<CompletionStep, void>
 
@@ -45,7 +45,7 @@ export const LEFT = new DOMException('nobody reads on', 'AbortError')
  * a step costs a promise where somebody waits for it, and nothing where nobody does.
  */
 export class Walk {
-  readonly house: CompletionHouse
+  readonly deps: CompletionDeps
   readonly caller: Caller
   readonly request: ChatRequest
   readonly signal: CancelSignal
@@ -70,13 +70,13 @@ export class Walk {
   private isOver = false
 
   constructor(
-    house: CompletionHouse,
+    deps: CompletionDeps,
     caller: Caller,
     request: ChatRequest,
     signal: CancelSignal,
     go: (walk: Walk) => Promise<void>,
   ) {
-    this.house = house
+    this.deps = deps
     this.caller = caller
     this.request = request
     this.signal = signal
@@ -115,7 +115,7 @@ export class Walk {
   }
 
   /** For the walk itself: tells a step, and waits until there is room for another. @throws LEFT */
-  tell(step: CompletionStep): Soon<void> {
+  emit(step: CompletionStep): MaybePromise<void> {
     if (this.reader !== null) return this.reader(step)
     this.asking?.resolve({ done: false, value: step })
     this.asking = null

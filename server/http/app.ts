@@ -3,8 +3,9 @@ import { type Context, Hono } from 'hono'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import { checkAddress } from './address.ts'
 import { addPreflightHeaders } from './cors.ts'
-import { type CounterHouse, type CounterOptions, openHouse } from './house.ts'
+import { type ApiDeps, type ApiOptions, toApiDeps } from './deps.ts'
 import { refuse } from './render-error.ts'
+import { headersFor, type RequestContext, startContext } from './request-context.ts'
 import { toRequestLine } from './request-log.ts'
 import { chatCompletions } from './routes/chat-completions.ts'
 import { showGeneration } from './routes/generation.ts'
@@ -13,11 +14,10 @@ import { showKey } from './routes/key.ts'
 import { amendKey, issueKey, listKeys, revokeKey, showAnyKey } from './routes/keys.ts'
 import { listModels, readModelFilter, showModel } from './routes/models.ts'
 import { showDocument } from './routes/openapi.ts'
-import { headersFor, startVisit, type Visit } from './visit.ts'
 
-type Answer = (house: CounterHouse, visit: Visit, c: Context) => Promise<Response>
+type Answer = (deps: ApiDeps, context: RequestContext, c: Context) => Promise<Response>
 
-interface CounterRoute {
+interface ApiRoute {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly name: string
@@ -28,62 +28,62 @@ interface CounterRoute {
 
 const PREFIXES = ['/v1', '/api/v1']
 
-const CHAT: CounterRoute = {
+const CHAT: ApiRoute = {
   method: 'POST',
   path: '/chat/completions',
   name: 'chat',
   answer: chatCompletions,
 }
 
-const API: readonly CounterRoute[] = [
+const API: readonly ApiRoute[] = [
   CHAT,
   {
     method: 'GET',
     path: '/models',
     name: 'models',
-    answer: (house, visit, c) => listModels(house, visit, readModelFilter(c.req.query())),
+    answer: (deps, context, c) => listModels(deps, context, readModelFilter(c.req.query())),
   },
   {
     method: 'GET',
     path: '/models/:id{.+}',
     name: 'model',
-    answer: (house, visit, c) => showModel(house, visit, c.req.param('id') ?? ''),
+    answer: (deps, context, c) => showModel(deps, context, c.req.param('id') ?? ''),
   },
   { method: 'GET', path: '/key', name: 'key', answer: showKey },
   {
     method: 'GET',
     path: '/generation',
     name: 'generation',
-    answer: (house, visit, c) => showGeneration(house, visit, c.req.query('id') ?? ''),
+    answer: (deps, context, c) => showGeneration(deps, context, c.req.query('id') ?? ''),
   },
   { method: 'POST', path: '/keys', name: 'keys.issue', answer: issueKey },
   {
     method: 'GET',
     path: '/keys',
     name: 'keys.list',
-    answer: (house, visit, c) => listKeys(house, visit, c.req.query()),
+    answer: (deps, context, c) => listKeys(deps, context, c.req.query()),
   },
   {
     method: 'GET',
     path: '/keys/:id',
     name: 'keys.show',
-    answer: (house, visit, c) => showAnyKey(house, visit, c.req.param('id') ?? ''),
+    answer: (deps, context, c) => showAnyKey(deps, context, c.req.param('id') ?? ''),
   },
   {
     method: 'PATCH',
     path: '/keys/:id',
     name: 'keys.amend',
-    answer: (house, visit, c) => amendKey(house, visit, c.req.param('id') ?? ''),
+    answer: (deps, context, c) => amendKey(deps, context, c.req.param('id') ?? ''),
   },
   {
     method: 'DELETE',
     path: '/keys/:id',
     name: 'keys.revoke',
-    answer: (house, visit, c) => revokeKey(house, visit, c.req.param('id') ?? ''),
+    answer: (deps, context, c) => revokeKey(deps, context, c.req.param('id') ?? ''),
   },
 ]
 
-const ROUTES: readonly CounterRoute[] = [
+const ROUTES: readonly ApiRoute[] = [
   ...PREFIXES.flatMap((prefix) => API.map((route) => ({ ...route, path: prefix + route.path }))),
   { method: 'GET', path: '/openapi.json', name: 'openapi', answer: showDocument },
   { method: 'GET', path: '/healthz', name: 'healthz', answer: alive, quiet: true },
@@ -91,20 +91,20 @@ const ROUTES: readonly CounterRoute[] = [
 ]
 
 /** One handler per route and no middleware: hono then calls it without building a chain. */
-export function createCounter(options: CounterOptions): Hono {
-  const house = openHouse(options)
+export function createApi(options: ApiOptions): Hono {
+  const deps = toApiDeps(options)
   const app = new Hono()
   for (const route of ROUTES) {
     app.on(route.method, route.path, (c) =>
-      attend(house, c.req.raw, route, (_house, visit) => route.answer(house, visit, c)),
+      handle(deps, c.req.raw, route, (_house, context) => route.answer(deps, context, c)),
     )
   }
   const { fetch } = app
   app.fetch = (request, env, context) =>
-    isChat(request) ? attend(house, request, CHAT, chatCompletions) : fetch(request, env, context)
-  app.options('*', (c) => preflight(house, c.req.raw))
-  app.notFound((c) => turnAway(house, c.req.raw, c.req.path))
-  app.onError((thrown, c) => refuse(house, startVisit(house, c.req.raw, 'unknown'), thrown))
+    isChat(request) ? handle(deps, request, CHAT, chatCompletions) : fetch(request, env, context)
+  app.options('*', (c) => preflight(deps, c.req.raw))
+  app.notFound((c) => answerUnserved(deps, c.req.raw, c.req.path))
+  app.onError((thrown, c) => refuse(deps, startContext(deps, c.req.raw, 'unknown'), thrown))
   return app
 }
 
@@ -123,40 +123,40 @@ const CHAT_PATHS = PREFIXES.map((prefix) => prefix + CHAT.path)
 const SHORTEST_ORIGIN_CHARS = 'http://'.length + 1
 
 /** Every throw of a route becomes its answer here. */
-async function attend(
-  house: CounterHouse,
+async function handle(
+  deps: ApiDeps,
   request: Request,
-  route: CounterRoute,
-  answer: (house: CounterHouse, visit: Visit) => Promise<Response>,
+  route: ApiRoute,
+  answer: (deps: ApiDeps, context: RequestContext) => Promise<Response>,
 ): Promise<Response> {
-  const visit = startVisit(house, request, route.name)
+  const context = startContext(deps, request, route.name)
   try {
     checkAddress(request)
-    const response = await answer(house, visit)
-    if (house.log !== null && !visit.streams && !route.quiet) {
-      house.log(toRequestLine(visit, response.status, null, house.clock.now()))
+    const response = await answer(deps, context)
+    if (deps.log !== null && !context.streams && !route.quiet) {
+      deps.log(toRequestLine(context, response.status, null, deps.clock.now()))
     }
     return response
   } catch (thrown) {
-    return await refuse(house, visit, thrown)
+    return await refuse(deps, context, thrown)
   }
 }
 
-function preflight(house: CounterHouse, request: Request): Response {
-  const headers = headersFor(startVisit(house, request, 'preflight'), '')
+function preflight(deps: ApiDeps, request: Request): Response {
+  const headers = headersFor(startContext(deps, request, 'preflight'), '')
   addPreflightHeaders(headers, request)
   return new Response(null, { status: 204, headers })
 }
 
 /** A path nobody serves, or a method that a served path does not know. */
-function turnAway(house: CounterHouse, request: Request, path: string): Promise<Response> {
-  const visit = startVisit(house, request, 'unknown')
+function answerUnserved(deps: ApiDeps, request: Request, path: string): Promise<Response> {
+  const context = startContext(deps, request, 'unknown')
   const methods = ROUTES.filter((route) => serves(route, path)).map(({ method }) => method)
-  if (methods.length === 0) return refuse(house, visit, noRoute(request))
+  if (methods.length === 0) return refuse(deps, context, noRoute(request))
   const allow = [...new Set(methods), ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS']
   return refuse(
-    house,
-    visit,
+    deps,
+    context,
     new GatewayError('method_not_allowed', `this address answers ${allow.join(', ')}`),
     { Allow: allow.join(', ') },
   )
@@ -173,7 +173,7 @@ function noRoute(request: Request): GatewayError {
 }
 
 /** `:id{.+}` stands for the rest of a path, `:id` for one part of it. */
-function serves({ path: pattern }: CounterRoute, path: string): boolean {
+function serves({ path: pattern }: ApiRoute, path: string): boolean {
   const open = pattern.indexOf(':')
   if (open === -1) return pattern === path
   const rest = path.slice(open)

@@ -2,8 +2,8 @@
 import type { Instant } from '#domain/clock.ts'
 import { type ErrorCode, GatewayError } from '#domain/errors.ts'
 import { type ApiKey, type KeyStatus, type Keys, keyStatus } from '#domain/key.ts'
+import type { MaybePromise } from '#domain/maybe-promise.ts'
 import { readSecret } from '#domain/secret.ts'
-import type { Soon } from '#domain/soon.ts'
 
 const BEARER = /^bearer +(\S.*)$/i
 
@@ -18,7 +18,7 @@ const REASONS: Readonly<Record<Exclude<KeyStatus, 'active'>, readonly [ErrorCode
  * headers arrive joined and are no secret either.
  * @throws missing_api_key, invalid_api_key (contract §3)
  */
-export function findCaller(request: Request, keys: Keys, at: Instant): Soon<ApiKey> {
+export function findCaller(request: Request, keys: Keys, at: Instant): MaybePromise<ApiKey> {
   const token = readToken(request.headers.get('authorization') ?? '')
   if (token === undefined) {
     throw new GatewayError(

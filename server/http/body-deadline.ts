@@ -1,9 +1,10 @@
 /** The time that a body has to arrive in. */
+
+import { clearDeadline, type Deadline, setDeadline } from '#domain/deadlines.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { unwatch, type Watched, watch } from '#domain/watch-list.ts'
 
 /** A body on its way. A class, because every request has one. */
-export class Arrival implements Watched {
+export class Arrival implements Deadline {
   place = -1
   /** As many as were stated; of a body that is counted, as many as have come. */
   bytes = 0
@@ -19,7 +20,7 @@ export class Arrival implements Watched {
   /** Gives `reading` its time; whoever has awaited its text says `arrived`. */
   expect(reading: Promise<string>): this {
     reading.then(this.text.resolve, (thrown) => this.breakOff(thrown))
-    watch(this)
+    setDeadline(this)
     return this
   }
 
@@ -51,4 +52,4 @@ export class Arrival implements Watched {
   }
 }
 
-export const arrived = (arrival: Watched): void => unwatch(arrival)
+export const arrived = (arrival: Deadline): void => clearDeadline(arrival)

@@ -39,10 +39,10 @@ interface Begun {
   readonly kept: Promise<KeptAnswer | undefined>
 }
 
-type Cellar = Pick<Store, 'answers'>
+type AnswerStore = Pick<Store, 'answers'>
 
 /** What runs is known in memory alone: a process that dies takes its runs with it. */
-export function createFirstRuns(store: Cellar): FirstRuns {
+export function createFirstRuns(store: AnswerStore): FirstRuns {
   const begun = new PassingMap<string, Begun>()
 
   return {
@@ -75,7 +75,7 @@ export function createFirstRuns(store: Cellar): FirstRuns {
   }
 }
 
-function startRun({ answers }: Cellar, request: Repeatable, forget: () => void): FirstRun {
+function startRun({ answers }: AnswerStore, request: Repeatable, forget: () => void): FirstRun {
   let keeping: Promise<void> | null = null
   return {
     keep(answer, pay) {

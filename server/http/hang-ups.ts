@@ -1,7 +1,7 @@
 /** Hang-ups: a client that leaves before the first byte of its answer shows on its request's own signal alone. */
 import { type Placed, Roster } from '#domain/roster.ts'
+import type { RequestContext } from './request-context.ts'
 import type { RunningWalk } from './running-walks.ts'
-import type { Visit } from './visit.ts'
 
 /**
  * How long a request may run unwatched. A signal and its listener cost several microseconds, which an answer that is there
@@ -11,14 +11,14 @@ const UNWATCHED_MS = 50
 
 export interface HangUps {
   /** From now on, or from soon on, the walk is left when its client leaves. */
-  watch(visit: Visit, walk: RunningWalk): void
+  watch(context: RequestContext, walk: RunningWalk): void
   /** The walk is over. */
-  forget(visit: Visit): void
+  forget(context: RequestContext): void
 }
 
 /** A walk whose client is not listened to yet. */
 export interface Unwatched extends Placed {
-  readonly visit: Visit
+  readonly context: RequestContext
   readonly walk: RunningWalk
   readonly sinceMs: number
 }
@@ -27,18 +27,18 @@ export function createHangUps(): HangUps {
   const roster = new Roster<Unwatched>()
   let timer: ReturnType<typeof setInterval> | null = null
 
-  const forget = (visit: Visit): void => {
-    if (visit.unwatched) roster.remove(visit.unwatched)
-    visit.unwatched = null
+  const forget = (context: RequestContext): void => {
+    if (context.unwatched) roster.remove(context.unwatched)
+    context.unwatched = null
   }
 
   const look = (): void => {
     const dueMs = performance.now() - UNWATCHED_MS
     for (const unwatched of roster.list()) {
       if (unwatched.sinceMs > dueMs) continue
-      const { visit, walk } = unwatched
-      forget(visit)
-      leaveWith(visit.request.signal, walk)
+      const { context, walk } = unwatched
+      forget(context)
+      leaveWith(context.request.signal, walk)
     }
     if (roster.size > 0) return
     if (timer) clearInterval(timer)
@@ -46,9 +46,9 @@ export function createHangUps(): HangUps {
   }
 
   return {
-    watch(visit, walk) {
-      visit.unwatched = { place: -1, visit, walk, sinceMs: performance.now() }
-      roster.add(visit.unwatched)
+    watch(context, walk) {
+      context.unwatched = { place: -1, context, walk, sinceMs: performance.now() }
+      roster.add(context.unwatched)
       timer ??= setInterval(look, UNWATCHED_MS).unref()
     },
     forget,

@@ -1,9 +1,9 @@
 /** The one error body of the counter, and the headers that tell a client whether to come back (contract §3). */
 import { RequestRefused } from '#domain/ending.ts'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
-import type { CounterHouse } from './house.ts'
+import type { ApiDeps } from './deps.ts'
+import { headersFor, type RequestContext, readQuota } from './request-context.ts'
 import { toRequestLine } from './request-log.ts'
-import { headersFor, readQuota, type Visit } from './visit.ts'
 
 /** OpenAI's SDKs wait at most this long; a longer `Retry-After` makes some of them come back within a second. */
 const LONGEST_SDK_WAIT_SECONDS = 60
@@ -33,31 +33,31 @@ function shouldRetry({ code, status, details }: GatewayError, wantsImages: boole
 
 /** Answers a refusal or a fault, with the rate headers wherever a key was resolved; never throws. */
 export async function refuse(
-  house: CounterHouse,
-  visit: Visit,
+  deps: ApiDeps,
+  context: RequestContext,
   thrown: unknown,
   extra: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
   if (thrown instanceof RequestRefused) {
-    visit.quota = thrown.quota
-    visit.generationId = thrown.generationId
+    context.quota = thrown.quota
+    context.generationId = thrown.generationId
   }
   const error = toGatewayError(thrown instanceof RequestRefused ? thrown.error : thrown)
   // A store that cannot even tell the windows must not hide the error that is being told.
-  await readQuota(house, visit).catch(() => {})
+  await readQuota(deps, context).catch(() => {})
 
-  const headers = headersFor(visit, 'application/json')
+  const headers = headersFor(context, 'application/json')
   const { retryAfterSeconds } = error.details
   if (retryAfterSeconds !== undefined) headers['Retry-After'] = String(retryAfterSeconds)
-  const retry = shouldRetry(error, visit.wantsImages)
+  const retry = shouldRetry(error, context.wantsImages)
   if (retry !== undefined) headers['X-Should-Retry'] = retry
   if (error.status === 401) headers['WWW-Authenticate'] = 'Bearer'
   // What is left of an unread body must not be taken for the next request.
   if (error.status === 413) headers['Connection'] = 'close'
   Object.assign(headers, extra)
 
-  house.log?.(toRequestLine(visit, error.status, error, house.clock.now()))
-  const body = { error: toErrorFields(error), request_id: visit.requestId }
+  deps.log?.(toRequestLine(context, error.status, error, deps.clock.now()))
+  const body = { error: toErrorFields(error), request_id: context.requestId }
   return new Response(JSON.stringify(body), { status: error.status, headers })
 }
 

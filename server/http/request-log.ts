@@ -4,7 +4,7 @@ import { GatewayError } from '#domain/errors.ts'
 import { renderUsd } from '#domain/money.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { completionTokens, promptTokens } from '#domain/usage.ts'
-import type { Visit } from './visit.ts'
+import type { RequestContext } from './request-context.ts'
 
 export interface RequestLine {
   readonly ts: string
@@ -34,32 +34,32 @@ export interface RequestLine {
 export type RequestLog = (line: RequestLine) => void
 
 /** The status of an answer that nobody waited for; it is never sent. */
-export const CLIENT_LEFT = 499
+export const CLIENT_CLOSED_REQUEST = 499
 
 /** How a visit ended, as one line. */
 export function toRequestLine(
-  visit: Visit,
+  context: RequestContext,
   status: number,
   error: GatewayError | null,
   now: Instant,
 ): RequestLine {
-  const { charge, firstEventAt, arrivedAt } = visit
+  const { charge, firstEventAt, arrivedAt } = context
   const line: RequestLine & { fault?: string } = {
     ts: renderInstant(now),
     level: status === 500 ? 'error' : status >= 500 ? 'warn' : 'info',
     msg: 'request',
-    route: visit.route,
-    request_id: strikeOut(visit.requestId),
-    generation_id: visit.generationId,
-    key: visit.key?.id ?? null,
-    model: visit.model && strikeOut(visit.model),
-    provider: visit.provider,
+    route: context.route,
+    request_id: strikeOut(context.requestId),
+    generation_id: context.generationId,
+    key: context.key?.id ?? null,
+    model: context.model && strikeOut(context.model),
+    provider: context.provider,
     status,
     code: error?.code ?? null,
     prompt_tokens: charge ? promptTokens(charge.usage) : 0,
     completion_tokens: charge ? completionTokens(charge.usage) : 0,
     images: charge?.usage.outputImages ?? 0,
-    cost_usd: charge ? renderUsd(charge.amount) : status === CLIENT_LEFT ? null : '0',
+    cost_usd: charge ? renderUsd(charge.amount) : status === CLIENT_CLOSED_REQUEST ? null : '0',
     ttft_ms: firstEventAt === null ? null : firstEventAt - arrivedAt,
     total_ms: now - arrivedAt,
   }

@@ -3,10 +3,10 @@
 import type { Caller } from '#domain/caller.ts'
 import { Canceller } from '#domain/cancel.ts'
 import type { ChatRequest } from '#domain/chat.ts'
-import { type CompletionHouse, complete } from '#domain/completion.ts'
+import { type CompletionDeps, complete } from '#domain/completion.ts'
 import type { GatewayError } from '#domain/errors.ts'
 import { type Placed, Roster } from '#domain/roster.ts'
-import type { Walking } from '#domain/snapshot/in-flight.ts'
+import type { WalkProgress } from '#domain/snapshot/in-flight.ts'
 import type { StepReader, Walk } from '#domain/walk.ts'
 
 /** A walk of `complete()`, driven by its reader and able to be left. */
@@ -14,7 +14,7 @@ export interface RunningWalk {
   readonly caller: Caller
   readonly request: ChatRequest
   /** How far it has come; null before it is admitted. */
-  readonly progress: Walking | null
+  readonly progress: WalkProgress | null
   /** It was left or aborted: whatever it still tells is no whole answer. */
   readonly isCutShort: boolean
   /** Nothing of it runs any more: its admission is resolved. */
@@ -31,12 +31,7 @@ export interface RunningWalk {
 
 export interface RunningWalks {
   /** `over` is called once, however the walk of a request that may be repeated ends. */
-  start(
-    house: CompletionHouse,
-    caller: Caller,
-    request: ChatRequest,
-    over?: () => void,
-  ): RunningWalk
+  start(deps: CompletionDeps, caller: Caller, request: ChatRequest, over?: () => void): RunningWalk
   /** Oldest first. */
   list(): readonly RunningWalk[]
   readonly count: number
@@ -61,9 +56,9 @@ export function createRunningWalks(): RunningWalks {
   }
 
   return {
-    start(house, caller, request, over) {
+    start(deps, caller, request, over) {
       const gone = new Canceller()
-      const walk = complete(house, caller, request, gone)
+      const walk = complete(deps, caller, request, gone)
       const running = new Running(walk, gone, started++)
       walk.ended = () => forget(running, over)
       walk.isRepeatable = over !== undefined
@@ -107,7 +102,7 @@ class Running implements RunningWalk, Placed {
     return this.walk.request
   }
 
-  get progress(): Walking | null {
+  get progress(): WalkProgress | null {
     const { caller, request, generationId, attempts, firstEventAt } = this.walk
     return attempts && { caller, request, generationId, attempts, firstEventAt }
   }

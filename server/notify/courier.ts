@@ -1,13 +1,13 @@
 /** The courier: takes what stands in the outbox, brings it, and notes what came of it; each notice at least once. */
 import { type Instant, later } from '#domain/clock.ts'
 import type { Notice } from '#domain/notice.ts'
-import { type PostRoom, takeBearing } from './bearing.ts'
-import { createBell } from './bell.ts'
-import { type Errand, openLanes } from './lanes.ts'
+import { type DeliveryDeps, prepareDelivery } from './delivery.ts'
+import { type DeliveryJob, openLanes } from './lanes.ts'
 import { unanswered } from './outcome.ts'
 import { followUp } from './schedule.ts'
+import { createWaker } from './waker.ts'
 
-export interface CourierOptions extends PostRoom {
+export interface CourierOptions extends DeliveryDeps {
   /** How long one try may take; by default 15 s (contract §9). */
   readonly tryMs?: number
   /** What broke in the house itself. */
@@ -35,10 +35,10 @@ const LETTING_GO_MS = 1_000
 export function startCourier(options: CourierOptions): Courier {
   const { store, clock, tryMs = TRY_MS, logFault = () => {} } = options
   const cut = new AbortController()
-  const bell = createBell()
+  const waker = createWaker()
   const lanes = openLanes(
-    (errand) => tryOnce(options, errand, tryMs, cut.signal).catch(logFault),
-    bell.ring,
+    (job) => tryOnce(options, job, tryMs, cut.signal).catch(logFault),
+    waker.wake,
   )
   let isStopped = false
 
@@ -51,12 +51,12 @@ export function startCourier(options: CourierOptions): Courier {
     const startBy = later(leaseUntil, -tryMs - NOTING_MS)
     for (const notice of taken) {
       // One in hand was sent again by an operator: the try under way speaks for both.
-      if (!lanes.has(notice)) lanes.add(await toErrand(options, notice, startBy))
+      if (!lanes.has(notice)) lanes.add(await toJob(options, notice, startBy))
     }
     return taken.length === room
   }
 
-  async function walk(): Promise<void> {
+  async function run(): Promise<void> {
     const complain = onceEach(logFault)
     while (!isStopped) {
       let isMore = false
@@ -66,21 +66,21 @@ export function startCourier(options: CourierOptions): Courier {
       } catch (cause) {
         complain(cause)
       }
-      if (!isMore) await bell.rung(LOOK_EVERY_MS)
+      if (!isMore) await waker.sleep(LOOK_EVERY_MS)
     }
   }
 
-  const walking = walk()
+  const walking = run()
   const settled = async (): Promise<void> => {
     await walking
     await lanes.settled()
   }
   return {
-    wake: bell.ring,
+    wake: waker.wake,
     async stop() {
       isStopped = true
       lanes.close()
-      bell.ring()
+      waker.wake()
       if (await within(settled(), PATIENCE_MS)) return
       cut.abort()
       await within(settled(), LETTING_GO_MS)
@@ -89,34 +89,36 @@ export function startCourier(options: CourierOptions): Courier {
 }
 
 /** Where nobody can tell its destination, it is a destination of its own, and the try fails. */
-async function toErrand(
+async function toJob(
   options: CourierOptions,
   notice: Notice,
   startBy: Instant,
-): Promise<Errand> {
+): Promise<DeliveryJob> {
   try {
-    return { notice, startBy, ...(await takeBearing(options, notice)) }
+    return { notice, startBy, ...(await prepareDelivery(options, notice)) }
   } catch (cause) {
     options.logFault?.(cause)
     const { eventId: destination } = notice
-    return { notice, startBy, destination, bring: async () => unanswered('internal') }
+    return { notice, startBy, destination, deliver: async () => unanswered('internal') }
   }
 }
 
 /** One try, and a note of it; nothing at all where it begins too late or is cut off by our own end: then the lease runs out. */
 async function tryOnce(
   { store, clock, logFault }: CourierOptions,
-  { notice, startBy, bring }: Errand,
+  { notice, startBy, deliver }: DeliveryJob,
   tryMs: number,
   cut: AbortSignal,
 ): Promise<void> {
   const at = clock.now()
   if (at > startBy) return
   const startedMs = performance.now()
-  const outcome = await bring(AbortSignal.any([cut, AbortSignal.timeout(tryMs)])).catch((cause) => {
-    logFault?.(cause)
-    return unanswered('internal')
-  })
+  const outcome = await deliver(AbortSignal.any([cut, AbortSignal.timeout(tryMs)])).catch(
+    (cause) => {
+      logFault?.(cause)
+      return unanswered('internal')
+    },
+  )
   const { status, failure } = outcome
   if (failure !== null && cut.aborted) return
   const attempt = { at, status, failure, ms: Math.round(performance.now() - startedMs) }

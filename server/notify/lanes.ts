@@ -1,9 +1,9 @@
 /** The lanes: what the courier has in hand, a few at once and one at a time for each destination. */
 import type { Instant } from '#domain/clock.ts'
 import type { Notice } from '#domain/notice.ts'
-import type { Bearing } from './bearing.ts'
+import type { Delivery } from './delivery.ts'
 
-export interface Errand extends Bearing {
+export interface DeliveryJob extends Delivery {
   readonly notice: Notice
   /** Begun later, it might still be on its way when its lease has ended. */
   readonly startBy: Instant
@@ -13,7 +13,7 @@ export interface Lanes {
   /** How many more may be taken in hand. */
   readonly room: number
   has(notice: Notice): boolean
-  add(errand: Errand): void
+  add(job: DeliveryJob): void
   /** Begins nothing more. */
   close(): void
   /** Resolves when nothing is on its way. */
@@ -25,9 +25,9 @@ const MOST_AT_ONCE = 8
 const MOST_IN_HAND = 64
 
 /** `run` must not throw; `hasRoom` is told when a full hand is full no longer. */
-export function openLanes(run: (errand: Errand) => Promise<void>, hasRoom: () => void): Lanes {
+export function openLanes(run: (job: DeliveryJob) => Promise<void>, hasRoom: () => void): Lanes {
   const hand = new Set<string>()
-  const waiting: Errand[] = []
+  const waiting: DeliveryJob[] = []
   const underWay = new Map<string, Promise<void>>()
   let isOpen = true
 
@@ -35,17 +35,17 @@ export function openLanes(run: (errand: Errand) => Promise<void>, hasRoom: () =>
   function setOut(): void {
     while (isOpen && underWay.size < MOST_AT_ONCE) {
       const next = waiting.findIndex(({ destination }) => !underWay.has(destination))
-      const [errand] = next < 0 ? [] : waiting.splice(next, 1)
-      if (errand === undefined) return
-      underWay.set(errand.destination, carry(errand))
+      const [job] = next < 0 ? [] : waiting.splice(next, 1)
+      if (job === undefined) return
+      underWay.set(job.destination, carry(job))
     }
   }
 
-  async function carry(errand: Errand): Promise<void> {
-    await run(errand)
+  async function carry(job: DeliveryJob): Promise<void> {
+    await run(job)
     const wasFull = hand.size === MOST_IN_HAND
-    hand.delete(nameOf(errand.notice))
-    underWay.delete(errand.destination)
+    hand.delete(nameOf(job.notice))
+    underWay.delete(job.destination)
     setOut()
     if (wasFull) hasRoom()
   }
@@ -55,9 +55,9 @@ export function openLanes(run: (errand: Errand) => Promise<void>, hasRoom: () =>
       return MOST_IN_HAND - hand.size
     },
     has: (notice) => hand.has(nameOf(notice)),
-    add(errand) {
-      hand.add(nameOf(errand.notice))
-      waiting.push(errand)
+    add(job) {
+      hand.add(nameOf(job.notice))
+      waiting.push(job)
       setOut()
     },
     close() {

@@ -10,13 +10,13 @@ export interface Mail {
   readonly html: string
 }
 
-/** The leash is how long the try may take; once it is pulled the connection is closed. */
+/** `signal` aborts a try that takes too long; the connection is then closed. */
 export async function sendMail(
   server: SmtpServer,
   to: string,
   eventId: EventId,
   mail: Mail,
-  leash: AbortSignal,
+  signal: AbortSignal,
 ): Promise<Outcome> {
   const { from } = server
   const sender = readSender(from) ?? from
@@ -28,11 +28,11 @@ export async function sendMail(
       // What arrives twice can be known by it.
       messageId: `<${eventId}@${sender.slice(sender.indexOf('@') + 1)}>`,
       headers: { 'Auto-Submitted': 'auto-generated' },
-      signal: leash,
+      signal: signal,
     })
     return { status: readCode(response), failure: null }
   } catch (thrown) {
-    return leash.aborted ? unanswered('timeout') : toOutcome(thrown)
+    return signal.aborted ? unanswered('timeout') : toOutcome(thrown)
   }
 }
 

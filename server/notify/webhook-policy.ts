@@ -2,7 +2,7 @@
 import { isLoopbackAddress, isPrivateAddress, isPublicAddress } from '#outbound/addresses.ts'
 import { type DestinationPolicy, PUBLIC_HTTPS } from '#outbound/policy.ts'
 
-export interface WebhookLeave {
+export interface WebhookPermissions {
   /** To this very machine, by http too: for trying them out. */
   readonly loopback: boolean
   /** To private networks, by https. */
@@ -10,7 +10,7 @@ export interface WebhookLeave {
 }
 
 /** Any port; names of the inside are looked up where the inside is allowed, and their addresses judged like all others. */
-export const webhookPolicy = (leave: WebhookLeave): DestinationPolicy => ({
+export const webhookPolicy = (leave: WebhookPermissions): DestinationPolicy => ({
   ...PUBLIC_HTTPS,
   protocols: leave.loopback ? ['https:', 'http:'] : ['https:'],
   insideNames: leave.loopback || leave.private,

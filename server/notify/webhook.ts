@@ -12,12 +12,12 @@ export interface Webhook extends Pick<Notice, 'eventId' | 'body'> {
   readonly key: Uint8Array
 }
 
-/** The leash is how long the try may take; it is pulled from outside. */
+/** `signal` aborts a try that takes too long. */
 export async function postWebhook(
   { eventId, body, url, key }: Webhook,
   policy: DestinationPolicy,
   at: Instant,
-  leash: AbortSignal,
+  signal: AbortSignal,
 ): Promise<Outcome> {
   const triedAt = unixSeconds(at)
   const headers = {
@@ -28,7 +28,7 @@ export async function postWebhook(
     'webhook-signature': sign(key, eventId, triedAt, body),
   }
   try {
-    const response = await reach(url, { method: 'POST', headers, body }, policy, leash)
+    const response = await reach(url, { method: 'POST', headers, body }, policy, signal)
     if (response === null) return unanswered('forbidden_address')
     // What it says is nobody's business, and could be endless.
     response.body?.cancel().catch(() => {})

@@ -49,9 +49,9 @@ export const createAccount = acting(
 /** One account, its keys counted, and when its owner wants to hear. @throws account_not_found */
 export const showAccount = verb(
   z.strictObject({ name: z.string() }),
-  async (office, { name }): Promise<AccountDetailsRecord> => {
-    const { store } = office
-    const account = await findAccount(office, name)
+  async (deps, { name }): Promise<AccountDetailsRecord> => {
+    const { store } = deps
+    const account = await findAccount(deps, name)
     const scope = { accountId: account.id, includeRevoked: false, limit: 1 }
     const { totalCount } = await store.keys.list(scope)
     return {

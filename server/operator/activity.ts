@@ -9,9 +9,9 @@ import { readReceipt } from '#domain/receipt.ts'
 import type { Store } from '#domain/store.ts'
 import { readAs, timeField } from '#forms/fields.ts'
 import { type ActivityRecord, renderActivity, renderOperatorReceipt } from './activity-record.ts'
+import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { findKey } from './find-key.ts'
-import type { Office } from './office.ts'
 import { verb } from './verb.ts'
 
 const MOST_LINES = 100_000
@@ -41,12 +41,12 @@ export const filterFields = {
 const filterForm = z.object(filterFields)
 
 /** The names that were typed, found. @throws account_not_found, key_not_found */
-export async function toFilter(office: Office, stated: z.output<typeof filterForm>) {
+export async function toFilter(deps: OperatorDeps, stated: z.output<typeof filterForm>) {
   const { account, key, model, provider, status, least_total_ms, errors } = stated
   return {
     errorsOnly: errors,
-    ...(account !== null && { accountId: (await findAccount(office, account)).id }),
-    ...(key !== null && { keyId: (await findKey(office, key)).id }),
+    ...(account !== null && { accountId: (await findAccount(deps, account)).id }),
+    ...(key !== null && { keyId: (await findKey(deps, key)).id }),
     ...(model !== null && { model }),
     ...(provider !== null && { provider }),
     ...(status !== null && { status }),
@@ -62,21 +62,21 @@ export const listActivity = verb(
     until: z._default(z.nullable(timeField), null),
     limit: z._default(z.int().check(z.minimum(1), z.maximum(MOST_LINES)), 50),
   }),
-  async (office, input): Promise<readonly ActivityRecord[]> => {
+  async (deps, input): Promise<readonly ActivityRecord[]> => {
     const { since, until, limit } = input
     const query: ActivityQuery = {
       limit,
-      ...(await toFilter(office, input)),
+      ...(await toFilter(deps, input)),
       ...(since !== null && { since }),
       ...(until !== null && { until }),
     }
-    const lines = await office.store.activity.list(query)
-    const names = await namesOf(office, lines)
+    const lines = await deps.store.activity.list(query)
+    const names = await namesOf(deps, lines)
     return lines.map((line) => renderActivity(line, names.get(line.keyId) ?? line.keyId))
   },
 )
 
-async function namesOf({ store }: Office, lines: readonly ActivityEntry[]) {
+async function namesOf({ store }: OperatorDeps, lines: readonly ActivityEntry[]) {
   const names = new Map<KeyId, string>()
   for (const id of new Set(lines.map(({ keyId }) => keyId))) {
     const key = await store.keys.find(id)
@@ -86,17 +86,15 @@ async function namesOf({ store }: Office, lines: readonly ActivityEntry[]) {
 }
 
 /** The receipt of one request. @throws generation_not_found, also when several carry that request id */
-export const showActivity = verb(z.strictObject({ id: textField }), async (office, { id }) =>
-  renderOperatorReceipt(
-    await readReceipt(office.store, await findLine(office, id, 'activity show')),
-  ),
+export const showActivity = verb(z.strictObject({ id: textField }), async (deps, { id }) =>
+  renderOperatorReceipt(await readReceipt(deps.store, await findLine(deps, id, 'activity show'))),
 )
 
 const MOST_CANDIDATES = 10
 
 /** By the generation's id, or the request's. @throws generation_not_found, also when several carry that request id */
 export async function findLine(
-  { store }: Office,
+  { store }: OperatorDeps,
   id: string,
   command: string,
 ): Promise<ActivityEntry> {

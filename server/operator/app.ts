@@ -2,7 +2,7 @@
 import { Hono } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
-import type { Office } from './office.ts'
+import type { OperatorDeps } from './deps.ts'
 import type { Watchers } from './snapshot/stream.ts'
 import { type AnyVerb, perform } from './verb.ts'
 import { isVerbName, VERBS } from './verbs.ts'
@@ -21,26 +21,29 @@ export interface OperatorErrorBody {
 const OPERATOR_HEADER = 'x-operator'
 
 /** Answers verbs with JSON; the permissions of the socket are its only authentication. */
-export function operatorApp(office: Omit<Office, 'who'>, logFault: (cause: unknown) => void): Hono {
+export function operatorApp(
+  deps: Omit<OperatorDeps, 'who'>,
+  logFault: (cause: unknown) => void,
+): Hono {
   const app = new Hono()
 
   app.get('/tail', async (c) => {
     const { tail } = await import('./tail.ts')
-    return await tail({ ...office, who: 'reader' }, c.req.query())
+    return await tail({ ...deps, who: 'reader' }, c.req.query())
   })
 
   app.post('/verbs/:name', async (c) => {
     const name = c.req.param('name')
-    if (!isVerbName(name)) throw unknownVerb(name, office.version)
+    if (!isVerbName(name)) throw unknownVerb(name, deps.version)
     const verb: AnyVerb = await VERBS[name]()
     const who = readWho(c.req.header(OPERATOR_HEADER))
-    return c.json(await perform(verb, { ...office, who }, await readBody(c.req.raw)))
+    return c.json(await perform(verb, { ...deps, who }, await readBody(c.req.raw)))
   })
 
   let watchers: Promise<Watchers> | null = null
   app.get('/watch', async (c) => {
     watchers ??= import('./snapshot/stream.ts').then(({ createWatchers }) =>
-      createWatchers({ ...office, who: 'watcher' }),
+      createWatchers({ ...deps, who: 'watcher' }),
     )
     return await (await watchers).watch(c.req.query())
   })

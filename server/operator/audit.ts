@@ -4,7 +4,7 @@ import type { AuditFinding } from '#domain/audit.ts'
 import { type Day, renderDay, renderInstant } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
 import { renderUsd, subtractUsd } from '#domain/money.ts'
-import type { Office } from './office.ts'
+import type { OperatorDeps } from './deps.ts'
 import { verb } from './verb.ts'
 
 export interface FindingRecord {
@@ -35,10 +35,10 @@ export interface AuditRecord {
 }
 
 /** Adds everything up again from the ledger. @throws store_unavailable */
-export const auditBooks = verb(z.strictObject({}), async (office): Promise<AuditRecord> => {
-  const audit = await office.store.audit()
+export const auditBooks = verb(z.strictObject({}), async (deps): Promise<AuditRecord> => {
+  const audit = await deps.store.audit()
   const nameOf = nameBook(
-    office,
+    deps,
     new Map(audit.balances.map(({ accountId, accountName }) => [accountId, accountName])),
   )
   const findings: FindingRecord[] = []
@@ -59,7 +59,7 @@ export const auditBooks = verb(z.strictObject({}), async (office): Promise<Audit
 })
 
 /** "key worker", "account default"; whatever has no name goes by its id. */
-function nameBook({ store }: Office, accounts: ReadonlyMap<string, string>) {
+function nameBook({ store }: OperatorDeps, accounts: ReadonlyMap<string, string>) {
   const keys = new Map<string, string>()
   return async (id: string): Promise<string> => {
     if (id.startsWith('acct_')) return `account ${accounts.get(id) ?? id}`

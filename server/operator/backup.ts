@@ -2,7 +2,7 @@
 import * as z from 'zod/mini'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { timeField } from '#forms/fields.ts'
-import type { Office } from './office.ts'
+import type { OperatorDeps } from './deps.ts'
 import { acting } from './verb.ts'
 
 const pathField = z.string().check(z.minLength(1), z.maxLength(4_096))
@@ -31,7 +31,9 @@ export const noteRestore = acting(
 )
 
 /** When the newest backup was noted; null when none ever was. */
-export async function lastBackupAt({ store }: Pick<Office, 'store'>): Promise<Instant | null> {
+export async function lastBackupAt({
+  store,
+}: Pick<OperatorDeps, 'store'>): Promise<Instant | null> {
   const [last] = await store.acts.list({ verb: 'backup', limit: 1 })
   return last?.at ?? null
 }

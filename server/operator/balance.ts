@@ -17,9 +17,9 @@ import {
 } from '#domain/money.ts'
 import type { Rate } from '#domain/rate.ts'
 import { accountField, noteField, readAs, usdField } from '#forms/fields.ts'
+import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { type EntryRecord, renderEntry } from './ledger.ts'
-import type { Office } from './office.ts'
 import { acting, verb } from './verb.ts'
 
 export interface BalanceRecord {
@@ -51,9 +51,9 @@ const render = (account: string, balance: UsdNanos, rate: Rate): BalanceRecord =
 /** @throws account_not_found */
 export const showBalance = verb(
   z.strictObject({ account: accountField }),
-  async (office, input): Promise<BalanceRecord> => {
-    const account = await findAccount(office, input.account)
-    return render(account.name, account.balance, await office.store.rates.at(office.clock.now()))
+  async (deps, input): Promise<BalanceRecord> => {
+    const account = await findAccount(deps, input.account)
+    return render(account.name, account.balance, await deps.store.rates.at(deps.clock.now()))
   },
 )
 
@@ -71,15 +71,15 @@ export const topUp = acting(
     note: z._default(z.nullable(noteField), null),
     ref: z._default(z.nullable(z.string().check(z.minLength(1), z.maxLength(200))), null),
   }),
-  async (office, input): Promise<TopUpRecord> => {
-    const account = await findAccount(office, input.account)
-    const { entry, rate } = await draftEntry(office, account.id, {
+  async (deps, input): Promise<TopUpRecord> => {
+    const account = await findAccount(deps, input.account)
+    const { entry, rate } = await draftEntry(deps, account.id, {
       kind: 'top_up',
       amount: input.amount_usd,
       note: input.note,
       ref: input.ref,
     })
-    const earlier = input.ref === null ? undefined : await entryByRef(office, account.id, input.ref)
+    const earlier = input.ref === null ? undefined : await entryByRef(deps, account.id, input.ref)
     if (earlier) {
       if (earlier.amount !== entry.amount) throw refTaken(earlier)
       return {
@@ -88,7 +88,7 @@ export const topUp = acting(
         entry: renderEntry(earlier),
       }
     }
-    const balance = await office.store.ledger.credit(entry)
+    const balance = await deps.store.ledger.credit(entry)
     return { ...render(account.name, balance, rate), applied: true, entry: renderEntry(entry) }
   },
   (_, { account, applied, entry }) => (applied ? tellEntry(account, entry) : null),
@@ -111,15 +111,15 @@ export const adjustBalance = acting(
     amount_usd: signedUsdField,
     note: noteField.check(z.trim(), z.minLength(1, 'must say why')),
   }),
-  async (office, input): Promise<AdjustmentRecord> => {
-    const account = await findAccount(office, input.account)
-    const { entry, rate } = await draftEntry(office, account.id, {
+  async (deps, input): Promise<AdjustmentRecord> => {
+    const account = await findAccount(deps, input.account)
+    const { entry, rate } = await draftEntry(deps, account.id, {
       kind: 'adjust',
       amount: input.amount_usd,
       note: input.note,
       ref: null,
     })
-    const balance = await office.store.ledger.credit(entry)
+    const balance = await deps.store.ledger.credit(entry)
     return { ...render(account.name, balance, rate), entry: renderEntry(entry) }
   },
   (_, { account, entry }) => tellEntry(account, entry),
@@ -132,7 +132,7 @@ const tellEntry = (account: string, { id, amount_usd, note, ref }: EntryRecord):
 
 /** A movement of now, stamped with the rate of now. */
 async function draftEntry(
-  { store, clock }: Office,
+  { store, clock }: OperatorDeps,
   accountId: AccountId,
   stated: Pick<LedgerEntry, 'kind' | 'amount' | 'note' | 'ref'>,
 ): Promise<{ readonly entry: LedgerEntry; readonly rate: Rate }> {
@@ -154,7 +154,7 @@ async function draftEntry(
 }
 
 async function entryByRef(
-  { store }: Office,
+  { store }: OperatorDeps,
   accountId: AccountId,
   ref: string,
 ): Promise<LedgerEntry | undefined> {

@@ -8,7 +8,7 @@ import { nearest } from '#forms/nearest.ts'
 import { type Client, isClearText, newClientId, newClientSecret } from '#signin/register/client.ts'
 import { newSigningKey } from '#signin/register/signing-key.ts'
 import { logoutsField, redirectsField } from './client-fields.ts'
-import type { Office } from './office.ts'
+import type { OperatorDeps } from './deps.ts'
 import { acting, verb } from './verb.ts'
 
 export interface ClientRecord {
@@ -48,10 +48,10 @@ const warningsOf = ({ redirectUris, requiresPkce }: Client): readonly string[] =
   ...(requiresPkce ? [] : ['without PKCE, whoever sees a code on its way can use it']),
 ]
 
-const issued = (office: Office, client: Client, secret: string): IssuedClientRecord => ({
+const issued = (deps: OperatorDeps, client: Client, secret: string): IssuedClientRecord => ({
   ...render(client),
   client_secret: secret,
-  issuer: office.live?.authUrl ?? null,
+  issuer: deps.live?.authUrl ?? null,
 })
 
 /** @throws invalid_request */
@@ -63,8 +63,8 @@ export const createClient = acting(
     logout_uris: z._default(logoutsField, []),
     require_pkce: z._default(z.boolean(), true),
   }),
-  async (office, input): Promise<IssuedClientRecord> => {
-    const at = office.clock.now()
+  async (deps, input): Promise<IssuedClientRecord> => {
+    const at = deps.clock.now()
     const { secret, digest } = newClientSecret()
     const client: Client = {
       id: newClientId(input.name),
@@ -76,8 +76,8 @@ export const createClient = acting(
       createdAt: at,
       updatedAt: at,
     }
-    await office.store.signin.clients.create(client)
-    return issued(office, client, secret)
+    await deps.store.signin.clients.create(client)
+    return issued(deps, client, secret)
   },
   (_, client) => tell(client),
 )
@@ -96,8 +96,8 @@ export const listClients = verb(z.strictObject({}), async ({ store }) =>
 const ofOne = z.strictObject({ client: z.string() })
 
 /** @throws client_not_found */
-export const showClient = verb(ofOne, async (office, { client }) =>
-  render(await findClient(office, client)),
+export const showClient = verb(ofOne, async (deps, { client }) =>
+  render(await findClient(deps, client)),
 )
 
 /** What is not named stays. @throws client_not_found, invalid_request */
@@ -110,11 +110,11 @@ export const editClient = acting(
     logout_uris: z.optional(logoutsField),
     require_pkce: z.optional(z.boolean()),
   }),
-  async (office, input) => {
-    const client = await findClient(office, input.client)
+  async (deps, input) => {
+    const client = await findClient(deps, input.client)
     const { name = client.name, redirect_uris, logout_uris, require_pkce } = input
     return render(
-      await amend(office, {
+      await amend(deps, {
         ...client,
         name,
         redirectUris: redirect_uris ?? client.redirectUris,
@@ -130,10 +130,10 @@ export const editClient = acting(
 export const rotateClientSecret = acting(
   'clients.rotate-secret',
   ofOne,
-  async (office, input) => {
-    const client = await findClient(office, input.client)
+  async (deps, input) => {
+    const client = await findClient(deps, input.client)
     const { secret, digest } = newClientSecret()
-    return issued(office, await amend(office, { ...client, secretDigest: digest }), secret)
+    return issued(deps, await amend(deps, { ...client, secretDigest: digest }), secret)
   },
   (_, { client_id, name }) => ({ target: client_id, changed: { name, client_secret: 'new' } }),
 )
@@ -142,9 +142,9 @@ export const rotateClientSecret = acting(
 export const removeClient = acting(
   'clients.remove',
   ofOne,
-  async (office, input) => {
-    const client = await findClient(office, input.client)
-    await office.store.signin.clients.remove(client.id)
+  async (deps, input) => {
+    const client = await findClient(deps, input.client)
+    await deps.store.signin.clients.remove(client.id)
     return { ...render(client), removed: true }
   },
   (_, { client_id, name, removed }) => ({ target: client_id, changed: { name, removed } }),
@@ -167,14 +167,14 @@ export const rotateSigningKey = acting(
   (_, { key_id, kept }) => ({ target: key_id, changed: { kept } }),
 )
 
-async function amend({ store, clock }: Office, client: Client): Promise<Client> {
+async function amend({ store, clock }: OperatorDeps, client: Client): Promise<Client> {
   const amended = await store.signin.clients.amend({ ...client, updatedAt: clock.now() })
   if (amended === undefined) throw notFound(client.id, undefined)
   return amended
 }
 
 /** By its id, or by a name that only one has. @throws client_not_found */
-async function findClient({ store }: Office, text: string): Promise<Client> {
+async function findClient({ store }: OperatorDeps, text: string): Promise<Client> {
   const { clients } = store.signin
   const exact = await clients.find(text)
   if (exact !== undefined) return exact

@@ -6,8 +6,8 @@ import type { EventId } from '#domain/id.ts'
 import { channelsOf } from '#domain/low-balance.ts'
 import type { Channel, DeliveryTry, Notice } from '#domain/notice.ts'
 import { accountField } from '#forms/fields.ts'
+import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
-import type { Office } from './office.ts'
 import { acting, invalid, verb } from './verb.ts'
 
 export interface DeliveryRecord {
@@ -76,17 +76,17 @@ export const listDeliveries = verb(
     state: z._default(z.nullable(z.enum(['pending', 'delivered', 'dead'])), null),
     limit: z._default(z.int().check(z.minimum(1), z.maximum(MOST_NOTICES)), 50),
   }),
-  async (office, { account, state, limit }): Promise<readonly DeliveryRecord[]> => {
-    const { id: accountId } = await findAccount(office, account)
+  async (deps, { account, state, limit }): Promise<readonly DeliveryRecord[]> => {
+    const { id: accountId } = await findAccount(deps, account)
     const query = { accountId, limit, ...(state === null ? {} : { state }) }
-    return (await office.store.notices.list(query)).map(render)
+    return (await deps.store.notices.list(query)).map(render)
   },
 )
 
 const eventField = z.string().check(z.minLength(1))
 
 /** @throws notice_not_found */
-async function findEvent({ store }: Office, event: string) {
+async function findEvent({ store }: OperatorDeps, event: string) {
   const [first, ...rest] = await store.notices.find(event as EventId)
   if (first) return [first, ...rest] as const
   throw new GatewayError('notice_not_found', `there is no notice ${event}`, {
@@ -97,8 +97,8 @@ async function findEvent({ store }: Office, event: string) {
 /** One event with every try on every channel. @throws notice_not_found */
 export const showDelivery = verb(
   z.strictObject({ event: eventField }),
-  async (office, { event }): Promise<EventRecord> => {
-    const notices = await findEvent(office, event)
+  async (deps, { event }): Promise<EventRecord> => {
+    const notices = await findEvent(deps, event)
     const [first] = notices
     return {
       event_id: first.eventId,
@@ -125,9 +125,9 @@ export const redeliver = acting(
     event: eventField,
     channel: z._default(z.nullable(z.enum(['email', 'webhook'])), null),
   }),
-  async (office, input): Promise<RedeliveryRecord> => {
-    const { store, clock } = office
-    const notices = await findEvent(office, input.event)
+  async (deps, input): Promise<RedeliveryRecord> => {
+    const { store, clock } = deps
+    const notices = await findEvent(deps, input.event)
     const [{ eventId, accountId }] = notices
     const reachable = channelsOf(await store.thresholds.find(accountId))
     const wanted = notices.filter(
@@ -142,7 +142,7 @@ export const redeliver = acting(
       again.map((notice) => ({ ...notice, state: 'pending', tries: 0, nextTryAt: clock.now() })),
     )
     const channels = again.map(({ channel }) => channel)
-    return { event_id: eventId, channels, running: office.live !== null }
+    return { event_id: eventId, channels, running: deps.live !== null }
   },
   (_, { event_id, channels }) => ({ target: event_id, changed: { channels } }),
 )

@@ -1,20 +1,20 @@
 /** Whether a loss of the disk would be a loss of the house: when the last backup was taken. */
 import { DAY_MS, later } from '#domain/clock.ts'
 import { lastBackupAt } from './backup.ts'
+import type { OperatorDeps } from './deps.ts'
 import type { Finding } from './doctor.ts'
-import type { Office } from './office.ts'
 
 /** Weekends pass; a week without one is a timer that has died. */
 const OLD_DAYS = 7
 
 /** Nothing to say on the first day of charges. */
-export async function checkBackup(office: Office): Promise<readonly Finding[]> {
-  if (office.dataDir === null) return []
-  const at = await lastBackupAt(office)
-  const now = office.clock.now()
+export async function checkBackup(deps: OperatorDeps): Promise<readonly Finding[]> {
+  if (deps.dataDir === null) return []
+  const at = await lastBackupAt(deps)
+  const now = deps.clock.now()
   if (at === null) {
     const until = later(now, -DAY_MS)
-    const [charge] = await office.store.ledger.list({ kind: 'charge', until, limit: 1 })
+    const [charge] = await deps.store.ledger.list({ kind: 'charge', until, limit: 1 })
     return [charge === undefined ? fine('no backup yet') : worry('no backup was ever taken')]
   }
   const days = Math.floor((now - at) / DAY_MS)

@@ -2,12 +2,12 @@
 import { idleMasks } from '#domain/allow-list.ts'
 import { renderRubPerUsd } from '#domain/money.ts'
 import { type RouteHop, routeOf } from '#domain/route.ts'
+import type { OperatorDeps } from './deps.ts'
 import type { Finding } from './doctor.ts'
 import { everyKey } from './list-keys.ts'
-import type { Office } from './office.ts'
 
 /** Whether somebody decided the rate. */
-export async function checkRate({ store, clock }: Office): Promise<readonly Finding[]> {
+export async function checkRate({ store, clock }: OperatorDeps): Promise<readonly Finding[]> {
   const { rubPerUsd, setByOperator } = await store.rates.at(clock.now())
   const rate = `USD/RUB ${renderRubPerUsd(rubPerUsd)}`
   return [
@@ -23,7 +23,7 @@ export async function checkRate({ store, clock }: Office): Promise<readonly Find
 }
 
 /** Whether every credential can be read, and none is a key of this gateway. */
-export async function checkProviders({ store }: Office): Promise<readonly Finding[]> {
+export async function checkProviders({ store }: OperatorDeps): Promise<readonly Finding[]> {
   const findings: Finding[] = []
   for (const { name, hasCredential } of await store.providers.list()) {
     const wrong = hasCredential ? await credentialProblem(store, name) : null
@@ -46,7 +46,10 @@ export async function checkProviders({ store }: Office): Promise<readonly Findin
       ]
 }
 
-async function credentialProblem(store: Office['store'], name: string): Promise<string | null> {
+async function credentialProblem(
+  store: OperatorDeps['store'],
+  name: string,
+): Promise<string | null> {
   try {
     const credential = await store.providers.credential(name)
     return credential?.startsWith('if-')
@@ -58,7 +61,7 @@ async function credentialProblem(store: Office['store'], name: string): Promise<
 }
 
 /** Models without a price are refused, never free. */
-export async function checkCatalogue({ store }: Office): Promise<readonly Finding[]> {
+export async function checkCatalogue({ store }: OperatorDeps): Promise<readonly Finding[]> {
   const cards = await store.models.list()
   const unpriced = cards.filter(({ price }) => price === null)
   const [first] = unpriced
@@ -75,7 +78,7 @@ export async function checkCatalogue({ store }: Office): Promise<readonly Findin
 }
 
 /** A model whose every hop rests is asked all the same, but has nobody who did well lately. */
-export async function checkRoutes({ store, live }: Office): Promise<readonly Finding[]> {
+export async function checkRoutes({ store, live }: OperatorDeps): Promise<readonly Finding[]> {
   const cards = await store.models.list()
   const resting = (live?.hops() ?? []).filter(({ restsUntil }) => restsUntil !== null)
   const rests = ({ provider, upstreamName }: RouteHop): boolean =>
@@ -100,9 +103,9 @@ export async function checkRoutes({ store, live }: Office): Promise<readonly Fin
 }
 
 /** A mask that matches nothing is often a typing error. */
-export async function checkMasks(office: Office): Promise<readonly Finding[]> {
-  const models = (await office.store.models.list()).map(({ id }) => id)
-  const idle = (await everyKey(office, false)).flatMap((key) =>
+export async function checkMasks(deps: OperatorDeps): Promise<readonly Finding[]> {
+  const models = (await deps.store.models.list()).map(({ id }) => id)
+  const idle = (await everyKey(deps, false)).flatMap((key) =>
     idleMasks(key.limits.allowedModels, models).map((mask) => ({ key, mask })),
   )
   if (idle.length === 0) {

@@ -1,13 +1,13 @@
 /** Who may read the data directory: its owner and nobody else. */
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { OperatorDeps } from './deps.ts'
 import type { Finding } from './doctor.ts'
-import type { Office } from './office.ts'
 
 const OTHERS = 0o077
 
 /** Directories 0700, files and socket 0600. */
-export async function checkFiles({ dataDir }: Office): Promise<readonly Finding[]> {
+export async function checkFiles({ dataDir }: OperatorDeps): Promise<readonly Finding[]> {
   if (dataDir === null) return []
   const inside = await readdir(dataDir, { recursive: true })
   const open: string[] = []

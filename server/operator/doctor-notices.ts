@@ -2,21 +2,24 @@
 import type { Account } from '#domain/account.ts'
 import { channelsOf } from '#domain/low-balance.ts'
 import { renderUsd } from '#domain/money.ts'
+import type { OperatorDeps } from './deps.ts'
 import type { Finding } from './doctor.ts'
-import type { Office } from './office.ts'
 
 /** One finding for each account with a threshold, or for what keeps its notices from leaving. */
-export async function checkThresholds(office: Office): Promise<readonly Finding[]> {
-  const accounts = await office.store.accounts.list()
-  const findings = await Promise.all(accounts.map((account) => checkThreshold(office, account)))
+export async function checkThresholds(deps: OperatorDeps): Promise<readonly Finding[]> {
+  const accounts = await deps.store.accounts.list()
+  const findings = await Promise.all(accounts.map((account) => checkThreshold(deps, account)))
   const some = findings.flat()
   return some.length > 0
     ? some
     : [{ check: 'threshold', level: 'ok', message: 'no low-balance threshold is set', next: null }]
 }
 
-async function checkThreshold(office: Office, { id, name }: Account): Promise<readonly Finding[]> {
-  const { store, delivery } = office
+async function checkThreshold(
+  deps: OperatorDeps,
+  { id, name }: Account,
+): Promise<readonly Finding[]> {
+  const { store, delivery } = deps
   const threshold = await store.thresholds.find(id)
   if (threshold.below === null) return []
   const channels = channelsOf(threshold)
@@ -37,7 +40,7 @@ async function checkThreshold(office: Office, { id, name }: Account): Promise<re
           ),
         ]
       : []),
-    ...((await isSecretReadable(office, id))
+    ...((await isSecretReadable(deps, id))
       ? []
       : [
           {
@@ -54,7 +57,7 @@ async function checkThreshold(office: Office, { id, name }: Account): Promise<re
   return [{ check: 'threshold', level: 'ok', message, next: null }]
 }
 
-async function isSecretReadable({ store }: Office, id: Account['id']): Promise<boolean> {
+async function isSecretReadable({ store }: OperatorDeps, id: Account['id']): Promise<boolean> {
   return await store.thresholds.webhookSecret(id).then(
     () => true,
     () => false,

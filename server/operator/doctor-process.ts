@@ -1,14 +1,14 @@
 /** The process that serves: whether it has descriptors left for those who are still to come. */
 import { readdir, readFile } from 'node:fs/promises'
+import type { OperatorDeps } from './deps.ts'
 import type { Finding } from './doctor.ts'
-import type { Office } from './office.ts'
 
 /** A request takes two: its client's and its provider's. */
 const FEW = 4_096
 const MOST_SHARE = 0.9
 
 /** Of a gateway that runs, where the system tells. */
-export async function checkDescriptors({ live }: Office): Promise<readonly Finding[]> {
+export async function checkDescriptors({ live }: OperatorDeps): Promise<readonly Finding[]> {
   if (live === null || process.platform !== 'linux') return []
   const limits = await readFile('/proc/self/limits', 'utf8').catch(() => null)
   const names = await readdir('/proc/self/fd').catch(() => null)

@@ -1,10 +1,11 @@
 /** Whether people could come by the third parties that are named: a secret that opens, and a way to send a first code. */
+
+import type { OperatorDeps } from './deps.ts'
 import type { Finding } from './doctor.ts'
-import type { Office } from './office.ts'
 
 /** One finding for all that is well, or one for each worry. */
-export async function checkIdentities(office: Office): Promise<readonly Finding[]> {
-  const { identityProviders } = office.store.signin
+export async function checkIdentities(deps: OperatorDeps): Promise<readonly Finding[]> {
+  const { identityProviders } = deps.store.signin
   const providers = await identityProviders.list()
   if (providers.length === 0) return [finding('ok', 'people sign in by e-mail alone')]
   const worries: Finding[] = []
@@ -19,7 +20,7 @@ export async function checkIdentities(office: Office): Promise<readonly Finding[
       next: `gatewayctl identities edit ${name} --new-secret`,
     })
   }
-  if (!office.delivery.smtp) {
+  if (!deps.delivery.smtp) {
     worries.push({
       ...finding(
         'warning',

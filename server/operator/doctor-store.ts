@@ -2,11 +2,11 @@
 import { renderInstant } from '#domain/clock.ts'
 import { renderUsd } from '#domain/money.ts'
 import type { StoreTrouble } from '#domain/store.ts'
+import type { OperatorDeps } from './deps.ts'
 import type { Finding } from './doctor.ts'
-import type { Office } from './office.ts'
 
 /** Integrity, the newest schema, and whether commits succeed. */
-export async function checkStore({ store, dataDir }: Office): Promise<readonly Finding[]> {
+export async function checkStore({ store, dataDir }: OperatorDeps): Promise<readonly Finding[]> {
   const health = await store.health({ checkIntegrity: true })
   const damage = health.integrityFindings ?? []
   const isNewest = health.schemaVersion === health.newestSchemaVersion
@@ -41,7 +41,7 @@ function describeTrouble(trouble: StoreTrouble, dataDir: string): Finding {
 }
 
 /** Each balance is the sum of its ledger, to the nano-dollar, and so is every day of every key. */
-export async function checkLedger({ store }: Office): Promise<readonly Finding[]> {
+export async function checkLedger({ store }: OperatorDeps): Promise<readonly Finding[]> {
   const { balances, findings, found } = await store.audit()
   const elsewhere = found - findings.filter(({ what }) => what === 'balance').length
   return [
@@ -68,7 +68,7 @@ export async function checkLedger({ store }: Office): Promise<readonly Finding[]
 }
 
 /** Whether the log has lost anything yet; it should, where it is not kept for ever. */
-export async function checkLog({ store }: Office): Promise<readonly Finding[]> {
+export async function checkLog({ store }: OperatorDeps): Promise<readonly Finding[]> {
   const since = await store.activity.keptSince()
   return [
     ok(
@@ -81,7 +81,7 @@ export async function checkLog({ store }: Office): Promise<readonly Finding[]> {
 }
 
 /** A hold that outlives its server would keep money from being spent for ever. */
-export async function checkHolds({ store, live }: Office): Promise<readonly Finding[]> {
+export async function checkHolds({ store, live }: OperatorDeps): Promise<readonly Finding[]> {
   const { openHolds } = await store.health({ checkIntegrity: false })
   if (live !== null) return [ok('holds', `${openHolds} requests in progress hold money`)]
   return [

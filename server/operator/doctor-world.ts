@@ -1,17 +1,17 @@
 /** The world around the store: the program, the addresses it goes by, the disk under it, the clock beside it. */
 import { stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { OperatorDeps } from './deps.ts'
 import type { Finding } from './doctor.ts'
-import type { Office } from './office.ts'
 
 /** Which program answers. */
-export async function checkProgram({ version, live }: Office): Promise<readonly Finding[]> {
+export async function checkProgram({ version, live }: OperatorDeps): Promise<readonly Finding[]> {
   const what = `gatewayctl v${version} ${process.platform}-${process.arch}`
   return [ok('program', live === null ? `${what}, no gateway running` : `${what}, pid ${live.pid}`)]
 }
 
 /** An address without TLS is fine where nobody else listens: on this very machine. */
-export async function checkAddresses({ live }: Office): Promise<readonly Finding[]> {
+export async function checkAddresses({ live }: OperatorDeps): Promise<readonly Finding[]> {
   if (live === null) return []
   const { baseUrl, authUrl } = live
   const worries = [
@@ -47,7 +47,7 @@ const LEAST_BYTES = 256 * MEGABYTE
 const MOST_LOG_BYTES = 64 * MEGABYTE
 
 /** Whether there is room, and whether the log of the database is folded in time. */
-export async function checkDisk({ dataDir }: Office): Promise<readonly Finding[]> {
+export async function checkDisk({ dataDir }: OperatorDeps): Promise<readonly Finding[]> {
   if (dataDir === null) return []
   const { bavail, blocks, bsize } = await statfs(dataDir)
   const log = await stat(join(dataDir, 'gateway.db-wal')).catch(() => null)
@@ -84,7 +84,7 @@ const inMegabytes = (bytes: number): string =>
 const MOST_SKEW_MS = 5_000
 
 /** Known once a provider was tested since the gateway started; a doctor reaches out to nobody. */
-export async function checkClock({ probe }: Office): Promise<readonly Finding[]> {
+export async function checkClock({ probe }: OperatorDeps): Promise<readonly Finding[]> {
   const last = probe.lastSkew()
   if (last === null) return []
   const { provider, skewMs } = last

@@ -1,5 +1,6 @@
 /** Doctor: every check of an installation in one list, each finding with what to type next. */
 import * as z from 'zod/mini'
+import type { OperatorDeps } from './deps.ts'
 import { checkBackup } from './doctor-backup.ts'
 import {
   checkCatalogue,
@@ -14,7 +15,6 @@ import { checkDescriptors } from './doctor-process.ts'
 import { checkIdentities } from './doctor-signin.ts'
 import { checkHolds, checkLedger, checkLog, checkStore } from './doctor-store.ts'
 import { checkAddresses, checkClock, checkDisk, checkProgram } from './doctor-world.ts'
-import type { Office } from './office.ts'
 import { verb } from './verb.ts'
 
 /** `ok` is a pass, `warning` is worth a look, `problem` makes the installation unhealthy. */
@@ -26,7 +26,7 @@ export interface Finding {
   readonly next: string | null
 }
 
-type Check = (office: Office) => Promise<readonly Finding[]>
+type Check = (deps: OperatorDeps) => Promise<readonly Finding[]>
 
 const CHECKS: readonly Check[] = [
   checkProgram,
@@ -60,9 +60,9 @@ const unseen = (thrown: unknown): readonly Finding[] => [
 ]
 
 /** Runs every check; a check finds at least one thing to say. */
-export const examine = verb(z.strictObject({}), async (office) => {
+export const examine = verb(z.strictObject({}), async (deps) => {
   const findings: Finding[] = []
-  for (const check of CHECKS) findings.push(...(await check(office).catch(unseen)))
+  for (const check of CHECKS) findings.push(...(await check(deps).catch(unseen)))
   const count = (level: Finding['level']) =>
     findings.filter((finding) => finding.level === level).length
   return { findings, warnings: count('warning'), problems: count('problem') }

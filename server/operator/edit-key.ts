@@ -31,10 +31,10 @@ export const editKey = acting(
     /** Null is never. */
     expires_at: z.optional(z.nullable(timeField)),
   }),
-  async (office, { key: text, name, note, disabled, expires_at }): Promise<EditedKeyRecord> => {
-    const { store, clock } = office
+  async (deps, { key: text, name, note, disabled, expires_at }): Promise<EditedKeyRecord> => {
+    const { store, clock } = deps
     const at = clock.now()
-    const before = await findKey(office, text)
+    const before = await findKey(deps, text)
     const renamed = name !== undefined && name !== before.name
     const warnings = renamed ? await nameWarnings(store, name) : []
     const after = await store.keys.amend(
@@ -47,7 +47,7 @@ export const editKey = acting(
       },
       at,
     )
-    return { ...(await reportKey(office, after)), changes: changesBetween(before, after), warnings }
+    return { ...(await reportKey(deps, after)), changes: changesBetween(before, after), warnings }
   },
   (_, { id, changes }) => (changes.length === 0 ? null : { target: id, changed: byField(changes) }),
 )

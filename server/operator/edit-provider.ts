@@ -28,8 +28,8 @@ export const editProvider = acting(
     /** Null: it asks for none any more. */
     credential: z.optional(z.nullable(credentialField)),
   }),
-  async (office, input): Promise<EditedProviderRecord> => {
-    const before = await findProvider(office, input.name)
+  async (deps, input): Promise<EditedProviderRecord> => {
+    const before = await findProvider(deps, input.name)
     if (before.type === 'demo') throw builtIn(before)
     const type =
       input.type === undefined ? before.type : typeFor(before.name, input.type, undefined)
@@ -37,9 +37,9 @@ export const editProvider = acting(
     const kept = type === before.type ? before.baseUrl : undefined
     const edited: Provider = { ...before, type, baseUrl: baseUrlFor(type, input.base_url ?? kept) }
     const { credential } = input
-    await office.store.providers.edit(edited, credential === undefined ? 'keep' : { credential })
+    await deps.store.providers.edit(edited, credential === undefined ? 'keep' : { credential })
     return {
-      ...(await report(office, await findProvider(office, before.name))),
+      ...(await report(deps, await findProvider(deps, before.name))),
       credential_changed: credential !== undefined,
       previous: { type: before.type, base_url: before.baseUrl },
     }

@@ -3,10 +3,10 @@ import { type Account, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
 import { nearest } from '#forms/nearest.ts'
-import type { Office } from './office.ts'
+import type { OperatorDeps } from './deps.ts'
 
 /** @throws account_not_found */
-export async function findAccount({ store }: Office, text: string): Promise<Account> {
+export async function findAccount({ store }: OperatorDeps, text: string): Promise<Account> {
   const { accounts } = store
   const account = (await accounts.findByName(text)) ?? (await accounts.find(text as AccountId))
   if (account) return account

@@ -2,14 +2,14 @@
 import { GatewayError } from '#domain/errors.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { nearest } from '#forms/nearest.ts'
-import type { Office } from './office.ts'
+import type { OperatorDeps } from './deps.ts'
 
 const MOST_CANDIDATES = 10
 const MOST_NAMES = 1_000
 
 /** @throws key_not_found, also when several keys answer to `text`; the message then lists them */
-export async function findKey(office: Office, text: string): Promise<ApiKey> {
-  const found = await office.store.keys.search(text, MOST_CANDIDATES)
+export async function findKey(deps: OperatorDeps, text: string): Promise<ApiKey> {
+  const found = await deps.store.keys.search(text, MOST_CANDIDATES)
   const byId = found.find(({ id }) => id === text)
   if (byId) return byId
   const named = found.filter(({ name }) => name === text)
@@ -18,7 +18,7 @@ export async function findKey(office: Office, text: string): Promise<ApiKey> {
   const living = candidates.filter(({ revokedAt }) => revokedAt === null)
   const meant = living.length > 0 ? living : candidates
   const [only, another] = meant
-  if (only === undefined) throw await notFound(office, text)
+  if (only === undefined) throw await notFound(deps, text)
   if (another === undefined) return only
   throw new GatewayError(
     'key_not_found',
@@ -29,7 +29,7 @@ export async function findKey(office: Office, text: string): Promise<ApiKey> {
 
 const titleOf = ({ name, id, label }: ApiKey): string => `${name} (${id}, ${label})`
 
-async function notFound({ store }: Office, text: string): Promise<GatewayError> {
+async function notFound({ store }: OperatorDeps, text: string): Promise<GatewayError> {
   const { keys } = await store.keys.list({ includeRevoked: false, limit: MOST_NAMES })
   const name = nearest(
     text,

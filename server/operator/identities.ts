@@ -13,6 +13,7 @@ import {
   type IdentityProvider,
   isLoopbackHttp,
 } from '#signin/register/identity-provider.ts'
+import type { OperatorDeps } from './deps.ts'
 import {
   clientIdField,
   domainsField,
@@ -20,7 +21,6 @@ import {
   providerNameField,
   secretField,
 } from './identity-fields.ts'
-import type { Office } from './office.ts'
 import { acting, verb } from './verb.ts'
 
 export interface IdentityProviderRecord {
@@ -40,8 +40,11 @@ export interface IdentityProviderRecord {
   readonly warnings: readonly string[]
 }
 
-async function report(office: Office, provider: IdentityProvider): Promise<IdentityProviderRecord> {
-  const { store, live } = office
+async function report(
+  deps: OperatorDeps,
+  provider: IdentityProvider,
+): Promise<IdentityProviderRecord> {
+  const { store, live } = deps
   const authUrl = live?.authUrl ?? null
   return {
     name: provider.name,
@@ -75,8 +78,8 @@ export const addIdentityProvider = acting(
     label: z.optional(nameField),
     authoritative_for: z._default(domainsField, []),
   }),
-  async (office, input) => {
-    const at = office.clock.now()
+  async (deps, input) => {
+    const at = deps.clock.now()
     const preset = presetFor(input)
     const provider: IdentityProvider = {
       ...preset,
@@ -87,8 +90,8 @@ export const addIdentityProvider = acting(
       createdAt: at,
       updatedAt: at,
     }
-    await office.store.signin.identityProviders.add(provider, input.secret)
-    return report(office, provider)
+    await deps.store.signin.identityProviders.add(provider, input.secret)
+    return report(deps, provider)
   },
   (_, provider) => tell(provider),
 )
@@ -123,19 +126,17 @@ const tell = (provider: IdentityProviderRecord, more: ActFacts['changed'] = {}):
 }
 
 /** In the order of their buttons. */
-export const listIdentityProviders = verb(z.strictObject({}), async (office) =>
+export const listIdentityProviders = verb(z.strictObject({}), async (deps) =>
   Promise.all(
-    (await office.store.signin.identityProviders.list()).map((provider) =>
-      report(office, provider),
-    ),
+    (await deps.store.signin.identityProviders.list()).map((provider) => report(deps, provider)),
   ),
 )
 
 const ofOne = z.strictObject({ name: z.string() })
 
 /** @throws provider_not_found */
-export const showIdentityProvider = verb(ofOne, async (office, { name }) =>
-  report(office, await findIdentityProvider(office, name)),
+export const showIdentityProvider = verb(ofOne, async (deps, { name }) =>
+  report(deps, await findIdentityProvider(deps, name)),
 )
 
 /** What is not named stays; name, type and issuer always do. @throws provider_not_found, invalid_request */
@@ -148,20 +149,20 @@ export const editIdentityProvider = acting(
     authoritative_for: z.optional(domainsField),
     secret: z.optional(secretField),
   }),
-  async (office, input) => {
-    const provider = await findIdentityProvider(office, input.name)
-    const amended = await office.store.signin.identityProviders.amend(
+  async (deps, input) => {
+    const provider = await findIdentityProvider(deps, input.name)
+    const amended = await deps.store.signin.identityProviders.amend(
       {
         ...provider,
         label: input.label ?? provider.label,
         clientId: input.client_id ?? provider.clientId,
         authoritativeFor: input.authoritative_for ?? provider.authoritativeFor,
-        updatedAt: office.clock.now(),
+        updatedAt: deps.clock.now(),
       },
       input.secret ?? null,
     )
     if (amended === undefined) throw notFound(input.name, undefined)
-    return report(office, amended)
+    return report(deps, amended)
   },
   ({ secret }, provider) => tell(provider, secret === undefined ? {} : { secret: 'new' }),
 )
@@ -170,9 +171,9 @@ export const editIdentityProvider = acting(
 export const removeIdentityProvider = acting(
   'identities.remove',
   ofOne,
-  async (office, { name }) => {
-    const provider = await report(office, await findIdentityProvider(office, name))
-    await office.store.signin.identityProviders.remove(name)
+  async (deps, { name }) => {
+    const provider = await report(deps, await findIdentityProvider(deps, name))
+    await deps.store.signin.identityProviders.remove(name)
     return { ...provider, removed: true }
   },
   (_, { name: target, issuer, people, removed }) => ({
@@ -183,7 +184,7 @@ export const removeIdentityProvider = acting(
 
 /** @throws provider_not_found */
 export async function findIdentityProvider(
-  { store }: Office,
+  { store }: OperatorDeps,
   name: string,
 ): Promise<IdentityProvider> {
   const { identityProviders } = store.signin
@@ -214,7 +215,7 @@ export interface IdentityRecord {
 
 /** Oldest first. */
 export async function identitiesOf(
-  { store }: Office,
+  { store }: OperatorDeps,
   personId: Identity['personId'],
 ): Promise<readonly IdentityRecord[]> {
   const { identities, identityProviders } = store.signin

@@ -4,9 +4,9 @@ import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { newAccountId, newEntryId } from '#domain/id.ts'
 import { NO_MONEY, renderUsd, type UsdNanos } from '#domain/money.ts'
 import { nameField, usdField } from '#forms/fields.ts'
+import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { createKey, type IssuedKeyRecord } from './keys.ts'
-import type { Office } from './office.ts'
 import { acting } from './verb.ts'
 
 export interface InitRecord {
@@ -33,12 +33,12 @@ export const initialise = acting(
     demo_credit_usd: z._default(z.nullable(usdField), null),
     rpm_limit: z._default(z.nullable(z.int().check(z.minimum(1))), null),
   }),
-  async (office, input): Promise<InitRecord> => {
-    const isNew = await createAccount(office)
-    const credited = isNew && (await credit(office, input.demo_credit_usd ?? NO_MONEY))
-    const hasDemo = input.demo && (await addDemo(office, isNew))
-    const key = input.first_key ? await firstKey(office, input.key_name, input.rpm_limit) : null
-    const account = await findAccount(office, DEFAULT_ACCOUNT_NAME)
+  async (deps, input): Promise<InitRecord> => {
+    const isNew = await createAccount(deps)
+    const credited = isNew && (await credit(deps, input.demo_credit_usd ?? NO_MONEY))
+    const hasDemo = input.demo && (await addDemo(deps, isNew))
+    const key = input.first_key ? await firstKey(deps, input.key_name, input.rpm_limit) : null
+    const account = await findAccount(deps, DEFAULT_ACCOUNT_NAME)
     return {
       account: account.name,
       balance_usd: renderUsd(account.balance),
@@ -48,7 +48,7 @@ export const initialise = acting(
         ...(credited ? ['credit' as const] : []),
         ...(key ? ['key' as const] : []),
       ],
-      models: (await office.store.models.list()).map(({ id }) => id),
+      models: (await deps.store.models.list()).map(({ id }) => id),
       key,
     }
   },
@@ -58,7 +58,7 @@ export const initialise = acting(
       : { target: account, changed: { created, balance_usd, key: key?.id ?? null } },
 )
 
-async function createAccount({ store, clock }: Office): Promise<boolean> {
+async function createAccount({ store, clock }: OperatorDeps): Promise<boolean> {
   if (await store.accounts.findByName(DEFAULT_ACCOUNT_NAME)) return false
   const at = clock.now()
   await store.accounts.create({
@@ -70,12 +70,12 @@ async function createAccount({ store, clock }: Office): Promise<boolean> {
   return true
 }
 
-async function credit(office: Office, amount: UsdNanos): Promise<boolean> {
+async function credit(deps: OperatorDeps, amount: UsdNanos): Promise<boolean> {
   if (amount === NO_MONEY) return false
-  const at = office.clock.now()
-  await office.store.ledger.credit({
+  const at = deps.clock.now()
+  await deps.store.ledger.credit({
     id: newEntryId(at),
-    accountId: (await findAccount(office, DEFAULT_ACCOUNT_NAME)).id,
+    accountId: (await findAccount(deps, DEFAULT_ACCOUNT_NAME)).id,
     kind: 'top_up',
     amount,
     at,
@@ -83,7 +83,7 @@ async function credit(office: Office, amount: UsdNanos): Promise<boolean> {
     generationId: null,
     day: null,
     endUser: null,
-    rubPerUsd: (await office.store.rates.at(at)).rubPerUsd,
+    rubPerUsd: (await deps.store.rates.at(at)).rubPerUsd,
     priceVersion: null,
     note: 'first credit',
     ref: null,
@@ -92,10 +92,10 @@ async function credit(office: Office, amount: UsdNanos): Promise<boolean> {
 }
 
 /** A demo that an operator removed stays removed: it comes with the account, or when no provider is there at all. */
-async function addDemo(office: Office, isNew: boolean): Promise<boolean> {
-  const { store, clock } = office
+async function addDemo(deps: OperatorDeps, isNew: boolean): Promise<boolean> {
+  const { store, clock } = deps
   if (!isNew && (await store.providers.list()).length > 0) return false
-  const { provider, cards } = await office.demoKit(clock.now())
+  const { provider, cards } = await deps.demoKit(clock.now())
   if (await store.providers.find(provider.name)) return false
   await store.providers.add(provider, null)
   for (const card of cards) await store.models.add(card)
@@ -103,11 +103,11 @@ async function addDemo(office: Office, isNew: boolean): Promise<boolean> {
 }
 
 async function firstKey(
-  office: Office,
+  deps: OperatorDeps,
   name: string,
   rpm: number | null,
 ): Promise<IssuedKeyRecord | null> {
-  const { totalCount } = await office.store.keys.list({ includeRevoked: true, limit: 1 })
+  const { totalCount } = await deps.store.keys.list({ includeRevoked: true, limit: 1 })
   if (totalCount > 0) return null
-  return createKey.run(office, await createKey.read({ name, rpm_limit: rpm }))
+  return createKey.run(deps, await createKey.read({ name, rpm_limit: rpm }))
 }

@@ -2,12 +2,12 @@
 import * as z from 'zod/mini'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { timeField } from '#forms/fields.ts'
-import type { Office } from './office.ts'
+import type { OperatorDeps } from './deps.ts'
 import { verb } from './verb.ts'
 
 /** Null where all is there that came at `since` or later (null is whenever); else the instant before which an end is not kept. */
 export async function keptSince(
-  { store }: Pick<Office, 'store'>,
+  { store }: Pick<OperatorDeps, 'store'>,
   since: Instant | null,
 ): Promise<string | null> {
   const kept = await store.activity.keptSince()
@@ -17,5 +17,5 @@ export async function keptSince(
 /** The same for answers that are lists. */
 export const showKept = verb(
   z.strictObject({ since: z._default(z.nullable(timeField), null) }),
-  async (office, { since }) => ({ kept_since: await keptSince(office, since) }),
+  async (deps, { since }) => ({ kept_since: await keptSince(deps, since) }),
 )

@@ -16,10 +16,10 @@ import {
   timeField,
 } from '#forms/fields.ts'
 import { maskWarnings, nameWarnings } from '#forms/key-warnings.ts'
+import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { findKey } from './find-key.ts'
 import { type OperatorKeyRecord, reportKey } from './list-keys.ts'
-import type { Office } from './office.ts'
 import { acting, verb } from './verb.ts'
 
 export interface IssuedKeyRecord extends OperatorKeyRecord {
@@ -39,10 +39,10 @@ export const createKey = acting(
     note: z._default(z.nullable(noteField), null),
     expires_at: z._default(z.nullable(timeField), null),
   }),
-  async (office, input): Promise<IssuedKeyRecord> => {
-    const { store, clock } = office
+  async (deps, input): Promise<IssuedKeyRecord> => {
+    const { store, clock } = deps
     const at = clock.now()
-    const account = await findAccount(office, input.account)
+    const account = await findAccount(deps, input.account)
     const limits = { ...NO_LIMITS, ...statedLimits(input) }
     const warnings = [
       ...(await nameWarnings(store, input.name)),
@@ -54,7 +54,7 @@ export const createKey = acting(
     const wish = { accountId: account.id, name, kind, note, limits, expiresAt }
     const key = draftKey(wish, secret, at)
     await store.keys.issue(key, secret)
-    return { ...(await reportKey(office, key)), key: secret, warnings }
+    return { ...(await reportKey(deps, key)), key: secret, warnings }
   },
   ({ account }, record) => ({ target: record.id, changed: { account, ...factsOf(record) } }),
 )
@@ -79,21 +79,21 @@ const renderWindow = (reading: WindowReading | null) =>
 /** One key and what is left of its windows. @throws key_not_found */
 export const showKey = verb(
   z.strictObject({ key: z.string().check(z.minLength(1)) }),
-  async (office, input) => detailsOf(office, await findKey(office, input.key)),
+  async (deps, input) => detailsOf(deps, await findKey(deps, input.key)),
 )
 
 /** The key that answers to a whole secret. @throws key_not_found */
-export const identifyKey = verb(z.strictObject({ secret: z.string() }), async (office, input) => {
+export const identifyKey = verb(z.strictObject({ secret: z.string() }), async (deps, input) => {
   const secret = readSecret(input.secret)
-  const key = secret && (await office.store.keys.findBySecret(secret, office.clock.now()))
+  const key = secret && (await deps.store.keys.findBySecret(secret, deps.clock.now()))
   if (!key) throw new GatewayError('key_not_found', 'no key answers to this secret')
-  return detailsOf(office, key)
+  return detailsOf(deps, key)
 })
 
-async function detailsOf(office: Office, key: ApiKey) {
-  const quota = await office.store.admissions.quota(key.id, office.clock.now())
+async function detailsOf(deps: OperatorDeps, key: ApiKey) {
+  const quota = await deps.store.admissions.quota(key.id, deps.clock.now())
   return {
-    ...(await reportKey(office, key)),
+    ...(await reportKey(deps, key)),
     windows: { minute: renderWindow(quota.minute), day: renderWindow(quota.day) },
   }
 }
@@ -102,9 +102,9 @@ async function detailsOf(office: Office, key: ApiKey) {
 export const revokeKey = acting(
   'keys.revoke',
   z.strictObject({ key: z.string().check(z.minLength(1)) }),
-  async (office, input): Promise<OperatorKeyRecord> => {
-    const { id } = await findKey(office, input.key)
-    return reportKey(office, await office.store.keys.revoke(id, office.clock.now()))
+  async (deps, input): Promise<OperatorKeyRecord> => {
+    const { id } = await findKey(deps, input.key)
+    return reportKey(deps, await deps.store.keys.revoke(id, deps.clock.now()))
   },
   (_, { id, name, status }) => ({ target: id, changed: { name, status } }),
 )

@@ -2,7 +2,7 @@
 import * as z from 'zod/mini'
 import { GatewayError } from '#domain/errors.ts'
 import type { InFlight } from '#domain/snapshot/in-flight.ts'
-import type { Office } from './office.ts'
+import type { OperatorDeps } from './deps.ts'
 import { acting } from './verb.ts'
 
 export interface KillRecord {
@@ -18,9 +18,9 @@ export interface KillRecord {
 export const killRequest = acting(
   'activity.kill',
   z.strictObject({ id: z.string().check(z.minLength(1)) }),
-  async (office, { id }): Promise<KillRecord> => {
-    const found = findInFlight(office, id)
-    const killed = await office.live?.watch.kill(found.generationId)
+  async (deps, { id }): Promise<KillRecord> => {
+    const found = findInFlight(deps, id)
+    const killed = await deps.live?.watch.kill(found.generationId)
     if (!killed) throw notInProgress(id)
     return {
       id: found.generationId,
@@ -33,7 +33,7 @@ export const killRequest = acting(
   (_, { id, ...killed }) => ({ target: id, changed: killed }),
 )
 
-function findInFlight({ live }: Office, id: string): InFlight {
+function findInFlight({ live }: OperatorDeps, id: string): InFlight {
   const all = live?.watch.inFlight(Number.POSITIVE_INFINITY) ?? []
   const byId = all.find(({ generationId }) => generationId === id)
   if (byId) return byId

@@ -7,9 +7,9 @@ import type { ApiKey } from '#domain/key.ts'
 import type { LedgerEntry, LedgerQuery } from '#domain/ledger.ts'
 import { negateUsd, renderRub, renderRubPerUsd, renderUsd, toRub } from '#domain/money.ts'
 import { accountField, timeField } from '#forms/fields.ts'
+import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { findKey } from './find-key.ts'
-import type { Office } from './office.ts'
 import { verb } from './verb.ts'
 
 export interface EntryRecord {
@@ -62,10 +62,10 @@ export const listLedger = verb(
     until: z._default(z.nullable(timeField), null),
     limit: z._default(z.int().check(z.minimum(1), z.maximum(MOST_ENTRIES)), 50),
   }),
-  async (office, input): Promise<readonly EntryRecord[]> => {
-    const account = await findAccount(office, input.account)
-    const key = input.key === null ? null : await findKey(office, input.key)
-    if (key && key.accountId !== account.id) throw await notOf(office, key, account)
+  async (deps, input): Promise<readonly EntryRecord[]> => {
+    const account = await findAccount(deps, input.account)
+    const key = input.key === null ? null : await findKey(deps, input.key)
+    if (key && key.accountId !== account.id) throw await notOf(deps, key, account)
     const query: LedgerQuery = {
       accountId: account.id,
       limit: input.limit,
@@ -74,12 +74,16 @@ export const listLedger = verb(
       ...(input.since === null ? {} : { since: input.since }),
       ...(input.until === null ? {} : { until: input.until }),
     }
-    return (await office.store.ledger.list(query)).map(renderEntry)
+    return (await deps.store.ledger.list(query)).map(renderEntry)
   },
 )
 
 /** An empty list would say that the key had charged nothing. */
-async function notOf({ store }: Office, key: ApiKey, { name }: Account): Promise<GatewayError> {
+async function notOf(
+  { store }: OperatorDeps,
+  key: ApiKey,
+  { name }: Account,
+): Promise<GatewayError> {
   const owner = (await store.accounts.find(key.accountId))?.name ?? key.accountId
   return new GatewayError('key_not_found', `key ${key.name} is not of account ${name}`, {
     hint: `gatewayctl ledger list --key ${key.id} --account ${owner}`,

@@ -38,10 +38,10 @@ export const showLimits = verb(
     account: accountField,
     key: z._default(z.nullable(z.string().check(z.minLength(1))), null),
   }),
-  async (office, input): Promise<readonly KeyLimitsRecord[]> => {
-    if (input.key !== null) return [render(await findKey(office, input.key))]
-    const { id } = await findAccount(office, input.account)
-    return (await everyKey(office, false, id)).map(render)
+  async (deps, input): Promise<readonly KeyLimitsRecord[]> => {
+    if (input.key !== null) return [render(await findKey(deps, input.key))]
+    const { id } = await findAccount(deps, input.account)
+    return (await everyKey(deps, false, id)).map(render)
   },
 )
 
@@ -52,15 +52,15 @@ export const setLimits = acting(
     ...limitsFields,
     keys: z.array(z.string().check(z.minLength(1))).check(z.minLength(1)),
   }),
-  async (office, input): Promise<readonly AmendedLimitsRecord[]> => {
+  async (deps, input): Promise<readonly AmendedLimitsRecord[]> => {
     // Every key is found before any is changed, so that a misspelt second name changes nothing.
     const keys: ApiKey[] = []
-    for (const text of input.keys) keys.push(demandLiving(await findKey(office, text)))
+    for (const text of input.keys) keys.push(demandLiving(await findKey(deps, text)))
     const limits = statedLimits(input)
-    const warnings = await maskWarnings(office.store, limits.allowedModels ?? null)
+    const warnings = await maskWarnings(deps.store, limits.allowedModels ?? null)
     const amended: AmendedLimitsRecord[] = []
     for (const key of keys) {
-      const after = await office.store.keys.amend(key.id, { limits }, office.clock.now())
+      const after = await deps.store.keys.amend(key.id, { limits }, deps.clock.now())
       amended.push({ ...render(after), changes: changesBetween(key, after), warnings })
     }
     return amended

@@ -2,9 +2,9 @@
 import type { AccountId, KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { type KeyRecord, renderKey } from '#domain/key-report.ts'
+import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { type KeyListQuery, readKeyListQuery, type SentKeyListQuery } from './key-list-query.ts'
-import type { Office } from './office.ts'
 import type { Verb } from './verb.ts'
 
 export interface OperatorKeyRecord extends KeyRecord {
@@ -16,17 +16,17 @@ const PAGE_KEYS = 500
 /** Newest first. @throws account_not_found */
 export const listKeys: Verb<SentKeyListQuery, KeyListQuery, readonly OperatorKeyRecord[]> = {
   read: readKeyListQuery,
-  async run(office, query) {
-    const account = await findAccount(office, query.account)
-    const keys = await everyKey(office, query.include_revoked, account.id)
+  async run(deps, query) {
+    const account = await findAccount(deps, query.account)
+    const keys = await everyKey(deps, query.include_revoked, account.id)
     const wanted = query.kind === null ? keys : keys.filter(({ kind }) => kind === query.kind)
-    return await Promise.all(wanted.map((key) => reportKey(office, key)))
+    return await Promise.all(wanted.map((key) => reportKey(deps, key)))
   },
 }
 
 /** All keys, of one account or of every one, newest first, read page by page. */
 export async function everyKey(
-  { store }: Office,
+  { store }: OperatorDeps,
   includeRevoked: boolean,
   accountId?: AccountId,
 ): Promise<ApiKey[]> {
@@ -46,7 +46,10 @@ export async function everyKey(
 }
 
 /** The record of a key with its usage at this moment. */
-export async function reportKey({ store, clock }: Office, key: ApiKey): Promise<OperatorKeyRecord> {
+export async function reportKey(
+  { store, clock }: OperatorDeps,
+  key: ApiKey,
+): Promise<OperatorKeyRecord> {
   const at = clock.now()
   return { ...renderKey(key, await store.admissions.spending(key.id, at), at), note: key.note }
 }

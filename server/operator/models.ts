@@ -8,8 +8,8 @@ import { isModelId, type ModelCard, type Prices } from '#domain/model-card.ts'
 import type { UsdAttos } from '#domain/money.ts'
 import { perMillionField, priceField, timeField } from '#forms/fields.ts'
 import { nearest } from '#forms/nearest.ts'
+import type { OperatorDeps } from './deps.ts'
 import { type ModelRecord, renderModel, renderVersion } from './model-record.ts'
-import type { Office } from './office.ts'
 import { findProvider } from './providers.ts'
 import { acting, verb } from './verb.ts'
 
@@ -64,12 +64,12 @@ const isOf = (card: ModelCard, name: string): boolean =>
   card.provider === name || card.route.some(({ provider }) => provider === name)
 
 /** @throws model_not_found */
-export const showModel = verb(z.strictObject({ model: z.string() }), async (office, { model }) =>
-  renderModel(await findModel(office, model)),
+export const showModel = verb(z.strictObject({ model: z.string() }), async (deps, { model }) =>
+  renderModel(await findModel(deps, model)),
 )
 
 /** @throws model_not_found */
-export async function findModel({ store }: Office, id: string): Promise<ModelCard> {
+export async function findModel({ store }: OperatorDeps, id: string): Promise<ModelCard> {
   const card = await store.models.find(id)
   if (card) return card
   const ids = (await store.models.list()).map((other) => other.id)
@@ -98,12 +98,12 @@ export const addModel = acting(
     max_completion_tokens: z._default(z.nullable(z.int().check(z.minimum(1))), null),
     images: z._default(z.boolean(), false),
   }),
-  async (office, input): Promise<ModelRecord> => {
+  async (deps, input): Promise<ModelRecord> => {
     const slash = input.model.indexOf('/')
     const own = input.model.slice(slash + 1)
-    const provider = await findProvider(office, input.provider ?? input.model.slice(0, slash))
+    const provider = await findProvider(deps, input.provider ?? input.model.slice(0, slash))
     const prices = pricesFrom(input, null)
-    const at = office.clock.now()
+    const at = deps.clock.now()
     const draws = input.images || (prices?.imagePrices.length ?? 0) > 0
     const card: ModelCard = {
       id: input.model,
@@ -121,7 +121,7 @@ export const addModel = acting(
       supportedParameters: draws ? ['max_tokens', 'modalities'] : ['max_tokens'],
       price: prices === null ? null : { id: newPriceVersionId(at), effectiveFrom: at, prices },
     }
-    await office.store.models.add(card)
+    await deps.store.models.add(card)
     return renderModel(card)
   },
   (_, { id, provider, upstream, price }) => ({
@@ -138,17 +138,17 @@ export const priceModel = acting(
     model: z.string(),
     from: z._default(z.nullable(timeField), null),
   }),
-  async (office, input) => {
-    const card = await findModel(office, input.model)
+  async (deps, input) => {
+    const card = await findModel(deps, input.model)
     const prices = pricesFrom(input, card.price?.prices ?? null)
     if (prices === null || stated(input).length === 0) {
       throw new GatewayError('invalid_request', 'no price is stated', {
         hint: `gatewayctl models price ${card.id} --in-usd 2.50 --out-usd 10`,
       })
     }
-    const at = office.clock.now()
+    const at = deps.clock.now()
     const version = { id: newPriceVersionId(at), effectiveFrom: input.from ?? at, prices }
-    const after = await office.store.models.price(card.id, version)
+    const after = await deps.store.models.price(card.id, version)
     return {
       ...renderModel(after),
       added: renderVersion(version),
@@ -206,9 +206,9 @@ const changed = (
 export const unpriceModel = acting(
   'models.unprice',
   z.strictObject({ model: z.string() }),
-  async (office, { model }) => {
-    const card = await findModel(office, model)
-    const after = await office.store.models.unprice(card.id)
+  async (deps, { model }) => {
+    const card = await findModel(deps, model)
+    const after = await deps.store.models.unprice(card.id)
     return { ...renderModel(after), previous: renderModel(card).price }
   },
   (_, { id, previous }) =>
@@ -221,9 +221,9 @@ export const unpriceModel = acting(
 export const removeModel = acting(
   'models.remove',
   z.strictObject({ model: z.string() }),
-  async (office, { model }) => {
-    const card = await findModel(office, model)
-    await office.store.models.remove(card.id)
+  async (deps, { model }) => {
+    const card = await findModel(deps, model)
+    await deps.store.models.remove(card.id)
     return { ...renderModel(card), removed: true }
   },
   (_, { id, provider, upstream }) => ({

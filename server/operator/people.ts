@@ -7,9 +7,9 @@ import { nameField, readAs } from '#forms/fields.ts'
 import { nearest } from '#forms/nearest.ts'
 import { readEmail } from '#signin/register/email.ts'
 import { newPerson, type Person, type PersonId } from '#signin/register/person.ts'
+import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { findIdentityProvider, type IdentityRecord, identitiesOf } from './identities.ts'
-import type { Office } from './office.ts'
 import { acting, verb } from './verb.ts'
 
 export interface PersonRecord {
@@ -47,15 +47,15 @@ const render = (person: Person, accounts: ReadonlyMap<string, string>): PersonRe
   last_sign_in_at: renderAt(person.lastSignInAt),
 })
 
-const accountNames = async ({ store }: Office): Promise<ReadonlyMap<string, string>> =>
+const accountNames = async ({ store }: OperatorDeps): Promise<ReadonlyMap<string, string>> =>
   new Map((await store.accounts.list()).map(({ id, name }) => [id, name]))
 
-async function details(office: Office, person: Person): Promise<PersonDetailsRecord> {
-  const { artifacts } = office.store.signin
+async function details(deps: OperatorDeps, person: Person): Promise<PersonDetailsRecord> {
+  const { artifacts } = deps.store.signin
   return {
-    ...render(person, await accountNames(office)),
-    sessions: await artifacts.countSessions(person.id, office.clock.now()),
-    identities: await identitiesOf(office, person.id),
+    ...render(person, await accountNames(deps)),
+    sessions: await artifacts.countSessions(person.id, deps.clock.now()),
+    identities: await identitiesOf(deps, person.id),
   }
 }
 
@@ -72,13 +72,13 @@ export const listPeople = verb(
     before: z._default(z.nullable(z.string()), null),
     limit: z._default(z.int().check(z.minimum(1), z.maximum(MOST_LISTED)), 50),
   }),
-  async (office, { account, matching, disabled, before, limit }) => {
-    const accounts = await accountNames(office)
-    const people = await office.store.signin.people.list({
-      ...(account !== undefined && { accountId: (await findAccount(office, account)).id }),
+  async (deps, { account, matching, disabled, before, limit }) => {
+    const accounts = await accountNames(deps)
+    const people = await deps.store.signin.people.list({
+      ...(account !== undefined && { accountId: (await findAccount(deps, account)).id }),
       ...(matching !== null && { matching }),
       ...(disabled !== null && { isDisabled: disabled }),
-      ...(before !== null && { before: await findPerson(office, before) }),
+      ...(before !== null && { before: await findPerson(deps, before) }),
       limit,
     })
     return people.map((person) => render(person, accounts))
@@ -88,8 +88,8 @@ export const listPeople = verb(
 const ofOne = z.strictObject({ person: z.string() })
 
 /** @throws person_not_found */
-export const showPerson = verb(ofOne, async (office, { person }) =>
-  details(office, await findPerson(office, person)),
+export const showPerson = verb(ofOne, async (deps, { person }) =>
+  details(deps, await findPerson(deps, person)),
 )
 
 /** The address is proved when its person signs in. @throws invalid_request, already_exists, account_not_found */
@@ -100,11 +100,11 @@ export const addPerson = acting(
     name: z.optional(nameField),
     account: z.optional(z.string()),
   }),
-  async (office, { email, name, account }) => {
-    const accountId = account === undefined ? null : (await findAccount(office, account)).id
-    const person = { ...newPerson(email, office.clock.now()), name: name ?? null, accountId }
-    await office.store.signin.people.add(person)
-    return details(office, person)
+  async (deps, { email, name, account }) => {
+    const accountId = account === undefined ? null : (await findAccount(deps, account)).id
+    const person = { ...newPerson(email, deps.clock.now()), name: name ?? null, accountId }
+    await deps.store.signin.people.add(person)
+    return details(deps, person)
   },
   (_, person) => tell(person, { account: person.account }),
 )
@@ -116,7 +116,7 @@ const tell = ({ id }: PersonRecord, changed: ActChanges): ActFacts => ({ target:
 export const disablePerson = acting(
   'users.disable',
   ofOne,
-  async (office, { person }) => setDisabled(office, person, office.clock.now()),
+  async (deps, { person }) => setDisabled(deps, person, deps.clock.now()),
   (_, person) => tell(person, { disabled: true }),
 )
 
@@ -124,26 +124,26 @@ export const disablePerson = acting(
 export const enablePerson = acting(
   'users.enable',
   ofOne,
-  async (office, { person }) => setDisabled(office, person, null),
+  async (deps, { person }) => setDisabled(deps, person, null),
   (_, person) => tell(person, { disabled: false }),
 )
 
-async function setDisabled(office: Office, text: string, at: Instant | null) {
-  const person = await findPerson(office, text)
+async function setDisabled(deps: OperatorDeps, text: string, at: Instant | null) {
+  const person = await findPerson(deps, text)
   const isSo = (person.disabledAt !== null) === (at !== null)
-  const changed = isSo ? person : await office.store.signin.people.setDisabled(person.id, at)
+  const changed = isSo ? person : await deps.store.signin.people.setDisabled(person.id, at)
   if (changed === undefined) throw notFound(text, undefined)
-  return details(office, changed)
+  return details(deps, changed)
 }
 
 /** Applications that knew this person will see somebody new when the address signs in again. @throws person_not_found */
 export const removePerson = acting(
   'users.remove',
   ofOne,
-  async (office, input) => {
-    const person = await findPerson(office, input.person)
-    const record = await details(office, person)
-    await office.store.signin.people.remove(person.id)
+  async (deps, input) => {
+    const person = await findPerson(deps, input.person)
+    const record = await details(deps, person)
+    await deps.store.signin.people.remove(person.id)
     return { ...record, removed: true }
   },
   (_, person) => tell(person, { removed: true }),
@@ -153,10 +153,10 @@ export const removePerson = acting(
 export const revokeSessions = acting(
   'users.sessions.revoke',
   ofOne,
-  async (office, input) => {
-    const person = await findPerson(office, input.person)
-    const ended = await office.store.signin.artifacts.endPerson(person.id, office.clock.now())
-    return { ...(await details(office, person)), ended_sessions: ended }
+  async (deps, input) => {
+    const person = await findPerson(deps, input.person)
+    const ended = await deps.store.signin.artifacts.endPerson(person.id, deps.clock.now())
+    return { ...(await details(deps, person)), ended_sessions: ended }
   },
   (_, person) => tell(person, { ended_sessions: person.ended_sessions }),
 )
@@ -165,21 +165,21 @@ export const revokeSessions = acting(
 export const unlinkIdentity = acting(
   'users.identities.remove',
   z.strictObject({ person: z.string(), provider: z.string() }),
-  async (office, input) => {
-    const person = await findPerson(office, input.person)
-    const { name, issuer } = await findIdentityProvider(office, input.provider)
-    if ((await office.store.signin.identities.unlink(person.id, issuer)) === 0) {
+  async (deps, input) => {
+    const person = await findPerson(deps, input.person)
+    const { name, issuer } = await findIdentityProvider(deps, input.provider)
+    if ((await deps.store.signin.identities.unlink(person.id, issuer)) === 0) {
       throw new GatewayError('provider_not_found', `${person.email} does not sign in by ${name}`, {
         hint: `gatewayctl users show ${person.id}`,
       })
     }
-    return { ...(await details(office, person)), unlinked: name }
+    return { ...(await details(deps, person)), unlinked: name }
   },
   (_, person) => tell(person, { unlinked: person.unlinked }),
 )
 
 /** By address or by id. @throws person_not_found */
-async function findPerson({ store }: Office, text: string): Promise<Person> {
+async function findPerson({ store }: OperatorDeps, text: string): Promise<Person> {
   const { people } = store.signin
   const person = (await people.findByEmail(text)) ?? (await people.find(text as PersonId))
   if (person !== undefined) return person

@@ -11,7 +11,7 @@ import {
 } from '#domain/provider.ts'
 import { nearest } from '#forms/nearest.ts'
 import { catalogOf, toCard } from './catalog.ts'
-import type { Office } from './office.ts'
+import type { OperatorDeps } from './deps.ts'
 import { acting, verb } from './verb.ts'
 
 export interface ProviderRecord {
@@ -28,7 +28,7 @@ export interface ProviderRecord {
 }
 
 /** With the models that hang on it. */
-export async function report({ store }: Office, provider: Provider): Promise<ProviderRecord> {
+export async function report({ store }: OperatorDeps, provider: Provider): Promise<ProviderRecord> {
   const all = await store.models.list()
   const cards = all.filter((card) => card.provider === provider.name)
   const routed = all.filter(
@@ -47,17 +47,17 @@ export async function report({ store }: Office, provider: Provider): Promise<Pro
 }
 
 /** By name; credentials are never part of it. */
-export const listProviders = verb(z.strictObject({}), async (office) =>
-  Promise.all((await office.store.providers.list()).map((provider) => report(office, provider))),
+export const listProviders = verb(z.strictObject({}), async (deps) =>
+  Promise.all((await deps.store.providers.list()).map((provider) => report(deps, provider))),
 )
 
 /** @throws provider_not_found */
-export const showProvider = verb(z.strictObject({ name: z.string() }), async (office, { name }) =>
-  report(office, await findProvider(office, name)),
+export const showProvider = verb(z.strictObject({ name: z.string() }), async (deps, { name }) =>
+  report(deps, await findProvider(deps, name)),
 )
 
 /** @throws provider_not_found */
-export async function findProvider({ store }: Office, name: string): Promise<Provider> {
+export async function findProvider({ store }: OperatorDeps, name: string): Promise<Provider> {
   const provider = await store.providers.find(name)
   if (provider) return provider
   const names = (await store.providers.list()).map((other) => other.name)
@@ -95,8 +95,8 @@ export const addProvider = acting(
     /** Null where the upstream asks for none. */
     credential: z.nullable(credentialField),
   }),
-  async (office, input): Promise<ProviderRecord> => {
-    const at = office.clock.now()
+  async (deps, input): Promise<ProviderRecord> => {
+    const at = deps.clock.now()
     const type = typeFor(input.name, input.type, input.base_url)
     const provider: Provider = {
       name: input.name,
@@ -105,9 +105,9 @@ export const addProvider = acting(
       hasCredential: input.credential !== null,
       createdAt: at,
     }
-    await office.store.providers.add(provider, input.credential)
-    await addCatalog(office, provider, at)
-    return await report(office, provider)
+    await deps.store.providers.add(provider, input.credential)
+    await addCatalog(deps, provider, at)
+    return await report(deps, provider)
   },
   (_, { name, type, base_url, has_credential, models }) => ({
     target: name,
@@ -155,7 +155,7 @@ export function baseUrlFor(type: ProviderType, stated: string | undefined): stri
   )
 }
 
-async function addCatalog({ store }: Office, provider: Provider, at: Instant): Promise<void> {
+async function addCatalog({ store }: OperatorDeps, provider: Provider, at: Instant): Promise<void> {
   for (const entry of await catalogOf(provider.type)) {
     const card = toCard(entry, provider, at)
     if (!(await store.models.find(card.id))) await store.models.add(card)
@@ -166,9 +166,9 @@ async function addCatalog({ store }: Office, provider: Provider, at: Instant): P
 export const removeProvider = acting(
   'providers.remove',
   z.strictObject({ name: z.string() }),
-  async (office, { name }) => {
-    const provider = await report(office, await findProvider(office, name))
-    await office.store.providers.remove(name)
+  async (deps, { name }) => {
+    const provider = await report(deps, await findProvider(deps, name))
+    await deps.store.providers.remove(name)
     return { ...provider, removed: true }
   },
   (_, { name, type, models }) => ({ target: name, changed: { removed: true, type, models } }),

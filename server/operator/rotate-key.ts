@@ -28,15 +28,15 @@ export const rotateKey = acting(
       DAY_SECONDS,
     ),
   }),
-  async (office, { key: text, grace_seconds }): Promise<RotatedKeyRecord> => {
-    const { store, clock } = office
+  async (deps, { key: text, grace_seconds }): Promise<RotatedKeyRecord> => {
+    const { store, clock } = deps
     const at = clock.now()
-    const { id } = await findKey(office, text)
+    const { id } = await findKey(deps, text)
     const secret = newSecret()
     const until = grace_seconds === 0 ? null : later(at, grace_seconds * 1_000)
     const key = await store.keys.rotate(id, secret, at, until)
     return {
-      ...(await reportKey(office, key)),
+      ...(await reportKey(deps, key)),
       key: secret,
       warnings: [],
       earlier_secrets_until: until === null ? null : renderInstant(until),

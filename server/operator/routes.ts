@@ -5,9 +5,9 @@ import { GatewayError } from '#domain/errors.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import { type RouteHop, routeOf } from '#domain/route.ts'
 import { nearest } from '#forms/nearest.ts'
+import type { OperatorDeps } from './deps.ts'
 import { type HealthRecord, type HopRecord, renderHealth, renderHop } from './hop-record.ts'
 import { findModel } from './models.ts'
-import type { Office } from './office.ts'
 import { findProvider } from './providers.ts'
 import { acting, verb } from './verb.ts'
 
@@ -17,7 +17,7 @@ export interface RouteRecord {
   readonly hops: readonly (HopRecord & { readonly health: HealthRecord | null })[]
 }
 
-function report({ live }: Office, card: ModelCard): RouteRecord {
+function report({ live }: OperatorDeps, card: ModelCard): RouteRecord {
   const readings = live?.hops() ?? null
   return {
     model: card.id,
@@ -36,8 +36,8 @@ function report({ live }: Office, card: ModelCard): RouteRecord {
 }
 
 /** @throws model_not_found */
-export const showRoute = verb(z.strictObject({ model: z.string() }), async (office, { model }) =>
-  report(office, await findModel(office, model)),
+export const showRoute = verb(z.strictObject({ model: z.string() }), async (deps, { model }) =>
+  report(deps, await findModel(deps, model)),
 )
 
 /** A request that fails at so many, one after the other, has waited long enough. */
@@ -63,9 +63,9 @@ export const setHop = acting(
     position: z.optional(rankField),
     weight: z.optional(rankField),
   }),
-  async (office, input) => {
-    const card = await findModel(office, input.model)
-    const { name } = await findProvider(office, input.provider)
+  async (deps, input) => {
+    const card = await findModel(deps, input.model)
+    const { name } = await findProvider(deps, input.provider)
     const route = routeOf(card)
     const others = route.filter(({ provider }) => provider !== name)
     const known = route.find(({ provider }) => provider === name)
@@ -82,7 +82,7 @@ export const setHop = acting(
       position: input.position ?? known?.position ?? Math.min(last + 1, MOST),
       weight: input.weight ?? known?.weight ?? 1,
     }
-    return await keep(office, card, [...others, hop])
+    return await keep(deps, card, [...others, hop])
   },
   (_, route) => tellRoute(route),
 )
@@ -91,13 +91,13 @@ export const setHop = acting(
 export const dropHop = acting(
   'models.route.drop',
   z.strictObject({ model: z.string(), provider: z.string() }),
-  async (office, input) => {
-    const card = await findModel(office, input.model)
+  async (deps, input) => {
+    const card = await findModel(deps, input.model)
     const route = routeOf(card)
     const left = route.filter(({ provider }) => provider !== input.provider)
     if (left.length === route.length) throw noHop(card, route, input.provider)
     if (left.length === 0) throw lastHop(card, input.provider)
-    return await keep(office, card, left)
+    return await keep(deps, card, left)
   },
   (_, route) => tellRoute(route),
 )
@@ -106,7 +106,7 @@ export const dropHop = acting(
 export const resetRoute = acting(
   'models.route.reset',
   z.strictObject({ model: z.string() }),
-  async (office, { model }) => keep(office, await findModel(office, model), []),
+  async (deps, { model }) => keep(deps, await findModel(deps, model), []),
   (_, route) => tellRoute(route),
 )
 
@@ -124,11 +124,11 @@ const tellRoute = ({ model, hops }: RouteRecord): ActFacts => ({
 })
 
 async function keep(
-  office: Office,
+  deps: OperatorDeps,
   card: ModelCard,
   route: readonly RouteHop[],
 ): Promise<RouteRecord> {
-  return report(office, await office.store.models.route(card.id, route))
+  return report(deps, await deps.store.models.route(card.id, route))
 }
 
 function noHop({ id }: ModelCard, route: readonly RouteHop[], name: string): GatewayError {

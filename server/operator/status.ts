@@ -6,8 +6,8 @@ import type { HopReading } from '#domain/hop-health.ts'
 import { renderRubPerUsd, renderUsd } from '#domain/money.ts'
 import { FIGURES_MS, readSpan, type Span } from '#domain/snapshot/figures.ts'
 import { lastBackupAt } from './backup.ts'
+import type { LiveFacts, OperatorDeps } from './deps.ts'
 import { renderHealth, worstOf } from './hop-record.ts'
-import type { LiveFacts, Office } from './office.ts'
 import { MOST_KEYS, paceWarnings, readKeys } from './snapshot/keys.ts'
 import { renderServed } from './snapshot/models.ts'
 import { readDays, renderRunway } from './snapshot/money.ts'
@@ -20,8 +20,8 @@ import { verb } from './verb.ts'
 const input = z.strictObject({ warnings: z._default(z.boolean(), true) })
 
 /** What is known of the appliance at one moment. */
-export const showStatus = verb(input, async (office, { warnings }) => {
-  const { store, clock, live } = office
+export const showStatus = verb(input, async (deps, { warnings }) => {
+  const { store, clock, live } = deps
   const at = clock.now()
   const span = live && readSpan(live.watch.pulse.endings, at, FIGURES_MS)
   const health = await store.health({ checkIntegrity: false })
@@ -31,7 +31,7 @@ export const showStatus = verb(input, async (office, { warnings }) => {
     store.rates.at(at),
   ])
   return {
-    version: office.version,
+    version: deps.version,
     running: live !== null,
     healthy: health.writable && health.schemaVersion === health.newestSchemaVersion,
     base_url: live?.baseUrl ?? null,
@@ -47,12 +47,12 @@ export const showStatus = verb(input, async (office, { warnings }) => {
     draining: live?.watch.draining() ?? false,
     /** Of the last five minutes; null while no server runs. */
     traffic: live && span && trafficOf(live, span),
-    data_dir: office.dataDir,
+    data_dir: deps.dataDir,
     size_bytes: health.sizeBytes,
     schema_version: health.schemaVersion,
     newest_schema_version: health.newestSchemaVersion,
     /** Null where none was taken, and of a house in memory. */
-    last_backup_at: warnings ? await backupOf(office) : null,
+    last_backup_at: warnings ? await backupOf(deps) : null,
     providers: (await store.providers.list()).map(({ name, type, hasCredential }) => ({
       name,
       type,
@@ -61,10 +61,10 @@ export const showStatus = verb(input, async (office, { warnings }) => {
       health: live && healthOf(name, live.hops()),
       ...servedOf(name, live, span),
     })),
-    accounts: await reportAccounts(office, accounts),
-    ...(await spendOf(office)),
+    accounts: await reportAccounts(deps, accounts),
+    ...(await spendOf(deps)),
     /** Keys near a limit, or at one. */
-    warnings: warnings ? await warningsOf(office, accounts) : [],
+    warnings: warnings ? await warningsOf(deps, accounts) : [],
     rub_per_usd: renderRubPerUsd(rate.rubPerUsd),
     rate_set_by_operator: rate.setByOperator,
   }
@@ -94,10 +94,10 @@ function servedOf(name: string, live: LiveFacts | null, span: Span | null) {
   return { served_percent, failed }
 }
 
-async function reportAccounts(office: Office, accounts: readonly Account[]) {
-  const { store, clock } = office
+async function reportAccounts(deps: OperatorDeps, accounts: readonly Account[]) {
+  const { store, clock } = deps
   const now = clock.now()
-  const days = await readDays(office, now)
+  const days = await readDays(deps, now)
   return await Promise.all(
     accounts.map(async ({ id, name, balance }) => {
       const found = await store.thresholds.find(id)
@@ -112,16 +112,16 @@ async function reportAccounts(office: Office, accounts: readonly Account[]) {
 
 /** A running server knows its windows; without one only ceilings are judged, of keys that were used this month. */
 async function warningsOf(
-  office: Office,
+  deps: OperatorDeps,
   accounts: readonly Account[],
 ): Promise<readonly WarningRecord[]> {
-  const { live, store, clock } = office
+  const { live, store, clock } = deps
   const now = clock.now()
   const found: WarningRecord[] = []
   for (const account of accounts) {
     if (live) {
       const span = readSpan(live.watch.pulse.endings, now, FIGURES_MS)
-      found.push(...(await readKeys(office, account, span)).keys.warnings)
+      found.push(...(await readKeys(deps, account, span)).keys.warnings)
       continue
     }
     const { keys } = await store.keys.list({
@@ -139,12 +139,12 @@ async function warningsOf(
   return found
 }
 
-async function backupOf(office: Office): Promise<string | null> {
-  const at = office.dataDir === null ? null : await lastBackupAt(office)
+async function backupOf(deps: OperatorDeps): Promise<string | null> {
+  const at = deps.dataDir === null ? null : await lastBackupAt(deps)
   return at === null ? null : renderInstant(at)
 }
 
-async function spendOf({ store, clock }: Office) {
+async function spendOf({ store, clock }: OperatorDeps) {
   const { day, month } = await store.admissions.spend(clock.now())
   const { totalCount } = await store.keys.list({ includeRevoked: false, limit: 1 })
   return { keys: totalCount, spend_day_usd: renderUsd(day), spend_month_usd: renderUsd(month) }

@@ -7,7 +7,7 @@ import type { KeyId } from '#domain/id.ts'
 import { readForm } from '#forms/read-form.ts'
 import { filterFields, toFilter } from './activity.ts'
 import { type ActivityRecord, renderActivity } from './activity-record.ts'
-import type { Office } from './office.ts'
+import type { OperatorDeps } from './deps.ts'
 import { invalid } from './verb.ts'
 
 /** A line of the log, with what its sender was told. */
@@ -26,22 +26,22 @@ const tailForm = z.strictObject({
 
 /** Only what ends from now on. @throws invalid_request, account_not_found, key_not_found, store_unavailable where nothing runs */
 export async function tail(
-  office: Office,
+  deps: OperatorDeps,
   sent: Readonly<Record<string, string>>,
 ): Promise<Response> {
   const reading = await readForm(tailForm, sent)
   if (!reading.fits) throw invalid(reading.path.join('.'), reading.message)
-  const filter = await toFilter(office, reading.value)
-  const endings = openEndings(office, filter)
+  const filter = await toFilter(deps, reading.value)
+  const endings = openEndings(deps, filter)
   return new Response(toLines(endings), { headers: { 'Content-Type': 'application/x-ndjson' } })
 }
 
 /** What has ended since it was asked last, oldest first; waits until something has. */
 type Endings = (signal: AbortSignal) => Promise<readonly TailRecord[]>
 
-function openEndings(office: Office, filter: Filter): Endings {
-  if (office.live === null) throw new GatewayError('store_unavailable', 'no gateway is running')
-  const { recent } = office.live.watch.pulse
+function openEndings(deps: OperatorDeps, filter: Filter): Endings {
+  if (deps.live === null) throw new GatewayError('store_unavailable', 'no gateway is running')
+  const { recent } = deps.live.watch.pulse
   let seen = recent.count
   return async (signal) => {
     for (;;) {
@@ -49,7 +49,7 @@ function openEndings(office: Office, filter: Filter): Endings {
       const news = [...recent.since(seen)].reverse()
       seen = recent.count
       const wanted = news.filter((entry) => isWanted(filter, entry))
-      if (wanted.length > 0 || signal.aborted) return await render(office, wanted)
+      if (wanted.length > 0 || signal.aborted) return await render(deps, wanted)
     }
   }
 }
@@ -69,7 +69,7 @@ export const isWanted = (
   (leastTotalMs === undefined || entry.totalMs >= leastTotalMs) &&
   (!errorsOnly || entry.endedBy !== 'completed')
 
-async function render({ store }: Office, entries: readonly ActivityEntry[]) {
+async function render({ store }: OperatorDeps, entries: readonly ActivityEntry[]) {
   const names = new Map<KeyId, string>()
   for (const id of new Set(entries.map(({ keyId }) => keyId))) {
     names.set(id, (await store.keys.find(id))?.name ?? id)

@@ -5,8 +5,8 @@ import type { ModelCard } from '#domain/model-card.ts'
 import type { ProbeAnswer } from '#domain/probe.ts'
 import type { Provider } from '#domain/provider.ts'
 import { type RouteHop, routeOf } from '#domain/route.ts'
+import type { OperatorDeps } from './deps.ts'
 import { findModel } from './models.ts'
-import type { Office } from './office.ts'
 import { findProvider } from './providers.ts'
 import { verb } from './verb.ts'
 
@@ -43,7 +43,7 @@ export const testProviders = verb(
     within_ms: z.optional(z.int().check(z.minimum(1), z.maximum(60_000))),
   }),
   async (
-    office,
+    deps,
     { name, model, spend, within_ms: withinMs },
   ): Promise<readonly ProviderTestRecord[]> => {
     if (spend && model === null) {
@@ -52,21 +52,21 @@ export const testProviders = verb(
         hint: `gatewayctl providers test ${name ?? ''} --spend --model M`.replace('  ', ' '),
       })
     }
-    const card = model === null ? null : await findModel(office, model)
-    const providers = await chooseProviders(office, name, card)
+    const card = model === null ? null : await findModel(deps, model)
+    const providers = await chooseProviders(deps, name, card)
     return await Promise.all(
-      providers.map((provider) => test(office, provider, card, { spend, withinMs })),
+      providers.map((provider) => test(deps, provider, card, { spend, withinMs })),
     )
   },
 )
 
 async function chooseProviders(
-  office: Office,
+  deps: OperatorDeps,
   name: string | null,
   card: ModelCard | null,
 ): Promise<readonly Provider[]> {
-  if (name !== null) return [await findProvider(office, name)]
-  const all = await office.store.providers.list()
+  if (name !== null) return [await findProvider(deps, name)]
+  const all = await deps.store.providers.list()
   if (card === null) return all
   const hops = routeOf(card).map(({ provider }) => provider)
   return all.filter((provider) => hops.includes(provider.name))
@@ -78,7 +78,7 @@ interface Manner {
 }
 
 async function test(
-  office: Office,
+  deps: OperatorDeps,
   provider: Provider,
   card: ModelCard | null,
   manner: Manner,
@@ -86,7 +86,7 @@ async function test(
   const hop = card && hopOf(card, provider)
   const upstream = hop?.upstreamName ?? null
   const answer = await ask(
-    office,
+    deps,
     provider,
     card && { ...card, upstreamName: upstream ?? '' },
     manner,
@@ -99,7 +99,7 @@ async function test(
     status: answer.status,
     ms: answer.ms,
     models: models?.length ?? null,
-    priced_models: models && (await countPriced(office, provider, models)),
+    priced_models: models && (await countPriced(deps, provider, models)),
     model: card?.id ?? null,
     upstream,
     prompt_tokens: answer.tokens?.input ?? null,
@@ -111,7 +111,7 @@ async function test(
 
 /** How many of a provider's own names are the upstream names of models that cost something here, or are free by word. */
 async function countPriced(
-  { store }: Office,
+  { store }: OperatorDeps,
   { name }: Provider,
   listed: readonly string[],
 ): Promise<number> {
@@ -126,7 +126,7 @@ const hopOf = (card: ModelCard, { name }: Provider): RouteHop | ModelCard =>
   routeOf(card).find(({ provider }) => provider === name) ?? card
 
 async function ask(
-  { store, probe }: Office,
+  { store, probe }: OperatorDeps,
   provider: Provider,
   card: ModelCard | null,
   { spend, withinMs }: Manner,

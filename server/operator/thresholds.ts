@@ -9,8 +9,8 @@ import { NO_MONEY, renderUsd } from '#domain/money.ts'
 import { type Channel, draftNotices, type LowBalanceFacts } from '#domain/notice.ts'
 import { newWebhookSecret } from '#domain/webhook-secret.ts'
 import { accountField, usdField } from '#forms/fields.ts'
+import type { DeliveryMeans, OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
-import type { Delivery, Office } from './office.ts'
 import { emailField, readWebhookUrl } from './threshold-fields.ts'
 import { renderThreshold, type ThresholdRecord } from './threshold-record.ts'
 import { acting, invalid, verb } from './verb.ts'
@@ -34,7 +34,7 @@ export interface TestRecord {
   readonly running: boolean
 }
 
-async function report({ store }: Office, { id }: Account): Promise<AccountThresholdRecord> {
+async function report({ store }: OperatorDeps, { id }: Account): Promise<AccountThresholdRecord> {
   const threshold = await store.thresholds.find(id)
   // Read after the threshold, because a change of it may wait for the disk.
   const account = await store.accounts.find(id)
@@ -46,9 +46,8 @@ async function report({ store }: Office, { id }: Account): Promise<AccountThresh
 }
 
 /** @throws account_not_found */
-export const showThreshold = verb(
-  z.strictObject({ account: accountField }),
-  async (office, input) => report(office, await findAccount(office, input.account)),
+export const showThreshold = verb(z.strictObject({ account: accountField }), async (deps, input) =>
+  report(deps, await findAccount(deps, input.account)),
 )
 
 /**
@@ -64,9 +63,9 @@ export const setThreshold = acting(
     webhook_url: z.nullish(z.string()),
     rotate_secret: z._default(z.boolean(), false),
   }),
-  async (office, input): Promise<SetThresholdRecord> => {
-    const { store, clock, delivery } = office
-    const account = await findAccount(office, input.account)
+  async (deps, input): Promise<SetThresholdRecord> => {
+    const { store, clock, delivery } = deps
+    const account = await findAccount(deps, input.account)
     const before = await store.thresholds.find(account.id)
     const { threshold_usd: below = before.below, email = before.email } = input
     const webhookUrl =
@@ -83,7 +82,7 @@ export const setThreshold = acting(
     const after = { accountId: account.id, below, email, webhookUrl }
     await store.thresholds.set(after, secret ?? undefined, clock.now())
     return {
-      ...(await report(office, account)),
+      ...(await report(deps, account)),
       previous: renderThreshold(before),
       webhook_secret: secret,
       warnings: warningsFor(after, delivery),
@@ -111,7 +110,7 @@ function tellChange({ account, previous, webhook_secret, ...now }: SetThresholdR
   return Object.keys(changed).length === 0 ? null : { target: account, changed }
 }
 
-function warningsFor({ below, email, webhookUrl }: Threshold, { smtp }: Delivery): string[] {
+function warningsFor({ below, email, webhookUrl }: Threshold, { smtp }: DeliveryMeans): string[] {
   const isMute = email === null && webhookUrl === null
   return [
     ...(below !== null && isMute ? ['nobody is told: neither an e-mail nor a webhook is set'] : []),
@@ -127,22 +126,22 @@ export const testThreshold = acting(
     account: accountField,
     channel: z._default(z.nullable(z.enum(['email', 'webhook'])), null),
   }),
-  async (office, input): Promise<TestRecord> => {
-    const account = await findAccount(office, input.account)
-    const threshold = await office.store.thresholds.find(account.id)
+  async (deps, input): Promise<TestRecord> => {
+    const account = await findAccount(deps, input.account)
+    const threshold = await deps.store.thresholds.find(account.id)
     const set = channelsOf(threshold)
     const channels = input.channel === null ? set : set.filter((one) => one === input.channel)
     if (channels.length === 0) throw nowhere(account, input.channel)
-    const facts = await draftTest(office, account, threshold)
-    await office.store.notices.post(draftNotices(facts, channels))
-    return { event_id: facts.eventId, channels, running: office.live !== null }
+    const facts = await draftTest(deps, account, threshold)
+    await deps.store.notices.post(draftNotices(facts, channels))
+    return { event_id: facts.eventId, channels, running: deps.live !== null }
   },
   ({ account }, { event_id, channels }) => ({ target: account, changed: { event_id, channels } }),
 )
 
 /** A threshold that was never set is told as nothing. */
 async function draftTest(
-  { store, clock }: Office,
+  { store, clock }: OperatorDeps,
   { id: accountId, balance }: Account,
   { below }: Threshold,
 ): Promise<LowBalanceFacts> {

@@ -14,9 +14,9 @@ import {
   type UsageSum,
 } from '#domain/usage-report.ts'
 import { timeField } from '#forms/fields.ts'
+import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { keptSince } from './kept.ts'
-import type { Office } from './office.ts'
 import { invalid, verb } from './verb.ts'
 
 export interface UsageSumRecord {
@@ -70,33 +70,33 @@ export const reportUsage = verb(
     /** How many groups have a row, the dearest. */
     top: z._default(z.int().check(z.minimum(1), z.maximum(MOST_USAGE_GROUPS)), MOST_USAGE_GROUPS),
   }),
-  async (office, input): Promise<UsageReportRecord> => {
+  async (deps, input): Promise<UsageReportRecord> => {
     const { by, then_by: thenBy, account, since, until, top } = input
     if (by === thenBy) throw invalid('then_by', `must be another dimension than ${by}`)
     const query: UsageQuery = {
       by,
       thenBy,
       top,
-      ...(account !== null && { accountId: (await findAccount(office, account)).id }),
+      ...(account !== null && { accountId: (await findAccount(deps, account)).id }),
       ...(since !== null && { since }),
       ...(until !== null && { until }),
     }
-    const report = await office.store.activity.usage(query)
+    const report = await deps.store.activity.usage(query)
     return {
       by,
       then_by: thenBy,
       since: since === null ? null : renderInstant(since),
       until: until === null ? null : renderInstant(until),
       // Asked after the report: what was removed meanwhile may be missing from it.
-      kept_since: await keptSince(office, since),
-      ...(await render(office, query, report)),
+      kept_since: await keptSince(deps, since),
+      ...(await render(deps, query, report)),
     }
   },
 )
 
-async function render(office: Office, { by, thenBy }: UsageQuery, report: UsageReport) {
+async function render(deps: OperatorDeps, { by, thenBy }: UsageQuery, report: UsageReport) {
   const { total, other, others } = report
-  const names = await keyNames(office, { by, thenBy }, report.rows)
+  const names = await keyNames(deps, { by, thenBy }, report.rows)
   const rows = inOrder(report.rows, by, thenBy).map((row) => ({
     ...renderGroup(by, row.by, names),
     ...(thenBy !== null && renderGroup(thenBy, row.thenBy, names)),
@@ -129,7 +129,7 @@ function inOrder(
 }
 
 async function keyNames(
-  { store }: Office,
+  { store }: OperatorDeps,
   { by, thenBy }: Pick<UsageQuery, 'by' | 'thenBy'>,
   rows: readonly UsageRow[],
 ): Promise<ReadonlyMap<UsageGroup, string>> {

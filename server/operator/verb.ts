@@ -3,12 +3,12 @@ import type * as z from 'zod/mini'
 import { type ActFacts, draftAct } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { readForm } from '#forms/read-form.ts'
-import type { Office } from './office.ts'
+import type { OperatorDeps } from './deps.ts'
 
 export interface Verb<Sent, Input, Answer> {
   /** Reads the untrusted input; it is JSON on the socket and a plain object in-process. @throws invalid_request */
   read(untrusted: unknown): Input | Promise<Input>
-  run(office: Office, input: Input): Promise<Answer>
+  run(deps: OperatorDeps, input: Input): Promise<Answer>
   /** Set on a verb that changes something: how the log of acts tells what it did. */
   readonly acts?: Telling<Input, Answer>
   /** Never set: it tells the compiler what a caller sends. */
@@ -27,7 +27,7 @@ export type AnyVerb = Verb<unknown, unknown, unknown>
 /** A verb that changes nothing. Ties an input to its answer, so that both keep their types. */
 export const verb = <Schema extends z.ZodMiniType, Answer>(
   input: Schema,
-  run: (office: Office, input: z.output<Schema>) => Promise<Answer>,
+  run: (deps: OperatorDeps, input: z.output<Schema>) => Promise<Answer>,
 ): Verb<z.input<Schema>, z.output<Schema>, Answer> => ({
   read: (untrusted) => parse(input, untrusted),
   run,
@@ -37,7 +37,7 @@ export const verb = <Schema extends z.ZodMiniType, Answer>(
 export const acting = <Schema extends z.ZodMiniType, Answer>(
   name: string,
   input: Schema,
-  run: (office: Office, input: z.output<Schema>) => Promise<Answer>,
+  run: (deps: OperatorDeps, input: z.output<Schema>) => Promise<Answer>,
   tell: (input: z.output<Schema>, answer: Answer) => ActFacts | readonly ActFacts[] | null,
 ): Verb<z.input<Schema>, z.output<Schema>, Answer> => ({
   ...verb(input, run),
@@ -50,17 +50,17 @@ export const acting = <Schema extends z.ZodMiniType, Answer>(
  */
 export async function perform<Input, Answer>(
   { read, run, acts }: Verb<unknown, Input, Answer>,
-  office: Office,
+  deps: OperatorDeps,
   untrusted: unknown,
 ): Promise<Answer> {
   const input = await read(untrusted)
-  const answer = await run(office, input)
-  if (acts) await note(office, acts.verb, acts.tell(input, answer))
+  const answer = await run(deps, input)
+  if (acts) await note(deps, acts.verb, acts.tell(input, answer))
   return answer
 }
 
 async function note(
-  { store, clock, who }: Office,
+  { store, clock, who }: OperatorDeps,
   verb: string,
   facts: ActFacts | readonly ActFacts[] | null,
 ): Promise<void> {

@@ -9,7 +9,7 @@ import { renderUsd } from '#domain/money.ts'
 import { readReceipt } from '#domain/receipt.ts'
 import { findLine } from './activity.ts'
 import { renderOperatorReceipt } from './activity-record.ts'
-import type { Office } from './office.ts'
+import type { OperatorDeps } from './deps.ts'
 import { verb } from './verb.ts'
 import { type RefusalFacts, remediesFor } from './why-remedies.ts'
 import { storyOf } from './why-story.ts'
@@ -48,15 +48,15 @@ export interface WhyRecord {
 /** By the generation's id, or the request's. @throws generation_not_found, also when several carry that request id */
 export const explain = verb(
   z.strictObject({ id: z.string().check(z.minLength(1)) }),
-  async (office, { id }): Promise<WhyRecord> => {
-    const line = await findLine(office, id, 'why')
-    const receipt = renderOperatorReceipt(await readReceipt(office.store, line))
+  async (deps, { id }): Promise<WhyRecord> => {
+    const line = await findLine(deps, id, 'why')
+    const receipt = renderOperatorReceipt(await readReceipt(deps.store, line))
     const { request_id, created_at, key_id, key_name, user, model, status, code, ended_by } =
       receipt
     return {
       id: line.generationId,
       ...{ request_id, created_at, key_id, key_name, user, model, status, code, ended_by },
-      ...(ended_by === 'refused' ? await retry(office, line) : NOT_REFUSED),
+      ...(ended_by === 'refused' ? await retry(deps, line) : NOT_REFUSED),
       story: ended_by === 'refused' ? [] : storyOf(receipt),
     }
   },
@@ -66,8 +66,8 @@ type Retrial = Pick<WhyRecord, 'refusal' | 'now' | 'remedies'>
 
 const NOT_REFUSED: Retrial = { refusal: null, now: null, remedies: [] }
 
-async function retry(office: Office, line: ActivityEntry): Promise<Retrial> {
-  const { store } = office
+async function retry(deps: OperatorDeps, line: ActivityEntry): Promise<Retrial> {
+  const { store } = deps
   const key = await store.keys.find(line.keyId)
   const { code, refusal } = line
   const then = { code: code ?? '', metadata: refusal?.metadata ?? null }
@@ -76,7 +76,7 @@ async function retry(office: Office, line: ActivityEntry): Promise<Retrial> {
     most_cost_usd: refusal?.hold ? renderUsd(refusal.hold) : null,
   }
   if (!key) return { refusal: told, now: null, remedies: [] }
-  const now = await judgeAgain(office, line, key)
+  const now = await judgeAgain(deps, line, key)
   const owner = await store.accounts.find(line.accountId)
   const scene = { key, model: line.model, accountName: owner?.name ?? line.accountId }
   const facts = [

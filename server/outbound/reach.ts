@@ -2,32 +2,32 @@
 import { type Destination, judgeDestination } from './destination.ts'
 import type { DestinationPolicy } from './policy.ts'
 
-export interface Errand {
+export interface OutboundRequest {
   readonly method?: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
 }
 
 /**
- * The answer from `address`, whatever its status, its body not yet read; null when nothing may be sent there. Each errand
+ * The answer from `address`, whatever its status, its body not yet read; null when nothing may be sent there. Each request
  * has a connection of its own, because a resting one would belong to whoever was judged before.
- * @throws what resolver and connection throw; the leash's own reason once it is pulled
+ * @throws what resolver and connection throw; the signal's reason once it is aborted
  */
 export async function reach(
   address: string,
-  errand: Errand,
+  request: OutboundRequest,
   policy: DestinationPolicy,
-  leash: AbortSignal,
+  signal: AbortSignal,
 ): Promise<Response | null> {
-  const destination = await orCut(judgeDestination(address, policy), leash)
-  return destination === null ? null : await send(destination, errand, policy, leash)
+  const destination = await orCut(judgeDestination(address, policy), signal)
+  return destination === null ? null : await send(destination, request, policy, signal)
 }
 
 function send(
   { pinned, host, serverName }: Destination,
-  { headers, ...rest }: Errand,
+  { headers, ...rest }: OutboundRequest,
   { ca }: DestinationPolicy,
-  leash: AbortSignal,
+  signal: AbortSignal,
 ): Promise<Response> {
   const init: BunFetchRequestInit & { decompress: false } = {
     ...rest,
@@ -36,21 +36,21 @@ function send(
     redirect: 'manual',
     decompress: false,
     keepalive: false,
-    signal: leash,
+    signal: signal,
     tls: { ...(serverName !== null && { serverName }), ...(ca !== undefined && { ca }) },
   }
   return fetch(pinned, init)
 }
 
 /** A resolver cannot be called back; nobody waits for it any longer. */
-async function orCut<T>(promise: Promise<T>, leash: AbortSignal): Promise<T> {
+async function orCut<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const cut = Promise.withResolvers<never>()
-  const leave = (): void => cut.reject(leash.reason)
-  if (leash.aborted) leave()
-  leash.addEventListener('abort', leave, { once: true })
+  const leave = (): void => cut.reject(signal.reason)
+  if (signal.aborted) leave()
+  signal.addEventListener('abort', leave, { once: true })
   try {
     return await Promise.race([promise, cut.promise])
   } finally {
-    leash.removeEventListener('abort', leave)
+    signal.removeEventListener('abort', leave)
   }
 }

@@ -1,20 +1,20 @@
 /** The door of the side house: the protocol's addresses go over the bridge, a person's visit to our own pages (spec §4.6). */
 import { Hono } from 'hono'
 import { toGet, withSpacedScope } from './authorize-request.ts'
-import { openPassage } from './bridge.ts'
+import { openBridge } from './bridge.ts'
+import type { SigninDeps } from './deps.ts'
 import { readBody, readForm } from './form-body.ts'
-import { uidOfState } from './identities/desk.ts'
+import { uidOfState } from './identities/federation.ts'
+import { answerInteraction, type SigninContext, type Step } from './interaction.ts'
+import { TooManyInteractions } from './interaction-limit.ts'
+import { failPage, identityPath, seeOther } from './interaction-pages.ts'
 import { newErrorId } from './library-pages.ts'
 import { readLanguage } from './pages/language.ts'
 import type { ErrorKind } from './pages/view.ts'
 import { isIdentityProviderName } from './register/identity-provider.ts'
-import type { SideHouse } from './side-house.ts'
 import { countRefusals, withRedirect } from './token-request.ts'
-import { answerVisit, type Rooms, type Step } from './visit.ts'
-import { TooManyVisits } from './visit-bound.ts'
-import { failPage, identityPath, seeOther } from './visit-pages.ts'
 
-export interface Door {
+export interface SigninApp {
   /** `address` is the network address of whoever asks. */
   answer(request: Request, address: string): Promise<Response>
 }
@@ -28,9 +28,12 @@ const STEPS: readonly Step[] = ['email', 'code', 'resend', 'restart', 'consent']
 const isStep = (text: string): text is Step => (STEPS as readonly string[]).includes(text)
 
 /** `rooms` is asked for on every request: a rotated signing key makes another provider. */
-export function createDoor(first: Rooms, rooms: () => Promise<Rooms>): Door {
-  const { house, visits } = first
-  const refusals = countRefusals(house.store)
+export function createSigninApp(
+  first: SigninContext,
+  signin: () => Promise<SigninContext>,
+): SigninApp {
+  const { deps, interactionLimit } = first
+  const refusals = countRefusals(deps.store)
   const app = new Hono<Env>()
 
   const cross = async (
@@ -39,13 +42,13 @@ export function createDoor(first: Rooms, rooms: () => Promise<Rooms>): Door {
     target: string,
     body: Uint8Array | null,
   ) => {
-    const { provider } = await rooms()
-    const passage = openPassage(request, target, body, address)
-    await provider.callback()(passage.req, passage.res)
-    return secured(await passage.answer, house.issuer)
+    const { provider } = await signin()
+    const bridge = openBridge(request, target, body, address)
+    await provider.callback()(bridge.req, bridge.res)
+    return secured(await bridge.answer, deps.issuer)
   }
   const fail = (request: Request, kind: ErrorKind) =>
-    failPage(house, readLanguage(request.headers.get('accept-language')), kind)
+    failPage(deps, readLanguage(request.headers.get('accept-language')), kind)
 
   app.get(AUTHORIZE, (c) => {
     const { pathname, searchParams } = new URL(c.req.url)
@@ -63,7 +66,7 @@ export function createDoor(first: Rooms, rooms: () => Promise<Rooms>): Door {
     const body = await readBody(c.req.raw)
     if (body === null) return tooLong()
     const form = readForm(c.req.raw, body)
-    const filled = form && (await withRedirect(house.store, form))
+    const filled = form && (await withRedirect(deps.store, form))
     const sent = filled === undefined || filled === form ? body : Buffer.from(filled.toString())
     const answer = await cross(c.req.raw, c.env.address, '/oauth/token', sent)
     if (form !== undefined && answer.status === 400) await refusals.refused(form)
@@ -72,11 +75,11 @@ export function createDoor(first: Rooms, rooms: () => Promise<Rooms>): Door {
 
   app.all('/oauth/logout', (c, next) => {
     // A question whether to sign out leaves a session behind, also with nobody signed in.
-    visits.begin(c.env.address)
+    interactionLimit.begin(c.env.address)
     return next()
   })
 
-  mountVisits(app, rooms, fail)
+  mountInteractions(app, signin, fail)
 
   app.all('*', async (c) => {
     const { pathname, search } = new URL(c.req.url)
@@ -87,7 +90,7 @@ export function createDoor(first: Rooms, rooms: () => Promise<Rooms>): Door {
     return cross(c.req.raw, c.env.address, pathname + search, sent)
   })
 
-  app.onError((thrown, c) => faultPage(house, c.req.raw, thrown))
+  app.onError((thrown, c) => faultPage(deps, c.req.raw, thrown))
 
   return {
     async answer(request, address) {
@@ -101,7 +104,7 @@ export function createDoor(first: Rooms, rooms: () => Promise<Rooms>): Door {
 type Fail = (request: Request, kind: ErrorKind) => Promise<Response>
 
 /** A person's pages, and the way back from third parties. */
-function mountVisits(app: Hono<Env>, rooms: () => Promise<Rooms>, fail: Fail): void {
+function mountInteractions(app: Hono<Env>, signin: () => Promise<SigninContext>, fail: Fail): void {
   app.on(['GET', 'POST'], '/sign-in/:uid/:step?', async (c) => {
     const { uid, step } = c.req.param()
     const isLook = c.req.method === 'GET'
@@ -111,7 +114,7 @@ function mountVisits(app: Hono<Env>, rooms: () => Promise<Rooms>, fail: Fail): v
     const body = isLook ? null : await readBody(c.req.raw)
     if (!isLook && body === null) return fail(c.req.raw, 'bad-request')
     const { address } = c.env
-    return answerVisit(await rooms(), {
+    return answerInteraction(await signin(), {
       request: c.req.raw,
       uid,
       step: step ?? null,
@@ -123,8 +126,8 @@ function mountVisits(app: Hono<Env>, rooms: () => Promise<Rooms>, fail: Fail): v
 
   app.on(['GET', 'POST'], '/sign-in/:uid/identity/:name', async (c) => {
     const { uid, name } = c.req.param()
-    const visit = { request: c.req.raw, uid, step: null, identity: name, body: null }
-    return answerVisit(await rooms(), { ...visit, address: c.env.address })
+    const context = { request: c.req.raw, uid, step: null, identity: name, body: null }
+    return answerInteraction(await signin(), { ...context, address: c.env.address })
   })
 
   // The interaction's cookie is bound to its own path, so its browser is sent there; any other has none.
@@ -137,16 +140,16 @@ function mountVisits(app: Hono<Env>, rooms: () => Promise<Rooms>, fail: Fail): v
   })
 }
 
-async function faultPage(house: SideHouse, request: Request, thrown: unknown): Promise<Response> {
+async function faultPage(deps: SigninDeps, request: Request, thrown: unknown): Promise<Response> {
   const language = readLanguage(request.headers.get('accept-language'))
-  if (thrown instanceof TooManyVisits) {
-    const page = await failPage(house, language, 'too-many-requests')
+  if (thrown instanceof TooManyInteractions) {
+    const page = await failPage(deps, language, 'too-many-requests')
     page.headers.set('Retry-After', String(thrown.retryAfterSeconds))
     return page
   }
   const errorId = newErrorId()
-  house.logFault(thrown, errorId)
-  return failPage(house, language, 'failed', errorId)
+  deps.logFault(thrown, errorId)
+  return failPage(deps, language, 'failed', errorId)
 }
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'OPTIONS'])

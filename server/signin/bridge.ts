@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 
-export interface Passage {
+export interface Bridge {
   readonly req: IncomingMessage
   readonly res: ServerResponse
   /** Resolves once the library has ended its answer. */
@@ -24,12 +24,12 @@ class Socket extends EventEmitter {
 }
 
 /** `body` is the whole of it, already bounded; `target` is path and query. */
-export function openPassage(
+export function openBridge(
   request: Request,
   target: string,
   body: Uint8Array | null,
   peer: string,
-): Passage {
+): Bridge {
   const socket = new Socket(peer)
   const headers: Record<string, string> = {}
   for (const [name, value] of request.headers) headers[name] = value

@@ -1,14 +1,14 @@
 /** The pages that the protocol's library asks for by itself: what went wrong, and signing out. */
 import { SessionNotFound } from 'oidc-provider/lib/helpers/errors.js'
 import type { Context } from 'oidc-provider/lib/provider.js'
+import type { SigninDeps } from './deps.ts'
+import { TooManyInteractions } from './interaction-limit.ts'
 import { formTarget } from './pages/form-target.ts'
 import { readLanguage } from './pages/language.ts'
 import { pageResponse } from './pages/respond.ts'
 import type { ErrorKind, PageView } from './pages/view.ts'
 import { randomName } from './register/digest.ts'
 import type { PersonId } from './register/person.ts'
-import type { SideHouse } from './side-house.ts'
-import { TooManyVisits } from './visit-bound.ts'
 
 const ERROR_ID_CHARS = 12
 
@@ -17,16 +17,16 @@ export const newErrorId = (): string => `err_${randomName(ERROR_ID_CHARS)}`
 
 /** What cannot be told to the client by a redirect is told to the person. */
 export async function showProblem(
-  house: SideHouse,
+  deps: SigninDeps,
   ctx: Context,
   out: { readonly error?: string; readonly error_description?: string },
   cause: unknown,
 ): Promise<void> {
   const kind = kindOf(out.error, cause)
   const errorId = kind === 'failed' ? newErrorId() : undefined
-  if (errorId !== undefined) house.logFault(cause, errorId)
-  if (cause instanceof TooManyVisits) ctx.set('Retry-After', String(cause.retryAfterSeconds))
-  await show(house, ctx, {
+  if (errorId !== undefined) deps.logFault(cause, errorId)
+  if (cause instanceof TooManyInteractions) ctx.set('Retry-After', String(cause.retryAfterSeconds))
+  await show(deps, ctx, {
     page: 'error',
     kind,
     errorId,
@@ -36,7 +36,7 @@ export async function showProblem(
 }
 
 function kindOf(error: string | undefined, cause: unknown): ErrorKind {
-  if (cause instanceof TooManyVisits) return 'too-many-requests'
+  if (cause instanceof TooManyInteractions) return 'too-many-requests'
   if (cause instanceof SessionNotFound) return 'expired'
   if (error === 'invalid_client') return 'unknown-client'
   if (error === 'invalid_redirect_uri') return 'unregistered-redirect'
@@ -44,13 +44,13 @@ function kindOf(error: string | undefined, cause: unknown): ErrorKind {
 }
 
 /** Asks before a person is signed out: a link alone must not do it. */
-export async function showSignOut(house: SideHouse, ctx: Context): Promise<void> {
+export async function showSignOut(deps: SigninDeps, ctx: Context): Promise<void> {
   const { session, client } = ctx.oidc
   const { secret = '', postLogoutRedirectUri } = session.state ?? {}
-  const person = await house.store.people.find((session.accountId ?? '') as PersonId)
+  const person = await deps.store.people.find((session.accountId ?? '') as PersonId)
   const { pathname: action } = new URL(ctx.oidc.urlFor('end_session_confirm'))
   await show(
-    house,
+    deps,
     ctx,
     {
       page: 'sign-out',
@@ -62,11 +62,11 @@ export async function showSignOut(house: SideHouse, ctx: Context): Promise<void>
   )
 }
 
-export const showSignedOut = (house: SideHouse, ctx: Context): Promise<void> =>
-  show(house, ctx, { page: 'signed-out', clientName: ctx.oidc.client?.clientName })
+export const showSignedOut = (deps: SigninDeps, ctx: Context): Promise<void> =>
+  show(deps, ctx, { page: 'signed-out', clientName: ctx.oidc.client?.clientName })
 
 async function show(
-  { issuer }: SideHouse,
+  { issuer }: SigninDeps,
   ctx: Context,
   view: PageView,
   leadsTo?: string,

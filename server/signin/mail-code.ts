@@ -2,12 +2,12 @@
 import { createHmac, randomInt } from 'node:crypto'
 import { type Instant, instant, later, MINUTE_MS, renderInstant } from '#domain/clock.ts'
 import { codeMail, notKnownMail } from './code-mail.ts'
+import type { SigninDeps } from './deps.ts'
 import type { Language } from './pages/language.ts'
 import type { CodeMail } from './register/code-mail.ts'
 import { digestOf } from './register/digest.ts'
 import { emailKey } from './register/email.ts'
 import type { IssueVerdict, MailCodeBounds, Redemption } from './register/mail-code.ts'
-import type { SideHouse } from './side-house.ts'
 
 export const CODE_MINUTES = 10
 
@@ -45,15 +45,15 @@ export interface Asker {
   readonly links: string | null
 }
 
-export interface CodeDesk {
+export interface MailCodeFlow {
   /** Sends a code, also to an address that nobody has: it is told there, and nowhere else, that it is not known. */
   send(asker: Asker): Promise<IssueVerdict>
   redeem(uid: string, email: string, code: string): Promise<Redemption>
 }
 
 /** `pepper` is a secret of the keyring. */
-export function openCodeDesk(house: SideHouse, pepper: string): CodeDesk {
-  const { store, clock, post } = house
+export function openMailCodeFlow(deps: SigninDeps, pepper: string): MailCodeFlow {
+  const { store, clock, codeDelivery: post } = deps
   const hash = (uid: string, email: string, code: string): string =>
     createHmac('sha256', pepper)
       .update(`${uid}\n${emailKey(email)}\n${code}`)
@@ -72,7 +72,8 @@ export function openCodeDesk(house: SideHouse, pepper: string): CodeDesk {
     async send(asker) {
       const at = clock.now()
       const code = drawCode()
-      const isKnown = house.mayJoin || (await store.people.findByEmail(asker.email)) !== undefined
+      const isKnown =
+        deps.allowsSignup || (await store.people.findByEmail(asker.email)) !== undefined
       const verdict = await store.mailCodes.issue(
         {
           interaction: digestOf(asker.uid),
@@ -88,7 +89,7 @@ export function openCodeDesk(house: SideHouse, pepper: string): CodeDesk {
       if (!verdict.isIssued) return verdict
       if (verdict.lately >= ALARMING && at >= quietUntil) {
         quietUntil = later(at, LOOKBACK_MS)
-        house.logFault(new Error(`${verdict.lately} sign-in codes were asked for within an hour`))
+        deps.logFault(new Error(`${verdict.lately} sign-in codes were asked for within an hour`))
       }
       if (post.kind === 'mail') post.wake()
       if (post.kind === 'log' && isKnown) post.tell(asker.email, code)

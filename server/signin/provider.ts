@@ -3,12 +3,12 @@ import { type Context, Provider, type Session } from 'oidc-provider/lib/provider
 import { unixSeconds } from '#domain/clock.ts'
 import { adaptersOf } from './adapter.ts'
 import { accountFinder, CLAIMS_BY_SCOPE } from './claims.ts'
+import type { SigninDeps } from './deps.ts'
+import type { InteractionLimit } from './interaction-limit.ts'
 import { showProblem, showSignedOut, showSignOut } from './library-pages.ts'
 import { grantUnasked, interactionPolicy, SESSION_SECONDS } from './policy.ts'
 import { digestOf, sameDigest } from './register/digest.ts'
 import type { SigningKey } from './register/keyring.ts'
-import type { SideHouse } from './side-house.ts'
-import type { VisitBound } from './visit-bound.ts'
 
 export interface Keys {
   /** The first one signs. */
@@ -17,29 +17,33 @@ export interface Keys {
 }
 
 /** @throws when the program was built so that the library's classes have lost their names */
-export function createProvider(house: SideHouse, keys: Keys, visits: VisitBound): Provider {
-  const provider = new Provider(house.issuer, {
+export function createProvider(
+  deps: SigninDeps,
+  keys: Keys,
+  interactionLimit: InteractionLimit,
+): Provider {
+  const provider = new Provider(deps.issuer, {
     ...protocol(),
-    ...lifetimes(house, visits),
-    ...cookies(house, keys),
-    adapter: adaptersOf(house.store, house.clock),
-    findAccount: accountFinder(house.store),
+    ...lifetimes(deps, interactionLimit),
+    ...cookies(deps, keys),
+    adapter: adaptersOf(deps.store, deps.clock),
+    findAccount: accountFinder(deps.store),
     jwks: { keys: keys.signing.map(({ jwk }) => JSON.parse(jwk) as unknown) },
     interactions: {
-      policy: interactionPolicy(house.clock),
+      policy: interactionPolicy(deps.clock),
       url: (_ctx, { uid }) => interactionPath(uid),
     },
     loadExistingGrant: grantUnasked(() => provider),
-    features: features(house),
-    renderError: (ctx: Context, out: object, cause: unknown) => showProblem(house, ctx, out, cause),
+    features: features(deps),
+    renderError: (ctx: Context, out: object, cause: unknown) => showProblem(deps, ctx, out, cause),
   })
   checkNames(provider)
-  pinAddress(provider, house.issuer)
+  pinAddress(provider, deps.issuer)
   provider.Client.prototype.compareClientSecret = function (secret) {
     return sameDigest(this.clientSecret, digestOf(secret))
   }
-  provider.on('server_error', (_ctx, cause) => house.logFault(cause))
-  provider.on('error', (cause) => house.logFault(cause))
+  provider.on('server_error', (_ctx, cause) => deps.logFault(cause))
+  provider.on('error', (cause) => deps.logFault(cause))
   return provider
 }
 
@@ -81,7 +85,7 @@ const DAY = 24 * HOUR
 const SESSION_IDLE_SECONDS = DAY
 
 /** In seconds. */
-const lifetimes = ({ clock }: SideHouse, visits: VisitBound) => ({
+const lifetimes = ({ clock }: SigninDeps, interactionLimit: InteractionLimit) => ({
   ttl: {
     AuthorizationCode: 60,
     AccessToken: HOUR,
@@ -89,23 +93,23 @@ const lifetimes = ({ clock }: SideHouse, visits: VisitBound) => ({
     RefreshToken: 30 * DAY,
     Grant: 30 * DAY,
     // Asked for just before it is kept, and for nothing else: here one too many can still be refused.
-    Interaction: beginVisit(visits),
+    Interaction: beginInteraction(interactionLimit),
     Session: (_ctx: Context, { loginTs }: Session) =>
       loginTs === undefined ? HOUR : sessionSeconds(unixSeconds(clock.now()) - loginTs),
   },
 })
 
-const beginVisit =
-  (visits: VisitBound) =>
+const beginInteraction =
+  (interactionLimit: InteractionLimit) =>
   ({ ip }: Context): number => {
-    visits.begin(ip)
+    interactionLimit.begin(ip)
     return HOUR
   }
 
 const sessionSeconds = (age: number): number =>
   Math.max(1, Math.min(SESSION_IDLE_SECONDS, SESSION_SECONDS - age))
 
-function cookies({ issuer }: SideHouse, keys: Keys) {
+function cookies({ issuer }: SigninDeps, keys: Keys) {
   const secure = issuer.startsWith('https:')
   const manner = { signed: true, httpOnly: true, sameSite: 'lax', secure }
   return {
@@ -123,14 +127,14 @@ function cookies({ issuer }: SideHouse, keys: Keys) {
   }
 }
 
-const features = (house: SideHouse) => ({
+const features = (deps: SigninDeps) => ({
   ...off('devInteractions', 'dPoP', 'pushedAuthorizationRequests', 'resourceIndicators'),
   ...off('claimsParameter', 'requestObjects', 'introspection', 'revocation', 'registration'),
   userinfo: { enabled: true },
   rpInitiatedLogout: {
     enabled: true,
-    logoutSource: (ctx: Context) => showSignOut(house, ctx),
-    postLogoutSuccessSource: (ctx: Context) => showSignedOut(house, ctx),
+    logoutSource: (ctx: Context) => showSignOut(deps, ctx),
+    postLogoutSuccessSource: (ctx: Context) => showSignedOut(deps, ctx),
   },
 })
 

@@ -1,7 +1,7 @@
 /** Sweeping: what has expired is forgotten, a slice at a time, so that requests pass between two of them. */
 import { DAY_MS, later, MINUTE_MS } from '#domain/clock.ts'
+import type { SigninDeps } from './deps.ts'
 import { LOOKBACK_MS } from './mail-code.ts'
-import type { SideHouse } from './side-house.ts'
 
 const SWEEP_EVERY_MS = MINUTE_MS
 /** So long a used code is remembered, to know its replay. */
@@ -9,7 +9,7 @@ const KEEP_EXPIRED_MS = 10 * MINUTE_MS
 /** So long what a retired key signed can still be verified: longer than anything that it signed is good for. */
 const KEEP_RETIRED_MS = 90 * DAY_MS
 
-type Swept = Pick<SideHouse, 'store' | 'clock'>
+type Swept = Pick<SigninDeps, 'store' | 'clock'>
 
 /** Forgets all that has expired by now; gives up between two slices once `isOver` says so. */
 export async function sweep({ store, clock }: Swept, isOver: () => boolean): Promise<void> {
@@ -25,13 +25,13 @@ export async function sweep({ store, clock }: Swept, isOver: () => boolean): Pro
 }
 
 /** Every minute, one at a time. Answers how to end it. */
-export function startSweeping(house: SideHouse): () => void {
+export function startSweeping(deps: SigninDeps): () => void {
   let isOver = false
   let isSweeping = false
   const sweepOnce = async (): Promise<void> => {
     if (isSweeping) return
     isSweeping = true
-    await sweep(house, () => isOver).catch((cause) => house.logFault(cause))
+    await sweep(deps, () => isOver).catch((cause) => deps.logFault(cause))
     isSweeping = false
   }
   const timer = setInterval(() => void sweepOnce(), SWEEP_EVERY_MS)

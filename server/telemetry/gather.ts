@@ -19,7 +19,7 @@ import {
 } from './metric-families.ts'
 import type { Tally } from './tally.ts'
 
-export interface WatchedHouse {
+export interface GatherDeps {
   readonly store: Pick<
     Store,
     'accounts' | 'admissions' | 'health' | 'keys' | 'providers' | 'thresholds'
@@ -40,22 +40,22 @@ const SLICE = 50
 
 /** Every family, in the order in which it is written. */
 export async function gather(
-  house: WatchedHouse,
+  deps: GatherDeps,
   tally: Tally,
 ): Promise<readonly (MetricFamily | HistogramFamily)[]> {
   return [
-    ...(await storeFamilies(house)),
+    ...(await storeFamilies(deps)),
     ...processFamilies(),
-    inFlight(house, tally),
+    inFlight(deps, tally),
     ...talliedFamilies(tally),
-    await restingProviders(house),
-    ...(await keyFamilies(house, [...countedKeys(tally)] as KeyId[])),
-    ...(await accountFamilies(house)),
+    await restingProviders(deps),
+    ...(await keyFamilies(deps, [...countedKeys(tally)] as KeyId[])),
+    ...(await accountFamilies(deps)),
   ]
 }
 
-async function storeFamilies(house: WatchedHouse): Promise<readonly MetricFamily[]> {
-  const { store, version, startedAt } = house
+async function storeFamilies(deps: GatherDeps): Promise<readonly MetricFamily[]> {
+  const { store, version, startedAt } = deps
   const health = await store.health({ checkIntegrity: false })
   return [
     gauge('gateway_build_info', 'Version and schema', [
@@ -66,7 +66,7 @@ async function storeFamilies(house: WatchedHouse): Promise<readonly MetricFamily
       'When it began to serve, in Unix seconds',
       one(startedAt / 1_000),
     ),
-    gauge('gateway_draining', 'It takes no new chat requests', one(Number(house.draining()))),
+    gauge('gateway_draining', 'It takes no new chat requests', one(Number(deps.draining()))),
     gauge('gateway_store_writable', 'Whether the disk takes writes', one(Number(health.writable))),
     gauge('gateway_db_size_bytes', 'Of the database, without its log', one(health.sizeBytes)),
   ]
@@ -80,7 +80,7 @@ function processFamilies(): readonly MetricFamily[] {
   ]
 }
 
-function inFlight({ running }: WatchedHouse, tally: Tally): MetricFamily {
+function inFlight({ running }: GatherDeps, tally: Tally): MetricFamily {
   const counts = new Map<string, number>([...countedKeys(tally)].map((key) => [key, 0]))
   for (const { caller } of running.list()) {
     counts.set(caller.key.id, (counts.get(caller.key.id) ?? 0) + 1)
@@ -89,7 +89,7 @@ function inFlight({ running }: WatchedHouse, tally: Tally): MetricFamily {
   return gauge('gateway_inflight_requests', 'Chat requests in progress', samples)
 }
 
-async function restingProviders({ store, health }: WatchedHouse): Promise<MetricFamily> {
+async function restingProviders({ store, health }: GatherDeps): Promise<MetricFamily> {
   const resting = new Set(
     health
       .readings()
@@ -106,7 +106,7 @@ async function restingProviders({ store, health }: WatchedHouse): Promise<Metric
   )
 }
 
-async function accountFamilies({ store }: WatchedHouse): Promise<readonly MetricFamily[]> {
+async function accountFamilies({ store }: GatherDeps): Promise<readonly MetricFamily[]> {
   const accounts = (await store.accounts.list()).slice(0, MOST_ACCOUNTS)
   const thresholds: Sample[] = []
   const marks: Sample[] = []
@@ -130,7 +130,7 @@ const balanceOf = ({ name, balance }: Account): Sample => ({
 })
 
 async function keyFamilies(
-  house: WatchedHouse,
+  deps: GatherDeps,
   ids: readonly KeyId[],
 ): Promise<readonly MetricFamily[]> {
   const infos: Sample[] = []
@@ -138,10 +138,10 @@ async function keyFamilies(
   const used: Sample[] = []
   for (const [n, id] of ids.slice(0, MOST_KEYS).entries()) {
     if (n % SLICE === SLICE - 1) await new Promise((resolve) => setTimeout(resolve))
-    const key = await house.store.keys.find(id)
-    if (!key || keyStatus(key, house.clock.now()) !== 'active') continue
+    const key = await deps.store.keys.find(id)
+    if (!key || keyStatus(key, deps.clock.now()) !== 'active') continue
     infos.push({ labels: { key: id, name: key.name }, value: 1 })
-    for (const [limit, most, now] of await standingOf(house, key)) {
+    for (const [limit, most, now] of await standingOf(deps, key)) {
       limits.push({ labels: { key: id, limit }, value: most })
       used.push({ labels: { key: id, limit }, value: now })
     }
@@ -156,7 +156,7 @@ async function keyFamilies(
 type Standing = readonly [limit: string, most: number, used: number]
 
 async function standingOf(
-  { store, clock }: WatchedHouse,
+  { store, clock }: GatherDeps,
   { id, limits }: ApiKey,
 ): Promise<readonly Standing[]> {
   const at = clock.now()

@@ -14,7 +14,7 @@ export interface TraceTarget {
   readonly serviceName: string
 }
 
-export interface TracerHouse {
+export interface TracerDeps {
   readonly clock: Clock
   readonly version: string
   /** Told when spans are lost, without what the receiver said. */
@@ -48,12 +48,12 @@ interface Waiting {
   parent: TraceParent | null
 }
 
-export function startTracer(target: TraceTarget, house: TracerHouse): Tracer {
-  const { clock } = house
+export function startTracer(target: TraceTarget, deps: TracerDeps): Tracer {
+  const { clock } = deps
   const waiting = new PassingMap<GenerationId, Waiting>()
   const parents = new PassingMap<GenerationId, TraceParent>()
   const gone = new AbortController()
-  const post = poster(target, house, gone.signal)
+  const post = poster(target, deps, gone.signal)
   let lost = 0
   let timer: ReturnType<typeof setTimeout> | null = null
   let flushing: Promise<void> | null = null
@@ -77,7 +77,7 @@ export function startTracer(target: TraceTarget, house: TracerHouse): Tracer {
     }
     // Of those that were given up at the end `stop` has told.
     if (lost > 0 && !gone.signal.aborted) {
-      house.logFault(new Error(`${lost} traced requests were lost: ${target.url}`))
+      deps.logFault(new Error(`${lost} traced requests were lost: ${target.url}`))
     }
     lost = 0
   }
@@ -123,7 +123,7 @@ export function startTracer(target: TraceTarget, house: TracerHouse): Tracer {
       )
       if (!isLate) return
       gone.abort()
-      house.logFault(new Error(`the last traced requests were lost: ${target.url}`))
+      deps.logFault(new Error(`the last traced requests were lost: ${target.url}`))
     },
   }
 }
@@ -147,7 +147,7 @@ async function lasts(work: Promise<void>): Promise<boolean> {
 /** Posts one batch; answers how many requests were lost. */
 function poster(
   { url, headers, serviceName }: TraceTarget,
-  { version, clock }: TracerHouse,
+  { version, clock }: TracerDeps,
   gone: AbortSignal,
 ) {
   const resource: readonly Attribute[] = attributes({

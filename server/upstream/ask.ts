@@ -1,6 +1,6 @@
 /** The transport that HTTP families share: one POST, watched from its first byte to its last, and never redirected. */
 import type { ChatEvents } from '#domain/chat.ts'
-import type { Soon } from '#domain/soon.ts'
+import type { MaybePromise } from '#domain/maybe-promise.ts'
 import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { type Answer, isSentOnce, type Outgoing } from './call.ts'
 import { brokeOff } from './failure.ts'
@@ -12,7 +12,7 @@ import { Whole, type WholeWire } from './whole.ts'
 /** What a family makes of one provider's wire. */
 export interface Wire extends WholeWire {
   /** @throws UpstreamFailure where this wire has no words for the request */
-  toOutgoing(call: UpstreamCall): Soon<Outgoing>
+  toOutgoing(call: UpstreamCall): MaybePromise<Outgoing>
   /** What a bad status means; reads the error, and lets the connection go. */
   toFailure(answer: Answer): Promise<UpstreamFailure>
   /** Null where the answer is one body. What it says of itself counts: some answer a stream's request with one. */
@@ -69,7 +69,7 @@ class Asking implements Opening {
     const { isFresh, watchdog } = this
     // A provider closes idle connections when it likes, and a request may meet one that is just closing. It is sent once
     // more, because no byte of an answer had come.
-    if (!isFresh && brokeOff(thrown) && !watchdog.isPulled) {
+    if (!isFresh && brokeOff(thrown) && !watchdog.isAborted) {
       this.isFresh = true
       void this.post()
       return

@@ -1,5 +1,5 @@
 /** Reads the body of an answer up to a bound, under the eyes of its watchdog. */
-import type { Soon } from '#domain/soon.ts'
+import type { MaybePromise } from '#domain/maybe-promise.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import type { Answer } from './call.ts'
 import { LONG_BYTES, parseJson, parseText } from './parse-json.ts'
@@ -29,7 +29,7 @@ interface Gathered {
  * The value of a whole JSON answer of at most 64 MiB; undefined when it is no JSON. At once where all of it has come.
  * @throws UpstreamFailure when it breaks off, falls silent, is larger or empty
  */
-export function readWhole(answer: Answer): Soon<unknown> {
+export function readWhole(answer: Answer): MaybePromise<unknown> {
   const { reply, watchdog } = answer
   const text = reply.takeText?.(LONG_BYTES)
   if (text) {
@@ -71,7 +71,7 @@ export async function readErrorText(answer: Answer): Promise<string> {
 const DECODER = new TextDecoder()
 
 /** Reads to the end, or to the bound; at once as far as it has come. */
-function gather(answer: Answer, mostBytes: number): Soon<Gathered> {
+function gather(answer: Answer, mostBytes: number): MaybePromise<Gathered> {
   const body: Gathered = {
     answer,
     mostBytes,
@@ -96,7 +96,7 @@ async function gatherLater(body: Gathered, coming: Promise<Piece>): Promise<Gath
   return body
 }
 
-function next({ reply, watchdog }: Answer): Soon<Piece> {
+function next({ reply, watchdog }: Answer): MaybePromise<Piece> {
   const piece = reply.read()
   if (piece instanceof Promise) watchdog.waits()
   return piece

@@ -2,13 +2,13 @@
  * Posts by the runtime's fetch, which knows how to speak to proxies. It holds at most 64 idle connections, and never says
  * when one stands: how long connecting takes is judged as part of the time to the first byte.
  */
-import type { Leash, Message, Piece, Post, Reply } from './reply.ts'
+import type { ExchangeControl, Message, Piece, Post, Reply } from './reply.ts'
 
 /** The client for one address. */
 export const postByFetch =
   (url: string): Post =>
-  (message, opening, leash, fresh) => {
-    fetchReply(url, message, leash, fresh).then(
+  (message, opening, control, fresh) => {
+    fetchReply(url, message, control, fresh).then(
       (reply) => opening.resolve(reply),
       (thrown) => opening.reject(thrown),
     )
@@ -17,11 +17,11 @@ export const postByFetch =
 async function fetchReply(
   url: string,
   { headers, requestId, body }: Message,
-  leash: Leash,
+  control: ExchangeControl,
   fresh: boolean,
 ): Promise<Reply> {
   const controller = new AbortController()
-  leash.hold(controller)
+  control.hold(controller)
   const init: BunFetchRequestInit & { timeout: false } = {
     method: 'POST',
     headers: requestId === undefined ? headers : { ...headers, 'x-request-id': requestId },

@@ -1,5 +1,5 @@
 /** What comes back from a provider, whichever client fetched it: a status, fields, and a body pulled piece by piece. */
-import type { Soon } from '#domain/soon.ts'
+import type { MaybePromise } from '#domain/maybe-promise.ts'
 
 /** A step of reading a body; `value` is the reader's to keep. */
 export type Piece =
@@ -12,10 +12,10 @@ export interface Reply {
   readonly headers: { get(name: string): string | null }
   /**
    * The next bytes of the body, one call at a time; at once where they have come already. It rejects, and never throws,
-   * when the body breaks off before its end, and with the leash's reason once that is pulled; nothing more is taken off
+   * when the body breaks off before its end, and with its reason once the exchange is aborted; nothing more is taken off
    * the line than a small buffer holds.
    */
-  read(): Soon<Piece>
+  read(): MaybePromise<Piece>
   /**
    * All of the body as text, instead of its pieces: where all of it has come at once, and is no longer than that. Null
    * elsewhere, and then nothing has been taken. (To cut a piece out costs as much again as to read it.)
@@ -35,16 +35,16 @@ export interface Message {
   readonly body: string | readonly string[] | Uint8Array
 }
 
-/** What a leash holds: an exchange, or the runtime's controller of one. */
-export interface Held {
+/** What can be aborted: an exchange, or the runtime's controller of one. */
+export interface Abortable {
   abort(reason: unknown): void
 }
 
 /** What ends an exchange from this side. (An AbortController with its events costs a tenth of a whole exchange.) */
-export interface Leash {
-  readonly isPulled: boolean
-  /** Aborts the latest that it holds, once: when the leash is pulled, or now if it has been. */
-  hold(held: Held): void
+export interface ExchangeControl {
+  readonly isAborted: boolean
+  /** Aborts the latest that it holds, once: when the exchange is to end, or now if it has ended. */
+  hold(held: Abortable): void
   /** A connection is being made; where nobody says so, only the answer is waited for. */
   connects(): void
   /** It stands, and the request leaves. */
@@ -62,4 +62,9 @@ export interface Opening {
  * goes out on a connection of its own, which is closed behind it unless no other rests. Rejects with a code that `brokeOff`
  * knows only when not one byte had come, on a connection that had rested.
  */
-export type Post = (message: Message, opening: Opening, leash: Leash, fresh: boolean) => void
+export type Post = (
+  message: Message,
+  opening: Opening,
+  control: ExchangeControl,
+  fresh: boolean,
+) => void

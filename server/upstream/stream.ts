@@ -1,6 +1,6 @@
 /** Turns a streamed answer into batches of chat events: one batch for what arrived together, at the reader's pace. */
 import type { ChatEvent, ChatEvents } from '#domain/chat.ts'
-import type { Soon } from '#domain/soon.ts'
+import type { MaybePromise } from '#domain/maybe-promise.ts'
 import type { Answer } from './call.ts'
 import type { Piece, Reply } from './reply.ts'
 import { createSseReader, type SseEvent } from './sse.ts'
@@ -139,7 +139,11 @@ function drain(reply: Reply, watchdog: Watchdog): void {
   void drainLater(coming, reply, watchdog)
 }
 
-async function drainLater(coming: Soon<Piece>, reply: Reply, watchdog: Watchdog): Promise<void> {
+async function drainLater(
+  coming: MaybePromise<Piece>,
+  reply: Reply,
+  watchdog: Watchdog,
+): Promise<void> {
   try {
     let bytes = 0
     for (let piece = await coming; !piece.done; piece = await reply.read()) {

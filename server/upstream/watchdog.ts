@@ -1,20 +1,20 @@
 /** Judges the silence of providers: no connection or no first byte in time, too long a pause, or too long in all. */
-import { heed } from '#domain/cancel.ts'
+import { onCancel } from '#domain/cancel.ts'
+import { clearDeadline, type Deadline, setDeadline } from '#domain/deadlines.ts'
 import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
-import { unwatch, type Watched, watch } from '#domain/watch-list.ts'
 import { fromTransportError } from './failure.ts'
-import type { Held, Leash } from './reply.ts'
+import type { Abortable, ExchangeControl } from './reply.ts'
 
 /** Starts to wait for the first byte. */
 export const startWatchdog = (call: UpstreamCall): Watchdog => new Watchdog(call)
 
 /**
- * Watches one exchange. Its leash is pulled when the client leaves, when a time is up, and by `cancel`. (A class: each
+ * Watches one exchange, and aborts it when the client leaves, when a time is up, and by `cancel`. (A class: each
  * request has one, and a closure for each of its acts would cost more than all that they do.)
  */
-export class Watchdog implements Leash, Watched {
+export class Watchdog implements ExchangeControl, Deadline {
   place = -1
-  isPulled = false
+  isAborted = false
   private readonly timeouts: UpstreamCall['timeouts']
   private readonly signal: UpstreamCall['signal']
   private readonly startedMs = performance.now()
@@ -24,30 +24,30 @@ export class Watchdog implements Leash, Watched {
   private heardAny = false
   private expired = false
   private reason: unknown = undefined
-  private held: Held | null = null
+  private held: Abortable | null = null
 
   constructor({ timeouts, signal }: UpstreamCall) {
     this.timeouts = timeouts
     this.signal = signal
     this.endsMs = this.startedMs + timeouts.totalTimeoutMs
-    heed(signal, this)
-    watch(this, this.startedMs)
+    onCancel(signal, this)
+    setDeadline(this, this.startedMs)
   }
 
-  hold(held: Held): void {
-    if (this.isPulled) held.abort(this.reason)
+  hold(held: Abortable): void {
+    if (this.isAborted) held.abort(this.reason)
     else this.held = held
   }
 
   /** The client has left. */
   handleEvent(): void {
-    this.pull(this.signal.reason)
+    this.abort(this.signal.reason)
   }
 
   connects(): void {
     const nowMs = performance.now()
     this.connectingSinceMs = nowMs
-    watch(this, nowMs)
+    setDeadline(this, nowMs)
   }
 
   connected(): void {
@@ -56,10 +56,10 @@ export class Watchdog implements Leash, Watched {
 
   /** From now on the provider is waited for; a client that reads slowly is not the provider's silence. */
   waits(): void {
-    if (!this.heardAny || this.isPulled) return
+    if (!this.heardAny || this.isAborted) return
     const nowMs = performance.now()
     this.waitingSinceMs = nowMs
-    watch(this, nowMs)
+    setDeadline(this, nowMs)
   }
 
   /** Bytes came. */
@@ -72,7 +72,7 @@ export class Watchdog implements Leash, Watched {
   hurry(ms: number): void {
     const nowMs = performance.now()
     this.endsMs = Math.min(this.endsMs, nowMs + ms)
-    watch(this, nowMs)
+    setDeadline(this, nowMs)
   }
 
   /** The client has all that it asked for: what is left of the exchange is no business of its signal. */
@@ -82,14 +82,14 @@ export class Watchdog implements Leash, Watched {
 
   /** The exchange is over: nobody watches it, and no listener stays behind. */
   stop(): void {
-    unwatch(this)
+    clearDeadline(this)
     this.release()
   }
 
   /** Lets the provider go at once, and stops. */
   cancel(): void {
     this.stop()
-    if (!this.isPulled) this.pull(cut())
+    if (!this.isAborted) this.abort(cut())
   }
 
   /** Whether it was the client, or the gateway's stop, that ended the exchange. */
@@ -116,13 +116,13 @@ export class Watchdog implements Leash, Watched {
 
   expire(): void {
     this.expired = true
-    this.pull(cut())
+    this.abort(cut())
   }
 
-  private pull(reason: unknown): void {
-    if (this.isPulled) return
-    unwatch(this)
-    this.isPulled = true
+  private abort(reason: unknown): void {
+    if (this.isAborted) return
+    clearDeadline(this)
+    this.isAborted = true
     this.reason = reason
     this.held?.abort(reason)
   }

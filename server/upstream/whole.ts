@@ -1,6 +1,6 @@
 /** An answer that comes whole, as the one batch of events that a stream would have brought in many. */
 import type { ChatEvents } from '#domain/chat.ts'
-import type { Soon } from '#domain/soon.ts'
+import type { MaybePromise } from '#domain/maybe-promise.ts'
 import type { UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { readWhole } from './body.ts'
 import type { Answer } from './call.ts'
@@ -16,7 +16,7 @@ export interface Translated {
 
 /** The part of a wire that whole answers need. */
 export interface WholeWire {
-  fromBody(body: unknown, call: UpstreamCall): Soon<Translated>
+  fromBody(body: unknown, call: UpstreamCall): MaybePromise<Translated>
 }
 
 type Step = IteratorResult<ChatEvents, undefined>

@@ -1,9 +1,9 @@
 /** The log of acts on the compiled binary: who did what, with the server up, down, and over HTTP. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Appliance, furnishDesk, startAppliance } from '#test/support/appliance.ts'
-import { openDesk } from '#test/support/desk.ts'
+import { type Appliance, furnishCli, startAppliance } from '#test/support/appliance.ts'
+import { openCli } from '#test/support/cli-harness.ts'
 
-const desk = openDesk()
+const cli = openCli()
 let gateway: Appliance
 
 /** By the system's own tool; the desk's environment names nobody. */
@@ -13,13 +13,13 @@ const [UID, NAME] = ['-u', '-un'].map((flag) =>
 const WHO = `uid ${UID} (${NAME})`
 
 beforeAll(async () => {
-  furnishDesk(desk)
-  gateway = await startAppliance(desk)
+  furnishCli(cli)
+  gateway = await startAppliance(cli)
 })
 
 afterAll(async () => {
   await gateway?.kill()
-  desk.close()
+  cli.close()
 })
 
 interface Act {
@@ -31,10 +31,10 @@ interface Act {
 }
 
 const acts = (...flags: readonly string[]): readonly Act[] =>
-  desk.json<Act[]>(['activity', 'list', '--admin', ...flags])
+  cli.json<Act[]>(['activity', 'list', '--admin', ...flags])
 
 const lines = (...args: readonly string[]): readonly string[] =>
-  desk
+  cli
     .run(args)
     .out.split('\n')
     .filter((line) => line !== '')
@@ -49,10 +49,10 @@ test('what was done before the server came up is there, under the user who typed
 
 describe('with the server up', () => {
   test('an act is told with who, when and what; the secret is not', () => {
-    const secret = desk
+    const secret = cli
       .run(['keys', 'create', 'web', '--rpm', '60', '--note', 'a, "note"'])
       .out.trim()
-    desk.run(['limits', 'set', 'web', '--rpm', '120'])
+    cli.run(['limits', 'set', 'web', '--rpm', '120'])
     const [limits, created] = acts('--limit', '2')
     expect(limits).toMatchObject({
       who: WHO,
@@ -61,7 +61,7 @@ describe('with the server up', () => {
       changed: { rpm_limit: { from: 60, to: 120 } },
     })
     expect(created).toMatchObject({ verb: 'keys.create', changed: { name: 'web', rpm_limit: 60 } })
-    const everything = desk.run(['activity', '--admin', '--csv']).out
+    const everything = cli.run(['activity', '--admin', '--csv']).out
     expect(everything).not.toContain(secret)
     const [line = ''] = lines('activity', 'list', '--admin', '--limit', '1')
     expect(line.split('\t').slice(1)).toEqual([
@@ -74,12 +74,12 @@ describe('with the server up', () => {
   })
 
   test('whatever the environment claims', () => {
-    desk.run(['rates', 'set', 'USD/RUB', '90.5'], { env: { USER: 'mallory', LOGNAME: 'mallory' } })
+    cli.run(['rates', 'set', 'USD/RUB', '90.5'], { env: { USER: 'mallory', LOGNAME: 'mallory' } })
     expect(acts('--limit', '1')[0]?.who).toBe(WHO)
   })
 
   test('under sudo it is both, and a name of another script survives the way', () => {
-    desk.run(['rates', 'set', 'USD/RUB', '91'], { env: { SUDO_USER: 'аня ☃' } })
+    cli.run(['rates', 'set', 'USD/RUB', '91'], { env: { SUDO_USER: 'аня ☃' } })
     expect(acts('--limit', '1')[0]?.who).toBe(`${WHO} for аня ☃`)
   })
 
@@ -92,7 +92,7 @@ describe('with the server up', () => {
   })
 
   test('a provisioning key acts under its own id', async () => {
-    const boss = desk.json<{ id: string; key: string }>([
+    const boss = cli.json<{ id: string; key: string }>([
       'keys',
       'create',
       'boss',
@@ -119,7 +119,7 @@ describe('with the server up', () => {
   test.each([[['--key', 'web']], [['--errors']], [['--status', '4xx']], [['--csv', '--json']]])(
     'does not understand %j',
     (flags) => {
-      expect(desk.run(['activity', 'list', '--admin', ...flags])).toMatchObject({
+      expect(cli.run(['activity', 'list', '--admin', ...flags])).toMatchObject({
         code: 2,
         out: '',
       })
@@ -129,10 +129,10 @@ describe('with the server up', () => {
 
 test('what was refused, or only read, is no act; a kill loses none', async () => {
   const before = acts('--limit', '1000')
-  desk.run(['keys', 'list'])
-  desk.run(['doctor'])
-  desk.run(['keys', 'revoke', 'nobody', '--yes'])
-  expect(desk.run(['keys', 'revoke', 'web', '--yes']).code).toBe(0)
+  cli.run(['keys', 'list'])
+  cli.run(['doctor'])
+  cli.run(['keys', 'revoke', 'nobody', '--yes'])
+  expect(cli.run(['keys', 'revoke', 'web', '--yes']).code).toBe(0)
   await gateway.kill()
   const after = acts('--limit', '1000')
   expect(after.slice(1)).toEqual(before)

@@ -2,11 +2,11 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Appliance, furnishDesk, startAppliance } from '#test/support/appliance.ts'
-import { openDesk } from '#test/support/desk.ts'
+import { type Appliance, furnishCli, startAppliance } from '#test/support/appliance.ts'
+import { openCli } from '#test/support/cli-harness.ts'
 
-const desk = openDesk()
-const path = join(desk.home, 'gateway.toml')
+const cli = openCli()
+const path = join(cli.home, 'gateway.toml')
 const CREDENTIAL = 'sk-canary-of-acme-1234567890'
 
 const FILE = `
@@ -39,13 +39,13 @@ const write = (text: string): void => writeFileSync(path, text)
 const apply = (
   flags: readonly string[] = [],
   env: Readonly<Record<string, string>> = { ACME_KEY: CREDENTIAL },
-) => desk.run(['apply', '-f', path, ...flags], { env })
+) => cli.run(['apply', '-f', path, ...flags], { env })
 
 beforeAll(() => {
-  furnishDesk(desk)
+  furnishCli(cli)
   write(FILE)
 })
-afterAll(() => desk.close())
+afterAll(() => cli.close())
 
 describe('with nobody serving', () => {
   test('a dry run prints the plan, needs no credential, and changes nothing', () => {
@@ -55,7 +55,7 @@ describe('with nobody serving', () => {
     expect(out).toContain('~ account default\n    threshold_usd none → 20.00\n')
     expect(out).toMatch(/^\+ provider acme {2}type openai-compatible/m)
     expect(out).toMatch(/^\+ key default\/ci .*rpm_limit 60, daily_spend_limit_usd 5\.00/m)
-    expect(desk.json<{ name: string }[]>(['keys', 'list']).map(({ name }) => name)).toEqual([
+    expect(cli.json<{ name: string }[]>(['keys', 'list']).map(({ name }) => name)).toEqual([
       'default',
     ])
   })
@@ -70,7 +70,7 @@ describe('with nobody serving', () => {
   test('a credential that is not there stops it before anything is done', () => {
     const { code, err } = apply(['--yes'], {})
     expect([code, err]).toEqual([2, expect.stringContaining('takes its credential from ACME_KEY')])
-    expect(desk.json<unknown[]>(['providers', 'list'])).toHaveLength(1)
+    expect(cli.json<unknown[]>(['providers', 'list'])).toHaveLength(1)
   })
 
   test('applied, secrets are on standard output, once; applied again, nothing changes', () => {
@@ -97,22 +97,22 @@ describe('with nobody serving', () => {
     )
     write('[[keys]\n')
     expect(apply()).toMatchObject({ code: 2, err: expect.stringContaining('is not TOML') })
-    expect(desk.run(['apply', '-f', join(desk.home, 'no')]).err).toContain('cannot read')
-    expect(desk.run(['apply'])).toMatchObject({ code: 2 })
+    expect(cli.run(['apply', '-f', join(cli.home, 'no')]).err).toContain('cannot read')
+    expect(cli.run(['apply'])).toMatchObject({ code: 2 })
   })
 })
 
 describe('with the gateway up', () => {
   let gateway: Appliance
   beforeAll(async () => {
-    gateway = await startAppliance(desk)
+    gateway = await startAppliance(cli)
   })
   afterAll(async () => {
     await gateway.stop()
   })
 
   test('what is exported is what there is, and has no secret', () => {
-    const { code, out } = desk.run(['export'])
+    const { code, out } = cli.run(['export'])
     expect(code).toBe(0)
     expect(out).toMatch(/^# The house as a file/)
     expect(out).toContain('from_env = "ACME_API_KEY"')
@@ -124,15 +124,15 @@ describe('with the gateway up', () => {
       out: '',
       err: 'nothing to change\n',
     })
-    const file = join(desk.home, 'exported.toml')
-    expect(desk.run(['export', '--out', file]).code).toBe(0)
+    const file = join(cli.home, 'exported.toml')
+    expect(cli.run(['export', '--out', file]).code).toBe(0)
     expect(statSync(file).mode & 0o777).toBe(0o600)
     expect(readFileSync(file, 'utf8').trim()).toBe(out.trim())
-    expect(desk.run(['export', '--out', file])).toMatchObject({ code: 1 })
+    expect(cli.run(['export', '--out', file])).toMatchObject({ code: 1 })
   })
 
   test('a limit of the file holds from the next request; secrets go into a file of their own', async () => {
-    const out = join(desk.home, 'secrets')
+    const out = join(cli.home, 'secrets')
     write('[[keys]]\nname = "late"\nallowed_models = ["acme/*"]\n')
     expect(apply(['--yes', '--secrets-out', out])).toMatchObject({ code: 0, out: '' })
     expect(statSync(out).mode & 0o777).toBe(0o600)

@@ -2,22 +2,22 @@
 import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Appliance, furnishDesk, startAppliance, until } from '#test/support/appliance.ts'
-import { openDesk } from '#test/support/desk.ts'
+import { type Appliance, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
+import { openCli } from '#test/support/cli-harness.ts'
 
-const desk = openDesk()
+const cli = openCli()
 let gateway: Appliance
 let key = ''
 
 beforeAll(async () => {
-  furnishDesk(desk)
-  gateway = await startAppliance(desk)
+  furnishCli(cli)
+  gateway = await startAppliance(cli)
   key = (await gateway.verb('keys.create', { name: 'worker' })).key
 })
 
 afterAll(async () => {
   await gateway?.kill()
-  desk.close()
+  cli.close()
 })
 
 const hello = (user: string) => ({
@@ -34,11 +34,11 @@ interface Audit {
 }
 
 /** Throws when there is a difference: the command exits 1. */
-const audit = (): Audit => desk.json<Audit>(['audit'])
+const audit = (): Audit => cli.json<Audit>(['audit'])
 
 /** What somebody did to the file behind the gateway's back. */
 function tamper(sql: string): void {
-  const database = new Database(join(desk.dataDir, 'gateway.db'))
+  const database = new Database(join(cli.dataDir, 'gateway.db'))
   database.run(sql)
   database.close()
 }
@@ -57,7 +57,7 @@ test('is clean at any moment, while requests come and go', async () => {
   const served = (await Promise.all(workers)).reduce((sum, count) => sum + count, 0)
   for (const one of audits) expect(one).toMatchObject({ clean: true, findings: [] })
   expect(audits.at(-1)?.entries).toBeGreaterThan(audits[0]?.entries ?? 0)
-  const { code, out } = desk.run(['audit'])
+  const { code, out } = cli.run(['audit'])
   expect(out).toBe(
     `audit clean: ${served + 1} entries, 1 account, 1 key day, 3 end-user days, 0 holds in progress\n`,
   )
@@ -89,30 +89,30 @@ describe('drift', () => {
     ],
   ])('in %s %s is exit 1 and is named', (assignment, where, what, words) => {
     tamper(`UPDATE ${assignment} + 7 ${where}`)
-    const { code, out } = desk.run(['audit'])
+    const { code, out } = cli.run(['audit'])
     expect(code).toBe(1)
     expect(out).toContain(`✖ ${words}`)
     expect(out).toContain('(difference $0.000000007)')
     expect(out).toMatch(/\naudit found \d+ differences? in \d+ entries/)
-    const json = desk.run(['audit', '--json'])
+    const json = cli.run(['audit', '--json'])
     expect(json.code).toBe(1)
     const { findings } = JSON.parse(json.out) as Audit
     expect(findings).toContainEqual(
       expect.objectContaining({ what, difference_usd: '0.000000007' }),
     )
-    expect(desk.run(['audit', '-q'])).toMatchObject({ code: 1, out: '' })
-    expect(desk.run(['doctor']).code).toBe(6)
+    expect(cli.run(['audit', '-q'])).toMatchObject({ code: 1, out: '' })
+    expect(cli.run(['doctor']).code).toBe(6)
     tamper(`UPDATE ${assignment} - 7 ${where}`)
     expect(audit().clean).toBe(true)
   })
 
   test('of what was kept before the gateway went down is found by a command without it', async () => {
-    const up = desk.run(['audit']).out
+    const up = cli.run(['audit']).out
     expect(await gateway.stop()).toBe(0)
-    expect(desk.run(['audit']).out).toBe(up)
+    expect(cli.run(['audit']).out).toBe(up)
     tamper('UPDATE key_days SET spent_nanos = spent_nanos - 1')
-    expect(desk.run(['audit']).code).toBe(1)
+    expect(cli.run(['audit']).code).toBe(1)
     tamper('UPDATE key_days SET spent_nanos = spent_nanos + 1')
-    expect(desk.run(['audit']).code).toBe(0)
+    expect(cli.run(['audit']).code).toBe(0)
   })
 })

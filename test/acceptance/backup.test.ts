@@ -4,21 +4,21 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
-import { chargesIn, furnishDesk, startAppliance, until } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { chargesIn, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
-function freshDesk(): Desk {
-  const desk = furnishDesk(openDesk())
-  onTestFinished(() => desk.close())
-  return desk
+function freshDesk(): CliHarness {
+  const cli = furnishCli(openCli())
+  onTestFinished(() => cli.close())
+  return cli
 }
 
-const chargesOf = (desk: Desk): number => chargesIn(desk).length
+const chargesOf = (cli: CliHarness): number => chargesIn(cli).length
 
 test('taken under load, it restores to a store whose audit is clean, with every charge answered before', async () => {
-  const desk = freshDesk()
-  const secret = desk.run(['keys', 'create', 'load', '-q']).out.trim()
-  const appliance = await startAppliance(desk)
+  const cli = freshDesk()
+  const secret = cli.run(['keys', 'create', 'load', '-q']).out.trim()
+  const appliance = await startAppliance(cli)
   onTestFinished(() => appliance.kill())
   let isOver = false
   let answered = 0
@@ -35,13 +35,13 @@ test('taken under load, it restores to a store whose audit is clean, with every 
   const load = [1, 2, 3, 4].map(work)
   await until(() => answered > 50, 'there is something to copy')
   const before = answered
-  const { code, err } = await desk.runBeside(['backup', 'under-load.db', '--verify'])
+  const { code, err } = await cli.runBeside(['backup', 'under-load.db', '--verify'])
   expect(err).toContain('✓ backup taken')
   expect(code).toBe(0)
   const during = answered - before
   expect(during).toBeGreaterThan(0)
 
-  const refused = await desk.runBeside([
+  const refused = await cli.runBeside([
     'backup',
     '--restore',
     'under-load.db',
@@ -49,14 +49,14 @@ test('taken under load, it restores to a store whose audit is clean, with every 
     'gateway.db',
   ])
   expect(refused).toMatchObject({ code: 1, out: '' })
-  expect(refused.err).toContain(`error: a gateway has ${desk.dataDir} open: stop it first`)
+  expect(refused.err).toContain(`error: a gateway has ${cli.dataDir} open: stop it first`)
   isOver = true
   await Promise.all(load)
   expect(await appliance.stop()).toBe(0)
-  const atTheEnd = chargesOf(desk)
+  const atTheEnd = chargesOf(cli)
   expect(atTheEnd).toBe(answered)
 
-  const restored = await desk.runBeside([
+  const restored = await cli.runBeside([
     'backup',
     '--restore',
     'under-load.db',
@@ -64,11 +64,11 @@ test('taken under load, it restores to a store whose audit is clean, with every 
     'gateway.db',
   ])
   expect(restored.code).toBe(0)
-  expect(desk.run(['audit']).code).toBe(0)
-  const charges = chargesOf(desk)
+  expect(cli.run(['audit']).code).toBe(0)
+  const charges = chargesOf(cli)
   expect(charges).toBeGreaterThanOrEqual(before)
   expect(charges).toBeLessThan(atTheEnd)
-  const again = await startAppliance(desk)
+  const again = await startAppliance(cli)
   onTestFinished(() => again.kill())
   expect(
     (await again.chat(secret, { model: 'demo/echo', messages: [{ role: 'user', content: 'hi' }] }))
@@ -79,31 +79,29 @@ test('taken under load, it restores to a store whose audit is clean, with every 
 const BALLAST_MB = 120
 
 test('kill -9 in the middle of it leaves nothing under its name, and the gateway none the worse', async () => {
-  const desk = freshDesk()
-  const database = new Database(join(desk.dataDir, 'gateway.db'))
+  const cli = freshDesk()
+  const database = new Database(join(cli.dataDir, 'gateway.db'))
   database.run('CREATE TABLE ballast (bytes BLOB)')
   for (let mb = 0; mb < BALLAST_MB; mb++) {
     database.run('INSERT INTO ballast VALUES (randomblob(1000000))')
   }
   database.close(true)
-  const appliance = await startAppliance(desk)
+  const appliance = await startAppliance(cli)
   onTestFinished(() => appliance.kill())
-  const partials = (): string[] =>
-    readdirSync(desk.home).filter((name) => name.endsWith('.partial'))
+  const partials = (): string[] => readdirSync(cli.home).filter((name) => name.endsWith('.partial'))
   const child = Bun.spawn([BINARY, 'backup', 'killed.db'], {
-    cwd: desk.home,
-    env: desk.env,
+    cwd: cli.home,
+    env: cli.env,
     stdin: 'ignore',
   })
   await until(
-    () =>
-      statSync(join(desk.home, partials()[0] ?? '')).size > 1_000_000 && partials().length === 1,
+    () => statSync(join(cli.home, partials()[0] ?? '')).size > 1_000_000 && partials().length === 1,
     'it is half-way',
   )
   child.kill('SIGKILL')
   await child.exited
-  expect(readdirSync(desk.home)).not.toContain('killed.db')
+  expect(readdirSync(cli.home)).not.toContain('killed.db')
   expect(partials()).toHaveLength(1)
   expect(await appliance.verb('audit', {})).toMatchObject({ clean: true })
-  expect((await desk.runBeside(['backup', 'killed.db', '--verify'])).code).toBe(0)
+  expect((await cli.runBeside(['backup', 'killed.db', '--verify'])).code).toBe(0)
 })

@@ -4,24 +4,24 @@ import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
 import { SNAPSHOT } from '#test/cli/dashboard/fixed-snapshot.ts'
-import { type Appliance, furnishDesk, startAppliance, until } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type Appliance, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { openTerminal, TMUX, type TmuxTerminal } from '#test/support/tmux.ts'
 
-let desk: Desk
+let cli: CliHarness
 let gateways: Appliance[] = []
 
 beforeEach(() => {
-  desk = furnishDesk(openDesk())
+  cli = furnishCli(openCli())
 })
 afterEach(async () => {
   await Promise.all(gateways.map((gateway) => gateway.kill()))
   gateways = []
-  desk.close()
+  cli.close()
 })
 
 async function serve(): Promise<Appliance> {
-  const gateway = await startAppliance(desk, { flags: ['--auth-listen', 'off'] })
+  const gateway = await startAppliance(cli, { flags: ['--auth-listen', 'off'] })
   gateways.push(gateway)
   return gateway
 }
@@ -50,7 +50,7 @@ async function openDashboard(
   rows: number,
   { flags = '', env = {} }: { flags?: string; env?: Readonly<Record<string, string>> } = {},
 ): Promise<TmuxTerminal> {
-  const terminal = await openTerminal(desk, columns, rows, env)
+  const terminal = await openTerminal(cli, columns, rows, env)
   terminal.send(`${BINARY} dashboard ${flags}`, 'Enter')
   await terminal.shows('? help')
   return terminal
@@ -155,7 +155,7 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     const [line] = await gateway.verb('activity.list', {})
     expect(line).toMatchObject({ code: 'ended_by_operator', ended_by: 'gateway' })
     expect(Number(line?.cost_usd)).toBeGreaterThan(0)
-    const acts = desk.json<readonly object[]>(['activity', 'list', '--admin'])
+    const acts = cli.json<readonly object[]>(['activity', 'list', '--admin'])
     expect(acts[0]).toMatchObject({ verb: 'activity.kill', target: line?.id })
   })
 
@@ -174,8 +174,8 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
   })
 
   test('a defect leaves the terminal clean, one line about it, and exit code 70', async () => {
-    serveBroken(join(desk.dataDir, 'run', 'admin.sock'))
-    const terminal = await openTerminal(desk, 80, 24)
+    serveBroken(join(cli.dataDir, 'run', 'admin.sock'))
+    const terminal = await openTerminal(cli, 80, 24)
     terminal.send(`${BINARY} dashboard; echo exit-$?`, 'Enter')
     const screen = await terminal.shows('exit-70')
     expect(screen).toMatch(/^error: the dashboard met a defect: .+$/m)
@@ -226,7 +226,7 @@ function serveBroken(path: string, first: object = SNAPSHOT): void {
 describe('without a terminal', () => {
   test('it is refused with what to use instead', async () => {
     await serve()
-    expect(desk.run(['dashboard'])).toEqual({
+    expect(cli.run(['dashboard'])).toEqual({
       code: 2,
       out: '',
       err: 'error: the dashboard needs a terminal\nhint: gatewayctl dashboard --once, or gatewayctl status --json\n',
@@ -235,22 +235,22 @@ describe('without a terminal', () => {
 
   test('one frame is printed, of any screen, plain or as JSON', async () => {
     await serve()
-    const { code, out, err } = desk.run(['dashboard', '--once'])
+    const { code, out, err } = cli.run(['dashboard', '--once'])
     expect([code, err]).toEqual([0, ''])
     expect(out.split('\n')).toHaveLength(25)
     expect(out).toMatch(/^ gatewayctl ● serving 127\.0\.0\.1:\d+/)
     // biome-ignore lint/suspicious/noControlCharactersInRegex: it must hold none
     expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/)
     for (const screen of ['keys', 'models', 'spend', 'log']) {
-      const one = desk.run(['dashboard', '--once', '--ascii', '--screen', screen])
+      const one = cli.run(['dashboard', '--once', '--ascii', '--screen', screen])
       expect([screen, one.code, one.err]).toEqual([screen, 0, ''])
       expect(one.out).toMatch(/^[ -~\n]+$/)
       expect(one.out.toLowerCase()).toMatch(new RegExp(`\\[\\d ${screen}\\]`))
     }
-    const wide = desk.run(['dashboard', '--once'], { env: { COLUMNS: '120', LINES: '40' } })
+    const wide = cli.run(['dashboard', '--once'], { env: { COLUMNS: '120', LINES: '40' } })
     expect(wide.out.split('\n')).toHaveLength(41)
     expect(wide.out).toContain('keys nearest a limit')
-    expect(desk.json(['dashboard'])).toMatchObject({
+    expect(cli.json(['dashboard'])).toMatchObject({
       gateway: { healthy: true },
       money: { account: 'default', balance_usd: '1000.00' },
     })
@@ -258,10 +258,10 @@ describe('without a terminal', () => {
 
   test('a gateway of another version is told from a defect', async () => {
     const { money: _, ...older } = SNAPSHOT
-    serveBroken(join(desk.dataDir, 'run', 'admin.sock'), older)
+    serveBroken(join(cli.dataDir, 'run', 'admin.sock'), older)
     const child = Bun.spawn([BINARY, 'dashboard', '--once'], {
-      cwd: desk.home,
-      env: desk.env,
+      cwd: cli.home,
+      env: cli.env,
       stderr: 'pipe',
     })
     expect(await child.stderr.text()).toBe(
@@ -271,18 +271,18 @@ describe('without a terminal', () => {
   })
 
   test('with no gateway, an account nobody has, or a rate that is none, it says so', async () => {
-    expect(desk.run(['dashboard', '--once'])).toEqual({
+    expect(cli.run(['dashboard', '--once'])).toEqual({
       code: 4,
       out: '',
-      err: `error: no gateway is running on this data directory (${desk.dataDir})\nhint: gatewayctl serve\n`,
+      err: `error: no gateway is running on this data directory (${cli.dataDir})\nhint: gatewayctl serve\n`,
     })
     await serve()
-    expect(desk.run(['dashboard', '--once', '--account', 'nobody'])).toMatchObject({
+    expect(cli.run(['dashboard', '--once', '--account', 'nobody'])).toMatchObject({
       code: 3,
       out: '',
       err: expect.stringMatching(/^error: no account is called "nobody"/),
     })
-    expect(desk.run(['dashboard', '--once', '--fps', '11']).code).toBe(2)
-    expect(desk.run(['dashboard', '--once', '--screen', 'lives']).code).toBe(2)
+    expect(cli.run(['dashboard', '--once', '--fps', '11']).code).toBe(2)
+    expect(cli.run(['dashboard', '--once', '--screen', 'lives']).code).toBe(2)
   })
 })

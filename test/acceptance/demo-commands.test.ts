@@ -4,34 +4,34 @@ import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
 import { type Appliance, startAppliance, until } from '#test/support/appliance.ts'
-import { type Desk, type Ended, openDesk } from '#test/support/desk.ts'
+import { type CliHarness, type Ended, openCli } from '#test/support/cli-harness.ts'
 
-let desk: Desk
+let cli: CliHarness
 let demos: Appliance[] = []
 /** A person who named no data directory. */
 let env: Readonly<Record<string, string>>
 
 beforeEach(() => {
-  desk = openDesk()
-  const temp = join(desk.home, 'tmp')
+  cli = openCli()
+  const temp = join(cli.home, 'tmp')
   mkdirSync(temp)
   env = { GATEWAY_DATA_DIR: '', TMPDIR: temp }
 })
 afterEach(async () => {
   await Promise.all(demos.map((demo) => demo.kill()))
   demos = []
-  desk.close()
+  cli.close()
 })
 
 async function startDemo(more = env): Promise<Appliance> {
-  const demo = await startAppliance(desk, { flags: ['--demo'], env: more })
+  const demo = await startAppliance(cli, { flags: ['--demo'], env: more })
   demos.push(demo)
   return demo
 }
 
-const run = (...args: readonly string[]): Ended => desk.run(args, { env })
+const run = (...args: readonly string[]): Ended => cli.run(args, { env })
 const keyOf = (demo: Appliance): string => /^ {2}key {8}(\S+) /m.exec(demo.said())?.[1] ?? ''
-const socket = (): string => join(desk.home, 'run', 'gatewayctl', 'demo.sock')
+const socket = (): string => join(cli.home, 'run', 'gatewayctl', 'demo.sock')
 const hello = { model: 'demo/echo', messages: [{ role: 'user', content: 'hi' }] }
 const SAYS_SO = '· this is the demo: it is in memory, and keeps nothing\n'
 
@@ -67,7 +67,7 @@ describe('beside a demo', () => {
     const secret = run('keys', 'create', 'second', '--rpm', '1').out.trim()
     expect((await demo.chat(secret, hello)).status).toBe(200)
     const tail = Bun.spawn([BINARY, 'activity', 'tail', '--json'], {
-      env: { ...desk.env, ...env },
+      env: { ...cli.env, ...env },
       stdout: 'pipe',
       stderr: 'ignore',
     })
@@ -97,9 +97,9 @@ describe('beside a demo', () => {
 describe('another house than the demo', () => {
   test('whoever names a data directory means that one', async () => {
     await startDemo()
-    expect(desk.run(['keys'])).toMatchObject(UNMADE)
-    expect(run('keys', '--data-dir', desk.dataDir)).toMatchObject(UNMADE)
-    expect(run('dashboard', '--once', '--data-dir', desk.dataDir).code).toBe(4)
+    expect(cli.run(['keys'])).toMatchObject(UNMADE)
+    expect(run('keys', '--data-dir', cli.dataDir)).toMatchObject(UNMADE)
+    expect(run('dashboard', '--once', '--data-dir', cli.dataDir).code).toBe(4)
   })
 
   test('init makes a real one, which is meant from then on; a demo then says how to reach it', async () => {
@@ -113,7 +113,7 @@ describe('another house than the demo', () => {
     const next = await startDemo()
     const command = /^ {2}(GATEWAY_ADMIN_SOCKET=\S+) gatewayctl dashboard$/m.exec(next.said())
     const [name = '', path = ''] = command?.[1]?.split('=') ?? []
-    const { code, out } = desk.run(['keys'], { env: { ...env, [name]: path } })
+    const { code, out } = cli.run(['keys'], { env: { ...env, [name]: path } })
     expect([code, out.includes('real'), out.includes('demo')]).toEqual([0, false, true])
   })
 })
@@ -150,13 +150,13 @@ describe('sockets of others', () => {
   const own = (): string => join(env['TMPDIR'] ?? '', `gatewayctl-${process.getuid?.()}`)
   test.each([
     ['that anybody may enter', () => chmodSync(own(), 0o755)],
-    ['that is a link', () => symlinkSync(desk.home, own())],
+    ['that is a link', () => symlinkSync(cli.home, own())],
     ['of another user', process.getuid?.() === 0 ? () => chownSync(own(), 65_534, 65_534) : null],
   ])('a directory %s is not believed, by a demo or by a command', async (what, spoil) => {
     if (spoil === null) return console.warn('a directory of another user: skipped, not root')
     env = { ...env, XDG_RUNTIME_DIR: '' }
     if (what !== 'that is a link') mkdirSync(own(), { mode: 0o700 })
-    else chmodSync(desk.home, 0o700)
+    else chmodSync(cli.home, 0o700)
     spoil()
     const demo = await startDemo()
     expect(demo.said()).toContain(`No commands reach this demo: ${own()} is not yours alone`)
@@ -169,7 +169,7 @@ describe('sockets of others', () => {
         return Response.json([])
       },
     })
-    const { code, out, err } = await desk.runBeside(['keys'], { env })
+    const { code, out, err } = await cli.runBeside(['keys'], { env })
     await trap.stop(true)
     expect({ code, out, asked }).toEqual({ code: 1, out: '', asked: [] })
     expect(err).toContain(`${own()} is not yours alone`)

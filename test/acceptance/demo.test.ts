@@ -4,10 +4,10 @@ import { inflateSync } from 'node:zlib'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Appliance, startAppliance } from '#test/support/appliance.ts'
-import { openDesk } from '#test/support/desk.ts'
+import { openCli } from '#test/support/cli-harness.ts'
 import { readSse } from '#test/support/read-sse.ts'
 
-const desk = openDesk()
+const cli = openCli()
 let demos: Appliance[] = []
 
 interface Demo {
@@ -20,7 +20,7 @@ interface Demo {
 
 /** A demo of its own, because each has ten requests a minute. */
 async function startDemo(): Promise<Demo> {
-  const gateway = await startAppliance(desk, { flags: ['--demo'] })
+  const gateway = await startAppliance(cli, { flags: ['--demo'] })
   demos.push(gateway)
   const said = gateway.said()
   return {
@@ -34,12 +34,12 @@ async function startDemo(): Promise<Demo> {
 afterAll(async () => {
   await Promise.all(demos.map((demo) => demo.kill()))
   demos = []
-  desk.close()
+  cli.close()
 })
 
 const bash = (script: string): { code: number; out: string } => {
   const { exitCode, stdout } = Bun.spawnSync(['bash', '-eu', '-c', script], {
-    cwd: desk.home,
+    cwd: cli.home,
     env: { PATH: process.env['PATH'] ?? '' },
   })
   return { code: exitCode, out: stdout.toString() }
@@ -88,7 +88,7 @@ describe('what the banner says', () => {
     expect(code).toBe(0)
     expect(out).toContain('"content":"hi"')
     expect(out.trimEnd().endsWith('data: [DONE]')).toBe(true)
-    expect(existsSync(desk.dataDir)).toBe(false)
+    expect(existsSync(cli.dataDir)).toBe(false)
   })
 })
 
@@ -176,6 +176,6 @@ describe('limits', () => {
   test('it ends with 0 and leaves nothing on the disk', async () => {
     const { gateway } = await startDemo()
     expect(await gateway.stop()).toBe(0)
-    expect(existsSync(desk.dataDir)).toBe(false)
+    expect(existsSync(cli.dataDir)).toBe(false)
   })
 })

@@ -4,33 +4,33 @@ import { BINARY } from '#scripts/compile.ts'
 import {
   type Appliance,
   activityOf,
-  furnishDesk,
+  furnishCli,
   nanos,
   openHolds,
   startAppliance,
   until,
 } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { readSse } from '#test/support/read-sse.ts'
 import { startReplay } from '#test/support/replay.ts'
 
 const replay = await startReplay()
 afterAll(() => replay?.stop())
 
-let desk: Desk
+let cli: CliHarness
 let gateways: Appliance[] = []
 
 beforeEach(() => {
-  desk = openDesk()
+  cli = openCli()
 })
 afterEach(async () => {
   await Promise.all(gateways.map((gateway) => gateway.kill()))
   gateways = []
-  desk.close()
+  cli.close()
 })
 
 async function start(flags: readonly string[] = []): Promise<Appliance> {
-  const gateway = await startAppliance(desk, { flags })
+  const gateway = await startAppliance(cli, { flags })
   gateways.push(gateway)
   return gateway
 }
@@ -42,7 +42,7 @@ const hello = { model: 'slow/m', messages: [{ role: 'user', content: 'hi' }] }
 async function startSlow(
   flags: readonly string[] = [],
 ): Promise<{ gateway: Appliance; key: string }> {
-  furnishDesk(desk)
+  furnishCli(cli)
   const gateway = await start(flags)
   await gateway.verb('providers.add', {
     name: 'slow',
@@ -84,10 +84,10 @@ describe.skipIf(!replay)('SIGTERM while an answer runs', () => {
     expect(await gateway.exited).toBe(0)
     await expect(fetch(`${gateway.url}/healthz`)).rejects.toThrow()
 
-    expect(openHolds(desk)).toBe(0)
-    const ledger = desk.json<readonly object[]>(['ledger', '--kind', 'charge'])
+    expect(openHolds(cli)).toBe(0)
+    const ledger = cli.json<readonly object[]>(['ledger', '--kind', 'charge'])
     expect(ledger).toMatchObject([{ amount_usd: '-0.00014' }])
-    expect(desk.run(['doctor', '-q']).code).toBe(0)
+    expect(cli.run(['doctor', '-q']).code).toBe(0)
   })
 
   test('cuts what is left when its time is up, tells the reader why, and charges what came', async () => {
@@ -115,11 +115,11 @@ describe.skipIf(!replay)('SIGTERM while an answer runs', () => {
       completion_tokens: Math.ceil(text.length / 4),
       cost_details: { source: 'estimated' },
     })
-    const row = activityOf(desk, running.headers.get('x-generation-id') ?? '')
+    const row = activityOf(cli, running.headers.get('x-generation-id') ?? '')
     expect(row).toMatchObject({ ended_by: 'gateway', code: 'shutting_down' })
     expect(row?.cost_nanos).toBe(Math.round(Number(usage?.['cost']) * 1e9))
     expect(row?.cost_nanos).toBeGreaterThan(0)
-    expect(openHolds(desk)).toBe(0)
+    expect(openHolds(cli)).toBe(0)
   })
 
   test('a second one ends it at once, and the next start resolves what was open', async () => {
@@ -130,35 +130,35 @@ describe.skipIf(!replay)('SIGTERM while an answer runs', () => {
     process.kill(gateway.pid, 'SIGTERM')
     expect(await gateway.exited).not.toBe(0)
     await running.text().catch(() => '')
-    expect(openHolds(desk)).toBe(1)
+    expect(openHolds(cli)).toBe(1)
     await start()
-    expect(openHolds(desk)).toBe(0)
-    expect(desk.run(['doctor', '-q']).code).toBe(0)
+    expect(openHolds(cli)).toBe(0)
+    expect(cli.run(['doctor', '-q']).code).toBe(0)
   })
 })
 
 describe('one server per data directory', () => {
   test('a second is refused with what is wrong, and the first goes on', async () => {
-    furnishDesk(desk)
+    furnishCli(cli)
     const gateway = await start()
-    const second = desk.run(['serve', '--listen', '127.0.0.1:0'])
+    const second = cli.run(['serve', '--listen', '127.0.0.1:0'])
     expect(second.code).toBe(4)
     expect(second.out).toBe('')
     expect(second.err).toMatch(
-      new RegExp(`^error: another gatewayctl process has ${desk.dataDir} open\nhint: .+\n$`),
+      new RegExp(`^error: another gatewayctl process has ${cli.dataDir} open\nhint: .+\n$`),
     )
     expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200)
-    expect(desk.run(['status', '-q']).code).toBe(0)
+    expect(cli.run(['status', '-q']).code).toBe(0)
   })
 
   test('a killed one leaves the directory free, for commands and for the next', async () => {
-    furnishDesk(desk)
+    furnishCli(cli)
     const gateway = await start()
     await gateway.kill()
-    expect(desk.json<readonly object[]>(['keys', 'list'])).toHaveLength(1)
-    expect(desk.run(['status', '-q']).code).toBe(4)
+    expect(cli.json<readonly object[]>(['keys', 'list'])).toHaveLength(1)
+    expect(cli.run(['status', '-q']).code).toBe(4)
     const next = await start()
-    expect(desk.json(['status'])).toMatchObject({ running: true, pid: next.pid })
+    expect(cli.json(['status'])).toMatchObject({ running: true, pid: next.pid })
   })
 })
 
@@ -182,17 +182,17 @@ describe('commands', () => {
     run?.out.replace(/"reset_seconds": \d+/g, '"reset_seconds": …')
 
   test('say the same with the server up and down', async () => {
-    furnishDesk(desk)
-    const made = desk.run(['keys', 'create', 'ci', '--rpm', '7', '--allow', 'demo/*'])
+    furnishCli(cli)
+    const made = cli.run(['keys', 'create', 'ci', '--rpm', '7', '--allow', 'demo/*'])
     const gateway = await start()
     const answer = await gateway.chat(made.out.trim(), {
       model: 'demo/echo',
       messages: [{ role: 'user', content: 'one two three' }],
     })
     expect(answer.status).toBe(200)
-    const up = LISTS.map((args) => desk.run(args))
+    const up = LISTS.map((args) => cli.run(args))
     expect(await gateway.stop()).toBe(0)
-    const down = LISTS.map((args) => desk.run(args))
+    const down = LISTS.map((args) => cli.run(args))
     for (const [place, args] of LISTS.entries()) {
       expect({ args, ...down[place], out: timeless(down[place]) }).toEqual({
         args,
@@ -209,35 +209,35 @@ describe('commands', () => {
   })
 
   test('a key is told with the address of the gateway that runs', async () => {
-    furnishDesk(desk)
+    furnishCli(cli)
     const gateway = await start()
-    expect(desk.run(['keys', 'create', 'near', '--env']).out).toContain(
+    expect(cli.run(['keys', 'create', 'near', '--env']).out).toContain(
       `export OPENAI_BASE_URL=${gateway.url}/v1\n`,
     )
-    expect(desk.run(['keys', 'create', 'next']).err).toContain(
+    expect(cli.run(['keys', 'create', 'next']).err).toContain(
       `next: export OPENAI_BASE_URL=${gateway.url}/v1 `,
     )
     expect(await gateway.stop()).toBe(0)
   })
 
   test('change the same things with the server up and down', async () => {
-    furnishDesk(desk, '1')
+    furnishCli(cli, '1')
     const act = (name: string) => {
-      expect(desk.run(['keys', 'create', name, '--rpm', '5']).out).toMatch(/^if-\w{49}\n$/)
-      expect(desk.run(['limits', 'set', name, '--rpm', '9']).out).toBe(`${name}: rpm 5 → 9\n`)
-      expect(desk.run(['keys', 'revoke', name, '--yes']).code).toBe(0)
-      expect(desk.run(['keys', 'revoke', 'nobody', '--yes'])).toMatchObject({
+      expect(cli.run(['keys', 'create', name, '--rpm', '5']).out).toMatch(/^if-\w{49}\n$/)
+      expect(cli.run(['limits', 'set', name, '--rpm', '9']).out).toBe(`${name}: rpm 5 → 9\n`)
+      expect(cli.run(['keys', 'revoke', name, '--yes']).code).toBe(0)
+      expect(cli.run(['keys', 'revoke', 'nobody', '--yes'])).toMatchObject({
         code: 3,
         out: '',
         err: expect.stringMatching(/^error: no key is called "nobody"\n/),
       })
-      expect(desk.run(['balance', 'top-up', '0.5']).code).toBe(0)
+      expect(cli.run(['balance', 'top-up', '0.5']).code).toBe(0)
     }
     act('down')
     const gateway = await start()
     act('up')
-    expect(desk.json(['balance'])).toMatchObject({ balance_usd: '2.00' })
-    const revoked = desk.json<readonly { name: string; status: string }[]>(['keys', '--all'])
+    expect(cli.json(['balance'])).toMatchObject({ balance_usd: '2.00' })
+    const revoked = cli.json<readonly { name: string; status: string }[]>(['keys', '--all'])
     expect(
       revoked
         .filter(({ status }) => status === 'revoked')
@@ -248,12 +248,12 @@ describe('commands', () => {
   })
 
   test('at once are one after the other: no top-up is lost, and a repeated one is applied once', async () => {
-    furnishDesk(desk, '1')
+    furnishCli(cli, '1')
     const gateway = await start()
     const spawn = (...args: string[]) =>
       Bun.spawn([BINARY, 'balance', 'top-up', ...args], {
-        cwd: desk.home,
-        env: desk.env,
+        cwd: cli.home,
+        env: cli.env,
         stdout: 'ignore',
         stderr: 'ignore',
       }).exited
@@ -269,7 +269,7 @@ describe('commands', () => {
       ),
     )
     expect(repeated.filter(({ applied }) => applied)).toHaveLength(1)
-    const { balance_usd: balance } = desk.json<{ balance_usd: string }>(['balance'])
+    const { balance_usd: balance } = cli.json<{ balance_usd: string }>(['balance'])
     expect(nanos(balance)).toBe(nanos('8.1'))
     expect(await gateway.stop()).toBe(0)
   })

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   type ActivityRow,
   type Appliance,
-  furnishDesk,
+  furnishCli,
   nanos,
   openHolds,
   priced,
@@ -11,19 +11,19 @@ import {
   startAppliance,
   until,
 } from '#test/support/appliance.ts'
-import { openDesk } from '#test/support/desk.ts'
+import { openCli } from '#test/support/cli-harness.ts'
 import { dial, post, type RawClient } from '#test/support/raw-client.ts'
 import { type ReplayedRequest, startReplay } from '#test/support/replay.ts'
 
 const LET_GO_MS = 1_000
 const replay = await startReplay()
-const desk = openDesk()
+const cli = openCli()
 let gateway: Appliance
 
 beforeAll(async () => {
   if (!replay) return
-  furnishDesk(desk)
-  gateway = await startAppliance(desk)
+  furnishCli(cli)
+  gateway = await startAppliance(cli)
   await add('early', '/s/~delay=20000')
   await add('whole', '/s/~delay=20000')
   await add('middle', '/s/~prompt=100,completion=40,chunks=40,gap=100')
@@ -37,7 +37,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway?.kill()
   await replay?.stop()
-  desk.close()
+  cli.close()
 })
 
 async function add(name: string, path: string): Promise<void> {
@@ -82,10 +82,10 @@ async function hangUp(
     LET_GO_MS,
   )
   const readLine = () =>
-    readDatabase<ActivityRow>(desk, 'SELECT * FROM activity WHERE request_id = ?', requestId)[0]
+    readDatabase<ActivityRow>(cli, 'SELECT * FROM activity WHERE request_id = ?', requestId)[0]
   // A young hold has no row yet, so that none there says nothing by itself.
   await until(() => readLine() !== undefined, 'the log has its line', LET_GO_MS)
-  await until(() => openHolds(desk) === 0, 'the hold is resolved', LET_GO_MS)
+  await until(() => openHolds(cli) === 0, 'the hold is resolved', LET_GO_MS)
   const row = readLine()
   if (!row) throw new Error('the log knows nothing of it')
 
@@ -154,7 +154,7 @@ describe.skipIf(!replay)('a client that hangs up', () => {
     )
     expect(row).toMatchObject({ status: 499, ended_by: 'client', usage_source: 'provider' })
     const [count] = readDatabase<{ input_tokens: number }>(
-      desk,
+      cli,
       'SELECT input_tokens FROM activity WHERE generation_id = ?',
       row.generation_id,
     )
@@ -175,7 +175,7 @@ describe.skipIf(!replay)('a client that hangs up', () => {
     })
     await until(async () => (await gateway.verb('status', {})).in_flight === 200, 'all are there')
     for (const client of clients) client.hangUp()
-    await until(() => openHolds(desk) === 0, 'no hold is left', 2 * LET_GO_MS)
+    await until(() => openHolds(cli) === 0, 'no hold is left', 2 * LET_GO_MS)
     await until(
       async () => (await gateway.verb('status', {})).in_flight === 0,
       'nothing is in flight',
@@ -183,7 +183,7 @@ describe.skipIf(!replay)('a client that hangs up', () => {
     const charges = await gateway.verb('ledger.list', { key: id, kind: 'charge', limit: 1_000 })
     expect(charges).toHaveLength(200)
     expect(charges.every(({ amount_usd: amount }) => nanos(amount) < 0n)).toBe(true)
-    expect(desk.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
+    expect(cli.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
     await until(
       async () =>
         (await replay?.requests())?.every(({ aborted, finished }) => aborted || finished) === true,

@@ -5,12 +5,12 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   type Appliance,
-  furnishDesk,
+  furnishCli,
   openHolds,
   startAppliance,
   until,
 } from '#test/support/appliance.ts'
-import { openDesk } from '#test/support/desk.ts'
+import { openCli } from '#test/support/cli-harness.ts'
 import { dial, post } from '#test/support/raw-client.ts'
 import { startReplay } from '#test/support/replay.ts'
 
@@ -22,8 +22,8 @@ const SEED = Number(process.env['SEED'] ?? 20_260_823)
 const MOST_GROWTH_MB = 150
 
 const replay = await startReplay()
-const desk = openDesk()
-const sprung = join(desk.home, 'sprung')
+const cli = openCli()
+const sprung = join(cli.home, 'sprung')
 let gateway: Appliance
 let key = ''
 
@@ -34,15 +34,15 @@ let said = ''
 
 /** The directory that every command and server of this file stands in. */
 function setTraps(): void {
-  writeFileSync(join(desk.home, 'bunfig.toml'), 'preload = ["./trap.ts"]\nlogLevel = "debug"\n')
+  writeFileSync(join(cli.home, 'bunfig.toml'), 'preload = ["./trap.ts"]\nlogLevel = "debug"\n')
   writeFileSync(
-    join(desk.home, 'trap.ts'),
+    join(cli.home, 'trap.ts'),
     `require('node:fs').writeFileSync(${JSON.stringify(sprung)}, process.argv.join(' '))\n`,
   )
   writeFileSync(
-    join(desk.home, '.env'),
+    join(cli.home, '.env'),
     [
-      `GATEWAY_ADMIN_SOCKET=${join(desk.home, 'elsewhere.sock')}`,
+      `GATEWAY_ADMIN_SOCKET=${join(cli.home, 'elsewhere.sock')}`,
       'GATEWAY_CONFIG=./absent.toml',
       'GATEWAY_MASTER_KEY=0000000000000000000000000000000000000000000000000000000000000000',
       'HTTP_PROXY=http://127.0.0.1:1',
@@ -50,14 +50,14 @@ function setTraps(): void {
       'SPRUNG=1',
     ].join('\n'),
   )
-  writeFileSync(join(desk.home, 'package.json'), '{"name":"trap","type":"commonjs"}\n')
+  writeFileSync(join(cli.home, 'package.json'), '{"name":"trap","type":"commonjs"}\n')
 }
 
 beforeAll(async () => {
   if (!replay) return
   setTraps()
-  furnishDesk(desk)
-  gateway = await startAppliance(desk, { env: { NODE_ENV: 'development' } })
+  furnishCli(cli)
+  gateway = await startAppliance(cli, { env: { NODE_ENV: 'development' } })
   for (const [name, path] of Object.entries({
     good: '/s/~prompt=100,completion=5,chunks=2',
     garbage: '/f/garbage',
@@ -75,7 +75,7 @@ beforeAll(async () => {
     page: `/f/status=500,body=${encodeURIComponent('<html><pre>Error at /srv/app.js:1</pre></html>')}`,
     broken: '/r/openai-chat/stream-include-usage/~cut=700',
   })) {
-    const added = desk.run(
+    const added = cli.run(
       [
         ...['providers', 'add', name, '--type', 'openai-compatible'],
         ...['--base-url', replay.url + path, '--no-check'],
@@ -91,7 +91,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway?.kill()
   await replay?.stop()
-  desk.close()
+  cli.close()
 })
 
 /** One chat over a socket, kept for the search at the end; an answer is over when its connection is. */
@@ -114,31 +114,31 @@ function expectNoLeak(answer: string): void {
   expect(answer).not.toContain(REPEATED)
   expect(answer).not.toContain(new URL(replay?.url ?? '').host)
   expect(answer).not.toMatch(/10\.1\.2\.3/)
-  expect(answer).not.toContain(desk.home)
+  expect(answer).not.toContain(cli.home)
 }
 
 describe.skipIf(!replay)('a hostile working directory', () => {
   test('has no effect on commands or on the server, which starts itself anew', async () => {
     // A trap that catches nobody proves nothing: plain Bun must step into it first.
     const bait = Bun.spawnSync([process.execPath, '-e', 'console.log(process.env.SPRUNG)'], {
-      cwd: desk.home,
+      cwd: cli.home,
       env: { PATH: process.env['PATH'] ?? '' },
     })
     expect(bait.stdout.toString()).toBe('1\n')
     expect(existsSync(sprung)).toBe(true)
     rmSync(sprung)
 
-    expect(desk.run(['keys', 'list']).code).toBe(0)
-    expect(desk.run(['status', '-q'])).toEqual({ code: 0, out: '', err: '' })
-    const other = openDesk()
+    expect(cli.run(['keys', 'list']).code).toBe(0)
+    expect(cli.run(['status', '-q'])).toEqual({ code: 0, out: '', err: '' })
+    const other = openCli()
     try {
-      const second = await startAppliance(other, { cwd: desk.home })
+      const second = await startAppliance(other, { cwd: cli.home })
       expect(await second.verb('status', {})).toMatchObject({ data_dir: other.dataDir })
       expect(await second.stop()).toBe(0)
     } finally {
       other.close()
     }
-    expect(existsSync(join(desk.home, 'elsewhere.sock'))).toBe(false)
+    expect(existsSync(join(cli.home, 'elsewhere.sock'))).toBe(false)
     expect(existsSync(sprung)).toBe(false)
   })
 })
@@ -175,7 +175,7 @@ describe.skipIf(!replay)('a fault says nothing of what is inside', () => {
     said += gateway.said()
     expect(await gateway.stop()).toBe(0)
     // With another master key no credential can be opened: trouble of the house in the middle of a request.
-    gateway = await startAppliance(desk, {
+    gateway = await startAppliance(cli, {
       env: { NODE_ENV: 'development', GATEWAY_MASTER_KEY: 'ab'.repeat(32) },
     })
     expect(gateway.url).not.toBe(url)
@@ -194,13 +194,13 @@ describe.skipIf(!replay)('a fault says nothing of what is inside', () => {
       await until(() => gateway.said().includes(id), 'the operator is told')
       expect(gateway.said()).toMatch(/"fault":"GatewayError: a stored credential cannot be read/)
     }
-    expect(openHolds(desk)).toBe(0)
-    expect(desk.run(['doctor', '-q']).code).toBe(6)
+    expect(openHolds(cli)).toBe(0)
+    expect(cli.run(['doctor', '-q']).code).toBe(6)
     said += gateway.said()
     await gateway.stop()
-    gateway = await startAppliance(desk, { env: { NODE_ENV: 'development' } })
+    gateway = await startAppliance(cli, { env: { NODE_ENV: 'development' } })
     expect(await chat('good/m', false)).toMatch(/^HTTP\/1.1 200 /)
-    expect(desk.run(['doctor', '-q']).code).toBe(0)
+    expect(cli.run(['doctor', '-q']).code).toBe(0)
   })
 })
 
@@ -334,12 +334,12 @@ describe.skipIf(!replay)(`${REQUESTS} mutated requests over sockets`, () => {
     expect(statuses.get('200')).toBeGreaterThan(50)
     expect(statuses.get('400')).toBeGreaterThan(100)
     expect(statuses.get('401')).toBeGreaterThan(10)
-    await until(() => openHolds(desk) === 0, 'no hold is left')
+    await until(() => openHolds(cli) === 0, 'no hold is left')
     await until(async () => (await gateway.verb('status', {})).in_flight === 0, 'nothing runs')
     expect(await chat('good/m', true)).toContain('data: [DONE]')
     expect(rssMb(gateway.pid) - before).toBeLessThan(MOST_GROWTH_MB)
     expect(gateway.said()).not.toContain('"fault"')
-    expect(desk.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
+    expect(cli.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
   })
 })
 
@@ -367,10 +367,10 @@ describe.skipIf(!replay)('secrets', () => {
       Buffer.from(secret).toString('base64url'),
       Buffer.from(secret).toString('hex'),
     ]
-    const files = readdirSync(desk.dataDir, { recursive: true, encoding: 'utf8' })
-      .map((name) => join(desk.dataDir, name))
+    const files = readdirSync(cli.dataDir, { recursive: true, encoding: 'utf8' })
+      .map((name) => join(cli.dataDir, name))
       .filter((path) => statSync(path).isFile())
-    expect(files.map((path) => path.slice(desk.dataDir.length + 1))).toContain('gateway.db')
+    expect(files.map((path) => path.slice(cli.dataDir.length + 1))).toContain('gateway.db')
     const kept = files.map((path) => readFileSync(path, 'latin1')).join('\n')
     for (const secret of [CANARY, key]) {
       for (const text of disguises(secret)) {

@@ -3,27 +3,27 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import {
   type Appliance,
   chargesIn,
-  furnishDesk,
+  furnishCli,
   nanos,
   openHolds,
   startAppliance,
   until,
 } from '#test/support/appliance.ts'
-import { openDesk } from '#test/support/desk.ts'
+import { openCli } from '#test/support/cli-harness.ts'
 import { dial, post } from '#test/support/raw-client.ts'
 import { readSse } from '#test/support/read-sse.ts'
 import { HELLO, startProvider } from './faults/provider.ts'
 
-const desk = openDesk()
+const cli = openCli()
 let gateway: Appliance
 
 beforeAll(async () => {
-  furnishDesk(desk)
-  gateway = await startAppliance(desk)
+  furnishCli(cli)
+  gateway = await startAppliance(cli)
 })
 afterAll(async () => {
   await gateway?.kill()
-  desk.close()
+  cli.close()
 })
 
 /** Drawn in a second and a half: time enough to hang up, and to be refused. */
@@ -68,13 +68,13 @@ test('T22: a client that is gone, a retry, a killed gateway: one picture, one ch
   expect(await chargesOf(id)).toEqual([charge])
 
   await gateway.kill()
-  gateway = await startAppliance(desk)
+  gateway = await startAppliance(cli)
   const again = await ask(key, 'order-1', painting('a red fox'))
   expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'true'])
   expect(await again.text()).toBe(body)
   expect(await chargesOf(id)).toEqual([charge])
-  expect(openHolds(desk)).toBe(0)
-  expect(desk.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
+  expect(openHolds(cli)).toBe(0)
+  expect(cli.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
 })
 
 test('one that was being drawn when the gateway was killed is drawn anew, and paid for once', async () => {
@@ -83,7 +83,7 @@ test('one that was being drawn when the gateway was killed is drawn anew, and pa
   client.send(post('/v1/chat/completions', headers(key, 'order-2'), painting('a blue fox')))
   await until(async () => (await inFlight()) === 1, 'it is being drawn')
   await gateway.kill()
-  gateway = await startAppliance(desk)
+  gateway = await startAppliance(cli)
   expect(await chargesOf(id)).toEqual([])
   const retried = await ask(key, 'order-2', painting('a blue fox'))
   expect([retried.status, retried.headers.get('idempotent-replayed')]).toEqual([200, null])
@@ -117,7 +117,7 @@ test('a stream is sent again to the byte, by the next gateway too', async () => 
   const said = await (await ask(key, 'order-4', body)).text()
   expect(readSse(said)).toMatchObject({ done: true })
   expect(await gateway.stop()).toBe(0)
-  gateway = await startAppliance(desk)
+  gateway = await startAppliance(cli)
   const again = await ask(key, 'order-4', body)
   expect(again.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
   expect(await again.text()).toBe(said)
@@ -135,11 +135,11 @@ test('one that was paid for when the gateway was killed is there for whoever ask
     const asking = ask(key, `order-${n}`, HELLO)
       .then((response) => response.text())
       .catch(() => null)
-    const before = chargesIn(desk).length
-    while (chargesIn(desk).length === before) await new Promise((resolve) => setImmediate(resolve))
+    const before = chargesIn(cli).length
+    while (chargesIn(cli).length === before) await new Promise((resolve) => setImmediate(resolve))
     await gateway.kill()
     await asking
-    gateway = await startAppliance(desk)
+    gateway = await startAppliance(cli)
     const retried = await ask(key, `order-${n}`, HELLO)
     expect([retried.status, retried.headers.get('idempotent-replayed')]).toEqual([200, 'true'])
     expect(await retried.text()).toContain(words)

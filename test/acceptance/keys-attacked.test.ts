@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => stand?.close())
 
 describe('an attacker', () => {
-  const keyRows = () => readDatabase(stand.desk, 'SELECT * FROM keys ORDER BY id')
+  const keyRows = () => readDatabase(stand.cli, 'SELECT * FROM keys ORDER BY id')
 
   /** One request as raw text; answers its status and code. */
   const send = async (lines: readonly string[], body = '') => {

@@ -20,8 +20,8 @@ const preamble = (): string => `
 
 function paste(script: string): string {
   const { exitCode, stdout, stderr } = Bun.spawnSync(['bash', '-eu', '-c', preamble() + script], {
-    cwd: stand.desk.home,
-    env: { ...stand.desk.env },
+    cwd: stand.cli.home,
+    env: { ...stand.cli.env },
   })
   expect([exitCode, stderr.toString().replaceAll(/^(✓|next:| ).*\n|^\n/gm, '')]).toEqual([0, ''])
   return stdout.toString()

@@ -282,7 +282,7 @@ describe('from the next request', () => {
 
   test('a rotated secret works on until its grace ends, and its stream beyond it', async () => {
     const { key, id } = await mint({ name: 'turning', rpd_limit: 3 })
-    const first = stand.desk.run(['keys', 'rotate', id])
+    const first = stand.cli.run(['keys', 'rotate', id])
     stand.secrets.push(first.out.trim())
     const statusOf = async (secret: string) => (await chat(secret, hello)).status
     expect([first.code, await statusOf(key), await statusOf(first.out.trim())]).toEqual([
@@ -290,7 +290,7 @@ describe('from the next request', () => {
     ])
     const slow = { ...hello, model: 'demo/lorem', user: 'rate-50', max_tokens: 20, stream: true }
     const stream = await chat(key, slow)
-    const second = stand.desk.run(['keys', 'rotate', id, '--grace', '0', '--yes'])
+    const second = stand.cli.run(['keys', 'rotate', id, '--grace', '0', '--yes'])
     stand.secrets.push(second.out.trim())
     for (const old of [key, first.out.trim()]) expect(await statusOf(old)).toBe(401)
     expect(readSse(await stream.text()).done).toBe(true)

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import {
   type Appliance,
   chargesIn,
-  furnishDesk,
+  furnishCli,
   nanos,
   openHolds,
   priced,
@@ -12,7 +12,7 @@ import {
   startAppliance,
   until,
 } from '#test/support/appliance.ts'
-import { openDesk } from '#test/support/desk.ts'
+import { openCli } from '#test/support/cli-harness.ts'
 import { post } from '#test/support/raw-client.ts'
 import { startReplay } from '#test/support/replay.ts'
 
@@ -34,13 +34,13 @@ function random(): number {
 }
 
 const replay = await startReplay()
-const desk = openDesk()
+const cli = openCli()
 let gateway: Appliance
 
 afterAll(async () => {
   await gateway?.kill()
   await replay?.stop()
-  desk.close()
+  cli.close()
 })
 
 /** Generations whose answers arrived to their very last byte. */
@@ -127,8 +127,8 @@ describe.skipIf(!replay)('a gateway that is killed', () => {
     timeout: 120_000,
   }, async () => {
     process.stdout.write(`kill: seed ${seed} (SEED=${seed} repeats it)\n`)
-    furnishDesk(desk)
-    gateway = await startAppliance(desk)
+    furnishCli(cli)
+    gateway = await startAppliance(cli)
     await gateway.verb('providers.add', {
       name: 'acme',
       type: 'openai-compatible',
@@ -150,8 +150,8 @@ describe.skipIf(!replay)('a gateway that is killed', () => {
       await gateway.kill()
       await Promise.all([loading, operating])
 
-      gateway = await startAppliance(desk)
-      expect(openHolds(desk)).toBe(0)
+      gateway = await startAppliance(cli)
+      expect(openHolds(cli)).toBe(0)
       // Any answer of the round: its bytes had left, so its charge was there before it.
       expect(missingCharges()).toEqual([])
       expect(missingTopUps()).toEqual([])
@@ -163,7 +163,7 @@ describe.skipIf(!replay)('a gateway that is killed', () => {
     expect(acknowledged.size).toBeGreaterThan(ROUNDS)
 
     const entries = readDatabase<{ kind: string; amount_nanos: number; n: number }>(
-      desk,
+      cli,
       'SELECT kind, amount_nanos, count(*) AS n FROM ledger GROUP BY 1, 2',
     )
     const whole = entries.find(({ amount_nanos: nanos }) => nanos === -Number(CHARGE))
@@ -176,7 +176,7 @@ describe.skipIf(!replay)('a gateway that is killed', () => {
     expect(nanos(balance)).toBe(sum)
 
     const [twice] = readDatabase(
-      desk,
+      cli,
       'SELECT generation_id FROM ledger GROUP BY 1 HAVING generation_id IS NOT NULL AND count(*) > 1',
     )
     expect(twice).toBeUndefined()
@@ -192,24 +192,24 @@ describe.skipIf(!replay)('a gateway that is killed', () => {
     expect(recent).toBeGreaterThan(ROUNDS)
     expect(usage.requests_minute).toBeGreaterThanOrEqual(recent)
     const [spent] = readDatabase<{ n: number }>(
-      desk,
+      cli,
       'SELECT -sum(amount_nanos) AS n FROM ledger WHERE key_id = ?',
       id,
     )
     expect(nanos(usage.spend_day_usd)).toBe(BigInt(spent?.n ?? 0))
-    expect(desk.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
+    expect(cli.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
     expect(await gateway.stop()).toBe(0)
-    expect(desk.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
+    expect(cli.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
   })
 })
 
 const missingCharges = (): string[] => {
-  const charged = new Set(chargesIn(desk).map(({ generation_id: id }) => id))
+  const charged = new Set(chargesIn(cli).map(({ generation_id: id }) => id))
   return [...answered].filter((id) => !charged.has(id))
 }
 
 const missingTopUps = (): string[] => {
-  const rows = readDatabase<{ ref: string }>(desk, 'SELECT ref FROM ledger WHERE ref IS NOT NULL')
+  const rows = readDatabase<{ ref: string }>(cli, 'SELECT ref FROM ledger WHERE ref IS NOT NULL')
   const applied = new Set(rows.map(({ ref }) => ref))
   return [...acknowledged].filter((ref) => !applied.has(ref))
 }

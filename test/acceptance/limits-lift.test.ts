@@ -1,20 +1,20 @@
 /** Every row of spec §8, and an end user's caps: a limit that is reached refuses, and one that is raised or lifted lets the very next request through. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Appliance, furnishDesk, startAppliance, until } from '#test/support/appliance.ts'
-import { openDesk } from '#test/support/desk.ts'
+import { type Appliance, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
+import { openCli } from '#test/support/cli-harness.ts'
 
-const desk = openDesk()
+const cli = openCli()
 let gateway: Appliance
 let boss = ''
 
 beforeAll(async () => {
-  furnishDesk(desk)
-  gateway = await startAppliance(desk)
+  furnishCli(cli)
+  gateway = await startAppliance(cli)
   boss = (await gateway.verb('keys.create', { name: 'boss', kind: 'provisioning' })).key
 })
 afterAll(async () => {
   await gateway?.kill()
-  desk.close()
+  cli.close()
 })
 
 /** A word in at $1 and a word out at $2 a million. */
@@ -148,7 +148,7 @@ describe.each(ROWS)('$field', ({ field, low, high, flags, refusal, useUp }) => {
     'by PATCH': (id: string, to: 'low' | 'high' | 'none') =>
       amend(id, { [field]: { low, high, none: null }[to] }),
     'by the operator': async (id: string, to: 'low' | 'high' | 'none') =>
-      expect(desk.run(['limits', 'set', id, ...flags[to]])).toMatchObject({ code: 0 }),
+      expect(cli.run(['limits', 'set', id, ...flags[to]])).toMatchObject({ code: 0 }),
   }
 
   test.each(Object.entries(CHANGES))('changed %s, from the next request', async (_, change) => {
@@ -197,7 +197,7 @@ test('a key without limits works as long as the balance suffices, and again afte
   await gateway.verb('accounts.create', { name: 'lean' })
   const { key } = await gateway.verb('keys.create', { name: 'free', account: 'lean' })
   const topUp = (amount: string) =>
-    expect(desk.run(['balance', 'top-up', amount, '--account', 'lean'])).toMatchObject({ code: 0 })
+    expect(cli.run(['balance', 'top-up', amount, '--account', 'lean'])).toMatchObject({ code: 0 })
   expect(await ask(key)).toBe('402 insufficient_balance')
   topUp('0.000006')
   expect([await ask(key), await ask(key)]).toEqual(['200', '200'])

@@ -3,18 +3,18 @@ import { RateLimitError } from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   type Appliance,
-  furnishDesk,
+  furnishCli,
   nanos,
   priced,
   startAppliance,
   until,
 } from '#test/support/appliance.ts'
-import { openDesk } from '#test/support/desk.ts'
+import { openCli } from '#test/support/cli-harness.ts'
 import { readSse } from '#test/support/read-sse.ts'
 import { startReplay } from '#test/support/replay.ts'
 
 const replay = await startReplay()
-const desk = openDesk()
+const cli = openCli()
 let gateway: Appliance
 
 const CHARGE = priced([100, '1'], [20, '2'])
@@ -22,8 +22,8 @@ const hello = { model: 'acme/m', messages: [{ role: 'user' as const, content: 'h
 
 beforeAll(async () => {
   if (!replay) return
-  furnishDesk(desk)
-  gateway = await startAppliance(desk)
+  furnishCli(cli)
+  gateway = await startAppliance(cli)
   await addModel('acme', 'prompt=100,completion=20')
   await addModel('slow', 'prompt=100,completion=20,chunks=10,gap=40')
 })
@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway?.kill()
   await replay?.stop()
-  desk.close()
+  cli.close()
 })
 
 async function addModel(name: string, options: string): Promise<void> {
@@ -246,7 +246,7 @@ describe.skipIf(!replay)('money', () => {
         })
         expect(error.metadata.resets_at).toBe(resets())
       }
-      const { code } = desk.run(['limits', 'set', name, flag, '0.01'])
+      const { code } = cli.run(['limits', 'set', name, flag, '0.01'])
       expect(code).toBe(0)
       expect((await gateway.chat(key, hello)).status).toBe(200)
     },
@@ -254,8 +254,8 @@ describe.skipIf(!replay)('money', () => {
 
   test('an empty account is refused until it is topped up', async () => {
     const { key } = await gateway.verb('keys.create', { name: 'poor' })
-    const poor = openDesk()
-    furnishDesk(poor, '0.0001')
+    const poor = openCli()
+    furnishCli(poor, '0.0001')
     const small = await startAppliance(poor)
     try {
       await small.verb('providers.add', {

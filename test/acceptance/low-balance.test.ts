@@ -1,8 +1,8 @@
 /** A balance that runs out, as its owner hears of it: one mail and one signed webhook, tried out, sent again, and alive after a kill. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
-import { type Appliance, furnishDesk, startAppliance, until } from '#test/support/appliance.ts'
-import { type Ended, openDesk } from '#test/support/desk.ts'
+import { type Appliance, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
+import { type Ended, openCli } from '#test/support/cli-harness.ts'
 import { type MailServer, openMailServer } from '#test/support/mail-server.ts'
 import { openReceiver, verify } from '#test/support/receiver.ts'
 
@@ -13,7 +13,7 @@ interface Event {
   readonly data: { readonly balance_usd: string; readonly threshold_usd: string }
 }
 
-const desk = openDesk()
+const cli = openCli()
 let status = 204
 const receiver = openReceiver(() => new Response(null, { status }))
 const heard = (): Event[] => receiver.received.map(({ body }) => JSON.parse(body))
@@ -23,7 +23,7 @@ let key = ''
 let secret = ''
 
 const serve = () =>
-  startAppliance(desk, {
+  startAppliance(cli, {
     env: {
       GATEWAY_ALLOW_LOOPBACK_WEBHOOKS: '1',
       GATEWAY_SMTP_URL: `smtp://127.0.0.1:${mailServer.port}`,
@@ -34,8 +34,8 @@ const serve = () =>
 /** Typed while this process goes on receiving. */
 async function type(...args: readonly string[]): Promise<Ended> {
   const typed = Bun.spawn([BINARY, ...args], {
-    cwd: desk.home,
-    env: desk.env,
+    cwd: cli.home,
+    env: cli.env,
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
@@ -57,7 +57,7 @@ const spend = async (): Promise<void> => {
 
 beforeAll(async () => {
   mailServer = await openMailServer()
-  furnishDesk(desk, '10')
+  furnishCli(cli, '10')
   gateway = await serve()
   key = (await gateway.verb('keys.create', { name: 'spender' })).key
 })
@@ -65,7 +65,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway?.kill()
   await Promise.all([receiver.close(), mailServer.close()])
-  desk.close()
+  cli.close()
 })
 
 test('a test goes both ways and comes back with what the others said', async () => {

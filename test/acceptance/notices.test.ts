@@ -3,13 +3,13 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
 import {
   type Appliance,
-  furnishDesk,
+  furnishCli,
   nanos,
   readDatabase,
   startAppliance,
   until,
 } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { openMailServer } from '#test/support/mail-server.ts'
 import { type Answer, openReceiver, type Received, verify } from '#test/support/receiver.ts'
 
@@ -17,7 +17,7 @@ const LOGIN = { user: 'gateway', password: 'canary-9f2b7c' }
 /** Each request costs more than a dollar. */
 const DEAR = { model: 'demo/dear', messages: [{ role: 'user', content: 'hi' }] }
 
-let desk: Desk
+let cli: CliHarness
 let gateway: Appliance
 let answerHook: Answer = () => new Response(null, { status: 204 })
 let replyMail = (): number => 250
@@ -47,16 +47,16 @@ const env = {
 }
 
 beforeEach(() => {
-  desk = furnishDesk(openDesk(), '1')
+  cli = furnishCli(openCli(), '1')
 })
 afterEach(async () => {
   await gateway.kill()
-  desk.close()
+  cli.close()
 })
 
 /** A gateway whose owner hears below one dollar; the secret signs what he hears. */
 async function open(): Promise<{ secret: string; key: string }> {
-  gateway = await startAppliance(desk, { env })
+  gateway = await startAppliance(cli, { env })
   await gateway.verb('models.add', {
     model: DEAR.model,
     upstream: 'echo',
@@ -95,13 +95,13 @@ interface OutboxRow {
 }
 
 const outbox = (): OutboxRow[] =>
-  readDatabase<OutboxRow>(desk, 'SELECT event_id, channel, state, tries, body FROM outbox')
+  readDatabase<OutboxRow>(cli, 'SELECT event_id, channel, state, tries, body FROM outbox')
 
 const arrived = (): boolean => outbox().every(({ state }) => state === 'delivered')
 
 /** A command that waits for what this process answers. */
 async function runBeside(...args: readonly string[]) {
-  const child = Bun.spawn([BINARY, ...args], { cwd: desk.home, env: desk.env, stdin: 'ignore' })
+  const child = Bun.spawn([BINARY, ...args], { cwd: cli.home, env: cli.env, stdin: 'ignore' })
   return { out: await child.stdout.text(), code: await child.exited }
 }
 
@@ -138,7 +138,7 @@ describe('a charge that takes the balance below its threshold', () => {
     expect(mails.taken).toHaveLength(2)
 
     // What the commands say of it.
-    const [latest] = desk.json<{ event_id: string; state: string }[]>(['deliveries', 'list'])
+    const [latest] = cli.json<{ event_id: string; state: string }[]>(['deliveries', 'list'])
     expect(latest).toMatchObject({ event_id: idOf(hook.received[1]!), state: 'delivered' })
     const both = await runBeside('thresholds', 'test')
     expect(both.out).toMatch(/mail to ops@example\.org → 250 in \d+ ms/)
@@ -151,7 +151,7 @@ describe('a charge that takes the balance below its threshold', () => {
     expect(await gateway.stop()).toBe(0)
     expect(gateway.said()).not.toContain(LOGIN.password)
     expect(gateway.said()).not.toContain(secret.slice(6))
-    const files = readDatabase(desk, 'SELECT * FROM delivery_tries, thresholds, outbox')
+    const files = readDatabase(cli, 'SELECT * FROM delivery_tries, thresholds, outbox')
     expect(JSON.stringify(files)).not.toMatch(/canary|whsec_/)
   })
 })
@@ -204,7 +204,7 @@ describe('a gateway that is killed', () => {
       await ask(key)
       await Bun.sleep(random() * MOST_MS)
       await gateway.kill()
-      gateway = await startAppliance(desk, { env })
+      gateway = await startAppliance(cli, { env })
     }
     // One event for each fall that a client knows of, on both channels, in the charge's own transaction.
     expect(outbox()).toHaveLength(2 * ROUNDS)
@@ -236,9 +236,9 @@ describe('a gateway that is killed', () => {
       `notices: ${ROUNDS} events, ${hook.received.length} webhooks, ${mails.taken.length} mails taken\n`,
     )
 
-    expect(desk.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
+    expect(cli.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
     const [sum] = readDatabase<{ n: number; charges: number }>(
-      desk,
+      cli,
       "SELECT sum(amount_nanos) AS n, sum(kind = 'charge') AS charges FROM ledger",
     )
     const { balance_usd: balance } = await gateway.verb('balance.show', {})

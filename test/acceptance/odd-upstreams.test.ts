@@ -5,15 +5,15 @@ import { APIError } from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   type Appliance,
-  furnishDesk,
+  furnishCli,
   openHolds,
   startAppliance,
   until,
 } from '#test/support/appliance.ts'
-import { openDesk } from '#test/support/desk.ts'
+import { openCli } from '#test/support/cli-harness.ts'
 
 const TEXT = 'Ünïcödé — 漢字かな交じり文, 🦊🏔️ и кириллица.'
-const desk = openDesk()
+const cli = openCli()
 let gateway: Appliance
 let key = ''
 const servers: Server[] = []
@@ -225,8 +225,8 @@ const BROKEN: Readonly<Record<string, readonly [stream: boolean, Answer]>> = {
 }
 
 beforeAll(async () => {
-  furnishDesk(desk)
-  gateway = await startAppliance(desk)
+  furnishCli(cli)
+  gateway = await startAppliance(cli)
   key = (await gateway.verb('keys.create', { name: 'k' })).key
   for (const [name, [, answer]] of Object.entries({ ...LAWFUL, ...BROKEN })) {
     await provide(name, () => answer)
@@ -236,7 +236,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway?.kill()
   for (const server of servers) server.close()
-  desk.close()
+  cli.close()
 })
 
 /** Text and tokens as the stock client reads them. */
@@ -282,7 +282,7 @@ describe('broken', () => {
   )
 
   test('and nothing is left: no hold, no charge but for the answers', async () => {
-    await until(() => openHolds(desk) === 0, 'no hold is left')
+    await until(() => openHolds(cli) === 0, 'no hold is left')
     const charges = await gateway.verb('ledger.list', { kind: 'charge', limit: 1_000 })
     expect(charges).toHaveLength(3 * Object.keys(LAWFUL).length)
     // 11 at a dollar and 7 at two dollars a million.

@@ -1,7 +1,7 @@
 /** The document of the shipped program: the same by `help` and over HTTP, and true of whatever real providers have said. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Appliance, furnishDesk, startAppliance } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type Appliance, furnishCli, startAppliance } from '#test/support/appliance.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { type Holder, hear, holdTo } from '#test/support/openapi.ts'
 import { recordings } from '#test/support/replay.ts'
 import project from '../../package.json' with { type: 'json' }
@@ -9,20 +9,20 @@ import { type Case, openStand, type Stand, toBody } from './recordings/stand.ts'
 import { draws, truthOf } from './recordings/truth.ts'
 
 describe('help openapi', () => {
-  let desk: Desk
+  let cli: CliHarness
   let gateway: Appliance
   beforeAll(async () => {
-    desk = furnishDesk(openDesk())
-    gateway = await startAppliance(desk)
+    cli = furnishCli(openCli())
+    gateway = await startAppliance(cli)
   })
   afterAll(async () => {
     await gateway?.kill()
-    desk?.close()
+    cli?.close()
   })
 
   test('prints what is served, with the version of the program', async () => {
     const answer = await fetch(`${gateway.url}/openapi.json`)
-    const { code, out, err } = desk.run(['help', 'openapi'])
+    const { code, out, err } = cli.run(['help', 'openapi'])
     expect({ code, err }).toEqual({ code: 0, err: '' })
     const document = JSON.parse(out)
     expect(await answer.json()).toEqual(document)

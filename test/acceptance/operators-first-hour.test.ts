@@ -5,18 +5,18 @@ import OpenAI from 'openai'
 import { afterAll, describe, expect, test } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
 import { priced } from '#test/support/appliance.ts'
-import { openDesk } from '#test/support/desk.ts'
+import { openCli } from '#test/support/cli-harness.ts'
 import { recordings, startReplay } from '#test/support/replay.ts'
 
 recordings()
 const replay = await startReplay()
-const desk = openDesk()
+const cli = openCli()
 let served = 0
 
 afterAll(async () => {
   if (served > 0) process.kill(served, 'SIGKILL')
   await replay?.stop()
-  desk.close()
+  cli.close()
 })
 
 /** A port that was free a moment ago. */
@@ -44,15 +44,15 @@ gatewayctl doctor
 
 describe.skipIf(!replay)('an operator types', () => {
   const listen = `127.0.0.1:${freePort()}`
-  const env: Readonly<Record<string, string>> = { ...desk.env, GATEWAY_LISTEN: listen }
+  const env: Readonly<Record<string, string>> = { ...cli.env, GATEWAY_LISTEN: listen }
   const baseURL = `http://${listen}/v1`
-  const file = (name: string): string => readFileSync(join(desk.home, name), 'utf8')
+  const file = (name: string): string => readFileSync(join(cli.home, name), 'utf8')
   let key = ''
 
   test('the whole script, and it works', () => {
-    writeFileSync(join(desk.home, 'hour.sh'), SCRIPT)
+    writeFileSync(join(cli.home, 'hour.sh'), SCRIPT)
     const { exitCode, stderr } = Bun.spawnSync(['bash', 'hour.sh'], {
-      cwd: desk.home,
+      cwd: cli.home,
       env: {
         ...env,
         PATH: `${dirname(BINARY)}:${env['PATH']}`,
@@ -95,7 +95,7 @@ describe.skipIf(!replay)('an operator types', () => {
     const generation = response.headers.get('x-generation-id')
     expect(chunks.every(({ id }) => id === generation)).toBe(true)
 
-    const charges = desk.json<readonly object[]>(['ledger', 'list', '--kind', 'charge'])
+    const charges = cli.json<readonly object[]>(['ledger', 'list', '--kind', 'charge'])
     expect(charges).toHaveLength(1)
     expect(charges[0]).toMatchObject({
       amount_usd: '-0.000085',
@@ -134,13 +134,13 @@ describe.skipIf(!replay)('an operator types', () => {
   })
 
   test('the doctor finds nothing, with the server up and down', async () => {
-    expect(desk.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
+    expect(cli.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
     process.kill(served, 'SIGTERM')
     await expect.poll(() => file('serve.log')).toContain('listening')
-    await expect.poll(() => desk.run(['status', '-q']).code).toBe(4)
+    await expect.poll(() => cli.run(['status', '-q']).code).toBe(4)
     served = 0
-    const report = desk.json<object>(['doctor'])
+    const report = cli.json<object>(['doctor'])
     expect(report).toMatchObject({ problems: 0, warnings: 0 })
-    expect(desk.json(['balance'])).toMatchObject({ balance_usd: '49.999915' })
+    expect(cli.json(['balance'])).toMatchObject({ balance_usd: '49.999915' })
   })
 })

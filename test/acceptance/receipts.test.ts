@@ -1,9 +1,9 @@
 /** Receipts on the compiled binary: what a client reads, what an operator reads, and how far our prices are from a provider's. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Appliance, furnishDesk, nanos, startAppliance } from '#test/support/appliance.ts'
-import { openDesk } from '#test/support/desk.ts'
+import { type Appliance, furnishCli, nanos, startAppliance } from '#test/support/appliance.ts'
+import { openCli } from '#test/support/cli-harness.ts'
 
-const desk = openDesk()
+const cli = openCli()
 let gateway: Appliance
 let key = ''
 
@@ -34,8 +34,8 @@ const openRouter = Bun.serve({
 })
 
 beforeAll(async () => {
-  furnishDesk(desk)
-  gateway = await startAppliance(desk)
+  furnishCli(cli)
+  gateway = await startAppliance(cli)
   key = (await gateway.verb('keys.create', { name: 'worker' })).key
   await gateway.verb('providers.add', {
     name: 'router',
@@ -50,7 +50,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway?.kill()
   await openRouter.stop(true)
-  desk.close()
+  cli.close()
 })
 
 const hello = (more: object = {}) => ({
@@ -102,7 +102,7 @@ describe('a receipt', () => {
     })
     const sum = receipt.lines.reduce((all, { amount_usd }) => all + attos(amount_usd), 0n)
     expect(sum).toBe(attos(receipt.cost_usd))
-    const entries = desk.json<{ generation_id: string; amount_usd: string }[]>([
+    const entries = cli.json<{ generation_id: string; amount_usd: string }[]>([
       'ledger',
       '--kind',
       'charge',
@@ -113,14 +113,14 @@ describe('a receipt', () => {
 
   test('of a picture shows it by the piece', async () => {
     const id = await ask(hello({ model: 'demo/image', modalities: ['image'] }))
-    const { out } = desk.run(['activity', 'show', id])
+    const { out } = cli.run(['activity', 'show', id])
     expect(out).toContain('output images\t1 × $0.01 = $0.01')
     expect(out).toContain('charged\t$0.01 = 0.9 ₽ at 90')
   })
 
   test('is shown to an operator by either id, with what the provider states', async () => {
     const id = await ask(hello({ model: 'router/m' }), 'mine-1')
-    const receipt = desk.json<Receipt>(['activity', 'show', id])
+    const receipt = cli.json<Receipt>(['activity', 'show', id])
     expect(receipt).toMatchObject({
       id,
       request_id: 'mine-1',
@@ -130,11 +130,11 @@ describe('a receipt', () => {
       stated_difference_percent: 50,
       operator_cost_usd: '0',
     })
-    expect(desk.json(['activity', 'show', 'mine-1'])).toEqual(receipt)
-    expect(desk.run(['activity', 'show', id]).out).toContain(
+    expect(cli.json(['activity', 'show', 'mine-1'])).toEqual(receipt)
+    expect(cli.run(['activity', 'show', id]).out).toContain(
       'provider states\t$0.00021 (difference $0.00007, 50%)',
     )
-    expect(desk.run(['activity', 'show', id, '-q']).out).toBe(`${id}\n`)
+    expect(cli.run(['activity', 'show', id, '-q']).out).toBe(`${id}\n`)
     // The key's holder is not told.
     const open = await gateway.client(key).get<Receipt>('/generation', { query: { id } })
     expect(JSON.stringify(open)).not.toMatch(/0\.00021|stated|operator/)
@@ -145,17 +145,17 @@ describe('a receipt', () => {
     const refused = await gateway.chat(made.key, hello())
     expect(refused.status).toBe(402)
     const id = refused.headers.get('x-generation-id') ?? ''
-    const { out } = desk.run(['activity', 'show', id])
+    const { out } = cli.run(['activity', 'show', id])
     expect(out).toContain('status\t402 daily_spend_limit_exceeded')
     expect(out).toContain('charged\tnothing')
   })
 
   test('that is not there: 404 and exit 3; nothing named: exit 2', async () => {
-    const none = desk.run(['activity', 'show', 'gen-none'])
+    const none = cli.run(['activity', 'show', 'gen-none'])
     expect(none).toMatchObject({ code: 3, out: '' })
     expect(none.err).toContain('hint: gatewayctl activity list')
-    expect(desk.run(['activity', 'show']).code).toBe(2)
-    const json = desk.run(['activity', 'show', 'gen-none', '--json'])
+    expect(cli.run(['activity', 'show']).code).toBe(2)
+    const json = cli.run(['activity', 'show', 'gen-none', '--json'])
     expect(JSON.parse(json.err)).toMatchObject({
       error: { code: 'generation_not_found', exit_code: 3 },
     })
@@ -167,7 +167,7 @@ describe('a receipt', () => {
 
 describe('the list', () => {
   const idsOf = (...flags: string[]) =>
-    desk
+    cli
       .run(['activity', 'list', '-q', ...flags])
       .out.split('\n')
       .filter(Boolean)
@@ -181,30 +181,30 @@ describe('the list', () => {
     expect(idsOf('--status', '5xx', '--model', 'demo/echo')).toEqual([])
     expect(idsOf('--slow', '300ms', '--provider', 'demo')).toEqual([slow])
     expect(idsOf('--until', '1h')).toEqual([])
-    expect(desk.run(['activity', '--limit', '2']).out).toBe(
-      desk.run(['activity', 'list', '--limit', '2']).out,
+    expect(cli.run(['activity', '--limit', '2']).out).toBe(
+      cli.run(['activity', 'list', '--limit', '2']).out,
     )
   })
 
   test('for a pipe is tab-separated, with full values; JSON has every field', async () => {
     const id = await ask(hello())
-    const [line = ''] = desk.run(['activity', '--limit', '1']).out.split('\n')
+    const [line = ''] = cli.run(['activity', '--limit', '1']).out.split('\n')
     const [at = '', status, shown, name, model, ms, ...rest] = line.split('\t')
     expect(new Date(at).toISOString()).toMatch(/Z$/)
     expect([status, shown, name, model]).toEqual(['200', id, 'worker', 'demo/echo'])
     expect(ms).toMatch(/^\d+$/)
     expect(rest).toEqual(['3', '3', '', '0.000009', ''])
-    expect(desk.json(['activity', '--limit', '1'])).toMatchObject([
+    expect(cli.json(['activity', '--limit', '1'])).toMatchObject([
       { id, key_name: 'worker', cost_usd: '0.000009', cost_rub: 0.00081, ended_by: 'completed' },
     ])
   })
 
   test('T39: for a spreadsheet has a header, quotes, and no formula that a stranger wrote', async () => {
     await ask(hello({ user: '=HYPERLINK("http://evil.example",1)' }), 'csv')
-    const [header = '', line = ''] = desk.run(['activity', '--csv', '--limit', '1']).out.split('\n')
+    const [header = '', line = ''] = cli.run(['activity', '--csv', '--limit', '1']).out.split('\n')
     expect(header.split(',').slice(0, 4)).toEqual(['created_at', 'id', 'request_id', 'key_id'])
     expect(line).toContain(`,"'=HYPERLINK(""http://evil.example"",1)",demo/echo,demo,false,200,,`)
-    const none = desk.run(['activity', '--csv', '--status', '418']).out
+    const none = cli.run(['activity', '--csv', '--status', '418']).out
     expect(none).toBe(`${header}\n`)
   })
 
@@ -215,21 +215,21 @@ describe('the list', () => {
     [['--limit', '0']],
     [['--csv', '--json']],
   ])('does not understand %j', (flags) => {
-    expect(desk.run(['activity', 'list', ...flags])).toMatchObject({ code: 2, out: '' })
+    expect(cli.run(['activity', 'list', ...flags])).toMatchObject({ code: 2, out: '' })
   })
 
   test('of a key that nobody has is exit 3', () => {
-    expect(desk.run(['activity', '--key', 'nobody'])).toMatchObject({ code: 3, out: '' })
+    expect(cli.run(['activity', '--key', 'nobody'])).toMatchObject({ code: 3, out: '' })
   })
 })
 
 describe('drift', () => {
   test('sums up what the provider states, whole and streamed, and is the same when the server is down', async () => {
-    const before = desk.json<{ model: string; requests: number }[]>(['usage', 'drift'])[0]
+    const before = cli.json<{ model: string; requests: number }[]>(['usage', 'drift'])[0]
     await ask(hello({ model: 'router/m' }))
     await ask(hello({ model: 'router/m', stream: true }))
     const requests = (before?.requests ?? 0) + 2
-    const drift = desk.json<object[]>(['usage', 'drift', '--since', '1h'])
+    const drift = cli.json<object[]>(['usage', 'drift', '--since', '1h'])
     expect(drift).toEqual([
       {
         model: 'router/m',
@@ -244,12 +244,12 @@ describe('drift', () => {
     expect(nanos(charged_usd ?? '')).toBe(BigInt(requests) * 140_000n)
     expect(nanos(stated_usd ?? '')).toBe(BigInt(requests) * 210_000n)
     expect(nanos(difference_usd ?? '')).toBe(BigInt(requests) * 70_000n)
-    expect(desk.run(['usage', 'drift', '-q']).out).toBe('router/m\n')
+    expect(cli.run(['usage', 'drift', '-q']).out).toBe('router/m\n')
 
-    const up = desk.json(['activity', '--limit', '100'])
+    const up = cli.json(['activity', '--limit', '100'])
     expect(await gateway.stop()).toBe(0)
-    expect(desk.json(['usage', 'drift', '--since', '1h'])).toEqual(drift)
-    expect(desk.json(['activity', '--limit', '100'])).toEqual(up)
-    expect(desk.run(['usage', 'drift', '--since', '0s']).err).toContain('no provider has stated')
+    expect(cli.json(['usage', 'drift', '--since', '1h'])).toEqual(drift)
+    expect(cli.json(['activity', '--limit', '100'])).toEqual(up)
+    expect(cli.run(['usage', 'drift', '--since', '0s']).err).toContain('no provider has stated')
   })
 })

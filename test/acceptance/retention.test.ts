@@ -6,29 +6,29 @@ import { newKeyId } from '#domain/id.ts'
 import { newSecret } from '#domain/secret.ts'
 import {
   type Appliance,
-  furnishDesk,
+  furnishCli,
   openHolds,
   readDatabase,
   startAppliance,
   until,
 } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { handClock } from '#test/support/hand-clock.ts'
 import { aCharge, aClaim, aKey, anActivity, usd } from '#test/support/nouns.ts'
 
 const LINES = 2_000
 const A_DAY = { env: { GATEWAY_RETENTION_ACTIVITY: '24h' } }
 
-let desk: Desk
+let cli: CliHarness
 let gateway: Appliance | null = null
 let secret: string
 let oldest: string
 
 /** A gateway that was busy forty days ago. */
 beforeEach(async () => {
-  desk = furnishDesk(openDesk())
+  cli = furnishCli(openCli())
   const clock = handClock(renderInstant(systemClock.now()))
-  const store = await openStore({ dataDir: desk.dataDir, clock })
+  const store = await openStore({ dataDir: cli.dataDir, clock })
   clock.advance(-40 * DAY_MS)
   const [account] = await store.accounts.list()
   if (!account) throw new Error('there is no account')
@@ -61,45 +61,45 @@ beforeEach(async () => {
 afterEach(async () => {
   await gateway?.kill()
   gateway = null
-  desk.close()
+  cli.close()
 })
 
 const count = (table: string): number =>
-  readDatabase<{ n: number }>(desk, `SELECT count(*) AS n FROM ${table}`)[0]?.n ?? -1
+  readDatabase<{ n: number }>(cli, `SELECT count(*) AS n FROM ${table}`)[0]?.n ?? -1
 
 const hello = { model: 'demo/echo', messages: [{ role: 'user', content: 'hello there world' }] }
 
 test('what is old goes; money, sums and slots stay; and whoever asks for it is told', async () => {
-  gateway = await startAppliance(desk, A_DAY)
+  gateway = await startAppliance(cli, A_DAY)
   const ids: string[] = []
   for (let n = 0; n < 3; n++) {
     const { id } = (await (await gateway.chat(secret, hello)).json()) as { id: string }
     ids.push(id)
   }
-  const before = desk.run(['ledger', '--csv', '--limit', '10000']).out
-  const days = desk.run(['audit']).out
+  const before = cli.run(['ledger', '--csv', '--limit', '10000']).out
+  const days = cli.run(['audit']).out
   await until(() => count('activity') === 3, 'what is old is gone', 15_000)
 
-  expect(desk.run(['audit'])).toMatchObject({ code: 0, out: days })
+  expect(cli.run(['audit'])).toMatchObject({ code: 0, out: days })
   expect(days).toContain(`${LINES + 4} entries`)
-  expect(desk.run(['ledger', '--csv', '--limit', '10000']).out).toBe(before)
-  expect(desk.run(['doctor']).out).toMatch(/the log of requests is whole since .*Z; what ended/)
+  expect(cli.run(['ledger', '--csv', '--limit', '10000']).out).toBe(before)
+  expect(cli.run(['doctor']).out).toMatch(/the log of requests is whole since .*Z; what ended/)
 
-  const shown = desk.run(['activity', 'show', oldest])
+  const shown = cli.run(['activity', 'show', oldest])
   expect(shown.code).toBe(3)
   expect(shown.err).toMatch(/what ended before \S+Z is no longer kept/)
   expect(shown.err).toMatch(/the ledger has its charge: led_\w+, \$0\.001/)
-  expect(desk.run(['why', oldest]).err).toContain('is no longer kept')
-  expect(desk.run(['activity', 'show', ids[0] ?? '']).code).toBe(0)
+  expect(cli.run(['why', oldest]).err).toContain('is no longer kept')
+  expect(cli.run(['activity', 'show', ids[0] ?? '']).code).toBe(0)
   for (const command of [
     ['activity', 'list', '--since', '50d'],
     ['usage', '--since', '50d'],
     ['usage', 'drift', '--since', '50d'],
   ]) {
-    expect(desk.run(command).err).toContain('are no longer in the log; the ledger has every charge')
-    expect(desk.run(command.with(-1, '1h')).err).not.toContain('no longer')
+    expect(cli.run(command).err).toContain('are no longer in the log; the ledger has every charge')
+    expect(cli.run(command.with(-1, '1h')).err).not.toContain('no longer')
   }
-  const report = desk.json<{ kept_since: string | null }>(['usage', '--since', '50d'])
+  const report = cli.json<{ kept_since: string | null }>(['usage', '--since', '50d'])
   expect(report.kept_since).toMatch(/Z$/)
 
   const receipt = (id: string) =>
@@ -112,12 +112,12 @@ test('what is old goes; money, sums and slots stay; and whoever asks for it is t
 
   // The window of a day is read back from what was left.
   expect(await gateway.stop()).toBe(0)
-  gateway = await startAppliance(desk, A_DAY)
+  gateway = await startAppliance(cli, A_DAY)
   expect((await gateway.chat(secret, hello)).headers.get('x-ratelimit-remaining-day')).toBe('1')
 })
 
 test('a kill in the middle loses no money and no line that is to be kept; the rest goes after the next start', async () => {
-  gateway = await startAppliance(desk, A_DAY)
+  gateway = await startAppliance(cli, A_DAY)
   expect((await gateway.chat(secret, hello)).status).toBe(200)
   await until(() => count('activity') < LINES, 'it has begun', 15_000)
   await gateway.kill()
@@ -125,20 +125,20 @@ test('a kill in the middle loses no money and no line that is to be kept; the re
   const left = count('activity')
   expect(left).toBeGreaterThan(1)
   expect(left).toBeLessThan(LINES)
-  const { code, out } = desk.run(['audit'])
+  const { code, out } = cli.run(['audit'])
   expect([code, out]).toEqual([0, expect.stringContaining(`${LINES + 2} entries`)])
-  expect(readDatabase(desk, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }])
+  expect(readDatabase(cli, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }])
   expect(count('kept_since')).toBe(1)
-  gateway = await startAppliance(desk, A_DAY)
+  gateway = await startAppliance(cli, A_DAY)
   await until(() => count('activity') === 1, 'the rest is gone', 15_000)
-  expect(openHolds(desk)).toBe(0)
-  expect(desk.run(['audit']).code).toBe(0)
+  expect(openHolds(cli)).toBe(0)
+  expect(cli.run(['audit']).code).toBe(0)
 })
 
 describe('how long', () => {
   test('less than a day is refused, with the reason and what is allowed', () => {
     const env = { GATEWAY_RETENTION_ACTIVITY: '12h' }
-    const { code, err } = desk.run(['serve', '--listen', '127.0.0.1:0'], { env })
+    const { code, err } = cli.run(['serve', '--listen', '127.0.0.1:0'], { env })
     expect(code).toBe(2)
     expect(err).toContain('GATEWAY_RETENTION_ACTIVITY must be at least 24h, or none (got "12h")')
     expect(err).toContain('a limit of requests a day is counted from the log after a restart')

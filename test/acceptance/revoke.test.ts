@@ -1,12 +1,12 @@
 /** Revoking a key: the answer that has begun ends whole, the next request is turned away at once. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Appliance, furnishDesk, startAppliance, until } from '#test/support/appliance.ts'
-import { openDesk } from '#test/support/desk.ts'
+import { type Appliance, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
+import { openCli } from '#test/support/cli-harness.ts'
 import { readSse } from '#test/support/read-sse.ts'
 import { startReplay } from '#test/support/replay.ts'
 
 const replay = await startReplay()
-const desk = openDesk()
+const cli = openCli()
 let gateway: Appliance
 
 const WORDS = 30
@@ -14,8 +14,8 @@ const GAP_MS = 20
 
 beforeAll(async () => {
   if (!replay) return
-  furnishDesk(desk)
-  gateway = await startAppliance(desk)
+  furnishCli(cli)
+  gateway = await startAppliance(cli)
   await gateway.verb('providers.add', {
     name: 'slow',
     type: 'openai-compatible',
@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway?.kill()
   await replay?.stop()
-  desk.close()
+  cli.close()
 })
 
 const hello = { model: 'slow/m', messages: [{ role: 'user' as const, content: 'hi' }] }
@@ -45,7 +45,7 @@ describe.skipIf(!replay)('a key that is revoked while it is used', () => {
       words.push(...(chunk.choices[0]?.delta.content?.match(/ok/g) ?? []))
       usage = chunk.usage ?? usage
       if (words.length === 3 && refused === null) {
-        expect(desk.run(['keys', 'revoke', id, '--yes']).code).toBe(0)
+        expect(cli.run(['keys', 'revoke', id, '--yes']).code).toBe(0)
         refused = client.chat.completions.create(hello).catch((thrown: unknown) => thrown)
         expect(await refused).toMatchObject({
           status: 401,
@@ -87,7 +87,7 @@ describe.skipIf(!replay)('a key that is revoked while it is used', () => {
     const { done, text } = readSse(await response.text())
     expect([done, text.match(/ok/g)?.length]).toEqual([true, WORDS])
     await gateway.kill()
-    gateway = await startAppliance(desk)
+    gateway = await startAppliance(cli)
     expect((await gateway.chat(key, hello)).status).toBe(401)
     expect((await gateway.chat(other.key, hello)).status).toBe(200)
     await until(async () => (await gateway.verb('status', {})).in_flight === 0, 'all is quiet')

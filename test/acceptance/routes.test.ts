@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import {
   type Appliance,
-  furnishDesk,
+  furnishCli,
   readDatabase,
   type StartOptions,
   startAppliance,
 } from '#test/support/appliance.ts'
 import { openBlackHole } from '#test/support/black-hole.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
 /** A provider on a real socket that answers with its name, unless it is told to fail. */
 function startProvider(name: string) {
@@ -53,15 +53,15 @@ function startProvider(name: string) {
   }
 }
 
-function typed(desk: Desk, ...args: readonly string[]): string {
-  const { code, out, err } = desk.run(args)
+function typed(cli: CliHarness, ...args: readonly string[]): string {
+  const { code, out, err } = cli.run(args)
   if (code !== 0) throw new Error(`gatewayctl ${args.join(' ')} exited ${code}\n${err}`)
   return out
 }
 
-function addProvider(desk: Desk, name: string, url: string): void {
+function addProvider(cli: CliHarness, name: string, url: string): void {
   typed(
-    desk,
+    cli,
     'providers',
     'add',
     name,
@@ -78,49 +78,49 @@ function addProvider(desk: Desk, name: string, url: string): void {
 const hello = { model: 'acme/m', messages: [{ role: 'user', content: 'hi' }] }
 
 /** A desk with money, a key, and the model `acme/m` at `url`. */
-function furnishRouted(url: string): { readonly desk: Desk; readonly key: string } {
-  const desk = furnishDesk(openDesk())
-  onTestFinished(() => desk.close())
-  addProvider(desk, 'acme', url)
-  typed(desk, 'models', 'add', 'acme/m', '--in-usd', '1', '--out-usd', '2')
-  return { desk, key: typed(desk, 'keys', 'create', 'ci').trim() }
+function furnishRouted(url: string): { readonly cli: CliHarness; readonly key: string } {
+  const cli = furnishCli(openCli())
+  onTestFinished(() => cli.close())
+  addProvider(cli, 'acme', url)
+  typed(cli, 'models', 'add', 'acme/m', '--in-usd', '1', '--out-usd', '2')
+  return { cli, key: typed(cli, 'keys', 'create', 'ci').trim() }
 }
 
-async function start(desk: Desk, options: StartOptions = {}): Promise<Appliance> {
-  const gateway = await startAppliance(desk, options)
+async function start(cli: CliHarness, options: StartOptions = {}): Promise<Appliance> {
+  const gateway = await startAppliance(cli, options)
   onTestFinished(async () => void (await gateway.kill()))
   return gateway
 }
 
 describe('with the server down', () => {
-  let desk: Desk
+  let cli: CliHarness
   beforeAll(() => {
-    desk = openDesk()
-    typed(desk, 'init')
-    addProvider(desk, 'acme', 'http://127.0.0.1:9/v1')
+    cli = openCli()
+    typed(cli, 'init')
+    addProvider(cli, 'acme', 'http://127.0.0.1:9/v1')
   })
-  afterAll(() => desk.close())
+  afterAll(() => cli.close())
 
   test('a route is shown, extended, changed, cut and reset', () => {
-    expect(typed(desk, 'models', 'route', 'demo/echo')).toBe('1\t1\tdemo\techo\t\t\n')
-    const added = desk.run(['models', 'route', 'demo/echo', '--via', 'acme', '--upstream', 'e2'])
+    expect(typed(cli, 'models', 'route', 'demo/echo')).toBe('1\t1\tdemo\techo\t\t\n')
+    const added = cli.run(['models', 'route', 'demo/echo', '--via', 'acme', '--upstream', 'e2'])
     expect(added).toEqual({
       code: 0,
       out: '1\t1\tdemo\techo\t\t\n2\t1\tacme\te2\t\t\n',
       err: '✓ demo/echo is served by acme, from the next request\n',
     })
     const shared = typed(
-      desk,
+      cli,
       ...['models', 'route', 'demo/echo', '--via', 'acme', '--order', '1', '--weight', '3'],
     )
     expect(shared).toBe('1\t3\tacme\te2\t\t\n1\t1\tdemo\techo\t\t\n')
-    expect(typed(desk, 'models', 'route', 'demo/echo', '-q')).toBe('acme\ndemo\n')
-    expect(desk.json(['models', 'route', 'demo/echo', '--drop', 'demo'])).toEqual({
+    expect(typed(cli, 'models', 'route', 'demo/echo', '-q')).toBe('acme\ndemo\n')
+    expect(cli.json(['models', 'route', 'demo/echo', '--drop', 'demo'])).toEqual({
       model: 'demo/echo',
       hops: [{ position: 1, weight: 3, provider: 'acme', upstream: 'e2', health: null }],
     })
-    expect(typed(desk, 'models', 'show', 'demo/echo')).toContain('served by\tacme\n')
-    const reset = desk.run(['models', 'route', 'demo/echo', '--reset'])
+    expect(typed(cli, 'models', 'show', 'demo/echo')).toContain('served by\tacme\n')
+    const reset = cli.run(['models', 'route', 'demo/echo', '--reset'])
     expect(reset).toEqual({
       code: 0,
       out: '1\t1\tdemo\techo\t\t\n',
@@ -170,7 +170,7 @@ describe('with the server down', () => {
       'error: weight: must be a whole number from 1 to 1000\n',
     ],
   ])('%j ends with %i and says why', (args, code, err) => {
-    expect(desk.run(['models', 'route', ...args])).toEqual({ code, out: '', err })
+    expect(cli.run(['models', 'route', ...args])).toEqual({ code, out: '', err })
   })
 })
 
@@ -178,9 +178,9 @@ describe('with the server up', () => {
   test('a change holds from the next request, and each answer is charged once', async () => {
     const acme = startProvider('from acme')
     const beta = startProvider('from beta')
-    const { desk, key } = furnishRouted(acme.url)
-    const gateway = await start(desk)
-    addProvider(desk, 'beta', beta.url)
+    const { cli, key } = furnishRouted(acme.url)
+    const gateway = await start(cli)
+    addProvider(cli, 'beta', beta.url)
     const ask = async () => {
       const response = await gateway.chat(key, { ...hello, max_tokens: 5 })
       const body = (await response.json()) as {
@@ -193,19 +193,19 @@ describe('with the server up', () => {
     acme.turn(503)
     expect((await ask())[0]).toBe(502)
 
-    typed(desk, 'models', 'route', 'acme/m', '--via', 'beta', '--upstream', 'm-at-beta')
+    typed(cli, 'models', 'route', 'acme/m', '--via', 'beta', '--upstream', 'm-at-beta')
     expect(await ask()).toEqual([200, 'beta', 'from beta'])
     expect(beta.models).toEqual(['m-at-beta'])
     acme.turn(200)
-    typed(desk, 'models', 'route', 'acme/m', '--drop', 'acme')
+    typed(cli, 'models', 'route', 'acme/m', '--drop', 'acme')
     const before = acme.asked
     expect(await ask()).toEqual([200, 'beta', 'from beta'])
     expect(acme.asked).toBe(before)
-    typed(desk, 'models', 'route', 'acme/m', '--reset')
+    typed(cli, 'models', 'route', 'acme/m', '--reset')
     expect(await ask()).toEqual([200, 'acme', 'from acme'])
 
     // Four answers at 10 × $1 and 5 × $2 a million, whoever gave them.
-    const charges = desk.json<{ amount_usd: string }[]>(['ledger', '--kind', 'charge'])
+    const charges = cli.json<{ amount_usd: string }[]>(['ledger', '--kind', 'charge'])
     expect(charges.map(({ amount_usd }) => amount_usd)).toEqual(Array(4).fill('-0.00002'))
   })
 
@@ -213,23 +213,23 @@ describe('with the server up', () => {
     const acme = startProvider('acme')
     const beta = startProvider('beta')
     acme.turn(429)
-    const { desk, key } = furnishRouted(acme.url)
-    addProvider(desk, 'beta', beta.url)
-    typed(desk, 'models', 'route', 'acme/m', '--via', 'beta')
-    const gateway = await start(desk)
-    expect(typed(desk, 'models', 'route', 'acme/m')).toBe(
+    const { cli, key } = furnishRouted(acme.url)
+    addProvider(cli, 'beta', beta.url)
+    typed(cli, 'models', 'route', 'acme/m', '--via', 'beta')
+    const gateway = await start(cli)
+    expect(typed(cli, 'models', 'route', 'acme/m')).toBe(
       '1\t1\tacme\tm\tserving\t0\n2\t1\tbeta\tm\tserving\t0\n',
     )
     for (let i = 0; i < 5; i++) expect((await gateway.chat(key, hello)).status).toBe(200)
     expect([acme.asked, beta.asked]).toEqual([1, 5])
 
-    expect(typed(desk, 'models', 'route', 'acme/m')).toMatch(
+    expect(typed(cli, 'models', 'route', 'acme/m')).toMatch(
       /^1\t1\tacme\tm\tresting 20\S+Z\t1\n2\t1\tbeta\tm\tserving\t0\n$/,
     )
-    expect(typed(desk, 'status')).toMatch(
+    expect(typed(cli, 'status')).toMatch(
       /providers {2}acme ◐ 0% resting (1m|[3-5]\ds) \(1 failure\) {3}beta ● 100% {3}demo ●\n/,
     )
-    const { providers } = desk.json<{ providers: object[] }>(['status'])
+    const { providers } = cli.json<{ providers: object[] }>(['status'])
     const rests = {
       state: 'resting',
       failures_in_a_row: 1,
@@ -239,15 +239,15 @@ describe('with the server up', () => {
       name: 'acme',
       health: { ...rests, hops: [{ upstream: 'm', ...rests }] },
     })
-    expect(desk.run(['status', '-q']).code).toBe(0)
+    expect(cli.run(['status', '-q']).code).toBe(0)
     await gateway.stop()
-    expect(desk.run(['status']).out).toMatch(/providers {2}acme {3}beta {3}demo\n/)
+    expect(cli.run(['status']).out).toMatch(/providers {2}acme {3}beta {3}demo\n/)
   })
 })
 
 /** A configuration file of the desk's own. */
-function configure(desk: Desk, toml: string): readonly string[] {
-  const path = join(desk.home, 'gateway.toml')
+function configure(cli: CliHarness, toml: string): readonly string[] {
+  const path = join(cli.home, 'gateway.toml')
   writeFileSync(path, toml)
   return ['--config', path]
 }
@@ -262,9 +262,9 @@ describe('an address that swallows what is sent to it', () => {
       ms: performance.now() - startedMs,
     }
   }
-  const reasons = (desk: Desk) =>
+  const reasons = (cli: CliHarness) =>
     readDatabase<{ failed_attempts: string }>(
-      desk,
+      cli,
       'SELECT failed_attempts FROM activity ORDER BY started_at',
     ).map(({ failed_attempts }) =>
       (JSON.parse(failed_attempts) as { reason: string }[]).map(({ reason }) => reason),
@@ -273,9 +273,9 @@ describe('an address that swallows what is sent to it', () => {
   test('is 504 in the time that the configuration says, and the next hop is asked', async () => {
     const hole = await openBlackHole()
     onTestFinished(() => hole.close())
-    const { desk, key } = furnishRouted(`${hole.url}/v1`)
-    const gateway = await start(desk, {
-      flags: configure(desk, '[upstream]\nconnect_timeout = "1s"\n'),
+    const { cli, key } = furnishRouted(`${hole.url}/v1`)
+    const gateway = await start(cli, {
+      flags: configure(cli, '[upstream]\nconnect_timeout = "1s"\n'),
     })
     const alone = await timed(gateway.chat(key, hello))
     expect(alone).toMatchObject({ status: 504, body: { error: { code: 'upstream_timeout' } } })
@@ -283,12 +283,12 @@ describe('an address that swallows what is sent to it', () => {
     expect(alone.ms).toBeLessThan(3_000)
 
     const beta = startProvider('from beta')
-    addProvider(desk, 'beta', beta.url)
-    typed(desk, 'models', 'route', 'acme/m', '--via', 'beta')
+    addProvider(cli, 'beta', beta.url)
+    typed(cli, 'models', 'route', 'acme/m', '--via', 'beta')
     const together = await timed(gateway.chat(key, hello))
     expect(together).toMatchObject({ status: 200, body: { provider: 'beta' } })
     expect(together.ms).toBeLessThan(3_000)
-    expect(reasons(desk)).toEqual([
+    expect(reasons(cli)).toEqual([
       ['it could not be reached in time'],
       ['it could not be reached in time'],
     ])
@@ -297,8 +297,8 @@ describe('an address that swallows what is sent to it', () => {
   test('behind a proxy it is the first byte that is waited for', async () => {
     const hole = await openBlackHole()
     onTestFinished(() => hole.close())
-    const { desk, key } = furnishRouted('http://provider.example/v1')
-    const gateway = await start(desk, {
+    const { cli, key } = furnishRouted('http://provider.example/v1')
+    const gateway = await start(cli, {
       env: {
         HTTP_PROXY: hole.url,
         GATEWAY_UPSTREAM_CONNECT_TIMEOUT: '1s',
@@ -309,15 +309,15 @@ describe('an address that swallows what is sent to it', () => {
     expect(asked).toMatchObject({ status: 504, body: { error: { code: 'upstream_timeout' } } })
     expect(asked.ms).toBeGreaterThanOrEqual(2_000)
     expect(asked.ms).toBeLessThan(4_000)
-    expect(reasons(desk)).toEqual([['it did not answer in time']])
+    expect(reasons(cli)).toEqual([['it did not answer in time']])
   })
 })
 
 test('a configuration that cannot be meant keeps the server from starting', () => {
-  const desk = furnishDesk(openDesk())
-  onTestFinished(() => desk.close())
-  const flags = configure(desk, '[upstream]\nconect_timeout = "1s"\n')
-  const { code, out, err } = desk.run(['serve', '--listen', '127.0.0.1:0', ...flags])
+  const cli = furnishCli(openCli())
+  onTestFinished(() => cli.close())
+  const flags = configure(cli, '[upstream]\nconect_timeout = "1s"\n')
+  const { code, out, err } = cli.run(['serve', '--listen', '127.0.0.1:0', ...flags])
   expect([code, out]).toEqual([2, ''])
   expect(err).toContain(
     'there is no setting "upstream.conect_timeout"\n  did you mean upstream.connect_timeout?\nhint: known: listen',

@@ -2,19 +2,19 @@
 import { afterAll, expect, test } from 'vitest'
 import {
   type Appliance,
-  furnishDesk,
+  furnishCli,
   openHolds,
   readDatabase,
   startAppliance,
   until,
 } from '#test/support/appliance.ts'
-import { openDesk } from '#test/support/desk.ts'
+import { openCli } from '#test/support/cli-harness.ts'
 import { dial, post } from '#test/support/raw-client.ts'
 
 /** A minute without a byte taken, and the time that it takes to notice. */
 const GONE_WITHIN_MS = 90_000
 
-const desk = furnishDesk(openDesk())
+const cli = furnishCli(openCli())
 let gateway: Appliance
 let over = false
 
@@ -46,13 +46,13 @@ const upstream = Bun.serve({
 afterAll(async () => {
   await gateway.kill()
   await upstream.stop(true)
-  desk.close()
+  cli.close()
 })
 
 test('a reader that stops reading cannot hold a slot for ever', {
   timeout: GONE_WITHIN_MS + 30_000,
 }, async () => {
-  gateway = await startAppliance(desk)
+  gateway = await startAppliance(cli)
   await gateway.verb('providers.add', {
     name: 'acme',
     type: 'openai-compatible',
@@ -65,18 +65,18 @@ test('a reader that stops reading cannot hold a slot for ever', {
   client.socket.pause()
   const body = { model: 'acme/m', stream: true, messages: [{ role: 'user', content: 'hi' }] }
   client.send(post('/v1/chat/completions', { Authorization: `Bearer ${key}` }, body))
-  await until(() => openHolds(desk) === 1, 'it holds the only slot')
+  await until(() => openHolds(cli) === 1, 'it holds the only slot')
   const echo = { model: 'demo/echo', messages: [{ role: 'user', content: 'hi' }] }
   expect((await gateway.chat(key, echo)).status).toBe(429)
 
-  await until(() => openHolds(desk) === 0, 'it is gone', GONE_WITHIN_MS)
+  await until(() => openHolds(cli) === 0, 'it is gone', GONE_WITHIN_MS)
   expect(over).toBe(true)
   expect((await gateway.chat(key, echo)).status).toBe(200)
   const [line] = readDatabase<{ ended_by: string; cost_nanos: number }>(
-    desk,
+    cli,
     "SELECT ended_by, cost_nanos FROM activity WHERE model = 'acme/m'",
   )
   expect(line?.ended_by).toBe('client')
   expect(line?.cost_nanos).toBeGreaterThan(0)
-  expect(desk.run(['audit']).code).toBe(0)
+  expect(cli.run(['audit']).code).toBe(0)
 })

@@ -1,22 +1,22 @@
 /** `activity tail`: requests of a serving gateway as they end, on a pipe of one's own. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
-import { type Appliance, furnishDesk, startAppliance, until } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type Appliance, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
-let desk: Desk
+let cli: CliHarness
 let appliance: Appliance
 let secret: string
 
 beforeAll(async () => {
-  desk = furnishDesk(openDesk())
-  secret = desk.run(['keys', 'create', 'web', '-q']).out.trim()
-  desk.run(['keys', 'create', 'quiet', '-q', '--rpm', '1'])
-  appliance = await startAppliance(desk)
+  cli = furnishCli(openCli())
+  secret = cli.run(['keys', 'create', 'web', '-q']).out.trim()
+  cli.run(['keys', 'create', 'quiet', '-q', '--rpm', '1'])
+  appliance = await startAppliance(cli)
 })
 afterAll(async () => {
   await appliance.kill()
-  desk.close()
+  cli.close()
 })
 
 const ask = async (model: string, key = secret): Promise<string> => {
@@ -28,8 +28,8 @@ const ask = async (model: string, key = secret): Promise<string> => {
 /** A tail that listens already. */
 async function startTail(args: readonly string[]) {
   const child = Bun.spawn([BINARY, 'activity', 'tail', ...args], {
-    cwd: desk.home,
-    env: desk.env,
+    cwd: cli.home,
+    env: cli.env,
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
@@ -61,7 +61,7 @@ test('each request is one line as it ends, in JSON as the log has it', async () 
     string,
     unknown
   >
-  const [listed] = desk.json<object[]>(['activity', 'list', '--model', 'demo/lorem'])
+  const [listed] = cli.json<object[]>(['activity', 'list', '--model', 'demo/lorem'])
   const { message, ...line } = told
   expect(message).toBeNull()
   expect(line).toEqual(listed)
@@ -71,7 +71,7 @@ test('each request is one line as it ends, in JSON as the log has it', async () 
 
 test('a pipe gets tab-separated fields, filtered', async () => {
   const { lines } = await startTail(['--errors', '--status', '4xx', '--key', 'quiet'])
-  const quiet = desk.run(['keys', 'rotate', 'quiet', '-q']).out.trim()
+  const quiet = cli.run(['keys', 'rotate', 'quiet', '-q']).out.trim()
   await heard(lines, 'demo/echo', quiet)
   await ask('demo/lorem')
   const fields = lines()[0]?.split('\t') ?? []
@@ -87,8 +87,8 @@ test('a pipe gets tab-separated fields, filtered', async () => {
 
 test('a reader that has left ends it', async () => {
   const child = Bun.spawn(['sh', '-c', `"${BINARY}" activity tail -q | head -n 1`], {
-    cwd: desk.home,
-    env: desk.env,
+    cwd: cli.home,
+    env: cli.env,
     stdout: 'pipe',
     stderr: 'pipe',
   })
@@ -103,8 +103,8 @@ test('a reader that has left ends it', async () => {
 })
 
 test('wrong words are refused, by the command or by the gateway', async () => {
-  expect(desk.run(['activity', 'tail', '--status', 'bad'])).toMatchObject({ code: 2, out: '' })
-  const { code, err } = desk.run(['activity', 'tail', '--key', 'wbe'])
+  expect(cli.run(['activity', 'tail', '--status', 'bad'])).toMatchObject({ code: 2, out: '' })
+  const { code, err } = cli.run(['activity', 'tail', '--key', 'wbe'])
   expect({ code, err }).toEqual({
     code: 3,
     err: expect.stringContaining('error: no key is called "wbe"\n  did you mean web'),
@@ -112,9 +112,9 @@ test('wrong words are refused, by the command or by the gateway', async () => {
 })
 
 test('it ends with 4 where no gateway runs, and when the gateway stops', async () => {
-  const other = openDesk()
+  const other = openCli()
   onTestFinished(() => other.close())
-  furnishDesk(other)
+  furnishCli(other)
   expect(other.run(['activity', 'tail'])).toEqual({
     code: 4,
     out: '',

@@ -2,13 +2,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Appliance, furnishDesk, startAppliance, until } from '#test/support/appliance.ts'
-import { openDesk } from '#test/support/desk.ts'
+import { type Appliance, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
+import { openCli } from '#test/support/cli-harness.ts'
 import { freePort } from '#test/support/free-port.ts'
 import { never, openReceiver } from '#test/support/receiver.ts'
 import { readMetrics } from '../telemetry/read-metrics.ts'
 
-const desk = openDesk()
+const cli = openCli()
 const receiver = openReceiver(() => Response.json({}))
 let gateway: Appliance
 let secret = ''
@@ -18,8 +18,8 @@ const metricsUrl = (): string => /metrics on (http:\S+)/.exec(gateway.said())?.[
 const scrape = async (): Promise<string> => await (await fetch(metricsUrl())).text()
 
 beforeAll(async () => {
-  furnishDesk(desk)
-  const made = desk.json<{ id: string; key: string }>([
+  furnishCli(cli)
+  const made = cli.json<{ id: string; key: string }>([
     'keys',
     'create',
     'watched',
@@ -29,7 +29,7 @@ beforeAll(async () => {
     '5',
   ])
   ;({ key: secret, id: keyId } = made)
-  gateway = await startAppliance(desk, {
+  gateway = await startAppliance(cli, {
     flags: ['--metrics-listen', '127.0.0.1:0', '--log', 'json'],
     env: {
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
@@ -56,7 +56,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway.kill()
   await receiver.close()
-  desk.close()
+  cli.close()
 })
 
 const lines = (): readonly Record<string, unknown>[] =>
@@ -94,8 +94,8 @@ describe('the request log', () => {
   })
 
   test('pretty lines say it to people', async () => {
-    const other = openDesk()
-    furnishDesk(other)
+    const other = openCli()
+    furnishCli(other)
     const made = other.json<{ key: string }>(['keys', 'create', 'p'])
     const pretty = await startAppliance(other, { flags: ['--log', 'pretty'] })
     await (
@@ -132,9 +132,9 @@ test('traces come by the variables of OpenTelemetry', async () => {
 
 test('a receiver that hangs keeps nobody from stopping the gateway', async () => {
   const hanging = openReceiver(never)
-  const other = openDesk()
+  const other = openCli()
   try {
-    furnishDesk(other)
+    furnishCli(other)
     const { key } = other.json<{ key: string }>(['keys', 'create', 'k'])
     const env = { GATEWAY_TRACES_ENDPOINT: `${hanging.url}/v1/traces` }
     const served = await startAppliance(other, { env })
@@ -161,10 +161,10 @@ test('a scrape tells the same as the log', async () => {
 
 describe('beyond loopback', () => {
   test('metrics want a token, or the gateway does not start', () => {
-    const { code, err } = desk.run(['serve', '--metrics-listen', '0.0.0.0:4142'])
+    const { code, err } = cli.run(['serve', '--metrics-listen', '0.0.0.0:4142'])
     expect(code).toBe(2)
     expect(err).toMatch(/on 0\.0\.0\.0 they need a token/)
-    const short = desk.run(['serve', '--metrics-listen', '0.0.0.0:4142'], {
+    const short = cli.run(['serve', '--metrics-listen', '0.0.0.0:4142'], {
       env: { GATEWAY_METRICS_TOKEN: 'shortcanary' },
     })
     expect(short.code).toBe(2)
@@ -173,7 +173,7 @@ describe('beyond loopback', () => {
 
   test('a taken address is told by its flag', () => {
     const taken = metricsUrl().slice('http://'.length, -'/metrics'.length)
-    const { code, err } = desk.run([
+    const { code, err } = cli.run([
       'serve',
       '--demo',
       '--listen',
@@ -249,7 +249,7 @@ describe.skipIf(!prometheus)('a real Prometheus', () => {
   let server: Bun.Subprocess
 
   beforeAll(async () => {
-    const config = join(desk.home, 'prometheus.yml')
+    const config = join(cli.home, 'prometheus.yml')
     await Bun.write(
       config,
       JSON.stringify({
@@ -267,7 +267,7 @@ describe.skipIf(!prometheus)('a real Prometheus', () => {
       [
         prometheus ?? '',
         `--config.file=${config}`,
-        `--storage.tsdb.path=${join(desk.home, 'tsdb')}`,
+        `--storage.tsdb.path=${join(cli.home, 'tsdb')}`,
         `--web.listen-address=127.0.0.1:${port}`,
       ],
       { stdout: 'ignore', stderr: 'ignore' },

@@ -4,13 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ProviderType } from '#domain/provider.ts'
 import {
   type Appliance,
-  furnishDesk,
+  furnishCli,
   nanos,
   openHolds,
   priced,
   startAppliance,
 } from '#test/support/appliance.ts'
-import { openDesk } from '#test/support/desk.ts'
+import { openCli } from '#test/support/cli-harness.ts'
 import { type Actor, startActor, type Wire } from './tool-conversation/actor.ts'
 import { ANTHROPIC } from './tool-conversation/anthropic.ts'
 import { GEMINI } from './tool-conversation/gemini.ts'
@@ -23,13 +23,13 @@ const CAST: Readonly<Record<string, readonly [type: ProviderType, model: string,
   gemini: ['google', 'gemini-3-flash-preview', GEMINI],
 }
 
-const desk = openDesk()
+const cli = openCli()
 const actors = new Map<string, Actor>()
 let gateway: Appliance
 
 beforeAll(async () => {
-  furnishDesk(desk)
-  gateway = await startAppliance(desk)
+  furnishCli(cli)
+  gateway = await startAppliance(cli)
   for (const [name, [type, upstream, wire]] of Object.entries(CAST)) {
     const actor = await startActor(wire)
     actors.set(name, actor)
@@ -51,7 +51,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway?.kill()
   for (const actor of actors.values()) await actor.stop()
-  desk.close()
+  cli.close()
 })
 
 /** What the script writes down of each answer. */
@@ -146,6 +146,6 @@ describe.each(Object.keys(CAST))('on a provider that speaks %s', (name) => {
     const charges = await gateway.verb('ledger.list', { key: id, kind: 'charge', limit: 100 })
     const amounts = charges.map(({ amount_usd: amount }) => -nanos(amount))
     expect(amounts.toSorted()).toEqual(COUNTS.map(priceOf).toSorted())
-    expect(openHolds(desk)).toBe(0)
+    expect(openHolds(cli)).toBe(0)
   })
 })

@@ -1,14 +1,14 @@
 /** `gatewayctl usage report` and `ledger list` on the compiled binary: tables, TSV, CSV, JSON, up and down. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Appliance, furnishDesk, nanos, startAppliance } from '#test/support/appliance.ts'
-import { openDesk } from '#test/support/desk.ts'
+import { type Appliance, furnishCli, nanos, startAppliance } from '#test/support/appliance.ts'
+import { openCli } from '#test/support/cli-harness.ts'
 
-const desk = openDesk()
+const cli = openCli()
 let gateway: Appliance
 
 beforeAll(async () => {
-  furnishDesk(desk)
-  gateway = await startAppliance(desk)
+  furnishCli(cli)
+  gateway = await startAppliance(cli)
   const web = (await gateway.verb('keys.create', { name: 'web' })).key
   const batch = (await gateway.verb('keys.create', { name: 'batch, nightly' })).key
   await ask(web, { user: 'ann' })
@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await gateway?.kill()
-  desk.close()
+  cli.close()
 })
 
 const hello = { model: 'demo/echo', messages: [{ role: 'user', content: 'hello there world' }] }
@@ -32,7 +32,7 @@ async function ask(key: string, more: object): Promise<void> {
 }
 
 const lines = (...args: readonly string[]): readonly string[] =>
-  desk
+  cli
     .run(args)
     .out.split('\n')
     .filter((line) => line !== '')
@@ -56,12 +56,12 @@ describe('usage report', () => {
   })
 
   test('adds up to the ledger, whatever it is grouped by; up and down', async () => {
-    const charged = desk
+    const charged = cli
       .json<{ amount_usd: string }[]>(['ledger', '--kind', 'charge', '--limit', '1000'])
       .reduce((sum, { amount_usd }) => sum - nanos(amount_usd), 0n)
     for (const by of ['key', 'user', 'model', 'provider', 'day', 'hour']) {
       for (const top of ['1', '2', '1000']) {
-        const { rows, other, total } = desk.json<Report>(['usage', '--by', by, '--top', top])
+        const { rows, other, total } = cli.json<Report>(['usage', '--by', by, '--top', top])
         expect(nanos(total.cost_usd)).toBe(charged)
         expect(total.requests).toBe(4)
         const shown = rows.reduce((sum, { cost_usd }) => sum + nanos(cost_usd), 0n)
@@ -95,17 +95,17 @@ describe('usage report', () => {
   })
 
   test('of a time in which nothing was used says so', () => {
-    const { code, out, err } = desk.run(['usage', '--since', '0s'])
+    const { code, out, err } = cli.run(['usage', '--since', '0s'])
     expect([code, out]).toEqual([0, ''])
     expect(err).toContain('nothing was used since')
     expect(lines('usage', '--until', 'month')).toEqual([])
   })
 
   test('of an account is of its keys alone', () => {
-    expect(desk.run(['accounts', 'create', 'other']).code).toBe(0)
-    expect(desk.json<Report>(['usage', '--account', 'other']).total.requests).toBe(0)
-    expect(desk.json<Report>(['usage', '--account', 'default']).total.requests).toBe(4)
-    expect(desk.run(['usage', '--account', 'nobody']).code).toBe(3)
+    expect(cli.run(['accounts', 'create', 'other']).code).toBe(0)
+    expect(cli.json<Report>(['usage', '--account', 'other']).total.requests).toBe(0)
+    expect(cli.json<Report>(['usage', '--account', 'default']).total.requests).toBe(4)
+    expect(cli.run(['usage', '--account', 'nobody']).code).toBe(3)
   })
 
   test.each([
@@ -115,7 +115,7 @@ describe('usage report', () => {
     [['--since', 'tomorrow']],
     [['--csv', '--json']],
   ])('does not understand %j', (flags) => {
-    expect(desk.run(['usage', 'report', ...flags])).toMatchObject({ code: 2, out: '' })
+    expect(cli.run(['usage', 'report', ...flags])).toMatchObject({ code: 2, out: '' })
   })
 })
 
@@ -136,7 +136,7 @@ describe('ledger list', () => {
     expect(lines('ledger', '--csv', '--limit', '1')).toHaveLength(2)
     expect(lines('ledger', '--csv', '--since', '0s')).toEqual([header])
     expect(lines('ledger', '--csv', '--until', 'month')).toEqual([header])
-    expect(desk.run(['ledger', '--csv', '--json'])).toMatchObject({ code: 2, out: '' })
+    expect(cli.run(['ledger', '--csv', '--json'])).toMatchObject({ code: 2, out: '' })
   })
 })
 
@@ -146,7 +146,7 @@ test('with the server down everything reads the same', async () => {
       ['usage', '--json'],
       ['usage', '--by', 'day', '--csv'],
       ['ledger', '--csv'],
-    ].map((args) => desk.run(args).out)
+    ].map((args) => cli.run(args).out)
   const since = (text: string) => text.replace(/"since": "[^"]+"/, '')
   const up = read().map(since)
   expect(await gateway.stop()).toBe(0)

@@ -1,19 +1,19 @@
 /** `gatewayctl why` on the compiled binary: a real refusal replayed, and the command that it prints lifts it. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Appliance, furnishDesk, startAppliance } from '#test/support/appliance.ts'
-import { openDesk } from '#test/support/desk.ts'
+import { type Appliance, furnishCli, startAppliance } from '#test/support/appliance.ts'
+import { openCli } from '#test/support/cli-harness.ts'
 
-const desk = openDesk()
+const cli = openCli()
 let gateway: Appliance
 
 beforeAll(async () => {
-  furnishDesk(desk)
-  gateway = await startAppliance(desk)
+  furnishCli(cli)
+  gateway = await startAppliance(cli)
 })
 
 afterAll(async () => {
   await gateway?.kill()
-  desk.close()
+  cli.close()
 })
 
 const hello = (more: object = {}) => ({
@@ -60,35 +60,35 @@ describe('a refusal', () => {
     'of the %s limit is told as its client was, and lifted by what is printed',
     async (name, limits, limit) => {
       const { key, id, error } = await refuse(name, limits)
-      const { code, out } = desk.run(['why', id])
+      const { code, out } = cli.run(['why', id])
       expect(code).toBe(0)
       const fields = fieldsOf(out)
       expect(fields.get('request')).toBe(`asked-by-${name} (${id})`)
       expect(fields.get('because')).toBe(error.message)
       expect(fields.get('limit')).toContain(limit)
       expect(fields.get('now')).toContain('it would be refused')
-      const json = desk.json<Why>(['why', `asked-by-${name}`])
+      const json = cli.json<Why>(['why', `asked-by-${name}`])
       expect(json).toMatchObject({ id, refusal: { ...error.metadata }, now: { admitted: false } })
       expect(fields.get('lifts')).toBe(json.refusal?.resets_at ?? '')
 
       const [remedy = ''] = json.remedies
       expect(fields.get('to lift it')).toBe(remedy)
       const [program, ...args] = remedy.split(' ')
-      expect([program, desk.run(args).code]).toEqual(['gatewayctl', 0])
-      expect(desk.json<Why>(['why', id]).now).toEqual({ admitted: true, refusal: null })
+      expect([program, cli.run(args).code]).toEqual(['gatewayctl', 0])
+      expect(cli.json<Why>(['why', id]).now).toEqual({ admitted: true, refusal: null })
       expect((await gateway.chat(key, hello())).status).toBe(200)
     },
   )
 
   test('by an empty balance is lifted by a top-up of its account', async () => {
-    expect(desk.run(['accounts', 'create', 'poor']).code).toBe(0)
+    expect(cli.run(['accounts', 'create', 'poor']).code).toBe(0)
     const { key } = await gateway.verb('keys.create', { name: 'poor-worker', account: 'poor' })
     const refused = await gateway.chat(key, hello())
     expect(refused.status).toBe(402)
     const id = refused.headers.get('x-generation-id') ?? ''
-    const { remedies } = desk.json<Why>(['why', id])
+    const { remedies } = cli.json<Why>(['why', id])
     expect(remedies).toEqual(['gatewayctl balance top-up 10 --account poor'])
-    expect(desk.run(remedies[0]?.split(' ').slice(1) ?? []).code).toBe(0)
+    expect(cli.run(remedies[0]?.split(' ').slice(1) ?? []).code).toBe(0)
     expect((await gateway.chat(key, hello())).status).toBe(200)
   })
 })
@@ -100,7 +100,7 @@ test('an admitted request is told in words', async () => {
     .chat.completions.create(
       hello({ model: 'demo/flaky', user: 'fail-502', models: ['demo/echo'] }) as never,
     )
-  const { out } = desk.run(['why', answer.id])
+  const { out } = cli.run(['why', answer.id])
   expect(out).toContain('verdict\tadmitted: 200, ended by completed\n')
   expect(out).toMatch(
     /\tattempt 1: demo, asked for demo\/flaky, failed with status 502 after \d+ ms: /,
@@ -110,17 +110,17 @@ test('an admitted request is told in words', async () => {
 })
 
 test('nothing of that name: exit 3 and where to look; nothing named: exit 2', () => {
-  const none = desk.run(['why', 'req_none'])
+  const none = cli.run(['why', 'req_none'])
   expect(none).toMatchObject({ code: 3, out: '' })
   expect(none.err).toContain('hint: gatewayctl activity list')
-  const json = desk.run(['why', 'req_none', '--json'])
+  const json = cli.run(['why', 'req_none', '--json'])
   expect(JSON.parse(json.err).error).toMatchObject({ code: 'generation_not_found', exit_code: 3 })
-  expect(desk.run(['why']).code).toBe(2)
+  expect(cli.run(['why']).code).toBe(2)
 })
 
 test('with the server down it judges the same', async () => {
   const { id } = await refuse('last', { rpd_limit: 1 })
-  const up = desk.json<Why>(['why', id])
+  const up = cli.json<Why>(['why', id])
   expect(await gateway.stop()).toBe(0)
-  expect(desk.json<Why>(['why', id])).toEqual(up)
+  expect(cli.json<Why>(['why', id])).toEqual(up)
 })

@@ -3,23 +3,23 @@ import { expect, test } from 'vitest'
 import { awaitDelivery } from '#cli/thresholds/await-delivery.ts'
 import type { EventId } from '#domain/id.ts'
 import type { Channel } from '#domain/notice.ts'
-import { act, openFurnished } from '#test/operator/office.ts'
+import { act, openFurnished } from '#test/operator/deps.ts'
 
 async function openTested() {
-  const office = await openFurnished()
+  const deps = await openFurnished()
   const where = { email: 'ops@example.org', webhook_url: 'https://ops.example.org/' }
-  await act(office, 'thresholds.set', where)
-  const { event_id: event } = await act(office, 'thresholds.test', {})
+  await act(deps, 'thresholds.set', where)
+  const { event_id: event } = await act(deps, 'thresholds.test', {})
   let looks = 0
   const look = () => {
     looks++
-    return act(office, 'deliveries.show', { event })
+    return act(deps, 'deliveries.show', { event })
   }
   const tried = (channel: Channel, failure: string | null) => {
-    const attempt = { at: office.clock.now(), status: null, failure, ms: 1 }
+    const attempt = { at: deps.clock.now(), status: null, failure, ms: 1 }
     const state = failure === null ? ('delivered' as const) : ('pending' as const)
-    const then = { state, nextTryAt: failure === null ? null : office.clock.now() }
-    return office.store.notices.tried(event as EventId, channel, attempt, then)
+    const then = { state, nextTryAt: failure === null ? null : deps.clock.now() }
+    return deps.store.notices.tried(event as EventId, channel, attempt, then)
   }
   return { look, tried, looks: () => looks }
 }

@@ -4,14 +4,14 @@ import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSy
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MIGRATIONS } from '#db/sqlite/migrations/index.ts'
-import { furnishDesk } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { furnishCli } from '#test/support/appliance.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
-let desk: Desk
+let cli: CliHarness
 beforeAll(() => {
-  desk = furnishDesk(openDesk(), '20')
+  cli = furnishCli(openCli(), '20')
 })
-afterAll(() => desk.close())
+afterAll(() => cli.close())
 
 interface Backup {
   readonly file: string
@@ -19,44 +19,44 @@ interface Backup {
   readonly removed: readonly string[]
 }
 
-const place = (name: string): string => join(desk.home, name)
+const place = (name: string): string => join(cli.home, name)
 const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8)
 
 describe('backup', () => {
   test('prints the file alone; it is private, and whole by itself', () => {
-    const { code, out, err } = desk.run(['backup', 'one.db'])
+    const { code, out, err } = cli.run(['backup', 'one.db'])
     expect({ code, out }).toEqual({ code: 0, out: `${place('one.db')}\n` })
     expect(err).toMatch(
       /^✓ backup taken: \d+ kB, schema \d+\n {2}the master key is not in it: keep that elsewhere\n$/,
     )
     expect(mode(place('one.db'))).toBe('600')
-    expect(readdirSync(desk.home).filter((name) => name.startsWith('one'))).toEqual(['one.db'])
+    expect(readdirSync(cli.home).filter((name) => name.startsWith('one'))).toEqual(['one.db'])
     expect(
-      readFileSync(place('one.db')).includes(readFileSync(join(desk.dataDir, 'master.key'))),
+      readFileSync(place('one.db')).includes(readFileSync(join(cli.dataDir, 'master.key'))),
     ).toBe(false)
   })
 
   test('leaves an act, which tells who and where', () => {
-    const [act] = desk.json<{ verb: string; target: string }[]>(['activity', 'list', '--admin'])
+    const [act] = cli.json<{ verb: string; target: string }[]>(['activity', 'list', '--admin'])
     expect(act).toMatchObject({ verb: 'backup', target: place('one.db') })
   })
 
   test('is what status tells of from then on', () => {
-    expect(desk.run(['status']).out).toMatch(
+    expect(cli.run(['status']).out).toMatch(
       /^data {7}\S+ {3}\S+ kB {3}schema \d+ {3}last backup (now|\d+s ago)$/m,
     )
-    const unsaved = furnishDesk(openDesk())
+    const unsaved = furnishCli(openCli())
     expect(unsaved.run(['status']).out).toMatch(/^data .* no backup yet$/m)
     unsaved.close()
   })
 
   test('without a name it goes into the data directory, with --keep the oldest make room', () => {
-    const taken = [1, 2, 3].map(() => desk.json<Backup>(['backup', '--verify']))
+    const taken = [1, 2, 3].map(() => cli.json<Backup>(['backup', '--verify']))
     expect(taken[0]).toMatchObject({ verified: true, removed: [] })
-    const directory = join(desk.dataDir, 'backups')
+    const directory = join(cli.dataDir, 'backups')
     writeFileSync(join(directory, 'mine.db'), '')
     expect(mode(directory)).toBe('700')
-    const last = desk.json<Backup>(['backup', '--keep', '2'])
+    const last = cli.json<Backup>(['backup', '--keep', '2'])
     expect(last.removed).toEqual(taken.slice(0, 2).map(({ file }) => file))
     expect(readdirSync(directory).toSorted()).toEqual(
       [taken[2]?.file ?? '', last.file]
@@ -64,9 +64,7 @@ describe('backup', () => {
         .concat('mine.db')
         .toSorted(),
     )
-    expect(desk.run(['backup', directory, '-q']).out).toMatch(
-      /backups\/gateway-\d{8}T\d{9}Z\.db\n$/,
-    )
+    expect(cli.run(['backup', directory, '-q']).out).toMatch(/backups\/gateway-\d{8}T\d{9}Z\.db\n$/)
   })
 
   test('what a killed one left is swept after a day, and not before', () => {
@@ -79,7 +77,7 @@ describe('backup', () => {
     for (const name of ['old.db.77.partial', 'old.partial']) {
       utimesSync(join(directory, name), longAgo, longAgo)
     }
-    expect(desk.run(['backup', directory]).code).toBe(0)
+    expect(cli.run(['backup', directory]).code).toBe(0)
     expect(
       readdirSync(directory)
         .filter((name) => name.endsWith('partial'))
@@ -114,15 +112,15 @@ describe('backup', () => {
       /^error: there is no gateway in .*\/empty\nhint: gatewayctl init\n$/,
     ],
   ])('%j ends with %i', (args, code, words) => {
-    const ended = desk.run(args)
+    const ended = cli.run(args)
     expect({ code: ended.code, out: ended.out }).toEqual({ code, out: '' })
     expect(ended.err).toMatch(words)
   })
 
   test('a database whose sums are wrong is copied, and --verify says so', () => {
-    const other = openDesk()
+    const other = openCli()
     try {
-      furnishDesk(other, '20')
+      furnishCli(other, '20')
       const database = new Database(join(other.dataDir, 'gateway.db'))
       database.run('UPDATE accounts SET balance_nanos = balance_nanos - 1')
       database.close(true)
@@ -136,9 +134,9 @@ describe('backup', () => {
   })
 
   test('of an older schema it is taken as it is, and the database stays as it is', () => {
-    const other = openDesk()
+    const other = openCli()
     try {
-      furnishDesk(other, '20')
+      furnishCli(other, '20')
       const path = join(other.dataDir, 'gateway.db')
       const database = new Database(path)
       const newest = (database.query('PRAGMA user_version').get() as { user_version: number })
@@ -159,7 +157,7 @@ describe('backup', () => {
 
 test('a newer binary copies the database before it migrates it, and says so; scripts hear nothing', () => {
   for (const flags of [[], ['--json']]) {
-    const other = openDesk()
+    const other = openCli()
     try {
       mkdirSync(other.dataDir, { mode: 0o700 })
       const path = join(other.dataDir, 'gateway.db')
@@ -189,12 +187,13 @@ test('a newer binary copies the database before it migrates it, and says so; scr
 })
 
 describe('init --force', () => {
-  const names = (other: Desk) => other.json<{ name: string }[]>(['keys']).map(({ name }) => name)
+  const names = (other: CliHarness) =>
+    other.json<{ name: string }[]>(['keys']).map(({ name }) => name)
 
   test('begins anew with consent by name, and what was there can be put back', () => {
-    const other = openDesk()
+    const other = openCli()
     try {
-      furnishDesk(other, '20')
+      furnishCli(other, '20')
       other.run(['keys', 'create', 'old'])
       const refused = other.run(['init', '--force', '--yes'])
       expect(refused).toMatchObject({ code: 5, out: '' })
@@ -213,7 +212,7 @@ describe('init --force', () => {
   })
 
   test('where nothing is it asks nothing', () => {
-    const other = openDesk()
+    const other = openCli()
     try {
       expect(other.run(['init', '--force']).code).toBe(0)
       expect(readdirSync(other.dataDir).filter((name) => name.includes('replaced'))).toEqual([])
@@ -225,7 +224,7 @@ describe('init --force', () => {
 
 describe('restore', () => {
   const restore = (file: string, ...rest: string[]) =>
-    desk.run(['backup', '--restore', file, ...rest])
+    cli.run(['backup', '--restore', file, ...rest])
 
   test('needs the name typed, and --yes is not enough', () => {
     const refused = restore('one.db', '--yes')
@@ -235,13 +234,13 @@ describe('restore', () => {
   })
 
   test('goes back, keeps what was there, and audits', () => {
-    desk.run(['balance', 'top-up', '5', '--ref', 'later'])
-    expect(desk.json(['balance'])).toMatchObject({ balance_usd: '25.00' })
+    cli.run(['balance', 'top-up', '5', '--ref', 'later'])
+    expect(cli.json(['balance'])).toMatchObject({ balance_usd: '25.00' })
     const { code, out, err } = restore('one.db', '--confirm', 'gateway.db')
     expect({ code, out }).toEqual({ code: 0, out: 'audit clean: 1 entries, 1 accounts\n' })
     const aside = /what was there is kept: (\S+)/.exec(err)?.[1] ?? ''
-    expect(desk.json(['balance'])).toMatchObject({ balance_usd: '20.00' })
-    const [act] = desk.json<object[]>(['activity', 'list', '--admin', '--limit', '1'])
+    expect(cli.json(['balance'])).toMatchObject({ balance_usd: '20.00' })
+    const [act] = cli.json<object[]>(['activity', 'list', '--admin', '--limit', '1'])
     expect(act).toMatchObject({
       verb: 'backup.restore',
       target: place('one.db'),
@@ -250,8 +249,8 @@ describe('restore', () => {
     expect(mode(aside)).toBe('600')
     // And back again, from what was kept.
     expect(restore(aside, '--confirm', 'gateway.db', '--json').code).toBe(0)
-    expect(desk.json(['balance'])).toMatchObject({ balance_usd: '25.00' })
-    expect(desk.run(['audit']).code).toBe(0)
+    expect(cli.json(['balance'])).toMatchObject({ balance_usd: '25.00' })
+    expect(cli.run(['audit']).code).toBe(0)
   })
 
   test('into a new place it asks nothing', () => {
@@ -260,7 +259,7 @@ describe('restore', () => {
     expect(code).toBe(0)
     expect(JSON.parse(out)).toMatchObject({ replaced: null, audit: { clean: true } })
     expect(mode(dataDir)).toBe('700')
-    expect(desk.json(['keys', '--data-dir', dataDir])).toHaveLength(1)
+    expect(cli.json(['keys', '--data-dir', dataDir])).toHaveLength(1)
   })
 
   test('refuses what is no backup, what is damaged, and what is of a later schema, and touches nothing', () => {
@@ -268,11 +267,11 @@ describe('restore', () => {
     const damaged = readFileSync(place('one.db'))
     damaged.fill(0xff, 8_192, 20_480)
     writeFileSync(place('damaged.db'), damaged)
-    desk.run(['backup', 'later.db'])
+    cli.run(['backup', 'later.db'])
     const later = new Database(place('later.db'))
     later.run('PRAGMA user_version = 999')
     later.close(true)
-    const before = readFileSync(join(desk.dataDir, 'gateway.db'))
+    const before = readFileSync(join(cli.dataDir, 'gateway.db'))
     for (const [file, words] of [
       ['missing.db', 'there is no file'],
       ['words.db', 'is no database of a gateway'],
@@ -283,15 +282,15 @@ describe('restore', () => {
       expect({ file, code, out }).toEqual({ file, code: 1, out: '' })
       expect(err).toContain(words)
     }
-    expect(readFileSync(join(desk.dataDir, 'gateway.db')).equals(before)).toBe(true)
-    expect(readdirSync(desk.dataDir).filter((name) => name.includes('restoring'))).toEqual([])
-    expect(desk.run(['audit']).code).toBe(0)
+    expect(readFileSync(join(cli.dataDir, 'gateway.db')).equals(before)).toBe(true)
+    expect(readdirSync(cli.dataDir).filter((name) => name.includes('restoring'))).toEqual([])
+    expect(cli.run(['audit']).code).toBe(0)
   })
 })
 
 describe('a database that a newer gatewayctl has made', () => {
   test('is left alone by every command: exit 1, and what to install', () => {
-    const newer = furnishDesk(openDesk())
+    const newer = furnishCli(openCli())
     const database = new Database(join(newer.dataDir, 'gateway.db'))
     database.run('PRAGMA user_version = 999')
     database.close(true)

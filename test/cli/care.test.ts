@@ -1,7 +1,7 @@
 /** Providers and models looked after: tested, edited, priced anew, unpriced and removed. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { furnishDesk, startAppliance } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { furnishCli, startAppliance } from '#test/support/appliance.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
 /** A vendor who knows one key, two models, and one shape of answer. */
 const vendor = Bun.serve({
@@ -31,26 +31,26 @@ const GOOD_KEY = 'sk-good-0123456789'
 const BAD_KEY = 'sk-bad-9876543210'
 const url = (path: string): string => `http://127.0.0.1:${vendor.port}${path}`
 
-let desk: Desk
+let cli: CliHarness
 beforeAll(() => {
-  desk = furnishDesk(openDesk(), '20')
+  cli = furnishCli(openCli(), '20')
   const add = (name: string, path: string, key: string) =>
-    desk.run(['providers', 'add', name, '--base-url', url(path), '--key-file', '-', '--no-check'], {
+    cli.run(['providers', 'add', name, '--base-url', url(path), '--key-file', '-', '--no-check'], {
       stdin: key,
     })
   expect(add('acme', '/v1', BAD_KEY).code).toBe(0)
   expect(add('bare', '/nolist', GOOD_KEY).code).toBe(0)
   for (const model of ['acme/small', 'acme/huge']) {
-    desk.run(['models', 'add', model, '--in-usd', '1', '--out-usd', '2'])
+    cli.run(['models', 'add', model, '--in-usd', '1', '--out-usd', '2'])
   }
 })
 afterAll(() => {
   void vendor.stop(true)
-  desk.close()
+  cli.close()
 })
 
 const testOf = async (...args: string[]) => {
-  const { code, out, err } = await desk.runBeside(['providers', 'test', ...args])
+  const { code, out, err } = await cli.runBeside(['providers', 'test', ...args])
   return {
     code,
     rows: out
@@ -77,19 +77,19 @@ describe('providers', () => {
   })
 
   test('edit changes the key alone, and says so to nobody else', async () => {
-    const edited = desk.run(['providers', 'edit', 'acme', '--key-file', '-'], { stdin: GOOD_KEY })
+    const edited = cli.run(['providers', 'edit', 'acme', '--key-file', '-'], { stdin: GOOD_KEY })
     expect(edited).toMatchObject({ code: 0, out: 'acme: key changed\n' })
     expect(await testOf('acme')).toMatchObject({
       code: 0,
       rows: [['acme', 'ok', '200', '2', expect.any(String), '', '']],
     })
-    const [act] = desk.json<object[]>(['activity', 'list', '--admin', '--limit', '1'])
+    const [act] = cli.json<object[]>(['activity', 'list', '--admin', '--limit', '1'])
     expect(act).toMatchObject({
       verb: 'providers.edit',
       target: 'acme',
       changed: { credential: 'changed' },
     })
-    expect(desk.json(['providers', 'show', 'acme'])).toMatchObject({
+    expect(cli.json(['providers', 'show', 'acme'])).toMatchObject({
       models: 2,
       base_url: url('/v1'),
     })
@@ -102,7 +102,7 @@ describe('providers', () => {
       6,
       [['acme', 'failed', '200', '2', expect.any(String), 'huge', 'it does not list huge']],
     ])
-    const { code, out } = await desk.runBeside([
+    const { code, out } = await cli.runBeside([
       'providers',
       'test',
       '--spend',
@@ -114,15 +114,15 @@ describe('providers', () => {
     expect(JSON.parse(out)).toMatchObject([
       { provider: 'acme', ok: true, prompt_tokens: 8, completion_tokens: 1 },
     ])
-    expect(desk.json(['ledger', '--kind', 'charge'])).toEqual([])
+    expect(cli.json(['ledger', '--kind', 'charge'])).toEqual([])
     expect((await testOf('--spend')).err).toBe(
       'error: --spend needs --model: what is to be bought\nhint: gatewayctl providers test --spend --model PROVIDER/MODEL\n',
     )
   })
 
   test('a running gateway uses the new key and address from the next request', async () => {
-    const key = desk.run(['keys', 'create', 'web', '-q']).out.trim()
-    const appliance = await startAppliance(desk)
+    const key = cli.run(['keys', 'create', 'web', '-q']).out.trim()
+    const appliance = await startAppliance(cli)
     try {
       const ask = async () => {
         const body = { model: 'acme/small', messages: [{ role: 'user', content: 'hi' }] }
@@ -130,13 +130,13 @@ describe('providers', () => {
         await answer.text()
         return answer.status
       }
-      const edit = (...flags: string[]) => desk.runBeside(['providers', 'edit', 'acme', ...flags])
+      const edit = (...flags: string[]) => cli.runBeside(['providers', 'edit', 'acme', ...flags])
       expect(await ask()).toBe(200)
-      await desk.runBeside(['providers', 'edit', 'acme', '--from-env', 'KEY'], {
+      await cli.runBeside(['providers', 'edit', 'acme', '--from-env', 'KEY'], {
         env: { KEY: BAD_KEY },
       })
       expect(await ask()).toBe(502)
-      await desk.runBeside(['providers', 'edit', 'acme', '--from-env', 'KEY'], {
+      await cli.runBeside(['providers', 'edit', 'acme', '--from-env', 'KEY'], {
         env: { KEY: GOOD_KEY },
       })
       expect(await ask()).toBe(200)
@@ -148,7 +148,7 @@ describe('providers', () => {
       expect((await edit('--base-url', url('/v1'))).code).toBe(0)
       expect(await ask()).toBe(200)
       // Whoever was tested has told the time.
-      const clockOf = async () => (await desk.runBeside(['doctor'])).out.match(/^. clock .*$/m)?.[0]
+      const clockOf = async () => (await cli.runBeside(['doctor'])).out.match(/^. clock .*$/m)?.[0]
       expect(await clockOf()).toBeUndefined()
       expect((await testOf('acme')).code).toBe(0)
       expect(await clockOf()).toMatch(/^✓ clock within \d\.\d s of what acme says$/)
@@ -184,12 +184,12 @@ describe('providers', () => {
       'error: no provider is called "nobody"\nhint: gatewayctl providers list\n',
     ],
   ])('%j', (args, code, err) => {
-    expect(desk.run(args)).toEqual({ code, out: '', err })
+    expect(cli.run(args)).toEqual({ code, out: '', err })
   })
 })
 
 test('a filter that names nothing is no error, and is told', () => {
-  const list = (...flags: string[]) => desk.run(['activity', 'list', '--since', '1s', ...flags])
+  const list = (...flags: string[]) => cli.run(['activity', 'list', '--since', '1s', ...flags])
   expect(list('--model', 'demo/ecko')).toEqual({
     code: 0,
     out: '',
@@ -203,10 +203,10 @@ test('a filter that names nothing is no error, and is told', () => {
 })
 
 describe('models', () => {
-  const price = () => desk.json<{ price: object | null }>(['models', 'show', 'acme/small']).price
+  const price = () => cli.json<{ price: object | null }>(['models', 'show', 'acme/small']).price
 
   test('price none clears what has a likeness of its own', () => {
-    desk.run([
+    cli.run([
       'models',
       'price',
       'acme/small',
@@ -222,55 +222,47 @@ describe('models', () => {
       image_in_usd: '3',
       per_image_usd: [{ usd: '0.04' }],
     })
-    desk.run([
-      'models',
-      'price',
-      'acme/small',
-      '--cached-in-usd',
-      'none',
-      '--per-image-usd',
-      'none',
-    ])
+    cli.run(['models', 'price', 'acme/small', '--cached-in-usd', 'none', '--per-image-usd', 'none'])
     expect(price()).toMatchObject({
       cached_in_usd: null,
       image_in_usd: '3',
       per_image_usd: [],
       in_usd: '1',
     })
-    expect(desk.run(['models', 'price', 'acme/small', '--in-usd', 'none']).code).toBe(2)
+    expect(cli.run(['models', 'price', 'acme/small', '--in-usd', 'none']).code).toBe(2)
   })
 
   test('price --clear takes it away, with consent, until there is another', () => {
     const clear = ['models', 'price', 'acme/small', '--clear']
-    expect(desk.run(clear)).toEqual({
+    expect(cli.run(clear)).toEqual({
       code: 5,
       out: '',
       err: 'error: refusing to take the price of acme/small away without confirmation (stdin is not a terminal)\nhint: gatewayctl models price acme/small --clear --yes\n',
     })
-    expect(desk.run([...clear, '--in-usd', '2']).code).toBe(2)
+    expect(cli.run([...clear, '--in-usd', '2']).code).toBe(2)
     // One that would begin tomorrow goes too.
-    desk.run(['models', 'price', 'acme/small', '--in-usd', '9', '--from', '1d'])
-    expect(desk.run([...clear, '--yes'])).toMatchObject({ code: 0, out: '' })
+    cli.run(['models', 'price', 'acme/small', '--in-usd', '9', '--from', '1d'])
+    expect(cli.run([...clear, '--yes'])).toMatchObject({ code: 0, out: '' })
     expect(price()).toBeNull()
-    expect(desk.run(['models', 'list', '--unpriced', '-q']).out).toBe('acme/small\n')
-    expect(desk.run(['models', 'price', 'acme/small', '--in-usd', '2']).code).toBe(2)
-    expect(
-      desk.run(['models', 'price', 'acme/small', '--in-usd', '2', '--out-usd', '3']).code,
-    ).toBe(0)
+    expect(cli.run(['models', 'list', '--unpriced', '-q']).out).toBe('acme/small\n')
+    expect(cli.run(['models', 'price', 'acme/small', '--in-usd', '2']).code).toBe(2)
+    expect(cli.run(['models', 'price', 'acme/small', '--in-usd', '2', '--out-usd', '3']).code).toBe(
+      0,
+    )
     expect(price()).toMatchObject({ in_usd: '2', image_in_usd: null })
   })
 
   test('remove asks, removes, and knows no more', () => {
-    expect(desk.run(['models', 'remove', 'acme/huge'])).toMatchObject({
+    expect(cli.run(['models', 'remove', 'acme/huge'])).toMatchObject({
       code: 5,
       err: 'error: refusing to remove model acme/huge without confirmation (stdin is not a terminal)\nhint: gatewayctl models remove acme/huge --yes\n',
     })
-    expect(desk.run(['models', 'remove', 'acme/huge', '-y'])).toMatchObject({
+    expect(cli.run(['models', 'remove', 'acme/huge', '-y'])).toMatchObject({
       code: 0,
       out: '',
       err: '✓ removed model acme/huge\n',
     })
-    expect(desk.run(['models', 'remove', 'acme/huge', '-y']).code).toBe(3)
-    expect(desk.run(['models', 'list', 'acme/*', '-q']).out).toBe('acme/small\n')
+    expect(cli.run(['models', 'remove', 'acme/huge', '-y']).code).toBe(3)
+    expect(cli.run(['models', 'list', 'acme/*', '-q']).out).toBe('acme/small\n')
   })
 })

@@ -3,38 +3,38 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readSecret } from '#domain/secret.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
-let desk: Desk
+let cli: CliHarness
 const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8)
 
 beforeAll(() => {
-  desk = openDesk()
+  cli = openCli()
 })
-afterAll(() => desk.close())
+afterAll(() => cli.close())
 
 describe('init', () => {
   test('prints the first key alone, and keeps everything private', () => {
-    const { code, out, err } = desk.run(['init', '--no-input'])
+    const { code, out, err } = cli.run(['init', '--no-input'])
     expect(code).toBe(0)
     expect(readSecret(out.trim())).toBe(out.trim())
     expect(err).toContain('demo/echo')
-    expect(mode(desk.dataDir)).toBe('700')
+    expect(mode(cli.dataDir)).toBe('700')
     for (const file of ['gateway.db', 'lock.db', 'master.key']) {
-      expect([file, mode(join(desk.dataDir, file))]).toEqual([file, '600'])
+      expect([file, mode(join(cli.dataDir, file))]).toEqual([file, '600'])
     }
   })
 
   test('a second time it says what exists and makes nothing', () => {
-    expect(desk.run(['init', '--no-input'])).toMatchObject({ code: 0, out: '' })
-    expect(desk.json<unknown[]>(['keys'])).toHaveLength(1)
-    expect(desk.json<{ created: unknown[] }>(['init']).created).toEqual([])
+    expect(cli.run(['init', '--no-input'])).toMatchObject({ code: 0, out: '' })
+    expect(cli.json<unknown[]>(['keys'])).toHaveLength(1)
+    expect(cli.json<{ created: unknown[] }>(['init']).created).toEqual([])
   })
 })
 
 describe('keys', () => {
   test('create prints exactly the secret; everything else goes to standard error', () => {
-    const made = desk.run([
+    const made = cli.run([
       'keys',
       'create',
       'ci',
@@ -49,7 +49,7 @@ describe('keys', () => {
     expect(made.out).toMatch(/^if-[0-9A-Za-z]{49}\n$/)
     expect(made.err).toContain('! "acme/*" matches no model')
     expect(made.err).toContain('5 req/min · no daily request limit · $1.00/day · acme/*')
-    expect(desk.json(['keys', 'show', 'ci'])).toMatchObject({
+    expect(cli.json(['keys', 'show', 'ci'])).toMatchObject({
       name: 'ci',
       rpm_limit: 5,
       rpd_limit: null,
@@ -60,32 +60,32 @@ describe('keys', () => {
   })
 
   test('create speaks to shells, files and scripts', () => {
-    const env = desk.run(['keys', 'create', 'shell', '--env', '-q'])
+    const env = cli.run(['keys', 'create', 'shell', '--env', '-q'])
     expect(env.out).toMatch(
       /^export OPENAI_BASE_URL=http:\/\/127\.0\.0\.1:4140\/v1\nexport OPENAI_API_KEY=if-\w{49}\n$/,
     )
     expect(env.err).toBe('')
-    const file = join(desk.home, 'secret')
-    expect(desk.run(['keys', 'create', 'filed', '--out', file]).out).toMatch(/^key_\w+\n$/)
+    const file = join(cli.home, 'secret')
+    expect(cli.run(['keys', 'create', 'filed', '--out', file]).out).toMatch(/^key_\w+\n$/)
     expect(readFileSync(file, 'utf8')).toMatch(/^if-\w{49}\n$/)
     expect(mode(file)).toBe('600')
-    const again = desk.run(['keys', 'create', 'unfiled', '--out', file])
+    const again = cli.run(['keys', 'create', 'unfiled', '--out', file])
     expect(again).toMatchObject({
       code: 1,
       out: '',
       err: `error: cannot write ${file}: it exists\n`,
     })
-    expect(desk.run(['keys', 'show', 'unfiled']).code).toBe(3)
-    const json = desk.json<{ id: string; key: string }>(['keys', 'create', 'scripted'])
+    expect(cli.run(['keys', 'show', 'unfiled']).code).toBe(3)
+    const json = cli.json<{ id: string; key: string }>(['keys', 'create', 'scripted'])
     expect(json).toMatchObject({
       id: expect.stringMatching(/^key_/),
       key: expect.stringMatching(/^if-/),
     })
-    expect(desk.run(['keys', 'create', 'quiet', '-q']).out).toMatch(/^if-\w{49}\n$/)
+    expect(cli.run(['keys', 'create', 'quiet', '-q']).out).toMatch(/^if-\w{49}\n$/)
   })
 
   test('list is TSV in a pipe, newest first, and bare `keys` is the same', () => {
-    const { out } = desk.run(['keys', 'list'])
+    const { out } = cli.run(['keys', 'list'])
     const rows = out
       .trimEnd()
       .split('\n')
@@ -107,9 +107,9 @@ describe('keys', () => {
       '0/-',
       'acme/*',
     ])
-    expect(desk.run(['keys']).out).toBe(out)
-    expect(desk.run(['--data-dir', desk.dataDir, 'keys', '-q']).out.split('\n')).toHaveLength(7)
-    const byName = desk.run(['keys', '--sort', 'name', '--model', 'acme/m']).out.split('\n')
+    expect(cli.run(['keys']).out).toBe(out)
+    expect(cli.run(['--data-dir', cli.dataDir, 'keys', '-q']).out.split('\n')).toHaveLength(7)
+    const byName = cli.run(['keys', '--sort', 'name', '--model', 'acme/m']).out.split('\n')
     expect(byName.map((line) => line.split('\t')[0])).toEqual([
       'ci',
       'default',
@@ -122,20 +122,20 @@ describe('keys', () => {
   })
 
   test('revoke takes a yes, and its name may be given again', () => {
-    expect(desk.run(['keys', 'revoke', 'shell', 'filed', '--yes']).code).toBe(0)
-    expect(desk.run(['keys', 'revoke', 'shell', '--yes']).code).toBe(0)
-    expect(desk.json<{ name: string }[]>(['keys']).map(({ name }) => name)).not.toContain('shell')
-    const all = desk.json<{ name: string; status: string }[]>(['keys', '--all'])
+    expect(cli.run(['keys', 'revoke', 'shell', 'filed', '--yes']).code).toBe(0)
+    expect(cli.run(['keys', 'revoke', 'shell', '--yes']).code).toBe(0)
+    expect(cli.json<{ name: string }[]>(['keys']).map(({ name }) => name)).not.toContain('shell')
+    const all = cli.json<{ name: string; status: string }[]>(['keys', '--all'])
     expect(all.find(({ name }) => name === 'shell')?.status).toBe('revoked')
-    desk.run(['keys', 'create', 'shell'])
-    expect(desk.json(['keys', 'show', 'shell'])).toMatchObject({ status: 'active' })
-    expect(desk.run(['limits', 'set', 'filed', '--rpm', '1']).code).toBe(1)
+    cli.run(['keys', 'create', 'shell'])
+    expect(cli.json(['keys', 'show', 'shell'])).toMatchObject({ status: 'active' })
+    expect(cli.run(['limits', 'set', 'filed', '--rpm', '1']).code).toBe(1)
   })
 })
 
 test('limits set tells what moved and touches nothing else', () => {
-  desk.run(['keys', 'create', 'worker', '--rpm', '60', '--monthly-usd', '9'])
-  const moved = desk.run([
+  cli.run(['keys', 'create', 'worker', '--rpm', '60', '--monthly-usd', '9'])
+  const moved = cli.run([
     'limits',
     'set',
     'worker',
@@ -147,63 +147,63 @@ test('limits set tells what moved and touches nothing else', () => {
     'demo/*',
   ])
   expect(moved.out).toBe('worker: rpm 60 → 120, daily-usd none → 2.00, models all → demo/*\n')
-  expect(desk.run(['limits', 'set', 'worker', '--daily-usd', 'none', '--allow-all']).out).toBe(
+  expect(cli.run(['limits', 'set', 'worker', '--daily-usd', 'none', '--allow-all']).out).toBe(
     'worker: daily-usd 2.00 → none, models demo/* → all\n',
   )
-  expect(desk.json(['limits', 'show', 'worker'])).toMatchObject({
+  expect(cli.json(['limits', 'show', 'worker'])).toMatchObject({
     rpm_limit: 120,
     daily_spend_limit_usd: null,
     monthly_spend_limit_usd: '9.00',
     allowed_models: null,
   })
-  expect(desk.run(['limits', 'set', 'worker', 'nobody', '--rpm', '7']).code).toBe(3)
-  expect(desk.json(['limits', 'show', 'worker'])).toMatchObject({ rpm_limit: 120 })
-  expect(desk.run(['limits', 'set', 'worker']).code).toBe(2)
+  expect(cli.run(['limits', 'set', 'worker', 'nobody', '--rpm', '7']).code).toBe(3)
+  expect(cli.json(['limits', 'show', 'worker'])).toMatchObject({ rpm_limit: 120 })
+  expect(cli.run(['limits', 'set', 'worker']).code).toBe(2)
 })
 
 test('a top-up with a reference is applied once', () => {
-  expect(desk.run(['balance', 'top-up', '$50', '--ref', 'inv-1', '--note', 'first']).out).toBe(
+  expect(cli.run(['balance', 'top-up', '$50', '--ref', 'inv-1', '--note', 'first']).out).toBe(
     'balance $50.00\n',
   )
-  const again = desk.run(['balance', 'top-up', '50.00', '--ref', 'inv-1'])
+  const again = cli.run(['balance', 'top-up', '50.00', '--ref', 'inv-1'])
   expect(again).toMatchObject({ code: 0, out: 'balance $50.00\n' })
   expect(again.err).toContain('nothing moved')
-  expect(desk.run(['balance', 'top-up', '51', '--ref', 'inv-1']).code).toBe(1)
-  expect(desk.json(['balance'])).toMatchObject({ balance_usd: '50.00', balance_rub: 4500 })
-  expect(desk.json(['ledger', '--since', '1h'])).toMatchObject([
+  expect(cli.run(['balance', 'top-up', '51', '--ref', 'inv-1']).code).toBe(1)
+  expect(cli.json(['balance'])).toMatchObject({ balance_usd: '50.00', balance_rub: 4500 })
+  expect(cli.json(['ledger', '--since', '1h'])).toMatchObject([
     { kind: 'top_up', amount_usd: '50.00', ref: 'inv-1', note: 'first', cost_rub: null },
   ])
 })
 
 test('rubles are taken at the rate of now, exactly, and it is said', () => {
-  const before = desk.json<{ rub_per_usd: string; balance_usd: string }>(['balance'])
+  const before = cli.json<{ rub_per_usd: string; balance_usd: string }>(['balance'])
   expect(before).toMatchObject({ rub_per_usd: '90', balance_usd: '50.00' })
-  const moved = desk.run(['balance', 'top-up', '1800rub'])
+  const moved = cli.run(['balance', 'top-up', '1800rub'])
   expect(moved).toMatchObject({ code: 0, out: 'balance $70.00\n' })
   expect(moved.err).toContain('  1800rub at 90 is $20.00\n')
-  const third = desk.run(['balance', 'adjust', '+100.5RUB', '--note', 'rounded once'])
+  const third = cli.run(['balance', 'adjust', '+100.5RUB', '--note', 'rounded once'])
   expect(third.err).toContain('  100.5RUB at 90 is $1.116666667\n')
-  desk.run(['balance', 'adjust', '-21.116666667', '--note', 'back', '-y'])
-  expect(desk.json(['balance'])).toMatchObject({ balance_usd: '50.00' })
-  expect(desk.run(['balance', 'top-up', '1800eur']).code).toBe(2)
+  cli.run(['balance', 'adjust', '-21.116666667', '--note', 'back', '-y'])
+  expect(cli.json(['balance'])).toMatchObject({ balance_usd: '50.00' })
+  expect(cli.run(['balance', 'top-up', '1800eur']).code).toBe(2)
 })
 
 test('a large move of the rate asks first', () => {
-  expect(desk.run(['rates', 'set', 'USD/RUB', '91.25']).out).toBe(
+  expect(cli.run(['rates', 'set', 'USD/RUB', '91.25']).out).toBe(
     'USD/RUB 90 → 91.25 (+1.4%), effective now. Charges already in the ledger keep their rate.\n',
   )
-  expect(desk.run(['rates', 'set', 'USD/RUB', '9.125'])).toMatchObject({ code: 5, out: '' })
-  expect(desk.run(['rates', 'set', 'USD/RUB', '9.125', '-y']).code).toBe(0)
-  expect(desk.run(['rates', 'set', 'USD/RUB', '91.25', '-y']).code).toBe(0)
-  expect(desk.run(['rates', 'set', 'EUR/RUB', '91.25']).code).toBe(2)
-  expect(desk.run(['rates', 'set', 'USD/RUB', '-3', '-y']).code).toBe(2)
-  expect(desk.json(['rates'])).toMatchObject({ rub_per_usd: '91.25', set_by_operator: true })
+  expect(cli.run(['rates', 'set', 'USD/RUB', '9.125'])).toMatchObject({ code: 5, out: '' })
+  expect(cli.run(['rates', 'set', 'USD/RUB', '9.125', '-y']).code).toBe(0)
+  expect(cli.run(['rates', 'set', 'USD/RUB', '91.25', '-y']).code).toBe(0)
+  expect(cli.run(['rates', 'set', 'EUR/RUB', '91.25']).code).toBe(2)
+  expect(cli.run(['rates', 'set', 'USD/RUB', '-3', '-y']).code).toBe(2)
+  expect(cli.json(['rates'])).toMatchObject({ rub_per_usd: '91.25', set_by_operator: true })
 })
 
 describe('providers and models', () => {
   test('a credential comes by standard input, file or variable, and is never shown', () => {
     const add = (name: string, flags: string[], stdin = '', env = {}) =>
-      desk.run(['providers', 'add', name, '--base-url', 'http://127.0.0.1:9/v1', ...flags], {
+      cli.run(['providers', 'add', name, '--base-url', 'http://127.0.0.1:9/v1', ...flags], {
         stdin,
         env,
       })
@@ -215,7 +215,7 @@ describe('providers and models', () => {
     const own = add('self', [], 'if-something')
     expect(own.code).toBe(2)
     expect(own.err).toContain('it is a key of this gateway')
-    expect(desk.run(['providers']).out).toBe(
+    expect(cli.run(['providers']).out).toBe(
       [
         'acme\topenai-compatible\tsealed\t0\t0\thttp://127.0.0.1:9/v1',
         'byenv\topenai-compatible\tsealed\t0\t0\thttp://127.0.0.1:9/v1',
@@ -224,25 +224,17 @@ describe('providers and models', () => {
         '',
       ].join('\n'),
     )
-    expect(readFileSync(join(desk.dataDir, 'gateway.db')).includes('sk-x')).toBe(false)
+    expect(readFileSync(join(cli.dataDir, 'gateway.db')).includes('sk-x')).toBe(false)
   })
 
   test('a model is priced by version, and what is not stated stays', () => {
     const add = ['models', 'add', 'acme/m', '--provider', 'acme', '--upstream', 'gpt-4o']
-    expect(desk.run([...add, '--in-usd', '2.5']).code).toBe(2)
-    expect(desk.run([...add, '--in-usd', '2.5', '--out-usd', '10']).code).toBe(0)
-    expect(desk.run([...add, '--in-usd', '2.5', '--out-usd', '10']).code).toBe(1)
-    const priced = desk.run([
-      'models',
-      'price',
-      'acme/m',
-      '--in-usd',
-      '3',
-      '--cached-in-usd',
-      '0.3',
-    ])
+    expect(cli.run([...add, '--in-usd', '2.5']).code).toBe(2)
+    expect(cli.run([...add, '--in-usd', '2.5', '--out-usd', '10']).code).toBe(0)
+    expect(cli.run([...add, '--in-usd', '2.5', '--out-usd', '10']).code).toBe(1)
+    const priced = cli.run(['models', 'price', 'acme/m', '--in-usd', '3', '--cached-in-usd', '0.3'])
     expect(priced.out).toBe('in $2.5 → $3, out $10 → $10 per million tokens\n')
-    expect(desk.json(['models', 'show', 'acme/m'])).toMatchObject({
+    expect(cli.json(['models', 'show', 'acme/m'])).toMatchObject({
       upstream: 'gpt-4o',
       input_modalities: ['text', 'image'],
       output_modalities: ['text'],
@@ -252,24 +244,22 @@ describe('providers and models', () => {
 
   test('tokens of pictures are priced beside those of text', () => {
     const priced = ['--image-in-usd', '10', '--image-out-usd', '40']
-    expect(desk.run(['models', 'add', 'acme/seer', '--in-usd', '5', '--out-usd', '30']).code).toBe(
-      0,
-    )
-    expect(desk.run(['models', 'price', 'acme/seer', ...priced]).code).toBe(0)
-    expect(desk.json(['models', 'show', 'acme/seer'])).toMatchObject({
+    expect(cli.run(['models', 'add', 'acme/seer', '--in-usd', '5', '--out-usd', '30']).code).toBe(0)
+    expect(cli.run(['models', 'price', 'acme/seer', ...priced]).code).toBe(0)
+    expect(cli.json(['models', 'show', 'acme/seer'])).toMatchObject({
       price: { in_usd: '5', out_usd: '30', image_in_usd: '10', image_out_usd: '40' },
     })
     // What is not stated stays.
-    expect(desk.run(['models', 'price', 'acme/seer', '--in-usd', '6']).code).toBe(0)
-    const { out } = desk.run(['models', 'show', 'acme/seer'])
+    expect(cli.run(['models', 'price', 'acme/seer', '--in-usd', '6']).code).toBe(0)
+    const { out } = cli.run(['models', 'show', 'acme/seer'])
     expect(out).toMatch(/^image in \$\t10$/m)
     expect(out).toMatch(/^image out \$\t40$/m)
   })
 
   test('a model that draws is priced by picture', () => {
     const prices = ['--per-image-usd', '1024x1024/high=0.19', '--per-image-usd', '512x512=0.02']
-    expect(desk.run(['models', 'add', 'acme/pix', ...prices]).code).toBe(0)
-    expect(desk.json(['models', 'show', 'acme/pix'])).toMatchObject({
+    expect(cli.run(['models', 'add', 'acme/pix', ...prices]).code).toBe(0)
+    expect(cli.json(['models', 'show', 'acme/pix'])).toMatchObject({
       output_modalities: ['text', 'image'],
       price: {
         pricing_model: 'per_image',
@@ -282,49 +272,49 @@ describe('providers and models', () => {
   })
 
   test('an unpriced model is listed as such, and doctor speaks of it', () => {
-    expect(desk.run(['models', 'add', 'acme/raw']).err).toContain('requests to it are refused')
-    expect(desk.run(['models', 'list', '--unpriced', '-q']).out).toBe('acme/raw\n')
-    const { code, out } = desk.run(['doctor'])
+    expect(cli.run(['models', 'add', 'acme/raw']).err).toContain('requests to it are refused')
+    expect(cli.run(['models', 'list', '--unpriced', '-q']).out).toBe('acme/raw\n')
+    const { code, out } = cli.run(['doctor'])
     expect(code).toBe(0)
     expect(out).toContain('! 1 of 8 models have no price')
     expect(out).toContain('next: gatewayctl models price acme/raw')
   })
 
   test('a vendor brings its models from the catalogue', () => {
-    const added = desk.run(['providers', 'add', 'groq', '--key-file', '-', '--no-check'], {
+    const added = cli.run(['providers', 'add', 'groq', '--key-file', '-', '--no-check'], {
       stdin: 'gsk_x',
     })
     expect(added.code).toBe(0)
     expect(added.err).toContain('6 priced models')
     expect(added.err).toContain('! 2 without a price')
-    expect(desk.run(['models', 'list', 'groq/*', '--unpriced', '-q']).out).toBe(
+    expect(cli.run(['models', 'list', 'groq/*', '--unpriced', '-q']).out).toBe(
       'groq/groq/compound\ngroq/groq/compound-mini\n',
     )
-    expect(desk.run(['providers', 'remove', 'groq']).code).toBe(5)
-    expect(desk.run(['providers', 'remove', 'groq', '-y']).code).toBe(0)
-    expect(desk.run(['models', 'list', 'groq/*']).out).toBe('')
+    expect(cli.run(['providers', 'remove', 'groq']).code).toBe(5)
+    expect(cli.run(['providers', 'remove', 'groq', '-y']).code).toBe(0)
+    expect(cli.run(['models', 'list', 'groq/*']).out).toBe('')
   })
 })
 
 test('doctor finds what others may read, and ends with 6', async () => {
   const { chmodSync } = await import('node:fs')
-  chmodSync(join(desk.dataDir, 'master.key'), 0o644)
-  const { code, out } = desk.run(['doctor'])
+  chmodSync(join(cli.dataDir, 'master.key'), 0o644)
+  const { code, out } = cli.run(['doctor'])
   expect(code).toBe(6)
-  expect(out).toContain(`✖ others may read ${join(desk.dataDir, 'master.key')}`)
-  expect(out).toContain(`next: chmod -R go= ${desk.dataDir}`)
-  chmodSync(join(desk.dataDir, 'master.key'), 0o600)
-  expect(desk.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
+  expect(out).toContain(`✖ others may read ${join(cli.dataDir, 'master.key')}`)
+  expect(out).toContain(`next: chmod -R go= ${cli.dataDir}`)
+  chmodSync(join(cli.dataDir, 'master.key'), 0o600)
+  expect(cli.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
 })
 
 describe('help', () => {
   test('every command that is advertised exists, and every one that exists is advertised', () => {
-    const front = desk.run([]).out
-    expect(desk.run(['help']).out).toBe(front)
+    const front = cli.run([]).out
+    expect(cli.run(['help']).out).toBe(front)
     const nouns = [...front.matchAll(/^ {2}(\w+) {2,}/gm)].map((match) => match[1] ?? '')
     expect(nouns).toContain('keys')
     for (const noun of nouns) {
-      const { code, out } = desk.run([noun, '--help'])
+      const { code, out } = cli.run([noun, '--help'])
       expect([noun, code]).toEqual([noun, 0])
       expect(out).toContain(`Usage: gatewayctl ${noun}`)
     }
@@ -332,16 +322,16 @@ describe('help', () => {
   })
 
   test('a command shows its own flags', () => {
-    const { code, out } = desk.run(['help', 'keys', 'create'])
+    const { code, out } = cli.run(['help', 'keys', 'create'])
     expect(code).toBe(0)
     expect(out).toContain('--daily-usd <amount>')
-    expect(desk.run(['keys', 'create', '-h']).out).toBe(out)
-    expect(desk.run(['help', 'exit-codes']).out).toContain('  5  needs confirmation')
+    expect(cli.run(['keys', 'create', '-h']).out).toBe(out)
+    expect(cli.run(['help', 'exit-codes']).out).toContain('  5  needs confirmation')
     for (const topic of ['json', 'first-run']) {
-      const { code, out } = desk.run(['help', topic])
+      const { code, out } = cli.run(['help', topic])
       expect([topic, code]).toEqual([topic, 0])
       for (const line of out.split('\n')) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(100)
     }
-    expect(desk.run(['help', 'first-run']).out).toContain('gatewayctl serve --demo')
+    expect(cli.run(['help', 'first-run']).out).toContain('gatewayctl serve --demo')
   })
 })

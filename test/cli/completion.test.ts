@@ -3,24 +3,24 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { hasTerminals, openTerminal } from '#test/support/terminal.ts'
 
-let desk: Desk
+let cli: CliHarness
 beforeAll(() => {
-  desk = openDesk()
-  desk.run(['init'])
-  for (const name of ['prod-web', 'prod-api', 'evil\u001b[2J']) desk.run(['keys', 'create', name])
-  desk.run(['accounts', 'create', 'acme'])
-  desk.run(['users', 'add', 'ann@example.org'])
-  desk.run(['clients', 'create', 'wiki', '--redirect', 'https://wiki.example.org/callback'])
-  writeFileSync(join(desk.home, 'only-this.db'), '')
+  cli = openCli()
+  cli.run(['init'])
+  for (const name of ['prod-web', 'prod-api', 'evil\u001b[2J']) cli.run(['keys', 'create', name])
+  cli.run(['accounts', 'create', 'acme'])
+  cli.run(['users', 'add', 'ann@example.org'])
+  cli.run(['clients', 'create', 'wiki', '--redirect', 'https://wiki.example.org/callback'])
+  writeFileSync(join(cli.home, 'only-this.db'), '')
 })
-afterAll(() => desk.close())
+afterAll(() => cli.close())
 
 /** What may become of the last word. */
 const offered = (...words: string[]): string[] => {
-  const { code, out, err } = desk.run(['__complete', '--', ...words])
+  const { code, out, err } = cli.run(['__complete', '--', ...words])
   expect({ code, err }).toEqual({ code: 0, err: '' })
   return out
     .split('\n')
@@ -76,7 +76,7 @@ test.each([
 
 test('a name that would steer the terminal is not offered, and nothing is told of a secret', () => {
   expect(offered('keys', 'show', '')).toEqual(['prod-api', 'prod-web', 'default'])
-  const { out } = desk.run(['__complete', '--', 'clients', 'show', ''])
+  const { out } = cli.run(['__complete', '--', 'clients', 'show', ''])
   expect(out).toMatch(/^wiki_\w+\twiki\n$/)
 })
 
@@ -84,7 +84,7 @@ test('every command can be completed, and every flag of its page is offered', ()
   for (const noun of offered('')) {
     if (noun === 'help') continue
     for (const verb of offered(noun, '').filter((word) => /^[a-z-]+$/.test(word))) {
-      const { code, out } = desk.run([noun, verb, '--help'])
+      const { code, out } = cli.run([noun, verb, '--help'])
       if (code !== 0) continue
       const flags = [...out.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag]) => flag)
       expect([noun, verb, offered(noun, verb, '--')]).toEqual([
@@ -97,11 +97,11 @@ test('every command can be completed, and every flag of its page is offered', ()
 })
 
 test('it opens no store: it answers while another process has the directory', () => {
-  const other = desk.run(['__complete', '--', 'keys', 'show', 'prod'], {
+  const other = cli.run(['__complete', '--', 'keys', 'show', 'prod'], {
     env: { GATEWAY_ADMIN_SOCKET: '/nowhere' },
   })
   expect(other.out).not.toBe('')
-  expect(desk.run(['completion', 'bsh'])).toEqual({
+  expect(cli.run(['completion', 'bsh'])).toEqual({
     code: 2,
     out: '',
     err: 'error: there is no completion for "bsh"\n  did you mean bash?\nhint: known: bash, zsh, fish, powershell\n',
@@ -121,9 +121,9 @@ describe.skipIf(!hasTerminals)('in a terminal', () => {
   test.skipIf(!has('bash'))(
     'bash completes words, values behind =, addresses and files',
     async () => {
-      const rc = join(desk.home, 'bashrc')
+      const rc = join(cli.home, 'bashrc')
       writeFileSync(rc, 'PS1="ready> "\nsource <(gatewayctl completion bash)\n')
-      const shell = openTerminal(desk, `bash --rcfile ${rc} -i`)
+      const shell = openTerminal(cli, `bash --rcfile ${rc} -i`)
       await shell.says('ready> ')
       for (const [typed, comesToPass] of LINES) {
         shell.type(typed)
@@ -133,7 +133,7 @@ describe.skipIf(!hasTerminals)('in a terminal', () => {
   )
 
   test.skipIf(!has('zsh'))('zsh completes words, addresses and files', async () => {
-    const zdotdir = join(desk.home, 'zsh')
+    const zdotdir = join(cli.home, 'zsh')
     mkdirSync(zdotdir)
     const rc = [
       'PS1="ready> "',
@@ -142,7 +142,7 @@ describe.skipIf(!hasTerminals)('in a terminal', () => {
       'autoload -U compinit && compinit -u',
     ]
     writeFileSync(join(zdotdir, '.zshrc'), `${rc.join('\n')}\n`)
-    const shell = openTerminal(desk, 'zsh -i', { ZDOTDIR: zdotdir })
+    const shell = openTerminal(cli, 'zsh -i', { ZDOTDIR: zdotdir })
     await shell.says('ready> ')
     for (const [typed, comesToPass] of LINES) {
       shell.type(typed)
@@ -155,7 +155,7 @@ test.skipIf(!has('fish'))('fish is told words and what they are', () => {
   const ask = (line: string): string =>
     Bun.spawnSync(
       ['fish', '--no-config', '-c', `gatewayctl completion fish | source; complete -C '${line}'`],
-      { cwd: desk.home, env: { ...desk.env, PATH: `${dirname(BINARY)}:${desk.env['PATH']}` } },
+      { cwd: cli.home, env: { ...cli.env, PATH: `${dirname(BINARY)}:${cli.env['PATH']}` } },
     ).stdout.toString()
   expect(ask('gatewayctl keys show prod-')).toMatch(/^prod-api\tif-\S+\nprod-web\tif-\S+\n$/)
   expect(ask('gatewayctl keys sho')).toMatch(/^show\tshow one key/)

@@ -5,20 +5,20 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { VARIABLES } from '#cli/config/stray.ts'
 import { readServeSettings } from '#cli/config.ts'
 import { openContext } from '#cli/context.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
-let desk: Desk
+let cli: CliHarness
 let file: string
 beforeAll(() => {
-  desk = openDesk()
-  mkdirSync(join(desk.home, 'config', 'gatewayctl'), { recursive: true })
-  file = join(desk.home, 'config', 'gatewayctl', 'config.toml')
+  cli = openCli()
+  mkdirSync(join(cli.home, 'config', 'gatewayctl'), { recursive: true })
+  file = join(cli.home, 'config', 'gatewayctl', 'config.toml')
   writeFileSync(
     file,
     'base_url = "https://gateway.example"\n[upstream]\nconnect_timeout = "3s"\n[smtp]\nurl = "smtp://me:hidden-word@mail.example:587"\nfrom = "a@b.example"\n',
   )
 })
-afterAll(() => desk.close())
+afterAll(() => cli.close())
 
 interface Setting {
   readonly name: string
@@ -27,7 +27,7 @@ interface Setting {
 }
 
 const show = (env: Record<string, string> = {}) => {
-  const { code, out } = desk.run(['config', 'show', '--json'], { env })
+  const { code, out } = cli.run(['config', 'show', '--json'], { env })
   expect(code).toBe(0)
   const settings = JSON.parse(out) as Setting[]
   return (name: string) => settings.find((setting) => setting.name === name)
@@ -50,10 +50,10 @@ test('variable, file, default and nothing, each with its origin, and no password
   expect(of('smtp.url')).toMatchObject({ value: 'smtp://me:…@mail.example:587', origin: file })
   expect(of('data_dir')).toEqual({
     name: 'data_dir',
-    value: desk.dataDir,
+    value: cli.dataDir,
     origin: 'GATEWAY_DATA_DIR',
   })
-  expect(desk.run(['config']).out).not.toContain('hidden-word')
+  expect(cli.run(['config']).out).not.toContain('hidden-word')
   expect(show({ GATEWAY_SMTP_URL_FILE: '/run/secrets/smtp' })('smtp.url')).toEqual({
     name: 'smtp.url',
     value: '/run/secrets/smtp',
@@ -62,17 +62,17 @@ test('variable, file, default and nothing, each with its origin, and no password
 })
 
 test('the table has the origin where it is asked for', () => {
-  expect(desk.run(['config', 'show']).out).toContain('\nlisten\t127.0.0.1:4140\n')
-  expect(desk.run(['config', 'show', '--origin']).out).toContain(
+  expect(cli.run(['config', 'show']).out).toContain('\nlisten\t127.0.0.1:4140\n')
+  expect(cli.run(['config', 'show', '--origin']).out).toContain(
     '\nlisten\t127.0.0.1:4140\tdefault\n',
   )
-  expect(desk.run(['config', 'show', '--origin', '--data-dir', '/elsewhere']).out).toContain(
+  expect(cli.run(['config', 'show', '--origin', '--data-dir', '/elsewhere']).out).toContain(
     'data_dir\t/elsewhere\tflag\n',
   )
 })
 
 test('a stated default changes nothing: what is shown is what serves', () => {
-  const settings = desk.json<Setting[]>(['config', 'show'])
+  const settings = cli.json<Setting[]>(['config', 'show'])
   const bare = readServeSettings(openContext({ config: '/dev/null' }, {}), {})
   for (const { name, value, origin } of settings) {
     if (origin !== 'default' || value === null) continue
@@ -87,10 +87,10 @@ test('a stated default changes nothing: what is shown is what serves', () => {
 
 test('a variable that nobody reads is told, with the one that was meant', () => {
   const env = { GATEWAY_LISTN: '127.0.0.1:1', GATEWAY_SOMETHING_ELSE: '1', GATEWAY_ASCII: '1' }
-  expect(desk.run(['config', 'show'], { env }).err).toBe(
+  expect(cli.run(['config', 'show'], { env }).err).toBe(
     '! GATEWAY_LISTN is set, and nobody reads it; did you mean GATEWAY_LISTEN?\n! GATEWAY_SOMETHING_ELSE is set, and nobody reads it\n',
   )
-  expect(desk.run(['config', 'show']).err).toBe('')
+  expect(cli.run(['config', 'show']).err).toBe('')
 })
 
 test('every variable that the sources name is known', async () => {
@@ -108,14 +108,14 @@ test('every variable that the sources name is known', async () => {
 })
 
 test('check reads a file as serve would, the environment aside', () => {
-  expect(desk.run(['config', 'check'])).toEqual({
+  expect(cli.run(['config', 'check'])).toEqual({
     code: 0,
     out: 'base_url\nupstream.connect_timeout\nsmtp.url\nsmtp.from\n',
     err: `✓ ${file}: 4 settings\n`,
   })
   const wrong = (text: string) => {
-    writeFileSync(join(desk.home, 'other.toml'), text)
-    const { code, out, err } = desk.run(['config', 'check', 'other.toml'], {
+    writeFileSync(join(cli.home, 'other.toml'), text)
+    const { code, out, err } = cli.run(['config', 'check', 'other.toml'], {
       env: { GATEWAY_LISTEN: '127.0.0.1:4140' },
     })
     expect({ code, out }).toEqual({ code: 2, out: '' })
@@ -125,12 +125,12 @@ test('check reads a file as serve would, the environment aside', () => {
   expect(wrong('listen = "nowhere:at-all"')).toContain('listen must be host:port')
   expect(wrong('listen = 4140')).toContain('listen must be a text in quotes')
   expect(wrong('[smtp]\nurl = "smtp://mail.example"')).toContain('nobody who sends')
-  expect(desk.run(['config', 'check', 'missing.toml']).code).toBe(1)
+  expect(cli.run(['config', 'check', 'missing.toml']).code).toBe(1)
 })
 
 test('path prints the path alone', () => {
-  expect(desk.run(['config', 'path'])).toEqual({ code: 0, out: `${file}\n`, err: '' })
-  expect(desk.run(['config', 'path', '--config', '/none.toml'])).toEqual({
+  expect(cli.run(['config', 'path'])).toEqual({ code: 0, out: `${file}\n`, err: '' })
+  expect(cli.run(['config', 'path', '--config', '/none.toml'])).toEqual({
     code: 0,
     out: '/none.toml\n',
     err: '! there is no such file: the defaults hold\n',

@@ -2,19 +2,19 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { furnishDesk } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { furnishCli } from '#test/support/appliance.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { hasTerminals, openTerminal } from '#test/support/terminal.ts'
 
-let desk: Desk
+let cli: CliHarness
 beforeAll(() => {
-  desk = furnishDesk(openDesk(), '20')
-  for (const name of ['web', 'api']) desk.run(['keys', 'create', name])
-  desk.run(['backup', 'one.db'])
+  cli = furnishCli(openCli(), '20')
+  for (const name of ['web', 'api']) cli.run(['keys', 'create', name])
+  cli.run(['backup', 'one.db'])
 })
-afterAll(() => desk.close())
+afterAll(() => cli.close())
 
-const ask = (command: string) => openTerminal(desk, `gatewayctl ${command}`)
+const ask = (command: string) => openTerminal(cli, `gatewayctl ${command}`)
 
 describe.skipIf(!hasTerminals)('at a terminal', () => {
   test.each(['n', '', 'yess', 'no'])('"%s" is no yes', async (answer) => {
@@ -25,7 +25,7 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
     terminal.type(`${answer}\n`)
     expect(await terminal.exited).toBe(5)
     expect(terminal.shown()).toContain('error: did not revoke web')
-    expect(desk.json(['keys', 'show', 'web'])).toMatchObject({ status: 'active' })
+    expect(cli.json(['keys', 'show', 'web'])).toMatchObject({ status: 'active' })
   })
 
   test('yes is', async () => {
@@ -33,7 +33,7 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
     await terminal.says('revoke web, api? ')
     terminal.type('y\n')
     expect(await terminal.exited).toBe(0)
-    expect(desk.json(['keys'])).toHaveLength(1)
+    expect(cli.json(['keys'])).toHaveLength(1)
   })
 
   test.each([
@@ -74,6 +74,6 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
     second.type('gateway.db\n')
     expect(await second.exited).toBe(0)
     expect(second.shown()).toContain('audit clean: 1 entries')
-    expect(existsSync(join(desk.dataDir, 'gateway.db'))).toBe(true)
+    expect(existsSync(join(cli.dataDir, 'gateway.db'))).toBe(true)
   })
 })

@@ -6,7 +6,7 @@ import { readServeSettings } from '#cli/config.ts'
 import { type Environment, openContext } from '#cli/context.ts'
 import { DAY_MS } from '#domain/clock.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
 const dataDir = (env: Environment, flag?: string): string =>
   openContext(flag === undefined ? {} : { dataDir: flag }, env).dataDir
@@ -38,12 +38,12 @@ test('colour: wanted by a terminal, forced or refused by a variable', () => {
 })
 
 describe('the configuration file', () => {
-  let desk: Desk | null = null
-  afterEach(() => desk?.close())
+  let cli: CliHarness | null = null
+  afterEach(() => cli?.close())
 
   const settings = (toml: string, env: Environment = {}, flags = {}) => {
-    desk = openDesk()
-    const config = join(desk.home, 'config.toml')
+    cli = openCli()
+    const config = join(cli.home, 'config.toml')
     writeFileSync(config, toml)
     return readServeSettings(openContext({ config }, env), flags)
   }

@@ -1,15 +1,15 @@
 /** How commands end: exit codes, the shape of an error, and what never reaches standard output. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
-let desk: Desk
+let cli: CliHarness
 
 beforeAll(() => {
-  desk = openDesk()
-  desk.run(['init'])
-  desk.run(['keys', 'create', 'prod-web'])
+  cli = openCli()
+  cli.run(['init'])
+  cli.run(['keys', 'create', 'prod-web'])
 })
-afterAll(() => desk.close())
+afterAll(() => cli.close())
 
 test.each([
   [
@@ -94,11 +94,11 @@ test.each([
     'error: there is no help on "nothing"\nhint: gatewayctl help    topics: exit-codes, environment, json, first-run, openapi\n',
   ],
 ])('%j ends with %i and says why', (args, code, err) => {
-  expect(desk.run(args)).toEqual({ code, out: '', err })
+  expect(cli.run(args)).toEqual({ code, out: '', err })
 })
 
 test('a key that was nearly named is suggested with its id', () => {
-  const { code, err } = desk.run(['keys', 'show', 'prodweb'])
+  const { code, err } = cli.run(['keys', 'show', 'prodweb'])
   expect(code).toBe(3)
   expect(err).toMatch(
     /^error: no key is called "prodweb"\n {2}did you mean prod-web \(key_\w+\)\?\n/,
@@ -106,7 +106,7 @@ test('a key that was nearly named is suggested with its id', () => {
 })
 
 test('with --json an error is one object on standard error', () => {
-  const { code, out, err } = desk.run(['--json', 'keys', 'show', 'zzz'])
+  const { code, out, err } = cli.run(['--json', 'keys', 'show', 'zzz'])
   expect([code, out]).toEqual([3, ''])
   expect(JSON.parse(err)).toEqual({
     error: {
@@ -120,34 +120,34 @@ test('with --json an error is one object on standard error', () => {
 
 describe('secrets in arguments', () => {
   test('a whole key is refused wherever it stands, and not repeated', () => {
-    const secret = desk.run(['keys', 'create', 'leaky']).out.trim()
+    const secret = cli.run(['keys', 'create', 'leaky']).out.trim()
     for (const args of [
       ['keys', 'show', secret],
       ['limits', 'set', 'x', `--note=${secret}`],
     ]) {
-      const { code, out, err } = desk.run(args)
+      const { code, out, err } = cli.run(args)
       expect([code, out]).toEqual([2, ''])
       expect(err).toContain('it is now in your shell history')
       expect(err).not.toContain(secret)
     }
-    const shown = desk.run(['keys', 'show', '--secret-stdin', '-q'], { stdin: `${secret}\n` })
+    const shown = cli.run(['keys', 'show', '--secret-stdin', '-q'], { stdin: `${secret}\n` })
     expect(shown.out).toMatch(/^key_\w+\n$/)
   })
 
   test('no flag takes a credential', () => {
-    const { code, err } = desk.run(['providers', 'add', 'acme', '--key', 'sk-secret'])
+    const { code, err } = cli.run(['providers', 'add', 'acme', '--key', 'sk-secret'])
     expect(code).toBe(2)
     expect(err).not.toContain('sk-secret')
   })
 })
 
 test('a stack is told with --debug only', () => {
-  expect(desk.run(['keys', 'show', 'zzz']).err).not.toMatch(/\bat \w+ \(/)
-  expect(desk.run(['keys', 'show', 'zzz', '--debug']).err).toContain('GatewayError')
+  expect(cli.run(['keys', 'show', 'zzz']).err).not.toMatch(/\bat \w+ \(/)
+  expect(cli.run(['keys', 'show', 'zzz', '--debug']).err).toContain('GatewayError')
 })
 
 describe('without a gateway', () => {
-  const bare = openDesk()
+  const bare = openCli()
   afterAll(() => bare.close())
 
   test('a command says how to make one, and makes nothing', () => {

@@ -3,22 +3,22 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readDatabase } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
-let desk: Desk
+let cli: CliHarness
 
 beforeAll(() => {
-  desk = openDesk()
-  expect(desk.run(['init']).code).toBe(0)
+  cli = openCli()
+  expect(cli.run(['init']).code).toBe(0)
 })
-afterAll(() => desk.close())
+afterAll(() => cli.close())
 
 const SECRET = 'canary-client-secret'
 const sso = ['--issuer', 'https://sso.example.org', '--client-id', 'gateway']
 
 describe('identities', () => {
   test('add says what to register at the third party; the secret comes by standard input', () => {
-    const { code, out, err } = desk.run(['identities', 'add', 'google', '--client-id', 'x.apps'], {
+    const { code, out, err } = cli.run(['identities', 'add', 'google', '--client-id', 'x.apps'], {
       stdin: `${SECRET}\n`,
     })
     expect(code).toBe(0)
@@ -44,19 +44,19 @@ describe('identities', () => {
 
   test('its redirect address is that of the configuration', () => {
     const env = { GATEWAY_AUTH_URL: 'https://auth.example.org' }
-    const { out } = desk.run(['identities', 'show', 'google'], { env })
+    const { out } = cli.run(['identities', 'show', 'google'], { env })
     expect(out).toContain('\thttps://auth.example.org/identity/google/callback\n')
   })
 
   test('the secret comes from a variable or a file as well, and lies sealed', () => {
-    const file = join(desk.home, 'secret')
+    const file = join(cli.home, 'secret')
     writeFileSync(file, SECRET)
-    const fromFile = desk.run(['identities', 'add', 'sso', ...sso, '--key-file', file, '-q'])
+    const fromFile = cli.run(['identities', 'add', 'sso', ...sso, '--key-file', file, '-q'])
     expect(fromFile).toEqual({ code: 0, out: 'sso\n', err: '' })
     const env = { GH_SECRET: SECRET }
     const add = ['identities', 'add', 'github', '--client-id', 'y', '--from-env', 'GH_SECRET', '-q']
-    expect(desk.run(add, { env }).out).toBe('github\n')
-    const rows = readDatabase<object>(desk, 'SELECT * FROM identity_providers')
+    expect(cli.run(add, { env }).out).toBe('github\n')
+    const rows = readDatabase<object>(cli, 'SELECT * FROM identity_providers')
     expect(rows).toHaveLength(3)
     expect(JSON.stringify(rows)).not.toContain(SECRET)
   })
@@ -70,14 +70,14 @@ describe('identities', () => {
     [['show', 'gogle'], '', 3, 'did you mean google?'],
     [['remove', 'google'], '', 5, 'gatewayctl identities remove google --yes'],
   ])('%j is refused', (args, stdin, expected, words) => {
-    const { code, out, err } = desk.run(['identities', ...args], { stdin })
+    const { code, out, err } = cli.run(['identities', ...args], { stdin })
     expect([code, out]).toEqual([expected, ''])
     expect(err).toContain(words)
   })
 
   test('edit changes what is named', () => {
     const edit = (...flags: readonly string[]) =>
-      desk.json<{ authoritative_for: readonly string[]; label: string }>([
+      cli.json<{ authoritative_for: readonly string[]; label: string }>([
         ...['identities', 'edit', 'sso', ...flags],
       ])
     const domains = ['--authoritative-for', 'example.org', '--authoritative-for', 'Example.com']
@@ -89,16 +89,16 @@ describe('identities', () => {
       authoritative_for: [],
     })
     const sealed = () =>
-      readDatabase(desk, "SELECT sealed_secret FROM identity_providers WHERE name = 'sso'")
+      readDatabase(cli, "SELECT sealed_secret FROM identity_providers WHERE name = 'sso'")
     const before = sealed()
     expect(
-      desk.run(['identities', 'edit', 'sso', '--new-secret', '-q'], { stdin: 'new' }).code,
+      cli.run(['identities', 'edit', 'sso', '--new-secret', '-q'], { stdin: 'new' }).code,
     ).toBe(0)
     expect(sealed()).not.toEqual(before)
   })
 
   test('list is one line each, and remove says so', () => {
-    expect(desk.run(['identities']).out).toBe(
+    expect(cli.run(['identities']).out).toBe(
       [
         'google\tGoogle\toidc\t0\t\thttps://accounts.google.com',
         'sso\tExample SSO\toidc\t0\t\thttps://sso.example.org',
@@ -106,21 +106,21 @@ describe('identities', () => {
         '',
       ].join('\n'),
     )
-    expect(desk.run(['identities', 'remove', 'google', '--yes'])).toEqual({
+    expect(cli.run(['identities', 'remove', 'google', '--yes'])).toEqual({
       code: 0,
       out: '',
       err: '✓ removed identity provider google\n',
     })
-    expect(desk.run(['identities', 'list', '-q']).out).toBe('sso\ngithub\n')
+    expect(cli.run(['identities', 'list', '-q']).out).toBe('sso\ngithub\n')
   })
 })
 
 test('users identities knows one act, and whom it is done to', () => {
-  desk.json(['users', 'add', 'ann@example.org'])
-  const odd = desk.run(['users', 'identities', 'add', 'ann@example.org', 'sso'])
+  cli.json(['users', 'add', 'ann@example.org'])
+  const odd = cli.run(['users', 'identities', 'add', 'ann@example.org', 'sso'])
   expect([odd.code, odd.err]).toEqual([2, expect.stringContaining('identities can be removed')])
-  const asked = desk.run(['users', 'identities', 'remove', 'ann@example.org', 'sso'])
+  const asked = cli.run(['users', 'identities', 'remove', 'ann@example.org', 'sso'])
   expect([asked.code, asked.err]).toEqual([5, expect.stringContaining('--yes')])
-  const none = desk.run(['users', 'identities', 'remove', 'ann@example.org', 'sso', '--yes'])
+  const none = cli.run(['users', 'identities', 'remove', 'ann@example.org', 'sso', '--yes'])
   expect([none.code, none.err]).toEqual([3, expect.stringContaining('does not sign in by sso')])
 })

@@ -2,14 +2,14 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { hasTerminals, openTerminal } from '#test/support/terminal.ts'
 
-let desk: Desk
+let cli: CliHarness
 beforeEach(() => {
-  desk = openDesk()
+  cli = openCli()
 })
-afterEach(() => desk.close())
+afterEach(() => cli.close())
 
 const LISTEN = 'address to listen on [127.0.0.1:4140]: '
 const EMAIL = 'e-mail for low-balance alerts [none]: '
@@ -19,25 +19,25 @@ const SECRET = 'sk-0123456789-hidden'
 
 /** A pseudo-terminal without a size would have the hidden prompt fold after every letter. */
 const init = (env: Readonly<Record<string, string>> = {}) =>
-  openTerminal(desk, 'stty cols 80 rows 24; gatewayctl init', env)
+  openTerminal(cli, 'stty cols 80 rows 24; gatewayctl init', env)
 
-const config = (): string => join(desk.home, 'config', 'gatewayctl', 'config.toml')
-const database = (): string => join(desk.dataDir, 'gateway.db')
+const config = (): string => join(cli.home, 'config', 'gatewayctl', 'config.toml')
+const database = (): string => join(cli.dataDir, 'gateway.db')
 
 describe.skipIf(!hasTerminals)('at a terminal', () => {
   test('Enter three times is what --no-input makes', async () => {
     const terminal = init()
     for (const question of [LISTEN, EMAIL, PROVIDER]) {
       await terminal.says(question)
-      expect(existsSync(desk.dataDir)).toBe(false)
+      expect(existsSync(cli.dataDir)).toBe(false)
       terminal.type('\r')
     }
     expect(await terminal.exited).toBe(0)
     expect(terminal.shown()).toMatch(/^if-\w{49}\r$/m)
     expect(terminal.shown()).toContain('then: gatewayctl providers add openai')
     expect(existsSync(config())).toBe(false)
-    expect(desk.run(['providers', '-q']).out).toBe('demo\n')
-    expect(desk.json(['thresholds'])).toMatchObject({ email: null })
+    expect(cli.run(['providers', '-q']).out).toBe('demo\n')
+    expect(cli.json(['thresholds'])).toMatchObject({ email: null })
 
     const again = init()
     expect(await again.exited).toBe(0)
@@ -61,7 +61,7 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
     await terminal.says('"grok" is none of them; did you mean groq?')
     terminal.type('groq\r')
     await terminal.says('credential')
-    expect(existsSync(desk.dataDir)).toBe(false)
+    expect(existsSync(cli.dataDir)).toBe(false)
     terminal.type(`${SECRET}\r`)
     expect(await terminal.exited).toBe(0)
 
@@ -72,9 +72,9 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
     expect(shown).toMatch(/✓ provider {2}groq, \d+ priced models/)
     expect(readFileSync(config(), 'utf8')).toBe('listen = "127.0.0.1:4150"\n')
     expect(statSync(config()).mode & 0o777).toBe(0o600)
-    expect(desk.run(['config', 'check', config()]).code).toBe(0)
-    expect(desk.json(['thresholds'])).toMatchObject({ email: 'ops@example.org' })
-    expect(desk.json(['providers', 'show', 'groq'])).toMatchObject({ has_credential: true })
+    expect(cli.run(['config', 'check', config()]).code).toBe(0)
+    expect(cli.json(['thresholds'])).toMatchObject({ email: 'ops@example.org' })
+    expect(cli.json(['providers', 'show', 'groq'])).toMatchObject({ has_credential: true })
   })
 
   test('whoever has said where to listen is not asked', async () => {
@@ -83,7 +83,7 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
     expect(named.shown()).not.toContain(LISTEN)
     named.type('\x03')
     expect(await named.exited).toBe(130)
-    mkdirSync(join(desk.home, 'config', 'gatewayctl'), { recursive: true })
+    mkdirSync(join(cli.home, 'config', 'gatewayctl'), { recursive: true })
     writeFileSync(config(), 'listen = "127.0.0.1:4170"\n')
     const written = init()
     await written.says(EMAIL)
@@ -106,11 +106,11 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
     }
     expect(await terminal.exited).toBe(2)
     expect(terminal.shown()).toContain('it is a key of this gateway')
-    expect(existsSync(desk.dataDir)).toBe(false)
+    expect(existsSync(cli.dataDir)).toBe(false)
   })
 
   test.each(['--no-input', '--json', '-q'])('%s asks nothing', async (flag) => {
-    const terminal = openTerminal(desk, `gatewayctl init ${flag}`)
+    const terminal = openTerminal(cli, `gatewayctl init ${flag}`)
     expect(await terminal.exited).toBe(0)
     expect(terminal.shown()).not.toContain(EMAIL)
     expect(existsSync(database())).toBe(true)

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { NOUNS } from '#cli/nouns.ts'
 import type { JsonCommand } from '#scripts/cli-json/records.ts'
 import { fileNameOf, renderSchemas } from '#scripts/cli-json/render.ts'
-import { type Appliance, furnishDesk, startAppliance, until } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type Appliance, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
 const DIRECTORY = join(import.meta.dirname, '..', '..', 'docs', 'cli-json')
 
@@ -144,23 +144,23 @@ const DOWN: readonly Sample[] = [
 /** Some end unhealthy, or find no gateway: that is not what is judged here. */
 const BEARABLE = [0, 4, 6]
 
-let desk: Desk
+let cli: CliHarness
 beforeAll(() => {
-  desk = openDesk()
-  const house = '[rates]\nusd_rub = "95"\n\n[[keys]]\nname = "filed"\nrpm_limit = 60\n'
-  writeFileSync(join(desk.home, 'house.toml'), house)
-  mkdirSync(join(desk.home, 'config', 'gatewayctl'), { recursive: true })
+  cli = openCli()
+  const deps = '[rates]\nusd_rub = "95"\n\n[[keys]]\nname = "filed"\nrpm_limit = 60\n'
+  writeFileSync(join(cli.home, 'house.toml'), deps)
+  mkdirSync(join(cli.home, 'config', 'gatewayctl'), { recursive: true })
   writeFileSync(
-    join(desk.home, 'config', 'gatewayctl', 'config.toml'),
+    join(cli.home, 'config', 'gatewayctl', 'config.toml'),
     'listen = "127.0.0.1:4140"\n',
   )
 })
-afterAll(() => desk.close())
+afterAll(() => cli.close())
 
 const judged = new Set<JsonCommand>()
 
 function judge(command: JsonCommand, args: readonly string[], stdin?: string): void {
-  const { code, out, err } = desk.run([...args, '--json'], stdin === undefined ? {} : { stdin })
+  const { code, out, err } = cli.run([...args, '--json'], stdin === undefined ? {} : { stdin })
   expect([args, BEARABLE.includes(code) ? 'ran' : err]).toEqual([args, 'ran'])
   judgeText(command, out)
 }
@@ -180,7 +180,7 @@ describe('while the gateway is down', () => {
 
   /** As if she had come by Google once. */
   function linkAnn(): void {
-    const database = new Database(join(desk.dataDir, 'gateway.db'))
+    const database = new Database(join(cli.dataDir, 'gateway.db'))
     database.run(
       `INSERT INTO identities (issuer, subject, person_id, linked_at, last_used_at)
        SELECT issuer, '1', people.id, 0, 0 FROM identity_providers, people`,
@@ -190,7 +190,7 @@ describe('while the gateway is down', () => {
 
   test('an error', () => {
     for (const args of [['keys', 'show', 'none'], ['kyes'], ['keys', 'revoke', 'web']]) {
-      const { code, out, err } = desk.run([...args, '--json'])
+      const { code, out, err } = cli.run([...args, '--json'])
       expect([args, out]).toEqual([args, ''])
       judgeText('error', err)
       expect((JSON.parse(err) as { error: { exit_code: number } }).error.exit_code).toBe(code)
@@ -201,14 +201,14 @@ describe('while the gateway is down', () => {
 describe('while it serves', () => {
   let appliance: Appliance
   beforeAll(async () => {
-    furnishDesk(desk)
-    const secret = desk.run(['keys', 'create', 'live', '-q']).out.trim()
-    const short = desk.run(['keys', 'create', 'short', '-q', '--rpm', '1']).out.trim()
-    appliance = await startAppliance(desk)
+    furnishCli(cli)
+    const secret = cli.run(['keys', 'create', 'live', '-q']).out.trim()
+    const short = cli.run(['keys', 'create', 'short', '-q', '--rpm', '1']).out.trim()
+    appliance = await startAppliance(cli)
     const tail = Bun.spawn(
       [join(import.meta.dirname, '..', '..', 'dist', 'gatewayctl'), 'activity', 'tail', '--json'],
       {
-        env: desk.env,
+        env: cli.env,
         stdout: 'pipe',
       },
     )
@@ -243,12 +243,12 @@ describe('while it serves', () => {
   })
 
   test('requests, refused and served', async () => {
-    const { out } = await desk.runBeside(['activity', '--json'])
+    const { out } = await cli.runBeside(['activity', '--json'])
     judgeText('activity list', out)
     const entries = JSON.parse(out) as readonly { readonly id: string }[]
     for (const { id } of entries.slice(-4).concat(entries.slice(0, 1))) {
-      judgeText('activity show', (await desk.runBeside(['activity', 'show', id, '--json'])).out)
-      judgeText('why', (await desk.runBeside(['why', id, '--json'])).out)
+      judgeText('activity show', (await cli.runBeside(['activity', 'show', id, '--json'])).out)
+      judgeText('why', (await cli.runBeside(['why', id, '--json'])).out)
     }
   })
 
@@ -271,23 +271,23 @@ describe('while it serves', () => {
   ]
   for (const [command, args] of samples) {
     test(args.join(' '), async () => {
-      const { code, out, err } = await desk.runBeside([...args, '--json'])
+      const { code, out, err } = await cli.runBeside([...args, '--json'])
       expect([args, BEARABLE.includes(code) ? 'ran' : err]).toEqual([args, 'ran'])
       judgeText(command, out)
     })
   }
 
   test('notices', async () => {
-    const tested = await desk.runBeside(['thresholds', 'test', 'email', '--json'])
+    const tested = await cli.runBeside(['thresholds', 'test', 'email', '--json'])
     judgeText('thresholds test', tested.out)
     const { event_id } = JSON.parse(tested.out) as { event_id: string }
     judgeText(
       'deliveries show',
-      (await desk.runBeside(['deliveries', 'show', event_id, '--json'])).out,
+      (await cli.runBeside(['deliveries', 'show', event_id, '--json'])).out,
     )
     judgeText(
       'deliveries redeliver',
-      (await desk.runBeside(['deliveries', 'redeliver', event_id, '--json'])).out,
+      (await cli.runBeside(['deliveries', 'redeliver', event_id, '--json'])).out,
     )
   })
 })

@@ -1,64 +1,64 @@
 /** Accounts, thresholds and deliveries as an operator types them, with the server down: what is printed where, and how it ends. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
 const HOOK = 'https://ops.example.org/hook'
 
-let desk: Desk
+let cli: CliHarness
 
 beforeAll(() => {
-  desk = openDesk()
-  desk.run(['init', '--no-input'])
-  desk.run(['rates', 'set', 'USD/RUB', '90'])
-  desk.run(['balance', 'top-up', '25'])
+  cli = openCli()
+  cli.run(['init', '--no-input'])
+  cli.run(['rates', 'set', 'USD/RUB', '90'])
+  cli.run(['balance', 'top-up', '25'])
 })
-afterAll(() => desk.close())
+afterAll(() => cli.close())
 
 describe('accounts', () => {
   test('create prints the id, and says what to type next', () => {
-    const made = desk.run(['accounts', 'create', 'acme'])
+    const made = cli.run(['accounts', 'create', 'acme'])
     expect(made.code).toBe(0)
     expect(made.out).toMatch(/^acct_\w+\n$/)
     expect(made.err).toContain('next: gatewayctl balance top-up 50 --account acme')
-    expect(desk.json(['accounts', 'create', 'other'])).toMatchObject({ name: 'other' })
-    expect(desk.run(['accounts', 'create', 'acme']).code).toBe(1)
-    expect(desk.run(['accounts', '-q']).out.split('\n')).toHaveLength(4)
+    expect(cli.json(['accounts', 'create', 'other'])).toMatchObject({ name: 'other' })
+    expect(cli.run(['accounts', 'create', 'acme']).code).toBe(1)
+    expect(cli.run(['accounts', '-q']).out.split('\n')).toHaveLength(4)
   })
 
   test('--account says whose keys and money are meant, wherever it stands', () => {
-    expect(desk.run(['--account', 'acme', 'balance', 'top-up', '9']).out).toBe('balance $9.00\n')
-    expect(desk.run(['balance', '--account', 'acme', '-q']).out).toBe('9.00\n')
-    expect(desk.run(['balance', '-q']).out).toBe('25.00\n')
-    expect(desk.run(['keys', '--account', 'acme', 'create', 'theirs']).code).toBe(0)
+    expect(cli.run(['--account', 'acme', 'balance', 'top-up', '9']).out).toBe('balance $9.00\n')
+    expect(cli.run(['balance', '--account', 'acme', '-q']).out).toBe('9.00\n')
+    expect(cli.run(['balance', '-q']).out).toBe('25.00\n')
+    expect(cli.run(['keys', '--account', 'acme', 'create', 'theirs']).code).toBe(0)
     const names = (args: string[]) =>
-      desk.json<{ name: string }[]>(['keys', 'list', ...args]).map(({ name }) => name)
+      cli.json<{ name: string }[]>(['keys', 'list', ...args]).map(({ name }) => name)
     expect([names([]), names(['--account', 'acme'])]).toEqual([['default'], ['theirs']])
-    expect(desk.run(['limits', '--account', 'acme', '-q']).out).toMatch(/^key_\w+\n$/)
-    expect(desk.json(['ledger', '--account', 'acme'])).toMatchObject([{ amount_usd: '9.00' }])
-    const acme = desk.json<{ keys: number }>(['accounts', 'show', 'acme'])
+    expect(cli.run(['limits', '--account', 'acme', '-q']).out).toMatch(/^key_\w+\n$/)
+    expect(cli.json(['ledger', '--account', 'acme'])).toMatchObject([{ amount_usd: '9.00' }])
+    const acme = cli.json<{ keys: number }>(['accounts', 'show', 'acme'])
     expect(acme).toMatchObject({ keys: 1, balance_usd: '9.00', threshold_usd: null })
   })
 
   test('one that does not exist ends with 3, and the one that was meant is named', () => {
-    const { code, out, err } = desk.run(['keys', '--account', 'akme'])
+    const { code, out, err } = cli.run(['keys', '--account', 'akme'])
     expect([code, out]).toEqual([3, ''])
     expect(err).toContain('did you mean acme?')
-    expect(desk.run(['activity', '--account', 'akme'])).toMatchObject({ code: 3, out: '' })
-    expect(desk.run(['activity', '--account', 'acme'])).toMatchObject({ code: 0, out: '' })
+    expect(cli.run(['activity', '--account', 'akme'])).toMatchObject({ code: 3, out: '' })
+    expect(cli.run(['activity', '--account', 'acme'])).toMatchObject({ code: 0, out: '' })
   })
 })
 
 describe('balance adjust', () => {
   test('upwards needs nobody’s consent, downwards it does', () => {
     const adjust = (amount: string, ...more: string[]) =>
-      desk.run(['balance', 'adjust', amount, '--note', "May's bill", '--account', 'other', ...more])
+      cli.run(['balance', 'adjust', amount, '--note', "May's bill", '--account', 'other', ...more])
     expect(adjust('+2.50')).toMatchObject({ code: 0, out: 'balance $2.50\n' })
     const refused = adjust('-1')
     expect(refused).toMatchObject({ code: 5, out: '' })
     expect(refused.err).toContain(`gatewayctl balance adjust -1 --note 'May'\\''s bill' --yes`)
     expect(adjust('-1', '--yes')).toMatchObject({ code: 0, out: 'balance $1.50\n' })
     expect(adjust('-0.25', '-y', '-q').out).toMatch(/^led_\w+\n$/)
-    expect(desk.json(['ledger', '--account', 'other', '--kind', 'adjust'])).toMatchObject([
+    expect(cli.json(['ledger', '--account', 'other', '--kind', 'adjust'])).toMatchObject([
       { amount_usd: '-0.25', note: "May's bill" },
       { amount_usd: '-1.00' },
       { amount_usd: '2.50' },
@@ -71,34 +71,34 @@ describe('balance adjust', () => {
     ['of nothing', ['+0', '--note', 'n']],
     ['of words', ['+ten', '--note', 'n']],
   ])('%s is a usage error', (_, args) => {
-    expect(desk.run(['balance', 'adjust', ...args])).toMatchObject({ code: 2, out: '' })
+    expect(cli.run(['balance', 'adjust', ...args])).toMatchObject({ code: 2, out: '' })
   })
 })
 
 describe('thresholds', () => {
   test('set tells what moved, and warns that nobody would hear', () => {
-    const set = desk.run(['thresholds', 'set', '--below', '$20'])
+    const set = cli.run(['thresholds', 'set', '--below', '$20'])
     expect(set).toMatchObject({ code: 0, out: 'default: below none → $20.00\n' })
     expect(set.err).toContain('! nobody is told')
-    expect(desk.run(['thresholds', 'set', '--below', '20.00']).out).toBe(
+    expect(cli.run(['thresholds', 'set', '--below', '20.00']).out).toBe(
       'default: nothing changed\n',
     )
-    expect(desk.run(['thresholds', 'set'])).toMatchObject({ code: 2, out: '' })
+    expect(cli.run(['thresholds', 'set'])).toMatchObject({ code: 2, out: '' })
   })
 
   test('a webhook’s secret is all that is printed when it is made, and never printed again', () => {
-    const made = desk.run(['thresholds', 'set', '--webhook', HOOK])
+    const made = cli.run(['thresholds', 'set', '--webhook', HOOK])
     expect(made.code).toBe(0)
     expect(made.out).toMatch(/^whsec_[A-Za-z0-9+/]{43}=\n$/)
     expect(made.err).toContain(`✓ default: webhook none → ${HOOK}`)
-    const again = desk.run(['thresholds', 'set', '--webhook', `${HOOK}2`])
+    const again = cli.run(['thresholds', 'set', '--webhook', `${HOOK}2`])
     expect(again.out).toBe(`default: webhook ${HOOK} → ${HOOK}2\n`)
-    const rotated = desk.run(['thresholds', 'set', '--rotate-secret', '-q'])
+    const rotated = cli.run(['thresholds', 'set', '--rotate-secret', '-q'])
     expect(rotated.out).toMatch(/^whsec_/)
     expect(rotated.out).not.toBe(made.out)
     expect(rotated.err).toBe('')
-    expect(desk.json(['thresholds'])).not.toHaveProperty('webhook_secret')
-    desk.run(['thresholds', 'set', '--webhook', HOOK])
+    expect(cli.json(['thresholds'])).not.toHaveProperty('webhook_secret')
+    cli.run(['thresholds', 'set', '--webhook', HOOK])
   })
 
   test.each([
@@ -107,28 +107,28 @@ describe('thresholds', () => {
     ['--email', 'ops@example.org, other@example.org'],
     ['--below', '-1'],
   ])('%s %s is a usage error', (flag, value) => {
-    expect(desk.run(['thresholds', 'set', flag, value])).toMatchObject({ code: 2, out: '' })
+    expect(cli.run(['thresholds', 'set', flag, value])).toMatchObject({ code: 2, out: '' })
   })
 
   test('a webhook to this machine is for whoever says so', () => {
     const env = { GATEWAY_ALLOW_LOOPBACK_WEBHOOKS: '1' }
     const args = ['thresholds', 'set', '--webhook', 'http://127.0.0.1:9/', '--account', 'other']
-    expect(desk.run(args, { env }).code).toBe(0)
-    expect(desk.run(['thresholds', 'set', '--webhook', 'none', '--account', 'other']).code).toBe(0)
+    expect(cli.run(args, { env }).code).toBe(0)
+    expect(cli.run(['thresholds', 'set', '--webhook', 'none', '--account', 'other']).code).toBe(0)
   })
 
   test('status and doctor speak of it', () => {
-    desk.run(['thresholds', 'set', '--email', 'ops@example.org'])
-    desk.run(['balance', 'adjust', '-6', '--note', 'n', '-y'])
-    const status = desk.run(['status']).out
+    cli.run(['thresholds', 'set', '--email', 'ops@example.org'])
+    cli.run(['balance', 'adjust', '-6', '--note', 'n', '-y'])
+    const status = cli.run(['status']).out
     expect(status).toContain('balance default $19.00, acme $9.00, other $1.25')
     expect(status).toContain('alert below default $20.00 (low, told ')
-    expect(desk.run(['doctor']).out).toContain('! account default wants an e-mail')
+    expect(cli.run(['doctor']).out).toContain('! account default wants an e-mail')
     const env = { GATEWAY_SMTP_URL: 'smtp://127.0.0.1:1' }
-    expect(desk.run(['doctor'], { env }).out).toContain(
+    expect(cli.run(['doctor'], { env }).out).toContain(
       '✓ account default: below $20.00 tells by email and webhook',
     )
-    const low = desk.run(['thresholds']).out
+    const low = cli.run(['thresholds']).out
     expect(low).toMatch(/^low\tyes, told .*Z\)$/m)
   })
 })
@@ -140,18 +140,18 @@ describe('deliveries', () => {
     readonly state: string
     readonly test: boolean
   }
-  const list = (...args: string[]) => desk.json<Delivery[]>(['deliveries', 'list', ...args])
+  const list = (...args: string[]) => cli.json<Delivery[]>(['deliveries', 'list', ...args])
 
   test('a fall is listed once by each channel, and shown with what it says', () => {
     const [email, webhook, ...more] = list()
     expect(more).toEqual([])
     expect(email).toMatchObject({ channel: 'email', state: 'pending', test: false })
     expect(webhook).toMatchObject({ channel: 'webhook', event_id: email?.event_id })
-    const shown = desk.json(['deliveries', 'show', email?.event_id ?? ''])
+    const shown = cli.json(['deliveries', 'show', email?.event_id ?? ''])
     expect(shown).toMatchObject({
       body: { data: { balance_usd: '19.00', balance_rub: 1710, threshold_usd: '20.00' } },
     })
-    expect(desk.run(['deliveries']).out.split('\n')[0]?.split('\t').slice(1, 6)).toEqual([
+    expect(cli.run(['deliveries']).out.split('\n')[0]?.split('\t').slice(1, 6)).toEqual([
       email?.event_id ?? '',
       'gateway.low_balance',
       'email',
@@ -159,25 +159,25 @@ describe('deliveries', () => {
       '0',
     ])
     expect(list('--account', 'acme')).toEqual([])
-    expect(desk.run(['deliveries', '--state', 'lost']).code).toBe(2)
+    expect(cli.run(['deliveries', '--state', 'lost']).code).toBe(2)
   })
 
   test('a test with no gateway running waits for one, and ends with 4', () => {
-    const tested = desk.run(['thresholds', 'test', 'webhook'])
+    const tested = cli.run(['thresholds', 'test', 'webhook'])
     expect(tested.code).toBe(4)
     expect(tested.out).toMatch(/^evt_\w+\n$/)
     expect(tested.err).toContain('the test is sent when one runs')
     expect(list()[0]).toMatchObject({ channel: 'webhook', test: true, state: 'pending' })
-    expect(desk.run(['thresholds', 'test', 'pigeon']).code).toBe(2)
-    expect(desk.run(['thresholds', 'test', '--account', 'acme']).code).toBe(2)
+    expect(cli.run(['thresholds', 'test', 'pigeon']).code).toBe(2)
+    expect(cli.run(['thresholds', 'test', '--account', 'acme']).code).toBe(2)
   })
 
   test('one is sent again by its id', () => {
     const { event_id: event } = list().find((one) => !one.test) ?? { event_id: '' }
-    const again = desk.run(['deliveries', 'redeliver', event, 'email'])
+    const again = cli.run(['deliveries', 'redeliver', event, 'email'])
     expect(again).toMatchObject({ code: 0, out: `${event}\n` })
     expect(again.err).toContain('is sent again when a gateway runs by email')
-    expect(desk.run(['deliveries', 'redeliver', 'evt_x']).code).toBe(3)
-    expect(desk.run(['deliveries', 'show', 'evt_x']).code).toBe(3)
+    expect(cli.run(['deliveries', 'redeliver', 'evt_x']).code).toBe(3)
+    expect(cli.run(['deliveries', 'show', 'evt_x']).code).toBe(3)
   })
 })

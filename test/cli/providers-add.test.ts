@@ -1,7 +1,7 @@
 /** A provider is added whatever it says; what it says is told at once, unless nobody wants to hear. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { furnishDesk } from '#test/support/appliance.ts'
-import { type Desk, type Ended, openDesk } from '#test/support/desk.ts'
+import { furnishCli } from '#test/support/appliance.ts'
+import { type CliHarness, type Ended, openCli } from '#test/support/cli-harness.ts'
 
 const GOOD_KEY = 'sk-good-0123456789'
 const LISTED = ['gpt-4o', 'gpt-4o-mini', 'nobody-prices-this']
@@ -24,29 +24,29 @@ const vendor = Bun.serve({
   },
 })
 
-let desk: Desk
+let cli: CliHarness
 beforeAll(() => {
-  desk = furnishDesk(openDesk(), '20')
+  cli = furnishCli(openCli(), '20')
 })
 beforeEach(() => {
   asked = []
 })
 afterAll(() => {
   void vendor.stop(true)
-  desk.close()
+  cli.close()
 })
 
 const add = (path: string, key: string | null, ...flags: readonly string[]): Promise<Ended> => {
   const where = path.startsWith('/') ? `http://127.0.0.1:${vendor.port}${path}` : path
   const how = key === null ? ['--no-key'] : ['--key-file', '-']
-  return desk.runBeside(
+  return cli.runBeside(
     ['providers', 'add', 'mine', '--type', 'openai', '--base-url', where, ...how, ...flags],
     key === null ? {} : { stdin: key },
   )
 }
 
 /** Added, and gone again for the next test. */
-const isThere = (): boolean => desk.run(['providers', 'remove', 'mine', '-y']).code === 0
+const isThere = (): boolean => cli.run(['providers', 'remove', 'mine', '-y']).code === 0
 
 test('a key that is taken: how many models it has, and how many of them cost something here', async () => {
   const { code, out, err } = await add('/v1', GOOD_KEY)
@@ -69,8 +69,8 @@ test('a key that is taken: how many models it has, and how many of them cost som
     '--out-usd',
     '2',
   ]
-  expect(desk.run(added_by_hand).code).toBe(0)
-  const { out: tested } = await desk.runBeside(['providers', 'test', 'mine', '--json'])
+  expect(cli.run(added_by_hand).code).toBe(0)
+  const { out: tested } = await cli.runBeside(['providers', 'test', 'mine', '--json'])
   expect(JSON.parse(tested)).toMatchObject([{ ok: true, models: 3, priced_models: 3 }])
   expect(isThere()).toBe(true)
 })

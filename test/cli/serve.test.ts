@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
 const START_MS = 10_000
 
@@ -14,11 +14,11 @@ interface Serving {
   said(): string
 }
 
-let desk: Desk
+let cli: CliHarness
 let servers: Serving[] = []
 
 beforeEach(() => {
-  desk = openDesk()
+  cli = openCli()
 })
 afterEach(async () => {
   for (const { process } of servers) {
@@ -26,7 +26,7 @@ afterEach(async () => {
     await process.exited
   }
   servers = []
-  desk.close()
+  cli.close()
 })
 
 /** Starts on a free port and waits until it says that it listens. */
@@ -37,8 +37,8 @@ async function serve(
 ): Promise<Serving> {
   const command = [...wrapper, BINARY, 'serve', '--listen', '127.0.0.1:0', ...flags]
   const child = Bun.spawn(command, {
-    cwd: desk.home,
-    env: { ...desk.env, ...env },
+    cwd: cli.home,
+    env: { ...cli.env, ...env },
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
@@ -82,18 +82,18 @@ describe('what the runtime reads at its start alone', () => {
       .filter((variable) => variable.startsWith('BUN_'))
 
   test('is left as it is, unless there is a reason', async () => {
-    desk.run(['init'])
+    cli.run(['init'])
     expect(runtimeOf(await serve())).toEqual([])
   })
 
   test('behind a proxy more than 256 requests go out at once', async () => {
-    desk.run(['init'])
+    cli.run(['init'])
     const seen = runtimeOf(await serve([], PROXY))
     expect(seen).toEqual(['BUN_CONFIG_MAX_HTTP_REQUESTS=20000'])
   })
 
   test('what the operator has set stays', async () => {
-    desk.run(['init'])
+    cli.run(['init'])
     const env = { ...PROXY, BUN_CONFIG_MAX_HTTP_REQUESTS: '512' }
     expect(runtimeOf(await serve([], env))).toEqual(['BUN_CONFIG_MAX_HTTP_REQUESTS=512'])
   })
@@ -101,56 +101,56 @@ describe('what the runtime reads at its start alone', () => {
 
 describe('commands beside a running gateway', () => {
   test('change it from the next request, over its socket', async () => {
-    desk.run(['init'])
+    cli.run(['init'])
     const { url } = await serve()
-    expect(desk.run(['balance', 'top-up', '5']).code).toBe(0)
-    const key = desk.run(['keys', 'create', 'ci']).out.trim()
+    expect(cli.run(['balance', 'top-up', '5']).code).toBe(0)
+    const key = cli.run(['keys', 'create', 'ci']).out.trim()
     expect((await ask(url, key)).status).toBe(200)
-    expect(desk.run(['limits', 'set', 'ci', '--rpm', '1']).out).toBe('ci: rpm none → 1\n')
+    expect(cli.run(['limits', 'set', 'ci', '--rpm', '1']).out).toBe('ci: rpm none → 1\n')
     expect((await ask(url, key)).status).toBe(429)
-    expect(desk.run(['limits', 'set', 'ci', '--rpm', 'none', '--allow', 'acme/*']).code).toBe(0)
+    expect(cli.run(['limits', 'set', 'ci', '--rpm', 'none', '--allow', 'acme/*']).code).toBe(0)
     expect((await ask(url, key)).status).toBe(403)
-    expect(desk.run(['keys', 'revoke', 'ci', '-y']).code).toBe(0)
+    expect(cli.run(['keys', 'revoke', 'ci', '-y']).code).toBe(0)
     expect((await ask(url, key)).status).toBe(401)
-    expect(desk.json(['ledger', '--kind', 'charge'])).toHaveLength(1)
-    expect(desk.run(['keys', 'show', 'nobody'])).toMatchObject({
+    expect(cli.json(['ledger', '--kind', 'charge'])).toHaveLength(1)
+    expect(cli.run(['keys', 'show', 'nobody'])).toMatchObject({
       code: 3,
       err: 'error: no key is called "nobody"\nhint: gatewayctl keys list\n',
     })
   })
 
   test('are not carried to a proxy of the environment', async () => {
-    desk.run(['init'])
+    cli.run(['init'])
     await serve()
     const env = { HTTP_PROXY: 'http://127.0.0.1:1', http_proxy: 'http://127.0.0.1:1' }
-    expect(desk.run(['status', '-q'], { env })).toEqual({ code: 0, out: '', err: '' })
+    expect(cli.run(['status', '-q'], { env })).toEqual({ code: 0, out: '', err: '' })
   })
 
   test('status and doctor speak of the living server', async () => {
-    desk.run(['init'])
-    desk.run(['rates', 'set', 'USD/RUB', '90'])
+    cli.run(['init'])
+    cli.run(['rates', 'set', 'USD/RUB', '90'])
     const { url, process } = await serve()
-    expect(desk.json(['status'])).toMatchObject({
+    expect(cli.json(['status'])).toMatchObject({
       running: true,
       healthy: true,
       pid: process.pid,
       base_url: `${url}/v1`,
       in_flight: 0,
     })
-    expect(desk.run(['status']).out).toContain(`● serving ${url}/v1`)
-    expect(desk.run(['doctor'])).toMatchObject({ code: 0, err: '' })
-    const socket = join(desk.dataDir, 'run', 'admin.sock')
+    expect(cli.run(['status']).out).toContain(`● serving ${url}/v1`)
+    expect(cli.run(['doctor'])).toMatchObject({ code: 0, err: '' })
+    const socket = join(cli.dataDir, 'run', 'admin.sock')
     expect((statSync(socket).mode & 0o777).toString(8)).toBe('600')
-    expect((statSync(join(desk.dataDir, 'run')).mode & 0o777).toString(8)).toBe('700')
+    expect((statSync(join(cli.dataDir, 'run')).mode & 0o777).toString(8)).toBe('700')
   })
 
   test('a second server is refused with 4, and the first goes on', async () => {
     const { url } = await serve()
-    const second = desk.run(['serve', '--listen', '127.0.0.1:0'])
+    const second = cli.run(['serve', '--listen', '127.0.0.1:0'])
     expect(second.code).toBe(4)
     expect(second.err).toMatch(/^error: another gatewayctl process has .* open\n/)
     expect((await fetch(`${url}/healthz`)).status).toBe(200)
-    expect(desk.run(['status', '-q']).code).toBe(0)
+    expect(cli.run(['status', '-q']).code).toBe(0)
   })
 })
 
@@ -158,43 +158,43 @@ describe('starting and stopping', () => {
   test('an empty directory becomes a gateway without a key, and init then makes one', async () => {
     const { said } = await serve()
     expect(said()).not.toContain('if-')
-    expect(desk.json(['keys'])).toEqual([])
-    expect(desk.run(['init']).out).toMatch(/^if-\w{49}\n$/)
+    expect(cli.json(['keys'])).toEqual([])
+    expect(cli.run(['init']).out).toMatch(/^if-\w{49}\n$/)
   })
 
   test('SIGTERM ends with 0 and takes the socket away', async () => {
     const { process } = await serve()
     process.kill('SIGTERM')
     expect(await process.exited).toBe(0)
-    expect(existsSync(join(desk.dataDir, 'run', 'admin.sock'))).toBe(false)
-    expect(desk.run(['status', '-q']).code).toBe(4)
+    expect(existsSync(join(cli.dataDir, 'run', 'admin.sock'))).toBe(false)
+    expect(cli.run(['status', '-q']).code).toBe(4)
   })
 
   test('after kill -9 commands open the store, and another server takes the socket over', async () => {
-    desk.run(['init'])
+    cli.run(['init'])
     const { process } = await serve()
     process.kill('SIGKILL')
     await process.exited
-    expect(existsSync(join(desk.dataDir, 'run', 'admin.sock'))).toBe(true)
-    expect(desk.json(['keys'])).toHaveLength(1)
-    expect(desk.run(['status']).code).toBe(4)
+    expect(existsSync(join(cli.dataDir, 'run', 'admin.sock'))).toBe(true)
+    expect(cli.json(['keys'])).toHaveLength(1)
+    expect(cli.run(['status']).code).toBe(4)
     await serve()
-    expect(desk.run(['status', '-q']).code).toBe(0)
+    expect(cli.run(['status', '-q']).code).toBe(0)
   })
 
   test('a directory that is held while nobody answers is an error, not a wait', async () => {
-    await serve([], { GATEWAY_ADMIN_SOCKET: join(desk.home, 'elsewhere.sock') })
-    const { code, out, err } = desk.run(['keys', 'list'])
+    await serve([], { GATEWAY_ADMIN_SOCKET: join(cli.home, 'elsewhere.sock') })
+    const { code, out, err } = cli.run(['keys', 'list'])
     expect([code, out]).toEqual([4, ''])
     expect(err).toContain('another gatewayctl process has')
-    const env = { GATEWAY_ADMIN_SOCKET: join(desk.home, 'elsewhere.sock') }
-    expect(desk.run(['keys', 'list'], { env }).code).toBe(0)
+    const env = { GATEWAY_ADMIN_SOCKET: join(cli.home, 'elsewhere.sock') }
+    expect(cli.run(['keys', 'list'], { env }).code).toBe(0)
   })
 
   test('an address in use is told with another to try', () => {
     const holder = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
     const taken = `127.0.0.1:${holder.port}`
-    const { code, out, err } = desk.run([
+    const { code, out, err } = cli.run([
       'serve',
       '--demo',
       '--listen',
@@ -210,29 +210,29 @@ describe('starting and stopping', () => {
   })
 
   test('charges may be made to wait for the disk', async () => {
-    desk.run(['init'])
+    cli.run(['init'])
     const { url } = await serve(['--sync-charges'])
-    desk.run(['balance', 'top-up', '5'])
-    const key = desk.run(['keys', 'create', 'ci']).out.trim()
+    cli.run(['balance', 'top-up', '5'])
+    const key = cli.run(['keys', 'create', 'ci']).out.trim()
     expect((await ask(url, key)).status).toBe(200)
-    const [charge] = desk.json(['ledger', 'list', '--kind', 'charge']) as { amount_usd: string }[]
+    const [charge] = cli.json(['ledger', 'list', '--kind', 'charge']) as { amount_usd: string }[]
     expect(charge?.amount_usd).toBe('-0.000003')
   })
 
   test('two gateways never share a port', async () => {
     const { url } = await serve()
     const taken = new URL(url).host
-    const { code, err } = desk.run(['serve', '--demo', '--listen', taken, '--auth-listen', 'off'])
+    const { code, err } = cli.run(['serve', '--demo', '--listen', taken, '--auth-listen', 'off'])
     expect(code).toBe(1)
     expect(err).toContain(`cannot listen on ${taken}: something else does`)
   })
 
   test('a socket path that the kernel cannot keep is refused before anything starts', () => {
     const env = { GATEWAY_ADMIN_SOCKET: `/tmp/${'x'.repeat(120)}.sock` }
-    const { code, err } = desk.run(['serve'], { env })
+    const { code, err } = cli.run(['serve'], { env })
     expect(code).toBe(2)
     expect(err).toContain('longer than 107 bytes')
-    expect(existsSync(desk.dataDir)).toBe(false)
+    expect(existsSync(cli.dataDir)).toBe(false)
   })
 })
 
@@ -240,14 +240,14 @@ describe('the demo', () => {
   test('what its banner says works as pasted', async () => {
     const { said } = await serve(['--demo'])
     const lines = said()
-    const script = join(desk.home, 'paste.sh')
+    const script = join(cli.home, 'paste.sh')
     const curls = lines.slice(lines.indexOf('  curl'), lines.indexOf('listening'))
     writeFileSync(script, curls)
     const pasted = Bun.spawnSync(['sh', script], { env: { PATH: process.env['PATH'] ?? '' } })
     const out = pasted.stdout.toString()
     expect(out).toContain('"content":"hi"')
     expect(out.trimEnd().endsWith('data: [DONE]')).toBe(true)
-    expect(existsSync(desk.dataDir)).toBe(false)
+    expect(existsSync(cli.dataDir)).toBe(false)
   })
 
   test('its key may ask ten times a minute, and has ten dollars', async () => {
@@ -262,7 +262,7 @@ describe('the demo', () => {
 })
 
 test('a request is one line of JSON on standard output, without its text or its key', async () => {
-  const key = desk.run(['init', '--demo-credit', '1']).out.trim()
+  const key = cli.run(['init', '--demo-credit', '1']).out.trim()
   const { url, said } = await serve()
   await (await ask(url, key, { user: 'someone' })).text()
   await expect.poll(said).toContain('"msg":"request"')

@@ -1,9 +1,9 @@
 /** `clients` and `users` as they are typed: what goes to which stream, in which form, what is asked first, what is refused. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
-let desk: Desk
+let cli: CliHarness
 let wiki: string
 
 interface Person {
@@ -12,11 +12,11 @@ interface Person {
 }
 
 beforeAll(() => {
-  desk = openDesk()
-  desk.run(['init'])
-  desk.run(['accounts', 'create', 'acme'])
+  cli = openCli()
+  cli.run(['init'])
+  cli.run(['accounts', 'create', 'acme'])
 })
-afterAll(() => desk.close())
+afterAll(() => cli.close())
 
 const CALLBACK = 'https://wiki.example.org/callback'
 
@@ -25,8 +25,8 @@ async function onTerminal(args: readonly string[]): Promise<string> {
   let shown = ''
   const decoder = new TextDecoder()
   const child = Bun.spawn([BINARY, ...args, '--no-color'], {
-    cwd: desk.home,
-    env: desk.env,
+    cwd: cli.home,
+    env: cli.env,
     terminal: {
       cols: 100,
       rows: 40,
@@ -51,7 +51,7 @@ const settled = (text: string): string =>
 
 describe('clients', () => {
   test('create prints the record and its secret once, or the secret alone', () => {
-    const made = desk.run(['clients', 'create', 'Wiki', '--redirect-uri', CALLBACK])
+    const made = cli.run(['clients', 'create', 'Wiki', '--redirect-uri', CALLBACK])
     expect(settled(made.out)).toBe(
       'client_id\twiki_X\nclient_secret\tcs_X\nissuer\thttp://127.0.0.1:4141\n',
     )
@@ -59,13 +59,13 @@ describe('clients', () => {
       '✓ created client Wiki\nThe secret is shown once; only its hash is kept.\nmetadata: http://127.0.0.1:4141/.well-known/openid-configuration\n',
     )
     wiki = /wiki_\w{6}/.exec(made.out)?.[0] ?? ''
-    const quiet = desk.run(['clients', 'create', 'Grafana', '--redirect-uri', CALLBACK, '-q'])
+    const quiet = cli.run(['clients', 'create', 'Grafana', '--redirect-uri', CALLBACK, '-q'])
     expect(settled(quiet.out)).toBe('cs_X\n')
     expect(quiet.err).toBe('')
   })
 
   test('list for a pipe, for a person, as ids, as JSON', async () => {
-    expect(settled(desk.run(['clients']).out)).toBe(
+    expect(settled(cli.run(['clients']).out)).toBe(
       [`Wiki\twiki_X\trequired\t${CALLBACK}`, `Grafana\tgrafana_X\trequired\t${CALLBACK}`, ''].join(
         '\n',
       ),
@@ -78,8 +78,8 @@ describe('clients', () => {
         '',
       ].join('\n'),
     )
-    expect(settled(desk.run(['clients', '-q']).out)).toBe('wiki_X\ngrafana_X\n')
-    expect(desk.json(['clients', 'show', 'Wiki'])).toEqual({
+    expect(settled(cli.run(['clients', '-q']).out)).toBe('wiki_X\ngrafana_X\n')
+    expect(cli.json(['clients', 'show', 'Wiki'])).toEqual({
       client_id: wiki,
       name: 'Wiki',
       redirect_uris: [CALLBACK],
@@ -93,7 +93,7 @@ describe('clients', () => {
 
   test('edit asks before it takes an address away, and for nothing else', () => {
     const other = 'https://wiki.example.org/other'
-    const edit = (...flags: string[]) => desk.run(['clients', 'edit', 'Wiki', ...flags])
+    const edit = (...flags: string[]) => cli.run(['clients', 'edit', 'Wiki', ...flags])
     expect(edit()).toMatchObject({
       code: 2,
       err: 'error: nothing to change is stated\nhint: gatewayctl clients edit Wiki --name NEW\n',
@@ -106,7 +106,7 @@ describe('clients', () => {
       err: `error: refusing to take ${other} away from Wiki without confirmation (stdin is not a terminal)\nhint: gatewayctl clients edit Wiki --redirect-uri ${CALLBACK} --yes\n`,
     })
     expect(edit('--redirect-uri', CALLBACK, '--yes').code).toBe(0)
-    expect(desk.json(['clients', 'show', 'Wiki'])).toMatchObject({ redirect_uris: [CALLBACK] })
+    expect(cli.json(['clients', 'show', 'Wiki'])).toMatchObject({ redirect_uris: [CALLBACK] })
     const weaker = edit('--pkce', 'optional')
     expect(weaker.err).toContain('! without PKCE, whoever sees a code on its way can use it')
     expect(edit('--pkce', 'maybe')).toMatchObject({ code: 2, out: '' })
@@ -114,30 +114,30 @@ describe('clients', () => {
   })
 
   test('what ends something asks; what adds something does not', () => {
-    expect(desk.run(['clients', 'rotate-secret', 'Wiki'])).toEqual({
+    expect(cli.run(['clients', 'rotate-secret', 'Wiki'])).toEqual({
       code: 5,
       out: '',
       err: `error: refusing to rotate the secret of Wiki without confirmation (stdin is not a terminal)\nhint: gatewayctl clients rotate-secret ${wiki} --yes\n`,
     })
-    expect(desk.run(['clients', 'remove', 'Wiki']).code).toBe(5)
-    expect(settled(desk.run(['clients', 'rotate-secret', 'Wiki', '-y', '-q']).out)).toBe('cs_X\n')
-    const rotated = desk.run(['clients', 'rotate-signing-key'])
+    expect(cli.run(['clients', 'remove', 'Wiki']).code).toBe(5)
+    expect(settled(cli.run(['clients', 'rotate-secret', 'Wiki', '-y', '-q']).out)).toBe('cs_X\n')
+    const rotated = cli.run(['clients', 'rotate-signing-key'])
     expect(settled(rotated.out)).toBe('sig_X\n')
     expect(settled(rotated.err)).toBe(
       '✓ ID tokens are signed by a new key\nstill published: no other\n',
     )
-    const again = desk.json<{ kept: string[] }>(['clients', 'rotate-signing-key'])
+    const again = cli.json<{ kept: string[] }>(['clients', 'rotate-signing-key'])
     expect(again.kept).toEqual([rotated.out.trim()])
-    expect(desk.run(['clients', 'remove', 'Grafana', '-y', '-q']).code).toBe(0)
+    expect(cli.run(['clients', 'remove', 'Grafana', '-y', '-q']).code).toBe(0)
   })
 
   test('an unknown one is an error with a guess, as text and as JSON', () => {
-    expect(desk.run(['clients', 'show', 'Wikki'])).toEqual({
+    expect(cli.run(['clients', 'show', 'Wikki'])).toEqual({
       code: 3,
       out: '',
       err: 'error: no client is called "Wikki"\n  did you mean Wiki?\nhint: gatewayctl clients list\n',
     })
-    const { code, out, err } = desk.run(['clients', 'show', 'Wikki', '--json'])
+    const { code, out, err } = cli.run(['clients', 'show', 'Wikki', '--json'])
     expect([code, out]).toEqual([3, ''])
     expect(JSON.parse(err)).toEqual({
       error: {
@@ -147,13 +147,13 @@ describe('clients', () => {
         exit_code: 3,
       },
     })
-    expect(desk.run(['clients', 'create', 'Bad', '--redirect-uri', 'ftp://x']).code).toBe(2)
+    expect(cli.run(['clients', 'create', 'Bad', '--redirect-uri', 'ftp://x']).code).toBe(2)
   })
 })
 
 describe('users', () => {
   test('add names the address, the account and the name', () => {
-    const ada = desk.run(['users', 'add', 'Ada@Example.org', '--account', 'acme', '--name', 'Ada'])
+    const ada = cli.run(['users', 'add', 'Ada@Example.org', '--account', 'acme', '--name', 'Ada'])
     expect(settled(ada.out)).toBe(
       [
         'email\tAda@example.org (not proved yet)',
@@ -168,19 +168,19 @@ describe('users', () => {
       ].join('\n'),
     )
     expect(ada.err).toBe('✓ added Ada@example.org\n')
-    for (const name of ['bo', 'cy', 'di']) desk.json(['users', 'add', `${name}@example.org`])
-    expect(desk.run(['users', 'add', 'ada@example.org'])).toMatchObject({ code: 1, out: '' })
-    expect(desk.run(['users', 'add', 'e@example.org', '--account', 'nobody']).code).toBe(3)
+    for (const name of ['bo', 'cy', 'di']) cli.json(['users', 'add', `${name}@example.org`])
+    expect(cli.run(['users', 'add', 'ada@example.org'])).toMatchObject({ code: 1, out: '' })
+    expect(cli.run(['users', 'add', 'e@example.org', '--account', 'nobody']).code).toBe(3)
   })
 
   test('list by page and filter, newest first', async () => {
     const names = (...flags: string[]) =>
-      desk
+      cli
         .json<Person[]>(['users', 'list', ...flags])
         .map(({ email }) => email.split('@')[0])
         .join(' ')
     expect(names()).toBe('di cy bo Ada')
-    const page = desk.run(['users', 'list', '--limit', '2'])
+    const page = cli.run(['users', 'list', '--limit', '2'])
     const [, last = ''] = page.out.trimEnd().split('\n')
     const id = last.split('\t')[1] ?? ''
     expect(page.err).toBe(`there may be more: gatewayctl users list --before ${id}\n`)
@@ -188,15 +188,15 @@ describe('users', () => {
     expect(names('--before', 'cy@example.org', '--limit', '1')).toBe('bo')
     expect(names('--matching', 'ADA')).toBe('Ada')
     expect(names('--account', 'acme')).toBe('Ada')
-    desk.run(['users', 'disable', 'bo@example.org', '-y'])
+    cli.run(['users', 'disable', 'bo@example.org', '-y'])
     expect(names('--disabled')).toBe('bo')
     expect(names('--enabled')).toBe('di cy Ada')
-    expect(desk.run(['users', 'list', '--limit', '0']).code).toBe(2)
-    expect(desk.run(['users', 'list', '--before', 'nobody@example.org']).code).toBe(3)
+    expect(cli.run(['users', 'list', '--limit', '0']).code).toBe(2)
+    expect(cli.run(['users', 'list', '--before', 'nobody@example.org']).code).toBe(3)
     expect(settled(await onTerminal(['users', '--matching', 'a@e'])).replace(/ +/g, ' ')).toBe(
       'EMAIL ID ACCOUNT STATE LAST SIGN-IN\nAda@example.org usr_X acme enabled –\n',
     )
-    expect(settled(desk.run(['users', '--matching', 'a@e']).out)).toBe(
+    expect(settled(cli.run(['users', '--matching', 'a@e']).out)).toBe(
       'Ada@example.org\tusr_X\tacme\tenabled\t\n',
     )
   })
@@ -207,18 +207,18 @@ describe('users', () => {
       ['remove', 'remove cy@example.org'],
       ['sessions revoke', 'sign cy@example.org out'],
     ] as const) {
-      expect(desk.run(['users', ...words.split(' '), 'cy@example.org'])).toEqual({
+      expect(cli.run(['users', ...words.split(' '), 'cy@example.org'])).toEqual({
         code: 5,
         out: '',
         err: `error: refusing to ${act} without confirmation (stdin is not a terminal)\nhint: gatewayctl users ${words} cy@example.org --yes\n`,
       })
     }
-    const out = desk.run(['users', 'sessions', 'revoke', 'cy@example.org', '-y'])
+    const out = cli.run(['users', 'sessions', 'revoke', 'cy@example.org', '-y'])
     expect(out).toEqual({ code: 0, out: '', err: '✓ signed cy@example.org out of 0 sessions\n' })
-    expect(desk.run(['users', 'sessions', 'end', 'cy@example.org']).code).toBe(2)
-    expect(desk.run(['users', 'enable', 'bo@example.org']).code).toBe(0)
-    expect(desk.json(['users', 'remove', 'bo@example.org', '-y'])).toMatchObject({ removed: true })
-    const { code, err } = desk.run(['users', 'show', 'bo@example.org'])
+    expect(cli.run(['users', 'sessions', 'end', 'cy@example.org']).code).toBe(2)
+    expect(cli.run(['users', 'enable', 'bo@example.org']).code).toBe(0)
+    expect(cli.json(['users', 'remove', 'bo@example.org', '-y'])).toMatchObject({ removed: true })
+    const { code, err } = cli.run(['users', 'show', 'bo@example.org'])
     expect(code).toBe(3)
     expect(err).toContain('error: nobody signs in as "bo@example.org"\n')
   })

@@ -5,26 +5,26 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { lockDirectory } from '#db/sqlite/lock.ts'
 import { BINARY } from '#scripts/compile.ts'
 import { until } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
-let desk: Desk
+let cli: CliHarness
 let release = (): void => {}
 
 beforeEach(() => {
-  desk = openDesk()
-  if (desk.run(['init', '--no-input']).code !== 0) throw new Error('the desk was not furnished')
-  release = lockDirectory(desk.dataDir)
+  cli = openCli()
+  if (cli.run(['init', '--no-input']).code !== 0) throw new Error('the desk was not furnished')
+  release = lockDirectory(cli.dataDir)
 })
 afterEach(() => {
   release()
-  desk.close()
+  cli.close()
 })
 
 /** It has looked for the socket when it waits for the lock. */
 const waitsForLock = (pid: number): boolean => {
   try {
     const files = readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`))
-    return files.includes(join(desk.dataDir, 'lock.db'))
+    return files.includes(join(cli.dataDir, 'lock.db'))
   } catch {
     return false
   }
@@ -32,13 +32,13 @@ const waitsForLock = (pid: number): boolean => {
 
 test('it is answered by the socket that has come meanwhile', async () => {
   const child = Bun.spawn([BINARY, 'keys', 'list', '--json'], {
-    env: { ...desk.env },
+    env: { ...cli.env },
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
   })
   await until(() => waitsForLock(child.pid), 'the command waits for the lock')
-  const run = join(desk.dataDir, 'run')
+  const run = join(cli.dataDir, 'run')
   mkdirSync(run, { recursive: true })
   const asked: string[] = []
   const server = Bun.serve({
@@ -55,7 +55,7 @@ test('it is answered by the socket that has come meanwhile', async () => {
 })
 
 test('without one it says who has the directory', async () => {
-  const { code, out, err } = await desk.runBeside(['keys', 'list'])
+  const { code, out, err } = await cli.runBeside(['keys', 'list'])
   expect({ code, out }).toEqual({ code: 4, out: '' })
-  expect(err).toContain(`another gatewayctl process has ${desk.dataDir} open`)
+  expect(err).toContain(`another gatewayctl process has ${cli.dataDir} open`)
 })

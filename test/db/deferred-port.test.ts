@@ -1,6 +1,6 @@
 // A port is loaded by the first call that is made of it, once, and is itself from then on.
 import { expect, test } from 'vitest'
-import { deferPort } from '#db/sqlite/deferred-port.ts'
+import { lazyPort } from '#db/sqlite/lazy-port.ts'
 
 test('nothing is loaded before the first call, and only once after it', async () => {
   let loads = 0
@@ -10,7 +10,7 @@ test('nothing is loaded before the first call, and only once after it', async ()
       throw new RangeError('no')
     },
   }
-  const port = deferPort<typeof own>({ double: true, refuse: true }, async () => {
+  const port = lazyPort<typeof own>({ double: true, refuse: true }, async () => {
     loads++
     return own
   })

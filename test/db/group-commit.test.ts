@@ -195,11 +195,11 @@ describe('a disk that takes nothing', () => {
     fullFor = 2
     const kept = commit.enqueue(insert('a'))
     commit.flush()
-    const refused = await commit.act(insert('operator')).catch((thrown) => thrown)
+    const refused = await commit.commitDurably(insert('operator')).catch((thrown) => thrown)
     expect(refused).toMatchObject({ code: 'store_unavailable' })
     await kept
     expect(lines()).toEqual(['a'])
-    await commit.act(insert('operator'))
+    await commit.commitDurably(insert('operator'))
     expect(lines()).toEqual(['a', 'operator'])
   })
 
@@ -238,7 +238,7 @@ describe('an operator’s act', () => {
   test('commits what is pending first, and takes its effect over in the same turn', async () => {
     void commit.enqueue(insert('a'))
     let seen: readonly string[] = []
-    const acting = commit.act(insert('b'), () => {
+    const acting = commit.commitDurably(insert('b'), () => {
       seen = lines()
     })
     expect(seen).toEqual(['a', 'b'])
@@ -247,18 +247,20 @@ describe('an operator’s act', () => {
 
   test('that is refused leaves nothing, and its reason is told as it is', async () => {
     const refusal = new GatewayError('key_not_found', 'no such key')
-    const act = commit.act(() => {
+    const act = commit.commitDurably(() => {
       insert('half')()
       throw refusal
     })
     await expect(act).rejects.toBe(refusal)
-    await expect(commit.act(() => BigInt(1.5))).rejects.toBeInstanceOf(RangeError)
+    await expect(commit.commitDurably(() => BigInt(1.5))).rejects.toBeInstanceOf(RangeError)
     expect(lines()).toEqual([])
   })
 
   test('whose disk fails is told that the store is unavailable', async () => {
     fullFor = 1
-    await expect(commit.act(insert('a'))).rejects.toMatchObject({ code: 'store_unavailable' })
+    await expect(commit.commitDurably(insert('a'))).rejects.toMatchObject({
+      code: 'store_unavailable',
+    })
     expect(lines()).toEqual([])
   })
 
@@ -267,7 +269,9 @@ describe('an operator’s act', () => {
       ...NO_LOG_SYNC,
       settled: () => Promise.reject(new Error('EIO')),
     })
-    await expect(syncs.act(insert('a'))).rejects.toMatchObject({ code: 'store_unavailable' })
+    await expect(syncs.commitDurably(insert('a'))).rejects.toMatchObject({
+      code: 'store_unavailable',
+    })
   })
 })
 
@@ -287,7 +291,7 @@ describe('whether anything may be begun', () => {
     const narrow = startGroupCommit(database, NO_LOG_SYNC, { isShort: () => isShort })
     expect(narrow.trouble()).toBe('full')
     await narrow.enqueue(insert('a'))
-    await narrow.act(insert('b'))
+    await narrow.commitDurably(insert('b'))
     expect([narrow.trouble(), lines()]).toEqual(['full', ['a', 'b']])
     isShort = false
     await vi.waitFor(() => expect(narrow.trouble()).toBeNull(), WITHIN)
@@ -322,7 +326,9 @@ describe('once it is closed', () => {
     expect(lines()).toEqual(['a'])
     expect(commit.writable).toBe(false)
     await expect(commit.enqueue(insert('b'))).rejects.toMatchObject({ code: 'store_unavailable' })
-    await expect(commit.act(insert('b'))).rejects.toMatchObject({ code: 'store_unavailable' })
+    await expect(commit.commitDurably(insert('b'))).rejects.toMatchObject({
+      code: 'store_unavailable',
+    })
     expect(lines()).toEqual(['a'])
   })
 

@@ -70,7 +70,7 @@ async function open(keys: number, bounds: Parameters<typeof openKeyDays>[1]) {
   const count = (table: string): number =>
     (now.database.query(`SELECT count(*) AS sums FROM ${table}`).get() as { sums: number }).sums
 
-  const house = {
+  const deps = {
     close,
     restart(): void {
       close()
@@ -112,7 +112,7 @@ async function open(keys: number, bounds: Parameters<typeof openKeyDays>[1]) {
     recent: () => count('key_days'),
     resting: () => count('resting_key_days'),
   }
-  return house
+  return deps
 }
 
 test('whatever is added, put to rest and added again is in the sums once', async () => {
@@ -130,16 +130,16 @@ test('whatever is added, put to rest and added again is in the sums once', async
   let everResting = 0
   await fc.assert(
     fc.asyncProperty(fc.array(act, { minLength: 5, maxLength: 40 }), async (script) => {
-      const house = await open(4, { mostRecent: 5, lookAfter: 4, restRows: 3 })
+      const deps = await open(4, { mostRecent: 5, lookAfter: 4, restRows: 3 })
       for (const what of script) {
         if (what === 'pass') await nextTurn()
-        else if (what === 'look') await house.expectSums()
-        else if (what === 'restart') house.restart()
-        else await house.add(...what)
+        else if (what === 'look') await deps.expectSums()
+        else if (what === 'restart') deps.restart()
+        else await deps.add(...what)
       }
-      await house.expectSums()
-      everResting += house.resting()
-      house.close()
+      await deps.expectSums()
+      everResting += deps.resting()
+      deps.close()
     }),
     { numRuns: 60 },
   )
@@ -147,36 +147,36 @@ test('whatever is added, put to rest and added again is in the sums once', async
 }, 60_000)
 
 test('those that changed lately stay few, and stay together while they are', async () => {
-  const house = await open(3, { mostRecent: 80, lookAfter: 20, restRows: 10 })
+  const deps = await open(3, { mostRecent: 80, lookAfter: 20, restRows: 10 })
   const all = Array.from({ length: 3 * DAYS }, (_, n) => ({
     key: n % 3,
     day: Math.floor(n / 3),
     spent: n,
   }))
-  await house.add(...all.slice(0, 80))
+  await deps.add(...all.slice(0, 80))
   await nextTurn()
   await nextTurn()
-  expect([house.recent(), house.resting()]).toEqual([80, 0])
-  await house.add(...all.slice(80))
+  expect([deps.recent(), deps.resting()]).toEqual([80, 0])
+  await deps.add(...all.slice(80))
   // Others are added to what is being put to rest, at its beginning and its end.
-  while (house.resting() < 3 * DAYS) {
-    await house.add(all[0] as Added, all.at(-1) as Added)
-    await house.expectSums()
+  while (deps.resting() < 3 * DAYS) {
+    await deps.add(all[0] as Added, all.at(-1) as Added)
+    await deps.expectSums()
     await nextTurn()
   }
-  expect(house.recent()).toBeLessThan(20)
-  await house.expectSums()
+  expect(deps.recent()).toBeLessThan(20)
+  await deps.expectSums()
 })
 
 test('what was begun is left where it is when the house closes', async () => {
-  const house = await open(3, { mostRecent: 20, lookAfter: 20, restRows: 5 })
-  await house.add(
+  const deps = await open(3, { mostRecent: 20, lookAfter: 20, restRows: 5 })
+  await deps.add(
     ...Array.from({ length: 60 }, (_, n) => ({ key: n % 3, day: Math.floor(n / 3), spent: n })),
   )
-  while (house.resting() === 0) await nextTurn()
-  house.restart()
+  while (deps.resting() === 0) await nextTurn()
+  deps.restart()
   await nextTurn()
-  expect(house.recent()).toBeGreaterThan(0)
-  expect(house.recent() + house.resting()).toBe(60)
-  await house.expectSums()
+  expect(deps.recent()).toBeGreaterThan(0)
+  expect(deps.recent() + deps.resting()).toBe(60)
+  await deps.expectSums()
 })

@@ -25,7 +25,7 @@ export async function openWindowHouse() {
   await store.accounts.create(anAccount())
   await store.ledger.credit(aTopUp(clock.now(), usd('100')))
 
-  const house = {
+  const deps = {
     dataDir,
     clock,
     get store() {
@@ -44,7 +44,7 @@ export async function openWindowHouse() {
     },
     claim: (key: ApiKey): Claim => aClaim(key, clock.now(), PENNY),
     async begin(key: ApiKey): Promise<Claim> {
-      const claim = house.claim(key)
+      const claim = deps.claim(key)
       expect(await store.admissions.admit(claim)).toMatchObject({ admitted: true })
       return claim
     },
@@ -56,23 +56,23 @@ export async function openWindowHouse() {
       }),
     /** How many of so many at once are admitted; they are settled. */
     async serve(key: ApiKey, count: number): Promise<number> {
-      const claims = Array.from({ length: count }, () => house.claim(key))
+      const claims = Array.from({ length: count }, () => deps.claim(key))
       const admitted = await Promise.all(
         claims.map(async (claim) => {
           const verdict = await store.admissions.admit(claim)
-          return verdict.admitted && (await house.settle(claim))
+          return verdict.admitted && (await deps.settle(claim))
         }),
       )
       return admitted.filter(Boolean).length
     },
     /** So many at once, each of which is admitted. */
     async serveAll(key: ApiKey, count: number): Promise<void> {
-      expect(await house.serve(key, count)).toBe(count)
+      expect(await deps.serve(key, count)).toBe(count)
     },
     /** The requests that a key's day window has, of one without a limit from the tables alone. */
     async countDay({ id }: ApiKey): Promise<number> {
       return (await store.admissions.usage(id, clock.now())).requestsDay
     },
   }
-  return house
+  return deps
 }

@@ -29,88 +29,88 @@ function countSlots({ dataDir }: WindowHouse): number {
 }
 
 test('many are brought in while others pass, and whoever takes longer than they brings itself in', async () => {
-  const house = await openWindowHouse()
-  const key = await house.issue()
-  const slow = await house.begin(key)
-  await house.serveAll(key, MANY)
-  house.clock.advance(5_000)
+  const deps = await openWindowHouse()
+  const key = await deps.issue()
+  const slow = await deps.begin(key)
+  await deps.serveAll(key, MANY)
+  deps.clock.advance(5_000)
   // Enough for another batch to fall due, with those above long over.
-  await house.serveAll(key, MANY)
-  await expect.poll(() => countSlots(house)).toBeGreaterThan(4_000)
-  await house.settle(slow)
-  expect(await findings(house)).toEqual([])
-  await house.restart()
-  expect(await findings(house)).toEqual([])
-  expect(await house.countDay(key)).toBe(2 * MANY + 1)
-  expect(countSlots(house)).toBeGreaterThan(2 * MANY - 256)
-  expect(await findings(house)).toEqual([])
+  await deps.serveAll(key, MANY)
+  await expect.poll(() => countSlots(deps)).toBeGreaterThan(4_000)
+  await deps.settle(slow)
+  expect(await findings(deps)).toEqual([])
+  await deps.restart()
+  expect(await findings(deps)).toEqual([])
+  expect(await deps.countDay(key)).toBe(2 * MANY + 1)
+  expect(countSlots(deps)).toBeGreaterThan(2 * MANY - 256)
+  expect(await findings(deps)).toEqual([])
 })
 
 test('a clock that steps back behind what was brought in loses nobody', async () => {
-  const house = await openWindowHouse()
-  const key = await house.issue()
-  await house.serveAll(key, 1_000)
-  expect(await house.countDay(key)).toBe(1_000)
-  house.clock.advance(-HOUR_MS)
-  await house.serveAll(key, 10)
-  await house.restart()
-  expect(await findings(house)).toEqual([])
-  house.clock.advance(HOUR_MS)
-  expect(await house.countDay(key)).toBe(1_010)
+  const deps = await openWindowHouse()
+  const key = await deps.issue()
+  await deps.serveAll(key, 1_000)
+  expect(await deps.countDay(key)).toBe(1_000)
+  deps.clock.advance(-HOUR_MS)
+  await deps.serveAll(key, 10)
+  await deps.restart()
+  expect(await findings(deps)).toEqual([])
+  deps.clock.advance(HOUR_MS)
+  expect(await deps.countDay(key)).toBe(1_010)
 })
 
 test('what the log no longer keeps has no slot', async () => {
-  const house = await openWindowHouse()
-  const key = await house.issue()
-  await house.serveAll(key, 600)
-  expect(await house.countDay(key)).toBe(600)
-  house.clock.advance(2 * DAY_MS)
-  await house.serveAll(key, 3)
-  expect(await house.store.activity.trim(house.clock.now(), 500)).toBe(500)
-  expect(await findings(house)).toEqual([])
-  expect(await house.store.activity.trim(house.clock.now(), 500)).toBe(100)
-  expect(countSlots(house)).toBe(0)
-  expect(await house.countDay(key)).toBe(3)
+  const deps = await openWindowHouse()
+  const key = await deps.issue()
+  await deps.serveAll(key, 600)
+  expect(await deps.countDay(key)).toBe(600)
+  deps.clock.advance(2 * DAY_MS)
+  await deps.serveAll(key, 3)
+  expect(await deps.store.activity.trim(deps.clock.now(), 500)).toBe(500)
+  expect(await findings(deps)).toEqual([])
+  expect(await deps.store.activity.trim(deps.clock.now(), 500)).toBe(100)
+  expect(countSlots(deps)).toBe(0)
+  expect(await deps.countDay(key)).toBe(3)
 })
 
 test('a slot that is gone, and one that nobody took, are found', async () => {
-  const house = await openWindowHouse()
-  const key = await house.issue()
-  await house.serveAll(key, 600)
-  await house.countDay(key)
-  await house.close()
-  const database = new Database(join(house.dataDir, DATABASE_FILE))
+  const deps = await openWindowHouse()
+  const key = await deps.issue()
+  await deps.serveAll(key, 600)
+  await deps.countDay(key)
+  await deps.close()
+  const database = new Database(join(deps.dataDir, DATABASE_FILE))
   database.run(`DELETE FROM window_slots WHERE generation_id IN
     (SELECT generation_id FROM window_slots ORDER BY generation_id LIMIT 2)`)
   database.run("INSERT INTO window_slots VALUES ('key_x', 1, 'gen-x')")
   database.close()
-  await house.restart()
-  expect(await findings(house)).toEqual([
+  await deps.restart()
+  expect(await findings(deps)).toEqual([
     '2 requests of the log have no window slot',
     '1 window slots have no request in the log',
   ])
 })
 
 test('a ruined page that is only read to bring slots in is left to whoever asks for it', async () => {
-  const house = await openWindowHouse()
-  const key = await house.issue()
+  const deps = await openWindowHouse()
+  const key = await deps.issue()
   const claims = []
   for (let n = 0; n < 30; n++) {
-    await house.serveAll(key, 100)
-    claims.push(await house.begin(key))
-    house.clock.advance(1_000)
+    await deps.serveAll(key, 100)
+    claims.push(await deps.begin(key))
+    deps.clock.advance(1_000)
   }
-  await Promise.all(claims.map(house.settle))
-  await house.close()
-  ruinPageWith(join(house.dataDir, DATABASE_FILE), claims[15]?.generationId ?? '')
-  await house.restart()
-  house.clock.advance(5_000)
+  await Promise.all(claims.map(deps.settle))
+  await deps.close()
+  ruinPageWith(join(deps.dataDir, DATABASE_FILE), claims[15]?.generationId ?? '')
+  await deps.restart()
+  deps.clock.advance(5_000)
   // As many as are brought in at once, and some.
-  await house.serveAll(key, MANY)
+  await deps.serveAll(key, MANY)
   await new Promise((resolve) => setImmediate(resolve))
-  expect(countSlots(house)).toBe(0)
-  await house.serveAll(key, 10)
-  await expect(house.countDay(key)).rejects.toMatchObject({ code: 'store_unavailable' })
+  expect(countSlots(deps)).toBe(0)
+  await deps.serveAll(key, 10)
+  await expect(deps.countDay(key)).rejects.toMatchObject({ code: 'store_unavailable' })
 })
 
 /** Writes garbage over the page of a row of the log. */
@@ -122,7 +122,7 @@ function ruinPageWith(path: string, id: string): void {
 
 /** Two keys, what each was asked, and who has not been answered yet. */
 interface Scene {
-  readonly house: WindowHouse
+  readonly deps: WindowHouse
   readonly keys: readonly ApiKey[]
   readonly asked: number[]
   readonly waiting: Claim[]
@@ -132,27 +132,27 @@ interface Scene {
 const ACTS: Readonly<
   Record<string, (scene: Scene, key: number, size: number) => Promise<unknown>>
 > = {
-  async serve({ house, keys, asked }, key, size) {
-    await house.serveAll(keys[key] as ApiKey, size)
+  async serve({ deps, keys, asked }, key, size) {
+    await deps.serveAll(keys[key] as ApiKey, size)
     asked[key] = (asked[key] ?? 0) + size
   },
-  async begin({ house, keys, asked, waiting }, key) {
-    waiting.push(await house.begin(keys[key] as ApiKey))
+  async begin({ deps, keys, asked, waiting }, key) {
+    waiting.push(await deps.begin(keys[key] as ApiKey))
     asked[key] = (asked[key] ?? 0) + 1
   },
-  async end({ house, waiting }) {
+  async end({ deps, waiting }) {
     const claim = waiting.shift()
-    if (claim) await house.settle(claim)
+    if (claim) await deps.settle(claim)
   },
-  async pass({ house }, _, size) {
-    house.clock.advance(100 * size - 2_000)
+  async pass({ deps }, _, size) {
+    deps.clock.advance(100 * size - 2_000)
   },
-  async look({ house, keys, asked }, key) {
-    expect(await house.countDay(keys[key] as ApiKey)).toBe(asked[key])
+  async look({ deps, keys, asked }, key) {
+    expect(await deps.countDay(keys[key] as ApiKey)).toBe(asked[key])
   },
-  async restart({ house, waiting }) {
-    await Promise.all(waiting.splice(0).map(house.settle))
-    await house.restart()
+  async restart({ deps, waiting }) {
+    await Promise.all(waiting.splice(0).map(deps.settle))
+    await deps.restart()
   },
 }
 
@@ -168,15 +168,15 @@ const acts = fc.array(
 test('whatever happens in between, each request is counted once', async () => {
   await fc.assert(
     fc.asyncProperty(acts, async (script) => {
-      const house = await openWindowHouse()
-      const keys = [await house.issue(), await house.issue()]
-      const scene: Scene = { house, keys, asked: [0, 0], waiting: [] }
+      const deps = await openWindowHouse()
+      const keys = [await deps.issue(), await deps.issue()]
+      const scene: Scene = { deps, keys, asked: [0, 0], waiting: [] }
       for (const { act, key, size } of script) await ACTS[act]?.(scene, key, size)
-      await Promise.all(scene.waiting.map(house.settle))
-      house.clock.advance(60_000)
-      expect(await Promise.all(keys.map(house.countDay))).toEqual(scene.asked)
-      expect(await findings(house)).toEqual([])
-      await house.close()
+      await Promise.all(scene.waiting.map(deps.settle))
+      deps.clock.advance(60_000)
+      expect(await Promise.all(keys.map(deps.countDay))).toEqual(scene.asked)
+      expect(await findings(deps)).toEqual([])
+      await deps.close()
     }),
     { numRuns: 40 },
   )

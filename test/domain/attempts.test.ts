@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { operatorCost } from '#domain/activity.ts'
 import type { ChatRequest, Routing } from '#domain/chat.ts'
-import type { CompletionHouse } from '#domain/completion.ts'
+import type { CompletionDeps } from '#domain/completion.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { createHopHealth } from '#domain/hop-health.ts'
 import type { RouteHop } from '#domain/route.ts'
@@ -63,7 +63,7 @@ function recovers(kind: FailureKind = 'failed'): Script {
 type Scripts = Readonly<Record<string, Script>>
 
 /** A house where each provider plays its own script. */
-const houseOf = (scripts: Scripts, more: Partial<CompletionHouse> = {}): CompletionHouse => ({
+const houseOf = (scripts: Scripts, more: Partial<CompletionDeps> = {}): CompletionDeps => ({
   ...bench.houseOf(says()),
   upstreamFor: async ({ name }) => {
     const found = scripts[name]
@@ -87,8 +87,8 @@ const route = (...providers: readonly string[]) =>
     providers.map((provider, n) => hopOf(provider, { position: n + 1 })),
   )
 
-const walk = (house: CompletionHouse, request: Partial<ChatRequest> = {}) =>
-  bench.walk(house, aRequest(request))
+const walk = (deps: CompletionDeps, request: Partial<ChatRequest> = {}) =>
+  bench.walk(deps, aRequest(request))
 
 const failureOf = ({ thrown }: { readonly thrown: unknown }) =>
   thrown instanceof GatewayError ? thrown.code : thrown
@@ -231,12 +231,12 @@ describe('the same hop once more', () => {
   test('a client that leaves during the pause owes nothing, and nobody is asked', async () => {
     const gone = new AbortController()
     const scripts = { acme: fails() }
-    const house = houseOf(scripts)
-    const { caller, generator } = await bench.start(house, aRequest(), gone.signal)
+    const deps = houseOf(scripts)
+    const { caller, generator } = await bench.start(deps, aRequest(), gone.signal)
     await generator.next()
     const end = generator.next()
     // What it failed by is noted in the turn in which the pause begins.
-    await eventually(() => house.health.readings().length > 0, 'the first attempt has failed')
+    await eventually(() => deps.health.readings().length > 0, 'the first attempt has failed')
     gone.abort()
     expect(await end).toEqual({ done: true, value: undefined })
     expect(calls(scripts)).toEqual({ acme: 1 })
@@ -272,9 +272,9 @@ describe('exactly one attempt', () => {
   test('goes to a hop that does not rest', async () => {
     await route('acme', 'beta')
     const scripts = { acme: fails('unauthorized'), beta: answers() }
-    const house = houseOf(scripts)
-    await walk(house)
-    const walked = await walk(house, { allowFallbacks: false })
+    const deps = houseOf(scripts)
+    await walk(deps)
+    const walked = await walk(deps, { allowFallbacks: false })
     expect(calls(scripts)).toEqual({ acme: 1, beta: 2 })
     expect((await bench.books(walked.caller)).charged).toBe(COST)
   })
@@ -371,32 +371,32 @@ describe('a hop that rests', () => {
       },
     )
     const scripts = { acme, beta: answers() }
-    const house = houseOf(scripts)
-    for (let i = 0; i < 5; i++) await walk(house)
+    const deps = houseOf(scripts)
+    for (let i = 0; i < 5; i++) await walk(deps)
     expect(calls(scripts)).toEqual({ acme: 3, beta: 5 })
-    expect(house.health.readings()).toMatchObject([
+    expect(deps.health.readings()).toMatchObject([
       { provider: 'acme', upstreamName: 'small-at-acme', failures: 3 },
     ])
 
     bench.clock.advance(5_000)
-    await walk(house)
-    await walk(house)
+    await walk(deps)
+    await walk(deps)
     expect(calls(scripts)).toEqual({ acme: 4, beta: 7 })
 
     isBroken = false
     bench.clock.advance(10_000)
-    await walk(house)
-    await walk(house)
+    await walk(deps)
+    await walk(deps)
     expect(calls(scripts)).toEqual({ acme: 6, beta: 7 })
-    expect(house.health.readings()).toEqual([])
+    expect(deps.health.readings()).toEqual([])
   })
 
   test('is asked all the same when the others fail', async () => {
     await route('acme', 'beta')
     const scripts = { acme: fails('unauthorized'), beta: fails('timeout') }
-    const house = houseOf(scripts)
-    await walk(house)
-    await walk(house)
+    const deps = houseOf(scripts)
+    await walk(deps)
+    await walk(deps)
     expect(calls(scripts)).toEqual({ acme: 2, beta: 2 })
   })
 
@@ -413,22 +413,22 @@ describe('a hop that rests', () => {
         await until(never, call)
       },
     )
-    const house = houseOf({ acme, beta: answers() })
-    await walk(house)
+    const deps = houseOf({ acme, beta: answers() })
+    await walk(deps)
     bench.clock.advance(9_000)
-    await bench.walk(house, aRequest(), { signal: gone.signal })
+    await bench.walk(deps, aRequest(), { signal: gone.signal })
     expect(acme.calls).toHaveLength(2)
-    expect(house.health.readings()).toMatchObject([{ provider: 'acme', restsUntil: null }])
+    expect(deps.health.readings()).toMatchObject([{ provider: 'acme', restsUntil: null }])
   })
 
   test('stays under the probe that another request makes', async () => {
-    const house = houseOf({ acme: answers() })
+    const deps = houseOf({ acme: answers() })
     const hop = { card: (await bench.store.models.find('acme/small'))!, provider: aProvider() }
-    house.health.failed(hop, new UpstreamFailure('unauthorized', 'no'))
+    deps.health.failed(hop, new UpstreamFailure('unauthorized', 'no'))
     bench.clock.advance(60_000)
-    house.health.asked(hop)
-    await bench.walk(house, aRequest(), { signal: AbortSignal.abort() })
-    expect(house.health.readings()).toMatchObject([{ restsUntil: expect.any(Number) }])
+    deps.health.asked(hop)
+    await bench.walk(deps, aRequest(), { signal: AbortSignal.abort() })
+    expect(deps.health.readings()).toMatchObject([{ restsUntil: expect.any(Number) }])
   })
 
   test('is well again once it has said something, though its client left', async () => {
@@ -438,21 +438,21 @@ describe('a hop that rests', () => {
       gone.abort()
       await until(never, call)
     })
-    const house = houseOf({ acme })
-    house.health.failed(
+    const deps = houseOf({ acme })
+    deps.health.failed(
       { card: (await bench.store.models.find('acme/small'))!, provider: aProvider() },
       new UpstreamFailure('failed', 'once'),
     )
-    expect(house.health.readings()).toHaveLength(1)
-    await bench.walk(house, aRequest(), { signal: gone.signal })
-    expect(house.health.readings()).toEqual([])
+    expect(deps.health.readings()).toHaveLength(1)
+    await bench.walk(deps, aRequest(), { signal: gone.signal })
+    expect(deps.health.readings()).toEqual([])
   })
 })
 
 test('a credential that cannot be read is its own hop’s trouble', async () => {
   await route('acme', 'beta')
   const beta = answers()
-  const house = houseOf(
+  const deps = houseOf(
     {},
     {
       upstreamFor: async ({ name }) => {
@@ -461,7 +461,7 @@ test('a credential that cannot be read is its own hop’s trouble', async () => 
       },
     },
   )
-  const walked = await walk(house)
+  const walked = await walk(deps)
   const { charged, line } = await bench.books(walked.caller)
   expect(charged).toBe(COST)
   expect(line).toMatchObject({
@@ -471,7 +471,7 @@ test('a credential that cannot be read is its own hop’s trouble', async () => 
     ],
   })
   // It waits for its operator; the next request goes elsewhere at once.
-  const next = await walk(house)
+  const next = await walk(deps)
   expect((await bench.books(next.caller)).line.failedAttempts).toEqual([])
 })
 

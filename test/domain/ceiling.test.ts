@@ -1,11 +1,14 @@
 // No interleaving of requests crosses a ceiling by more than one request; a lone one may use its last cent.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { EMPTY_PURSE, judgeBalance, judgeCeiling, type Purse } from '#domain/ceiling.ts'
+import { EMPTY_PURSE, judgeBalance, judgeCeiling, type Spending } from '#domain/ceiling.ts'
 import type { UsdNanos } from '#domain/money.ts'
 
 const nanos = (amount: bigint | number) => BigInt(amount) as UsdNanos
-const purse = (spent: number, held: number): Purse => ({ spent: nanos(spent), held: nanos(held) })
+const purse = (spent: number, held: number): Spending => ({
+  spent: nanos(spent),
+  held: nanos(held),
+})
 
 describe('a ceiling of 100', () => {
   test.each([

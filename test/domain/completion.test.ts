@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Caller } from '#domain/caller.ts'
 import type { ChatRequest } from '#domain/chat.ts'
-import { type CompletionHouse, complete } from '#domain/completion.ts'
+import { type CompletionDeps, complete } from '#domain/completion.ts'
 import { RequestRefused } from '#domain/ending.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { Limits } from '#domain/key.ts'
@@ -179,11 +179,11 @@ describe('an upstream that fails', () => {
   test('whose credential cannot be read costs nothing', async () => {
     const { caller, generator } = await start(says(), aRequest(), new AbortController().signal)
     await generator.return()
-    const house: CompletionHouse = {
+    const deps: CompletionDeps = {
       ...bench.houseOf(says()),
       upstreamFor: () => Promise.reject(new GatewayError('internal_error', 'no master key')),
     }
-    const steps = complete(house, caller, aRequest(), new AbortController().signal)
+    const steps = complete(deps, caller, aRequest(), new AbortController().signal)
     await steps.next()
     await expect(steps.next()).rejects.toMatchObject({ code: 'upstream_error' })
     expect((await books(caller)).charges).toBe(0)

@@ -14,8 +14,8 @@ beforeEach(async () => {
 
 const offered = async (): Promise<Offer> => {
   const { clock, store } = bench
-  const shop = { clock, store, health: createHopHealth(clock) }
-  const [offer] = await findOffers(shop, aKey(clock.now()), aRequest())
+  const deps = { clock, store, health: createHopHealth(clock) }
+  const [offer] = await findOffers(deps, aKey(clock.now()), aRequest())
   return offer
 }
 

@@ -262,11 +262,11 @@ describe('after a walk', () => {
       acme: takes(120, failure('overloaded')),
       beta: takes(300, null),
     }
-    const house = {
+    const deps = {
       ...bench.houseOf(takes(0, null)),
       upstreamFor: async ({ name }: { name: string }) => (scripts[name] as Script).upstream,
     }
-    const receipt = await receiptFor((await bench.walk(house)).caller)
+    const receipt = await receiptFor((await bench.walk(deps)).caller)
     expect(outcomes(receipt)).toEqual([
       ['acme', 'overloaded', 503, 120],
       ['beta', 'answered', null, 300],

@@ -4,7 +4,7 @@ import { openStore } from '#db/index.ts'
 import type { ActivityEntry } from '#domain/activity.ts'
 import type { Caller } from '#domain/caller.ts'
 import type { ChatEvent, ChatEvents, ChatRequest } from '#domain/chat.ts'
-import { type CompletionHouse, complete } from '#domain/completion.ts'
+import { type CompletionDeps, complete } from '#domain/completion.ts'
 import { createHopHealth } from '#domain/hop-health.ts'
 import type { Limits } from '#domain/key.ts'
 import { newSecret } from '#domain/secret.ts'
@@ -58,17 +58,17 @@ export interface WalkBench {
   readonly clock: HandClock
   readonly store: Store
   /** The house where one script plays every provider. */
-  houseOf(of: Pick<Script, 'upstream'>): CompletionHouse
+  houseOf(of: Pick<Script, 'upstream'>): CompletionDeps
   /** A caller with a key of its own. */
   call(limits?: Partial<Limits>): Promise<Caller>
   start(
-    house: CompletionHouse,
+    deps: CompletionDeps,
     request: ChatRequest,
     signal: AbortSignal,
     limits?: Partial<Limits>,
   ): Promise<{ readonly caller: Caller; readonly generator: ReturnType<typeof complete> }>
   /** Walks to the end; `onStep` may do something to it on the way. */
-  walk(house: CompletionHouse, request?: ChatRequest, wishes?: WalkWishes): Promise<Walk>
+  walk(deps: CompletionDeps, request?: ChatRequest, wishes?: WalkWishes): Promise<Walk>
   /** The books after one request: its one line, what it cost, and proof that nothing is left open. */
   books(caller: Caller): Promise<{
     readonly charged: bigint
@@ -87,9 +87,9 @@ export async function openWalkBench(): Promise<WalkBench> {
     await store.keys.issue(key, newSecret())
     return { key, requestId: 'req_1', arrivedAt: clock.now() }
   }
-  const start: WalkBench['start'] = async (house, request, signal, limits) => {
+  const start: WalkBench['start'] = async (deps, request, signal, limits) => {
     const caller = await call(limits)
-    return { caller, generator: complete(house, caller, request, signal) }
+    return { caller, generator: complete(deps, caller, request, signal) }
   }
 
   return {
@@ -104,9 +104,9 @@ export async function openWalkBench(): Promise<WalkBench> {
     }),
     call,
     start,
-    async walk(house, request = aRequest(), { limits, signal, onStep } = {}) {
+    async walk(deps, request = aRequest(), { limits, signal, onStep } = {}) {
       const ears = signal ?? new AbortController().signal
-      const { caller, generator } = await start(house, request, ears, limits)
+      const { caller, generator } = await start(deps, request, ears, limits)
       const steps: CompletionStep[] = []
       let thrown: unknown
       try {

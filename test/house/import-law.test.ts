@@ -120,7 +120,7 @@ const ALLOWED = [
 ] as const
 
 const IMPORT_LAWS = ['lint/style/noRestrictedImports', 'plugin']
-let house: string
+let deps: string
 /** Line by line, what the linter said of each file of the copied house. */
 let findings: readonly Finding[]
 
@@ -134,9 +134,9 @@ for (const [file, specifier] of [...FORBIDDEN, ...ALLOWED]) {
 }
 
 beforeAll(() => {
-  house = realpathSync(mkdtempSync(join(tmpdir(), 'house-')))
-  cpSync('.biome.json', join(house, '.biome.json'))
-  cpSync('scripts/house', join(house, 'scripts/house'), { recursive: true })
+  deps = realpathSync(mkdtempSync(join(tmpdir(), 'house-')))
+  cpSync('.biome.json', join(deps, '.biome.json'))
+  cpSync('scripts/house', join(deps, 'scripts/house'), { recursive: true })
   for (const [file, specifiers] of trials) {
     const lines = specifiers.map((specifier, n) => `export { a${n} } from '${specifier}'`)
     build(file, lines)
@@ -151,10 +151,10 @@ beforeAll(() => {
   build('server/domain/clock.ts', ['export const now = () => new Date()'])
   build('server/http/unkind.ts', ['export default 1', 'process.exit(1)', 'export const a: any = 1'])
   build('server/http/CamelCase.ts', ['export const a = 1'])
-  findings = lint(house)
+  findings = lint(deps)
 })
 
-afterAll(() => rmSync(house, { recursive: true, force: true }))
+afterAll(() => rmSync(deps, { recursive: true, force: true }))
 
 test.each(FORBIDDEN)('%s must not import %s', (...crossing) => {
   expect(broken(crossing)).toEqual({ written: true, lazily: true })
@@ -193,8 +193,8 @@ function lazy(file: string): string {
 }
 
 function build(file: string, lines: readonly string[]): void {
-  mkdirSync(dirname(join(house, file)), { recursive: true })
-  writeFileSync(join(house, file), `${lines.join('\n')}\n`)
+  mkdirSync(dirname(join(deps, file)), { recursive: true })
+  writeFileSync(join(deps, file), `${lines.join('\n')}\n`)
 }
 
 function lint(root: string): readonly Finding[] {

@@ -18,9 +18,9 @@ const WRITTEN: Readonly<Record<string, string>> = {
 }
 
 test('every route is in it, under every prefix, and nothing else is', async () => {
-  const house = await furnish()
-  onTestFinished(() => house.store.close())
-  const served = openCounter(house)
+  const deps = await furnish()
+  onTestFinished(() => deps.store.close())
+  const served = openCounter(deps)
     .app.routes.filter(({ method }) => method !== 'OPTIONS')
     .map(({ method, path }) => {
       const open = path.indexOf(':')

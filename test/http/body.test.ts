@@ -2,9 +2,9 @@
 import { describe, expect, test, vi } from 'vitest'
 import { furnish, hello, openCounter } from '#test/support/furnish.ts'
 
-const house = await furnish()
-const { bearer } = await house.issue()
-const counter = openCounter(house)
+const deps = await furnish()
+const { bearer } = await deps.issue()
+const counter = openCounter(deps)
 
 const codeOf = async (response: Response): Promise<string> =>
   response.status === 200
@@ -119,7 +119,7 @@ describe('its size', () => {
     const url = `data:image/png;base64,${picture}`
     const content = [{ type: 'image_url', image_url: { url } }]
     let textBytes = 0
-    const { chat } = openCounter(house, {
+    const { chat } = openCounter(deps, {
       upstream: {
         open: async ({ request }) => {
           textBytes = request.textBytes
@@ -138,7 +138,7 @@ describe('its size', () => {
 })
 
 test('a body that never ends is refused when its time is up', async () => {
-  const { app } = openCounter(house, {
+  const { app } = openCounter(deps, {
     timings: { bodyDeadlineMs: 50, headerHoldMs: 1, keepAliveMs: 1, stalledReaderMs: 1 },
   })
   const response = await app.request('http://gateway.test/v1/chat/completions', {

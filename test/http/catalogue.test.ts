@@ -5,13 +5,13 @@ import { perMillion, readPrice, type UsdAttos } from '#domain/money.ts'
 import { furnish, openCounter } from '#test/support/furnish.ts'
 import { aCard, aVersion } from '#test/support/nouns.ts'
 
-const house = await furnish()
-const { bearer } = await house.issue()
-const { get, app } = openCounter(house)
+const deps = await furnish()
+const { bearer } = await deps.issue()
+const { get, app } = openCounter(deps)
 
 const price = (text: string): UsdAttos => readPrice(text)!
-const now = house.clock.now()
-await house.store.models.add({
+const now = deps.clock.now()
+await deps.store.models.add({
   id: 'demo/deep/pixel-1',
   provider: 'demo',
   upstreamName: 'pixel',
@@ -87,11 +87,11 @@ test('a card tells what tokens of pictures cost where that is another price', as
     imageInputToken: perMillion(price('8'))!,
     imageOutputToken: perMillion(price('32'))!,
   }
-  await house.store.models.add(
+  await deps.store.models.add(
     aCard({ id: 'demo/tokens', provider: 'demo', price: aVersion(prices) }),
   )
   const response = await get('/v1/models/demo/tokens', bearer)
-  await house.store.models.remove('demo/tokens')
+  await deps.store.models.remove('demo/tokens')
   expect(await response.json()).toMatchObject({
     pricing: { image_input_token: '0.000008', image_output_token: '0.000032' },
     pricing_model: 'per_token',
@@ -120,17 +120,17 @@ test('the list, its filters, and what a key may see of it', async () => {
   expect(await ids(await get('/v1/models?output_modalities=image,text', bearer))).toEqual([all[0]])
   expect(await ids(await get('/v1/models?q=PIXEL%20draws', bearer))).toEqual([all[0]])
   expect(await ids(await get('/v1/models?q=', bearer))).toEqual(all)
-  const narrow = await house.issue({ allowedModels: ['demo/echo', 'demo/deep/*', 'gone/*'] })
+  const narrow = await deps.issue({ allowedModels: ['demo/echo', 'demo/deep/*', 'gone/*'] })
   expect(await ids(await get('/v1/models', narrow.bearer))).toEqual([
     'demo/deep/pixel-1',
     'demo/echo',
   ])
-  const nothing = await house.issue({ allowedModels: [] })
+  const nothing = await deps.issue({ allowedModels: [] })
   expect(await ids(await get('/v1/models', nothing.bearer))).toEqual([])
 })
 
 test('a key cannot probe the catalogue beyond its list', async () => {
-  const narrow = await house.issue({ allowedModels: ['other/*'] })
+  const narrow = await deps.issue({ allowedModels: ['other/*'] })
   const code = async (id: string, bearer: Readonly<Record<string, string>>) =>
     ((await (await get(`/v1/models/${id}`, bearer)).json()) as { error: { code: string } }).error
       .code
@@ -140,7 +140,7 @@ test('a key cannot probe the catalogue beyond its list', async () => {
 })
 
 test('a provisioning key sees no models', async () => {
-  const provisioning = await house.issue({}, 'provisioning')
+  const provisioning = await deps.issue({}, 'provisioning')
   for (const path of ['/v1/models', '/v1/models/demo/echo']) {
     const response = await get(path, provisioning.bearer)
     expect([

@@ -10,8 +10,8 @@ const NOON = Date.UTC(2026, 7, 22, 12)
 
 async function open(balance = '100') {
   const clock = handClock(NOON)
-  const house = await furnish({ clock, balance })
-  return { clock, house, ...openCounter(house) }
+  const deps = await furnish({ clock, balance })
+  return { clock, deps, ...openCounter(deps) }
 }
 
 interface ErrorAnswer {
@@ -42,10 +42,10 @@ const BAD_BODY = '{'
 const BAD_MODEL = hello({ model: 'nobody/none' })
 
 test('a key that was revoked is known: its refusal carries the rate headers', async () => {
-  const { house, chat, clock } = await open()
-  const { key, bearer } = await house.issue({ rpm: 5 })
+  const { deps, chat, clock } = await open()
+  const { key, bearer } = await deps.issue({ rpm: 5 })
   await (await chat(bearer, hello())).text()
-  await house.store.keys.revoke(key.id, clock.now())
+  await deps.store.keys.revoke(key.id, clock.now())
   const { code, headers } = await refusal(await chat(bearer, hello()))
   expect(code).toBe('api_key_revoked')
   expect(headers.get('x-ratelimit-limit-minute')).toBe('5')
@@ -63,8 +63,8 @@ describe('the first failure wins', () => {
   })
 
   test('2. the kind of key, before a body is looked at', async () => {
-    const { chat, house } = await open()
-    const { bearer } = await house.issue({}, 'provisioning')
+    const { chat, deps } = await open()
+    const { bearer } = await deps.issue({}, 'provisioning')
     expect(await refusal(await chat(bearer, BAD_BODY))).toMatchObject({
       status: 403,
       type: 'permission_error',
@@ -73,8 +73,8 @@ describe('the first failure wins', () => {
   })
 
   test('3. the body, before the allow-list', async () => {
-    const { chat, house } = await open()
-    const { bearer } = await house.issue({ allowedModels: ['other/*'] })
+    const { chat, deps } = await open()
+    const { bearer } = await deps.issue({ allowedModels: ['other/*'] })
     expect(await refusal(await chat(bearer, BAD_BODY))).toMatchObject({
       status: 400,
       code: 'invalid_json',
@@ -87,8 +87,8 @@ describe('the first failure wins', () => {
   })
 
   test('4. the allow-list, before the catalogue', async () => {
-    const { chat, house } = await open()
-    const { bearer } = await house.issue({ allowedModels: ['other/*'] })
+    const { chat, deps } = await open()
+    const { bearer } = await deps.issue({ allowedModels: ['other/*'] })
     expect(await refusal(await chat(bearer, BAD_MODEL))).toMatchObject({
       status: 403,
       code: 'model_not_allowed',
@@ -97,8 +97,8 @@ describe('the first failure wins', () => {
   })
 
   test('5. the catalogue, before the rules of modality', async () => {
-    const { chat, house } = await open()
-    const { bearer } = await house.issue()
+    const { chat, deps } = await open()
+    const { bearer } = await deps.issue()
     const body = { ...BAD_MODEL, stream: true, modalities: ['image'] }
     expect(await refusal(await chat(bearer, body))).toMatchObject({
       status: 404,
@@ -108,8 +108,8 @@ describe('the first failure wins', () => {
   })
 
   test('6. the rules of modality, before money', async () => {
-    const { chat, house } = await open('0.000001')
-    const { bearer } = await house.issue({ dailySpend: usd('0') })
+    const { chat, deps } = await open('0.000001')
+    const { bearer } = await deps.issue({ dailySpend: usd('0') })
     const body = hello({ model: 'demo/image', stream: true, modalities: ['image'] })
     expect(await refusal(await chat(bearer, body))).toMatchObject({
       status: 400,
@@ -119,8 +119,8 @@ describe('the first failure wins', () => {
   })
 
   test('7. money, before the windows', async () => {
-    const { chat, house } = await open()
-    const { bearer } = await house.issue({ rpm: 1, dailySpend: usd('0.000001') })
+    const { chat, deps } = await open()
+    const { bearer } = await deps.issue({ rpm: 1, dailySpend: usd('0.000001') })
     expect((await chat(bearer, hello())).status).toBe(200)
     const refused = await refusal(await chat(bearer, hello()))
     expect(refused).toMatchObject({
@@ -134,8 +134,8 @@ describe('the first failure wins', () => {
   })
 
   test('8. the windows', async () => {
-    const { chat, house, clock } = await open()
-    const { bearer } = await house.issue({ rpm: 1 })
+    const { chat, deps, clock } = await open()
+    const { bearer } = await deps.issue({ rpm: 1 })
     await chat(bearer, hello())
     clock.advance(14_500)
     const refused = await refusal(await chat(bearer, hello()))
@@ -151,17 +151,17 @@ describe('the first failure wins', () => {
   })
 
   test('a refused request takes no slot', async () => {
-    const { chat, house } = await open()
-    const { bearer, key } = await house.issue({ rpm: 5 })
+    const { chat, deps } = await open()
+    const { bearer, key } = await deps.issue({ rpm: 5 })
     for (const body of [BAD_BODY, BAD_MODEL, hello({ stream: 'yes' })]) await chat(bearer, body)
-    expect((await house.store.admissions.usage(key.id, instant(NOON))).requestsMinute).toBe(0)
+    expect((await deps.store.admissions.usage(key.id, instant(NOON))).requestsMinute).toBe(0)
   })
 })
 
 describe('what a client is told to do next', () => {
   test('a day is too long for a library to wait', async () => {
-    const { chat, house } = await open()
-    const { bearer } = await house.issue({ rpd: 1 })
+    const { chat, deps } = await open()
+    const { bearer } = await deps.issue({ rpd: 1 })
     await chat(bearer, hello())
     const { headers, status } = await refusal(await chat(bearer, hello()))
     expect([status, headers.get('retry-after'), headers.get('x-should-retry')]).toEqual([
@@ -172,13 +172,13 @@ describe('what a client is told to do next', () => {
   })
 
   test('a place in the queue frees soon', async () => {
-    const house = await furnish()
-    const { bearer } = await house.issue({ concurrency: 1 })
+    const deps = await furnish()
+    const { bearer } = await deps.issue({ concurrency: 1 })
     const played = script(async function* (call) {
       yield [text('x')]
       await until(never, call)
     })
-    const { chat } = openCounter(house, { upstream: played.upstream })
+    const { chat } = openCounter(deps, { upstream: played.upstream })
     const busy = await chat(bearer, hello({ stream: true }))
     const { headers, code } = await refusal(await chat(bearer, hello()))
     expect([code, headers.get('retry-after'), headers.get('x-should-retry')]).toEqual([
@@ -194,15 +194,15 @@ describe('what a client is told to do next', () => {
     ['overloaded', 503],
     ['timeout', 504],
   ] as const)('a picture that %s is not to be bought again unasked', async (kind, status) => {
-    const house = await furnish()
-    const { bearer } = await house.issue()
+    const deps = await furnish()
+    const { bearer } = await deps.issue()
     const played = script(
       async function* () {},
       async () => {
         throw new UpstreamFailure(kind, 'no')
       },
     )
-    const { chat } = openCounter(house, { upstream: played.upstream })
+    const { chat } = openCounter(deps, { upstream: played.upstream })
     const picture = await refusal(
       await chat(bearer, hello({ model: 'demo/image', modalities: ['image'] })),
     )
@@ -212,9 +212,9 @@ describe('what a client is told to do next', () => {
   })
 
   test('a gateway that shuts down asks to be asked again', async () => {
-    const house = await furnish()
-    const { bearer } = await house.issue()
-    const { chat, get } = openCounter(house, { draining: () => true })
+    const deps = await furnish()
+    const { bearer } = await deps.issue()
+    const { chat, get } = openCounter(deps, { draining: () => true })
     const { headers, status, code } = await refusal(await chat(bearer, hello()))
     expect([status, code, headers.get('retry-after'), headers.get('x-should-retry')]).toEqual([
       503,
@@ -237,8 +237,8 @@ describe('the secret', () => {
   ]
 
   test('T5: is read from nowhere but Authorization: Bearer', async () => {
-    const { house, get } = await open()
-    const { bearer } = await house.issue()
+    const { deps, get } = await open()
+    const { bearer } = await deps.issue()
     for (const [where, headers, query] of anywhere(bearer['Authorization']!.slice(7))) {
       const refused = await refusal(await get(`/v1/key${query}`, headers))
       expect([where, refused.status, refused.code]).toEqual([where, 401, 'missing_api_key'])
@@ -247,8 +247,8 @@ describe('the secret', () => {
   })
 
   test('T2: is refused when it is cut, stretched, doubled, altered or never issued', async () => {
-    const { house, get } = await open()
-    const { bearer } = await house.issue()
+    const { deps, get } = await open()
+    const { bearer } = await deps.issue()
     const good = bearer['Authorization']!
     for (const authorization of [
       good.slice(0, -1),
@@ -273,13 +273,13 @@ describe('the secret', () => {
   })
 
   test('is judged anew on every request', async () => {
-    const { house, get, clock } = await open()
-    const { bearer, key } = await house.issue()
+    const { deps, get, clock } = await open()
+    const { bearer, key } = await deps.issue()
     const status = async () => {
       const response = await get('/v1/key', bearer)
       return response.status === 200 ? 200 : (await refusal(response)).code
     }
-    const { keys } = house.store
+    const { keys } = deps.store
     expect(await status()).toBe(200)
     await keys.amend(key.id, { disabledAt: clock.now() }, clock.now())
     expect(await status()).toBe('api_key_disabled')
@@ -294,8 +294,8 @@ describe('the secret', () => {
 
 describe('every answer', () => {
   test('to a known key carries its windows, refusals included', async () => {
-    const { house, chat, get } = await open()
-    const { bearer } = await house.issue({ rpm: 7, rpd: 9 })
+    const { deps, chat, get } = await open()
+    const { bearer } = await deps.issue({ rpm: 7, rpd: 9 })
     const answers = [
       await chat(bearer, hello()),
       await chat(bearer, BAD_BODY),
@@ -316,8 +316,8 @@ describe('every answer', () => {
   })
 
   test('of a key without a limit says nothing about windows', async () => {
-    const { house, chat } = await open()
-    const { bearer } = await house.issue()
+    const { deps, chat } = await open()
+    const { bearer } = await deps.issue()
     const { headers } = await chat(bearer, hello())
     expect([...headers.keys()].filter((name) => name.startsWith('x-ratelimit'))).toEqual([])
   })
@@ -358,10 +358,10 @@ describe('every answer', () => {
   })
 
   test('of an inner fault tells the caller nothing and the operator everything', async () => {
-    const house = await furnish()
-    const { bearer } = await house.issue()
+    const deps = await furnish()
+    const { bearer } = await deps.issue()
     const lines: unknown[] = []
-    const { chat } = openCounter(house, {
+    const { chat } = openCounter(deps, {
       log: (line) => lines.push(line),
       upstreamFor: async () => {
         throw new Error('secret detail sk-abcdefghij at /etc/passwd')

@@ -5,12 +5,12 @@ import { createRunningWalks } from '#http/running-walks.ts'
 import { furnish, hello, openCounter } from '#test/support/furnish.ts'
 
 test('aborted while it is settled, an answer that is complete leaves all the same', async () => {
-  const house = await furnish()
-  const { bearer } = await house.issue()
+  const deps = await furnish()
+  const { bearer } = await deps.issue()
   const running = createRunningWalks()
-  const { admissions } = house.store
+  const { admissions } = deps.store
   const store = {
-    ...house.store,
+    ...deps.store,
     admissions: {
       ...admissions,
       async settle(...ended: Parameters<typeof admissions.settle>) {
@@ -19,7 +19,7 @@ test('aborted while it is settled, an answer that is complete leaves all the sam
       },
     },
   }
-  const { chat } = openCounter({ ...house, store }, { running })
+  const { chat } = openCounter({ ...deps, store }, { running })
   const response = await chat(bearer, hello())
   expect(response.status).toBe(200)
   expect(await response.json()).toMatchObject({ object: 'chat.completion' })

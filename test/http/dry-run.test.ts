@@ -6,16 +6,16 @@ import { aProvider, usd } from '#test/support/nouns.ts'
 
 const DRY = { 'X-Gateway-Dry-Run': 'true' }
 
-let house: Furnished
+let deps: Furnished
 let counter: ReturnType<typeof openCounter>
 
 beforeEach(async () => {
-  house = await furnish()
-  counter = openCounter(house, {
+  deps = await furnish()
+  counter = openCounter(deps, {
     upstream: { open: () => Promise.reject(new Error('a dry run asks nobody')) },
   })
 })
-afterEach(() => house.store.close())
+afterEach(() => deps.store.close())
 
 interface QuoteBody {
   readonly max_cost_usd: string
@@ -30,7 +30,7 @@ const ask = async (key: TestKey, body: unknown = hello()) => {
 
 /** No slot, no hold, no charge, no line. */
 async function expectNothingTaken({ key }: TestKey): Promise<void> {
-  const { store, clock } = house
+  const { store, clock } = deps
   expect(await store.admissions.usage(key.id, clock.now())).toMatchObject({
     requestsInProgress: 0,
     requestsMinute: 0,
@@ -42,7 +42,7 @@ async function expectNothingTaken({ key }: TestKey): Promise<void> {
 }
 
 test('one that would be admitted: where it would go, and the hold it would take', async () => {
-  const key = await house.issue({ rpm: 5 })
+  const key = await deps.issue({ rpm: 5 })
   const { response, quote } = await ask(key, hello({ max_tokens: 10 }))
   expect(response.status).toBe(200)
   expect(quote).toMatchObject({
@@ -61,7 +61,7 @@ test('one that would be admitted: where it would go, and the hold it would take'
 })
 
 test('one that would be refused: with what, as the refusal itself would say', async () => {
-  const key = await house.issue({ dailySpend: usd('0') })
+  const key = await deps.issue({ dailySpend: usd('0') })
   const { response, quote } = await ask(key)
   expect(response.status).toBe(200)
   expect(quote).toMatchObject({
@@ -76,15 +76,15 @@ test('one that would be refused: with what, as the refusal itself would say', as
 })
 
 test('what stands before admission is refused as ever', async () => {
-  const key = await house.issue({ allowedModels: ['other/*'] })
+  const key = await deps.issue({ allowedModels: ['other/*'] })
   expect((await ask(key)).response.status).toBe(403)
-  const free = await house.issue()
+  const free = await deps.issue()
   expect((await ask(free, hello({ model: 'demo/none' }))).response.status).toBe(404)
   expect((await counter.chat({}, hello(), DRY)).status).toBe(401)
 })
 
 test('every hop of a route, each with what it can cost', async () => {
-  const { store } = house
+  const { store } = deps
   await store.providers.add(aProvider({ name: 'other' }), null)
   const echo = (await store.models.find('demo/echo')) as ModelCard
   const hop = { upstreamName: 'echo', position: 1, weight: 1 }
@@ -92,7 +92,7 @@ test('every hop of a route, each with what it can cost', async () => {
     { ...hop, provider: 'demo' },
     { ...hop, provider: 'other', position: 2 },
   ])
-  const key = await house.issue()
+  const key = await deps.issue()
   const { quote } = await ask(key, hello({ models: ['demo/lorem'] }))
   expect(
     quote.route.map(({ provider, model }: { provider: string; model: string }) => [
@@ -107,7 +107,7 @@ test('every hop of a route, each with what it can cost', async () => {
 })
 
 test('any other value of the header is no dry run', async () => {
-  const key = await house.issue()
+  const key = await deps.issue()
   const response = await counter.chat(key.bearer, hello(), { 'X-Gateway-Dry-Run': 'false' })
   expect(response.status).toBe(500)
 })

@@ -7,10 +7,10 @@ const NOON = Date.parse('2026-08-22T12:00:00Z')
 
 async function open(limits: Partial<Limits>) {
   const clock = handClock(NOON)
-  const house = await furnish({ clock })
-  onTestFinished(() => house.store.close())
-  const { bearer } = await house.issue(limits)
-  const { chat, get } = openCounter(house)
+  const deps = await furnish({ clock })
+  onTestFinished(() => deps.store.close())
+  const { bearer } = await deps.issue(limits)
+  const { chat, get } = openCounter(deps)
   /** As this end user, or as nobody. */
   const ask = async (user: string | undefined, headers = {}) => {
     const response = await chat(

@@ -15,7 +15,7 @@ import {
   until,
 } from '#test/support/scripted-upstream.ts'
 
-let house: Furnished
+let deps: Furnished
 let key: TestKey
 
 /** Twice as dear as `demo/echo`, at a provider of its own. */
@@ -24,10 +24,10 @@ const SPARE = 'spare/echo'
 const doubled = (price: UsdAttos): UsdAttos => (price * 2n) as UsdAttos
 
 beforeEach(async () => {
-  house = await furnish()
-  key = await house.issue()
-  const at = house.clock.now()
-  const echo = (await house.store.models.find('demo/echo')) as ModelCard
+  deps = await furnish()
+  key = await deps.issue()
+  const at = deps.clock.now()
+  const echo = (await deps.store.models.find('demo/echo')) as ModelCard
   const { price } = echo
   if (!price) throw new Error('the demo has no price')
   const prices = {
@@ -36,19 +36,19 @@ beforeEach(async () => {
     completion: doubled(price.prices.completion),
   }
   const spare = { name: 'spare', type: 'openai-compatible', hasCredential: false } as const
-  await house.store.providers.add(
+  await deps.store.providers.add(
     { ...spare, baseUrl: 'http://127.0.0.1:9/v1', createdAt: at },
     null,
   )
   const card = { ...echo, provider: 'spare' }
-  await house.store.models.add({
+  await deps.store.models.add({
     ...card,
     id: SPARE,
     price: { ...price, id: 'price_spare', prices },
   })
-  await house.store.models.add({ ...card, id: 'spare/unpriced', price: null })
+  await deps.store.models.add({ ...card, id: 'spare/unpriced', price: null })
 })
-afterEach(() => house.store.close())
+afterEach(() => deps.store.close())
 
 const COUNTED = { type: 'usage', usage: { ...NO_USAGE, inputTokens: 10, outputTokens: 5 } } as const
 
@@ -68,7 +68,7 @@ const refusesToOpen = (kind: 'failed' | 'overloaded' | 'rejected' = 'failed'): S
 /** The counter where each provider plays its own script. */
 function counter(demo: Script, spare: Script) {
   const scripts: Readonly<Record<string, Script>> = { demo, spare }
-  return openCounter(house, {
+  return openCounter(deps, {
     upstreamFor: async ({ name }) => (scripts[name] as Script).upstream,
   })
 }
@@ -79,10 +79,10 @@ const ask = (demo: Script, spare: Script, more: object = {}) =>
 /** What was charged in nano-dollars, and proof that nothing stays open. */
 async function charged(): Promise<bigint> {
   await eventually(
-    async () => (await house.store.health({ checkIntegrity: false })).openHolds === 0,
+    async () => (await deps.store.health({ checkIntegrity: false })).openHolds === 0,
     'every hold is resolved',
   )
-  const entries = await house.store.ledger.list({ kind: 'charge', limit: 10 })
+  const entries = await deps.store.ledger.list({ kind: 'charge', limit: 10 })
   expect(entries.length).toBeLessThanOrEqual(1)
   return -(entries[0]?.amount ?? 0n)
 }
@@ -105,7 +105,7 @@ describe('a model that fails before it has said anything', () => {
         usage: { cost: 0.00004 },
       })
       expect(await charged()).toBe(AT_SPARE)
-      expect((await house.store.activity.list({ limit: 2 }))[0]).toMatchObject({ model: SPARE })
+      expect((await deps.store.activity.list({ limit: 2 }))[0]).toMatchObject({ model: SPARE })
     },
   )
 
@@ -167,7 +167,7 @@ describe('no fallback', () => {
   )
 
   test('T21: to a model that the key may not call, that has no price, or that does not exist', async () => {
-    key = await house.issue({ allowedModels: ['demo/*', 'spare/unpriced'] })
+    key = await deps.issue({ allowedModels: ['demo/*', 'spare/unpriced'] })
     const spare = answers('not for you')
     const models = [SPARE, 'spare/unpriced', 'spare/nothing']
     const response = await ask(refusesToOpen(), spare, { models })
@@ -176,7 +176,7 @@ describe('no fallback', () => {
   })
 
   test('from a model that the key may not call: the request is refused as it stands', async () => {
-    key = await house.issue({ allowedModels: ['spare/*'] })
+    key = await deps.issue({ allowedModels: ['spare/*'] })
     const spare = answers('not asked')
     const response = await ask(answers('nor this'), spare)
     expect(response.status).toBe(403)
@@ -221,14 +221,14 @@ describe('the choice of providers', () => {
     const response = await ask(answers('demo'), answers('spare'), { provider: { only: ['x'] } })
     expect(response.status).toBe(503)
     expect(await response.json()).toMatchObject({ error: { code: 'no_route_available' } })
-    expect(await house.store.activity.list({ limit: 5 })).toMatchObject([{ endedBy: 'refused' }])
+    expect(await deps.store.activity.list({ limit: 5 })).toMatchObject([{ endedBy: 'refused' }])
   })
 })
 
 test('the hold is that of the dearest model that may answer', async () => {
   const held: bigint[] = []
   const watch = script(async function* () {
-    const usage = await house.store.admissions.usage(key.key.id, house.clock.now())
+    const usage = await deps.store.admissions.usage(key.key.id, deps.clock.now())
     held.push(usage.reserved)
     yield [text('x'), finish(), COUNTED]
   })

@@ -19,15 +19,15 @@ import { eventually, finish, never, script, text, until } from '#test/support/sc
 const NOON = Date.UTC(2026, 7, 22, 12)
 
 let clock: HandClock
-let house: Furnished
+let deps: Furnished
 let worker: TestKey
 
 beforeEach(async () => {
   clock = handClock(NOON)
-  house = await furnish({ clock })
-  worker = await house.issue({ rpm: 60 })
+  deps = await furnish({ clock })
+  worker = await deps.issue({ rpm: 60 })
 })
-afterEach(() => house.store.close())
+afterEach(() => deps.store.close())
 
 const COUNTED = {
   type: 'usage',
@@ -60,11 +60,11 @@ const receiptFor = async (
 const idOf = (response: Response): string => response.headers.get('x-generation-id') ?? ''
 
 test('everything, to the field', async () => {
-  const counter = openCounter(house, { upstream: answers().upstream })
+  const counter = openCounter(deps, { upstream: answers().upstream })
   const asked = hello({ user: 'u_204' })
   const answer = await counter.chat(worker.bearer, asked, { 'X-Request-Id': 'mine-1' })
   const { id, usage } = (await answer.json()) as { id: string; usage: { cost_rub: number } }
-  const card = await house.store.models.find('demo/echo')
+  const card = await deps.store.models.find('demo/echo')
   expect(await (await receiptFor(counter, id)).json()).toEqual({
     object: 'generation',
     id,
@@ -150,9 +150,9 @@ const line = (name: string, count: number, unitPrice: string, amount: string) =>
 
 describe('it is shown', () => {
   test('under both prefixes, to every key of the account, with rate headers, for no slot', async () => {
-    const counter = openCounter(house)
+    const counter = openCounter(deps)
     const id = idOf(await counter.chat(worker.bearer, hello()))
-    const colleague = await house.issue({ rpm: 5 })
+    const colleague = await deps.issue({ rpm: 5 })
     for (const prefix of ['/v1', '/api/v1']) {
       const response = await receiptFor(counter, id, colleague.bearer, prefix)
       expect(response.status).toBe(200)
@@ -162,7 +162,7 @@ describe('it is shown', () => {
   })
 
   test('as soon as a stream has ended, by the id that its first chunk carried', async () => {
-    const counter = openCounter(house)
+    const counter = openCounter(deps)
     const response = await counter.chat(worker.bearer, hello({ stream: true }))
     const body = await response.text()
     expect(body.endsWith('data: [DONE]\n\n')).toBe(true)
@@ -171,8 +171,8 @@ describe('it is shown', () => {
   })
 
   test('for a refused request: which limit refused it, and that nothing was charged', async () => {
-    const counter = openCounter(house)
-    const poor = await house.issue({ dailySpend: usd('0') })
+    const counter = openCounter(deps)
+    const poor = await deps.issue({ dailySpend: usd('0') })
     const refused = await counter.chat(poor.bearer, hello())
     expect(refused.status).toBe(402)
     const response = await receiptFor(counter, idOf(refused), poor.bearer)
@@ -195,7 +195,7 @@ describe('it is shown', () => {
       async function* () {},
       (call) => until(never, call),
     )
-    const counter = openCounter(house, { upstream: held.upstream })
+    const counter = openCounter(deps, { upstream: held.upstream })
     const leaving = new AbortController()
     const asked = counter.app.request('http://gateway.test/v1/chat/completions', {
       method: 'POST',
@@ -206,13 +206,13 @@ describe('it is shown', () => {
     await eventually(() => held.calls.length === 1, 'the provider is asked')
     leaving.abort()
     await asked
-    const [left] = await house.store.activity.list({ limit: 5 })
+    const [left] = await deps.store.activity.list({ limit: 5 })
     const receipt = await receiptFor(counter, left?.generationId ?? null)
     expect(await receipt.json()).toMatchObject({ ended_by: 'client', data: { cancelled: true } })
   })
 
   test('for pictures: by the piece, at the size that was drawn', async () => {
-    const counter = openCounter(house)
+    const counter = openCounter(deps)
     const wish = hello({ model: 'demo/image', modalities: ['image'] })
     const answer = await counter.chat(worker.bearer, wish)
     const receipt = (await (await receiptFor(counter, idOf(answer))).json()) as ReceiptAnswer
@@ -222,8 +222,8 @@ describe('it is shown', () => {
 
   test('after a fallback: every attempt, in words that may be read by anybody', async () => {
     const at = clock.now()
-    const echo = await house.store.models.find('demo/echo')
-    await house.store.providers.add(
+    const echo = await deps.store.models.find('demo/echo')
+    await deps.store.providers.add(
       {
         name: 'spare',
         type: 'openai-compatible',
@@ -233,7 +233,7 @@ describe('it is shown', () => {
       },
       null,
     )
-    await house.store.models.route('demo/echo', [
+    await deps.store.models.route('demo/echo', [
       { provider: 'spare', upstreamName: 'x', position: 1, weight: 1 },
       { provider: 'demo', upstreamName: 'echo', position: 2, weight: 1 },
     ])
@@ -246,7 +246,7 @@ describe('it is shown', () => {
         })
       },
     )
-    const counter = openCounter(house, {
+    const counter = openCounter(deps, {
       upstreamFor: async ({ name }) => (name === 'spare' ? broke : answers()).upstream,
     })
     const answer = await counter.chat(worker.bearer, hello())
@@ -281,15 +281,15 @@ describe('it is not shown', () => {
   async function strangerOf(account: string): Promise<TestKey['bearer']> {
     const at = clock.now()
     const id = newAccountId(at)
-    await house.store.accounts.create({ ...house.account, id, name: account })
+    await deps.store.accounts.create({ ...deps.account, id, name: account })
     const secret = newSecret()
     const key = { ...worker.key, id: newKeyId(at), accountId: id, label: labelOf(secret) }
-    await house.store.keys.issue(key, secret)
+    await deps.store.keys.issue(key, secret)
     return { Authorization: `Bearer ${secret}` }
   }
 
   test('T6: to a key of another account, which is told the same as of one that never was', async () => {
-    const counter = openCounter(house)
+    const counter = openCounter(deps)
     const id = idOf(await counter.chat(worker.bearer, hello()))
     const stranger = await strangerOf('other')
     const [theirs, none] = [
@@ -306,7 +306,7 @@ describe('it is not shown', () => {
   })
 
   test('when it is no longer kept, and says so by the time in its id alone', async () => {
-    const counter = openCounter(house)
+    const counter = openCounter(deps)
     const id = idOf(await counter.chat(worker.bearer, hello()))
     expect((await receiptFor(counter, id)).status).toBe(200)
     const neverWas = newGenerationId(clock.now())
@@ -319,7 +319,7 @@ describe('it is not shown', () => {
     }
     const none = 'there is no such generation, or it has not ended yet'
     expect(await why(neverWas)).toBe(none)
-    expect(await house.store.activity.trim(clock.now(), 9)).toBe(1)
+    expect(await deps.store.activity.trim(clock.now(), 9)).toBe(1)
     const gone =
       'there is no such generation: what ended before 2026-08-23T12:00:00Z is no longer kept'
     expect([await why(id), await why(neverWas), await why(young)]).toEqual([gone, gone, none])
@@ -332,7 +332,7 @@ describe('it is not shown', () => {
       await until(word, call)
       yield [finish(), COUNTED]
     })
-    const counter = openCounter(house, { upstream: held.upstream })
+    const counter = openCounter(deps, { upstream: held.upstream })
     const streaming = await counter.chat(worker.bearer, hello({ stream: true }))
     const id = idOf(streaming)
     expect(id).toMatch(/^gen-/)
@@ -345,22 +345,22 @@ describe('it is not shown', () => {
   test.each(['gen-', 'gen-none', 'led_x', '%27%20OR%201=1', `gen-${'z'.repeat(9_000)}`])(
     'under %s',
     async (id) => {
-      expect(await refusal(await receiptFor(openCounter(house), id))).toEqual(NOT_FOUND)
+      expect(await refusal(await receiptFor(openCounter(deps), id))).toEqual(NOT_FOUND)
     },
   )
 
   test.each(['/v1/generation', '/v1/generation?id=', '/api/v1/generation?ID=x'])(
     'without an id: %s',
     async (path) => {
-      const response = await openCounter(house).get(path, worker.bearer)
+      const response = await openCounter(deps).get(path, worker.bearer)
       expect(await refusal(response)).toEqual([400, 'invalid_request', 'id'])
     },
   )
 
   test('to a provisioning key, whatever it asks for, nor to nobody', async () => {
-    const counter = openCounter(house)
+    const counter = openCounter(deps)
     const id = idOf(await counter.chat(worker.bearer, hello()))
-    const { bearer } = await house.issue({}, 'provisioning')
+    const { bearer } = await deps.issue({}, 'provisioning')
     for (const path of ['/v1/generation', `/v1/generation?id=${id}`]) {
       const response = await counter.get(path, bearer)
       expect(await refusal(response)).toEqual([403, 'provisioning_key_not_allowed', null])
@@ -369,7 +369,7 @@ describe('it is not shown', () => {
   })
 
   test('by another method', async () => {
-    const { app } = openCounter(house)
+    const { app } = openCounter(deps)
     const response = await app.request('http://gateway.test/v1/generation', { method: 'DELETE' })
     expect(response.status).toBe(405)
     expect(response.headers.get('allow')).toBe('GET, HEAD, OPTIONS')

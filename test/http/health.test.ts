@@ -2,12 +2,12 @@
 import { expect, test } from 'vitest'
 import { furnish, openCounter } from '#test/support/furnish.ts'
 
-const house = await furnish()
+const deps = await furnish()
 
 test('alive touches nothing', async () => {
   const { get } = openCounter({
-    ...house,
-    store: new Proxy(house.store, {
+    ...deps,
+    store: new Proxy(deps.store, {
       get: () => {
         throw new Error('the store was touched')
       },
@@ -18,7 +18,7 @@ test('alive touches nothing', async () => {
 })
 
 const health = async (writable: boolean, schemaVersion: number) => ({
-  ...(await house.store.health({ checkIntegrity: false })),
+  ...(await deps.store.health({ checkIntegrity: false })),
   writable,
   schemaVersion,
   newestSchemaVersion: 1,
@@ -32,7 +32,7 @@ test.each([
   ['broken', () => Promise.reject(new Error('disk')), false, 503, [false, false, true]],
 ] as const)('%s', async (_, read, draining, status, checks) => {
   const { get } = openCounter(
-    { ...house, store: { ...house.store, health: read } },
+    { ...deps, store: { ...deps.store, health: read } },
     { draining: () => draining },
   )
   const response = await get('/readyz')
@@ -44,7 +44,7 @@ test.each([
 })
 
 test('a page may call from anywhere, and read every header of ours', async () => {
-  const { app, get } = openCounter(house)
+  const { app, get } = openCounter(deps)
   const preflight = await app.request('http://gateway.test/v1/chat/completions', {
     method: 'OPTIONS',
     headers: {
@@ -78,7 +78,7 @@ test('a page may call from anywhere, and read every header of ours', async () =>
 })
 
 test('a preflight cannot smuggle a header of its own', async () => {
-  const { app } = openCounter(house)
+  const { app } = openCounter(deps)
   const preflight = await app.request('http://gateway.test/v1/key', {
     method: 'OPTIONS',
     headers: { 'Access-Control-Request-Headers': 'a; b: c' },

@@ -7,12 +7,12 @@ import { eventually } from '#test/support/scripted-upstream.ts'
 
 /** A counter whose cellar keeps answers only once it is let. */
 async function openGated() {
-  const house = await furnish()
-  const { bearer } = await house.issue()
+  const deps = await furnish()
+  const { bearer } = await deps.issue()
   const { promise, resolve } = Promise.withResolvers<void>()
   let asked = 0
-  const { answers } = house.store
-  const gated = withAnswers(house, {
+  const { answers } = deps.store
+  const gated = withAnswers(deps, {
     find: (...name) => answers.find(...name),
     async keep(answer, pay) {
       asked++
@@ -25,15 +25,15 @@ async function openGated() {
   return {
     running,
     let: resolve,
-    countCharges: async () => (await house.store.ledger.list({ kind: 'charge', limit: 10 })).length,
+    countCharges: async () => (await deps.store.ledger.list({ kind: 'charge', limit: 10 })).length,
     asked: () => eventually(() => asked > 0, 'it is to be kept'),
     ask: async (body: unknown) => await chat(bearer, body, { 'Idempotency-Key': 'k' }),
   }
 }
 
-const withAnswers = (house: Furnished, answers: Pick<Answers, 'find' | 'keep'>): Furnished => ({
-  ...house,
-  store: { ...house.store, answers: { ...house.store.answers, ...answers } },
+const withAnswers = (deps: Furnished, answers: Pick<Answers, 'find' | 'keep'>): Furnished => ({
+  ...deps,
+  store: { ...deps.store, answers: { ...deps.store.answers, ...answers } },
 })
 
 test('a whole answer leaves once it is kept, and until then it is running', async () => {
@@ -115,9 +115,9 @@ test.each([
   ['refuses', async () => false],
   ['fails', () => Promise.reject(new Error('no room'))],
 ])('a cellar that %s to keep it stops no answer', async (_, keep) => {
-  const house = await furnish()
-  const { bearer } = await house.issue()
-  const { chat } = openCounter(withAnswers(house, { find: async () => undefined, keep }))
+  const deps = await furnish()
+  const { bearer } = await deps.issue()
+  const { chat } = openCounter(withAnswers(deps, { find: async () => undefined, keep }))
   for (const stream of [false, true]) {
     for (let n = 0; n < 2; n++) {
       const response = await chat(bearer, hello({ stream }), { 'Idempotency-Key': `k ${stream}` })
@@ -125,37 +125,37 @@ test.each([
       expect(await response.text()).toContain('world')
     }
   }
-  expect(await house.store.ledger.list({ kind: 'charge', limit: 10 })).toHaveLength(4)
+  expect(await deps.store.ledger.list({ kind: 'charge', limit: 10 })).toHaveLength(4)
 })
 
 test('a cellar that cannot be read refuses, and the key is free again', async () => {
-  const house = await furnish()
-  const { bearer } = await house.issue()
+  const deps = await furnish()
+  const { bearer } = await deps.issue()
   let broken = true
-  const { answers } = house.store
+  const { answers } = deps.store
   const find: Answers['find'] = async (...name) => {
     if (broken) throw new Error('unreadable')
     return await answers.find(...name)
   }
-  const { chat } = openCounter(withAnswers(house, { find, keep: answers.keep }))
+  const { chat } = openCounter(withAnswers(deps, { find, keep: answers.keep }))
   const ask = () => chat(bearer, hello(), { 'Idempotency-Key': 'k' })
   expect((await ask()).status).toBe(500)
   broken = false
   expect((await ask()).status).toBe(200)
-  expect(await house.store.ledger.list({ kind: 'charge', limit: 10 })).toHaveLength(1)
+  expect(await deps.store.ledger.list({ kind: 'charge', limit: 10 })).toHaveLength(1)
 })
 
 test('who comes while it is looked up waits for the same look-up', async () => {
-  const house = await furnish()
-  const { bearer } = await house.issue()
+  const deps = await furnish()
+  const { bearer } = await deps.issue()
   const looking = Promise.withResolvers<void>()
-  const { answers } = house.store
+  const { answers } = deps.store
   let lookUps = 0
   const find: Answers['find'] = async (...name) => {
     if (++lookUps > 1) await looking.promise
     return await answers.find(...name)
   }
-  const { chat } = openCounter(withAnswers(house, { find, keep: answers.keep }))
+  const { chat } = openCounter(withAnswers(deps, { find, keep: answers.keep }))
   const ask = async (body: unknown) => await chat(bearer, body, { 'Idempotency-Key': 'k' })
   const said = await (await ask(hello())).text()
   const both = [ask(hello()), ask(hello())]
@@ -167,10 +167,10 @@ test('who comes while it is looked up waits for the same look-up', async () => {
 })
 
 test('a request without the header asks the cellar for nothing', async () => {
-  const house = await furnish()
-  const { bearer } = await house.issue()
+  const deps = await furnish()
+  const { bearer } = await deps.issue()
   const touched = () => Promise.reject(new Error('the cellar was asked'))
-  const { chat } = openCounter(withAnswers(house, { find: touched, keep: touched }))
+  const { chat } = openCounter(withAnswers(deps, { find: touched, keep: touched }))
   for (const stream of [false, true]) {
     const response = await chat(bearer, hello({ stream }))
     expect([response.status, response.headers.get('idempotent-replayed')]).toEqual([200, null])

@@ -6,7 +6,7 @@ import { draftKey, type KeyWish, NO_LIMITS } from '#domain/key.ts'
 import type { KeyRecord } from '#domain/key-report.ts'
 import { NO_MONEY } from '#domain/money.ts'
 import { newSecret } from '#domain/secret.ts'
-import type { CounterHouse } from '#http/house.ts'
+import type { ApiDeps } from '#http/deps.ts'
 import {
   type Furnished,
   furnish,
@@ -30,7 +30,7 @@ export interface Answer {
 }
 
 export interface KeyCounter {
-  readonly house: Furnished
+  readonly deps: Furnished
   readonly clock: HandClock
   readonly counter: ReturnType<typeof openCounter>
   /** Without limits, of the first account. */
@@ -44,20 +44,20 @@ export interface KeyCounter {
   openAccount(name: string): Promise<Account>
 }
 
-export async function openKeyCounter(changes: Partial<CounterHouse> = {}): Promise<KeyCounter> {
+export async function openKeyCounter(changes: Partial<ApiDeps> = {}): Promise<KeyCounter> {
   const clock = handClock(NOON)
-  const house = await furnish({ clock })
-  onTestFinished(() => house.store.close())
-  const counter = openCounter(house, changes)
+  const deps = await furnish({ clock })
+  onTestFinished(() => deps.store.close())
+  const counter = openCounter(deps, changes)
 
   const issueIn: KeyCounter['issueIn'] = async ({ id: accountId }, wish = {}) => {
     const secret = newSecret()
     const stated = { name: 'worker', kind: 'ordinary', note: null, expiresAt: null } as const
     const key = draftKey({ ...stated, limits: NO_LIMITS, ...wish, accountId }, secret, clock.now())
-    await house.store.keys.issue(key, secret)
+    await deps.store.keys.issue(key, secret)
     return { key, bearer: bearerOf(secret) }
   }
-  const boss = await issueIn(house.account, { name: 'boss', kind: 'provisioning' })
+  const boss = await issueIn(deps.account, { name: 'boss', kind: 'provisioning' })
 
   const ask: KeyCounter['ask'] = async (method, path, body, headers = boss.bearer) => {
     const response = await counter.app.request(`http://gateway.test${path}`, {
@@ -75,7 +75,7 @@ export async function openKeyCounter(changes: Partial<CounterHouse> = {}): Promi
   }
 
   return {
-    house,
+    deps,
     clock,
     counter,
     boss,
@@ -89,7 +89,7 @@ export async function openKeyCounter(changes: Partial<CounterHouse> = {}): Promi
     async openAccount(name) {
       const at = clock.now()
       const account = { id: newAccountId(at), name, createdAt: at, balance: NO_MONEY }
-      await house.store.accounts.create(account)
+      await deps.store.accounts.create(account)
       return account
     },
   }

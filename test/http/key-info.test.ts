@@ -8,16 +8,16 @@ const NOON = Date.UTC(2026, 7, 22, 12)
 
 test('everything, to the field', async () => {
   const clock = handClock(NOON)
-  const house = await furnish({ clock, balance: '20' })
-  await house.store.rates.set(readRubPerUsd('100')!, clock.now())
-  const { bearer, key } = await house.issue({
+  const deps = await furnish({ clock, balance: '20' })
+  await deps.store.rates.set(readRubPerUsd('100')!, clock.now())
+  const { bearer, key } = await deps.issue({
     rpm: 60,
     concurrency: 4,
     dailySpend: usd('5'),
     monthlySpend: usd('50'),
     allowedModels: ['demo/*'],
   })
-  const { get, chat } = openCounter(house)
+  const { get, chat } = openCounter(deps)
   await chat(bearer, hello())
   const response = await get('/v1/key', bearer)
   expect(response.headers.get('x-ratelimit-remaining-minute')).toBe('59')
@@ -70,9 +70,9 @@ test('everything, to the field', async () => {
 
 test('it takes no slot, and answers when nothing is left', async () => {
   const clock = handClock(NOON)
-  const house = await furnish({ clock, balance: '0.000001' })
-  const { bearer } = await house.issue({ rpm: 1, rpd: 1, dailySpend: usd('0.000001') })
-  const { get, chat } = openCounter(house)
+  const deps = await furnish({ clock, balance: '0.000001' })
+  const { bearer } = await deps.issue({ rpm: 1, rpd: 1, dailySpend: usd('0.000001') })
+  const { get, chat } = openCounter(deps)
   expect((await chat(bearer, hello())).status).toBe(200)
   expect((await chat(bearer, hello())).status).toBe(402)
   for (let i = 0; i < 5; i++) {
@@ -87,9 +87,9 @@ test('it takes no slot, and answers when nothing is left', async () => {
 })
 
 test('a request in progress is told, with what it holds, and what would be left without it', async () => {
-  const house = await furnish({ clock: handClock(NOON) })
-  const { bearer } = await house.issue({ concurrency: 1, rpd: 2 })
-  const { get, chat } = openCounter(house)
+  const deps = await furnish({ clock: handClock(NOON) })
+  const { bearer } = await deps.issue({ concurrency: 1, rpd: 2 })
+  const { get, chat } = openCounter(deps)
   const running = await chat(bearer, hello({ stream: true, max_tokens: 1_000 }))
   expect((await chat(bearer, hello())).status).toBe(429)
   const info = (await (await get('/v1/key', bearer)).json()) as {
@@ -107,8 +107,8 @@ test('a request in progress is told, with what it holds, and what would be left 
 })
 
 test('a widget that knows one limit is shown the month, or the day where only that is set', async () => {
-  const house = await furnish({ clock: handClock(NOON) })
-  const { get, chat } = openCounter(house)
+  const deps = await furnish({ clock: handClock(NOON) })
+  const { get, chat } = openCounter(deps)
   for (const [limits, limit, left] of [
     [{}, null, null],
     [{ dailySpend: usd('0.000005') }, 0.000005, 0],
@@ -116,7 +116,7 @@ test('a widget that knows one limit is shown the month, or the day where only th
     [{ monthlySpend: usd('50') }, 50, 49.999991],
     [{ dailySpend: usd('5'), monthlySpend: usd('50') }, 50, 49.999991],
   ] as const) {
-    const { bearer, key } = await house.issue(limits)
+    const { bearer, key } = await deps.issue(limits)
     await (await chat(bearer, hello())).text()
     const { data } = (await (await get('/v1/key', bearer)).json()) as { data: unknown }
     expect(data).toEqual({
@@ -133,10 +133,10 @@ test('a widget that knows one limit is shown the month, or the day where only th
 
 test('a key that ends says when', async () => {
   const clock = handClock(NOON)
-  const house = await furnish({ clock })
-  const { bearer, key } = await house.issue()
-  const { get } = openCounter(house)
-  await house.store.keys.amend(key.id, { expiresAt: instant(NOON + 1_000) }, clock.now())
+  const deps = await furnish({ clock })
+  const { bearer, key } = await deps.issue()
+  const { get } = openCounter(deps)
+  await deps.store.keys.amend(key.id, { expiresAt: instant(NOON + 1_000) }, clock.now())
   expect(await (await get('/v1/key', bearer)).json()).toMatchObject({
     expires_at: '2026-08-22T12:00:01Z',
   })
@@ -145,9 +145,9 @@ test('a key that ends says when', async () => {
 })
 
 test('a provisioning key may ask about itself', async () => {
-  const house = await furnish()
-  const { bearer } = await house.issue({}, 'provisioning')
-  const { get } = openCounter(house)
+  const deps = await furnish()
+  const { bearer } = await deps.issue({}, 'provisioning')
+  const { get } = openCounter(deps)
   expect(await (await get('/v1/key', bearer)).json()).toMatchObject({
     kind: 'provisioning',
     data: { is_provisioning_key: true, limit: null, limit_remaining: null },

@@ -8,7 +8,7 @@ beforeEach(async () => {
   desk = await openKeyCounter()
 })
 
-const acts = () => desk.house.store.acts.list({ limit: 99 })
+const acts = () => desk.deps.store.acts.list({ limit: 99 })
 
 describe('keys over HTTP', () => {
   test('a key that was issued: with its limits, and without its secret', async () => {
@@ -64,7 +64,7 @@ describe('keys over HTTP', () => {
 
   test('what is read, or refused, is no act', async () => {
     const { id } = await desk.mint({ name: 'worker' })
-    const worker = await desk.issueIn(desk.house.account)
+    const worker = await desk.issueIn(desk.deps.account)
     await desk.ask('GET', '/v1/keys')
     await desk.ask('GET', `/v1/keys/${id}`)
     await desk.ask('PATCH', `/v1/keys/${id}`, { rpm_limit: 0 })

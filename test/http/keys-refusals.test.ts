@@ -183,11 +183,11 @@ describe('the order of checks', () => {
   ]
 
   test('1. the secret, 2. the kind of key, whatever else is wrong', async () => {
-    const { ask, mint, house, clock } = await openKeyCounter()
+    const { ask, mint, deps, clock } = await openKeyCounter()
     const { id } = await mint()
-    const { bearer: ordinary } = await house.issue()
-    const { bearer: revoked, key } = await house.issue({}, 'provisioning')
-    await house.store.keys.revoke(key.id, clock.now())
+    const { bearer: ordinary } = await deps.issue()
+    const { bearer: revoked, key } = await deps.issue({}, 'provisioning')
+    await deps.store.keys.revoke(key.id, clock.now())
     for (const [method, path, body] of routes(id)) {
       const asked = async (headers: Record<string, string>) =>
         refusal(await ask(method, path, body, headers)).slice(0, 2)
@@ -341,7 +341,7 @@ describe('the order of checks', () => {
 
 describe('whose keys', () => {
   test('T6: those of another account do not exist: not to be seen, changed, revoked, counted or named', async () => {
-    const { ask, mint, openAccount, issueIn, house } = await openKeyCounter()
+    const { ask, mint, openAccount, issueIn, deps } = await openKeyCounter()
     const other = await openAccount('other')
     const theirs = await issueIn(other, { name: 'theirs', kind: 'provisioning' })
     const victim = await issueIn(other, { name: 'victim' })
@@ -360,7 +360,7 @@ describe('whose keys', () => {
         // In the very words of an id that nobody has.
         expect(answer.body.error).toEqual(none.body.error)
       }
-      expect(await house.store.keys.find(key.id)).toEqual(key)
+      expect(await deps.store.keys.find(key.id)).toEqual(key)
     }
     const names = async (bearer: Record<string, string>, query = '') => {
       const { body } = await ask('GET', `/v1/keys${query}`, undefined, bearer)
@@ -373,12 +373,12 @@ describe('whose keys', () => {
     expect(status).toBe(404)
     expect((await ask('GET', `/v1/keys/${mine.id}`)).body.status).toBe('active')
     const made = await ask('POST', '/v1/keys', { name: 'third' }, theirs.bearer)
-    expect((await house.store.keys.find(made.body.id as KeyId))?.accountId).toBe(other.id)
+    expect((await deps.store.keys.find(made.body.id as KeyId))?.accountId).toBe(other.id)
   })
 
   test('T4: a provisioning key is seen and left alone: neither itself nor its sister', async () => {
-    const { ask, boss, house, issueIn } = await openKeyCounter()
-    const sister = await issueIn(house.account, { name: 'sister', kind: 'provisioning' })
+    const { ask, boss, deps, issueIn } = await openKeyCounter()
+    const sister = await issueIn(deps.account, { name: 'sister', kind: 'provisioning' })
     for (const { key } of [boss, sister]) {
       expect((await ask('GET', `/v1/keys/${key.id}`)).body).toMatchObject({ kind: 'provisioning' })
       for (const [method, body] of [
@@ -390,7 +390,7 @@ describe('whose keys', () => {
         expect(refusal(answer)).toEqual([403, 'provisioning_key_not_allowed', null])
         expect(answer.body.error.type).toBe('permission_error')
       }
-      expect(await house.store.keys.find(key.id)).toEqual(key)
+      expect(await deps.store.keys.find(key.id)).toEqual(key)
     }
   })
 
@@ -409,14 +409,14 @@ describe('whose keys', () => {
     'a key that is revoked while the body of its %s is on the way changes nothing',
     async (method, text) => {
       const keys = await openKeyCounter()
-      const { house, clock, boss, counter, mint, issueIn } = keys
-      const witness = await issueIn(house.account, { kind: 'provisioning' })
+      const { deps, clock, boss, counter, mint, issueIn } = keys
+      const witness = await issueIn(deps.account, { kind: 'provisioning' })
       const { id } = await mint()
       // It is read from when the key has passed, and not before.
       const body = new ReadableStream(
         {
           async pull(controller) {
-            await house.store.keys.revoke(boss.key.id, clock.now())
+            await deps.store.keys.revoke(boss.key.id, clock.now())
             controller.enqueue(new TextEncoder().encode(text))
             controller.close()
           },

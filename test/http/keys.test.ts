@@ -35,7 +35,7 @@ describe('POST', () => {
   test.each(['/v1/keys', '/api/v1/keys'])(
     '%s answers 201 with the one appearance of the secret',
     async (path) => {
-      const { ask, house } = await openKeyCounter()
+      const { ask, deps } = await openKeyCounter()
       const { status, headers, body } = await ask('POST', path, { name: 'worker' })
       expect(status).toBe(201)
       expect(headers.get('content-type')).toBe('application/json')
@@ -43,7 +43,7 @@ describe('POST', () => {
       expect(body).toEqual({ ...plain, key: expect.stringMatching(/^if-[0-9A-Za-z]{49}$/) })
       expect(readSecret(body.key)).toBe(body.key)
       expect(body.label).toBe(`${body.key.slice(0, 9)}…${body.key.slice(-4)}`)
-      expect((await house.store.keys.find(body.id))?.accountId).toBe(house.account.id)
+      expect((await deps.store.keys.find(body.id))?.accountId).toBe(deps.account.id)
     },
   )
 
@@ -326,7 +326,7 @@ describe('PATCH', () => {
 
 describe('DELETE', () => {
   test('revokes for good, from the next request, and says the same again', async () => {
-    const { ask, mint, counter, clock, house } = await openKeyCounter()
+    const { ask, mint, counter, clock, deps } = await openKeyCounter()
     const { key, id } = await mint()
     const deleted = { id, object: 'api_key.deleted', deleted: true }
     for (let i = 0; i < 3; i++) {
@@ -341,7 +341,7 @@ describe('DELETE', () => {
       status: 'revoked',
       revoked_at: AT,
     })
-    expect(await house.store.keys.find(id as never)).toMatchObject({ revokedAt: NOON })
+    expect(await deps.store.keys.find(id as never)).toMatchObject({ revokedAt: NOON })
     for (const change of [{ rpm_limit: 1 }, { disabled: false }, {}]) {
       const { status, body } = await ask('PATCH', `/v1/keys/${id}`, change)
       expect([status, body.error.code, body.error.type]).toEqual([

@@ -111,9 +111,9 @@ const isOurs = (code: string): boolean =>
   !code.startsWith('upstream_') && code !== 'no_image_returned'
 
 test('random bodies, headers, paths and methods', async () => {
-  const house = await furnish()
-  const { bearer, key } = await house.issue({ rpm: 1_000_000, concurrency: 50 })
-  const { app } = openCounter(house)
+  const deps = await furnish()
+  const { bearer, key } = await deps.issue({ rpm: 1_000_000, concurrency: 50 })
+  const { app } = openCounter(deps)
   const seen = new Map<number, number>()
 
   await fc.assert(
@@ -138,7 +138,7 @@ test('random bodies, headers, paths and methods', async () => {
 
   // A test that only ever hears one answer tests nothing.
   for (const status of [200, 400, 401, 404, 405]) expect(seen.get(status)).toBeGreaterThan(5)
-  expect((await house.store.health({ checkIntegrity: false })).openHolds).toBe(0)
-  expect((await house.store.admissions.usage(key.id, house.clock.now())).requestsInProgress).toBe(0)
-  expect((await house.store.audit()).findings).toEqual([])
+  expect((await deps.store.health({ checkIntegrity: false })).openHolds).toBe(0)
+  expect((await deps.store.admissions.usage(key.id, deps.clock.now())).requestsInProgress).toBe(0)
+  expect((await deps.store.audit()).findings).toEqual([])
 })

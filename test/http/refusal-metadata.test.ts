@@ -8,9 +8,9 @@ const NOON = Date.parse('2026-08-22T12:00:00Z')
 
 async function open(balance?: string) {
   const clock = handClock(NOON)
-  const house = await furnish({ clock, ...(balance !== undefined && { balance }) })
-  onTestFinished(() => house.store.close())
-  return { house, clock, ...openCounter(house) }
+  const deps = await furnish({ clock, ...(balance !== undefined && { balance }) })
+  onTestFinished(() => deps.store.close())
+  return { deps, clock, ...openCounter(deps) }
 }
 
 async function refusalOf(response: Response) {
@@ -77,8 +77,8 @@ describe('a limit of a key that one request has used up', () => {
       /^this end user of key worker used 1 of 1 requests in 60 seconds/,
     ],
   ])('%s', async (line, limits, metadata, message) => {
-    const { house, chat } = await open()
-    const { bearer } = await house.issue(limits)
+    const { deps, chat } = await open()
+    const { bearer } = await deps.issue(limits)
     expect((await chat(bearer, hello({ user: 'ann' }))).status).toBe(200)
     const response = await chat(bearer, hello({ user: 'ann' }))
     const id = response.headers.get('x-generation-id') as `gen-${string}`
@@ -86,7 +86,7 @@ describe('a limit of a key that one request has used up', () => {
     expect(`${refusal.status} ${refusal.code}`).toBe(line)
     expect(refusal.metadata).toEqual(told(metadata))
     expect(refusal.message).toMatch(message)
-    expect((await house.store.activity.find(id))?.refusal).toMatchObject({
+    expect((await deps.store.activity.find(id))?.refusal).toMatchObject({
       message: refusal.message,
       metadata: refusal.metadata,
       // Three words of prompt at most by bytes, and the most that may be answered.
@@ -96,11 +96,11 @@ describe('a limit of a key that one request has used up', () => {
 })
 
 test('requests in progress: the place, and the money they hold', async () => {
-  const { house } = await open()
-  const places = await house.issue({ concurrency: 1 })
-  const money = await house.issue({ dailySpend: usd('0.001') })
+  const { deps } = await open()
+  const places = await deps.issue({ concurrency: 1 })
+  const money = await deps.issue({ dailySpend: usd('0.001') })
   const gate = Promise.withResolvers<void>()
-  const { chat } = openCounter(house, {
+  const { chat } = openCounter(deps, {
     upstream: script(async function* () {
       await gate.promise
       yield []
@@ -122,8 +122,8 @@ test('requests in progress: the place, and the money they hold', async () => {
 })
 
 test('an empty balance', async () => {
-  const { house, chat } = await open('0.000001')
-  const { bearer } = await house.issue()
+  const { deps, chat } = await open('0.000001')
+  const { bearer } = await deps.issue()
   expect((await chat(bearer, hello())).status).toBe(200)
   expect(await refusalOf(await chat(bearer, hello()))).toMatchObject({
     status: 402,
@@ -133,16 +133,16 @@ test('an empty balance', async () => {
 })
 
 test('an allow-list, however long, is told whole and kept in short', async () => {
-  const { house, chat } = await open()
+  const { deps, chat } = await open()
   const masks = Array.from({ length: 100 }, (_, i) => `acme/${'x'.repeat(100)}-${i}`)
-  const { bearer } = await house.issue({ allowedModels: masks })
+  const { bearer } = await deps.issue({ allowedModels: masks })
   const response = await chat(bearer, hello())
   const id = response.headers.get('x-generation-id') as `gen-${string}`
   const refusal = await refusalOf(response)
   expect(refusal).toMatchObject({ status: 403, code: 'model_not_allowed' })
   const whole = masks.join(', ')
   expect(refusal.metadata).toEqual(told(['allowed_models', whole, 'demo/echo', null]))
-  const kept = (await house.store.activity.find(id))?.refusal
+  const kept = (await deps.store.activity.find(id))?.refusal
   expect(kept?.metadata).toEqual(
     told(['allowed_models', `${whole.slice(0, 999)}…`, 'demo/echo', null]),
   )
@@ -152,9 +152,9 @@ test('an allow-list, however long, is told whole and kept in short', async () =>
 })
 
 test.each(['revoked', 'disabled', 'expired'] as const)('a key that is %s', async (status) => {
-  const { house, clock, chat } = await open()
-  const { key, bearer } = await house.issue()
-  const { keys } = house.store
+  const { deps, clock, chat } = await open()
+  const { key, bearer } = await deps.issue()
+  const { keys } = deps.store
   const at = clock.now()
   if (status === 'revoked') await keys.revoke(key.id, at)
   else if (status === 'disabled') await keys.amend(key.id, { disabledAt: at }, at)
@@ -167,8 +167,8 @@ test.each(['revoked', 'disabled', 'expired'] as const)('a key that is %s', async
 })
 
 test('bounds of a request itself', async () => {
-  const { house, chat } = await open()
-  const { bearer } = await house.issue()
+  const { deps, chat } = await open()
+  const { bearer } = await deps.issue()
   const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
   const content = Array.from({ length: 17 }, () => picture)
   const pictures = await chat(bearer, hello({ messages: [{ role: 'user', content }] }))
@@ -184,9 +184,9 @@ test('bounds of a request itself', async () => {
 })
 
 test('what is served carries no refusal', async () => {
-  const { house, chat } = await open()
-  const { bearer } = await house.issue()
+  const { deps, chat } = await open()
+  const { bearer } = await deps.issue()
   const response = await chat(bearer, hello())
   const id = response.headers.get('x-generation-id') as `gen-${string}`
-  expect((await house.store.activity.find(id))?.refusal).toBeNull()
+  expect((await deps.store.activity.find(id))?.refusal).toBeNull()
 })

@@ -17,18 +17,18 @@ import {
 } from '#test/support/scripted-upstream.ts'
 
 async function open(played: Script, timings: Partial<Timings> = {}) {
-  const house = await furnish()
-  const key = await house.issue({ rpm: 10, rpd: 20 })
-  const counter = openCounter(house, {
+  const deps = await furnish()
+  const key = await deps.issue({ rpm: 10, rpd: 20 })
+  const counter = openCounter(deps, {
     upstream: played.upstream,
     timings: { ...DEFAULT_TIMINGS, ...timings },
   })
   return {
     ...counter,
-    store: house.store,
+    store: deps.store,
     ask: (more = {}, headers = {}) =>
       counter.chat(key.bearer, hello({ stream: true, ...more }), headers),
-    openHolds: async () => (await house.store.health({ checkIntegrity: false })).openHolds,
+    openHolds: async () => (await deps.store.health({ checkIntegrity: false })).openHolds,
   }
 }
 
@@ -270,17 +270,17 @@ test('silence is filled with comments between two words', async () => {
 })
 
 test('the usage and [DONE] wait until the charge is committed', async () => {
-  const house = await furnish()
-  const { bearer } = await house.issue()
+  const deps = await furnish()
+  const { bearer } = await deps.issue()
   let commit: () => void = () => {}
   const committed = new Promise<void>((resolve) => {
     commit = resolve
   })
-  const { admissions } = house.store
+  const { admissions } = deps.store
   const slow = {
-    ...house,
+    ...deps,
     store: {
-      ...house.store,
+      ...deps.store,
       admissions: {
         ...admissions,
         settle: async (...args: Parameters<typeof admissions.settle>) => {

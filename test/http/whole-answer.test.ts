@@ -6,8 +6,8 @@ import { NO_USAGE } from '#domain/usage.ts'
 import { furnish, hello, openCounter } from '#test/support/furnish.ts'
 import { finish, script, text } from '#test/support/scripted-upstream.ts'
 
-const house = await furnish()
-const { bearer } = await house.issue()
+const deps = await furnish()
+const { bearer } = await deps.issue()
 
 interface Answer {
   readonly choices: readonly { readonly message: Record<string, unknown> }[]
@@ -19,7 +19,7 @@ async function answer(batches: readonly ChatEvents[], more = {}) {
   const played = script(async function* () {
     yield* batches
   })
-  const { chat } = openCounter(house, { upstream: played.upstream })
+  const { chat } = openCounter(deps, { upstream: played.upstream })
   const response = await chat(bearer, hello(more))
   return { response, played, body: (await response.json()) as Answer }
 }
@@ -206,7 +206,7 @@ describe('a picture', () => {
     expect(response.status).toBe(502)
     expect(response.headers.get('x-should-retry')).toBe('false')
     expect(body.error?.code).toBe('no_image_returned')
-    expect((await house.store.activity.list({ limit: 1 }))[0]).toMatchObject({ cost: 0n })
+    expect((await deps.store.activity.list({ limit: 1 }))[0]).toMatchObject({ cost: 0n })
   })
 })
 
@@ -215,17 +215,17 @@ test('T20: half an answer is an error to a client that asked for a whole one, an
     yield [text('half of it')]
     throw new UpstreamFailure('failed', 'it broke')
   })
-  const { chat } = openCounter(house, { upstream: played.upstream })
+  const { chat } = openCounter(deps, { upstream: played.upstream })
   const response = await chat(bearer, hello())
   expect(response.status).toBe(502)
   expect(await response.json()).toMatchObject({ error: { code: 'upstream_error' } })
-  const [entry] = await house.store.activity.list({ limit: 1 })
+  const [entry] = await deps.store.activity.list({ limit: 1 })
   expect(entry).toMatchObject({ endedBy: 'upstream', usageSource: 'estimated' })
   expect(entry?.cost).toBeGreaterThan(0n)
 })
 
 test('both addresses answer alike', async () => {
-  const { app } = openCounter(house)
+  const { app } = openCounter(deps)
   for (const prefix of ['/v1', '/api/v1']) {
     const response = await app.request(`http://gateway.test${prefix}/chat/completions`, {
       method: 'POST',

@@ -37,8 +37,8 @@ const at = (port: number, stated: Partial<SmtpServer> = {}): SmtpServer => ({
   ...stated,
 })
 
-const send = (server: SmtpServer, to = 'ops@example.org', leash = AbortSignal.timeout(5_000)) =>
-  sendMail(server, to, 'evt_1', MAIL, leash)
+const send = (server: SmtpServer, to = 'ops@example.org', signal = AbortSignal.timeout(5_000)) =>
+  sendMail(server, to, 'evt_1', MAIL, signal)
 
 async function sendTo(manners: MailManners, stated: Partial<SmtpServer> = {}) {
   const server = await startMailServer(manners)
@@ -234,7 +234,7 @@ describe('a line that fails', () => {
 
   test('because no name is found', async () => {
     const outcome = await send(at(25, { host: 'nowhere.invalid' }))
-    // A machine without a network may wait for its resolver until the leash is pulled.
+    // A machine without a network may wait for its resolver until its signal aborts.
     expect(outcome).toEqual({ status: null, failure: expect.stringMatching(/^(dns|timeout)$/) })
   })
 

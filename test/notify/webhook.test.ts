@@ -19,7 +19,7 @@ const FIXTURES = new URL('../upstream/http1/fixtures/', import.meta.url)
 interface Wishes {
   readonly policy?: DestinationPolicy
   readonly at?: Instant
-  readonly leash?: AbortSignal
+  readonly signal?: AbortSignal
 }
 
 const send = (url: string, wishes: Wishes = {}) =>
@@ -27,7 +27,7 @@ const send = (url: string, wishes: Wishes = {}) =>
     { eventId: 'evt_1', body: BODY, url, key: readSecret(SECRET) ?? new Uint8Array() },
     wishes.policy ?? LOOPBACK,
     wishes.at ?? instant(Date.now()),
-    wishes.leash ?? AbortSignal.timeout(5_000),
+    wishes.signal ?? AbortSignal.timeout(5_000),
   )
 
 /** Sends to a receiver that answers so. */
@@ -148,7 +148,7 @@ describe('an answer', () => {
           },
         }),
       )
-    const { outcome } = await sendTo(endless, { leash: AbortSignal.timeout(60_000) })
+    const { outcome } = await sendTo(endless, { signal: AbortSignal.timeout(60_000) })
     expect(outcome).toEqual({ status: 200, failure: null })
     await eventually(() => isGone, 'the answer is let go')
     expect(sent).toBeLessThan(16_000_000)
@@ -177,14 +177,14 @@ describe('a line that fails', () => {
   })
 
   test('because it hangs, or drips', async () => {
-    const { outcome } = await sendTo(never, { leash: AbortSignal.timeout(100) })
+    const { outcome } = await sendTo(never, { signal: AbortSignal.timeout(100) })
     expect(outcome).toEqual({ status: null, failure: 'timeout' })
     const url = await startRaw((socket) => {
       const timer = setInterval(() => socket.write('H'), 20)
       socket.on('close', () => clearInterval(timer))
     })
-    const leash = AbortSignal.timeout(200)
-    expect(await send(url, { leash })).toEqual({ status: null, failure: 'timeout' })
+    const signal = AbortSignal.timeout(200)
+    expect(await send(url, { signal })).toEqual({ status: null, failure: 'timeout' })
   })
 
   test('because no name is found, or none in time', async () => {
@@ -193,8 +193,8 @@ describe('a line that fails', () => {
     const lost = { ...STRICT, resolve: () => Promise.reject(unknown) }
     expect(await send(url, { policy: lost })).toEqual({ status: null, failure: 'dns' })
     const slow = { ...STRICT, resolve: () => new Promise<never>(() => {}) }
-    const leash = AbortSignal.timeout(50)
-    expect(await send(url, { policy: slow, leash })).toEqual({ status: null, failure: 'timeout' })
+    const signal = AbortSignal.timeout(50)
+    expect(await send(url, { policy: slow, signal })).toEqual({ status: null, failure: 'timeout' })
   })
 })
 
@@ -322,7 +322,7 @@ test('a receiver that a try left open is not held on to', async () => {
     })
     socket.write('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc')
   })
-  const leash = AbortSignal.timeout(60_000)
-  expect(await send(url, { leash })).toEqual({ status: 200, failure: null })
+  const signal = AbortSignal.timeout(60_000)
+  expect(await send(url, { signal })).toEqual({ status: 200, failure: null })
   await eventually(() => isGone, 'the connection is closed')
 })

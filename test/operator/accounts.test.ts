@@ -1,110 +1,108 @@
 /** Several accounts: each with its own money, keys and threshold, and the default one where none is named. */
 import { expect, test } from 'vitest'
-import { act, openFurnished, type TestOffice } from './office.ts'
+import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
-const openTwo = async (): Promise<TestOffice> => {
-  const office = await openFurnished()
-  await act(office, 'accounts.create', { name: 'acme' })
-  return office
+const openTwo = async (): Promise<TestOperatorDeps> => {
+  const deps = await openFurnished()
+  await act(deps, 'accounts.create', { name: 'acme' })
+  return deps
 }
 
 test('an account is made empty, once by its name, and shown by name or id', async () => {
-  const office = await openFurnished()
-  office.clock.advance(1_000)
-  const made = await act(office, 'accounts.create', { name: ' acme ' })
+  const deps = await openFurnished()
+  deps.clock.advance(1_000)
+  const made = await act(deps, 'accounts.create', { name: ' acme ' })
   expect(made).toEqual({
     id: expect.stringMatching(/^acct_/),
     name: 'acme',
     balance_usd: '0',
     created_at: '2026-08-23T12:00:01Z',
   })
-  const shown = await act(office, 'accounts.show', { name: 'acme' })
+  const shown = await act(deps, 'accounts.show', { name: 'acme' })
   const nothing = { threshold_usd: null, email: null, webhook_url: null, notified_at: null }
   expect(shown).toEqual({ ...made, keys: 0, ...nothing, marked: false })
-  expect(await act(office, 'accounts.show', { name: made.id })).toEqual(shown)
-  expect((await act(office, 'accounts.list', {})).map(({ name }) => name)).toEqual([
+  expect(await act(deps, 'accounts.show', { name: made.id })).toEqual(shown)
+  expect((await act(deps, 'accounts.list', {})).map(({ name }) => name)).toEqual([
     'default',
     'acme',
   ])
-  await expect(act(office, 'accounts.create', { name: 'acme' })).rejects.toMatchObject({
+  await expect(act(deps, 'accounts.create', { name: 'acme' })).rejects.toMatchObject({
     code: 'already_exists',
   })
-  await expect(act(office, 'accounts.create', { name: ' ' })).rejects.toMatchObject({
+  await expect(act(deps, 'accounts.create', { name: ' ' })).rejects.toMatchObject({
     code: 'invalid_request',
   })
 })
 
 test('one that is misspelt is not found, and what was meant is said', async () => {
-  const office = await openTwo()
+  const deps = await openTwo()
   for (const misspelt of [
-    () => act(office, 'accounts.show', { name: 'acmee' }),
-    () => act(office, 'keys.list', { account: 'acmee' }),
-    () => act(office, 'keys.create', { name: 'k', account: 'acmee' }),
-    () => act(office, 'limits.show', { account: 'acmee' }),
-    () => act(office, 'balance.show', { account: 'acmee' }),
-    () => act(office, 'balance.top-up', { amount_usd: '1', account: 'acmee' }),
-    () => act(office, 'balance.adjust', { amount_usd: '1', note: 'n', account: 'acmee' }),
-    () => act(office, 'ledger.list', { account: 'acmee' }),
-    () => act(office, 'thresholds.show', { account: 'acmee' }),
-    () => act(office, 'thresholds.set', { threshold_usd: '1', account: 'acmee' }),
-    () => act(office, 'thresholds.test', { account: 'acmee' }),
-    () => act(office, 'deliveries.list', { account: 'acmee' }),
+    () => act(deps, 'accounts.show', { name: 'acmee' }),
+    () => act(deps, 'keys.list', { account: 'acmee' }),
+    () => act(deps, 'keys.create', { name: 'k', account: 'acmee' }),
+    () => act(deps, 'limits.show', { account: 'acmee' }),
+    () => act(deps, 'balance.show', { account: 'acmee' }),
+    () => act(deps, 'balance.top-up', { amount_usd: '1', account: 'acmee' }),
+    () => act(deps, 'balance.adjust', { amount_usd: '1', note: 'n', account: 'acmee' }),
+    () => act(deps, 'ledger.list', { account: 'acmee' }),
+    () => act(deps, 'thresholds.show', { account: 'acmee' }),
+    () => act(deps, 'thresholds.set', { threshold_usd: '1', account: 'acmee' }),
+    () => act(deps, 'thresholds.test', { account: 'acmee' }),
+    () => act(deps, 'deliveries.list', { account: 'acmee' }),
   ]) {
     await expect(misspelt()).rejects.toMatchObject({
       code: 'account_not_found',
       message: 'no account is called "acmee"\ndid you mean acme?',
     })
   }
-  expect(await act(office, 'ledger.list', { account: 'acme' })).toEqual([])
+  expect(await act(deps, 'ledger.list', { account: 'acme' })).toEqual([])
 })
 
 test('keys are of one account, and so are their lists and limits', async () => {
-  const office = await openTwo()
-  await act(office, 'keys.create', { name: 'theirs', account: 'acme' })
+  const deps = await openTwo()
+  await act(deps, 'keys.create', { name: 'theirs', account: 'acme' })
   const names = async (account?: string) =>
-    (await act(office, 'keys.list', account === undefined ? {} : { account })).map(
-      ({ name }) => name,
-    )
+    (await act(deps, 'keys.list', account === undefined ? {} : { account })).map(({ name }) => name)
   expect([await names(), await names('default'), await names('acme')]).toEqual([
     ['default'],
     ['default'],
     ['theirs'],
   ])
-  const limits = await act(office, 'limits.show', { account: 'acme' })
+  const limits = await act(deps, 'limits.show', { account: 'acme' })
   expect(limits.map(({ name }) => name)).toEqual(['theirs'])
-  expect((await act(office, 'accounts.show', { name: 'acme' })).keys).toBe(1)
-  const { id } = await act(office, 'keys.show', { key: 'theirs' })
-  await act(office, 'keys.revoke', { key: id })
-  expect((await act(office, 'accounts.show', { name: 'acme' })).keys).toBe(0)
+  expect((await act(deps, 'accounts.show', { name: 'acme' })).keys).toBe(1)
+  const { id } = await act(deps, 'keys.show', { key: 'theirs' })
+  await act(deps, 'keys.revoke', { key: id })
+  expect((await act(deps, 'accounts.show', { name: 'acme' })).keys).toBe(0)
   expect(await names('acme')).toEqual([])
 })
 
 test('money is of one account: what moves there moves nowhere else', async () => {
-  const office = await openTwo()
+  const deps = await openTwo()
   const account = 'acme'
-  await act(office, 'balance.top-up', { amount_usd: '7', account })
-  await act(office, 'balance.adjust', { amount_usd: '-2.5', note: 'refund of May', account })
-  expect(await act(office, 'balance.show', { account })).toMatchObject({
+  await act(deps, 'balance.top-up', { amount_usd: '7', account })
+  await act(deps, 'balance.adjust', { amount_usd: '-2.5', note: 'refund of May', account })
+  expect(await act(deps, 'balance.show', { account })).toMatchObject({
     account: 'acme',
     balance_usd: '4.50',
   })
-  expect(await act(office, 'balance.show', {})).toMatchObject({ balance_usd: '0' })
-  expect(await act(office, 'ledger.list', {})).toEqual([])
-  expect(await act(office, 'ledger.list', { account })).toMatchObject([
+  expect(await act(deps, 'balance.show', {})).toMatchObject({ balance_usd: '0' })
+  expect(await act(deps, 'ledger.list', {})).toEqual([])
+  expect(await act(deps, 'ledger.list', { account })).toMatchObject([
     { kind: 'adjust', amount_usd: '-2.50', note: 'refund of May' },
     { kind: 'top_up', amount_usd: '7.00' },
   ])
 })
 
 test('a ledger asked for by a key of another account says whose it is', async () => {
-  const office = await openTwo()
-  const { id } = await act(office, 'keys.create', { name: 'theirs', account: 'acme' })
-  await expect(act(office, 'ledger.list', { key: 'theirs' })).rejects.toMatchObject({
+  const deps = await openTwo()
+  const { id } = await act(deps, 'keys.create', { name: 'theirs', account: 'acme' })
+  await expect(act(deps, 'ledger.list', { key: 'theirs' })).rejects.toMatchObject({
     code: 'key_not_found',
     message: 'key theirs is not of account default',
     details: { hint: `gatewayctl ledger list --key ${id} --account acme` },
   })
-  expect(await act(office, 'ledger.list', { key: 'theirs', account: 'acme' })).toEqual([])
+  expect(await act(deps, 'ledger.list', { key: 'theirs', account: 'acme' })).toEqual([])
 })
 
 test.each([
@@ -117,16 +115,16 @@ test.each([
   ['1', ''],
   ['1', '  '],
 ])('an adjustment of %j for the reason %j is refused', async (amount_usd, note) => {
-  const office = await openFurnished()
-  const adjusted = act(office, 'balance.adjust', { amount_usd, note })
+  const deps = await openFurnished()
+  const adjusted = act(deps, 'balance.adjust', { amount_usd, note })
   await expect(adjusted).rejects.toMatchObject({ code: 'invalid_request' })
-  expect(await act(office, 'ledger.list', {})).toEqual([])
+  expect(await act(deps, 'ledger.list', {})).toEqual([])
 })
 
 test('an adjustment goes either way, also below nothing', async () => {
-  const office = await openFurnished()
+  const deps = await openFurnished()
   const adjust = async (amount_usd: string) =>
-    (await act(office, 'balance.adjust', { amount_usd, note: 'n' })).balance_usd
+    (await act(deps, 'balance.adjust', { amount_usd, note: 'n' })).balance_usd
   expect([await adjust('+1'), await adjust('0.5'), await adjust('-2')]).toEqual([
     '1.00',
     '1.50',

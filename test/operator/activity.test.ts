@@ -5,29 +5,29 @@ import type { ApiKey } from '#domain/key.ts'
 import { chargeFor } from '#domain/pricing.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import { aClaim, anAccount, anActivity, rate, usd } from '#test/support/nouns.ts'
-import { act, openFurnished, type TestOffice } from './office.ts'
+import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
-let office: TestOffice
+let deps: TestOperatorDeps
 let key: ApiKey
 
 beforeEach(async () => {
-  office = await openFurnished()
-  await act(office, 'balance.top-up', { amount_usd: '10' })
-  key = (await office.store.keys.search('default', 1))[0] as ApiKey
+  deps = await openFurnished()
+  await act(deps, 'balance.top-up', { amount_usd: '10' })
+  key = (await deps.store.keys.search('default', 1))[0] as ApiKey
 })
 
 /** A line of the log, a second after the one before. */
 function note(stated: Partial<ActivityEntry> = {}): ActivityEntry {
-  office.clock.advance(1_000)
-  const line = anActivity(aClaim(key, office.clock.now()), { model: 'demo/echo', ...stated })
-  office.store.activity.note(line)
+  deps.clock.advance(1_000)
+  const line = anActivity(aClaim(key, deps.clock.now()), { model: 'demo/echo', ...stated })
+  deps.store.activity.note(line)
   return line
 }
 
 /** A request that was admitted, charged for 22 tokens in and 3 out, and logged. */
 async function charged(stated: Partial<ActivityEntry> = {}): Promise<ActivityEntry> {
-  office.clock.advance(1_000)
-  const { store, clock } = office
+  deps.clock.advance(1_000)
+  const { store, clock } = deps
   const claim = { ...aClaim(key, clock.now()), model: 'demo/echo' }
   const { admitted } = await store.admissions.admit(claim)
   const version = (await store.models.find('demo/echo'))?.price
@@ -45,12 +45,12 @@ const NO_CHOICE = { resolution: undefined, quality: undefined }
 
 describe('activity list', () => {
   const ids = async (input: Parameters<typeof act<'activity.list'>>[2]) =>
-    (await act(office, 'activity.list', input)).map(({ id }) => id)
+    (await act(deps, 'activity.list', input)).map(({ id }) => id)
 
   test('tells each line with the name of its key, newest first', async () => {
     const refused = note({ status: 429, code: 'rate_limit_exceeded', endedBy: 'refused' })
     const served = await charged({ endUser: 'u_1', totalMs: 900 })
-    const [newest, oldest] = await act(office, 'activity.list', {})
+    const [newest, oldest] = await act(deps, 'activity.list', {})
     expect(newest).toEqual({
       id: served.generationId,
       request_id: 'req_1',
@@ -95,12 +95,12 @@ describe('activity list', () => {
     expect(await ids({ since: '2026-08-23T12:00:02Z' })).toEqual([c, b])
     expect(await ids({ until: '2026-08-23T12:00:02Z' })).toEqual([a])
     expect(await ids({ key: 'default', limit: 1 })).toEqual([c])
-    await act(office, 'keys.create', { name: 'idle' })
+    await act(deps, 'keys.create', { name: 'idle' })
     expect(await ids({ key: 'idle' })).toEqual([])
   })
 
   test('knows accounts by name, and shows all of them unless one is named', async () => {
-    await office.store.accounts.create(anAccount({ id: 'acct_other', name: 'other' }))
+    await deps.store.accounts.create(anAccount({ id: 'acct_other', name: 'other' }))
     const ours = note()
     const theirs = note({ accountId: 'acct_other' })
     expect(await ids({})).toEqual([theirs.generationId, ours.generationId])
@@ -124,7 +124,7 @@ describe('activity list', () => {
 })
 
 describe('activity show', () => {
-  const show = (id: string) => act(office, 'activity.show', { id })
+  const show = (id: string) => act(deps, 'activity.show', { id })
 
   test('is the receipt, with what its key’s holder is not told', async () => {
     const attempt = {
@@ -195,7 +195,7 @@ describe('activity show', () => {
 })
 
 describe('usage drift', () => {
-  const drift = (since?: string) => act(office, 'usage.drift', since ? { since } : {})
+  const drift = (since?: string) => act(deps, 'usage.drift', since ? { since } : {})
   const stated = (model: string, cost: string, theirs: string | null) =>
     note({
       model,

@@ -10,14 +10,14 @@ import { NO_MONEY } from '#domain/money.ts'
 import { draftNotices } from '#domain/notice.ts'
 import { DEFAULT_RUB_PER_USD } from '#domain/rate.ts'
 import type { ActRecord } from '#operator/acts.ts'
-import type { Office } from '#operator/office.ts'
+import type { OperatorDeps } from '#operator/deps.ts'
 import type { AnyVerb } from '#operator/verb.ts'
 import { VERBS, type VerbInput, type VerbName } from '#operator/verbs.ts'
 import { newPerson, type PersonId } from '#signin/register/person.ts'
 import { aKey } from '#test/support/nouns.ts'
 import { restingWatch } from '#test/support/resting-watch.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
-import { act, openOffice, type TestOffice } from './office.ts'
+import { act, openOperator, type TestOperatorDeps } from './deps.ts'
 
 /** What an operator handed in, or was handed, and nobody may read in the log. */
 const CREDENTIAL = 'sk-canary-4f1d0e7b'
@@ -113,7 +113,7 @@ const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
 }
 
 /** A running gateway with one request in progress. */
-const LIVE: Office['live'] = {
+const LIVE: OperatorDeps['live'] = {
   listen: 'h:1',
   baseUrl: 'http://h:1/v1',
   authUrl: null,
@@ -148,7 +148,7 @@ const LIVE: Office['live'] = {
 const NAMES = Object.keys(VERBS) as readonly VerbName[]
 
 interface House {
-  readonly office: TestOffice
+  readonly deps: TestOperatorDeps
   /** Counts up whenever anything at all was committed. */
   commits(): number
   acts(): Promise<readonly ActRecord[]>
@@ -158,7 +158,7 @@ interface House {
 
 /** A house with one of everything, on a disk, watched from beside. */
 async function furnish(): Promise<House> {
-  const base = await openOffice()
+  const base = await openOperator()
   const dataDir = tempDirectory()
   const store = await openStore({
     dataDir,
@@ -166,17 +166,17 @@ async function furnish(): Promise<House> {
     masterKey: new Uint8Array(32).fill(7),
   })
   onTestFinished(() => store.close())
-  const office: TestOffice = { ...base, store, dataDir }
-  await act(office, 'init', { first_key: false })
-  const { key: secret } = await act(office, 'keys.create', { name: 'default' })
-  await act(office, 'providers.add', { name: 'spare', base_url: 'http://s', credential: null })
-  await act(office, 'models.route.set', { model: 'demo/lorem', provider: 'spare' })
-  await act(office, 'clients.create', {
+  const deps: TestOperatorDeps = { ...base, store, dataDir }
+  await act(deps, 'init', { first_key: false })
+  const { key: secret } = await act(deps, 'keys.create', { name: 'default' })
+  await act(deps, 'providers.add', { name: 'spare', base_url: 'http://s', credential: null })
+  await act(deps, 'models.route.set', { model: 'demo/lorem', provider: 'spare' })
+  await act(deps, 'clients.create', {
     name: 'known',
     redirect_uris: ['https://k.example.org/cb'],
   })
-  const { id: ann } = await act(office, 'users.add', { email: 'ann@example.org' })
-  await act(office, 'identities.add', {
+  const { id: ann } = await act(deps, 'users.add', { email: 'ann@example.org' })
+  await act(deps, 'identities.add', {
     name: 'known',
     issuer: 'https://sso.example.org',
     client_id: 'gateway',
@@ -189,18 +189,18 @@ async function furnish(): Promise<House> {
     disabledAt: base.clock.now(),
   }
   await store.signin.people.add(bob)
-  await act(office, 'thresholds.set', { webhook_url: 'https://ops.example.org/old' })
-  const event = await postNotice(office)
-  office.clock.advance(1_000)
+  await act(deps, 'thresholds.set', { webhook_url: 'https://ops.example.org/old' })
+  const event = await postNotice(deps)
+  deps.clock.advance(1_000)
 
   const beside = new Database(join(dataDir, DATABASE_FILE), { readonly: true })
   onTestFinished(() => beside.close())
   const commits = (): number =>
     beside.query<{ data_version: number }, []>('PRAGMA data_version').get()?.data_version ?? 0
-  return { office, commits, acts: () => act(office, 'acts.list', {}), secret, event }
+  return { deps, commits, acts: () => act(deps, 'acts.list', {}), secret, event }
 }
 
-async function postNotice({ store, clock }: TestOffice): Promise<string> {
+async function postNotice({ store, clock }: TestOperatorDeps): Promise<string> {
   const at = clock.now()
   const accountId = (await store.accounts.list())[0]?.id ?? 'acct_'
   const facts = { eventId: newEventId(at), accountId, at, balance: NO_MONEY, below: NO_MONEY }
@@ -221,22 +221,22 @@ const MAY_FAIL: ReadonlySet<VerbName> = new Set(['activity.show', 'why'])
 
 describe('every verb', () => {
   test.each(NAMES)('%s', async (name) => {
-    const house = await furnish()
+    const furnished = await furnish()
     const verb: AnyVerb = await VERBS[name]()
-    const [before, noted] = [house.commits(), await house.acts()]
+    const [before, noted] = [furnished.commits(), await furnished.acts()]
 
     // Only a running gateway has a request to end.
-    const office = name === 'activity.kill' ? { ...house.office, live: LIVE } : house.office
-    const answer = await act(office, name, inputFor(name, house) as never).catch((thrown) => {
+    const deps = name === 'activity.kill' ? { ...furnished.deps, live: LIVE } : furnished.deps
+    const answer = await act(deps, name, inputFor(name, furnished) as never).catch((thrown) => {
       if (MAY_FAIL.has(name)) return {}
       throw thrown
     })
 
     // A house that is furnished already is not made again.
     const isMarked = verb.acts !== undefined && name !== 'init'
-    const fresh = (await house.acts()).slice(0, -noted.length || undefined)
+    const fresh = (await furnished.acts()).slice(0, -noted.length || undefined)
     // Whatever changes the house is marked, and leaves exactly one act; whatever is not marked changes nothing.
-    expect({ changed: house.commits() !== before, acts: fresh.length }).toEqual({
+    expect({ changed: furnished.commits() !== before, acts: fresh.length }).toEqual({
       changed: isMarked,
       acts: isMarked ? 1 : 0,
     })
@@ -266,8 +266,8 @@ function secretsIn(answer: unknown): readonly string[] {
 }
 
 describe('an act tells', () => {
-  const newest = async (office: TestOffice): Promise<ActRecord | undefined> =>
-    (await act(office, 'acts.list', { limit: 1 }))[0]
+  const newest = async (deps: TestOperatorDeps): Promise<ActRecord | undefined> =>
+    (await act(deps, 'acts.list', { limit: 1 }))[0]
 
   test.each<[VerbName, object]>([
     [
@@ -295,70 +295,70 @@ describe('an act tells', () => {
     ['models.route.set', { hops: [{ provider: 'demo' }, { provider: 'spare' }] }],
     ['accounts.create', { name: 'other' }],
   ])('%s', async (name, changed) => {
-    const house = await furnish()
-    await act(house.office, name, inputFor(name, house) as never)
-    expect((await newest(house.office))?.changed).toMatchObject(changed)
+    const furnished = await furnish()
+    await act(furnished.deps, name, inputFor(name, furnished) as never)
+    expect((await newest(furnished.deps))?.changed).toMatchObject(changed)
   })
 
   test('nothing where nothing changed', async () => {
-    const { office, acts } = await furnish()
-    await act(office, 'balance.top-up', { amount_usd: '5', ref: 'once' })
+    const { deps, acts } = await furnish()
+    await act(deps, 'balance.top-up', { amount_usd: '5', ref: 'once' })
     const { length } = await acts()
-    await act(office, 'balance.top-up', { amount_usd: '5', ref: 'once' })
-    await act(office, 'keys.edit', { key: 'default', name: 'default' })
-    await act(office, 'limits.set', { keys: ['default'], rpm_limit: null })
-    await act(office, 'init', {})
+    await act(deps, 'balance.top-up', { amount_usd: '5', ref: 'once' })
+    await act(deps, 'keys.edit', { key: 'default', name: 'default' })
+    await act(deps, 'limits.set', { keys: ['default'], rpm_limit: null })
+    await act(deps, 'init', {})
     expect(await acts()).toHaveLength(length)
   })
 
   test('of each key that was changed, and of none when one of them could not be', async () => {
-    const { office, acts } = await furnish()
-    await act(office, 'keys.create', { name: 'second' })
-    await act(office, 'keys.create', { name: 'gone' })
-    await act(office, 'keys.revoke', { key: 'gone' })
+    const { deps, acts } = await furnish()
+    await act(deps, 'keys.create', { name: 'second' })
+    await act(deps, 'keys.create', { name: 'gone' })
+    await act(deps, 'keys.revoke', { key: 'gone' })
     const { length } = await acts()
     await expect(
-      act(office, 'limits.set', { keys: ['default', 'gone'], rpm_limit: 1 }),
+      act(deps, 'limits.set', { keys: ['default', 'gone'], rpm_limit: 1 }),
     ).rejects.toMatchObject({ code: 'key_revoked' })
-    expect((await act(office, 'limits.show', { key: 'default' }))[0]?.rpm_limit).toBeNull()
+    expect((await act(deps, 'limits.show', { key: 'default' }))[0]?.rpm_limit).toBeNull()
     expect(await acts()).toHaveLength(length)
-    await act(office, 'limits.set', { keys: ['default', 'second'], rpm_limit: 1 })
+    await act(deps, 'limits.set', { keys: ['default', 'second'], rpm_limit: 1 })
     expect(await acts()).toHaveLength(length + 2)
   })
 
   test('no more than was refused: a verb that throws leaves none', async () => {
-    const { office, acts } = await furnish()
+    const { deps, acts } = await furnish()
     const { length } = await acts()
-    await expect(act(office, 'keys.revoke', { key: 'nobody' })).rejects.toThrow()
-    await expect(act(office, 'accounts.create', { name: 'default' })).rejects.toThrow()
+    await expect(act(deps, 'keys.revoke', { key: 'nobody' })).rejects.toThrow()
+    await expect(act(deps, 'accounts.create', { name: 'default' })).rejects.toThrow()
     expect(await acts()).toHaveLength(length)
   })
 
   test('that it was done, where the log could not take note of it', async () => {
-    const { office } = await furnish()
-    const full = { ...office.store.acts, note: () => Promise.reject(new Error('disk full')) }
-    const deaf = { ...office, store: { ...office.store, acts: full } }
+    const { deps } = await furnish()
+    const full = { ...deps.store.acts, note: () => Promise.reject(new Error('disk full')) }
+    const deaf = { ...deps, store: { ...deps.store, acts: full } }
     await expect(act(deaf, 'accounts.create', { name: 'other' })).rejects.toMatchObject({
       code: 'store_unavailable',
       message: 'accounts.create was done, but the log of acts took no note of it',
     })
-    expect(await office.store.accounts.findByName('other')).toBeDefined()
+    expect(await deps.store.accounts.findByName('other')).toBeDefined()
   })
 })
 
 test('the first act of a house is its making', async () => {
-  const office = await openOffice()
-  await act(office, 'init', {})
-  expect(await act(office, 'acts.list', {})).toMatchObject([
+  const deps = await openOperator()
+  await act(deps, 'init', {})
+  expect(await act(deps, 'acts.list', {})).toMatchObject([
     { verb: 'init', target: 'default', changed: { created: ['account', 'provider', 'key'] } },
   ])
 })
 
 test('the list is cut to a time and to so many', async () => {
-  const { office, acts } = await furnish()
-  await act(office, 'rates.set', { pair: 'USD/RUB', rub_per_usd: '91' })
+  const { deps, acts } = await furnish()
+  await act(deps, 'rates.set', { pair: 'USD/RUB', rub_per_usd: '91' })
   const list = async (input: object) =>
-    (await act(office, 'acts.list', input)).map(({ verb }) => verb)
+    (await act(deps, 'acts.list', input)).map(({ verb }) => verb)
   expect(await list({ since: '2026-08-23T12:00:01Z' })).toEqual(['rates.set'])
   expect(await list({ until: '2026-08-23T12:00:00Z' })).toEqual([])
   expect(await list({ limit: 1 })).toEqual(['rates.set'])

@@ -1,18 +1,18 @@
 /** The operator's door: verbs by name, JSON in and out, errors that carry their hint, and no fault's own words. */
 import { expect, test } from 'vitest'
 import { operatorApp } from '#operator/app.ts'
-import { openFurnished, type TestOffice } from './office.ts'
+import { openFurnished, type TestOperatorDeps } from './deps.ts'
 
-const post = async (office: TestOffice, path: string, body: string) => {
+const post = async (deps: TestOperatorDeps, path: string, body: string) => {
   const faults: unknown[] = []
-  const app = operatorApp(office, (cause) => faults.push(cause))
+  const app = operatorApp(deps, (cause) => faults.push(cause))
   const response = await app.request(path, { method: 'POST', body })
   return { status: response.status, body: await response.json(), faults }
 }
 
 test('a verb answers with its record', async () => {
-  const office = await openFurnished()
-  const { status, body } = await post(office, '/verbs/accounts.list', '{}')
+  const deps = await openFurnished()
+  const { status, body } = await post(deps, '/verbs/accounts.list', '{}')
   expect(status).toBe(200)
   expect(body).toMatchObject([{ name: 'default', balance_usd: '0' }])
 })
@@ -37,10 +37,10 @@ test.each([
 })
 
 test('a fault is logged with its cause and answered without it', async () => {
-  const office = await openFurnished()
-  const broken = { ...office.store, accounts: undefined } as never
+  const deps = await openFurnished()
+  const broken = { ...deps.store, accounts: undefined } as never
   const { status, body, faults } = await post(
-    { ...office, store: broken },
+    { ...deps, store: broken },
     '/verbs/accounts.list',
     '{}',
   )

@@ -5,27 +5,27 @@ import { dayOf } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { render } from '#operator/audit.ts'
 import { aCharge, aClaim, anActivity, usd } from '#test/support/nouns.ts'
-import { act, openFurnished, type TestOffice } from './office.ts'
+import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
-let office: TestOffice
+let deps: TestOperatorDeps
 let key: ApiKey
 
 beforeEach(async () => {
-  office = await openFurnished()
-  await act(office, 'balance.top-up', { amount_usd: '10' })
-  key = (await office.store.keys.search('default', 1))[0] as ApiKey
+  deps = await openFurnished()
+  await act(deps, 'balance.top-up', { amount_usd: '10' })
+  key = (await deps.store.keys.search('default', 1))[0] as ApiKey
 })
 
 test('a clean one counts what it added up', async () => {
-  const { store, clock } = office
+  const { store, clock } = deps
   const claim = { ...aClaim(key, clock.now()), endUser: 'ann' }
   await store.admissions.admit(claim)
   const charge = aCharge(usd('0.5'))
   const activity = anActivity(claim, { endUser: 'ann', cost: charge.amount })
   await store.admissions.settle(claim.generationId, { at: clock.now(), charge, activity })
-  expect((await act(office, 'doctor', {})).problems).toBe(0)
+  expect((await act(deps, 'doctor', {})).problems).toBe(0)
   await store.admissions.admit(aClaim(key, clock.now()))
-  expect(await act(office, 'audit', {})).toEqual({
+  expect(await act(deps, 'audit', {})).toEqual({
     clean: true,
     at: '2026-08-23T12:00:00Z',
     entries: 2,
@@ -39,11 +39,11 @@ test('a clean one counts what it added up', async () => {
 })
 
 /** An office whose audit has found this. */
-const finding = (...findings: readonly AuditFinding[]): TestOffice => ({
-  ...office,
+const finding = (...findings: readonly AuditFinding[]): TestOperatorDeps => ({
+  ...deps,
   store: {
-    ...office.store,
-    audit: async () => ({ ...(await office.store.audit()), findings, found: findings.length }),
+    ...deps.store,
+    audit: async () => ({ ...(await deps.store.audit()), findings, found: findings.length }),
   },
 })
 
@@ -51,7 +51,7 @@ describe('a difference', () => {
   const day = dayOf(Date.parse('2026-08-23T00:00:00Z') as never)
 
   test('names its key, also one that was revoked, and its account', async () => {
-    await act(office, 'keys.revoke', { key: 'default' })
+    await act(deps, 'keys.revoke', { key: 'default' })
     const sums = { kept: usd('0.75'), ledger: usd('0.5') }
     const found = finding(
       { what: 'balance', subject: key.accountId, day: null, endUser: null, ...sums },

@@ -5,7 +5,7 @@ import { isModelId } from '#domain/model-card.ts'
 import { perMillion, readPrice, renderPrice } from '#domain/money.ts'
 import { PROVIDER_PRESETS, type Provider } from '#domain/provider.ts'
 import { type CatalogEntry, catalogOf, toCard } from '#operator/catalog.ts'
-import { act, openFurnished } from './office.ts'
+import { act, openFurnished } from './deps.ts'
 
 const { default: file } = await import('#operator/catalog/models.json', {
   with: { type: 'json' },
@@ -139,19 +139,19 @@ describe('providers.add', () => {
   test.each(['openai', 'openrouter', 'mistral', 'deepseek', 'xai'] as const)(
     '%s brings its models',
     async (name) => {
-      const office = await openFurnished()
-      const record = await act(office, 'providers.add', { name, credential: 'sk-x' })
+      const deps = await openFurnished()
+      const record = await act(deps, 'providers.add', { name, credential: 'sk-x' })
       const known = await catalogOf(name)
       expect(record).toMatchObject({ type: name, models: known.length, has_credential: true })
       expect(record.base_url).toBe(PROVIDER_PRESETS[name].baseUrl)
-      const models = await act(office, 'models.list', { provider: name })
+      const models = await act(deps, 'models.list', { provider: name })
       expect(models.map(({ id }) => id).every((id) => id.startsWith(`${name}/`))).toBe(true)
     },
   )
 
   test('anthropic brings its models at four prices each: prompt, answer, cache read, cache write', async () => {
-    const office = await openFurnished()
-    await act(office, 'providers.add', { name: 'anthropic', credential: 'sk-ant-x' })
+    const deps = await openFurnished()
+    await act(deps, 'providers.add', { name: 'anthropic', credential: 'sk-ant-x' })
     const { price, ...card } = await cardOf('anthropic', 'claude-haiku-4-5')
     expect(card).toMatchObject({ upstreamName: 'claude-haiku-4-5', maxCompletionTokens: 64_000 })
     const { prompt, completion, cacheRead, cacheWrite } = price?.prices ?? ({} as never)
@@ -161,14 +161,14 @@ describe('providers.add', () => {
   })
 
   test('google brings what generateContent serves, and its pictures have a price', async () => {
-    const office = await openFurnished()
-    const record = await act(office, 'providers.add', { name: 'google', credential: 'AIza-x' })
+    const deps = await openFurnished()
+    const record = await act(deps, 'providers.add', { name: 'google', credential: 'AIza-x' })
     expect(record).toMatchObject({
       type: 'google',
       models: 18,
       base_url: 'https://generativelanguage.googleapis.com/v1beta',
     })
-    const ids = (await act(office, 'models.list', { provider: 'google' })).map(({ id }) => id)
+    const ids = (await act(deps, 'models.list', { provider: 'google' })).map(({ id }) => id)
     expect(ids).toContain('google/gemini-2.5-flash-image')
     expect(ids.filter((id) => id.includes('imagen'))).toEqual([])
     const { price } = await cardOf('google', 'gemini-3-pro-image')
@@ -176,9 +176,9 @@ describe('providers.add', () => {
   })
 
   test('under another name its models are called by that name', async () => {
-    const office = await openFurnished()
-    await act(office, 'providers.add', { name: 'work', type: 'openai', credential: 'sk-x' })
-    const model = await act(office, 'models.show', { model: 'work/gpt-4.1' })
+    const deps = await openFurnished()
+    await act(deps, 'providers.add', { name: 'work', type: 'openai', credential: 'sk-x' })
+    const model = await act(deps, 'models.show', { model: 'work/gpt-4.1' })
     expect(model).toMatchObject({ provider: 'work', upstream: 'gpt-4.1', price: { in_usd: '2' } })
   })
 
@@ -194,20 +194,20 @@ describe('providers.add', () => {
     [{ name: 'acme', credential: 'two\nlines', base_url: 'http://h' }, 'credential'],
     [{ name: 'acme', credential: '', base_url: 'http://h' }, 'credential'],
   ])('%j is refused by its %s', async (input, param) => {
-    const office = await openFurnished()
-    const refusal = await act(office, 'providers.add', input).catch((error) => error)
+    const deps = await openFurnished()
+    const refusal = await act(deps, 'providers.add', input).catch((error) => error)
     expect(refusal).toMatchObject({ code: 'invalid_request', details: { param } })
-    expect(await act(office, 'providers.list', {})).toHaveLength(1)
+    expect(await act(deps, 'providers.list', {})).toHaveLength(1)
   })
 
   test('a credential is sealed, and only the upstream room reads it', async () => {
-    const office = await openFurnished()
+    const deps = await openFurnished()
     const input = { name: 'acme', base_url: 'http://h/v1/', credential: ' sk-x\n' }
-    const record = await act(office, 'providers.add', input)
+    const record = await act(deps, 'providers.add', input)
     expect(record).toMatchObject({ type: 'openai-compatible', base_url: 'http://h/v1' })
     expect(JSON.stringify(record)).not.toContain('sk-x')
-    expect(await office.store.providers.credential('acme')).toBe('sk-x')
-    const again = act(office, 'providers.add', input)
+    expect(await deps.store.providers.credential('acme')).toBe('sk-x')
+    const again = act(deps, 'providers.add', input)
     await expect(again).rejects.toMatchObject({ code: 'already_exists' })
   })
 })

@@ -5,23 +5,23 @@ import { expect, test } from 'vitest'
 import { DAY_MS } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { NO_MONEY } from '#domain/money.ts'
+import type { OperatorDeps } from '#operator/deps.ts'
 import { checkAddresses, judgeRoom } from '#operator/doctor-world.ts'
-import type { Office } from '#operator/office.ts'
 import { aCharge, aClaim, anActivity, usd } from '#test/support/nouns.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
-import { act, openFurnished, type TestOffice } from './office.ts'
+import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
-const findings = async (office: Parameters<typeof act>[0], check: string) =>
-  (await act(office, 'doctor', {})).findings.filter((finding) => finding.check === check)
+const findings = async (deps: Parameters<typeof act>[0], check: string) =>
+  (await act(deps, 'doctor', {})).findings.filter((finding) => finding.check === check)
 
 function fresh(path: string): string {
   writeFileSync(path, '')
   return path
 }
 
-const onDisk = (office: TestOffice) => ({ ...office, dataDir: tempDirectory() })
+const onDisk = (deps: TestOperatorDeps) => ({ ...deps, dataDir: tempDirectory() })
 
-async function charge({ store, clock }: TestOffice): Promise<void> {
+async function charge({ store, clock }: TestOperatorDeps): Promise<void> {
   const claim = aClaim((await store.keys.search('default', 1))[0] as ApiKey, clock.now(), NO_MONEY)
   await store.admissions.admit(claim)
   const done = { charge: aCharge(usd('0.01')), activity: anActivity(claim) }
@@ -29,14 +29,14 @@ async function charge({ store, clock }: TestOffice): Promise<void> {
 }
 
 test('says which program answers, and where the gateway is', async () => {
-  const office = await openFurnished()
-  expect(await findings(office, 'program')).toMatchObject([
+  const deps = await openFurnished()
+  expect(await findings(deps, 'program')).toMatchObject([
     {
       level: 'ok',
       message: expect.stringMatching(/^gatewayctl v0\.0\.0-test \w+-\w+, no gateway running$/),
     },
   ])
-  expect(await findings(office, 'address')).toEqual([])
+  expect(await findings(deps, 'address')).toEqual([])
 })
 
 test.each([
@@ -59,11 +59,9 @@ test.each([
     ],
   ],
 ])('served as %s, signed in at %s', async (baseUrl, authUrl, worries) => {
-  const office = await openFurnished()
-  const live = { baseUrl, authUrl, pid: 7, hops: () => [] } as unknown as Office['live']
-  const found = (await checkAddresses({ ...office, live })).filter(
-    ({ level }) => level === 'warning',
-  )
+  const deps = await openFurnished()
+  const live = { baseUrl, authUrl, pid: 7, hops: () => [] } as unknown as OperatorDeps['live']
+  const found = (await checkAddresses({ ...deps, live })).filter(({ level }) => level === 'warning')
   expect(found.map(({ message }) => message)).toEqual(worries)
 })
 
@@ -79,11 +77,11 @@ test.each([
 })
 
 test('a log that nobody folds is told', async () => {
-  const office = onDisk(await openFurnished())
-  expect(await findings(office, 'disk')).toHaveLength(1)
-  expect(await findings(office, 'log-size')).toEqual([])
-  truncateSync(fresh(join(office.dataDir, 'gateway.db-wal')), 65_000_000)
-  expect(await findings(office, 'log-size')).toMatchObject([
+  const deps = onDisk(await openFurnished())
+  expect(await findings(deps, 'disk')).toHaveLength(1)
+  expect(await findings(deps, 'log-size')).toEqual([])
+  truncateSync(fresh(join(deps.dataDir, 'gateway.db-wal')), 65_000_000)
+  expect(await findings(deps, 'log-size')).toMatchObject([
     { level: 'warning', message: 'the log of the database has grown to 65 MB' },
   ])
 })
@@ -94,31 +92,29 @@ test.each([
   [90_000, 'warning', 'the clock is 90.0 s behind what acme says'],
   [-7_000, 'warning', 'the clock is 7.0 s ahead of what acme says'],
 ])('a provider that is %i ms off', async (skewMs, level, message) => {
-  const office = await openFurnished()
-  expect(await findings(office, 'clock')).toEqual([])
-  const probe = { ...office.probe, lastSkew: () => ({ provider: 'acme', skewMs }) }
-  expect(await findings({ ...office, probe }, 'clock')).toMatchObject([{ level, message }])
+  const deps = await openFurnished()
+  expect(await findings(deps, 'clock')).toEqual([])
+  const probe = { ...deps.probe, lastSkew: () => ({ provider: 'acme', skewMs }) }
+  expect(await findings({ ...deps, probe }, 'clock')).toMatchObject([{ level, message }])
 })
 
 test('no backup worries nobody before there were charges for a day, then and after a week it does', async () => {
-  const office = onDisk(await openFurnished())
-  expect(await findings(office, 'backup')).toMatchObject([
-    { level: 'ok', message: 'no backup yet' },
-  ])
-  await act(office, 'balance.top-up', { amount_usd: '1' })
-  await charge(office)
-  expect(await findings(office, 'backup')).toMatchObject([{ level: 'ok' }])
-  office.clock.advance(DAY_MS + 1)
-  expect(await findings(office, 'backup')).toMatchObject([
+  const deps = onDisk(await openFurnished())
+  expect(await findings(deps, 'backup')).toMatchObject([{ level: 'ok', message: 'no backup yet' }])
+  await act(deps, 'balance.top-up', { amount_usd: '1' })
+  await charge(deps)
+  expect(await findings(deps, 'backup')).toMatchObject([{ level: 'ok' }])
+  deps.clock.advance(DAY_MS + 1)
+  expect(await findings(deps, 'backup')).toMatchObject([
     { level: 'warning', message: 'no backup was ever taken', next: 'gatewayctl backup --verify' },
   ])
   const taken_at = '2026-08-23T12:00:00Z'
-  await act(office, 'backup', { file: '/b.db', size_bytes: 1, taken_at })
-  expect(await findings(office, 'backup')).toMatchObject([{ message: 'last backup today' }])
-  office.clock.advance(7 * DAY_MS)
-  expect(await findings(office, 'backup')).toMatchObject([{ level: 'ok' }])
-  office.clock.advance(2 * DAY_MS)
-  expect(await findings(office, 'backup')).toMatchObject([
+  await act(deps, 'backup', { file: '/b.db', size_bytes: 1, taken_at })
+  expect(await findings(deps, 'backup')).toMatchObject([{ message: 'last backup today' }])
+  deps.clock.advance(7 * DAY_MS)
+  expect(await findings(deps, 'backup')).toMatchObject([{ level: 'ok' }])
+  deps.clock.advance(2 * DAY_MS)
+  expect(await findings(deps, 'backup')).toMatchObject([
     { level: 'warning', message: 'no backup in 9 days' },
   ])
 })

@@ -5,42 +5,42 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#db/index.ts'
 import type { KeyId } from '#domain/id.ts'
-import type { Office } from '#operator/office.ts'
+import type { OperatorDeps } from '#operator/deps.ts'
 import { restingWatch } from '#test/support/resting-watch.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
-import { act, openFurnished, openOffice } from './office.ts'
+import { act, openFurnished, openOperator } from './deps.ts'
 
-const findings = async (office: Office, level: string) =>
-  (await act(office, 'doctor', {})).findings
+const findings = async (deps: OperatorDeps, level: string) =>
+  (await act(deps, 'doctor', {})).findings
     .filter((finding) => finding.level === level)
     .map(({ check }) => check)
 
 describe('init', () => {
   test('makes an account, the demo and a first key; again it makes nothing', async () => {
-    const office = await openOffice()
-    const first = await act(office, 'init', { demo_credit_usd: '10' })
+    const deps = await openOperator()
+    const first = await act(deps, 'init', { demo_credit_usd: '10' })
     expect(first).toMatchObject({
       account: 'default',
       balance_usd: '10.00',
       created: ['account', 'provider', 'credit', 'key'],
       key: { name: 'default', key: expect.stringMatching(/^if-/) },
     })
-    const again = await act(office, 'init', { demo_credit_usd: '10' })
+    const again = await act(deps, 'init', { demo_credit_usd: '10' })
     expect(again).toMatchObject({ balance_usd: '10.00', created: [], key: null })
   })
 
   test('a demo that was removed stays removed while there is another provider', async () => {
-    const office = await openFurnished()
-    await act(office, 'providers.add', { name: 'acme', base_url: 'http://h', credential: null })
-    await act(office, 'providers.remove', { name: 'demo' })
-    expect((await act(office, 'init', {})).created).toEqual([])
-    expect((await act(office, 'models.list', {})).map(({ id }) => id)).toEqual([])
+    const deps = await openFurnished()
+    await act(deps, 'providers.add', { name: 'acme', base_url: 'http://h', credential: null })
+    await act(deps, 'providers.remove', { name: 'demo' })
+    expect((await act(deps, 'init', {})).created).toEqual([])
+    expect((await act(deps, 'models.list', {})).map(({ id }) => id)).toEqual([])
   })
 })
 
 test('status tells a running server from a store that a command opened', async () => {
-  const office = await openFurnished()
-  expect(await act(office, 'status', {})).toMatchObject({
+  const deps = await openFurnished()
+  expect(await act(deps, 'status', {})).toMatchObject({
     running: false,
     healthy: true,
     base_url: null,
@@ -48,8 +48,8 @@ test('status tells a running server from a store that a command opened', async (
     accounts: [{ name: 'default', balance_usd: '0' }],
     rate_set_by_operator: false,
   })
-  const startedAt = office.clock.now()
-  office.clock.advance(90_500)
+  const startedAt = deps.clock.now()
+  deps.clock.advance(90_500)
   const live = {
     listen: 'h:1',
     baseUrl: 'http://h:1/v1',
@@ -60,7 +60,7 @@ test('status tells a running server from a store that a command opened', async (
     hops: () => [],
     watch: restingWatch(),
   }
-  expect(await act({ ...office, live }, 'status', {})).toMatchObject({
+  expect(await act({ ...deps, live }, 'status', {})).toMatchObject({
     running: true,
     pid: 7,
     uptime_seconds: 90,
@@ -71,68 +71,68 @@ test('status tells a running server from a store that a command opened', async (
 
 test('status tells when the last backup was taken, where there is something to lose', async () => {
   const memory = await openFurnished()
-  const office = { ...memory, dataDir: '/var/lib/gatewayctl' }
-  expect((await act(office, 'status', {})).last_backup_at).toBe(null)
+  const deps = { ...memory, dataDir: '/var/lib/gatewayctl' }
+  expect((await act(deps, 'status', {})).last_backup_at).toBe(null)
   const taken_at = '2026-08-23T11:59:58Z'
-  await act(office, 'backup', { file: '/b.db', size_bytes: 1, taken_at })
-  expect(await act(office, 'status', {})).toMatchObject({ last_backup_at: '2026-08-23T12:00:00Z' })
+  await act(deps, 'backup', { file: '/b.db', size_bytes: 1, taken_at })
+  expect(await act(deps, 'status', {})).toMatchObject({ last_backup_at: '2026-08-23T12:00:00Z' })
   // Who asks for the exit code alone has nothing looked up, and memory is nobody's to copy.
-  expect((await act(office, 'status', { warnings: false })).last_backup_at).toBe(null)
+  expect((await act(deps, 'status', { warnings: false })).last_backup_at).toBe(null)
   expect((await act(memory, 'status', {})).last_backup_at).toBe(null)
 })
 
 describe('doctor', () => {
   test('a fresh house has no problem, and the rate to decide', async () => {
-    const office = await openFurnished()
-    expect(await act(office, 'doctor', {})).toMatchObject({ problems: 0, warnings: 1 })
-    expect(await findings(office, 'warning')).toEqual(['rate'])
-    await act(office, 'rates.set', { pair: 'USD/RUB', rub_per_usd: '90' })
-    expect(await findings(office, 'warning')).toEqual([])
+    const deps = await openFurnished()
+    expect(await act(deps, 'doctor', {})).toMatchObject({ problems: 0, warnings: 1 })
+    expect(await findings(deps, 'warning')).toEqual(['rate'])
+    await act(deps, 'rates.set', { pair: 'USD/RUB', rub_per_usd: '90' })
+    expect(await findings(deps, 'warning')).toEqual([])
   })
 
   test('finds masks that match nothing and models without a price', async () => {
-    const office = await openFurnished()
-    await act(office, 'keys.create', { name: 'lost', allowed_models: ['acme/*', 'demo/echo'] })
-    await act(office, 'models.add', { model: 'demo/raw' })
-    expect(await findings(office, 'warning')).toEqual(['rate', 'prices', 'masks'])
+    const deps = await openFurnished()
+    await act(deps, 'keys.create', { name: 'lost', allowed_models: ['acme/*', 'demo/echo'] })
+    await act(deps, 'models.add', { model: 'demo/raw' })
+    expect(await findings(deps, 'warning')).toEqual(['rate', 'prices', 'masks'])
   })
 
   test('finds a hold that outlived its server', async () => {
-    const office = await openFurnished()
-    await act(office, 'balance.top-up', { amount_usd: '5' })
-    const { id } = await act(office, 'keys.show', { key: 'default' })
-    const account = await office.store.accounts.findByName('default')
+    const deps = await openFurnished()
+    await act(deps, 'balance.top-up', { amount_usd: '5' })
+    const { id } = await act(deps, 'keys.show', { key: 'default' })
+    const account = await deps.store.accounts.findByName('default')
     if (!account) throw new Error('init made no account')
-    const verdict = await office.store.admissions.admit({
+    const verdict = await deps.store.admissions.admit({
       generationId: 'gen-x',
       endUser: null,
       requestId: 'req-x',
       keyId: id as KeyId,
       accountId: account.id,
-      at: office.clock.now(),
+      at: deps.clock.now(),
       model: 'demo/echo',
       hold: 1n as never,
     })
     expect(verdict.admitted).toBe(true)
-    expect(await findings(office, 'problem')).toEqual(['holds'])
+    expect(await findings(deps, 'problem')).toEqual(['holds'])
     const live = {
       listen: '',
       baseUrl: '',
       authUrl: null,
       pid: 1,
-      startedAt: office.clock.now(),
+      startedAt: deps.clock.now(),
       inFlight: () => 1,
       hops: () => [],
       watch: restingWatch(),
     }
-    expect(await findings({ ...office, live }, 'problem')).toEqual([])
+    expect(await findings({ ...deps, live }, 'problem')).toEqual([])
   })
 
   test('finds a balance that is not the sum of its ledger, files others may read, a foreign master key', async () => {
     const dataDir = tempDirectory()
     chmodSync(dataDir, 0o700)
-    const open = async (key: number): Promise<Office> => {
-      const { clock, demoKit, delivery, probe, who } = await openOffice()
+    const open = async (key: number): Promise<OperatorDeps> => {
+      const { clock, demoKit, delivery, probe, who } = await openOperator()
       const masterKey = new Uint8Array(32).fill(key)
       const store = await openStore({ dataDir, clock, masterKey })
       return { store, clock, demoKit, delivery, probe, who, version: '0', dataDir, live: null }

@@ -1,15 +1,15 @@
 // Identity providers as an operator keeps them: presets, refusals, no secret in any answer, and who signs in by what.
 import { describe, expect, test } from 'vitest'
 import type { PersonId } from '#signin/register/person.ts'
-import { act, openFurnished } from './office.ts'
+import { act, openFurnished } from './deps.ts'
 
 const SECRET = 'canary-client-secret'
 const google = { name: 'google', client_id: 'gw.apps.example', secret: SECRET }
 
 describe('identity providers', () => {
   test('google and github are known by name; any other says who it is', async () => {
-    const office = await openFurnished()
-    expect(await act(office, 'identities.add', google)).toMatchObject({
+    const deps = await openFurnished()
+    expect(await act(deps, 'identities.add', google)).toMatchObject({
       name: 'google',
       type: 'oidc',
       label: 'Google',
@@ -20,13 +20,13 @@ describe('identity providers', () => {
       callback_url: null,
       warnings: [],
     })
-    expect(await act(office, 'identities.add', { ...google, name: 'github' })).toMatchObject({
+    expect(await act(deps, 'identities.add', { ...google, name: 'github' })).toMatchObject({
       type: 'github',
       label: 'GitHub',
       issuer: 'https://github.com',
     })
     expect(
-      await act(office, 'identities.add', {
+      await act(deps, 'identities.add', {
         ...google,
         name: 'code',
         type: 'github',
@@ -34,7 +34,7 @@ describe('identity providers', () => {
       }),
     ).toMatchObject({ type: 'github', label: 'GitHub', issuer: 'https://git.example.org' })
     expect(
-      await act(office, 'identities.add', {
+      await act(deps, 'identities.add', {
         ...google,
         name: 'sso',
         issuer: 'https://sso.example.org/realms/x',
@@ -46,9 +46,9 @@ describe('identity providers', () => {
       label: 'Example SSO',
       authoritative_for: ['example.org', 'xn--e1afmkfd.xn--p1ai'],
     })
-    const all = await act(office, 'identities.list', {})
+    const all = await act(deps, 'identities.list', {})
     expect(all.map(({ name }) => name)).toEqual(['code', 'github', 'google', 'sso'])
-    const shown = [all, await act(office, 'identities.show', { name: 'sso' })]
+    const shown = [all, await act(deps, 'identities.show', { name: 'sso' })]
     expect(JSON.stringify(shown)).not.toMatch(/canary|secret/)
   })
 
@@ -66,9 +66,9 @@ describe('identity providers', () => {
     [{ type: 'saml' }, 'type'],
     [{ client_secret: 'x' }, 'client_secret'],
   ])('%j is refused', async (stated, words) => {
-    const office = await openFurnished()
+    const deps = await openFurnished()
     await expect(
-      act(office, 'identities.add', { ...google, ...stated } as never),
+      act(deps, 'identities.add', { ...google, ...stated } as never),
     ).rejects.toMatchObject({
       code: 'invalid_request',
       message: expect.stringContaining(words),
@@ -76,38 +76,38 @@ describe('identity providers', () => {
   })
 
   test('a name and an issuer are taken once; a mistyped name is guessed at', async () => {
-    const office = await openFurnished()
-    await act(office, 'identities.add', google)
+    const deps = await openFurnished()
+    await act(deps, 'identities.add', google)
     for (const name of ['google', 'second']) {
       await expect(
-        act(office, 'identities.add', { ...google, name, issuer: 'https://accounts.google.com' }),
+        act(deps, 'identities.add', { ...google, name, issuer: 'https://accounts.google.com' }),
       ).rejects.toMatchObject({ code: 'already_exists' })
     }
-    await expect(act(office, 'identities.show', { name: 'googel' })).rejects.toMatchObject({
+    await expect(act(deps, 'identities.show', { name: 'googel' })).rejects.toMatchObject({
       code: 'provider_not_found',
       message: expect.stringContaining('did you mean google?'),
     })
   })
 
   test('what is not named stays when one is edited, the secret too', async () => {
-    const office = await openFurnished()
-    await act(office, 'identities.add', { ...google, authoritative_for: ['example.org'] })
-    const { identityProviders } = office.store.signin
-    expect(await act(office, 'identities.edit', { name: 'google', label: 'Work' })).toMatchObject({
+    const deps = await openFurnished()
+    await act(deps, 'identities.add', { ...google, authoritative_for: ['example.org'] })
+    const { identityProviders } = deps.store.signin
+    expect(await act(deps, 'identities.edit', { name: 'google', label: 'Work' })).toMatchObject({
       label: 'Work',
       authoritative_for: ['example.org'],
     })
     expect(await identityProviders.secret('google')).toBe(SECRET)
-    await act(office, 'identities.edit', { name: 'google', secret: 'new', authoritative_for: [] })
+    await act(deps, 'identities.edit', { name: 'google', secret: 'new', authoritative_for: [] })
     expect(await identityProviders.secret('google')).toBe('new')
     await expect(
-      act(office, 'identities.edit', { name: 'google', issuer: 'https://x.example' } as never),
+      act(deps, 'identities.edit', { name: 'google', issuer: 'https://x.example' } as never),
     ).rejects.toMatchObject({ code: 'invalid_request' })
   })
 
   test('clear text on this machine is told', async () => {
-    const office = await openFurnished()
-    const added = await act(office, 'identities.add', {
+    const deps = await openFurnished()
+    const added = await act(deps, 'identities.add', {
       ...google,
       name: 'dev',
       issuer: 'http://127.0.0.1:8080',
@@ -116,9 +116,9 @@ describe('identity providers', () => {
   })
 
   test('where a gateway runs, what to register there is told', async () => {
-    const office = await openFurnished()
-    const live = { authUrl: 'https://auth.example.org' } as NonNullable<typeof office.live>
-    expect(await act({ ...office, live }, 'identities.add', google)).toMatchObject({
+    const deps = await openFurnished()
+    const live = { authUrl: 'https://auth.example.org' } as NonNullable<typeof deps.live>
+    expect(await act({ ...deps, live }, 'identities.add', google)).toMatchObject({
       callback_url: 'https://auth.example.org/identity/google/callback',
     })
   })
@@ -126,13 +126,13 @@ describe('identity providers', () => {
 
 describe('a person', () => {
   test('is shown with what they sign in by, which can be taken away', async () => {
-    const office = await openFurnished()
-    await act(office, 'identities.add', google)
-    const { id } = await act(office, 'users.add', { email: 'ann@example.org' })
+    const deps = await openFurnished()
+    await act(deps, 'identities.add', google)
+    const { id } = await act(deps, 'users.add', { email: 'ann@example.org' })
     const identity = { issuer: 'https://accounts.google.com', subject: '1', toldName: 'ann@g' }
-    await office.store.signin.identities.link(identity, id as PersonId, office.clock.now())
+    await deps.store.signin.identities.link(identity, id as PersonId, deps.clock.now())
     const at = '2026-08-23T12:00:00Z'
-    expect(await act(office, 'users.show', { person: 'ann@example.org' })).toMatchObject({
+    expect(await act(deps, 'users.show', { person: 'ann@example.org' })).toMatchObject({
       identities: [
         {
           provider: 'google',
@@ -144,44 +144,44 @@ describe('a person', () => {
         },
       ],
     })
-    expect(await act(office, 'identities.show', { name: 'google' })).toMatchObject({ people: 1 })
+    expect(await act(deps, 'identities.show', { name: 'google' })).toMatchObject({ people: 1 })
     const unlink = { person: 'ann@example.org', provider: 'google' }
-    expect(await act(office, 'users.identities.remove', unlink)).toMatchObject({
+    expect(await act(deps, 'users.identities.remove', unlink)).toMatchObject({
       identities: [],
       unlinked: 'google',
     })
-    await expect(act(office, 'users.identities.remove', unlink)).rejects.toMatchObject({
+    await expect(act(deps, 'users.identities.remove', unlink)).rejects.toMatchObject({
       code: 'provider_not_found',
       message: 'ann@example.org does not sign in by google',
     })
   })
 
   test('signs in by a provider no more when that is removed', async () => {
-    const office = await openFurnished()
-    await act(office, 'identities.add', google)
-    const { id } = await act(office, 'users.add', { email: 'ann@example.org' })
+    const deps = await openFurnished()
+    await act(deps, 'identities.add', google)
+    const { id } = await act(deps, 'users.add', { email: 'ann@example.org' })
     const identity = { issuer: 'https://accounts.google.com', subject: '1', toldName: null }
-    await office.store.signin.identities.link(identity, id as PersonId, office.clock.now())
-    expect(await act(office, 'identities.remove', { name: 'google' })).toMatchObject({
+    await deps.store.signin.identities.link(identity, id as PersonId, deps.clock.now())
+    expect(await act(deps, 'identities.remove', { name: 'google' })).toMatchObject({
       people: 1,
       removed: true,
     })
-    expect((await act(office, 'users.show', { person: id })).identities).toEqual([])
+    expect((await act(deps, 'users.show', { person: id })).identities).toEqual([])
   })
 })
 
 describe('doctor', () => {
-  const said = async (office: Awaited<ReturnType<typeof openFurnished>>) =>
-    (await act(office, 'doctor', {})).findings.filter(({ check }) => check === 'identities')
+  const said = async (deps: Awaited<ReturnType<typeof openFurnished>>) =>
+    (await act(deps, 'doctor', {})).findings.filter(({ check }) => check === 'identities')
 
   test('says by what people sign in, and what keeps new ones from it', async () => {
-    const office = await openFurnished()
-    expect(await said(office)).toMatchObject([
+    const deps = await openFurnished()
+    expect(await said(deps)).toMatchObject([
       { level: 'ok', message: 'people sign in by e-mail alone' },
     ])
-    await act(office, 'identities.add', google)
-    expect(await said(office)).toMatchObject([{ level: 'warning' }])
-    const withMail = { ...office, delivery: { ...office.delivery, smtp: true } }
+    await act(deps, 'identities.add', google)
+    expect(await said(deps)).toMatchObject([{ level: 'warning' }])
+    const withMail = { ...deps, delivery: { ...deps.delivery, smtp: true } }
     expect(await said(withMail)).toMatchObject([
       { level: 'ok', message: 'people sign in by Google' },
     ])

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { GatewayError } from '#domain/errors.ts'
 import { readSecret, type Secret } from '#domain/secret.ts'
-import { act, openFurnished, openOffice, type TestOffice } from './office.ts'
+import { act, openFurnished, openOperator, type TestOperatorDeps } from './deps.ts'
 
 const codeOf = (work: Promise<unknown>): Promise<string> =>
   work.then(
@@ -10,13 +10,13 @@ const codeOf = (work: Promise<unknown>): Promise<string> =>
     (thrown: GatewayError) => thrown.code,
   )
 
-const create = (office: TestOffice, name: string, limits = {}) =>
-  act(office, 'keys.create', { name, ...limits })
+const create = (deps: TestOperatorDeps, name: string, limits = {}) =>
+  act(deps, 'keys.create', { name, ...limits })
 
 describe('create', () => {
   test('keeps the digest of the secret it shows, and every limit it was told', async () => {
-    const office = await openFurnished()
-    const made = await create(office, 'ci', {
+    const deps = await openFurnished()
+    const made = await create(deps, 'ci', {
       rpm_limit: 5,
       rpd_limit: 50,
       concurrency_limit: 2,
@@ -41,17 +41,17 @@ describe('create', () => {
       created_at: '2026-08-23T12:00:00Z',
       warnings: [],
     })
-    const found = await office.store.keys.findBySecret(made.key as Secret, office.clock.now())
+    const found = await deps.store.keys.findBySecret(made.key as Secret, deps.clock.now())
     expect(found?.id).toBe(made.id)
-    expect(JSON.stringify(await act(office, 'keys.list', {}))).not.toContain(made.key)
-    expect((await act(office, 'keys.identify', { secret: made.key })).id).toBe(made.id)
-    office.clock.advance(10 * 86_400_000)
-    expect((await act(office, 'keys.show', { key: 'ci' })).status).toBe('expired')
+    expect(JSON.stringify(await act(deps, 'keys.list', {}))).not.toContain(made.key)
+    expect((await act(deps, 'keys.identify', { secret: made.key })).id).toBe(made.id)
+    deps.clock.advance(10 * 86_400_000)
+    expect((await act(deps, 'keys.show', { key: 'ci' })).status).toBe('expired')
   })
 
   test('warns of a namesake and of a mask that matches nothing, with what was meant', async () => {
-    const office = await openFurnished()
-    const { warnings } = await create(office, 'default', {
+    const deps = await openFurnished()
+    const { warnings } = await create(deps, 'default', {
       allowed_models: ['demo/ecko', 'demoo/*'],
     })
     expect(warnings).toEqual([
@@ -75,21 +75,21 @@ describe('create', () => {
     ['kind', { name: 'x', kind: 'root' }],
     ['expires_at', { name: 'x', expires_at: 'tomorrow' }],
   ])('refuses a bad %s', async (param, input) => {
-    const office = await openFurnished()
-    const refusal = await act(office, 'keys.create', input as never).catch((error) => error)
+    const deps = await openFurnished()
+    const refusal = await act(deps, 'keys.create', input as never).catch((error) => error)
     expect(refusal).toMatchObject({ code: 'invalid_request', details: { param } })
-    expect(await act(office, 'keys.list', {})).toHaveLength(1)
+    expect(await act(deps, 'keys.list', {})).toHaveLength(1)
   })
 
   test('a misspelt budget is never silently no budget', async () => {
-    const office = await openFurnished()
+    const deps = await openFurnished()
     const misspelt = { name: 'x', daily_spend_limit: '5' }
-    expect(await codeOf(act(office, 'keys.create', misspelt as never))).toBe('invalid_request')
+    expect(await codeOf(act(deps, 'keys.create', misspelt as never))).toBe('invalid_request')
   })
 
   test('without an account says to make one', async () => {
-    const office = await openOffice()
-    const refusal = await create(office, 'x').catch((error) => error)
+    const deps = await openOperator()
+    const refusal = await create(deps, 'x').catch((error) => error)
     expect(refusal).toMatchObject({
       code: 'account_not_found',
       details: { hint: 'gatewayctl init' },
@@ -99,75 +99,73 @@ describe('create', () => {
 
 describe('which key is meant', () => {
   test('an id, an exact name, or the shown prefix', async () => {
-    const office = await openFurnished()
-    const { id, label } = await create(office, 'prod')
+    const deps = await openFurnished()
+    const { id, label } = await create(deps, 'prod')
     for (const key of [id, 'prod', label, label.slice(0, 9)]) {
-      expect((await act(office, 'keys.show', { key })).id).toBe(id)
+      expect((await act(deps, 'keys.show', { key })).id).toBe(id)
     }
   })
 
   test('two of a name are listed, and nothing is revoked', async () => {
-    const office = await openFurnished()
-    const one = await create(office, 'twin')
-    const two = await create(office, 'twin')
-    const refusal = await act(office, 'keys.revoke', { key: 'twin' }).catch((error) => error)
+    const deps = await openFurnished()
+    const one = await create(deps, 'twin')
+    const two = await create(deps, 'twin')
+    const refusal = await act(deps, 'keys.revoke', { key: 'twin' }).catch((error) => error)
     expect(refusal.code).toBe('key_not_found')
     for (const { id } of [one, two]) {
       expect(refusal.message).toContain(id)
-      expect((await act(office, 'keys.show', { key: id })).status).toBe('active')
+      expect((await act(deps, 'keys.show', { key: id })).status).toBe('active')
     }
   })
 
   test('of a revoked key and its living namesake, the living one', async () => {
-    const office = await openFurnished()
-    const old = await create(office, 'again')
-    await act(office, 'keys.revoke', { key: 'again' })
-    expect((await act(office, 'keys.show', { key: 'again' })).id).toBe(old.id)
-    const young = await create(office, 'again')
-    expect((await act(office, 'keys.show', { key: 'again' })).id).toBe(young.id)
+    const deps = await openFurnished()
+    const old = await create(deps, 'again')
+    await act(deps, 'keys.revoke', { key: 'again' })
+    expect((await act(deps, 'keys.show', { key: 'again' })).id).toBe(old.id)
+    const young = await create(deps, 'again')
+    expect((await act(deps, 'keys.show', { key: 'again' })).id).toBe(young.id)
   })
 
   test('nobody answers to an empty word, a wildcard, or a secret that was never issued', async () => {
-    const office = await openFurnished()
+    const deps = await openFurnished()
     for (const key of ['%', '_', 'if-%']) {
-      expect(await codeOf(act(office, 'keys.show', { key }))).toBe('key_not_found')
+      expect(await codeOf(act(deps, 'keys.show', { key }))).toBe('key_not_found')
     }
-    expect(await codeOf(act(office, 'keys.show', { key: '' }))).toBe('invalid_request')
-    expect(await codeOf(act(office, 'keys.identify', { secret: 'if-nothing' }))).toBe(
-      'key_not_found',
-    )
+    expect(await codeOf(act(deps, 'keys.show', { key: '' }))).toBe('invalid_request')
+    expect(await codeOf(act(deps, 'keys.identify', { secret: 'if-nothing' }))).toBe('key_not_found')
   })
 })
 
 test('revoking holds at once and may be repeated', async () => {
-  const office = await openFurnished()
-  const { key, id } = await create(office, 'gone')
-  const revoked = await act(office, 'keys.revoke', { key: id })
-  office.clock.advance(1_000)
-  expect(await act(office, 'keys.revoke', { key: id })).toEqual(revoked)
+  const deps = await openFurnished()
+  const { key, id } = await create(deps, 'gone')
+  const revoked = await act(deps, 'keys.revoke', { key: id })
+  deps.clock.advance(1_000)
+  expect(await act(deps, 'keys.revoke', { key: id })).toEqual(revoked)
   expect(revoked).toMatchObject({ status: 'revoked', revoked_at: '2026-08-23T12:00:00Z' })
   const secret = readSecret(key) as Secret
-  const found = await office.store.keys.findBySecret(secret, office.clock.now())
+  const found = await deps.store.keys.findBySecret(secret, deps.clock.now())
   expect(found?.revokedAt).not.toBeNull()
-  expect(await codeOf(act(office, 'limits.set', { keys: [id], rpm_limit: 1 }))).toBe('key_revoked')
+  expect(await codeOf(act(deps, 'limits.set', { keys: [id], rpm_limit: 1 }))).toBe('key_revoked')
 })
 
 test('a long list comes whole, newest first', async () => {
-  const office = await openFurnished()
+  const deps = await openFurnished()
   for (let n = 0; n < 520; n++) {
-    office.clock.advance(1)
-    await create(office, `k${n}`)
+    deps.clock.advance(1)
+    await create(deps, `k${n}`)
   }
-  const names = (await act(office, 'keys.list', {})).map(({ name }) => name)
+  const names = (await act(deps, 'keys.list', {})).map(({ name }) => name)
   expect(names).toHaveLength(521)
   expect(new Set(names).size).toBe(521)
   expect(names.slice(0, 2)).toEqual(['k519', 'k518'])
 })
 
 test('limits.set changes what is stated and tells from where to where', async () => {
-  const office = await openFurnished()
-  await create(office, 'a', { rpm_limit: 60, daily_spend_limit_usd: '5' })
-  const [amended] = await act(office, 'limits.set', {
+  const deps = await openFurnished()
+  await create(deps, 'a', { rpm_limit: 60, daily_spend_limit_usd: '5' })
+  const [amended] = await act(deps, 'limits.set', {
     keys: ['a'],
     rpm_limit: 120,
     daily_spend_limit_usd: null,
@@ -177,6 +175,6 @@ test('limits.set changes what is stated and tells from where to where', async ()
     { limit: 'rpm_limit', from: 60, to: 120 },
     { limit: 'daily_spend_limit_usd', from: '5.00', to: null },
   ])
-  const [same] = await act(office, 'limits.set', { keys: ['a'], rpm_limit: 120 })
+  const [same] = await act(deps, 'limits.set', { keys: ['a'], rpm_limit: 120 })
   expect(same?.changes).toEqual([])
 })

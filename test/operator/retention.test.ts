@@ -4,9 +4,9 @@ import { DAY_MS, type Instant, later, renderInstant } from '#domain/clock.ts'
 import { type GenerationId, newGenerationId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { aCharge, aClaim, anActivity, usd } from '#test/support/nouns.ts'
-import { act, openFurnished, type TestOffice } from './office.ts'
+import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
-let office: TestOffice
+let deps: TestOperatorDeps
 let key: ApiKey
 let charged: GenerationId
 let refused: GenerationId
@@ -14,13 +14,13 @@ let since: Instant
 
 /** Two requests that are gone, one that is not. */
 beforeEach(async () => {
-  office = await openFurnished()
-  const { store, clock } = office
+  deps = await openFurnished()
+  const { store, clock } = deps
   const { keys } = await store.keys.list({ includeRevoked: false, limit: 1 })
   const [first] = keys
   if (!first) throw new Error('there is no key')
   key = first
-  await act(office, 'balance.top-up', { amount_usd: '10' })
+  await act(deps, 'balance.top-up', { amount_usd: '10' })
   charged = await serve()
   const claim = aClaim(key, clock.now())
   refused = claim.generationId
@@ -32,7 +32,7 @@ beforeEach(async () => {
 })
 
 async function serve(): Promise<GenerationId> {
-  const { store, clock } = office
+  const { store, clock } = deps
   const claim = aClaim(key, clock.now())
   await store.admissions.admit(claim)
   const charge = aCharge(usd('0.25'))
@@ -41,17 +41,17 @@ async function serve(): Promise<GenerationId> {
   return claim.generationId
 }
 
-const trim = () => office.store.activity.trim(since, 9)
+const trim = () => deps.store.activity.trim(since, 9)
 
 const refusalOf = async (verb: 'activity.show' | 'why', id: string): Promise<string> => {
-  const thrown = await act(office, verb, { id }).catch((cause: unknown) => cause)
+  const thrown = await act(deps, verb, { id }).catch((cause: unknown) => cause)
   expect(thrown).toMatchObject({ code: 'generation_not_found' })
   return (thrown as Error).message
 }
 
 describe.each(['activity.show', 'why'] as const)('%s', (verb) => {
   test('of what is gone names its charge, where it had one', async () => {
-    await act(office, verb, { id: charged })
+    await act(deps, verb, { id: charged })
     await trim()
     const gone = `what ended before ${renderInstant(since)} is no longer kept`
     expect(await refusalOf(verb, charged)).toBe(
@@ -62,7 +62,7 @@ describe.each(['activity.show', 'why'] as const)('%s', (verb) => {
 
   test('of what may never have been says what is known', async () => {
     const progress = 'one that is still in progress has no receipt yet'
-    const id = newGenerationId(office.clock.now())
+    const id = newGenerationId(deps.clock.now())
     expect(await refusalOf(verb, id)).toBe(`no request is kept under "${id}"\n${progress}`)
     await trim()
     const gone = `what ended before ${renderInstant(since)} is no longer kept`
@@ -76,9 +76,9 @@ describe.each(['activity.show', 'why'] as const)('%s', (verb) => {
 
 test('a report tells from when on it is whole, where it was asked about a time before', async () => {
   const report = async (from: Instant | null) =>
-    await act(office, 'usage.report', { since: from === null ? null : renderInstant(from) })
+    await act(deps, 'usage.report', { since: from === null ? null : renderInstant(from) })
   const kept = async (from: Instant | null) =>
-    (await act(office, 'activity.kept', { since: from === null ? null : renderInstant(from) }))
+    (await act(deps, 'activity.kept', { since: from === null ? null : renderInstant(from) }))
       .kept_since
   expect([(await report(null)).kept_since, await kept(null)]).toEqual([null, null])
   await trim()
@@ -94,7 +94,7 @@ test('a report tells from when on it is whole, where it was asked about a time b
 
 test('doctor tells it too', async () => {
   const told = async () =>
-    (await act(office, 'doctor', {})).findings.find(({ check }) => check === 'log')
+    (await act(deps, 'doctor', {})).findings.find(({ check }) => check === 'log')
   expect(await told()).toMatchObject({
     level: 'ok',
     message: expect.stringContaining('nothing was'),

@@ -1,13 +1,13 @@
 // Clients and people, as an operator keeps them.
 import { describe, expect, test } from 'vitest'
-import { act, openFurnished } from './office.ts'
+import { act, openFurnished } from './deps.ts'
 
 const CALLBACK = 'https://wiki.example.org/callback'
 
 describe('clients', () => {
   test('one is registered with a secret that nobody sees again', async () => {
-    const office = await openFurnished()
-    const made = await act(office, 'clients.create', { name: 'Wiki', redirect_uris: [CALLBACK] })
+    const deps = await openFurnished()
+    const made = await act(deps, 'clients.create', { name: 'Wiki', redirect_uris: [CALLBACK] })
     expect(made).toMatchObject({
       client_id: expect.stringMatching(/^wiki_[0-9a-z]{6}$/),
       client_secret: expect.stringMatching(/^cs_[\w-]{43}$/),
@@ -16,25 +16,25 @@ describe('clients', () => {
       issuer: null,
     })
     for (const shown of [
-      await act(office, 'clients.show', { client: 'Wiki' }),
-      await act(office, 'clients.list', {}),
+      await act(deps, 'clients.show', { client: 'Wiki' }),
+      await act(deps, 'clients.list', {}),
     ]) {
       expect(JSON.stringify(shown)).not.toMatch(/secret|cs_/)
     }
-    const rotated = await act(office, 'clients.rotate-secret', { client: made.client_id })
+    const rotated = await act(deps, 'clients.rotate-secret', { client: made.client_id })
     expect(rotated.client_secret).not.toBe(made.client_secret)
   })
 
   test('what is not named stays when one is edited; what weakens it is told', async () => {
-    const office = await openFurnished()
-    const { client_id: client } = await act(office, 'clients.create', {
+    const deps = await openFurnished()
+    const { client_id: client } = await act(deps, 'clients.create', {
       name: 'Wiki',
       redirect_uris: [CALLBACK],
     })
-    const edited = await act(office, 'clients.edit', { client, require_pkce: false })
+    const edited = await act(deps, 'clients.edit', { client, require_pkce: false })
     expect(edited).toMatchObject({ name: 'Wiki', redirect_uris: [CALLBACK], require_pkce: false })
     expect(edited.warnings).toHaveLength(1)
-    const clear = await act(office, 'clients.edit', {
+    const clear = await act(deps, 'clients.edit', {
       client,
       require_pkce: true,
       redirect_uris: ['http://wiki.lan/callback'],
@@ -47,9 +47,9 @@ describe('clients', () => {
     [['https://a.example/#x'], 'fragment'],
     [['javascript:alert(1)'], 'neither https nor http'],
   ])('%j is refused', async (redirect_uris, words) => {
-    const office = await openFurnished()
+    const deps = await openFurnished()
     await expect(
-      act(office, 'clients.create', { name: 'Wiki', redirect_uris }),
+      act(deps, 'clients.create', { name: 'Wiki', redirect_uris }),
     ).rejects.toMatchObject({
       code: 'invalid_request',
       message: expect.stringContaining(words),
@@ -57,35 +57,35 @@ describe('clients', () => {
   })
 
   test('a name that two have is no name; a mistyped one is guessed at', async () => {
-    const office = await openFurnished()
+    const deps = await openFurnished()
     for (const name of ['Wiki', 'Wiki', 'Grafana']) {
-      await act(office, 'clients.create', { name, redirect_uris: [CALLBACK] })
+      await act(deps, 'clients.create', { name, redirect_uris: [CALLBACK] })
     }
-    await expect(act(office, 'clients.show', { client: 'Wiki' })).rejects.toMatchObject({
+    await expect(act(deps, 'clients.show', { client: 'Wiki' })).rejects.toMatchObject({
       code: 'client_not_found',
       message: expect.stringContaining('several'),
     })
-    await expect(act(office, 'clients.remove', { client: 'Grafan' })).rejects.toMatchObject({
+    await expect(act(deps, 'clients.remove', { client: 'Grafan' })).rejects.toMatchObject({
       message: expect.stringContaining('did you mean Grafana?'),
     })
-    const removed = await act(office, 'clients.remove', { client: 'Grafana' })
+    const removed = await act(deps, 'clients.remove', { client: 'Grafana' })
     expect(removed.removed).toBe(true)
-    expect(await act(office, 'clients.list', {})).toHaveLength(2)
+    expect(await act(deps, 'clients.list', {})).toHaveLength(2)
   })
 
   test('the signing key is rotated, and the old one kept', async () => {
-    const office = await openFurnished()
-    const first = await act(office, 'clients.rotate-signing-key', {})
-    const second = await act(office, 'clients.rotate-signing-key', {})
+    const deps = await openFurnished()
+    const first = await act(deps, 'clients.rotate-signing-key', {})
+    const second = await act(deps, 'clients.rotate-signing-key', {})
     expect(second.kept).toEqual([first.key_id])
   })
 })
 
 describe('people', () => {
   test('one is added to an account, disabled and enabled, found by address and by id', async () => {
-    const office = await openFurnished()
-    await act(office, 'accounts.create', { name: 'acme' })
-    const ada = await act(office, 'users.add', {
+    const deps = await openFurnished()
+    await act(deps, 'accounts.create', { name: 'acme' })
+    const ada = await act(deps, 'users.add', {
       email: 'Ada@Example.org',
       account: 'acme',
       name: 'Ada',
@@ -97,34 +97,34 @@ describe('people', () => {
       disabled: false,
       sessions: 0,
     })
-    await expect(act(office, 'users.add', { email: 'ada@example.org' })).rejects.toMatchObject({
+    await expect(act(deps, 'users.add', { email: 'ada@example.org' })).rejects.toMatchObject({
       code: 'already_exists',
     })
-    const disabled = await act(office, 'users.disable', { person: 'ADA@example.org' })
+    const disabled = await act(deps, 'users.disable', { person: 'ADA@example.org' })
     expect(disabled).toMatchObject({ disabled: true, disabled_at: '2026-08-23T12:00:00Z' })
-    office.clock.advance(5_000)
-    const again = await act(office, 'users.disable', { person: ada.id })
+    deps.clock.advance(5_000)
+    const again = await act(deps, 'users.disable', { person: ada.id })
     expect(again.disabled_at).toBe('2026-08-23T12:00:00Z')
-    expect(await act(office, 'users.enable', { person: ada.id })).toMatchObject({ disabled: false })
-    expect(await act(office, 'users.sessions.revoke', { person: ada.id })).toMatchObject({
+    expect(await act(deps, 'users.enable', { person: ada.id })).toMatchObject({ disabled: false })
+    expect(await act(deps, 'users.sessions.revoke', { person: ada.id })).toMatchObject({
       ended_sessions: 0,
     })
-    expect(await act(office, 'users.remove', { person: ada.id })).toMatchObject({ removed: true })
-    await expect(act(office, 'users.show', { person: ada.id })).rejects.toMatchObject({
+    expect(await act(deps, 'users.remove', { person: ada.id })).toMatchObject({ removed: true })
+    await expect(act(deps, 'users.show', { person: ada.id })).rejects.toMatchObject({
       code: 'person_not_found',
     })
   })
 
   test.each(['nobody', 'a@example.org\r\nBcc: b@example.org'])('%j is refused', async (email) => {
-    const office = await openFurnished()
-    await expect(act(office, 'users.add', { email })).rejects.toMatchObject({
+    const deps = await openFurnished()
+    await expect(act(deps, 'users.add', { email })).rejects.toMatchObject({
       code: 'invalid_request',
     })
   })
 
   test('status counts both', async () => {
-    const office = await openFurnished()
-    await act(office, 'users.add', { email: 'ada@example.org' })
-    expect(await act(office, 'status', {})).toMatchObject({ people: 1, clients: 0, auth_url: null })
+    const deps = await openFurnished()
+    await act(deps, 'users.add', { email: 'ada@example.org' })
+    expect(await act(deps, 'status', {})).toMatchObject({ people: 1, clients: 0, auth_url: null })
   })
 })

@@ -5,7 +5,7 @@ import type { ApiKey } from '#domain/key.ts'
 import { toFilter } from '#operator/activity.ts'
 import { isWanted } from '#operator/tail.ts'
 import { aClaim, anActivity } from '#test/support/nouns.ts'
-import { act, openFurnished } from './office.ts'
+import { act, openFurnished } from './deps.ts'
 
 const KINDS: readonly Partial<ActivityEntry>[] = [
   {},
@@ -38,19 +38,19 @@ test.each([
   [{ errors: true }, 6],
   [{ errors: true, key: 'default', least_total_ms: 10_000 }, 1],
 ])('%j', async (stated, count) => {
-  const office = await openFurnished()
-  await act(office, 'keys.create', { name: 'other' })
+  const deps = await openFurnished()
+  await act(deps, 'keys.create', { name: 'other' })
   const entries: ActivityEntry[] = []
   for (const name of ['default', 'other']) {
-    const key = (await office.store.keys.search(name, 1))[0] as ApiKey
+    const key = (await deps.store.keys.search(name, 1))[0] as ApiKey
     for (const kind of KINDS) {
-      office.clock.advance(1_000)
-      entries.unshift(anActivity(aClaim(key, office.clock.now()), { model: 'demo/echo', ...kind }))
-      office.store.activity.note(entries[0] as ActivityEntry)
+      deps.clock.advance(1_000)
+      entries.unshift(anActivity(aClaim(key, deps.clock.now()), { model: 'demo/echo', ...kind }))
+      deps.store.activity.note(entries[0] as ActivityEntry)
     }
   }
-  const filter = await toFilter(office, { ...ANY, ...stated })
-  const listed = await office.store.activity.list({ ...filter, limit: 99 })
+  const filter = await toFilter(deps, { ...ANY, ...stated })
+  const listed = await deps.store.activity.list({ ...filter, limit: 99 })
   expect(listed).toHaveLength(count)
   expect(entries.filter((entry) => isWanted(filter, entry))).toEqual(listed)
 })

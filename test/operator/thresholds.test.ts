@@ -2,30 +2,35 @@
 import { describe, expect, test } from 'vitest'
 import type { EventId } from '#domain/id.ts'
 import type { Channel, Notice } from '#domain/notice.ts'
-import type { Office } from '#operator/office.ts'
+import type { OperatorDeps } from '#operator/deps.ts'
 import { restingWatch } from '#test/support/resting-watch.ts'
-import { act, openFurnished, type TestOffice } from './office.ts'
+import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
 const HOOK = 'https://ops.example.org/hook'
 const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/
-const live = (office: TestOffice): Office['live'] => ({
+const live = (deps: TestOperatorDeps): OperatorDeps['live'] => ({
   listen: 'h:1',
   baseUrl: 'http://h:1/v1',
   authUrl: null,
   pid: 1,
-  startedAt: office.clock.now(),
+  startedAt: deps.clock.now(),
   inFlight: () => 0,
   hops: () => [],
   watch: restingWatch(),
 })
 
-const secretOf = async ({ store }: Office) => {
+const secretOf = async ({ store }: OperatorDeps) => {
   const account = await store.accounts.findByName('default')
   return account && (await store.thresholds.webhookSecret(account.id))
 }
 
 /** What a courier would say of one try. */
-async function note({ store, clock }: Office, event: string, channel: Channel, failure?: string) {
+async function note(
+  { store, clock }: OperatorDeps,
+  event: string,
+  channel: Channel,
+  failure?: string,
+) {
   const attempt = { at: clock.now(), status: failure ? 503 : 204, failure: failure ?? null, ms: 12 }
   const then = failure
     ? { state: 'pending' as const, nextTryAt: clock.now() }
@@ -35,28 +40,28 @@ async function note({ store, clock }: Office, event: string, channel: Channel, f
 
 describe('a threshold', () => {
   test('is set piece by piece, and what is not stated stays', async () => {
-    const office = await openFurnished()
+    const deps = await openFurnished()
     const nothing = { threshold_usd: null, email: null, webhook_url: null }
     const unmarked = { marked: false, notified_at: null }
-    expect(await act(office, 'thresholds.show', {})).toEqual({
+    expect(await act(deps, 'thresholds.show', {})).toEqual({
       account: 'default',
       balance_usd: '0',
       ...nothing,
       ...unmarked,
     })
     const email = 'ops+gw@example.org'
-    expect(await act(office, 'thresholds.set', { email })).toMatchObject({
+    expect(await act(deps, 'thresholds.set', { email })).toMatchObject({
       ...nothing,
       email,
       previous: { ...nothing, ...unmarked },
       webhook_secret: null,
     })
-    await act(office, 'thresholds.set', { webhook_url: HOOK })
-    await act(office, 'balance.top-up', { amount_usd: '20' })
+    await act(deps, 'thresholds.set', { webhook_url: HOOK })
+    await act(deps, 'balance.top-up', { amount_usd: '20' })
     const all = { threshold_usd: '20.00', email, webhook_url: HOOK, ...unmarked }
-    expect(await act(office, 'thresholds.set', { threshold_usd: '20' })).toMatchObject(all)
-    expect(await act(office, 'thresholds.show', {})).toMatchObject(all)
-    expect(await act(office, 'thresholds.set', { email: null })).toMatchObject({
+    expect(await act(deps, 'thresholds.set', { threshold_usd: '20' })).toMatchObject(all)
+    expect(await act(deps, 'thresholds.show', {})).toMatchObject(all)
+    expect(await act(deps, 'thresholds.set', { email: null })).toMatchObject({
       ...all,
       email: null,
       previous: { email },
@@ -64,10 +69,10 @@ describe('a threshold', () => {
   })
 
   test('above the balance tells at once, and says so', async () => {
-    const office = await openFurnished()
-    const record = await act(office, 'thresholds.set', { threshold_usd: '5', webhook_url: HOOK })
+    const deps = await openFurnished()
+    const record = await act(deps, 'thresholds.set', { threshold_usd: '5', webhook_url: HOOK })
     expect(record).toMatchObject({ marked: true, notified_at: '2026-08-23T12:00:00Z' })
-    expect(await act(office, 'deliveries.list', {})).toMatchObject([
+    expect(await act(deps, 'deliveries.list', {})).toMatchObject([
       { channel: 'webhook', test: false, state: 'pending', tries: 0 },
     ])
   })
@@ -77,20 +82,20 @@ describe('a threshold', () => {
     [{ webhook_url: HOOK }, 'no threshold is set, so there is nothing to tell'],
     [{ threshold_usd: '5', email: 'a@b.example' }, 'no mail server is known (GATEWAY_SMTP_URL)'],
   ])('%j warns', async (input, warning) => {
-    const office = await openFurnished()
-    expect((await act(office, 'thresholds.set', input)).warnings).toEqual([warning])
+    const deps = await openFurnished()
+    expect((await act(deps, 'thresholds.set', input)).warnings).toEqual([warning])
   })
 
   test('that reaches somebody warns of nothing', async () => {
     const furnished = await openFurnished()
-    const office = { ...furnished, delivery: { ...furnished.delivery, smtp: true } }
+    const deps = { ...furnished, delivery: { ...furnished.delivery, smtp: true } }
     const input = { threshold_usd: '5', email: 'a@b.example', webhook_url: HOOK }
-    expect((await act(office, 'thresholds.set', input)).warnings).toEqual([])
+    expect((await act(deps, 'thresholds.set', input)).warnings).toEqual([])
   })
 
   test.each(['-1', '1e1', '0.0000000001', 'all'])('of %j is refused', async (threshold_usd) => {
-    const office = await openFurnished()
-    await expect(act(office, 'thresholds.set', { threshold_usd })).rejects.toMatchObject({
+    const deps = await openFurnished()
+    await expect(act(deps, 'thresholds.set', { threshold_usd })).rejects.toMatchObject({
       code: 'invalid_request',
       details: { param: 'threshold_usd' },
     })
@@ -99,43 +104,43 @@ describe('a threshold', () => {
 
 describe('the secret of a webhook', () => {
   test('is made with the first address, kept with the next, and gone with it', async () => {
-    const office = await openFurnished()
-    const set = (webhook_url: string | null) => act(office, 'thresholds.set', { webhook_url })
+    const deps = await openFurnished()
+    const set = (webhook_url: string | null) => act(deps, 'thresholds.set', { webhook_url })
     const { webhook_secret: first } = await set(HOOK)
     expect(first).toMatch(SECRET)
-    expect(await secretOf(office)).toBe(first)
+    expect(await secretOf(deps)).toBe(first)
     expect((await set('https://elsewhere.example/')).webhook_secret).toBeNull()
-    expect(await secretOf(office)).toBe(first)
+    expect(await secretOf(deps)).toBe(first)
     expect((await set(null)).webhook_secret).toBeNull()
-    expect(await secretOf(office)).toBeNull()
+    expect(await secretOf(deps)).toBeNull()
     expect((await set(HOOK)).webhook_secret).toMatch(SECRET)
-    expect(await secretOf(office)).not.toBe(first)
+    expect(await secretOf(deps)).not.toBe(first)
   })
 
   test('is changed when asked, and only where there is a webhook', async () => {
-    const office = await openFurnished()
-    await expect(act(office, 'thresholds.set', { rotate_secret: true })).rejects.toMatchObject({
+    const deps = await openFurnished()
+    await expect(act(deps, 'thresholds.set', { rotate_secret: true })).rejects.toMatchObject({
       code: 'invalid_request',
     })
     const input = { webhook_url: HOOK, rotate_secret: true }
-    const { webhook_secret: first } = await act(office, 'thresholds.set', input)
-    const { webhook_secret: second } = await act(office, 'thresholds.set', { rotate_secret: true })
+    const { webhook_secret: first } = await act(deps, 'thresholds.set', input)
+    const { webhook_secret: second } = await act(deps, 'thresholds.set', { rotate_secret: true })
     expect(second).toMatch(SECRET)
     expect(second).not.toBe(first)
-    expect(await secretOf(office)).toBe(second)
+    expect(await secretOf(deps)).toBe(second)
   })
 
   test('is shown by no other verb', async () => {
-    const office = await openFurnished()
+    const deps = await openFurnished()
     const input = { threshold_usd: '5', webhook_url: HOOK }
-    const { webhook_secret: secret } = await act(office, 'thresholds.set', input)
+    const { webhook_secret: secret } = await act(deps, 'thresholds.set', input)
     const shown = [
-      await act(office, 'thresholds.show', {}),
-      await act(office, 'thresholds.set', { threshold_usd: '6' }),
-      await act(office, 'accounts.show', { name: 'default' }),
-      await act(office, 'status', {}),
-      await act(office, 'doctor', {}),
-      await act(office, 'deliveries.list', {}),
+      await act(deps, 'thresholds.show', {}),
+      await act(deps, 'thresholds.set', { threshold_usd: '6' }),
+      await act(deps, 'accounts.show', { name: 'default' }),
+      await act(deps, 'status', {}),
+      await act(deps, 'doctor', {}),
+      await act(deps, 'deliveries.list', {}),
     ]
     expect(secret).toMatch(SECRET)
     expect(JSON.stringify(shown)).not.toContain('whsec_')
@@ -144,9 +149,9 @@ describe('the secret of a webhook', () => {
 
 describe('an address', () => {
   const set = async (input: object, loopbackWebhooks = false) => {
-    const office = await openFurnished()
+    const deps = await openFurnished()
     const delivery = { smtp: true, loopbackWebhooks }
-    return await act({ ...office, delivery }, 'thresholds.set', input)
+    return await act({ ...deps, delivery }, 'thresholds.set', input)
   }
 
   test.each([
@@ -227,22 +232,22 @@ describe('an address', () => {
 })
 
 describe('a test', () => {
-  const openSet = async (input: object): Promise<TestOffice> => {
-    const office = await openFurnished()
-    await act(office, 'thresholds.set', input)
-    return office
+  const openSet = async (input: object): Promise<TestOperatorDeps> => {
+    const deps = await openFurnished()
+    await act(deps, 'thresholds.set', input)
+    return deps
   }
 
   test('goes wherever an address is set, in one event that says what it is', async () => {
-    const office = await openSet({ email: 'ops@example.org', webhook_url: HOOK })
-    await act(office, 'balance.top-up', { amount_usd: '3' })
-    const record = await act(office, 'thresholds.test', {})
+    const deps = await openSet({ email: 'ops@example.org', webhook_url: HOOK })
+    await act(deps, 'balance.top-up', { amount_usd: '3' })
+    const record = await act(deps, 'thresholds.test', {})
     expect(record).toEqual({
       event_id: expect.stringMatching(/^evt_/),
       channels: ['email', 'webhook'],
       running: false,
     })
-    const event = await act(office, 'deliveries.show', { event: record.event_id })
+    const event = await act(deps, 'deliveries.show', { event: record.event_id })
     const due = { state: 'pending', tries: 0, next_try_at: '2026-08-23T12:00:00Z', log: [] }
     expect(event).toMatchObject({
       event_id: record.event_id,
@@ -259,17 +264,17 @@ describe('a test', () => {
       ],
     })
     // It is no crossing.
-    expect(await act(office, 'thresholds.show', {})).toMatchObject({ marked: false })
+    expect(await act(deps, 'thresholds.show', {})).toMatchObject({ marked: false })
   })
 
   test('goes where it is told to, and knows whether a gateway will send it', async () => {
-    const office = await openSet({ email: 'ops@example.org', webhook_url: HOOK })
-    const running = { ...office, live: live(office) }
+    const deps = await openSet({ email: 'ops@example.org', webhook_url: HOOK })
+    const running = { ...deps, live: live(deps) }
     expect(await act(running, 'thresholds.test', { channel: 'webhook' })).toMatchObject({
       channels: ['webhook'],
       running: true,
     })
-    expect(await act(office, 'deliveries.list', {})).toMatchObject([{ channel: 'webhook' }])
+    expect(await act(deps, 'deliveries.list', {})).toMatchObject([{ channel: 'webhook' }])
   })
 
   test.each([
@@ -277,26 +282,26 @@ describe('a test', () => {
     [{ channel: 'email' }, 'no e-mail is set for account default'],
     [{ channel: 'webhook' }, 'no webhook is set for account default'],
   ] as const)('of %j without an address is refused', async (input, message) => {
-    const office = await openFurnished()
-    await expect(act(office, 'thresholds.test', input)).rejects.toMatchObject({
+    const deps = await openFurnished()
+    await expect(act(deps, 'thresholds.test', input)).rejects.toMatchObject({
       code: 'invalid_request',
       message,
     })
-    expect(await act(office, 'deliveries.list', {})).toEqual([])
+    expect(await act(deps, 'deliveries.list', {})).toEqual([])
   })
 })
 
 describe('deliveries', () => {
   test('are shown with every try, and listed by state', async () => {
-    const office = await openFurnished()
+    const deps = await openFurnished()
     const where = { threshold_usd: '5', email: 'ops@example.org', webhook_url: HOOK }
-    await act(office, 'thresholds.set', where)
-    const [delivery] = await act(office, 'deliveries.list', { limit: 1 })
+    await act(deps, 'thresholds.set', where)
+    const [delivery] = await act(deps, 'deliveries.list', { limit: 1 })
     const event = delivery?.event_id ?? ''
-    await note(office, event, 'webhook', 'status')
-    office.clock.advance(5_000)
-    await note(office, event, 'webhook')
-    const { channels } = await act(office, 'deliveries.show', { event })
+    await note(deps, event, 'webhook', 'status')
+    deps.clock.advance(5_000)
+    await note(deps, event, 'webhook')
+    const { channels } = await act(deps, 'deliveries.show', { event })
     expect(channels[0]).toMatchObject({ channel: 'email', state: 'pending', log: [] })
     expect(channels[1]).toMatchObject({
       channel: 'webhook',
@@ -309,7 +314,7 @@ describe('deliveries', () => {
       ],
     })
     const by = async (state: Notice['state']) =>
-      (await act(office, 'deliveries.list', { state })).map(({ channel }) => channel)
+      (await act(deps, 'deliveries.list', { state })).map(({ channel }) => channel)
     expect([await by('pending'), await by('delivered'), await by('dead')]).toEqual([
       ['email'],
       ['webhook'],
@@ -318,61 +323,61 @@ describe('deliveries', () => {
   })
 
   test('are sent again where they have not arrived, else everywhere, or where it is said', async () => {
-    const office = await openFurnished()
+    const deps = await openFurnished()
     const where = { threshold_usd: '5', email: 'ops@example.org', webhook_url: HOOK }
-    await act(office, 'thresholds.set', where)
-    const event = (await act(office, 'deliveries.list', {}))[0]?.event_id ?? ''
-    const body = async () => (await act(office, 'deliveries.show', { event })).body
+    await act(deps, 'thresholds.set', where)
+    const event = (await act(deps, 'deliveries.list', {}))[0]?.event_id ?? ''
+    const body = async () => (await act(deps, 'deliveries.show', { event })).body
     const before = await body()
-    await note(office, event, 'webhook')
+    await note(deps, event, 'webhook')
     const again = (channel?: Channel) =>
-      act(office, 'deliveries.redeliver', channel ? { event, channel } : { event })
+      act(deps, 'deliveries.redeliver', channel ? { event, channel } : { event })
     expect((await again()).channels).toEqual(['email'])
-    await note(office, event, 'email')
+    await note(deps, event, 'email')
     expect((await again('webhook')).channels).toEqual(['webhook'])
-    await note(office, event, 'webhook')
-    office.clock.advance(1_000)
+    await note(deps, event, 'webhook')
+    deps.clock.advance(1_000)
     expect(await again()).toEqual({
       event_id: event,
       channels: ['email', 'webhook'],
       running: false,
     })
     const due = { state: 'pending', tries: 0, next_try_at: '2026-08-23T12:00:01Z' }
-    const { channels } = await act(office, 'deliveries.show', { event })
+    const { channels } = await act(deps, 'deliveries.show', { event })
     expect(channels).toMatchObject([
       { ...due, log: [{}] },
       { ...due, log: [{}, {}] },
     ])
     expect(await body()).toEqual(before)
-    await act(office, 'thresholds.set', { webhook_url: null })
+    await act(deps, 'thresholds.set', { webhook_url: null })
     expect((await again()).channels).toEqual(['email'])
     await expect(again('webhook')).rejects.toMatchObject({ code: 'invalid_request' })
   })
 
   test('that never were are not found', async () => {
-    const office = await openFurnished()
+    const deps = await openFurnished()
     for (const name of ['deliveries.show', 'deliveries.redeliver'] as const) {
-      await expect(act(office, name, { event: 'evt_x' })).rejects.toMatchObject({
+      await expect(act(deps, name, { event: 'evt_x' })).rejects.toMatchObject({
         code: 'notice_not_found',
       })
     }
   })
 
   test('of one account are not listed with another’s', async () => {
-    const office = await openFurnished()
-    await act(office, 'accounts.create', { name: 'acme' })
-    await act(office, 'thresholds.set', { account: 'acme', threshold_usd: '5', webhook_url: HOOK })
-    expect(await act(office, 'deliveries.list', {})).toEqual([])
-    expect(await act(office, 'deliveries.list', { account: 'acme' })).toHaveLength(1)
+    const deps = await openFurnished()
+    await act(deps, 'accounts.create', { name: 'acme' })
+    await act(deps, 'thresholds.set', { account: 'acme', threshold_usd: '5', webhook_url: HOOK })
+    expect(await act(deps, 'deliveries.list', {})).toEqual([])
+    expect(await act(deps, 'deliveries.list', { account: 'acme' })).toHaveLength(1)
   })
 })
 
 describe('status and doctor', () => {
   test('say at which balance the owner is told, and that it was', async () => {
-    const office = await openFurnished()
-    await act(office, 'accounts.create', { name: 'acme' })
-    await act(office, 'thresholds.set', { threshold_usd: '5', webhook_url: HOOK })
-    expect((await act(office, 'status', {})).accounts).toEqual([
+    const deps = await openFurnished()
+    await act(deps, 'accounts.create', { name: 'acme' })
+    await act(deps, 'thresholds.set', { threshold_usd: '5', webhook_url: HOOK })
+    expect((await act(deps, 'status', {})).accounts).toEqual([
       {
         name: 'default',
         balance_usd: '0',
@@ -393,17 +398,17 @@ describe('status and doctor', () => {
   })
 
   test('find whom nobody would tell', async () => {
-    const office = await openFurnished()
+    const deps = await openFurnished()
     const findings = async (smtp = false) =>
-      (await act({ ...office, delivery: { ...office.delivery, smtp } }, 'doctor', {})).findings
+      (await act({ ...deps, delivery: { ...deps.delivery, smtp } }, 'doctor', {})).findings
         .filter(({ check }) => check === 'threshold')
         .map(({ level, message }) => `${level}: ${message}`)
     expect(await findings()).toEqual(['ok: no low-balance threshold is set'])
-    await act(office, 'thresholds.set', { threshold_usd: '5' })
+    await act(deps, 'thresholds.set', { threshold_usd: '5' })
     expect(await findings()).toEqual([
       'warning: account default has a threshold and nobody to tell',
     ])
-    await act(office, 'thresholds.set', { email: 'ops@example.org' })
+    await act(deps, 'thresholds.set', { email: 'ops@example.org' })
     expect(await findings()).toEqual([
       'warning: account default wants an e-mail, and no mail server is known (GATEWAY_SMTP_URL)',
     ])

@@ -6,23 +6,23 @@ import type { ApiKey } from '#domain/key.ts'
 import { NO_MONEY } from '#domain/money.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import { aCharge, aClaim, anAccount, anActivity, usd } from '#test/support/nouns.ts'
-import { act, openFurnished, type TestOffice } from './office.ts'
+import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
-let office: TestOffice
+let deps: TestOperatorDeps
 
 beforeEach(async () => {
-  office = await openFurnished()
-  await act(office, 'balance.top-up', { amount_usd: '100' })
-  await act(office, 'keys.create', { name: 'batch' })
+  deps = await openFurnished()
+  await act(deps, 'balance.top-up', { amount_usd: '100' })
+  await act(deps, 'keys.create', { name: 'batch' })
 })
 
 const find = async (name: string): Promise<ApiKey> =>
-  (await office.store.keys.search(name, 1))[0] as ApiKey
+  (await deps.store.keys.search(name, 1))[0] as ApiKey
 
 const USAGE = { ...NO_USAGE, inputTokens: 22, outputTokens: 3 }
 
 async function serve(name: string, cost: string, stated: Partial<ActivityEntry> = {}) {
-  const { store, clock } = office
+  const { store, clock } = deps
   const claim = aClaim(await find(name), clock.now(), NO_MONEY)
   await store.admissions.admit(claim)
   const charge = aCharge(usd(cost))
@@ -32,7 +32,7 @@ async function serve(name: string, cost: string, stated: Partial<ActivityEntry> 
 }
 
 const report = (input: Parameters<typeof act<'usage.report'>>[2] = {}) =>
-  act(office, 'usage.report', input)
+  act(deps, 'usage.report', input)
 
 test('nothing was used', async () => {
   const nothing = {
@@ -60,7 +60,7 @@ describe('a report', () => {
   beforeEach(async () => {
     await serve('default', '1', { model: 'a/x', endUser: 'ann' })
     await serve('batch', '4', { model: 'a/y', endUser: 'bob' })
-    office.clock.advance(DAY_MS)
+    deps.clock.advance(DAY_MS)
     await serve('default', '1.5', { model: 'a/y' })
     await serve('default', '0.5', { model: 'a/x', endUser: 'ann' })
   })
@@ -118,14 +118,14 @@ describe('a report', () => {
     const total = async (input: object) => (await report(input)).total.cost_usd
     expect(await total({ since: '2026-08-24T00:00:00Z' })).toBe('2.00')
     expect(await total({ until: '2026-08-24T00:00:00Z' })).toBe('5.00')
-    await office.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }))
+    await deps.store.accounts.create(anAccount({ id: 'acct_2', name: 'other' }))
     expect(await total({ account: 'other' })).toBe('0')
     expect(await total({ account: 'default' })).toBe('7.00')
     await expect(report({ account: 'nobody' })).rejects.toMatchObject({ code: 'account_not_found' })
   })
 
   test('a month’s whole is what the ceilings reckon with', async () => {
-    const { month } = await office.store.admissions.spend(office.clock.now())
+    const { month } = await deps.store.admissions.spend(deps.clock.now())
     const { total } = await report({ since: '2026-08-01T00:00:00Z' })
     expect(usd(total.cost_usd)).toBe(month)
   })

@@ -1,43 +1,43 @@
 /** Why: a refusal replayed by today's limits, with the command that lifts it; an admitted request in words. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { FailedAttempt } from '#domain/activity.ts'
-import { type CompletionHouse, complete } from '#domain/completion.ts'
+import { type CompletionDeps, complete } from '#domain/completion.ts'
 import { RequestRefused } from '#domain/ending.ts'
 import { createHopHealth } from '#domain/hop-health.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
 import { anAccount, aRequest, usd } from '#test/support/nouns.ts'
 import { openUpstream } from '#upstream/registry.ts'
-import { act, openFurnished, type TestOffice } from './office.ts'
+import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
 
-let office: TestOffice
-let house: CompletionHouse
+let deps: TestOperatorDeps
+let gateway: CompletionDeps
 
 beforeEach(async () => {
-  office = await openFurnished()
-  await act(office, 'balance.top-up', { amount_usd: '10' })
-  house = {
-    store: office.store,
-    clock: office.clock,
-    health: createHopHealth(office.clock),
+  deps = await openFurnished()
+  await act(deps, 'balance.top-up', { amount_usd: '10' })
+  gateway = {
+    store: deps.store,
+    clock: deps.clock,
+    health: createHopHealth(deps.clock),
     settings: DEFAULT_SETTINGS,
     upstreamFor: async (provider) => openUpstream(provider, null),
   }
 })
 
 const keyNow = async (): Promise<ApiKey> =>
-  (await office.store.keys.search('default', 1))[0] as ApiKey
+  (await deps.store.keys.search('default', 1))[0] as ApiKey
 
 /** Asks as the counter does. @returns the generation's id, whether it was refused or served */
 async function ask(stated: Parameters<typeof aRequest>[0] = {}): Promise<string> {
-  const caller = { key: await keyNow(), requestId: 'mine', arrivedAt: office.clock.now() }
+  const caller = { key: await keyNow(), requestId: 'mine', arrivedAt: deps.clock.now() }
   const request = aRequest({
     model: 'demo/echo',
     body: { messages: [{ role: 'user', content: 'hello' }] },
     ...stated,
   })
   try {
-    for await (const step of complete(house, caller, request, new AbortController().signal)) {
+    for await (const step of complete(gateway, caller, request, new AbortController().signal)) {
       if (step.type === 'admitted') id = step.generationId
     }
   } catch (thrown) {
@@ -48,8 +48,8 @@ async function ask(stated: Parameters<typeof aRequest>[0] = {}): Promise<string>
 }
 let id = ''
 
-const why = (text: string) => act(office, 'why', { id: text })
-const limit = (limits: object) => act(office, 'limits.set', { keys: ['default'], ...limits })
+const why = (text: string) => act(deps, 'why', { id: text })
+const limit = (limits: object) => act(deps, 'limits.set', { keys: ['default'], ...limits })
 
 describe('a refused request', () => {
   test('names the limit, its value, what was used, when it lifts, and the command', async () => {
@@ -88,7 +88,7 @@ describe('a refused request', () => {
     await limit({ rpm_limit: 1 })
     await ask()
     const refused = await ask()
-    office.clock.advance(60_000)
+    deps.clock.advance(60_000)
     for (let i = 0; i < 3; i++) expect((await why(refused)).now).toEqual(ADMITTED)
     // The limit is what it was, so that it may refuse again: the command stays.
     expect((await why(refused)).remedies).toHaveLength(1)
@@ -153,24 +153,24 @@ describe('a refused request', () => {
   })
 
   test('without money: a top-up, of the account whose it is', async () => {
-    await act(office, 'balance.adjust', { amount_usd: '-10', note: 'spent elsewhere' })
+    await act(deps, 'balance.adjust', { amount_usd: '-10', note: 'spent elsewhere' })
     const refused = await ask()
     expect(await why(refused)).toMatchObject({
       refusal: { code: 'insufficient_balance', limit: 'balance_usd', resets_at: null },
       now: { admitted: false },
       remedies: ['gatewayctl balance top-up 10'],
     })
-    await act(office, 'balance.top-up', { amount_usd: '10' })
+    await act(deps, 'balance.top-up', { amount_usd: '10' })
     expect(await why(refused)).toMatchObject({ now: ADMITTED, remedies: [] })
   })
 
   test('of another account is lifted there', async () => {
-    await office.store.accounts.create(anAccount({ id: 'acct_2', name: "Ann's" }))
-    await act(office, 'keys.create', { name: 'poor', account: "Ann's" })
-    const key = (await office.store.keys.search('poor', 1))[0] as ApiKey
-    const caller = { key, requestId: 'r', arrivedAt: office.clock.now() }
+    await deps.store.accounts.create(anAccount({ id: 'acct_2', name: "Ann's" }))
+    await act(deps, 'keys.create', { name: 'poor', account: "Ann's" })
+    const key = (await deps.store.keys.search('poor', 1))[0] as ApiKey
+    const caller = { key, requestId: 'r', arrivedAt: deps.clock.now() }
     const walk = complete(
-      house,
+      gateway,
       caller,
       aRequest({ model: 'demo/echo' }),
       new AbortController().signal,
@@ -188,12 +188,12 @@ describe('a refused request', () => {
       now: { admitted: false, refusal: { code: 'model_not_found' } },
       remedies: ['gatewayctl models add demo/none --in-usd X --out-usd X'],
     })
-    await act(office, 'models.add', { model: 'demo/none' })
+    await act(deps, 'models.add', { model: 'demo/none' })
     expect(await why(unknown)).toMatchObject({
       now: { admitted: false, refusal: { code: 'unpriced_model' } },
       remedies: ['gatewayctl models price demo/none --in-usd X --out-usd X'],
     })
-    await act(office, 'models.price', { model: 'demo/none', in_usd: '1', out_usd: '1' })
+    await act(deps, 'models.price', { model: 'demo/none', in_usd: '1', out_usd: '1' })
     expect(await why(unknown)).toMatchObject({ now: ADMITTED, remedies: [] })
   })
 
@@ -201,8 +201,8 @@ describe('a refused request', () => {
     await limit({ rpm_limit: 1 })
     await ask()
     const refused = await ask()
-    office.clock.advance(60_000)
-    await act(office, 'keys.edit', { key: 'default', disabled: true })
+    deps.clock.advance(60_000)
+    await act(deps, 'keys.edit', { key: 'default', disabled: true })
     const { id: keyId } = await keyNow()
     expect(await why(refused)).toMatchObject({
       now: {
@@ -214,7 +214,7 @@ describe('a refused request', () => {
         `gatewayctl keys edit ${keyId} --enable`,
       ],
     })
-    await act(office, 'keys.revoke', { key: 'default' })
+    await act(deps, 'keys.revoke', { key: 'default' })
     expect((await why(refused)).now?.refusal?.code).toBe('api_key_revoked')
   })
 
@@ -229,11 +229,11 @@ describe('a refused request', () => {
 
   test('that a line of old has no words of is still judged', async () => {
     const refused = await ask({ model: 'demo/none' })
-    const line = await office.store.activity.find(refused as `gen-${string}`)
+    const line = await deps.store.activity.find(refused as `gen-${string}`)
     if (!line) throw new Error('no line')
-    office.clock.advance(1)
+    deps.clock.advance(1)
     const old = { ...line, generationId: sibling(line.generationId), refusal: null } as typeof line
-    office.store.activity.note(old)
+    deps.store.activity.note(old)
     expect(await why(old.generationId)).toMatchObject({
       refusal: { code: 'model_not_found', message: 'the log has no words of it' },
       now: { admitted: false },
@@ -263,11 +263,11 @@ describe('an admitted request', () => {
       ms: 7,
       operatorCost: usd('0.002'),
     }
-    const line = await office.store.activity.find((await ask()) as `gen-${string}`)
+    const line = await deps.store.activity.find((await ask()) as `gen-${string}`)
     if (!line) throw new Error('no line')
     const note = (last: number, stated: Partial<typeof line>) => {
       const generationId = sibling(line.generationId, last)
-      office.store.activity.note({ ...line, generationId, failedAttempts: [attempt], ...stated })
+      deps.store.activity.note({ ...line, generationId, failedAttempts: [attempt], ...stated })
       return generationId
     }
     const broken = note(1, { endedBy: 'upstream', status: 503, code: 'upstream_overloaded' })

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
-import { openDesk } from '#test/support/desk.ts'
+import { openCli } from '#test/support/cli-harness.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 
 const UNIT = 'docs/install/gatewayctl.service'
@@ -51,21 +51,21 @@ test('what the unit and the image start is a command that there is', () => {
   const dockerfile = readFileSync('docs/install/Dockerfile', 'utf8')
   const command = JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)?.[1] ?? '[]') as string[]
   const started = settingOf('ExecStart').split(' ').slice(1)
-  const desk = openDesk()
+  const cli = openCli()
   for (const args of [command, started]) {
     expect(args[0]).toBe('serve')
     // Every flag is known: a listener that cannot be is what stops it.
-    const { code, err } = desk.run([...args, '--listen', '127.0.0.1:99999'])
+    const { code, err } = cli.run([...args, '--listen', '127.0.0.1:99999'])
     expect([code, err]).toEqual([2, expect.stringContaining('listen must be host:port')])
   }
-  desk.close()
+  cli.close()
 })
 
 test('the health of a container is what status says: 0 while it serves, 4 when nothing does', () => {
   const dockerfile = readFileSync('docs/install/Dockerfile', 'utf8')
   const check = JSON.parse(/HEALTHCHECK[^[]*(\[[^\]]*\])/.exec(dockerfile)?.[1] ?? '[]') as string[]
   expect(check.slice(1)).toEqual(['status', '-q'])
-  const desk = openDesk()
-  expect(desk.run(check.slice(1))).toEqual({ code: 4, out: '', err: '' })
-  desk.close()
+  const cli = openCli()
+  expect(cli.run(check.slice(1))).toEqual({ code: 4, out: '', err: '' })
+  cli.close()
 })

@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#db/index.ts'
 import { later } from '#domain/clock.ts'
-import { openCodeOffice } from '#server/code-post.ts'
+import { startCodeMailer } from '#server/code-mailer.ts'
 import { until } from '#test/support/appliance.ts'
 import { handClock } from '#test/support/hand-clock.ts'
 import { type MailManners, startMailServer } from '#test/support/mail-server.ts'
@@ -23,7 +23,7 @@ async function open(manners: MailManners = {}) {
   onTestFinished(() => store.close())
   const faults: string[] = []
   const startOffice = () =>
-    openCodeOffice({
+    startCodeMailer({
       mails: signin.codeMails,
       smtp: {
         host: '127.0.0.1',
@@ -56,7 +56,7 @@ async function open(manners: MailManners = {}) {
 test('what waited before the start goes out, and whatever comes, each once', async () => {
   const { server, faults, startOffice, put, waiting } = await open()
   await put('early')
-  const { post, close } = startOffice()
+  const { delivery: post, close } = startOffice()
   await until(() => server.taken.length === 1, 'the early one has come')
   const many = Array.from({ length: 30 }, (_, n) => `n${n}`)
   await Promise.all(
@@ -92,7 +92,7 @@ test('a refusal for now puts it off and counts; one for good forgets it and is t
     reply: (nth) => (nth === 0 ? 451 : 550),
   })
   await put('later')
-  const { post, close } = startOffice()
+  const { delivery: post, close } = startOffice()
   await until(async () => (await waiting())[0]?.tries === 1, 'it is put off')
   await put('never')
   if (post.kind === 'mail') post.wake()

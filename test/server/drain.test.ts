@@ -6,7 +6,7 @@ import { readSse } from '#test/support/read-sse.ts'
 import { eventually, finish, never, script, text, until } from '#test/support/scripted-upstream.ts'
 import { type Served, serve } from './serve.ts'
 
-const entryOf = async ({ house }: Served) => (await house.store.activity.list({ limit: 1 }))[0]
+const entryOf = async ({ deps }: Served) => (await deps.store.activity.list({ limit: 1 }))[0]
 
 test('a stream in progress ends whole; meanwhile nothing new is taken', async () => {
   let release: () => void = () => {}
@@ -96,5 +96,5 @@ test('an idle gateway stops at once, and stopping twice is stopping once', async
   const s = await serve(null)
   await (await s.chat(hello())).text()
   await Promise.all([s.gateway.stop(60_000), s.gateway.stop(60_000)])
-  await s.house.store.close()
+  await s.deps.store.close()
 })

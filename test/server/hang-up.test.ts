@@ -13,7 +13,7 @@ const open = async (...args: Parameters<typeof serve>): Promise<Served> => {
 
 afterEach(async () => {
   await served?.gateway.stop(0)
-  await served?.house.store.close()
+  await served?.deps.store.close()
   served = null
 })
 
@@ -28,7 +28,7 @@ async function settled(s: Served) {
   await eventually(async () => (await s.openHolds()) === 0, 'the hold is resolved')
   await eventually(() => s.gateway.live().inFlight === 0, 'nothing is in flight')
   expect(await s.inProgress()).toBe(0)
-  const [entry] = await s.house.store.activity.list({ limit: 10 })
+  const [entry] = await s.deps.store.activity.list({ limit: 10 })
   return entry!
 }
 

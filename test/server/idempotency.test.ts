@@ -15,7 +15,7 @@ const open = async (...args: Parameters<typeof serve>): Promise<Served> => {
 }
 afterEach(async () => {
   await served?.gateway.stop(0)
-  await served?.house.store.close()
+  await served?.deps.store.close()
   served = null
 })
 
@@ -41,7 +41,7 @@ const headers = (s: Served, key: string, { bearer }: TestKey = s.key) => ({
 const ask = (s: Served, body: unknown, key = 'k-1', by?: TestKey) =>
   s.chat(body, { headers: headers(s, key, by) })
 
-const charges = (s: Served) => s.house.store.ledger.list({ kind: 'charge', limit: 100 })
+const charges = (s: Served) => s.deps.store.ledger.list({ kind: 'charge', limit: 100 })
 const codeOf = async (response: Response) => {
   const { error } = (await response.json()) as { error?: { code: string; param: string } }
   return [response.status, error?.code, error?.param]
@@ -104,7 +104,7 @@ describe('an answer that succeeded', () => {
 
   test('also when nothing else is answered: no slot, no money; but never to a revoked key', async () => {
     const s = await open(null)
-    const key = await s.house.issue({ rpm: 1, dailySpend: usd('0.01') })
+    const key = await s.deps.issue({ rpm: 1, dailySpend: usd('0.01') })
     await (await ask(s, painting(), 'k', key)).text()
     const other = await ask(s, painting(), 'another', key)
     expect(other.status).toBe(402)
@@ -112,7 +112,7 @@ describe('an answer that succeeded', () => {
     expect([again.status, replayed(again)]).toEqual([200, 'true'])
     expect(again.headers.get('x-ratelimit-remaining-minute')).toBe('0')
 
-    await s.house.store.keys.revoke(key.key.id, s.house.clock.now())
+    await s.deps.store.keys.revoke(key.key.id, s.deps.clock.now())
     expect((await ask(s, painting(), 'k', key)).status).toBe(401)
   })
 
@@ -195,7 +195,7 @@ describe('while the first is running', () => {
     expect(calls).toHaveLength(2)
     const mine = (await charges(s)).filter(({ generationId }) => generationId === generation(again))
     expect(mine).toMatchObject([{ amount: -usd('0.01') }])
-    const entries = await s.house.store.activity.list({ limit: 10 })
+    const entries = await s.deps.store.activity.list({ limit: 10 })
     expect(entries.map(({ endedBy }) => endedBy).sort()).toEqual(['client', 'completed'])
   })
 
@@ -215,7 +215,7 @@ describe('while the first is running', () => {
     expect([stopped, s.gateway.live().inFlight]).toEqual([false, 1])
     draw()
     await stopping
-    const { store, clock } = s.house
+    const { store, clock } = s.deps
     expect(await store.answers.find(s.key.key.id, 'k-1', clock.now())).toBeDefined()
     expect(await charges(s)).toHaveLength(1)
   })
@@ -227,7 +227,7 @@ describe('while the first is running', () => {
     await eventually(() => calls.length === 1, 'the upstream is asked')
     await s.gateway.stop(20)
     expect((await asked).status).toBe(503)
-    const { store, clock } = s.house
+    const { store, clock } = s.deps
     expect(await store.answers.find(s.key.key.id, 'k-1', clock.now())).toBeUndefined()
     expect(await charges(s)).toEqual([])
   })
@@ -257,7 +257,7 @@ describe('another', () => {
   test('API key may use the same one for itself', async () => {
     const { upstream, calls, draw } = painter()
     const s = await open(upstream)
-    const other = await s.house.issue()
+    const other = await s.deps.issue()
     const both = [ask(s, painting()), ask(s, painting(), 'k-1', other)]
     await eventually(() => calls.length === 2, 'both are asked for')
     draw()
@@ -332,10 +332,10 @@ describe('what did not succeed runs anew', () => {
 
   test('a refusal', async () => {
     const s = await open(null)
-    const key = await s.house.issue({ dailySpend: usd('0') })
+    const key = await s.deps.issue({ dailySpend: usd('0') })
     expect((await ask(s, hello(), 'k-1', key)).status).toBe(402)
-    const { keys } = s.house.store
-    await keys.amend(key.key.id, { limits: { dailySpend: null } }, s.house.clock.now())
+    const { keys } = s.deps.store
+    await keys.amend(key.key.id, { limits: { dailySpend: null } }, s.deps.clock.now())
     const again = await ask(s, hello(), 'k-1', key)
     expect([again.status, replayed(again)]).toEqual([200, null])
   })

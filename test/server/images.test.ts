@@ -83,8 +83,8 @@ async function addModel(
   prices: Partial<Prices>,
   more: Partial<ModelCard> = {},
 ) {
-  const at = s.house.clock.now()
-  await s.house.store.models.add(
+  const at = s.deps.clock.now()
+  await s.deps.store.models.add(
     aCard({
       id: `${type}/${name}`,
       provider: type,
@@ -110,7 +110,7 @@ beforeEach(async () => {
     ]),
   )
   s = await serve({ open: (call) => families.get(call.hop.provider.name)!.open(call) })
-  for (const one of providers) await s.house.store.providers.add(one, null)
+  for (const one of providers) await s.deps.store.providers.add(one, null)
   await addModel('openai', 'gpt-image-1', PRICES.list)
   await addModel('openai', 'gpt-image-1.5', PRICES.tokens)
   await addModel('openai', 'dall-e-3', PRICES.mixed)
@@ -124,7 +124,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await s.gateway.stop(0)
-  await s.house.store.close()
+  await s.deps.store.close()
 })
 
 interface Answered {
@@ -157,7 +157,7 @@ const refusal = async (asking: Promise<unknown>): Promise<APIError> => {
   if (!(thrown instanceof APIError)) throw new Error('it was answered')
   return thrown
 }
-const balance = async () => (await s.house.store.accounts.find(s.house.account.id))?.balance
+const balance = async () => (await s.deps.store.accounts.find(s.deps.account.id))?.balance
 
 const pictures = (more: JsonObject = {}, count = 1) =>
   Response.json({
@@ -233,7 +233,7 @@ describe('what a picture costs', () => {
       prompt_tokens_details: { image_tokens: 323 },
       cost: 0.169034,
     })
-    const [line] = await s.house.store.activity.list({ limit: 1 })
+    const [line] = await s.deps.store.activity.list({ limit: 1 })
     expect(line?.usage).toMatchObject({ inputTokens: 10, imageInputTokens: 323, inputImages: 1 })
   })
 
@@ -260,7 +260,7 @@ describe('where pictures come from', () => {
     expect(got).toMatchObject({ content: '', images: [drawn(0), drawn(1)] })
     // 4 × $5/M + 2 × $0.039, whatever OpenRouter itself says.
     expect(usage).toMatchObject({ images: 2, cost: 0.07802 })
-    const [line] = await s.house.store.activity.list({ limit: 1 })
+    const [line] = await s.deps.store.activity.list({ limit: 1 })
     expect(line).toMatchObject({ cost: usd('0.07802'), statedCost: usd('0.0387262') })
     expect(seen[0]).toMatchObject({ path: '/v1/chat/completions', body: { modalities: ['image'] } })
   })
@@ -313,9 +313,9 @@ describe('editing', () => {
   test('the picture just drawn is held for as a picture, not as the text that it travels as', async () => {
     const reserved: bigint[] = []
     answer = async () => {
-      const { reserved: held } = await s.house.store.admissions.usage(
+      const { reserved: held } = await s.deps.store.admissions.usage(
         s.key.key.id,
-        s.house.clock.now(),
+        s.deps.clock.now(),
       )
       reserved.push(held)
       return pictures({ usage: USAGE, data: [{ b64_json: PNG + 'A'.repeat(400_000) }] })

@@ -7,7 +7,7 @@ import { type Served, serve } from './serve.ts'
 let served: Served | null = null
 afterEach(async () => {
   await served?.gateway.stop(0)
-  await served?.house.store.close()
+  await served?.deps.store.close()
   served = null
 })
 

@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await s.gateway.stop(0)
-  await s.house.store.close()
+  await s.deps.store.close()
 })
 
 /** Sends raw text and waits for a whole head and whatever JSON follows it. */
@@ -156,8 +156,8 @@ test('the operator’s door is a socket that only its owner can open', async () 
   const dir = mkdtempSync(join(tmpdir(), 'gatewayctl-'))
   const path = join(dir, 'run', 'admin.sock')
   const options = {
-    store: s.house.store,
-    clock: s.house.clock,
+    store: s.deps.store,
+    clock: s.deps.clock,
     listen: { hostname: '127.0.0.1', port: 0 },
     adminSocket: path,
     version: '1.2.3',

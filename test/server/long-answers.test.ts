@@ -23,7 +23,7 @@ describe('through the gateway', () => {
   })
   afterAll(async () => {
     await s.gateway.stop(0)
-    await s.house.store.close()
+    await s.deps.store.close()
   })
 
   test.each([

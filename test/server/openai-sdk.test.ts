@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await s.gateway.stop(0)
-  await s.house.store.close()
+  await s.deps.store.close()
 })
 
 const clientFor = (authorization: string, path = '/v1'): OpenAI =>
@@ -103,7 +103,7 @@ test('errors by their names', async () => {
 })
 
 test('a wait that is too long is not slept through, nor retried', async () => {
-  const { bearer, key } = await s.house.issue({ rpd: 1 })
+  const { bearer, key } = await s.deps.issue({ rpd: 1 })
   const own = clientFor(bearer['Authorization']!)
   await own.chat.completions.create({ model: 'demo/echo', messages })
   await expect(own.chat.completions.create({ model: 'demo/echo', messages })).rejects.toMatchObject(

@@ -8,7 +8,7 @@ import { type Gateway, startGateway } from '#server/gateway.ts'
 import { type Furnished, furnish, type TestKey } from '#test/support/furnish.ts'
 
 export interface Served {
-  readonly house: Furnished
+  readonly deps: Furnished
   readonly gateway: Gateway
   readonly key: TestKey
   readonly lines: RequestLine[]
@@ -22,12 +22,12 @@ export async function serve(
   timings: Partial<Timings> = {},
   clock?: Clock,
 ): Promise<Served> {
-  const house = await furnish(clock && { clock })
-  const key = await house.issue({ concurrency: 100, rpm: 100_000 })
+  const deps = await furnish(clock && { clock })
+  const key = await deps.issue({ concurrency: 100, rpm: 100_000 })
   const lines: RequestLine[] = []
   const gateway = await startGateway({
-    store: house.store,
-    clock: house.clock,
+    store: deps.store,
+    clock: deps.clock,
     timings: { ...DEFAULT_TIMINGS, ...timings },
     listen: { hostname: '127.0.0.1', port: 0 },
     adminSocket: null,
@@ -35,7 +35,7 @@ export async function serve(
     ...(upstream && { upstreamFor: async () => upstream }),
   })
   return {
-    house,
+    deps,
     gateway,
     key,
     lines,
@@ -46,8 +46,8 @@ export async function serve(
         body: JSON.stringify(body),
         ...init,
       }),
-    openHolds: async () => (await house.store.health({ checkIntegrity: false })).openHolds,
+    openHolds: async () => (await deps.store.health({ checkIntegrity: false })).openHolds,
     inProgress: async () =>
-      (await house.store.admissions.usage(key.key.id, house.clock.now())).requestsInProgress,
+      (await deps.store.admissions.usage(key.key.id, deps.clock.now())).requestsInProgress,
   }
 }

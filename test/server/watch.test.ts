@@ -12,13 +12,13 @@ const DAY_CAP = '1'
 
 /** A gateway with a socket, one key with limits, and a watcher over it. */
 async function watched() {
-  const house = await furnish()
-  onTestFinished(() => house.store.close())
-  const key = await house.issue({ rpm: 10, concurrency: 3, dailySpend: 1_000_000_000n as never })
+  const deps = await furnish()
+  onTestFinished(() => deps.store.close())
+  const key = await deps.issue({ rpm: 10, concurrency: 3, dailySpend: 1_000_000_000n as never })
   const socket = join(tempDirectory(), 'run', 'admin.sock')
   const gateway = await startGateway({
-    store: house.store,
-    clock: house.clock,
+    store: deps.store,
+    clock: deps.clock,
     listen: { hostname: '127.0.0.1', port: 0 },
     adminSocket: socket,
     version: '1.2.3',
@@ -40,7 +40,7 @@ async function watched() {
   }
   const kill = async (id: string) =>
     (await verb('activity.kill', { id })) as VerbRecord<'activity.kill'>
-  return { house, key, chat, kill, verb, frames: (query = '') => watch(socket, query) }
+  return { deps, key, chat, kill, verb, frames: (query = '') => watch(socket, query) }
 }
 
 /** Frames as they come; left when the test is over. */
@@ -176,8 +176,8 @@ test('what is refused, and what fails at a provider, is told apart', async () =>
 })
 
 test('a key at a limit comes first, with a warning', async () => {
-  const { chat, frames, house } = await watched()
-  await house.issue({})
+  const { chat, frames, deps } = await watched()
+  await deps.issue({})
   for (let i = 0; i < 11; i++) await (await chat({ model: 'demo/echo' })).text()
   const { first } = await frames()
   const { keys } = await first()

@@ -6,20 +6,20 @@ import { type House, ISSUER, openHouse, REDIRECT } from './identities/stand.ts'
 
 const HOUR_MS = 60 * MINUTE_MS
 
-let house: House
+let deps: House
 
 beforeEach(async () => {
   // The protocol's library looks at the time by itself.
   vi.useFakeTimers({ toFake: ['Date'] })
-  house = await openHouse()
+  deps = await openHouse()
 })
 afterEach(() => {
   vi.useRealTimers()
 })
 
 function pass(ms: number): void {
-  house.clock.advance(ms)
-  vi.setSystemTime(house.clock.now())
+  deps.clock.advance(ms)
+  vi.setSystemTime(deps.clock.now())
 }
 
 const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
@@ -42,8 +42,8 @@ async function silently(browser: Browser): Promise<string> {
 }
 
 async function signedIn(): Promise<{ readonly browser: Browser; readonly back: Page }> {
-  const browser = house.browser()
-  const back = await house.byCode(browser, await house.start(browser), 'guest@example.org')
+  const browser = deps.browser()
+  const back = await deps.byCode(browser, await deps.start(browser), 'guest@example.org')
   expect(back.url.startsWith(REDIRECT)).toBe(true)
   return { browser, back }
 }
@@ -109,7 +109,7 @@ test('T10: a copy of the cookies opens nothing once its owner has signed out', a
   const { browser, back } = await signedIn()
   const { access_token } = await redeem(browser, back)
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-  const thief = (): Browser => house.browser({ cookie })
+  const thief = (): Browser => deps.browser({ cookie })
   expect(await silently(thief())).toBe('code')
   const asked = await browser.open(`${ISSUER}/oauth/logout?client_id=wiki`)
   const left = await browser.submit(asked, '/oauth/logout/confirm', { logout: 'yes' })
@@ -120,11 +120,11 @@ test('T10: a copy of the cookies opens nothing once its owner has signed out', a
 })
 
 test('T10: a mail code lasts ten minutes', async () => {
-  const browser = house.browser()
+  const browser = deps.browser()
   const email = 'slow@example.org'
-  const asked = await browser.submit(await house.start(browser), '/email', { email })
+  const asked = await browser.submit(await deps.start(browser), '/email', { email })
   pass(10 * MINUTE_MS + 1)
-  const late = await browser.submit(asked, '/code', { code: house.told.get(email) ?? '' })
+  const late = await browser.submit(asked, '/code', { code: deps.told.get(email) ?? '' })
   expect(late.url.startsWith(ISSUER)).toBe(true)
   expect(late.status).toBe(400)
 })

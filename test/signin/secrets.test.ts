@@ -3,23 +3,23 @@ import { createHmac } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#db/index.ts'
 import { identityReach } from '#server/identity-reach.ts'
-import { openSideHouse } from '#signin/open.ts'
+import { openSigninProvider } from '#signin/open.ts'
 import { handClock } from '#test/support/hand-clock.ts'
 import { ISSUER, openHouse } from './identities/stand.ts'
 
 test('T9: a cookie signed with an empty or a guessed key opens no visit; one signed with the kept key does', async () => {
-  const house = await openHouse()
-  const { url } = await house.start(house.browser())
+  const deps = await openHouse()
+  const { url } = await deps.start(deps.browser())
   const uid = new URL(url).pathname.split('/').at(-1)
-  const visit = async (key: string) => {
+  const context = async (key: string) => {
     const signature = createHmac('sha1', key).update(`interaction=${uid}`).digest('base64url')
     const cookie = `interaction=${uid}; interaction.sig=${signature}`
-    return (await house.browser({ cookie }).open(url)).status
+    return (await deps.browser({ cookie }).open(url)).status
   }
-  const kept = await house.store.keyring.secret('cookies', 'none was kept')
-  expect(await visit(kept)).toBe(200)
+  const kept = await deps.store.keyring.secret('cookies', 'none was kept')
+  expect(await context(kept)).toBe(200)
   for (const guess of ['', ' ', 'secret', 'keyboard cat', '0'.repeat(43)]) {
-    expect([guess, await visit(guess)]).toEqual([guess, 400])
+    expect([guess, await context(guess)]).toEqual([guess, 400])
   }
 })
 
@@ -37,16 +37,16 @@ test.each(['cookies', 'mail-codes', 'identities'])(
         secret: async (name: 'cookies' | 'mail-codes' | 'identities', fresh: string) =>
           name === weak ? secret : await signin.keyring.secret(name, fresh),
       }
-      const house = {
+      const deps = {
         store: { ...signin, keyring },
         clock,
         issuer: ISSUER,
-        post: { kind: 'none' },
+        codeDelivery: { kind: 'none' },
         reach: identityReach(false),
-        mayJoin: true,
+        allowsSignup: true,
         logFault() {},
       } as const
-      await expect(openSideHouse(house)).rejects.toThrow(`secret for ${weak} is too short`)
+      await expect(openSigninProvider(deps)).rejects.toThrow(`secret for ${weak} is too short`)
     }
   },
 )

@@ -3,8 +3,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#db/index.ts'
 import { later } from '#domain/clock.ts'
 import { identityReach } from '#server/identity-reach.ts'
-import { openSideHouse } from '#signin/open.ts'
-import type { CodePost, SideHouse } from '#signin/side-house.ts'
+import type { CodeDelivery, SigninDeps } from '#signin/deps.ts'
+import { openSigninProvider } from '#signin/open.ts'
 import { sweep } from '#signin/sweep.ts'
 import { openBrowser } from '#test/acceptance/signin/browser.ts'
 import { handClock } from '#test/support/hand-clock.ts'
@@ -13,18 +13,18 @@ const ISSUER = 'https://auth.example.org'
 const REDIRECT = 'https://app.example.org/callback'
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 
-async function open(post: CodePost, issuer = ISSUER) {
+async function open(post: CodeDelivery, issuer = ISSUER) {
   const clock = handClock(new Date().toISOString())
   const masterKey = new Uint8Array(32).fill(7)
   const store = await openStore({ dataDir: ':memory:', clock, masterKey })
   const faults: unknown[] = []
-  const house: SideHouse = {
+  const deps: SigninDeps = {
     store: store.signin,
     clock,
     issuer,
-    post,
+    codeDelivery: post,
     reach: identityReach(false),
-    mayJoin: true,
+    allowsSignup: true,
     logFault: (cause) => faults.push(cause),
   }
   const at = clock.now()
@@ -38,7 +38,7 @@ async function open(post: CodePost, issuer = ISSUER) {
     createdAt: at,
     updatedAt: at,
   })
-  const side = await openSideHouse(house)
+  const side = await openSigninProvider(deps)
   let isOpen = true
   const closeStore = async (): Promise<void> => {
     if (isOpen) await store.close()
@@ -82,11 +82,11 @@ test('every cookie is secure, out of scripts’ reach and lax; the session is bo
   const told: string[] = []
   const { ask } = await open({ kind: 'log', tell: (_email, code) => told.push(code) })
   const started = await ask(AUTHORIZE)
-  const visit = started.headers.get('location') ?? ''
-  expect(visit).toMatch(/^\/sign-in\/[\w-]{21,}$/)
+  const context = started.headers.get('location') ?? ''
+  expect(context).toMatch(/^\/sign-in\/[\w-]{21,}$/)
   const cookie = cookiesOf(started)
-  await ask(`${visit}/email`, post(cookie, { email: 'a@example.org' }))
-  const finished = await ask(`${visit}/code`, post(cookie, { code: told[0] ?? '' }))
+  await ask(`${context}/email`, post(cookie, { email: 'a@example.org' }))
+  const finished = await ask(`${context}/code`, post(cookie, { code: told[0] ?? '' }))
   const onward = finished.headers.get('location') ?? ''
   expect(onward.startsWith(`${ISSUER}/oauth/authorize/`)).toBe(true)
   const back = await ask(new URL(onward).pathname, { headers: { cookie } })
@@ -116,9 +116,9 @@ test('who is disabled between the code and the way back is asked anew, and nothi
     tell: (_, code) => told.push(code),
   })
   const started = await ask(AUTHORIZE)
-  const [visit, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
-  await ask(`${visit}/email`, post(cookie, { email: 'a@example.org' }))
-  const finished = await ask(`${visit}/code`, post(cookie, { code: told[0] ?? '' }))
+  const [context, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
+  await ask(`${context}/email`, post(cookie, { email: 'a@example.org' }))
+  const finished = await ask(`${context}/code`, post(cookie, { code: told[0] ?? '' }))
   const person = await store.people.findByEmail('a@example.org')
   await store.people.setDisabled(person?.id ?? 'usr_', clock.now())
   const onward = new URL(finished.headers.get('location') ?? '').pathname
@@ -130,17 +130,17 @@ test('who is disabled between the code and the way back is asked anew, and nothi
 test('with no mail server there is no address to type, and no code is made', async () => {
   const { ask } = await open({ kind: 'none' })
   const started = await ask(AUTHORIZE)
-  const [visit, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
-  expect(await (await ask(visit, { headers: { cookie } })).text()).not.toContain('name="email"')
-  await ask(`${visit}/email`, post(cookie, { email: 'a@example.org' }))
-  expect(await (await ask(visit, { headers: { cookie } })).text()).not.toContain('name="code"')
+  const [context, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
+  expect(await (await ask(context, { headers: { cookie } })).text()).not.toContain('name="email"')
+  await ask(`${context}/email`, post(cookie, { email: 'a@example.org' }))
+  expect(await (await ask(context, { headers: { cookie } })).text()).not.toContain('name="code"')
 })
 
 test('two tabs are two interactions, and neither cookie opens the other', async () => {
   const { ask } = await open({ kind: 'log', tell: () => {} })
   const [one, other] = [await ask(AUTHORIZE), await ask(AUTHORIZE)]
-  const look = (visit: Response, cookies: Response) =>
-    ask(visit.headers.get('location') ?? '', { headers: { cookie: cookiesOf(cookies) } })
+  const look = (context: Response, cookies: Response) =>
+    ask(context.headers.get('location') ?? '', { headers: { cookie: cookiesOf(cookies) } })
   expect((await look(one, one)).status).toBe(200)
   expect((await look(other, other)).status).toBe(200)
   expect((await look(one, other)).status).toBe(403)
@@ -149,9 +149,9 @@ test('two tabs are two interactions, and neither cookie opens the other', async 
 test('a fault is a page with an id that the log has, and no word of what broke', async () => {
   const { ask, faults, closeStore } = await open({ kind: 'log', tell: () => {} })
   const started = await ask(AUTHORIZE)
-  const [visit, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
+  const [context, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
   await closeStore()
-  const page = await ask(visit, { headers: { cookie } })
+  const page = await ask(context, { headers: { cookie } })
   expect(page.status).toBe(500)
   const text = await page.text()
   expect(text).toMatch(/err_[0-9a-z]{12}/)

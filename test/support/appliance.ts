@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import OpenAI from 'openai'
 import type { VerbInput, VerbName, VerbRecord } from '#operator/verbs.ts'
 import { BINARY } from '#scripts/compile.ts'
-import type { Desk } from './desk.ts'
+import type { CliHarness } from './cli-harness.ts'
 
 const START_MS = 15_000
 
@@ -34,11 +34,14 @@ export interface StartOptions {
 }
 
 /** Serves on a free port and waits for /readyz. Whoever starts it ends it. */
-export async function startAppliance(desk: Desk, options: StartOptions = {}): Promise<Appliance> {
-  const { flags = [], env = {}, cwd = desk.home, under = [] } = options
+export async function startAppliance(
+  cli: CliHarness,
+  options: StartOptions = {},
+): Promise<Appliance> {
+  const { flags = [], env = {}, cwd = cli.home, under = [] } = options
   const child = Bun.spawn([...under, BINARY, 'serve', '--listen', '127.0.0.1:0', ...flags], {
     cwd,
-    env: { ...desk.env, ...env },
+    env: { ...cli.env, ...env },
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
@@ -74,7 +77,7 @@ export async function startAppliance(desk: Desk, options: StartOptions = {}): Pr
     url,
     pid: child.pid,
     said: () => said,
-    verb: (name, input) => askVerb(desk, name, input),
+    verb: (name, input) => askVerb(cli, name, input),
     client: (key, more = {}) =>
       new OpenAI({ apiKey: key, baseURL: `${url}/v1`, maxRetries: 0, ...more }),
     chat: (key, body, init = {}) =>
@@ -91,12 +94,12 @@ export async function startAppliance(desk: Desk, options: StartOptions = {}): Pr
 }
 
 async function askVerb<Name extends VerbName>(
-  desk: Desk,
+  cli: CliHarness,
   name: Name,
   input: VerbInput<Name>,
 ): Promise<VerbRecord<Name>> {
   const response = await fetch(`http://gateway/verbs/${name}`, {
-    unix: join(desk.dataDir, 'run', 'admin.sock'),
+    unix: join(cli.dataDir, 'run', 'admin.sock'),
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(input),
@@ -107,16 +110,16 @@ async function askVerb<Name extends VerbName>(
 }
 
 /** A desk with an account, the demo provider, a rate of 90 and `dollars` of balance. */
-export function furnishDesk(desk: Desk, dollars = '1000'): Desk {
+export function furnishCli(cli: CliHarness, dollars = '1000'): CliHarness {
   for (const command of [
     ['init'],
     ['rates', 'set', 'USD/RUB', '90'],
     ['balance', 'top-up', dollars],
   ]) {
-    const { code, err } = desk.run(command)
+    const { code, err } = cli.run(command)
     if (code !== 0) throw new Error(`gatewayctl ${command.join(' ')} exited ${code}\n${err}`)
   }
-  return desk
+  return cli
 }
 
 /** One line of the activity log, as the database keeps it. */
@@ -133,8 +136,12 @@ export interface ActivityRow {
 }
 
 /** Reads the database beside whoever has it open; writes nothing. */
-export function readDatabase<Row>(desk: Desk, sql: string, ...values: (string | number)[]): Row[] {
-  const database = new Database(join(desk.dataDir, 'gateway.db'), { readonly: true, strict: true })
+export function readDatabase<Row>(
+  cli: CliHarness,
+  sql: string,
+  ...values: (string | number)[]
+): Row[] {
+  const database = new Database(join(cli.dataDir, 'gateway.db'), { readonly: true, strict: true })
   try {
     return database.query<Row, (string | number)[]>(sql).all(...values)
   } finally {
@@ -142,15 +149,15 @@ export function readDatabase<Row>(desk: Desk, sql: string, ...values: (string | 
   }
 }
 
-export const activityOf = (desk: Desk, generationId: string): ActivityRow | undefined =>
-  readDatabase<ActivityRow>(desk, 'SELECT * FROM activity WHERE generation_id = ?', generationId)[0]
+export const activityOf = (cli: CliHarness, generationId: string): ActivityRow | undefined =>
+  readDatabase<ActivityRow>(cli, 'SELECT * FROM activity WHERE generation_id = ?', generationId)[0]
 
 /** What was charged, as the ledger has it: amounts below zero. */
-export const chargesIn = (desk: Desk): { generation_id: string; amount_nanos: number }[] =>
-  readDatabase(desk, "SELECT generation_id, amount_nanos FROM ledger WHERE kind = 'charge'")
+export const chargesIn = (cli: CliHarness): { generation_id: string; amount_nanos: number }[] =>
+  readDatabase(cli, "SELECT generation_id, amount_nanos FROM ledger WHERE kind = 'charge'")
 
-export const openHolds = (desk: Desk): number =>
-  readDatabase<{ n: number }>(desk, 'SELECT count(*) AS n FROM holds')[0]?.n ?? -1
+export const openHolds = (cli: CliHarness): number =>
+  readDatabase<{ n: number }>(cli, 'SELECT count(*) AS n FROM holds')[0]?.n ?? -1
 
 /** Waits for a condition; a throw of its own is a no. */
 export async function until(

@@ -1,7 +1,7 @@
 /** A furnished house for the tests of the counter: a real store in memory, the demo models, money and one key. */
 
 import { openStore } from '#db/index.ts'
-import type { HouseStore } from '#db/sqlite/store.ts'
+import type { GatewayStore } from '#db/sqlite/store.ts'
 import { type Account, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { type Clock, type Instant, systemClock } from '#domain/clock.ts'
 import { newAccountId, newEntryId, newKeyId } from '#domain/id.ts'
@@ -11,8 +11,8 @@ import { DEFAULT_RUB_PER_USD } from '#domain/rate.ts'
 import { labelOf, newSecret } from '#domain/secret.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
 import type { Upstream } from '#domain/upstream.ts'
-import { createCounter } from '#http/app.ts'
-import { type CounterHouse, openHouse } from '#http/house.ts'
+import { createApi } from '#http/app.ts'
+import { type ApiDeps, toApiDeps } from '#http/deps.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 import { openUpstream } from '#upstream/registry.ts'
 
@@ -28,7 +28,7 @@ export interface TestKey {
 }
 
 export interface Furnished {
-  readonly store: HouseStore
+  readonly store: GatewayStore
   readonly clock: Clock
   readonly account: Account
   issue(limits?: Partial<Limits>, kind?: KeyKind): Promise<TestKey>
@@ -112,17 +112,17 @@ export async function furnish(
 /** The counter over a furnished house; `upstream` stands in for whatever a provider would open. */
 export function openCounter(
   { store, clock }: Furnished,
-  changes: Partial<CounterHouse> & { readonly upstream?: Upstream } = {},
+  changes: Partial<ApiDeps> & { readonly upstream?: Upstream } = {},
 ) {
   const { upstream, ...rest } = changes
-  const house = openHouse({
+  const deps = toApiDeps({
     store,
     clock,
     settings: DEFAULT_SETTINGS,
     upstreamFor: async (provider) => upstream ?? openUpstream(provider, null),
     ...rest,
   })
-  const app = createCounter(house)
+  const app = createApi(deps)
   return {
     app,
     chat: (

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
 import { until } from './appliance.ts'
-import type { Desk } from './desk.ts'
+import type { CliHarness } from './cli-harness.ts'
 
 /** What lends terminals; where it is missing, tests that need one are skipped. */
 export const hasTerminals = Bun.which('script') !== null
@@ -19,13 +19,13 @@ export interface Terminal {
 
 /** Runs a command line in which gatewayctl is found; gone when the test is over. */
 export function openTerminal(
-  desk: Desk,
+  cli: CliHarness,
   command: string,
   env: Readonly<Record<string, string>> = {},
 ): Terminal {
   const child = Bun.spawn(['script', '-qec', command, '/dev/null'], {
-    cwd: desk.home,
-    env: { ...desk.env, PATH: `${dirname(BINARY)}:${desk.env['PATH']}`, TERM: 'dumb', ...env },
+    cwd: cli.home,
+    env: { ...cli.env, PATH: `${dirname(BINARY)}:${cli.env['PATH']}`, TERM: 'dumb', ...env },
     stdin: 'pipe',
     stdout: 'pipe',
     stderr: 'ignore',

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { until } from './appliance.ts'
-import type { Desk } from './desk.ts'
+import type { CliHarness } from './cli-harness.ts'
 import { tempDirectory } from './temp-directory.ts'
 
 export const TMUX = Bun.which('tmux')
@@ -23,7 +23,7 @@ export interface TmuxTerminal {
 
 /** With this environment on top of the desk's; closed with the test. Ask `TMUX` first. */
 export async function openTerminal(
-  desk: Desk,
+  cli: CliHarness,
   columns: number,
   rows: number,
   env: Readonly<Record<string, string>> = {},
@@ -32,12 +32,12 @@ export async function openTerminal(
   const run = (...args: readonly string[]): string => {
     const { stdout, stderr, exitCode } = Bun.spawnSync(
       [TMUX ?? 'tmux', '-S', socket, '-f', '/dev/null', ...args],
-      { env: { ...desk.env, LANG: 'C.UTF-8', TERM: 'xterm-256color' }, cwd: '/' },
+      { env: { ...cli.env, LANG: 'C.UTF-8', TERM: 'xterm-256color' }, cwd: '/' },
     )
     if (exitCode !== 0) throw new Error(`tmux ${args.join(' ')}: ${stderr.toString()}`)
     return stdout.toString()
   }
-  const variables = Object.entries({ ...desk.env, LANG: 'C.UTF-8', PS1: '$ ', ...env })
+  const variables = Object.entries({ ...cli.env, LANG: 'C.UTF-8', PS1: '$ ', ...env })
   const shell = [
     'env',
     '-i',
@@ -47,7 +47,7 @@ export async function openTerminal(
   run(
     'new-session',
     '-c',
-    desk.home,
+    cli.home,
     '-d',
     '-x',
     String(columns),

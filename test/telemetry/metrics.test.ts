@@ -7,14 +7,14 @@ import { type Furnished, furnish, hello, type TestKey, usd } from '#test/support
 import { eventually, finish, script, text } from '#test/support/scripted-upstream.ts'
 import { readMetrics } from './read-metrics.ts'
 
-let house: Furnished
+let deps: Furnished
 let gateway: Gateway
 let key: TestKey
 
 const start = async (options: Partial<Parameters<typeof startGateway>[0]> = {}) => {
   gateway = await startGateway({
-    store: house.store,
-    clock: house.clock,
+    store: deps.store,
+    clock: deps.clock,
     listen: { hostname: '127.0.0.1', port: 0 },
     adminSocket: null,
     version: '1.2.3',
@@ -27,12 +27,12 @@ const start = async (options: Partial<Parameters<typeof startGateway>[0]> = {}) 
 }
 
 beforeEach(async () => {
-  house = await furnish()
-  key = await house.issue({ rpm: 3, dailySpend: usd('5'), concurrency: 7 })
+  deps = await furnish()
+  key = await deps.issue({ rpm: 3, dailySpend: usd('5'), concurrency: 7 })
 })
 afterEach(async () => {
   await gateway.stop(0)
-  await house.store.close()
+  await deps.store.close()
 })
 
 const chat = (body: unknown, bearer = key.bearer) =>
@@ -120,7 +120,7 @@ describe('counters', () => {
 
   test('a try to bring a notice is counted by its outcome', async () => {
     await start({ delivery: { smtp: null, webhooks: { loopback: true, private: false } } })
-    const { account, clock, store } = house
+    const { account, clock, store } = deps
     const threshold = { accountId: account.id, below: usd('200'), webhookUrl: null }
     await store.thresholds.set({ ...threshold, email: 'o@example.org' }, undefined, clock.now())
     await (await chat(hello())).json()
@@ -156,12 +156,12 @@ describe('counters', () => {
 describe('how things stand', () => {
   test('keys that were used tell their limits, accounts their balance', async () => {
     await start()
-    await house.store.thresholds.set(
-      { accountId: house.account.id, below: usd('20'), email: null, webhookUrl: null },
+    await deps.store.thresholds.set(
+      { accountId: deps.account.id, below: usd('20'), email: null, webhookUrl: null },
       undefined,
-      house.clock.now(),
+      deps.clock.now(),
     )
-    const idle = await house.issue({ rpm: 9 })
+    const idle = await deps.issue({ rpm: 9 })
     await (await chat(hello())).json()
     const metrics = await scrape()
     const of = (limit: string) => ({ key: key.key.id, limit })

@@ -23,7 +23,7 @@ interface Attribute {
   readonly value: Readonly<Record<string, unknown>>
 }
 
-let house: Furnished
+let deps: Furnished
 let gateway: Gateway
 let key: TestKey
 let receiver: Receiver
@@ -33,20 +33,20 @@ let answer: Answer
 beforeEach(async () => {
   faults.length = 0
   answer = () => Response.json({})
-  house = await furnish()
-  key = await house.issue({ rpm: 100 })
+  deps = await furnish()
+  key = await deps.issue({ rpm: 100 })
   receiver = openReceiver((nth, received) => answer(nth, received))
 })
 afterEach(async () => {
   await gateway.stop(0)
-  await house.store.close()
+  await deps.store.close()
   await receiver.close()
 })
 
 const start = async (options: Partial<Parameters<typeof startGateway>[0]> = {}) => {
   gateway = await startGateway({
-    store: house.store,
-    clock: house.clock,
+    store: deps.store,
+    clock: deps.clock,
     listen: { hostname: '127.0.0.1', port: 0 },
     adminSocket: null,
     version: '1.2.3',

@@ -45,7 +45,7 @@ export function serveRequests(typeOf: (name: string) => ProviderType): {
   })
   afterAll(async () => {
     await served?.gateway.stop(0)
-    await served?.house.store.close()
+    await served?.deps.store.close()
     await replay?.stop()
   })
 
@@ -54,7 +54,7 @@ export function serveRequests(typeOf: (name: string) => ProviderType): {
       const provider = `p${asked++}`
       const model = `${provider}/m`
       const requestId = `asked.${provider}`
-      const { store } = served.house
+      const { store } = served.deps
       await store.providers.add(
         aProvider({
           name: provider,

@@ -89,9 +89,9 @@ export function toFigures(
 }
 
 /** A client that left is nobody's error. */
-const CLIENT_LEFT = 499
+const CLIENT_CLOSED_REQUEST = 499
 
-const isOk = ({ status }: Ended): boolean => status < 400 || status === CLIENT_LEFT
+const isOk = ({ status }: Ended): boolean => status < 400 || status === CLIENT_CLOSED_REQUEST
 
 /** What a limit refused, or the client did wrong, says nothing about how well the house does: 5xx alone does. */
 export const errorPercent = ({ requests, failed }: Figures): number | null => {

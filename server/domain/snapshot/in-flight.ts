@@ -37,7 +37,7 @@ export interface InFlight {
 }
 
 /** An admitted walk, as it may be looked at from outside. */
-export interface Walking {
+export interface WalkProgress {
   readonly caller: Caller
   readonly request: ChatRequest
   readonly generationId: GenerationId
@@ -45,8 +45,8 @@ export interface Walking {
   readonly firstEventAt: Instant | null
 }
 
-export function readInFlight(walking: Walking): InFlight {
-  const { caller, request, generationId, attempts, firstEventAt } = walking
+export function readInFlight(walk: WalkProgress): InFlight {
+  const { caller, request, generationId, attempts, firstEventAt } = walk
   const { current, failed } = attempts
   const { offer, meter } = current
   // A picture counts from the moment that it is asked for: whoever leaves now pays for it.
@@ -66,7 +66,7 @@ export function readInFlight(walking: Walking): InFlight {
     provider: offer.hop.provider.name,
     endUser: request.endUser,
     stream: request.stream,
-    state: stateOf(walking),
+    state: stateOf(walk),
     arrivedAt: caller.arrivedAt,
     firstEventMs: firstEventAt === null ? null : firstEventAt - caller.arrivedAt,
     promptTokens: promptTokens(usage),
@@ -76,7 +76,7 @@ export function readInFlight(walking: Walking): InFlight {
   }
 }
 
-function stateOf({ request, attempts, firstEventAt }: Walking): InFlightState {
+function stateOf({ request, attempts, firstEventAt }: WalkProgress): InFlightState {
   if (request.wantsImages) return 'image'
   if (firstEventAt !== null) return request.stream ? 'streaming' : 'waiting'
   if (attempts.failed.length > 0) return 'retrying'

@@ -1,30 +1,30 @@
 /** The first two checks of every call: the secret, then the kind of key (contract §2). */
 import { GatewayError } from '#domain/errors.ts'
 import type { ApiKey } from '#domain/key.ts'
-import type { Soon } from '#domain/soon.ts'
+import type { MaybePromise } from '#domain/maybe-promise.ts'
 import { demandActive, findCaller } from '../bearer.ts'
-import type { CounterHouse } from '../house.ts'
-import type { Visit } from '../visit.ts'
+import type { ApiDeps } from '../deps.ts'
+import type { RequestContext } from '../request-context.ts'
 
 /** Any kind of key. @throws the codes of 401 */
-export function admitAny({ store }: CounterHouse, visit: Visit): Soon<ApiKey> {
-  const key = findCaller(visit.request, store.keys, visit.arrivedAt)
-  return key instanceof Promise ? letInLater(visit, key) : letIn(visit, key)
+export function admitAny({ store }: ApiDeps, context: RequestContext): MaybePromise<ApiKey> {
+  const key = findCaller(context.request, store.keys, context.arrivedAt)
+  return key instanceof Promise ? letInLater(context, key) : letIn(context, key)
 }
 
-const letInLater = async (visit: Visit, key: Promise<ApiKey>): Promise<ApiKey> =>
-  letIn(visit, await key)
+const letInLater = async (context: RequestContext, key: Promise<ApiKey>): Promise<ApiKey> =>
+  letIn(context, await key)
 
-function letIn(visit: Visit, key: ApiKey): ApiKey {
+function letIn(context: RequestContext, key: ApiKey): ApiKey {
   // From here on the answer carries this key's rate headers, a refusal of the key itself too.
-  visit.key = key
-  demandActive(key, visit.arrivedAt)
+  context.key = key
+  demandActive(key, context.arrivedAt)
   return key
 }
 
 /** A key that calls models. @throws the codes of 401, provisioning_key_not_allowed */
-export function admitOrdinary(house: CounterHouse, visit: Visit): Soon<ApiKey> {
-  const key = admitAny(house, visit)
+export function admitOrdinary(deps: ApiDeps, context: RequestContext): MaybePromise<ApiKey> {
+  const key = admitAny(deps, context)
   return key instanceof Promise ? demandOrdinaryLater(key) : demandOrdinary(key)
 }
 
@@ -40,8 +40,8 @@ function demandOrdinary(key: ApiKey): ApiKey {
 }
 
 /** A key that manages keys. @throws the codes of 401, provisioning_key_required */
-export async function admitProvisioning(house: CounterHouse, visit: Visit): Promise<ApiKey> {
-  const key = await admitAny(house, visit)
+export async function admitProvisioning(deps: ApiDeps, context: RequestContext): Promise<ApiKey> {
+  const key = await admitAny(deps, context)
   if (key.kind === 'provisioning') return key
   throw new GatewayError(
     'provisioning_key_required',
@@ -50,7 +50,7 @@ export async function admitProvisioning(house: CounterHouse, visit: Visit): Prom
 }
 
 /** Asks again once a body has come: it may take minutes, and the key may have been revoked meanwhile. @throws the codes of 401 */
-export async function readmit({ store, clock }: CounterHouse, { id }: ApiKey): Promise<void> {
+export async function readmit({ store, clock }: ApiDeps, { id }: ApiKey): Promise<void> {
   const key = await store.keys.find(id)
   if (key) demandActive(key, clock.now())
 }

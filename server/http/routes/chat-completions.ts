@@ -6,13 +6,13 @@ import type { Pay } from '#domain/idempotency.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { StepReader } from '#domain/walk.ts'
 import { digest, expectBody, takeBody } from '../body.ts'
+import type { ApiDeps } from '../deps.ts'
 import { type FirstRun, readIdempotencyKey } from '../first-runs.ts'
-import type { CounterHouse } from '../house.ts'
 import { readChatRequest } from '../read-chat-request.ts'
 import { shuttingDown } from '../render-error.ts'
-import { CLIENT_LEFT } from '../request-log.ts'
+import { headersFor, JSON_TEXT, noteStep, type RequestContext } from '../request-context.ts'
+import { CLIENT_CLOSED_REQUEST } from '../request-log.ts'
 import type { RunningWalk } from '../running-walks.ts'
-import { headersFor, JSON_TEXT, learn, type Visit } from '../visit.ts'
 import { startFold } from '../wire/fold-answer.ts'
 import { toBody } from '../wire/long-body.ts'
 import { admitOrdinary } from './admit-kind.ts'
@@ -20,40 +20,40 @@ import { answerQuote, isDryRun } from './chat-quote.ts'
 import { answerStream } from './chat-stream.ts'
 import { keepAnswer, replay } from './replay.ts'
 
-export async function chatCompletions(house: CounterHouse, visit: Visit): Promise<Response> {
-  const admitted = admitOrdinary(house, visit)
+export async function chatCompletions(deps: ApiDeps, context: RequestContext): Promise<Response> {
+  const admitted = admitOrdinary(deps, context)
   const key = admitted instanceof Promise ? await admitted : admitted
-  if (house.draining()) throw shuttingDown()
-  const idempotencyKey = readIdempotencyKey(visit.request.headers)
-  const arrival = expectBody(visit.request, house.timings.bodyDeadlineMs)
+  if (deps.draining()) throw shuttingDown()
+  const idempotencyKey = readIdempotencyKey(context.request.headers)
+  const arrival = expectBody(context.request, deps.timings.bodyDeadlineMs)
   const body = takeBody(arrival, await arrival.read)
   const request = readChatRequest(body)
-  visit.wantsImages = request.wantsImages
-  visit.model = request.model
-  if (isDryRun(visit.request.headers)) return await answerQuote(house, visit, key, request)
+  context.wantsImages = request.wantsImages
+  context.model = request.model
+  if (isDryRun(context.request.headers)) return await answerQuote(deps, context, key, request)
 
   let run: FirstRun | null = null
   if (idempotencyKey !== null) {
     const repeatable = { keyId: key.id, idempotencyKey, bodySha256: await digest(body.text) }
-    const begun = await house.firstRuns.begin(repeatable, house.clock.now())
-    if ('body' in begun) return await replay(house, visit, begun)
+    const begun = await deps.firstRuns.begin(repeatable, deps.clock.now())
+    if ('body' in begun) return await replay(deps, context, begun)
     run = begun
   }
 
-  house.holdOpen(visit.request)
-  const { requestId, arrivedAt } = visit
-  const walk = house.running.start(house, { key, requestId, arrivedAt }, request, run?.over)
+  deps.holdOpen(context.request)
+  const { requestId, arrivedAt } = context
+  const walk = deps.running.start(deps, { key, requestId, arrivedAt }, request, run?.over)
   // A picture that can be asked for again is drawn to its end, for whoever asks again.
-  if (run === null || !request.wantsImages) house.hangUps.watch(visit, walk)
+  if (run === null || !request.wantsImages) deps.hangUps.watch(context, walk)
   try {
-    if (request.stream) return await answerStream(house, visit, walk, run)
-    const answer = new WholeAnswer(house, visit, walk, run)
+    if (request.stream) return await answerStream(deps, context, walk, run)
+    const answer = new WholeAnswer(deps, context, walk, run)
     await walk.read(answer.read)
     return answer.render()
   } finally {
-    if (!visit.streams) {
-      house.hangUps.forget(visit)
-      house.letIdle(visit.request)
+    if (!context.streams) {
+      deps.hangUps.forget(context)
+      deps.letIdle(context.request)
     }
   }
 }
@@ -63,8 +63,8 @@ export async function chatCompletions(house: CounterHouse, visit: Visit): Promis
  * every request has one.
  */
 class WholeAnswer {
-  private readonly house: CounterHouse
-  private readonly visit: Visit
+  private readonly deps: ApiDeps
+  private readonly context: RequestContext
   private readonly walk: RunningWalk
   private readonly run: FirstRun | null
   private readonly fold = startFold()
@@ -72,15 +72,15 @@ class WholeAnswer {
   private failure: GatewayError | null = null
   private text: readonly string[] | null = null
 
-  constructor(house: CounterHouse, visit: Visit, walk: RunningWalk, run: FirstRun | null) {
-    this.house = house
-    this.visit = visit
+  constructor(deps: ApiDeps, context: RequestContext, walk: RunningWalk, run: FirstRun | null) {
+    this.deps = deps
+    this.context = context
     this.walk = walk
     this.run = run
   }
 
   readonly read: StepReader = (step) => {
-    learn(this.visit, step, this.house.clock)
+    noteStep(this.context, step, this.deps.clock)
     if (step.type === 'opened') this.head = step.head
     else if (step.type === 'events') this.fold.note(step.events)
     else if (step.type === 'failed') this.failure = step.error
@@ -92,7 +92,7 @@ class WholeAnswer {
   private async keep(charge: Charge, pay: Pay): Promise<void> {
     const text = this.renderText(charge)
     if (text && this.run) {
-      await keepAnswer(this.house, this.visit, this.run, JSON_TEXT, text.join(''), pay)
+      await keepAnswer(this.deps, this.context, this.run, JSON_TEXT, text.join(''), pay)
     }
   }
 
@@ -104,13 +104,13 @@ class WholeAnswer {
 
   /** @throws what broke the upstream */
   render(): Response {
-    const { visit, failure, text } = this
+    const { context, failure, text } = this
     // Half an answer is no answer to a client that asked for a whole one.
     if (failure !== null) throw failure
     // Who was cut short by the gateway while the charge was committed has paid for all of it, and gets all of it.
-    if (text === null || (this.walk.isCutShort && visit.request.signal.aborted)) {
-      return new Response(null, { status: CLIENT_LEFT })
+    if (text === null || (this.walk.isCutShort && context.request.signal.aborted)) {
+      return new Response(null, { status: CLIENT_CLOSED_REQUEST })
     }
-    return new Response(toBody(text), { headers: headersFor(visit, JSON_TEXT) })
+    return new Response(toBody(text), { headers: headersFor(context, JSON_TEXT) })
   }
 }

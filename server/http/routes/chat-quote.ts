@@ -3,9 +3,9 @@ import type { ChatRequest } from '#domain/chat.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { renderRub, renderUsd } from '#domain/money.ts'
 import { type Quote, quote } from '#domain/quote.ts'
-import type { CounterHouse } from '../house.ts'
+import type { ApiDeps } from '../deps.ts'
 import { toErrorFields } from '../render-error.ts'
-import { renderJson, type Visit } from '../visit.ts'
+import { type RequestContext, renderJson } from '../request-context.ts'
 
 const HEADER = 'X-Gateway-Dry-Run'
 
@@ -17,15 +17,15 @@ export const isDryRun = (headers: Headers): boolean =>
  * `status` beside it. What stands before admission (model, modality, price) is refused as it would be without the header.
  */
 export async function answerQuote(
-  house: CounterHouse,
-  visit: Visit,
+  deps: ApiDeps,
+  context: RequestContext,
   key: ApiKey,
   request: ChatRequest,
 ): Promise<Response> {
-  const { requestId, arrivedAt } = visit
-  const quoted = await quote(house, { key, requestId, arrivedAt }, request)
-  visit.quota = quoted.quota
-  return renderJson(visit, renderQuote(request, quoted))
+  const { requestId, arrivedAt } = context
+  const quoted = await quote(deps, { key, requestId, arrivedAt }, request)
+  context.quota = quoted.quota
+  return renderJson(context, renderQuote(request, quoted))
 }
 
 export const renderQuote = (request: ChatRequest, { refusal, route, most, mostRub }: Quote) => ({

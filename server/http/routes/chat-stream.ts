@@ -4,26 +4,26 @@ import { unixSeconds } from '#domain/clock.ts'
 import { RequestRefused } from '#domain/ending.ts'
 import { type GatewayError, toGatewayError } from '#domain/errors.ts'
 import type { CompletionStep } from '#domain/walk.ts'
+import type { ApiDeps } from '../deps.ts'
 import type { FirstRun } from '../first-runs.ts'
-import type { CounterHouse } from '../house.ts'
-import { CLIENT_LEFT, toRequestLine } from '../request-log.ts'
+import { eventStreamHeaders, noteStep, type RequestContext } from '../request-context.ts'
+import { CLIENT_CLOSED_REQUEST, toRequestLine } from '../request-log.ts'
 import type { RunningWalk } from '../running-walks.ts'
-import { eventStreamHeaders, learn, type Visit } from '../visit.ts'
 import { type ChunkRenderer, startChunks } from '../wire/render-chunk.ts'
 import { type PieceSource, toSseBody } from '../wire/sse-body.ts'
 import { startTranscript, type Transcript } from './replay.ts'
 
 /** Throws what the walk throws as long as no header has left; after that an error is a chunk. */
 export async function answerStream(
-  house: CounterHouse,
-  visit: Visit,
+  deps: ApiDeps,
+  context: RequestContext,
   walk: RunningWalk,
   run: FirstRun | null,
 ): Promise<Response> {
-  const answer = new StreamedAnswer(house, visit, walk, run)
+  const answer = new StreamedAnswer(deps, context, walk, run)
   await answer.begin()
-  visit.streams = true
-  return new Response(toSseBody(answer, house.timings), { headers: eventStreamHeaders(visit) })
+  context.streams = true
+  return new Response(toSseBody(answer, deps.timings), { headers: eventStreamHeaders(context) })
 }
 
 /**
@@ -31,8 +31,8 @@ export async function answerStream(
  * because it lives as long as its stream, of which there are thousands.
  */
 class StreamedAnswer implements PieceSource {
-  private readonly house: CounterHouse
-  private readonly visit: Visit
+  private readonly deps: ApiDeps
+  private readonly context: RequestContext
   private readonly walk: RunningWalk
   private readonly transcript: Transcript | null
   private chunks: ChunkRenderer | null = null
@@ -48,7 +48,7 @@ class StreamedAnswer implements PieceSource {
   private isClosed = false
   // Bound once, and not at every piece.
   private readonly pass = (text: string | null): string | null => {
-    if (text === null) this.close(this.isUnanswered() ? CLIENT_LEFT : 200)
+    if (text === null) this.close(this.isUnanswered() ? CLIENT_CLOSED_REQUEST : 200)
     return text
   }
   /** The last text of a stream whose walk threw after the headers had left. */
@@ -56,20 +56,20 @@ class StreamedAnswer implements PieceSource {
     if (this.error !== null) return null
     this.isLast = true
     this.error = toGatewayError(thrown instanceof RequestRefused ? thrown.error : thrown)
-    return this.begun().error(this.error, this.visit.requestId) + this.begun().end(null)
+    return this.begun().error(this.error, this.context.requestId) + this.begun().end(null)
   }
 
-  constructor(house: CounterHouse, visit: Visit, walk: RunningWalk, run: FirstRun | null) {
-    this.house = house
-    this.visit = visit
+  constructor(deps: ApiDeps, context: RequestContext, walk: RunningWalk, run: FirstRun | null) {
+    this.deps = deps
+    this.context = context
     this.walk = walk
-    this.transcript = run && startTranscript(house, visit, run)
+    this.transcript = run && startTranscript(deps, context, run)
   }
 
   /** Waits for the first text, or until the headers leave without it. @throws what the walk throws until then */
   begin(): Promise<void> {
     this.first = this.read()
-    return withinHold(this.first, this.house.timings.headerHoldMs)
+    return withinHold(this.first, this.deps.timings.headerHoldMs)
   }
 
   next(): Promise<string | null> {
@@ -79,7 +79,7 @@ class StreamedAnswer implements PieceSource {
   }
 
   leave(): void {
-    void this.walk.leave().then(() => this.close(CLIENT_LEFT))
+    void this.walk.leave().then(() => this.close(CLIENT_CLOSED_REQUEST))
   }
 
   /** The text of the next steps that have any, or null after the last. Throws what the walk throws. */
@@ -87,7 +87,7 @@ class StreamedAnswer implements PieceSource {
     while (!this.isLast) {
       const { value: step, done } = await this.walk.next()
       if (done) return null
-      learn(this.visit, step, this.house.clock)
+      noteStep(this.context, step, this.deps.clock)
       const text = this.render(step)
       if (step.type === 'priced') {
         await this.transcript?.keep(text, step.pay)
@@ -111,7 +111,7 @@ class StreamedAnswer implements PieceSource {
         return this.begun().events(step.events)
       case 'failed':
         this.failure = step.error
-        return this.begun().error(step.error, this.visit.requestId)
+        return this.begun().error(step.error, this.context.requestId)
       case 'priced':
       case 'receipt':
         this.ending ??= this.begun().end(step.charge)
@@ -126,7 +126,7 @@ class StreamedAnswer implements PieceSource {
   }
 
   private begun(): ChunkRenderer {
-    const { generationId, requestId, arrivedAt } = this.visit
+    const { generationId, requestId, arrivedAt } = this.context
     const { model, includeUsage } = this.walk.request
     this.chunks ??= startChunks(
       { id: generationId ?? requestId, createdUnixSeconds: unixSeconds(arrivedAt), model },
@@ -136,16 +136,16 @@ class StreamedAnswer implements PieceSource {
   }
 
   private isUnanswered(): boolean {
-    return this.visit.charge === null && this.error === null
+    return this.context.charge === null && this.error === null
   }
 
   private close(status: number): void {
     if (this.isClosed) return
     this.isClosed = true
-    const { house, visit } = this
-    house.hangUps.forget(visit)
-    house.letIdle(visit.request)
-    house.log?.(toRequestLine(visit, status, this.error ?? this.failure, house.clock.now()))
+    const { deps, context } = this
+    deps.hangUps.forget(context)
+    deps.letIdle(context.request)
+    deps.log?.(toRequestLine(context, status, this.error ?? this.failure, deps.clock.now()))
   }
 }
 

@@ -4,37 +4,37 @@ import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { generationsFrom, isGenerationId } from '#domain/id.ts'
 import { readReceipt } from '#domain/receipt.ts'
-import type { CounterHouse } from '../house.ts'
-import { readQuota, renderJson, type Visit } from '../visit.ts'
+import type { ApiDeps } from '../deps.ts'
+import { type RequestContext, readQuota, renderJson } from '../request-context.ts'
 import { renderGeneration } from '../wire/render-generation.ts'
 import { admitOrdinary } from './admit-kind.ts'
 
 /** @throws generation_not_found also while it runs, and for one of another account: nobody learns that it exists */
 export async function showGeneration(
-  house: CounterHouse,
-  visit: Visit,
+  deps: ApiDeps,
+  context: RequestContext,
   id: string,
 ): Promise<Response> {
-  const key = await admitOrdinary(house, visit)
+  const key = await admitOrdinary(deps, context)
   if (id === '') {
     throw new GatewayError('invalid_request', 'say which one: ?id=gen-…', { param: 'id' })
   }
-  const entry = await findLine(house, id)
+  const entry = await findLine(deps, id)
   if (entry?.accountId !== key.accountId) {
-    throw new GatewayError('generation_not_found', await whyNot(house, id), { param: 'id' })
+    throw new GatewayError('generation_not_found', await whyNot(deps, id), { param: 'id' })
   }
-  const receipt = await readReceipt(house.store, entry)
-  await readQuota(house, visit)
-  return renderJson(visit, renderGeneration(receipt))
+  const receipt = await readReceipt(deps.store, entry)
+  await readQuota(deps, context)
+  return renderJson(context, renderGeneration(receipt))
 }
 
 /** By the time in its id alone, so that nobody learns whether it ever was. */
-async function whyNot({ store }: CounterHouse, id: string): Promise<string> {
+async function whyNot({ store }: ApiDeps, id: string): Promise<string> {
   const since = await store.activity.keptSince()
   return since !== null && isGenerationId(id) && id < generationsFrom(since)
     ? `there is no such generation: what ended before ${renderInstant(since)} is no longer kept`
     : 'there is no such generation, or it has not ended yet'
 }
 
-const findLine = async ({ store }: CounterHouse, id: string): Promise<ActivityEntry | undefined> =>
+const findLine = async ({ store }: ApiDeps, id: string): Promise<ActivityEntry | undefined> =>
   isGenerationId(id) ? await store.activity.find(id) : undefined

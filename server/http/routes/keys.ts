@@ -8,20 +8,26 @@ import { newSecret } from '#domain/secret.ts'
 import { demandFuture, statedLimits } from '#forms/fields.ts'
 import { maskWarnings, nameWarnings } from '#forms/key-warnings.ts'
 import { readBody } from '../body.ts'
-import type { CounterHouse } from '../house.ts'
+import type { ApiDeps } from '../deps.ts'
 import { readAmendment, readIssue, readKeyListQuery } from '../read-key-request.ts'
-import { headersFor, JSON_TEXT, readQuota, renderJson, type Visit } from '../visit.ts'
+import {
+  headersFor,
+  JSON_TEXT,
+  type RequestContext,
+  readQuota,
+  renderJson,
+} from '../request-context.ts'
 import { admitProvisioning, readmit } from './admit-kind.ts'
 
 /** A record of every field at its largest, with each character of it escaped, fits. */
 export const MOST_FORM_BYTES = 1024 * 1024
 
 /** 201; the one appearance of the secret. */
-export async function issueKey(house: CounterHouse, visit: Visit): Promise<Response> {
-  const caller = await admitProvisioning(house, visit)
-  const form = await readIssue(await readFields(house, visit))
-  await readmit(house, caller)
-  const { store, clock } = house
+export async function issueKey(deps: ApiDeps, context: RequestContext): Promise<Response> {
+  const caller = await admitProvisioning(deps, context)
+  const form = await readIssue(await readFields(deps, context))
+  await readmit(deps, caller)
+  const { store, clock } = deps
   const at = clock.now()
   const { accountId } = caller
   const { name } = form
@@ -35,24 +41,24 @@ export async function issueKey(house: CounterHouse, visit: Visit): Promise<Respo
   const wish = { accountId, name, kind: 'ordinary', note: null, limits, expiresAt } as const
   const key = draftKey(wish, secret, at)
   await store.keys.issue(key, secret)
-  await note(house, caller, 'keys.create', tellIssue(key))
-  const record = { ...(await recordOf(house, key)), key: secret, ...told(warnings) }
-  await readQuota(house, visit)
-  const headers = { ...headersFor(visit, JSON_TEXT), 'Cache-Control': 'no-store' }
+  await note(deps, caller, 'keys.create', tellIssue(key))
+  const record = { ...(await recordOf(deps, key)), key: secret, ...told(warnings) }
+  await readQuota(deps, context)
+  const headers = { ...headersFor(context, JSON_TEXT), 'Cache-Control': 'no-store' }
   return new Response(JSON.stringify(record), { status: 201, headers })
 }
 
 /** Newest first, the provisioning keys of the account among them. */
 export async function listKeys(
-  house: CounterHouse,
-  visit: Visit,
+  deps: ApiDeps,
+  context: RequestContext,
   sent: Readonly<Record<string, string>>,
 ): Promise<Response> {
-  const { accountId } = await admitProvisioning(house, visit)
-  const page = await house.store.keys.list({ ...readKeyListQuery(sent), accountId })
-  const data = await Promise.all(page.keys.map((key) => recordOf(house, key)))
-  await readQuota(house, visit)
-  return renderJson(visit, {
+  const { accountId } = await admitProvisioning(deps, context)
+  const page = await deps.store.keys.list({ ...readKeyListQuery(sent), accountId })
+  const data = await Promise.all(page.keys.map((key) => recordOf(deps, key)))
+  await readQuota(deps, context)
+  return renderJson(context, {
     object: 'list',
     data,
     has_more: page.hasMore,
@@ -63,21 +69,29 @@ export async function listKeys(
 }
 
 /** @throws key_not_found */
-export async function showAnyKey(house: CounterHouse, visit: Visit, id: string): Promise<Response> {
-  const caller = await admitProvisioning(house, visit)
-  const record = await recordOf(house, await findOwn(house, caller, id))
-  await readQuota(house, visit)
-  return renderJson(visit, record)
+export async function showAnyKey(
+  deps: ApiDeps,
+  context: RequestContext,
+  id: string,
+): Promise<Response> {
+  const caller = await admitProvisioning(deps, context)
+  const record = await recordOf(deps, await findOwn(deps, caller, id))
+  await readQuota(deps, context)
+  return renderJson(context, record)
 }
 
 /** Changes what is stated, from the next request. @throws key_not_found, provisioning_key_not_allowed, key_revoked */
-export async function amendKey(house: CounterHouse, visit: Visit, id: string): Promise<Response> {
-  const caller = await admitProvisioning(house, visit)
-  const form = await readAmendment(await readFields(house, visit))
-  await readmit(house, caller)
-  const { store, clock } = house
+export async function amendKey(
+  deps: ApiDeps,
+  context: RequestContext,
+  id: string,
+): Promise<Response> {
+  const caller = await admitProvisioning(deps, context)
+  const form = await readAmendment(await readFields(deps, context))
+  await readmit(deps, caller)
+  const { store, clock } = deps
   const at = clock.now()
-  const before = demandOrdinary(await findOwn(house, caller, id))
+  const before = demandOrdinary(await findOwn(deps, caller, id))
   const { name, disabled, expires_at } = form
   const limits = statedLimits(form)
   const renamed = name !== undefined && name !== before.name
@@ -95,25 +109,29 @@ export async function amendKey(house: CounterHouse, visit: Visit, id: string): P
     },
     at,
   )
-  await note(house, caller, 'keys.edit', tellAmendment(before, after))
-  const record = { ...(await recordOf(house, after)), ...told(warnings) }
-  await readQuota(house, visit)
-  return renderJson(visit, record)
+  await note(deps, caller, 'keys.edit', tellAmendment(before, after))
+  const record = { ...(await recordOf(deps, after)), ...told(warnings) }
+  await readQuota(deps, context)
+  return renderJson(context, record)
 }
 
 /** The same answer however often; running streams end whole. @throws key_not_found, provisioning_key_not_allowed */
-export async function revokeKey(house: CounterHouse, visit: Visit, id: string): Promise<Response> {
-  const caller = await admitProvisioning(house, visit)
-  const key = demandOrdinary(await findOwn(house, caller, id))
-  await house.store.keys.revoke(key.id, house.clock.now())
-  if (key.revokedAt === null) await note(house, caller, 'keys.revoke', tellRevocation(key))
-  await readQuota(house, visit)
-  return renderJson(visit, { id: key.id, object: 'api_key.deleted', deleted: true })
+export async function revokeKey(
+  deps: ApiDeps,
+  context: RequestContext,
+  id: string,
+): Promise<Response> {
+  const caller = await admitProvisioning(deps, context)
+  const key = demandOrdinary(await findOwn(deps, caller, id))
+  await deps.store.keys.revoke(key.id, deps.clock.now())
+  if (key.revokedAt === null) await note(deps, caller, 'keys.revoke', tellRevocation(key))
+  await readQuota(deps, context)
+  return renderJson(context, { id: key.id, object: 'api_key.deleted', deleted: true })
 }
 
 /** What a provisioning key changed is in the log of acts under its id, by the names that an operator's acts have. */
 async function note(
-  { store, clock }: CounterHouse,
+  { store, clock }: ApiDeps,
   { id }: ApiKey,
   verb: string,
   facts: ActFacts | null,
@@ -121,11 +139,11 @@ async function note(
   if (facts !== null) await store.acts.note(draftAct(clock.now(), id, verb, facts))
 }
 
-const readFields = async ({ timings }: CounterHouse, { request }: Visit) =>
+const readFields = async ({ timings }: ApiDeps, { request }: RequestContext) =>
   (await readBody(request, timings.bodyDeadlineMs, MOST_FORM_BYTES)).fields
 
 /** A key of another account is no key at all: nobody learns here that it exists. */
-async function findOwn({ store }: CounterHouse, caller: ApiKey, id: string): Promise<ApiKey> {
+async function findOwn({ store }: ApiDeps, caller: ApiKey, id: string): Promise<ApiKey> {
   const key = await store.keys.find(id as KeyId)
   if (key?.accountId === caller.accountId) return key
   throw new GatewayError('key_not_found', 'your account has no key with this id')
@@ -140,7 +158,7 @@ function demandOrdinary(key: ApiKey): ApiKey {
   )
 }
 
-async function recordOf({ store, clock }: CounterHouse, key: ApiKey): Promise<KeyRecord> {
+async function recordOf({ store, clock }: ApiDeps, key: ApiKey): Promise<KeyRecord> {
   const at = clock.now()
   return renderKey(key, await store.admissions.spending(key.id, at), at)
 }

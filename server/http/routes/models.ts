@@ -3,8 +3,8 @@ import { allows } from '#domain/allow-list.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import { modelNotAllowed, modelNotFound } from '#domain/offer.ts'
 import { demandNoKey } from '../bearer.ts'
-import type { CounterHouse } from '../house.ts'
-import { readQuota, renderJson, type Visit } from '../visit.ts'
+import type { ApiDeps } from '../deps.ts'
+import { type RequestContext, readQuota, renderJson } from '../request-context.ts'
 import { renderCard } from '../wire/render-card.ts'
 import { admitOrdinary } from './admit-kind.ts'
 
@@ -32,26 +32,30 @@ function passes(card: ModelCard, { outputModalities, words }: ModelFilter): bool
 }
 
 export async function listModels(
-  house: CounterHouse,
-  visit: Visit,
+  deps: ApiDeps,
+  context: RequestContext,
   filter: ModelFilter,
 ): Promise<Response> {
-  const key = await admitOrdinary(house, visit)
-  const cards = await house.store.models.list()
-  await readQuota(house, visit)
+  const key = await admitOrdinary(deps, context)
+  const cards = await deps.store.models.list()
+  await readQuota(deps, context)
   const data = cards
     .filter((card) => allows(key.limits.allowedModels, card.id) && passes(card, filter))
     .map(renderCard)
-  return renderJson(visit, { object: 'list', data })
+  return renderJson(context, { object: 'list', data })
 }
 
 /** @throws model_not_allowed before model_not_found, so that a key cannot probe the catalogue */
-export async function showModel(house: CounterHouse, visit: Visit, id: string): Promise<Response> {
-  const key = await admitOrdinary(house, visit)
+export async function showModel(
+  deps: ApiDeps,
+  context: RequestContext,
+  id: string,
+): Promise<Response> {
+  const key = await admitOrdinary(deps, context)
   demandNoKey(id, 'model')
   if (!allows(key.limits.allowedModels, id)) throw modelNotAllowed(key, id)
-  const card = await house.store.models.find(id)
+  const card = await deps.store.models.find(id)
   if (!card) throw modelNotFound(id)
-  await readQuota(house, visit)
-  return renderJson(visit, renderCard(card))
+  await readQuota(deps, context)
+  return renderJson(context, renderCard(card))
 }

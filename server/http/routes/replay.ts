@@ -1,28 +1,34 @@
 /** An answer that may be asked for twice: kept as it leaves, and sent again as it left (contract §7). */
 import { type KeptAnswer, MOST_ANSWER_BYTES, type Pay } from '#domain/idempotency.ts'
+import type { ApiDeps } from '../deps.ts'
 import type { FirstRun } from '../first-runs.ts'
-import type { CounterHouse } from '../house.ts'
-import { EVENT_STREAM, eventStreamHeaders, headersFor, readQuota, type Visit } from '../visit.ts'
+import {
+  EVENT_STREAM,
+  eventStreamHeaders,
+  headersFor,
+  type RequestContext,
+  readQuota,
+} from '../request-context.ts'
 import { toBody } from '../wire/long-body.ts'
 
 /** The very bytes of the first answer, under the headers of this visit; takes no slot and no money. */
 export async function replay(
-  house: CounterHouse,
-  visit: Visit,
+  deps: ApiDeps,
+  context: RequestContext,
   { generationId, contentType, body }: KeptAnswer,
 ): Promise<Response> {
-  visit.generationId = generationId
-  await readQuota(house, visit)
+  context.generationId = generationId
+  await readQuota(deps, context)
   const headers =
-    contentType === EVENT_STREAM ? eventStreamHeaders(visit) : headersFor(visit, contentType)
+    contentType === EVENT_STREAM ? eventStreamHeaders(context) : headersFor(context, contentType)
   headers['Idempotent-Replayed'] = 'true'
   return new Response(toBody(body), { headers })
 }
 
 /** Keeps a whole answer that is about to leave, and commits its charge. */
 export async function keepAnswer(
-  { clock }: CounterHouse,
-  { generationId }: Visit,
+  { clock }: ApiDeps,
+  { generationId }: RequestContext,
   run: FirstRun,
   contentType: string,
   text: string,
@@ -40,7 +46,7 @@ export interface Transcript {
   keep(ending: string, pay: Pay): Promise<void>
 }
 
-export function startTranscript(house: CounterHouse, visit: Visit, run: FirstRun): Transcript {
+export function startTranscript(deps: ApiDeps, context: RequestContext, run: FirstRun): Transcript {
   let pieces: string[] = []
   let chars = 0
   return {
@@ -51,7 +57,7 @@ export function startTranscript(house: CounterHouse, visit: Visit, run: FirstRun
     },
     async keep(ending, pay) {
       if (chars > MOST_ANSWER_BYTES) return
-      await keepAnswer(house, visit, run, EVENT_STREAM, pieces.join('') + ending, pay)
+      await keepAnswer(deps, context, run, EVENT_STREAM, pieces.join('') + ending, pay)
     },
   }
 }

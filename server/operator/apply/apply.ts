@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import * as z from 'zod/mini'
 import { GatewayError } from '#domain/errors.ts'
-import type { Office } from '../office.ts'
+import type { OperatorDeps } from '../deps.ts'
 import { credentialField } from '../providers.ts'
 import { invalid, verb } from '../verb.ts'
 import { type CarriedOut, carryOut } from './carry-out.ts'
@@ -31,13 +31,13 @@ const planFields = {
 /** All that a file may state, as it is now; secrets are not in it. */
 export const exportDocument = verb(
   z.strictObject({}),
-  async (office): Promise<GatewayFile> => writeDocument(await readPresent(office)),
+  async (deps): Promise<GatewayFile> => writeDocument(await readPresent(deps)),
 )
 
 /** What applying would do; changes nothing. @throws invalid_request */
 export const planDocument = verb(
   z.strictObject(planFields),
-  async (office, input): Promise<PlanRecord> => (await prepare(office, input)).record,
+  async (deps, input): Promise<PlanRecord> => (await prepare(deps, input)).record,
 )
 
 /** Does it, as long as the plan is still the one that was agreed to. @throws invalid_request */
@@ -48,8 +48,8 @@ export const applyDocument = verb(
     /** By name of the provider. */
     credentials: z._default(z.record(z.string(), credentialField), {}),
   }),
-  async (office, { plan, credentials, ...input }): Promise<AppliedRecord> => {
-    const { record, wanted, present } = await prepare(office, input)
+  async (deps, { plan, credentials, ...input }): Promise<AppliedRecord> => {
+    const { record, wanted, present } = await prepare(deps, input)
     if (record.plan !== plan) {
       throw new GatewayError('invalid_request', 'something was changed since this was planned', {
         hint: 'apply again, and look at the new plan',
@@ -57,7 +57,7 @@ export const applyDocument = verb(
     }
     const missing = record.credentials.find(({ provider }) => credentials[provider] === undefined)
     if (missing) throw invalid('credentials', `none was sent for provider ${missing.provider}`)
-    return { ...record, ...(await carryOut(office, record.steps, wanted, present, credentials)) }
+    return { ...record, ...(await carryOut(deps, record.steps, wanted, present, credentials)) }
   },
 )
 
@@ -68,11 +68,11 @@ interface Prepared {
 }
 
 async function prepare(
-  office: Office,
+  deps: OperatorDeps,
   { document, prune }: { readonly document: GatewayDocument; readonly prune: boolean },
 ): Promise<Prepared> {
-  const present = await readPresent(office)
-  const wanted = await readWanted(office, document, present)
+  const present = await readPresent(deps)
+  const wanted = await readWanted(deps, document, present)
   const steps = planSteps({ wanted, sections: sectionsOf(document), prune }, present)
   demandServed(steps, wanted, present)
   const plan = createHash('sha256').update(JSON.stringify(steps)).digest('hex').slice(0, 16)

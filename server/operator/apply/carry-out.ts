@@ -5,10 +5,10 @@ import type { CardFacts, ModelCard } from '#domain/model-card.ts'
 import type { Provider, ProviderType } from '#domain/provider.ts'
 import { createAccount } from '../accounts.ts'
 import { createClient, editClient, removeClient } from '../clients.ts'
+import type { OperatorDeps } from '../deps.ts'
 import { editKey } from '../edit-key.ts'
 import { createKey, revokeKey } from '../keys.ts'
 import { setLimits } from '../limits.ts'
-import type { Office } from '../office.ts'
 import { findProvider, removeProvider } from '../providers.ts'
 import { setRate } from '../rates.ts'
 import { setThreshold } from '../thresholds.ts'
@@ -34,7 +34,7 @@ export interface CarriedOut {
 }
 
 interface Undertaking {
-  readonly office: Office
+  readonly deps: OperatorDeps
   readonly wanted: ReadonlyMap<string, Entity>
   readonly present: ReadonlyMap<string, Entity>
   readonly credentials: Readonly<Record<string, string>>
@@ -44,7 +44,7 @@ interface Undertaking {
 
 /** Never throws once a step was done: secrets that were made must reach whoever asked. */
 export async function carryOut(
-  office: Office,
+  deps: OperatorDeps,
   steps: readonly Step[],
   wanted: readonly Entity[],
   present: readonly Entity[],
@@ -53,7 +53,7 @@ export async function carryOut(
   const secrets: IssuedSecret[] = []
   const warnings: string[] = []
   const [named, known] = [byName(wanted), byName(present)]
-  const work = { office, wanted: named, present: known, credentials, secrets, warnings }
+  const work = { deps, wanted: named, present: known, credentials, secrets, warnings }
   for (const [done, step] of steps.entries()) {
     try {
       await take(work, step)
@@ -82,26 +82,26 @@ const take = (work: Undertaking, step: Step): Promise<void> => {
   }
 }
 
-async function takeRate({ office, wanted }: Undertaking, step: Step): Promise<void> {
+async function takeRate({ deps, wanted }: Undertaking, step: Step): Promise<void> {
   const { rub_per_usd } = fieldsOf(wanted, step)
-  await perform(setRate, office, { pair: 'USD/RUB', rub_per_usd })
+  await perform(setRate, deps, { pair: 'USD/RUB', rub_per_usd })
 }
 
-async function takeAccount({ office, wanted, secrets, warnings }: Undertaking, step: Step) {
-  if (step.op === 'add') await perform(createAccount, office, { name: step.name })
+async function takeAccount({ deps, wanted, secrets, warnings }: Undertaking, step: Step) {
+  if (step.op === 'add') await perform(createAccount, deps, { name: step.name })
   const fields = fieldsOf(wanted, step)
   if (step.op === 'add' && Object.values(fields).every((value) => value === null)) return
-  const set = await perform(setThreshold, office, { account: step.name, ...fields })
+  const set = await perform(setThreshold, deps, { account: step.name, ...fields })
   warnings.push(...set.warnings.map((warning) => `${step.name}: ${warning}`))
   if (set.webhook_secret === null) return
   secrets.push({ kind: 'webhook', name: step.name, id: null, secret: set.webhook_secret })
 }
 
 async function takeProvider(work: Undertaking, step: Step): Promise<void> {
-  const { office, wanted, credentials } = work
+  const { deps, wanted, credentials } = work
   const { name } = step
   if (step.op === 'remove') {
-    await perform(removeProvider, office, { name })
+    await perform(removeProvider, deps, { name })
     return
   }
   const fields = fieldsOf(wanted, step)
@@ -112,13 +112,13 @@ async function takeProvider(work: Undertaking, step: Step): Promise<void> {
     hasCredential: fields['has_credential'] === true,
   }
   const credential = facts.hasCredential ? demandCredential(credentials, name) : null
-  const { providers } = office.store
+  const { providers } = deps.store
   if (step.op === 'add') {
-    const provider: Provider = { ...facts, createdAt: office.clock.now() }
+    const provider: Provider = { ...facts, createdAt: deps.clock.now() }
     await note(work, 'providers.add', step, () => providers.add(provider, credential))
     return
   }
-  const before = await findProvider(office, name)
+  const before = await findProvider(deps, name)
   const provider = { ...before, ...facts }
   await note(work, 'providers.edit', step, () => providers.edit(provider, { credential }))
 }
@@ -130,7 +130,7 @@ function demandCredential(credentials: Undertaking['credentials'], name: string)
 }
 
 async function takeModel(work: Undertaking, step: Step): Promise<void> {
-  const { models } = work.office.store
+  const { models } = work.deps.store
   const { name } = step
   if (step.op === 'remove') {
     await note(work, 'models.remove', step, () => models.remove(name))
@@ -173,17 +173,17 @@ const toFacts = (card: ModelCard): CardFacts => {
 const EDITED = ['name', 'note', 'expires_at', 'disabled']
 
 async function takeKey(work: Undertaking, step: Step): Promise<void> {
-  const { office, wanted, secrets, warnings } = work
+  const { deps, wanted, secrets, warnings } = work
   if (step.op === 'remove') {
-    await perform(revokeKey, office, { key: idOf(work, step) })
+    await perform(revokeKey, deps, { key: idOf(work, step) })
     return
   }
   if (step.op === 'add') {
     const { disabled, ...fields } = fieldsOf(wanted, step)
-    const issued = await perform(createKey, office, fields)
+    const issued = await perform(createKey, deps, fields)
     secrets.push({ kind: 'key', name: step.name, id: issued.id, secret: issued.key })
     warnings.push(...issued.warnings.map((warning) => `${step.name}: ${warning}`))
-    if (disabled === true) await perform(editKey, office, { key: issued.id, disabled })
+    if (disabled === true) await perform(editKey, deps, { key: issued.id, disabled })
     return
   }
   const id = idOf(work, step) as KeyId
@@ -191,10 +191,10 @@ async function takeKey(work: Undertaking, step: Step): Promise<void> {
   const edited = Object.entries(to).filter(([field]) => EDITED.includes(field))
   const limits = Object.entries(to).filter(([field]) => !EDITED.includes(field))
   if (edited.length > 0) {
-    await perform(editKey, office, { key: id, ...Object.fromEntries(edited) })
+    await perform(editKey, deps, { key: id, ...Object.fromEntries(edited) })
   }
   if (limits.length > 0) {
-    const amended = await perform(setLimits, office, {
+    const amended = await perform(setLimits, deps, {
       keys: [id],
       ...Object.fromEntries(limits),
     })
@@ -203,17 +203,17 @@ async function takeKey(work: Undertaking, step: Step): Promise<void> {
 }
 
 async function takeClient(work: Undertaking, step: Step): Promise<void> {
-  const { office, wanted, secrets, warnings } = work
+  const { deps, wanted, secrets, warnings } = work
   if (step.op === 'remove') {
-    await perform(removeClient, office, { client: idOf(work, step) })
+    await perform(removeClient, deps, { client: idOf(work, step) })
     return
   }
   if (step.op === 'change') {
     const input = { client: idOf(work, step), ...valuesOf(step.changes) }
-    await perform(editClient, office, input)
+    await perform(editClient, deps, input)
     return
   }
-  const issued = await perform(createClient, office, fieldsOf(wanted, step))
+  const issued = await perform(createClient, deps, fieldsOf(wanted, step))
   const { client_id: id, client_secret: secret } = issued
   secrets.push({ kind: 'client', name: step.name, id, secret })
   warnings.push(...issued.warnings.map((warning) => `${step.name}: ${warning}`))
@@ -233,7 +233,7 @@ function idOf({ present }: Undertaking, step: Step): string {
 
 /** An act that no verb does in just this way, noted as the one that it is like. */
 async function note(
-  { office }: Undertaking,
+  { deps }: Undertaking,
   verb: string,
   step: Step,
   run: () => Promise<unknown>,
@@ -246,7 +246,7 @@ async function note(
       run,
       acts: { verb, tell: () => ({ target: step.name, changed }) },
     },
-    office,
+    deps,
     null,
   )
 }

@@ -1,7 +1,7 @@
 /** What the house has of all that a file may state. The demo provider and its models belong to the binary, not to a file. */
 
+import type { OperatorDeps } from '../deps.ts'
 import { everyKey } from '../list-keys.ts'
-import type { Office } from '../office.ts'
 import {
   accountEntity,
   clientEntity,
@@ -14,23 +14,23 @@ import {
 } from './entity.ts'
 
 /** Revoked keys are history; a rate that nobody set is none. */
-export async function readPresent(office: Office): Promise<readonly Entity[]> {
-  const { store, clock } = office
+export async function readPresent(deps: OperatorDeps): Promise<readonly Entity[]> {
+  const { store, clock } = deps
   const rate = await store.rates.at(clock.now())
   const providers = await store.providers.list()
   const demo = new Set(providers.filter(({ type }) => type === DEMO).map(({ name }) => name))
   const cards = await store.models.list()
   return [
     ...(rate.setByOperator ? [rateEntity(rate.rubPerUsd)] : []),
-    ...(await presentAccounts(office)),
+    ...(await presentAccounts(deps)),
     ...providers.filter(({ name }) => !demo.has(name)).map(providerEntity),
     ...cards.filter(({ provider }) => !demo.has(provider)).map(modelEntity),
-    ...(await presentKeys(office)),
-    ...(await presentClients(office)),
+    ...(await presentKeys(deps)),
+    ...(await presentClients(deps)),
   ]
 }
 
-async function presentAccounts({ store }: Office): Promise<readonly Entity[]> {
+async function presentAccounts({ store }: OperatorDeps): Promise<readonly Entity[]> {
   const entities: Entity[] = []
   for (const { id, name } of await store.accounts.list()) {
     entities.push(accountEntity(name, await store.thresholds.find(id)))
@@ -38,10 +38,10 @@ async function presentAccounts({ store }: Office): Promise<readonly Entity[]> {
   return entities
 }
 
-async function presentKeys(office: Office): Promise<readonly Entity[]> {
+async function presentKeys(deps: OperatorDeps): Promise<readonly Entity[]> {
   const entities: Entity[] = []
-  for (const account of await office.store.accounts.list()) {
-    const keys = await everyKey(office, false, account.id)
+  for (const account of await deps.store.accounts.list()) {
+    const keys = await everyKey(deps, false, account.id)
     const shared = sharedNames(keys)
     for (const key of keys.toReversed()) {
       const title = shared.has(key.name) ? key.id : key.name
@@ -52,7 +52,7 @@ async function presentKeys(office: Office): Promise<readonly Entity[]> {
   return entities
 }
 
-async function presentClients({ store }: Office): Promise<readonly Entity[]> {
+async function presentClients({ store }: OperatorDeps): Promise<readonly Entity[]> {
   const clients = await store.signin.clients.list()
   const shared = sharedNames(clients)
   return clients.map((client) =>

@@ -5,7 +5,7 @@ import { NO_LIMITS } from '#domain/key.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import { statedLimits } from '#forms/fields.ts'
 import { catalogOf, toCard } from '../catalog.ts'
-import type { Office } from '../office.ts'
+import type { OperatorDeps } from '../deps.ts'
 import { baseUrlFor, typeFor } from '../providers.ts'
 import { readWebhookUrl } from '../threshold-fields.ts'
 import { invalid } from '../verb.ts'
@@ -28,15 +28,15 @@ type Entry<Section extends keyof GatewayDocument> =
 
 /** @throws invalid_request for what cannot be, whose `param` is the path in the file */
 export async function readWanted(
-  office: Office,
+  deps: OperatorDeps,
   document: GatewayDocument,
   present: readonly Entity[],
 ): Promise<readonly Entity[]> {
-  const at = office.clock.now()
+  const at = deps.clock.now()
   const { rates, accounts = [], providers = [], models = [], keys = [], clients = [] } = document
   const stated = [
     ...(rates ? [rateEntity(rates.usd_rub)] : []),
-    ...accounts.map((entry, n) => wantedAccount(office, entry, n)),
+    ...accounts.map((entry, n) => wantedAccount(deps, entry, n)),
     ...providers.map(wantedProvider),
     ...models.map((entry, n) => modelEntity(wantedCard(entry, n, at))),
     ...keys.map((entry, n) => wantedKey(entry, n, present)),
@@ -63,7 +63,7 @@ export const sectionsOf = (document: GatewayDocument): ReadonlySet<Kind> =>
     ).flatMap(([section, kind]) => (document[section] === undefined ? [] : [kind])),
   )
 
-function wantedAccount({ delivery }: Office, entry: Entry<'accounts'>, n: number): Entity {
+function wantedAccount({ delivery }: OperatorDeps, entry: Entry<'accounts'>, n: number): Entity {
   const { name, threshold_usd, email, webhook_url } = entry
   let webhookUrl: string | null = null
   try {

@@ -21,9 +21,9 @@ import {
   type UsageSum,
 } from '#domain/usage-report.ts'
 import { accountField } from '#forms/fields.ts'
+import type { OperatorDeps } from '../deps.ts'
 import { findAccount } from '../find-account.ts'
 import { type EntryRecord, renderEntry } from '../ledger.ts'
-import type { Office } from '../office.ts'
 import { verb } from '../verb.ts'
 
 export interface ChartPoint {
@@ -68,9 +68,9 @@ export const drawChart = verb(
     bucket: z._default(z.enum(['day', 'hour']), 'day'),
     metric: z._default(z.enum(['spend', 'requests', 'tokens']), 'spend'),
   }),
-  async (office, { account: name, by, bucket, metric }): Promise<ChartRecord> => {
-    const { store, clock } = office
-    const account = await findAccount(office, name)
+  async (deps, { account: name, by, bucket, metric }): Promise<ChartRecord> => {
+    const { store, clock } = deps
+    const account = await findAccount(deps, name)
     const times = timesOf(bucket, clock.now())
     const { rows } = await store.activity.usage({
       by: bucket,
@@ -94,7 +94,7 @@ export const drawChart = verb(
       groups: await Promise.all(
         groups
           .slice(0, MOST_GROUPS)
-          .map(async ({ group, own }) => draw(await nameOf(office, by, group), own)),
+          .map(async ({ group, own }) => draw(await nameOf(deps, by, group), own)),
       ),
       other:
         others.length === 0
@@ -156,7 +156,7 @@ function toGroup(
   return { name, total: point(rows), points: starts.map((start) => point(at.get(start) ?? [])) }
 }
 
-async function nameOf({ store }: Office, by: string, group: string): Promise<string | null> {
+async function nameOf({ store }: OperatorDeps, by: string, group: string): Promise<string | null> {
   if (group === '') return null
   return by === 'key' ? ((await store.keys.find(group as KeyId))?.name ?? group) : group
 }

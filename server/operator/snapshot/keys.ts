@@ -8,7 +8,7 @@ import type { WindowReading } from '#domain/quota.ts'
 import type { Ended } from '#domain/snapshot/endings.ts'
 import { type Span, sharesOf, toFigures } from '#domain/snapshot/figures.ts'
 import { boundsOf, judgePace, type Period } from '#domain/snapshot/pace.ts'
-import type { Office } from '../office.ts'
+import type { OperatorDeps } from '../deps.ts'
 import { type Caps, percentOf } from './money.ts'
 import type {
   GaugeRecord,
@@ -32,23 +32,23 @@ interface Seen {
 }
 
 /** `span` is the last hour. Between every few keys requests are let pass: one that was never used is read from the disk. */
-export async function readKeys(office: Office, account: Account, span: Span): Promise<Seen> {
-  const { store, clock } = office
+export async function readKeys(deps: OperatorDeps, account: Account, span: Span): Promise<Seen> {
+  const { store, clock } = deps
   const page = await store.keys.list({
     accountId: account.id,
     includeRevoked: false,
     limit: MOST_KEYS,
   })
   const ended = Map.groupBy(span.endings, ({ keyId }) => keyId)
-  const keys = await withAsking(office, account, page.keys, ended)
+  const keys = await withAsking(deps, account, page.keys, ended)
   const rows: KeyRowRecord[] = []
   const warnings: WarningRecord[] = []
   for (const [place, key] of keys.entries()) {
     if (place % 50 === 49) await pause(0, NEVER)
     const now = clock.now()
-    const row = await readRow(office, key, ended.get(key.id) ?? [], { ...span, now })
+    const row = await readRow(deps, key, ended.get(key.id) ?? [], { ...span, now })
     rows.push(row)
-    warnings.push(...(await warningsOf(office, key, row, now)))
+    warnings.push(...(await warningsOf(deps, key, row, now)))
   }
   const since = clock.now() - ACTIVE_MS
   const active = rows.filter(({ id, concurrency }) => {
@@ -71,7 +71,7 @@ const NEVER = new AbortController().signal
 
 /** Those asked with lately, too, that a page of the newest does not hold. */
 async function withAsking(
-  { store }: Office,
+  { store }: OperatorDeps,
   { id }: Account,
   keys: readonly ApiKey[],
   ended: ReadonlyMap<KeyId, readonly Ended[]>,
@@ -99,7 +99,7 @@ const nearest = (a: KeyRowRecord, b: KeyRowRecord): number =>
   a.name.localeCompare(b.name)
 
 async function readRow(
-  { store }: Office,
+  { store }: OperatorDeps,
   key: ApiKey,
   ended: readonly Ended[],
   span: Span,
@@ -203,7 +203,7 @@ function toTraffic(ended: readonly Ended[], span: Span): KeyTrafficRecord {
 }
 
 async function warningsOf(
-  { store }: Office,
+  { store }: OperatorDeps,
   key: ApiKey,
   row: KeyRowRecord,
   now: Instant,
@@ -232,7 +232,7 @@ async function warningsOf(
 
 /** Ceilings whose half is gone too fast, and those that are nearly or wholly reached. */
 export async function paceWarnings(
-  admissions: Office['store']['admissions'],
+  admissions: OperatorDeps['store']['admissions'],
   key: ApiKey,
   now: Instant,
 ): Promise<readonly WarningRecord[]> {

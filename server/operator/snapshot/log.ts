@@ -5,12 +5,12 @@ import type { KeyId } from '#domain/id.ts'
 import type { Latest } from '#domain/snapshot/latest.ts'
 import { MOST_RECENT, MOST_RECENT_ERRORS } from '#domain/snapshot/pulse.ts'
 import { renderActivity } from '../activity-record.ts'
-import type { Office } from '../office.ts'
+import type { OperatorDeps } from '../deps.ts'
 import type { LogRecord } from './record.ts'
 
 /** What came to a ring since it was last asked, newest first, or null; at first what is known of the time before as well. */
 export function startTail(
-  office: Office,
+  deps: OperatorDeps,
   ring: Latest<ActivityEntry>,
   earlier: readonly LogRecord[],
   most: number,
@@ -20,14 +20,14 @@ export function startTail(
     const before = seen
     seen = ring.count
     if (seen === before) return null
-    const fresh = await renderEntries(office, [...ring.since(before ?? 0)])
+    const fresh = await renderEntries(deps, [...ring.since(before ?? 0)])
     return before === null ? [...fresh, ...earlier].slice(0, most) : fresh
   }
 }
 
 /** The log before the process began, for screens that would be empty after a restart. */
-export async function readEarlier(office: Office) {
-  const { live, store, clock } = office
+export async function readEarlier(deps: OperatorDeps) {
+  const { live, store, clock } = deps
   const until = live?.startedAt ?? clock.now()
   // Errors may be far apart, and a log of millions is not read through for them.
   const before = { since: later(until, -DAY_MS), until }
@@ -36,17 +36,17 @@ export async function readEarlier(office: Office) {
     store.activity.list({ ...before, limit: MOST_RECENT_ERRORS, errorsOnly: true }),
   ])
   return {
-    log: await renderEntries(office, log),
+    log: await renderEntries(deps, log),
     // Of a client that left there is nothing to be told.
     errors: await renderEntries(
-      office,
+      deps,
       errors.filter(({ code }) => code !== null),
     ),
   }
 }
 
 async function renderEntries(
-  { store }: Office,
+  { store }: OperatorDeps,
   entries: readonly ActivityEntry[],
 ): Promise<readonly LogRecord[]> {
   const names = new Map<KeyId, string>()

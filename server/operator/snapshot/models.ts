@@ -10,13 +10,13 @@ import {
 } from '#domain/snapshot/figures.ts'
 import type { HopFailure } from '#domain/snapshot/pulse.ts'
 import { MOST_USAGE_GROUPS, type UsageReport } from '#domain/usage-report.ts'
+import type { LiveFacts, OperatorDeps } from '../deps.ts'
 import { renderHealth, worstOf } from '../hop-record.ts'
-import type { LiveFacts, Office } from '../office.ts'
 import type { ModelTrafficRecord, ProviderTrafficRecord } from './record.ts'
 import { rounded, whole } from './traffic.ts'
 
 /** What each model cost since midnight UTC: a look through the day's log. */
-export const readModelDay = ({ store, clock }: Office): Promise<UsageReport> =>
+export const readModelDay = ({ store, clock }: OperatorDeps): Promise<UsageReport> =>
   store.activity.usage({
     by: 'model',
     thenBy: null,
@@ -67,7 +67,7 @@ export function renderModels(
 }
 
 export async function readProviders(
-  { store }: Office,
+  { store }: OperatorDeps,
   live: LiveFacts,
   span: Span,
 ): Promise<readonly ProviderTrafficRecord[]> {

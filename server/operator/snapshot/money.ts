@@ -5,7 +5,7 @@ import { type Day, dayOf, type Instant, monthStart, renderInstant } from '#domai
 import { addUsd, NO_MONEY, renderRubPerUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
 import type { Channel, Notice } from '#domain/notice.ts'
 import { toRunway } from '#domain/snapshot/pace.ts'
-import type { Office } from '../office.ts'
+import type { OperatorDeps } from '../deps.ts'
 import { renderThreshold } from '../threshold-record.ts'
 import type { ChannelRecord, MoneyRecord, RunwayRecord } from './record.ts'
 import { oneDecimal } from './traffic.ts'
@@ -20,13 +20,13 @@ export interface Caps {
 }
 
 export async function readMoney(
-  office: Office,
+  deps: OperatorDeps,
   account: Account,
   caps: Caps,
 ): Promise<MoneyRecord> {
-  const { store, clock } = office
+  const { store, clock } = deps
   const now = clock.now()
-  const spends = (await readDays(office, now)).filter(({ accountId }) => accountId === account.id)
+  const spends = (await readDays(deps, now)).filter(({ accountId }) => accountId === account.id)
   const { day, month } = sumsOf(spends, now)
   const threshold = await store.thresholds.find(account.id)
   const rate = await store.rates.at(now)
@@ -49,14 +49,17 @@ export async function readMoney(
     threshold_usd,
     marked,
     notified_at,
-    channels: await lastNotices(office, account, channels),
+    channels: await lastNotices(deps, account, channels),
     rub_per_usd: renderRubPerUsd(rate.rubPerUsd),
     rate_set_at: rate.setByOperator ? renderInstant(rate.effectiveFrom) : null,
   }
 }
 
 /** What every account spent by day: of this month, and of the last week even where the month has just begun. */
-export const readDays = ({ store }: Office, now: Instant): Promise<readonly AccountDaySpend[]> =>
+export const readDays = (
+  { store }: OperatorDeps,
+  now: Instant,
+): Promise<readonly AccountDaySpend[]> =>
   store.admissions.spendByDay((dayOf(now) - MOST_DAYS) as Day)
 
 function sumsOf(spends: readonly AccountDaySpend[], now: Instant) {
@@ -90,7 +93,7 @@ export const percentOf = (spent: UsdNanos, ceiling: UsdNanos | null): number | n
 const MOST_NOTICES = 10
 
 async function lastNotices(
-  { store }: Office,
+  { store }: OperatorDeps,
   { id }: Account,
   channels: readonly Channel[],
 ): Promise<readonly ChannelRecord[]> {

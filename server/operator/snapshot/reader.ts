@@ -4,8 +4,8 @@ import { HOUR_MS, type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { FIGURES_MS, readSpan, type Span } from '#domain/snapshot/figures.ts'
 import { MOST_RECENT, MOST_RECENT_ERRORS } from '#domain/snapshot/pulse.ts'
+import type { LiveFacts, OperatorDeps } from '../deps.ts'
 import { findAccount } from '../find-account.ts'
-import type { LiveFacts, Office } from '../office.ts'
 import { readKeys } from './keys.ts'
 import { readEarlier, startTail } from './log.ts'
 import { readModelDay, readProviders, renderModels } from './models.ts'
@@ -24,22 +24,22 @@ const SECOND_MS = 1_000
 const MODEL_DAY_MS = 10_000
 
 /** One account's money and keys, everybody's requests. @throws account_not_found, store_unavailable */
-export async function openSnapshots(office: Office, name: string): Promise<SnapshotReader> {
-  const live = demandLive(office)
-  const account = await findAccount(office, name)
-  const parts = startParts(office, live, account)
-  const earlier = await readEarlier(office)
+export async function openSnapshots(deps: OperatorDeps, name: string): Promise<SnapshotReader> {
+  const live = demandLive(deps)
+  const account = await findAccount(deps, name)
+  const parts = startParts(deps, live, account)
+  const earlier = await readEarlier(deps)
 
   const startWatching = () => {
     const seen = new Map<Part<unknown>, number>()
     const { recent, errors: failed } = live.watch.pulse
     const tails = {
-      log: startTail(office, recent, earlier.log, MOST_RECENT),
-      errors: startTail(office, failed, earlier.errors, MOST_RECENT_ERRORS),
+      log: startTail(deps, recent, earlier.log, MOST_RECENT),
+      errors: startTail(deps, failed, earlier.errors, MOST_RECENT_ERRORS),
     }
     return {
       async next(): Promise<FrameRecord> {
-        const now = office.clock.now()
+        const now = deps.clock.now()
         const frame: Record<string, unknown> = {
           at: renderInstant(now),
           in_flight: renderInFlight(live.watch, live.inFlight(), now),
@@ -61,7 +61,7 @@ export async function openSnapshots(office: Office, name: string): Promise<Snaps
   return { watch: startWatching }
 }
 
-function demandLive({ live, dataDir }: Office): LiveFacts {
+function demandLive({ live, dataDir }: OperatorDeps): LiveFacts {
   if (live) return live
   throw new GatewayError(
     'store_unavailable',
@@ -70,30 +70,30 @@ function demandLive({ live, dataDir }: Office): LiveFacts {
   )
 }
 
-function startParts(office: Office, live: LiveFacts, account: Account) {
-  const { clock } = office
+function startParts(deps: OperatorDeps, live: LiveFacts, account: Account) {
+  const { clock } = deps
   const { watch } = live
   const span = (ms: number) => (): Span => readSpan(watch.pulse.endings, clock.now(), ms)
   const lately = startPart(clock, SECOND_MS, async () => span(FIGURES_MS)())
-  const keys = startPart(clock, 2 * SECOND_MS, () => readKeys(office, account, span(HOUR_MS)()))
-  const modelDay = startPart(clock, MODEL_DAY_MS, () => readModelDay(office))
+  const keys = startPart(clock, 2 * SECOND_MS, () => readKeys(deps, account, span(HOUR_MS)()))
+  const modelDay = startPart(clock, MODEL_DAY_MS, () => readModelDay(deps))
   const recent = async (): Promise<Span> => (await lately.read()).value
   return {
-    gateway: startPart(clock, SECOND_MS, () => readGateway(office, live, clock.now())),
+    gateway: startPart(clock, SECOND_MS, () => readGateway(deps, live, clock.now())),
     traffic: startPart(clock, SECOND_MS, async () => renderTraffic(watch, await recent())),
     keys: startPart(clock, 2 * SECOND_MS, async () => (await keys.read()).value.keys),
     money: startPart(clock, SECOND_MS, async () =>
-      readMoney(office, account, (await keys.read()).value.caps),
+      readMoney(deps, account, (await keys.read()).value.caps),
     ),
     models: startPart(clock, 2 * SECOND_MS, async () =>
       renderModels(live, await recent(), (await modelDay.read()).value),
     ),
-    providers: startPart(clock, SECOND_MS, async () => readProviders(office, live, await recent())),
+    providers: startPart(clock, SECOND_MS, async () => readProviders(deps, live, await recent())),
   }
 }
 
 async function readGateway(
-  { store, version }: Office,
+  { store, version }: OperatorDeps,
   { baseUrl, listen, pid, startedAt, watch }: LiveFacts,
   now: Instant,
 ): Promise<GatewayRecord> {

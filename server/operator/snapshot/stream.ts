@@ -2,7 +2,7 @@
 import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { pause } from '#domain/clock.ts'
 import { toGatewayError } from '#domain/errors.ts'
-import type { Office } from '../office.ts'
+import type { OperatorDeps } from '../deps.ts'
 import { openSnapshots, type SnapshotReader } from './reader.ts'
 
 const MOST_FPS = 10
@@ -20,12 +20,12 @@ function readFps(text: string | undefined): number {
 }
 
 /** The watchers of one account share what is made for them. */
-export function createWatchers(office: Office): Watchers {
+export function createWatchers(deps: OperatorDeps): Watchers {
   const readers = new Map<string, Promise<SnapshotReader>>()
   const readerOf = (account: string): Promise<SnapshotReader> => {
     const known = readers.get(account)
     if (known) return known
-    const opened = openSnapshots(office, account)
+    const opened = openSnapshots(deps, account)
     readers.set(account, opened)
     opened.catch(() => readers.delete(account))
     return opened

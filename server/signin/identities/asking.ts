@@ -1,8 +1,8 @@
 /** Asks third parties what the flow needs to know: by the house's own way out, in the library's terms. */
 import { allowInsecureRequests, customFetch } from 'oauth4webapi'
+import type { Reach } from '../deps.ts'
 import { isLoopbackHttp } from '../register/identity-provider.ts'
-import type { Reach } from '../side-house.ts'
-import { Unreachable } from './party.ts'
+import { Unreachable } from './identity-client.ts'
 
 /** As oauth4webapi calls it. */
 interface Init {

@@ -1,12 +1,17 @@
 /** GitHub and GitHub Enterprise: OAuth with PKCE, and two questions about the person, as there is no ID token. */
 import * as oauth from 'oauth4webapi'
 import * as z from 'zod/mini'
+import type { Reach } from '../deps.ts'
 import { readEmail } from '../register/email.ts'
-import type { ToldEmail } from '../register/identity.ts'
-import type { Reach } from '../side-house.ts'
+import type { ClaimedEmail } from '../register/identity.ts'
 import { type Asking, askingOf } from './asking.ts'
+import {
+  demandSubject,
+  type FederatedLogin,
+  type IdentityClient,
+  readName,
+} from './identity-client.ts'
 import { validated } from './oidc.ts'
-import { demandSubject, type Party, readName, type Trip } from './party.ts'
 
 const GITHUB = 'https://github.com'
 
@@ -21,9 +26,9 @@ const placesOf = (issuer: string) => {
   return { server, api: issuer === GITHUB ? 'https://api.github.com' : `${root}/api/v3` }
 }
 
-export function createGithubParty(reach: Reach, isDevelopment: boolean): Party {
+export function createGithubClient(reach: Reach, isDevelopment: boolean): IdentityClient {
   return {
-    async address({ provider, redirectUri, state, verifier }) {
+    async authorizationUrl({ provider, redirectUri, state, verifier }) {
       const address = new URL(placesOf(provider.issuer).server.authorization_endpoint ?? '')
       const fields = {
         client_id: provider.clientId,
@@ -37,11 +42,11 @@ export function createGithubParty(reach: Reach, isDevelopment: boolean): Party {
       for (const [name, value] of Object.entries(fields)) address.searchParams.set(name, value)
       return address.href
     },
-    async redeem(trip, answer, secret) {
-      const { issuer } = trip.provider
+    async redeem(login, answer, secret) {
+      const { issuer } = login.provider
       // It answers from its own second host, which is as much the operator's word as the first.
       const asking = askingOf(reach, issuer, isDevelopment)
-      const token = await redeemCode(trip, answer, secret, asking)
+      const token = await redeemCode(login, answer, secret, asking)
       const { api } = placesOf(issuer)
       const user = USER.parse(await ask(`${api}/user`, token, asking))
       const emails = EMAILS.parse(await ask(`${api}/user/emails`, token, asking))
@@ -55,7 +60,7 @@ export function createGithubParty(reach: Reach, isDevelopment: boolean): Party {
 }
 
 async function redeemCode(
-  { provider, redirectUri, state, verifier }: Trip,
+  { provider, redirectUri, state, verifier }: FederatedLogin,
   answer: URLSearchParams,
   secret: string,
   asking: Asking,
@@ -93,7 +98,7 @@ const USER = z.object({
 const EMAILS = z.array(z.object({ email: z.string(), primary: z.boolean(), verified: z.boolean() }))
 
 /** The one that it would write to; null while that is not verified. */
-function primaryOf(emails: z.infer<typeof EMAILS>): ToldEmail | null {
+function primaryOf(emails: z.infer<typeof EMAILS>): ClaimedEmail | null {
   const primary = emails.find((one) => one.primary && one.verified)
   const email = primary && readEmail(primary.email)
   return email === undefined ? null : { email, isVerified: true, hostedDomain: null }

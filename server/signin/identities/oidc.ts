@@ -1,12 +1,19 @@
 /** Third parties that speak OpenID Connect: code flow with PKCE, state and nonce, the ID token verified in every part. */
 import * as oauth from 'oauth4webapi'
 import { type Clock, type Instant, later, MINUTE_MS } from '#domain/clock.ts'
+import type { Reach } from '../deps.ts'
 import { readEmail } from '../register/email.ts'
-import type { ToldEmail } from '../register/identity.ts'
+import type { ClaimedEmail } from '../register/identity.ts'
 import type { IdentityProvider } from '../register/identity-provider.ts'
-import type { Reach } from '../side-house.ts'
 import { type Asking, askingOf, demandEndpoint } from './asking.ts'
-import { Declined, demandSubject, type Party, readName, type Told, type Trip } from './party.ts'
+import {
+  Declined,
+  demandSubject,
+  type FederatedLogin,
+  type IdentityClaims,
+  type IdentityClient,
+  readName,
+} from './identity-client.ts'
 
 /** So long what a third party publishes of itself is believed without asking again; its keys by the library's own rule. */
 const METADATA_MS = 10 * MINUTE_MS
@@ -21,7 +28,11 @@ const MANNERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'https://accounts.google.com': { prompt: 'select_account' },
 }
 
-export function createOidcParty(reach: Reach, clock: Clock, isDevelopment: boolean): Party {
+export function createOidcClient(
+  reach: Reach,
+  clock: Clock,
+  isDevelopment: boolean,
+): IdentityClient {
   const known = new Map<string, Known>()
   const askingFor = ({ issuer }: IdentityProvider) => askingOf(reach, issuer, isDevelopment)
 
@@ -34,7 +45,7 @@ export function createOidcParty(reach: Reach, clock: Clock, isDevelopment: boole
   }
 
   return {
-    async address({ provider, redirectUri, isFresh, state, nonce, verifier }) {
+    async authorizationUrl({ provider, redirectUri, isFresh, state, nonce, verifier }) {
       const as = await metadata(provider)
       const address = new URL(as.authorization_endpoint ?? '')
       const fields = {
@@ -52,9 +63,9 @@ export function createOidcParty(reach: Reach, clock: Clock, isDevelopment: boole
       for (const [name, value] of Object.entries(fields)) address.searchParams.set(name, value)
       return address.href
     },
-    async redeem(trip, answer, secret) {
-      const as = await metadata(trip.provider)
-      return await redeem(as, trip, answer, secret, askingFor(trip.provider))
+    async redeem(login, answer, secret) {
+      const as = await metadata(login.provider)
+      return await redeem(as, login, answer, secret, askingFor(login.provider))
     },
   }
 }
@@ -76,11 +87,11 @@ async function discover(
 
 async function redeem(
   as: oauth.AuthorizationServer,
-  { provider, redirectUri, state, nonce, verifier }: Trip,
+  { provider, redirectUri, state, nonce, verifier }: FederatedLogin,
   answer: URLSearchParams,
   secret: string,
   asking: Asking,
-): Promise<Told> {
+): Promise<IdentityClaims> {
   const client: oauth.Client = { client_id: provider.clientId }
   const callback = validated(() => oauth.validateAuthResponse(as, client, answer, state))
   const response = await oauth.authorizationCodeGrantRequest(
@@ -136,7 +147,7 @@ export function validated(validate: () => URLSearchParams): URLSearchParams {
   }
 }
 
-function emailIn(facts: Readonly<Record<string, unknown>>): ToldEmail | null {
+function emailIn(facts: Readonly<Record<string, unknown>>): ClaimedEmail | null {
   const { email: told, email_verified, hd } = facts
   const email = typeof told === 'string' ? readEmail(told) : undefined
   if (email === undefined) return null

@@ -10,12 +10,12 @@ export interface IdentityKey {
 }
 
 /** An identity as its issuer told of it. */
-export interface ToldIdentity extends IdentityKey {
+export interface ClaimedIdentity extends IdentityKey {
   /** What the person is called there, for operators to recognise: a login, an address. Proves nothing. */
   readonly toldName: string | null
 }
 
-export interface Identity extends ToldIdentity {
+export interface Identity extends ClaimedIdentity {
   readonly personId: PersonId
   readonly linkedAt: Instant
   readonly lastUsedAt: Instant
@@ -27,9 +27,13 @@ export interface Identities {
    * the last word on, provided that a code has proved it before; that links them. Undefined otherwise. A disabled person is
    * answered as they are, and nothing changes.
    */
-  arrive(identity: ToldIdentity, vouched: string | null, at: Instant): Promise<Person | undefined>
+  arrive(
+    identity: ClaimedIdentity,
+    vouched: string | null,
+    at: Instant,
+  ): Promise<Person | undefined>
   /** After a person has proved who they are by other means. False when it is somebody else's, or its provider is gone. */
-  link(identity: ToldIdentity, personId: PersonId, at: Instant): Promise<boolean>
+  link(identity: ClaimedIdentity, personId: PersonId, at: Instant): Promise<boolean>
   /** Oldest first. */
   ofPerson(personId: PersonId): Promise<readonly Identity[]>
   /** How many people an issuer lets in. */
@@ -39,7 +43,7 @@ export interface Identities {
 }
 
 /** What a third party says of an address. */
-export interface ToldEmail {
+export interface ClaimedEmail {
   readonly email: string
   readonly isVerified: boolean
   /** The domain that Google runs for the person's organisation; null: none, or not Google. */
@@ -56,7 +60,7 @@ const GOOGLES_OWN = 'gmail.com'
  */
 export function vouchedEmail(
   { issuer, authoritativeFor }: Pick<IdentityProvider, 'issuer' | 'authoritativeFor'>,
-  told: ToldEmail | null,
+  told: ClaimedEmail | null,
 ): string | null {
   if (told === null || !told.isVerified) return null
   const domain = told.email.slice(told.email.lastIndexOf('@') + 1)

@@ -21,9 +21,9 @@ export async function fetchPicture(
   signal: AbortSignal,
   policy: FetchPolicy = PUBLIC_INTERNET,
 ): Promise<Picture | null> {
-  const leash = AbortSignal.any([signal, AbortSignal.timeout(policy.totalMs)])
+  const bounded = AbortSignal.any([signal, AbortSignal.timeout(policy.totalMs)])
   try {
-    return await follow(address, leash, policy)
+    return await follow(address, bounded, policy)
   } catch {
     signal.throwIfAborted()
     return null
@@ -32,12 +32,12 @@ export async function fetchPicture(
 
 async function follow(
   address: string,
-  leash: AbortSignal,
+  signal: AbortSignal,
   policy: FetchPolicy,
 ): Promise<Picture | null> {
   let next = address
   for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
-    const response = await reach(next, { headers: { accept: 'image/*' } }, policy, leash)
+    const response = await reach(next, { headers: { accept: 'image/*' } }, policy, signal)
     if (response === null) return null
     if (!REDIRECTS.has(response.status)) return await readPicture(response, policy.mostBytes)
     await response.body?.cancel()

@@ -1,9 +1,15 @@
 /** One request and its answer: the head to whoever opened it, the body to whoever reads, and every way it can end. */
-import type { Soon } from '#domain/soon.ts'
+import type { MaybePromise } from '#domain/maybe-promise.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
-import type { Leash, Opening, Piece, Reply } from '../reply.ts'
+import type { ExchangeControl, Opening, Piece, Reply } from '../reply.ts'
+import {
+  type Connection,
+  dropConnection,
+  type Exchange,
+  pauseConnection,
+  resumeConnection,
+} from './connection.ts'
 import type { Head } from './head.ts'
-import { dropLine, type Exchange, type Line, pauseLine, resumeLine } from './line.ts'
 import { cutPiece, cutText, endsHere, startParser, takeBytes } from './parser.ts'
 import type { RequestText } from './request.ts'
 import { countResting, rest } from './resting.ts'
@@ -19,29 +25,29 @@ const END: Piece = { done: true }
 let underWay = 0
 
 /** Whether nobody else asks a provider at the moment, nor has asked this one at the same time as another lately. */
-export const isAlone = ({ target }: Line): boolean =>
+export const isAlone = ({ target }: Connection): boolean =>
   underWay < 2 && countResting(target.origin) === 0
 
 /** Starts before its request is sent; it ends once, in `fail` or in `finish`. */
 export function startExchange(
   request: RequestText,
   opening: Opening,
-  leash: Leash,
+  control: ExchangeControl,
   isSolitary: boolean,
 ): Exchange {
   underWay++
-  const exchange = new LineExchange(request, opening, leash, isSolitary)
-  leash.hold(exchange)
+  const exchange = new ConnectionExchange(request, opening, control, isSolitary)
+  control.hold(exchange)
   return exchange
 }
 
 /** A class, because each request has one, which is its answer too. */
-class LineExchange implements Exchange, Reply {
+class ConnectionExchange implements Exchange, Reply {
   request: RequestText | null
   readonly parser = startParser()
-  readonly leash: Leash
+  readonly control: ExchangeControl
   readonly isSolitary: boolean
-  line: Line | null = null
+  connection: Connection | null = null
   opening: Opening | null
   isPlain = true
   isWhole = false
@@ -50,10 +56,15 @@ class LineExchange implements Exchange, Reply {
   heldBytes = 0
   fault: Exchange['fault'] = null
 
-  constructor(request: RequestText, opening: Opening, leash: Leash, isSolitary: boolean) {
+  constructor(
+    request: RequestText,
+    opening: Opening,
+    control: ExchangeControl,
+    isSolitary: boolean,
+  ) {
     this.request = request
     this.opening = opening
-    this.leash = leash
+    this.control = control
     this.isSolitary = isSolitary
   }
 
@@ -67,7 +78,7 @@ class LineExchange implements Exchange, Reply {
     return head
   }
 
-  read(): Soon<Piece> {
+  read(): MaybePromise<Piece> {
     return this.isPlain ? read(this) : refuseCoding(this)
   }
 
@@ -88,7 +99,7 @@ class LineExchange implements Exchange, Reply {
 }
 
 /** Bytes came, which are the exchange's own from now on. */
-export function hear(exchange: Exchange, line: Line, bytes: Buffer): void {
+export function hear(exchange: Exchange, connection: Connection, bytes: Buffer): void {
   const { parser, opening } = exchange
   try {
     takeBytes(parser, bytes)
@@ -98,8 +109,8 @@ export function hear(exchange: Exchange, line: Line, bytes: Buffer): void {
   }
   if (parser.isOver && opening !== null) exchange.isWhole = true
   else if (parser.end > parser.start) hand(exchange, cutPiece(parser), bytes.length)
-  if (parser.isOver) finish(exchange, line)
-  else if (exchange.heldBytes > MOST_HELD_BYTES) pauseLine(line)
+  if (parser.isOver) finish(exchange, connection)
+  else if (exchange.heldBytes > MOST_HELD_BYTES) pauseConnection(connection)
   if (opening === null || parser.head === null) return
   exchange.opening = null
   exchange.isPlain = isPlain(parser.head)
@@ -113,28 +124,28 @@ function isPlain(head: Head): boolean {
 }
 
 /** The other side has closed; `isClean` when it said so in good order. */
-export function hangUp(exchange: Exchange, line: Line, isClean: boolean): void {
+export function hangUp(exchange: Exchange, connection: Connection, isClean: boolean): void {
   const { parser } = exchange
   if (isClean && endsHere(parser)) {
     parser.isOver = true
-    finish(exchange, line)
+    finish(exchange, connection)
     return
   }
   // Whoever answers a new connection by closing it may have read the request all the same.
-  const wasResting = line.restsUntilMs > 0
+  const wasResting = connection.restsUntilMs > 0
   fail(exchange, parser.hasHeard || !wasResting ? brokenOff() : neverHeard())
 }
 
 /** Ends it with what broke it: nothing of it is heard again. Pieces that came before may still be read. */
 export function fail(exchange: Exchange, thrown: unknown): void {
-  const { line, opening, reading } = exchange
+  const { connection, opening, reading } = exchange
   if (exchange.fault !== null || exchange.parser.isOver) return
   underWay--
   exchange.fault = { thrown }
-  exchange.line = null
+  exchange.connection = null
   exchange.opening = null
   exchange.reading = null
-  if (line !== null) dropLine(line)
+  if (connection !== null) dropConnection(connection)
   opening?.reject(thrown)
   reading?.reject(thrown)
 }
@@ -160,23 +171,24 @@ function hand(exchange: Exchange, piece: Uint8Array, costBytes: number): void {
 }
 
 /** A connection whose answer came before the whole request was sent would mistake the rest of it for the next one. */
-function finish(exchange: Exchange, line: Line): void {
+function finish(exchange: Exchange, connection: Connection): void {
   const { restMs } = exchange.parser
   underWay--
-  exchange.line = null
-  line.exchange = null
-  resumeLine(line)
-  if (restMs > 0 && line.unsent === null && isWorthKeeping(exchange, line)) rest(line, restMs)
-  else dropLine(line)
+  exchange.connection = null
+  connection.exchange = null
+  resumeConnection(connection)
+  if (restMs > 0 && connection.unsent === null && isWorthKeeping(exchange, connection))
+    rest(connection, restMs)
+  else dropConnection(connection)
   exchange.reading?.resolve(END)
   exchange.reading = null
 }
 
 /** Whoever asks for connections of their own takes none that rest: theirs would pile up, one for each request. */
-const isWorthKeeping = ({ isSolitary }: Exchange, { target }: Line): boolean =>
+const isWorthKeeping = ({ isSolitary }: Exchange, { target }: Connection): boolean =>
   !isSolitary || countResting(target.origin) === 0
 
-function read(exchange: Exchange): Soon<Piece> {
+function read(exchange: Exchange): MaybePromise<Piece> {
   if (exchange.isWhole) {
     exchange.isWhole = false
     const value = cutPiece(exchange.parser)
@@ -186,7 +198,7 @@ function read(exchange: Exchange): Soon<Piece> {
   if (value !== undefined) {
     if (exchange.held.length === 0) {
       exchange.heldBytes = 0
-      if (exchange.line !== null) resumeLine(exchange.line)
+      if (exchange.connection !== null) resumeConnection(exchange.connection)
     }
     return { done: false, value }
   }

@@ -7,9 +7,9 @@ import { takeResting } from './resting.ts'
 import type { Target } from './target.ts'
 
 /** The client for one address. However many it is given at once, each request has a connection of its own. */
-export const postOverLine =
+export const postOverConnection =
   (target: Target): Post =>
-  (message, opening, leash, fresh) => {
+  (message, opening, control, fresh) => {
     let request: RequestText
     try {
       request = toRequestText(target, message)
@@ -17,16 +17,16 @@ export const postOverLine =
       opening.reject(thrown)
       return
     }
-    const exchange = startExchange(request, opening, leash, fresh)
+    const exchange = startExchange(request, opening, control, fresh)
     // Pulled before it began: nothing was sent, and nothing will be.
-    if (leash.isPulled) return
-    const line = fresh ? undefined : takeResting(target.origin)
-    if (line === undefined) {
-      leash.connects()
+    if (control.isAborted) return
+    const connection = fresh ? undefined : takeResting(target.origin)
+    if (connection === undefined) {
+      control.connects()
       connect(target, exchange)
     } else {
-      exchange.line = line
-      line.exchange = exchange
-      begin(line)
+      exchange.connection = connection
+      connection.exchange = exchange
+      begin(connection)
     }
   }

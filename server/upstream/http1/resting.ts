@@ -1,49 +1,49 @@
 /** The connections that rest between two requests, by origin: the latest to rest is the first to serve again. */
-import { dropLine, type Line } from './line.ts'
+import { type Connection, dropConnection } from './connection.ts'
 
 const MOST_PER_ORIGIN = 1_024
 const SWEEP_MS = 1_000
 
-const resting = new Map<string, Line[]>()
+const resting = new Map<string, Connection[]>()
 let sweeper: ReturnType<typeof setInterval> | null = null
 
 /** A connection that has rested no longer than it may, or undefined. It is the taker's until it rests again. */
-export function takeResting(origin: string): Line | undefined {
+export function takeResting(origin: string): Connection | undefined {
   const lines = resting.get(origin)
   if (lines === undefined) return undefined
   const nowMs = performance.now()
   for (;;) {
-    const line = lines.pop()
-    if (line === undefined || line.restsUntilMs > nowMs) {
-      line?.socket?.ref()
-      return line
+    const connection = lines.pop()
+    if (connection === undefined || connection.restsUntilMs > nowMs) {
+      connection?.socket?.ref()
+      return connection
     }
-    dropLine(line)
+    dropConnection(connection)
   }
 }
 
 /** Lets a connection rest; it keeps no process alive. One too many is hung up. */
-export function rest(line: Line, restMs: number): void {
-  const { origin } = line.target
+export function rest(connection: Connection, restMs: number): void {
+  const { origin } = connection.target
   let lines = resting.get(origin)
   if (lines === undefined) {
     lines = []
     resting.set(origin, lines)
   }
   if (lines.length >= MOST_PER_ORIGIN) {
-    dropLine(line)
+    dropConnection(connection)
     return
   }
-  line.restsUntilMs = performance.now() + restMs
-  line.socket?.unref()
-  lines.push(line)
+  connection.restsUntilMs = performance.now() + restMs
+  connection.socket?.unref()
+  lines.push(connection)
   sweeper ??= setInterval(sweep, SWEEP_MS).unref()
 }
 
 /** Takes out a connection that the other side has closed. */
-export function forgetResting(line: Line): void {
-  const lines = resting.get(line.target.origin)
-  const place = lines?.lastIndexOf(line) ?? -1
+export function forgetResting(connection: Connection): void {
+  const lines = resting.get(connection.target.origin)
+  const place = lines?.lastIndexOf(connection) ?? -1
   if (place >= 0) lines?.splice(place, 1)
 }
 
@@ -53,8 +53,8 @@ export const countResting = (origin: string): number => resting.get(origin)?.len
 function sweep(): void {
   const nowMs = performance.now()
   for (const [origin, lines] of resting) {
-    const fresh = lines.filter((line) => line.restsUntilMs > nowMs)
-    for (const line of lines) if (line.restsUntilMs <= nowMs) dropLine(line)
+    const fresh = lines.filter((connection) => connection.restsUntilMs > nowMs)
+    for (const connection of lines) if (connection.restsUntilMs <= nowMs) dropConnection(connection)
     if (fresh.length === 0) resting.delete(origin)
     else resting.set(origin, fresh)
   }

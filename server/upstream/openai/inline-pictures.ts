@@ -1,7 +1,7 @@
 /** Brings remote pictures of an answer home: a client gets the bytes, and counts only those that came (contract §7). */
 import { type CancelSignal, toAbortSignal } from '#domain/cancel.ts'
 import type { ChatEvent } from '#domain/chat.ts'
-import type { Soon } from '#domain/soon.ts'
+import type { MaybePromise } from '#domain/maybe-promise.ts'
 import type { Picture } from '../guarded-fetch/fetch-picture.ts'
 import type { Translated } from '../whole.ts'
 import { isRemote } from './from-image.ts'
@@ -14,7 +14,7 @@ export const inlinePictures = (
   translated: Translated,
   fetchPicture: FetchPicture,
   signal: CancelSignal,
-): Soon<Translated> =>
+): MaybePromise<Translated> =>
   translated.events.some(isRemoteImage) ? inlineLater(translated, fetchPicture, signal) : translated
 
 /** One after the other, so that no more than one lies in memory twice; one that cannot be had is left out. */

@@ -65,7 +65,7 @@ describe.each(Object.entries<Row>(ROWS))('%s', (code, row) => {
 })
 
 test.each(Object.entries(OPERATORS))("%s is the operator's", (code, [exit, command]) => {
-  const ended = scene.desk.run([...command, '--json'])
+  const ended = scene.cli.run([...command, '--json'])
   expect(ended).toMatchObject({ code: exit, out: '' })
   expect(JSON.parse(ended.err)).toMatchObject({ error: { code, exit_code: exit } })
 })
@@ -169,9 +169,9 @@ const resets = (taken: number, seconds: number) =>
 const INSIDE =
   /<(?:html|!doctype|body|pre|title)|node_modules|bunfs|\.[jt]s:\d+|\bat [\w.<>]+ \(|10\.1\.2\.3|\/home\/|\/root\//i
 
-function expectNoLeak({ scene: { host, desk }, asking }: Visitor, answer: string): void {
+function expectNoLeak({ scene: { host, cli }, asking }: Visitor, answer: string): void {
   expect(answer).not.toMatch(INSIDE)
-  for (const secret of [CREDENTIAL, host, desk.home, asking?.key ?? CREDENTIAL]) {
+  for (const secret of [CREDENTIAL, host, cli.home, asking?.key ?? CREDENTIAL]) {
     expect(answer).not.toContain(secret)
   }
 }

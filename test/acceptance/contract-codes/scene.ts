@@ -2,8 +2,8 @@
 import { Database } from 'bun:sqlite'
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
-import { type Appliance, furnishDesk, startAppliance, until } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type Appliance, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { type Socket, startProvider } from '#test/upstream/fixtures.ts'
 
 /** The credential of the provider: no answer may hold it. */
@@ -12,7 +12,7 @@ export const CREDENTIAL = 'Zq8d2f60b1c4e7a935kVw'
 export const BUSY_SECONDS = 7
 
 export interface Scene {
-  readonly desk: Desk
+  readonly cli: CliHarness
   readonly gateway: Appliance
   /** `host:port` of the provider. */
   readonly host: string
@@ -46,12 +46,12 @@ function answerWell(response: ServerResponse): void {
 
 /** The provider is `acme`; its `drawing` model should draw, and answers with words. */
 export async function openScene(): Promise<Scene> {
-  const desk = furnishDesk(openDesk())
+  const cli = furnishCli(openCli())
   const provider: Socket = await startProvider((response, n) => {
     const model = String(provider.seen[n]?.body['model'])
     ;(FAILURES[model] ?? answerWell)(response)
   })
-  const gateway = await startAppliance(desk, {
+  const gateway = await startAppliance(cli, {
     env: { GATEWAY_UPSTREAM_FIRST_BYTE_TIMEOUT: '1s' },
   })
   await addProvider(gateway, 'acme', `${provider.url}/v1`)
@@ -63,13 +63,13 @@ export async function openScene(): Promise<Scene> {
   await gateway.verb('models.add', { model: 'gone/m', ...prices })
   await gateway.verb('models.add', { model: 'acme/unpriced' })
   return {
-    desk,
+    cli,
     gateway,
     host: new URL(provider.url).host,
     async close() {
       await gateway.kill()
       await provider.stop()
-      desk.close()
+      cli.close()
     },
   }
 }
@@ -82,32 +82,32 @@ const addProvider = (gateway: Appliance, name: string, base_url: string) =>
     credential: CREDENTIAL,
   })
 
-const openBare = (desk: Desk, gateway: Appliance): Scene => ({
-  desk,
+const openBare = (cli: CliHarness, gateway: Appliance): Scene => ({
+  cli,
   gateway,
   host: 'there is none',
   async close() {
     await gateway.kill()
-    desk.close()
+    cli.close()
   },
 })
 
 /** A house whose prices were damaged under it: a fault in the middle of whatever looks at the catalogue next. */
 export async function openDamaged(): Promise<Scene> {
-  const desk = furnishDesk(openDesk())
-  const gateway = await startAppliance(desk)
-  const database = openDatabase(desk)
+  const cli = furnishCli(openCli())
+  const gateway = await startAppliance(cli)
+  const database = openDatabase(cli)
   database.run(`UPDATE price_versions SET prices = '{"prompt":"-1"}'`)
   database.close(true)
   // The catalogue is read anew after every change of it; the change is made, then meets the damage itself.
   await addProvider(gateway, 'other', 'http://127.0.0.1:1').catch(() => {})
-  return openBare(desk, gateway)
+  return openBare(cli, gateway)
 }
 
 /** A house that has been told to stop while an answer still runs. */
 export async function openDraining(): Promise<Scene> {
-  const desk = furnishDesk(openDesk())
-  const gateway = await startAppliance(desk)
+  const cli = furnishCli(openCli())
+  const gateway = await startAppliance(cli)
   const { key } = await gateway.verb('keys.create', { name: 'last' })
   const last = await gateway.chat(key, {
     model: 'demo/lorem',
@@ -117,7 +117,7 @@ export async function openDraining(): Promise<Scene> {
   })
   process.kill(gateway.pid, 'SIGTERM')
   await until(async () => (await readiness(gateway)).accepting_requests === false, 'it drains')
-  const bare = openBare(desk, gateway)
+  const bare = openBare(cli, gateway)
   return {
     ...bare,
     async close() {
@@ -138,15 +138,15 @@ async function readiness({ url }: Appliance): Promise<Readiness> {
   return checks
 }
 
-const openDatabase = (desk: Desk): Database => new Database(join(desk.dataDir, 'gateway.db'))
+const openDatabase = (cli: CliHarness): Database => new Database(join(cli.dataDir, 'gateway.db'))
 
 /**
  * Takes the database's own write lock away from the gateway, as any stray tool could: no commit gets through. One request
  * has to run into it; it is answered once `release` has given the lock back.
  */
-export async function jam({ desk, gateway }: Scene): Promise<{ release(): Promise<void> }> {
+export async function jam({ cli, gateway }: Scene): Promise<{ release(): Promise<void> }> {
   const { key } = await gateway.verb('keys.create', { name: 'first' })
-  const database = openDatabase(desk)
+  const database = openDatabase(cli)
   database.run('BEGIN IMMEDIATE')
   const first = gateway.chat(key, {
     model: 'demo/echo',

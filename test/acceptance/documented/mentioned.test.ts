@@ -1,14 +1,14 @@
 // Commands, flags and scripts that the pages mention in passing: each is one that there is.
 import { afterAll, expect, test } from 'vitest'
 import { VARIABLES } from '#cli/config/stray.ts'
-import { openDesk } from '#test/support/desk.ts'
+import { openCli } from '#test/support/cli-harness.ts'
 import project from '../../../package.json' with { type: 'json' }
 import { PAGES, readPage } from './pages.ts'
 
-const desk = openDesk()
-afterAll(() => desk.close())
+const cli = openCli()
+afterAll(() => cli.close())
 
-const nouns = [...desk.run(['help']).out.matchAll(/^ {2}([a-z]+) {2,}/gm)].map(([, noun]) => noun)
+const nouns = [...cli.run(['help']).out.matchAll(/^ {2}([a-z]+) {2,}/gm)].map(([, noun]) => noun)
 
 const kept = new Map<string, string>()
 
@@ -16,7 +16,7 @@ const kept = new Map<string, string>()
 function helpOf(words: readonly string[]): string {
   const name = words.join(' ')
   const args = words[0] === 'help' ? words : [...words, '--help']
-  const { code, out } = kept.has(name) ? { code: 0, out: kept.get(name) ?? '' } : desk.run(args)
+  const { code, out } = kept.has(name) ? { code: 0, out: kept.get(name) ?? '' } : cli.run(args)
   const page = code === 0 ? out : ''
   kept.set(name, page)
   return page

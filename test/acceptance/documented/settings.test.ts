@@ -3,19 +3,19 @@ import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { furnishDesk, startAppliance } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { furnishCli, startAppliance } from '#test/support/appliance.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { type Received, startReceiver } from '#test/support/receiver.ts'
 import { blocksOf, PAGES } from './pages.ts'
 
 const MODULES = fileURLToPath(new URL('../../../node_modules', import.meta.url))
 const GUIDE = 'docs/operator.md'
 
-let desk: Desk
+let cli: CliHarness
 beforeAll(() => {
-  desk = furnishDesk(openDesk())
+  cli = furnishCli(openCli())
 })
-afterAll(() => desk?.close())
+afterAll(() => cli?.close())
 
 const files = PAGES.flatMap((page) =>
   blocksOf(page)
@@ -27,23 +27,23 @@ const isHouse = (text: string): boolean => text.includes('[[')
 const settings = files.filter(({ text }) => !isHouse(text) && !text.includes(OF_OTHERS))
 
 test.each(settings)('$where is a file of settings', ({ text }) => {
-  const path = join(desk.home, 'config.toml')
+  const path = join(cli.home, 'config.toml')
   writeFileSync(path, text)
-  const { code, err } = desk.run(['config', 'check', path])
+  const { code, err } = cli.run(['config', 'check', path])
   expect(code, err).toBe(0)
 })
 
 test.each(files.filter(({ text }) => isHouse(text)))('$where is a house', ({ text }) => {
-  const path = join(desk.home, 'gateway.toml')
+  const path = join(cli.home, 'gateway.toml')
   writeFileSync(path, text)
   const azure = ['providers', 'add', 'azure', '--base-url', 'https://azure.example.org']
-  expect(desk.run(azure, { stdin: 'sk-x' }).code).toBe(0)
+  expect(cli.run(azure, { stdin: 'sk-x' }).code).toBe(0)
   const env = { OPENAI_API_KEY: 'sk-x' }
-  const plan = desk.run(['apply', '--dry-run', '-f', path], { env })
+  const plan = cli.run(['apply', '--dry-run', '-f', path], { env })
   expect(plan.code, plan.err).toBe(0)
-  const made = desk.run(['apply', '--yes', '-f', path], { env })
+  const made = cli.run(['apply', '--yes', '-f', path], { env })
   expect(made.code, made.err).toBe(0)
-  const again = desk.run(['apply', '--dry-run', '-f', path], { env })
+  const again = cli.run(['apply', '--dry-run', '-f', path], { env })
   expect([again.code, again.out]).toEqual([0, ''])
 })
 
@@ -51,14 +51,14 @@ describe('a receiver of webhooks', () => {
   /** What a gateway really sends, and the secret that it signs it with. */
   async function sent(): Promise<{ one: Received; secret: string }> {
     const { url, received } = startReceiver(() => new Response(null, { status: 204 }))
-    const gateway = await startAppliance(desk, { env: { GATEWAY_ALLOW_LOOPBACK_WEBHOOKS: '1' } })
+    const gateway = await startAppliance(cli, { env: { GATEWAY_ALLOW_LOOPBACK_WEBHOOKS: '1' } })
     onTestFinished(() => gateway.kill())
-    const set = desk.run(['thresholds', 'set', '--below', '1', '--webhook', `${url}/hook`])
+    const set = cli.run(['thresholds', 'set', '--below', '1', '--webhook', `${url}/hook`])
     const again = set.out.includes('whsec_')
       ? set
-      : desk.run(['thresholds', 'set', '--rotate-secret'])
+      : cli.run(['thresholds', 'set', '--rotate-secret'])
     const secret = /whsec_[\w+/=]+/.exec(again.out)?.[0] ?? ''
-    const { code, err } = await desk.runBeside(['thresholds', 'test', 'webhook'])
+    const { code, err } = await cli.runBeside(['thresholds', 'test', 'webhook'])
     expect(code, err).toBe(0)
     return { one: received[0] as Received, secret }
   }
@@ -69,8 +69,8 @@ describe('a receiver of webhooks', () => {
   const judge = ({ headers, body }: Received, env: Record<string, string>, ...command: string[]) =>
     [body, `${body} `].map((text) => {
       const { exitCode } = Bun.spawnSync([...command, text, JSON.stringify(headers)], {
-        cwd: desk.home,
-        env: { ...desk.env, ...env },
+        cwd: cli.home,
+        env: { ...cli.env, ...env },
       })
       return exitCode === 0
     })
@@ -88,8 +88,8 @@ verify(os.environ["SECRET"], json.loads(sys.argv[2]), sys.argv[1].encode())`
     const program = `const [, , rawBody, headers] = process.argv
 const request = { headers: JSON.parse(headers) }
 ${programOf('js')}`
-    writeFileSync(join(desk.home, 'receiver.mjs'), program)
-    symlinkSync(MODULES, join(desk.home, 'node_modules'))
+    writeFileSync(join(cli.home, 'receiver.mjs'), program)
+    symlinkSync(MODULES, join(cli.home, 'node_modules'))
     const command = ['node', '--preserve-symlinks', '--preserve-symlinks-main', 'receiver.mjs']
     expect(judge(one, { WEBHOOK_SECRET: secret }, ...command)).toEqual([true, false])
   })

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { BINARY } from '#scripts/compile.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { freePort } from '#test/support/free-port.ts'
 import type { Typed } from './pages.ts'
 
@@ -54,16 +54,16 @@ ready() { until curl -s "http://$GATEWAY_LISTEN/readyz" > ready.json; do sleep 0
 `
 
 export async function walk(typed: readonly Typed[], plan: Plan): Promise<Walk> {
-  const desk = openDesk()
+  const cli = openCli()
   try {
     const listen = `127.0.0.1:${freePort()}`
     const inPlace = { ...plan.inPlace, '127.0.0.1:4140': listen }
     const really = typed.map(({ text }) => toReality(text, plan, inPlace))
     const steps = really.map((text, at) => `{\n${text}\n:\n} > out.${at} 2>&1`)
     const before = `{\n${plan.before ?? ':'}\n} > before 2>&1`
-    await type(desk, [FRAME, before, ...steps].join('\n'), { GATEWAY_LISTEN: listen, ...plan.env })
+    await type(cli, [FRAME, before, ...steps].join('\n'), { GATEWAY_LISTEN: listen, ...plan.env })
     const read = (name: string): string | null => {
-      const path = join(desk.home, name)
+      const path = join(cli.home, name)
       return existsSync(path) ? readFileSync(path, 'utf8') : null
     }
     return {
@@ -72,7 +72,7 @@ export async function walk(typed: readonly Typed[], plan: Plan): Promise<Walk> {
       told: typed.map((one, at) => ({ ...one, really: really[at] ?? '', said: read(`out.${at}`) })),
     }
   } finally {
-    desk.close()
+    cli.close()
   }
 }
 
@@ -95,16 +95,16 @@ function toReality(text: string, plan: Plan, inPlace: Readonly<Record<string, st
   )
 }
 
-async function type(desk: Desk, script: string, env: Plan['env']): Promise<void> {
-  const bin = join(desk.home, 'bin')
+async function type(cli: CliHarness, script: string, env: Plan['env']): Promise<void> {
+  const bin = join(cli.home, 'bin')
   mkdirSync(bin)
   if (Bun.which('jq') === null) writeFileSync(join(bin, 'jq'), JQ, { mode: 0o755 })
-  writeFileSync(join(desk.home, 'page.sh'), script)
+  writeFileSync(join(cli.home, 'page.sh'), script)
   const child = Bun.spawn(['bash', 'page.sh'], {
-    cwd: desk.home,
+    cwd: cli.home,
     env: {
-      ...desk.env,
-      PATH: `${bin}:${dirname(BINARY)}:${desk.env['PATH']}`,
+      ...cli.env,
+      PATH: `${bin}:${dirname(BINARY)}:${cli.env['PATH']}`,
       GATEWAY_AUTH_LISTEN: `127.0.0.1:${freePort()}`,
       ...env,
     },

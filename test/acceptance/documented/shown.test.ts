@@ -1,21 +1,21 @@
 // What the README shows of a running gateway is what one shows: the frame of the dashboard, and the banner of the demo.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Appliance, furnishDesk, startAppliance } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type Appliance, furnishCli, startAppliance } from '#test/support/appliance.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { blocksOf } from './pages.ts'
 
 const blockWith = (part: string): readonly string[] =>
   (blocksOf('README.md').find(({ text }) => text.includes(part))?.text ?? '').trimEnd().split('\n')
 
-let desk: Desk
+let cli: CliHarness
 let gateway: Appliance
 beforeAll(async () => {
-  desk = furnishDesk(openDesk())
-  gateway = await startAppliance(desk)
+  cli = furnishCli(openCli())
+  gateway = await startAppliance(cli)
 })
 afterAll(async () => {
   await gateway?.kill()
-  desk?.close()
+  cli?.close()
 })
 
 /** Without figures, bars and what fills a line: what is left are the words, in their order. */
@@ -23,7 +23,7 @@ const words = (line: string): string => line.replaceAll(/[^\p{L}$%/?]+/gu, ' ').
 
 test('the frame of the dashboard has the words of today', () => {
   const shown = blockWith('[1 Live]')
-  const { code, out } = desk.run(['dashboard', '--once'], { env: { LINES: `${shown.length}` } })
+  const { code, out } = cli.run(['dashboard', '--once'], { env: { LINES: `${shown.length}` } })
   expect(code).toBe(0)
   const drawn = out.trimEnd().split('\n')
   expect(shown).toHaveLength(drawn.length)
@@ -42,7 +42,7 @@ test('the frame of the dashboard has the words of today', () => {
 })
 
 test('the banner of the demo has the lines that are shown', async () => {
-  const demo = await startAppliance(desk, { flags: ['--demo'] })
+  const demo = await startAppliance(cli, { flags: ['--demo'] })
   const said = demo.said().split('\n').map(words)
   await demo.kill()
   const shown = blockWith('npm run demo').slice(1).map(words)

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest'
-import { type Appliance, furnishDesk, startAppliance } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type Appliance, furnishCli, startAppliance } from '#test/support/appliance.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { openPackages, type Packages } from '#test/support/packages.ts'
 import { openPython, type Python } from '#test/support/python.ts'
 import { blocksOf } from './pages.ts'
@@ -16,20 +16,20 @@ const RUN_MS = 60_000
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
-let desk: Desk
+let cli: CliHarness
 let gateway: Appliance
 let env: Readonly<Record<string, string>>
 
 beforeAll(async () => {
-  desk = furnishDesk(openDesk())
-  gateway = await startAppliance(desk)
+  cli = furnishCli(openCli())
+  gateway = await startAppliance(cli)
   const limits = ['--rpm', '60', '--daily-usd', '5', '--allow', 'demo/*']
-  const key = desk.run(['keys', 'create', 'prod-web', ...limits]).out.trim()
-  env = { ...desk.env, OPENAI_BASE_URL: `${gateway.url}/v1`, OPENAI_API_KEY: key }
+  const key = cli.run(['keys', 'create', 'prod-web', ...limits]).out.trim()
+  env = { ...cli.env, OPENAI_BASE_URL: `${gateway.url}/v1`, OPENAI_API_KEY: key }
 })
 afterAll(async () => {
   await gateway?.kill()
-  desk?.close()
+  cli?.close()
 })
 
 /** The one program of a page in a language that has this in it. */

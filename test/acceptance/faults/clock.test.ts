@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import {
   type Appliance,
-  furnishDesk,
+  furnishCli,
   openHolds,
   readDatabase,
   startAppliance,
   until,
 } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { CHARGE_NANOS, HELLO, startProvider } from './provider.ts'
 
 /** Debian's package of that name; the program is told the time that stands in a file. */
@@ -19,19 +19,19 @@ const hasLibrary = existsSync(LIBRARY)
 if (!hasLibrary) console.warn('clock: skipped, libfaketime is not installed')
 const DAY_MS = 86_400_000
 
-let desk: Desk
+let cli: CliHarness
 let gateway: Appliance
 const provider = startProvider()
 
 afterEach(async () => {
   await gateway.kill()
   await provider.stop()
-  desk.close()
+  cli.close()
 })
 
 /** Written anew in place, with a time of its own, or it would not be read again. */
 function setClock(at: string): void {
-  const file = join(desk.home, 'clock')
+  const file = join(cli.home, 'clock')
   writeFileSync(file, `@${at}\n`)
   const now = Date.now() / 1000
   utimesSync(file, now, now)
@@ -39,7 +39,7 @@ function setClock(at: string): void {
 
 const days = () =>
   readDatabase<{ day: number; spent: number }>(
-    desk,
+    cli,
     'SELECT day, sum(spent_nanos) AS spent FROM key_days GROUP BY day ORDER BY day',
   )
 const today = async (): Promise<string> =>
@@ -51,12 +51,12 @@ async function jumpTo(at: string, says: RegExp): Promise<void> {
 }
 
 test.skipIf(!hasLibrary)('a clock that jumps over midnight and back', async () => {
-  desk = furnishDesk(openDesk())
+  cli = furnishCli(openCli())
   setClock('2027-03-10 23:58:00')
-  gateway = await startAppliance(desk, {
+  gateway = await startAppliance(cli, {
     env: {
       LD_PRELOAD: LIBRARY,
-      FAKETIME_TIMESTAMP_FILE: join(desk.home, 'clock'),
+      FAKETIME_TIMESTAMP_FILE: join(cli.home, 'clock'),
       FAKETIME_NO_CACHE: '1',
       FAKETIME_DONT_FAKE_MONOTONIC: '1',
       TZ: 'UTC',
@@ -85,6 +85,6 @@ test.skipIf(!hasLibrary)('a clock that jumps over midnight and back', async () =
     { day: first + 1, spent: 2 * CHARGE_NANOS },
     { day: first + 2, spent: CHARGE_NANOS },
   ])
-  expect(openHolds(desk)).toBe(0)
-  expect(desk.run(['audit']).code).toBe(0)
+  expect(openHolds(cli)).toBe(0)
+  expect(cli.run(['audit']).code).toBe(0)
 })

@@ -4,41 +4,41 @@ import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import {
   type Appliance,
-  furnishDesk,
+  furnishCli,
   readDatabase,
   startAppliance,
 } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { HELLO, startProvider } from './provider.ts'
 
 const PAGE_BYTES = 4_096
 let provider: ReturnType<typeof startProvider>
-let desk: Desk
+let cli: CliHarness
 let gateway: Appliance
 let key: string
 
 /** Serves once, ends in good order, so that everything lies in the one file, and is backed up. */
 async function open(): Promise<void> {
-  desk = furnishDesk(openDesk())
+  cli = furnishCli(openCli())
   provider = startProvider()
-  gateway = await startAppliance(desk)
+  gateway = await startAppliance(cli)
   await provider.addTo(gateway)
   key = (await gateway.verb('keys.create', { name: 'worker', rpm_limit: 100 })).key
   expect((await gateway.chat(key, HELLO)).status).toBe(200)
   expect(await gateway.stop()).toBe(0)
-  expect(desk.run(['backup', join(desk.home, 'backup.db')]).code).toBe(0)
+  expect(cli.run(['backup', join(cli.home, 'backup.db')]).code).toBe(0)
 }
 
 afterEach(async () => {
   await gateway.kill()
   await provider.stop()
-  desk.close()
+  cli.close()
 })
 
 /** The first page of a table. */
 function ruin(table: string): void {
   const [root] = readDatabase<{ rootpage: number }>(
-    desk,
+    cli,
     'SELECT rootpage FROM sqlite_schema WHERE name = ?',
     table,
   )
@@ -46,25 +46,25 @@ function ruin(table: string): void {
 }
 
 function overwrite(page: number): void {
-  const file = openSync(join(desk.dataDir, 'gateway.db'), 'r+')
+  const file = openSync(join(cli.dataDir, 'gateway.db'), 'r+')
   writeSync(file, Buffer.alloc(PAGE_BYTES, 0xa5), 0, PAGE_BYTES, (page - 1) * PAGE_BYTES)
   closeSync(file)
 }
 
 /** The way back, as doctor says. */
 async function restore(): Promise<void> {
-  const restored = desk.run([
+  const restored = cli.run([
     'backup',
     '--restore',
-    join(desk.home, 'backup.db'),
+    join(cli.home, 'backup.db'),
     '--confirm',
     'gateway.db',
   ])
   expect([restored.code, restored.err]).toEqual([0, expect.any(String)])
-  gateway = await startAppliance(desk)
+  gateway = await startAppliance(cli)
   expect((await gateway.chat(key, HELLO)).status).toBe(200)
-  expect(desk.run(['audit']).code).toBe(0)
-  expect(desk.run(['doctor']).code).toBe(0)
+  expect(cli.run(['audit']).code).toBe(0)
+  expect(cli.run(['doctor']).code).toBe(0)
 }
 
 test.each(['ledger', 'activity', 'key_days'])(
@@ -72,7 +72,7 @@ test.each(['ledger', 'activity', 'key_days'])(
   async (table) => {
     await open()
     ruin(table)
-    gateway = await startAppliance(desk)
+    gateway = await startAppliance(cli)
     // Whatever is begun before the damage is met cannot be charged, so it is not answered either; after that nothing is begun.
     const first = await gateway.chat(key, HELLO)
     expect(first.status).toBe(503)
@@ -89,7 +89,7 @@ test.each(['key_secrets', 'keys', 'resting_key_days', 'window_slots'])(
   async (table) => {
     await open()
     ruin(table)
-    gateway = await startAppliance(desk)
+    gateway = await startAppliance(cli)
     const before = provider.asked
     const refused = await gateway.chat(key, HELLO)
     expect([refused.status, await refused.json()]).toMatchObject([
@@ -115,19 +115,19 @@ test('a first page that is no page of a database', async () => {
 
 /** Doctor names it, with the gateway running and not, and the backup is the way back. */
 async function expectIllness(): Promise<void> {
-  const ill = desk.run(['doctor'])
+  const ill = cli.run(['doctor'])
   expect([ill.code, ill.out]).toEqual([6, expect.stringContaining('✖ the database is damaged')])
   expect(ill.out).toContain('gatewayctl backup --restore FILE')
   expect(await gateway.stop()).toBe(0)
-  const still = desk.run(['doctor'])
+  const still = cli.run(['doctor'])
   expect([still.code, still.out]).toEqual([6, expect.stringContaining('✖ the database is damaged')])
   await restore()
 }
 
 async function expectNoStart(): Promise<void> {
-  const refused = desk.run(['serve', '--listen', '127.0.0.1:0'])
+  const refused = cli.run(['serve', '--listen', '127.0.0.1:0'])
   expect([refused.code, refused.err]).toEqual([4, expect.stringContaining('database is damaged')])
-  const ill = desk.run(['doctor'])
+  const ill = cli.run(['doctor'])
   expect([ill.code, ill.out]).toEqual([6, expect.stringMatching(/^✖ .*database is damaged/)])
   await restore()
 }

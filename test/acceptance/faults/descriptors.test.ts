@@ -4,12 +4,12 @@ import { afterEach, expect, test } from 'vitest'
 import {
   type Appliance,
   chargesIn,
-  furnishDesk,
+  furnishCli,
   openHolds,
   startAppliance,
   until,
 } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { dial, post, type RawClient } from '#test/support/raw-client.ts'
 import { HELLO, startProvider } from './provider.ts'
 
@@ -17,20 +17,20 @@ const DESCRIPTORS = 80
 const canLimit = Bun.which('prlimit') !== null && process.platform === 'linux'
 
 const provider = startProvider()
-let desk: Desk
+let cli: CliHarness
 let gateway: Appliance
 
 afterEach(async () => {
   await gateway.kill()
   await provider.stop()
-  desk.close()
+  cli.close()
 })
 
-const charges = (): number => chargesIn(desk).length
+const charges = (): number => chargesIn(cli).length
 
 test.skipIf(!canLimit)('as many idle connections as there are descriptors', async () => {
-  desk = furnishDesk(openDesk())
-  gateway = await startAppliance(desk, {
+  cli = furnishCli(openCli())
+  gateway = await startAppliance(cli, {
     under: ['prlimit', `--nofile=${DESCRIPTORS}:${DESCRIPTORS}`],
   })
   await provider.addTo(gateway)
@@ -54,7 +54,7 @@ test.skipIf(!canLimit)('as many idle connections as there are descriptors', asyn
   expect(early.received).toMatch(/HTTP\/1\.1 50[23] /)
   expect(provider.asked).toBe(0)
   expect(charges()).toBe(0)
-  const beside = desk.runBeside(['doctor'])
+  const beside = cli.runBeside(['doctor'])
 
   for (const client of crowd) client.hangUp()
   await until(async () => (await fetch(`${gateway.url}/readyz`)).status === 200, 'it is ready')
@@ -62,7 +62,7 @@ test.skipIf(!canLimit)('as many idle connections as there are descriptors', asyn
   const before = charges()
   expect((await gateway.chat(key, HELLO)).status).toBe(200)
   expect(charges()).toBe(before + 1)
-  expect(openHolds(desk)).toBe(0)
-  expect(desk.run(['audit']).code).toBe(0)
-  expect(desk.run(['doctor']).code).toBe(0)
+  expect(openHolds(cli)).toBe(0)
+  expect(cli.run(['audit']).code).toBe(0)
+  expect(cli.run(['doctor']).code).toBe(0)
 })

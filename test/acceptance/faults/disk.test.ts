@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest'
 import {
   type Appliance,
   chargesIn,
-  furnishDesk,
+  furnishCli,
   openHolds,
   startAppliance,
   until,
@@ -29,9 +29,9 @@ async function open(): Promise<void> {
   const opened = openSmallDisk(DISK_MEBIBYTES)
   if (!opened) throw new Error('nothing may be mounted')
   disk = opened
-  furnishDesk(disk.desk)
+  furnishCli(disk.cli)
   provider = startProvider()
-  gateway = await startAppliance(disk.desk)
+  gateway = await startAppliance(disk.cli)
   await provider.addTo(gateway)
   key = (await gateway.verb('keys.create', { name: 'worker', concurrency_limit: 10 })).key
 }
@@ -44,7 +44,7 @@ afterEach(async () => {
 
 const isReady = async (): Promise<boolean> => (await fetch(`${gateway.url}/readyz`)).status === 200
 const ask = () => gateway.chat(key, HELLO)
-const charges = () => chargesIn(disk.desk)
+const charges = () => chargesIn(disk.cli)
 
 interface ErrorBody {
   readonly error: { readonly code: string; readonly message: string }
@@ -80,7 +80,7 @@ async function startStream() {
   return { id, end: () => readUntil('[DONE]'), soFar: () => text }
 }
 
-const doctor = () => disk.desk.run(['doctor'])
+const doctor = () => disk.cli.run(['doctor'])
 
 test.skipIf(!canMount)('a disk that fills up', async () => {
   await open()
@@ -115,8 +115,8 @@ test.skipIf(!canMount)('a disk that fills up', async () => {
   expect(charges().map(({ generation_id: id }) => id)).toEqual(
     expect.arrayContaining([whole.id, stuck.id]),
   )
-  expect(openHolds(disk.desk)).toBe(0)
-  expect(disk.desk.run(['audit']).code).toBe(0)
+  expect(openHolds(disk.cli)).toBe(0)
+  expect(disk.cli.run(['audit']).code).toBe(0)
   expect(doctor().code).toBe(0)
 })
 
@@ -126,7 +126,7 @@ test.skipIf(!canMount)('a disk that is full when a killed gateway starts', async
   await gateway.kill()
   disk.fill(0)
   // It waits until the gateway is ready, which it is once there is room.
-  const starting = startAppliance(disk.desk)
+  const starting = startAppliance(disk.cli)
   await until(() => doctor().out.includes('disk is full'), 'doctor names it')
   expect(doctor().code).toBe(6)
   disk.free()
@@ -143,7 +143,7 @@ test.skipIf(!canMount)('a disk that is full when a stopped gateway starts', asyn
   disk.fill(0)
   await expectNoStart(4, 'disk is full')
   disk.free()
-  gateway = await startAppliance(disk.desk)
+  gateway = await startAppliance(disk.cli)
   expect((await ask()).status).toBe(200)
   expect(charges()).toHaveLength(2)
   expect(doctor().code).toBe(0)
@@ -156,7 +156,7 @@ test.skipIf(!canMount)('a disk that is read-only when the gateway starts', async
   disk.remount('ro')
   await expectNoStart(1, 'disk is read-only')
   disk.remount('rw')
-  gateway = await startAppliance(disk.desk)
+  gateway = await startAppliance(disk.cli)
   expect((await ask()).status).toBe(200)
   expect(charges()).toHaveLength(2)
   expect(doctor().code).toBe(0)
@@ -164,7 +164,7 @@ test.skipIf(!canMount)('a disk that is read-only when the gateway starts', async
 
 /** `serve` and `doctor` name the reason, each in its own way. */
 async function expectNoStart(code: number, reason: string): Promise<void> {
-  const refused = disk.desk.run(['serve', '--listen', '127.0.0.1:0'])
+  const refused = disk.cli.run(['serve', '--listen', '127.0.0.1:0'])
   expect([refused.code, refused.err]).toEqual([code, expect.stringContaining(reason)])
   const ill = doctor()
   expect([ill.code, ill.out]).toEqual([6, expect.stringMatching(new RegExp(`^✖ .*${reason}`))])

@@ -3,12 +3,12 @@ import { afterEach, expect, test } from 'vitest'
 import {
   type Appliance,
   chargesIn,
-  furnishDesk,
+  furnishCli,
   openHolds,
   startAppliance,
   until,
 } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { CHARGE_NANOS, HELLO, startProvider } from './provider.ts'
 
 /** Otherwise the first refused write would end the process: an ignored signal stays ignored in what is started. */
@@ -16,13 +16,13 @@ const IGNORING_ITS_SIGNAL = ['sh', '-c', `trap '' XFSZ; exec "$@"`, 'sh']
 const canLimit = Bun.which('prlimit') !== null && process.platform === 'linux'
 
 const provider = startProvider()
-let desk: Desk
+let cli: CliHarness
 let gateway: Appliance
 
 afterEach(async () => {
   await gateway.kill()
   await provider.stop()
-  desk.close()
+  cli.close()
 })
 
 /** Lets no write beyond the first byte of a file through, or all of them. */
@@ -33,16 +33,16 @@ function limitWrites(limit: '1' | 'unlimited'): void {
 }
 
 const isReady = async (): Promise<boolean> => (await fetch(`${gateway.url}/readyz`)).status === 200
-const charges = () => chargesIn(desk)
+const charges = () => chargesIn(cli)
 
 test.skipIf(!canLimit)('a disk that fails is found out while nobody asks', async () => {
-  desk = furnishDesk(openDesk())
-  gateway = await startAppliance(desk, { under: IGNORING_ITS_SIGNAL })
+  cli = furnishCli(openCli())
+  gateway = await startAppliance(cli, { under: IGNORING_ITS_SIGNAL })
   await provider.addTo(gateway)
   const { key } = await gateway.verb('keys.create', { name: 'worker' })
   const stream = await gateway.chat(key, { ...HELLO, stream: true })
   const generationId = stream.headers.get('x-generation-id')
-  await until(() => openHolds(desk) === 1, 'its hold is written')
+  await until(() => openHolds(cli) === 1, 'its hold is written')
 
   limitWrites('1')
   await until(async () => !(await isReady()), 'it is not ready')
@@ -56,9 +56,9 @@ test.skipIf(!canLimit)('a disk that fails is found out while nobody asks', async
     },
   })
   expect(provider.asked).toBe(1)
-  const act = desk.run(['balance', 'top-up', '5', '--ref', 'WHILE-IT-FAILS'])
+  const act = cli.run(['balance', 'top-up', '5', '--ref', 'WHILE-IT-FAILS'])
   expect([act.code, act.err]).toEqual([4, expect.stringContaining('cannot write to its disk')])
-  const ill = desk.run(['doctor'])
+  const ill = cli.run(['doctor'])
   expect(ill.code).toBe(6)
   expect(ill.out).toContain('✖ the gateway refuses requests: its disk fails')
 
@@ -78,8 +78,8 @@ test.skipIf(!canLimit)('a disk that fails is found out while nobody asks', async
   expect(charges()).toEqual([{ generation_id: generationId, amount_nanos: -CHARGE_NANOS }])
   await until(isReady, 'it is ready again')
   expect((await gateway.chat(key, HELLO)).status).toBe(200)
-  expect(desk.run(['balance', 'top-up', '5', '--ref', 'WHILE-IT-FAILS']).code).toBe(0)
-  expect(openHolds(desk)).toBe(0)
-  expect(desk.run(['audit']).code).toBe(0)
-  expect(desk.run(['doctor']).code).toBe(0)
+  expect(cli.run(['balance', 'top-up', '5', '--ref', 'WHILE-IT-FAILS']).code).toBe(0)
+  expect(openHolds(cli)).toBe(0)
+  expect(cli.run(['audit']).code).toBe(0)
+  expect(cli.run(['doctor']).code).toBe(0)
 })

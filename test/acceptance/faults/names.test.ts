@@ -5,11 +5,11 @@ import { afterEach, expect, test } from 'vitest'
 import {
   type Appliance,
   chargesIn,
-  furnishDesk,
+  furnishCli,
   openHolds,
   startAppliance,
 } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { CHARGE_NANOS, HELLO, startProvider } from './provider.ts'
 
 /** By RFC 6761 nobody has it; a table of hosts may all the same. */
@@ -19,24 +19,24 @@ const OWN_HOSTS = 'mount --bind "$0" /etc/hosts && exec "$@"'
 const canUnshare =
   Bun.which('unshare') !== null && Bun.spawnSync(['unshare', '--mount', 'true']).exitCode === 0
 
-let desk: Desk
+let cli: CliHarness
 let gateway: Appliance
 const provider = startProvider()
 
 afterEach(async () => {
   await gateway.kill()
   await provider.stop()
-  desk.close()
+  cli.close()
 })
 
 const charges = (): readonly { amount_nanos: number }[] =>
-  chargesIn(desk).map(({ amount_nanos }) => ({ amount_nanos }))
+  chargesIn(cli).map(({ amount_nanos }) => ({ amount_nanos }))
 
 test.skipIf(!canUnshare)('a name that nobody knows, and then somebody does', async () => {
-  desk = furnishDesk(openDesk())
-  const hosts = join(desk.home, 'hosts')
+  cli = furnishCli(openCli())
+  const hosts = join(cli.home, 'hosts')
   writeFileSync(hosts, '127.0.0.1 localhost\n')
-  gateway = await startAppliance(desk, {
+  gateway = await startAppliance(cli, {
     under: ['unshare', '--mount', 'sh', '-c', OWN_HOSTS, hosts],
   })
   await provider.addTo(gateway, NAME)
@@ -48,13 +48,13 @@ test.skipIf(!canUnshare)('a name that nobody knows, and then somebody does', asy
   expect(JSON.parse(body)).toMatchObject({ error: { code: 'upstream_error' } })
   // Where the operator's providers lie is nobody else's affair.
   expect(body).not.toContain(NAME)
-  expect([charges(), openHolds(desk), provider.asked]).toEqual([[], 0, 0])
-  const tested = desk.run(['providers', 'test', 'acme'])
+  expect([charges(), openHolds(cli), provider.asked]).toEqual([[], 0, 0])
+  const tested = cli.run(['providers', 'test', 'acme'])
   expect([tested.code, tested.out]).toEqual([6, expect.stringMatching(/ENOTFOUND/)])
 
   writeFileSync(hosts, `127.0.0.1 localhost ${NAME}\n`)
   expect((await gateway.chat(key, HELLO)).status).toBe(200)
   expect(charges()).toEqual([{ amount_nanos: -CHARGE_NANOS }])
-  expect(openHolds(desk)).toBe(0)
-  expect((await desk.runBeside(['providers', 'test', 'acme'])).code).toBe(0)
+  expect(openHolds(cli)).toBe(0)
+  expect((await cli.runBeside(['providers', 'test', 'acme'])).code).toBe(0)
 })

@@ -1,12 +1,12 @@
 /** A desk whose data lies on a disk of a few megabytes, real as any: a tmpfs, where this machine lets us mount one. */
 import { closeSync, mkdirSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
 const MEBIBYTE = 2 ** 20
 
 export interface SmallDisk {
-  readonly desk: Desk
+  readonly cli: CliHarness
   /** Fills the disk until so many mebibytes are left; 0 leaves not one byte. */
   fill(leftMebibytes: number): void
   /** Takes away what `fill` has put there. */
@@ -20,17 +20,17 @@ const run = (...command: string[]): boolean => Bun.spawnSync(command).exitCode =
 
 /** Undefined, and said so once, where nothing may be mounted. */
 export function openSmallDisk(mebibytes: number): SmallDisk | undefined {
-  const desk = openDesk()
-  const { dataDir } = desk
+  const cli = openCli()
+  const { dataDir } = cli
   mkdirSync(dataDir, { mode: 0o700 })
   if (!run('mount', '-t', 'tmpfs', '-o', `size=${mebibytes}m,mode=0700`, 'tmpfs', dataDir)) {
-    desk.close()
+    cli.close()
     process.stdout.write('small disks: skipped, nothing may be mounted here\n')
     return undefined
   }
   const ballast = join(dataDir, 'ballast')
   return {
-    desk,
+    cli,
     fill(leftMebibytes) {
       const file = openSync(ballast, 'a', 0o600)
       try {
@@ -50,7 +50,7 @@ export function openSmallDisk(mebibytes: number): SmallDisk | undefined {
     },
     close() {
       run('umount', '-l', dataDir)
-      desk.close()
+      cli.close()
     },
   }
 }

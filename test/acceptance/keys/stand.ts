@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { type Appliance, furnishDesk, startAppliance } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type Appliance, furnishCli, startAppliance } from '#test/support/appliance.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
 export interface Answer {
   readonly status: number
@@ -20,7 +20,7 @@ export interface Asked {
 }
 
 export interface KeyStand {
-  readonly desk: Desk
+  readonly cli: CliHarness
   readonly gateway: Appliance
   /** A provisioning key of the first account, with a window of one request and nothing to spend. */
   readonly boss: string
@@ -42,8 +42,8 @@ export interface KeyStand {
 }
 
 export async function openKeyStand(): Promise<KeyStand> {
-  const desk = furnishDesk(openDesk())
-  let gateway = await startAppliance(desk)
+  const cli = furnishCli(openCli())
+  let gateway = await startAppliance(cli)
   const secrets: string[] = []
   const answers: string[] = []
   let said = ''
@@ -79,7 +79,7 @@ export async function openKeyStand(): Promise<KeyStand> {
   }
 
   return {
-    desk,
+    cli,
     get gateway() {
       return gateway
     },
@@ -100,12 +100,12 @@ export async function openKeyStand(): Promise<KeyStand> {
     async restart() {
       said += gateway.said()
       await gateway.kill()
-      gateway = await startAppliance(desk)
+      gateway = await startAppliance(cli)
     },
     async expectNoSecret() {
       said += gateway.said()
       await gateway.stop()
-      const files = filesOf(desk.dataDir)
+      const files = filesOf(cli.dataDir)
       const everything = [...answers, said, ...files].join('\n')
       const answered = answers.join('\n')
       for (const secret of secrets) {
@@ -123,7 +123,7 @@ export async function openKeyStand(): Promise<KeyStand> {
     },
     async close() {
       await gateway.kill()
-      desk.close()
+      cli.close()
     },
   }
 }

@@ -56,7 +56,7 @@ async function read(response: Response): Promise<Told | null> {
 }
 
 export async function openRaceStand(): Promise<RaceStand> {
-  const { desk, gateway, provide, addModel, close } = await openTrapStand()
+  const { cli, gateway, provide, addModel, close } = await openTrapStand()
   const waiting: { readonly response: ServerResponse; readonly stream: unknown }[] = []
   const held = await provide('held', (response, { body }) => {
     waiting.push({ response, stream: body['stream'] })
@@ -95,8 +95,8 @@ export async function openRaceStand(): Promise<RaceStand> {
       return entries.map(({ amount_usd: amount }) => -nanos(amount))
     },
     async expectNothingLeft(keys) {
-      expect(openHolds(desk)).toBe(0)
-      expect(desk.run(['audit', '-q'])).toEqual({ code: 0, out: '', err: '' })
+      expect(openHolds(cli)).toBe(0)
+      expect(cli.run(['audit', '-q'])).toEqual({ code: 0, out: '', err: '' })
       expect(await gateway.verb('status', {})).toMatchObject({ in_flight: 0 })
       for (const key of keys) {
         expect(await usageOf(key)).toMatchObject({ requests_in_progress: 0, reserved_usd: '0' })

@@ -46,7 +46,7 @@ export function expectBroken(judged: Judged): void {
   expect(done, where).toBe(true)
   expectBill(judged, counted?.usage)
   expect(judged.charged[0], where).toBeGreaterThan(0n)
-  expect(activityOf(stand.desk, seen.generation), where).toMatchObject({
+  expect(activityOf(stand.cli, seen.generation), where).toMatchObject({
     ended_by: 'upstream',
     usage_source: billOf(one.truth, '').source,
     cost_nanos: Number(judged.charged[0]),
@@ -69,7 +69,7 @@ export function expectRefused(judged: Judged): void {
   expect(told, where).not.toContain(CREDENTIAL)
   expect(told, where).not.toMatch(/127\.0\.0\.1|https?:|org[-_]\w{8}|req_\w{8}|AIza/)
   expect(charged, where).toEqual([])
-  expect(activityOf(stand.desk, seen.generation), where).toMatchObject({
+  expect(activityOf(stand.cli, seen.generation), where).toMatchObject({
     status,
     code,
     cost_nanos: 0,
@@ -89,7 +89,7 @@ export function expectWholeError({ one, seen }: Judged): void {
 
 /** Nothing was charged but what had to be, nothing is held or in flight, and the balance is the sum. */
 export async function expectNothingLeft(
-  { gateway, desk, key, balanceBefore, balance }: Stand,
+  { gateway, cli, key, balanceBefore, balance }: Stand,
   cases: readonly Case[],
   charges: ReadonlyMap<string, readonly bigint[]>,
 ): Promise<void> {
@@ -97,7 +97,7 @@ export async function expectNothingLeft(
   expect(amounts).toHaveLength(cases.filter(({ truth }) => truth.isCharged).length)
   const spent = amounts.reduce((sum, amount) => sum + amount, 0n)
   expect(await balance()).toBe(balanceBefore - spent)
-  expect(openHolds(desk)).toBe(0)
+  expect(openHolds(cli)).toBe(0)
   const headers = { authorization: `Bearer ${key}` }
   expect(await (await fetch(`${gateway.url}/v1/key`, { headers })).json()).toMatchObject({
     usage: { reserved_usd: '0', requests_in_progress: 0 },

@@ -7,8 +7,8 @@ import { openStore } from '#db/index.ts'
 import { systemClock } from '#domain/clock.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import type { ProviderType } from '#domain/provider.ts'
-import { type Appliance, furnishDesk, nanos, startAppliance } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type Appliance, furnishCli, nanos, startAppliance } from '#test/support/appliance.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { aCard, aProvider, aVersion, perM, price } from '#test/support/nouns.ts'
 import { type Recording, type Replay, startReplay } from '#test/support/replay.ts'
 import { PER_IMAGE, PRICES } from './bill.ts'
@@ -43,7 +43,7 @@ export interface Seen {
 
 export interface Stand {
   readonly gateway: Appliance
-  readonly desk: Desk
+  readonly cli: CliHarness
   readonly key: string
   /** In nano-dollars, before anything was asked. */
   readonly balanceBefore: bigint
@@ -81,15 +81,15 @@ const TYPES: Readonly<Record<string, ProviderType>> = {
 export async function openStand(cases: readonly Case[]): Promise<Stand | undefined> {
   const replay = await startReplay()
   if (!replay) return undefined
-  const desk = furnishDesk(openDesk())
-  await furnishCatalogue(desk, replay, cases)
-  const gateway = await startAppliance(desk)
+  const cli = furnishCli(openCli())
+  await furnishCatalogue(cli, replay, cases)
+  const gateway = await startAppliance(cli)
   const { key } = await gateway.verb('keys.create', { name: 'reader' })
   const balance = async () => nanos((await gateway.verb('balance.show', {})).balance_usd)
   const seen = new Map<string, Seen>()
   return {
     gateway,
-    desk,
+    cli,
     key,
     balanceBefore: await balance(),
     balance,
@@ -120,19 +120,19 @@ export async function openStand(cases: readonly Case[]): Promise<Stand | undefin
     async close() {
       await gateway.kill()
       await replay.stop()
-      desk.close()
+      cli.close()
     },
   }
 }
 
 async function furnishCatalogue(
-  desk: Desk,
+  cli: CliHarness,
   { url }: Replay,
   cases: readonly Case[],
 ): Promise<void> {
-  const key = readFileSync(join(desk.dataDir, 'master.key'), 'utf8')
+  const key = readFileSync(join(cli.dataDir, 'master.key'), 'utf8')
   const masterKey = Buffer.from(key.trim(), 'base64')
-  const store = await openStore({ dataDir: desk.dataDir, clock: systemClock, masterKey })
+  const store = await openStore({ dataDir: cli.dataDir, clock: systemClock, masterKey })
   const addProvider = async ({ recording, provider: name, dress }: Case): Promise<void> => {
     const type = TYPES[recording.family] ?? (recording.family as ProviderType)
     const baseUrl = `${url}/r/${recording.name}${dress && `/~${dress}`}`

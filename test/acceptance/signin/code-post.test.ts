@@ -23,15 +23,15 @@ interface Waiting {
   readonly sealed: string
 }
 
-const waiting = ({ desk }: Stand): Waiting[] =>
-  readDatabase<Waiting>(desk, 'SELECT tries, sealed FROM code_mails')
+const waiting = ({ cli }: Stand): Waiting[] =>
+  readDatabase<Waiting>(cli, 'SELECT tries, sealed FROM code_mails')
 
 /** Everything of the database that lies on the disk. */
-const atRest = ({ desk }: Stand): Buffer =>
+const atRest = ({ cli }: Stand): Buffer =>
   Buffer.concat(
-    readdirSync(desk.dataDir)
+    readdirSync(cli.dataDir)
       .filter((name) => name.startsWith('gateway.db'))
-      .map((name) => readFileSync(join(desk.dataDir, name))),
+      .map((name) => readFileSync(join(cli.dataDir, name))),
   )
 
 test('refused for now, then killed: the code comes after the restart, and nobody could read it meanwhile', async () => {

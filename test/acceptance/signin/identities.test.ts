@@ -9,23 +9,23 @@ import { authorizeUrl, codeOf, openStand, REDIRECT, redeem, type Stand } from '.
 
 /** Who signs people in, and who lets them in on its word; on hosts of their own, as cookies do not tell ports apart. */
 let issuer: Stand
-let house: Stand
+let deps: Stand
 
 beforeAll(async () => {
   issuer = await openStand({}, { host: '127.0.0.2' })
-  house = await openStand()
+  deps = await openStand()
   addIssuer('first', 'First')
 })
 afterAll(async () => {
-  await house?.close()
+  await deps?.close()
   await issuer?.close()
 })
 
 /** Registers the house at the issuer, and the issuer at the house. */
 function addIssuer(name: string, label: string, ...flags: readonly string[]): void {
-  const redirect = `${house.authUrl}/identity/${name}/callback`
+  const redirect = `${deps.authUrl}/identity/${name}/callback`
   const { client_id, client_secret } = issuer.register(label, '--redirect-uri', redirect)
-  const { code, err, out } = house.desk.run(
+  const { code, err, out } = deps.cli.run(
     [
       ...['identities', 'add', name, '--issuer', issuer.authUrl, '--client-id', client_id],
       ...['--label', label, '--json', ...flags],
@@ -43,7 +43,7 @@ interface People {
   readonly there: Browser
 }
 
-const somebody = (): People => ({ here: house.browser(), there: issuer.browser() })
+const somebody = (): People => ({ here: deps.browser(), there: issuer.browser() })
 
 const onwardFrom = ({ text }: Page): string =>
   (/http-equiv="refresh" content="0;url=([^"]*)"/.exec(text)?.[1] ?? '').replaceAll('&amp;', '&')
@@ -56,23 +56,23 @@ async function goBy(people: People, name: string, email: string, address: string
   const there = await people.there.open(onwardFrom(await begin(people, name, address)))
   const isAsked = there.url.startsWith(issuer.authUrl)
   const back = isAsked ? await issuer.signIn(people.there, there, email) : there
-  expect(back.url).toContain(`${house.authUrl}/identity/${name}/callback?code=`)
+  expect(back.url).toContain(`${deps.authUrl}/identity/${name}/callback?code=`)
   return people.here.open(back.url)
 }
 
-const address = (): string => authorizeUrl(house.authUrl, house.client.client_id)
+const address = (): string => authorizeUrl(deps.authUrl, deps.client.client_id)
 
 interface Shown {
   readonly id: string
   readonly identities: readonly { readonly provider: string; readonly name: string }[]
 }
 
-const show = (email: string): Shown => house.desk.json<Shown>(['users', 'show', email])
+const show = (email: string): Shown => deps.cli.json<Shown>(['users', 'show', email])
 
 test('openid-client signs somebody in by the other program: a code the first time, none the second', async () => {
-  const { client_id, client_secret } = house.client
+  const { client_id, client_secret } = deps.client
   const config = await oidc.discovery(
-    new URL(house.authUrl),
+    new URL(deps.authUrl),
     client_id,
     undefined,
     oidc.ClientSecretBasic(client_secret),
@@ -82,7 +82,7 @@ test('openid-client signs somebody in by the other program: a code the first tim
   const there = issuer.browser()
   const subjects: string[] = []
   for (const isFirst of [true, false]) {
-    const people = { here: house.browser(), there }
+    const people = { here: deps.browser(), there }
     const verifier = oidc.randomPKCECodeVerifier()
     const [state, nonce] = [oidc.randomState(), oidc.randomNonce()]
     const url = oidc.buildAuthorizationUrl(config, {
@@ -94,7 +94,7 @@ test('openid-client signs somebody in by the other program: a code the first tim
       nonce,
     })
     const asked = await goBy(people, 'first', email, url.href)
-    const back = isFirst ? await house.signIn(people.here, asked, email) : asked
+    const back = isFirst ? await deps.signIn(people.here, asked, email) : asked
     const tokens = await oidc.authorizationCodeGrant(config, new URL(back.url), {
       pkceCodeVerifier: verifier,
       expectedState: state,
@@ -102,7 +102,7 @@ test('openid-client signs somebody in by the other program: a code the first tim
       idTokenExpected: true,
     })
     const claims = tokens.claims()
-    expect(claims).toMatchObject({ iss: house.authUrl, email, email_verified: true })
+    expect(claims).toMatchObject({ iss: deps.authUrl, email, email_verified: true })
     subjects.push(claims?.sub ?? '')
   }
   expect(subjects[0]).toBe(subjects[1])
@@ -110,7 +110,7 @@ test('openid-client signs somebody in by the other program: a code the first tim
     id: subjects[0],
     identities: [{ provider: 'first', name: email }],
   })
-  const mails = house.mail.taken.filter(({ to }) => to.includes(email))
+  const mails = deps.mail.taken.filter(({ to }) => to.includes(email))
   expect(mails).toHaveLength(1)
   expect(mails[0]?.source).toContain('First signs you in too')
 })
@@ -120,7 +120,7 @@ test('a way there and back outlives a kill; the state holds once', async () => {
   const people = somebody()
   const there = await people.there.open(onwardFrom(await begin(people, 'first', address())))
   const back = await issuer.signIn(people.there, there, email)
-  await house.killAndRestart()
+  await deps.killAndRestart()
   const asked = await people.here.open(back.url)
   expect([asked.status, asked.text.includes('You have not come by First before.')]).toEqual([
     200,
@@ -128,9 +128,9 @@ test('a way there and back outlives a kill; the state holds once', async () => {
   ])
   const again = await people.here.open(back.url)
   expect([again.status, again.text.includes('First did not sign you in')]).toEqual([400, true])
-  await house.killAndRestart()
-  const done = await house.signIn(people.here, asked, email)
-  expect((await redeem(house.authUrl, house.client, codeOf(done))).status).toBe(200)
+  await deps.killAndRestart()
+  const done = await deps.signIn(people.here, asked, email)
+  expect((await redeem(deps.authUrl, deps.client, codeOf(done))).status).toBe(200)
   expect(show(email).identities).toHaveLength(1)
 })
 
@@ -138,7 +138,7 @@ test('another browser, another interaction and another program’s state get now
   const people = somebody()
   const there = await people.there.open(onwardFrom(await begin(people, 'first', address())))
   const back = new URL((await issuer.signIn(people.there, there, 'robbed@example.org')).url)
-  const thief = house.browser()
+  const thief = deps.browser()
   await thief.open(address())
   expect((await thief.open(back.href)).status).toBe(403)
   const forged = new URL(back)
@@ -147,19 +147,19 @@ test('another browser, another interaction and another program’s state get now
   const mixed = new URL(back)
   mixed.searchParams.set('iss', 'https://evil.example')
   const page = await people.here.open(mixed.href)
-  expect([page.status, page.url.startsWith(house.authUrl)]).toEqual([400, true])
-  expect(house.appliance.said()).toContain('signing in by "first" failed')
-  expect(house.appliance.said()).not.toContain(back.searchParams.get('code'))
+  expect([page.status, page.url.startsWith(deps.authUrl)]).toEqual([400, true])
+  expect(deps.appliance.said()).toContain('signing in by "first" failed')
+  expect(deps.appliance.said()).not.toContain(back.searchParams.get('code'))
 })
 
 test('whoever is disabled or unlinked, and a provider that is taken away on the way', async () => {
   const email = 'ended@example.org'
   const people = somebody()
-  await house.signIn(people.here, await goBy(people, 'first', email, address()), email)
-  house.desk.json(['users', 'disable', email, '--yes'])
+  await deps.signIn(people.here, await goBy(people, 'first', email, address()), email)
+  deps.cli.json(['users', 'disable', email, '--yes'])
   expect((await goBy(people, 'first', email, address())).status).toBe(403)
-  house.desk.json(['users', 'enable', email])
-  const { identities } = house.desk.json<Shown>([
+  deps.cli.json(['users', 'enable', email])
+  const { identities } = deps.cli.json<Shown>([
     ...['users', 'identities', 'remove', email, 'first', '--yes'],
   ])
   expect(identities).toEqual([])
@@ -169,7 +169,7 @@ test('whoever is disabled or unlinked, and a provider that is taken away on the 
   const brief = somebody()
   const there = await brief.there.open(onwardFrom(await begin(brief, 'first', address())))
   const back = await issuer.signIn(brief.there, there, email)
-  const removed = house.desk.json<{ people: number }>(['identities', 'remove', 'first', '--yes'])
+  const removed = deps.cli.json<{ people: number }>(['identities', 'remove', 'first', '--yes'])
   expect(removed.people).toBe(2)
   const late = await brief.here.open(back.url)
   expect([late.status, late.text.includes('no longer offered')]).toEqual([400, true])
@@ -184,7 +184,7 @@ test('a GitHub on its own address: by its own id, asked over the wire that GitHu
   const add = ['identities', 'add', 'github', '--issuer', github.url, '--client-id', 'Iv1.x']
   const domains = ['--authoritative-for', 'example.org']
   const env = { GITHUB_SECRET: 'gh-canary-secret' }
-  const { code, err } = house.desk.run([...add, ...domains, '--from-env', 'GITHUB_SECRET'], { env })
+  const { code, err } = deps.cli.run([...add, ...domains, '--from-env', 'GITHUB_SECRET'], { env })
   expect([code, err]).toEqual([0, expect.stringContaining('without TLS')])
 
   // The address was proved by a code before, and GitHub has the last word on its domain.
@@ -193,14 +193,14 @@ test('a GitHub on its own address: by its own id, asked over the wire that GitHu
   const back = await people.here.open(
     github.consent(onwardFrom(await begin(people, 'github', address()))),
   )
-  const answer = await redeem(house.authUrl, house.client, codeOf(back))
+  const answer = await redeem(deps.authUrl, deps.client, codeOf(back))
   expect(answer.status).toBe(200)
   expect(show('ann@example.org').identities).toMatchObject([
     { provider: 'github', name: 'octocat' },
   ])
-  const told = house.appliance.said() + JSON.stringify(house.desk.json(['identities', 'list']))
+  const told = deps.appliance.said() + JSON.stringify(deps.cli.json(['identities', 'list']))
   expect(told).not.toMatch(/canary/)
-  house.desk.json(['identities', 'remove', 'github', '--yes'])
+  deps.cli.json(['identities', 'remove', 'github', '--yes'])
 })
 
 describe.skipIf(CHROMIUM === null)('in Chromium', () => {
@@ -214,19 +214,19 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     })
     onTestFinished(() => app.stop(true))
     const back = `http://127.0.0.3:${app.port}/callback`
-    const client = house.register('App', '--redirect-uri', back)
+    const client = deps.register('App', '--redirect-uri', back)
     const email = 'mira@example.org'
 
     const context = await chromium.newContext()
     const page = await context.newPage()
     const complaints: string[] = []
     page.on('console', (message) => complaints.push(message.text()))
-    const walk = { stand: house, client, back, page, email, look: async () => {} }
+    const walk = { stand: deps, client, back, page, email, look: async () => {} }
     const button = (name: string) => page.getByRole('button', { name, exact: true }).click()
     const arrive = async (): Promise<void> => {
       await page.waitForURL(`${back}?**`)
       const code = new URL(page.url()).searchParams.get('code') ?? ''
-      expect((await redeem(house.authUrl, client, code)).status).toBe(200)
+      expect((await redeem(deps.authUrl, client, code)).status).toBe(200)
     }
 
     await start(walk)
@@ -236,11 +236,11 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     await press(page, '/email')
     await page.fill('input[name=code]', await issuer.codeFor(email))
     await button('Sign in')
-    await page.waitForURL(`${house.authUrl}/sign-in/**`)
+    await page.waitForURL(`${deps.authUrl}/sign-in/**`)
     expect(await page.getByRole('status').textContent()).toContain('First')
     expect(await page.inputValue('input[name=email]')).toBe(email)
     await press(page, '/email')
-    await page.fill('input[name=code]', await house.codeFor(email))
+    await page.fill('input[name=code]', await deps.codeFor(email))
     await button('Sign in')
     await arrive()
 

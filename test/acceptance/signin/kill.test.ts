@@ -58,7 +58,7 @@ test('everything that was answered is there after a kill', async () => {
   })
   const digits = await stand.codeFor('half@example.org')
 
-  stand.desk.json(['clients', 'rotate-signing-key'])
+  stand.cli.json(['clients', 'rotate-signing-key'])
   await stand.killAndRestart()
 
   const userinfo = await fetch(`${authUrl}/oauth/userinfo`, {
@@ -96,11 +96,11 @@ test('a rotation holds from the next request, without a restart', async () => {
     return keys.map(({ kid }) => kid)
   }
   const before = await kids()
-  const { key_id } = stand.desk.json<{ key_id: string }>(['clients', 'rotate-signing-key'])
+  const { key_id } = stand.cli.json<{ key_id: string }>(['clients', 'rotate-signing-key'])
   expect(await kids()).toEqual([key_id, ...before])
 })
 
 test('status tells where people sign in', async () => {
-  const status = stand.desk.json<Record<string, unknown>>(['status'])
+  const status = stand.cli.json<Record<string, unknown>>(['status'])
   expect(status).toMatchObject({ auth_url: stand.authUrl, clients: 1 })
 })

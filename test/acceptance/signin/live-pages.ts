@@ -80,7 +80,7 @@ export async function walkSession(walk: Walk): Promise<void> {
   await look('sign-out', page)
   await press(page, '/oauth/logout/confirm')
   await look('signed-out', page)
-  stand.desk.json(['users', 'disable', email, '--yes'])
+  stand.cli.json(['users', 'disable', email, '--yes'])
   await start(walk)
   await say(page, 'email', email, '/email')
   await say(page, 'code', await stand.codeFor(email, 2), '/code')
@@ -119,8 +119,8 @@ export async function walkErrors(walk: Walk, context: BrowserContext): Promise<v
 }
 
 /** Puts into the books of the running program what only time or a defect would. */
-function change({ desk }: Stand, sql: string, ...values: string[]): void {
-  const database = new Database(join(desk.dataDir, 'gateway.db'), { strict: true })
+function change({ cli }: Stand, sql: string, ...values: string[]): void {
+  const database = new Database(join(cli.dataDir, 'gateway.db'), { strict: true })
   try {
     database.run('PRAGMA busy_timeout = 5000')
     database.query(sql).run(...values)

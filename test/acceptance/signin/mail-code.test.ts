@@ -41,7 +41,7 @@ test('spaces and hyphens in a typed code do not matter, and its case-folded addr
   expect(codeOf(back)).toMatch(/^[\w-]{43}$/)
   const again = elsewhere()
   await stand.signIn(again, await start(again), 'fold@example.org')
-  const people = stand.desk.json<{ email: string }[]>(['users', 'list'])
+  const people = stand.cli.json<{ email: string }[]>(['users', 'list'])
   expect(people.filter(({ email }) => email.toLowerCase() === 'fold@example.org')).toHaveLength(1)
 })
 
@@ -185,7 +185,7 @@ describe('T12: a form that was not sent from our own page', () => {
 test('the page looks the same for who is known and who is not, also where nobody may join', async () => {
   const closed = await openStand({ GATEWAY_AUTH_SIGNUP: 'closed' })
   try {
-    closed.desk.json(['users', 'add', 'known@example.org', '--name', 'Known'])
+    closed.cli.json(['users', 'add', 'known@example.org', '--name', 'Known'])
     const look = async (email: string) => {
       const browser = closed.browser()
       const page = await browser.open(authorizeUrl(closed.authUrl, closed.client.client_id))
@@ -199,7 +199,7 @@ test('the page looks the same for who is known and who is not, also where nobody
     await closed.codeFor('known@example.org')
     const stranger = closed.mail.taken.find(({ to }) => to.includes('nobody@example.org'))
     expect(stranger?.source).not.toMatch(/\d{4} \d{4}\r?$/m)
-    expect(closed.desk.json<unknown[]>(['users', 'list'])).toHaveLength(1)
+    expect(closed.cli.json<unknown[]>(['users', 'list'])).toHaveLength(1)
   } finally {
     await closed.close()
   }

@@ -67,7 +67,7 @@ const refresh = ({ refresh_token }: Tokens): Promise<Response> =>
 
 /** As if a minute and more had passed since a code was issued. */
 function expire(code: string): void {
-  const database = new Database(`${stand.desk.dataDir}/gateway.db`)
+  const database = new Database(`${stand.cli.dataDir}/gateway.db`)
   const { changes } = database
     .query(
       `UPDATE artifacts SET payload = json_set(payload, '$.exp', unixepoch() - 1)
@@ -146,7 +146,7 @@ describe('refused, and the code is still good for its own client', () => {
   test('T9, T11: a wrong secret, an empty one, none, and the kept hash of the right one', async () => {
     const code = await freshCode()
     const kept = readDatabase<{ secret_sha256: string }>(
-      stand.desk,
+      stand.cli,
       'SELECT secret_sha256 FROM clients WHERE id = ?',
       stand.client.client_id,
     )[0]?.secret_sha256

@@ -130,7 +130,7 @@ describe('people', () => {
     const unused = codeOf(await browser.open(address))
     expect(unused).not.toBe('')
 
-    stand.desk.json(['users', 'disable', email, '--yes'])
+    stand.cli.json(['users', 'disable', email, '--yes'])
     const userinfo = await fetch(`${stand.authUrl}/oauth/userinfo`, {
       headers: { authorization: `Bearer ${tokens.access_token}` },
     })
@@ -160,7 +160,7 @@ describe('people', () => {
     expect(refused.url.startsWith(stand.authUrl)).toBe(true)
     expect(refused.text).not.toContain('code=')
 
-    stand.desk.json(['users', 'enable', email])
+    stand.cli.json(['users', 'enable', email])
     const fresh = stand.browser()
     const welcome = await stand.signIn(fresh, await fresh.open(address), email)
     expect(welcome.url.startsWith(REDIRECT)).toBe(true)
@@ -176,7 +176,7 @@ describe('people', () => {
     }
     const first = await subjectOf()
     expect(await subjectOf()).toBe(first)
-    stand.desk.json(['users', 'remove', email, '--yes'])
+    stand.cli.json(['users', 'remove', email, '--yes'])
     expect(await subjectOf()).not.toBe(first)
   })
 
@@ -186,7 +186,7 @@ describe('people', () => {
     const address = authorizeUrl(stand.authUrl, stand.client.client_id)
     await stand.signIn(browser, await browser.open(address), email)
     expect((await browser.open(address)).url.startsWith(REDIRECT)).toBe(true)
-    const revoked = stand.desk.json<{ ended_sessions: number }>([
+    const revoked = stand.cli.json<{ ended_sessions: number }>([
       'users',
       'sessions',
       'revoke',
@@ -209,9 +209,9 @@ test('what is kept opens nothing: no code, token, cookie or secret stands in the
     string,
     unknown
   >
-  await until(async () => readDatabase(stand.desk, 'SELECT 1 FROM artifacts').length > 0, 'rows')
+  await until(async () => readDatabase(stand.cli, 'SELECT 1 FROM artifacts').length > 0, 'rows')
   const rows = ['artifacts', 'clients', 'mail_codes', 'signing_keys', 'signin_secrets']
-    .flatMap((table) => readDatabase(stand.desk, `SELECT * FROM ${table}`))
+    .flatMap((table) => readDatabase(stand.cli, `SELECT * FROM ${table}`))
     .map((row) => JSON.stringify(row))
     .join('\n')
   const secrets = [

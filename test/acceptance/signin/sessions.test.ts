@@ -88,7 +88,7 @@ test('parameters of no meaning here, and hints, are taken without a word', async
 test('signing out asks first, ends the session and its tokens, and returns to a registered address alone', async () => {
   const { browser, id_token, access_token } = await signedIn()
   const after = 'https://app.example.org/bye'
-  stand.desk.json(['clients', 'edit', stand.client.client_id, '--logout-uri', after])
+  stand.cli.json(['clients', 'edit', stand.client.client_id, '--logout-uri', after])
   const logout = (to: string) =>
     `${stand.authUrl}/oauth/logout?${new URLSearchParams({
       id_token_hint: id_token,

@@ -1,6 +1,6 @@
 /** The stand: the compiled program with a mail server on loopback, a registered client, and people at browsers. */
-import { type Appliance, furnishDesk, startAppliance, until } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type Appliance, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { type MailServer, openMailServer } from '#test/support/mail-server.ts'
 import { freePort, openTlsFront } from '#test/support/tls-front.ts'
 import { type Ask, type Browser, openBrowser, type Page } from './browser.ts'
@@ -11,7 +11,7 @@ export interface RegisteredClient {
 }
 
 export interface Stand {
-  readonly desk: Desk
+  readonly cli: CliHarness
   readonly mail: MailServer
   readonly authUrl: string
   readonly appliance: Appliance
@@ -37,7 +37,7 @@ export async function openStand(
   env: Readonly<Record<string, string>> = {},
   { isBehindTls = false, host = '127.0.0.1' } = {},
 ): Promise<Stand> {
-  const desk = furnishDesk(openDesk())
+  const cli = furnishCli(openCli())
   const mail = await openMailServer()
   const port = isBehindTls ? await freePort() : 0
   const front = isBehindTls ? await openTlsFront(port) : null
@@ -45,7 +45,7 @@ export async function openStand(
   const ask: Ask = (address, init) =>
     fetch(address, { ...init, ...(front && { tls: { ca: front.ca } }) })
   const start = (listen: string): Promise<Appliance> =>
-    startAppliance(desk, {
+    startAppliance(cli, {
       flags: ['--auth-listen', listen, ...flags],
       env: {
         GATEWAY_SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
@@ -57,7 +57,7 @@ export async function openStand(
   const authUrl = /sign-in on (https?:\/\/[\d.:]+)/.exec(appliance.said())?.[1] ?? ''
   const register = (name: string, ...flags: readonly string[]): RegisteredClient => {
     const redirect = flags.includes('--redirect-uri') ? [] : ['--redirect-uri', REDIRECT]
-    return desk.json<RegisteredClient>(['clients', 'create', name, ...redirect, ...flags])
+    return cli.json<RegisteredClient>(['clients', 'create', name, ...redirect, ...flags])
   }
   const client = register('Wiki <b>')
 
@@ -70,7 +70,7 @@ export async function openStand(
   }
 
   return {
-    desk,
+    cli,
     mail,
     authUrl,
     client,
@@ -95,7 +95,7 @@ export async function openStand(
       await appliance.stop()
       front?.close()
       await mail.close()
-      desk.close()
+      cli.close()
     },
   }
 }

@@ -1,17 +1,17 @@
 // How signing in starts: with a port that is taken, with none, without a mail server, and as a demo.
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { furnishDesk, startAppliance, until } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { furnishCli, startAppliance, until } from '#test/support/appliance.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { openBrowser } from './browser.ts'
 import { authorizeUrl, codeOf, REDIRECT, type RegisteredClient, redeem } from './stand.ts'
 
-let desk: Desk
+let cli: CliHarness
 
 beforeAll(() => {
-  desk = furnishDesk(openDesk())
+  cli = furnishCli(openCli())
 })
-afterAll(() => desk.close())
+afterAll(() => cli.close())
 
 async function take(): Promise<{ readonly address: string; close(): void }> {
   const server = createServer()
@@ -24,7 +24,7 @@ async function take(): Promise<{ readonly address: string; close(): void }> {
 test('a stated listener that is taken keeps the gateway from starting, and names the right one', async () => {
   const taken = await take()
   try {
-    const { code, err } = desk.run([
+    const { code, err } = cli.run([
       'serve',
       '--listen',
       '127.0.0.1:0',
@@ -41,10 +41,10 @@ test('a stated listener that is taken keeps the gateway from starting, and names
 })
 
 test('off: the gateway serves, and status says that nobody signs in', async () => {
-  const appliance = await startAppliance(desk, { flags: ['--auth-listen', 'off'] })
+  const appliance = await startAppliance(cli, { flags: ['--auth-listen', 'off'] })
   try {
     expect(appliance.said()).not.toContain('sign-in')
-    expect(desk.json<{ auth_url: null }>(['status']).auth_url).toBeNull()
+    expect(cli.json<{ auth_url: null }>(['status']).auth_url).toBeNull()
   } finally {
     expect(await appliance.stop()).toBe(0)
   }
@@ -52,7 +52,7 @@ test('off: the gateway serves, and status says that nobody signs in', async () =
 
 describe('without a mail server', () => {
   const arrive = async (...flags: string[]) => {
-    const appliance = await startAppliance(desk, {
+    const appliance = await startAppliance(cli, {
       flags: ['--auth-listen', '127.0.0.1:0', ...flags],
     })
     onTestFinished(async () => void (await appliance.stop()))
@@ -61,7 +61,7 @@ describe('without a mail server', () => {
   }
 
   test('nobody signs in by e-mail: the page says so, and no code is in the log', async () => {
-    const { client_id } = desk.json<RegisteredClient>([
+    const { client_id } = cli.json<RegisteredClient>([
       'clients',
       'create',
       'Wiki',
@@ -83,7 +83,7 @@ describe('without a mail server', () => {
   })
 
   test('the demo prints the code, and what its banner names signs in', async () => {
-    const appliance = await startAppliance(desk, { flags: ['--demo'] })
+    const appliance = await startAppliance(cli, { flags: ['--demo'] })
     onTestFinished(async () => void (await appliance.stop()))
     const [, authUrl = ''] = /^ {2}sign-in +(\S+)/m.exec(appliance.said()) ?? []
     const [, client_id = '', client_secret = '', redirect_uri = ''] =

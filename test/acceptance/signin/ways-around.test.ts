@@ -139,18 +139,18 @@ describe('T12: as somebody else', () => {
     const headers = { authorization: `Bearer ${access_token}` }
     const userinfo = await fetch(`${stand.authUrl}/oauth/userinfo`, { headers })
     expect(await userinfo.json()).toMatchObject({ email: own, email_verified: true })
-    expect(JSON.stringify(stand.desk.json(['users', 'list']))).not.toContain(victim)
+    expect(JSON.stringify(stand.cli.json(['users', 'list']))).not.toContain(victim)
   })
 })
 
 test('T12: an address counts as proved when its code has come back, and not because an operator typed it', async () => {
   const email = newEmail()
   const isProved = (): unknown =>
-    stand.desk.json<Record<string, unknown>>(['users', 'show', email])['email_verified']
-  stand.desk.json(['users', 'add', email, '--name', 'Added'])
+    stand.cli.json<Record<string, unknown>>(['users', 'show', email])['email_verified']
+  stand.cli.json(['users', 'add', email, '--name', 'Added'])
   expect(isProved()).toBe(false)
-  stand.desk.json(['users', 'disable', email, '--yes'])
-  stand.desk.json(['users', 'enable', email])
+  stand.cli.json(['users', 'disable', email, '--yes'])
+  stand.cli.json(['users', 'enable', email])
   expect(isProved()).toBe(false)
   const browser = elsewhere()
   const asked = await browser.submit(await start(browser), '/email', { email })

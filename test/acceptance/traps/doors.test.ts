@@ -47,7 +47,7 @@ async function answerTo(client: RawClient): Promise<string> {
 }
 const CONTINUE = /^HTTP\/1\.1 100 Continue\r\n\r\n/
 
-const rows = (table: string) => readDatabase(stand.desk, `SELECT * FROM ${table} ORDER BY 1`)
+const rows = (table: string) => readDatabase(stand.cli, `SELECT * FROM ${table} ORDER BY 1`)
 
 describe('a secret', () => {
   test('T1, T2: that is none opens nothing, and no word of it reaches a table', async () => {
@@ -106,22 +106,22 @@ describe('a secret', () => {
   })
 
   test('T9: of the house that is empty or short keeps it from starting', async () => {
-    const file = join(stand.desk.home, 'weak.key')
+    const file = join(stand.cli.home, 'weak.key')
     for (const weak of ['', ' \n', 'AAAA', 'a'.repeat(31), 'ab'.repeat(31), '0'.repeat(63)]) {
       writeFileSync(file, weak)
       for (const env of [
         { GATEWAY_MASTER_KEY_FILE: file },
         ...(weak.trim() ? [{ GATEWAY_MASTER_KEY: weak }] : []),
       ]) {
-        const directory = join(stand.desk.home, 'elsewhere')
+        const directory = join(stand.cli.home, 'elsewhere')
         const command = ['serve', '--listen', '127.0.0.1:0', '--data-dir', directory]
-        const { code, out, err } = stand.desk.run(command, { env })
+        const { code, out, err } = stand.cli.run(command, { env })
         expect([weak, code, out]).toEqual([weak, 1, ''])
         expect(err).toMatch(/does not hold a master key: 32 bytes/)
       }
     }
     // An empty variable is no key: the house's own, made at random, is used.
-    const own = readFileSync(join(stand.desk.dataDir, 'master.key'), 'utf8').trim()
+    const own = readFileSync(join(stand.cli.dataDir, 'master.key'), 'utf8').trim()
     expect(Buffer.from(own, 'base64url')).toHaveLength(32)
     expect(new Set(Buffer.from(own, 'base64url')).size).toBeGreaterThan(16)
   })

@@ -80,7 +80,7 @@ beforeAll(async () => {
     webhook_url: `${hook.url}/hook`,
   })
   secrets.set('secret of the webhook', webhook_secret ?? '')
-  secrets.set('master key', readFileSync(join(stand.desk.dataDir, 'master.key'), 'utf8').trim())
+  secrets.set('master key', readFileSync(join(stand.cli.dataDir, 'master.key'), 'utf8').trim())
 })
 
 afterAll(async () => {
@@ -308,8 +308,8 @@ describe('and what came out', () => {
 
   test('T8, T25: of lists and receipts, holds no secret', async () => {
     await until(() => hook.received.length > 0, 'a webhook has failed')
-    const deliveries = stand.desk.json<readonly { event_id: string }[]>(['deliveries', 'list'])
-    const failures = stand.desk.json<readonly { id: string }[]>([
+    const deliveries = stand.cli.json<readonly { event_id: string }[]>(['deliveries', 'list'])
+    const failures = stand.cli.json<readonly { id: string }[]>([
       'activity',
       'list',
       '--errors',
@@ -323,7 +323,7 @@ describe('and what came out', () => {
     const shown = LISTS.concat(
       deliveries.map(({ event_id: id }) => ['deliveries', 'show', id]),
     ).map((command) => {
-      const { code, out, err } = stand.desk.run([...command, '--json'])
+      const { code, out, err } = stand.cli.run([...command, '--json'])
       expect([command, code]).toEqual([command, 0])
       return out + err
     })
@@ -341,8 +341,8 @@ describe('and what came out', () => {
 
   test('T8, T25: of files, holds no secret but the master key in its own', async () => {
     await stand.gateway.stop()
-    const files = readdirSync(stand.desk.home, { recursive: true, encoding: 'utf8' })
-      .map((name) => join(stand.desk.home, name))
+    const files = readdirSync(stand.cli.home, { recursive: true, encoding: 'utf8' })
+      .map((name) => join(stand.cli.home, name))
       .filter((path) => statSync(path).isFile())
     expect(files.some((path) => path.endsWith('gateway.db'))).toBe(true)
     for (const path of files) {

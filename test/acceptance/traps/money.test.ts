@@ -144,7 +144,7 @@ describe('T17: no charge is below nothing, and none goes round the end', () => {
         expect(await balanceOf(purse)).toBe(nanos('1000') - charge)
       }
     }
-    expect(stand.desk.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
+    expect(stand.cli.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
   })
 
   test.each([
@@ -244,5 +244,5 @@ test('T20, T22: a provider that fails before or after its words never turns spen
       before = spent
     }
   }
-  expect(openHolds(stand.desk)).toBe(0)
+  expect(openHolds(stand.cli)).toBe(0)
 })

@@ -2,15 +2,15 @@
 import type { ServerResponse } from 'node:http'
 import {
   type Appliance,
-  furnishDesk,
+  furnishCli,
   type StartOptions,
   startAppliance,
 } from '#test/support/appliance.ts'
-import { type Desk, openDesk } from '#test/support/desk.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { type Socket, startProvider } from '#test/upstream/fixtures.ts'
 
 export interface TrapStand {
-  readonly desk: Desk
+  readonly cli: CliHarness
   gateway: Appliance
   /** A provider whose models answer as `answer` says, by the name they are asked for. */
   provide(name: string, answer: Answer, wishes?: ProviderWishes): Promise<Socket>
@@ -30,11 +30,11 @@ export interface ProviderWishes {
 }
 
 export async function openTrapStand(options: StartOptions = {}): Promise<TrapStand> {
-  const desk = furnishDesk(openDesk())
+  const cli = furnishCli(openCli())
   const providers: Socket[] = []
   const stand: TrapStand = {
-    desk,
-    gateway: await startAppliance(desk, options),
+    cli,
+    gateway: await startAppliance(cli, options),
     async provide(name, answer, { type = 'openai-compatible', credential = null, path } = {}) {
       const provider: Socket = await startProvider((response, n) => {
         const asked = provider.seen[n]
@@ -56,7 +56,7 @@ export async function openTrapStand(options: StartOptions = {}): Promise<TrapSta
     async close() {
       await stand.gateway.kill()
       await Promise.all(providers.map((provider) => provider.stop()))
-      desk.close()
+      cli.close()
     },
   }
   return stand

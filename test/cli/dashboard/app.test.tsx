@@ -2,7 +2,11 @@
 import { render } from 'ink'
 import { afterEach, describe, expect, test } from 'vitest'
 import { Dashboard } from '#cli/dashboard/app.tsx'
-import { type Controller, type Desk, startController } from '#cli/dashboard/controller.ts'
+import {
+  type Controller,
+  type DashboardActions,
+  startController,
+} from '#cli/dashboard/controller.ts'
 import type { FeedOptions } from '#cli/dashboard/feed.ts'
 import { UNICODE } from '#cli/dashboard/glyphs.ts'
 import { plain } from '#cli/dashboard/line.ts'
@@ -16,14 +20,14 @@ afterEach(() => {
 })
 
 /** A dashboard whose frames and gateway are the test's own. */
-function open(desk: Partial<Desk> = {}, size = { columns: 80, rows: 24 }) {
+function open(actions: Partial<DashboardActions> = {}, size = { columns: 80, rows: 24 }) {
   const screen = new FakeScreen(size.columns, size.rows)
   const keyboard = new FakeKeyboard()
   const asked: string[] = []
   let feed: FeedOptions | null = null
   const controller: Controller = startController({
     source: { socket: '/nowhere', account: undefined },
-    desk: { chart: async () => CHART, kill: async () => 'ended', ...desk },
+    actions: { chart: async () => CHART, kill: async () => 'ended', ...actions },
     glyphs: UNICODE,
     screen: 'live',
     fps: 4,

@@ -1,7 +1,7 @@
 /** What the port promises of third parties: one owner per identity, one return per state, and nothing left of who is gone. */
 import { expect, test } from 'vitest'
 import { later } from '#domain/clock.ts'
-import type { ToldIdentity } from '#signin/register/identity.ts'
+import type { ClaimedIdentity } from '#signin/register/identity.ts'
 import type { IdentityProvider } from '#signin/register/identity-provider.ts'
 import { newPerson, type Person } from '#signin/register/person.ts'
 import type { HandClock } from '#test/support/hand-clock.ts'
@@ -24,7 +24,7 @@ const anIdentityProvider = (
   ...stated,
 })
 
-const anIdentity = (stated: Partial<ToldIdentity> = {}): ToldIdentity => ({
+const anIdentity = (stated: Partial<ClaimedIdentity> = {}): ClaimedIdentity => ({
   issuer: 'https://sso.example.org',
   subject: 's-1',
   toldName: 'ann',

@@ -7,7 +7,7 @@ import type { Bench } from './bench.ts'
 
 const at = (text: string): Instant => instant(Date.parse(text))
 
-export function pursesContract(bench: Bench): void {
+export function spendingContract(bench: Bench): void {
   const usageOf = ({ id }: { readonly id: `key_${string}` }) =>
     bench.store.admissions.usage(id, bench.clock.now())
   const balance = async () => (await bench.store.accounts.find('acct_1'))?.balance

@@ -4,7 +4,7 @@ import type { RubPerUsd } from '#domain/money.ts'
 import { draftNotices } from '#domain/notice.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { NO_USAGE } from '#domain/usage.ts'
-import type { CounterHouse } from '#http/house.ts'
+import type { ApiDeps } from '#http/deps.ts'
 import { renderDocument } from '#http/openapi/document.ts'
 import { type Furnished, furnish, hello, openCounter, usd } from '#test/support/furnish.ts'
 import { hear, holdTo } from '#test/support/openapi.ts'
@@ -39,13 +39,13 @@ const read = (text: string): any => (text.startsWith('{') ? JSON.parse(text) : n
 const CHAT = '/v1/chat/completions'
 const PICTURE = hello({ model: 'demo/image', modalities: ['image'] })
 
-let house: Furnished
+let deps: Furnished
 let everyLimit: Fields
 
 beforeEach(async () => {
-  house = await furnish()
-  onTestFinished(() => house.store.close())
-  const { bearer } = await house.issue({
+  deps = await furnish()
+  onTestFinished(() => deps.store.close())
+  const { bearer } = await deps.issue({
     rpm: 100,
     rpd: 1_000,
     concurrency: 10,
@@ -58,8 +58,8 @@ beforeEach(async () => {
   everyLimit = bearer
 })
 
-const open = (changes: Partial<CounterHouse> & Parameters<typeof openCounter>[1] = {}) =>
-  asking(openCounter(house, changes))
+const open = (changes: Partial<ApiDeps> & Parameters<typeof openCounter>[1] = {}) =>
+  asking(openCounter(deps, changes))
 
 describe('a chat', () => {
   test.each([
@@ -76,7 +76,7 @@ describe('a chat', () => {
   })
 
   test('by a key without limits, under the other prefix', async () => {
-    const { bearer } = await house.issue()
+    const { bearer } = await deps.issue()
     const answer = await open()('POST', `/api${CHAT}`, hello(), bearer)
     expect(answer.headers.has('x-ratelimit-limit-day')).toBe(false)
   })
@@ -85,7 +85,7 @@ describe('a chat', () => {
     const ask = open()
     const dry = { 'X-Gateway-Dry-Run': 'true' }
     await ask('POST', CHAT, hello(), { ...everyLimit, ...dry })
-    const { bearer } = await house.issue({ dailySpend: usd('0') })
+    const { bearer } = await deps.issue({ dailySpend: usd('0') })
     const answer = await ask('POST', CHAT, hello(), { ...bearer, ...dry })
     expect(answer.body).toMatchObject({ admitted: false, error: { status: 402 } })
   })
@@ -176,7 +176,7 @@ describe('a chat', () => {
 })
 
 test('the catalogue, a card of it, and one without a price', async () => {
-  const { store } = house
+  const { store } = deps
   const echo = await store.models.find('demo/echo')
   if (!echo) throw new Error('the demo has no echo')
   await store.models.add({ ...echo, id: 'demo/free', price: null, contextLength: null })
@@ -191,8 +191,8 @@ test('the catalogue, a card of it, and one without a price', async () => {
 test('a key about itself, with every limit, with none, and a provisioning one', async () => {
   const bearers = [
     everyLimit,
-    (await house.issue()).bearer,
-    (await house.issue({}, 'provisioning')).bearer,
+    (await deps.issue()).bearer,
+    (await deps.issue({}, 'provisioning')).bearer,
   ]
   for (const bearer of bearers) {
     expect((await open()('GET', '/v1/key', undefined, bearer)).status).toBe(200)
@@ -235,8 +235,8 @@ test('health, and readiness also while it stops', async () => {
 describe('a refusal', () => {
   test('with every header that a refusal may have', async () => {
     const ask = open()
-    const poor = await house.issue({ dailySpend: usd('0') })
-    const slow = await house.issue({ rpd: 1 })
+    const poor = await deps.issue({ dailySpend: usd('0') })
+    const slow = await deps.issue({ rpd: 1 })
     await ask('POST', CHAT, hello(), slow.bearer)
     const answers = [
       await ask('POST', CHAT, hello()),
@@ -285,7 +285,7 @@ test('the event that is sent', () => {
   const facts = {
     eventId: 'evt_01k3e5q9zzzzzzzzzzzzzzzzzz',
     accountId: 'acct_01k3e5q9zzzzzzzzzzzzzzzzzz',
-    at: house.clock.now(),
+    at: deps.clock.now(),
     balance: usd('19.5'),
     below: usd('20'),
     rubPerUsd: 90_000_000n as RubPerUsd,

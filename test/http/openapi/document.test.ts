@@ -64,9 +64,9 @@ test('only the service itself asks for no key', () => {
 })
 
 test('is served to anybody, as it is', async () => {
-  const house = await furnish()
-  onTestFinished(() => house.store.close())
-  const { get, app } = openCounter(house, { version: '1.2.3' })
+  const deps = await furnish()
+  onTestFinished(() => deps.store.close())
+  const { get, app } = openCounter(deps, { version: '1.2.3' })
   const answer = await get('/openapi.json')
   expect(answer.status).toBe(200)
   expect(answer.headers.get('content-type')).toBe('application/json')

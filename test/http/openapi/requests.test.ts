@@ -179,9 +179,9 @@ test('the query of a list of keys takes what its parameters say', () => {
 })
 
 test('every parameter of the document is one that the counter reads', async () => {
-  const { ask, house, boss } = await openKeyCounter()
-  onTestFinished(() => house.store.close())
-  const { bearer } = await house.issue()
+  const { ask, deps, boss } = await openKeyCounter()
+  onTestFinished(() => deps.store.close())
+  const { bearer } = await deps.issue()
   const told = Object.values<OpenApi>(parameters)
   expect(told.filter((one) => one.in === 'header').map(({ name }) => name)).toEqual([
     'X-Request-Id',

@@ -2,8 +2,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { GatewayFile } from '#operator/apply/document.ts'
-import type { Office } from '#operator/office.ts'
-import { act, openFurnished, type TestOffice } from '../office.ts'
+import type { OperatorDeps } from '#operator/deps.ts'
+import { act, openFurnished, type TestOperatorDeps } from '../deps.ts'
 import { files } from './files.ts'
 
 const RUNS = { numRuns: 25 }
@@ -15,21 +15,21 @@ const credentialsFor = (file: GatewayFile): Record<string, string> =>
     ),
   )
 
-async function apply(office: Office, document: GatewayFile, prune = false) {
-  const { plan } = await act(office, 'plan', { document, prune })
+async function apply(deps: OperatorDeps, document: GatewayFile, prune = false) {
+  const { plan } = await act(deps, 'plan', { document, prune })
   const credentials = credentialsFor(document)
-  return await act(office, 'apply', { document, prune, plan, credentials })
+  return await act(deps, 'apply', { document, prune, plan, credentials })
 }
 
-const stepsOf = async (office: Office, document: GatewayFile, prune = false) =>
-  (await act(office, 'plan', { document, prune })).steps
+const stepsOf = async (deps: OperatorDeps, document: GatewayFile, prune = false) =>
+  (await act(deps, 'plan', { document, prune })).steps
 
 /** What a file loses and gains on its way through TOML. */
 const throughToml = (file: GatewayFile): GatewayFile =>
   Bun.TOML.parse(Bun.TOML.stringify(file)) as GatewayFile
 
 /** Everything that a file may state, asked of the store itself, without what only one house has. */
-async function stateOf({ store, clock }: Office) {
+async function stateOf({ store, clock }: OperatorDeps) {
   const accounts = []
   for (const { id, name } of await store.accounts.list()) {
     const { below, email, webhookUrl } = await store.thresholds.find(id)
@@ -71,12 +71,12 @@ describe('whatever the file', () => {
   test('applied twice it changes nothing the second time, nor when it is exported and applied', async () => {
     await fc.assert(
       fc.asyncProperty(files, async (file) => {
-        const office = await openFurnished()
-        const first = await apply(office, file)
+        const deps = await openFurnished()
+        const first = await apply(deps, file)
         expect(first.failure).toBeNull()
-        expect(await stepsOf(office, file)).toEqual([])
-        const exported = throughToml(await act(office, 'export', {}))
-        expect(await stepsOf(office, exported, true)).toEqual([])
+        expect(await stepsOf(deps, file)).toEqual([])
+        const exported = throughToml(await act(deps, 'export', {}))
+        expect(await stepsOf(deps, exported, true)).toEqual([])
       }),
       RUNS,
     )
@@ -99,8 +99,8 @@ describe('whatever the file', () => {
   test('pruned, one file becomes exactly another', async () => {
     await fc.assert(
       fc.asyncProperty(files, files, async (one, other) => {
-        const office = await openFurnished()
-        await apply(office, one)
+        const deps = await openFurnished()
+        await apply(deps, one)
         // A key cannot become another kind, and an account cannot go.
         const kinds = new Map((one.keys ?? []).map(({ name, kind }) => [name, kind ?? 'ordinary']))
         const keys = (other.keys ?? []).map((key) => ({
@@ -112,9 +112,9 @@ describe('whatever the file', () => {
           if (!accounts.some((account) => account.name === name)) accounts.push({ name })
         }
         const goal = { ...other, keys, accounts }
-        expect((await apply(office, goal, true)).failure).toBeNull()
-        expect(await stepsOf(office, goal, true)).toEqual([])
-        const exported = await act(office, 'export', {})
+        expect((await apply(deps, goal, true)).failure).toBeNull()
+        expect(await stepsOf(deps, goal, true)).toEqual([])
+        const exported = await act(deps, 'export', {})
         expect((exported.keys ?? []).map(({ name }) => name).toSorted()).toEqual(
           keys.map(({ name }) => name).toSorted(),
         )
@@ -257,52 +257,52 @@ describe('the plan is exact', () => {
   test('any edits together are planned, carried out, and nothing else is', async () => {
     await fc.assert(
       fc.asyncProperty(fc.subarray(EDITS.map((_, n) => n)), async (chosen) => {
-        const office = await openFurnished()
-        await apply(office, BASE)
+        const deps = await openFurnished()
+        await apply(deps, BASE)
         // The key that init made is not in the file.
         const draft = structuredClone(BASE) as Draft
         for (const n of chosen) EDITS[n]?.[1](draft)
         const edited = draft as GatewayFile
-        expect(await stepsOf(office, edited)).toEqual(chosen.flatMap((n) => EDITS[n]?.[2] ?? []))
-        const applied = await apply(office, edited)
+        expect(await stepsOf(deps, edited)).toEqual(chosen.flatMap((n) => EDITS[n]?.[2] ?? []))
+        const applied = await apply(deps, edited)
         expect(applied).toMatchObject({ failure: null, done: chosen.length })
-        expect(await stepsOf(office, edited)).toEqual([])
+        expect(await stepsOf(deps, edited)).toEqual([])
       }),
       { numRuns: 40 },
     )
   })
 
   test('nothing is removed unless asked, then all that the sections do not name, models before providers', async () => {
-    const office = await openFurnished()
-    await apply(office, BASE)
+    const deps = await openFurnished()
+    await apply(deps, BASE)
     const file: GatewayFile = { keys: [{ name: 'ci', rpm_limit: 60 }], providers: [] }
-    expect(await stepsOf(office, file)).toEqual([])
-    expect(await stepsOf(office, file, true)).toEqual([
+    expect(await stepsOf(deps, file)).toEqual([])
+    expect(await stepsOf(deps, file, true)).toEqual([
       { op: 'remove', kind: 'key', name: 'default/default' },
       { op: 'remove', kind: 'key', name: 'default/web' },
       { op: 'remove', kind: 'model', name: 'acme/one' },
       { op: 'remove', kind: 'model', name: 'acme/two' },
       { op: 'remove', kind: 'provider', name: 'acme' },
     ])
-    expect((await apply(office, file, true)).failure).toBeNull()
-    const left = await act(office, 'export', {})
+    expect((await apply(deps, file, true)).failure).toBeNull()
+    const left = await act(deps, 'export', {})
     expect([left.models, left.providers, left.clients?.length]).toEqual([undefined, undefined, 1])
     // The demo is the binary's own.
-    expect((await office.store.models.list()).length).toBeGreaterThan(0)
+    expect((await deps.store.models.list()).length).toBeGreaterThan(0)
   })
 
   test('a section that is left out is none of its business', async () => {
-    const office = await openFurnished()
-    await apply(office, BASE)
-    expect(await stepsOf(office, {}, true)).toEqual([])
-    expect(await stepsOf(office, { keys: [] }, true)).toHaveLength(3)
+    const deps = await openFurnished()
+    await apply(deps, BASE)
+    expect(await stepsOf(deps, {}, true)).toEqual([])
+    expect(await stepsOf(deps, { keys: [] }, true)).toHaveLength(3)
   })
 })
 
 describe('carrying out', () => {
   test('secrets of new keys, clients and webhooks are handed back, and work', async () => {
-    const office = await openFurnished()
-    const { secrets } = await apply(office, {
+    const deps = await openFurnished()
+    const { secrets } = await apply(deps, {
       accounts: [{ name: 'default', threshold_usd: '1', webhook_url: 'https://h.example/x' }],
       keys: [{ name: 'fresh', disabled: true }],
       clients: [{ name: 'wiki', redirect_uris: ['https://w.example/cb'] }],
@@ -313,41 +313,41 @@ describe('carrying out', () => {
       ['client', 'wiki'],
     ])
     const issued = secrets.find(({ kind }) => kind === 'key')
-    const shown = await act(office, 'keys.identify', { secret: issued?.secret ?? '' })
+    const shown = await act(deps, 'keys.identify', { secret: issued?.secret ?? '' })
     expect(shown).toMatchObject({ id: issued?.id, status: 'disabled' })
   })
 
   test('a credential is sealed, asked for again when its address changes, and leaves no trace', async () => {
-    const office = await openFurnished()
+    const deps = await openFurnished()
     const provider = { name: 'acme', base_url: 'https://a.example/v1', from_env: 'ACME_KEY' }
-    await apply(office, { providers: [provider] })
-    expect(await office.store.providers.credential('acme')).toBe('key-acme')
+    await apply(deps, { providers: [provider] })
+    expect(await deps.store.providers.credential('acme')).toBe('key-acme')
     const moved = { providers: [{ ...provider, base_url: 'https://b.example/v1' }] }
-    const planned = await act(office, 'plan', { document: moved })
+    const planned = await act(deps, 'plan', { document: moved })
     expect(planned.credentials).toEqual([{ provider: 'acme', from_env: 'ACME_KEY' }])
-    const without = act(office, 'apply', { document: moved, plan: planned.plan })
+    const without = act(deps, 'apply', { document: moved, plan: planned.plan })
     await expect(without).rejects.toThrow(/none was sent for provider acme/)
     const input = { document: moved, plan: planned.plan, credentials: { acme: 'second' } }
-    await act(office, 'apply', input)
-    expect(await office.store.providers.credential('acme')).toBe('second')
-    const acts = JSON.stringify(await act(office, 'acts.list', {}))
+    await act(deps, 'apply', input)
+    expect(await deps.store.providers.credential('acme')).toBe('second')
+    const acts = JSON.stringify(await act(deps, 'acts.list', {}))
     expect(acts).not.toContain('second')
     expect(acts).not.toContain('key-acme')
   })
 
   test('every step is an act in the log, under the name of the command that it is like', async () => {
-    const office = await openFurnished()
-    office.clock.advance(1_000)
-    await apply(office, {
+    const deps = await openFurnished()
+    deps.clock.advance(1_000)
+    await apply(deps, {
       rates: { usd_rub: '91' },
       providers: [{ name: 'acme', base_url: 'https://a.example/v1' }],
       models: [{ id: 'acme/one' }],
       keys: [{ name: 'default', rpm_limit: 5, note: 'x' }],
     })
-    await apply(office, {
+    await apply(deps, {
       models: [{ id: 'acme/one', name: 'N', price: { in_usd: '1', out_usd: '1' } }],
     })
-    const acts = await act(office, 'acts.list', { limit: 7 })
+    const acts = await act(deps, 'acts.list', { limit: 7 })
     expect(acts.map(({ verb }) => verb).toReversed()).toEqual([
       'rates.set',
       'providers.add',
@@ -360,11 +360,11 @@ describe('carrying out', () => {
   })
 
   test('a plan that somebody has overtaken is not carried out', async () => {
-    const office = await openFurnished()
+    const deps = await openFurnished()
     const document = { keys: [{ name: 'default', rpm_limit: 5 }] }
-    const { plan } = await act(office, 'plan', { document })
-    await act(office, 'limits.set', { keys: ['default'], rpm_limit: 6 })
-    await expect(act(office, 'apply', { document, plan })).rejects.toThrow(/something was changed/)
+    const { plan } = await act(deps, 'plan', { document })
+    await act(deps, 'limits.set', { keys: ['default'], rpm_limit: 6 })
+    await expect(act(deps, 'apply', { document, plan })).rejects.toThrow(/something was changed/)
   })
 
   test('a step that fails stops it, and the secrets so far are handed back', async () => {
@@ -375,11 +375,11 @@ describe('carrying out', () => {
         throw new Error('the disk is full')
       },
     }
-    const office: TestOffice = {
+    const deps: TestOperatorDeps = {
       ...base,
       store: { ...base.store, signin: { ...base.store.signin, clients } },
     }
-    const applied = await apply(office, {
+    const applied = await apply(deps, {
       keys: [{ name: 'made' }],
       clients: [{ name: 'wiki', redirect_uris: ['https://w.example/cb'] }],
     })
@@ -391,47 +391,47 @@ describe('carrying out', () => {
   })
 
   test('a price of tomorrow survives a change of the card', async () => {
-    const office = await openFurnished()
+    const deps = await openFurnished()
     const model = { id: 'acme/one', price: { in_usd: '1', out_usd: '1' } }
-    await apply(office, {
+    await apply(deps, {
       providers: [{ name: 'acme', base_url: 'https://a.example/v1' }],
       models: [model],
     })
-    await act(office, 'models.price', {
+    await act(deps, 'models.price', {
       model: 'acme/one',
       in_usd: '9',
       from: '2026-08-24T00:00:00Z',
     })
-    await apply(office, { models: [{ ...model, name: 'Renamed' }] })
-    office.clock.advance(86_400_000)
-    const card = await act(office, 'models.show', { model: 'acme/one' })
+    await apply(deps, { models: [{ ...model, name: 'Renamed' }] })
+    deps.clock.advance(86_400_000)
+    const card = await act(deps, 'models.show', { model: 'acme/one' })
     expect([card.name, card.price?.in_usd]).toEqual(['Renamed', '9'])
   })
 
   test('catalog brings what the binary knows, once, and leaves alone what was priced otherwise', async () => {
-    const office = await openFurnished()
+    const deps = await openFurnished()
     const document = { providers: [{ name: 'groq', from_env: 'K', catalog: true }] }
-    const first = await apply(office, document)
+    const first = await apply(deps, document)
     expect(first.done).toBeGreaterThan(3)
-    const [model] = (await act(office, 'models.list', { provider: 'groq' })).filter(
+    const [model] = (await act(deps, 'models.list', { provider: 'groq' })).filter(
       ({ price }) => price,
     )
-    await act(office, 'models.price', { model: model?.id ?? '', in_usd: '77' })
-    expect(await stepsOf(office, { ...document, models: [] }, true)).toEqual([])
+    await act(deps, 'models.price', { model: model?.id ?? '', in_usd: '77' })
+    expect(await stepsOf(deps, { ...document, models: [] }, true)).toEqual([])
   })
 
   test('keys of one name are told apart by their ids', async () => {
-    const office = await openFurnished()
-    await act(office, 'keys.create', { name: 'default', note: 'the other' })
-    const exported = await act(office, 'export', {})
+    const deps = await openFurnished()
+    await act(deps, 'keys.create', { name: 'default', note: 'the other' })
+    const exported = await act(deps, 'export', {})
     expect(exported.keys?.every(({ id }) => id?.startsWith('key_'))).toBe(true)
     const [first] = exported.keys ?? []
     if (first) first.rpm_limit = 7
-    expect(await stepsOf(office, exported)).toMatchObject([
+    expect(await stepsOf(deps, exported)).toMatchObject([
       { op: 'change', name: `default/${first?.id}`, changes: { rpm_limit: { from: null, to: 7 } } },
     ])
     const nameless = { keys: [{ name: 'default', rpm_limit: 3 }] }
-    await expect(stepsOf(office, nameless)).rejects.toThrow(/several keys are called "default"/)
+    await expect(stepsOf(deps, nameless)).rejects.toThrow(/several keys are called "default"/)
   })
 })
 
@@ -474,8 +474,8 @@ describe('what cannot be is refused before anything is done', () => {
       /https/,
     ],
   ])('%s', async (_, document, words) => {
-    const office = await openFurnished()
-    const planned = act(office, 'plan', { document } as never)
+    const deps = await openFurnished()
+    const planned = act(deps, 'plan', { document } as never)
     await expect(planned).rejects.toThrow(words)
     await expect(planned).rejects.not.toThrow(/canary/)
   })

@@ -24,7 +24,7 @@ const SILENCE_MS = 300
 const LONGEST_MS = 5_000
 const KINDS: readonly Kind[] = ['whole', 'stream', 'image']
 
-let house: Furnished
+let deps: Furnished
 let gateway: Gateway
 let key: TestKey
 let faulty: FaultyProvider
@@ -37,9 +37,9 @@ const nameOf = (fault: Fault, route: Route, kind: Kind): string =>
 beforeAll(async () => {
   faulty = await startFaulty((model) => faults.get(model))
   good = await startFaulty(() => undefined)
-  house = await furnish()
-  key = await house.issue({ concurrency: 10, rpm: 10_000 })
-  const { store } = house
+  deps = await furnish()
+  key = await deps.issue({ concurrency: 10, rpm: 10_000 })
+  const { store } = deps
   await store.providers.add(aProvider({ name: 'faulty', baseUrl: faulty.url }), null)
   await store.providers.add(aProvider({ name: 'good', baseUrl: good.url }), null)
   await store.providers.add(aProvider({ name: 'gone', baseUrl: 'http://127.0.0.1:1/v1' }), null)
@@ -64,7 +64,7 @@ afterAll(async () => {
   await gateway.stop(0)
   faulty.stop()
   good.stop()
-  await house.store.close()
+  await deps.store.close()
 })
 
 /** Every cell has a model of its own, so that one cell's failures do not send another's hop to rest. */
@@ -78,7 +78,7 @@ async function addModel(fault: Fault, route: Route, kind: Kind): Promise<void> {
     position,
     weight: 1,
   })
-  await house.store.models.add(
+  await deps.store.models.add(
     aCard({
       id: `${provider}/${name}`,
       provider,
@@ -176,7 +176,7 @@ describe.each(FAULTS)('T20, T22: %s', (fault) => {
       const told = await ask(fault, route, kind)
       expect(performance.now() - beganMs).toBeLessThan(LONGEST_MS)
 
-      const line = await house.store.activity.find(told.generationId)
+      const line = await deps.store.activity.find(told.generationId)
       if (!line) throw new Error('the request left no line')
       expect(tell(kind, told, line)).toEqual(expected(fault, route, kind))
 
@@ -190,7 +190,7 @@ describe.each(FAULTS)('T20, T22: %s', (fault) => {
 })
 
 async function expectClosedBooks(id: GenerationId, line: ActivityEntry): Promise<void> {
-  const { store, clock } = house
+  const { store, clock } = deps
   const entries = await store.ledger.list({ keyId: key.key.id, kind: 'charge', limit: 1_000 })
   const charges = entries.filter(({ generationId }) => generationId === id)
   expect(charges.map(({ amount }) => -amount)).toEqual(line.cost === 0n ? [] : [line.cost])

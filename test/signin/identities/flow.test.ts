@@ -15,93 +15,93 @@ function startIssuer(manners: Manners = {}): Issuer {
 }
 
 async function open(wishes: Wishes = {}, manners: Manners = {}, authoritativeFor: string[] = []) {
-  const house = await openHouse(wishes)
+  const deps = await openHouse(wishes)
   const issuer = startIssuer(manners)
-  await house.add(issuer.url, { authoritativeFor })
-  return { house, issuer }
+  await deps.add(issuer.url, { authoritativeFor })
+  return { deps, issuer }
 }
 
 /** Presses the button, and answers where the browser then goes. */
-async function leave(house: House, browser: Browser, name = 'sso'): Promise<string> {
-  const page = await house.start(browser)
+async function leave(deps: House, browser: Browser, name = 'sso'): Promise<string> {
+  const page = await deps.start(browser)
   return onwardFrom(await browser.submit(page, `/identity/${name}`, {}))
 }
 
 /** There and back again. */
-async function visit(house: House, issuer: Issuer, browser = house.browser()): Promise<Page> {
-  return browser.open(issuer.consent(await leave(house, browser)))
+async function context(deps: House, issuer: Issuer, browser = deps.browser()): Promise<Page> {
+  return browser.open(issuer.consent(await leave(deps, browser)))
 }
 
 describe('who comes back', () => {
   test('for the first time proves an address by a code; from then on the third party is enough', async () => {
-    const { house, issuer } = await open()
-    const browser = house.browser()
-    const asked = await visit(house, issuer, browser)
+    const { deps, issuer } = await open()
+    const browser = deps.browser()
+    const asked = await context(deps, issuer, browser)
     expect(asked.status).toBe(200)
     expect(asked.url).toMatch(/\/sign-in\/[\w-]+$/)
     expect(asked.text).toContain('You have not come by Example SSO before.')
     expect(asked.text).toContain(`value="${EMAIL}"`)
-    expect(await house.store.people.count()).toBe(0)
-    expect(isSignedIn(await house.byCode(browser, asked, EMAIL))).toBe(true)
-    const ann = await house.store.people.findByEmail(EMAIL)
-    expect(isSignedIn(await visit(house, issuer))).toBe(true)
-    expect(house.told.size).toBe(1)
-    expect(await house.store.identities.ofPerson(ann?.id ?? 'usr_')).toMatchObject([
+    expect(await deps.store.people.count()).toBe(0)
+    expect(isSignedIn(await deps.byCode(browser, asked, EMAIL))).toBe(true)
+    const ann = await deps.store.people.findByEmail(EMAIL)
+    expect(isSignedIn(await context(deps, issuer))).toBe(true)
+    expect(deps.told.size).toBe(1)
+    expect(await deps.store.identities.ofPerson(ann?.id ?? 'usr_')).toMatchObject([
       { issuer: issuer.url, subject: 's-1', toldName: EMAIL },
     ])
-    expect(house.faults).toEqual([])
+    expect(deps.faults).toEqual([])
   })
 
   test('is known by issuer and subject: another subject with the same address is a stranger', async () => {
-    const { house, issuer } = await open()
-    const browser = house.browser()
-    await house.byCode(browser, await visit(house, issuer, browser), EMAIL)
+    const { deps, issuer } = await open()
+    const browser = deps.browser()
+    await deps.byCode(browser, await context(deps, issuer, browser), EMAIL)
     issuer.manners = { claims: { sub: 's-2' } }
-    expect(isSignedIn(await visit(house, issuer))).toBe(false)
+    expect(isSignedIn(await context(deps, issuer))).toBe(false)
     issuer.manners = { claims: { email: 'renamed@example.org', email_verified: false } }
-    expect(isSignedIn(await visit(house, issuer))).toBe(true)
-    expect(await house.store.people.count()).toBe(1)
+    expect(isSignedIn(await context(deps, issuer))).toBe(true)
+    expect(await deps.store.people.count()).toBe(1)
   })
 
   test('may prove another address than the one that was told, and it is that person who is linked', async () => {
-    const { house, issuer } = await open()
-    const work = await house.proved('ann@work.example')
-    const browser = house.browser()
-    const page = await visit(house, issuer, browser)
-    expect(isSignedIn(await house.byCode(browser, page, 'ann@work.example'))).toBe(true)
-    expect(await house.store.identities.ofPerson(work.id)).toHaveLength(1)
-    expect(await house.store.people.findByEmail(EMAIL)).toBeUndefined()
+    const { deps, issuer } = await open()
+    const work = await deps.proved('ann@work.example')
+    const browser = deps.browser()
+    const page = await context(deps, issuer, browser)
+    expect(isSignedIn(await deps.byCode(browser, page, 'ann@work.example'))).toBe(true)
+    expect(await deps.store.identities.ofPerson(work.id)).toHaveLength(1)
+    expect(await deps.store.people.findByEmail(EMAIL)).toBeUndefined()
   })
 
   test('proves the address by a code that says what it opens: one that was sent before holds no more', async () => {
-    const { house, issuer } = await open()
-    const browser = house.browser()
-    const page = await house.start(browser)
+    const { deps, issuer } = await open()
+    const browser = deps.browser()
+    const page = await deps.start(browser)
     const asked = await browser.submit(page, '/email', { email: EMAIL })
-    const before = house.told.get(EMAIL) ?? ''
+    const before = deps.told.get(EMAIL) ?? ''
     const away = onwardFrom(await browser.submit(page, '/identity/sso', {}))
     const back = await browser.open(issuer.consent(away))
     expect(back.text).toContain('You have not come by Example SSO before.')
     expect(isSignedIn(await browser.submit(asked, '/code', { code: before }))).toBe(false)
-    expect(isSignedIn(await house.byCode(browser, back, EMAIL))).toBe(true)
+    expect(isSignedIn(await deps.byCode(browser, back, EMAIL))).toBe(true)
   })
 
   test('and then chooses another address after all is linked to nobody', async () => {
-    const { house, issuer } = await open()
-    const browser = house.browser()
-    const page = await visit(house, issuer, browser)
+    const { deps, issuer } = await open()
+    const browser = deps.browser()
+    const page = await context(deps, issuer, browser)
     const asked = await browser.submit(page, '/email', { email: EMAIL })
     const again = await browser.submit(asked, '/restart', {})
     expect(again.text).not.toContain('You have not come by')
-    expect(isSignedIn(await house.byCode(browser, again, EMAIL))).toBe(true)
-    expect(await house.store.identities.countPeople(issuer.url)).toBe(0)
+    expect(isSignedIn(await deps.byCode(browser, again, EMAIL))).toBe(true)
+    expect(await deps.store.identities.countPeople(issuer.url)).toBe(0)
   })
 
   test('is asked for nothing where the third party has the last word on a proved address', async () => {
-    const { house, issuer } = await open({}, {}, ['example.org'])
-    const ann = await house.proved(EMAIL)
-    expect(isSignedIn(await visit(house, issuer))).toBe(true)
-    expect(await house.store.identities.ofPerson(ann.id)).toHaveLength(1)
+    const { deps, issuer } = await open({}, {}, ['example.org'])
+    const ann = await deps.proved(EMAIL)
+    expect(isSignedIn(await context(deps, issuer))).toBe(true)
+    expect(await deps.store.identities.ofPerson(ann.id)).toHaveLength(1)
   })
 
   test.each<[string, Manners, string[], string]>([
@@ -123,64 +123,64 @@ describe('who comes back', () => {
       'ann@x.example.org',
     ],
   ])('proves the address once more where %s', async (_why, manners, domains, email) => {
-    const { house, issuer } = await open({}, manners, domains)
-    const ann = await house.proved(email)
-    const page = await visit(house, issuer)
+    const { deps, issuer } = await open({}, manners, domains)
+    const ann = await deps.proved(email)
+    const page = await context(deps, issuer)
     expect(isSignedIn(page)).toBe(false)
     expect(page.text).toContain('name="email"')
-    expect(await house.store.identities.ofPerson(ann.id)).toEqual([])
+    expect(await deps.store.identities.ofPerson(ann.id)).toEqual([])
   })
 
   test('proves an address that the operator typed and nobody has proved yet', async () => {
-    const { house, issuer } = await open({ mayJoin: false }, {}, ['example.org'])
-    const at = house.clock.now()
+    const { deps, issuer } = await open({ mayJoin: false }, {}, ['example.org'])
+    const at = deps.clock.now()
     const added = {
-      ...(await house.proved('x@example.org')),
+      ...(await deps.proved('x@example.org')),
       id: 'usr_added',
       email: EMAIL,
     } as const
-    await house.store.people.add({ ...added, isEmailVerified: false, createdAt: at })
-    const browser = house.browser()
-    const page = await visit(house, issuer, browser)
+    await deps.store.people.add({ ...added, isEmailVerified: false, createdAt: at })
+    const browser = deps.browser()
+    const page = await context(deps, issuer, browser)
     expect(page.text).toContain('name="email"')
-    expect(isSignedIn(await house.byCode(browser, page, EMAIL))).toBe(true)
-    expect(isSignedIn(await visit(house, issuer))).toBe(true)
+    expect(isSignedIn(await deps.byCode(browser, page, EMAIL))).toBe(true)
+    expect(isSignedIn(await context(deps, issuer))).toBe(true)
   })
 
   test('and is nobody here stays out where nobody may join, and is told by mail alone', async () => {
-    const { house, issuer } = await open({ mayJoin: false }, {}, ['example.org'])
-    const browser = house.browser()
-    const page = await visit(house, issuer, browser)
+    const { deps, issuer } = await open({ mayJoin: false }, {}, ['example.org'])
+    const browser = deps.browser()
+    const page = await context(deps, issuer, browser)
     const asked = await browser.submit(page, '/email', { email: EMAIL })
     expect(asked.text).toContain('name="code"')
-    expect(house.told.size).toBe(0)
-    expect(await house.store.people.count()).toBe(0)
+    expect(deps.told.size).toBe(0)
+    expect(await deps.store.people.count()).toBe(0)
   })
 
   test('where no code can be sent is told to ask', async () => {
-    const { house, issuer } = await open({ post: { kind: 'none' } })
-    const page = await visit(house, issuer)
+    const { deps, issuer } = await open({ post: { kind: 'none' } })
+    const page = await context(deps, issuer)
     expect(page.text).toContain('Nobody here is known by what Example SSO tells of you.')
     expect(page.text).toContain('/identity/sso')
     expect(page.text).not.toContain('name="email"')
   })
 
   test('and is disabled sees so, whichever way they come', async () => {
-    const { house, issuer } = await open({}, {}, ['example.org'])
-    const ann = await house.proved(EMAIL)
-    await visit(house, issuer)
-    await house.store.people.setDisabled(ann.id, house.clock.now())
+    const { deps, issuer } = await open({}, {}, ['example.org'])
+    const ann = await deps.proved(EMAIL)
+    await context(deps, issuer)
+    await deps.store.people.setDisabled(ann.id, deps.clock.now())
     for (const claims of [{}, { sub: 's-9' }]) {
       issuer.manners = { claims }
-      const page = await visit(house, issuer)
+      const page = await context(deps, issuer)
       expect([page.status, isSignedIn(page)]).toEqual([403, false])
       expect(page.text).toContain('You cannot sign in')
     }
-    expect(await house.store.identities.ofPerson(ann.id)).toHaveLength(1)
+    expect(await deps.store.identities.ofPerson(ann.id)).toHaveLength(1)
   })
 
   test('is asked for at the userinfo endpoint where the ID token has no address; for that very subject', async () => {
-    const { house, issuer } = await open(
+    const { deps, issuer } = await open(
       {},
       {
         claims: { email: undefined, email_verified: undefined },
@@ -188,13 +188,13 @@ describe('who comes back', () => {
       },
       ['example.org'],
     )
-    await house.proved(EMAIL)
-    expect(isSignedIn(await visit(house, issuer))).toBe(true)
+    await deps.proved(EMAIL)
+    expect(isSignedIn(await context(deps, issuer))).toBe(true)
     issuer.manners = {
       ...issuer.manners,
       userinfo: { sub: 's-other', email: EMAIL, email_verified: true },
     }
-    const page = await visit(house, issuer)
+    const page = await context(deps, issuer)
     expect([page.status, isSignedIn(page)]).toEqual([400, false])
   })
 })
@@ -257,28 +257,28 @@ describe('what the third party answers is refused, in plain words, when', () => 
       'could not',
     ],
   ])('%s', async (_what, manners, words) => {
-    const { house, issuer } = await open({}, manners(), ['example.org'])
-    await house.proved(EMAIL)
-    const page = await visit(house, issuer)
+    const { deps, issuer } = await open({}, manners(), ['example.org'])
+    await deps.proved(EMAIL)
+    const page = await context(deps, issuer)
     expect([page.status, isSignedIn(page)]).toEqual([400, false])
     expect(page.text).toContain(`Example SSO ${words}`)
     // Whatever went wrong, the page says how to go on, and neither page nor log repeats a secret.
     expect(page.text).toContain('name="email"')
-    const said = page.text + house.faults.map((fault) => Bun.inspect(fault)).join()
+    const said = page.text + deps.faults.map((fault) => Bun.inspect(fault)).join()
     expect(said).not.toMatch(/canary|code-1/)
     expect(page.text).not.toContain('.ts:')
-    expect(await house.store.identities.countPeople(issuer.url)).toBe(0)
+    expect(await deps.store.identities.countPeople(issuer.url)).toBe(0)
     issuer.manners = {}
-    expect(isSignedIn(await visit(house, issuer))).toBe(true)
+    expect(isSignedIn(await context(deps, issuer))).toBe(true)
   })
 
   test('it takes too long', async () => {
     const late = Promise.withResolvers<Response>()
-    const { house, issuer } = await open({ totalMs: 150 }, { token: () => late.promise })
-    const page = await visit(house, issuer)
+    const { deps, issuer } = await open({ totalMs: 150 }, { token: () => late.promise })
+    const page = await context(deps, issuer)
     late.resolve(new Response())
     expect(page.text).toContain('Example SSO could not be reached')
-    expect(String(house.faults[0])).toContain('127.0.0.1')
+    expect(String(deps.faults[0])).toContain('127.0.0.1')
   })
 })
 
@@ -306,46 +306,46 @@ describe('nobody is even sent there when', () => {
     ],
     ['it is out of order', { discovery: () => new Response(null, { status: 503 }) }],
   ])('%s', async (_what, manners) => {
-    const { house, issuer } = await open({}, manners)
-    const browser = house.browser()
-    const page = await browser.submit(await house.start(browser), '/identity/sso', {})
+    const { deps, issuer } = await open({}, manners)
+    const browser = deps.browser()
+    const page = await browser.submit(await deps.start(browser), '/identity/sso', {})
     expect(page.status).toBe(400)
     expect(page.text).toContain('Example SSO could not be reached')
-    expect(house.faults).toHaveLength(1)
+    expect(deps.faults).toHaveLength(1)
     issuer.manners = {}
-    expect(await leave(house, browser)).toContain(`${issuer.url}/authorize?`)
+    expect(await leave(deps, browser)).toContain(`${issuer.url}/authorize?`)
   })
 
   test('its name differs by a slash, which an address would forgive', async () => {
-    const house = await openHouse()
+    const deps = await openHouse()
     const issuer = startIssuer()
-    await house.add(`${issuer.url}/`)
-    const browser = house.browser()
-    const page = await browser.submit(await house.start(browser), '/identity/sso', {})
+    await deps.add(`${issuer.url}/`)
+    const browser = deps.browser()
+    const page = await browser.submit(await deps.start(browser), '/identity/sso', {})
     expect(page.status).toBe(400)
-    expect(String(house.faults[0])).toContain('another issuer')
+    expect(String(deps.faults[0])).toContain('another issuer')
   })
 
   test('nobody is there', async () => {
-    const { house, issuer } = await open()
+    const { deps, issuer } = await open()
     await issuer.close()
-    const browser = house.browser()
-    const page = await browser.submit(await house.start(browser), '/identity/sso', {})
+    const browser = deps.browser()
+    const page = await browser.submit(await deps.start(browser), '/identity/sso', {})
     expect(page.text).toContain('Example SSO could not be reached')
   })
 
   test('it is on this machine in clear text, and we are not', async () => {
-    const { house, issuer } = await open({ issuer: 'https://auth.example.org' })
-    const browser = house.browser()
-    const page = await browser.submit(await house.start(browser), '/identity/sso', {})
+    const { deps, issuer } = await open({ issuer: 'https://auth.example.org' })
+    const browser = deps.browser()
+    const page = await browser.submit(await deps.start(browser), '/identity/sso', {})
     expect(page.status).toBe(400)
     expect(issuer.asked).toEqual([])
   })
 
   test('no button names it', async () => {
-    const { house } = await open()
-    const browser = house.browser()
-    const page = await house.start(browser)
+    const { deps } = await open()
+    const browser = deps.browser()
+    const page = await deps.start(browser)
     const strange = await browser.open(`${page.url}/identity/other`, {
       method: 'POST',
       headers: { origin: ISSUER },
@@ -357,9 +357,9 @@ describe('nobody is even sent there when', () => {
 
 describe('the way back', () => {
   test('carries state, nonce and a challenge that are of this interaction alone, and nothing of it is kept', async () => {
-    const { house, issuer } = await open()
-    const one = new URL(await leave(house, house.browser()))
-    const other = new URL(await leave(house, house.browser()))
+    const { deps, issuer } = await open()
+    const one = new URL(await leave(deps, deps.browser()))
+    const other = new URL(await leave(deps, deps.browser()))
     const sent = Object.fromEntries(one.searchParams)
     expect(sent).toEqual({
       response_type: 'code',
@@ -374,7 +374,7 @@ describe('the way back', () => {
     for (const name of ['state', 'nonce', 'code_challenge']) {
       expect(other.searchParams.get(name)).not.toBe(sent[name])
     }
-    await house.browser().open(issuer.consent(one.href))
+    await deps.browser().open(issuer.consent(one.href))
     expect(issuer.redeemed).toEqual([])
   })
 
@@ -384,31 +384,31 @@ describe('the way back', () => {
     [{ max_age: '600' }, 'login'],
     [{ prompt: 'consent' }, null],
   ])('where the application says %j, the third party is asked for %s', async (more, prompt) => {
-    const { house } = await open()
-    const browser = house.browser()
-    const page = await house.start(browser, more)
+    const { deps } = await open()
+    const browser = deps.browser()
+    const page = await deps.start(browser, more)
     const address = new URL(onwardFrom(await browser.submit(page, '/identity/sso', {})))
     expect(address.searchParams.get('prompt')).toBe(prompt)
   })
 
   test('is the browser’s that left: another one, with the whole address, gets nowhere', async () => {
-    const { house, issuer } = await open({}, {}, ['example.org'])
-    await house.proved(EMAIL)
-    const browser = house.browser()
-    const back = issuer.consent(await leave(house, browser))
-    const thief = house.browser()
+    const { deps, issuer } = await open({}, {}, ['example.org'])
+    await deps.proved(EMAIL)
+    const browser = deps.browser()
+    const back = issuer.consent(await leave(deps, browser))
+    const thief = deps.browser()
     expect((await thief.open(back)).status).toBe(403)
     // Nor with an interaction of its own.
-    await house.start(thief)
+    await deps.start(thief)
     expect((await thief.open(back)).status).toBe(403)
     expect(issuer.redeemed).toEqual([])
     expect(isSignedIn(await browser.open(back))).toBe(true)
   })
 
   test('is gone once', async () => {
-    const { house, issuer } = await open()
-    const browser = house.browser()
-    const back = issuer.consent(await leave(house, browser))
+    const { deps, issuer } = await open()
+    const browser = deps.browser()
+    const back = issuer.consent(await leave(deps, browser))
     expect((await browser.open(back)).status).toBe(200)
     const replay = await browser.open(back)
     expect(replay.status).toBe(400)
@@ -417,9 +417,9 @@ describe('the way back', () => {
   })
 
   test('is gone once by however many at once', async () => {
-    const { house, issuer } = await open()
-    const browser = house.browser()
-    const back = issuer.consent(await leave(house, browser))
+    const { deps, issuer } = await open()
+    const browser = deps.browser()
+    const back = issuer.consent(await leave(deps, browser))
     const pages = await Promise.all(Array.from({ length: 20 }, () => browser.open(back)))
     expect(pages.filter(({ status }) => status === 200)).toHaveLength(1)
     expect(issuer.redeemed).toHaveLength(1)
@@ -436,9 +436,9 @@ describe('the way back', () => {
       },
     ],
   ])('with %s leads nowhere', async (_what, spoil) => {
-    const { house, issuer } = await open()
-    const browser = house.browser()
-    const back = new URL(issuer.consent(await leave(house, browser)))
+    const { deps, issuer } = await open()
+    const browser = deps.browser()
+    const back = new URL(issuer.consent(await leave(deps, browser)))
     spoil(back)
     const page = await browser.open(back.href)
     expect([400, 404]).toContain(page.status)
@@ -447,9 +447,9 @@ describe('the way back', () => {
   })
 
   test('with the state of this interaction and another secret is refused', async () => {
-    const { house, issuer } = await open()
-    const browser = house.browser()
-    const back = new URL(issuer.consent(await leave(house, browser)))
+    const { deps, issuer } = await open()
+    const browser = deps.browser()
+    const back = new URL(issuer.consent(await leave(deps, browser)))
     const uid = back.searchParams.get('state')?.split('.')[0]
     back.searchParams.set('state', `${uid}.${'x'.repeat(43)}`)
     const page = await browser.open(back.href)
@@ -459,23 +459,23 @@ describe('the way back', () => {
   })
 
   test('ends when the next one begins, and after an hour', async () => {
-    const { house, issuer } = await open()
-    const browser = house.browser()
-    const page = await house.start(browser)
+    const { deps, issuer } = await open()
+    const browser = deps.browser()
+    const page = await deps.start(browser)
     const leaveAgain = async () => onwardFrom(await browser.submit(page, '/identity/sso', {}))
     const [first, second] = [await leaveAgain(), await leaveAgain()]
     expect((await browser.open(issuer.consent(first))).status).toBe(400)
-    house.clock.advance(60 * MINUTE_MS)
+    deps.clock.advance(60 * MINUTE_MS)
     expect((await browser.open(issuer.consent(second))).status).toBe(400)
     expect(issuer.redeemed).toEqual([])
   })
 
   test('of one third party is none of another: an answer that is brought to the wrong door is refused', async () => {
-    const { house, issuer } = await open()
+    const { deps, issuer } = await open()
     const evil = startIssuer()
-    await house.add(evil.url, { name: 'evil', label: 'Evil' })
-    const browser = house.browser()
-    const back = new URL(issuer.consent(await leave(house, browser)))
+    await deps.add(evil.url, { name: 'evil', label: 'Evil' })
+    const browser = deps.browser()
+    const back = new URL(issuer.consent(await leave(deps, browser)))
     back.pathname = '/identity/evil/callback'
     const page = await browser.open(back.href)
     expect(page.status).toBe(400)
@@ -483,20 +483,20 @@ describe('the way back', () => {
   })
 
   test('a code of the right issuer that was stolen into another interaction is worth nothing', async () => {
-    const { house, issuer } = await open({}, {}, ['example.org'])
-    await house.proved(EMAIL)
-    const victim = new URL(issuer.consent(await leave(house, house.browser())))
-    const thief = house.browser()
-    const own = new URL(issuer.consent(await leave(house, thief)))
+    const { deps, issuer } = await open({}, {}, ['example.org'])
+    await deps.proved(EMAIL)
+    const victim = new URL(issuer.consent(await leave(deps, deps.browser())))
+    const thief = deps.browser()
+    const own = new URL(issuer.consent(await leave(deps, thief)))
     own.searchParams.set('code', victim.searchParams.get('code') ?? '')
     const page = await thief.open(own.href)
     expect([page.status, isSignedIn(page)]).toEqual([400, false])
   })
 
   test('the button must be pressed on our own page', async () => {
-    const { house } = await open()
-    const browser = house.browser()
-    const page = await house.start(browser)
+    const { deps } = await open()
+    const browser = deps.browser()
+    const page = await deps.start(browser)
     for (const origin of ['https://evil.example', 'null']) {
       const forged = await browser.open(`${page.url}/identity/sso`, {
         method: 'POST',
@@ -510,23 +510,23 @@ describe('the way back', () => {
 
 describe('a provider that the operator takes away', () => {
   test('while somebody is there works no more when they are back', async () => {
-    const { house, issuer } = await open({}, {}, ['example.org'])
-    await house.proved(EMAIL)
-    const browser = house.browser()
-    const back = issuer.consent(await leave(house, browser))
-    await house.store.identityProviders.remove('sso')
+    const { deps, issuer } = await open({}, {}, ['example.org'])
+    await deps.proved(EMAIL)
+    const browser = deps.browser()
+    const back = issuer.consent(await leave(deps, browser))
+    await deps.store.identityProviders.remove('sso')
     const page = await browser.open(back)
     expect([page.status, isSignedIn(page)]).toEqual([400, false])
     expect(page.text).toContain('no longer offered')
     expect(page.text).not.toContain('/identity/sso')
-    await house.add(issuer.url)
+    await deps.add(issuer.url)
     expect(isSignedIn(await browser.open(back))).toBe(false)
     expect(issuer.redeemed).toEqual([])
   })
 
   test('while it is asked works no more when it answers', async () => {
-    const { house, issuer } = await open({}, {}, ['example.org'])
-    await house.proved(EMAIL)
+    const { deps, issuer } = await open({}, {}, ['example.org'])
+    await deps.proved(EMAIL)
     const asked = Promise.withResolvers<void>()
     const gone = Promise.withResolvers<undefined>()
     issuer.manners = {
@@ -535,9 +535,9 @@ describe('a provider that the operator takes away', () => {
         return gone.promise as unknown as Promise<Response>
       },
     }
-    const coming = visit(house, issuer)
+    const coming = context(deps, issuer)
     await asked.promise
-    await house.store.identityProviders.remove('sso')
+    await deps.store.identityProviders.remove('sso')
     gone.resolve(undefined)
     const page = await coming
     expect([page.status, isSignedIn(page)]).toEqual([400, false])
@@ -545,42 +545,42 @@ describe('a provider that the operator takes away', () => {
   })
 
   test('while an address is being proved is linked no more; the person is in by the code', async () => {
-    const { house, issuer } = await open()
-    const browser = house.browser()
-    const page = await visit(house, issuer, browser)
+    const { deps, issuer } = await open()
+    const browser = deps.browser()
+    const page = await context(deps, issuer, browser)
     const asked = await browser.submit(page, '/email', { email: EMAIL })
-    await house.store.identityProviders.remove('sso')
-    await house.add(issuer.url)
-    const back = await browser.submit(asked, '/code', { code: house.told.get(EMAIL) ?? '' })
+    await deps.store.identityProviders.remove('sso')
+    await deps.add(issuer.url)
+    const back = await browser.submit(asked, '/code', { code: deps.told.get(EMAIL) ?? '' })
     expect(isSignedIn(back)).toBe(true)
-    expect(await house.store.identities.countPeople(issuer.url)).toBe(0)
+    expect(await deps.store.identities.countPeople(issuer.url)).toBe(0)
   })
 })
 
 test('a network begins a hundred ways there in ten minutes, so that nobody makes us ask without end', async () => {
-  const { house, issuer } = await open()
-  const browser = house.browser()
-  const page = await house.start(browser)
+  const { deps, issuer } = await open()
+  const browser = deps.browser()
+  const page = await deps.start(browser)
   const press = () => browser.submit(page, '/identity/sso', {})
   for (let n = 0; n < 100; n++) expect((await press()).status).toBe(200)
   const late = await press()
   expect([late.status, late.headers.get('retry-after')]).toEqual([429, '600'])
   expect(issuer.asked).toEqual(['GET /.well-known/openid-configuration'])
-  house.clock.advance(10 * MINUTE_MS)
+  deps.clock.advance(10 * MINUTE_MS)
   expect((await press()).status).toBe(200)
 })
 
 test('what has expired is swept', async () => {
-  const { house, issuer } = await open()
-  await visit(house, issuer)
-  await house.store.detours.sweep(later(house.clock.now(), 61 * MINUTE_MS))
-  expect(house.faults).toEqual([])
+  const { deps, issuer } = await open()
+  await context(deps, issuer)
+  await deps.store.detours.sweep(later(deps.clock.now(), 61 * MINUTE_MS))
+  expect(deps.faults).toEqual([])
 })
 
 test('its buttons stand in their order, by the names that the operator chose, escaped', async () => {
-  const { house, issuer } = await open()
-  await house.add(`${issuer.url}/two`, { name: 'two', label: '<b>Two</b>' })
-  const { text } = await house.start(house.browser())
+  const { deps, issuer } = await open()
+  await deps.add(`${issuer.url}/two`, { name: 'two', label: '<b>Two</b>' })
+  const { text } = await deps.start(deps.browser())
   const labels = [...text.matchAll(/Continue with ([^<]*)</g)].map(([, label]) => label)
   expect(labels).toEqual(['Example SSO', '&lt;b&gt;Two&lt;/b&gt;'])
 })

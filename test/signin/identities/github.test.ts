@@ -4,21 +4,21 @@ import { type Github, openGithub } from '#test/support/third-party.ts'
 import { ISSUER, isSignedIn, onwardFrom, openHouse } from './stand.ts'
 
 async function open(authoritativeFor: string[] = []) {
-  const house = await openHouse()
+  const deps = await openHouse()
   const github = openGithub()
   onTestFinished(() => github.close())
-  await house.add(github.url, { name: 'github', type: 'github', label: 'GitHub', authoritativeFor })
-  const leave = async (browser = house.browser()) => {
-    const page = await house.start(browser)
+  await deps.add(github.url, { name: 'github', type: 'github', label: 'GitHub', authoritativeFor })
+  const leave = async (browser = deps.browser()) => {
+    const page = await deps.start(browser)
     return onwardFrom(await browser.submit(page, '/identity/github', {}))
   }
-  const visit = async (browser = house.browser()) =>
+  const context = async (browser = deps.browser()) =>
     browser.open(github.consent(await leave(browser)))
-  return { house, github, leave, visit }
+  return { deps, github, leave, context }
 }
 
 test('people are sent with a challenge and the scopes that their address needs, and known by their id', async () => {
-  const { house, github, leave, visit } = await open()
+  const { deps, github, leave, context } = await open()
   const address = new URL(await leave())
   expect(address.href).toContain(`${github.url}/login/oauth/authorize?`)
   expect(Object.fromEntries(address.searchParams)).toMatchObject({
@@ -27,10 +27,10 @@ test('people are sent with a challenge and the scopes that their address needs, 
     scope: 'read:user user:email',
     code_challenge_method: 'S256',
   })
-  const browser = house.browser()
-  const page = await visit(browser)
+  const browser = deps.browser()
+  const page = await context(browser)
   expect(page.text).toContain('value="ann@example.org"')
-  expect(isSignedIn(await house.byCode(browser, page, 'ann@example.org'))).toBe(true)
+  expect(isSignedIn(await deps.byCode(browser, page, 'ann@example.org'))).toBe(true)
   expect(github.redeemed[0]).toMatchObject({
     client_id: 'gateway',
     client_secret: 'canary-client-secret',
@@ -40,20 +40,20 @@ test('people are sent with a challenge and the scopes that their address needs, 
   // The login is another, and so is the address; the person is the same.
   github.user = { id: 583231, login: 'renamed' }
   github.emails = []
-  expect(isSignedIn(await visit())).toBe(true)
-  const ann = await house.store.people.findByEmail('ann@example.org')
-  expect(await house.store.identities.ofPerson(ann?.id ?? 'usr_')).toMatchObject([
+  expect(isSignedIn(await context())).toBe(true)
+  const ann = await deps.store.people.findByEmail('ann@example.org')
+  expect(await deps.store.identities.ofPerson(ann?.id ?? 'usr_')).toMatchObject([
     { issuer: github.url, subject: '583231', toldName: 'renamed' },
   ])
   // Somebody else has taken the login that was given up.
   github.user = { id: 99, login: 'renamed' }
-  expect(isSignedIn(await visit())).toBe(false)
+  expect(isSignedIn(await context())).toBe(false)
 })
 
 test('a verified primary address counts where GitHub has the last word on its domain', async () => {
-  const { house, visit } = await open(['example.org'])
-  await house.proved('ann@example.org')
-  expect(isSignedIn(await visit())).toBe(true)
+  const { deps, context } = await open(['example.org'])
+  await deps.proved('ann@example.org')
+  expect(isSignedIn(await context())).toBe(true)
 })
 
 test.each<[string, Github['emails']]>([
@@ -62,10 +62,10 @@ test.each<[string, Github['emails']]>([
   ['not there', []],
   ['no address at all', [{ email: 'ann', primary: true, verified: true }]],
 ])('an address that is %s counts for nothing', async (_what, emails) => {
-  const { house, github, visit } = await open(['example.org'])
-  await house.proved('ann@example.org')
+  const { deps, github, context } = await open(['example.org'])
+  await deps.proved('ann@example.org')
   github.emails = emails
-  const page = await visit()
+  const page = await context()
   expect(isSignedIn(page)).toBe(false)
   expect(page.text).toContain('You have not come by GitHub before.')
 })
@@ -75,17 +75,17 @@ test.each<[string, (github: Github) => void]>([
   ['an id that is nobody’s', (github) => (github.user = { id: 0, login: 'x' })],
   ['an id that no number holds', (github) => (github.user = { id: 2 ** 53, login: 'x' })],
 ])('%s is refused', async (_what, spoil) => {
-  const { house, github, visit } = await open()
+  const { deps, github, context } = await open()
   spoil(github)
-  const page = await visit()
+  const page = await context()
   expect(page.status).toBe(400)
   expect(page.text).toContain('GitHub could not be reached')
-  expect(house.faults).toHaveLength(1)
+  expect(deps.faults).toHaveLength(1)
 })
 
 test('a code that is used twice, and a no, are told in words; the log has no token', async () => {
-  const { house, github, leave } = await open()
-  const browser = house.browser()
+  const { deps, github, leave } = await open()
+  const browser = deps.browser()
   const back = new URL(github.consent(await leave(browser)))
   back.searchParams.set('code', 'used')
   const page = await browser.open(back.href)
@@ -94,5 +94,5 @@ test('a code that is used twice, and a no, are told in words; the log has no tok
   denied.searchParams.delete('code')
   denied.searchParams.set('error', 'access_denied')
   expect((await browser.open(denied.href)).text).toContain('GitHub did not sign you in')
-  expect(house.faults.map((fault) => Bun.inspect(fault)).join()).not.toMatch(/gho_|canary/)
+  expect(deps.faults.map((fault) => Bun.inspect(fault)).join()).not.toMatch(/gho_|canary/)
 })

@@ -2,11 +2,11 @@
 import { onTestFinished } from 'vitest'
 import { openStore } from '#db/index.ts'
 import { identityReach } from '#server/identity-reach.ts'
-import { openSideHouse } from '#signin/open.ts'
+import type { CodeDelivery } from '#signin/deps.ts'
+import { openSigninProvider } from '#signin/open.ts'
 import { digestOf } from '#signin/register/digest.ts'
 import type { IdentityProvider } from '#signin/register/identity-provider.ts'
 import { newPerson, type Person } from '#signin/register/person.ts'
-import type { CodePost } from '#signin/side-house.ts'
 import { type Browser, openBrowser, type Page } from '#test/acceptance/signin/browser.ts'
 import { handClock } from '#test/support/hand-clock.ts'
 
@@ -23,7 +23,7 @@ const AUTHORIZE = `${ISSUER}/oauth/authorize?${new URLSearchParams({
 })}`
 
 export interface Wishes {
-  readonly post?: CodePost
+  readonly post?: CodeDelivery
   readonly mayJoin?: boolean
   readonly issuer?: string
   readonly totalMs?: number
@@ -54,13 +54,13 @@ export async function openHouse({
     createdAt: at,
     updatedAt: at,
   })
-  const side = await openSideHouse({
+  const side = await openSigninProvider({
     store,
     clock,
     issuer,
-    post: more.post ?? { kind: 'log', tell: (email, code) => told.set(email, code) },
+    codeDelivery: more.post ?? { kind: 'log', tell: (email, code) => told.set(email, code) },
     reach: identityReach(issuer.startsWith('http:'), totalMs),
-    mayJoin,
+    allowsSignup: mayJoin,
     logFault: (cause) => faults.push(cause),
   })
   onTestFinished(async () => {

@@ -27,9 +27,9 @@ let script: ((response: ServerResponse) => void)[] = []
 beforeAll(async () => {
   provider = await startProvider((response) => script.shift()?.(response))
   served = await serve(null)
-  const { store } = served.house
+  const { store } = served.deps
   const name = 'anthropic'
-  const at = served.house.clock.now()
+  const at = served.deps.clock.now()
   await store.providers.add(
     aProvider({ name, type: 'anthropic', baseUrl: provider.url, createdAt: at }),
     null,
@@ -48,7 +48,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await served?.gateway.stop(0)
-  await served?.house.store.close()
+  await served?.deps.store.close()
   await provider?.stop()
 })
 beforeEach(() => {
@@ -217,7 +217,7 @@ describe.each([
   })
 
   test('a provider that is overloaded, whichever way it says so', async () => {
-    const before = await served.house.store.ledger.list({ kind: 'charge', limit: 100 })
+    const before = await served.deps.store.ledger.list({ kind: 'charge', limit: 100 })
     const body = JSON.stringify({
       type: 'error',
       error: { type: 'overloaded_error', message: 'Overloaded' },
@@ -239,7 +239,7 @@ describe.each([
         code: 'upstream_overloaded',
       })
     }
-    const after = await served.house.store.ledger.list({ kind: 'charge', limit: 100 })
+    const after = await served.deps.store.ledger.list({ kind: 'charge', limit: 100 })
     expect(after).toHaveLength(before.length)
   })
 
@@ -276,7 +276,7 @@ test('a client that leaves in the middle pays for the prompt that was counted an
   })
   for await (const chunk of running) if (chunk.choices[0]?.delta.content) break
   await provider.aborted(0)
-  const { store } = served.house
+  const { store } = served.deps
   await eventually(async () => (await served.openHolds()) === 0, 'the hold is resolved')
   const [entry] = await store.activity.list({ limit: 1 })
   expect(entry).toMatchObject({

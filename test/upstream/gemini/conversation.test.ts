@@ -38,9 +38,9 @@ beforeAll(async () => {
     hasCredential: false,
   })
   s = await serve(openUpstream(google, SECRET))
-  await s.house.store.providers.add(google, null)
-  const at = s.house.clock.now()
-  await s.house.store.models.add(
+  await s.deps.store.providers.add(google, null)
+  const at = s.deps.clock.now()
+  await s.deps.store.models.add(
     aCard({
       id: MODEL,
       provider: 'google',
@@ -60,7 +60,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await s.gateway.stop(0)
-  await s.house.store.close()
+  await s.deps.store.close()
   await gemini.stop()
 })
 beforeEach(() => {
@@ -279,7 +279,7 @@ describe('money', () => {
     })()
     await expect(reading).rejects.toMatchObject({ code: 'upstream_error' })
     const line = s.lines.at(-1)
-    const [entry] = await s.house.store.activity.list({ limit: 1 })
+    const [entry] = await s.deps.store.activity.list({ limit: 1 })
     expect(line?.status).toBe(200)
     expect(entry).toMatchObject({
       usageSource: 'estimated',

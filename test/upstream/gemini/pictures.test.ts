@@ -39,15 +39,15 @@ beforeAll(async () => {
     hasCredential: false,
   })
   s = await serve(openUpstream(google, 'AIzaSyTestTestTest123'))
-  await s.house.store.providers.add(google, null)
-  const at = s.house.clock.now()
+  await s.deps.store.providers.add(google, null)
+  const at = s.deps.clock.now()
   const prices = aPriceList({
     prompt: perM('1'),
     completion: perM('10'),
     imageOutputToken: perM('30'),
     imagePrices: [],
   })
-  await s.house.store.models.add(
+  await s.deps.store.models.add(
     aCard({
       id: MODEL,
       provider: 'google',
@@ -65,7 +65,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await s.gateway.stop(0)
-  await s.house.store.close()
+  await s.deps.store.close()
   await gemini.stop()
 })
 beforeEach(() => {
@@ -108,10 +108,10 @@ describe('pictures', () => {
   })
 
   test('an answer without one is a failure, and costs nothing', async () => {
-    const before = (await s.house.store.accounts.list())[0]!.balance
+    const before = (await s.deps.store.accounts.list())[0]!.balance
     answer = drawn([{ text: 'I would rather not.' }])
     await expect(ask([fox])).rejects.toMatchObject({ status: 502, code: 'no_image_returned' })
-    expect((await s.house.store.accounts.list())[0]!.balance).toBe(before)
+    expect((await s.deps.store.accounts.list())[0]!.balance).toBe(before)
   })
 })
 
@@ -125,7 +125,7 @@ test('a client that hangs up lets Gemini go, and pays what came', async () => {
   for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break
   await gemini.aborted(gemini.seen.length - 1)
   await eventually(async () => (await s.openHolds()) === 0, 'the hold is resolved')
-  const [entry] = await s.house.store.activity.list({ limit: 1 })
+  const [entry] = await s.deps.store.activity.list({ limit: 1 })
   expect(entry).toMatchObject({
     endedBy: 'client',
     usageSource: 'estimated',

@@ -4,7 +4,7 @@ import { countResting } from '#upstream/http1/resting.ts'
 import {
   answer,
   exchange,
-  holdLeash,
+  handControl,
   post,
   type RawLine,
   readAll,
@@ -94,15 +94,15 @@ test('chunks of next to nothing that nobody reads are held back too', async () =
     line.socket.write(`${OK}transfer-encoding: chunked\r\n\r\n`)
     for (; !line.socket.destroyed && sentChunks < 2_000; sentChunks++) await write(line, chunk)
   })
-  const leash = holdLeash()
-  await post(provider, { leash })
+  const control = handControl()
+  await post(provider, { control })
   let before = -1
   while (before !== sentChunks) {
     before = sentChunks
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
   expect(sentChunks * chunk.length).toBeLessThan(16 * MEBIBYTE)
-  leash.pull('enough')
+  control.abort('enough')
   await until(() => provider.open === 0)
 })
 
@@ -157,18 +157,18 @@ describe('cut short', () => {
 
   test('before it began: nothing is connected', async () => {
     const provider = await startRaw(() => {})
-    const leash = holdLeash()
-    leash.pull(reason)
-    await isCut(post(provider, { leash }))
+    const control = handControl()
+    control.abort(reason)
+    await isCut(post(provider, { control }))
     expect(provider.lines).toHaveLength(0)
   })
 
   test('while it connects', async () => {
     const seen: (string | null)[] = []
     const provider = await startRaw(async ({ request }) => seen.push(await request()))
-    const leash = holdLeash()
-    const opening = post(provider, { leash })
-    leash.pull(reason)
+    const control = handControl()
+    const opening = post(provider, { control })
+    control.abort(reason)
     await isCut(opening)
     await until(() => provider.lines.length === 1 && provider.open === 0)
     expect(seen).toEqual([null])
@@ -176,10 +176,10 @@ describe('cut short', () => {
 
   test('while TLS is being agreed upon', async () => {
     const provider = await startRaw(() => {})
-    const leash = holdLeash()
-    const opening = post({ url: new URL(`https://localhost:${provider.url.port}/`) }, { leash })
+    const control = handControl()
+    const opening = post({ url: new URL(`https://localhost:${provider.url.port}/`) }, { control })
     await until(() => provider.open === 1)
-    leash.pull(reason)
+    control.abort(reason)
     await isCut(opening)
     await until(() => provider.open === 0)
   })
@@ -195,9 +195,9 @@ describe('cut short', () => {
     await Promise.all([exchange(provider), exchange(provider)])
     // While another is under way: one that is alone is sent at once.
     const other = exchange(provider)
-    const leash = holdLeash()
-    const opening = post(provider, { leash })
-    leash.pull(reason)
+    const control = handControl()
+    const opening = post(provider, { control })
+    control.abort(reason)
     await isCut(opening)
     await other
     await until(() => provider.open === 1)
@@ -206,11 +206,11 @@ describe('cut short', () => {
 
   test('while it is being sent', async () => {
     const provider = await startRaw(({ socket }) => void socket.pause())
-    const leash = holdLeash()
-    const opening = post(provider, { leash, body: 'x'.repeat(32 * MEBIBYTE) })
+    const control = handControl()
+    const opening = post(provider, { control, body: 'x'.repeat(32 * MEBIBYTE) })
     await until(() => provider.open === 1)
     await new Promise((resolve) => setTimeout(resolve, 50))
-    leash.pull(reason)
+    control.abort(reason)
     await isCut(opening)
     provider.lines[0]?.socket.resume()
     await until(() => provider.open === 0)
@@ -224,11 +224,11 @@ describe('cut short', () => {
       await request()
       socket.write(text)
     })
-    const leash = holdLeash()
-    const opening = post(provider, { leash })
+    const control = handControl()
+    const opening = post(provider, { control })
     await until(() => provider.open === 1)
     await new Promise((resolve) => setTimeout(resolve, 30))
-    leash.pull(reason)
+    control.abort(reason)
     await isCut(opening)
     await until(() => provider.open === 0)
     expect(countResting(provider.url.origin)).toBe(0)
@@ -239,11 +239,11 @@ describe('cut short', () => {
       await request()
       socket.write(`${OK}content-length: 9\r\n\r\nsome`)
     })
-    const leash = holdLeash()
-    const reply = await post(provider, { leash })
+    const control = handControl()
+    const reply = await post(provider, { control })
     expect((await reply.read()).done).toBe(false)
     const reading = reply.read()
-    leash.pull(reason)
+    control.abort(reason)
     await isCut(reading)
     await isCut(reply.read())
     await until(() => provider.open === 0)
@@ -256,10 +256,10 @@ describe('cut short', () => {
       await line.request()
       await pour(line, `${OK}content-length: ${body.length}\r\n\r\n`, body)
     })
-    const leash = holdLeash()
-    const reply = await post(provider, { leash })
+    const control = handControl()
+    const reply = await post(provider, { control })
     await new Promise((resolve) => setTimeout(resolve, 100))
-    leash.pull(reason)
+    control.abort(reason)
     await until(() => provider.open === 0)
     await isCut(reply.read())
   })
@@ -271,11 +271,11 @@ describe('cut short', () => {
       await request()
       setTimeout(() => socket.write(answer('two')), 50)
     })
-    const leash = holdLeash()
-    const first = await post(provider, { leash })
+    const control = handControl()
+    const first = await post(provider, { control })
     await until(() => countResting(provider.url.origin) === 1)
     const second = post(provider)
-    leash.pull(reason)
+    control.abort(reason)
     await isCut(first.read())
     expect(await readAll(await second)).toBe('two')
   })

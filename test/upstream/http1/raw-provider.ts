@@ -2,9 +2,9 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { onTestFinished } from 'vitest'
-import { postOverLine } from '#upstream/http1/post.ts'
+import { postOverConnection } from '#upstream/http1/post.ts'
 import { toTarget } from '#upstream/http1/target.ts'
-import type { Held, Leash, Message, Reply } from '#upstream/reply.ts'
+import type { Abortable, ExchangeControl, Message, Reply } from '#upstream/reply.ts'
 
 /** One connection, as the provider sees it. */
 export interface RawLine {
@@ -106,41 +106,41 @@ export const answerAll =
     while ((await request()) !== null) socket.write(text)
   }
 
-export interface HandLeash extends Leash {
-  pull(reason: unknown): void
+export interface HandControl extends ExchangeControl {
+  abort(reason: unknown): void
 }
 
-export function holdLeash(): HandLeash {
-  let pulled: { readonly reason: unknown } | null = null
-  let held: Held | null = null
+export function handControl(): HandControl {
+  let aborted: { readonly reason: unknown } | null = null
+  let held: Abortable | null = null
   return {
-    get isPulled() {
-      return pulled !== null
+    get isAborted() {
+      return aborted !== null
     },
     hold(next) {
       held = next
-      if (pulled) held.abort(pulled.reason)
+      if (aborted) held.abort(aborted.reason)
     },
     connects() {},
     connected() {},
-    pull(reason) {
-      pulled ??= { reason }
+    abort(reason) {
+      aborted ??= { reason }
       held?.abort(reason)
     },
   }
 }
 
 interface PostWishes extends Partial<Message> {
-  readonly leash?: Leash
+  readonly control?: ExchangeControl
   readonly fresh?: boolean
 }
 
 export function post({ url }: Pick<RawProvider, 'url'>, wishes: PostWishes = {}): Promise<Reply> {
   const opening = Promise.withResolvers<Reply>()
-  postOverLine(toTarget(url))(
+  postOverConnection(toTarget(url))(
     { headers: wishes.headers ?? {}, body: wishes.body ?? '{}' },
     opening,
-    wishes.leash ?? holdLeash(),
+    wishes.control ?? handControl(),
     wishes.fresh ?? false,
   )
   return opening.promise

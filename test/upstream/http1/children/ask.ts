@@ -4,10 +4,10 @@ import { openPost } from '#upstream/post.ts'
 import type { Reply } from '#upstream/reply.ts'
 
 const nobody = () => {}
-const leash = { isPulled: false, hold: nobody, connects: nobody, connected: nobody }
+const control = { isAborted: false, hold: nobody, connects: nobody, connected: nobody }
 try {
   const opening = Promise.withResolvers<Reply>()
-  openPost(process.argv[2] ?? '')({ headers: {}, body: '{}' }, opening, leash, false)
+  openPost(process.argv[2] ?? '')({ headers: {}, body: '{}' }, opening, control, false)
   const reply = await opening.promise
   let bytes = 0
   for (let piece = await reply.read(); !piece.done; piece = await reply.read()) {

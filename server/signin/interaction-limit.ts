@@ -9,13 +9,13 @@ const MOST = 100
 const MOST_OF_SITE = 10 * MOST
 const WITHIN_MS = 10 * MINUTE_MS
 
-export interface VisitBound {
+export interface InteractionLimit {
   /** Counts a visit from a network address. @throws TooManyVisits */
   begin(address: string): void
 }
 
 /** Nothing is redirected: a client could do no more about it than the person can. */
-export class TooManyVisits extends OIDCProviderError {
+export class TooManyInteractions extends OIDCProviderError {
   override allow_redirect = false
   readonly retryAfterSeconds: number
 
@@ -26,7 +26,7 @@ export class TooManyVisits extends OIDCProviderError {
 }
 
 /** Counted in memory, everybody anew when the time is over: so it needs no sweeping, and a restart forgives. */
-export function boundVisits(clock: Clock): VisitBound {
+export function limitInteractions(clock: Clock): InteractionLimit {
   const begun = new Map<string, number>()
   let until: Instant = instant(0)
 
@@ -39,7 +39,7 @@ export function boundVisits(clock: Clock): VisitBound {
       }
       const counted = boundsOf(networkOf(address))
       if (counted.some(([name, most]) => (begun.get(name) ?? 0) >= most)) {
-        throw new TooManyVisits(Math.ceil((until - at) / 1000))
+        throw new TooManyInteractions(Math.ceil((until - at) / 1000))
       }
       for (const [name] of counted) begun.set(name, (begun.get(name) ?? 0) + 1)
     },

@@ -4,7 +4,7 @@ import type { Clock, Instant } from './clock.ts'
 import type { Store } from './store.ts'
 
 /** The same store, telling every ending once as it passes, before it is committed. */
-export const tellEndings = <Kept extends Store>(
+export const withEndingListener = <Kept extends Store>(
   store: Kept,
   clock: Clock,
   told: (entry: ActivityEntry, at: Instant) => void,

@@ -4,4 +4,4 @@
  * What a port answers that is asked by every request. Awaiting it is always right; a request that goes on without, where
  * it can, saves a promise and a turn of the microtask queue for each.
  */
-export type Soon<T> = T | Promise<T>
+export type MaybePromise<T> = T | Promise<T>

@@ -13,7 +13,7 @@ export interface Ended {
   readonly err: string
 }
 
-export interface Desk {
+export interface CliHarness {
   readonly home: string
   readonly dataDir: string
   readonly env: Readonly<Record<string, string>>
@@ -31,7 +31,7 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-export function openDesk(): Desk {
+export function openCli(): CliHarness {
   const home = mkdtempSync(join(tmpdir(), 'gwctl-desk-'))
   const dataDir = join(home, 'data')
   const env = {

@@ -3,7 +3,7 @@ import type { Clock } from '#domain/clock.ts'
 import type { SigninStore } from './store.ts'
 
 /** How codes reach people. */
-export type CodePost =
+export type CodeDelivery =
   /** Mails wait in the store; told of one, it sends it by and by, so that no answer tells by its time whom the house knows. */
   | { readonly kind: 'mail'; wake(): void }
   /** The demo: whoever reads the server's log signs in as anybody. */
@@ -12,7 +12,7 @@ export type CodePost =
   | { readonly kind: 'none' }
 
 /** A question to a third party. */
-export interface Errand {
+export interface OutboundRequest {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
@@ -22,18 +22,18 @@ export interface Errand {
  * Asks on behalf of an issuer; whatever its status, the answer comes whole and bounded, and no redirect is followed.
  * @throws when it may not be reached, is not, or not in time
  */
-export type Reach = (address: string, errand: Errand, issuer: string) => Promise<Response>
+export type Reach = (address: string, errand: OutboundRequest, issuer: string) => Promise<Response>
 
-export interface SideHouse {
+export interface SigninDeps {
   readonly store: SigninStore
   readonly clock: Clock
   /** `{auth_url}`: exactly what tokens say in `iss`; without a path, and without a slash at the end. */
   readonly issuer: string
-  readonly post: CodePost
+  readonly codeDelivery: CodeDelivery
   /** The way out to third parties. */
   readonly reach: Reach
   /** Whether an address that nobody has becomes a person once it is proved. */
-  readonly mayJoin: boolean
+  readonly allowsSignup: boolean
   /** What broke, for the operator's log; the id is on the page that the person saw. */
   logFault(cause: unknown, errorId?: string): void
 }

@@ -1,14 +1,14 @@
 /** How sign-in codes leave: out of the store by the house's mail server, at once, and again while they still help. */
 import { type Clock, type Instant, later, MINUTE_MS } from '#domain/clock.ts'
-import { createBell } from '#notify/bell.ts'
 import { sendMail } from '#notify/mail.ts'
 import type { Outcome } from '#notify/outcome.ts'
 import type { SmtpServer } from '#notify/smtp-server.ts'
+import { createWaker } from '#notify/waker.ts'
+import type { CodeDelivery } from '#signin/deps.ts'
 import type { CodeMails, WaitingMail } from '#signin/register/code-mail.ts'
-import type { CodePost } from '#signin/side-house.ts'
 
-export interface CodeOffice {
-  readonly post: CodePost
+export interface CodeMailer {
+  readonly delivery: CodeDelivery
   /** Waits a moment for mails under way, then leaves them to the next start: one whose code still holds goes out then. */
   close(): Promise<void>
 }
@@ -23,7 +23,7 @@ const LOOK_EVERY_MS = 1_000
 /** Between two looks with nothing to do: whoever puts something in rings. */
 const LONGEST_REST_MS = MINUTE_MS
 
-export interface CodeOfficeHouse {
+export interface CodeMailerDeps {
   readonly mails: CodeMails
   readonly smtp: SmtpServer
   readonly clock: Clock
@@ -31,10 +31,10 @@ export interface CodeOfficeHouse {
 }
 
 /** Runs until it is closed. */
-export function openCodeOffice(house: CodeOfficeHouse): CodeOffice {
-  const { mails, clock, logFault } = house
+export function startCodeMailer(deps: CodeMailerDeps): CodeMailer {
+  const { mails, clock, logFault } = deps
   const cut = new AbortController()
-  const bell = createBell()
+  const waker = createWaker()
   const inHand = new Map<string, Promise<void>>()
   let isClosed = false
 
@@ -43,11 +43,11 @@ export function openCodeOffice(house: CodeOfficeHouse): CodeOffice {
     const { due, nextAt } = await mails.due(clock.now(), 2 * MOST_AT_ONCE)
     const free = due.filter(({ id }) => !inHand.has(id)).slice(0, MOST_AT_ONCE - inHand.size)
     for (const waiting of free) {
-      const way = bring(house, waiting, cut.signal)
+      const way = deliver(deps, waiting, cut.signal)
         .catch(logFault)
         .finally(() => {
           inHand.delete(waiting.id)
-          bell.ring()
+          waker.wake()
         })
       inHand.set(waiting.id, way)
     }
@@ -56,23 +56,23 @@ export function openCodeOffice(house: CodeOfficeHouse): CodeOffice {
     return Math.min(Math.max(nextAt - clock.now(), 0), LONGEST_REST_MS)
   }
 
-  const walk = async (): Promise<void> => {
+  const run = async (): Promise<void> => {
     while (!isClosed) {
       const restMs = await setOut().catch((cause) => {
         logFault(cause)
         return LONGEST_REST_MS
       })
-      await bell.rung(restMs)
+      await waker.sleep(restMs)
     }
   }
 
-  const walking = walk()
+  const running = run()
   return {
-    post: { kind: 'mail', wake: bell.ring },
+    delivery: { kind: 'mail', wake: waker.wake },
     async close() {
       isClosed = true
-      bell.ring()
-      await walking
+      waker.wake()
+      await running
       const timer = setTimeout(() => cut.abort(), PATIENCE_MS)
       await Promise.all(inHand.values())
       clearTimeout(timer)
@@ -81,15 +81,15 @@ export function openCodeOffice(house: CodeOfficeHouse): CodeOffice {
 }
 
 /** One try. @throws what the operator should know: a mail that was given up */
-async function bring(
-  { mails, smtp, clock }: CodeOfficeHouse,
+async function deliver(
+  { mails, smtp, clock }: CodeMailerDeps,
   waiting: WaitingMail,
   cut: AbortSignal,
 ): Promise<void> {
   const { id, mail, tries, expiresAt } = waiting
   const { to, ...letter } = mail
-  const leash = AbortSignal.any([cut, AbortSignal.timeout(TRY_MS)])
-  const outcome = await sendMail(smtp, to, id, letter, leash)
+  const signal = AbortSignal.any([cut, AbortSignal.timeout(TRY_MS)])
+  const outcome = await sendMail(smtp, to, id, letter, signal)
   if (outcome.failure === null) return mails.drop(waiting)
   if (cut.aborted) return
   const nextAt = nextTry(outcome, tries, clock.now())

@@ -1,21 +1,27 @@
 // What the network did not take of a request is still that request when the next one has been written.
 import { expect, test } from 'vitest'
-import { type Exchange, type Line, sendRequest, sendRest, startLine } from '#upstream/http1/line.ts'
+import {
+  type Connection,
+  type Exchange,
+  sendRequest,
+  sendRest,
+  startConnection,
+} from '#upstream/http1/connection.ts'
 import { toRequestText } from '#upstream/http1/request.ts'
 import { toTarget } from '#upstream/http1/target.ts'
 
 const target = toTarget(new URL('http://provider.test/v1'))
 
 /** A connection whose network takes so many bytes at a time. */
-function openLine(takes: number): { readonly line: Line; readonly heard: () => string } {
+function openLine(takes: number): { readonly line: Connection; readonly heard: () => string } {
   const taken: Buffer[] = []
   const write = (bytes: Buffer, from = 0, length = bytes.length): number => {
     const took = Math.min(takes, length)
     taken.push(Buffer.from(bytes.subarray(from, from + took)))
     return took
   }
-  const line = startLine(target, {} as Exchange)
-  line.socket = { write } as unknown as Line['socket']
+  const line = startConnection(target, {} as Exchange)
+  line.socket = { write } as unknown as Connection['socket']
   return { line, heard: () => Buffer.concat(taken).toString() }
 }
 

@@ -1,20 +1,25 @@
 /** The identity desk: sends people to third parties, and judges what they come back with (hardening §3.2). */
 import { createHmac } from 'node:crypto'
 import { later, MINUTE_MS } from '#domain/clock.ts'
+import type { SigninDeps } from '../deps.ts'
 import { digestOf, randomSecret } from '../register/digest.ts'
 import {
   callbackPath,
   type IdentityProvider,
   isLoopbackHttp,
 } from '../register/identity-provider.ts'
-import type { SideHouse } from '../side-house.ts'
-import { Declined, type Party, type Told, type Trip } from './party.ts'
+import {
+  Declined,
+  type FederatedLogin,
+  type IdentityClaims,
+  type IdentityClient,
+} from './identity-client.ts'
 
 /** As long as an interaction: some people look for their password. */
 const DETOUR_MS = 60 * MINUTE_MS
 
 /** What kept somebody from being sent, or from coming back. */
-export type Trouble =
+export type FederationProblem =
   /** There is no such provider any more. */
   | { readonly kind: 'gone' }
   /** The third party said no, or the way back is not one that we sent anybody on. */
@@ -22,17 +27,17 @@ export type Trouble =
   /** It could not be reached, or answered what it should not. */
   | { readonly kind: 'failed'; readonly provider: IdentityProvider }
 
-export type Sending = { readonly kind: 'sent'; readonly address: string } | Trouble
+export type SendResult = { readonly kind: 'sent'; readonly address: string } | FederationProblem
 
-export type Return =
-  | { readonly kind: 'told'; readonly provider: IdentityProvider; readonly told: Told }
-  | Trouble
+export type ReturnResult =
+  | { readonly kind: 'told'; readonly provider: IdentityProvider; readonly told: IdentityClaims }
+  | FederationProblem
 
-export interface IdentityDesk {
+export interface Federation {
   /** Where this interaction's browser is to go; an earlier way there and back ends. */
-  send(name: string, uid: string, isFresh: boolean): Promise<Sending>
+  send(name: string, uid: string, isFresh: boolean): Promise<SendResult>
   /** Takes the answer that the browser brought back, once. */
-  receive(name: string, uid: string, answer: URLSearchParams): Promise<Return>
+  receive(name: string, uid: string, answer: URLSearchParams): Promise<ReturnResult>
 }
 
 /** A state carries its interaction, whose cookie is bound to its own path; to know it opens nothing. */
@@ -43,22 +48,26 @@ export const uidOfState = (state: string | null): string | undefined =>
   /^([\w-]{1,64})\.[\w-]{43}$/.exec(state ?? '')?.[1]
 
 /** `key` is a secret of the keyring: nonce and verifier are drawn from it and the state, so that neither is ever kept. */
-export function openIdentityDesk(house: SideHouse, key: string): IdentityDesk {
-  const { store, clock } = house
-  const partyOf = partyLoader(house)
+export function openFederation(deps: SigninDeps, key: string): Federation {
+  const { store, clock } = deps
+  const clientOf = clientLoader(deps)
   const draw = (purpose: string, state: string): string =>
     createHmac('sha256', key).update(`${purpose}\n${state}`).digest('base64url')
-  const tripOf = (provider: IdentityProvider, state: string, isFresh: boolean): Trip => ({
+  const loginOf = (
+    provider: IdentityProvider,
+    state: string,
+    isFresh: boolean,
+  ): FederatedLogin => ({
     provider,
-    redirectUri: house.issuer + callbackPath(provider.name),
+    redirectUri: deps.issuer + callbackPath(provider.name),
     isFresh,
     state,
     nonce: draw('nonce', state),
     verifier: draw('verifier', state),
   })
-  const trouble = (provider: IdentityProvider, cause: unknown): Trouble => {
+  const trouble = (provider: IdentityProvider, cause: unknown): FederationProblem => {
     if (cause instanceof Declined) return { kind: 'refused', provider }
-    house.logFault(new Error(`signing in by "${provider.name}" failed: ${wordsOf(cause)}`))
+    deps.logFault(new Error(`signing in by "${provider.name}" failed: ${wordsOf(cause)}`))
     return { kind: 'failed', provider }
   }
 
@@ -68,7 +77,9 @@ export function openIdentityDesk(house: SideHouse, key: string): IdentityDesk {
       if (provider === undefined) return { kind: 'gone' }
       const state = newState(uid)
       try {
-        const address = await (await partyOf(provider)).address(tripOf(provider, state, isFresh))
+        const address = await (await clientOf(provider)).authorizationUrl(
+          loginOf(provider, state, isFresh),
+        )
         await store.detours.begin({
           interaction: digestOf(uid),
           provider: name,
@@ -88,11 +99,11 @@ export function openIdentityDesk(house: SideHouse, key: string): IdentityDesk {
       if (!(await store.detours.end(detour, clock.now()))) return { kind: 'refused', provider }
       try {
         const secret = await store.identityProviders.secret(name)
-        const party = await partyOf(provider)
+        const client = await clientOf(provider)
         return {
           kind: 'told',
           provider,
-          told: await party.redeem(tripOf(provider, state, false), answer, secret),
+          told: await client.redeem(loginOf(provider, state, false), answer, secret),
         }
       } catch (cause) {
         return trouble(provider, cause)
@@ -102,15 +113,15 @@ export function openIdentityDesk(house: SideHouse, key: string): IdentityDesk {
 }
 
 /** Read when somebody first comes that way. */
-function partyLoader({ reach, clock, issuer }: SideHouse) {
+function clientLoader({ reach, clock, issuer }: SigninDeps) {
   const isDevelopment = isLoopbackHttp(new URL(issuer))
-  let oidc: Promise<Party> | null = null
-  let github: Promise<Party> | null = null
+  let oidc: Promise<IdentityClient> | null = null
+  let github: Promise<IdentityClient> | null = null
   const loadOidc = async () =>
-    (await import('./oidc.ts')).createOidcParty(reach, clock, isDevelopment)
+    (await import('./oidc.ts')).createOidcClient(reach, clock, isDevelopment)
   const loadGithub = async () =>
-    (await import('./github.ts')).createGithubParty(reach, isDevelopment)
-  return ({ type }: IdentityProvider): Promise<Party> => {
+    (await import('./github.ts')).createGithubClient(reach, isDevelopment)
+  return ({ type }: IdentityProvider): Promise<IdentityClient> => {
     if (type === 'github') {
       github ??= loadGithub()
       return github

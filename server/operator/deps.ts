@@ -27,7 +27,7 @@ export interface LiveFacts {
 }
 
 /** What notices can leave by, as this process is configured. */
-export interface Delivery {
+export interface DeliveryMeans {
   /** Whether a mail server is known. */
   readonly smtp: boolean
   /** Webhooks may go to this very machine without TLS: for trying them out. */
@@ -40,7 +40,7 @@ export interface DemoKit {
   readonly cards: readonly ModelCard[]
 }
 
-export interface Office {
+export interface OperatorDeps {
   readonly store: Store & { readonly signin: SigninStore }
   readonly clock: Clock
   readonly version: string
@@ -50,7 +50,7 @@ export interface Office {
   readonly live: LiveFacts | null
   /** Who acts, as far as the system knows: "uid 1000 (ann)". */
   readonly who: string
-  readonly delivery: Delivery
+  readonly delivery: DeliveryMeans
   /** Reaches out to providers; handed in, because rooms do not know each other. */
   readonly probe: Probe
   /** Handed in likewise; asked for by `init` alone. */

@@ -1,15 +1,15 @@
 /** One connection to a provider: it carries one exchange at a time, and rests between two of them. */
 import { Buffer } from 'node:buffer'
 import type { Socket } from 'bun'
-import type { Leash, Opening, Piece, Reply } from '../reply.ts'
+import type { ExchangeControl, Opening, Piece, Reply } from '../reply.ts'
 import type { Parser } from './parser.ts'
 import { type RequestText, writeText } from './request.ts'
 import type { Target } from './target.ts'
 
-export interface Line {
+export interface Connection {
   readonly target: Target
   /** Null until it stands. */
-  socket: Socket<Line> | null
+  socket: Socket<Connection> | null
   /** Null while it rests. */
   exchange: Exchange | null
   /** What the network did not take yet of the request. */
@@ -26,11 +26,11 @@ export interface Exchange extends Reply {
   request: RequestText | null
   readonly parser: Parser
   /** Hears when its connection stands. */
-  readonly leash: Pick<Leash, 'connected'>
+  readonly control: Pick<ExchangeControl, 'connected'>
   /** It asked for a connection of its own, which others need not find resting afterwards. */
   readonly isSolitary: boolean
   /** Null before it has one, and as soon as it needs none any more. */
-  line: Line | null
+  connection: Connection | null
   /** Who waits for the head; null once told. */
   opening: Opening | null
   /** False where the body is compressed all the same. */
@@ -47,7 +47,7 @@ export interface Exchange extends Reply {
 }
 
 /** A connection that is about to be made for an exchange. */
-export const startLine = (target: Target, exchange: Exchange): Line => ({
+export const startConnection = (target: Target, exchange: Exchange): Connection => ({
   target,
   socket: null,
   exchange,
@@ -61,49 +61,49 @@ export const startLine = (target: Target, exchange: Exchange): Line => ({
  * Where requests are put together: the network has its own copy when it has taken one, and memory that is used again is warm.
  * Text would be flattened and encoded into memory of its own.
  */
-const desk = Buffer.allocUnsafeSlow(262_144)
+const sendBuffer = Buffer.allocUnsafeSlow(262_144)
 
 /** Sends as much as the network takes; the rest follows when it has drained. False when nobody is there to take it. */
-export function sendRequest(line: Line, request: RequestText): boolean {
+export function sendRequest(connection: Connection, request: RequestText): boolean {
   const { bytes } = request
-  const isShort = bytes <= desk.length
-  const written = isShort ? desk : Buffer.allocUnsafeSlow(bytes)
+  const isShort = bytes <= sendBuffer.length
+  const written = isShort ? sendBuffer : Buffer.allocUnsafeSlow(bytes)
   writeText(request, written)
-  const sent = line.socket?.write(written, 0, bytes) ?? -1
+  const sent = connection.socket?.write(written, 0, bytes) ?? -1
   if (sent >= 0 && sent < bytes) {
     const rest = written.subarray(sent, bytes)
-    line.unsent = isShort ? Buffer.from(rest) : rest
+    connection.unsent = isShort ? Buffer.from(rest) : rest
   }
   return sent >= 0
 }
 
 /** Goes on where the network had enough. */
-export function sendRest(line: Line): void {
-  if (line.unsent === null || line.socket === null) return
-  const sent = line.socket.write(line.unsent)
+export function sendRest(connection: Connection): void {
+  if (connection.unsent === null || connection.socket === null) return
+  const sent = connection.socket.write(connection.unsent)
   // A connection that is gone says so by itself.
   if (sent < 0) return
-  line.unsent = sent < line.unsent.length ? line.unsent.subarray(sent) : null
+  connection.unsent = sent < connection.unsent.length ? connection.unsent.subarray(sent) : null
 }
 
 /** Takes nothing more off the network, so that the other side has to wait. */
-export function pauseLine(line: Line): void {
-  if (line.isPaused) return
-  line.isPaused = true
-  line.socket?.pause()
+export function pauseConnection(connection: Connection): void {
+  if (connection.isPaused) return
+  connection.isPaused = true
+  connection.socket?.pause()
 }
 
-export function resumeLine(line: Line): void {
-  if (!line.isPaused) return
-  line.isPaused = false
-  line.socket?.resume()
+export function resumeConnection(connection: Connection): void {
+  if (!connection.isPaused) return
+  connection.isPaused = false
+  connection.socket?.resume()
 }
 
 /** Hangs up at once. One that does not stand yet hangs up as soon as it does: nobody can call it back. */
-export function dropLine(line: Line): void {
-  if (line.isDead) return
-  line.isDead = true
-  line.exchange = null
-  line.unsent = null
-  line.socket?.terminate()
+export function dropConnection(connection: Connection): void {
+  if (connection.isDead) return
+  connection.isDead = true
+  connection.exchange = null
+  connection.unsent = null
+  connection.socket?.terminate()
 }

@@ -1,5 +1,5 @@
 /** What the counter needs of the house around it. */
-import type { CompletionHouse } from '#domain/completion.ts'
+import type { CompletionDeps } from '#domain/completion.ts'
 import { createHopHealth } from '#domain/hop-health.ts'
 import type { Store } from '#domain/store.ts'
 import { createFirstRuns, type FirstRuns } from './first-runs.ts'
@@ -8,7 +8,7 @@ import type { RequestLog } from './request-log.ts'
 import { createRunningWalks, type RunningWalks } from './running-walks.ts'
 import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
 
-export interface CounterHouse extends CompletionHouse {
+export interface ApiDeps extends CompletionDeps {
   readonly store: Store
   readonly timings: Timings
   /** Every chat request in progress. */
@@ -30,11 +30,11 @@ export interface CounterHouse extends CompletionHouse {
 }
 
 /** What must be given, and what has a sensible absence. */
-export type CounterOptions = Omit<CompletionHouse, 'health'> & {
+export type ApiOptions = Omit<CompletionDeps, 'health'> & {
   readonly store: Store
-} & Partial<CounterHouse>
+} & Partial<ApiDeps>
 
-export const openHouse = (options: CounterOptions): CounterHouse => ({
+export const toApiDeps = (options: ApiOptions): ApiDeps => ({
   health: createHopHealth(options.clock),
   timings: DEFAULT_TIMINGS,
   running: createRunningWalks(),

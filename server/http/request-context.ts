@@ -5,14 +5,14 @@ import type { ApiKey } from '#domain/key.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { QuotaReading } from '#domain/quota.ts'
 import type { CompletionStep } from '#domain/walk.ts'
+import type { ApiDeps } from './deps.ts'
 import type { Unwatched } from './hang-ups.ts'
-import type { CounterHouse } from './house.ts'
 import { addRateHeaders, EXPOSED_HEADERS, type HeaderFields } from './rate-headers.ts'
 import { readRequestId } from './request-id.ts'
 import { toBody } from './wire/long-body.ts'
 
 /** Filled in by the steps it passes; a step that fails leaves the rest null. */
-export interface Visit {
+export interface RequestContext {
   readonly request: Request
   readonly route: string
   readonly requestId: string
@@ -31,7 +31,7 @@ export interface Visit {
   streams: boolean
 }
 
-export function startVisit({ clock }: CounterHouse, request: Request, route: string): Visit {
+export function startContext({ clock }: ApiDeps, request: Request, route: string): RequestContext {
   const arrivedAt = clock.now()
   return {
     request,
@@ -52,21 +52,21 @@ export function startVisit({ clock }: CounterHouse, request: Request, route: str
 }
 
 /** Keeps what a step of the walk tells about the visit: for the headers, the answer and the log. */
-export function learn(visit: Visit, step: CompletionStep, clock: Clock): void {
+export function noteStep(context: RequestContext, step: CompletionStep, clock: Clock): void {
   switch (step.type) {
     case 'admitted':
-      visit.generationId = step.generationId
-      visit.quota = step.quota
+      context.generationId = step.generationId
+      context.quota = step.quota
       break
     case 'opened':
-      visit.model = step.head.model
-      visit.provider = step.head.provider
+      context.model = step.head.model
+      context.provider = step.head.provider
       break
     case 'events':
-      visit.firstEventAt ??= clock.now()
+      context.firstEventAt ??= clock.now()
       break
     case 'receipt':
-      visit.charge = step.charge
+      context.charge = step.charge
       break
     case 'failed':
       break
@@ -74,38 +74,38 @@ export function learn(visit: Visit, step: CompletionStep, clock: Clock): void {
 }
 
 /** The headers that every answer to this visit carries; the object is the caller's to extend. */
-export function headersFor(visit: Visit, contentType: string): HeaderFields {
+export function headersFor(context: RequestContext, contentType: string): HeaderFields {
   const headers: HeaderFields = {
     'Content-Type': contentType,
-    'X-Request-Id': visit.requestId,
+    'X-Request-Id': context.requestId,
     'Access-Control-Allow-Origin': '*',
     'Access-Control-Expose-Headers': EXPOSED_HEADERS,
     'X-Content-Type-Options': 'nosniff',
     Server: 'gatewayctl',
   }
-  if (visit.generationId !== null) headers['X-Generation-Id'] = visit.generationId
-  if (visit.quota !== null) addRateHeaders(headers, visit.quota)
+  if (context.generationId !== null) headers['X-Generation-Id'] = context.generationId
+  if (context.quota !== null) addRateHeaders(headers, context.quota)
   return headers
 }
 
 export const EVENT_STREAM = 'text/event-stream; charset=utf-8'
 
 /** Neither a cache nor a proxy may hold a stream back (contract §7). */
-export function eventStreamHeaders(visit: Visit): HeaderFields {
-  const headers = headersFor(visit, EVENT_STREAM)
+export function eventStreamHeaders(context: RequestContext): HeaderFields {
+  const headers = headersFor(context, EVENT_STREAM)
   headers['Cache-Control'] = 'no-cache, no-transform'
   headers['X-Accel-Buffering'] = 'no'
   return headers
 }
 
 /** Reads the windows for the rate headers where no admission has read them; takes no slot. */
-export async function readQuota({ store, clock }: CounterHouse, visit: Visit): Promise<void> {
-  if (visit.key === null || visit.quota !== null) return
-  visit.quota = await store.admissions.quota(visit.key.id, clock.now())
+export async function readQuota({ store, clock }: ApiDeps, context: RequestContext): Promise<void> {
+  if (context.key === null || context.quota !== null) return
+  context.quota = await store.admissions.quota(context.key.id, clock.now())
 }
 
 export const JSON_TEXT = 'application/json'
 
 /** A JSON answer with this visit's headers. */
-export const renderJson = (visit: Visit, body: unknown, status = 200): Response =>
-  new Response(toBody([JSON.stringify(body)]), { status, headers: headersFor(visit, JSON_TEXT) })
+export const renderJson = (context: RequestContext, body: unknown, status = 200): Response =>
+  new Response(toBody([JSON.stringify(body)]), { status, headers: headersFor(context, JSON_TEXT) })

@@ -3,7 +3,7 @@
 import { type Placed, Roster } from './roster.ts'
 
 /** What is looked at when the timer fires, and never sooner than it says. */
-export interface Watched extends Placed {
+export interface Deadline extends Placed {
   /** When its time is up, on the clock of `performance`; it may move while nobody looks, but sooner only with `watch`. */
   dueMs(nowMs: number): number
   /** Its time is up; it is watched no more. */
@@ -15,19 +15,19 @@ const LONGEST_TIMER_MS = 2_147_483_647
 /** How late a time may be found to be up, for the sake of those who would otherwise each wake us. */
 const SHORTEST_TIMER_MS = 10
 
-const roster = new Roster<Watched>()
+const roster = new Roster<Deadline>()
 let timer: ReturnType<typeof setTimeout> | undefined
 let timerDueMs = Number.POSITIVE_INFINITY
 
 /** Watches, or looks again at somebody whose time may now be up sooner. */
-export function watch(watched: Watched, nowMs = performance.now()): void {
-  roster.add(watched)
-  const dueMs = watched.dueMs(nowMs)
+export function setDeadline(deadline: Deadline, nowMs = performance.now()): void {
+  roster.add(deadline)
+  const dueMs = deadline.dueMs(nowMs)
   if (dueMs < timerDueMs) setTimer(dueMs, nowMs)
 }
 
 /** Its time does not matter any more. The timer stays: it is right for most of those who follow. */
-export function unwatch(watched: Watched): void {
+export function clearDeadline(watched: Deadline): void {
   roster.remove(watched)
 }
 
@@ -51,7 +51,7 @@ function look(): void {
       nextMs = Math.min(nextMs, dueMs)
       continue
     }
-    unwatch(watched)
+    clearDeadline(watched)
     watched.expire()
   }
   if (nextMs < timerDueMs) setTimer(nextMs, nowMs)

@@ -1,32 +1,32 @@
 /** A bell: wakes a loop before its time. */
 
-export interface Bell {
+export interface Waker {
   /** Rung while nobody listens, it is heard by the next who does. */
-  ring(): void
+  wake(): void
   /** Resolves when it is rung, at the latest after `ms`. */
-  rung(ms: number): Promise<void>
+  sleep(ms: number): Promise<void>
 }
 
 /** For one listener at a time. */
-export function createBell(): Bell {
-  let isRung = false
+export function createWaker(): Waker {
+  let isWoken = false
   let answer: (() => void) | null = null
-  const ring = (): void => {
-    isRung = true
+  const wake = (): void => {
+    isWoken = true
     answer?.()
   }
   return {
-    ring,
-    rung: (ms) =>
+    wake,
+    sleep: (ms) =>
       new Promise((resolve) => {
-        const timer = setTimeout(ring, ms)
+        const timer = setTimeout(wake, ms)
         answer = () => {
           clearTimeout(timer)
-          isRung = false
+          isWoken = false
           answer = null
           resolve()
         }
-        if (isRung) answer()
+        if (isWoken) answer()
       }),
   }
 }

@@ -6,7 +6,7 @@ import { SLICE_ROWS } from './slices.ts'
 export const MOST_SUMS_IN_MEMORY = 20_000
 
 /** Puts each down and forgets them all. */
-export async function putDown<Sum>(
+export async function spill<Sum>(
   sums: Map<string, Sum>,
   put: (sum: Sum) => unknown,
 ): Promise<void> {

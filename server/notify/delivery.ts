@@ -8,7 +8,7 @@ import { readSecret } from './signature.ts'
 import type { SmtpServer } from './smtp-server.ts'
 import { postWebhook } from './webhook.ts'
 
-export interface PostRoom {
+export interface DeliveryDeps {
   readonly store: Pick<Store, 'accounts' | 'notices' | 'thresholds'>
   readonly clock: Clock
   /** Null where no mail can be sent. */
@@ -16,51 +16,51 @@ export interface PostRoom {
   readonly webhooks: DestinationPolicy
 }
 
-export interface Bearing {
+export interface Delivery {
   /** One notice at a time goes there. */
   readonly destination: string
   /** Never throws for what the other side does. */
-  bring(leash: AbortSignal): Promise<Outcome>
+  deliver(signal: AbortSignal): Promise<Outcome>
 }
 
 /** Reads what is set today: an address or a secret that was changed since holds from the next try. */
-export const takeBearing = (room: PostRoom, notice: Notice): Promise<Bearing> =>
-  notice.channel === 'email' ? toInbox(room, notice) : toHook(room, notice)
+export const prepareDelivery = (deps: DeliveryDeps, notice: Notice): Promise<Delivery> =>
+  notice.channel === 'email' ? toInbox(deps, notice) : toHook(deps, notice)
 
-const nowhere = ({ eventId }: Notice): Bearing => ({
+const nowhere = ({ eventId }: Notice): Delivery => ({
   destination: eventId,
-  bring: async () => ({ ...unanswered('no_address'), isFinal: true }),
+  deliver: async () => ({ ...unanswered('no_address'), isFinal: true }),
 })
 
-async function toHook(room: PostRoom, notice: Notice): Promise<Bearing> {
-  const { store, clock, webhooks } = room
+async function toHook(deps: DeliveryDeps, notice: Notice): Promise<Delivery> {
+  const { store, clock, webhooks } = deps
   const { webhookUrl: url } = await store.thresholds.find(notice.accountId)
   if (url === null) return nowhere(notice)
   return {
     destination: URL.parse(url)?.host ?? url,
-    async bring(leash) {
+    async deliver(signal) {
       const secret = await store.thresholds.webhookSecret(notice.accountId).catch(() => null)
       const key = readSecret(secret ?? '')
       if (key === null) return unanswered('no_secret')
-      return await postWebhook({ ...notice, url, key }, webhooks, clock.now(), leash)
+      return await postWebhook({ ...notice, url, key }, webhooks, clock.now(), signal)
     },
   }
 }
 
-async function toInbox({ store, smtp }: PostRoom, notice: Notice): Promise<Bearing> {
+async function toInbox({ store, smtp }: DeliveryDeps, notice: Notice): Promise<Delivery> {
   const { email } = await store.thresholds.find(notice.accountId)
   if (email === null) return nowhere(notice)
   return {
     // All mail leaves by one server.
     destination: 'smtp',
-    async bring(leash) {
+    async deliver(signal) {
       if (smtp === null) return unanswered('no_smtp')
       const account = await store.accounts.find(notice.accountId)
       // Loaded when the first mail is due: most houses send a few in a year.
       const { sendMail } = await import('./mail.ts')
       const { writeLowBalance } = await import('./low-balance-mail.ts')
       const mail = writeLowBalance(notice.body, account?.name ?? notice.accountId)
-      return await sendMail(smtp, email, notice.eventId, mail, leash)
+      return await sendMail(smtp, email, notice.eventId, mail, signal)
     },
   }
 }

@@ -1,19 +1,19 @@
 /** An office on a real store in memory, with a clock wound by hand and a demo kit of one model. */
 import { onTestFinished } from 'vitest'
 import { openStore } from '#db/index.ts'
-import type { Office } from '#operator/office.ts'
+import type { OperatorDeps } from '#operator/deps.ts'
 import { type AnyVerb, perform } from '#operator/verb.ts'
 import { VERBS, type VerbInput, type VerbName, type VerbRecord } from '#operator/verbs.ts'
 import { type HandClock, handClock } from '#test/support/hand-clock.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 import { createProbe } from '#upstream/probe.ts'
 
-export interface TestOffice extends Office {
+export interface TestOperatorDeps extends OperatorDeps {
   readonly clock: HandClock
 }
 
 /** Empty until `init` furnishes it. */
-export async function openOffice(): Promise<TestOffice> {
+export async function openOperator(): Promise<TestOperatorDeps> {
   const clock = handClock('2026-08-23T12:00:00Z')
   const masterKey = new Uint8Array(32).fill(7)
   const store = await openStore({ dataDir: ':memory:', clock, masterKey })
@@ -33,18 +33,18 @@ export async function openOffice(): Promise<TestOffice> {
 
 /** Runs a verb as the socket would: by name, from untrusted input, through JSON. */
 export async function act<Name extends VerbName>(
-  office: Office,
+  deps: OperatorDeps,
   name: Name,
   input: VerbInput<Name>,
 ): Promise<VerbRecord<Name>> {
   const verb: AnyVerb = await VERBS[name]()
-  const record = await perform(verb, office, JSON.parse(JSON.stringify(input)))
+  const record = await perform(verb, deps, JSON.parse(JSON.stringify(input)))
   return JSON.parse(JSON.stringify(record)) as VerbRecord<Name>
 }
 
 /** An office with its account, the demo provider and one key called `default`. */
-export async function openFurnished(): Promise<TestOffice> {
-  const office = await openOffice()
-  await act(office, 'init', {})
-  return office
+export async function openFurnished(): Promise<TestOperatorDeps> {
+  const deps = await openOperator()
+  await act(deps, 'init', {})
+  return deps
 }

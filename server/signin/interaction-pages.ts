@@ -1,5 +1,7 @@
 /** The pages of a visit, drawn of what the visit knows; and the ways out of it. */
 import type { Payload } from 'oidc-provider/lib/provider.js'
+import type { SigninDeps } from './deps.ts'
+import type { InteractionContext, Step } from './interaction.ts'
 import { CODE_MINUTES } from './mail-code.ts'
 import { formTarget } from './pages/form-target.ts'
 import type { Language } from './pages/language.ts'
@@ -15,12 +17,13 @@ import { interactionPath } from './provider.ts'
 import { digestOf } from './register/digest.ts'
 import type { PendingCode } from './register/mail-code.ts'
 import type { Person } from './register/person.ts'
-import type { SideHouse } from './side-house.ts'
-import type { Step, Visit } from './visit.ts'
 
 /** Back to the protocol, which leads on to the client. */
-export async function finish({ provider, passage }: Visit, result: Payload): Promise<Response> {
-  const { req, res, answer } = passage
+export async function finish(
+  { provider, bridge }: InteractionContext,
+  result: Payload,
+): Promise<Response> {
+  const { req, res, answer } = bridge
   const mergeWithLastSubmission = 'consent' in result
   await provider.interactionFinished(req, res, result, { mergeWithLastSubmission })
   const response = await answer
@@ -30,36 +33,36 @@ export async function finish({ provider, passage }: Visit, result: Payload): Pro
 
 /** Without a problem, it says who has come back from a third party and waits for a code to prove their address. */
 export async function signInPage(
-  visit: Visit,
+  context: InteractionContext,
   problem?: SignInProblem,
   typed?: string,
 ): Promise<Response> {
-  const { interaction, client, house, call } = visit
-  const form = house.post.kind === 'none' ? undefined : formOf(visit, 'email')
-  const waiting = await house.store.detours.waiting(digestOf(call.uid), house.clock.now())
-  const told = problem ?? (await noticeOf(visit, waiting?.provider))
+  const { interaction, client, deps, call } = context
+  const form = deps.codeDelivery.kind === 'none' ? undefined : formOf(context, 'email')
+  const waiting = await deps.store.detours.waiting(digestOf(call.uid), deps.clock.now())
+  const told = problem ?? (await noticeOf(context, waiting?.provider))
   const email = typed ?? waiting?.toldEmail ?? interaction.params['login_hint']?.slice(0, 254)
   const status = problem === undefined ? 200 : problem.kind === 'too-many-codes' ? 429 : 400
-  const identities = await choicesOf(visit)
+  const identities = await choicesOf(context)
   return page(
-    visit,
+    context,
     { page: 'sign-in', clientName: client.name, form, email, problem: told, identities },
     status,
   )
 }
 
 async function noticeOf(
-  { house }: Visit,
+  { deps }: InteractionContext,
   name: string | undefined,
 ): Promise<SignInProblem | undefined> {
-  const provider = name === undefined ? undefined : await house.store.identityProviders.find(name)
+  const provider = name === undefined ? undefined : await deps.store.identityProviders.find(name)
   if (provider === undefined) return undefined
-  const kind = house.post.kind === 'none' ? 'identity-unknown' : 'identity-unproved'
+  const kind = deps.codeDelivery.kind === 'none' ? 'identity-unknown' : 'identity-unproved'
   return { kind, name: provider.label }
 }
 
-async function choicesOf({ house, call }: Visit): Promise<readonly IdentityChoice[]> {
-  return (await house.store.identityProviders.list()).map(({ name, label }) => ({
+async function choicesOf({ deps, call }: InteractionContext): Promise<readonly IdentityChoice[]> {
+  return (await deps.store.identityProviders.list()).map(({ name, label }) => ({
     name: label,
     form: { action: identityPath(call.uid, name), hidden: {} },
   }))
@@ -70,24 +73,24 @@ export const identityPath = (uid: string, name: string): string =>
   `${interactionPath(uid)}/identity/${name}`
 
 export function codePage(
-  visit: Visit,
+  context: InteractionContext,
   { email }: PendingCode,
   problem?: CodeProblem,
   sentAgain?: boolean,
 ): Promise<Response> {
-  const isTold = visit.call.step !== null && problem !== undefined
+  const isTold = context.call.step !== null && problem !== undefined
   const status = !isTold ? 200 : problem.kind === 'too-many-codes' ? 429 : 400
   return page(
-    visit,
+    context,
     {
       page: 'code',
-      clientName: visit.client.name,
+      clientName: context.client.name,
       email,
-      form: formOf(visit, 'code'),
-      resend: formOf(visit, 'resend'),
-      restart: formOf(visit, 'restart'),
+      form: formOf(context, 'code'),
+      resend: formOf(context, 'resend'),
+      restart: formOf(context, 'restart'),
       minutes: CODE_MINUTES,
-      sentTo: visit.house.post.kind === 'log' ? 'log' : 'mail',
+      sentTo: context.deps.codeDelivery.kind === 'log' ? 'log' : 'mail',
       sentAgain,
       problem,
     },
@@ -96,20 +99,24 @@ export function codePage(
 }
 
 /** For somebody whom the operator lets in no more, once they have proved who they are. */
-export const disabledPage = (visit: Visit, { email }: Person): Promise<Response> =>
-  page(visit, { page: 'disabled', email, restart: formOf(visit, 'restart') })
+export const disabledPage = (context: InteractionContext, { email }: Person): Promise<Response> =>
+  page(context, { page: 'disabled', email, restart: formOf(context, 'restart') })
 
 /** What a form carries unseen is its interaction's cookie, which is bound to the path. */
-export const formOf = ({ call }: Visit, step: Step) => ({
+export const formOf = ({ call }: InteractionContext, step: Step) => ({
   action: `${interactionPath(call.uid)}/${step}`,
   hidden: {},
 })
 
-export function page(visit: Visit, view: PageView, status?: number): Promise<Response> {
-  const target = formTarget(visit.interaction.params['redirect_uri'] ?? '')
+export function page(
+  context: InteractionContext,
+  view: PageView,
+  status?: number,
+): Promise<Response> {
+  const target = formTarget(context.interaction.params['redirect_uri'] ?? '')
   return pageResponse(view, {
-    language: visit.language,
-    issuer: visit.house.issuer,
+    language: context.language,
+    issuer: context.deps.issuer,
     formTargets: target === undefined ? [] : [target],
     status,
   })
@@ -117,7 +124,7 @@ export function page(visit: Visit, view: PageView, status?: number): Promise<Res
 
 /** A page for whatever ends a visit. */
 export const failPage = (
-  { issuer }: Pick<SideHouse, 'issuer'>,
+  { issuer }: Pick<SigninDeps, 'issuer'>,
   language: Language,
   kind: ErrorKind,
   errorId?: string,

@@ -1,21 +1,21 @@
 /** A port whose file is read when something is first asked of it: a short command touches one port of eight. */
 
-import type { Soon } from '#domain/soon.ts'
+import type { MaybePromise } from '#domain/maybe-promise.ts'
 
 /** Names every method of a port; a missing one does not compile. */
 type Methods<Port> = Readonly<Record<keyof Port, true>>
 
 type AsyncPort<Port> = {
-  readonly [Name in keyof Port]: (...args: never[]) => Soon<unknown>
+  readonly [Name in keyof Port]: (...args: never[]) => MaybePromise<unknown>
 }
 
 /** The first call loads; from then on the methods are the port's own, and cost what they cost there. */
-export function deferPort<Port extends AsyncPort<Port>>(
+export function lazyPort<Port extends AsyncPort<Port>>(
   methods: Methods<Port>,
   load: () => Promise<Port>,
 ): Port {
   let loading: Promise<Port> | null = null
-  const port = {} as Record<keyof Port, (...args: never[]) => Soon<unknown>>
+  const port = {} as Record<keyof Port, (...args: never[]) => MaybePromise<unknown>>
   for (const name of Object.keys(methods) as (keyof Port)[]) {
     port[name] = async (...args) => {
       loading ??= load()

@@ -1,10 +1,10 @@
 /** A third party as the side house speaks to it: where people are sent, and who came back. */
 
-import type { ToldEmail } from '../register/identity.ts'
+import type { ClaimedEmail } from '../register/identity.ts'
 import type { IdentityProvider } from '../register/identity-provider.ts'
 
 /** One way there and back. */
-export interface Trip {
+export interface FederatedLogin {
   readonly provider: IdentityProvider
   /** Exactly as it is registered at the third party. */
   readonly redirectUri: string
@@ -17,18 +17,18 @@ export interface Trip {
 }
 
 /** What the third party says of whoever came back. */
-export interface Told {
+export interface IdentityClaims {
   /** At most 255 characters. */
   readonly subject: string
   readonly name: string | null
-  readonly email: ToldEmail | null
+  readonly email: ClaimedEmail | null
 }
 
-export interface Party {
+export interface IdentityClient {
   /** Where the browser is sent. @throws Unreachable, or what is wrong with the third party's metadata */
-  address(trip: Trip): Promise<string>
+  authorizationUrl(login: FederatedLogin): Promise<string>
   /** @throws Declined, Unreachable, or what is wrong with the answer */
-  redeem(trip: Trip, answer: URLSearchParams, secret: string): Promise<Told>
+  redeem(login: FederatedLogin, answer: URLSearchParams, secret: string): Promise<IdentityClaims>
 }
 
 /** The third party, or the person there, said no. */

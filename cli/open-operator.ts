@@ -1,8 +1,8 @@
 /** Opens the office of a data directory for one command, when no server has it. */
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { HouseStore } from '#db/sqlite/store.ts'
-import type { Office } from '#operator/office.ts'
+import type { GatewayStore } from '#db/sqlite/store.ts'
+import type { OperatorDeps } from '#operator/deps.ts'
 import type { Context } from './context.ts'
 import { readDelivery } from './delivery.ts'
 import { CommandError, EXIT } from './exit.ts'
@@ -26,7 +26,7 @@ export interface OpenOptions {
 export async function openDirectory(
   context: Context,
   { create, withMasterKey, syncCharges = false, serves = false }: OpenOptions,
-): Promise<HouseStore> {
+): Promise<GatewayStore> {
   const { dataDir, clock } = context
   if (create) makePrivate(dataDir)
   else if (!existsSync(join(dataDir, 'gateway.db'))) throw unmade(dataDir)
@@ -49,7 +49,11 @@ export async function openDirectory(
 }
 
 /** The office around a store. */
-export const officeOf = (context: Context, store: HouseStore, dataDir: string | null): Office => ({
+export const toOperatorDeps = (
+  context: Context,
+  store: GatewayStore,
+  dataDir: string | null,
+): OperatorDeps => ({
   store,
   clock: context.clock,
   version: VERSION,
@@ -70,7 +74,7 @@ export const officeOf = (context: Context, store: HouseStore, dataDir: string | 
 })
 
 /** Whoever tests a provider loads what speaks to it. */
-function deferredProbe(clock: Context['clock']): Office['probe'] {
+function deferredProbe(clock: Context['clock']): OperatorDeps['probe'] {
   const load = async () => (await import('#upstream/probe.ts')).createProbe(clock)
   return {
     look: async (...asked) => (await load()).look(...asked),

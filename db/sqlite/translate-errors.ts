@@ -2,24 +2,24 @@
 import { troubleOf, unavailable } from './disk.ts'
 
 /** `store_unavailable` for what the disk has against it; any other error as it is. */
-export function explained(error: unknown): unknown {
+export function toStoreError(error: unknown): unknown {
   const trouble = troubleOf(error)
   return trouble === null ? error : unavailable(trouble, error)
 }
 
 /** The same, for a promise. */
 export function rethrow(error: unknown): never {
-  throw explained(error)
+  throw toStoreError(error)
 }
 
 type Method = (...args: unknown[]) => unknown
 
 /** The same ports, whose methods throw and reject with what is `explained`. */
-export function explainPorts<Ports extends object>(ports: Ports): Ports {
+export function translatePortErrors<Ports extends object>(ports: Ports): Ports {
   const told: Record<string, unknown> = {}
   for (const [name, port] of Object.entries(ports)) {
     told[name] =
-      typeof port === 'function' ? explainMethod(ports, name) : explainPorts(port as object)
+      typeof port === 'function' ? explainMethod(ports, name) : translatePortErrors(port as object)
   }
   return told as Ports
 }

@@ -1,9 +1,9 @@
 // Many wait under one timer: each hears once that its time is up, never early, and never after it was let go.
 import { expect, test } from 'vitest'
-import { unwatch, type Watched, watch } from '#domain/watch-list.ts'
+import { clearDeadline, type Deadline, setDeadline } from '#domain/deadlines.ts'
 import { until } from '#test/upstream/http1/raw-provider.ts'
 
-interface Waiter extends Watched {
+interface Waiter extends Deadline {
   due: number
   expiredAt: number[]
 }
@@ -16,7 +16,7 @@ function wait(ms: number): Waiter {
     dueMs: () => waiter.due,
     expire: () => void waiter.expiredAt.push(performance.now()),
   }
-  watch(waiter)
+  setDeadline(waiter)
   return waiter
 }
 
@@ -24,14 +24,14 @@ test('each at its own time, in whatever order they came and went', async () => {
   const waiters = Array.from({ length: 200 }, (_, i) => wait(30 + ((i * 37) % 100)))
   const gone = waiters.filter((_, i) => i % 3 === 0)
   const left = waiters.filter((_, i) => i % 3 !== 0)
-  for (const each of gone) unwatch(each)
+  for (const each of gone) clearDeadline(each)
   await until(() => left.every(({ expiredAt }) => expiredAt.length > 0))
   for (const { due, expiredAt } of left) {
     expect(expiredAt).toHaveLength(1)
     expect(expiredAt[0]).toBeGreaterThanOrEqual(due)
   }
   // Nothing is left that a second leaving could meet.
-  for (const each of waiters) unwatch(each)
+  for (const each of waiters) clearDeadline(each)
   expect(gone.flatMap(({ expiredAt }) => expiredAt)).toEqual([])
   expect(waiters.every(({ place }) => place === -1)).toBe(true)
 })
@@ -41,11 +41,11 @@ test('a time that moves away is waited for, and one that comes nearer is told', 
   later.due += 60_000
   const sooner = wait(60_000)
   sooner.due = performance.now() + 20
-  watch(sooner)
+  setDeadline(sooner)
   await until(() => sooner.expiredAt.length === 1)
   expect(later.expiredAt).toEqual([])
   later.due = performance.now()
-  watch(later)
+  setDeadline(later)
   await until(() => later.expiredAt.length === 1)
 })
 

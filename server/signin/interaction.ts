@@ -1,0 +1,236 @@
+/** A person's visit: the pages between a client's request and the code that it gets, one interaction at a time. */
+import { SessionNotFound } from 'oidc-provider/lib/helpers/errors.js'
+import type { Interaction, Provider } from 'oidc-provider/lib/provider.js'
+import { MINUTE_MS } from '#domain/clock.ts'
+import { type Bridge, openBridge } from './bridge.ts'
+import type { SigninDeps } from './deps.ts'
+import { readForm } from './form-body.ts'
+import type { Federation } from './identities/federation.ts'
+import {
+  linkWaiting,
+  receiveFromThirdParty,
+  sendToThirdParty,
+  waitingLink,
+} from './interaction-identity.ts'
+import type { InteractionLimit } from './interaction-limit.ts'
+import {
+  codePage,
+  disabledPage,
+  failPage,
+  finish,
+  formOf,
+  page,
+  seeOther,
+  signInPage,
+} from './interaction-pages.ts'
+import { type MailCodeFlow, readCode } from './mail-code.ts'
+import { type Language, readLanguage } from './pages/language.ts'
+import type { CodeProblem, ErrorKind } from './pages/view.ts'
+import { interactionPath } from './provider.ts'
+import type { Client } from './register/client.ts'
+import { digestOf } from './register/digest.ts'
+import { readEmail } from './register/email.ts'
+import type { PendingCode } from './register/mail-code.ts'
+import { newPerson, type PersonId } from './register/person.ts'
+
+/** What a person may do on a page, as the last part of its form's path. */
+export type Step = 'email' | 'code' | 'resend' | 'restart' | 'consent'
+
+export interface Call {
+  readonly request: Request
+  readonly uid: string
+  /** Null for looking at the page. */
+  readonly step: Step | null
+  /** The identity provider that its path names: a button when posted, the way back from there when looked at. */
+  readonly identity: string | null
+  readonly body: Uint8Array | null
+  /** The network address that asks. */
+  readonly address: string
+}
+
+export interface SigninContext {
+  readonly deps: SigninDeps
+  readonly provider: Provider
+  readonly codeFlow: MailCodeFlow
+  readonly identities: Federation
+  readonly interactionLimit: InteractionLimit
+  /** The same for ways to third parties, whom we ask on a stranger's word. */
+  readonly detourLimit: InteractionLimit
+}
+
+/** Everything that one call needs to answer. */
+export interface InteractionContext extends SigninContext {
+  readonly call: Call
+  readonly bridge: Bridge
+  readonly interaction: Interaction
+  readonly client: Client
+  readonly language: Language
+}
+
+/** Answers one call of `/sign-in/:uid`. Never throws what a person could have caused. */
+export async function answerInteraction(signin: SigninContext, call: Call): Promise<Response> {
+  const { deps, provider } = signin
+  const { request, uid } = call
+  const language = readLanguage(request.headers.get('accept-language'))
+  const fail = (kind: ErrorKind) => failPage(deps, language, kind)
+  if (request.method === 'POST' && !isOwnForm(request, deps.issuer)) return fail('other-browser')
+  const bridge = openBridge(request, interactionPath(uid), null, call.address)
+  const interaction = await find(provider, bridge)
+  if (typeof interaction === 'string') return fail(interaction)
+  if (interaction.uid !== uid) return fail('other-browser')
+  const client = await deps.store.clients.find(interaction.params['client_id'] ?? '')
+  if (client === undefined) return fail('unknown-client')
+  const locales = interaction.params['ui_locales']
+  const context: InteractionContext = {
+    ...signin,
+    call,
+    bridge,
+    interaction,
+    client,
+    language: readLanguage(request.headers.get('accept-language'), locales),
+  }
+  return interaction.prompt.name === 'consent' ? answerConsent(context) : answerSignIn(context)
+}
+
+async function find(provider: Provider, { req, res }: Bridge): Promise<Interaction | ErrorKind> {
+  try {
+    return await provider.interactionDetails(req, res)
+  } catch (thrown) {
+    if (!(thrown instanceof SessionNotFound)) throw thrown
+    return req.headers.cookie === undefined ? 'other-browser' : 'expired'
+  }
+}
+
+/** A form of ours, as far as the browser says where it comes from. What says nothing is no browser that others could lead. */
+function isOwnForm({ headers }: Request, issuer: string): boolean {
+  const site = headers.get('sec-fetch-site')
+  if (site !== null) return site === 'same-origin' || site === 'none'
+  const origin = headers.get('origin')
+  return origin === null || origin === new URL(issuer).origin
+}
+
+async function answerSignIn(context: InteractionContext): Promise<Response> {
+  const { call, deps } = context
+  if (call.identity !== null) return answerIdentity(context, call.identity)
+  const fields = call.body === null ? undefined : readForm(call.request, call.body)
+  if (call.step === 'email') return takeEmail(context, fields?.get('email') ?? '')
+  const pending = await deps.store.mailCodes.pending(digestOf(call.uid))
+  if (call.step === 'restart') {
+    await deps.store.mailCodes.drop(digestOf(call.uid))
+    await deps.store.detours.drop(digestOf(call.uid))
+    return seeOther(interactionPath(call.uid))
+  }
+  if (pending === undefined || call.step === 'consent') return signInPage(context)
+  if (call.step === 'resend') return sendAgain(context, pending)
+  if (call.step === 'code') return takeCode(context, pending, fields?.get('code') ?? '')
+  return codePage(context, pending, problemOf(context, pending))
+}
+
+function answerIdentity(context: InteractionContext, name: string): Promise<Response> {
+  switch (context.call.request.method) {
+    case 'POST':
+      return sendToThirdParty(context, name)
+    case 'GET':
+      return receiveFromThirdParty(context, name)
+    default:
+      // Nothing is used up by whoever asks for the head alone.
+      return signInPage(context)
+  }
+}
+
+async function takeEmail(context: InteractionContext, typed: string): Promise<Response> {
+  const email = readEmail(typed)
+  if (email === undefined || context.deps.codeDelivery.kind === 'none') {
+    return signInPage(context, { kind: 'unreadable' }, typed)
+  }
+  const minutes = await send(context, email)
+  return minutes === null
+    ? seeOther(interactionPath(context.call.uid))
+    : signInPage(context, { kind: 'too-many-codes', minutes }, typed)
+}
+
+async function sendAgain(context: InteractionContext, pending: PendingCode): Promise<Response> {
+  const minutes = await send(context, pending.email)
+  if (minutes !== null) return codePage(context, pending, { kind: 'too-many-codes', minutes })
+  return codePage(context, pending, undefined, true)
+}
+
+/** Null when it is on its way, else in how many minutes another may be asked for. */
+async function send(context: InteractionContext, email: string): Promise<number | null> {
+  const { codeFlow, call, client, language, deps } = context
+  const { uid, address } = call
+  const links = await waitingLink(context)
+  const verdict = await codeFlow.send({
+    uid,
+    email,
+    clientName: client.name,
+    language,
+    address,
+    links,
+  })
+  if (verdict.isIssued) return null
+  return Math.max(1, Math.ceil((verdict.nextAt - deps.clock.now()) / MINUTE_MS))
+}
+
+async function takeCode(
+  context: InteractionContext,
+  pending: PendingCode,
+  typed: string,
+): Promise<Response> {
+  const code = readCode(typed)
+  if (code === undefined) return codePage(context, pending, { kind: 'unreadable' })
+  const redemption = await context.codeFlow.redeem(context.call.uid, pending.email, code)
+  switch (redemption.verdict) {
+    case 'wrong':
+      return codePage(context, pending, { kind: 'wrong', attemptsLeft: redemption.attemptsLeft })
+    case 'spent':
+    case 'expired':
+      return codePage(context, pending, { kind: redemption.verdict })
+    case 'right':
+      return welcome(context, redemption.email)
+  }
+}
+
+function problemOf({ deps }: InteractionContext, pending: PendingCode): CodeProblem | undefined {
+  if (pending.expiresAt <= deps.clock.now()) return { kind: 'expired' }
+  return pending.attemptsLeft === 0 ? { kind: 'spent' } : undefined
+}
+
+/** The address is proved. */
+async function welcome(context: InteractionContext, email: string): Promise<Response> {
+  const { deps } = context
+  const at = deps.clock.now()
+  const newcomer = deps.allowsSignup ? newPerson(email, at) : null
+  const person = await deps.store.people.proved(email, newcomer, at)
+  if (person === undefined) return signInPage(context)
+  if (person.disabledAt !== null) return disabledPage(context, person)
+  await linkWaiting(context, person)
+  return finish(context, { login: { accountId: person.id, amr: ['otp'] } })
+}
+
+async function answerConsent(context: InteractionContext): Promise<Response> {
+  const { call, interaction, provider, client, deps } = context
+  const accountId = interaction.session?.accountId ?? ''
+  const person = await deps.store.people.find(accountId as PersonId)
+  if (person === undefined) return failPage(deps, context.language, 'expired')
+  const scopes = (interaction.params['scope'] ?? '').split(' ').filter((scope) => scope !== '')
+  if (call.step !== 'consent' || call.body === null) {
+    const form = formOf(context, 'consent')
+    return page(context, {
+      page: 'consent',
+      clientName: client.name,
+      email: person.email,
+      scopes,
+      form,
+    })
+  }
+  if (readForm(call.request, call.body)?.get('decision') !== 'allow') {
+    return finish(context, { error: 'access_denied', error_description: 'the person said no' })
+  }
+  const { Grant } = provider
+  const known =
+    interaction.grantId === undefined ? undefined : await Grant.find(interaction.grantId)
+  const grant = known ?? new Grant({ accountId, clientId: client.id })
+  grant.addOIDCScope(scopes.join(' '))
+  return finish(context, { consent: { grantId: await grant.save() } })
+}
