@@ -1,16 +1,16 @@
-/** `gatewayctl apply`: makes the house what a file says; the plan comes first, and nothing is deleted unless asked. */
+/** `gatewayctl apply`: makes the gateway what a file says; the plan comes first, and nothing is deleted unless asked. */
 import { readFile } from 'node:fs/promises'
 import { GatewayError } from '#domain/errors.ts'
 import type { VerbInput, VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from './action.ts'
-import { clean } from './clean.ts'
-import { confirm } from './confirm.ts'
+import { countSteps, renderSteps } from './apply/render-plan.ts'
 import type { Context } from './context.ts'
 import { CommandError, EXIT, usageError } from './exit.ts'
+import { call } from './gateway/operator.ts'
 import { reserveFile, type SecretFile } from './keys/secret-file.ts'
-import { call } from './operator.ts'
-import { paint, print, printJson, tell } from './output.ts'
-import { countSteps, renderSteps } from './render-plan.ts'
+import { clean } from './terminal/clean.ts'
+import { confirm } from './terminal/confirm.ts'
+import { paint, print, printJson, tell } from './terminal/output.ts'
 
 interface Flags {
   readonly file: string
@@ -95,7 +95,7 @@ async function asked<Answer>(path: string, ask: () => Promise<Answer>): Promise<
       thrown.code,
       EXIT.failed,
       `${path}: ${place === '' || words.startsWith(place) ? '' : `${place}: `}${words}`,
-      thrown.details.hint ?? 'docs/operator.md: The house as a file',
+      thrown.details.hint ?? 'docs/operator.md: The gateway as a file',
     )
   }
 }

@@ -1,10 +1,10 @@
 /** `gatewayctl audit`: adds every balance, day and month up again from the ledger; exit 1 on any difference. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from './action.ts'
-import { clean } from './clean.ts'
 import { EXIT, endWith } from './exit.ts'
-import { call } from './operator.ts'
-import { paint, print, printJson } from './output.ts'
+import { call } from './gateway/operator.ts'
+import { clean } from './terminal/clean.ts'
+import { paint, print, printJson } from './terminal/output.ts'
 
 export const mount: Mount = (root) =>
   root

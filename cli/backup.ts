@@ -1,7 +1,7 @@
 /** `gatewayctl backup`: a consistent copy of everything while it serves, and the way back from one. */
 import { action, type Mount } from './action.ts'
 import { usageError } from './exit.ts'
-import { readCount } from './read-value.ts'
+import { readCount } from './flags/read-value.ts'
 
 interface Flags {
   readonly verify?: boolean

@@ -1,7 +1,7 @@
 /** `gatewayctl completion`: the script that a shell loads; it asks the program itself for every word. */
 import { action, type Mount } from './action.ts'
 import { usageError } from './exit.ts'
-import { print, printJson } from './output.ts'
+import { print, printJson } from './terminal/output.ts'
 
 const SCRIPTS: Readonly<Record<string, () => Promise<{ readonly default: string }>>> = {
   bash: () => import('./completion/gatewayctl.bash', { with: { type: 'text' } }),

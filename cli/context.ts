@@ -2,7 +2,7 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type Clock, systemClock } from '#domain/clock.ts'
-import { isTerminal } from './streams.ts'
+import { isTerminal } from './terminal/streams.ts'
 
 /** The flags that every command takes. */
 export interface GlobalFlags {

@@ -5,11 +5,11 @@ import { action, type Mount } from './action.ts'
 import type { Context } from './context.ts'
 import type { DashboardActions } from './dashboard/controller.ts'
 import { SCREENS, type Screen } from './dashboard/view.ts'
-import { besideDemo, tellDemo } from './demo-socket.ts'
 import { CommandError, EXIT, usageError } from './exit.ts'
-import { call } from './operator.ts'
-import { print, printJson } from './output.ts'
-import { isTerminal } from './streams.ts'
+import { besideDemo, tellDemo } from './gateway/demo-socket.ts'
+import { call } from './gateway/operator.ts'
+import { print, printJson } from './terminal/output.ts'
+import { isTerminal } from './terminal/streams.ts'
 
 interface Flags {
   readonly screen: Screen

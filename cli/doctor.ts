@@ -2,11 +2,11 @@
 import { GatewayError } from '#domain/errors.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from './action.ts'
-import { clean } from './clean.ts'
 import type { Context } from './context.ts'
 import { CommandError, EXIT, endWith } from './exit.ts'
-import { call } from './operator.ts'
-import { paint, print, printJson } from './output.ts'
+import { call } from './gateway/operator.ts'
+import { clean } from './terminal/clean.ts'
+import { paint, print, printJson } from './terminal/output.ts'
 
 type Finding = VerbRecord<'doctor'>['findings'][number]
 

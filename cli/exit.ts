@@ -1,7 +1,7 @@
 /** How a command ends: one table of exit codes, one shape of error, on standard error. */
 import { GatewayError } from '#domain/errors.ts'
-import { clean } from './clean.ts'
-import { writeError } from './streams.ts'
+import { clean } from './terminal/clean.ts'
+import { writeError } from './terminal/streams.ts'
 
 /** Exit codes, and what `gatewayctl help exit-codes` says of them. */
 export const EXIT = {

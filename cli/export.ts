@@ -3,14 +3,14 @@
 import { writeFileSync } from 'node:fs'
 import { action, type Mount } from './action.ts'
 import { CommandError, EXIT } from './exit.ts'
-import { call } from './operator.ts'
-import { print, printJson, tell } from './output.ts'
+import { call } from './gateway/operator.ts'
+import { print, printJson, tell } from './terminal/output.ts'
 
 interface Flags {
   readonly out?: string
 }
 
-const HEAD = `# The house as a file: gatewayctl apply -f FILE makes it so again, here or elsewhere.
+const HEAD = `# The gateway as a file: gatewayctl apply -f FILE makes it so again, here or elsewhere.
 # Balances, secrets, revoked keys and prices of the future are not in it. A provider's credential is
 # taken from the variable that from_env names, by whoever applies it.
 

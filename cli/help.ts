@@ -1,7 +1,7 @@
 /** The help pages: what a new operator sees, the page of a command, and the topics. */
 import { EXIT, usageError } from './exit.ts'
 import { NOUNS } from './nouns.ts'
-import { print } from './output.ts'
+import { print } from './terminal/output.ts'
 
 const CHAPTERS: readonly (readonly [title: string, nouns: readonly string[]])[] = [
   ['Start', ['init', 'serve', 'status', 'dashboard']],

@@ -3,13 +3,13 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from './action.ts'
-import { clean } from './clean.ts'
 import type { Context } from './context.ts'
 import { usageError } from './exit.ts'
+import { readMoney } from './flags/read-value.ts'
+import { call } from './gateway/operator.ts'
 import type { Answers } from './init/questions.ts'
-import { call } from './operator.ts'
-import { paint, print, printJson, tell } from './output.ts'
-import { readMoney } from './read-value.ts'
+import { clean } from './terminal/clean.ts'
+import { paint, print, printJson, tell } from './terminal/output.ts'
 
 const DATABASE = 'gateway.db'
 
@@ -93,7 +93,7 @@ async function beginAnew(context: Context, { force, confirm }: Flags): Promise<s
   }
   const path = join(context.dataDir, DATABASE)
   if (!existsSync(path)) return null
-  const { confirmByName } = await import('./confirm.ts')
+  const { confirmByName } = await import('./terminal/confirm.ts')
   await confirmByName(context, {
     name: DATABASE,
     confirmed: confirm,

@@ -1,4 +1,4 @@
-/** The front door: tells the version at once, and wakes the rest of the house for anything else. */
+/** The entry point: prints the version at once, and loads the rest of the program for anything else. */
 
 declare const GATEWAY_VERSION: string
 

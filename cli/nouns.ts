@@ -78,7 +78,10 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
       remove: () => import('./models/remove.ts'),
     },
   },
-  export: alone('write the house as a file, without secrets', () => import('./export.ts')),
+  export: alone(
+    "write this gateway's configuration as a file, without secrets",
+    () => import('./export.ts'),
+  ),
   apply: alone('make it what a file says; the plan comes first', () => import('./apply.ts')),
   balance: {
     summary: 'show, top-up, adjust',

@@ -3,8 +3,8 @@ import { Command, CommanderError } from 'commander'
 import type { Mount } from './action.ts'
 import { globalFlags, splitWords } from './command-line.ts'
 import { endWithError, usageError } from './exit.ts'
+import { refuseSecrets } from './flags/read-secret.ts'
 import { NOUNS, type Noun } from './nouns.ts'
-import { refuseSecrets } from './read-secret.ts'
 
 /** Runs one command line; errors end on standard error and in the exit code, never in a throw. */
 export async function runProgram(args: readonly string[]): Promise<void> {
@@ -84,7 +84,7 @@ async function mountAll(parent: Command, noun: Noun): Promise<void> {
   for (const { mount } of files) globalFlags(mount(parent))
 }
 
-/** A program that reports by throwing, so that every end goes through one door. */
+/** A program that reports by throwing, so that every end goes through one place. */
 const newProgram = (): Command =>
   new Command('gatewayctl')
     .exitOverride()

@@ -1,27 +1,31 @@
 /** `gatewayctl serve`: runs the gateway until it is told to stop, then lets answers in progress end. */
 
-import type { GatewayStore } from '#db/sqlite/store.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { perform } from '#operator/verb.ts'
 import type { GatewayOptions } from '#server/gateway.ts'
 import type { TelemetryOptions } from '#server/observer.ts'
+import type { GatewayStore } from '#signin/store.ts'
 import { action, type Mount } from './action.ts'
-import { clean } from './clean.ts'
-import { readServeSettings, type ServeFlags, type ServeSettings } from './config.ts'
 import type { Context } from './context.ts'
-import { type DeliverySettings, readDeliverySettings } from './delivery.ts'
-import { chooseDemoSocket, MOST_SOCKET_PATH_BYTES } from './demo-socket.ts'
 import { CommandError, EXIT, usageError } from './exit.ts'
-import { tell } from './output.ts'
-import { readDuration } from './read-value.ts'
-import { settleRuntime } from './runtime-settings.ts'
-import { startRequestLog } from './serve-log.ts'
-import { readSigninSettings, type SigninFlags, type SigninSettings } from './signin-settings.ts'
+import { readDuration } from './flags/read-value.ts'
+import { chooseDemoSocket, MOST_SOCKET_PATH_BYTES } from './gateway/demo-socket.ts'
+import { startRequestLog } from './serve/request-log.ts'
+import { readServeSettings, type ServeFlags, type ServeSettings } from './settings/config.ts'
+import { type DeliverySettings, readDeliverySettings } from './settings/delivery-settings.ts'
+import { settleRuntime } from './settings/runtime-settings.ts'
+import {
+  readSigninSettings,
+  type SigninFlags,
+  type SigninSettings,
+} from './settings/signin-settings.ts'
 import {
   DEFAULT_METRICS_LISTEN,
   readTelemetrySettings,
   type TelemetryFlags,
-} from './telemetry-settings.ts'
+} from './settings/telemetry-settings.ts'
+import { clean } from './terminal/clean.ts'
+import { tell } from './terminal/output.ts'
 
 interface Flags extends ServeFlags, SigninFlags, TelemetryFlags {
   readonly demo?: boolean
@@ -105,7 +109,7 @@ async function openMemory({ clock }: Context): Promise<GatewayStore> {
 }
 
 async function openKept(context: Context, syncCharges: boolean): Promise<GatewayStore> {
-  const { toOperatorDeps, openDirectory } = await import('./open-operator.ts')
+  const { toOperatorDeps, openDirectory } = await import('./gateway/open-operator.ts')
   const store = await openDirectory(context, {
     create: true,
     withMasterKey: true,
@@ -160,7 +164,7 @@ async function serve(
     throw notListening(cause, settings, 'gatewayctl serve --listen 127.0.0.1:4150')
   })
   const baseUrl = settings.port === 0 ? gateway.url : settings.baseUrl
-  const { showDemoBanner, showBanner } = await import('./serve-banner.ts')
+  const { showDemoBanner, showBanner } = await import('./serve/banner.ts')
   if (demoSocket !== null)
     await showDemoBanner(context, store, {
       baseUrl: `${baseUrl}/v1`,

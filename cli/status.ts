@@ -1,13 +1,13 @@
 /** `gatewayctl status`: exit 0 while it serves, 4 when no server runs, 6 when it is unhealthy. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from './action.ts'
-import { clean } from './clean.ts'
 import type { Context } from './context.ts'
 import { tellWarning } from './dashboard/tell-warning.ts'
 import { CommandError, EXIT, endWith, exitCodeOf } from './exit.ts'
-import { call } from './operator.ts'
-import { paint, print, printJson } from './output.ts'
-import { bytes, duration, relativeTime, timeLeft } from './relative-time.ts'
+import { call } from './gateway/operator.ts'
+import { clean } from './terminal/clean.ts'
+import { paint, print, printJson } from './terminal/output.ts'
+import { bytes, duration, relativeTime, timeLeft } from './terminal/relative-time.ts'
 
 type Status = VerbRecord<'status'>
 

@@ -1,7 +1,7 @@
 /** Says so where the log no longer has all that was asked for, rather than let a part pass for the whole. */
 import type { Context } from './context.ts'
-import { call } from './operator.ts'
-import { tell } from './output.ts'
+import { call } from './gateway/operator.ts'
+import { tell } from './terminal/output.ts'
 
 /** `keptSince` is null where nothing is missing. */
 export function tellKept(context: Context, keptSince: string | null): void {

@@ -2,9 +2,9 @@
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from './action.ts'
 import type { Context } from './context.ts'
-import { call } from './operator.ts'
-import { printRecord } from './output.ts'
-import { relativeTime } from './relative-time.ts'
+import { call } from './gateway/operator.ts'
+import { printRecord } from './terminal/output.ts'
+import { relativeTime } from './terminal/relative-time.ts'
 
 type Why = VerbRecord<'why'>
 type Refusal = NonNullable<NonNullable<Why['now']>['refusal']>

@@ -11,13 +11,13 @@
  * it fills six gigabytes first. Exits 1 when a part finds its limit broken.
  */
 import { parseArgs } from 'node:util'
-import { type Effort, LOAD_CORE, openHouse, type Part } from './bench/house.ts'
 import { KINDS } from './bench/matrix/cells.ts'
 import { RIVAL_NAMES } from './bench/matrix/rivals.ts'
 import { type MatrixEffort, matrix } from './bench/matrix.ts'
 import { memory } from './bench/memory.ts'
 import { picture } from './bench/picture.ts'
 import { stayOn } from './bench/process.ts'
+import { type Effort, LOAD_CORE, openRig, type Part } from './bench/rig.ts'
 import { scale } from './bench/scale.ts'
 import { streams } from './bench/streams.ts'
 import { translate } from './bench/translate.ts'
@@ -75,11 +75,11 @@ for (const name of positionals.length > 0 ? positionals : UNASKED) {
 
 /** Every part has processes of its own, so that it measures the same alone and among the others. */
 async function besideProxy(part: Part): Promise<boolean> {
-  const house = await openHouse(part.answers)
+  const rig = await openRig(part.answers)
   try {
-    return await part.run(house, effort)
+    return await part.run(rig, effort)
   } finally {
-    await house.close()
+    await rig.close()
   }
 }
 

@@ -1,4 +1,4 @@
-// The one command of the house: format, lint, types, dead code; every gate runs, then the verdict.
+// The one command of the gateway: format, lint, types, dead code; every gate runs, then the verdict.
 const gates = [
   { name: 'style', command: ['biome', 'check', '--error-on-warnings', '.'] },
   { name: 'types', command: ['tsc', '--pretty', 'false'] },

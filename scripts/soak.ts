@@ -12,9 +12,9 @@
 import { parseArgs } from 'node:util'
 import { BINARY } from './compile.ts'
 import { openFindings } from './soak/findings.ts'
-import { openSoakHouse } from './soak/house.ts'
 import { kills } from './soak/kills.ts'
 import { report } from './soak/report.ts'
+import { openSoakRig } from './soak/rig.ts'
 import { soak } from './soak/run.ts'
 
 const { values } = parseArgs({
@@ -30,15 +30,15 @@ const seed = Number(values.seed ?? crypto.getRandomValues(new Uint32Array(1))[0]
 console.log(`seed ${seed}`)
 
 const findings = openFindings()
-const house = await openSoakHouse(values.binary)
+const rig = await openSoakRig(values.binary)
 try {
   const wishes = { seed, clients: Number(values.clients) }
   if (values.kills === undefined) {
-    await soak(house, findings, { ...wishes, minutes: Number(values.minutes) })
+    await soak(rig, findings, { ...wishes, minutes: Number(values.minutes) })
   } else {
-    await kills(house, findings, { ...wishes, kills: Number(values.kills) })
+    await kills(rig, findings, { ...wishes, kills: Number(values.kills) })
   }
 } finally {
-  house.close()
+  rig.close()
 }
 process.exitCode = report(findings) ? 0 : 1

@@ -1,4 +1,4 @@
-/** How sign-in codes leave: out of the store by the house's mail server, at once, and again while they still help. */
+/** How sign-in codes leave: out of the store by the gateway's mail server, at once, and again while they still help. */
 import { type Clock, type Instant, later, MINUTE_MS } from '#domain/clock.ts'
 import { sendMail } from '#notify/mail.ts'
 import type { Outcome } from '#notify/outcome.ts'

@@ -1,4 +1,4 @@
-/** The composition: the counter on its listener, the operator's door on its socket, one store behind both. */
+/** Composes a running gateway: the HTTP API on its listener, the operator API on its socket, sign-in on its own, one store behind all. */
 import { ACTIVITY_KEPT_MS } from '#domain/activity.ts'
 import type { Clock } from '#domain/clock.ts'
 import type { CompletionDeps } from '#domain/completion.ts'
@@ -6,7 +6,6 @@ import { withEndingListener } from '#domain/ending-listener.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { DEFAULT_SETTINGS, type Settings } from '#domain/settings.ts'
 import { type Pulse, startPulse } from '#domain/snapshot/pulse.ts'
-import type { Store } from '#domain/store.ts'
 import { createApi } from '#http/app.ts'
 import { type ApiDeps, toApiDeps } from '#http/deps.ts'
 import { shuttingDown } from '#http/render-error.ts'
@@ -17,7 +16,7 @@ import type { SmtpServer } from '#notify/smtp-server.ts'
 import { type WebhookPermissions, webhookPolicy } from '#notify/webhook-policy.ts'
 import { operatorApp } from '#operator/app.ts'
 import type { LiveFacts } from '#operator/deps.ts'
-import type { SigninStore } from '#signin/store.ts'
+import type { GatewayStore } from '#signin/store.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 import { createProbe } from '#upstream/probe.ts'
 import { openAdminSocket } from './admin-socket.ts'
@@ -29,8 +28,6 @@ import { type Sweeper, startSweeper } from './sweeper.ts'
 import { createUpstreamCache } from './upstream-cache.ts'
 import { openWatch } from './watch.ts'
 
-type GatewayStore = Store & { readonly signin: SigninStore }
-
 export interface GatewayOptions {
   readonly store: GatewayStore
   readonly clock: Clock
@@ -40,7 +37,7 @@ export interface GatewayOptions {
   readonly listen: { readonly hostname: string; readonly port: number }
   /** As applications type it, `/v1` included; told to operators. */
   readonly baseUrl?: string
-  /** Null opens no door for operators. */
+  /** Null opens no socket for operators. */
   readonly adminSocket: string | null
   readonly version?: string
   /** Told to operators; null when everything is kept in memory. */
@@ -90,7 +87,7 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   })
   const api = createApi(deps)
   const metricsUrl = observer.open(deps)
-  // It takes longest, and whoever finds the counter ready finds the operator's door open too.
+  // It takes longest; once the API is ready, the operator's socket is open too.
   const signin = await openSignin(options)
   let listener: Listener
   try {

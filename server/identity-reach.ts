@@ -1,4 +1,4 @@
-/** How the side house reaches third parties: https, never redirected, bounded in time and bytes (hardening §3.2, §4.4). */
+/** How the sign-in provider reaches third parties: https, never redirected, bounded in time and bytes (hardening §3.2, §4.4). */
 import { isLoopbackAddress, isPrivateAddress, isPublicAddress } from '#outbound/addresses.ts'
 import { type DestinationPolicy, PUBLIC_HTTPS } from '#outbound/policy.ts'
 import { reach } from '#outbound/reach.ts'
@@ -23,10 +23,10 @@ const hostPolicy = (isDevelopment: boolean): DestinationPolicy => ({
 /** `isDevelopment`: http within this machine too. `totalMs` is for tests. */
 export function identityReach(isDevelopment: boolean, totalMs = TOTAL_MS): Reach {
   const ofHost = hostPolicy(isDevelopment)
-  return async (address, errand, issuer) => {
+  return async (address, request, issuer) => {
     const isHost = new URL(address).hostname === new URL(issuer).hostname
     const signal = AbortSignal.timeout(totalMs)
-    const response = await reach(address, errand, isHost ? ofHost : PUBLIC_HTTPS, signal)
+    const response = await reach(address, request, isHost ? ofHost : PUBLIC_HTTPS, signal)
     if (response === null) throw new Error('forbidden_address')
     const { status, headers } = response
     const body = await readBounded(response)

@@ -1,9 +1,9 @@
-/** The listener of the counter: Bun's server, held to JSON and to our own bounds. */
+/** An HTTP listener, for the API, for sign-in and for metrics: Bun's server, held to our own bounds and to JSON where it refuses by itself. */
 
 export interface Listener {
   /** `http://host:port` */
   readonly url: string
-  /** From now on this request's connection may be silent for as long as the house allows. */
+  /** From now on this request's connection may be silent for as long as the gateway allows. */
   holdOpen(request: Request): void
   /** The answer is complete: without this a connection that was held open stays so for ever, however idle. */
   letIdle(request: Request): void
@@ -14,7 +14,7 @@ export interface Listener {
 }
 
 const IDLE_SECONDS = 120
-/** The counter's own limit answers in JSON, and reads nothing of a body that states more; Bun's would answer in nothing. */
+/** Our own limit answers in JSON, and reads nothing of a body that states more; Bun's would answer in nothing. */
 const BEYOND_OUR_LIMIT = 2 ** 40
 const LAST_BYTES_MS = 1_000
 const GLANCE_MS = 5
@@ -54,7 +54,7 @@ export function listen(
   }
 }
 
-/** For a throw that no route caught; the counter catches its own. */
+/** For a throw that no route caught; the API catches its own. */
 function renderFault(): Response {
   const error = {
     message: 'the gateway failed while it handled this request',

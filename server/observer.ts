@@ -37,10 +37,10 @@ interface Observed<Kept extends Store> {
 type Fetch = (request: Request) => Response | Promise<Response>
 
 export interface Observer<Kept extends Store> {
-  /** The store and the log that the house is to use instead. */
+  /** The store and the log that the gateway is to use instead. */
   readonly store: Kept
   readonly log: RequestLog | null
-  /** What stands before the counter. */
+  /** What stands before the API. */
   before(counter: Fetch): Fetch
   /** Listens for scrapes, and answers where; null where nobody may ask. @throws what `refused` makes of a taken address */
   open(deps: ApiDeps): string | null
@@ -125,7 +125,7 @@ function openMetrics(options: MetricsOptions, tally: Tally, deps: ApiDeps): List
     ])
     return await renderFamilies(await gather(watched, tally))
   }
-  const loaded = import('#telemetry/door.ts').then(({ metricsDoor }) =>
+  const loaded = import('#telemetry/metrics-app.ts').then(({ metricsApp: metricsDoor }) =>
     metricsDoor(options.token, scrape),
   )
   try {

@@ -1,4 +1,4 @@
-/** The side house on its own listener; all of it is loaded here, and by nobody else. */
+/** The sign-in provider on its own listener; all of it is loaded here, and by nobody else. */
 import type { Clock } from '#domain/clock.ts'
 import type { SmtpServer } from '#notify/smtp-server.ts'
 import type { CodeDelivery } from '#signin/deps.ts'

@@ -9,7 +9,7 @@ export interface SweeperOptions {
   /** How long the log keeps a request that has ended; null is for ever. */
   readonly activityKeptMs: number | null
   readonly pace?: Pace
-  /** What broke in the house itself; the next sweep tries again. */
+  /** What broke in the gateway itself; the next sweep tries again. */
   readonly logFault?: (cause: unknown) => void
 }
 

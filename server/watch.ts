@@ -1,13 +1,12 @@
 /** The watch over a running gateway: what an operator may see of its requests, and how one of them is ended. */
-import type { InFlight } from '#domain/snapshot/in-flight.ts'
-import { readInFlight } from '#domain/snapshot/in-flight.ts'
+import { type InFlight, readInFlight } from '#domain/snapshot/in-flight.ts'
 import type { Pulse } from '#domain/snapshot/pulse.ts'
 import { endedByOperator, type Watch } from '#domain/snapshot/watch.ts'
+import { within } from '#domain/within.ts'
 import type { RunningWalk, RunningWalks } from '#http/running-walks.ts'
+import { FAREWELL_MS } from './drain.ts'
 
-/** A client that reads is told why its stream ends; one that does not is not waited for longer than this. */
-const FAREWELL_MS = 1_000
-/** An upstream that ignores its abort is not waited for longer. */
+/** An upstream that ignores its abort: an operator waits less patiently for one request than a drain does for the last. */
 const LAST_WAIT_MS = 3_000
 
 export const openWatch = (running: RunningWalks, pulse: Pulse, draining: () => boolean): Watch => ({
@@ -30,15 +29,7 @@ export const openWatch = (running: RunningWalks, pulse: Pulse, draining: () => b
 
 async function end(walk: RunningWalk): Promise<boolean> {
   walk.abort(endedByOperator())
-  if (await isOverWithin(walk, FAREWELL_MS)) return true
+  if (await within(walk.settled(), FAREWELL_MS)) return true
   void walk.leave()
-  return await isOverWithin(walk, LAST_WAIT_MS)
-}
-
-const LOOK_MS = 10
-
-async function isOverWithin(walk: RunningWalk, ms: number): Promise<boolean> {
-  for (let waitedMs = 0; !walk.isOver && waitedMs < ms; waitedMs += LOOK_MS)
-    await Bun.sleep(LOOK_MS)
-  return walk.isOver
+  return await within(walk.settled(), LAST_WAIT_MS)
 }

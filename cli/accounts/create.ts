@@ -1,8 +1,8 @@
 /** `gatewayctl accounts create`: another owner of keys and a balance. */
 import { action, type Mount } from '../action.ts'
-import { clean } from '../clean.ts'
-import { call } from '../operator.ts'
-import { paint, print, printJson, tell } from '../output.ts'
+import { call } from '../gateway/operator.ts'
+import { clean } from '../terminal/clean.ts'
+import { paint, print, printJson, tell } from '../terminal/output.ts'
 
 export const mount: Mount = (accounts) =>
   accounts

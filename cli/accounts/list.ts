@@ -1,8 +1,8 @@
 /** `gatewayctl accounts list`: who owns keys and a balance. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
-import { call } from '../operator.ts'
-import { type Column, printList } from '../output.ts'
+import { call } from '../gateway/operator.ts'
+import { type Column, printList } from '../terminal/output.ts'
 
 export const mount: Mount = (accounts) =>
   accounts

@@ -1,7 +1,7 @@
 /** `gatewayctl accounts show`: one account, its money, its keys, and when its owner wants to hear. */
 import { action, type Mount } from '../action.ts'
-import { call } from '../operator.ts'
-import { printRecord } from '../output.ts'
+import { call } from '../gateway/operator.ts'
+import { printRecord } from '../terminal/output.ts'
 import { thresholdFields } from '../thresholds/threshold-fields.ts'
 
 export const mount: Mount = (accounts) =>

@@ -1,11 +1,11 @@
 /** `gatewayctl activity list --admin`: who changed what, and when. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
-import { printCsv } from '../csv.ts'
-import { call } from '../operator.ts'
-import { type Column, printList } from '../output.ts'
-import { readCount, readSince } from '../read-value.ts'
-import { relativeTime } from '../relative-time.ts'
+import { readCount, readSince } from '../flags/read-value.ts'
+import { call } from '../gateway/operator.ts'
+import { printCsv } from '../terminal/csv.ts'
+import { type Column, printList } from '../terminal/output.ts'
+import { relativeTime } from '../terminal/relative-time.ts'
 
 type Act = VerbRecord<'acts.list'>[number]
 

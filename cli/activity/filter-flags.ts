@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
-import { readDuration } from '../read-value.ts'
+import { readDuration } from '../flags/read-value.ts'
 
 export interface FilterFlags {
   readonly key?: string

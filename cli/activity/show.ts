@@ -2,8 +2,8 @@
 import { readPrice, renderPerMillion } from '#domain/money.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
-import { call } from '../operator.ts'
-import { printRecord } from '../output.ts'
+import { call } from '../gateway/operator.ts'
+import { printRecord } from '../terminal/output.ts'
 import { spanOf } from './span.ts'
 
 type Receipt = VerbRecord<'activity.show'>

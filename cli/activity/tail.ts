@@ -1,12 +1,12 @@
 /** `gatewayctl activity tail`: requests as they end, until Ctrl-C. */
 import type { TailRecord } from '#operator/tail.ts'
 import { action, type Mount } from '../action.ts'
-import { clean } from '../clean.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
-import { noGateway, readLines } from '../operator-lines.ts'
-import { paint, print } from '../output.ts'
-import { isReaderGone } from '../streams.ts'
+import { noGateway, readLines } from '../gateway/operator-lines.ts'
+import { clean } from '../terminal/clean.ts'
+import { paint, print } from '../terminal/output.ts'
+import { isReaderGone } from '../terminal/streams.ts'
 import { addFilterFlags, type FilterFlags, readFilterFlags } from './filter-flags.ts'
 
 export const mount: Mount = (activity) =>

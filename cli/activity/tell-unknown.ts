@@ -1,9 +1,9 @@
 /** Nothing was found: perhaps because what was asked for is called otherwise. What is gone may still be in the log, so it is no error. */
 import { nearest } from '#forms/nearest.ts'
-import { clean } from '../clean.ts'
 import type { Context } from '../context.ts'
-import { call } from '../operator.ts'
-import { tell } from '../output.ts'
+import { call } from '../gateway/operator.ts'
+import { clean } from '../terminal/clean.ts'
+import { tell } from '../terminal/output.ts'
 import type { FilterFlags } from './filter-flags.ts'
 
 /** Says which of the filters names nothing that there is, and what was probably meant. */

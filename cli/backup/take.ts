@@ -7,14 +7,14 @@ import { type CopyFacts, examineCopy, glanceAtCopy } from '#db/sqlite/examine-co
 import { NEWEST_SCHEMA_VERSION } from '#db/sqlite/migrate.ts'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { clean } from '../clean.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
-import { denied, unmade } from '../open-operator.ts'
-import { call } from '../operator.ts'
-import { paint, print, printJson, tell } from '../output.ts'
-import { showProgress } from '../progress.ts'
-import { bytes } from '../relative-time.ts'
+import { denied, unmade } from '../gateway/open-operator.ts'
+import { call } from '../gateway/operator.ts'
+import { clean } from '../terminal/clean.ts'
+import { paint, print, printJson, tell } from '../terminal/output.ts'
+import { showProgress } from '../terminal/progress.ts'
+import { bytes } from '../terminal/relative-time.ts'
 import { cannotWrite, chooseDestination, removeOldest } from './directory.ts'
 
 interface Wishes {
@@ -110,7 +110,7 @@ async function verifyCopy(context: Context, file: string): Promise<CopyFacts> {
 const failed = (message: string, hint: string | null): CommandError =>
   new CommandError('backup_failed', EXIT.failed, message, hint)
 
-/** The copy stands, whether or not the house can remember it. */
+/** The copy stands, whether or not the gateway can remember it. */
 async function note(context: Context, record: BackupRecord, takenAt: Instant): Promise<void> {
   // Opening the store to note it would migrate it, and whoever backs up before an upgrade wants to be able to go back.
   if (record.schema_version !== NEWEST_SCHEMA_VERSION) {

@@ -1,12 +1,12 @@
 /** `gatewayctl balance adjust`: corrects a balance either way; the ledger keeps the reason. */
 import { action, type Mount } from '../action.ts'
-import { clean } from '../clean.ts'
-import { confirm } from '../confirm.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
-import { call } from '../operator.ts'
-import { paint, print, printJson, tell } from '../output.ts'
-import { readAmount } from '../read-amount.ts'
+import { readAmount } from '../flags/read-amount.ts'
+import { call } from '../gateway/operator.ts'
+import { clean } from '../terminal/clean.ts'
+import { confirm } from '../terminal/confirm.ts'
+import { paint, print, printJson, tell } from '../terminal/output.ts'
 
 export const mount: Mount = (balance) =>
   balance

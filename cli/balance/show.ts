@@ -1,7 +1,7 @@
 /** `gatewayctl balance show`: what is left to spend. */
 import { action, type Mount } from '../action.ts'
-import { call } from '../operator.ts'
-import { printRecord } from '../output.ts'
+import { call } from '../gateway/operator.ts'
+import { printRecord } from '../terminal/output.ts'
 
 export const mount: Mount = (balance) =>
   balance

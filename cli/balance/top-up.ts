@@ -1,9 +1,9 @@
 /** `gatewayctl balance top-up`: puts money in, once per reference. */
 import { action, type Mount } from '../action.ts'
-import { clean } from '../clean.ts'
-import { call } from '../operator.ts'
-import { paint, print, printJson, tell } from '../output.ts'
-import { readAmount } from '../read-amount.ts'
+import { readAmount } from '../flags/read-amount.ts'
+import { call } from '../gateway/operator.ts'
+import { clean } from '../terminal/clean.ts'
+import { paint, print, printJson, tell } from '../terminal/output.ts'
 
 interface Flags {
   readonly ref?: string

@@ -1,6 +1,6 @@
 /** `gatewayctl clients create`: registers an application that people sign in to. */
 import { action, type Mount } from '../action.ts'
-import { call } from '../operator.ts'
+import { call } from '../gateway/operator.ts'
 import { collect } from './collect.ts'
 import { showIssued } from './show-issued.ts'
 

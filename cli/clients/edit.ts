@@ -1,11 +1,11 @@
 /** `gatewayctl clients edit`: changes an application from its next request on; what is not named stays. */
 import { action, type Mount } from '../action.ts'
-import { clean } from '../clean.ts'
-import { confirm } from '../confirm.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
-import { call } from '../operator.ts'
-import { paint, tell } from '../output.ts'
+import { call } from '../gateway/operator.ts'
+import { clean } from '../terminal/clean.ts'
+import { confirm } from '../terminal/confirm.ts'
+import { paint, tell } from '../terminal/output.ts'
 import { collect } from './collect.ts'
 import { showClient } from './show-client.ts'
 

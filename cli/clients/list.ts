@@ -1,8 +1,8 @@
 /** `gatewayctl clients list`: the applications that people sign in to. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
-import { call } from '../operator.ts'
-import { type Column, printList } from '../output.ts'
+import { call } from '../gateway/operator.ts'
+import { type Column, printList } from '../terminal/output.ts'
 
 export const mount: Mount = (clients) =>
   clients

@@ -1,8 +1,8 @@
 /** `gatewayctl clients rotate-secret`: a new secret; the old one ends at once. */
 import { action, type Mount } from '../action.ts'
-import { clean } from '../clean.ts'
-import { confirm } from '../confirm.ts'
-import { call } from '../operator.ts'
+import { call } from '../gateway/operator.ts'
+import { clean } from '../terminal/clean.ts'
+import { confirm } from '../terminal/confirm.ts'
 import { showIssued } from './show-issued.ts'
 
 export const mount: Mount = (clients) =>

@@ -1,7 +1,7 @@
 /** `gatewayctl clients rotate-signing-key`: ID tokens are signed by a new key from now on. */
 import { action, type Mount } from '../action.ts'
-import { call } from '../operator.ts'
-import { paint, print, printJson, tell } from '../output.ts'
+import { call } from '../gateway/operator.ts'
+import { paint, print, printJson, tell } from '../terminal/output.ts'
 
 export const mount: Mount = (clients) =>
   clients

@@ -1,8 +1,8 @@
 /** One client, as several commands print it. */
 import type { VerbRecord } from '#operator/verbs.ts'
-import { clean } from '../clean.ts'
 import type { Context } from '../context.ts'
-import { printRecord, tell } from '../output.ts'
+import { clean } from '../terminal/clean.ts'
+import { printRecord, tell } from '../terminal/output.ts'
 
 export function showClient(context: Context, client: VerbRecord<'clients.show'>): void {
   printRecord(context, client, client.client_id, [

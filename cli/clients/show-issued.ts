@@ -1,9 +1,9 @@
 /** A client and its secret, which is shown this once. */
 import type { VerbRecord } from '#operator/verbs.ts'
-import { clean } from '../clean.ts'
-import { configuredAuthUrl } from '../configured-auth-url.ts'
 import type { Context } from '../context.ts'
-import { paint, print, printJson, printRecord, tell } from '../output.ts'
+import { configuredAuthUrl } from '../settings/configured-auth-url.ts'
+import { clean } from '../terminal/clean.ts'
+import { paint, print, printJson, printRecord, tell } from '../terminal/output.ts'
 
 /** `-q` prints the secret: its only copy. */
 export function showIssued(

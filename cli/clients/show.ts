@@ -1,6 +1,6 @@
 /** `gatewayctl clients show`: one application as it is registered. */
 import { action, type Mount } from '../action.ts'
-import { call } from '../operator.ts'
+import { call } from '../gateway/operator.ts'
 import { showClient } from './show-client.ts'
 
 export const mount: Mount = (clients) =>

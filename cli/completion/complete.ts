@@ -3,11 +3,11 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command, type Option } from 'commander'
 import type { Name, Named } from '#db/sqlite/names.ts'
-import { clean } from '../clean.ts'
 import { globalFlags, splitWords, VALUED } from '../command-line.ts'
 import { openContext } from '../context.ts'
 import { NOUNS, type Noun } from '../nouns.ts'
-import { writeOut } from '../streams.ts'
+import { clean } from '../terminal/clean.ts'
+import { writeOut } from '../terminal/streams.ts'
 import { type Kind, kindOf, type Place, valuesOf } from './kinds.ts'
 
 /** Says nothing rather than anything wrong: a shell has no use for an error. */

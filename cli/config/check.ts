@@ -1,12 +1,12 @@
 /** `gatewayctl config check`: whether `serve` would start with a configuration file; the environment has no say in it. */
 import { action, type Mount } from '../action.ts'
-import { readServeSettings } from '../config.ts'
-import { readConfigFile } from '../config-file.ts'
 import type { Context } from '../context.ts'
-import { readDeliverySettings } from '../delivery.ts'
-import { paint, print, printJson, tell } from '../output.ts'
-import { readSigninSettings } from '../signin-settings.ts'
-import { readTelemetrySettings } from '../telemetry-settings.ts'
+import { readServeSettings } from '../settings/config.ts'
+import { readConfigFile } from '../settings/config-file.ts'
+import { readDeliverySettings } from '../settings/delivery-settings.ts'
+import { readSigninSettings } from '../settings/signin-settings.ts'
+import { readTelemetrySettings } from '../settings/telemetry-settings.ts'
+import { paint, print, printJson, tell } from '../terminal/output.ts'
 
 /** What `--json` prints of a file that is good. */
 export interface ConfigCheckRecord {

@@ -1,7 +1,7 @@
 /** `gatewayctl config path`: which configuration file is read here. */
 import { existsSync } from 'node:fs'
 import { action, type Mount } from '../action.ts'
-import { print, printJson, tell } from '../output.ts'
+import { print, printJson, tell } from '../terminal/output.ts'
 
 /** What `--json` prints. */
 export interface ConfigPathRecord {

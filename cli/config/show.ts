@@ -1,11 +1,16 @@
 /** `gatewayctl config show`: the settings that `serve` would start with here, and where each comes from. */
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
 import { action, type Mount } from '../action.ts'
-import { clean } from '../clean.ts'
-import { type ConfigFile, NAMES, readConfigFile, type SettingName } from '../config-file.ts'
 import type { Context, Environment } from '../context.ts'
-import { findSetting, variableOf } from '../find-setting.ts'
-import { type Column, printList, tell } from '../output.ts'
+import {
+  type ConfigFile,
+  NAMES,
+  readConfigFile,
+  type SettingName,
+} from '../settings/config-file.ts'
+import { findSetting, variableOf } from '../settings/find-setting.ts'
+import { clean } from '../terminal/clean.ts'
+import { type Column, printList, tell } from '../terminal/output.ts'
 import { tellStray } from './stray.ts'
 
 /** One setting as it is in force. */

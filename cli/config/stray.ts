@@ -1,8 +1,8 @@
 /** Variables that look like settings and that nobody reads: a typing error keeps a default in force, in silence. */
 import { nearest } from '#forms/nearest.ts'
-import { NAMES } from '../config-file.ts'
 import type { Environment } from '../context.ts'
-import { variableOf } from '../find-setting.ts'
+import { NAMES } from '../settings/config-file.ts'
+import { variableOf } from '../settings/find-setting.ts'
 
 /** Those that stand for no setting of the file. */
 const OTHERS = [

@@ -48,7 +48,7 @@ const CHART_MS = 60_000
 const CLOCK_MS = 1_000
 
 export function startController(options: ControllerOptions): Controller {
-  const { source, actions: desk, glyphs, feed: openFeed = startFeed } = options
+  const { source, actions, glyphs, feed: openFeed = startFeed } = options
   let view: View = startView(options.screen, options.fps)
   let snapshot = options.first
   let link: Link = { kind: options.first === null ? 'connecting' : 'live' }
@@ -56,7 +56,7 @@ export function startController(options: ControllerOptions): Controller {
   const changed = (): void => {
     for (const watcher of watchers) watcher()
   }
-  const charts = keepChart(desk, changed)
+  const charts = keepChart(actions, changed)
 
   const feed = openFeed({
     ...source,
@@ -86,7 +86,7 @@ export function startController(options: ControllerOptions): Controller {
     else if (effect.kind === 'copy') terminal.copy(effect.text)
     else if (effect.kind === 'rate') feed.setRate(effect.fps)
     else if (effect.kind === 'reconnect') feed.reconnect()
-    else desk.kill(effect.id).then(tell, (thrown) => tell(wordsOf(thrown)))
+    else actions.kill(effect.id).then(tell, (thrown) => tell(wordsOf(thrown)))
   }
 
   return {
@@ -121,7 +121,7 @@ const wordsOf = (thrown: unknown): string =>
   thrown instanceof Error ? (thrown.message.split('\n')[0] ?? '') : String(thrown)
 
 /** The chart that was asked for last, made anew once it is old. */
-function keepChart(desk: DashboardActions, changed: () => void) {
+function keepChart(actions: DashboardActions, changed: () => void) {
   let chart: ChartRecord | null = null
   let asked = ''
   let askedAt = Number.NEGATIVE_INFINITY
@@ -135,7 +135,7 @@ function keepChart(desk: DashboardActions, changed: () => void) {
       if (name !== asked) chart = null
       asked = name
       askedAt = performance.now()
-      desk.chart(wish).then(
+      actions.chart(wish).then(
         (made) => {
           if (name !== asked) return
           chart = made

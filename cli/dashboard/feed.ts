@@ -110,7 +110,7 @@ interface Refusal {
   readonly error: { readonly code: string; readonly message: string; readonly hint?: string | null }
 }
 
-/** The door's own refusal: no such account, say. */
+/** The operator API's own refusal: no such account, say. */
 export class Refused extends Error {
   readonly code: string
   readonly hint: string | null

@@ -1,7 +1,7 @@
 /** A line of the screen: pieces of text with their colours, cut and padded by the columns that they take. */
 
-import { clean } from '../clean.ts'
-import { inTone, type Tone } from '../tone.ts'
+import { clean } from '../terminal/clean.ts'
+import { inTone, type Tone } from '../terminal/tone.ts'
 
 export interface Piece {
   readonly text: string

@@ -1,7 +1,7 @@
 /** What a screen is drawn from; nothing of it is computed while it is drawn. */
 import type { ChartRecord } from '#operator/snapshot/chart.ts'
 import type { SnapshotRecord } from '#operator/snapshot/record.ts'
-import type { Tone } from '../tone.ts'
+import type { Tone } from '../terminal/tone.ts'
 import type { Link } from './feed.ts'
 import { type Currency, figure, money } from './figures.ts'
 import type { Glyphs } from './glyphs.ts'

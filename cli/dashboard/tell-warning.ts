@@ -1,8 +1,8 @@
 /** A warning in words, the same in `status` and on the dashboard. */
 import type { Instant } from '#domain/clock.ts'
 import type { WarningRecord } from '#operator/snapshot/record.ts'
-import { clean } from '../clean.ts'
-import { relativeTime } from '../relative-time.ts'
+import { clean } from '../terminal/clean.ts'
+import { relativeTime } from '../terminal/relative-time.ts'
 
 const LIMITS = {
   rpm: 'RPM limit',

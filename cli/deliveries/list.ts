@@ -2,11 +2,11 @@
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
-import { call } from '../operator.ts'
-import { type Column, printList } from '../output.ts'
-import { readChoice } from '../read-choice.ts'
-import { readCount } from '../read-value.ts'
-import { relativeTime } from '../relative-time.ts'
+import { readChoice } from '../flags/read-choice.ts'
+import { readCount } from '../flags/read-value.ts'
+import { call } from '../gateway/operator.ts'
+import { type Column, printList } from '../terminal/output.ts'
+import { relativeTime } from '../terminal/relative-time.ts'
 
 type Delivery = VerbRecord<'deliveries.list'>[number]
 

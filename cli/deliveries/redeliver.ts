@@ -1,8 +1,8 @@
 /** `gatewayctl deliveries redeliver`: sends a notice again, with the id and the body it had. */
 import { action, type Mount } from '../action.ts'
-import { call } from '../operator.ts'
-import { paint, print, printJson, tell } from '../output.ts'
-import { CHANNELS, readChoice } from '../read-choice.ts'
+import { CHANNELS, readChoice } from '../flags/read-choice.ts'
+import { call } from '../gateway/operator.ts'
+import { paint, print, printJson, tell } from '../terminal/output.ts'
 
 export const mount: Mount = (deliveries) =>
   deliveries

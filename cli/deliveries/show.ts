@@ -1,8 +1,8 @@
 /** `gatewayctl deliveries show`: one notice, what it says, and every try on every channel. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
-import { call } from '../operator.ts'
-import { printRecord } from '../output.ts'
+import { call } from '../gateway/operator.ts'
+import { printRecord } from '../terminal/output.ts'
 
 type Channel = VerbRecord<'deliveries.show'>['channels'][number]
 

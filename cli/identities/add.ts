@@ -1,11 +1,11 @@
 /** `gatewayctl identities add`: a third party that people may sign in by. */
 import { action, type Mount } from '../action.ts'
-import { clean } from '../clean.ts'
 import { collect } from '../clients/collect.ts'
 import { usageError } from '../exit.ts'
-import { call } from '../operator.ts'
-import { paint, tell } from '../output.ts'
-import { readSecretInput, type SecretFlags } from '../read-secret.ts'
+import { readSecretInput, type SecretFlags } from '../flags/read-secret.ts'
+import { call } from '../gateway/operator.ts'
+import { clean } from '../terminal/clean.ts'
+import { paint, tell } from '../terminal/output.ts'
 import { showProvider } from './show-provider.ts'
 
 interface Flags extends SecretFlags {

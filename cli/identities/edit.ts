@@ -1,10 +1,10 @@
 /** `gatewayctl identities edit`: changes a third party from the next sign-in on; what is not named stays. */
 import { action, type Mount } from '../action.ts'
-import { clean } from '../clean.ts'
 import { collect } from '../clients/collect.ts'
-import { call } from '../operator.ts'
-import { paint, tell } from '../output.ts'
-import { readSecretInput, type SecretFlags } from '../read-secret.ts'
+import { readSecretInput, type SecretFlags } from '../flags/read-secret.ts'
+import { call } from '../gateway/operator.ts'
+import { clean } from '../terminal/clean.ts'
+import { paint, tell } from '../terminal/output.ts'
 import { showProvider } from './show-provider.ts'
 
 interface Flags extends SecretFlags {

@@ -1,8 +1,8 @@
 /** `gatewayctl identities list`: third parties that people sign in by, never their secrets. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
-import { call } from '../operator.ts'
-import { type Column, printList } from '../output.ts'
+import { call } from '../gateway/operator.ts'
+import { type Column, printList } from '../terminal/output.ts'
 
 export const mount: Mount = (identities) =>
   identities

@@ -1,9 +1,9 @@
 /** `gatewayctl identities remove`: nobody signs in by it any more. */
 import { action, type Mount } from '../action.ts'
-import { clean } from '../clean.ts'
-import { confirm } from '../confirm.ts'
-import { call } from '../operator.ts'
-import { paint, print, printJson, tell } from '../output.ts'
+import { call } from '../gateway/operator.ts'
+import { clean } from '../terminal/clean.ts'
+import { confirm } from '../terminal/confirm.ts'
+import { paint, print, printJson, tell } from '../terminal/output.ts'
 
 export const mount: Mount = (identities) =>
   identities

@@ -1,10 +1,10 @@
 /** One identity provider, as several commands print it. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { callbackPath } from '#signin/register/identity-provider.ts'
-import { clean } from '../clean.ts'
-import { configuredAuthUrl } from '../configured-auth-url.ts'
 import type { Context } from '../context.ts'
-import { printRecord, tell } from '../output.ts'
+import { configuredAuthUrl } from '../settings/configured-auth-url.ts'
+import { clean } from '../terminal/clean.ts'
+import { printRecord, tell } from '../terminal/output.ts'
 
 export function showProvider(context: Context, provider: VerbRecord<'identities.show'>): void {
   printRecord(context, provider, provider.name, [

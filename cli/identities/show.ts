@@ -1,6 +1,6 @@
 /** `gatewayctl identities show`: one third party, never its secret. */
 import { action, type Mount } from '../action.ts'
-import { call } from '../operator.ts'
+import { call } from '../gateway/operator.ts'
 import { showProvider } from './show-provider.ts'
 
 export const mount: Mount = (identities) =>

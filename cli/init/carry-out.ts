@@ -1,12 +1,12 @@
 /** What becomes of the answers that `init` was given: a line of configuration, an address for alerts, a provider. */
 import { existsSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { clean } from '../clean.ts'
 import type { Context } from '../context.ts'
-import { makePrivate } from '../open-operator.ts'
-import { call } from '../operator.ts'
-import { paint, tell } from '../output.ts'
+import { makePrivate } from '../gateway/open-operator.ts'
+import { call } from '../gateway/operator.ts'
 import { checkProvider, tellChecked } from '../providers/check.ts'
+import { clean } from '../terminal/clean.ts'
+import { paint, tell } from '../terminal/output.ts'
 import type { Answers } from './questions.ts'
 
 /** Each by the verb that its own command would use. @throws GatewayError, CommandError */

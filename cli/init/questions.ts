@@ -6,11 +6,11 @@ import { PROVIDER_PRESETS } from '#domain/provider.ts'
 import { nearest } from '#forms/nearest.ts'
 import { credentialField } from '#operator/providers.ts'
 import { emailField } from '#operator/threshold-fields.ts'
-import { DEFAULT_LISTEN, readListen } from '../config.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
-import { readSecretInput } from '../read-secret.ts'
-import { writeError } from '../streams.ts'
+import { readSecretInput } from '../flags/read-secret.ts'
+import { DEFAULT_LISTEN, readListen } from '../settings/config.ts'
+import { writeError } from '../terminal/streams.ts'
 
 /** Null is what Enter means: the usual address, nobody, the demo models alone. */
 export interface Answers {

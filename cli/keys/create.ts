@@ -1,8 +1,8 @@
 /** `gatewayctl keys create`: a new key; standard output is exactly its secret. */
 import { action, type Mount } from '../action.ts'
-import { addLimitFlags, type LimitFlags, readLimitFlags } from '../limit-flags.ts'
-import { call } from '../operator.ts'
-import { readUntil } from '../read-value.ts'
+import { addLimitFlags, type LimitFlags, readLimitFlags } from '../flags/limit-flags.ts'
+import { readUntil } from '../flags/read-value.ts'
+import { call } from '../gateway/operator.ts'
 import { reserveFile } from './secret-file.ts'
 import { showIssued } from './show-issued.ts'
 

@@ -1,6 +1,6 @@
 /** Limits in one line, as a person reads them. */
 import type { LimitsRecord } from '#domain/key-report.ts'
-import { clean } from '../clean.ts'
+import { clean } from '../terminal/clean.ts'
 
 /** "300 req/min · no daily request limit · $25.00/day · all models" */
 export function describeLimits(limits: LimitsRecord): string {

@@ -1,11 +1,11 @@
 /** `gatewayctl keys edit`: the name, the note, the end of a key, and whether it works; holds from the next request. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
-import { clean } from '../clean.ts'
 import { usageError } from '../exit.ts'
-import { call } from '../operator.ts'
-import { print, printJson, tell } from '../output.ts'
-import { readUntil } from '../read-value.ts'
+import { readUntil } from '../flags/read-value.ts'
+import { call } from '../gateway/operator.ts'
+import { clean } from '../terminal/clean.ts'
+import { print, printJson, tell } from '../terminal/output.ts'
 
 interface Flags {
   readonly name?: string

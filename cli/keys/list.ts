@@ -3,10 +3,10 @@ import { allows } from '#domain/allow-list.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
-import { call } from '../operator.ts'
-import { type Column, printList } from '../output.ts'
-import { readChoice } from '../read-choice.ts'
-import { relativeTime } from '../relative-time.ts'
+import { readChoice } from '../flags/read-choice.ts'
+import { call } from '../gateway/operator.ts'
+import { type Column, printList } from '../terminal/output.ts'
+import { relativeTime } from '../terminal/relative-time.ts'
 
 type Key = VerbRecord<'keys.list'>[number]
 

@@ -1,10 +1,10 @@
 /** `gatewayctl keys revoke`: the next request with the key is refused; answers in progress end whole. */
 import { action, type Mount } from '../action.ts'
-import { clean } from '../clean.ts'
-import { confirm } from '../confirm.ts'
-import { recentRequests } from '../impact.ts'
-import { call } from '../operator.ts'
-import { paint, print, printJson, tell } from '../output.ts'
+import { recentRequests } from '../gateway/impact.ts'
+import { call } from '../gateway/operator.ts'
+import { clean } from '../terminal/clean.ts'
+import { confirm } from '../terminal/confirm.ts'
+import { paint, print, printJson, tell } from '../terminal/output.ts'
 
 export const mount: Mount = (keys) =>
   keys

@@ -1,11 +1,11 @@
 /** `gatewayctl keys rotate`: a new secret for the same key; standard output is exactly that secret. */
 import { action, type Mount } from '../action.ts'
-import { clean } from '../clean.ts'
-import { confirm } from '../confirm.ts'
 import type { Context } from '../context.ts'
-import { recentRequests } from '../impact.ts'
-import { call } from '../operator.ts'
-import { readDuration } from '../read-value.ts'
+import { readDuration } from '../flags/read-value.ts'
+import { recentRequests } from '../gateway/impact.ts'
+import { call } from '../gateway/operator.ts'
+import { clean } from '../terminal/clean.ts'
+import { confirm } from '../terminal/confirm.ts'
 import { reserveFile } from './secret-file.ts'
 import { showIssued } from './show-issued.ts'
 

@@ -1,8 +1,8 @@
 /** Shows a secret its one time: on standard output alone, or as lines for a shell. */
 import type { VerbRecord } from '#operator/verbs.ts'
-import { clean } from '../clean.ts'
 import type { Context } from '../context.ts'
-import { paint, print, printJson, tell } from '../output.ts'
+import { clean } from '../terminal/clean.ts'
+import { paint, print, printJson, tell } from '../terminal/output.ts'
 import { describeLimits } from './describe-limits.ts'
 import { whereServed } from './where-served.ts'
 

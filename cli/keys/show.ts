@@ -2,8 +2,8 @@
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import { usageError } from '../exit.ts'
-import { call } from '../operator.ts'
-import { printRecord } from '../output.ts'
+import { call } from '../gateway/operator.ts'
+import { printRecord } from '../terminal/output.ts'
 
 type Key = VerbRecord<'keys.show'>
 

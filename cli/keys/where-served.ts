@@ -1,8 +1,8 @@
 /** The address that a key is for: that of the gateway which runs, else the one that the settings name. */
 import { existsSync } from 'node:fs'
-import { readBaseUrl } from '../config.ts'
 import type { Context } from '../context.ts'
-import { call } from '../operator.ts'
+import { call } from '../gateway/operator.ts'
+import { readBaseUrl } from '../settings/config.ts'
 
 /** As applications type it, `/v1` included. A gateway that does not answer is not this command's affair. */
 export async function whereServed(context: Context): Promise<string> {

@@ -2,13 +2,13 @@
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
-import { printCsv } from '../csv.ts'
 import { usageError } from '../exit.ts'
-import { call } from '../operator.ts'
-import { type Column, printList } from '../output.ts'
-import { readChoice } from '../read-choice.ts'
-import { readCount, readSince } from '../read-value.ts'
-import { relativeTime } from '../relative-time.ts'
+import { readChoice } from '../flags/read-choice.ts'
+import { readCount, readSince } from '../flags/read-value.ts'
+import { call } from '../gateway/operator.ts'
+import { printCsv } from '../terminal/csv.ts'
+import { type Column, printList } from '../terminal/output.ts'
+import { relativeTime } from '../terminal/relative-time.ts'
 
 type Entry = VerbRecord<'ledger.list'>[number]
 

@@ -1,11 +1,11 @@
 /** `gatewayctl limits set`: changes what is stated, from the next request, and tells what moved. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
-import { clean } from '../clean.ts'
 import { usageError } from '../exit.ts'
-import { addLimitFlags, type LimitFlags, readLimitFlags } from '../limit-flags.ts'
-import { call } from '../operator.ts'
-import { print, printJson, tell } from '../output.ts'
+import { addLimitFlags, type LimitFlags, readLimitFlags } from '../flags/limit-flags.ts'
+import { call } from '../gateway/operator.ts'
+import { clean } from '../terminal/clean.ts'
+import { print, printJson, tell } from '../terminal/output.ts'
 
 type Change = VerbRecord<'limits.set'>[number]['changes'][number]
 

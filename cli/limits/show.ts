@@ -1,8 +1,8 @@
 /** `gatewayctl limits show`: the limits of one key, or of all. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
-import { call } from '../operator.ts'
-import { type Column, printJson, printList } from '../output.ts'
+import { call } from '../gateway/operator.ts'
+import { type Column, printJson, printList } from '../terminal/output.ts'
 
 type Limits = VerbRecord<'limits.show'>[number]
 

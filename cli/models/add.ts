@@ -1,8 +1,8 @@
 /** `gatewayctl models add`: a model by hand, with its price. */
 import { action, type Mount } from '../action.ts'
-import { call } from '../operator.ts'
-import { paint, print, printJson, tell } from '../output.ts'
-import { readCount } from '../read-value.ts'
+import { readCount } from '../flags/read-value.ts'
+import { call } from '../gateway/operator.ts'
+import { paint, print, printJson, tell } from '../terminal/output.ts'
 import { addPriceFlags, type PriceFlags, readPriceFlags } from './price-flags.ts'
 
 interface Flags extends PriceFlags {

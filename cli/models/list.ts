@@ -1,8 +1,8 @@
 /** `gatewayctl models list`: the catalogue, with prices per million tokens. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
-import { call } from '../operator.ts'
-import { type Column, printList } from '../output.ts'
+import { call } from '../gateway/operator.ts'
+import { type Column, printList } from '../terminal/output.ts'
 
 type Model = VerbRecord<'models.list'>[number]
 

@@ -1,7 +1,7 @@
 /** Prices as flags, in dollars per million tokens or per picture. */
 import type { Command } from 'commander'
 import { usageError } from '../exit.ts'
-import { readLimitMoney, readMoney } from '../read-value.ts'
+import { readLimitMoney, readMoney } from '../flags/read-value.ts'
 
 export interface PriceFlags {
   readonly inUsd?: string

@@ -1,13 +1,13 @@
 /** `gatewayctl models price`: a new price version; past charges keep theirs. */
 import { action, type Mount } from '../action.ts'
-import { clean } from '../clean.ts'
-import { confirm } from '../confirm.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
-import { recentRequests } from '../impact.ts'
-import { call } from '../operator.ts'
-import { paint, print, printJson, tell } from '../output.ts'
-import { readUntil } from '../read-value.ts'
+import { readUntil } from '../flags/read-value.ts'
+import { recentRequests } from '../gateway/impact.ts'
+import { call } from '../gateway/operator.ts'
+import { clean } from '../terminal/clean.ts'
+import { confirm } from '../terminal/confirm.ts'
+import { paint, print, printJson, tell } from '../terminal/output.ts'
 import { addPriceFlags, type PriceFlags, readPriceFlags } from './price-flags.ts'
 
 interface Flags extends PriceFlags {

@@ -1,7 +1,7 @@
 /** One model, as a person reads it. */
 import type { ModelRecord } from '#operator/model-record.ts'
 import type { Context } from '../context.ts'
-import { printRecord } from '../output.ts'
+import { printRecord } from '../terminal/output.ts'
 
 /** Prints its facts and its prices; `--json` prints the record as it came. */
 export function printModel(context: Context, model: ModelRecord): void {

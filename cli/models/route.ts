@@ -1,13 +1,13 @@
 /** `gatewayctl models route`: which providers serve a model; changes hold from the next request. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
-import { clean } from '../clean.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
-import { call } from '../operator.ts'
-import { type Column, paint, printJson, printList, tell } from '../output.ts'
-import { readCount } from '../read-value.ts'
-import { timeLeft } from '../relative-time.ts'
+import { readCount } from '../flags/read-value.ts'
+import { call } from '../gateway/operator.ts'
+import { clean } from '../terminal/clean.ts'
+import { type Column, paint, printJson, printList, tell } from '../terminal/output.ts'
+import { timeLeft } from '../terminal/relative-time.ts'
 
 interface Flags {
   readonly via?: string

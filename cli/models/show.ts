@@ -1,6 +1,6 @@
 /** `gatewayctl models show`: one model and the price in force. */
 import { action, type Mount } from '../action.ts'
-import { call } from '../operator.ts'
+import { call } from '../gateway/operator.ts'
 import { printModel } from './print-model.ts'
 
 export const mount: Mount = (models) =>

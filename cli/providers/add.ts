@@ -1,8 +1,8 @@
 /** `gatewayctl providers add`: an upstream account, its credential, and the models known of it. */
 import { action, type Mount } from '../action.ts'
-import { call } from '../operator.ts'
-import { paint, print, printJson, tell } from '../output.ts'
-import { readSecretInput, type SecretFlags } from '../read-secret.ts'
+import { readSecretInput, type SecretFlags } from '../flags/read-secret.ts'
+import { call } from '../gateway/operator.ts'
+import { paint, print, printJson, tell } from '../terminal/output.ts'
 import { checkProvider, tellChecked } from './check.ts'
 
 interface Flags extends SecretFlags {

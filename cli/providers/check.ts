@@ -1,9 +1,9 @@
 /** A look at a provider that was just added: whether it takes the key, and which of its models have a price here. */
 import type { VerbRecord } from '#operator/verbs.ts'
-import { clean } from '../clean.ts'
 import type { Context } from '../context.ts'
-import { call } from '../operator.ts'
-import { paint, tell } from '../output.ts'
+import { call } from '../gateway/operator.ts'
+import { clean } from '../terminal/clean.ts'
+import { paint, tell } from '../terminal/output.ts'
 
 export type Checked = VerbRecord<'providers.test'>[number]
 

@@ -1,11 +1,11 @@
 /** `gatewayctl providers edit`: another key, address or type; models, prices and routes stay. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
-import { clean } from '../clean.ts'
 import { usageError } from '../exit.ts'
-import { call } from '../operator.ts'
-import { print, printJson, tell } from '../output.ts'
-import { readSecretInput, type SecretFlags } from '../read-secret.ts'
+import { readSecretInput, type SecretFlags } from '../flags/read-secret.ts'
+import { call } from '../gateway/operator.ts'
+import { clean } from '../terminal/clean.ts'
+import { print, printJson, tell } from '../terminal/output.ts'
 
 interface Flags extends SecretFlags {
   readonly type?: string

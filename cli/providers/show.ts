@@ -1,7 +1,7 @@
 /** `gatewayctl providers show`: one upstream account, never its credential. */
 import { action, type Mount } from '../action.ts'
-import { call } from '../operator.ts'
-import { printRecord } from '../output.ts'
+import { call } from '../gateway/operator.ts'
+import { printRecord } from '../terminal/output.ts'
 
 export const mount: Mount = (providers) =>
   providers

@@ -1,11 +1,11 @@
 /** `gatewayctl providers test`: asks providers for their models, which buys nothing; exit 6 when one does not do well. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
-import { clean } from '../clean.ts'
 import type { Context } from '../context.ts'
 import { EXIT, endWith, usageError } from '../exit.ts'
-import { call } from '../operator.ts'
-import { type Column, paint, print, printList } from '../output.ts'
+import { call } from '../gateway/operator.ts'
+import { clean } from '../terminal/clean.ts'
+import { type Column, paint, print, printList } from '../terminal/output.ts'
 
 type Tested = VerbRecord<'providers.test'>[number]
 

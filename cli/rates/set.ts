@@ -1,10 +1,10 @@
 /** `gatewayctl rates set`: a new rate from its date on; past charges keep theirs. */
 import { action, type Mount } from '../action.ts'
-import { confirm } from '../confirm.ts'
 import { usageError } from '../exit.ts'
-import { call } from '../operator.ts'
-import { print, printJson } from '../output.ts'
-import { readUntil } from '../read-value.ts'
+import { readUntil } from '../flags/read-value.ts'
+import { call } from '../gateway/operator.ts'
+import { confirm } from '../terminal/confirm.ts'
+import { print, printJson } from '../terminal/output.ts'
 
 /** A larger move is more often a typing error than news. */
 const LARGE_MOVE_PERCENT = 10

@@ -1,7 +1,7 @@
 /** `gatewayctl rates show`: the exchange rate to rubles. */
 import { action, type Mount } from '../action.ts'
-import { call } from '../operator.ts'
-import { printRecord } from '../output.ts'
+import { call } from '../gateway/operator.ts'
+import { printRecord } from '../terminal/output.ts'
 
 export const mount: Mount = (rates) =>
   rates

@@ -1,12 +1,12 @@
 /** `gatewayctl thresholds set`: changes what is stated; a webhook's secret is shown when it is made, and never again. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
-import { clean } from '../clean.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
-import { call } from '../operator.ts'
-import { paint, print, printJson, tell } from '../output.ts'
-import { readLimitMoney } from '../read-value.ts'
+import { readLimitMoney } from '../flags/read-value.ts'
+import { call } from '../gateway/operator.ts'
+import { clean } from '../terminal/clean.ts'
+import { paint, print, printJson, tell } from '../terminal/output.ts'
 
 interface Flags {
   readonly below?: string

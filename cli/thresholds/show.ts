@@ -1,7 +1,7 @@
 /** `gatewayctl thresholds show`: when an account's owner wants to hear that money runs out, and where. */
 import { action, type Mount } from '../action.ts'
-import { call } from '../operator.ts'
-import { printRecord } from '../output.ts'
+import { call } from '../gateway/operator.ts'
+import { printRecord } from '../terminal/output.ts'
 import { thresholdFields } from './threshold-fields.ts'
 
 export const mount: Mount = (thresholds) =>

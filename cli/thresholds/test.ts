@@ -1,11 +1,11 @@
 /** `gatewayctl thresholds test`: sends a notice that says it is a test, and waits for it; exit 6 when it fails. */
 import { action, type Mount } from '../action.ts'
-import { clean } from '../clean.ts'
 import type { Context } from '../context.ts'
 import { EXIT, endWith } from '../exit.ts'
-import { call } from '../operator.ts'
-import { paint, print, printJson, tell } from '../output.ts'
-import { CHANNELS, readChoice } from '../read-choice.ts'
+import { CHANNELS, readChoice } from '../flags/read-choice.ts'
+import { call } from '../gateway/operator.ts'
+import { clean } from '../terminal/clean.ts'
+import { paint, print, printJson, tell } from '../terminal/output.ts'
 import { awaitDelivery, type SentEvent } from './await-delivery.ts'
 
 type Channel = SentEvent['channels'][number]

@@ -1,7 +1,7 @@
 /** A threshold in the lines that a person reads. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
-import { relativeTime } from '../relative-time.ts'
+import { relativeTime } from '../terminal/relative-time.ts'
 
 type Threshold = Pick<
   VerbRecord<'thresholds.show'>,

@@ -1,10 +1,10 @@
 /** `gatewayctl usage drift`: what providers say that they charge, beside what we charged for the same requests. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
-import { call } from '../operator.ts'
-import { type Column, printList, tell } from '../output.ts'
-import { readSince } from '../read-value.ts'
+import { readSince } from '../flags/read-value.ts'
+import { call } from '../gateway/operator.ts'
 import { tellOfKept } from '../tell-kept.ts'
+import { type Column, printList, tell } from '../terminal/output.ts'
 
 type Drift = VerbRecord<'usage.drift'>[number]
 

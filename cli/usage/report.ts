@@ -3,13 +3,13 @@ import { USAGE_DIMENSIONS, type UsageDimension } from '#domain/usage-report.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
-import { printCsv } from '../csv.ts'
 import { usageError } from '../exit.ts'
-import { call } from '../operator.ts'
-import { type Column, printJson, printList, tell } from '../output.ts'
-import { readChoice } from '../read-choice.ts'
-import { readCount, readSince } from '../read-value.ts'
+import { readChoice } from '../flags/read-choice.ts'
+import { readCount, readSince } from '../flags/read-value.ts'
+import { call } from '../gateway/operator.ts'
 import { tellKept } from '../tell-kept.ts'
+import { printCsv } from '../terminal/csv.ts'
+import { type Column, printJson, printList, tell } from '../terminal/output.ts'
 
 type Report = VerbRecord<'usage.report'>
 type Sum = Report['total']

@@ -1,8 +1,8 @@
 /** `gatewayctl users add`: somebody who may sign in, and whose account they own. */
 import { action, type Mount } from '../action.ts'
-import { clean } from '../clean.ts'
-import { call } from '../operator.ts'
-import { paint, tell } from '../output.ts'
+import { call } from '../gateway/operator.ts'
+import { clean } from '../terminal/clean.ts'
+import { paint, tell } from '../terminal/output.ts'
 import { showPerson } from './show-person.ts'
 
 export const mount: Mount = (users) =>

@@ -1,9 +1,9 @@
 /** `gatewayctl users disable`: signs somebody out everywhere, and lets them in no more. */
 import { action, type Mount } from '../action.ts'
-import { clean } from '../clean.ts'
-import { confirm } from '../confirm.ts'
-import { call } from '../operator.ts'
-import { paint, tell } from '../output.ts'
+import { call } from '../gateway/operator.ts'
+import { clean } from '../terminal/clean.ts'
+import { confirm } from '../terminal/confirm.ts'
+import { paint, tell } from '../terminal/output.ts'
 import { countSessions, showPerson } from './show-person.ts'
 
 export const mount: Mount = (users) =>

@@ -1,10 +1,10 @@
 /** `gatewayctl users identities remove`: somebody signs in by a third party no more. */
 import { action, type Mount } from '../action.ts'
-import { clean } from '../clean.ts'
-import { confirm } from '../confirm.ts'
 import { usageError } from '../exit.ts'
-import { call } from '../operator.ts'
-import { paint, tell } from '../output.ts'
+import { call } from '../gateway/operator.ts'
+import { clean } from '../terminal/clean.ts'
+import { confirm } from '../terminal/confirm.ts'
+import { paint, tell } from '../terminal/output.ts'
 import { showPerson } from './show-person.ts'
 
 export const mount: Mount = (users) =>

@@ -1,10 +1,10 @@
 /** `gatewayctl users list`: people who sign in, newest first, a page at a time. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
-import { call } from '../operator.ts'
-import { type Column, printList, tell } from '../output.ts'
-import { readCount } from '../read-value.ts'
-import { relativeTime } from '../relative-time.ts'
+import { readCount } from '../flags/read-value.ts'
+import { call } from '../gateway/operator.ts'
+import { type Column, printList, tell } from '../terminal/output.ts'
+import { relativeTime } from '../terminal/relative-time.ts'
 
 interface Flags {
   readonly matching?: string

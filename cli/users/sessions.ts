@@ -1,10 +1,10 @@
 /** `gatewayctl users sessions revoke`: signs somebody out everywhere. */
 import { action, type Mount } from '../action.ts'
-import { clean } from '../clean.ts'
-import { confirm } from '../confirm.ts'
 import { usageError } from '../exit.ts'
-import { call } from '../operator.ts'
-import { paint, print, printJson, tell } from '../output.ts'
+import { call } from '../gateway/operator.ts'
+import { clean } from '../terminal/clean.ts'
+import { confirm } from '../terminal/confirm.ts'
+import { paint, print, printJson, tell } from '../terminal/output.ts'
 import { countSessions } from './show-person.ts'
 
 export const mount: Mount = (users) =>

@@ -1,7 +1,7 @@
 /** One person, as several commands print them. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
-import { printRecord } from '../output.ts'
+import { printRecord } from '../terminal/output.ts'
 
 export const countSessions = (count: number): string =>
   count === 1 ? '1 session' : `${count} sessions`

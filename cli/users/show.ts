@@ -1,6 +1,6 @@
 /** `gatewayctl users show`: one person. */
 import { action, type Mount } from '../action.ts'
-import { call } from '../operator.ts'
+import { call } from '../gateway/operator.ts'
 import { showPerson } from './show-person.ts'
 
 export const mount: Mount = (users) =>

@@ -39,8 +39,8 @@ export interface GroupCommit {
    */
   commitDurably<T>(write: () => T, committed?: (result: T) => void): Promise<T>
   /**
-   * Runs `write` in a transaction of its own, now; false when the disk would not take it. For what the house can do
-   * without: its failure is nobody else's, and is not tried again.
+   * Runs `write` in a transaction of its own, now, at best: false when the disk would not take it, and then it is not tried
+   * again. Nobody else's write fails with it.
    */
   tryWrite(write: () => void): boolean
   /** Registers what every transaction writes last: sums of what its writes added up. */
@@ -93,7 +93,7 @@ export function startGroupCommit(
       retry ??= setTimeout(flush, RETRY_MS)
     }
     logSync.dirty()
-    // Everybody looks what became of his own write; one that still waits waits for the next transaction.
+    // Every waiter looks what became of its own write; one that is still pending waits for the next transaction.
     over.ring()
   }
 

@@ -1,4 +1,4 @@
-/** Opens the database file with the pragmas that the durability of the house rests on. */
+/** Opens the database file with the pragmas that the durability of the gateway rests on. */
 import { Database } from 'bun:sqlite'
 
 /**

@@ -1,4 +1,4 @@
-/** The side house's port on the engine's one connection; each part is loaded when it is first used. */
+/** The sign-in provider's port on the engine's one connection; each part is loaded when it is first used. */
 import type { SigninStore } from '#signin/store.ts'
 import type { Connection } from './connection.ts'
 import { lazyPort } from './lazy-port.ts'

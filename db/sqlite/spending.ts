@@ -1,4 +1,4 @@
-/** A purse that moves: what a period has spent, and what requests in progress hold of it. */
+/** The running sums of a ceiling: what a period has spent, and what requests in progress hold of it. */
 import { addUsd, subtractUsd, type UsdNanos } from '#domain/money.ts'
 
 export interface MutableSpending {

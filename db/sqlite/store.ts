@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs'
 import type { Activity } from '#domain/activity.ts'
 import type { Store, StoreHealth } from '#domain/store.ts'
-import type { SigninStore } from '#signin/store.ts'
+import type { GatewayStore } from '#signin/store.ts'
 import { createAdmissions } from './admissions.ts'
 import type { Connection } from './connection.ts'
 import { integrityFindings } from './integrity.ts'
@@ -16,11 +16,6 @@ import { translatePortErrors } from './translate-errors.ts'
 import { prepareWindowReader } from './window-reader.ts'
 import { openWindowSlots } from './window-slots.ts'
 import { prepareWriter, type Writer } from './writer.ts'
-
-/** The gateway's ports, and the side house's beside them. */
-export interface GatewayStore extends Store {
-  readonly signin: SigninStore
-}
 
 /** Resolves what an earlier process left open, then opens every port. `release` gives the directory back at the end. */
 export function createStore(

@@ -2,9 +2,9 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type FilledKey, openFiller } from './fill.ts'
-import { type AnswerRoute, bodyFor, furnish } from './house.ts'
 import type { LoadTarget } from './load.ts'
 import type { Measured } from './process.ts'
+import { type AnswerRoute, bodyFor, furnish } from './rig.ts'
 
 const ROUTE: AnswerRoute = { name: 'words', type: 'openai-compatible', stream: false }
 /** Of each directory's keys so many ask in turn. */

@@ -1,7 +1,8 @@
 /** Puts servers through the same answers in turns, and takes every ratio inside its round. */
-import type { AnswerRoute, House } from './house.ts'
+
 import { type LoadResult, type LoadTarget, load, type Until } from './load.ts'
 import { cpuMicros, type Measured, machineMicros, residentMebibytes } from './process.ts'
+import type { AnswerRoute, Rig } from './rig.ts'
 
 /** Of a core: as much of anybody else's work is let pass. */
 const MOST_FOREIGN = 0.15
@@ -52,14 +53,14 @@ export interface Rounds {
 
 /** The same answer from the bare proxy and from the gateway. @throws Error when an answer is not 200 */
 export async function compare(
-  house: House,
+  rig: Rig,
   route: AnswerRoute,
   rounds: Rounds,
 ): Promise<Comparison<'bare' | 'gateway'>> {
   const contender = (which: 'bare' | 'gateway'): Contender => ({
-    pid: house[which].pid,
-    target: house.target(which, route),
-    mock: house.mock,
+    pid: rig[which].pid,
+    target: rig.target(which, route),
+    mock: rig.mock,
   })
   return contest({ bare: contender('bare'), gateway: contender('gateway') }, rounds)
 }

@@ -1,7 +1,7 @@
 /** After a restart, the first request of a key whose window is nearly full, while another key asks one by one. */
 import { type Books, FULL_LIMIT, FULL_USED, targetOf } from './books.ts'
-import { startGateway } from './house.ts'
 import { load } from './load.ts'
+import { startGateway } from './rig.ts'
 
 /** How long it may hold up everybody else, beyond what a busy machine does by itself. */
 const MOST_PAUSE_MS = 20

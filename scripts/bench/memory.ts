@@ -1,10 +1,10 @@
 /** Part `memory`: a thousand answers with pictures after a warm-up; fails when what is resident grows beyond its bound. */
 
 import { median } from './compare.ts'
-import type { AnswerRoute, House, Part } from './house.ts'
 import { load } from './load.ts'
 import { PICTURE_ROUTES } from './picture.ts'
 import { residentMebibytes } from './process.ts'
+import type { AnswerRoute, Part, Rig } from './rig.ts'
 
 const HUNDREDS = 10
 const MOST_GROWTH_MIB = 64
@@ -16,17 +16,17 @@ const REST_MS = 20_000
 
 export const memory: Part = {
   answers: PICTURE_ROUTES,
-  async run(house) {
-    const resident = (): number => residentMebibytes(house.gateway.pid)
+  async run(rig) {
+    const resident = (): number => residentMebibytes(rig.gateway.pid)
     const rest = async (): Promise<number> => {
       await Bun.sleep(REST_MS)
       return resident()
     }
     const atStart = resident()
-    await drawHundred(house)
+    await drawHundred(rig)
     const before = await rest()
     const middles: number[] = []
-    while (middles.length < HUNDREDS) middles.push(await drawHundred(house))
+    while (middles.length < HUNDREDS) middles.push(await drawHundred(rig))
     const after = await rest()
 
     // Under load garbage comes and goes in waves, so it is the middle of the waves that must not rise.
@@ -49,12 +49,11 @@ export const memory: Part = {
 const inWhole = (mebibytes: number): string => mebibytes.toFixed(0)
 
 /** Draws a hundred pictures, a third of them in each shape; answers what was resident in the middle of it. */
-async function drawHundred(house: House): Promise<number> {
+async function drawHundred(rig: Rig): Promise<number> {
   const samples: number[] = []
-  const sampler = setInterval(() => samples.push(residentMebibytes(house.gateway.pid)), SAMPLE_MS)
+  const sampler = setInterval(() => samples.push(residentMebibytes(rig.gateway.pid)), SAMPLE_MS)
   const answers = Math.ceil(100 / PICTURE_ROUTES.length)
-  const draw = (route: AnswerRoute) =>
-    load(house.target('gateway', route), CONNECTIONS, { answers })
+  const draw = (route: AnswerRoute) => load(rig.target('gateway', route), CONNECTIONS, { answers })
   const results = await Promise.all(PICTURE_ROUTES.map(draw)).finally(() => clearInterval(sampler))
   if (results.some(({ bad }) => bad > 0)) throw new Error('an answer was not 200')
   return median(samples)

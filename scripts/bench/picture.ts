@@ -1,6 +1,6 @@
 /** Part `picture`: CPU of a whole answer of 2 MB that holds a picture, in each shape, beside the same bytes passed through. */
 import { compare } from './compare.ts'
-import type { AnswerRoute, Part } from './house.ts'
+import type { AnswerRoute, Part } from './rig.ts'
 
 /** How a provider of each type sends a picture: inside a part, in a chat message, by the images API. */
 export const PICTURE_ROUTES: readonly AnswerRoute[] = [
@@ -14,13 +14,13 @@ const CONNECTIONS = 8
 
 export const picture: Part = {
   answers: PICTURE_ROUTES,
-  async run(house, { rounds, seconds }) {
+  async run(rig, { rounds, seconds }) {
     console.log(
       `\n${CONNECTIONS} connections, ${rounds} rounds of ${seconds} s: ms of CPU per answer`,
     )
     for (const route of PICTURE_ROUTES) {
       const effort = { rounds, connections: CONNECTIONS, until: { seconds } }
-      const figures = await compare(house, route, effort)
+      const figures = await compare(rig, route, effort)
       const millis = (which: 'bare' | 'gateway'): string =>
         (figures.of(which, 'cpuMicros') / 1000).toFixed(2).padStart(5)
       console.log(

@@ -13,8 +13,8 @@ import {
 } from './books.ts'
 import { type Comparison, contest, median, type Rounds } from './compare.ts'
 import { firstUse } from './first-use.ts'
-import { type Effort, startGateway, startMock } from './house.ts'
 import { type Measured, residentMebibytes } from './process.ts'
+import { type Effort, startGateway, startMock } from './rig.ts'
 
 const STARTS = 5
 const MOST_COST_RATIO = 1.15

@@ -1,8 +1,8 @@
 /** Part `streams`: thousands of slow streams at once; what one takes in memory, and how much later its pieces come. */
 import type { Socket } from 'bun'
 import { median } from './compare.ts'
-import type { AnswerRoute, House, Part } from './house.ts'
 import { residentMebibytes } from './process.ts'
+import type { AnswerRoute, Part, Rig } from './rig.ts'
 
 const STREAMS = 5_000
 /** From so many on it is counted what one more takes: what the first ones bring into memory serves all of them. */
@@ -26,9 +26,9 @@ interface Crowd {
 
 export const streams: Part = {
   answers: [ROUTE],
-  async run(house) {
-    const bare = await hold(house, 'bare')
-    const gateway = await hold(house, 'gateway')
+  async run(rig) {
+    const bare = await hold(rig, 'bare')
+    const gateway = await hold(rig, 'gateway')
     console.log(`\n${STREAMS} streams at once, a piece each second`)
     for (const [name, crowd] of [
       ['bare', bare],
@@ -52,13 +52,13 @@ export const streams: Part = {
 }
 
 /** Opens all of them, and looks at the memory while all are under way. */
-async function hold(house: House, which: 'bare' | 'gateway'): Promise<Crowd> {
-  const { pid } = house[which]
+async function hold(rig: Rig, which: 'bare' | 'gateway'): Promise<Crowd> {
+  const { pid } = rig[which]
   const before = residentMebibytes(pid)
   const delays: number[] = []
   const begun: Promise<boolean>[] = []
-  const request = render(house, which)
-  const target = new URL(house.target(which, ROUTE).origin)
+  const request = render(rig, which)
+  const target = new URL(rig.target(which, ROUTE).origin)
   let under = 0
   let most = 0
   let first = Number.NaN
@@ -94,8 +94,8 @@ async function hold(house: House, which: 'bare' | 'gateway'): Promise<Crowd> {
   }
 }
 
-function render(house: House, which: 'bare' | 'gateway'): string {
-  const { origin, path, keys, body } = house.target(which, ROUTE)
+function render(rig: Rig, which: 'bare' | 'gateway'): string {
+  const { origin, path, keys, body } = rig.target(which, ROUTE)
   return (
     `POST ${path} HTTP/1.1\r\nHost: ${new URL(origin).host}\r\nContent-Type: application/json\r\n` +
     `Authorization: Bearer ${keys[0]}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`

@@ -1,6 +1,6 @@
 /** Part `translate`: CPU of one chunk of a long stream, translated from each wire, beside the same bytes passed through. */
 import { compare } from './compare.ts'
-import type { AnswerRoute, Part } from './house.ts'
+import type { AnswerRoute, Part } from './rig.ts'
 import { CHUNKS } from './wires.ts'
 
 const WIRES = [
@@ -20,7 +20,7 @@ const route = (wire: string, type: string, pace: 'rush' | 'paced'): AnswerRoute 
 
 export const translate: Part = {
   answers: WIRES.flatMap(([wire, type]) => [route(wire, type, 'paced'), route(wire, type, 'rush')]),
-  async run(house, { rounds, seconds, connections }) {
+  async run(rig, { rounds, seconds, connections }) {
     for (const [pace, heading, effort] of [
       [
         'paced',
@@ -35,7 +35,7 @@ export const translate: Part = {
     ] as const) {
       console.log(`\n${heading}, ${CHUNKS} chunks each: µs of CPU per chunk`)
       for (const [wire, type] of WIRES) {
-        const figures = await compare(house, route(wire, type, pace), effort)
+        const figures = await compare(rig, route(wire, type, pace), effort)
         const perChunk = (which: 'bare' | 'gateway'): string =>
           (figures.of(which, 'cpuMicros') / CHUNKS).toFixed(2).padStart(6)
         console.log(

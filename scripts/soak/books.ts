@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import type { Findings } from './findings.ts'
-import { IN_USD, OUT_USD, type SoakHouse } from './house.ts'
+import { IN_USD, OUT_USD, type SoakRig } from './rig.ts'
 import { ANSWER_TOKENS, PROMPT_TOKENS } from './wires.ts'
 
 /** Of one answer that its upstream counted: tokens times dollars per million are micro-dollars. */
@@ -20,7 +20,7 @@ export interface Books {
 }
 
 /** Reads beside whoever has the database open. Holds are meant to be none only where nothing is in progress. */
-function readBooks({ dataDir }: SoakHouse, { answers, topUps }: Findings): Books {
+function readBooks({ dataDir }: SoakRig, { answers, topUps }: Findings): Books {
   const database = new Database(join(dataDir, 'gateway.db'), { readonly: true, strict: true })
   try {
     const charges = database
@@ -55,8 +55,8 @@ function readBooks({ dataDir }: SoakHouse, { answers, topUps }: Findings): Books
 }
 
 /** Notes what is not as it must be. */
-export function checkBooks(house: SoakHouse, findings: Findings, when: string): Books {
-  const books = readBooks(house, findings)
+export function checkBooks(rig: SoakRig, findings: Findings, when: string): Books {
+  const books = readBooks(rig, findings)
   const { lost, doubled, wrong, openHolds, lostTopUps } = books
   for (const [what, number] of Object.entries({
     'charges of answered requests lost': lost,
@@ -72,7 +72,7 @@ export function checkBooks(house: SoakHouse, findings: Findings, when: string): 
 
 /** The gateway's own audit, with it running or not. */
 export async function checkAudit(
-  { type }: SoakHouse,
+  { type }: SoakRig,
   findings: Findings,
   when: string,
 ): Promise<boolean> {

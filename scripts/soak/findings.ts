@@ -12,7 +12,7 @@ export interface Findings {
   /** An error for which neither the plan nor a life's end is the reason. */
   unexplained(what: string): void
   readonly unexplainedErrors: readonly string[]
-  /** A promise of the house that was broken. */
+  /** A promise of the gateway that was broken. */
   violation(what: string): void
   readonly violations: readonly string[]
 }

@@ -2,9 +2,9 @@
 import { startChance } from '../simulate/random.ts'
 import { checkAudit, checkBooks } from './books.ts'
 import type { Findings } from './findings.ts'
-import type { SoakHouse } from './house.ts'
 import { startLife } from './life.ts'
-import { beginLife, endLife, openTown } from './run.ts'
+import type { SoakRig } from './rig.ts'
+import { beginLife, endLife, startTraffic } from './run.ts'
 
 export interface KillWishes {
   readonly seed: number
@@ -20,43 +20,47 @@ const AUDIT_EVERY = 10
 const GLANCE_MS = 5
 
 export async function kills(
-  house: SoakHouse,
+  rig: SoakRig,
   findings: Findings,
   { seed, clients, kills: wanted }: KillWishes,
 ): Promise<void> {
   const chance = startChance(seed)
-  const town = await openTown(house, findings, { seed, clients, clientPauseMs: CLIENT_PAUSE_MS })
+  const traffic = await startTraffic(rig, findings, {
+    seed,
+    clients,
+    clientPauseMs: CLIENT_PAUSE_MS,
+  })
   const most = { lost: 0, doubled: 0, wrong: 0, openHolds: 0, lostTopUps: 0 }
   let audits = 0
   let clean = 0
   let charges = 0
   for (let number = 1; number <= wanted + 1; number++) {
-    const live = await startLife(house, number)
+    const live = await startLife(rig, number)
     // Before anybody asks: what the killed one held must have been given back.
-    const books = checkBooks(house, findings, `after kill ${number - 1}`)
+    const books = checkBooks(rig, findings, `after kill ${number - 1}`)
     charges = books.charges
     for (const what of ['lost', 'doubled', 'wrong', 'openHolds', 'lostTopUps'] as const) {
       most[what] = Math.max(most[what], books[what])
     }
     if (number % AUDIT_EVERY === 1) {
       audits++
-      if (await checkAudit(house, findings, `after kill ${number - 1}`)) clean++
+      if (await checkAudit(rig, findings, `after kill ${number - 1}`)) clean++
       console.log(`${number - 1} kills: answered ${findings.answers.size}, charges ${charges}`)
     }
-    beginLife(town, live)
+    beginLife(traffic, live)
     if (number > wanted) break
     const before = findings.answers.size
     // From the first answer on, so that every kill meets a gateway that is at work.
     while (findings.answers.size === before) await Bun.sleep(GLANCE_MS)
     await Bun.sleep(chance.between(LEAST_MS, MOST_MS))
-    await endLife(town, findings, 'SIGKILL')
+    await endLife(traffic, findings, 'SIGKILL')
   }
-  town.isOver = true
-  await town.settled
-  await endLife(town, findings, 'SIGTERM')
-  charges = checkBooks(house, findings, 'at the end').charges
+  traffic.isOver = true
+  await traffic.settled
+  await endLife(traffic, findings, 'SIGTERM')
+  charges = checkBooks(rig, findings, 'at the end').charges
   audits++
-  if (await checkAudit(house, findings, 'at the end')) clean++
+  if (await checkAudit(rig, findings, 'at the end')) clean++
   console.log(
     `\n${wanted} kills: answered whole ${findings.answers.size}, charges ${charges}, lost ${most.lost}, doubled ` +
       `${most.doubled}, of another amount ${most.wrong}, leaked holds ${most.openHolds}, top-ups ` +

@@ -1,11 +1,11 @@
 /** The operator of the soak: types one command after the other, whoever is being killed meanwhile. */
 import type { Chance } from '../simulate/random.ts'
 import type { Findings } from './findings.ts'
-import type { Ended, SoakHouse } from './house.ts'
 import { type PrintedKey, type SoakKey, toKey } from './keys.ts'
+import type { Ended, SoakRig } from './rig.ts'
 
-export interface Desk {
-  readonly house: SoakHouse
+export interface OperatorRun {
+  readonly rig: SoakRig
   readonly keys: SoakKey[]
   readonly findings: Findings
   readonly pauseMs: number
@@ -14,7 +14,7 @@ export interface Desk {
   readonly isDisturbedSince: (ms: number) => boolean
 }
 
-type Act = (desk: Desk, chance: Chance, number: number) => Promise<void>
+type Act = (operatorRun: OperatorRun, chance: Chance, number: number) => Promise<void>
 
 const MOST_KEYS = 40
 
@@ -26,27 +26,30 @@ const ACTS: readonly (readonly [weight: number, act: Act])[] = [
   [2, revoke],
   [4, setLimits],
   [6, topUp],
-  [1, (desk) => look(desk, 'audit')],
-  [1, (desk) => look(desk, 'status')],
-  [1, (desk) => look(desk, 'activity', 'list', '--limit', '100')],
-  [1, (desk) => look(desk, 'backup', `${desk.house.backups}/`, '--keep', '2')],
+  [1, (operatorRun) => look(operatorRun, 'audit')],
+  [1, (operatorRun) => look(operatorRun, 'status')],
+  [1, (operatorRun) => look(operatorRun, 'activity', 'list', '--limit', '100')],
+  [1, (operatorRun) => look(operatorRun, 'backup', `${operatorRun.rig.backups}/`, '--keep', '2')],
 ]
 const URN: readonly Act[] = ACTS.flatMap(([weight, act]) => Array<Act>(weight).fill(act))
 
 /** Types until it is over; the commands are the same whenever the chance is. */
-export async function operate(desk: Desk, chance: Chance): Promise<void> {
-  for (let number = 0; !desk.isOver(); number++) {
-    await Bun.sleep(chance.exponential(desk.pauseMs))
+export async function operate(operatorRun: OperatorRun, chance: Chance): Promise<void> {
+  for (let number = 0; !operatorRun.isOver(); number++) {
+    await Bun.sleep(chance.exponential(operatorRun.pauseMs))
     const act = URN[chance.pick(URN.length)] ?? topUp
-    await act(desk, chance, number)
+    await act(operatorRun, chance, number)
   }
 }
 
 /** Types one command; undefined when it failed, which only the end of a life explains. */
-async function type(desk: Desk, ...args: readonly string[]): Promise<Ended | undefined> {
-  const { house, findings, isDisturbedSince } = desk
+async function type(
+  operatorRun: OperatorRun,
+  ...args: readonly string[]
+): Promise<Ended | undefined> {
+  const { rig, findings, isDisturbedSince } = operatorRun
   const begin = performance.now()
-  const ended = await house.type(...args, '--json', '--yes')
+  const ended = await rig.type(...args, '--json', '--yes')
   if (ended.code === 0) {
     findings.count(
       `${args
@@ -70,54 +73,55 @@ const drawLimits = (chance: Chance): readonly string[] => [
   chance.draw() < 0.5 ? (0.001 * (1 + chance.pick(200))).toFixed(3) : 'none',
 ]
 
-async function create(desk: Desk, chance: Chance, number: number): Promise<void> {
+async function create(operatorRun: OperatorRun, chance: Chance, number: number): Promise<void> {
   const limits = drawLimits(chance)
-  if (desk.keys.length >= MOST_KEYS) return
-  const ended = await type(desk, 'keys', 'create', `soak-${number}`, ...limits)
-  if (ended) desk.keys.push(toKey(JSON.parse(ended.out) as PrintedKey, false))
+  if (operatorRun.keys.length >= MOST_KEYS) return
+  const ended = await type(operatorRun, 'keys', 'create', `soak-${number}`, ...limits)
+  if (ended) operatorRun.keys.push(toKey(JSON.parse(ended.out) as PrintedKey, false))
 }
 
 /** One of those that may be changed: the first is never touched. */
-const drawKey = ({ keys }: Desk, chance: Chance): SoakKey | undefined => {
+const drawKey = ({ keys }: OperatorRun, chance: Chance): SoakKey | undefined => {
   const place = 1 + chance.pick(MOST_KEYS)
   return keys[place]?.revokedMs === null ? keys[place] : undefined
 }
 
-async function edit(desk: Desk, chance: Chance): Promise<void> {
-  const key = drawKey(desk, chance)
+async function edit(operatorRun: OperatorRun, chance: Chance): Promise<void> {
+  const key = drawKey(operatorRun, chance)
   const change = chance.draw() < 0.5 ? '--enable' : '--disable'
   if (!key) return
   key.isTouched = true
-  await type(desk, 'keys', 'edit', key.id, change)
+  await type(operatorRun, 'keys', 'edit', key.id, change)
 }
 
-async function rotate(desk: Desk, chance: Chance): Promise<void> {
-  const key = drawKey(desk, chance)
+async function rotate(operatorRun: OperatorRun, chance: Chance): Promise<void> {
+  const key = drawKey(operatorRun, chance)
   const grace = chance.draw() < 0.5 ? '0' : '24h'
   if (!key) return
   key.isTouched = true
-  const ended = await type(desk, 'keys', 'rotate', key.id, '--grace', grace)
+  const ended = await type(operatorRun, 'keys', 'rotate', key.id, '--grace', grace)
   if (ended) key.secret = (JSON.parse(ended.out) as PrintedKey).key
 }
 
-async function revoke(desk: Desk, chance: Chance): Promise<void> {
-  const key = drawKey(desk, chance)
+async function revoke(operatorRun: OperatorRun, chance: Chance): Promise<void> {
+  const key = drawKey(operatorRun, chance)
   if (!key) return
   key.isTouched = true
-  if (await type(desk, 'keys', 'revoke', key.id)) key.revokedMs = performance.now()
+  if (await type(operatorRun, 'keys', 'revoke', key.id)) key.revokedMs = performance.now()
 }
 
-async function setLimits(desk: Desk, chance: Chance): Promise<void> {
-  const key = drawKey(desk, chance)
+async function setLimits(operatorRun: OperatorRun, chance: Chance): Promise<void> {
+  const key = drawKey(operatorRun, chance)
   const limits = drawLimits(chance)
-  if (key) await type(desk, 'limits', 'set', key.id, ...limits)
+  if (key) await type(operatorRun, 'limits', 'set', key.id, ...limits)
 }
 
-async function topUp(desk: Desk, _chance: Chance, number: number): Promise<void> {
+async function topUp(operatorRun: OperatorRun, _chance: Chance, number: number): Promise<void> {
   const ref = `SOAK-${number}`
-  if (await type(desk, 'balance', 'top-up', '0.01', '--ref', ref)) desk.findings.toppedUp(ref)
+  if (await type(operatorRun, 'balance', 'top-up', '0.01', '--ref', ref))
+    operatorRun.findings.toppedUp(ref)
 }
 
-const look = async (desk: Desk, ...args: readonly string[]): Promise<void> => {
-  await type(desk, ...args)
+const look = async (operatorRun: OperatorRun, ...args: readonly string[]): Promise<void> => {
+  await type(operatorRun, ...args)
 }

@@ -2,10 +2,10 @@
 import { type Chance, startChance } from '../simulate/random.ts'
 import { checkAudit, checkBooks } from './books.ts'
 import type { Findings } from './findings.ts'
-import type { SoakHouse } from './house.ts'
 import { type PrintedKey, type SoakKey, toKey } from './keys.ts'
 import { type Life, startLife } from './life.ts'
 import { operate } from './operator.ts'
+import type { SoakRig } from './rig.ts'
 import { readGrowth, renderLife } from './slopes.ts'
 import { visit } from './visitor.ts'
 
@@ -24,7 +24,7 @@ const OPERATOR_PAUSE_MS = 1_500
 const SEED_STEP = 1_000_003
 
 /** What a soak and a series of kills have in common: somebody who asks, somebody who types, and lives between them. */
-export interface Town {
+export interface Traffic {
   /** Undefined between two lives; set by `beginLife` and `endLife`. */
   live: Life | undefined
   /** When a life last began or ended. */
@@ -35,47 +35,47 @@ export interface Town {
   readonly settled: Promise<unknown>
 }
 
-export async function openTown(
-  house: SoakHouse,
+export async function startTraffic(
+  rig: SoakRig,
   findings: Findings,
   { seed, clients, clientPauseMs }: { seed: number; clients: number; clientPauseMs: number },
-): Promise<Town> {
-  const key = await house.ask<PrintedKey>('keys', 'create', 'wide', '--concurrency', '10000')
+): Promise<Traffic> {
+  const key = await rig.ask<PrintedKey>('keys', 'create', 'wide', '--concurrency', '10000')
   const keys = [toKey(key, true)]
-  const town: { -readonly [Field in keyof Town]: Town[Field] } = {
+  const traffic: { -readonly [Field in keyof Traffic]: Traffic[Field] } = {
     live: undefined,
     turnedMs: 0,
     isOver: false,
     keys,
     settled: Promise.resolve(),
   }
-  const isOver = (): boolean => town.isOver
+  const isOver = (): boolean => traffic.isOver
   const chance = (who: number): Chance => startChance(seed * SEED_STEP + who)
-  const street = { life: () => town.live, keys, findings, pauseMs: clientPauseMs, isOver }
+  const street = { life: () => traffic.live, keys, findings, pauseMs: clientPauseMs, isOver }
   const isDisturbedSince = (ms: number): boolean =>
-    town.live === undefined || town.live.endedBy !== undefined || town.turnedMs >= ms
+    traffic.live === undefined || traffic.live.endedBy !== undefined || traffic.turnedMs >= ms
   const pauseMs = OPERATOR_PAUSE_MS
-  const desk = { house, keys, findings, pauseMs, isOver, isDisturbedSince }
-  town.settled = Promise.all([
-    operate(desk, chance(1)),
+  const operatorRun = { rig, keys, findings, pauseMs, isOver, isDisturbedSince }
+  traffic.settled = Promise.all([
+    operate(operatorRun, chance(1)),
     ...Array.from({ length: clients }, (_, n) => visit(street, chance(2 + n))),
   ])
-  return town
+  return traffic
 }
 
 /** From now on it is asked. */
-export function beginLife(town: Town, live: Life): void {
-  town.turnedMs = performance.now()
-  town.live = live
+export function beginLife(traffic: Traffic, live: Life): void {
+  traffic.turnedMs = performance.now()
+  traffic.live = live
 }
 
 /** Ends a life, with whatever runs in it. */
 export async function endLife(
-  town: Town,
+  traffic: Traffic,
   findings: Findings,
   signal: 'SIGKILL' | 'SIGTERM',
 ): Promise<void> {
-  const { live } = town
+  const { live } = traffic
   if (!live) return
   try {
     // Whoever asks while it drains is turned away, and is to see that.
@@ -83,53 +83,57 @@ export async function endLife(
   } catch (cause) {
     findings.violation(String(cause))
   }
-  town.turnedMs = performance.now()
-  town.live = undefined
+  traffic.turnedMs = performance.now()
+  traffic.live = undefined
   for (const line of live.complaints) findings.unexplained(`life ${live.number} said: ${line}`)
 }
 
 /** Prints a line for every life. */
 export async function soak(
-  house: SoakHouse,
+  rig: SoakRig,
   findings: Findings,
   { seed, clients, minutes }: SoakWishes,
 ): Promise<void> {
   const chance = startChance(seed)
   const endMs = performance.now() + minutes * 60_000
   const shortUntilMs = performance.now() + minutes * 60_000 * SHORT_SHARE
-  const town = await openTown(house, findings, { seed, clients, clientPauseMs: CLIENT_PAUSE_MS })
+  const traffic = await startTraffic(rig, findings, {
+    seed,
+    clients,
+    clientPauseMs: CLIENT_PAUSE_MS,
+  })
   for (let number = 1; performance.now() < endMs; number++) {
     const isShort = performance.now() < shortUntilMs
-    const live = await startLife(house, number)
-    if (number > 1) checkBooks(house, findings, `after life ${number - 1}`)
-    beginLife(town, live)
+    const live = await startLife(rig, number)
+    if (number > 1) checkBooks(rig, findings, `after life ${number - 1}`)
+    beginLife(traffic, live)
     const drawnMs = chance.between(SHORT_LIFE_MS.least, SHORT_LIFE_MS.most)
     const signal = chance.draw() < 0.5 ? 'SIGKILL' : 'SIGTERM'
     await Bun.sleep(isShort ? drawnMs : endMs - performance.now())
     if (!isShort) break
-    await endLife(town, findings, signal)
+    await endLife(traffic, findings, signal)
     console.log(renderLife(live))
   }
-  await rest(house, findings, town)
+  await rest(rig, findings, traffic)
 }
 
 /** The last life: nothing is asked any more, so nothing may be held. */
-async function rest(house: SoakHouse, findings: Findings, town: Town): Promise<void> {
-  town.isOver = true
-  await town.settled
-  const { live } = town
-  await checkAudit(house, findings, 'with nothing in progress')
-  await endLife(town, findings, 'SIGTERM')
+async function rest(rig: SoakRig, findings: Findings, traffic: Traffic): Promise<void> {
+  traffic.isOver = true
+  await traffic.settled
+  const { live } = traffic
+  await checkAudit(rig, findings, 'with nothing in progress')
+  await endLife(traffic, findings, 'SIGTERM')
   if (live) {
     console.log(renderLife(live))
     if (readGrowth(live)?.isFlat === false) findings.violation(`life ${live.number} grew`)
   }
-  const { charges } = checkBooks(house, findings, 'at the end')
-  const { code, out } = await house.type('doctor')
+  const { charges } = checkBooks(rig, findings, 'at the end')
+  const { code, out } = await rig.type('doctor')
   if (code !== 0) findings.violation(`doctor exited ${code}: ${out}`)
-  const isClean = await checkAudit(house, findings, 'at the end')
+  const isClean = await checkAudit(rig, findings, 'at the end')
   console.log(
     `\nanswered whole ${findings.answers.size}, charges ${charges}, top-ups ${findings.topUps.size}, ` +
-      `audit ${isClean ? 'clean' : 'NOT CLEAN'}, upstreams asked ${house.upstream.asked()}`,
+      `audit ${isClean ? 'clean' : 'NOT CLEAN'}, upstreams asked ${rig.upstream.asked()}`,
   )
 }

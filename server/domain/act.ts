@@ -16,7 +16,7 @@ export interface Act {
   readonly who: string
   /** "limits.set" */
   readonly verb: string
-  /** The id or the name of what was changed; null where that is the whole house. */
+  /** The id or the name of what was changed; null where that is the whole gateway. */
   readonly target: string | null
   readonly changed: ActChanges
 }

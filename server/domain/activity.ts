@@ -13,6 +13,9 @@ import type { UsageQuery, UsageReport } from './usage-report.ts'
 /** Who ended a request: it ran to its end, the client hung up, the upstream broke, the gateway stopped, or it was refused. */
 export type EndedBy = 'completed' | 'client' | 'upstream' | 'gateway' | 'refused'
 
+/** nginx's status for a client that left before it was answered: logged, and never sent. */
+export const CLIENT_CLOSED_REQUEST = 499
+
 /** An attempt that failed: one hop that was asked and did not, or not wholly, answer. */
 export interface FailedAttempt {
   readonly model: string

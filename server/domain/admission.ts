@@ -1,22 +1,12 @@
 /** Claim → Admission → release: one verdict takes every slot and the hold, or nothing (contract §2, §8). */
 import type { ActivityEntry } from './activity.ts'
 import { judgeBalance, judgeCeiling, type Spending } from './ceiling.ts'
-import {
-  type Day,
-  dayOf,
-  dayStart,
-  type Instant,
-  MINUTE_MS,
-  nextDay,
-  nextMonthStart,
-  renderInstant,
-} from './clock.ts'
-import { type ErrorCode, GatewayError } from './errors.ts'
+import { type Day, dayOf, dayStart, type Instant, nextDay, nextMonthStart } from './clock.ts'
 import type { AccountId, GenerationId, KeyId } from './id.ts'
 import type { Limits } from './key.ts'
 import type { Charge } from './ledger.ts'
 import type { MaybePromise } from './maybe-promise.ts'
-import { addUsd, renderUsd, type UsdNanos } from './money.ts'
+import { addUsd, NO_MONEY, renderUsd, type UsdNanos } from './money.ts'
 import type { QuotaReading } from './quota.ts'
 import type { Window } from './window.ts'
 
@@ -140,7 +130,7 @@ export interface Admissions {
   spendByDay(since: Day): Promise<readonly AccountDaySpend[]>
 }
 
-const RESERVED_RETRY_SECONDS = 1
+const RETRY_SOON_SECONDS = 1
 
 /** The first rule that refuses a claim, in the order of contract §2, or null. Takes nothing. */
 export function judgeClaim(claim: Claim, standing: Standing): Refusal | null {
@@ -188,72 +178,74 @@ function judgeConcurrency({ limits, inProgress }: Standing): Refusal | null {
     limitValue: limits.concurrency,
     used: inProgress,
     resetsAt: null,
-    retryAfterSeconds: RESERVED_RETRY_SECONDS,
+    retryAfterSeconds: RETRY_SOON_SECONDS,
   }
 }
 
+/** A ceiling of a period: how it is called, what crossing it is called, and when the period after a day begins. */
+interface CeilingRule {
+  readonly limit: string
+  readonly code: RefusalCode
+  readonly nextPeriod: (today: Day) => Day
+}
+
+const DAILY: CeilingRule = {
+  limit: 'daily_spend_limit_usd',
+  code: 'daily_spend_limit_exceeded',
+  nextPeriod: nextDay,
+}
+const MONTHLY: CeilingRule = {
+  limit: 'monthly_spend_limit_usd',
+  code: 'monthly_spend_limit_exceeded',
+  nextPeriod: nextMonthStart,
+}
+const END_USER_DAILY: CeilingRule = { ...DAILY, limit: 'end_user_daily_usd' }
+
 /** Ceilings and balance in one pass; `refuse` says which of the two verdicts is asked for. */
 function judgeMoney(
-  { at, hold }: Claim,
+  claim: Claim,
   { limits, daySpend, monthSpend, endUser, balance, accountHeld }: Standing,
   refuse: 'exhausted' | 'reserved',
 ): Refusal | null {
-  const today = dayOf(at)
-  const dailyCode = refuse === 'exhausted' ? 'daily_spend_limit_exceeded' : 'spend_reserved'
-  if (limits.dailySpend !== null && judgeCeiling(daySpend, limits.dailySpend, hold) === refuse) {
-    return moneyRefusal(
-      dailyCode,
-      'daily_spend_limit_usd',
-      limits.dailySpend,
-      daySpend,
-      dayStart(nextDay(today)),
-    )
-  }
-  if (
-    limits.monthlySpend !== null &&
-    judgeCeiling(monthSpend, limits.monthlySpend, hold) === refuse
-  ) {
-    const code = refuse === 'exhausted' ? 'monthly_spend_limit_exceeded' : 'spend_reserved'
-    return moneyRefusal(
-      code,
-      'monthly_spend_limit_usd',
-      limits.monthlySpend,
-      monthSpend,
-      dayStart(nextMonthStart(today)),
-    )
-  }
-  const { endUserDailySpend } = limits
-  if (
-    endUser !== null &&
-    endUserDailySpend !== null &&
-    judgeCeiling(endUser.daySpend, endUserDailySpend, hold) === refuse
-  ) {
-    return moneyRefusal(
-      dailyCode,
-      'end_user_daily_usd',
-      endUserDailySpend,
-      endUser.daySpend,
-      dayStart(nextDay(today)),
-    )
-  }
-  if (judgeBalance(balance, accountHeld, hold) === refuse) {
-    const code = refuse === 'exhausted' ? 'insufficient_balance' : 'spend_reserved'
-    return moneyRefusal(
-      code,
-      'balance_usd',
-      balance,
-      { spent: 0n as UsdNanos, held: accountHeld },
-      null,
-    )
-  }
-  return null
+  const { dailySpend, monthlySpend, endUserDailySpend } = limits
+  return (
+    judgePeriod(claim, DAILY, dailySpend, daySpend, refuse) ??
+    judgePeriod(claim, MONTHLY, monthlySpend, monthSpend, refuse) ??
+    judgePeriod(claim, END_USER_DAILY, endUserDailySpend, endUser?.daySpend ?? null, refuse) ??
+    judgeAccount(claim, balance, accountHeld, refuse)
+  )
+}
+
+function judgePeriod(
+  { at, hold }: Claim,
+  { limit, code, nextPeriod }: CeilingRule,
+  ceiling: UsdNanos | null,
+  spending: Spending | null,
+  refuse: 'exhausted' | 'reserved',
+): Refusal | null {
+  if (ceiling === null || spending === null) return null
+  if (judgeCeiling(spending, ceiling, hold) !== refuse) return null
+  return refuse === 'reserved'
+    ? moneyRefusal('spend_reserved', limit, ceiling, spending, null)
+    : moneyRefusal(code, limit, ceiling, spending, dayStart(nextPeriod(dayOf(at))))
+}
+
+function judgeAccount(
+  { hold }: Claim,
+  balance: UsdNanos,
+  held: UsdNanos,
+  refuse: 'exhausted' | 'reserved',
+): Refusal | null {
+  if (judgeBalance(balance, held, hold) !== refuse) return null
+  const code = refuse === 'exhausted' ? 'insufficient_balance' : 'spend_reserved'
+  return moneyRefusal(code, 'balance_usd', balance, { spent: NO_MONEY, held }, null)
 }
 
 function moneyRefusal(
   code: RefusalCode,
   limit: string,
   limitValue: UsdNanos,
-  purse: Spending,
+  spending: Spending,
   resetsAt: Instant | null,
 ): Refusal {
   const reserved = code === 'spend_reserved'
@@ -261,55 +253,8 @@ function moneyRefusal(
     code,
     limit,
     limitValue: renderUsd(limitValue),
-    used: renderUsd(reserved ? addUsd(purse.spent, purse.held) : purse.spent),
-    resetsAt: reserved ? null : resetsAt,
-    retryAfterSeconds: reserved ? RESERVED_RETRY_SECONDS : null,
-  }
-}
-
-/** A refusal as the caller sees it: the limit, its value, what is used, and what lifts it. */
-export function toRefusalError(refusal: Refusal, keyName: string): GatewayError {
-  const { code, limit, limitValue, used, resetsAt, retryAfterSeconds } = refusal
-  return new GatewayError(
-    code === 'key_revoked' ? stateCode(used) : code,
-    refusalMessage(refusal, keyName),
-    {
-      metadata: {
-        limit,
-        limit_value: limitValue,
-        used,
-        resets_at: resetsAt === null ? null : renderInstant(resetsAt),
-      },
-      ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
-    },
-  )
-}
-
-/** A key may also have expired or been disabled between its look-up and its claim. */
-function stateCode(status: string | number): ErrorCode {
-  if (status === 'expired') return 'api_key_expired'
-  return status === 'disabled' ? 'api_key_disabled' : 'api_key_revoked'
-}
-
-function refusalMessage(refusal: Refusal, keyName: string): string {
-  const { code, limit, limitValue, used, resetsAt, retryAfterSeconds } = refusal
-  const until = resetsAt === null ? '' : renderInstant(resetsAt)
-  const who = limit.startsWith('end_user_') ? `this end user of key ${keyName}` : `key ${keyName}`
-  switch (code) {
-    case 'daily_spend_limit_exceeded':
-    case 'monthly_spend_limit_exceeded':
-      return `${who} has spent $${used} of its ${limit} of $${limitValue}; it resets at ${until}, or when the ceiling is raised`
-    case 'insufficient_balance':
-      return `the account balance of $${limitValue} does not allow another request; a top-up lifts this`
-    case 'rate_limit_exceeded': {
-      const window = limit === 'rpd_limit' ? 'in 24 hours' : `in ${MINUTE_MS / 1000} seconds`
-      return `${who} used ${used} of ${limitValue} requests ${window}; a slot frees in ${retryAfterSeconds} s`
-    }
-    case 'concurrency_limit_exceeded':
-      return `key ${keyName} has ${used} of ${limitValue} requests in progress; a place frees when one of them ends`
-    case 'spend_reserved':
-      return `requests in progress hold the rest of ${limit} ($${used} of $${limitValue} spent or held); try again when one of them ends`
-    case 'key_revoked':
-      return `key ${keyName} is ${used}`
+    used: renderUsd(reserved ? addUsd(spending.spent, spending.held) : spending.spent),
+    resetsAt,
+    retryAfterSeconds: reserved ? RETRY_SOON_SECONDS : null,
   }
 }

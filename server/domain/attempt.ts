@@ -36,7 +36,7 @@ export interface Attempts {
   readonly failed: FailedAttempt[]
 }
 
-/** What asking needs of the house. */
+/** What an attempt needs. */
 export interface AttemptDeps {
   readonly clock: Clock
   readonly settings: Settings
@@ -166,8 +166,8 @@ export const pictureOf = ({ request, offer, meter }: Attempt): ImageChoice =>
   choiceDrawn(offer.version.prices.imagePrices, request.image, meter.drawn)
 
 /**
- * Opens the upstream of an attempt. One that another may follow is held until content has come, so that a failure before
- * it is still nobody's answer; the last one streams at once.
+ * Opens the upstream of an attempt. Where another offer may still follow, events are held back until content has come:
+ * a failure before that can fall back to it. The last offer streams at once.
  */
 function open(
   deps: AttemptDeps,

@@ -1,4 +1,4 @@
-/** The audit: every sum that the house keeps is added up again from the ledger. A difference is a defect, never a rounding. */
+/** The audit: every sum that the gateway keeps is added up again from the ledger. A difference is a defect, never a rounding. */
 import type { Day, Instant } from './clock.ts'
 import type { AccountId, GenerationId, KeyId } from './id.ts'
 import type { BalanceAudit } from './ledger.ts'

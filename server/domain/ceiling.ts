@@ -7,8 +7,6 @@ export interface Spending {
   readonly held: UsdNanos
 }
 
-export const EMPTY_PURSE: Spending = { spent: NO_MONEY, held: NO_MONEY }
-
 /** `exhausted` waits for the period or the operator; `reserved` waits for requests in progress. */
 export type CeilingVerdict = 'admitted' | 'exhausted' | 'reserved'
 

@@ -1,5 +1,5 @@
 /** The walk of one request, from its card to its receipt, read from top to bottom. Whole answers are the same walk, folded. */
-import { toRefusalError, type Verdict } from './admission.ts'
+import type { Verdict } from './admission.ts'
 import {
   type AttemptDeps,
   type Attempts,
@@ -26,11 +26,12 @@ import type { GenerationId } from './id.ts'
 import type { Pay } from './idempotency.ts'
 import type { Charge } from './ledger.ts'
 import { findOffers, type Offers } from './offer.ts'
+import { toRefusalError } from './refusal.ts'
 import type { Hop } from './route.ts'
 import type { Store } from './store.ts'
 import { LEFT, Walk } from './walk.ts'
 
-/** What the walk needs of the house. */
+/** What a walk needs. */
 export interface CompletionDeps extends AttemptDeps {
   readonly store: Pick<Store, 'admissions' | 'models' | 'providers' | 'rates' | 'activity'>
 }
@@ -80,12 +81,12 @@ async function walkOn(walk: Walk): Promise<void> {
         if (meter.produced) walk.firstEventAt ??= deps.clock.now()
         await walk.emit({ type: 'events', events: batch })
       }
-      // A provider's end of stream may only be the echo of our own leaving.
+      // An exchange that we aborted ends like a stream that is over: without a finish reason, the signal tells them apart.
       if (meter.finishReason === null) signal.throwIfAborted()
       demandImages(request, meter)
       outcome = COMPLETED
     } catch (thrown) {
-      // A reader that stands still is left in the end; what it was told before is why.
+      // `LEFT`: the reader stopped asking; the signal says why.
       outcome =
         thrown === LEFT
           ? judgeLeaving(signal)
@@ -116,7 +117,7 @@ async function payOnceKept(walk: Walk, charge: Charge, settle: Pay): Promise<voi
   try {
     await walk.emit({ type: 'priced', charge, pay })
   } catch (thrown) {
-    // Who leaves now has been answered, and pays.
+    // A client that leaves now has been answered, and pays.
     if (thrown !== LEFT) throw thrown
   } finally {
     await pay()

@@ -1,32 +1,32 @@
-/** Whoever waits for something that may never come, under one timer for all: one for each would be set and cleared in vain. */
+/** Many deadlines under one timer: most are cleared before they are due, and a timer for each would be set and cleared in vain. */
 
 import { type Placed, Roster } from './roster.ts'
 
-/** What is looked at when the timer fires, and never sooner than it says. */
+/** Looked at when the timer fires, and never before it is due. */
 export interface Deadline extends Placed {
-  /** When its time is up, on the clock of `performance`; it may move while nobody looks, but sooner only with `watch`. */
+  /** When it is due, on the clock of `performance`. It may move later at any time; sooner only by `setDeadline`. */
   dueMs(nowMs: number): number
-  /** Its time is up; it is watched no more. */
+  /** It is due, and has been cleared. */
   expire(): void
 }
 
 /** What setTimeout can still count. */
 const LONGEST_TIMER_MS = 2_147_483_647
-/** How late a time may be found to be up, for the sake of those who would otherwise each wake us. */
+/** How late one may be noticed, so that deadlines close together share a wake-up. */
 const SHORTEST_TIMER_MS = 10
 
 const roster = new Roster<Deadline>()
 let timer: ReturnType<typeof setTimeout> | undefined
 let timerDueMs = Number.POSITIVE_INFINITY
 
-/** Watches, or looks again at somebody whose time may now be up sooner. */
+/** Sets it, or looks again at one that may now be due sooner. */
 export function setDeadline(deadline: Deadline, nowMs = performance.now()): void {
   roster.add(deadline)
   const dueMs = deadline.dueMs(nowMs)
   if (dueMs < timerDueMs) setTimer(dueMs, nowMs)
 }
 
-/** Its time does not matter any more. The timer stays: it is right for most of those who follow. */
+/** It will not expire. The timer stays: it is right for most of those that follow. */
 export function clearDeadline(watched: Deadline): void {
   roster.remove(watched)
 }
@@ -43,7 +43,7 @@ function look(): void {
   timerDueMs = Number.POSITIVE_INFINITY
   const nowMs = performance.now()
   let nextMs = Number.POSITIVE_INFINITY
-  // Whoever comes meanwhile sets the timer himself; whoever has gone meanwhile is not asked.
+  // One that is set meanwhile sets the timer itself; one that was cleared meanwhile is passed over.
   for (const watched of roster.list()) {
     if (watched.place < 0) continue
     const dueMs = watched.dueMs(nowMs)

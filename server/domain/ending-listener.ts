@@ -1,4 +1,4 @@
-/** Where a request ends: settled after its admission or refused before it, it passes through one of two doors of the store. */
+/** Tells a listener how each request ended: every one is either settled after its admission or noted as refused before it. */
 import type { ActivityEntry } from './activity.ts'
 import type { Clock, Instant } from './clock.ts'
 import type { Store } from './store.ts'

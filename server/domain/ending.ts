@@ -1,5 +1,11 @@
 /** How a walk ends: what its ending means, what it costs, and the one line it leaves in the log. */
-import type { ActivityEntry, EndedBy, FailedAttempt, ToldRefusal } from './activity.ts'
+import {
+  type ActivityEntry,
+  CLIENT_CLOSED_REQUEST,
+  type EndedBy,
+  type FailedAttempt,
+  type ToldRefusal,
+} from './activity.ts'
 import { type Attempt, type Attempts, pictureOf } from './attempt.ts'
 import type { CancelSignal } from './cancel.ts'
 import type { ChatRequest } from './chat.ts'
@@ -182,6 +188,3 @@ const cutValues = (metadata: ErrorMetadata): ErrorMetadata =>
       typeof value === 'string' ? cut(value) : value,
     ]),
   )
-
-/** nginx's word for a client that left before it was answered; it appears in the log alone. */
-const CLIENT_CLOSED_REQUEST = 499

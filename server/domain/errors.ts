@@ -1,4 +1,4 @@
-/** The one error of the house: a code, and what the caller may know. Status and type are looked up, never passed. */
+/** The one error of the gateway: a code, and what the caller may know. Status and type are looked up, never passed. */
 
 /** Every code the gateway may answer with, its HTTP status and OpenAI error type (contract §3). */
 export const ERROR_CODES = {
@@ -66,7 +66,7 @@ export interface ErrorDetails {
   readonly permanent?: true
   /** What an operator types next; shown by the CLI only. */
   readonly hint?: string
-  /** For the operator's log; never leaves the house. */
+  /** For the operator's log; never leaves the gateway. */
   readonly cause?: unknown
 }
 
@@ -91,7 +91,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** What every unknown throw becomes at a door: the text of a fault never reaches a stranger. */
+/** What every unknown throw becomes at an edge: the text of a fault never reaches a stranger. */
 export const toGatewayError = (thrown: unknown): GatewayError =>
   thrown instanceof GatewayError
     ? thrown

@@ -1,12 +1,13 @@
 /** Would a request of the log be admitted now? Judged by the limits, the money and the catalogue of now; takes nothing. */
 import type { ActivityEntry } from './activity.ts'
-import { type Refusal, toRefusalError } from './admission.ts'
+import type { Refusal } from './admission.ts'
 import type { Clock } from './clock.ts'
 import { type ErrorCode, GatewayError } from './errors.ts'
 import { newGenerationId } from './id.ts'
 import type { ApiKey } from './key.ts'
 import { NO_MONEY } from './money.ts'
 import { findCard, offersOf } from './offer.ts'
+import { toRefusalError } from './refusal.ts'
 import type { Store } from './store.ts'
 
 interface JudgeDeps {

@@ -1,7 +1,7 @@
-/** Soon: an answer that is there at once where memory has it, and on its way where it has to be read. */
+/** A value, or a promise of it where it has to be read from the disk first. */
 
 /**
- * What a port answers that is asked by every request. Awaiting it is always right; a request that goes on without, where
- * it can, saves a promise and a turn of the microtask queue for each.
+ * What ports answer on the path of a request. `await` is always right; code that goes on without it where the value is there
+ * saves a promise and a turn of the microtask queue.
  */
 export type MaybePromise<T> = T | Promise<T>

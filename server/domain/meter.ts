@@ -3,7 +3,7 @@ import type { ChatEvent, ChatEvents, ChatRequest } from './chat.ts'
 import { likelyDrawnTokens } from './drawn-tokens.ts'
 import type { UsageSource } from './ledger.ts'
 import type { UsdNanos } from './money.ts'
-import type { ImageChoice } from './pricing.ts'
+import { ANY_IMAGE, type ImageChoice } from './pricing.ts'
 import { NO_USAGE, type Usage } from './usage.ts'
 
 export interface Reading {
@@ -117,13 +117,11 @@ function withPicturesAsked(
 export const startMeter = (request: ChatRequest, contextLength: number | null): Meter =>
   new EventMeter(request, contextLength ?? Number.MAX_SAFE_INTEGER)
 
-const NOTHING_DRAWN: ImageChoice = { resolution: undefined, quality: undefined }
-
 /** A class, because every attempt has one: closures over as many counters would be a dozen objects. */
 class EventMeter implements Meter {
   produced = false
   images = 0
-  drawn = NOTHING_DRAWN
+  drawn = ANY_IMAGE
   statedCost: UsdNanos | null = null
   finishReason: string | null = null
   private readonly request: ChatRequest

@@ -14,6 +14,9 @@ export type RubPerUsd = bigint & { readonly [unit]: 'rub-per-usd-millionths' }
 /** Atto-dollars, 1e-18 USD: an exact unit price or an unrounded sum of units times prices. */
 export type UsdAttos = bigint & { readonly [unit]: 'usd-attos' }
 
+/** The price of what costs nothing. */
+export const FREE = 0n as UsdAttos
+
 export const NO_MONEY = 0n as UsdNanos
 
 /**

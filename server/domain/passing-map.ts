@@ -1,10 +1,10 @@
-/** What comes and goes with every request, found by its key. Not a Map, for the reason that `roster.ts` gives. */
+/** A map for entries that live as long as one request. A plain Map with deletions keeps finished requests reachable: see `roster.ts`. */
 
-/** So many have gone before the map is made anew, or as many as are there. */
+/** The map is made anew once so many are gone, and at least as many as are left. */
 const FEWEST_GONE = 256
 
 export class PassingMap<Key, Value extends object> {
-  /** Null for those that have gone: nothing is ever taken out, so that the table is not built anew. */
+  /** Null for those that are gone: nothing is deleted, so that the runtime does not rehash the table. */
   #kept = new Map<Key, Value | null>()
   #size = 0
 
@@ -21,7 +21,7 @@ export class PassingMap<Key, Value extends object> {
     this.#kept.set(key, value)
   }
 
-  /** What was there, and is no more. */
+  /** Takes it out, and answers it. */
   take(key: Key): Value | undefined {
     const value = this.#kept.get(key)
     if (!value) return undefined

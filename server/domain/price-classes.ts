@@ -1,7 +1,7 @@
 /** The classes of usage that cost something, each once: how many units were counted, and what one of them costs. */
 import type { Charge } from './ledger.ts'
 import type { ImagePrice, Prices, PriceTier } from './model-card.ts'
-import type { UsdAttos } from './money.ts'
+import { FREE, type UsdAttos } from './money.ts'
 import type { ImageChoice } from './pricing.ts'
 import type { Usage } from './usage.ts'
 
@@ -16,8 +16,6 @@ export interface PriceClass {
   /** Of one unit; `tier` is what holds for a prompt of this size. */
   price(tier: Prices | PriceTier, prices: Prices, image: ImageChoice): UsdAttos
 }
-
-const FREE = 0n as UsdAttos
 
 const priceClass = (
   name: string,

@@ -4,6 +4,7 @@ import { mostDrawnTokens } from './drawn-tokens.ts'
 import type { Charge, UsageSource } from './ledger.ts'
 import type { ImagePrice, ModelCard, Prices, PriceTier, PriceVersion } from './model-card.ts'
 import {
+  FREE,
   MOST_USD_NANOS,
   type RubPerUsd,
   roundToNanos,
@@ -20,14 +21,15 @@ export interface ImageChoice {
   readonly quality: string | undefined
 }
 
+/** Nothing was chosen, or nothing is known of it. */
+export const ANY_IMAGE: ImageChoice = { resolution: undefined, quality: undefined }
+
 /** A provider wraps a prompt in a template of its own (role marks, tool instructions); this covers it. */
 const TEMPLATE_TOKENS = 512
 /** The most tokens that a provider charges for one input picture at full detail. */
 const TOKENS_PER_INPUT_IMAGE = 3_000
 /** The same for a picture to draw from: OpenAI takes up to 6,240 more for one at high fidelity. */
 const TOKENS_PER_EDITED_IMAGE = 7_500
-
-const FREE = 0n as UsdAttos
 
 const units = (count: number): bigint => BigInt(count)
 

@@ -5,22 +5,6 @@ import type { MaybePromise } from './maybe-promise.ts'
 /** The wire a provider speaks. */
 export type Family = 'openai' | 'anthropic' | 'gemini' | 'demo'
 
-/** What `--type` accepts: a family with the address and habits of one vendor. */
-export type ProviderType =
-  | 'openai'
-  | 'anthropic'
-  | 'openrouter'
-  | 'groq'
-  | 'mistral'
-  | 'deepseek'
-  | 'xai'
-  | 'together'
-  | 'fireworks'
-  | 'google'
-  | 'azure'
-  | 'openai-compatible'
-  | 'demo'
-
 export interface ProviderPreset {
   readonly family: Family
   /** Null where the operator must name it. */
@@ -38,7 +22,7 @@ const openAiShaped = (baseUrl: string | null): ProviderPreset => ({
   asksForUsage: true,
 })
 
-export const PROVIDER_PRESETS: Readonly<Record<ProviderType, ProviderPreset>> = {
+const presets = {
   openai: openAiShaped('https://api.openai.com/v1'),
   anthropic: {
     family: 'anthropic',
@@ -62,7 +46,12 @@ export const PROVIDER_PRESETS: Readonly<Record<ProviderType, ProviderPreset>> = 
   azure: { ...openAiShaped(null), auth: 'api-key' },
   'openai-compatible': openAiShaped(null),
   demo: { family: 'demo', baseUrl: 'demo:', auth: 'bearer', asksForUsage: false },
-}
+} satisfies Record<string, ProviderPreset>
+
+/** What `--type` accepts: a family with the address and habits of one vendor. */
+export type ProviderType = keyof typeof presets
+
+export const PROVIDER_PRESETS: Readonly<Record<ProviderType, ProviderPreset>> = presets
 
 export const isProviderType = (text: string): text is ProviderType =>
   Object.hasOwn(PROVIDER_PRESETS, text)
@@ -82,7 +71,7 @@ export interface Provider {
 /** `keep` leaves it as it is; null takes it away. */
 export type CredentialChange = 'keep' | { readonly credential: string | null }
 
-/** Port: providers and their credentials, which are encrypted at rest and read by the upstream room alone. */
+/** Port: providers and their credentials, which are encrypted at rest and read by `server/upstream` alone. */
 export interface Providers {
   /** @throws already_exists */
   add(provider: Provider, credential: string | null): Promise<void>

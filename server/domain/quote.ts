@@ -1,5 +1,5 @@
 /** A quote: what would become of a request, and what it could cost at most. Nothing is taken and nobody is asked. */
-import { toRefusalError } from './admission.ts'
+
 import type { Caller } from './caller.ts'
 import type { ChatRequest } from './chat.ts'
 import { mostOf, toClaim } from './claim.ts'
@@ -9,6 +9,7 @@ import { newGenerationId } from './id.ts'
 import { type RubMicros, toRub, type UsdNanos } from './money.ts'
 import { findOffers } from './offer.ts'
 import type { QuotaReading } from './quota.ts'
+import { toRefusalError } from './refusal.ts'
 
 /** One hop of the route, in the order that this request would have tried them. */
 export interface QuotedHop {

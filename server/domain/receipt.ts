@@ -6,7 +6,7 @@ import type { PriceVersionId } from './id.ts'
 import type { LedgerEntry } from './ledger.ts'
 import type { PriceVersion } from './model-card.ts'
 import { NO_MONEY, negateUsd, type RubPerUsd, type UsdNanos } from './money.ts'
-import { type ChargeLine, chargeLines } from './pricing.ts'
+import { ANY_IMAGE, type ChargeLine, chargeLines } from './pricing.ts'
 import type { Store } from './store.ts'
 import type { FailureKind } from './upstream.ts'
 
@@ -63,7 +63,7 @@ export function toReceipt({ entry, keyName, charge, version }: ReceiptSources): 
     chargedAt: charge?.at ?? null,
     rubPerUsd: charge?.rubPerUsd ?? null,
     priceVersion: charge?.priceVersion ?? null,
-    lines: charge && version ? chargeLines(usage, version, image ?? ANY_PICTURE) : [],
+    lines: charge && version ? chargeLines(usage, version, image ?? ANY_IMAGE) : [],
     attempts: [...entry.failedAttempts, ...lastAttempt(entry, charge !== undefined)],
     operatorCost: operatorCost(entry.failedAttempts),
     statedDifference:
@@ -83,8 +83,6 @@ export async function readReceipt(
 }
 
 /** Neither side was said; the price list decides. */
-const ANY_PICTURE = { resolution: undefined, quality: undefined }
-
 /** How the attempt ended that did not fail. Where the upstream ended the request, the last one failed too. */
 const LAST_OUTCOMES: Readonly<Record<EndedBy, ReceiptAttempt['outcome'] | null>> = {
   completed: 'answered',

@@ -1,12 +1,12 @@
 /**
- * Whoever is under way. Not a Set, nor a Map: their table is built anew every few comings and goings, and the runtime keeps the old
- * one tied to the next, with all that was in it. Once such a table has outlived one collection of the young, those that follow keep
- * every object that passes through, until everything is collected (docs/decisions.md).
+ * Members that live as long as one request. Not a Set: the runtime rehashes its table every few insertions and links each old table,
+ * with all that was in it, to the next. Once such a table has survived one young collection, every object that passes through those
+ * that follow survives too, until everything is collected (docs/decisions.md).
  */
 
-/** It can be in one roster at a time. */
+/** What can be a member, of one roster at a time. */
 export interface Placed {
-  /** Where it stands in its roster, which keeps it; negative where it does not. */
+  /** Its index in its roster, which maintains it; negative while it is in none. */
   place: number
 }
 
@@ -22,7 +22,7 @@ export class Roster<Member extends Placed> {
     if (member.place < 0) member.place = this.#members.push(member) - 1
   }
 
-  /** Of one that is not here nothing comes. */
+  /** Does nothing for one that is not a member. */
   remove(member: Member): void {
     const { place } = member
     if (place < 0) return

@@ -1,4 +1,4 @@
-/** The store: every port behind one door, opened by the command line and closed once. */
+/** The store: every port of the domain in one object, opened by the command line and closed once. */
 import type { Accounts } from './account.ts'
 import type { Acts } from './act.ts'
 import type { Activity } from './activity.ts'

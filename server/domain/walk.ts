@@ -13,7 +13,7 @@ import type { Charge } from './ledger.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import type { QuotaReading } from './quota.ts'
 
-/** What the counter learns, in this order: `admitted`, `opened`, `events`…, `priced`?, `failed`?, `receipt`. */
+/** The steps of a walk, in this order: `admitted`, `opened`, `events`…, `priced`?, `failed`?, `receipt`. */
 export type CompletionStep =
   | {
       readonly type: 'admitted'
@@ -114,7 +114,7 @@ export class Walk {
     return this
   }
 
-  /** For the walk itself: tells a step, and waits until there is room for another. @throws LEFT */
+  /** For the walk itself: hands a step to the reader, and waits until it wants another. @throws LEFT */
   emit(step: CompletionStep): MaybePromise<void> {
     if (this.reader !== null) return this.reader(step)
     this.asking?.resolve({ done: false, value: step })

@@ -1,4 +1,4 @@
-/** The fields that doors share: money, times, names and limits as they travel, read into the domain's own values. */
+/** Fields that the HTTP API and the operator's verbs share: money, times, names and limits as they travel, read into the domain's own values. */
 import * as z from 'zod/mini'
 import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { isMask, MOST_MASKS } from '#domain/allow-list.ts'

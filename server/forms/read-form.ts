@@ -5,7 +5,7 @@ export type Reading<T> =
   | { readonly fits: true; readonly value: T }
   | { readonly fits: false; readonly path: readonly PropertyKey[]; readonly message: string }
 
-/** Never throws: what to answer a misfit with is for the door to say. */
+/** Never throws: how a misfit is answered is the caller's decision. */
 export async function readForm<Schema extends z.ZodMiniType>(
   schema: Schema,
   untrusted: unknown,

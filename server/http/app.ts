@@ -1,4 +1,4 @@
-/** The counter: every path a client may call, under `/v1` and `/api/v1`, and what every other path is answered. */
+/** The HTTP API: every path a client may call, under `/v1` and `/api/v1`, and what every other path is answered. */
 import { type Context, Hono } from 'hono'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import { checkAddress } from './address.ts'

@@ -1,4 +1,4 @@
-/** What the counter needs of the house around it. */
+/** What the HTTP API is given by whoever composes it. */
 import type { CompletionDeps } from '#domain/completion.ts'
 import { createHopHealth } from '#domain/hop-health.ts'
 import type { Store } from '#domain/store.ts'

@@ -1,4 +1,4 @@
-/** Bounds on the shape of JSON, so that no body can stop the house by its nesting. */
+/** Bounds on the shape of JSON, so that no body can stop the gateway by its nesting. */
 import { GatewayError } from '#domain/errors.ts'
 
 const MOST_DEPTH = 64

@@ -2,10 +2,11 @@
 import { z } from 'zod'
 import type { ChatRequest, JsonObject, Routing } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
-import type { ImageChoice } from '#domain/pricing.ts'
+import { ANY_IMAGE, type ImageChoice } from '#domain/pricing.ts'
 import { demandNoKey } from './bearer.ts'
 import type { Body } from './body.ts'
 import { readMessages } from './read-messages.ts'
+import { renderPath } from './render-path.ts'
 
 const MOST_CHOICES = 128
 const MOST_TOKENS = 2 ** 31 - 1
@@ -112,7 +113,7 @@ export function readChatRequest({ fields, text, bytes }: Body): ChatRequest {
     stream: read.stream ?? false,
     includeUsage: read.stream_options?.include_usage ?? true,
     wantsImages,
-    image: read.image_config ? toImageChoice(read.image_config) : ANY_PICTURE,
+    image: read.image_config ? toImageChoice(read.image_config) : ANY_IMAGE,
     endUser: read.user || null,
     choices: read.n ?? 1,
     maxOutputTokens: read.max_completion_tokens ?? read.max_tokens ?? null,
@@ -125,8 +126,6 @@ export function readChatRequest({ fields, text, bytes }: Body): ChatRequest {
   if (read.models || read.provider) request.routing = toRouting(read.models, read.provider)
   return request
 }
-
-const ANY_PICTURE: ImageChoice = { resolution: undefined, quality: undefined }
 
 const toImageChoice = (config: NonNullable<ChatForm['image_config']>): ImageChoice => ({
   resolution: config.size ?? config.image_size ?? undefined,
@@ -145,14 +144,6 @@ function toInvalidRequest(issues: readonly z.core.$ZodIssue[]): GatewayError {
   const param = renderPath(issue?.path ?? [])
   return new GatewayError('invalid_request', `${param}: ${issue?.message}`, { param })
 }
-
-/** `["models", 2]` → `models[2]` */
-const renderPath = (path: readonly PropertyKey[]): string =>
-  path.reduce<string>(
-    (text, step) =>
-      typeof step === 'number' ? `${text}[${step}]` : `${text}${text && '.'}${String(step)}`,
-    '',
-  )
 
 /** Whether pictures are asked for; order and repetition do not matter (contract §7). */
 function readModalities(modalities: readonly string[]): boolean {

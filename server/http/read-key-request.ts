@@ -7,6 +7,7 @@ import type { KeyRecord } from '#domain/key-report.ts'
 import { limitsFields, nameField, timeField } from '#forms/fields.ts'
 import { nearest } from '#forms/nearest.ts'
 import { readForm } from '#forms/read-form.ts'
+import { renderPath } from './render-path.ts'
 
 const expiresAt = z.nullable(timeField)
 
@@ -82,10 +83,6 @@ const MOST_NAME_CHARS = 64
 
 const refusal = (param: string, message: string): GatewayError =>
   new GatewayError('invalid_request', `${param}: ${message}`, { param })
-
-/** `["allowed_models", 2]` → `allowed_models[2]` */
-const renderPath = (path: readonly PropertyKey[]): string =>
-  path.map((step) => (typeof step === 'number' ? `[${step}]` : String(step))).join('')
 
 export interface KeyListQuery {
   readonly limit: number

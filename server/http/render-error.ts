@@ -1,4 +1,4 @@
-/** The one error body of the counter, and the headers that tell a client whether to come back (contract §3). */
+/** The one error body of the HTTP API, and the headers that tell a client whether to come back (contract §3). */
 import { RequestRefused } from '#domain/ending.ts'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import type { ApiDeps } from './deps.ts'

@@ -1,4 +1,4 @@
-/** A visit: one HTTP request on its way through the counter, and what has been learnt about it so far. */
+/** The context of one HTTP request: what has been learnt about it so far. */
 import type { Clock, Instant } from '#domain/clock.ts'
 import type { GenerationId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
@@ -27,7 +27,7 @@ export interface RequestContext {
   charge: Charge | null
   /** Set while its walk runs and nobody listens yet whether its client leaves. */
   unwatched: Unwatched | null
-  /** The answer goes on after its headers; whoever writes it closes the visit. */
+  /** The answer goes on after its headers; whoever writes it also logs the request. */
   streams: boolean
 }
 
@@ -51,7 +51,7 @@ export function startContext({ clock }: ApiDeps, request: Request, route: string
   }
 }
 
-/** Keeps what a step of the walk tells about the visit: for the headers, the answer and the log. */
+/** Keeps what a step of the walk tells: for the headers, the answer and the log. */
 export function noteStep(context: RequestContext, step: CompletionStep, clock: Clock): void {
   switch (step.type) {
     case 'admitted':
@@ -73,7 +73,7 @@ export function noteStep(context: RequestContext, step: CompletionStep, clock: C
   }
 }
 
-/** The headers that every answer to this visit carries; the object is the caller's to extend. */
+/** The headers that every answer to this request carries; the object is the caller's to extend. */
 export function headersFor(context: RequestContext, contentType: string): HeaderFields {
   const headers: HeaderFields = {
     'Content-Type': contentType,
@@ -106,6 +106,6 @@ export async function readQuota({ store, clock }: ApiDeps, context: RequestConte
 
 export const JSON_TEXT = 'application/json'
 
-/** A JSON answer with this visit's headers. */
+/** A JSON answer with this request's headers. */
 export const renderJson = (context: RequestContext, body: unknown, status = 200): Response =>
   new Response(toBody([JSON.stringify(body)]), { status, headers: headersFor(context, JSON_TEXT) })

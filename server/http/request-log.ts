@@ -1,4 +1,5 @@
 /** The request log: one line per request, of numbers and names; never a body, a header or a secret. */
+import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { renderUsd } from '#domain/money.ts'
@@ -27,16 +28,13 @@ export interface RequestLine {
   /** Until the first content; null when none came. */
   readonly ttft_ms: number | null
   readonly total_ms: number
-  /** What broke inside the house, for the operator alone. */
+  /** What broke inside the gateway, for the operator alone. */
   readonly fault?: string
 }
 
 export type RequestLog = (line: RequestLine) => void
 
-/** The status of an answer that nobody waited for; it is never sent. */
-export const CLIENT_CLOSED_REQUEST = 499
-
-/** How a visit ended, as one line. */
+/** How a request ended, as one line. */
 export function toRequestLine(
   context: RequestContext,
   status: number,
@@ -68,7 +66,7 @@ export function toRequestLine(
   return line
 }
 
-/** A fault of the house, and a provider's failure that the house itself caused: its credential could not be read, say. */
+/** A fault of the gateway, and a provider's failure that the gateway itself caused: its credential could not be read, say. */
 function faultOf(error: GatewayError): string | null {
   const { cause } = error.details
   if (error.code === 'internal_error') return renderFault(cause ?? error)

@@ -19,6 +19,8 @@ export interface RunningWalk {
   readonly isCutShort: boolean
   /** Nothing of it runs any more: its admission is resolved. */
   readonly isOver: boolean
+  /** Resolves once it is over. */
+  settled(): Promise<void>
   /** Walks to the end; throws what the walk throws. */
   read(reader: StepReader): ReturnType<Walk['read']>
   /** The next step; throws what the walk throws. */
@@ -49,6 +51,7 @@ export function createRunningWalks(): RunningWalks {
 
   const forget = (walk: Running, over?: () => void): void => {
     walks.remove(walk)
+    walk.over?.resolve()
     over?.()
     if (walks.size > 0) return
     for (const resolve of waiting) resolve()
@@ -85,6 +88,8 @@ class Running implements RunningWalk, Placed {
   place = -1
   /** Counts up as they start, however the clock steps. */
   readonly number: number
+  /** Null until somebody waits for its end. */
+  over: PromiseWithResolvers<void> | null = null
   private readonly walk: Walk
   private readonly gone: Canceller
 
@@ -109,6 +114,12 @@ class Running implements RunningWalk, Placed {
 
   get isOver(): boolean {
     return this.place < 0
+  }
+
+  async settled(): Promise<void> {
+    if (this.isOver) return
+    this.over ??= Promise.withResolvers()
+    await this.over.promise
   }
 
   get isCutShort(): boolean {

@@ -1,4 +1,4 @@
-/** Timings: how long the counter waits for a client, and how long it lets a stream be silent. */
+/** Timings: how long the API waits for a client, and how long it lets a stream be silent. */
 
 export interface Timings {
   /** A request's body must have arrived by then (hardening against a body that drips). */

@@ -1,6 +1,7 @@
 /** The courier: takes what stands in the outbox, brings it, and notes what came of it; each notice at least once. */
 import { type Instant, later } from '#domain/clock.ts'
 import type { Notice } from '#domain/notice.ts'
+import { within } from '#domain/within.ts'
 import { type DeliveryDeps, prepareDelivery } from './delivery.ts'
 import { type DeliveryJob, openLanes } from './lanes.ts'
 import { unanswered } from './outcome.ts'
@@ -10,7 +11,7 @@ import { createWaker } from './waker.ts'
 export interface CourierOptions extends DeliveryDeps {
   /** How long one try may take; by default 15 s (contract §9). */
   readonly tryMs?: number
-  /** What broke in the house itself. */
+  /** What broke in the gateway itself. */
   readonly logFault?: (cause: unknown) => void
 }
 
@@ -132,18 +133,5 @@ function onceEach(tell: (cause: unknown) => void): (cause: unknown) => void {
   return (cause) => {
     if (cause !== null && !isTold) tell(cause)
     isTold = cause !== null
-  }
-}
-
-/** Whether it was over in time. */
-async function within(promise: Promise<void>, ms: number): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms)
-  })
-  try {
-    return await Promise.race([promise.then(() => true), late])
-  } finally {
-    clearTimeout(timer)
   }
 }

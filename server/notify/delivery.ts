@@ -56,7 +56,7 @@ async function toInbox({ store, smtp }: DeliveryDeps, notice: Notice): Promise<D
     async deliver(signal) {
       if (smtp === null) return unanswered('no_smtp')
       const account = await store.accounts.find(notice.accountId)
-      // Loaded when the first mail is due: most houses send a few in a year.
+      // Loaded when the first mail is due: most gateways send a few in a year.
       const { sendMail } = await import('./mail.ts')
       const { writeLowBalance } = await import('./low-balance-mail.ts')
       const mail = writeLowBalance(notice.body, account?.name ?? notice.accountId)

@@ -1,13 +1,13 @@
-/** A bell: wakes a loop before its time. */
+/** Wakes a loop before its time. */
 
 export interface Waker {
-  /** Rung while nobody listens, it is heard by the next who does. */
+  /** While nobody sleeps, it is kept for the next who does. */
   wake(): void
-  /** Resolves when it is rung, at the latest after `ms`. */
+  /** Resolves when it is woken, at the latest after `ms`. */
   sleep(ms: number): Promise<void>
 }
 
-/** For one listener at a time. */
+/** For one sleeper at a time. */
 export function createWaker(): Waker {
   let isWoken = false
   let answer: (() => void) | null = null

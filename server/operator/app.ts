@@ -1,4 +1,4 @@
-/** The operator's door of a running server, on a Unix socket that only its owner can open: `POST /verbs/:name`, `GET /watch`. */
+/** The operator API of a running server, on a Unix socket that only its owner can open: `POST /verbs/:name`, `GET /tail`, `GET /watch`. */
 import { Hono } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
@@ -7,7 +7,7 @@ import type { Watchers } from './snapshot/stream.ts'
 import { type AnyVerb, perform } from './verb.ts'
 import { isVerbName, VERBS } from './verbs.ts'
 
-/** What the door says of an error; the command line turns it back into the same error. */
+/** An error as it crosses the socket; the command line turns it back into the same error. */
 export interface OperatorErrorBody {
   readonly error: {
     readonly code: string
@@ -48,7 +48,9 @@ export function operatorApp(
     return await (await watchers).watch(c.req.query())
   })
 
-  app.notFound((c) => c.json(render(new GatewayError('route_not_found', 'no such door')), 404))
+  app.notFound((c) =>
+    c.json(render(new GatewayError('route_not_found', 'there is nothing at this address')), 404),
+  )
 
   app.onError((thrown, c) => {
     const error = toGatewayError(thrown)

@@ -1,4 +1,4 @@
-/** Backups, as the house remembers them: the copy itself is made beside it (`cli/backup/`), and noted here. */
+/** Backups, as the gateway remembers them: the copy itself is made beside it (`cli/backup/`), and noted here. */
 import * as z from 'zod/mini'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { timeField } from '#forms/fields.ts'

@@ -2,7 +2,7 @@
 import { type Instant, readInstant } from '#domain/clock.ts'
 import { newPriceVersionId } from '#domain/id.ts'
 import type { Modality, ModelCard, Prices } from '#domain/model-card.ts'
-import { perMillion, readPrice, type UsdAttos } from '#domain/money.ts'
+import { FREE, perMillion, readPrice, type UsdAttos } from '#domain/money.ts'
 import type { Provider } from '#domain/provider.ts'
 
 interface TokenPrices {
@@ -94,8 +94,6 @@ const perToken = (text: string | undefined): UsdAttos | null => {
   const price = text === undefined ? undefined : readPrice(text)
   return price === undefined ? null : (perMillion(price) ?? null)
 }
-
-const FREE = 0n as UsdAttos
 
 /**
  * Prices of pieces, where pieces are what is billed. A vendor that has a price for tokens of a drawn picture counts and bills

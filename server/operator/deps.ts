@@ -1,12 +1,11 @@
-/** The office: what an operator's act has at hand, whether a server runs or a command opened the store by itself. */
+/** What an operator's verb is given, whether a server runs or a command opened the store by itself. */
 import type { Clock, Instant } from '#domain/clock.ts'
 import type { HopReading } from '#domain/hop-health.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import type { Probe } from '#domain/probe.ts'
 import type { Provider } from '#domain/provider.ts'
 import type { Watch } from '#domain/snapshot/watch.ts'
-import type { Store } from '#domain/store.ts'
-import type { SigninStore } from '#signin/store.ts'
+import type { GatewayStore } from '#signin/store.ts'
 
 /** What only a running server knows. */
 export interface LiveFacts {
@@ -41,7 +40,7 @@ export interface DemoKit {
 }
 
 export interface OperatorDeps {
-  readonly store: Store & { readonly signin: SigninStore }
+  readonly store: GatewayStore
   readonly clock: Clock
   readonly version: string
   /** Null when everything is kept in memory. */
@@ -51,7 +50,7 @@ export interface OperatorDeps {
   /** Who acts, as far as the system knows: "uid 1000 (ann)". */
   readonly who: string
   readonly delivery: DeliveryMeans
-  /** Reaches out to providers; handed in, because rooms do not know each other. */
+  /** Reaches out to providers; handed in, because `operator` may not import `upstream`. */
   readonly probe: Probe
   /** Handed in likewise; asked for by `init` alone. */
   demoKit(at: Instant): Promise<DemoKit>

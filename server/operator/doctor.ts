@@ -1,30 +1,22 @@
 /** Doctor: every check of an installation in one list, each finding with what to type next. */
 import * as z from 'zod/mini'
 import type { OperatorDeps } from './deps.ts'
-import { checkBackup } from './doctor-backup.ts'
+import { checkBackup } from './doctor/backup.ts'
 import {
   checkCatalogue,
   checkMasks,
   checkProviders,
   checkRate,
   checkRoutes,
-} from './doctor-catalogue.ts'
-import { checkFiles } from './doctor-files.ts'
-import { checkThresholds } from './doctor-notices.ts'
-import { checkDescriptors } from './doctor-process.ts'
-import { checkIdentities } from './doctor-signin.ts'
-import { checkHolds, checkLedger, checkLog, checkStore } from './doctor-store.ts'
-import { checkAddresses, checkClock, checkDisk, checkProgram } from './doctor-world.ts'
+} from './doctor/catalogue.ts'
+import { checkFiles } from './doctor/files.ts'
+import { type Finding, problem } from './doctor/finding.ts'
+import { checkThresholds } from './doctor/notices.ts'
+import { checkDescriptors } from './doctor/process.ts'
+import { checkIdentities } from './doctor/signin.ts'
+import { checkHolds, checkLedger, checkLog, checkStore } from './doctor/store.ts'
+import { checkAddresses, checkClock, checkDisk, checkProgram } from './doctor/world.ts'
 import { verb } from './verb.ts'
-
-/** `ok` is a pass, `warning` is worth a look, `problem` makes the installation unhealthy. */
-export interface Finding {
-  readonly check: string
-  readonly level: 'ok' | 'warning' | 'problem'
-  readonly message: string
-  /** What to type next; null where nothing is to be done. */
-  readonly next: string | null
-}
 
 type Check = (deps: OperatorDeps) => Promise<readonly Finding[]>
 
@@ -50,19 +42,17 @@ const CHECKS: readonly Check[] = [
 ]
 
 /** What is broken may well keep a check from looking; it must not keep the others from it. */
-const unseen = (thrown: unknown): readonly Finding[] => [
-  {
-    check: 'unseen',
-    level: 'problem',
-    message: `something could not be looked at: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
-    next: null,
-  },
+const checkFailed = (thrown: unknown): readonly Finding[] => [
+  problem(
+    'check_failed',
+    `something could not be looked at: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+  ),
 ]
 
 /** Runs every check; a check finds at least one thing to say. */
 export const examine = verb(z.strictObject({}), async (deps) => {
   const findings: Finding[] = []
-  for (const check of CHECKS) findings.push(...(await check(deps).catch(unseen)))
+  for (const check of CHECKS) findings.push(...(await check(deps).catch(checkFailed)))
   const count = (level: Finding['level']) =>
     findings.filter((finding) => finding.level === level).length
   return { findings, warnings: count('warning'), problems: count('problem') }

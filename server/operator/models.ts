@@ -5,7 +5,7 @@ import { allows } from '#domain/allow-list.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { newPriceVersionId } from '#domain/id.ts'
 import { isModelId, type ModelCard, type Prices } from '#domain/model-card.ts'
-import type { UsdAttos } from '#domain/money.ts'
+import { FREE, type UsdAttos } from '#domain/money.ts'
 import { perMillionField, priceField, timeField } from '#forms/fields.ts'
 import { nearest } from '#forms/nearest.ts'
 import type { OperatorDeps } from './deps.ts'
@@ -160,8 +160,6 @@ export const priceModel = acting(
     changed: changesBetween({ ...previous }, { ...added }),
   }),
 )
-
-const FREE = 0n as UsdAttos
 
 const stated = (input: StatedPrices): readonly unknown[] =>
   Object.keys(priceFields)

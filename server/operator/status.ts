@@ -51,7 +51,7 @@ export const showStatus = verb(input, async (deps, { warnings }) => {
     size_bytes: health.sizeBytes,
     schema_version: health.schemaVersion,
     newest_schema_version: health.newestSchemaVersion,
-    /** Null where none was taken, and of a house in memory. */
+    /** Null where none was taken, and of a gateway in memory. */
     last_backup_at: warnings ? await backupOf(deps) : null,
     providers: (await store.providers.list()).map(({ name, type, hasCredential }) => ({
       name,

@@ -21,7 +21,7 @@ interface Telling<Input, Answer> {
   tell(input: Input, answer: Answer): ActFacts | readonly ActFacts[] | null
 }
 
-/** Any verb, as a door sees it that calls by name. */
+/** Any verb, for whoever calls it by name. */
 export type AnyVerb = Verb<unknown, unknown, unknown>
 
 /** A verb that changes nothing. Ties an input to its answer, so that both keep their types. */

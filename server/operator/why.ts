@@ -11,8 +11,8 @@ import { findLine } from './activity.ts'
 import { renderOperatorReceipt } from './activity-record.ts'
 import type { OperatorDeps } from './deps.ts'
 import { verb } from './verb.ts'
-import { type RefusalFacts, remediesFor } from './why-remedies.ts'
-import { storyOf } from './why-story.ts'
+import { type RefusalFacts, remediesFor } from './why/remedies.ts'
+import { storyOf } from './why/story.ts'
 
 /** Which limit refused, its value, what was used of it, and when it lifts by itself; null where no limit did. */
 export interface RefusalRecord {

@@ -41,7 +41,7 @@ const LOOPBACK: readonly Range[] = [
   ['::1', 128],
 ]
 
-/** Where a house keeps its own machines: RFC 1918, carriers' shared addresses, ULA. No link-local: there clouds tell secrets. */
+/** Where a gateway keeps its own machines: RFC 1918, carriers' shared addresses, ULA. No link-local: there clouds tell secrets. */
 const PRIVATE: readonly Range[] = [
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],

@@ -1,4 +1,4 @@
-/** The door of the side house: the protocol's addresses go over the bridge, a person's visit to our own pages (spec §4.6). */
+/** The HTTP app of the sign-in provider: the protocol's addresses go over the bridge, a person's pages are our own (spec §4.6). */
 import { Hono } from 'hono'
 import { toGet, withSpacedScope } from './authorize-request.ts'
 import { openBridge } from './bridge.ts'
@@ -27,7 +27,7 @@ const AUTHORIZE = '/oauth/authorize'
 const STEPS: readonly Step[] = ['email', 'code', 'resend', 'restart', 'consent']
 const isStep = (text: string): text is Step => (STEPS as readonly string[]).includes(text)
 
-/** `rooms` is asked for on every request: a rotated signing key makes another provider. */
+/** The context is asked for on every request: a rotated signing key makes another provider. */
 export function createSigninApp(
   first: SigninContext,
   signin: () => Promise<SigninContext>,

@@ -1,10 +1,10 @@
-/** What the rooms of the side house work with: its store, its address, and how it reaches people. */
+/** What the sign-in provider is given: its store, its address, and how it reaches people. */
 import type { Clock } from '#domain/clock.ts'
 import type { SigninStore } from './store.ts'
 
 /** How codes reach people. */
 export type CodeDelivery =
-  /** Mails wait in the store; told of one, it sends it by and by, so that no answer tells by its time whom the house knows. */
+  /** Mails wait in the store; told of one, it sends it by and by, so that no answer tells by its time whom the gateway knows. */
   | { readonly kind: 'mail'; wake(): void }
   /** The demo: whoever reads the server's log signs in as anybody. */
   | { readonly kind: 'log'; tell(email: string, code: string): void }
@@ -22,7 +22,7 @@ export interface OutboundRequest {
  * Asks on behalf of an issuer; whatever its status, the answer comes whole and bounded, and no redirect is followed.
  * @throws when it may not be reached, is not, or not in time
  */
-export type Reach = (address: string, errand: OutboundRequest, issuer: string) => Promise<Response>
+export type Reach = (address: string, request: OutboundRequest, issuer: string) => Promise<Response>
 
 export interface SigninDeps {
   readonly store: SigninStore

@@ -1,4 +1,4 @@
-/** The part of a visit that leads to a third party and back, and what becomes of whoever returns (hardening §3.2). */
+/** The part of an interaction that leads to a third party and back, and what becomes of whoever returns (hardening §3.2). */
 import type { FederationProblem, ReturnResult } from './identities/federation.ts'
 import type { InteractionContext } from './interaction.ts'
 import { disabledPage, finish, page, seeOther, signInPage } from './interaction-pages.ts'

@@ -1,16 +1,16 @@
-/** How often one network may begin a visit: each beginning leaves a row behind for an hour, whoever asks and for nothing. */
+/** How often one network may begin an interaction: each leaves a row behind for an hour, whoever asks and for nothing. */
 import { OIDCProviderError } from 'oidc-provider/lib/helpers/errors.js'
 import { type Clock, type Instant, instant, later, MINUTE_MS } from '#domain/clock.ts'
 import { networkOf } from './mail-code.ts'
 
-/** An office behind one address begins its day within these; codes are bounded more tightly, and apart. */
+/** A company behind one address begins its day within these; codes are bounded more tightly, and apart. */
 const MOST = 100
 /** From a /48 of IPv6, which one customer may have whole, and with it 65,536 networks. */
 const MOST_OF_SITE = 10 * MOST
 const WITHIN_MS = 10 * MINUTE_MS
 
 export interface InteractionLimit {
-  /** Counts a visit from a network address. @throws TooManyVisits */
+  /** Counts one from a network address. @throws TooManyInteractions */
   begin(address: string): void
 }
 

@@ -1,4 +1,4 @@
-/** The pages of a visit, drawn of what the visit knows; and the ways out of it. */
+/** The pages of an interaction, drawn of what it knows; and the ways out of it. */
 import type { Payload } from 'oidc-provider/lib/provider.js'
 import type { SigninDeps } from './deps.ts'
 import type { InteractionContext, Step } from './interaction.ts'
@@ -122,7 +122,7 @@ export function page(
   })
 }
 
-/** A page for whatever ends a visit. */
+/** A page for whatever ends an interaction. */
 export const failPage = (
   { issuer }: Pick<SigninDeps, 'issuer'>,
   language: Language,

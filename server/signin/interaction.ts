@@ -1,4 +1,4 @@
-/** A person's visit: the pages between a client's request and the code that it gets, one interaction at a time. */
+/** An interaction: the pages that a person sees between a client's request and the code that it gets. */
 import { SessionNotFound } from 'oidc-provider/lib/helpers/errors.js'
 import type { Interaction, Provider } from 'oidc-provider/lib/provider.js'
 import { MINUTE_MS } from '#domain/clock.ts'

@@ -1,4 +1,4 @@
-// What the side house uses of oidc-provider, which brings no types; its files are entered directly, because its index
+// What the sign-in provider uses of oidc-provider, which brings no types; its files are entered directly, because its index
 // warns on standard error of every runtime but Node.
 
 declare module 'oidc-provider/lib/provider.js' {

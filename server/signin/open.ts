@@ -1,4 +1,4 @@
-/** Opens the side house: its keys, its provider, its door, and the sweeping of what has expired. */
+/** Opens the sign-in provider: its keys, the protocol library, its HTTP app, and the sweeping of what has expired. */
 import { createSigninApp, type SigninApp } from './app.ts'
 import type { SigninDeps } from './deps.ts'
 import { openFederation } from './identities/federation.ts'

@@ -1,4 +1,5 @@
-/** The store's port of the side house: what it must find again after a kill. Every method is one atomic act. */
+/** The store's port of the sign-in provider: what it must find again after a kill. Every method is one atomic act. */
+import type { Store } from '#domain/store.ts'
 import type { Artifacts } from './register/artifact.ts'
 import type { Clients } from './register/client.ts'
 import type { CodeMails } from './register/code-mail.ts'
@@ -19,4 +20,9 @@ export interface SigninStore {
   readonly identityProviders: IdentityProviders
   readonly identities: Identities
   readonly detours: Detours
+}
+
+/** All that one engine keeps: the domain's ports, and the sign-in provider's beside them. */
+export interface GatewayStore extends Store {
+  readonly signin: SigninStore
 }

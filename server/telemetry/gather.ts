@@ -1,4 +1,4 @@
-/** What a scrape asks of the running house: what was counted, and how everything stands now. */
+/** What a scrape asks of the running gateway: what was counted, and how everything stands now. */
 import type { Account } from '#domain/account.ts'
 import type { Caller } from '#domain/caller.ts'
 import type { Clock, Instant } from '#domain/clock.ts'

@@ -123,7 +123,7 @@ function take(body: Gathered, { done, value }: Piece): boolean {
 }
 
 const MOST_ROOM_BYTES = 8 * MEBIBYTE
-let room = Buffer.alloc(0)
+let scratch = Buffer.alloc(0)
 
 /**
  * All of it, in memory that is there already, if it is large enough: new megabytes for every picture cost more than the
@@ -134,11 +134,12 @@ function join({ earlier, pieces, length }: Gathered): Uint8Array {
   if (earlier === null && pieces.length === 1 && only !== undefined) return only
   const all = earlier === null ? pieces : [...earlier, ...pieces]
   if (length > MOST_ROOM_BYTES) return Buffer.concat(all, length)
-  if (length > room.length) room = Buffer.allocUnsafeSlow(Math.min(2 * length, MOST_ROOM_BYTES))
+  if (length > scratch.length)
+    scratch = Buffer.allocUnsafeSlow(Math.min(2 * length, MOST_ROOM_BYTES))
   let at = 0
   for (const piece of all) {
-    room.set(piece, at)
+    scratch.set(piece, at)
     at += piece.length
   }
-  return room.subarray(0, length)
+  return scratch.subarray(0, length)
 }

@@ -1,4 +1,4 @@
-// The house as a file, as an operator types it: planned, agreed to, applied, exported, with the gateway up and down.
+// The gateway as a file, as an operator types it: planned, agreed to, applied, exported, with the gateway up and down.
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -114,7 +114,7 @@ describe('with the gateway up', () => {
   test('what is exported is what there is, and has no secret', () => {
     const { code, out } = cli.run(['export'])
     expect(code).toBe(0)
-    expect(out).toMatch(/^# The house as a file/)
+    expect(out).toMatch(/^# The gateway as a file/)
     expect(out).toContain('from_env = "ACME_API_KEY"')
     expect(out).not.toContain(CREDENTIAL)
     expect(out).not.toMatch(/if-[0-9A-Za-z]{6}/)

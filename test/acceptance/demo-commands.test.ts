@@ -94,7 +94,7 @@ describe('beside a demo', () => {
   })
 })
 
-describe('another house than the demo', () => {
+describe('another gateway than the demo', () => {
   test('whoever names a data directory means that one', async () => {
     await startDemo()
     expect(cli.run(['keys'])).toMatchObject(UNMADE)

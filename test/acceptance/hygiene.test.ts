@@ -174,7 +174,7 @@ describe.skipIf(!replay)('a fault says nothing of what is inside', () => {
     const { url } = gateway
     said += gateway.said()
     expect(await gateway.stop()).toBe(0)
-    // With another master key no credential can be opened: trouble of the house in the middle of a request.
+    // With another master key no credential can be opened: trouble of the gateway in the middle of a request.
     gateway = await startAppliance(cli, {
       env: { NODE_ENV: 'development', GATEWAY_MASTER_KEY: 'ab'.repeat(32) },
     })

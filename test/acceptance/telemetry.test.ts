@@ -219,7 +219,7 @@ interface Dashboard {
   }[]
 }
 
-/** Names of the dashboard and of the alerts are those that a scrape has, or that need what this house has not. */
+/** Names of the dashboard and of the alerts are those that a scrape has, or that need what this gateway has not. */
 const ABSENT = [
   'gateway_low_balance_threshold_usd',
   'gateway_upstream_errors_total',

@@ -1,10 +1,10 @@
 /** Comma-separated lines: what a spreadsheet reads back is what was meant, and nothing in it runs. */
 import { expect, test, vi } from 'vitest'
 import { spanOf } from '#cli/activity/span.ts'
-import { printCsv } from '#cli/csv.ts'
+import { printCsv } from '#cli/terminal/csv.ts'
 
 const written = vi.hoisted((): string[] => [])
-vi.mock('#cli/streams.ts', () => ({ writeOut: (text: string) => written.push(text) }))
+vi.mock('#cli/terminal/streams.ts', () => ({ writeOut: (text: string) => written.push(text) }))
 
 function cell(value: string | number | boolean | null): string {
   written.length = 0

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Environment, openContext } from '#cli/context.ts'
-import { readDelivery, readDeliverySettings } from '#cli/delivery.ts'
+import { readDelivery, readDeliverySettings } from '#cli/settings/delivery-settings.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 
 const FROM = { GATEWAY_SMTP_FROM: 'Gateway <gateway@example.org>' }

@@ -1,10 +1,10 @@
 /** What a command prints: a table for a person, tab-separated lines for a pipe, never a control character. */
 import { describe, expect, test, vi } from 'vitest'
-import { clean } from '#cli/clean.ts'
 import type { Context } from '#cli/context.ts'
 import { openContext } from '#cli/context.ts'
-import { type Column, printList } from '#cli/output.ts'
-import { bytes, duration, relativeTime } from '#cli/relative-time.ts'
+import { clean } from '#cli/terminal/clean.ts'
+import { type Column, printList } from '#cli/terminal/output.ts'
+import { bytes, duration, relativeTime } from '#cli/terminal/relative-time.ts'
 import { type Instant, readInstant } from '#domain/clock.ts'
 
 interface Row {
@@ -24,7 +24,7 @@ const ROWS: readonly Row[] = [
 ]
 
 const written = vi.hoisted((): string[] => [])
-vi.mock('#cli/streams.ts', () => ({
+vi.mock('#cli/terminal/streams.ts', () => ({
   isTerminal: () => false,
   writeError: () => {},
   writeOut: (text: string) => written.push(text),

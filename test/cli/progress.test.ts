@@ -1,10 +1,10 @@
 /** Progress: told to a person after a second of waiting, taken back at the end, and never told to a script. */
 import { afterEach, expect, test, vi } from 'vitest'
 import { openContext } from '#cli/context.ts'
-import { awaitProgress, showProgress } from '#cli/progress.ts'
+import { awaitProgress, showProgress } from '#cli/terminal/progress.ts'
 
 const streams = vi.hoisted(() => ({ written: '', isTerminal: true }))
-vi.mock('#cli/streams.ts', () => ({
+vi.mock('#cli/terminal/streams.ts', () => ({
   isTerminal: () => streams.isTerminal,
   writeError: (text: string) => {
     streams.written += text

@@ -8,7 +8,7 @@ import {
   readMoney,
   readSince,
   readUntil,
-} from '#cli/read-value.ts'
+} from '#cli/flags/read-value.ts'
 import { type Instant, readInstant } from '#domain/clock.ts'
 
 const now = readInstant('2026-08-23T15:30:00Z') as Instant

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openContext } from '#cli/context.ts'
-import { readSigninSettings, type SigninFlags } from '#cli/signin-settings.ts'
+import { readSigninSettings, type SigninFlags } from '#cli/settings/signin-settings.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 
 function read(

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { openContext } from '#cli/context.ts'
-import { readTelemetrySettings } from '#cli/telemetry-settings.ts'
+import { readTelemetrySettings } from '#cli/settings/telemetry-settings.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'gwctl-telemetry-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))

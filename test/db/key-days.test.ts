@@ -168,7 +168,7 @@ test('those that changed lately stay few, and stay together while they are', asy
   await deps.expectSums()
 })
 
-test('what was begun is left where it is when the house closes', async () => {
+test('what was begun is left where it is when the gateway closes', async () => {
   const deps = await open(3, { mostRecent: 20, lookAfter: 20, restRows: 5 })
   await deps.add(
     ...Array.from({ length: 60 }, (_, n) => ({ key: n % 3, day: Math.floor(n / 3), spent: n })),

@@ -2,14 +2,14 @@
 import { expect, test } from 'vitest'
 import { DAY_MS } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
-import { openWindowHouse, type WindowHouse } from './window-house.ts'
+import { openWindowStore, type WindowStore } from './window-store.ts'
 
 /** More than one slice by far, and the first of their instants more than a slice by itself. */
 const LONG = [1_500, ...Array<number>(50).fill(70)]
 const USED = LONG.reduce((sum, one) => sum + one, 0)
 
 /** Uses the window up, a second between two instants. */
-async function use(deps: WindowHouse, key: ApiKey): Promise<void> {
+async function use(deps: WindowStore, key: ApiKey): Promise<void> {
   for (const count of LONG) {
     await deps.serveAll(key, count)
     deps.clock.advance(1_000)
@@ -17,7 +17,7 @@ async function use(deps: WindowHouse, key: ApiKey): Promise<void> {
 }
 
 test('after a restart what is left of it is served, and each slot frees at its own instant', async () => {
-  const deps = await openWindowHouse()
+  const deps = await openWindowStore()
   const key = await deps.issue({ rpd: USED + 3 })
   await use(deps, key)
   await deps.restart()
@@ -35,7 +35,7 @@ test('after a restart what is left of it is served, and each slot frees at its o
 })
 
 test('a key without a limit is told how many they were', async () => {
-  const deps = await openWindowHouse()
+  const deps = await openWindowStore()
   const key = await deps.issue({})
   await use(deps, key)
   expect(await deps.store.admissions.usage(key.id, deps.clock.now())).toMatchObject({
@@ -44,7 +44,7 @@ test('a key without a limit is told how many they were', async () => {
 })
 
 test('another key is served while it is read', async () => {
-  const deps = await openWindowHouse()
+  const deps = await openWindowStore()
   const key = await deps.issue({ rpd: USED + 3 })
   const other = await deps.issue({ rpd: 3 })
   await use(deps, key)
@@ -58,7 +58,7 @@ test('another key is served while it is read', async () => {
 })
 
 test('limits that are set while it is read hold for those who wait', async () => {
-  const deps = await openWindowHouse()
+  const deps = await openWindowStore()
   const key = await deps.issue({ rpd: USED + 3 })
   await use(deps, key)
   const amend = (rpd: number) =>
@@ -72,7 +72,7 @@ test('limits that are set while it is read hold for those who wait', async () =>
 })
 
 test('a key that is revoked while it is read admits nobody', async () => {
-  const deps = await openWindowHouse()
+  const deps = await openWindowStore()
   const key = await deps.issue({ rpd: USED + 3 })
   await use(deps, key)
   await deps.restart()
@@ -82,7 +82,7 @@ test('a key that is revoked while it is read admits nobody', async () => {
 })
 
 test('requests that end while it is read for a higher limit are counted once', async () => {
-  const deps = await openWindowHouse()
+  const deps = await openWindowStore()
   const key = await deps.issue({})
   await use(deps, key)
   const running = Array.from({ length: 100 }, () => deps.claim(key))

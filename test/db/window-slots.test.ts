@@ -8,18 +8,18 @@ import { DATABASE_FILE } from '#db/index.ts'
 import type { Claim } from '#domain/admission.ts'
 import { DAY_MS, HOUR_MS } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
-import { openWindowHouse, type WindowHouse } from './window-house.ts'
+import { openWindowStore, type WindowStore } from './window-store.ts'
 
 /** More than are brought in at once, so that it happens while requests pass. */
 const MANY = 5_000
 const PAGE_BYTES = 4_096
 
-async function findings({ store }: WindowHouse): Promise<readonly string[] | null> {
+async function findings({ store }: WindowStore): Promise<readonly string[] | null> {
   return (await store.health({ checkIntegrity: true })).integrityFindings
 }
 
 /** In the table, as another connection sees it. */
-function countSlots({ dataDir }: WindowHouse): number {
+function countSlots({ dataDir }: WindowStore): number {
   const database = new Database(join(dataDir, DATABASE_FILE), { readonly: true })
   const { slots } = database.query('SELECT count(*) AS slots FROM window_slots').get() as {
     slots: number
@@ -29,7 +29,7 @@ function countSlots({ dataDir }: WindowHouse): number {
 }
 
 test('many are brought in while others pass, and whoever takes longer than they brings itself in', async () => {
-  const deps = await openWindowHouse()
+  const deps = await openWindowStore()
   const key = await deps.issue()
   const slow = await deps.begin(key)
   await deps.serveAll(key, MANY)
@@ -47,7 +47,7 @@ test('many are brought in while others pass, and whoever takes longer than they 
 })
 
 test('a clock that steps back behind what was brought in loses nobody', async () => {
-  const deps = await openWindowHouse()
+  const deps = await openWindowStore()
   const key = await deps.issue()
   await deps.serveAll(key, 1_000)
   expect(await deps.countDay(key)).toBe(1_000)
@@ -60,7 +60,7 @@ test('a clock that steps back behind what was brought in loses nobody', async ()
 })
 
 test('what the log no longer keeps has no slot', async () => {
-  const deps = await openWindowHouse()
+  const deps = await openWindowStore()
   const key = await deps.issue()
   await deps.serveAll(key, 600)
   expect(await deps.countDay(key)).toBe(600)
@@ -74,7 +74,7 @@ test('what the log no longer keeps has no slot', async () => {
 })
 
 test('a slot that is gone, and one that nobody took, are found', async () => {
-  const deps = await openWindowHouse()
+  const deps = await openWindowStore()
   const key = await deps.issue()
   await deps.serveAll(key, 600)
   await deps.countDay(key)
@@ -92,7 +92,7 @@ test('a slot that is gone, and one that nobody took, are found', async () => {
 })
 
 test('a ruined page that is only read to bring slots in is left to whoever asks for it', async () => {
-  const deps = await openWindowHouse()
+  const deps = await openWindowStore()
   const key = await deps.issue()
   const claims = []
   for (let n = 0; n < 30; n++) {
@@ -122,7 +122,7 @@ function ruinPageWith(path: string, id: string): void {
 
 /** Two keys, what each was asked, and who has not been answered yet. */
 interface Scene {
-  readonly deps: WindowHouse
+  readonly deps: WindowStore
   readonly keys: readonly ApiKey[]
   readonly asked: number[]
   readonly waiting: Claim[]
@@ -168,7 +168,7 @@ const acts = fc.array(
 test('whatever happens in between, each request is counted once', async () => {
   await fc.assert(
     fc.asyncProperty(acts, async (script) => {
-      const deps = await openWindowHouse()
+      const deps = await openWindowStore()
       const keys = [await deps.issue(), await deps.issue()]
       const scene: Scene = { deps, keys, asked: [0, 0], waiting: [] }
       for (const { act, key, size } of script) await ACTS[act]?.(scene, key, size)

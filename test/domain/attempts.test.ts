@@ -62,7 +62,7 @@ function recovers(kind: FailureKind = 'failed'): Script {
 
 type Scripts = Readonly<Record<string, Script>>
 
-/** A house where each provider plays its own script. */
+/** A gateway where each provider plays its own script. */
 const houseOf = (scripts: Scripts, more: Partial<CompletionDeps> = {}): CompletionDeps => ({
   ...bench.houseOf(says()),
   upstreamFor: async ({ name }) => {

@@ -1,11 +1,11 @@
 // No interleaving of requests crosses a ceiling by more than one request; a lone one may use its last cent.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { EMPTY_PURSE, judgeBalance, judgeCeiling, type Spending } from '#domain/ceiling.ts'
+import { judgeBalance, judgeCeiling, type Spending } from '#domain/ceiling.ts'
 import type { UsdNanos } from '#domain/money.ts'
 
 const nanos = (amount: bigint | number) => BigInt(amount) as UsdNanos
-const purse = (spent: number, held: number): Spending => ({
+const spending = (spent: number, held: number): Spending => ({
   spent: nanos(spent),
   held: nanos(held),
 })
@@ -21,11 +21,11 @@ describe('a ceiling of 100', () => {
     [0, 1, 100, 'reserved'],
     [0, 200, 1, 'reserved'],
   ] as const)('%s spent, %s held, %s wanted: %s', (spent, held, hold, verdict) => {
-    expect(judgeCeiling(purse(spent, held), nanos(100), nanos(hold))).toBe(verdict)
+    expect(judgeCeiling(spending(spent, held), nanos(100), nanos(hold))).toBe(verdict)
   })
 
   test('a ceiling of nothing lets nothing through', () => {
-    expect(judgeCeiling(EMPTY_PURSE, nanos(0), nanos(0))).toBe('exhausted')
+    expect(judgeCeiling(spending(0, 0), nanos(0), nanos(0))).toBe('exhausted')
   })
 })
 

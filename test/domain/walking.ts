@@ -1,4 +1,4 @@
-/** A house to walk through: a real store with one account of ten dollars, one provider's models, and its books. */
+/** A gateway to walk through: a real store with one account of ten dollars, one provider's models, and its books. */
 import { expect } from 'vitest'
 import { openStore } from '#db/index.ts'
 import type { ActivityEntry } from '#domain/activity.ts'
@@ -57,7 +57,7 @@ export interface WalkWishes {
 export interface WalkBench {
   readonly clock: HandClock
   readonly store: Store
-  /** The house where one script plays every provider. */
+  /** The gateway where one script plays every provider. */
   houseOf(of: Pick<Script, 'upstream'>): CompletionDeps
   /** A caller with a key of its own. */
   call(limits?: Partial<Limits>): Promise<Caller>

@@ -5,7 +5,7 @@ import type { SmtpServer } from '#notify/smtp-server.ts'
 import { openMailServer, startMailServer } from '#test/support/mail-server.ts'
 import { type Answer, never, type Received, startReceiver, verify } from '#test/support/receiver.ts'
 import { eventually } from '#test/support/scripted-upstream.ts'
-import { openPostRoom, type TestPostRoom } from './post-room.ts'
+import { type CourierHarness, openCourierHarness } from './courier-harness.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -14,10 +14,10 @@ const idOf = ({ headers }: Received): string | undefined => headers['webhook-id'
 
 /** A post room whose one account, `acct_1`, has a webhook that answers so. */
 async function withHook(answer: Answer) {
-  const room = await openPostRoom()
+  const harness = await openCourierHarness()
   const receiver = startReceiver(answer)
-  await room.open('acct_1', { email: null, webhookUrl: `${receiver.url}/hook` })
-  return { room, receiver }
+  await harness.open('acct_1', { email: null, webhookUrl: `${receiver.url}/hook` })
+  return { harness, receiver }
 }
 
 const smtp = (port: number): SmtpServer => ({
@@ -34,76 +34,84 @@ const statuses =
     new Response(null, { status: codes[Math.min(nth, codes.length - 1)] ?? 204 })
 
 /** Winds the clock to when the notice is due, and wakes the courier. */
-async function windTo(room: TestPostRoom, dueAt: number | null, wake: () => void): Promise<void> {
-  room.clock.advance((dueAt ?? 0) - room.clock.now())
+async function windTo(
+  harness: CourierHarness,
+  dueAt: number | null,
+  wake: () => void,
+): Promise<void> {
+  harness.clock.advance((dueAt ?? 0) - harness.clock.now())
   wake()
 }
 
 test('what is in the outbox arrives, signed, and is noted', async () => {
-  const { room, receiver } = await withHook(statuses(204))
-  const notice = await room.post()
-  room.start()
-  const kept = await room.tried(notice, 1)
+  const { harness, receiver } = await withHook(statuses(204))
+  const notice = await harness.post()
+  harness.start()
+  const kept = await harness.tried(notice, 1)
   expect(kept).toMatchObject({ state: 'delivered', tries: 1, nextTryAt: null })
   expect(kept.log).toEqual([
-    { at: room.clock.now(), status: 204, failure: null, ms: expect.any(Number) },
+    { at: harness.clock.now(), status: 204, failure: null, ms: expect.any(Number) },
   ])
   expect(receiver.received.map(({ body }) => body)).toEqual([notice.body])
-  expect(verify(room.secret, receiver.received[0]!)).toEqual(JSON.parse(notice.body))
+  expect(verify(harness.secret, receiver.received[0]!)).toEqual(JSON.parse(notice.body))
   expect(idOf(receiver.received[0]!)).toBe(notice.eventId)
 })
 
 test('what is posted later is found within a second, or at once when the courier is woken', async () => {
-  const { room } = await withHook(statuses(204))
-  const courier = room.start()
+  const { harness } = await withHook(statuses(204))
+  const courier = harness.start()
   await Bun.sleep(50)
   const startedMs = performance.now()
-  const woken = await room.post()
+  const woken = await harness.post()
   courier.wake()
-  await room.tried(woken, 1)
+  await harness.tried(woken, 1)
   expect(performance.now() - startedMs).toBeLessThan(500)
-  await room.tried(await room.post(), 1)
+  await harness.tried(await harness.post(), 1)
 })
 
 test('one that failed is tried again when it is due: the same id, the same body, a new signature', async () => {
-  const { room, receiver } = await withHook(statuses(500, 204))
-  const notice = await room.post()
-  const { wake } = room.start()
-  const failed = await room.tried(notice, 1)
+  const { harness, receiver } = await withHook(statuses(500, 204))
+  const notice = await harness.post()
+  const { wake } = harness.start()
+  const failed = await harness.tried(notice, 1)
   expect(failed).toMatchObject({ state: 'pending', tries: 1 })
   expect(failed.log).toMatchObject([{ status: 500, failure: 'status' }])
-  const waitMs = (failed.nextTryAt ?? 0) - room.clock.now()
+  const waitMs = (failed.nextTryAt ?? 0) - harness.clock.now()
   expect(waitMs).toBeGreaterThanOrEqual(4_500)
   expect(waitMs).toBeLessThanOrEqual(5_500)
 
-  room.clock.advance(waitMs - 1)
+  harness.clock.advance(waitMs - 1)
   wake()
   await Bun.sleep(50)
   expect(receiver.received).toHaveLength(1)
-  room.clock.advance(1)
+  harness.clock.advance(1)
   wake()
-  expect(await room.tried(notice, 2)).toMatchObject({ state: 'delivered', tries: 2 })
+  expect(await harness.tried(notice, 2)).toMatchObject({ state: 'delivered', tries: 2 })
   const [first, second] = receiver.received
   expect(second?.body).toBe(first?.body)
   expect(idOf(second!)).toBe(idOf(first!))
   expect(second?.headers['webhook-timestamp']).not.toBe(first?.headers['webhook-timestamp'])
-  for (const one of receiver.received) verify(room.secret, one)
+  for (const one of receiver.received) verify(harness.secret, one)
 })
 
 test('after the tenth failure it is dead, three days later', async () => {
-  const { room, receiver } = await withHook(statuses(500))
-  const notice = await room.post()
-  const startedAt = room.clock.now()
-  const { wake } = room.start()
+  const { harness, receiver } = await withHook(statuses(500))
+  const notice = await harness.post()
+  const startedAt = harness.clock.now()
+  const { wake } = harness.start()
   for (let tries = 1; tries < 10; tries++) {
-    const { nextTryAt, state } = await room.tried(notice, tries)
+    const { nextTryAt, state } = await harness.tried(notice, tries)
     expect(state).toBe('pending')
-    await windTo(room, nextTryAt, wake)
+    await windTo(harness, nextTryAt, wake)
   }
-  expect(await room.tried(notice, 10)).toMatchObject({ state: 'dead', tries: 10, nextTryAt: null })
-  expect((room.clock.now() - startedAt) / HOUR_MS).toBeGreaterThan(68)
-  expect((room.clock.now() - startedAt) / HOUR_MS).toBeLessThan(84)
-  room.clock.advance(24 * HOUR_MS)
+  expect(await harness.tried(notice, 10)).toMatchObject({
+    state: 'dead',
+    tries: 10,
+    nextTryAt: null,
+  })
+  expect((harness.clock.now() - startedAt) / HOUR_MS).toBeGreaterThan(68)
+  expect((harness.clock.now() - startedAt) / HOUR_MS).toBeLessThan(84)
+  harness.clock.advance(24 * HOUR_MS)
   wake()
   await Bun.sleep(50)
   expect(receiver.received).toHaveLength(10)
@@ -114,61 +122,64 @@ test.each([
   ['a gone receiver', () => new Response(null, { status: 410 }), 410],
   ['no webhook any more', null, null],
 ] as const)('%s ends it at once', async (_, answer, status) => {
-  const { room } = await withHook(answer ?? statuses(204))
-  const notice = await room.post()
+  const { harness } = await withHook(answer ?? statuses(204))
+  const notice = await harness.post()
   if (answer === null) {
     const none = { accountId: 'acct_1', below: null, email: null, webhookUrl: null } as const
-    await room.store.thresholds.set(none, undefined, room.clock.now())
+    await harness.store.thresholds.set(none, undefined, harness.clock.now())
   }
-  room.start()
+  harness.start()
   const failure = answer === null ? 'no_address' : 'status'
-  expect(await room.tried(notice, 1)).toMatchObject({ state: 'dead', log: [{ status, failure }] })
+  expect(await harness.tried(notice, 1)).toMatchObject({
+    state: 'dead',
+    log: [{ status, failure }],
+  })
 })
 
 test('a wish to be left alone is heard', async () => {
-  const { room } = await withHook(
+  const { harness } = await withHook(
     () => new Response(null, { status: 503, headers: { 'retry-after': '600' } }),
   )
-  const notice = await room.post()
-  room.start()
-  const { nextTryAt } = await room.tried(notice, 1)
-  expect(nextTryAt).toBe(room.clock.now() + 10 * MINUTE_MS)
+  const notice = await harness.post()
+  harness.start()
+  const { nextTryAt } = await harness.tried(notice, 1)
+  expect(nextTryAt).toBe(harness.clock.now() + 10 * MINUTE_MS)
 })
 
 test('a redirect is not followed, and tried again as it stands', async () => {
-  const { room, receiver } = await withHook((nth) =>
+  const { harness, receiver } = await withHook((nth) =>
     nth === 0
       ? Response.redirect('http://127.0.0.1:1/inside', 307)
       : new Response(null, { status: 204 }),
   )
-  const notice = await room.post()
-  const { wake } = room.start()
-  const first = await room.tried(notice, 1)
+  const notice = await harness.post()
+  const { wake } = harness.start()
+  const first = await harness.tried(notice, 1)
   expect(first.log).toMatchObject([{ status: 307, failure: 'redirect' }])
-  await windTo(room, first.nextTryAt, wake)
-  expect(await room.tried(notice, 2)).toMatchObject({ state: 'delivered' })
+  await windTo(harness, first.nextTryAt, wake)
+  expect(await harness.tried(notice, 2)).toMatchObject({ state: 'delivered' })
   expect(receiver.received.map(({ path }) => path)).toEqual(['/hook', '/hook'])
 })
 
 test('one that hangs is let go in time; nobody else waits for it', async () => {
-  const { room } = await withHook(never)
+  const { harness } = await withHook(never)
   const quick = startReceiver(statuses(204))
-  await room.open('acct_2', {
+  await harness.open('acct_2', {
     email: null,
     webhookUrl: quick.url.replace('127.0.0.1', 'localhost'),
   })
-  const stuck = await room.post()
-  const other = await room.post({ accountId: 'acct_2' })
-  room.start({ tryMs: 600 })
-  await room.tried(other, 1)
-  expect((await room.find(stuck)).log).toEqual([])
-  const kept = await room.tried(stuck, 1)
+  const stuck = await harness.post()
+  const other = await harness.post({ accountId: 'acct_2' })
+  harness.start({ tryMs: 600 })
+  await harness.tried(other, 1)
+  expect((await harness.find(stuck)).log).toEqual([])
+  const kept = await harness.tried(stuck, 1)
   expect(kept).toMatchObject({ state: 'pending', log: [{ status: null, failure: 'timeout' }] })
   expect(kept.log[0]?.ms).toBeGreaterThanOrEqual(590)
 })
 
 test('to one destination go one at a time, to several at once', async () => {
-  const room = await openPostRoom()
+  const harness = await openCourierHarness()
   const under = new Map<string, number>()
   let most = 0
   let mostTogether = 0
@@ -187,12 +198,12 @@ test('to one destination go one at a time, to several at once', async () => {
   }
   const hosts = Array.from({ length: 12 }, () => startReceiver(busy))
   for (const [n, { url }] of hosts.entries()) {
-    await room.open(`acct_h${n}`, { email: null, webhookUrl: url })
+    await harness.open(`acct_h${n}`, { email: null, webhookUrl: url })
   }
   const posted = []
-  for (let n = 0; n < 120; n++) posted.push(await room.post({ accountId: `acct_h${n % 12}` }))
-  room.start()
-  for (const notice of posted) await room.tried(notice, 1)
+  for (let n = 0; n < 120; n++) posted.push(await harness.post({ accountId: `acct_h${n % 12}` }))
+  harness.start()
+  for (const notice of posted) await harness.tried(notice, 1)
   expect(most).toBe(1)
   expect(mostTogether).toBe(8)
   const ids = hosts.flatMap(({ received }) => received.map(idOf))
@@ -200,91 +211,91 @@ test('to one destination go one at a time, to several at once', async () => {
 })
 
 test('one that waited too long behind another is given back: its lease must cover its try', async () => {
-  const { room, receiver } = await withHook((nth) =>
+  const { harness, receiver } = await withHook((nth) =>
     nth === 0 ? never() : new Response(null, { status: 204 }),
   )
-  const stuck = await room.post()
-  room.clock.advance(1)
-  const behind = await room.post()
-  const { wake } = room.start({ tryMs: 300 })
+  const stuck = await harness.post()
+  harness.clock.advance(1)
+  const behind = await harness.post()
+  const { wake } = harness.start({ tryMs: 300 })
   await eventually(() => receiver.received.length === 1, 'the first is on its way')
-  room.clock.advance(29_000)
-  await room.tried(stuck, 1)
+  harness.clock.advance(29_000)
+  await harness.tried(stuck, 1)
   wake()
   await Bun.sleep(50)
   expect(receiver.received).toHaveLength(1)
-  expect((await room.find(behind)).log).toEqual([])
-  room.clock.advance(1_000)
+  expect((await harness.find(behind)).log).toEqual([])
+  harness.clock.advance(1_000)
   wake()
-  expect(await room.tried(behind, 1)).toMatchObject({ state: 'delivered', tries: 1 })
+  expect(await harness.tried(behind, 1)).toMatchObject({ state: 'delivered', tries: 1 })
 })
 
 test('more than a hand can hold arrive all, each once', async () => {
-  const { room, receiver } = await withHook(statuses(204))
+  const { harness, receiver } = await withHook(statuses(204))
   const posted = []
-  for (let n = 0; n < 150; n++) posted.push(await room.post())
-  room.start()
-  for (const notice of posted) await room.tried(notice, 1)
+  for (let n = 0; n < 150; n++) posted.push(await harness.post())
+  harness.start()
+  for (const notice of posted) await harness.tried(notice, 1)
   expect(receiver.received.map(idOf).toSorted()).toEqual(posted.map(({ eventId }) => eventId))
 })
 
 test('e-mail and webhook of one event travel apart', async () => {
-  const room = await openPostRoom()
+  const harness = await openCourierHarness()
   const receiver = startReceiver(statuses(500))
   const mails = await startMailServer({ reply: (nth) => (nth === 0 ? 451 : 250) })
-  await room.open('acct_1', { email: 'ops@example.org', webhookUrl: receiver.url })
-  const eventId = newEventId(room.clock.now())
-  const webhook = await room.post({ eventId })
-  const email = await room.post({ eventId, channel: 'email' })
-  const { wake } = room.start({ smtp: smtp(mails.port) })
-  const first = await room.tried(email, 1)
+  await harness.open('acct_1', { email: 'ops@example.org', webhookUrl: receiver.url })
+  const eventId = newEventId(harness.clock.now())
+  const webhook = await harness.post({ eventId })
+  const email = await harness.post({ eventId, channel: 'email' })
+  const { wake } = harness.start({ smtp: smtp(mails.port) })
+  const first = await harness.tried(email, 1)
   expect(first).toMatchObject({ state: 'pending', log: [{ status: 451, failure: 'status' }] })
-  await room.tried(webhook, 1)
-  await windTo(room, first.nextTryAt, wake)
-  expect(await room.tried(email, 2)).toMatchObject({
+  await harness.tried(webhook, 1)
+  await windTo(harness, first.nextTryAt, wake)
+  expect(await harness.tried(email, 2)).toMatchObject({
     state: 'delivered',
     log: [{}, { status: 250 }],
   })
   expect(mails.taken).toHaveLength(1)
   expect(mails.taken[0]?.source).toContain('account acct_1')
-  expect(await room.find(webhook)).toMatchObject({ state: 'pending' })
+  expect(await harness.find(webhook)).toMatchObject({ state: 'pending' })
 })
 
 test('a mail that is refused for good is dead', async () => {
-  const room = await openPostRoom()
+  const harness = await openCourierHarness()
   const mails = await startMailServer({ reply: () => 550 })
-  await room.open('acct_1', { email: 'ops@example.org', webhookUrl: null })
-  const email = await room.post({ channel: 'email' })
-  room.start({ smtp: smtp(mails.port) })
-  expect(await room.tried(email, 1)).toMatchObject({
+  await harness.open('acct_1', { email: 'ops@example.org', webhookUrl: null })
+  const email = await harness.post({ channel: 'email' })
+  harness.start({ smtp: smtp(mails.port) })
+  expect(await harness.tried(email, 1)).toMatchObject({
     state: 'dead',
     log: [{ status: 550, failure: 'status' }],
   })
 })
 
 test('without a mail server an e-mail waits for one', async () => {
-  const room = await openPostRoom()
-  await room.open('acct_1', { email: 'ops@example.org', webhookUrl: null })
-  const email = await room.post({ channel: 'email' })
-  const mute = room.start()
-  const first = await room.tried(email, 1)
+  const harness = await openCourierHarness()
+  await harness.open('acct_1', { email: 'ops@example.org', webhookUrl: null })
+  const email = await harness.post({ channel: 'email' })
+  const mute = harness.start()
+  const first = await harness.tried(email, 1)
   expect(first).toMatchObject({ state: 'pending', log: [{ status: null, failure: 'no_smtp' }] })
   await mute.stop()
   const mails = await startMailServer()
-  room.clock.advance((first.nextTryAt ?? 0) - room.clock.now())
-  room.start({ smtp: smtp(mails.port) })
-  expect(await room.tried(email, 2)).toMatchObject({ state: 'delivered' })
+  harness.clock.advance((first.nextTryAt ?? 0) - harness.clock.now())
+  harness.start({ smtp: smtp(mails.port) })
+  expect(await harness.tried(email, 2)).toMatchObject({ state: 'delivered' })
 })
 
 test('a secret that cannot be read sends nothing, and is tried again', async () => {
-  const { room, receiver } = await withHook(statuses(204))
-  const notice = await room.post()
+  const { harness, receiver } = await withHook(statuses(204))
+  const notice = await harness.post()
   const thresholds = {
-    ...room.store.thresholds,
+    ...harness.store.thresholds,
     webhookSecret: () => Promise.reject(new Error('sealed with another key')),
   }
-  room.start({ store: { ...room.store, thresholds } })
-  expect(await room.tried(notice, 1)).toMatchObject({
+  harness.start({ store: { ...harness.store, thresholds } })
+  expect(await harness.tried(notice, 1)).toMatchObject({
     state: 'pending',
     log: [{ status: null, failure: 'no_secret' }],
   })
@@ -292,66 +303,66 @@ test('a secret that cannot be read sends nothing, and is tried again', async () 
 })
 
 test('an address that was changed since holds from the next try', async () => {
-  const { room, receiver } = await withHook(statuses(500))
-  const notice = await room.post()
-  const { wake } = room.start()
-  const { nextTryAt } = await room.tried(notice, 1)
+  const { harness, receiver } = await withHook(statuses(500))
+  const notice = await harness.post()
+  const { wake } = harness.start()
+  const { nextTryAt } = await harness.tried(notice, 1)
   const moved = startReceiver(statuses(204))
-  await room.store.thresholds.set(
+  await harness.store.thresholds.set(
     { accountId: 'acct_1', below: null, email: null, webhookUrl: moved.url },
     undefined,
-    room.clock.now(),
+    harness.clock.now(),
   )
-  await windTo(room, nextTryAt, wake)
-  expect(await room.tried(notice, 2)).toMatchObject({ state: 'delivered' })
+  await windTo(harness, nextTryAt, wake)
+  expect(await harness.tried(notice, 2)).toMatchObject({ state: 'delivered' })
   expect(receiver.received).toHaveLength(1)
-  verify(room.secret, moved.received[0]!)
+  verify(harness.secret, moved.received[0]!)
 })
 
 test('sent again by an operator while it is on its way, it is on its way once', async () => {
   const gate = Promise.withResolvers<Response>()
-  const { room, receiver } = await withHook(() => gate.promise)
-  const notice = await room.post()
-  const { wake } = room.start()
+  const { harness, receiver } = await withHook(() => gate.promise)
+  const notice = await harness.post()
+  const { wake } = harness.start()
   await eventually(() => receiver.received.length === 1, 'it is on its way')
-  await room.post({ eventId: notice.eventId })
+  await harness.post({ eventId: notice.eventId })
   wake()
   await Bun.sleep(50)
   gate.resolve(new Response(null, { status: 204 }))
-  expect(await room.tried(notice, 1)).toMatchObject({ state: 'delivered' })
+  expect(await harness.tried(notice, 1)).toMatchObject({ state: 'delivered' })
   wake()
   await Bun.sleep(50)
   expect(receiver.received).toHaveLength(1)
 })
 
 test('a store that fails is told once, and the courier goes on', async () => {
-  const { room } = await withHook(statuses(204))
+  const { harness } = await withHook(statuses(204))
   let isBroken = true
   const notices = {
-    ...room.store.notices,
-    claim: (...args: Parameters<typeof room.store.notices.claim>) =>
-      isBroken ? Promise.reject(new Error('disk')) : room.store.notices.claim(...args),
+    ...harness.store.notices,
+    claim: (...args: Parameters<typeof harness.store.notices.claim>) =>
+      isBroken ? Promise.reject(new Error('disk')) : harness.store.notices.claim(...args),
   }
-  const { wake } = room.start({ store: { ...room.store, notices } })
-  const notice = await room.post()
+  const { wake } = harness.start({ store: { ...harness.store, notices } })
+  const notice = await harness.post()
   for (let n = 0; n < 5; n++) {
     wake()
     await Bun.sleep(10)
   }
-  expect(room.faults).toHaveLength(1)
+  expect(harness.faults).toHaveLength(1)
   isBroken = false
   wake()
-  expect(await room.tried(notice, 1)).toMatchObject({ state: 'delivered' })
+  expect(await harness.tried(notice, 1)).toMatchObject({ state: 'delivered' })
 })
 
 test('stopping waits for what is on its way and begins nothing', async () => {
   const gate = Promise.withResolvers<void>()
-  const { room, receiver } = await withHook(async () => {
+  const { harness, receiver } = await withHook(async () => {
     await gate.promise
     return new Response(null, { status: 204 })
   })
-  const [first, second] = [await room.post(), await room.post()]
-  const courier = room.start()
+  const [first, second] = [await harness.post(), await harness.post()]
+  const courier = harness.start()
   await eventually(() => receiver.received.length === 1, 'one is on its way')
   let isStopped = false
   const stopping = courier.stop().then(() => {
@@ -362,34 +373,34 @@ test('stopping waits for what is on its way and begins nothing', async () => {
   gate.resolve()
   await stopping
   await Bun.sleep(100)
-  const kept = [await room.find(first), await room.find(second)]
+  const kept = [await harness.find(first), await harness.find(second)]
   expect(kept.map(({ state }) => state).toSorted()).toEqual(['delivered', 'pending'])
   expect(receiver.received).toHaveLength(1)
 })
 
 test('stopping waits some seconds, not for ever: what was cut off counts as no try', async () => {
-  const { room, receiver } = await withHook(never)
-  const notice = await room.post()
-  const courier = room.start()
+  const { harness, receiver } = await withHook(never)
+  const notice = await harness.post()
+  const courier = harness.start()
   await eventually(() => receiver.received.length === 1, 'it is on its way')
   const startedMs = performance.now()
   await courier.stop()
   expect(performance.now() - startedMs).toBeGreaterThan(4_500)
   expect(performance.now() - startedMs).toBeLessThan(7_000)
-  expect(await room.find(notice)).toMatchObject({ state: 'pending', tries: 0, log: [] })
+  expect(await harness.find(notice)).toMatchObject({ state: 'pending', tries: 0, log: [] })
 })
 
 test('nothing of what the other side says is kept', async () => {
   const words = 'secret words'
-  const { room } = await withHook(() => new Response(words, { status: 500, statusText: words }))
+  const { harness } = await withHook(() => new Response(words, { status: 500, statusText: words }))
   const mails = await openMailServer({ reply: () => 550 })
   onTestFinished(() => mails.close())
-  await room.open('acct_2', { email: 'ops@example.org', webhookUrl: null })
+  await harness.open('acct_2', { email: 'ops@example.org', webhookUrl: null })
   const [hook, mail] = [
-    await room.post(),
-    await room.post({ channel: 'email', accountId: 'acct_2' }),
+    await harness.post(),
+    await harness.post({ channel: 'email', accountId: 'acct_2' }),
   ]
-  room.start({ smtp: smtp(mails.port) })
-  const kept = [await room.tried(hook, 1), await room.tried(mail, 1)]
-  expect(JSON.stringify([kept, room.faults])).not.toContain(words)
+  harness.start({ smtp: smtp(mails.port) })
+  const kept = [await harness.tried(hook, 1), await harness.tried(mail, 1)]
+  expect(JSON.stringify([kept, harness.faults])).not.toContain(words)
 })

@@ -53,7 +53,7 @@ async function startRaw(onData: (socket: import('node:net').Socket) => void): Pr
 }
 
 describe('what is sent', () => {
-  test('is signed so that a stock library accepts it, and nothing else about the house is told', async () => {
+  test('is signed so that a stock library accepts it, and nothing else about the gateway is told', async () => {
     const { outcome, receiver } = await sendTo(status(204))
     expect(outcome).toEqual({ status: 204, failure: null })
     const [one] = receiver.received

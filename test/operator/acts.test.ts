@@ -25,7 +25,7 @@ const HIDDEN_PATH = '/services/T0/B0/canary'
 
 const PLAN_OF_NOTHING = createHash('sha256').update('[]').digest('hex').slice(0, 16)
 
-/** What each verb is tried with, in a house that `furnish` made. A verb that is not here does not compile. */
+/** What each verb is tried with, in a gateway that `furnish` made. A verb that is not here does not compile. */
 const SAMPLES: { readonly [Name in VerbName]: VerbInput<Name> } = {
   init: { key_name: 'second' },
   status: {},
@@ -147,7 +147,7 @@ const LIVE: OperatorDeps['live'] = {
 
 const NAMES = Object.keys(VERBS) as readonly VerbName[]
 
-interface House {
+interface TestGateway {
   readonly deps: TestOperatorDeps
   /** Counts up whenever anything at all was committed. */
   commits(): number
@@ -156,8 +156,8 @@ interface House {
   event: string
 }
 
-/** A house with one of everything, on a disk, watched from beside. */
-async function furnish(): Promise<House> {
+/** A gateway with one of everything, on a disk, watched from beside. */
+async function furnish(): Promise<TestGateway> {
   const base = await openOperator()
   const dataDir = tempDirectory()
   const store = await openStore({
@@ -208,8 +208,8 @@ async function postNotice({ store, clock }: TestOperatorDeps): Promise<string> {
   return facts.eventId
 }
 
-/** The sample with what only a furnished house knows in its place. */
-const inputFor = (name: VerbName, { secret, event }: House): object => {
+/** The sample with what only a furnished gateway knows in its place. */
+const inputFor = (name: VerbName, { secret, event }: TestGateway): object => {
   const sample: Record<string, unknown> = { ...SAMPLES[name] }
   if (sample['secret'] === '') sample['secret'] = secret
   if (sample['event'] === 'EVENT') sample['event'] = event
@@ -232,10 +232,10 @@ describe('every verb', () => {
       throw thrown
     })
 
-    // A house that is furnished already is not made again.
+    // A gateway that is furnished already is not made again.
     const isMarked = verb.acts !== undefined && name !== 'init'
     const fresh = (await furnished.acts()).slice(0, -noted.length || undefined)
-    // Whatever changes the house is marked, and leaves exactly one act; whatever is not marked changes nothing.
+    // Whatever changes the gateway is marked, and leaves exactly one act; whatever is not marked changes nothing.
     expect({ changed: furnished.commits() !== before, acts: fresh.length }).toEqual({
       changed: isMarked,
       acts: isMarked ? 1 : 0,
@@ -346,7 +346,7 @@ describe('an act tells', () => {
   })
 })
 
-test('the first act of a house is its making', async () => {
+test('the first act of a gateway is its making', async () => {
   const deps = await openOperator()
   await act(deps, 'init', {})
   expect(await act(deps, 'acts.list', {})).toMatchObject([

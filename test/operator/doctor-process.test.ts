@@ -1,6 +1,6 @@
 // How many descriptors are worth a word.
 import { expect, test } from 'vitest'
-import { judgeDescriptors } from '#operator/doctor-process.ts'
+import { judgeDescriptors } from '#operator/doctor/process.ts'
 
 test.each([
   [20, 65_536, 'ok'],

@@ -6,7 +6,7 @@ import { DAY_MS } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { NO_MONEY } from '#domain/money.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
-import { checkAddresses, judgeRoom } from '#operator/doctor-world.ts'
+import { checkAddresses, judgeFreeSpace } from '#operator/doctor/world.ts'
 import { aCharge, aClaim, anActivity, usd } from '#test/support/nouns.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 import { act, openFurnished, type TestOperatorDeps } from './deps.ts'
@@ -73,7 +73,7 @@ test.each([
   [255, 0.5, 'problem'],
   [0, 0, 'problem'],
 ])('%i MB free, %d of the disk: %s', (megabytes, share, level) => {
-  expect(judgeRoom('/data', megabytes * 1_000_000, share)).toMatchObject({ level })
+  expect(judgeFreeSpace('/data', megabytes * 1_000_000, share)).toMatchObject({ level })
 })
 
 test('a log that nobody folds is told', async () => {

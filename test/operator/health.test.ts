@@ -82,7 +82,7 @@ test('status tells when the last backup was taken, where there is something to l
 })
 
 describe('doctor', () => {
-  test('a fresh house has no problem, and the rate to decide', async () => {
+  test('a fresh gateway has no problem, and the rate to decide', async () => {
     const deps = await openFurnished()
     expect(await act(deps, 'doctor', {})).toMatchObject({ problems: 0, warnings: 1 })
     expect(await findings(deps, 'warning')).toEqual(['rate'])

@@ -127,7 +127,7 @@ describe('a refused request', () => {
   test('of a ceiling that was passed by far is lifted by twice what is spent', async () => {
     await limit({ daily_spend_limit_usd: '1' })
     const refusal = { limit: 'daily_spend_limit_usd', limit_value: '1.00', used: '3.219999999' }
-    const { remediesFor } = await import('#operator/why-remedies.ts')
+    const { remediesFor } = await import('#operator/why/remedies.ts')
     const key = await keyNow()
     expect(
       remediesFor(
@@ -294,10 +294,11 @@ test('what is not there', async () => {
   })
 })
 
-/** Another id of the same moment. */
-const sibling = (id: string, last = 1): `gen-${string}` => {
-  const [digit = '0', other = '1', third = '2'] = [...'0123'].filter((one) => !id.endsWith(one))
-  return `${id.slice(0, -1)}${[digit, other, third][last]}` as `gen-${string}`
+/** Another id of the same moment, far from those that are drawn one after the other. */
+const sibling = (id: string, number = 1): `gen-${string}` => {
+  const at = id.length - 9
+  const others = [...'0123'].filter((one) => id[at] !== one)
+  return `${id.slice(0, at)}${others[number]}${id.slice(at + 1)}` as `gen-${string}`
 }
 
 const ADMITTED = { admitted: true, refusal: null }

@@ -2,16 +2,16 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { MINUTE_MS } from '#domain/clock.ts'
 import type { Browser, Page } from '#test/acceptance/signin/browser.ts'
-import { type House, ISSUER, openHouse, REDIRECT } from './identities/stand.ts'
+import { ISSUER, openTestGateway, REDIRECT, type TestGateway } from './identities/stand.ts'
 
 const HOUR_MS = 60 * MINUTE_MS
 
-let deps: House
+let deps: TestGateway
 
 beforeEach(async () => {
   // The protocol's library looks at the time by itself.
   vi.useFakeTimers({ toFake: ['Date'] })
-  deps = await openHouse()
+  deps = await openTestGateway()
 })
 afterEach(() => {
   vi.useRealTimers()

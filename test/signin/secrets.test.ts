@@ -1,14 +1,14 @@
-// The secrets of the side house: what was signed with another one, an empty one above all, is not signed.
+// The secrets of the sign-in provider: what was signed with another one, an empty one above all, is not signed.
 import { createHmac } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#db/index.ts'
 import { identityReach } from '#server/identity-reach.ts'
 import { openSigninProvider } from '#signin/open.ts'
 import { handClock } from '#test/support/hand-clock.ts'
-import { ISSUER, openHouse } from './identities/stand.ts'
+import { ISSUER, openTestGateway } from './identities/stand.ts'
 
 test('T9: a cookie signed with an empty or a guessed key opens no visit; one signed with the kept key does', async () => {
-  const deps = await openHouse()
+  const deps = await openTestGateway()
   const { url } = await deps.start(deps.browser())
   const uid = new URL(url).pathname.split('/').at(-1)
   const context = async (key: string) => {
@@ -24,7 +24,7 @@ test('T9: a cookie signed with an empty or a guessed key opens no visit; one sig
 })
 
 test.each(['cookies', 'mail-codes', 'identities'])(
-  'T9: a kept secret for %s that is empty or short keeps the side house closed',
+  'T9: a kept secret for %s that is empty or short keeps the sign-in provider closed',
   async (weak) => {
     const clock = handClock(new Date().toISOString())
     const masterKey = new Uint8Array(32).fill(7)

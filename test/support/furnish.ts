@@ -1,7 +1,6 @@
-/** A furnished house for the tests of the counter: a real store in memory, the demo models, money and one key. */
+/** A furnished gateway for the tests of the counter: a real store in memory, the demo models, money and one key. */
 
 import { openStore } from '#db/index.ts'
-import type { GatewayStore } from '#db/sqlite/store.ts'
 import { type Account, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { type Clock, type Instant, systemClock } from '#domain/clock.ts'
 import { newAccountId, newEntryId, newKeyId } from '#domain/id.ts'
@@ -13,6 +12,7 @@ import { DEFAULT_SETTINGS } from '#domain/settings.ts'
 import type { Upstream } from '#domain/upstream.ts'
 import { createApi } from '#http/app.ts'
 import { type ApiDeps, toApiDeps } from '#http/deps.ts'
+import type { GatewayStore } from '#signin/store.ts'
 import { demoCards, demoProvider } from '#upstream/demo/cards.ts'
 import { openUpstream } from '#upstream/registry.ts'
 
@@ -109,7 +109,7 @@ export async function furnish(
   }
 }
 
-/** The counter over a furnished house; `upstream` stands in for whatever a provider would open. */
+/** The counter over a furnished gateway; `upstream` stands in for whatever a provider would open. */
 export function openCounter(
   { store, clock }: Furnished,
   changes: Partial<ApiDeps> & { readonly upstream?: Upstream } = {},

@@ -1,6 +1,6 @@
 // Who may read metrics: a stranger, a page in somebody's browser and a wrong token may not.
 import { expect, test } from 'vitest'
-import { metricsDoor } from '#telemetry/door.ts'
+import { metricsApp } from '#telemetry/metrics-app.ts'
 
 const ask = (path = '/metrics', headers: Readonly<Record<string, string>> = {}, method = 'GET') =>
   new Request(`http://127.0.0.1:4142${path}`, {
@@ -20,7 +20,7 @@ test.each([
   ['localhost.example', 403],
   ['', 403],
 ])('without a token the name %j is answered %d', async (host, status) => {
-  expect((await metricsDoor(null, scrape)(ask('/metrics', { host }))).status).toBe(status)
+  expect((await metricsApp(null, scrape)(ask('/metrics', { host }))).status).toBe(status)
 })
 
 test.each([
@@ -33,13 +33,13 @@ test.each([
   [undefined, 401],
 ])('with a token %j is answered %d', async (authorization, status) => {
   const headers = { host: 'any.example', ...(authorization && { authorization }) }
-  const response = await metricsDoor(TOKEN, scrape)(ask('/metrics', headers))
+  const response = await metricsApp(TOKEN, scrape)(ask('/metrics', headers))
   expect(response.status).toBe(status)
   expect((await response.text()).includes('gateway_up')).toBe(status === 200)
 })
 
 test('only GET /metrics is served', async () => {
-  const door = metricsDoor(null, scrape)
+  const door = metricsApp(null, scrape)
   expect((await door(ask('/'))).status).toBe(404)
   expect((await door(ask('/metrics/x'))).status).toBe(404)
   expect((await door(ask('/metrics', {}, 'POST'))).status).toBe(405)
@@ -47,7 +47,7 @@ test('only GET /metrics is served', async () => {
 
 test('scrapes that come together share one, and the next makes its own', async () => {
   let scrapes = 0
-  const door = metricsDoor(null, async () => `n ${++scrapes}\n`)
+  const door = metricsApp(null, async () => `n ${++scrapes}\n`)
   const texts = await Promise.all([door(ask()), door(ask())].map(async (r) => (await r).text()))
   expect(texts).toEqual(['n 1\n', 'n 1\n'])
   expect(await (await door(ask())).text()).toBe('n 2\n')

@@ -1,6 +1,7 @@
 /** Screen 5: the last requests, or those alone that did not end well. */
+import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
 import type { LogRecord } from '#operator/snapshot/record.ts'
-import type { Tone } from '../../tone.ts'
+import type { Tone } from '../../terminal/tone.ts'
 import { brief, elapsed, timeOfDay } from '../figures.ts'
 import { type Line, say } from '../line.ts'
 import { LOG, windowOf } from '../lists.ts'
@@ -19,7 +20,7 @@ export function logBody(scene: Scene, height: number): readonly Line[] {
 }
 
 const statusTone = ({ status }: LogRecord): Tone | undefined =>
-  status >= 500 ? 'red' : status >= 400 && status !== 499 ? 'yellow' : undefined
+  status >= 500 ? 'red' : status >= 400 && status !== CLIENT_CLOSED_REQUEST ? 'yellow' : undefined
 
 function columnsFor(scene: Scene): readonly Column<LogRecord>[] {
   const { glyphs, size } = scene

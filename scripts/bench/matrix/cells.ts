@@ -1,6 +1,7 @@
 /** What is asked in a cell of the matrix: a kind of answer, a size of prompt, so many connections. */
-import type { AnswerRoute } from '../house.ts'
+
 import type { Until } from '../load.ts'
+import type { AnswerRoute } from '../rig.ts'
 import { RUSH_CHUNKS, TRICKLE_CHUNKS } from '../wires.ts'
 
 export interface Kind {

@@ -1,8 +1,8 @@
 /** nginx as a proxy of one process, with connections kept open to both sides. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { MEASURED_CORE } from '../house.ts'
 import { freePort, type Measured, startAt } from '../process.ts'
+import { MEASURED_CORE } from '../rig.ts'
 
 /** Its configuration and whatever it writes lie in the directory. */
 export function startNginx(dir: string, mock: Measured): Promise<Measured> {

@@ -1,8 +1,8 @@
 /** Portkey's gateway on Node, from wherever the operator installed it (`npm install --prefix DIR @portkey-ai/gateway`). */
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { MEASURED_CORE } from '../house.ts'
 import { freePort, type Measured, startAt } from '../process.ts'
+import { MEASURED_CORE } from '../rig.ts'
 
 const SERVER = 'node_modules/@portkey-ai/gateway/build/start-server.js'
 

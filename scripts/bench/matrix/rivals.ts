@@ -3,6 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Contender } from '../compare.ts'
+import type { LoadTarget } from '../load.ts'
+import type { Measured } from '../process.ts'
 import {
   type AnswerRoute,
   bodyFor,
@@ -13,9 +15,7 @@ import {
   startBare,
   startGateway,
   startMock,
-} from '../house.ts'
-import type { LoadTarget } from '../load.ts'
-import type { Measured } from '../process.ts'
+} from '../rig.ts'
 import { KINDS } from './cells.ts'
 import { startNginx } from './nginx.ts'
 import { startPortkey } from './portkey.ts'

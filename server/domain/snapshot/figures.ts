@@ -1,4 +1,5 @@
 /** Figures: rates, percentiles and shares of the requests that ended in a span of time, of all or of one key, model or provider. */
+import { CLIENT_CLOSED_REQUEST } from '../activity.ts'
 import { type Instant, later, MINUTE_MS } from '../clock.ts'
 import type { Ended, Endings } from './endings.ts'
 import type { HopFailure } from './pulse.ts'
@@ -89,11 +90,9 @@ export function toFigures(
 }
 
 /** A client that left is nobody's error. */
-const CLIENT_CLOSED_REQUEST = 499
-
 const isOk = ({ status }: Ended): boolean => status < 400 || status === CLIENT_CLOSED_REQUEST
 
-/** What a limit refused, or the client did wrong, says nothing about how well the house does: 5xx alone does. */
+/** What a limit refused, or the client did wrong, says nothing about how well the gateway does: 5xx alone does. */
 export const errorPercent = ({ requests, failed }: Figures): number | null => {
   if (requests === 0) return null
   const broken = failed.reduce((sum, { status, count }) => sum + (status >= 500 ? count : 0), 0)

@@ -1,4 +1,4 @@
-/** Pulse: what a running house remembers of its last requests; each costs it a few stores, and figures are made for who looks. */
+/** Pulse: what a running gateway remembers of its last requests; each costs it a few stores, and figures are made for who looks. */
 import type { ActivityEntry } from '../activity.ts'
 import type { Instant } from '../clock.ts'
 import type { FailureKind } from '../upstream.ts'

@@ -1,4 +1,4 @@
-/** Watch: what a running house lets be seen from outside, and the one thing that may be done to a request from there. */
+/** Watch: what a running gateway lets be seen from outside, and the one thing that may be done to a request from there. */
 import { GatewayError } from '../errors.ts'
 import type { GenerationId } from '../id.ts'
 import type { InFlight } from './in-flight.ts'

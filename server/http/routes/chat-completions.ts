@@ -1,5 +1,6 @@
 /** POST /v1/chat/completions: what stands before the walk, and which of the two answers comes after it (contract §7). */
 
+import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
 import type { AnswerHead } from '#domain/chat.ts'
 import type { GatewayError } from '#domain/errors.ts'
 import type { Pay } from '#domain/idempotency.ts'
@@ -11,7 +12,6 @@ import { type FirstRun, readIdempotencyKey } from '../first-runs.ts'
 import { readChatRequest } from '../read-chat-request.ts'
 import { shuttingDown } from '../render-error.ts'
 import { headersFor, JSON_TEXT, noteStep, type RequestContext } from '../request-context.ts'
-import { CLIENT_CLOSED_REQUEST } from '../request-log.ts'
 import type { RunningWalk } from '../running-walks.ts'
 import { startFold } from '../wire/fold-answer.ts'
 import { toBody } from '../wire/long-body.ts'

@@ -1,5 +1,6 @@
 /** A chat answer as a stream: held until the upstream speaks, so that a real status stays possible, then pulled. */
 
+import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
 import { unixSeconds } from '#domain/clock.ts'
 import { RequestRefused } from '#domain/ending.ts'
 import { type GatewayError, toGatewayError } from '#domain/errors.ts'
@@ -7,7 +8,7 @@ import type { CompletionStep } from '#domain/walk.ts'
 import type { ApiDeps } from '../deps.ts'
 import type { FirstRun } from '../first-runs.ts'
 import { eventStreamHeaders, noteStep, type RequestContext } from '../request-context.ts'
-import { CLIENT_CLOSED_REQUEST, toRequestLine } from '../request-log.ts'
+import { toRequestLine } from '../request-log.ts'
 import type { RunningWalk } from '../running-walks.ts'
 import { type ChunkRenderer, startChunks } from '../wire/render-chunk.ts'
 import { type PieceSource, toSseBody } from '../wire/sse-body.ts'

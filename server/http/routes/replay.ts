@@ -11,7 +11,7 @@ import {
 } from '../request-context.ts'
 import { toBody } from '../wire/long-body.ts'
 
-/** The very bytes of the first answer, under the headers of this visit; takes no slot and no money. */
+/** The very bytes of the first answer, under the headers of this request; takes no slot and no money. */
 export async function replay(
   deps: ApiDeps,
   context: RequestContext,

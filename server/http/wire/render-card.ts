@@ -1,7 +1,7 @@
 /** A model's card: OpenAI's record with OpenRouter's fields (contract §6). */
 import { unixSeconds } from '#domain/clock.ts'
 import { type ModelCard, type Prices, pricingModel } from '#domain/model-card.ts'
-import { renderPrice, type UsdAttos } from '#domain/money.ts'
+import { FREE, renderPrice } from '#domain/money.ts'
 
 export function renderCard(card: ModelCard) {
   const prices = card.price?.prices
@@ -52,5 +52,3 @@ function renderPricing(prices: Prices) {
     input_cache_write: renderPrice(prices.cacheWrite ?? prices.prompt),
   }
 }
-
-const FREE = 0n as UsdAttos

@@ -1,7 +1,7 @@
 /** The file as it is read: every section, every field, its default; what it does not know is refused. */
 import * as z from 'zod/mini'
 import { isModelId, type Prices } from '#domain/model-card.ts'
-import { readRubPerUsd, type UsdAttos } from '#domain/money.ts'
+import { FREE, readRubPerUsd } from '#domain/money.ts'
 import { isProviderName } from '#domain/provider.ts'
 import {
   accountField,
@@ -30,8 +30,6 @@ const modalitiesField = z.array(modalityField).check(z.maxLength(5))
 const variableField = z
   .string()
   .check(z.regex(/^[A-Z_][A-Z0-9_]*$/, 'must be the name of a variable such as "OPENAI_API_KEY"'))
-
-const FREE = 0n as UsdAttos
 
 const priceDocument = z.strictObject({
   in_usd: perMillionField,

@@ -1,4 +1,4 @@
-/** The plan: what has to happen so that the house becomes what a file says, and nothing else. Pure: it asks nobody. */
+/** The plan: what has to happen so that the gateway becomes what a file says, and nothing else. Pure: it asks nobody. */
 import { GatewayError } from '#domain/errors.ts'
 import { DEMO, type Entity, type Fields, KINDS, type Kind, type Value } from './entity.ts'
 

@@ -1,4 +1,4 @@
-/** What the house has of all that a file may state. The demo provider and its models belong to the binary, not to a file. */
+/** What the gateway has of all that a file may state. The demo provider and its models belong to the binary, not to a file. */
 
 import type { OperatorDeps } from '../deps.ts'
 import { everyKey } from '../list-keys.ts'

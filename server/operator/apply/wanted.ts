@@ -1,4 +1,4 @@
-/** What a file states, in the very terms in which the house tells what it has. */
+/** What a file states, in the very terms in which the gateway tells what it has. */
 import type { Instant } from '#domain/clock.ts'
 import { newPriceVersionId } from '#domain/id.ts'
 import { NO_LIMITS } from '#domain/key.ts'
@@ -141,7 +141,7 @@ function wantedClient(entry: Entry<'clients'>, n: number, present: readonly Enti
   })
 }
 
-/** An id is the house's own word: nothing can be made under one. */
+/** An id is the gateway's own word: nothing can be made under one. */
 function demandKnown(present: readonly Entity[], kind: Kind, id: string, param: string): void {
   const known = present.some((entity) => entity.kind === kind && entity.id === id)
   if (!known) throw invalid(param, `there is no ${kind} ${id} here; leave the id out to make one`)

@@ -1,4 +1,4 @@
-/** Writes what the house has as a file would state it: unset fields and defaults are left out. */
+/** Writes what the gateway has as a file would state it: unset fields and defaults are left out. */
 import type { GatewayFile } from './document.ts'
 import type { Entity, Fields, Kind, Value } from './entity.ts'
 

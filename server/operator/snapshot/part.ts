@@ -12,7 +12,7 @@ export interface Part<Value> {
   read(): Promise<Made<Value>>
 }
 
-/** Making one may take so much of the time, and no more: however large a house is, looking at it is not what it does. */
+/** Making one may take so much of the time, and no more: however large a gateway is, looking at it is not what it does. */
 const MOST_SHARE = 1 / 50
 /** Longer than this nobody waits, where there is anything to tell meanwhile. */
 const QUICK_MS = 100

@@ -1,4 +1,4 @@
-/** Asks third parties what the flow needs to know: by the house's own way out, in the library's terms. */
+/** Asks third parties what the flow needs to know: by the gateway's own way out, in the library's terms. */
 import { allowInsecureRequests, customFetch } from 'oauth4webapi'
 import type { Reach } from '../deps.ts'
 import { isLoopbackHttp } from '../register/identity-provider.ts'
@@ -19,9 +19,9 @@ export interface Asking {
 /** `isDevelopment`: we ourselves are reached by http on this machine, and so may they be. */
 export const askingOf = (reach: Reach, issuer: string, isDevelopment: boolean): Asking => ({
   async [customFetch](address, { method, headers, body }) {
-    const errand = { method, headers, ...(body != null && { body: String(body) }) }
+    const request = { method, headers, ...(body != null && { body: String(body) }) }
     try {
-      return await reach(address, errand, issuer)
+      return await reach(address, request, issuer)
     } catch (cause) {
       throw new Unreachable(`${new URL(address).host} was not reached: ${wordOf(cause)}`)
     }

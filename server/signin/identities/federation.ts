@@ -1,4 +1,4 @@
-/** The identity desk: sends people to third parties, and judges what they come back with (hardening §3.2). */
+/** Federation: sends people to third-party identity providers, and judges what they come back with (hardening §3.2). */
 import { createHmac } from 'node:crypto'
 import { later, MINUTE_MS } from '#domain/clock.ts'
 import type { SigninDeps } from '../deps.ts'

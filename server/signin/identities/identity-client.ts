@@ -1,9 +1,9 @@
-/** A third party as the side house speaks to it: where people are sent, and who came back. */
+/** The client of a third-party identity provider: where people are sent, and who came back. */
 
 import type { ClaimedEmail } from '../register/identity.ts'
 import type { IdentityProvider } from '../register/identity-provider.ts'
 
-/** One way there and back. */
+/** One login at a third party: the parameters of its authorization request. */
 export interface FederatedLogin {
   readonly provider: IdentityProvider
   /** Exactly as it is registered at the third party. */
@@ -16,7 +16,7 @@ export interface FederatedLogin {
   readonly verifier: string
 }
 
-/** What the third party says of whoever came back. */
+/** What the third party claims about whoever came back. */
 export interface IdentityClaims {
   /** At most 255 characters. */
   readonly subject: string

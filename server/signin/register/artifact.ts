@@ -5,7 +5,7 @@ import type { PersonId } from './person.ts'
 export interface Artifact {
   /** As the protocol's library calls it: `AuthorizationCode`, `Session`, … */
   readonly kind: string
-  /** SHA-256 of the id in hexadecimal: the id itself opens doors, and is not kept. */
+  /** SHA-256 of the id in hexadecimal: the id itself is a credential, and is not kept. */
   readonly digest: string
   /** JSON without the id. */
   readonly payload: string

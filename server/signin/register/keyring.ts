@@ -1,4 +1,4 @@
-/** The keyring: the keys that sign ID tokens, and the secrets of the side house; sealed wherever they are kept. */
+/** The keyring: the keys that sign ID tokens, and the secrets of the sign-in provider; sealed wherever they are kept. */
 import type { Instant } from '#domain/clock.ts'
 
 export interface SigningKey {

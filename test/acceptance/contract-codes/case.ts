@@ -32,7 +32,7 @@ export interface Row {
   readonly status: number
   readonly type: string
   readonly cases: readonly Case[]
-  /** Opens a house of their own for them. */
+  /** Opens a gateway of their own for them. */
   readonly stage?: () => Promise<Scene>
 }
 

@@ -1,4 +1,4 @@
-/** What is not the caller's fault: the provider's, the operator's, or the house's own. */
+/** What is not the caller's fault: the provider's, the operator's, or the gateway's own. */
 import { until } from '#test/support/appliance.ts'
 import type { Case, Row } from './case.ts'
 import { BUSY_SECONDS, jam, openDamaged, openDraining } from './scene.ts'

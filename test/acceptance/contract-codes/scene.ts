@@ -1,4 +1,4 @@
-/** Where the codes are asked for: a served desk, a provider that fails as its model is called, and the troubles of the house. */
+/** Where the codes are asked for: a served desk, a provider that fails as its model is called, and the troubles of the gateway. */
 import { Database } from 'bun:sqlite'
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
@@ -92,7 +92,7 @@ const openBare = (cli: CliHarness, gateway: Appliance): Scene => ({
   },
 })
 
-/** A house whose prices were damaged under it: a fault in the middle of whatever looks at the catalogue next. */
+/** A gateway whose prices were damaged under it: a fault in the middle of whatever looks at the catalogue next. */
 export async function openDamaged(): Promise<Scene> {
   const cli = furnishCli(openCli())
   const gateway = await startAppliance(cli)
@@ -104,7 +104,7 @@ export async function openDamaged(): Promise<Scene> {
   return openBare(cli, gateway)
 }
 
-/** A house that has been told to stop while an answer still runs. */
+/** A gateway that has been told to stop while an answer still runs. */
 export async function openDraining(): Promise<Scene> {
   const cli = furnishCli(openCli())
   const gateway = await startAppliance(cli)

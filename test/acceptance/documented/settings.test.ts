@@ -1,4 +1,4 @@
-// Files that the pages show: settings that `serve` would start with, a house that `apply` would make, receivers of webhooks.
+// Files that the pages show: settings that `serve` would start with, a gateway that `apply` would make, receivers of webhooks.
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -23,8 +23,8 @@ const files = PAGES.flatMap((page) =>
     .map(({ text, line }) => ({ where: `${page}:${line}`, text })),
 )
 const OF_OTHERS = 'oauth2-proxy'
-const isHouse = (text: string): boolean => text.includes('[[')
-const settings = files.filter(({ text }) => !isHouse(text) && !text.includes(OF_OTHERS))
+const isConfiguration = (text: string): boolean => text.includes('[[')
+const settings = files.filter(({ text }) => !isConfiguration(text) && !text.includes(OF_OTHERS))
 
 test.each(settings)('$where is a file of settings', ({ text }) => {
   const path = join(cli.home, 'config.toml')
@@ -33,7 +33,7 @@ test.each(settings)('$where is a file of settings', ({ text }) => {
   expect(code, err).toBe(0)
 })
 
-test.each(files.filter(({ text }) => isHouse(text)))('$where is a house', ({ text }) => {
+test.each(files.filter(({ text }) => isConfiguration(text)))('$where is a gateway', ({ text }) => {
   const path = join(cli.home, 'gateway.toml')
   writeFileSync(path, text)
   const azure = ['providers', 'add', 'azure', '--base-url', 'https://azure.example.org']

@@ -21,7 +21,7 @@ afterAll(async () => {
   await issuer?.close()
 })
 
-/** Registers the house at the issuer, and the issuer at the house. */
+/** Registers the gateway at the issuer, and the issuer at the gateway. */
 function addIssuer(name: string, label: string, ...flags: readonly string[]): void {
   const redirect = `${deps.authUrl}/identity/${name}/callback`
   const { client_id, client_secret } = issuer.register(label, '--redirect-uri', redirect)
@@ -37,7 +37,7 @@ function addIssuer(name: string, label: string, ...flags: readonly string[]): vo
 }
 
 interface People {
-  /** At the house's pages. */
+  /** At the gateway's pages. */
   readonly here: Browser
   /** At the issuer's. */
   readonly there: Browser
@@ -51,7 +51,7 @@ const onwardFrom = ({ text }: Page): string =>
 const begin = ({ here }: People, name: string, address: string): Promise<Page> =>
   here.open(address).then((page) => here.submit(page, `/identity/${name}`, {}))
 
-/** From the house's sign-in page to the issuer, through its sign-in where it asks for one, and back to the house. */
+/** From the gateway's sign-in page to the issuer, through its sign-in where it asks for one, and back to the gateway. */
 async function goBy(people: People, name: string, email: string, address: string): Promise<Page> {
   const there = await people.there.open(onwardFrom(await begin(people, name, address)))
   const isAsked = there.url.startsWith(issuer.authUrl)

@@ -1,4 +1,4 @@
-/** Every page of the side house as the running program serves it, in the order of one person's bad day. */
+/** Every page of the sign-in provider as the running program serves it, in the order of one person's bad day. */
 import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'

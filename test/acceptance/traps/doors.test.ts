@@ -105,7 +105,7 @@ describe('a secret', () => {
     expect([(await ask(both)).status, (await ask(both)).status]).toEqual([200, 429])
   })
 
-  test('T9: of the house that is empty or short keeps it from starting', async () => {
+  test('T9: of the gateway that is empty or short keeps it from starting', async () => {
     const file = join(stand.cli.home, 'weak.key')
     for (const weak of ['', ' \n', 'AAAA', 'a'.repeat(31), 'ab'.repeat(31), '0'.repeat(63)]) {
       writeFileSync(file, weak)
@@ -120,7 +120,7 @@ describe('a secret', () => {
         expect(err).toMatch(/does not hold a master key: 32 bytes/)
       }
     }
-    // An empty variable is no key: the house's own, made at random, is used.
+    // An empty variable is no key: the gateway's own, made at random, is used.
     const own = readFileSync(join(stand.cli.dataDir, 'master.key'), 'utf8').trim()
     expect(Buffer.from(own, 'base64url')).toHaveLength(32)
     expect(new Set(Buffer.from(own, 'base64url')).size).toBeGreaterThan(16)

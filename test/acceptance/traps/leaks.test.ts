@@ -1,4 +1,4 @@
-/** Canaries are put wherever a secret lives, everything is made to fail, and whatever comes out of the house is searched for them. */
+/** Canaries are put wherever a secret lives, everything is made to fail, and whatever comes out of the gateway is searched for them. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
@@ -193,10 +193,10 @@ describe('everything fails', () => {
       expect(status).not.toBe(500)
       expect(names.filter((header) => !OURS.includes(header))).toEqual([])
     }
-    // Of the house's providers it names the one that was asked, as the contract says, and no other.
+    // Of the gateway's providers it names the one that was asked, as the contract says, and no other.
     const named = NAMES.filter((one) => heard.slice(before).join().includes(one))
     expect(named).toEqual([name])
-    // The provider was spoken to with its credential: what is searched for did go through the house.
+    // The provider was spoken to with its credential: what is searched for did go through the gateway.
     const sent = JSON.stringify(providers.get(name)?.seen.map(({ headers }) => headers))
     expect(sent).toContain(CREDENTIALS[name][1])
   })

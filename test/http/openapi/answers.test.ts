@@ -253,7 +253,7 @@ describe('a refusal', () => {
     expect((await asking(counter)('POST', '/v1/keys', large, boss.bearer)).status).toBe(413)
   })
 
-  test('of the provider, and of a house that stops', async () => {
+  test('of the provider, and of a gateway that stops', async () => {
     const kinds = [
       'rejected',
       'unauthorized',

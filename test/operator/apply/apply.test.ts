@@ -28,7 +28,7 @@ const stepsOf = async (deps: OperatorDeps, document: GatewayFile, prune = false)
 const throughToml = (file: GatewayFile): GatewayFile =>
   Bun.TOML.parse(Bun.TOML.stringify(file)) as GatewayFile
 
-/** Everything that a file may state, asked of the store itself, without what only one house has. */
+/** Everything that a file may state, asked of the store itself, without what only one gateway has. */
 async function stateOf({ store, clock }: OperatorDeps) {
   const accounts = []
   for (const { id, name } of await store.accounts.list()) {
@@ -82,7 +82,7 @@ describe('whatever the file', () => {
     )
   })
 
-  test('what is exported makes the same house elsewhere', async () => {
+  test('what is exported makes the same gateway elsewhere', async () => {
     await fc.assert(
       fc.asyncProperty(files, async (file) => {
         const [here, there] = [await openFurnished(), await openFurnished()]

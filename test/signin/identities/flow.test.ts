@@ -3,7 +3,14 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { later, MINUTE_MS } from '#domain/clock.ts'
 import type { Browser, Page } from '#test/acceptance/signin/browser.ts'
 import { type Issuer, type Manners, openIssuer } from '#test/support/third-party.ts'
-import { type House, ISSUER, isSignedIn, onwardFrom, openHouse, type Wishes } from './stand.ts'
+import {
+  ISSUER,
+  isSignedIn,
+  onwardFrom,
+  openTestGateway,
+  type TestGateway,
+  type Wishes,
+} from './stand.ts'
 
 const EMAIL = 'ann@example.org'
 
@@ -15,20 +22,20 @@ function startIssuer(manners: Manners = {}): Issuer {
 }
 
 async function open(wishes: Wishes = {}, manners: Manners = {}, authoritativeFor: string[] = []) {
-  const deps = await openHouse(wishes)
+  const deps = await openTestGateway(wishes)
   const issuer = startIssuer(manners)
   await deps.add(issuer.url, { authoritativeFor })
   return { deps, issuer }
 }
 
 /** Presses the button, and answers where the browser then goes. */
-async function leave(deps: House, browser: Browser, name = 'sso'): Promise<string> {
+async function leave(deps: TestGateway, browser: Browser, name = 'sso'): Promise<string> {
   const page = await deps.start(browser)
   return onwardFrom(await browser.submit(page, `/identity/${name}`, {}))
 }
 
 /** There and back again. */
-async function context(deps: House, issuer: Issuer, browser = deps.browser()): Promise<Page> {
+async function context(deps: TestGateway, issuer: Issuer, browser = deps.browser()): Promise<Page> {
   return browser.open(issuer.consent(await leave(deps, browser)))
 }
 
@@ -317,7 +324,7 @@ describe('nobody is even sent there when', () => {
   })
 
   test('its name differs by a slash, which an address would forgive', async () => {
-    const deps = await openHouse()
+    const deps = await openTestGateway()
     const issuer = startIssuer()
     await deps.add(`${issuer.url}/`)
     const browser = deps.browser()

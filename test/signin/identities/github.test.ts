@@ -1,10 +1,10 @@
 // GitHub's own way: no ID token, an id that outlives the login, and an address only when it is the primary one and verified.
 import { expect, onTestFinished, test } from 'vitest'
 import { type Github, openGithub } from '#test/support/third-party.ts'
-import { ISSUER, isSignedIn, onwardFrom, openHouse } from './stand.ts'
+import { ISSUER, isSignedIn, onwardFrom, openTestGateway } from './stand.ts'
 
 async function open(authoritativeFor: string[] = []) {
-  const deps = await openHouse()
+  const deps = await openTestGateway()
   const github = openGithub()
   onTestFinished(() => github.close())
   await deps.add(github.url, { name: 'github', type: 'github', label: 'GitHub', authoritativeFor })

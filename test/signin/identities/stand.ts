@@ -1,4 +1,4 @@
-// A side house in memory that people come to by third parties: its own pages, real issuers on loopback, browsers without scripts.
+// A sign-in provider in memory that people come to by third parties: its own pages, real issuers on loopback, browsers without scripts.
 import { onTestFinished } from 'vitest'
 import { openStore } from '#db/index.ts'
 import { identityReach } from '#server/identity-reach.ts'
@@ -29,9 +29,9 @@ export interface Wishes {
   readonly totalMs?: number
 }
 
-export type House = Awaited<ReturnType<typeof openHouse>>
+export type TestGateway = Awaited<ReturnType<typeof openTestGateway>>
 
-export async function openHouse({
+export async function openTestGateway({
   mayJoin = true,
   issuer = ISSUER,
   totalMs,

@@ -1,4 +1,4 @@
-/** The one error body of the counter, and what each of its codes means (contract §3). */
+/** The one error body of the HTTP API, and what each of its codes means (contract §3). */
 import { z } from 'zod'
 import type { ErrorCode } from '#domain/errors.ts'
 import { moment } from './scalars.ts'

@@ -22,7 +22,7 @@ export const count = (description: string) => z.int().min(0).describe(descriptio
 export const text = (description: string, example?: string) =>
   z.string().meta({ description, ...(example !== undefined && { examples: [example] }) })
 
-/** An id of the house: its prefix, and a time-ordered body (contract §1). */
+/** An id of the gateway: its prefix, and a time-ordered body (contract §1). */
 export const id = <Prefix extends string>(prefix: Prefix, description: string) =>
   z
     .templateLiteral([prefix, z.string().regex(/^[0-9a-z]{26}$/)])

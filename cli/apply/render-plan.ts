@@ -1,0 +1,48 @@
+/** A plan as people read it: `+` is made, `~` is changed, `-` goes. */
+import type { VerbRecord } from '#operator/verbs.ts'
+import type { Context } from '../context.ts'
+import { clean } from '../terminal/clean.ts'
+import { paint } from '../terminal/output.ts'
+
+type Step = VerbRecord<'plan'>['steps'][number]
+
+const SIGNS = {
+  add: ['+', 'green'],
+  change: ['~', 'yellow'],
+  remove: ['-', 'red'],
+} as const
+
+/** What the line begins with says it already. */
+const SAID_BY_TITLE = new Set(['account', 'name'])
+
+/** A line for each step, and one below it for each field that changes. */
+export const renderSteps = (context: Context, steps: readonly Step[]): readonly string[] =>
+  steps.flatMap((step) => {
+    const [sign, color] = SIGNS[step.op]
+    const line = `${paint(context, color, sign)} ${step.kind} ${clean(step.name)}`
+    if (step.op === 'remove') return [line]
+    if (step.op === 'change') {
+      return [
+        line,
+        ...Object.entries(step.changes).map(
+          ([field, { from, to }]) => `    ${field} ${render(from)} → ${render(to)}`,
+        ),
+      ]
+    }
+    const fields = Object.entries(step.fields)
+      .filter(([field, value]) => value !== false && value !== '' && !SAID_BY_TITLE.has(field))
+      .map(([field, value]) => `${field} ${render(value)}`)
+    return [fields.length === 0 ? line : `${line}  ${paint(context, 'dim', fields.join(', '))}`]
+  })
+
+/** "2 to add, 1 to change, 3 to remove" */
+export function countSteps(steps: readonly Step[]): string {
+  const count = (op: Step['op']): number => steps.filter((step) => step.op === op).length
+  const words = (['add', 'change', 'remove'] as const)
+    .filter((op) => count(op) > 0)
+    .map((op) => `${count(op)} to ${op}`)
+  return words.length === 0 ? 'nothing to change' : words.join(', ')
+}
+
+const render = (value: unknown): string =>
+  value === null ? 'none' : clean(typeof value === 'string' ? value || '""' : JSON.stringify(value))

@@ -1,0 +1,55 @@
+/** The limits of a key as flags, the same wherever a key is made or amended. */
+import type { Command } from 'commander'
+import { usageError } from '../exit.ts'
+import { readLimitCount, readLimitMoney } from './read-value.ts'
+
+export interface LimitFlags {
+  readonly rpm?: string
+  readonly rpd?: string
+  readonly concurrency?: string
+  readonly dailyUsd?: string
+  readonly monthlyUsd?: string
+  readonly endUserRpm?: string
+  readonly endUserDailyUsd?: string
+  readonly allow?: readonly string[]
+  readonly allowAll?: boolean
+}
+
+const gather = (mask: string, masks: readonly string[] = []): readonly string[] => [...masks, mask]
+
+/** Adds the flags; `none` lifts a limit. */
+export const addLimitFlags = (command: Command): Command =>
+  command
+    .option('--rpm <n>', 'requests in any minute, or none')
+    .option('--rpd <n>', 'requests in any 24 hours, or none')
+    .option('--concurrency <n>', 'requests in progress at once, or none')
+    .option('--daily-usd <amount>', 'spend ceiling of a UTC day, or none')
+    .option('--monthly-usd <amount>', 'spend ceiling of a UTC month, or none')
+    .option('--end-user-rpm <n>', 'requests of each end user in any minute, or none')
+    .option('--end-user-daily-usd <amount>', 'spend ceiling of each end user in a UTC day, or none')
+    .option('--allow <mask>', "a model id, 'provider/*' or '*'; repeat it for more", gather)
+    .option('--allow-all', 'every model')
+
+/** The stated limits by their wire names; what was not stated is absent. @throws CommandError 2 */
+export function readLimitFlags(flags: LimitFlags, keyName: string) {
+  if (flags.allow && flags.allowAll) throw usageError('--allow and --allow-all exclude each other')
+  const zero = [flags.rpm, flags.rpd, flags.concurrency, flags.endUserRpm].includes('0')
+  const hint = zero ? `to stop a key from working: gatewayctl keys revoke ${keyName}` : null
+  const count = (flag: string, text: string | undefined) =>
+    text === undefined ? undefined : readLimitCount(flag, text, hint)
+  const money = (flag: string, text: string | undefined) =>
+    text === undefined ? undefined : readLimitMoney(flag, text)
+  const stated = {
+    rpm_limit: count('--rpm', flags.rpm),
+    rpd_limit: count('--rpd', flags.rpd),
+    concurrency_limit: count('--concurrency', flags.concurrency),
+    daily_spend_limit_usd: money('--daily-usd', flags.dailyUsd),
+    monthly_spend_limit_usd: money('--monthly-usd', flags.monthlyUsd),
+    end_user_rpm: count('--end-user-rpm', flags.endUserRpm),
+    end_user_daily_usd: money('--end-user-daily-usd', flags.endUserDailyUsd),
+    allowed_models: flags.allowAll ? null : flags.allow && [...flags.allow],
+  }
+  return Object.fromEntries(
+    Object.entries(stated).filter(([, value]) => value !== undefined),
+  ) as Partial<typeof stated>
+}

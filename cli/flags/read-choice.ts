@@ -1,0 +1,21 @@
+/** A value that is one of a few words. */
+import { nearest } from '#forms/nearest.ts'
+import { usageError } from '../exit.ts'
+
+/** How a notice may leave. */
+export const CHANNELS = ['email', 'webhook'] as const
+
+/** `what` is the flag, or what the argument is. @throws CommandError 2, with what was probably meant */
+export function readChoice<Word extends string>(
+  what: string,
+  text: string,
+  known: readonly Word[],
+): Word {
+  const found = known.find((word) => word === text)
+  if (found !== undefined) return found
+  const meant = nearest(text, known)
+  const words = `${known.slice(0, -1).join(', ')} or ${known.at(-1)}`
+  throw usageError(
+    `${what} must be ${words} (got "${text}")${meant === undefined ? '' : `\ndid you mean ${meant}?`}`,
+  )
+}

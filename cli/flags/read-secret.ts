@@ -1,0 +1,55 @@
+/** Secrets come in by standard input, a file or a named variable, never as an argument. */
+import type { Context } from '../context.ts'
+import { CommandError, EXIT, usageError } from '../exit.ts'
+
+export interface SecretFlags {
+  readonly keyFile?: string
+  readonly fromEnv?: string
+  /** False after `--no-key`; undefined where there is always one. */
+  readonly key?: boolean
+}
+
+const MOST_SECRET_CHARS = 8_192
+
+/** The secret, or null after `--no-key`. @throws CommandError 2 when there is none to read */
+export async function readSecretInput(
+  context: Context,
+  flags: SecretFlags,
+): Promise<string | null> {
+  if (flags.key === false) return null
+  const secret = (await readFrom(context, flags)).trim()
+  if (secret.length > 0 && secret.length <= MOST_SECRET_CHARS) return secret
+  throw usageError(
+    secret === '' ? 'the credential is empty' : 'the credential is too long to be one',
+    `pipe it in, or name --key-file FILE${flags.key === undefined ? ' or --from-env NAME' : ', --from-env NAME or --no-key'}`,
+  )
+}
+
+async function readFrom(context: Context, { keyFile, fromEnv }: SecretFlags): Promise<string> {
+  if (fromEnv !== undefined) {
+    const value = context.env[fromEnv]
+    if (value) return value
+    throw usageError(`the environment has no ${fromEnv}`)
+  }
+  if (keyFile !== undefined && keyFile !== '-') {
+    const { readFile } = await import('node:fs/promises')
+    return await readFile(keyFile, 'utf8').catch((cause: Error) => {
+      throw new CommandError('unreadable', EXIT.failed, `cannot read ${keyFile}: ${cause.message}`)
+    })
+  }
+  if (!process.stdin.isTTY) return await Bun.stdin.text()
+  if (!context.mayAsk()) return ''
+  const { password, isCancel } = await import('@clack/prompts')
+  const typed = await password({ message: 'credential', output: process.stderr })
+  if (isCancel(typed)) throw new CommandError('declined', EXIT.unconfirmed, 'nothing was entered')
+  return typed
+}
+
+/** An argument that is a whole secret is in the shell's history by now. @throws CommandError 2 */
+export function refuseSecrets(args: readonly string[]): void {
+  if (!args.some((arg) => /(^|=)if-[0-9A-Za-z]{40,}$/.test(arg))) return
+  throw usageError(
+    'that is a full key secret, and it is now in your shell history',
+    'gatewayctl keys show --secret-stdin < file',
+  )
+}

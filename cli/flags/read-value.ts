@@ -1,0 +1,88 @@
+/** Values of flags: counts, money, durations and times, each refused by the name of its flag. */
+import {
+  DAY_MS,
+  dayOf,
+  dayStart,
+  type Instant,
+  instant,
+  monthStart,
+  readInstant,
+  renderInstant,
+} from '#domain/clock.ts'
+import { usageError } from '../exit.ts'
+
+/** A whole number of at least 1, or null for `none`. */
+export function readLimitCount(
+  flag: string,
+  text: string,
+  hint: string | null = null,
+): number | null {
+  if (text === 'none') return null
+  const count = /^\d{1,15}$/.test(text) ? Number(text) : 0
+  if (count >= 1) return count
+  throw usageError(`${flag} must be a whole number of at least 1, or "none" (got "${text}")`, hint)
+}
+
+/** A whole number of at least 1. */
+export function readCount(flag: string, text: string): number {
+  const count = /^\d{1,15}$/.test(text) ? Number(text) : 0
+  if (count >= 1) return count
+  throw usageError(`${flag} must be a whole number of at least 1 (got "${text}")`)
+}
+
+/** Dollars as the verbs read them: "20", "20.00" or "$20" is "20.00"'s plain decimal. */
+export function readMoney(flag: string, text: string): string {
+  const plain = text.startsWith('$') ? text.slice(1) : text
+  if (/^\d{1,15}(\.\d+)?$/.test(plain)) return plain
+  throw usageError(`${flag} must be an amount of dollars such as 20 or 20.00 (got "${text}")`)
+}
+
+/** Dollars, or null for `none`. */
+export const readLimitMoney = (flag: string, text: string): string | null =>
+  text === 'none' ? null : readMoney(flag, text)
+
+const UNIT_MS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: DAY_MS,
+}
+
+/** "500ms", "90s", "15m", "24h", "7d" in milliseconds. A refusal names `word` where its caller understands that too. */
+export function readDuration(flag: string, text: string, word: string | null = null): number {
+  const match = /^(\d{1,9})(ms|[smhd])$/.exec(text)
+  const unitMs = UNIT_MS[match?.[2] ?? '']
+  if (match && unitMs !== undefined) return Number(match[1]) * unitMs
+  const or = word === null ? '' : `, or ${word}`
+  throw usageError(`${flag} must be a duration such as 90s, 15m, 24h or 7d${or} (got "${text}")`)
+}
+
+/** A past time: RFC 3339, `today`, `yesterday`, `month`, or how long ago. Answers RFC 3339. */
+export function readSince(flag: string, text: string, now: Instant): string {
+  const named = namedTime(text, now) ?? readInstant(text)
+  if (named !== undefined) return renderInstant(named)
+  if (/^\d+[smhd]$/.test(text)) return renderInstant(instant(now - readDuration(flag, text)))
+  throw usageError(
+    `${flag} must be a time such as 2026-12-01T00:00:00Z, today, month, or how long ago such as 7d (got "${text}")`,
+  )
+}
+
+/** A future time: RFC 3339 or how long from now; null for `never`. */
+export function readUntil(flag: string, text: string, now: Instant): string | null {
+  if (text === 'never') return null
+  const stated = readInstant(text)
+  if (stated !== undefined) return renderInstant(stated)
+  if (/^\d+[smhd]$/.test(text)) return renderInstant(instant(now + readDuration(flag, text)))
+  throw usageError(
+    `${flag} must be a time such as 2026-12-01T00:00:00Z, how long from now such as 30d, or never (got "${text}")`,
+  )
+}
+
+/** Days are UTC. */
+function namedTime(text: string, now: Instant): Instant | undefined {
+  const today = dayOf(now)
+  if (text === 'today') return dayStart(today)
+  if (text === 'yesterday') return instant(dayStart(today) - DAY_MS)
+  return text === 'month' ? dayStart(monthStart(today)) : undefined
+}

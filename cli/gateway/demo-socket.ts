@@ -1,0 +1,82 @@
+/** The socket of a demo: how commands reach a gateway that has no data directory (docs/decisions.md). */
+import { existsSync, lstatSync, mkdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, isAbsolute, join } from 'node:path'
+import type { Context } from '../context.ts'
+import { tell } from '../terminal/output.ts'
+import { isRefused } from './is-refused.ts'
+
+/** The kernel keeps the path of a Unix socket in 108 bytes, its end mark included. */
+export const MOST_SOCKET_PATH_BYTES = 107
+
+const FILE_NAME = 'demo.sock'
+
+/** Where a demo of this user may have its socket, the best place first: each in a directory that only the user may enter. */
+function placesOf({ env }: Context): readonly string[] {
+  const runtime = env['XDG_RUNTIME_DIR'] ?? ''
+  return [
+    ...(isAbsolute(runtime) ? [join(runtime, 'gatewayctl')] : []),
+    join(tmpdir(), `gatewayctl-${ownUid()}`),
+  ]
+    .map((directory) => join(directory, FILE_NAME))
+    .filter((path) => Buffer.byteLength(path) <= MOST_SOCKET_PATH_BYTES)
+}
+
+const ownUid = (): number => process.getuid?.() ?? 0
+
+/** Anybody may make a directory of this name in the temporary one: what is not ours alone is not believed. */
+function isOursAlone(directory: string): boolean {
+  const found = lstatSync(directory, { throwIfNoEntry: false })
+  return found?.isDirectory() === true && found.uid === ownUid() && (found.mode & 0o077) === 0
+}
+
+/** A place that commands would look into when nothing was said about one, and where no gateway ever was. */
+export const hasNoPlace = ({ isPlaceNamed, dataDir, adminSocket }: Context): boolean =>
+  !isPlaceNamed && !existsSync(join(dataDir, 'gateway.db')) && !existsSync(adminSocket)
+
+/** The same context, or one that speaks to this user's demo: where no data directory was named and none is there. */
+export function besideDemo(context: Context): Context {
+  if (context.isDemo || !hasNoPlace(context)) return context
+  for (const path of placesOf(context)) {
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) continue
+    if (isOursAlone(dirname(path))) return { ...context, adminSocket: path, isDemo: true }
+    tell(context, `! not asked, because ${dirname(path)} is not yours alone: ${FILE_NAME} in it`)
+  }
+  return context
+}
+
+/** Says whom a command has reached, where that is not the gateway it may have meant. */
+export function tellDemo(context: Context): void {
+  if (context.isDemo) tell(context, '· this is the demo: it is in memory, and keeps nothing')
+}
+
+/** Where a demo that starts now listens for commands; null, and why, where it cannot. */
+export async function chooseDemoSocket(
+  context: Context,
+): Promise<{ readonly path: string | null; readonly why: string }> {
+  let why = 'there is no place for its socket'
+  for (const path of placesOf(context)) {
+    const directory = dirname(path)
+    try {
+      mkdirSync(directory, { recursive: true, mode: 0o700 })
+    } catch {
+      why = `${directory} cannot be made`
+      continue
+    }
+    if (!isOursAlone(directory)) why = `${directory} is not yours alone`
+    else if (await isAnswered(path)) return { path: null, why: 'another demo has them' }
+    else return { path, why: '' }
+  }
+  return { path: null, why }
+}
+
+/** What a killed demo left behind answers nobody, and is replaced. */
+async function isAnswered(path: string): Promise<boolean> {
+  if (!existsSync(path)) return false
+  try {
+    await fetch('http://gateway/', { unix: path, signal: AbortSignal.timeout(2_000) })
+    return true
+  } catch (cause) {
+    return !isRefused(cause)
+  }
+}

@@ -1,0 +1,136 @@
+/** Opens a data directory for one command, when no server has it. */
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { OperatorDeps } from '#operator/deps.ts'
+import type { GatewayStore } from '#signin/store.ts'
+import type { Context } from '../context.ts'
+import { CommandError, EXIT } from '../exit.ts'
+import { readDelivery } from '../settings/delivery-settings.ts'
+import { readMasterKey } from '../settings/master-key.ts'
+import { tell } from '../terminal/output.ts'
+import { VERSION } from '../version.ts'
+import { whoTypes } from './who.ts'
+
+/** `init` and `serve` make what is missing; any other command wants it to be there. */
+export interface OpenOptions {
+  readonly create: boolean
+  /** Whether credentials will be kept or read. */
+  readonly withMasterKey: boolean
+  /** Whether every charge waits for the disk; by default those of the last 20 ms may be lost to a power cut. */
+  readonly syncCharges?: boolean
+  /** Whether requests will be served meanwhile. */
+  readonly serves?: boolean
+}
+
+/** Takes the directory's lock. @throws store_unavailable, CommandError 1 */
+export async function openDirectory(
+  context: Context,
+  { create, withMasterKey, syncCharges = false, serves = false }: OpenOptions,
+): Promise<GatewayStore> {
+  const { dataDir, clock } = context
+  if (create) makePrivate(dataDir)
+  else if (!existsSync(join(dataDir, 'gateway.db'))) throw unmade(dataDir)
+  const { openStore } = await import('#db/index.ts')
+  try {
+    const masterKey = withMasterKey ? readMasterKey(context, { create }) : null
+    return await openStore({
+      dataDir,
+      clock,
+      masterKey,
+      syncCharges,
+      foldAside: serves,
+      upgrading({ from, to, copy }) {
+        tell(context, `upgrading the database from schema ${from} to ${to}; as it was: ${copy}`)
+      },
+    })
+  } catch (cause) {
+    throw isDenied(cause) ? denied(dataDir) : cause
+  }
+}
+
+/** What the operator's verbs need, around a store that this command opened itself. */
+export const toOperatorDeps = (
+  context: Context,
+  store: GatewayStore,
+  dataDir: string | null,
+): OperatorDeps => ({
+  store,
+  clock: context.clock,
+  version: VERSION,
+  dataDir,
+  live: null,
+  // Few verbs ask, and both read a file.
+  get who() {
+    return whoTypes(context.env)
+  },
+  get delivery() {
+    return readDelivery(context)
+  },
+  probe: deferredProbe(context.clock),
+  demoKit: async (at) => {
+    const { demoCards, demoProvider } = await import('#upstream/demo/cards.ts')
+    return { provider: demoProvider(at), cards: demoCards(at) }
+  },
+})
+
+/** Whoever tests a provider loads what speaks to it. */
+function deferredProbe(clock: Context['clock']): OperatorDeps['probe'] {
+  const load = async () => (await import('#upstream/probe.ts')).createProbe(clock)
+  return {
+    look: async (...asked) => (await load()).look(...asked),
+    spend: async (...asked) => (await load()).spend(...asked),
+    lastSkew: () => null,
+  }
+}
+
+/** Makes a directory that only its owner may enter; one that is there is left as it is. */
+export function makePrivate(directory: string): void {
+  if (existsSync(directory)) return
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  if ((statSync(directory).mode & 0o077) !== 0) chmodSync(directory, 0o700)
+}
+
+/** Nobody has typed `init` here. */
+export const unmade = (dataDir: string): CommandError =>
+  new CommandError(
+    'not_initialised',
+    EXIT.failed,
+    `there is no gateway in ${dataDir}`,
+    'gatewayctl init',
+  )
+
+const isDenied = (cause: unknown): boolean =>
+  cause instanceof Error &&
+  'code' in cause &&
+  /^(EACCES|EPERM|EROFS|SQLITE_CANTOPEN|SQLITE_READONLY)/.test(String(cause.code))
+
+/** Tells whose the directory is, or that nobody may write there. */
+export function denied(dataDir: string): CommandError {
+  if (isReadOnly(dataDir)) {
+    return new CommandError(
+      'read_only',
+      EXIT.failed,
+      `cannot open ${join(dataDir, 'gateway.db')}: its disk is read-only`,
+      `findmnt -T ${dataDir}`,
+    )
+  }
+  const owner = statSync(dataDir, { throwIfNoEntry: false })?.uid
+  return new CommandError(
+    'permission_denied',
+    EXIT.failed,
+    `cannot open ${join(dataDir, 'gateway.db')}: permission denied`,
+    owner === undefined || owner === process.getuid?.()
+      ? `ls -l ${dataDir}`
+      : `run this command as the owner of ${dataDir} (uid ${owner})`,
+  )
+}
+
+/** Whether the disk refuses, whoever asks. */
+function isReadOnly(dataDir: string): boolean {
+  try {
+    accessSync(dataDir, constants.W_OK)
+    return false
+  } catch (cause) {
+    return cause instanceof Error && 'code' in cause && cause.code === 'EROFS'
+  }
+}

@@ -1,0 +1,52 @@
+/** What a running gateway tells as it happens: JSON lines over the operator's socket. */
+import { existsSync } from 'node:fs'
+import type { OperatorErrorBody } from '#operator/app.ts'
+import type { Context } from '../context.ts'
+import { CommandError, EXIT } from '../exit.ts'
+import { besideDemo, tellDemo } from './demo-socket.ts'
+import { isRefused } from './is-refused.ts'
+import { fromErrorBody } from './operator.ts'
+
+/**
+ * The documents of one path, each as its line ends, and null for an empty line: nothing is missed from then on. It ends
+ * when the gateway ends it. @throws GatewayError from the gateway, CommandError 4 where none runs
+ */
+export async function* readLines(
+  context: Context,
+  path: string,
+  notRunning: CommandError,
+): AsyncGenerator<unknown, void> {
+  const target = besideDemo(context)
+  if (!existsSync(target.adminSocket)) throw notRunning
+  let response: Response
+  try {
+    response = await fetch(`http://gateway${path}`, { unix: target.adminSocket })
+  } catch (cause) {
+    if (isRefused(cause)) throw notRunning
+    throw cause
+  }
+  tellDemo(target)
+  if (!response.ok) throw fromErrorBody((await response.json()) as OperatorErrorBody)
+  let rest = ''
+  try {
+    for await (const text of (response.body ?? new Blob().stream()).pipeThrough(
+      new TextDecoderStream(),
+    )) {
+      const lines = (rest + text).split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) yield line === '' ? null : JSON.parse(line)
+    }
+  } catch (cause) {
+    // A gateway that stops closes its socket in the middle of a line.
+    if (!(cause instanceof Error && 'code' in cause)) throw cause
+  }
+}
+
+/** Nobody answers on the socket. */
+export const noGateway = ({ dataDir }: Context, hint: string): CommandError =>
+  new CommandError(
+    'not_running',
+    EXIT.notRunning,
+    `no gateway is running on this data directory (${dataDir})`,
+    hint,
+  )

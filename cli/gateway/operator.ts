@@ -1,0 +1,146 @@
+/** The client of the operator's verbs: over the socket of a running server, else in this process with the store opened here. */
+import { existsSync } from 'node:fs'
+import { ERROR_CODES, type ErrorCode, GatewayError } from '#domain/errors.ts'
+import type { OperatorErrorBody } from '#operator/app.ts'
+import type { AnyVerb } from '#operator/verb.ts'
+import type { VerbInput, VerbName, VerbRecord } from '#operator/verbs.ts'
+import type { Context } from '../context.ts'
+import { CommandError, EXIT } from '../exit.ts'
+import { awaitProgress } from '../terminal/progress.ts'
+import { besideDemo, tellDemo } from './demo-socket.ts'
+import { isRefused } from './is-refused.ts'
+import { whoTypes } from './who.ts'
+
+/** Runs one verb; the answer is what `--json` prints. @throws GatewayError from the verb, CommandError */
+export async function call<Name extends VerbName>(
+  context: Context,
+  name: Name,
+  input: VerbInput<Name>,
+  options: { readonly create: boolean } = { create: false },
+): Promise<VerbRecord<Name>> {
+  const progress = awaitProgress(context, name.replace('.', ' '))
+  try {
+    const { record } = await ask(context, name, input, options)
+    return record as VerbRecord<Name>
+  } finally {
+    progress.done()
+  }
+}
+
+interface Answer {
+  readonly record: unknown
+}
+
+/** Whoever has the directory may have been starting when its socket was looked for: then it is looked for once more. */
+async function ask(
+  context: Context,
+  name: VerbName,
+  input: unknown,
+  options: { readonly create: boolean },
+): Promise<Answer> {
+  const answer = await overSocket(options.create ? context : besideDemo(context), name, input)
+  if (answer !== null) return answer
+  try {
+    return await inProcess(context, name, input, options)
+  } catch (thrown) {
+    const late = isHeld(thrown) ? await overSocket(context, name, input) : null
+    if (late === null) throw thrown
+    return late
+  }
+}
+
+const isHeld = (thrown: unknown): boolean =>
+  thrown instanceof GatewayError && thrown.code === 'store_unavailable'
+
+/** Adding a provider writes a hundred models, each to the disk. */
+const ANSWER_MS = 60_000
+/** What looks through the whole log or ledger, ten million lines of it on a busy machine. */
+const LONG_ANSWER_MS = 600_000
+const LONG_VERBS: ReadonlySet<string> = new Set<VerbName>([
+  'apply',
+  'audit',
+  'doctor',
+  'why',
+  'activity.list',
+  'activity.show',
+  'ledger.list',
+  'usage.drift',
+  'usage.report',
+  'usage.chart',
+])
+
+/** Null when nobody answers: there is no socket, or its server died without removing it. */
+async function overSocket(context: Context, name: string, input: unknown): Promise<Answer | null> {
+  if (!existsSync(context.adminSocket)) return null
+  let response: Response
+  try {
+    response = await fetch(`http://gateway/verbs/${name}`, {
+      unix: context.adminSocket,
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-operator': encodeURIComponent(whoTypes(context.env)),
+      },
+      body: JSON.stringify(input),
+      signal: AbortSignal.timeout(LONG_VERBS.has(name) ? LONG_ANSWER_MS : ANSWER_MS),
+    })
+  } catch (cause) {
+    if (isRefused(cause)) return null
+    throw new CommandError(
+      'not_reachable',
+      EXIT.notRunning,
+      `cannot reach the gateway at ${context.adminSocket}: ${String(cause)}`,
+      'gatewayctl status',
+    )
+  }
+  tellDemo(context)
+  const record: unknown = await response.json()
+  if (response.ok) return { record }
+  throw fromErrorBody(record as OperatorErrorBody)
+}
+
+/** The error that the other side threw. */
+export function fromErrorBody({ error }: OperatorErrorBody): GatewayError {
+  const code = Object.hasOwn(ERROR_CODES, error.code) ? (error.code as ErrorCode) : 'internal_error'
+  return new GatewayError(code, error.message, {
+    ...(error.param === null ? {} : { param: error.param }),
+    ...(error.hint === null ? {} : { hint: error.hint }),
+  })
+}
+
+/** The verbs that touch credentials; all others leave the vault shut. */
+const WITH_MASTER_KEY: ReadonlySet<VerbName> = new Set([
+  'apply',
+  'init',
+  'doctor',
+  'providers.add',
+  'providers.edit',
+  'providers.test',
+  'thresholds.set',
+  'clients.rotate-signing-key',
+  'identities.add',
+  'identities.edit',
+])
+
+async function inProcess(
+  context: Context,
+  name: VerbName,
+  input: unknown,
+  options: { readonly create: boolean },
+): Promise<Answer> {
+  const { toOperatorDeps, openDirectory } = await import('./open-operator.ts')
+  const store = await openDirectory(context, {
+    ...options,
+    withMasterKey: WITH_MASTER_KEY.has(name),
+  })
+  try {
+    const [{ perform }, { VERBS }] = await Promise.all([
+      import('#operator/verb.ts'),
+      import('#operator/verbs.ts'),
+    ])
+    const verb: AnyVerb = await VERBS[name]()
+    return { record: await perform(verb, toOperatorDeps(context, store, context.dataDir), input) }
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,25 @@
+/** Who types, as far as the system knows: for the log of acts. */
+import { readFileSync } from 'node:fs'
+import type { Environment } from '../context.ts'
+
+/** "uid 1000 (ann)"; "uid 0 (root) for ann" under sudo. */
+export function whoTypes(env: Environment): string {
+  const uid = process.getuid?.()
+  if (uid === undefined) return 'unknown'
+  const name = nameOf(uid)
+  const self = name === null ? `uid ${uid}` : `uid ${uid} (${name})`
+  const behind = env['SUDO_USER']
+  return behind && behind !== name ? `${self} for ${behind}` : self
+}
+
+/** From the file of users: Bun's own answer is what the environment claims. A user kept elsewhere, or nowhere, has a number. */
+function nameOf(uid: number): string | null {
+  try {
+    const users = readFileSync('/etc/passwd', 'utf8').split('\n')
+    return (
+      users.map((line) => line.split(':')).find((fields) => fields[2] === String(uid))?.[0] ?? null
+    )
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,111 @@
+/** The configuration file: TOML, settings of the process only; what it does not know is an error, never passed over. */
+import { readFileSync } from 'node:fs'
+import { nearest } from '#forms/nearest.ts'
+import type { Context } from '../context.ts'
+import { CommandError, EXIT, usageError } from '../exit.ts'
+
+/** What stands in the file: a text in quotes, a whole number, or `true` and `false` as they are. */
+type Kind = 'text' | 'count' | 'flag'
+
+/** Every setting, `table.key` as TOML writes it, and its kind. */
+const SETTINGS = {
+  listen: 'text',
+  base_url: 'text',
+  auth_listen: 'text',
+  auth_url: 'text',
+  auth_signup: 'text',
+  reserve_output_tokens: 'count',
+  'upstream.connect_timeout': 'text',
+  'upstream.first_byte_timeout': 'text',
+  'upstream.silence_timeout': 'text',
+  'upstream.total_timeout': 'text',
+  'smtp.url': 'text',
+  'smtp.from': 'text',
+  'metrics.listen': 'text',
+  'metrics.token_file': 'text',
+  'traces.endpoint': 'text',
+  'network.allow_private_webhooks': 'flag',
+  'retention.activity': 'text',
+} as const satisfies Record<string, Kind>
+
+export type SettingName = keyof typeof SETTINGS
+
+/** In the order of the guide. */
+export const NAMES = Object.keys(SETTINGS) as readonly SettingName[]
+
+const KINDS: Readonly<
+  Record<Kind, readonly [expected: string, fits: (value: unknown) => boolean]>
+> = {
+  text: ['a text in quotes', (value) => typeof value === 'string'],
+  count: ['a whole number', Number.isSafeInteger],
+  flag: ['true or false', (value) => typeof value === 'boolean'],
+}
+
+/** What the operator wrote down; a number or a flag is told as text, as a variable would. */
+export type ConfigFile = Partial<Readonly<Record<SettingName, string>>>
+
+/** Empty where there is no file and nobody named one. @throws CommandError 2 for a bad value or an unknown setting */
+export function readConfigFile({ configFile: { path, isNamed } }: Context): ConfigFile {
+  const found: Partial<Record<SettingName, string>> = {}
+  for (const [name, value] of flatten(parse(path, readText(path, isNamed)))) {
+    if (!isSetting(name)) throw unknownSetting(path, name)
+    const [expected, fits] = KINDS[SETTINGS[name]]
+    if (!fits(value)) throw usageError(`${path}: ${name} must be ${expected}`)
+    found[name] = String(value)
+  }
+  return found
+}
+
+const isSetting = (name: string): name is SettingName => Object.hasOwn(SETTINGS, name)
+
+function readText(path: string, isNamed: boolean): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : ''
+    if (code === 'ENOENT' && !isNamed) return ''
+    throw new CommandError('config', EXIT.failed, `cannot read the configuration ${path}: ${code}`)
+  }
+}
+
+type Table = Readonly<Record<string, unknown>>
+
+function parse(path: string, text: string): Table {
+  try {
+    return Bun.TOML.parse(text) as Table
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw usageError(`${path} is not TOML: ${why}`)
+  }
+}
+
+const isTable = (value: unknown): value is Table =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const isKnownTable = (name: string): boolean => NAMES.some((known) => known.startsWith(`${name}.`))
+
+/** `[upstream]` with `connect_timeout` is `upstream.connect_timeout`. An empty table says nothing, unless nobody knows it. */
+const flatten = (table: Table, prefix = ''): (readonly [name: string, value: unknown])[] =>
+  Object.entries(table).flatMap(([key, value]) => {
+    const name = prefix + key
+    if (!isTable(value) || isSetting(name)) return [[name, value] as const]
+    const inside = flatten(value, `${name}.`)
+    return inside.length > 0 || isKnownTable(name) ? inside : [[name, value] as const]
+  })
+
+function unknownSetting(path: string, name: string): CommandError {
+  const meant = nearest(name, NAMES) ?? inAnotherTable(name)
+  const suggestion = meant ? `\ndid you mean ${meant}?` : ''
+  return usageError(
+    `${path}: there is no setting "${name}"${suggestion}`,
+    `known: ${NAMES.join(', ')}`,
+  )
+}
+
+const lastPart = (name: string): string => name.slice(name.lastIndexOf('.') + 1)
+
+/** The right key in the wrong table, or in none. */
+function inAnotherTable(name: string): SettingName | undefined {
+  const key = nearest(lastPart(name), NAMES.map(lastPart))
+  return NAMES.find((known) => lastPart(known) === key)
+}

@@ -1,0 +1,124 @@
+/** The settings of a serving process; what serves is flag > variable > file > default. */
+import { ACTIVITY_KEPT_MS, LEAST_ACTIVITY_KEPT_MS } from '#domain/activity.ts'
+import { DAY_MS } from '#domain/clock.ts'
+import { DEFAULT_SETTINGS, type Settings } from '#domain/settings.ts'
+import type { Context, Environment } from '../context.ts'
+import { usageError } from '../exit.ts'
+import { readCount, readDuration } from '../flags/read-value.ts'
+import { type ConfigFile, readConfigFile, type SettingName } from './config-file.ts'
+import { type FoundSetting, findSetting as find } from './find-setting.ts'
+
+export interface ServeSettings {
+  readonly hostname: string
+  readonly port: number
+  /** Without a path: `https://gateway.example`. */
+  readonly baseUrl: string
+  readonly gateway: Settings
+  /** How long the log keeps a request; null is for ever. */
+  readonly activityKeptMs: number | null
+}
+
+export interface ServeFlags {
+  readonly listen?: string
+  readonly baseUrl?: string
+}
+
+/** Loopback: nobody else is let in without a word of the operator's. */
+export const DEFAULT_LISTEN = '127.0.0.1:4140'
+
+/** Where to listen, what applications call it, how long to wait. @throws CommandError 2 for a bad value or an unknown setting */
+export function readServeSettings(context: Context, flags: ServeFlags): ServeSettings {
+  const file = readConfigFile(context)
+  const { env } = context
+  const { hostname, port } = readListen(
+    flags.listen ?? find(env, file, 'listen')?.text ?? DEFAULT_LISTEN,
+  )
+  const kept = find(env, file, 'retention.activity')
+  const stated = flags.baseUrl ?? find(env, file, 'base_url')?.text
+  return {
+    hostname,
+    port,
+    baseUrl: stated === undefined ? addressOf(hostname, port) : readBase(stated),
+    gateway: readGateway(env, file),
+    activityKeptMs: kept ? readKept(kept) : ACTIVITY_KEPT_MS,
+  }
+}
+
+/** As a browser on this machine types it. */
+export function addressOf(hostname: string, port: number): string {
+  const host = ['0.0.0.0', '::', '[::]'].includes(hostname) ? '127.0.0.1' : hostname
+  return `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`
+}
+
+/** The address that applications use, for hints; a broken configuration is not this command's affair. */
+export function readBaseUrl(context: Context): string {
+  try {
+    return readServeSettings(context, {}).baseUrl
+  } catch {
+    return `http://${DEFAULT_LISTEN}`
+  }
+}
+
+function readGateway(env: Environment, file: ConfigFile): Settings {
+  const timeout = (name: SettingName, usualMs: number): number => {
+    const found = find(env, file, name)
+    return found ? readTimeout(found) : usualMs
+  }
+  const tokens = find(env, file, 'reserve_output_tokens')
+  const usual = DEFAULT_SETTINGS
+  return {
+    reserveOutputTokens: tokens ? readTokens(tokens) : usual.reserveOutputTokens,
+    connectTimeoutMs: timeout('upstream.connect_timeout', usual.connectTimeoutMs),
+    firstByteTimeoutMs: timeout('upstream.first_byte_timeout', usual.firstByteTimeoutMs),
+    silenceTimeoutMs: timeout('upstream.silence_timeout', usual.silenceTimeoutMs),
+    totalTimeoutMs: timeout('upstream.total_timeout', usual.totalTimeoutMs),
+  }
+}
+
+function readTimeout({ name, text }: FoundSetting): number {
+  const ms = readDuration(name, text)
+  if (ms > 0 && ms <= DAY_MS) return ms
+  throw usageError(`${name} must be at least 1s and at most 24h (got "${text}")`)
+}
+
+/** Null for `none`: for ever. */
+function readKept({ name, text }: FoundSetting): number | null {
+  if (text === 'none') return null
+  const ms = readDuration(name, text, 'none')
+  if (ms >= LEAST_ACTIVITY_KEPT_MS) return ms
+  throw usageError(
+    `${name} must be at least 24h, or none (got "${text}")\na limit of requests a day is counted from the log after a restart`,
+    'retention.activity = "90d"',
+  )
+}
+
+/** No model writes more in one answer, and a hold of more would stay beyond what an amount can be. */
+const MOST_RESERVED_TOKENS = 1_000_000
+
+function readTokens({ name, text }: FoundSetting): number {
+  const tokens = readCount(name, text)
+  if (tokens <= MOST_RESERVED_TOKENS) return tokens
+  throw usageError(`${name} must be at most ${MOST_RESERVED_TOKENS} (got "${text}")`)
+}
+
+/** `name` is what whoever set it called it. @throws CommandError 2 */
+export function readListen(
+  text: string,
+  name = 'listen',
+  usual = DEFAULT_LISTEN,
+): { readonly hostname: string; readonly port: number } {
+  const match = /^(?:(\[[0-9a-f:.]+\]|[^:\s]+)?:)?(\d{1,5})$/i.exec(text)
+  const port = Number(match?.[2] ?? -1)
+  if (!match || port > 65_535 || port < 0) {
+    throw usageError(`${name} must be host:port such as ${usual} (got "${text}")`)
+  }
+  return { hostname: (match[1] ?? '127.0.0.1').replace(/^\[|\]$/g, ''), port }
+}
+
+function readBase(text: string): string {
+  const url = URL.parse(text)
+  if (url && (url.protocol === 'http:' || url.protocol === 'https:') && url.search === '') {
+    return text.replace(/\/+$/, '').replace(/\/v1$/, '')
+  }
+  throw usageError(`base URL must be an http or https address (got "${text}")`)
+}

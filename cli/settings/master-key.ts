@@ -1,0 +1,55 @@
+/** The master key: 32 bytes that seal providers' credentials; from systemd, a variable, or a file of its own. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Context } from '../context.ts'
+import { CommandError, EXIT } from '../exit.ts'
+
+const KEY_BYTES = 32
+const FILE_NAME = 'master.key'
+
+/**
+ * Where the key is kept, the first that exists: systemd's credentials, `GATEWAY_MASTER_KEY_FILE`, `GATEWAY_MASTER_KEY`,
+ * `master.key` in the data directory, which `create` makes. Null when there is none.
+ */
+export function readMasterKey(
+  { env, dataDir }: Context,
+  { create }: { readonly create: boolean },
+): Uint8Array | null {
+  const credentials = env['CREDENTIALS_DIRECTORY']
+  const handed = credentials ? join(credentials, FILE_NAME) : undefined
+  if (handed !== undefined && existsSync(handed)) return readKeyFile(handed)
+  const named = env['GATEWAY_MASTER_KEY_FILE']
+  if (named) return readKeyFile(named)
+  const text = env['GATEWAY_MASTER_KEY']
+  if (text) return decode(text, 'GATEWAY_MASTER_KEY')
+  const own = join(dataDir, FILE_NAME)
+  if (existsSync(own)) return readKeyFile(own)
+  return create ? makeKeyFile(own) : null
+}
+
+function readKeyFile(path: string): Uint8Array {
+  try {
+    return decode(readFileSync(path, 'utf8'), path)
+  } catch (cause) {
+    if (cause instanceof CommandError) throw cause
+    throw wrong(`cannot read the master key ${path}`)
+  }
+}
+
+function makeKeyFile(path: string): Uint8Array {
+  const key = crypto.getRandomValues(new Uint8Array(KEY_BYTES))
+  writeFileSync(path, `${Buffer.from(key).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' })
+  return key
+}
+
+/** 32 bytes as 64 hexadecimal digits or as base64, in either alphabet. */
+function decode(text: string, place: string): Uint8Array {
+  const plain = text.trim()
+  const isHex = /^[0-9a-f]{64}$/i.test(plain)
+  const key = Buffer.from(plain, isHex ? 'hex' : 'base64')
+  if (key.length === KEY_BYTES && (isHex || /^[A-Za-z0-9+/_-]+=*$/.test(plain))) return key
+  throw wrong(`${place} does not hold a master key: 32 bytes in base64 or hexadecimal`)
+}
+
+const wrong = (message: string): CommandError =>
+  new CommandError('master_key', EXIT.failed, message, 'head -c 32 /dev/urandom | base64')

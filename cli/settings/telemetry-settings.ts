@@ -1,0 +1,124 @@
+/** What is counted and traced: by flag, by variable, also those of OpenTelemetry, else by the configuration file. */
+import { readFileSync } from 'node:fs'
+import type { TelemetryOptions } from '#server/observer.ts'
+import type { Context, Environment } from '../context.ts'
+import { CommandError, EXIT, usageError } from '../exit.ts'
+import { tell } from '../terminal/output.ts'
+import { readListen } from './config.ts'
+import { type ConfigFile, readConfigFile } from './config-file.ts'
+import { findSetting, variableOf } from './find-setting.ts'
+
+export interface TelemetryFlags {
+  readonly metricsListen?: string
+}
+
+export const DEFAULT_METRICS_LISTEN = '127.0.0.1:4142'
+
+/** Off unless said. @throws CommandError 2 for a bad value, 1 for a file that cannot be read; none tells the token */
+export function readTelemetrySettings(context: Context, flags: TelemetryFlags): TelemetryOptions {
+  const file = readConfigFile(context)
+  return { metrics: readMetrics(context, file, flags), traces: readTraces(context, file) }
+}
+
+function readMetrics(
+  { env }: Context,
+  file: ConfigFile,
+  flags: TelemetryFlags,
+): TelemetryOptions['metrics'] {
+  const found = findSetting(env, file, 'metrics.listen')
+  const text = flags.metricsListen ?? found?.text ?? 'off'
+  if (text === 'off') return null
+  const name = flags.metricsListen === undefined ? (found?.name ?? '') : '--metrics-listen'
+  const listen = readListen(text, name, DEFAULT_METRICS_LISTEN)
+  const token = readToken(env, file)
+  if (token === null && !isLoopback(listen.hostname)) {
+    throw usageError(
+      `metrics name keys and tell what they spend: on ${listen.hostname} they need a token`,
+      `${TOKEN_FILE_VARIABLE}=/etc/gatewayctl/metrics.token, or --metrics-listen ${DEFAULT_METRICS_LISTEN}`,
+    )
+  }
+  return { listen, token }
+}
+
+const isLoopback = (hostname: string): boolean =>
+  hostname === 'localhost' || hostname === '::1' || /^127(\.\d{1,3}){3}$/.test(hostname)
+
+const TOKEN_VARIABLE = 'GATEWAY_METRICS_TOKEN'
+const TOKEN_FILE_VARIABLE = variableOf('metrics.token_file')
+const LEAST_TOKEN_CHARS = 16
+
+function readToken(env: Environment, file: ConfigFile): string | null {
+  const path = findSetting(env, file, 'metrics.token_file')
+  const token = path ? readFile(path.text, path.name).trim() : env[TOKEN_VARIABLE]
+  if (!path && !token) return null
+  if (token !== undefined && /^[\x21-\x7e]+$/.test(token) && token.length >= LEAST_TOKEN_CHARS) {
+    return token
+  }
+  throw usageError(
+    `${path?.name ?? TOKEN_VARIABLE} must hold at least ${LEAST_TOKEN_CHARS} characters without spaces`,
+    'openssl rand -hex 24',
+  )
+}
+
+function readFile(path: string, name: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    throw new CommandError('config', EXIT.failed, `cannot read ${path} (${name})`)
+  }
+}
+
+const OTLP = 'OTEL_EXPORTER_OTLP'
+
+/** The variables are those that every OpenTelemetry library obeys; the general endpoint gets its path, the others have theirs. */
+function readTraces(context: Context, file: ConfigFile): TelemetryOptions['traces'] {
+  const { env } = context
+  if (env['OTEL_SDK_DISABLED'] === 'true' || env['OTEL_TRACES_EXPORTER'] === 'none') return null
+  const own = findSetting(env, file, 'traces.endpoint')
+  const general = env[`${OTLP}_ENDPOINT`]
+  const stated =
+    own ??
+    named(`${OTLP}_TRACES_ENDPOINT`, env[`${OTLP}_TRACES_ENDPOINT`]) ??
+    named(`${OTLP}_ENDPOINT`, general && `${general.replace(/\/+$/, '')}/v1/traces`)
+  if (stated === undefined) return null
+  const protocol = env[`${OTLP}_TRACES_PROTOCOL`] || env[`${OTLP}_PROTOCOL`]
+  if (own === undefined && protocol && protocol !== 'http/json') {
+    tell(context, `! traces are off: they leave as http/json, and ${OTLP}_PROTOCOL is ${protocol}`)
+    return null
+  }
+  return {
+    url: readEndpoint(stated.name, stated.text),
+    headers: readHeaders(env[`${OTLP}_TRACES_HEADERS`] || env[`${OTLP}_HEADERS`] || ''),
+    serviceName: env['OTEL_SERVICE_NAME'] || 'gatewayctl',
+  }
+}
+
+const named = (name: string, text: string | undefined) => (text ? { name, text } : undefined)
+
+function readEndpoint(name: string, text: string): string {
+  const url = URL.parse(text)
+  if (url && (url.protocol === 'http:' || url.protocol === 'https:') && !url.username) {
+    return url.href
+  }
+  throw usageError(`${name} must be an http or https address without a password`)
+}
+
+/** `name=value` pairs between commas, values percent-encoded; what is wrong is not repeated, because it is a secret. */
+function readHeaders(text: string): Readonly<Record<string, string>> {
+  const pairs = text.split(',').filter((pair) => pair.trim() !== '')
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const [, name = '', value = ''] = /^\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*(.*?)\s*$/.exec(pair) ?? []
+      if (name === '') throw usageError(`${OTLP}_HEADERS must be name=value,name=value`)
+      return [name.toLowerCase(), decode(value)]
+    }),
+  )
+}
+
+function decode(value: string): string {
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    return value
+  }
+}

@@ -1,0 +1,57 @@
+/** Consent: a person is asked, a script must have said `--yes`. */
+import type { Context } from '../context.ts'
+import { CommandError, EXIT, usageError } from '../exit.ts'
+
+export interface Consent {
+  /** "revoke prod-web? 6 requests in flight (they will finish)" */
+  readonly question: string
+  /** "revoke prod-web" */
+  readonly act: string
+  /** The same command with `--yes`. */
+  readonly command: string
+}
+
+/** Returns when the operator agrees. @throws CommandError 5 when nobody may be asked, or the answer is no */
+export async function confirm(
+  context: Context,
+  { question, act, command }: Consent,
+): Promise<void> {
+  if (context.yes) return
+  if (!context.mayAsk()) throw unconfirmed(act, command)
+  if (/^y(es)?$/i.test(await ask(`${question} [y/N] `))) return
+  throw new CommandError('declined', EXIT.unconfirmed, `did not ${act}`)
+}
+
+export interface NamedConsent extends Consent {
+  /** What must be typed, or stated by `--confirm`; `--yes` is not enough. */
+  readonly name: string
+  readonly confirmed: string | undefined
+}
+
+/** For what overwrites: returns when the operator has named it. @throws CommandError 2 for another name, 5 */
+export async function confirmByName(context: Context, consent: NamedConsent): Promise<void> {
+  const { name, confirmed, question, act, command } = consent
+  if (confirmed === name) return
+  if (confirmed !== undefined) {
+    throw usageError(`--confirm must be ${name} (got "${confirmed}")`, command)
+  }
+  if (!context.mayAsk()) throw unconfirmed(act, command)
+  if ((await ask(`${question}\ntype ${name} to continue: `)) === name) return
+  throw new CommandError('declined', EXIT.unconfirmed, `did not ${act}`)
+}
+
+const unconfirmed = (act: string, command: string): CommandError =>
+  new CommandError(
+    'confirmation_required',
+    EXIT.unconfirmed,
+    `refusing to ${act} without confirmation (${process.stdin.isTTY ? '--no-input' : 'stdin is not a terminal'})`,
+    command,
+  )
+
+async function ask(question: string): Promise<string> {
+  const { createInterface } = await import('node:readline/promises')
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  const answer = await terminal.question(question)
+  terminal.close()
+  return answer.trim()
+}

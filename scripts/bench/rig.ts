@@ -1,0 +1,127 @@
+/** What a part of the bench needs: a mock, the bare proxy and the gateway, each pinned, and a key without narrow limits. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { LoadTarget } from './load.ts'
+import { type Measured, start } from './process.ts'
+
+const GATEWAY = 'dist/gatewayctl'
+const PROMPT_BYTES = 1_000
+export const LOAD_CORE = 0
+export const MEASURED_CORE = 1
+
+/** An answer of the mock's, as the gateway reaches it: a provider of that name with one model, `NAME/m`. */
+export interface AnswerRoute {
+  /** As `mock.ts` knows it. */
+  readonly name: string
+  /** The provider's `--type`. */
+  readonly type: string
+  readonly stream: boolean
+  /** Whether the model draws, and the request asks for a picture. */
+  readonly draws?: boolean
+  /** What the provider calls the model, where that says how it is asked. */
+  readonly upstream?: string
+}
+
+export interface Effort {
+  readonly rounds: number
+  readonly seconds: number
+  readonly connections: number
+}
+
+export interface Part {
+  readonly answers: readonly AnswerRoute[]
+  /** Measures and prints; false when what it measured breaks a limit. */
+  run(rig: Rig, effort: Effort): Promise<boolean>
+}
+
+export interface Rig {
+  readonly mock: Measured
+  readonly bare: Measured
+  readonly gateway: Measured
+  /** The same answer, through the one and through the other. */
+  target(which: 'bare' | 'gateway', route: AnswerRoute): LoadTarget
+  close(): Promise<void>
+}
+
+/** Starts all three; the gateway knows a provider for every answer. */
+export async function openRig(answers: readonly AnswerRoute[]): Promise<Rig> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gatewayctl-bench-'))
+  const mock = await startMock()
+  const key = furnish(dataDir, mock.origin, answers)
+  const bare = await startBare(mock, 'buffered')
+  const gateway = await startGateway(dataDir)
+  const origins = { bare: bare.origin, gateway: gateway.origin }
+  return {
+    mock,
+    bare,
+    gateway,
+    target: (which, route) => ({
+      origin: origins[which],
+      path: which === 'bare' ? pathOf(route) : '/v1/chat/completions',
+      keys: [key],
+      body: bodyFor(route),
+    }),
+    async close() {
+      await Promise.all([gateway.stop(), bare.stop(), mock.stop()])
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+export const startMock = (core = LOAD_CORE): Promise<Measured> =>
+  start([process.execPath, 'scripts/bench/mock.ts'], core)
+
+export const startBare = (mock: Measured, mode: 'buffered' | 'streaming'): Promise<Measured> =>
+  start([process.execPath, 'scripts/bench/bare.ts', mock.origin, mode], MEASURED_CORE)
+
+export const startGateway = (dataDir: string, ...flags: string[]): Promise<Measured> =>
+  start([GATEWAY, 'serve', '--listen', '127.0.0.1:0', ...flags], MEASURED_CORE, {
+    GATEWAY_DATA_DIR: dataDir,
+  })
+
+/** The gateway's own word on its books. */
+export const doctor = (dataDir: string): string =>
+  gatewayctl(dataDir, ['doctor']).split('\n').at(-1) ?? ''
+
+/** The mock knows by it which answer is wanted. */
+export const pathOf = ({ name, stream }: AnswerRoute): string =>
+  `/${stream ? 'stream' : 'whole'}/${name}/v1`
+
+function gatewayctl(dataDir: string, args: readonly string[], input?: string): string {
+  const run = Bun.spawnSync([GATEWAY, ...args], {
+    env: { ...process.env, GATEWAY_DATA_DIR: dataDir },
+    stdin: input === undefined ? 'ignore' : Buffer.from(input),
+  })
+  if (run.exitCode !== 0) throw new Error(`gatewayctl ${args.join(' ')}: ${run.stderr}`)
+  return run.stdout.toString().trim()
+}
+
+/** A data directory with money, a provider per answer, and a key with every limit set and out of reach. */
+export function furnish(dataDir: string, mock: string, answers: readonly AnswerRoute[]): string {
+  const run = (command: string, ...args: string[]): string =>
+    gatewayctl(dataDir, [...command.split(' '), ...args])
+  run('init --no-input')
+  run('balance top-up 100000')
+  for (const route of answers) {
+    const { name, type, draws, upstream = 'm' } = route
+    const place = ['--type', type, '--base-url', mock + pathOf(route)]
+    gatewayctl(dataDir, ['providers', 'add', name, ...place, '--no-check'], 'sk-bench')
+    const prices = ['--in-usd', '0.15', '--out-usd', '0.6']
+    const drawing = draws ? ['--images', '--per-image-usd', '0.04'] : []
+    run(`models add ${name}/m --provider ${name} --upstream ${upstream}`, ...prices, ...drawing)
+  }
+  return run('keys create bench --rpm 5000000 --rpd 9000000 --concurrency 10000 --daily-usd 90000')
+}
+
+export const bodyFor = ({ name, stream, draws }: AnswerRoute, promptBytes = PROMPT_BYTES): string =>
+  JSON.stringify({
+    model: `${name}/m`,
+    temperature: 0.7,
+    ...(stream && { stream: true, stream_options: { include_usage: true } }),
+    ...(draws && { modalities: ['image', 'text'] }),
+    messages: [
+      { role: 'system', content: 'You are a helpful assistant.' },
+      { role: 'user', content: 'Explain why a ledger balances. '.repeat(promptBytes / 31) },
+    ],
+  })

@@ -1,0 +1,51 @@
+/** A refusal as the caller sees it: which limit, its value, what is used, and what lifts it (contract §3). */
+import type { Refusal } from './admission.ts'
+import { MINUTE_MS, renderInstant } from './clock.ts'
+import { type ErrorCode, GatewayError } from './errors.ts'
+
+/** With the metadata of contract §3 and, where waiting helps, a `Retry-After`. */
+export function toRefusalError(refusal: Refusal, keyName: string): GatewayError {
+  const { code, limit, limitValue, used, resetsAt, retryAfterSeconds } = refusal
+  return new GatewayError(
+    code === 'key_revoked' ? stateCode(used) : code,
+    refusalMessage(refusal, keyName),
+    {
+      metadata: {
+        limit,
+        limit_value: limitValue,
+        used,
+        resets_at: resetsAt === null ? null : renderInstant(resetsAt),
+      },
+      ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
+    },
+  )
+}
+
+/** A key may also have expired or been disabled between its look-up and its claim. */
+function stateCode(status: string | number): ErrorCode {
+  if (status === 'expired') return 'api_key_expired'
+  return status === 'disabled' ? 'api_key_disabled' : 'api_key_revoked'
+}
+
+function refusalMessage(refusal: Refusal, keyName: string): string {
+  const { code, limit, limitValue, used, resetsAt, retryAfterSeconds } = refusal
+  const until = resetsAt === null ? '' : renderInstant(resetsAt)
+  const who = limit.startsWith('end_user_') ? `this end user of key ${keyName}` : `key ${keyName}`
+  switch (code) {
+    case 'daily_spend_limit_exceeded':
+    case 'monthly_spend_limit_exceeded':
+      return `${who} has spent $${used} of its ${limit} of $${limitValue}; it resets at ${until}, or when the ceiling is raised`
+    case 'insufficient_balance':
+      return `the account balance of $${limitValue} does not allow another request; a top-up lifts this`
+    case 'rate_limit_exceeded': {
+      const window = limit === 'rpd_limit' ? 'in 24 hours' : `in ${MINUTE_MS / 1000} seconds`
+      return `${who} used ${used} of ${limitValue} requests ${window}; a slot frees in ${retryAfterSeconds} s`
+    }
+    case 'concurrency_limit_exceeded':
+      return `key ${keyName} has ${used} of ${limitValue} requests in progress; a place frees when one of them ends`
+    case 'spend_reserved':
+      return `requests in progress hold the rest of ${limit} ($${used} of $${limitValue} spent or held); try again when one of them ends`
+    case 'key_revoked':
+      return `key ${keyName} is ${used}`
+  }
+}

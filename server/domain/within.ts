@@ -1,0 +1,14 @@
+/** Waiting with a bound. */
+
+/** Whether `promise` resolved within so many milliseconds. @throws what it rejects with */
+export async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms)
+  })
+  try {
+    return await Promise.race([promise.then(() => true), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

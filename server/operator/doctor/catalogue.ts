@@ -1,0 +1,106 @@
+/** What requests would stumble over: providers, prices, masks, the rate. */
+import { idleMasks } from '#domain/allow-list.ts'
+import { renderRubPerUsd } from '#domain/money.ts'
+import { type RouteHop, routeOf } from '#domain/route.ts'
+import type { OperatorDeps } from '../deps.ts'
+import { everyKey } from '../list-keys.ts'
+import { type Finding, ok, problem, warning } from './finding.ts'
+
+/** Whether somebody decided the rate. */
+export async function checkRate({ store, clock }: OperatorDeps): Promise<readonly Finding[]> {
+  const { rubPerUsd, setByOperator } = await store.rates.at(clock.now())
+  const rate = `USD/RUB ${renderRubPerUsd(rubPerUsd)}`
+  return [
+    setByOperator
+      ? ok('rate', rate)
+      : warning(
+          'rate',
+          `${rate} is the default: nobody has set the rate`,
+          'gatewayctl rates set USD/RUB 92.50',
+        ),
+  ]
+}
+
+/** Whether every credential can be read, and none is a key of this gateway. */
+export async function checkProviders({ store }: OperatorDeps): Promise<readonly Finding[]> {
+  const findings: Finding[] = []
+  for (const { name, hasCredential } of await store.providers.list()) {
+    const wrong = hasCredential ? await credentialProblem(store, name) : null
+    findings.push(
+      wrong === null
+        ? ok('provider', `provider ${name}${hasCredential ? ': credential readable' : ''}`)
+        : problem('provider', wrong, `gatewayctl providers remove ${name}, then add it again`),
+    )
+  }
+  if (findings.length > 0) return findings
+  const next = 'gatewayctl providers add openai --from-env OPENAI_API_KEY'
+  return [warning('provider', 'there is no provider', next)]
+}
+
+async function credentialProblem(
+  store: OperatorDeps['store'],
+  name: string,
+): Promise<string | null> {
+  try {
+    const credential = await store.providers.credential(name)
+    return credential?.startsWith('if-')
+      ? `provider ${name} has a key starting with if- : the gateway would call itself`
+      : null
+  } catch {
+    return `the credential of provider ${name} cannot be read with this master key`
+  }
+}
+
+/** Models without a price are refused, never free. */
+export async function checkCatalogue({ store }: OperatorDeps): Promise<readonly Finding[]> {
+  const cards = await store.models.list()
+  const unpriced = cards.filter(({ price }) => price === null)
+  const [first] = unpriced
+  return [
+    first === undefined
+      ? ok('prices', `${cards.length} models, all priced`)
+      : warning(
+          'prices',
+          `${unpriced.length} of ${cards.length} models have no price, so requests to them are refused`,
+          `gatewayctl models price ${first.id} --in-usd X --out-usd Y`,
+        ),
+  ]
+}
+
+/** A model whose every hop rests is asked all the same, but has nobody who did well lately. */
+export async function checkRoutes({ store, live }: OperatorDeps): Promise<readonly Finding[]> {
+  const cards = await store.models.list()
+  const resting = (live?.hops() ?? []).filter(({ restsUntil }) => restsUntil !== null)
+  const rests = ({ provider, upstreamName }: RouteHop): boolean =>
+    resting.some((hop) => hop.provider === provider && hop.upstreamName === upstreamName)
+  const lost = cards.filter((card) => routeOf(card).every(rests))
+  const [first] = lost
+  return [
+    first === undefined
+      ? ok(
+          'routes',
+          `models with a route of their own: ${cards.filter(({ route }) => route.length > 0).length}`,
+        )
+      : warning(
+          'routes',
+          `${lost.length} of ${cards.length} models have no provider left that does not rest: ${first.id}`,
+          `gatewayctl models route ${first.id}`,
+        ),
+  ]
+}
+
+/** A mask that matches nothing is often a typing error. */
+export async function checkMasks(deps: OperatorDeps): Promise<readonly Finding[]> {
+  const models = (await deps.store.models.list()).map(({ id }) => id)
+  const idle = (await everyKey(deps, false)).flatMap((key) =>
+    idleMasks(key.limits.allowedModels, models).map((mask) => ({ key, mask })),
+  )
+  if (idle.length === 0) return [ok('masks', 'every mask matches a model')]
+  return idle.map(({ key, mask }) =>
+    warning(
+      'masks',
+      `key ${key.name} allows "${mask}", which matches no model`,
+      `gatewayctl limits set ${key.name} --allow MASK`,
+    ),
+  )
+}

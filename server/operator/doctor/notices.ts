@@ -1,0 +1,63 @@
+/** Whether a low balance would be heard of: an address to tell, and a way to get there. */
+import type { Account } from '#domain/account.ts'
+import { channelsOf } from '#domain/low-balance.ts'
+import { renderUsd } from '#domain/money.ts'
+import type { OperatorDeps } from '../deps.ts'
+import { type Finding, ok, problem, warning } from './finding.ts'
+
+/** One finding for each account with a threshold, or for what keeps its notices from leaving. */
+export async function checkThresholds(deps: OperatorDeps): Promise<readonly Finding[]> {
+  const accounts = await deps.store.accounts.list()
+  const findings = await Promise.all(accounts.map((account) => checkThreshold(deps, account)))
+  const some = findings.flat()
+  return some.length > 0 ? some : [ok('threshold', 'no low-balance threshold is set')]
+}
+
+async function checkThreshold(
+  deps: OperatorDeps,
+  { id, name }: Account,
+): Promise<readonly Finding[]> {
+  const { store, delivery } = deps
+  const threshold = await store.thresholds.find(id)
+  if (threshold.below === null) return []
+  const channels = channelsOf(threshold)
+  const worries = [
+    ...(channels.length === 0
+      ? [
+          warning(
+            'threshold',
+            `account ${name} has a threshold and nobody to tell`,
+            `gatewayctl thresholds set --account ${name} --email ops@example.org`,
+          ),
+        ]
+      : []),
+    ...(threshold.email !== null && !delivery.smtp
+      ? [
+          warning(
+            'threshold',
+            `account ${name} wants an e-mail, and no mail server is known (GATEWAY_SMTP_URL)`,
+            'gatewayctl help environment',
+          ),
+        ]
+      : []),
+    ...((await isSecretReadable(deps, id))
+      ? []
+      : [
+          problem(
+            'threshold',
+            `the webhook secret of account ${name} cannot be read with this master key`,
+            `gatewayctl thresholds set --account ${name} --rotate-secret`,
+          ),
+        ]),
+  ]
+  if (worries.length > 0) return worries
+  const message = `account ${name}: below $${renderUsd(threshold.below)} tells by ${channels.join(' and ')}`
+  return [ok('threshold', message)]
+}
+
+async function isSecretReadable({ store }: OperatorDeps, id: Account['id']): Promise<boolean> {
+  return await store.thresholds.webhookSecret(id).then(
+    () => true,
+    () => false,
+  )
+}

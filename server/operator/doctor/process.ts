@@ -1,0 +1,30 @@
+/** The process that serves: whether it has descriptors left for those who are still to come. */
+import { readdir, readFile } from 'node:fs/promises'
+import type { OperatorDeps } from '../deps.ts'
+import { type Finding, ok, problem, warning } from './finding.ts'
+
+/** A request takes two: its client's and its provider's. */
+const FEW = 4_096
+const MOST_SHARE = 0.9
+
+/** Of a gateway that runs, where the system tells. */
+export async function checkDescriptors({ live }: OperatorDeps): Promise<readonly Finding[]> {
+  if (live === null || process.platform !== 'linux') return []
+  const limits = await readFile('/proc/self/limits', 'utf8').catch(() => null)
+  const names = await readdir('/proc/self/fd').catch(() => null)
+  const most = Number(
+    /^Max open files\s+(\d+)/m.exec(limits ?? '')?.[1] ?? Number.POSITIVE_INFINITY,
+  )
+  return [judgeDescriptors(names?.length ?? null, most)]
+}
+
+/** `used` is null where not one was left to count the others with. */
+export function judgeDescriptors(used: number | null, most: number): Finding {
+  const next = 'raise the limit of the service: LimitNOFILE=65536'
+  if (used === null || used > most * MOST_SHARE) {
+    const message = `${used ?? 'all'} of ${most} descriptors are in use: who comes now waits until others leave`
+    return problem('descriptors', message, next)
+  }
+  const message = `${used} of ${most} descriptors in use`
+  return most < FEW ? warning('descriptors', message, next) : ok('descriptors', message)
+}

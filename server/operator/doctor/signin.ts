@@ -1,0 +1,37 @@
+/** Whether people could come by the third parties that are named: a secret that opens, and a way to send a first code. */
+
+import type { OperatorDeps } from '../deps.ts'
+import { type Finding, ok, problem, warning } from './finding.ts'
+
+/** One finding for all that is well, or one for each worry. */
+export async function checkIdentities(deps: OperatorDeps): Promise<readonly Finding[]> {
+  const { identityProviders } = deps.store.signin
+  const providers = await identityProviders.list()
+  if (providers.length === 0) return [ok('identities', 'people sign in by e-mail alone')]
+  const worries: Finding[] = []
+  for (const { name } of providers) {
+    const isReadable = await identityProviders.secret(name).then(
+      () => true,
+      () => false,
+    )
+    if (isReadable) continue
+    worries.push(
+      problem(
+        'identities',
+        `the secret of ${name} cannot be read with this master key`,
+        `gatewayctl identities edit ${name} --new-secret`,
+      ),
+    )
+  }
+  if (!deps.delivery.smtp) {
+    worries.push(
+      warning(
+        'identities',
+        'without a mail server (GATEWAY_SMTP_URL) nobody new can come by a third party: their first code has no way to them',
+        'gatewayctl help environment',
+      ),
+    )
+  }
+  if (worries.length > 0) return worries
+  return [ok('identities', `people sign in by ${providers.map(({ label }) => label).join(', ')}`)]
+}

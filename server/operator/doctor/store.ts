@@ -1,0 +1,94 @@
+/** What the store says of itself: integrity, schema, and money that adds up. */
+import { renderInstant } from '#domain/clock.ts'
+import { renderUsd } from '#domain/money.ts'
+import type { StoreTrouble } from '#domain/store.ts'
+import type { OperatorDeps } from '../deps.ts'
+import { type Finding, ok, problem } from './finding.ts'
+
+/** Integrity, the newest schema, and whether commits succeed. */
+export async function checkStore({ store, dataDir }: OperatorDeps): Promise<readonly Finding[]> {
+  const health = await store.health({ checkIntegrity: true })
+  const damage = health.integrityFindings ?? []
+  const isNewest = health.schemaVersion === health.newestSchemaVersion
+  return [
+    damage.length === 0
+      ? ok('database', 'database integrity')
+      : problem(
+          'database',
+          `the database is damaged: ${damage.slice(0, 3).join('; ')}`,
+          'stop the gateway, then gatewayctl backup --restore FILE',
+        ),
+    isNewest
+      ? ok('schema', `schema ${health.schemaVersion} (newest)`)
+      : problem(
+          'schema',
+          `schema ${health.schemaVersion}, newest is ${health.newestSchemaVersion}`,
+        ),
+    ...(health.trouble === null ? [] : [describeTrouble(health.trouble, dataDir ?? '.')]),
+  ]
+}
+
+/** Whatever it is, requests are refused meanwhile, and served again by themselves when it has gone. */
+function describeTrouble(trouble: StoreTrouble, dataDir: string): Finding {
+  const said: Readonly<Record<StoreTrouble, readonly [message: string, next: string]>> = {
+    full: ['its disk is full, or nearly', `df -h ${dataDir}`],
+    read_only: ['its disk or its files are read-only', `ls -l ${dataDir}; findmnt -T ${dataDir}`],
+    damaged: ['its database is damaged', 'stop the gateway, then gatewayctl backup --restore FILE'],
+    locked: ['another program holds its database', `fuser -v ${dataDir}/gateway.db`],
+    failing: ['its disk fails', 'dmesg | tail'],
+  }
+  const [message, next] = said[trouble]
+  return problem('writable', `the gateway refuses requests: ${message}`, next)
+}
+
+/** Each balance is the sum of its ledger, to the nano-dollar, and so is every day of every key. */
+export async function checkLedger({ store }: OperatorDeps): Promise<readonly Finding[]> {
+  const { balances, findings, found } = await store.audit()
+  const elsewhere = found - findings.filter(({ what }) => what === 'balance').length
+  return [
+    ...balances.map(({ accountName, balance, ledgerSum }) =>
+      balance === ledgerSum
+        ? ok(
+            'ledger',
+            `account ${accountName}: balance $${renderUsd(balance)} is the sum of its ledger`,
+          )
+        : problem(
+            'ledger',
+            `account ${accountName}: balance $${renderUsd(balance)} but its ledger sums to $${renderUsd(ledgerSum)}`,
+          ),
+    ),
+    ...(elsewhere === 0
+      ? []
+      : [
+          problem(
+            'ledger',
+            `${elsewhere} other sums are not what the ledger adds up to`,
+            'gatewayctl audit',
+          ),
+        ]),
+  ]
+}
+
+/** Whether the log has lost anything yet; it should, where it is not kept for ever. */
+export async function checkLog({ store }: OperatorDeps): Promise<readonly Finding[]> {
+  const since = await store.activity.keptSince()
+  return [
+    ok(
+      'log',
+      since === null
+        ? 'nothing was ever removed from the log of requests'
+        : `the log of requests is whole since ${renderInstant(since)}; what ended before is no longer kept`,
+    ),
+  ]
+}
+
+/** A hold that outlives its server would keep money from being spent for ever. */
+export async function checkHolds({ store, live }: OperatorDeps): Promise<readonly Finding[]> {
+  const { openHolds } = await store.health({ checkIntegrity: false })
+  if (live !== null) return [ok('holds', `${openHolds} requests in progress hold money`)]
+  return [
+    openHolds === 0
+      ? ok('holds', 'no hold is open')
+      : problem('holds', `${openHolds} holds are open although no gateway is running`),
+  ]
+}

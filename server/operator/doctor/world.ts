@@ -1,0 +1,97 @@
+/** The world around the store: the program, the addresses it goes by, the disk under it, the clock beside it. */
+import { stat, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { OperatorDeps } from '../deps.ts'
+import { type Finding, ok, problem, warning } from './finding.ts'
+
+/** Which program answers. */
+export async function checkProgram({ version, live }: OperatorDeps): Promise<readonly Finding[]> {
+  const what = `gatewayctl v${version} ${process.platform}-${process.arch}`
+  return [ok('program', live === null ? `${what}, no gateway running` : `${what}, pid ${live.pid}`)]
+}
+
+/** An address without TLS is fine where nobody else listens: on this very machine. */
+export async function checkAddresses({ live }: OperatorDeps): Promise<readonly Finding[]> {
+  if (live === null) return []
+  const { baseUrl, authUrl } = live
+  const worries = [
+    ...(isClear(baseUrl) ? [inTheClear('base_url', baseUrl, 'keys travel in clear text')] : []),
+    ...(authUrl !== null && isClear(authUrl)
+      ? [inTheClear('auth_url', authUrl, 'codes and sessions travel in clear text')]
+      : []),
+  ]
+  return worries.length > 0 ? worries : [ok('address', `applications use ${baseUrl}`)]
+}
+
+function isClear(text: string): boolean {
+  const url = URL.parse(text)
+  return url?.protocol === 'http:' && !isOwn(url.hostname)
+}
+
+const isOwn = (host: string): boolean =>
+  host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
+
+const inTheClear = (setting: string, url: string, what: string): Finding =>
+  warning(
+    'address',
+    `${setting} is ${url}, http:// on a public address: ${what}`,
+    'put a TLS proxy in front, and name it: gatewayctl help environment',
+  )
+
+const MEGABYTE = 1_000_000
+/** A tenth is much on a small disk and nothing to speak of on a large one. */
+const LITTLE = { share: 0.1, bytes: 5_000 * MEGABYTE }
+/** The log may grow by so much while somebody reads; below it every request may be the last. */
+const LEAST_BYTES = 256 * MEGABYTE
+/** Folded every few megabytes, unless somebody keeps it from that. */
+const MOST_LOG_BYTES = 64 * MEGABYTE
+
+/** Whether there is free space, and whether the log of the database is folded in time. */
+export async function checkDisk({ dataDir }: OperatorDeps): Promise<readonly Finding[]> {
+  if (dataDir === null) return []
+  const { bavail, blocks, bsize } = await statfs(dataDir)
+  const log = await stat(join(dataDir, 'gateway.db-wal')).catch(() => null)
+  return [
+    judgeFreeSpace(dataDir, bavail * bsize, bavail / blocks),
+    ...(log !== null && log.size > MOST_LOG_BYTES
+      ? [
+          warning(
+            'log-size',
+            `the log of the database has grown to ${inMegabytes(log.size)}`,
+            'is a backup or another reader running? ls -l gateway.db-wal',
+          ),
+        ]
+      : []),
+  ]
+}
+
+/** `share` is of the whole disk. */
+export function judgeFreeSpace(dataDir: string, bytes: number, share: number): Finding {
+  const message = `${inMegabytes(bytes)} free (${Math.floor(share * 100)}%) where the data lies`
+  if (bytes >= LEAST_BYTES && (share >= LITTLE.share || bytes >= LITTLE.bytes)) {
+    return ok('disk', message)
+  }
+  const judge = bytes < LEAST_BYTES ? problem : warning
+  return judge('disk', message, `df -h ${dataDir}`)
+}
+
+const inMegabytes = (bytes: number): string =>
+  bytes >= 10_000 * MEGABYTE
+    ? `${Math.floor(bytes / (1_000 * MEGABYTE))} GB`
+    : `${Math.floor(bytes / MEGABYTE)} MB`
+
+/** Windows, ceilings and signatures go by the clock; providers' own know nothing of it, and should agree. */
+const MOST_SKEW_MS = 5_000
+
+/** Known once a provider was tested since the gateway started; a doctor reaches out to nobody. */
+export async function checkClock({ probe }: OperatorDeps): Promise<readonly Finding[]> {
+  const last = probe.lastSkew()
+  if (last === null) return []
+  const { provider, skewMs } = last
+  const by = `${(Math.abs(skewMs) / 1_000).toFixed(1)} s`
+  if (Math.abs(skewMs) <= MOST_SKEW_MS) {
+    return [ok('clock', `clock within ${by} of what ${provider} says`)]
+  }
+  const message = `the clock is ${by} ${skewMs > 0 ? 'behind' : 'ahead of'} what ${provider} says`
+  return [warning('clock', message, 'timedatectl set-ntp true')]
+}

@@ -1,0 +1,56 @@
+/** What became of a request that was admitted, in words: who was asked, how it ended, what it cost. */
+import type { OperatorAttemptRecord, OperatorReceiptRecord } from '../activity-record.ts'
+
+/** One sentence each, in order. */
+export const storyOf = (receipt: OperatorReceiptRecord): readonly string[] => [
+  ...(receipt.attempts.length === 0
+    ? ['no provider was asked']
+    : receipt.attempts.map((attempt, index) => tellAttempt(attempt, index + 1))),
+  tellEnd(receipt),
+  tellMoney(receipt),
+]
+
+const OUTCOMES: Readonly<Record<string, string>> = {
+  rejected: 'refused the request',
+  unauthorized: 'did not accept our account with it',
+  overloaded: 'was overloaded',
+  failed: 'failed',
+  timeout: 'did not answer in time',
+  'no-image': 'answered without the picture',
+  answered: 'answered',
+  left: 'was let go when the client left',
+  stopped: 'was let go when the gateway stopped',
+}
+
+function tellAttempt(attempt: OperatorAttemptRecord, number: number): string {
+  const { model, provider, outcome, status, reason, ms } = attempt
+  const what = `attempt ${number}: ${provider}, asked for ${model}, ${OUTCOMES[outcome] ?? outcome}`
+  const code = status === null ? '' : ` with status ${status}`
+  return `${what}${code} after ${ms} ms${reason === null ? '' : `: ${reason}`}`
+}
+
+function tellEnd(receipt: OperatorReceiptRecord): string {
+  const { ended_by, code, status, finish_reason, total_ms, first_byte_ms } = receipt
+  const had = first_byte_ms === null ? 'before any content' : 'after content had come'
+  switch (ended_by) {
+    case 'completed':
+      return `it ran to its end in ${total_ms} ms, finishing with "${finish_reason ?? 'none'}"`
+    case 'client':
+      return `the client hung up after ${total_ms} ms, ${had}`
+    case 'upstream':
+      return `it failed ${had}: ${status} ${code} after ${total_ms} ms`
+    default:
+      return `the gateway broke it off ${had}: ${status} ${code} after ${total_ms} ms`
+  }
+}
+
+function tellMoney(receipt: OperatorReceiptRecord): string {
+  const { charged_at, cost_usd, cost_rub, usage_source, operator_cost_usd } = receipt
+  const lost =
+    operator_cost_usd === '0'
+      ? ''
+      : `; failed attempts cost the operator $${operator_cost_usd} that nobody pays`
+  if (charged_at === null) return `nothing was charged${lost}`
+  const by = usage_source === 'estimated' ? 'as we estimate' : 'as the provider counts'
+  return `charged $${cost_usd} (${cost_rub} ₽) for what was produced, ${by}${lost}`
+}

@@ -1,0 +1,53 @@
+/** Who may read metrics: whoever brings the token, or, without one, whoever asks for this very machine. */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { isIP } from 'node:net'
+
+const TEXT = 'text/plain; charset=utf-8'
+const METRICS_TEXT = 'text/plain; version=0.0.4; charset=utf-8'
+
+/** Serves `scrape`: `GET /metrics`, and nothing else. Scrapes that come together share one. */
+export function metricsApp(
+  token: string | null,
+  scrape: () => Promise<string>,
+): (request: Request) => Promise<Response> {
+  let underWay: Promise<string> | null = null
+  return async (request) => {
+    if (URL.parse(request.url)?.pathname !== '/metrics')
+      return refuse(404, 'metrics are at /metrics')
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      return refuse(405, 'metrics are read by GET', { Allow: 'GET, HEAD' })
+    }
+    if (token === null && !namesThisMachine(request)) {
+      return refuse(403, 'without a token metrics are for this machine alone')
+    }
+    if (token !== null && !isShown(token, request)) {
+      return refuse(401, 'metrics want their token', { 'WWW-Authenticate': 'Bearer' })
+    }
+    underWay ??= scrape().finally(() => {
+      underWay = null
+    })
+    return new Response(await underWay, { headers: { 'Content-Type': METRICS_TEXT } })
+  }
+}
+
+/**
+ * A page in somebody's browser may reach this machine under a name of its own, whose address it changes meanwhile; its
+ * requests then carry that name.
+ */
+function namesThisMachine(request: Request): boolean {
+  const name = (request.headers.get('host') ?? '').replace(/:\d+$/, '').replace(/^\[|\]$/g, '')
+  return name === 'localhost' || isIP(name) !== 0
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+function isShown(token: string, request: Request): boolean {
+  const shown = /^Bearer (\S+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
+  return shown !== undefined && timingSafeEqual(digest(shown), digest(token))
+}
+
+const refuse = (
+  status: number,
+  words: string,
+  headers: Readonly<Record<string, string>> = {},
+): Response => new Response(`${words}\n`, { status, headers: { 'Content-Type': TEXT, ...headers } })

@@ -1,0 +1,94 @@
+/** A post room on a real store in memory, with a clock wound by hand and one account that wants to hear. */
+import { onTestFinished } from 'vitest'
+import { openStore } from '#db/index.ts'
+import type { EventId } from '#domain/id.ts'
+import type { Threshold } from '#domain/low-balance.ts'
+import type { Channel, DeliveryTry, Notice } from '#domain/notice.ts'
+import type { Store } from '#domain/store.ts'
+import { newWebhookSecret } from '#domain/webhook-secret.ts'
+import { type Courier, type CourierOptions, startCourier } from '#notify/courier.ts'
+import { webhookPolicy } from '#notify/webhook-policy.ts'
+import { type HandClock, handClock } from '#test/support/hand-clock.ts'
+import { aNotice, anAccount, aThreshold } from '#test/support/nouns.ts'
+import { eventually } from '#test/support/scripted-upstream.ts'
+
+export interface CourierHarness {
+  readonly store: Store
+  readonly clock: HandClock
+  /** Signs the webhooks of every account. */
+  readonly secret: string
+  /** What broke in the gateway itself. */
+  readonly faults: unknown[]
+  /** An account of its own, to be told there. */
+  open(
+    accountId: Notice['accountId'],
+    where: Pick<Threshold, 'email' | 'webhookUrl'>,
+  ): Promise<void>
+  post(stated?: Partial<Notice>): Promise<Notice>
+  start(options?: Partial<CourierOptions>): Courier
+  /** Waits until so many tries are noted. */
+  tried(notice: Notice, times: number): Promise<Kept>
+  find(notice: Pick<Notice, 'eventId' | 'channel'>): Promise<Kept>
+}
+
+export type Kept = Notice & { readonly log: readonly DeliveryTry[] }
+
+/** Nobody is told yet: `open` says where. */
+export async function openCourierHarness(): Promise<CourierHarness> {
+  // The time is today's, because a receiver refuses signatures of another day.
+  const clock = handClock(new Date().toISOString())
+  const store = await openStore({
+    dataDir: ':memory:',
+    clock,
+    masterKey: new Uint8Array(32).fill(7),
+  })
+  const secret = newWebhookSecret()
+  const faults: unknown[] = []
+  const couriers: Courier[] = []
+  onTestFinished(async () => {
+    await Promise.all(couriers.map((courier) => courier.stop()))
+    await store.close()
+  })
+
+  const find = async ({ eventId, channel }: { eventId: EventId; channel: Channel }) => {
+    const found = (await store.notices.find(eventId)).find((one) => one.channel === channel)
+    if (!found) throw new Error(`${eventId} is not in the outbox`)
+    return found
+  }
+  return {
+    store,
+    clock,
+    secret,
+    faults,
+    find,
+    async open(accountId, where) {
+      await store.accounts.create(anAccount({ id: accountId, name: accountId }))
+      const threshold = aThreshold({ accountId, below: null, ...where })
+      await store.thresholds.set(threshold, secret, clock.now())
+    },
+    async post(stated = {}) {
+      const notice = aNotice(clock.now(), stated)
+      await store.notices.post([notice])
+      return notice
+    },
+    start(options = {}) {
+      const courier = startCourier({
+        store,
+        clock,
+        smtp: null,
+        webhooks: webhookPolicy({ loopback: true, private: false }),
+        logFault: (cause) => faults.push(cause),
+        ...options,
+      })
+      couriers.push(courier)
+      return courier
+    },
+    async tried(notice, times) {
+      await eventually(
+        async () => (await find(notice)).log.length >= times,
+        `${times} tries of ${notice.eventId} by ${notice.channel}`,
+      )
+      return await find(notice)
+    },
+  }
+}

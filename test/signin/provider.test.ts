@@ -1,0 +1,293 @@
+// The sign-in provider behind a TLS proxy and from within: its cookies, its sweeping, its bridge, what it says when nobody can be reached.
+import { expect, onTestFinished, test } from 'vitest'
+import { openStore } from '#db/index.ts'
+import { later } from '#domain/clock.ts'
+import { identityReach } from '#server/identity-reach.ts'
+import type { CodeDelivery, SigninDeps } from '#signin/deps.ts'
+import { openSigninProvider } from '#signin/open.ts'
+import { sweep } from '#signin/sweep.ts'
+import { openBrowser } from '#test/acceptance/signin/browser.ts'
+import { handClock } from '#test/support/hand-clock.ts'
+
+const ISSUER = 'https://auth.example.org'
+const REDIRECT = 'https://app.example.org/callback'
+const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
+
+async function open(post: CodeDelivery, issuer = ISSUER) {
+  const clock = handClock(new Date().toISOString())
+  const masterKey = new Uint8Array(32).fill(7)
+  const store = await openStore({ dataDir: ':memory:', clock, masterKey })
+  const faults: unknown[] = []
+  const deps: SigninDeps = {
+    store: store.signin,
+    clock,
+    issuer,
+    codeDelivery: post,
+    reach: identityReach(false),
+    allowsSignup: true,
+    logFault: (cause) => faults.push(cause),
+  }
+  const at = clock.now()
+  await store.signin.clients.create({
+    id: 'wiki',
+    name: 'Wiki',
+    redirectUris: [REDIRECT],
+    logoutUris: [],
+    requiresPkce: true,
+    secretDigest: 'ab'.repeat(32),
+    createdAt: at,
+    updatedAt: at,
+  })
+  const side = await openSigninProvider(deps)
+  let isOpen = true
+  const closeStore = async (): Promise<void> => {
+    if (isOpen) await store.close()
+    isOpen = false
+  }
+  onTestFinished(async () => {
+    side.close()
+    await closeStore()
+  })
+  const ask = (path: string, init: RequestInit = {}, address = '192.0.2.1') =>
+    side.answer(new Request(`http://127.0.0.1:4141${path}`, init), address)
+  return { store: store.signin, closeStore, faults, ask, clock }
+}
+
+const AUTHORIZE = `/oauth/authorize?${new URLSearchParams({
+  response_type: 'code',
+  client_id: 'wiki',
+  redirect_uri: REDIRECT,
+  scope: 'openid',
+  code_challenge: CHALLENGE,
+  code_challenge_method: 'S256',
+})}`
+
+const cookiesOf = (response: Response): string =>
+  response.headers
+    .getSetCookie()
+    .map((line) => line.split(';')[0])
+    .join('; ')
+
+const post = (cookie: string, fields: Readonly<Record<string, string>>): RequestInit => ({
+  method: 'POST',
+  headers: {
+    cookie,
+    origin: ISSUER,
+    'content-type': 'application/x-www-form-urlencoded',
+  },
+  body: new URLSearchParams(fields).toString(),
+})
+
+test('every cookie is secure, out of scripts’ reach and lax; the session is bound to this very host', async () => {
+  const told: string[] = []
+  const { ask } = await open({ kind: 'log', tell: (_email, code) => told.push(code) })
+  const started = await ask(AUTHORIZE)
+  const context = started.headers.get('location') ?? ''
+  expect(context).toMatch(/^\/sign-in\/[\w-]{21,}$/)
+  const cookie = cookiesOf(started)
+  await ask(`${context}/email`, post(cookie, { email: 'a@example.org' }))
+  const finished = await ask(`${context}/code`, post(cookie, { code: told[0] ?? '' }))
+  const onward = finished.headers.get('location') ?? ''
+  expect(onward.startsWith(`${ISSUER}/oauth/authorize/`)).toBe(true)
+  const back = await ask(new URL(onward).pathname, { headers: { cookie } })
+  const { searchParams, origin } = new URL(back.headers.get('location') ?? '')
+  expect([origin, searchParams.get('iss')]).toEqual(['https://app.example.org', ISSUER])
+
+  const lines = [started, back].flatMap((response) => response.headers.getSetCookie())
+  const names = lines.map((line) => line.slice(0, line.indexOf('=')))
+  expect(names).toEqual(
+    expect.arrayContaining(['__Secure-interaction', '__Secure-resume', '__Host-session']),
+  )
+  for (const line of lines) expect(line).toMatch(/; secure(;|$)/i)
+  for (const line of lines.filter((one) => !one.includes('01 Jan 1970'))) {
+    expect(line).toMatch(/; httponly/i)
+    expect(line).toMatch(/; samesite=lax/i)
+  }
+  const session = lines.find((line) => line.startsWith('__Host-session='))
+  expect(session).toMatch(/; path=\/;/i)
+  expect(session).not.toMatch(/domain=/i)
+  expect(started.headers.get('strict-transport-security')).toBe('max-age=31536000')
+})
+
+test('who is disabled between the code and the way back is asked anew, and nothing breaks', async () => {
+  const told: string[] = []
+  const { ask, store, clock, faults } = await open({
+    kind: 'log',
+    tell: (_, code) => told.push(code),
+  })
+  const started = await ask(AUTHORIZE)
+  const [context, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
+  await ask(`${context}/email`, post(cookie, { email: 'a@example.org' }))
+  const finished = await ask(`${context}/code`, post(cookie, { code: told[0] ?? '' }))
+  const person = await store.people.findByEmail('a@example.org')
+  await store.people.setDisabled(person?.id ?? 'usr_', clock.now())
+  const onward = new URL(finished.headers.get('location') ?? '').pathname
+  const back = await ask(onward, { headers: { cookie } })
+  expect([back.status, faults]).toEqual([303, []])
+  expect(back.headers.get('location')).toMatch(/^\/sign-in\//)
+})
+
+test('with no mail server there is no address to type, and no code is made', async () => {
+  const { ask } = await open({ kind: 'none' })
+  const started = await ask(AUTHORIZE)
+  const [context, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
+  expect(await (await ask(context, { headers: { cookie } })).text()).not.toContain('name="email"')
+  await ask(`${context}/email`, post(cookie, { email: 'a@example.org' }))
+  expect(await (await ask(context, { headers: { cookie } })).text()).not.toContain('name="code"')
+})
+
+test('two tabs are two interactions, and neither cookie opens the other', async () => {
+  const { ask } = await open({ kind: 'log', tell: () => {} })
+  const [one, other] = [await ask(AUTHORIZE), await ask(AUTHORIZE)]
+  const look = (context: Response, cookies: Response) =>
+    ask(context.headers.get('location') ?? '', { headers: { cookie: cookiesOf(cookies) } })
+  expect((await look(one, one)).status).toBe(200)
+  expect((await look(other, other)).status).toBe(200)
+  expect((await look(one, other)).status).toBe(403)
+})
+
+test('a fault is a page with an id that the log has, and no word of what broke', async () => {
+  const { ask, faults, closeStore } = await open({ kind: 'log', tell: () => {} })
+  const started = await ask(AUTHORIZE)
+  const [context, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
+  await closeStore()
+  const page = await ask(context, { headers: { cookie } })
+  expect(page.status).toBe(500)
+  const text = await page.text()
+  expect(text).toMatch(/err_[0-9a-z]{12}/)
+  const [fault] = faults
+  expect(fault).toBeInstanceOf(Error)
+  expect(text).not.toContain((fault as Error).message)
+})
+
+test('T13: a sign-out that failed is not told as one that was done', async () => {
+  const told: string[] = []
+  const { ask, closeStore, faults } = await open({
+    kind: 'log',
+    tell: (_email, code) => told.push(code),
+  })
+  const asking = async (address: string | URL, init?: RequestInit) => {
+    const { pathname, search } = new URL(address)
+    return await ask(pathname + search, init)
+  }
+  const browser = openBrowser(ISSUER, {}, asking)
+  const start = await browser.open(AUTHORIZE)
+  const asked = await browser.submit(start, '/email', { email: 'a@example.org' })
+  const back = await browser.submit(asked, '/code', { code: told[0] ?? '' })
+  expect(back.url.startsWith(REDIRECT)).toBe(true)
+  const question = await browser.open('/oauth/logout')
+  expect(question.status).toBe(200)
+  await closeStore()
+  const answer = await browser.submit(question, '/oauth/logout/confirm', { logout: 'yes' })
+  expect(answer.status).toBe(500)
+  expect(answer.headers.getSetCookie()).toEqual([])
+  expect(faults).not.toEqual([])
+})
+
+test.each([
+  ['PUT', '/oauth/token', 405],
+  ['TRACE', '/', 405],
+  ['GET', '/', 404],
+  ['GET', '/oauth/request', 404],
+  ['POST', '/oauth/request', 404],
+  ['POST', '/oauth/introspect', 404],
+  ['GET', '/sign-in/x', 403],
+  ['GET', '/sign-in/x/unknown', 404],
+  ['POST', '/sign-in/x', 404],
+])('%s %s is %i', async (method, path, status) => {
+  const { ask } = await open({ kind: 'none' })
+  expect((await ask(path, { method })).status).toBe(status)
+})
+
+test('a form that is too long is refused before it is read', async () => {
+  const { ask } = await open({ kind: 'none' })
+  const body = new URLSearchParams({ grant_type: 'x'.repeat(40_000) })
+  expect((await ask('/oauth/token', { method: 'POST', body })).status).toBe(413)
+  expect((await ask('/oauth/authorize', { method: 'POST', body })).status).toBe(400)
+})
+
+test.each([
+  ['a sign-in', AUTHORIZE, 303],
+  ['a question whether to sign out', '/oauth/logout', 200],
+])(
+  'a network may begin %s a hundred times in ten minutes; others as ever',
+  async (_, path, status) => {
+    const { ask, clock, faults } = await open({ kind: 'none' })
+    for (let n = 0; n < 100; n++) {
+      expect((await ask(path, {}, `2001:db8:0:1::${n}`)).status).toBe(status)
+    }
+    clock.advance(9 * 60_000)
+    const late = await ask(path, {}, '2001:db8:0:1::ffff')
+    expect(late.status).toBe(429)
+    expect(late.headers.get('retry-after')).toBe('60')
+    expect(late.headers.get('location')).toBeNull()
+    expect(late.headers.get('set-cookie') ?? '').not.toContain('interaction=')
+    expect(await late.text()).toContain('<h1>Too many requests</h1>')
+    expect((await ask(path, {}, '2001:db8:0:2::1')).status).toBe(status)
+    // What leaves nothing behind is not bounded.
+    const silent = await ask(`${AUTHORIZE}&prompt=none`, {}, '2001:db8:0:1::ffff')
+    expect(silent.headers.get('location')).toContain('error=login_required')
+    clock.advance(60_000)
+    expect((await ask(path, {}, '2001:db8:0:1::ffff')).status).toBe(status)
+    expect(faults).toEqual([])
+  },
+)
+
+test('a site with many networks begins a thousand', async () => {
+  const { ask } = await open({ kind: 'none' })
+  const from = async (network: number, site = '2001:db8:7') =>
+    (await ask(AUTHORIZE, {}, `${site}:${network.toString(16)}::1`)).status
+  for (let n = 0; n < 1000; n++) expect(await from(n)).toBe(303)
+  expect(await from(1000)).toBe(429)
+  expect(await from(1000, '2001:db8:8')).toBe(303)
+})
+
+test('all that has expired is swept, however much it is, and nothing else', async () => {
+  const { store, clock } = await open({ kind: 'none' })
+  const put = (nth: number, ms: number) =>
+    store.artifacts.put({
+      kind: 'Interaction',
+      digest: `digest-${nth}`,
+      payload: '{}',
+      grantId: null,
+      uid: null,
+      personId: null,
+      clientId: null,
+      consumedAt: null,
+      expiresAt: later(clock.now(), ms),
+    })
+  await Promise.all(Array.from({ length: 2500 }, (_, nth) => put(nth, 0)))
+  await put(2500, 60 * 60_000)
+  const isLeft = async (nth: number) =>
+    (await store.artifacts.find('Interaction', `digest-${nth}`)) !== undefined
+  await sweep({ store, clock }, () => false)
+  expect(await isLeft(0)).toBe(true)
+  clock.advance(11 * 60_000)
+  await sweep({ store, clock }, () => false)
+  for (let nth = 0; nth < 2500; nth++) expect(await isLeft(nth)).toBe(false)
+  expect(await isLeft(2500)).toBe(true)
+})
+
+test('a hundred codes within an hour are told to the operator, once, and sent all the same', async () => {
+  const told: string[] = []
+  const { ask, clock, faults } = await open({ kind: 'log', tell: (_, code) => told.push(code) })
+  const askFor = async (nth: number) => {
+    const address = `198.51.100.${nth}`
+    const start = await ask(AUTHORIZE, {}, address)
+    const headers = {
+      cookie: cookiesOf(start),
+      'content-type': 'application/x-www-form-urlencoded',
+    }
+    const body = `email=guest-${nth}%40example.org`
+    const path = `${start.headers.get('location')}/email`
+    return (await ask(path, { method: 'POST', headers, body }, address)).status
+  }
+  for (let n = 0; n < 99; n++) expect(await askFor(n)).toBe(303)
+  expect(faults).toEqual([])
+  for (let n = 99; n < 103; n++) expect(await askFor(n)).toBe(303)
+  expect(faults.map(String)).toEqual(['Error: 100 sign-in codes were asked for within an hour'])
+  expect(told).toHaveLength(103)
+  clock.advance(30 * 60_000)
+  expect(await askFor(103)).toBe(303)
+  expect(faults).toHaveLength(1)
+})
