@@ -1,7 +1,7 @@
 /** The providers of the soak on one raw socket server: each answers as its wire does, or fails as the prompt's plan says. */
-import type { Socket } from 'bun'
-import { type Answer, streamed, whole } from '../bench/answer.ts'
+import { streamed, whole } from '../bench/answer.ts'
 import { type Plan, readPlan } from './plan.ts'
+import { type Ending, IDLE, type Part, plain, startRawServer } from './raw-server.ts'
 import { WIRES, type Wire } from './wires.ts'
 
 export interface SoakUpstream {
@@ -12,22 +12,6 @@ export interface SoakUpstream {
   stop(): void
 }
 
-/** How an exchange goes on after its last piece. */
-type Ending = 'keep' | 'close' | 'reset' | 'silence'
-
-interface Part extends Answer {
-  readonly ending: Ending
-}
-
-interface Talk {
-  request: string
-  part: Part
-  next: number
-  unsent: Buffer | null
-}
-
-const IDLE: Part = { pieces: [], gapMs: 0, ending: 'keep' }
-
 const REFUSALS = {
   'says-429': '429 Too Many Requests\r\nretry-after: 1',
   'says-500': '500 Internal Server Error',
@@ -37,58 +21,11 @@ const REFUSALS = {
 /** Listens on a free port of loopback. */
 export function startUpstream(): SoakUpstream {
   let asked = 0
-  const server = Bun.listen<Talk>({
-    hostname: '127.0.0.1',
-    port: 0,
-    socket: {
-      open(socket) {
-        socket.data = { request: '', part: IDLE, next: 0, unsent: null }
-      },
-      data(socket, bytes) {
-        const talk = socket.data
-        talk.request += bytes.toString('latin1')
-        if (!isComplete(talk.request)) return
-        asked++
-        Object.assign(talk, { request: '', part: toPart(talk.request), next: 0, unsent: null })
-        send(socket)
-      },
-      drain(socket) {
-        if (socket.data.unsent !== null) send(socket)
-      },
-      error() {},
-    },
+  const { origin, stop } = startRawServer((request) => {
+    asked++
+    return toPart(request)
   })
-  return {
-    origin: `http://127.0.0.1:${server.port}`,
-    asked: () => asked,
-    stop: () => server.stop(true),
-  }
-}
-
-function isComplete(request: string): boolean {
-  const headEnd = request.indexOf('\r\n\r\n')
-  const length = /\r\ncontent-length: (\d+)/i.exec(request)?.[1]
-  return headEnd >= 0 && request.length >= headEnd + 4 + Number(length ?? 0)
-}
-
-function send(socket: Socket<Talk>): void {
-  const talk = socket.data
-  // The gateway may have hung up while the next piece waited for its time.
-  if (socket.readyState !== 1) return
-  const piece = talk.unsent ?? talk.part.pieces[talk.next++]
-  if (piece !== undefined) {
-    const sent = Math.max(0, socket.write(piece))
-    talk.unsent = sent < piece.length ? piece.subarray(sent) : null
-    if (talk.unsent !== null) return
-  }
-  if (talk.next >= talk.part.pieces.length) end(socket)
-  else setTimeout(send, talk.part.gapMs, socket)
-}
-
-function end(socket: Socket<Talk>): void {
-  const { ending } = socket.data.part
-  if (ending === 'close') socket.end()
-  if (ending === 'reset') socket.terminate()
+  return { origin, asked: () => asked, stop }
 }
 
 function toPart(request: string): Part {
@@ -112,18 +49,13 @@ function toPart(request: string): Part {
   }
 }
 
-function plain(status: string, body: string, type = 'application/json'): Answer {
-  const head = `HTTP/1.1 ${status}\r\ncontent-type: ${type}\r\ncontent-length: ${body.length}\r\n\r\n`
-  return { pieces: [Buffer.from(head + body)], gapMs: 0 }
-}
-
 /** A whole answer takes as long as the stream of it would, and breaks off in the middle where it is to break off. */
 function wholePart(wire: Wire, { kind, chunks, gapMs }: Plan): Part {
   const [bytes = Buffer.alloc(0)] = whole(wire.whole).pieces
   const half = bytes.subarray(0, bytes.length / 2)
-  const thinksMs = Math.min(2_000, chunks * gapMs)
-  const pieces = [Buffer.alloc(0), kind === 'answer' || kind === 'uncounted' ? bytes : half]
-  return { pieces, gapMs: thinksMs, ending: endingOf(kind) }
+  const delayMs = Math.min(2_000, chunks * gapMs)
+  const pieces = [kind === 'answer' || kind === 'uncounted' ? bytes : half]
+  return { pieces, gapMs: 0, delayMs, ending: endingOf(kind) }
 }
 
 function streamedPart(wire: Wire, { kind, chunks, gapMs, at }: Plan): Part {

@@ -12,10 +12,21 @@ import {
 } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { readSse } from '#test/support/read-sse.ts'
-import { startReplay } from '#test/support/replay.ts'
+import { oks, startSyntheticUpstream } from '#test/support/synthetic-upstream.ts'
 
-const replay = await startReplay()
-afterAll(() => replay?.stop())
+const WORDS = 20
+const slow = {
+  kind: 'chat',
+  promptTokens: 100,
+  completionTokens: WORDS,
+  chunks: oks(WORDS),
+  gapMs: 40,
+} as const
+const upstream = await startSyntheticUpstream({
+  slow,
+  endless: { ...slow, completionTokens: 500, chunks: oks(500) },
+})
+afterAll(() => upstream.stop())
 
 let cli: CliHarness
 let gateways: Appliance[] = []
@@ -35,7 +46,6 @@ async function start(flags: readonly string[] = []): Promise<Appliance> {
   return gateway
 }
 
-const WORDS = 20
 const hello = { model: 'slow/m', messages: [{ role: 'user', content: 'hi' }] }
 
 /** A gateway whose one model takes 20 words × 40 ms to answer, and a key for it. */
@@ -47,14 +57,14 @@ async function startSlow(
   await gateway.verb('providers.add', {
     name: 'slow',
     type: 'openai-compatible',
-    base_url: `${replay?.url}/s/~prompt=100,completion=${WORDS},chunks=${WORDS},gap=40`,
+    base_url: upstream.baseUrls.slow,
     credential: null,
   })
   await gateway.verb('models.add', { model: 'slow/m', in_usd: '1', out_usd: '2' })
   return { gateway, key: (await gateway.verb('keys.create', { name: 'k' })).key }
 }
 
-describe.skipIf(!replay)('SIGTERM while an answer runs', () => {
+describe('SIGTERM while an answer runs', () => {
   test('turns new requests away, lets the answer end whole, and exits with 0', async () => {
     const { gateway, key } = await startSlow()
     const running = await gateway.chat(key, { ...hello, stream: true })
@@ -95,7 +105,7 @@ describe.skipIf(!replay)('SIGTERM while an answer runs', () => {
     await gateway.verb('providers.add', {
       name: 'endless',
       type: 'openai-compatible',
-      base_url: `${replay?.url}/s/~completion=500,chunks=500,gap=40`,
+      base_url: upstream.baseUrls.endless,
       credential: null,
     })
     await gateway.verb('models.add', { model: 'endless/m', in_usd: '1', out_usd: '2' })

@@ -12,7 +12,7 @@ import {
 } from '#test/support/appliance.ts'
 import { openCli } from '#test/support/cli-harness.ts'
 import { dial, post } from '#test/support/raw-client.ts'
-import { startReplay } from '#test/support/replay.ts'
+import { oks, startSyntheticUpstream } from '#test/support/synthetic-upstream.ts'
 
 const CANARY = 'sk-canary-3f9c1e7a5b2d4860-of-the-operator'
 /** The credential of a provider whose errors repeat it: nothing in it tells that it is one. */
@@ -21,7 +21,28 @@ const REQUESTS = 1_000
 const SEED = Number(process.env['SEED'] ?? 20_260_823)
 const MOST_GROWTH_MB = 150
 
-const replay = await startReplay()
+const good = { kind: 'chat', promptTokens: 100, completionTokens: 5, chunks: oks(2) } as const
+const upstream = await startSyntheticUpstream({
+  good,
+  garbage: { kind: 'plain', status: 200, body: '<html>not json' },
+  empty: { kind: 'plain', status: 200, body: '' },
+  reset: { kind: 'reset' },
+  // To an address that would answer, if anybody went there.
+  redirect: { kind: 'plain', status: 302, body: '', redirectTo: 'good' },
+  talkative: {
+    kind: 'plain',
+    status: 400,
+    body: JSON.stringify({
+      error: { message: `bad key ${REPEATED} for http://10.1.2.3:99/secret` },
+    }),
+  },
+  page: {
+    kind: 'plain',
+    status: 500,
+    body: '<html><pre>Error at /srv/app.js:1</pre></html>',
+  },
+  broken: { ...good, breaksOff: { afterChunks: 1, ending: 'close' } },
+})
 const cli = openCli()
 const sprung = join(cli.home, 'sprung')
 let gateway: Appliance
@@ -54,31 +75,14 @@ function setTraps(): void {
 }
 
 beforeAll(async () => {
-  if (!replay) return
   setTraps()
   furnishCli(cli)
   gateway = await startAppliance(cli, { env: { NODE_ENV: 'development' } })
-  for (const [name, path] of Object.entries({
-    good: '/s/~prompt=100,completion=5,chunks=2',
-    garbage: '/f/garbage',
-    empty: '/f/empty',
-    reset: '/f/reset',
-    // To an address that would answer, if anybody went there.
-    redirect: `/f/redirect=${encodeURIComponent(`${replay.url}/s`)}`,
-    talkative: `/f/status=400,body=${encodeURIComponent(
-      JSON.stringify({
-        error: {
-          message: `bad key ${REPEATED} for http://10.1.2.3:99/secret`,
-        },
-      }).replaceAll(',', ' '),
-    )}`,
-    page: `/f/status=500,body=${encodeURIComponent('<html><pre>Error at /srv/app.js:1</pre></html>')}`,
-    broken: '/r/openai-chat/stream-include-usage/~cut=700',
-  })) {
+  for (const [name, baseUrl] of Object.entries(upstream.baseUrls)) {
     const added = cli.run(
       [
         ...['providers', 'add', name, '--type', 'openai-compatible'],
-        ...['--base-url', replay.url + path, '--no-check'],
+        ...['--base-url', baseUrl, '--no-check'],
       ],
       { stdin: `${name === 'talkative' ? REPEATED : CANARY}\n` },
     )
@@ -90,7 +94,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await gateway?.kill()
-  await replay?.stop()
+  await upstream.stop()
   cli.close()
 })
 
@@ -112,12 +116,12 @@ function expectNoLeak(answer: string): void {
   expect(answer).not.toMatch(STACKS)
   expect(answer).not.toContain(CANARY)
   expect(answer).not.toContain(REPEATED)
-  expect(answer).not.toContain(new URL(replay?.url ?? '').host)
+  expect(answer).not.toContain(new URL(upstream.url).host)
   expect(answer).not.toMatch(/10\.1\.2\.3/)
   expect(answer).not.toContain(cli.home)
 }
 
-describe.skipIf(!replay)('a hostile working directory', () => {
+describe('a hostile working directory', () => {
   test('has no effect on commands or on the server, which starts itself anew', async () => {
     // A trap that catches nobody proves nothing: plain Bun must step into it first.
     const bait = Bun.spawnSync([process.execPath, '-e', 'console.log(process.env.SPRUNG)'], {
@@ -143,7 +147,7 @@ describe.skipIf(!replay)('a hostile working directory', () => {
   })
 })
 
-describe.skipIf(!replay)('a fault says nothing of what is inside', () => {
+describe('a fault says nothing of what is inside', () => {
   test.each([
     ['garbage', 502, 'upstream_error'],
     ['empty', 502, 'upstream_error'],
@@ -295,7 +299,7 @@ const mutatedHead = (secret: string): fc.Arbitrary<Lines> =>
 const rssMb = (pid: number): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 
-describe.skipIf(!replay)(`${REQUESTS} mutated requests over sockets`, () => {
+describe(`${REQUESTS} mutated requests over sockets`, () => {
   test('cause no fault, no open hold, no growth', async () => {
     process.stdout.write(`hygiene: seed ${SEED}\n`)
     const before = rssMb(gateway.pid)
@@ -357,7 +361,7 @@ function settledIn(received: string): boolean {
   return head > 0 && length !== undefined && received.length - head - 4 >= Number(length)
 }
 
-describe.skipIf(!replay)('secrets', () => {
+describe('secrets', () => {
   test('are in no answer, no log and no file as they are', async () => {
     said += gateway.said()
     await gateway.stop()
@@ -383,8 +387,8 @@ describe.skipIf(!replay)('secrets', () => {
     expect(kept).toContain(key.slice(-4))
     for (const answer of sent) expectNoLeak(answer)
     expect(files.every((path) => (statSync(path).mode & 0o077) === 0)).toBe(true)
-    const asked = await replay?.requests()
-    expect(asked?.some(({ headers }) => headers['authorization'] === `Bearer ${CANARY}`)).toBe(true)
+    const asked = await upstream.requests()
+    expect(asked.some(({ headers }) => headers['authorization'] === `Bearer ${CANARY}`)).toBe(true)
     expect(JSON.stringify(asked)).not.toContain(key)
   })
 })

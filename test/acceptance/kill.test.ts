@@ -14,7 +14,7 @@ import {
 } from '#test/support/appliance.ts'
 import { openCli } from '#test/support/cli-harness.ts'
 import { post } from '#test/support/raw-client.ts'
-import { startReplay } from '#test/support/replay.ts'
+import { oks, startSyntheticUpstream } from '#test/support/synthetic-upstream.ts'
 
 const ROUNDS = 50
 const CLIENTS = 12
@@ -33,13 +33,15 @@ function random(): number {
   return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32
 }
 
-const replay = await startReplay()
+const upstream = await startSyntheticUpstream({
+  acme: { kind: 'chat', promptTokens: 100, completionTokens: 20, chunks: oks(4), gapMs: 2 },
+})
 const cli = openCli()
 let gateway: Appliance
 
 afterAll(async () => {
   await gateway?.kill()
-  await replay?.stop()
+  await upstream.stop()
   cli.close()
 })
 
@@ -122,7 +124,7 @@ async function topUp(round: number): Promise<void> {
   }
 }
 
-describe.skipIf(!replay)('a gateway that is killed', () => {
+describe('a gateway that is killed', () => {
   test(`${ROUNDS} times under load loses no charge of an answered request`, {
     timeout: 120_000,
   }, async () => {
@@ -132,7 +134,7 @@ describe.skipIf(!replay)('a gateway that is killed', () => {
     await gateway.verb('providers.add', {
       name: 'acme',
       type: 'openai-compatible',
-      base_url: `${replay?.url}/s/~prompt=100,completion=20,chunks=4,gap=2`,
+      base_url: upstream.baseUrls.acme,
       credential: null,
     })
     await gateway.verb('models.add', { model: 'acme/m', in_usd: '1', out_usd: '2' })

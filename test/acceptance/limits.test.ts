@@ -11,9 +11,10 @@ import {
 } from '#test/support/appliance.ts'
 import { openCli } from '#test/support/cli-harness.ts'
 import { readSse } from '#test/support/read-sse.ts'
-import { startReplay } from '#test/support/replay.ts'
+import { oks, startSyntheticUpstream } from '#test/support/synthetic-upstream.ts'
 
-const replay = await startReplay()
+const answer = { kind: 'chat', promptTokens: 100, completionTokens: 20, chunks: oks(10) } as const
+const upstream = await startSyntheticUpstream({ acme: answer, slow: { ...answer, gapMs: 40 } })
 const cli = openCli()
 let gateway: Appliance
 
@@ -21,24 +22,23 @@ const CHARGE = priced([100, '1'], [20, '2'])
 const hello = { model: 'acme/m', messages: [{ role: 'user' as const, content: 'hi' }] }
 
 beforeAll(async () => {
-  if (!replay) return
   furnishCli(cli)
   gateway = await startAppliance(cli)
-  await addModel('acme', 'prompt=100,completion=20')
-  await addModel('slow', 'prompt=100,completion=20,chunks=10,gap=40')
+  await addModel('acme')
+  await addModel('slow')
 })
 
 afterAll(async () => {
   await gateway?.kill()
-  await replay?.stop()
+  await upstream.stop()
   cli.close()
 })
 
-async function addModel(name: string, options: string): Promise<void> {
+async function addModel(name: 'acme' | 'slow'): Promise<void> {
   await gateway.verb('providers.add', {
     name,
     type: 'openai-compatible',
-    base_url: `${replay?.url}/s/~${options}`,
+    base_url: upstream.baseUrls[name],
     credential: null,
   })
   await gateway.verb('models.add', { model: `${name}/m`, in_usd: '1', out_usd: '2' })
@@ -62,7 +62,7 @@ const within = (least: number, most: number) =>
     (text: string) => /^\d+$/.test(text) && Number(text) >= least && Number(text) <= most,
   )
 
-describe.skipIf(!replay)('requests a minute', () => {
+describe('requests a minute', () => {
   test('the sixth of five is refused until the first is a minute old', async () => {
     const { key } = await gateway.verb('keys.create', { name: 'five', rpm_limit: 5 })
     const beforeMs = Date.now()
@@ -107,7 +107,7 @@ describe.skipIf(!replay)('requests a minute', () => {
   })
 })
 
-describe.skipIf(!replay)('the six headers', () => {
+describe('the six headers', () => {
   test('are exact on answers, streams and errors, and nothing but a chat takes a slot', async () => {
     const { key } = await gateway.verb('keys.create', {
       name: 'headed',
@@ -160,7 +160,7 @@ describe.skipIf(!replay)('the six headers', () => {
   })
 })
 
-describe.skipIf(!replay)('requests a day', () => {
+describe('requests a day', () => {
   test('a wait of a day is not one that a client should sleep through', async () => {
     const { key, id } = await gateway.verb('keys.create', { name: 'once', rpd_limit: 1 })
     const client = gateway.client(key, { maxRetries: 2 })
@@ -184,7 +184,7 @@ describe.skipIf(!replay)('requests a day', () => {
   })
 })
 
-describe.skipIf(!replay)('requests at a time', () => {
+describe('requests at a time', () => {
   test('a third of two is refused, and served as soon as one ends', async () => {
     const { key } = await gateway.verb('keys.create', { name: 'pair', concurrency_limit: 2 })
     const slow = { ...hello, model: 'slow/m', stream: true }
@@ -218,7 +218,7 @@ const nextMonth = (): string => {
     .replace('.000Z', 'Z')
 }
 
-describe.skipIf(!replay)('money', () => {
+describe('money', () => {
   test.each([
     ['daily_spend_limit', '--daily-usd', nextMidnight],
     ['monthly_spend_limit', '--monthly-usd', nextMonth],
@@ -261,7 +261,7 @@ describe.skipIf(!replay)('money', () => {
       await small.verb('providers.add', {
         name: 'acme',
         type: 'openai-compatible',
-        base_url: `${replay?.url}/s/~prompt=100,completion=20`,
+        base_url: upstream.baseUrls.acme,
         credential: null,
       })
       await small.verb('models.add', { model: 'acme/m', in_usd: '1', out_usd: '2' })

@@ -6,16 +6,22 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
 import { priced } from '#test/support/appliance.ts'
 import { openCli } from '#test/support/cli-harness.ts'
-import { recordings, startReplay } from '#test/support/replay.ts'
+import { startSyntheticUpstream } from '#test/support/synthetic-upstream.ts'
 
-recordings()
-const replay = await startReplay()
+const upstream = await startSyntheticUpstream({
+  acme: {
+    kind: 'chat',
+    promptTokens: 22,
+    completionTokens: 3,
+    chunks: ['Southern', ' Ocean', '.'],
+  },
+})
 const cli = openCli()
 let served = 0
 
 afterAll(async () => {
   if (served > 0) process.kill(served, 'SIGKILL')
-  await replay?.stop()
+  await upstream.stop()
   cli.close()
 })
 
@@ -42,7 +48,7 @@ printf %s "$KEY" > ci.key
 gatewayctl doctor
 `
 
-describe.skipIf(!replay)('an operator types', () => {
+describe('an operator types', () => {
   const listen = `127.0.0.1:${freePort()}`
   const env: Readonly<Record<string, string>> = { ...cli.env, GATEWAY_LISTEN: listen }
   const baseURL = `http://${listen}/v1`
@@ -56,7 +62,7 @@ describe.skipIf(!replay)('an operator types', () => {
       env: {
         ...env,
         PATH: `${dirname(BINARY)}:${env['PATH']}`,
-        UPSTREAM: `${replay?.url}/r/openai-chat/stream-include-usage`,
+        UPSTREAM: upstream.baseUrls.acme,
       },
     })
     served = Number(file('serve.pid'))
@@ -120,10 +126,10 @@ describe.skipIf(!replay)('an operator types', () => {
   })
 
   test('the upstream was asked as the operator said, and never saw a key of the gateway', async () => {
-    const [looked, asked] = (await replay?.requests()) ?? []
+    const [looked, asked] = await upstream.requests()
     // Adding it asked for its models, once.
-    expect(looked?.path).toBe('/r/openai-chat/stream-include-usage/models')
-    expect(asked?.path).toBe('/r/openai-chat/stream-include-usage/chat/completions')
+    expect(looked?.path).toBe('/acme/models')
+    expect(asked?.path).toBe('/acme/chat/completions')
     expect(asked?.headers['authorization']).toBe('Bearer sk-x')
     expect(asked?.body).toMatchObject({
       model: 'gpt-4o',

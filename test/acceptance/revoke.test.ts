@@ -3,23 +3,28 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Appliance, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
 import { openCli } from '#test/support/cli-harness.ts'
 import { readSse } from '#test/support/read-sse.ts'
-import { startReplay } from '#test/support/replay.ts'
+import { oks, startSyntheticUpstream } from '#test/support/synthetic-upstream.ts'
 
-const replay = await startReplay()
+const WORDS = 30
+const upstream = await startSyntheticUpstream({
+  slow: {
+    kind: 'chat',
+    promptTokens: 100,
+    completionTokens: WORDS,
+    chunks: oks(WORDS),
+    gapMs: 20,
+  },
+})
 const cli = openCli()
 let gateway: Appliance
 
-const WORDS = 30
-const GAP_MS = 20
-
 beforeAll(async () => {
-  if (!replay) return
   furnishCli(cli)
   gateway = await startAppliance(cli)
   await gateway.verb('providers.add', {
     name: 'slow',
     type: 'openai-compatible',
-    base_url: `${replay.url}/s/~prompt=100,completion=${WORDS},chunks=${WORDS},gap=${GAP_MS}`,
+    base_url: upstream.baseUrls.slow,
     credential: null,
   })
   await gateway.verb('models.add', { model: 'slow/m', in_usd: '1', out_usd: '2' })
@@ -27,13 +32,13 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await gateway?.kill()
-  await replay?.stop()
+  await upstream.stop()
   cli.close()
 })
 
 const hello = { model: 'slow/m', messages: [{ role: 'user' as const, content: 'hi' }] }
 
-describe.skipIf(!replay)('a key that is revoked while it is used', () => {
+describe('a key that is revoked while it is used', () => {
   test('ends its stream whole and opens no other', async () => {
     const { key, id } = await gateway.verb('keys.create', { name: 'brief' })
     const client = gateway.client(key)

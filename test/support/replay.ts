@@ -1,6 +1,8 @@
 // A provider made of recorded traffic: starts the replay server, and lists what it can serve.
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { startListening } from './listening-child.ts'
+import type { UpstreamRequest } from './synthetic-upstream.ts'
 
 const SHARED = fileURLToPath(new URL('../../../shared/', import.meta.url))
 const SERVER = `${SHARED}upstream/replay.mjs`
@@ -58,20 +60,10 @@ export function readRecording(name: string): RecordedResponse {
   return JSON.parse(readFileSync(`${RECORDINGS}/${name}.json`, 'utf8')).response
 }
 
-/** A request as the replay server saw it. */
-export interface ReplayedRequest {
-  readonly method: string
-  readonly path: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: unknown
-  readonly aborted: boolean
-  readonly finished: boolean
-}
-
 export interface Replay {
-  /** `http://127.0.0.1:port`; a provider's base URL is this and a path: `/r/groq/stream-text`, `/f/stall`, `/s`. */
+  /** `http://127.0.0.1:port`; a provider's base URL is this and a path: `/r/groq/stream-text`. */
   readonly url: string
-  requests(): Promise<readonly ReplayedRequest[]>
+  requests(): Promise<readonly UpstreamRequest[]>
   forget(): Promise<void>
   stop(): Promise<void>
 }
@@ -79,34 +71,17 @@ export interface Replay {
 /** Starts the replay server as a child, on Node where there is one; undefined where there is no such server. */
 export async function startReplay(): Promise<Replay | undefined> {
   if (!existsSync(SERVER)) return undefined
-  const child = Bun.spawn(
-    [Bun.which('node') ?? process.execPath, SERVER, '--recordings', RECORDINGS, '--port', '0'],
-    {
-      stdout: 'pipe',
-      stderr: 'inherit',
-    },
-  )
-  const url = await readAddress(child.stdout)
+  const node = Bun.which('node') ?? process.execPath
+  const { url, stop } = await startListening([
+    ...[node, SERVER],
+    ...['--recordings', RECORDINGS, '--port', '0'],
+  ])
   return {
     url,
-    requests: async () => (await (await fetch(`${url}/_log`)).json()) as readonly ReplayedRequest[],
+    requests: async () => (await (await fetch(`${url}/_log`)).json()) as readonly UpstreamRequest[],
     forget: async () => {
       await fetch(`${url}/_log`, { method: 'DELETE' })
     },
-    stop: async () => {
-      child.kill()
-      await child.exited
-    },
+    stop,
   }
-}
-
-async function readAddress(output: ReadableStream<Uint8Array>): Promise<string> {
-  let said = ''
-  const decoder = new TextDecoder()
-  for await (const piece of output) {
-    said += decoder.decode(piece, { stream: true })
-    const url = /^listening (http:\S+)$/m.exec(said)?.[1]
-    if (url) return url
-  }
-  throw new Error(`the replay server did not start: ${said}`)
 }

@@ -6,7 +6,8 @@ import type { JsonObject } from '#domain/chat.ts'
 import type { ProviderType } from '#domain/provider.ts'
 import { type Served, serve } from '#test/server/serve.ts'
 import { aCard, aProvider } from '#test/support/nouns.ts'
-import { type Replay, type ReplayedRequest, startReplay } from '#test/support/replay.ts'
+import { type Replay, startReplay } from '#test/support/replay.ts'
+import type { UpstreamRequest } from '#test/support/synthetic-upstream.ts'
 
 const RECORDINGS = fileURLToPath(new URL('../../../shared/recordings/', import.meta.url))
 
@@ -20,7 +21,7 @@ export const recordedRequest = (name: string): Wire =>
 export interface Asked {
   readonly status: number
   /** What the provider got; undefined where nothing went out. */
-  readonly sent: ReplayedRequest | undefined
+  readonly sent: UpstreamRequest | undefined
 }
 
 export interface AskWishes {
