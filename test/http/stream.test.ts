@@ -1,8 +1,10 @@
 // A streamed answer: the order of its chunks, its held headers, its errors before and after the first byte.
 import { describe, expect, test } from 'vitest'
-import type { ChatEvents } from '#domain/chat.ts'
+import type { ChatEvent, ChatEvents, JsonObject } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { NO_USAGE } from '#domain/usage.ts'
+import type { ApiDeps } from '#http/deps.ts'
+import type { FirstRuns } from '#http/first-runs.ts'
 import { DEFAULT_TIMINGS, type Timings } from '#http/timings.ts'
 import { furnish, hello, openCounter } from '#test/support/furnish.ts'
 import { readSse } from '#test/support/read-sse.ts'
@@ -16,12 +18,17 @@ import {
   until,
 } from '#test/support/scripted-upstream.ts'
 
-async function open(played: Script, timings: Partial<Timings> = {}) {
+async function open(
+  played: Script,
+  timings: Partial<Timings> = {},
+  changes: Partial<ApiDeps> = {},
+) {
   const deps = await furnish()
   const key = await deps.issue({ rpm: 10, rpd: 20 })
   const counter = openCounter(deps, {
     upstream: played.upstream,
     timings: { ...DEFAULT_TIMINGS, ...timings },
+    ...changes,
   })
   return {
     ...counter,
@@ -251,6 +258,58 @@ describe('failure', () => {
     expect(done).toBe(true)
     expect(await openHolds()).toBe(0)
     expect((await store.activity.list({ limit: 1 }))[0]).toMatchObject({ cost: 0n, status: 504 })
+  })
+})
+
+describe('what cannot be rendered', () => {
+  const deep: JsonObject = { x: JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`) }
+  const unsayable: ChatEvent = { type: 'message-fields', choice: 0, fields: deep }
+
+  test('ends the walk: what came is charged and told, and nothing stays held', async () => {
+    const played = script(async function* (call) {
+      yield [text('some words that were read')]
+      yield [unsayable]
+      yield [text('never')]
+      await until(never, call)
+    })
+    const { ask, store, openHolds, running } = await open(played)
+    const { chunks, done, text: said } = readSse(await (await ask()).text())
+    expect(said).toBe('some words that were read')
+    expect(done).toBe(true)
+    expect(chunks.at(-2)).toMatchObject({ error: { code: 'internal_error' } })
+    expect(chunks.at(-1)?.usage?.['cost']).toBeGreaterThan(0)
+    expect(await openHolds()).toBe(0)
+    expect(running.count).toBe(0)
+    const [line] = await store.activity.list({ limit: 1 })
+    expect(line).toMatchObject({ endedBy: 'gateway', status: 500 })
+    expect(line?.cost).toBeGreaterThan(0n)
+  })
+
+  test('and what cannot be kept leaves no walk standing either', async () => {
+    const played = says([text('one'), finish(), USAGE])
+    const firstRuns: FirstRuns = {
+      begin: async () => ({ keep: () => Promise.reject(new Error('no shelf')), over() {} }),
+    }
+    const { ask, openHolds, running, store } = await open(played, {}, { firstRuns })
+    const { chunks, done } = readSse(await (await ask({}, { 'Idempotency-Key': 'k' })).text())
+    expect(chunks.some((one) => 'error' in one)).toBe(true)
+    expect(done).toBe(true)
+    expect(running.count).toBe(0)
+    expect(await openHolds()).toBe(0)
+    expect((await store.activity.list({ limit: 1 }))[0]?.cost).toBeGreaterThan(0n)
+  })
+
+  test('before the headers is a real error, and settled as well', async () => {
+    const played = script(async function* (call) {
+      yield [unsayable]
+      await until(never, call)
+    })
+    const { ask, openHolds, running } = await open(played)
+    const response = await ask()
+    expect(response.status).toBe(500)
+    expect(await response.json()).toMatchObject({ error: { code: 'internal_error' } })
+    expect(await openHolds()).toBe(0)
+    expect(running.count).toBe(0)
   })
 })
 

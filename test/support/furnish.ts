@@ -109,7 +109,7 @@ export async function furnish(
   }
 }
 
-/** The counter over a furnished gateway; `upstream` stands in for whatever a provider would open. */
+/** The API over a furnished gateway; `upstream` stands in for whatever a provider would open. */
 export function openCounter(
   { store, clock }: Furnished,
   changes: Partial<ApiDeps> & { readonly upstream?: Upstream } = {},
@@ -125,6 +125,7 @@ export function openCounter(
   const app = createApi(deps)
   return {
     app,
+    running: deps.running,
     chat: (
       bearer: Readonly<Record<string, string>>,
       body: unknown,

@@ -5,6 +5,7 @@ import { unixSeconds } from '#domain/clock.ts'
 import { RequestRefused } from '#domain/ending.ts'
 import { type GatewayError, toGatewayError } from '#domain/errors.ts'
 import type { CompletionStep } from '#domain/walk.ts'
+import { within } from '#domain/within.ts'
 import type { ApiDeps } from '../deps.ts'
 import type { FirstRun } from '../first-runs.ts'
 import { eventStreamHeaders, noteStep, type RequestContext } from '../request-context.ts'
@@ -22,9 +23,23 @@ export async function answerStream(
   run: FirstRun | null,
 ): Promise<Response> {
   const answer = new StreamedAnswer(deps, context, walk, run)
-  await answer.begin()
-  context.streams = true
-  return new Response(toSseBody(answer, deps.timings), { headers: eventStreamHeaders(context) })
+  try {
+    const isSilent = !(await answer.begin())
+    const body = toSseBody(answer, deps.timings, isSilent)
+    const response = new Response(body, { headers: eventStreamHeaders(context) })
+    context.streams = true
+    return response
+  } catch (thrown) {
+    await abandon(walk, thrown)
+    throw thrown
+  }
+}
+
+/** A walk that nobody will ask for another step is settled now; one that threw by itself has been. */
+async function abandon(walk: RunningWalk, thrown: unknown): Promise<void> {
+  if (walk.isOver) return
+  walk.abort(toGatewayError(thrown))
+  await walk.leave()
 }
 
 /**
@@ -39,6 +54,8 @@ class StreamedAnswer implements PieceSource {
   private chunks: ChunkRenderer | null = null
   /** The first text, asked for before the headers leave. */
   private first: Promise<string | null> | null = null
+  /** What could not be rendered; the walk was aborted for it, and its further events are passed over. */
+  private defect: GatewayError | null = null
   /** What broke the upstream after content had passed. */
   private failure: GatewayError | null = null
   /** What the walk threw after the headers had left. */
@@ -52,10 +69,11 @@ class StreamedAnswer implements PieceSource {
     if (text === null) this.close(this.isUnanswered() ? CLIENT_CLOSED_REQUEST : 200)
     return text
   }
-  /** The last text of a stream whose walk threw after the headers had left. */
-  private readonly fail = (thrown: unknown): string | null => {
+  /** The last text of a stream that broke here, or whose walk threw, after the headers had left. */
+  private readonly fail = async (thrown: unknown): Promise<string | null> => {
     if (this.error !== null) return null
     this.isLast = true
+    await abandon(this.walk, thrown)
     this.error = toGatewayError(thrown instanceof RequestRefused ? thrown.error : thrown)
     return this.begun().error(this.error, this.context.requestId) + this.begun().end(null)
   }
@@ -67,10 +85,10 @@ class StreamedAnswer implements PieceSource {
     this.transcript = run && startTranscript(deps, context, run)
   }
 
-  /** Waits for the first text, or until the headers leave without it. @throws what the walk throws until then */
-  begin(): Promise<void> {
+  /** Waits for the first text; false when the headers leave without it. @throws what the walk throws until then */
+  begin(): Promise<boolean> {
     this.first = this.read()
-    return withinHold(this.first, this.deps.timings.headerHoldMs)
+    return within(this.first, this.deps.timings.headerHoldMs)
   }
 
   next(): Promise<string | null> {
@@ -89,7 +107,7 @@ class StreamedAnswer implements PieceSource {
       const { value: step, done } = await this.walk.next()
       if (done) return null
       noteStep(this.context, step, this.deps.clock)
-      const text = this.render(step)
+      const text = this.renderOrAbort(step)
       if (step.type === 'priced') {
         await this.transcript?.keep(text, step.pay)
       } else if (text !== '') {
@@ -99,6 +117,19 @@ class StreamedAnswer implements PieceSource {
       }
     }
     return null
+  }
+
+  /** A step that cannot be rendered must not leave its walk standing: it is ended, settled and charged like one that broke. */
+  private renderOrAbort(step: CompletionStep): string {
+    if (this.defect !== null && step.type === 'events') return ''
+    try {
+      return this.render(step)
+    } catch (thrown) {
+      if (step.type !== 'events') throw thrown
+      this.defect = toGatewayError(thrown)
+      this.walk.abort(this.defect)
+      return ''
+    }
   }
 
   private render(step: CompletionStep): string {
@@ -148,12 +179,4 @@ class StreamedAnswer implements PieceSource {
     deps.letIdle(context.request)
     deps.log?.(toRequestLine(context, status, this.error ?? this.failure, deps.clock.now()))
   }
-}
-
-/** Waits for the first piece, but not for ever: then the headers leave without it. */
-function withinHold(first: Promise<unknown>, headerHoldMs: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, headerHoldMs)
-    first.then(() => resolve(), reject).finally(() => clearTimeout(timer))
-  })
 }

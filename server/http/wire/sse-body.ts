@@ -16,16 +16,22 @@ const KEEP_ALIVE_BYTES = encoder.encode(KEEP_ALIVE)
 type Controller = ReadableStreamDefaultController<Uint8Array>
 
 /**
- * One piece is on its way at a time. While the upstream is silent a comment goes out every `keepAliveMs`; a reader that
- * leaves a piece lying for `stalledReaderMs` is gone.
+ * One piece is on its way at a time. While the upstream is silent a comment goes out every `keepAliveMs`, and at once where
+ * it has been silent already: Bun sends headers with the first bytes of a body. A reader that leaves a piece lying for
+ * `stalledReaderMs` is gone.
  */
-export const toSseBody = (source: PieceSource, timings: Timings): ReadableStream<Uint8Array> =>
-  new ReadableStream<Uint8Array>(new SseBody(source, timings), { highWaterMark: 0 })
+export const toSseBody = (
+  source: PieceSource,
+  timings: Timings,
+  isSilent = false,
+): ReadableStream<Uint8Array> =>
+  new ReadableStream<Uint8Array>(new SseBody(source, timings, isSilent), { highWaterMark: 0 })
 
 /** A class, because it lives as long as its stream, of which there are thousands: its methods are made once. */
 class SseBody {
   private readonly source: PieceSource
   private readonly timings: Timings
+  private readonly isSilent: boolean
   private controller: Controller | null = null
   private timer: ReturnType<typeof setTimeout> | undefined
   private ended = false
@@ -33,13 +39,15 @@ class SseBody {
   private sinceMs = 0
   private commentAtMs = 0
 
-  constructor(source: PieceSource, timings: Timings) {
+  constructor(source: PieceSource, timings: Timings, isSilent: boolean) {
     this.source = source
     this.timings = timings
+    this.isSilent = isSilent
   }
 
   start(controller: Controller): void {
     this.controller = controller
+    if (this.isSilent) controller.enqueue(KEEP_ALIVE_BYTES)
     this.sleep(this.longestSleepMs())
   }
 

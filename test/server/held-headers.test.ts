@@ -1,0 +1,24 @@
+// The headers of a stream whose provider is silent: held for a while, then sent whole, over a real socket.
+import { expect, onTestFinished, test } from 'vitest'
+import { hello } from '#test/support/furnish.ts'
+import { finish, script, text, until } from '#test/support/scripted-upstream.ts'
+import { serve } from './serve.ts'
+
+test('they leave when the hold is over, although nothing of the answer has come', async () => {
+  const go = Promise.withResolvers<void>()
+  const played = script(async function* (call) {
+    await until(go.promise, call)
+    yield [text('late'), finish()]
+  })
+  // Were they sent with the first comment or word, this client would wait in vain.
+  const { gateway, chat } = await serve(played.upstream, {
+    headerHoldMs: 20,
+    keepAliveMs: 60_000,
+  })
+  onTestFinished(() => gateway.stop(1_000))
+  const response = await chat(hello({ stream: true }), { signal: AbortSignal.timeout(10_000) })
+  expect(response.status).toBe(200)
+  expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/)
+  go.resolve()
+  expect(await response.text()).toMatch(/^: keep-alive\n\n.*"content":"late".*\[DONE\]\n\n$/s)
+})
