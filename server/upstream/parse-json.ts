@@ -1,5 +1,6 @@
 /** Parses the bytes of an answer. A picture in it is cut out beforehand, and becomes text once, where a parser would copy it. */
 import { Buffer } from 'node:buffer'
+import { isShallow } from './json-depth.ts'
 
 /** A string of fewer bytes is not worth it. */
 export const LONG_BYTES = 65_536
@@ -14,26 +15,30 @@ const COLON = 0x3a
 
 const decoder = new TextDecoder()
 
-/** The value of a text that holds no picture worth it; undefined when it is no JSON. */
+/** The value of a text that holds no picture worth it; undefined when it is no JSON, or nested too deeply. */
 export function parseText(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return bounded(JSON.parse(text), text.length)
   } catch {
     return undefined
   }
 }
 
-/** The value of any bytes; undefined when they are no JSON. (A long string may hold raw control characters, which JSON forbids.) */
+const bounded = (value: unknown, chars: number): unknown =>
+  isShallow(value, chars) ? value : undefined
+
+/** The value of any bytes; undefined when they are no JSON, or nested too deeply. (A long string may hold raw control characters, which JSON forbids.) */
 export function parseJson(bytes: Uint8Array): unknown {
   try {
     const lifted = bytes.length > LONG_BYTES ? lift(toBuffer(bytes)) : null
-    if (lifted === null) return JSON.parse(decoder.decode(bytes))
+    if (lifted === null) return bounded(JSON.parse(decoder.decode(bytes)), bytes.length)
     const { rest, strings } = lifted
-    return JSON.parse(rest, (_, value: unknown) =>
+    const value = JSON.parse(rest, (_, value: unknown) =>
       typeof value === 'string' && value.startsWith(MARK)
         ? strings[Number(value.slice(MARK.length))]
         : value,
     )
+    return bounded(value, rest.length)
   } catch {
     return undefined
   }

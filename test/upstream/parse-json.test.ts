@@ -1,7 +1,7 @@
 // JSON with megabytes in one string reads as it would by the language's own parser, and what is none is none.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseJson } from '#upstream/parse-json.ts'
+import { parseJson, parseText } from '#upstream/parse-json.ts'
 
 const LONG = 'QUJD'.repeat(50_000)
 
@@ -11,6 +11,19 @@ function isRead(value: unknown, indent?: number) {
   const text = JSON.stringify(value, null, indent)
   expect(JSON.stringify(read(text), null, indent) === text).toBe(true)
 }
+
+test('what is nested too deeply to be rendered again is none', () => {
+  const nested = (levels: number) => `${'['.repeat(levels)}1${']'.repeat(levels)}`
+  const padded = (levels: number) => `[${nested(levels)},"${'x'.repeat(20_000)}"]`
+  for (const parse of [read, parseText]) {
+    expect(parse(padded(63))).toBeInstanceOf(Array)
+    expect(parse(padded(64))).toBeUndefined()
+    expect(parse(nested(100_000))).toBeUndefined()
+    // Short enough to be harmless, whatever it is.
+    expect(parse(nested(1_000))).toBeInstanceOf(Array)
+  }
+  expect(read(`[${nested(64)},"${LONG}"${',1'.repeat(10_000)}]`)).toBeUndefined()
+})
 
 describe('a long string', () => {
   test.each([

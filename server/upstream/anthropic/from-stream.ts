@@ -2,6 +2,7 @@
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { promptTokens, type Usage } from '#domain/usage.ts'
+import { parseText } from '../parse-json.ts'
 import { isObject, readObject, readText } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import type { SseEvent } from '../sse.ts'
@@ -89,12 +90,8 @@ const toIndex = (value: unknown): number => (typeof value === 'number' ? value :
 
 /** @throws UpstreamFailure when the data is no JSON object; an error may be mere text */
 function readEvent({ event, data }: SseEvent): JsonObject {
-  try {
-    const read: unknown = JSON.parse(data)
-    if (isObject(read)) return event === 'error' ? { ...read, type: 'error' } : read
-  } catch {
-    // Judged below, together with JSON that is no object.
-  }
+  const read = parseText(data)
+  if (isObject(read)) return event === 'error' ? { ...read, type: 'error' } : read
   if (event === 'error') return { type: 'error', error: data }
   throw new UpstreamFailure('failed', 'it sent an event that is not a JSON object')
 }

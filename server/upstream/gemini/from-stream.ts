@@ -1,6 +1,7 @@
 /** Theirs → ours: the chunks of a stream. No word ends it: it is complete when it ends and every candidate has. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
+import { parseText } from '../parse-json.ts'
 import { isObject } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import type { SseEvent } from '../sse.ts'
@@ -38,12 +39,8 @@ export function startStream(scrub: Scrub): Translation {
 
 /** An error may come in a list of one. @throws UpstreamFailure when the data is no chunk */
 function readData({ data }: SseEvent): readonly JsonObject[] {
-  try {
-    const value: unknown = JSON.parse(data)
-    const list: readonly unknown[] = Array.isArray(value) ? value : [value]
-    if (list.every(isObject)) return list
-  } catch {
-    // Judged below, together with JSON that is no object.
-  }
+  const value = parseText(data)
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value]
+  if (list.every(isObject)) return list
   throw new UpstreamFailure('failed', 'it sent a chunk that is not a JSON object')
 }

@@ -1,6 +1,7 @@
 /** Theirs → ours: the chunks of a stream. Reasons to finish wait for the end; the provider's last count follows them. */
 import type { ChatEvent, FinishReason, JsonObject } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
+import { parseText } from '../parse-json.ts'
 import { isObject, readChoiceIndex, readObject, readText } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import type { SseEvent } from '../sse.ts'
@@ -32,6 +33,8 @@ class OpenAiStream implements Translation {
   private readonly answerFields: AnswerFields = { said: null }
   private usage: ReturnType<typeof toUsageEvent>
   private counted = false
+  /** Content has come after the last count, which is therefore not yet one of the whole answer. */
+  private isBehind = false
 
   constructor(scrub: Scrub) {
     this.scrub = scrub
@@ -41,6 +44,7 @@ class OpenAiStream implements Translation {
     try {
       for (const event of events) {
         if (isDone(event)) {
+          if (this.choices.length === 0) throw incomplete()
           this.conclude(batch)
           return true
         }
@@ -54,36 +58,46 @@ class OpenAiStream implements Translation {
 
   close(batch: ChatEvent[]): void {
     if (this.choices.length === 0 || this.choices.some(({ reason }) => reason === null)) {
-      throw new UpstreamFailure('failed', 'its stream ended before the answer was complete')
+      throw incomplete()
     }
     this.conclude(batch)
   }
 
   private noteChunk({ event: named, data }: SseEvent, batch: ChatEvent[]): void {
     const chunk = readChunk(data, named === 'error')
-    this.noteUsage(chunk)
+    const isCounted = this.noteUsage(chunk)
     const failure =
       named === 'error' ? fromErrorInside(chunk, this.scrub) : findError(chunk, this.scrub)
     if (failure) throw failure
+    const before = batch.length
     const list = chunk['choices']
     if (Array.isArray(list)) {
       for (let place = 0; place < list.length; place++) this.noteChoice(list[place], place, batch)
     }
+    if (isCounted) this.isBehind = false
+    else if (!this.isBehind && this.usage && batch.length > before) {
+      this.isBehind = true
+      this.counted = true
+    }
     noteAnswerFields(this.answerFields, chunk, batch)
   }
 
-  private noteUsage(chunk: JsonObject): void {
+  /** Whether the chunk has a count, or a cost. */
+  private noteUsage(chunk: JsonObject): boolean {
     const stated = chunk['usage'] ?? readObject(chunk['x_groq'])['usage']
-    if (stated === undefined || stated === null) return
+    if (stated === undefined || stated === null) return false
     const read = toUsageEvent(stated)
-    if (read === undefined) return
+    if (read === undefined) return false
     // A count and a cost may come apart.
     this.usage = { ...this.usage, ...read, usage: read.usage ?? this.usage?.usage ?? null }
     this.counted = true
+    return true
   }
 
   private tellUsage(batch: ChatEvent[]): void {
-    if (this.counted && this.usage) batch.push(this.usage)
+    if (this.counted && this.usage) {
+      batch.push(this.isBehind ? { ...this.usage, partial: true } : this.usage)
+    }
     this.counted = false
   }
 
@@ -126,17 +140,16 @@ class OpenAiStream implements Translation {
   }
 }
 
+const incomplete = (): UpstreamFailure =>
+  new UpstreamFailure('failed', 'its stream ended before the answer was complete')
+
 const isDone = ({ data }: SseEvent): boolean =>
   data.charCodeAt(0) === 0x5b && data.trim() === '[DONE]'
 
 /** @throws UpstreamFailure when the data is no chunk; an error may be mere text */
 function readChunk(data: string, isError: boolean): JsonObject {
-  try {
-    const chunk: unknown = JSON.parse(data)
-    if (isObject(chunk)) return chunk
-  } catch {
-    // Judged below, together with JSON that is no object.
-  }
+  const chunk = parseText(data)
+  if (isObject(chunk)) return chunk
   if (isError) return { error: data }
   throw new UpstreamFailure('failed', 'it sent a chunk that is not a JSON object')
 }

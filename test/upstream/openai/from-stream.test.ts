@@ -94,6 +94,21 @@ describe('counts', () => {
     expect(fold(batch).usage).toMatchObject({ outputTokens: 1 })
   })
 
+  test('one that content follows is not yet one of the whole answer, until another comes', () => {
+    const early = { prompt_tokens: 10, completion_tokens: 0, total_tokens: 10 }
+    const counts = (...list: readonly (JsonObject | string)[]) =>
+      chunks(...list).events.filter(({ type }) => type === 'usage')
+    const begun = [chunk({}, { usage: early }), chunk({ content: 'a' })]
+    expect(counts(...begun, chunk({}, {}, 'stop'), '[DONE]').at(-1)).toMatchObject({
+      partial: true,
+    })
+    // A client may leave, or the stream break, before anything else comes.
+    expect(counts(...begun).at(-1)).toMatchObject({ partial: true })
+    const whole = counts(...begun, chunk({}, { usage: USAGE }, 'stop'), '[DONE]').at(-1)
+    expect(whole).toMatchObject({ usage: { outputTokens: 2 } })
+    expect(whole).not.toHaveProperty('partial')
+  })
+
   test('null is no count, zero is', () => {
     expect(chunks(chunk({ content: 'a' }, { usage: null }, 'stop'), '[DONE]').usage).toBeNull()
     const zero = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
@@ -316,6 +331,20 @@ describe('errors', () => {
 
   test('an error that says nothing is none', () => {
     expect(chunks(chunk({ content: 'a' }, { error: null }, 'stop'), '[DONE]').failure).toBeNull()
+  })
+})
+
+test('a stream of nothing but its end is no answer', () => {
+  expect(chunks('[DONE]').failure).toMatchObject({ kind: 'failed' })
+  expect(chunks({ choices: [], usage: USAGE }, '[DONE]').failure).toMatchObject({ kind: 'failed' })
+})
+
+test('a chunk that is nested too deeply is none', () => {
+  const deep = `${'['.repeat(60_000)}${']'.repeat(60_000)}`
+  const said = `{"choices":[{"index":0,"delta":{"content":"b","x":${deep}}}]}`
+  expect(chunks(chunk({ content: 'a' }), said)).toMatchObject({
+    text: 'a',
+    failure: { kind: 'failed' },
   })
 })
 
