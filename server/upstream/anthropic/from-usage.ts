@@ -1,22 +1,23 @@
 /** Theirs → ours: a count in disjoint classes. On this wire they are disjoint already; only reasoning stands inside the output. */
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
+import { isImpossible, readCount } from '../read-count.ts'
 import { isObject, readObject } from '../read-json.ts'
 
-/** No answer has more tokens than this; a larger count is a fault, and must not become a charge. */
-const MOST_TOKENS = 1_000_000_000
-
-function readCount(value: unknown): number | undefined {
-  if (typeof value !== 'number' || Number.isNaN(value)) return undefined
-  return Math.min(Math.max(0, Math.round(value)), MOST_TOKENS)
-}
+/** A count that says what is charged; one that is impossible makes the whole statement worthless. */
+const CHARGED = [
+  'input_tokens',
+  'output_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+] as const
 
 /**
- * Undefined when nothing was counted. Counts are cumulative, so a later statement replaces an earlier one; what it leaves
+ * Undefined when nothing was counted, or what cannot be. Counts are cumulative, so a later statement replaces an earlier one; what it leaves
  * out (the prompt, in the last word of many servers) holds as it was `before`.
  * @example input 4, cache read 1163, output 202 → a prompt of 1167 tokens
  */
 export function fromUsage(value: unknown, before?: Usage): Usage | undefined {
-  if (!isObject(value)) return undefined
+  if (!isObject(value) || CHARGED.some((name) => isImpossible(value[name]))) return undefined
   const input = readCount(value['input_tokens'])
   const output = readCount(value['output_tokens'])
   if (input === undefined && output === undefined) return undefined

@@ -1,31 +1,25 @@
 /** Theirs → ours: Gemini's count in disjoint classes, so that each token is priced exactly once. */
 import type { JsonObject } from '#domain/chat.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
+import { isImpossible, readCount } from '../read-count.ts'
 import { isObject, readList } from '../read-json.ts'
-
-/** No answer has more tokens than this; a larger count is a fault, and must not become a charge. */
-const MOST_TOKENS = 1_000_000_000
-
-/** A count, bounded to 0..1e9 and made whole; undefined when there is no number. */
-const readCount = (value: unknown): number | undefined =>
-  typeof value === 'number' && !Number.isNaN(value)
-    ? Math.min(Math.max(0, Math.round(value)), MOST_TOKENS)
-    : undefined
 
 const COUNTS = [
   'promptTokenCount',
   'candidatesTokenCount',
   'thoughtsTokenCount',
   'totalTokenCount',
+  'toolUsePromptTokenCount',
 ] as const
 
 /**
- * Undefined when nothing was counted. Cached tokens stand inside the prompt, tokens of tool prompts and of thoughts stand
+ * Undefined when nothing was counted, or what cannot be. Cached tokens stand inside the prompt, tokens of tool prompts and of thoughts stand
  * outside prompt and candidates and are billed; `candidatesTokenCount` may be absent, then the total tells it.
  * @example prompt 9622 of which 9609 cached, candidates 35, thoughts 136 → input 13, cache read 9609, output 171
  */
 export function fromUsage(value: unknown): Usage | undefined {
   if (!isObject(value)) return undefined
+  if (COUNTS.some((name) => isImpossible(value[name]))) return undefined
   if (COUNTS.every((name) => readCount(value[name]) === undefined)) return undefined
   const count = (name: string): number => readCount(value[name]) ?? 0
   const prompt = count('promptTokenCount')

@@ -1,17 +1,18 @@
 /** Theirs → ours: a provider's count in disjoint classes, so that each token is priced exactly once. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import type { Usage } from '#domain/usage.ts'
+import { isImpossible, MOST_TOKENS, readCount } from '../read-count.ts'
 import { isObject, readObject } from '../read-json.ts'
 import { fromCost } from './from-cost.ts'
 
-/** No answer has more tokens than this; a larger count is a fault, and must not become a charge. */
-const MOST_TOKENS = 1_000_000_000
-
-/** A count, bounded to 0..1e9 and made whole; undefined when there is no number. */
-function readCount(value: unknown): number | undefined {
-  if (typeof value !== 'number' || Number.isNaN(value)) return undefined
-  return Math.min(Math.max(0, Math.round(value)), MOST_TOKENS)
-}
+/** A count that says what is charged; one that is impossible makes the whole statement worthless. */
+const CHARGED = [
+  'prompt_tokens',
+  'input_tokens',
+  'completion_tokens',
+  'output_tokens',
+  'total_tokens',
+] as const
 
 /** The event of a count, a stated cost, or both; undefined when `usage` holds neither. */
 export function toUsageEvent(
@@ -24,11 +25,11 @@ export function toUsageEvent(
 }
 
 /**
- * Undefined when nothing was counted; a count of zero is a count. Pictures are counted by the meter, not here.
+ * Undefined when nothing was counted, or what cannot be; a count of zero is a count. Pictures are counted by the meter, not here.
  * @example prompt 1144 of which 1024 cached, completion 2 → input 120, cache read 1024, output 2
  */
 export function fromUsage(value: unknown): Usage | undefined {
-  if (!isObject(value)) return undefined
+  if (!isObject(value) || CHARGED.some((name) => isImpossible(value[name]))) return undefined
   const total = readCount(value['total_tokens'])
   const prompt = readCount(value['prompt_tokens']) ?? readCount(value['input_tokens'])
   const stated = readCount(value['completion_tokens']) ?? readCount(value['output_tokens'])

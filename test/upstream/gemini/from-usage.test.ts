@@ -63,14 +63,20 @@ test('zero is a count, and silence is none', () => {
 })
 
 test('T17: no count is negative, absurd or broken, and no class is larger than the whole', () => {
+  for (const impossible of [-5, 1e300, 1_000_000_001, Number.NaN]) {
+    for (const name of ['promptTokenCount', 'candidatesTokenCount', 'thoughtsTokenCount']) {
+      const counts = { promptTokenCount: 7, candidatesTokenCount: 8, [name]: impossible }
+      expect(fromUsage(counts)).toBeUndefined()
+    }
+  }
   const usage = fromUsage({
-    promptTokenCount: -5,
+    promptTokenCount: 5,
     cachedContentTokenCount: 40,
-    candidatesTokenCount: 1e300,
+    candidatesTokenCount: 1_000_000_000,
     thoughtsTokenCount: 2.4,
-    candidatesTokensDetails: [null, { modality: 'IMAGE', tokenCount: Number.POSITIVE_INFINITY }],
+    candidatesTokensDetails: [null, { modality: 'IMAGE', tokenCount: 1_000_000_000 }],
   })!
-  expect(promptTokens(usage)).toBe(0)
+  expect(promptTokens(usage)).toBe(5)
   expect(usage.imageOutputTokens).toBe(1_000_000_000)
   for (const count of Object.values(usage)) {
     expect(Number.isInteger(count) && count >= 0 && count <= 1_000_000_000).toBe(true)

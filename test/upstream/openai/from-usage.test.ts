@@ -85,7 +85,7 @@ test('tokens of pictures leave the prompt’s text, in both dialects', () => {
   expect(chat(500)).toMatchObject({ inputTokens: 0, cacheReadTokens: 500, imageInputTokens: 500 })
   expect(chat(500, 450)).toMatchObject({ inputTokens: 0, imageInputTokens: 50 })
   expect(promptTokens(chat(500, 450)!)).toBe(1_000)
-  const wild = fromUsage({ prompt_tokens: 5, prompt_tokens_details: { image_tokens: 1e12 } })
+  const wild = fromUsage({ prompt_tokens: 5, prompt_tokens_details: { image_tokens: 600 } })
   expect(wild).toMatchObject({ inputTokens: 0, imageInputTokens: 5 })
 })
 
@@ -108,13 +108,19 @@ test('a total alone, or with one side, gives the other', () => {
 })
 
 test('T17: no count is negative, absurd or broken, and no class is larger than the whole', () => {
+  for (const impossible of [-5, 1e300, 1_000_000_001, Number.POSITIVE_INFINITY, Number.NaN]) {
+    for (const name of ['prompt_tokens', 'completion_tokens', 'total_tokens']) {
+      const counts = { prompt_tokens: 7, completion_tokens: 8, [name]: impossible }
+      expect(fromUsage(counts)).toBeUndefined()
+    }
+  }
   const usage = fromUsage({
-    prompt_tokens: -5,
-    completion_tokens: 1e300,
-    prompt_tokens_details: { cached_tokens: 99, cache_write_tokens: 99 },
+    prompt_tokens: 5,
+    completion_tokens: 1_000_000_000,
+    prompt_tokens_details: { cached_tokens: 99, cache_write_tokens: 99, image_tokens: -1 },
     completion_tokens_details: { reasoning_tokens: 2.4, image_tokens: Number.POSITIVE_INFINITY },
   })!
-  expect(promptTokens(usage)).toBe(0)
+  expect(promptTokens(usage)).toBe(5)
   expect(completionTokens(usage)).toBe(1_000_000_000)
   for (const count of Object.values(usage)) {
     expect(Number.isInteger(count) && count >= 0 && count <= 1_000_000_000).toBe(true)
