@@ -13,6 +13,8 @@ export interface ProviderPreset {
   readonly auth: 'bearer' | 'api-key' | 'x-api-key' | 'x-goog-api-key'
   /** Whether a stream must be asked for its usage; where false it is sent unasked and asking is an error. */
   readonly asksForUsage: boolean
+  /** The one field that bounds an answer here, whichever the client used; absent where the wire has both. */
+  readonly boundsAnswersBy?: 'max_tokens'
 }
 
 const openAiShaped = (baseUrl: string | null): ProviderPreset => ({
@@ -20,6 +22,12 @@ const openAiShaped = (baseUrl: string | null): ProviderPreset => ({
   baseUrl,
   auth: 'bearer',
   asksForUsage: true,
+})
+
+/** Before `max_completion_tokens`: it is refused, or ignored while more is spent than is held. */
+const withMaxTokens = (baseUrl: string): ProviderPreset => ({
+  ...openAiShaped(baseUrl),
+  boundsAnswersBy: 'max_tokens',
 })
 
 const presets = {
@@ -32,11 +40,11 @@ const presets = {
   },
   openrouter: openAiShaped('https://openrouter.ai/api/v1'),
   groq: openAiShaped('https://api.groq.com/openai/v1'),
-  mistral: { ...openAiShaped('https://api.mistral.ai/v1'), asksForUsage: false },
-  deepseek: openAiShaped('https://api.deepseek.com/v1'),
+  mistral: { ...withMaxTokens('https://api.mistral.ai/v1'), asksForUsage: false },
+  deepseek: withMaxTokens('https://api.deepseek.com/v1'),
   xai: openAiShaped('https://api.x.ai/v1'),
-  together: openAiShaped('https://api.together.xyz/v1'),
-  fireworks: openAiShaped('https://api.fireworks.ai/inference/v1'),
+  together: withMaxTokens('https://api.together.xyz/v1'),
+  fireworks: withMaxTokens('https://api.fireworks.ai/inference/v1'),
   google: {
     family: 'gemini',
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta',

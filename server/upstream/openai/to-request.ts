@@ -17,6 +17,10 @@ export function toRequest(
   const options = stream ? toStreamOptions(body['stream_options'], type) : null
   if (options !== null) sent['stream_options'] = options
   else if ('stream_options' in sent) delete sent['stream_options']
+  if (PROVIDER_PRESETS[type].boundsAnswersBy === 'max_tokens' && 'max_completion_tokens' in sent) {
+    sent['max_tokens'] = sent['max_completion_tokens']
+    delete sent['max_completion_tokens']
+  }
   if (type === 'openrouter') sent['usage'] = { ...readObject(body['usage']), include: true }
   return sent
 }

@@ -31,6 +31,14 @@ test('a provider that counts unasked is not asked', () => {
   )
 })
 
+test('a provider that knows but max_tokens is told the bound in that word', () => {
+  const asked = request({ max_completion_tokens: 7 })
+  expect(toRequest(asked, 'm', 'deepseek')).toMatchObject({ max_tokens: 7 })
+  expect(toRequest(asked, 'm', 'deepseek')).not.toHaveProperty('max_completion_tokens')
+  expect(toRequest(asked, 'm', 'openai')).toMatchObject({ max_completion_tokens: 7 })
+  expect(toRequest(request({ max_tokens: 5 }), 'm', 'mistral')).toMatchObject({ max_tokens: 5 })
+})
+
 test('a whole answer has no stream options', () => {
   const sent = toRequest(request({ stream_options: { include_usage: true } }), 'm', 'openai')
   expect(sent).not.toHaveProperty('stream_options')
