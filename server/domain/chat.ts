@@ -32,6 +32,8 @@ export interface ChatRequest {
   readonly maxOutputTokens: number | null
   /** UTF-8 bytes of the body without the pictures in it. */
   readonly textBytes: number
+  /** Of those, bytes of files and sounds in base64; absent where there is none. */
+  readonly fileBytes?: number
   readonly inputImages: number
   /** Of those, pictures of earlier answers; a model that takes no pictures may be asked all the same. */
   readonly earlierImages?: number

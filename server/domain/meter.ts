@@ -36,6 +36,8 @@ export interface Meter {
 /** What English text takes in common tokenizers; an estimate is marked as one wherever it is charged. */
 const BYTES_PER_TOKEN = 4
 const TOKENS_PER_IMAGE = 765
+/** Of a file or a sound in base64: pages and seconds take tokens, not bytes. */
+const BYTES_PER_FILE_TOKEN = 100
 
 /** A provider's count as a whole number of tokens: a broken one must neither stop a settlement nor earn money. */
 const toCount = (stated: number): number =>
@@ -96,9 +98,11 @@ function atLeast(stated: Usage | null, estimated: Usage): Usage {
   }
 }
 
-function estimatePrompt({ textBytes, inputImages }: ChatRequest, most: number) {
+function estimatePrompt({ textBytes, fileBytes = 0, inputImages }: ChatRequest, most: number) {
   const imageInputTokens = Math.min(most, inputImages * TOKENS_PER_IMAGE)
-  const words = Math.ceil(textBytes / BYTES_PER_TOKEN)
+  const words =
+    Math.ceil((textBytes - fileBytes) / BYTES_PER_TOKEN) +
+    Math.ceil(fileBytes / BYTES_PER_FILE_TOKEN)
   return { inputTokens: Math.min(most - imageInputTokens, words), imageInputTokens }
 }
 

@@ -105,7 +105,7 @@ export function readChatRequest({ fields, text, bytes }: Body): ChatRequest {
   const read = readForm(fields)
   demandNoKey(read.model, 'model')
   if (read.models) for (const model of read.models) demandNoKey(model, 'models')
-  const pictures = readMessages(read.messages)
+  const attachments = readMessages(read.messages)
   const wantsImages = read.modalities ? readModalities(read.modalities) : false
   const request: { -readonly [Field in keyof ChatRequest]: ChatRequest[Field] } = {
     model: read.model,
@@ -117,12 +117,13 @@ export function readChatRequest({ fields, text, bytes }: Body): ChatRequest {
     endUser: read.user || null,
     choices: read.n ?? 1,
     maxOutputTokens: read.max_completion_tokens ?? read.max_tokens ?? null,
-    textBytes: bytes - pictures.bytes,
-    inputImages: pictures.count,
+    textBytes: bytes - attachments.bytes,
+    inputImages: attachments.count,
     allowFallbacks: read.allow_fallbacks ?? read.provider?.allow_fallbacks ?? true,
   }
   if (text !== undefined && bytes >= LONG_BYTES) request.source = { text, fields }
-  if (pictures.earlier > 0) request.earlierImages = pictures.earlier
+  if (attachments.fileBytes > 0) request.fileBytes = attachments.fileBytes
+  if (attachments.earlier > 0) request.earlierImages = attachments.earlier
   if (read.models || read.provider) request.routing = toRouting(read.models, read.provider)
   return request
 }
@@ -159,8 +160,9 @@ function readModalities(modalities: readonly string[]): boolean {
 }
 
 /**
- * What an upstream is told: everything but routing, nulls, and the modalities of an answer in plain text. Where that is
- * everything, these very fields.
+ * What an upstream is told: everything but routing, nulls, the modalities of an answer in plain text, and a bound of the
+ * answer that another overrules: an upstream that obeyed it would spend more than is held. Where that is everything, these
+ * very fields.
  */
 function toForwardedBody(fields: JsonObject, wantsImages: boolean): JsonObject {
   for (const field in fields) {
@@ -173,7 +175,12 @@ function toForwardedBody(fields: JsonObject, wantsImages: boolean): JsonObject {
 }
 
 const isKept = (fields: JsonObject, field: string, wantsImages: boolean): boolean =>
-  fields[field] !== null && !isOurs(field) && (field !== 'modalities' || wantsImages)
+  fields[field] !== null &&
+  !isOurs(field) &&
+  (field !== 'modalities' || wantsImages) &&
+  (field !== 'max_tokens' || !isSet(fields['max_completion_tokens']))
+
+const isSet = (value: unknown): boolean => value !== null && value !== undefined
 
 /** Routing is the gateway's own; `__proto__` is nobody's, and assigning it would change what the object is. */
 const isOurs = (field: string): boolean =>

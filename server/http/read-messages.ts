@@ -1,4 +1,4 @@
-/** Reads the messages of a request by hand: they carry the pictures, which have to be found, checked and counted anyway. */
+/** Reads the messages of a request by hand: they carry the attachments, which have to be found, checked and counted anyway. */
 import { GatewayError } from '#domain/errors.ts'
 import { checkImageUrl, MOST_INPUT_IMAGES, readEarlierImage } from './image-url.ts'
 
@@ -7,27 +7,31 @@ export const MOST_PARTS = 10_000
 export const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'] as const
 const KNOWN_ROLES = new Set<unknown>(ROLES)
 
-export interface Pictures {
+/** What a conversation carries beside its text. */
+export interface Attachments {
+  /** Of files and sounds, bytes of base64 in the body. */
+  fileBytes: number
+  /** Attachments. */
   count: number
   /** Of those, pictures of earlier answers. */
   earlier: number
-  /** Bytes of base64 in the body. */
+  /** Of attachments, bytes of base64 in the body. */
   bytes: number
 }
 
 /** @throws invalid_request, invalid_image, too_many_images; `param` is the path to the field */
-export function readMessages(messages: unknown): Readonly<Pictures> {
+export function readMessages(messages: unknown): Readonly<Attachments> {
   if (!Array.isArray(messages)) throw invalid('messages', 'must be an array of messages')
   if (messages.length === 0) throw invalid('messages', 'must hold at least one message')
   if (messages.length > MOST_MESSAGES) {
     throw invalid('messages', `may hold at most ${MOST_MESSAGES} messages`)
   }
-  const pictures: Pictures = { count: 0, earlier: 0, bytes: 0 }
-  for (let i = 0; i < messages.length; i++) readMessage(messages[i], i, pictures)
-  return pictures
+  const attachments: Attachments = { fileBytes: 0, count: 0, earlier: 0, bytes: 0 }
+  for (let i = 0; i < messages.length; i++) readMessage(messages[i], i, attachments)
+  return attachments
 }
 
-function readMessage(message: unknown, index: number, pictures: Pictures): void {
+function readMessage(message: unknown, index: number, attachments: Attachments): void {
   if (!isObject(message)) throw invalid(`messages[${index}]`, 'must be an object')
   const { role, content } = message
   if (!KNOWN_ROLES.has(role)) {
@@ -37,10 +41,10 @@ function readMessage(message: unknown, index: number, pictures: Pictures): void 
     )
   }
   if (role === 'assistant' && Array.isArray(message['images'])) {
-    for (const image of message['images']) countEarlier(image, pictures)
+    for (const image of message['images']) countEarlier(image, attachments)
   }
   if (Array.isArray(content)) {
-    readParts(content, index, pictures)
+    readParts(content, index, attachments)
     return
   }
   const absent = content === null || content === undefined
@@ -48,7 +52,7 @@ function readMessage(message: unknown, index: number, pictures: Pictures): void 
   throw invalid(`messages[${index}].content`, 'must be a string or an array of content parts')
 }
 
-function readParts(parts: readonly unknown[], index: number, pictures: Pictures): void {
+function readParts(parts: readonly unknown[], index: number, attachments: Attachments): void {
   if (parts.length > MOST_PARTS) {
     throw invalid(`messages[${index}].content`, `may hold at most ${MOST_PARTS} parts`)
   }
@@ -60,20 +64,29 @@ function readParts(parts: readonly unknown[], index: number, pictures: Pictures)
         throw invalid(`messages[${index}].content[${i}].text`, 'must be a string')
       }
     } else if (part['type'] === 'image_url') {
-      readPicture(part['image_url'], `messages[${index}].content[${i}].image_url`, pictures)
+      readPicture(part['image_url'], `messages[${index}].content[${i}].image_url`, attachments)
     } else if (typeof part['type'] !== 'string') {
       throw invalid(`messages[${index}].content[${i}].type`, 'must be a string')
+    } else {
+      attachments.fileBytes +=
+        dataChars(part['file'], 'file_data') + dataChars(part['input_audio'], 'data')
     }
   }
 }
 
-function readPicture(image: unknown, path: string, pictures: Pictures): void {
+/** Base64 is one byte to a character. */
+function dataChars(holder: unknown, name: 'file_data' | 'data'): number {
+  const data = isObject(holder) ? holder[name] : undefined
+  return typeof data === 'string' ? data.length : 0
+}
+
+function readPicture(image: unknown, path: string, attachments: Attachments): void {
   if (!isObject(image)) throw invalid(path, 'must be an object with a url')
   if (typeof image['url'] !== 'string') throw invalid(`${path}.url`, 'must be a string')
-  pictures.count++
-  const own = pictures.count - pictures.earlier
+  attachments.count++
+  const own = attachments.count - attachments.earlier
   if (own > MOST_INPUT_IMAGES) throw tooMany(own)
-  pictures.bytes += checkImageUrl(image['url'], `${path}.url`)
+  attachments.bytes += checkImageUrl(image['url'], `${path}.url`)
 }
 
 const tooMany = (images: number): GatewayError =>
@@ -88,14 +101,14 @@ const tooMany = (images: number): GatewayError =>
   })
 
 /** An answer is sent back as it was given, with as many pictures as a conversation has drawn: none is one too many. */
-function countEarlier(image: unknown, pictures: Pictures): void {
+function countEarlier(image: unknown, attachments: Attachments): void {
   const holder = isObject(image) ? image['image_url'] : undefined
   const url = isObject(holder) ? holder['url'] : undefined
   const bytes = typeof url === 'string' ? readEarlierImage(url) : null
   if (bytes === null) return
-  pictures.count++
-  pictures.earlier++
-  pictures.bytes += bytes
+  attachments.count++
+  attachments.earlier++
+  attachments.bytes += bytes
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

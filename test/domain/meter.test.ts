@@ -37,6 +37,11 @@ describe('without the provider’s word', () => {
     expect(usage).toMatchObject({ inputTokens: 26, outputTokens: 2 })
   })
 
+  test('a file or a sound is not text: a hundred bytes of it are a token', () => {
+    const request = aRequest({ textBytes: 4_000_100, fileBytes: 4_000_000 })
+    expect(reading([], request).usage).toMatchObject({ inputTokens: 25 + 40_000 })
+  })
+
   test('bytes are counted, not characters, however a text is cut', () => {
     expect(reading([text('при')]).usage.outputTokens).toBe(2)
     expect(reading([text('日本語')]).usage.outputTokens).toBe(3)

@@ -117,6 +117,9 @@ describe('modalities', () => {
 test('the numbers that decide the hold', () => {
   expect(ask({ max_tokens: 5 }).maxOutputTokens).toBe(5)
   expect(ask({ max_tokens: 5, max_completion_tokens: 7 }).maxOutputTokens).toBe(7)
+  // What is held is all that an upstream may spend: the bound that is overruled does not reach it.
+  expect(ask({ max_tokens: 5_000, max_completion_tokens: 7 }).body).not.toHaveProperty('max_tokens')
+  expect(ask({ max_tokens: 5, max_completion_tokens: null }).body).toMatchObject({ max_tokens: 5 })
   expect(ask({ n: 3 }).choices).toBe(3)
   for (const field of ['max_tokens', 'max_completion_tokens', 'n']) {
     for (const value of [0, -1, 1.5, 2 ** 31, '5', true, [], {}]) {
