@@ -41,7 +41,7 @@ export interface Observer<Kept extends Store> {
   readonly store: Kept
   readonly log: RequestLog | null
   /** What stands before the API. */
-  before(counter: Fetch): Fetch
+  before(fetch: Fetch): Fetch
   /** Listens for scrapes, and answers where; null where nobody may ask. @throws what `refused` makes of a taken address */
   open(deps: ApiDeps): string | null
   stop(): Promise<void>
@@ -60,7 +60,7 @@ export async function startObserver<Kept extends Store>(
   return {
     store: watchStore(store, observed.clock, tally, tracer),
     log: tally === null ? log : watchLog(log, tally),
-    before: (counter) => (tracer === null ? counter : joining(counter, tracer)),
+    before: (fetch) => (tracer === null ? fetch : joining(fetch, tracer)),
     open(deps) {
       if (metrics === null || tally === null) return null
       listener = openMetrics(metrics, tally, deps)
@@ -105,11 +105,11 @@ const watchLog =
 
 /** Tells the tracer whose trace a request belongs to, by the id that its answer carries. */
 const joining =
-  (counter: Fetch, tracer: Tracer): Fetch =>
+  (fetch: Fetch, tracer: Tracer): Fetch =>
   (request) => {
     const traceparent = request.headers.get('traceparent')
-    if (traceparent === null) return counter(request)
-    return Promise.resolve(counter(request)).then((response) => {
+    if (traceparent === null) return fetch(request)
+    return Promise.resolve(fetch(request)).then((response) => {
       const id = response.headers.get('x-generation-id')
       if (id !== null) tracer.join(id as GenerationId, traceparent)
       return response
