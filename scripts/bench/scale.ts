@@ -1,4 +1,4 @@
-/** Part `scale`: a gateway with a long past beside one with none, and a full window beside a short one. */
+/** Part `scale`: a gateway with a long past beside those with a tenth of it and with none, and a full window beside a short one. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,16 +24,26 @@ const LEAST_RATE_RATIO = 0.95
 /** What is measured, and over what past. */
 export type ScaleEffort = Effort & Past
 
+/** No past, a tenth of the long one among as many keys, and the long one. */
+const PASTS = ['none', 'tenth', 'large'] as const
+type PastName = (typeof PASTS)[number]
+type PastBooks = Readonly<Record<PastName, Books>>
+
 /** Measures and prints; false when a ratio or a pause is beyond its bound. */
 export async function scale(effort: ScaleEffort): Promise<boolean> {
   const scratch = mkdtempSync(join(tmpdir(), 'gatewayctl-bench-'))
   const mock = await startMock()
   try {
-    const small = openBooks(join(scratch, 'small'), mock.origin, { rows: 0, keys: ASKING_KEYS })
-    const large = openBooks(join(scratch, 'large'), mock.origin, effort)
-    await compareStarts(small, large)
+    const { rows, keys } = effort
+    const open = (name: PastName, past: Past): Books =>
+      openBooks(join(scratch, name), mock.origin, past)
+    const none = open('none', { rows: 0, keys: ASKING_KEYS })
+    const tenth = open('tenth', { rows: Math.floor(rows / 10), keys })
+    const large = open('large', { rows, keys })
+    const books: PastBooks = { none, tenth, large }
+    await compareStarts(books)
     const verdicts = [
-      await comparePasts(mock, small, large, effort),
+      await comparePasts(mock, books, effort),
       await compareWindows(mock, large, effort),
       await firstUse(large),
     ]
@@ -44,46 +54,48 @@ export async function scale(effort: ScaleEffort): Promise<boolean> {
   }
 }
 
-async function compareStarts(small: Books, large: Books): Promise<void> {
-  const millis = { small: [] as number[], large: [] as number[] }
+async function compareStarts(books: PastBooks): Promise<void> {
+  const millis: Record<PastName, number[]> = { none: [], tenth: [], large: [] }
   for (let n = 0; n < STARTS; n++) {
-    for (const [which, { dataDir }] of [['small', small] as const, ['large', large] as const]) {
+    for (const which of PASTS) {
       const begin = performance.now()
-      const gateway = await startGateway(dataDir)
+      const gateway = await startGateway(books[which].dataDir)
       millis[which].push(performance.now() - begin)
       await gateway.stop()
     }
   }
-  const of = (which: 'small' | 'large'): string => `${median(millis[which]).toFixed(0)} ms`
-  console.log(`\nserve listens after: small ${of('small')}, large ${of('large')}`)
+  const told = PASTS.map((which) => `${which} ${median(millis[which]).toFixed(0)} ms`)
+  console.log(`\nserve listens after: ${told.join(', ')}`)
 }
 
-async function comparePasts(
-  mock: Measured,
-  small: Books,
-  large: Books,
-  effort: Effort,
-): Promise<boolean> {
+async function comparePasts(mock: Measured, books: PastBooks, effort: Effort): Promise<boolean> {
   const gateways = {
-    small: await startGateway(small.dataDir),
-    large: await startGateway(large.dataDir),
+    none: await startGateway(books.none.dataDir),
+    tenth: await startGateway(books.tenth.dataDir),
+    large: await startGateway(books.large.dataDir),
   }
   try {
-    const contender = (which: 'small' | 'large', { asking }: Books) => ({
+    const contender = (which: PastName) => ({
       pid: gateways[which].pid,
-      target: targetOf(gateways[which], asking),
+      target: targetOf(gateways[which], books[which].asking),
       mock,
     })
-    const contenders = { small: contender('small', small), large: contender('large', large) }
+    const contenders = {
+      none: contender('none'),
+      tenth: contender('tenth'),
+      large: contender('large'),
+    }
     const figures = await contest(contenders, roundsOf(effort))
-    const mebibytes = (which: 'small' | 'large'): string =>
-      residentMebibytes(gateways[which].pid).toFixed(0)
     console.log(`\n${ASKING_KEYS} keys in turn, ${describeEffort(effort)}`)
-    const isWithin = print(['small', 'large'], figures)
-    console.log(`  resident: small ${mebibytes('small')} MiB, large ${mebibytes('large')} MiB`)
-    return isWithin
+    for (const which of PASTS) printOne(which, figures)
+    const told = PASTS.map(
+      (which) => `${which} ${residentMebibytes(gateways[which].pid).toFixed(0)} MiB`,
+    )
+    console.log(`  resident: ${told.join(', ')}`)
+    const verdicts = [judge('large', 'tenth', figures), judge('large', 'none', figures)]
+    return verdicts.every(Boolean)
   } finally {
-    await Promise.all([gateways.small.stop(), gateways.large.stop()])
+    await Promise.all(PASTS.map((which) => gateways[which].stop()))
   }
 }
 
@@ -102,7 +114,9 @@ async function compareWindows(
     console.log(
       `\na day window of ${SHORT_USED} requests at first, and of ${FULL_USED}: ${describeEffort(effort)}`,
     )
-    return print(['short', 'long'], figures)
+    printOne('short', figures)
+    printOne('long', figures)
+    return judge('long', 'short', figures)
   } finally {
     await gateway.stop()
   }
@@ -117,20 +131,18 @@ const roundsOf = ({ connections, rounds, seconds }: Effort): Rounds => ({
 const describeEffort = ({ connections, rounds, seconds }: Effort): string =>
   `${connections} connections, ${rounds} rounds of ${seconds} s`
 
-function print<Name extends string>(
-  names: readonly [Name, Name],
-  figures: Comparison<Name>,
-): boolean {
-  for (const which of names) {
-    const millis = (figure: 'p50Micros' | 'p99Micros'): string =>
-      (figures.of(which, figure) / 1000).toFixed(2)
-    console.log(
-      `  ${which.padEnd(6)}${figures.of(which, 'rps').toFixed(0).padStart(8)} req/s ` +
-        `${figures.of(which, 'cpuMicros').toFixed(1).padStart(6)} µs CPU/req   ` +
-        `p50 ${millis('p50Micros')} ms   p99 ${millis('p99Micros')} ms`,
-    )
-  }
-  const [first, second] = names
+function printOne<Name extends string>(which: Name, figures: Comparison<Name>): void {
+  const millis = (figure: 'p50Micros' | 'p99Micros'): string =>
+    (figures.of(which, figure) / 1000).toFixed(2)
+  console.log(
+    `  ${which.padEnd(6)}${figures.of(which, 'rps').toFixed(0).padStart(8)} req/s ` +
+      `${figures.of(which, 'cpuMicros').toFixed(1).padStart(6)} µs CPU/req   ` +
+      `p50 ${millis('p50Micros')} ms   p99 ${millis('p99Micros')} ms`,
+  )
+}
+
+/** Prints the ratios of the one to the other; false when one of them is beyond its bound. */
+function judge<Name extends string>(second: Name, first: Name, figures: Comparison<Name>): boolean {
   const cost = figures.ratio('cpuMicros', second, first)
   const rate = figures.ratio('rps', second, first)
   const isWithin = cost <= MOST_COST_RATIO && rate >= LEAST_RATE_RATIO
