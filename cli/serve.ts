@@ -1,6 +1,7 @@
 /** `gatewayctl serve`: runs the gateway until it is told to stop, then lets answers in progress end. */
 
 import { GatewayError } from '#domain/errors.ts'
+import { isLoopbackHost } from '#domain/loopback.ts'
 import { perform } from '#operator/verb.ts'
 import type { GatewayOptions } from '#server/gateway.ts'
 import type { TelemetryOptions } from '#server/observer.ts'
@@ -86,8 +87,7 @@ function readLogFormat(context: Context, format: string | undefined): boolean {
 }
 
 function warnOfClearText(context: Context, { hostname, baseUrl }: ServeSettings): void {
-  const isLocal = /^(127\.|localhost$|::1$)/.test(hostname)
-  if (isLocal || baseUrl.startsWith('https:')) return
+  if (isLoopbackHost(hostname) || baseUrl.startsWith('https:')) return
   tell(context, `! listening on ${hostname} without TLS: keys travel in clear text`)
   tell(context, '  put a TLS proxy in front and name it: --base-url https://gateway.example')
 }
@@ -95,8 +95,8 @@ function warnOfClearText(context: Context, { hostname, baseUrl }: ServeSettings)
 function warnOfClearSignIn(context: Context, signin: SigninSettings | null): void {
   const { authUrl, hostname } = signin ?? {}
   if (hostname === undefined || authUrl?.startsWith('https:')) return
-  const isLocal = (host: string): boolean => /^(127\.|localhost$|\[?::1\]?$)/.test(host)
-  if (isLocal(hostname) && isLocal(authUrl == null ? hostname : new URL(authUrl).hostname)) return
+  const named = authUrl == null ? hostname : new URL(authUrl).hostname
+  if (isLoopbackHost(hostname) && isLoopbackHost(named)) return
   tell(context, '! people would sign in without TLS: codes and sessions travel in clear text')
   tell(context, '  put a TLS proxy in front and name it: --auth-url https://auth.example')
 }

@@ -1,5 +1,7 @@
 /** The sign-in provider on its own listener; all of it is loaded here, and by nobody else. */
+
 import type { Clock } from '#domain/clock.ts'
+import { isLoopbackHost } from '#domain/loopback.ts'
 import type { SmtpServer } from '#notify/smtp-server.ts'
 import type { CodeDelivery } from '#signin/deps.ts'
 import { isLoopbackHttp } from '#signin/register/identity-provider.ts'
@@ -101,15 +103,13 @@ async function openCodeChannel(
     : { delivery: { kind: 'log', tell: tellCode }, close }
 }
 
-const LOOPBACK = /^(?:127\.|::1$|::ffff:127\.)/
-
 /**
  * Who asks. A proxy on this very machine is believed about the last address that it added itself; anybody else's word on
  * where they come from is not.
  */
 function addressOf(request: Request, listener: Listener): string {
   const peer = listener.addressOf(request) ?? ''
-  if (!LOOPBACK.test(peer)) return peer
+  if (!isLoopbackHost(peer)) return peer
   const last = request.headers.get('x-forwarded-for')?.split(',').at(-1)?.trim() ?? ''
   return /^[\da-f.:]{2,45}$/i.test(last) ? last : peer
 }

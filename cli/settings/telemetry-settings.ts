@@ -1,5 +1,7 @@
 /** What is counted and traced: by flag, by variable, also those of OpenTelemetry, else by the configuration file. */
+
 import { readFileSync } from 'node:fs'
+import { isLoopbackHost } from '#domain/loopback.ts'
 import type { TelemetryOptions } from '#server/observer.ts'
 import type { Context, Environment } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
@@ -31,7 +33,7 @@ function readMetrics(
   const name = flags.metricsListen === undefined ? (found?.name ?? '') : '--metrics-listen'
   const listen = readListen(text, name, DEFAULT_METRICS_LISTEN)
   const token = readToken(env, file)
-  if (token === null && !isLoopback(listen.hostname)) {
+  if (token === null && !isLoopbackHost(listen.hostname)) {
     throw usageError(
       `metrics name keys and tell what they spend: on ${listen.hostname} they need a token`,
       `${TOKEN_FILE_VARIABLE}=/etc/gatewayctl/metrics.token, or --metrics-listen ${DEFAULT_METRICS_LISTEN}`,
@@ -39,9 +41,6 @@ function readMetrics(
   }
   return { listen, token }
 }
-
-const isLoopback = (hostname: string): boolean =>
-  hostname === 'localhost' || hostname === '::1' || /^127(\.\d{1,3}){3}$/.test(hostname)
 
 const TOKEN_VARIABLE = 'GATEWAY_METRICS_TOKEN'
 const TOKEN_FILE_VARIABLE = variableOf('metrics.token_file')

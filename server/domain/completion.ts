@@ -3,7 +3,6 @@ import type { Verdict } from './admission.ts'
 import {
   type AttemptDeps,
   type Attempts,
-  demandImages,
   noteFailure,
   openFirst,
   startAttempts,
@@ -22,6 +21,7 @@ import {
   refuse,
   settle,
 } from './ending.ts'
+import { demandImages } from './hold-until-content.ts'
 import type { GenerationId } from './id.ts'
 import type { Pay } from './idempotency.ts'
 import type { Charge } from './ledger.ts'

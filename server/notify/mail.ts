@@ -1,8 +1,10 @@
 /** Sends one e-mail and tells what the mail server answered, by its code alone. */
+
 import { createTransport } from 'nodemailer'
 import type { EventId } from '#domain/id.ts'
+import { isLoopbackHost } from '#domain/loopback.ts'
 import { classOf, type Outcome, unanswered } from './outcome.ts'
-import { isLoopbackHost, readSender, type SmtpServer } from './smtp-server.ts'
+import { readSender, type SmtpServer } from './smtp-server.ts'
 
 export interface Mail {
   readonly subject: string
@@ -41,6 +43,7 @@ const connect = ({ host, port, isSecure, login, ca }: SmtpServer) =>
     host,
     port,
     secure: isSecure,
+    // A password goes in clear to this very machine, and to no other.
     requireTLS: login !== null && !isLoopbackHost(host),
     ...(login && { auth: { user: login.user, pass: login.password } }),
     ...(ca !== undefined && { tls: { ca } }),

@@ -47,7 +47,3 @@ export function readSender(from: string): string | undefined {
   const match = FROM.exec(from.trim())
   return match?.[1] ?? match?.[2]
 }
-
-/** A password goes in clear to this very machine, and to no other. */
-export const isLoopbackHost = (host: string): boolean =>
-  /^(?:localhost|127\.[\d.]+|::1)$/.test(host)

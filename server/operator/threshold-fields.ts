@@ -1,4 +1,5 @@
 /** Where an account wants to hear: addresses that a mail or a webhook can be sent to, and nothing that steers either. */
+import { isLoopbackHost } from '#domain/loopback.ts'
 import { readAs } from '#forms/fields.ts'
 import { invalid } from './verb.ts'
 
@@ -21,8 +22,6 @@ function readEmail(text: string): string | undefined {
 /** One plain address: no name, no quotes, no white space. */
 export const emailField = readAs(readEmail, 'an e-mail address such as "ops@example.org"')
 
-const LOOPBACK = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/
-
 /**
  * The address as it is kept. Whether it leads to a place that may be spoken to is asked again at every sending, when its
  * name has been resolved. @throws invalid_request
@@ -32,7 +31,7 @@ export function readWebhookUrl(text: string, allowsLoopback: boolean): string {
   if (url === null) throw wrong(`must be an address of at most ${MOST_URL_CHARS} characters`)
   if (url.username !== '' || url.password !== '') throw wrong('must not carry a user or a password')
   if (url.hash !== '') throw wrong('must not carry a fragment')
-  const isLocal = url.protocol === 'http:' && LOOPBACK.test(url.hostname)
+  const isLocal = url.protocol === 'http:' && isLoopbackHost(url.hostname)
   if (url.protocol === 'https:' || (isLocal && allowsLoopback)) return url.href
   throw wrong(
     isLocal

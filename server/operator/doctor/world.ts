@@ -1,6 +1,8 @@
 /** The world around the store: the program, the addresses it goes by, the disk under it, the clock beside it. */
+
 import { stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isLoopbackHost } from '#domain/loopback.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 
@@ -25,11 +27,8 @@ export async function checkAddresses({ live }: OperatorDeps): Promise<readonly F
 
 function isClear(text: string): boolean {
   const url = URL.parse(text)
-  return url?.protocol === 'http:' && !isOwn(url.hostname)
+  return url?.protocol === 'http:' && !isLoopbackHost(url.hostname)
 }
-
-const isOwn = (host: string): boolean =>
-  host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
 
 const inTheClear = (setting: string, url: string, what: string): Finding =>
   warning(

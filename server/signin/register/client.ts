@@ -1,5 +1,7 @@
 /** Clients: the applications that people sign in to, each registered by the operator (contract §10). */
+
 import type { Instant } from '#domain/clock.ts'
+import { isLoopbackHost } from '#domain/loopback.ts'
 import { digestOf, randomName, randomSecret } from './digest.ts'
 
 export interface Client {
@@ -68,5 +70,5 @@ export function faultOfRedirect(text: string): string | null {
 /** Whether what is sent there travels in clear text over a network. */
 export function isClearText(uri: string): boolean {
   const url = URL.parse(uri)
-  return url?.protocol === 'http:' && !/^(?:localhost|127\.[\d.]+|\[::1\])$/.test(url.hostname)
+  return url?.protocol === 'http:' && !isLoopbackHost(url.hostname)
 }

@@ -1,5 +1,7 @@
 /** Identity providers: third parties that people may sign in by, each named by the operator (spec §1, hardening §3.2). */
+
 import type { Instant } from '#domain/clock.ts'
+import { isLoopbackHost } from '#domain/loopback.ts'
 
 /** How it is spoken to: OpenID Connect, or GitHub's own way of OAuth. */
 export type IdentityProviderType = 'oidc' | 'github'
@@ -69,4 +71,4 @@ export function faultOfIssuer(text: string): string | null {
 
 /** Plain http within this very machine: good for trying things out, and nothing else. */
 export const isLoopbackHttp = ({ protocol, hostname }: URL): boolean =>
-  protocol === 'http:' && /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
+  protocol === 'http:' && isLoopbackHost(hostname)
