@@ -1,4 +1,4 @@
-/** A post room on a real store in memory, with a clock wound by hand and one account that wants to hear. */
+/** A courier's surroundings: a real store in memory, with a clock wound by hand and one account that wants to hear. */
 import { onTestFinished } from 'vitest'
 import { openStore } from '#db/index.ts'
 import type { EventId } from '#domain/id.ts'
@@ -26,6 +26,8 @@ export interface CourierHarness {
   ): Promise<void>
   post(stated?: Partial<Notice>): Promise<Notice>
   start(options?: Partial<CourierOptions>): Courier
+  /** Wakes the courier until it has looked into the outbox, and gone through what it found there. */
+  looked(courier: Pick<Courier, 'wake'>): Promise<void>
   /** Waits until so many tries are noted. */
   tried(notice: Notice, times: number): Promise<Kept>
   find(notice: Pick<Notice, 'eventId' | 'channel'>): Promise<Kept>
@@ -45,6 +47,15 @@ export async function openCourierHarness(): Promise<CourierHarness> {
   const secret = newWebhookSecret()
   const faults: unknown[] = []
   const couriers: Courier[] = []
+  let looks = 0
+  const notices = {
+    ...store.notices,
+    async claim(...args: Parameters<typeof store.notices.claim>) {
+      const taken = await store.notices.claim(...args)
+      looks++
+      return taken
+    },
+  }
   onTestFinished(async () => {
     await Promise.all(couriers.map((courier) => courier.stop()))
     await store.close()
@@ -73,7 +84,7 @@ export async function openCourierHarness(): Promise<CourierHarness> {
     },
     start(options = {}) {
       const courier = startCourier({
-        store,
+        store: { ...store, notices },
         clock,
         smtp: null,
         webhooks: webhookPolicy({ loopback: true, private: false }),
@@ -82,6 +93,14 @@ export async function openCourierHarness(): Promise<CourierHarness> {
       })
       couriers.push(courier)
       return courier
+    },
+    async looked({ wake }) {
+      // The second look begins when the first has been gone through.
+      for (let more = 0; more < 2; more++) {
+        const before = looks
+        wake()
+        await eventually(() => looks > before, 'the courier looks')
+      }
     },
     async tried(notice, times) {
       await eventually(

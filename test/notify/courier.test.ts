@@ -12,7 +12,7 @@ const HOUR_MS = 60 * MINUTE_MS
 
 const idOf = ({ headers }: Received): string | undefined => headers['webhook-id']
 
-/** A post room whose one account, `acct_1`, has a webhook that answers so. */
+/** A courier whose one account, `acct_1`, has a webhook that answers so. */
 async function withHook(answer: Answer) {
   const harness = await openCourierHarness()
   const receiver = startReceiver(answer)
@@ -57,15 +57,13 @@ test('what is in the outbox arrives, signed, and is noted', async () => {
   expect(idOf(receiver.received[0]!)).toBe(notice.eventId)
 })
 
-test('what is posted later is found within a second, or at once when the courier is woken', async () => {
+test('what is posted later is found when the courier is woken, and by itself', async () => {
   const { harness } = await withHook(statuses(204))
   const courier = harness.start()
-  await Bun.sleep(50)
-  const startedMs = performance.now()
+  await harness.looked(courier)
   const woken = await harness.post()
   courier.wake()
   await harness.tried(woken, 1)
-  expect(performance.now() - startedMs).toBeLessThan(500)
   await harness.tried(await harness.post(), 1)
 })
 
@@ -81,8 +79,7 @@ test('one that failed is tried again when it is due: the same id, the same body,
   expect(waitMs).toBeLessThanOrEqual(5_500)
 
   harness.clock.advance(waitMs - 1)
-  wake()
-  await Bun.sleep(50)
+  await harness.looked({ wake })
   expect(receiver.received).toHaveLength(1)
   harness.clock.advance(1)
   wake()
@@ -112,8 +109,7 @@ test('after the tenth failure it is dead, three days later', async () => {
   expect((harness.clock.now() - startedAt) / HOUR_MS).toBeGreaterThan(68)
   expect((harness.clock.now() - startedAt) / HOUR_MS).toBeLessThan(84)
   harness.clock.advance(24 * HOUR_MS)
-  wake()
-  await Bun.sleep(50)
+  await harness.looked({ wake })
   expect(receiver.received).toHaveLength(10)
   expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1)
 })
@@ -221,8 +217,7 @@ test('one that waited too long behind another is given back: its lease must cove
   await eventually(() => receiver.received.length === 1, 'the first is on its way')
   harness.clock.advance(29_000)
   await harness.tried(stuck, 1)
-  wake()
-  await Bun.sleep(50)
+  await harness.looked({ wake })
   expect(receiver.received).toHaveLength(1)
   expect((await harness.find(behind)).log).toEqual([])
   harness.clock.advance(1_000)
@@ -326,28 +321,30 @@ test('sent again by an operator while it is on its way, it is on its way once', 
   const { wake } = harness.start()
   await eventually(() => receiver.received.length === 1, 'it is on its way')
   await harness.post({ eventId: notice.eventId })
-  wake()
-  await Bun.sleep(50)
+  await harness.looked({ wake })
   gate.resolve(new Response(null, { status: 204 }))
   expect(await harness.tried(notice, 1)).toMatchObject({ state: 'delivered' })
-  wake()
-  await Bun.sleep(50)
+  await harness.looked({ wake })
   expect(receiver.received).toHaveLength(1)
 })
 
 test('a store that fails is told once, and the courier goes on', async () => {
   const { harness } = await withHook(statuses(204))
   let isBroken = true
+  let failures = 0
   const notices = {
     ...harness.store.notices,
-    claim: (...args: Parameters<typeof harness.store.notices.claim>) =>
-      isBroken ? Promise.reject(new Error('disk')) : harness.store.notices.claim(...args),
+    async claim(...args: Parameters<typeof harness.store.notices.claim>) {
+      if (!isBroken) return await harness.store.notices.claim(...args)
+      failures++
+      throw new Error('disk')
+    },
   }
   const { wake } = harness.start({ store: { ...harness.store, notices } })
   const notice = await harness.post()
-  for (let n = 0; n < 5; n++) {
+  for (let n = 1; n <= 5; n++) {
     wake()
-    await Bun.sleep(10)
+    await eventually(() => failures >= n, 'it has looked again')
   }
   expect(harness.faults).toHaveLength(1)
   isBroken = false
