@@ -1,6 +1,8 @@
 /** `gatewayctl providers edit`: another key, address or type; models, prices and routes stay. */
-import type { VerbRecord } from '#operator/verbs.ts'
+import { GatewayError } from '#domain/errors.ts'
+import type { VerbInput, VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
+import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
 import { readSecretInput, type SecretFlags } from '../flags/read-secret.ts'
 import { call } from '../gateway/operator.ts'
@@ -18,7 +20,7 @@ export const mount: Mount = (providers) =>
     .description('change the key, the address or the type of an upstream account')
     .argument('<name>')
     .option('--type <type>', 'openai, anthropic, google, …, openai-compatible')
-    .option('--base-url <url>', 'where it listens')
+    .option('--base-url <url>', 'where it listens; another address needs the key anew')
     .option('--key-file <file>', 'read the new key from a file; - is standard input')
     .option('--from-env <name>', 'read the new key from this variable')
     .option('--no-key', 'it asks for no key any more')
@@ -37,13 +39,32 @@ export const mount: Mount = (providers) =>
             `gatewayctl providers edit ${name} --key-file -`,
           )
         }
-        const edited = await call(context, 'providers.edit', { name, ...stated })
+        const edited = await edit(context, { name, ...stated })
         if (context.json) return printJson(edited)
         if (context.quiet) return print(edited.name)
         print(`${clean(edited.name)}: ${clean(describe(edited)) || 'nothing changed'}`)
         tell(context, `next: gatewayctl providers test ${name}`)
       }),
     )
+
+/** At a terminal a credential that another address needs anew is asked for. */
+async function edit(
+  context: Context,
+  input: VerbInput<'providers.edit'>,
+): Promise<VerbRecord<'providers.edit'>> {
+  try {
+    return await call(context, 'providers.edit', input)
+  } catch (thrown) {
+    if (!needsCredential(thrown) || input.credential !== undefined || !context.mayAsk())
+      throw thrown
+    tell(context, clean(thrown.message))
+    const credential = await readSecretInput(context, { key: true })
+    return await call(context, 'providers.edit', { ...input, credential })
+  }
+}
+
+const needsCredential = (thrown: unknown): thrown is GatewayError =>
+  thrown instanceof GatewayError && thrown.details.param === 'credential'
 
 /** "base url http://a → http://b, key changed" */
 function describe(edited: VerbRecord<'providers.edit'>): string {

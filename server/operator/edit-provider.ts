@@ -18,7 +18,10 @@ export interface EditedProviderRecord extends ProviderRecord {
   readonly previous: { readonly type: string; readonly base_url: string }
 }
 
-/** What is not stated stays; it holds from the next request. @throws provider_not_found, invalid_request */
+/**
+ * What is not stated stays, but a credential goes to no address that its operator did not send it to (hardening §4.2).
+ * It holds from the next request. @throws provider_not_found, invalid_request
+ */
 export const editProvider = acting(
   'providers.edit',
   z.strictObject({
@@ -37,6 +40,7 @@ export const editProvider = acting(
     const kept = type === before.type ? before.baseUrl : undefined
     const edited: Provider = { ...before, type, baseUrl: baseUrlFor(type, input.base_url ?? kept) }
     const { credential } = input
+    if (credential === undefined) demandSameAddress(before, edited)
     await deps.store.providers.edit(edited, credential === undefined ? 'keep' : { credential })
     return {
       ...(await report(deps, await findProvider(deps, before.name))),
@@ -46,6 +50,24 @@ export const editProvider = acting(
   },
   (_, edited) => tellEdit(edited),
 )
+
+/** @throws invalid_request on `credential`: whoever sends an edit without one may ask for it and send it again */
+function demandSameAddress(before: Provider, { name, type, baseUrl }: Provider): void {
+  if (!before.hasCredential || isSameAddress(before.baseUrl, baseUrl)) return
+  const flags = `${type === before.type ? '' : ` --type ${type}`} --base-url ${baseUrl}`
+  throw new GatewayError(
+    'invalid_request',
+    `the credential of ${name} was given for ${before.baseUrl}: another address needs it anew`,
+    {
+      param: 'credential',
+      hint: `gatewayctl providers edit ${name}${flags} --key-file -   (or --no-key)`,
+    },
+  )
+}
+
+/** Origin and path; how they are spelled makes no difference. */
+const isSameAddress = (one: string, other: string): boolean =>
+  new URL(one).href === new URL(other).href
 
 /** That the credential is another one, never which. */
 function tellEdit({ name, type, base_url, previous, credential_changed }: EditedProviderRecord) {

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { furnishCli, startAppliance } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
+import { hasTerminals, openTerminal } from '#test/support/terminal.ts'
 
 /** A vendor who knows one key, two models, and one shape of answer. */
 const vendor = Bun.serve({
@@ -130,7 +131,10 @@ describe('providers', () => {
         await answer.text()
         return answer.status
       }
-      const edit = (...flags: string[]) => cli.runBeside(['providers', 'edit', 'acme', ...flags])
+      const move = (to: string) =>
+        cli.runBeside(['providers', 'edit', 'acme', '--base-url', to, '--from-env', 'KEY'], {
+          env: { KEY: GOOD_KEY },
+        })
       expect(await ask()).toBe(200)
       await cli.runBeside(['providers', 'edit', 'acme', '--from-env', 'KEY'], {
         env: { KEY: BAD_KEY },
@@ -140,12 +144,12 @@ describe('providers', () => {
         env: { KEY: GOOD_KEY },
       })
       expect(await ask()).toBe(200)
-      expect((await edit('--base-url', 'http://127.0.0.1:1/v1')).out).toBe(
-        `acme: base url ${url('/v1')} → http://127.0.0.1:1/v1\n`,
+      expect((await move('http://127.0.0.1:1/v1')).out).toBe(
+        `acme: base url ${url('/v1')} → http://127.0.0.1:1/v1, key changed\n`,
       )
       expect(await ask()).toBe(502)
       expect((await testOf('acme')).rows[0]?.[6]).toMatch(/^no answer: /)
-      expect((await edit('--base-url', url('/v1'))).code).toBe(0)
+      expect((await move(url('/v1'))).code).toBe(0)
       expect(await ask()).toBe(200)
       // Whoever was tested has told the time.
       const clockOf = async () => (await cli.runBeside(['doctor'])).out.match(/^. clock .*$/m)?.[0]
@@ -155,6 +159,61 @@ describe('providers', () => {
     } finally {
       await appliance.stop()
     }
+  })
+
+  describe('a key goes to no address that it was not given for', () => {
+    const edit = (...flags: string[]) => cli.run(['providers', 'edit', 'acme', ...flags])
+    const addressOf = () => cli.json<{ base_url: string }>(['providers', 'show', 'acme']).base_url
+
+    test.each([
+      ['another host', 'http://localhost:1/v1', []],
+      ['another port', 'http://127.0.0.1:1/v1', []],
+      ['another path', '/elsewhere', []],
+      ['another type beside it', '/elsewhere', ['--type', 'anthropic']],
+    ])('%s is refused without the key', (_, where, type) => {
+      const to = where.startsWith('/') ? url(where) : where
+      const flags = [...type, '--base-url', to]
+      expect(edit(...flags)).toEqual({
+        code: 2,
+        out: '',
+        err: `error: the credential of acme was given for ${url('/v1')}: another address needs it anew\nhint: gatewayctl providers edit acme ${flags.join(' ')} --key-file -   (or --no-key)\n`,
+      })
+      expect(addressOf()).toBe(url('/v1'))
+    })
+
+    test("so is another vendor's type, whose address is that vendor's", () => {
+      const { code, err } = edit('--type', 'openai')
+      expect(code).toBe(2)
+      expect(err).toContain(
+        'hint: gatewayctl providers edit acme --type openai --base-url https://api.openai.com/v1 --key-file -',
+      )
+    })
+
+    test('what is the same address needs none; nor does an upstream that asks for none', () => {
+      expect(edit('--base-url', `HTTP://127.0.0.1:${vendor.port}/v1/`).code).toBe(0)
+      expect(edit('--base-url', url('/v1')).code).toBe(0)
+      const moved = edit('--base-url', url('/elsewhere'), '--no-key')
+      expect(moved.out).toBe(`acme: base url ${url('/v1')} → ${url('/elsewhere')}, key removed\n`)
+      expect(edit('--base-url', url('/v1')).code).toBe(0)
+      const keyed = cli.run(['providers', 'edit', 'acme', '--key-file', '-'], { stdin: GOOD_KEY })
+      expect(keyed.out).toBe('acme: key changed\n')
+    })
+
+    test.skipIf(!hasTerminals)('at a terminal it is asked for', async () => {
+      const terminal = openTerminal(
+        cli,
+        `gatewayctl providers edit acme --base-url ${url('/nolist')}`,
+      )
+      await terminal.says('another address needs it anew')
+      await terminal.says('└')
+      terminal.type(`${GOOD_KEY}\r`)
+      expect(await terminal.exited).toBe(0)
+      expect(terminal.shown()).not.toContain(GOOD_KEY)
+      expect(addressOf()).toBe(url('/nolist'))
+      cli.run(['providers', 'edit', 'acme', '--base-url', url('/v1'), '--key-file', '-'], {
+        stdin: GOOD_KEY,
+      })
+    })
   })
 
   test.each([
