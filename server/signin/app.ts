@@ -3,7 +3,7 @@ import { Hono } from 'hono'
 import { toGet, withSpacedScope } from './authorize-request.ts'
 import { openBridge } from './bridge.ts'
 import type { SigninDeps } from './deps.ts'
-import { readBody, readForm } from './form-body.ts'
+import { BodyBrokeOff, readBody, readForm } from './form-body.ts'
 import { uidOfState } from './identities/federation.ts'
 import { answerInteraction, type SigninContext, type Step } from './interaction.ts'
 import { TooManyInteractions } from './interaction-limit.ts'
@@ -141,6 +141,8 @@ function mountInteractions(app: Hono<Env>, signin: () => Promise<SigninContext>,
 }
 
 async function faultPage(deps: SigninDeps, request: Request, thrown: unknown): Promise<Response> {
+  // Nobody is left to read a page, and anybody may hang up as often as they like: the log takes no note of it.
+  if (thrown instanceof BodyBrokeOff) return new Response(null, { status: 400 })
   const language = readLanguage(request.headers.get('accept-language'))
   if (thrown instanceof TooManyInteractions) {
     const page = await failPage(deps, language, 'too-many-requests')

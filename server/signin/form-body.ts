@@ -3,15 +3,22 @@
 /** More than any form of the protocol, and less than the library would take. */
 const MOST_BYTES = 32 * 1024
 
-/** The body's bytes; null for one that is too long. */
+/** The connection ended, or stopped making sense, before the body did. */
+export class BodyBrokeOff extends Error {}
+
+/** The body's bytes; null for one that is too long. @throws BodyBrokeOff */
 export async function readBody(request: Request): Promise<Uint8Array | null> {
   if (Number(request.headers.get('content-length') ?? 0) > MOST_BYTES) return null
   const pieces: Uint8Array[] = []
   let bytes = 0
-  for await (const piece of request.body ?? []) {
-    bytes += piece.length
-    if (bytes > MOST_BYTES) return null
-    pieces.push(piece)
+  try {
+    for await (const piece of request.body ?? []) {
+      bytes += piece.length
+      if (bytes > MOST_BYTES) return null
+      pieces.push(piece)
+    }
+  } catch (cause) {
+    throw new BodyBrokeOff('the body broke off before its end', { cause })
   }
   return Buffer.concat(pieces)
 }

@@ -1,13 +1,15 @@
 // The sign-in provider behind a TLS proxy and from within: its cookies, its sweeping, its bridge, what it says when nobody can be reached.
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#db/index.ts'
 import { later } from '#domain/clock.ts'
 import { identityReach } from '#server/identity-reach.ts'
+import { listen } from '#server/listener.ts'
 import type { CodeDelivery, SigninDeps } from '#signin/deps.ts'
 import { openSigninProvider } from '#signin/open.ts'
 import { sweep } from '#signin/sweep.ts'
 import { openBrowser } from '#test/acceptance/signin/browser.ts'
 import { handClock } from '#test/support/hand-clock.ts'
+import { dial } from '#test/support/raw-client.ts'
 
 const ISSUER = 'https://auth.example.org'
 const REDIRECT = 'https://app.example.org/callback'
@@ -50,7 +52,7 @@ async function open(post: CodeDelivery, issuer = ISSUER) {
   })
   const ask = (path: string, init: RequestInit = {}, address = '192.0.2.1') =>
     side.answer(new Request(`http://127.0.0.1:4141${path}`, init), address)
-  return { store: store.signin, closeStore, faults, ask, clock }
+  return { store: store.signin, closeStore, faults, ask, answer: side.answer, clock }
 }
 
 const AUTHORIZE = `/oauth/authorize?${new URLSearchParams({
@@ -204,6 +206,37 @@ test('a form that is too long is refused before it is read', async () => {
   const body = new URLSearchParams({ grant_type: 'x'.repeat(40_000) })
   expect((await ask('/oauth/token', { method: 'POST', body })).status).toBe(413)
   expect((await ask('/oauth/authorize', { method: 'POST', body })).status).toBe(400)
+})
+
+describe('a client that is gone before its form is whole is nobody’s fault', () => {
+  const HEAD = 'Host: x\r\nContent-Type: application/x-www-form-urlencoded\r\n'
+  const WAYS = [
+    ['hangs up', 'Content-Length: 400\r\n\r\ngrant_type=auth', true],
+    ['hangs up within a chunk', 'Transfer-Encoding: chunked\r\n\r\n190\r\ngrant_type=a', true],
+    ['breaks its chunks', 'Transfer-Encoding: chunked\r\n\r\n5\r\ngrant\r\nzz\r\n', false],
+  ] as const
+  const PATHS = ['/oauth/token', '/oauth/authorize', '/oauth/userinfo', '/sign-in/x/email']
+
+  test.each(WAYS.flatMap(([way, ...how]) => PATHS.map((path) => [way, path, ...how] as const)))(
+    'one that %s: %s',
+    async (_, path, rest, isGone) => {
+      const { answer: ask, faults } = await open({ kind: 'none' })
+      const begun = Promise.withResolvers<void>()
+      const answered = Promise.withResolvers<number>()
+      const listener = listen({ hostname: '127.0.0.1', port: 0 }, async (request) => {
+        begun.resolve()
+        const answer = await ask(request, '192.0.2.1')
+        answered.resolve(answer.status)
+        return answer
+      })
+      onTestFinished(() => listener.close())
+      const client = dial(listener.url)
+      client.send(`POST ${path} HTTP/1.1\r\n${HEAD}${rest}`)
+      await begun.promise
+      if (isGone) client.hangUp()
+      expect([await answered.promise, faults]).toEqual([400, []])
+    },
+  )
 })
 
 test.each([
