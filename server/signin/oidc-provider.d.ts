@@ -36,6 +36,8 @@ declare module 'oidc-provider/lib/provider.js' {
     readonly clientSecret: string
     readonly require_pkce: boolean
     compareClientSecret(secret: string): boolean
+    /** `mode` is the one asked for, else that of the response type. */
+    responseModeAllowed(mode: string, responseType: string | undefined): boolean
   }
 
   export interface Account {
@@ -56,13 +58,21 @@ declare module 'oidc-provider/lib/provider.js' {
       readonly session: Session
       readonly client?: Client
       readonly account?: Account
-      readonly params: Readonly<Record<string, string | undefined>>
+      /** None before they were read. */
+      readonly params?: Readonly<Record<string, string | undefined>>
       readonly prompts: ReadonlySet<string>
       readonly requestParamOIDCScopes: ReadonlySet<string>
       readonly result?: { readonly consent?: { readonly grantId?: string } }
       urlFor(name: string): string
     }
   }
+
+  /** Sends an authorization response, or an error, to `to`. */
+  export type ResponseModeHandler = (
+    ctx: Context,
+    to: string,
+    payload: Payload,
+  ) => void | Promise<void>
 
   export interface Interaction {
     readonly uid: string
@@ -100,6 +110,7 @@ declare module 'oidc-provider/lib/provider.js' {
     readonly AccessToken: ModelOf<object>
     readonly AuthorizationCode: ModelOf<object>
     readonly RefreshToken: ModelOf<object>
+    registerResponseMode(name: string, handler: ResponseModeHandler): void
     callback(): (req: IncomingMessage, res: ServerResponse) => Promise<void>
     use(middleware: (ctx: Context, next: () => Promise<void>) => Promise<void>): this
     on(event: string, listener: (...args: readonly unknown[]) => void): this
@@ -117,12 +128,20 @@ declare module 'oidc-provider/lib/helpers/errors.js' {
   export class InvalidGrant extends Error {
     constructor(detail: string)
   }
+  export class UnsupportedResponseMode extends Error {}
   export class SessionNotFound extends Error {}
   export class OIDCProviderError extends Error {
     constructor(status: number, error: string)
     /** Whether the client is told by a redirect. */
     allow_redirect: boolean
   }
+}
+
+declare module 'oidc-provider/lib/response_modes/query.js' {
+  import type { ResponseModeHandler } from 'oidc-provider/lib/provider.js'
+
+  const query: ResponseModeHandler
+  export default query
 }
 
 declare module 'oidc-provider/lib/helpers/interaction_policy/index.js' {

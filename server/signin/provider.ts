@@ -1,5 +1,12 @@
 /** The OpenID provider: the library, told everything that the contract decides, and nothing left to its defaults (contract §10). */
-import { type Context, Provider, type Session } from 'oidc-provider/lib/provider.js'
+import { UnsupportedResponseMode } from 'oidc-provider/lib/helpers/errors.js'
+import {
+  type Context,
+  Provider,
+  type ResponseModeHandler,
+  type Session,
+} from 'oidc-provider/lib/provider.js'
+import query from 'oidc-provider/lib/response_modes/query.js'
 import { unixSeconds } from '#domain/clock.ts'
 import { adaptersOf } from './adapter.ts'
 import { accountFinder, CLAIMS_BY_SCOPE } from './claims.ts'
@@ -22,7 +29,7 @@ export function createProvider(
   keys: Keys,
   interactionLimit: InteractionLimit,
 ): Provider {
-  const provider = new Provider(deps.issuer, {
+  const provider = new ProviderOfCodes(deps.issuer, {
     ...protocol(),
     ...lifetimes(deps, interactionLimit),
     ...cookies(deps, keys),
@@ -39,6 +46,7 @@ export function createProvider(
   })
   checkNames(provider)
   pinAddress(provider, deps.issuer)
+  refuseFragment(provider)
   provider.Client.prototype.compareClientSecret = function (secret) {
     return sameDigest(this.clientSecret, digestOf(secret))
   }
@@ -147,6 +155,38 @@ function pinAddress(provider: Provider, issuer: string): void {
   Object.defineProperties(provider.request, {
     host: { get: () => host },
     protocol: { get: () => protocol.slice(0, -1) },
+  })
+}
+
+/** How a code reaches its client: the library always has fragments besides, and says so. */
+const RESPONSE_MODES = ['form_post', 'query']
+
+/** An error still goes where an implicit flow, which we do not have, would look for it; nothing else is in a fragment. */
+class ProviderOfCodes extends Provider {
+  override registerResponseMode(name: string, handler: ResponseModeHandler): void {
+    const isAsked = ({ oidc }: Context): boolean => oidc.params?.['response_mode'] === name
+    const kept: ResponseModeHandler =
+      name === 'fragment'
+        ? (ctx, to, payload) => (isAsked(ctx) ? query : handler)(ctx, to, payload)
+        : handler
+    super.registerResponseMode(name, kept)
+  }
+}
+
+/** Refused like a mode that nobody knows, and not promised (hardening §1.3). */
+function refuseFragment(provider: Provider): void {
+  provider.Client.prototype.responseModeAllowed = (mode, responseType) => {
+    if (mode === 'fragment' && responseType?.includes('token') !== true) {
+      throw new UnsupportedResponseMode()
+    }
+    return true
+  }
+  provider.use(async (ctx, next) => {
+    await next()
+    const metadata = ctx.body
+    if (typeof metadata !== 'object' || metadata === null) return
+    if (!('response_modes_supported' in metadata)) return
+    ctx.body = { ...metadata, response_modes_supported: RESPONSE_MODES }
   })
 }
 

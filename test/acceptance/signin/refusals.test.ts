@@ -59,6 +59,19 @@ describe('at the authorization endpoint', () => {
     })
   })
 
+  test.each(['fragment', 'nobody-knows-it'])(
+    'the response mode %s is refused, and its error is in no fragment',
+    async (response_mode) => {
+      for (const prompt of ['login', 'none']) {
+        const { search, hash } = new URL((await ask({ response_mode, prompt })).url)
+        expect([new URLSearchParams(search).get('error'), hash]).toEqual([
+          'unsupported_response_mode',
+          '',
+        ])
+      }
+    },
+  )
+
   test('a client that may do without PKCE does', async () => {
     const { client_id } = stand.register('Old', '--no-require-pkce')
     const page = await stand.browser().open(
@@ -89,7 +102,12 @@ test('scopes may be parted by a plus that was encoded as one, and the request ma
 
 test('the metadata promises what the contract does, and no more', async () => {
   const { authUrl } = stand
-  const metadata = await (await fetch(`${authUrl}/.well-known/openid-configuration`)).json()
+  const [metadata, same] = await Promise.all(
+    ['openid-configuration', 'oauth-authorization-server'].map(
+      async (name) => await (await fetch(`${authUrl}/.well-known/${name}`)).json(),
+    ),
+  )
+  expect(same).toEqual(metadata)
   expect(metadata).toEqual({
     issuer: authUrl,
     authorization_endpoint: `${authUrl}/oauth/authorize`,
@@ -98,7 +116,7 @@ test('the metadata promises what the contract does, and no more', async () => {
     jwks_uri: `${authUrl}/oauth/jwks`,
     end_session_endpoint: `${authUrl}/oauth/logout`,
     response_types_supported: ['code'],
-    response_modes_supported: ['form_post', 'fragment', 'query'],
+    response_modes_supported: ['form_post', 'query'],
     grant_types_supported: ['authorization_code', 'refresh_token'],
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: ['RS256'],
