@@ -165,13 +165,11 @@ const tooLong = (): Response =>
     { status: 413, headers: { 'Cache-Control': 'no-store' } },
   )
 
-/** What every answer of the library carries beside its own headers; pages of ours bring theirs along. */
+/** What every answer of the library carries beside its own headers; pages bring theirs along. */
 function secured(answer: Response, issuer: string): Response {
   answer.headers.set('X-Content-Type-Options', 'nosniff')
   if (issuer.startsWith('https:')) {
     answer.headers.set('Strict-Transport-Security', 'max-age=31536000')
   }
-  const isPage = answer.headers.get('content-type')?.startsWith('text/html') === true
-  if (isPage) answer.headers.set('X-Frame-Options', 'DENY')
   return answer
 }

@@ -1,11 +1,12 @@
-/** The pages that the protocol's library asks for by itself: what went wrong, and signing out. */
+/** The pages that the protocol's library asks for by itself, what went wrong and signing out, and those that it draws. */
+import { createHash } from 'node:crypto'
 import { SessionNotFound } from 'oidc-provider/lib/helpers/errors.js'
 import type { Context } from 'oidc-provider/lib/provider.js'
 import type { SigninDeps } from './deps.ts'
 import { TooManyInteractions } from './interaction-limit.ts'
 import { formTarget } from './pages/form-target.ts'
 import { readLanguage } from './pages/language.ts'
-import { pageResponse } from './pages/respond.ts'
+import { pageHeaders, pageResponse } from './pages/respond.ts'
 import type { ErrorKind, PageView } from './pages/view.ts'
 import { randomName } from './register/digest.ts'
 import type { PersonId } from './register/person.ts'
@@ -81,4 +82,38 @@ async function show(
   if (!refusal) ctx.status = page.status
   for (const [name, value] of page.headers) ctx.set(name, value)
   ctx.body = await page.text()
+}
+
+/**
+ * The library draws forms that send themselves: a code by `form_post`, and a sign-out that asks nobody. They get the headers
+ * of our own pages, and may run their one script; redirects are no pages.
+ */
+export const guardLibraryPages =
+  ({ issuer }: SigninDeps) =>
+  async (ctx: Context, next: () => Promise<void>): Promise<void> => {
+    await next()
+    const { body } = ctx
+    const isOurs = ctx.response.has('content-security-policy')
+    const isRedirect = ctx.status >= 300 && ctx.status < 400
+    if (ctx.type !== 'text/html' || typeof body !== 'string' || isOurs || isRedirect) return
+    const end = formEnd(ctx)
+    const target = end === undefined ? undefined : formTarget(end)
+    const targets = target === undefined ? [] : [target]
+    const isHttps = issuer.startsWith('https:')
+    for (const [name, value] of Object.entries(pageHeaders(targets, isHttps, scriptSource(body)))) {
+      ctx.set(name, value)
+    }
+  }
+
+/** Where a form of the library ends after redirects: at the client that is answered, or where a sign-out leads. */
+const formEnd = ({ oidc }: Context): string | undefined =>
+  oidc.params?.['redirect_uri'] ??
+  oidc.entities.Interaction?.params['redirect_uri'] ??
+  oidc.session.state?.postLogoutRedirectUri
+
+/** The first script alone: it stands before anything that a client or a stranger may have said. */
+function scriptSource(page: string): readonly string[] {
+  const script = /<script>(.*?)<\/script>/s.exec(page)?.[1]
+  if (script === undefined) return []
+  return [`script-src 'sha256-${createHash('sha256').update(script).digest('base64')}'`]
 }

@@ -52,11 +52,13 @@ declare module 'oidc-provider/lib/provider.js' {
     /** The network address that asks. */
     readonly ip: string
     readonly request: { readonly url: string }
+    readonly response: { has(name: string): boolean }
     set(name: string, value: string): void
     get(name: string): string
     readonly oidc: {
       readonly session: Session
       readonly client?: Client
+      readonly entities: { readonly Interaction?: Interaction }
       readonly account?: Account
       /** None before they were read. */
       readonly params?: Readonly<Record<string, string | undefined>>

@@ -12,7 +12,7 @@ import { adaptersOf } from './adapter.ts'
 import { accountFinder, CLAIMS_BY_SCOPE } from './claims.ts'
 import type { SigninDeps } from './deps.ts'
 import type { InteractionLimit } from './interaction-limit.ts'
-import { showProblem, showSignedOut, showSignOut } from './library-pages.ts'
+import { guardLibraryPages, showProblem, showSignedOut, showSignOut } from './library-pages.ts'
 import { grantUnasked, interactionPolicy, SESSION_SECONDS } from './policy.ts'
 import { digestOf, sameDigest } from './register/digest.ts'
 import type { SigningKey } from './register/keyring.ts'
@@ -47,6 +47,7 @@ export function createProvider(
   checkNames(provider)
   pinAddress(provider, deps.issuer)
   refuseFragment(provider)
+  provider.use(guardLibraryPages(deps))
   provider.Client.prototype.compareClientSecret = function (secret) {
     return sameDigest(this.clientSecret, digestOf(secret))
   }

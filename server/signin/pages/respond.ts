@@ -46,16 +46,16 @@ export async function pageResponse(view: PageView, setting: PageSetting): Promis
 
 /**
  * The headers of a page. `same-origin` rather than `no-referrer`, under which Chromium posts forms with
- * `Origin: null`, and the check for forged posts would refuse them.
+ * `Origin: null`, and the check for forged posts would refuse them. `sources` are the directives of what it loads or runs.
  */
 export function pageHeaders(
   formTargets: readonly string[],
   isHttps: boolean,
+  sources: readonly string[] = [`style-src ${STYLE_SOURCE}`, 'img-src data:'],
 ): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",
-    `style-src ${STYLE_SOURCE}`,
-    'img-src data:',
+    ...sources,
     "base-uri 'none'",
     "frame-ancestors 'none'",
     ["form-action 'self'", ...formTargets].join(' '),

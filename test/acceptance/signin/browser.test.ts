@@ -4,7 +4,15 @@ import axe from 'axe-core'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { CHROMIUM, openBrowser } from '#test/support/browser.ts'
-import { type Look, start, type Walk, walkCodes, walkErrors, walkSession } from './live-pages.ts'
+import {
+  type Look,
+  press,
+  start,
+  type Walk,
+  walkCodes,
+  walkErrors,
+  walkSession,
+} from './live-pages.ts'
 import { openStand, type RegisteredClient, type Stand } from './stand.ts'
 
 /** Where it names a directory, a picture of each page is left there for a person to look at. */
@@ -22,11 +30,31 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
   let client: RegisteredClient
   let home: ReturnType<typeof Bun.serve>
   let networks = 0
+  /** What was brought back to the client, newest last. */
+  const brought: { readonly method: string; readonly fields: Readonly<Record<string, string>> }[] =
+    []
 
   beforeAll(async () => {
-    home = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('signed in') })
+    home = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      async fetch(request) {
+        const { pathname, searchParams } = new URL(request.url)
+        const { method } = request
+        const said = method === 'POST' ? new URLSearchParams(await request.text()) : searchParams
+        if (pathname === '/callback') brought.push({ method, fields: Object.fromEntries(said) })
+        return new Response('signed in')
+      },
+    })
     ;[stand, browser] = await Promise.all([openStand(), openBrowser()])
-    client = stand.register(LONG_NAME, '--redirect-uri', `http://127.0.0.1:${home.port}/callback`)
+    const at = `http://127.0.0.1:${home.port}`
+    client = stand.register(
+      LONG_NAME,
+      '--redirect-uri',
+      `${at}/callback`,
+      '--logout-uri',
+      `${at}/bye`,
+    )
   })
   afterAll(async () => {
     await browser?.close()
@@ -88,6 +116,96 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     await page.keyboard.press('Space')
     await page.waitForURL(`http://127.0.0.1:${home.port}/callback*`)
     expect(new URL(page.url()).searchParams.get('code')).toMatch(/^[\w-]{43}$/)
+  })
+
+  describe('a page that sends itself', () => {
+    const CODE = /^[\w-]{43}$/
+
+    /** Pages of the provider, and what the browser complained about. */
+    const watch = (page: Page) => {
+      const pages: Readonly<Record<string, string>>[] = []
+      const complaints: string[] = []
+      page.on('response', (response) => {
+        const isPage = response.status() < 300 && response.request().isNavigationRequest()
+        if (isPage && response.url().startsWith(stand.authUrl)) pages.push(response.headers())
+      })
+      page.on('console', (message) => {
+        if (message.type() === 'error') complaints.push(message.text())
+      })
+      return { pages, complaints }
+    }
+    const guardedBy = (policy: RegExp) =>
+      expect.objectContaining({
+        'content-security-policy': expect.stringMatching(policy),
+        'cross-origin-opener-policy': 'same-origin',
+        'referrer-policy': 'same-origin',
+        'x-content-type-options': 'nosniff',
+        'x-frame-options': 'DENY',
+        'cache-control': 'no-store',
+      })
+    const policyTo = (origin: string): RegExp =>
+      new RegExp(
+        `^default-src 'none'; script-src 'sha256-[\\w+/]{43}='; base-uri 'none'; frame-ancestors 'none'; form-action 'self' ${origin}$`,
+      )
+
+    const signIn = async (walk: Walk, more: Readonly<Record<string, string>>) => {
+      const { page, email } = walk
+      await start(walk, more)
+      await page.fill('input[name=email]', email)
+      await press(page, '/email')
+      await page.fill('input[name=code]', await stand.codeFor(email))
+      const isHome = page.waitForURL(`${walk.back}*`)
+      await page.locator('form[action$="/code"] button').first().click()
+      await isHome
+    }
+    const silently = async () => {}
+
+    test('brings a code, and an error, to a client that wants a form', async () => {
+      const { page } = await visit('en')
+      const { pages, complaints } = watch(page)
+      const walk = walkOf(page, 'form@example.org', silently)
+      await signIn(walk, { response_mode: 'form_post' })
+      expect(brought.at(-1)).toMatchObject({
+        method: 'POST',
+        fields: { code: expect.stringMatching(CODE), state: 'state-of-the-session' },
+      })
+      expect(pages.at(-1)).toEqual(guardedBy(policyTo(new URL(walk.back).origin)))
+      expect(complaints).toEqual([])
+      const stranger = await visit('en')
+      const other = watch(stranger.page)
+      const silent = { response_mode: 'form_post', prompt: 'none' }
+      const isHome = stranger.page.waitForURL(`${walk.back}*`)
+      await start(walkOf(stranger.page, 'nobody@example.org', silently), silent).catch(() => {})
+      await isHome
+      expect(brought.at(-1)).toMatchObject({ method: 'POST', fields: { error: 'login_required' } })
+      expect(other.complaints.filter((text) => !text.includes('status of 400'))).toEqual([])
+    })
+
+    test('signs out a browser in which nobody is signed in, and goes where the client said', async () => {
+      const { page } = await visit('en')
+      const { pages, complaints } = watch(page)
+      const after = `http://127.0.0.1:${home.port}/bye`
+      const query = new URLSearchParams({
+        client_id: client.client_id,
+        post_logout_redirect_uri: after,
+      })
+      const isThere = page.waitForURL(after)
+      await page.goto(`${stand.authUrl}/oauth/logout?${query}`, { waitUntil: 'commit' })
+      await isThere
+      expect(pages.at(-1)).toEqual(guardedBy(policyTo(new URL(after).origin)))
+      expect(complaints).toEqual([])
+    })
+
+    test('leads on to the client after somebody else has signed in', async () => {
+      const { page } = await visit('en')
+      await signIn(walkOf(page, 'first@example.org', silently), {})
+      const { pages, complaints } = watch(page)
+      const second = walkOf(page, 'second@example.org', silently)
+      await signIn(second, { prompt: 'login' })
+      expect(brought.at(-1)?.fields['code']).toMatch(CODE)
+      expect(pages.at(-1)).toEqual(guardedBy(policyTo(new URL(second.back).origin)))
+      expect(complaints).toEqual([])
+    })
   })
 })
 
