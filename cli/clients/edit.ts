@@ -12,8 +12,11 @@ import { showClient } from './show-client.ts'
 interface Flags {
   readonly name?: string
   readonly redirectUri?: readonly string[]
+  readonly redirect?: readonly string[]
   readonly logoutUri?: readonly string[]
   readonly pkce?: string
+  /** False after `--no-require-pkce`. */
+  readonly requirePkce?: boolean
 }
 
 export const mount: Mount = (clients) =>
@@ -23,16 +26,21 @@ export const mount: Mount = (clients) =>
     .argument('<client>', 'client_id or name')
     .option('--name <name>', 'what people see')
     .option('--redirect-uri <uri>', 'where people come back to; may be repeated', collect)
+    .option('--redirect <uri>', 'the same', collect)
     .option('--logout-uri <uri>', 'where a sign-out may end; may be repeated', collect)
     .option('--pkce <rule>', 'required or optional')
+    .option('--require-pkce', 'the same as --pkce required')
+    .option('--no-require-pkce', 'the same as --pkce optional')
     .action(
       action(async (context, client: string, flags: Flags) => {
-        const { name, redirectUri, logoutUri, pkce } = flags
+        const { name, logoutUri } = flags
+        const redirects = [...(flags.redirectUri ?? []), ...(flags.redirect ?? [])]
+        const requirePkce = readPkce(flags)
         const stated = {
           ...(name !== undefined && { name }),
-          ...(redirectUri !== undefined && { redirect_uris: [...redirectUri] }),
+          ...(redirects.length > 0 && { redirect_uris: redirects }),
           ...(logoutUri !== undefined && { logout_uris: [...logoutUri] }),
-          ...(pkce !== undefined && { require_pkce: readRule(pkce) }),
+          ...(requirePkce !== undefined && { require_pkce: requirePkce }),
         }
         if (Object.keys(stated).length === 0) {
           throw usageError(
@@ -40,7 +48,7 @@ export const mount: Mount = (clients) =>
             `gatewayctl clients edit ${client} --name NEW`,
           )
         }
-        if (redirectUri !== undefined) await confirmLoss(context, client, redirectUri)
+        if (redirects.length > 0) await confirmLoss(context, client, redirects)
         const edited = await call(context, 'clients.edit', { client, ...stated })
         tell(context, `${paint(context, 'green', '✓')} changed client ${clean(edited.name)}`)
         showClient(context, edited)
@@ -64,7 +72,11 @@ async function confirmLoss(
   })
 }
 
-function readRule(text: string): boolean {
-  if (text === 'required' || text === 'optional') return text === 'required'
-  throw usageError(`--pkce must be required or optional (got "${text}")`)
+function readPkce({ pkce, requirePkce }: Flags): boolean | undefined {
+  if (pkce === undefined) return requirePkce
+  if (requirePkce !== undefined) {
+    throw usageError(`--pkce and --${requirePkce ? '' : 'no-'}require-pkce exclude each other`)
+  }
+  if (pkce === 'required' || pkce === 'optional') return pkce === 'required'
+  throw usageError(`--pkce must be required or optional (got "${pkce}")`)
 }

@@ -113,6 +113,29 @@ describe('clients', () => {
     expect(edit('--pkce', 'required').code).toBe(0)
   })
 
+  test('edit takes the flags of create, too', () => {
+    const other = 'https://wiki.example.org/other'
+    const edit = (...flags: string[]) => cli.run(['clients', 'edit', 'Wiki', ...flags])
+    const isNow = () => cli.json(['clients', 'show', 'Wiki'])
+    expect(edit('--redirect', other, '--redirect-uri', CALLBACK).code).toBe(0)
+    expect(isNow()).toMatchObject({ redirect_uris: [CALLBACK, other] })
+    const refused = edit('--redirect', CALLBACK)
+    expect([refused.code, refused.out]).toEqual([5, ''])
+    expect(refused.err).toContain(`refusing to take ${other} away from Wiki`)
+    expect(edit('--redirect', CALLBACK, '-y').code).toBe(0)
+    expect(isNow()).toMatchObject({ redirect_uris: [CALLBACK] })
+
+    expect(edit('--no-require-pkce').err).toContain('! without PKCE')
+    expect(edit('--name', 'Wiki').code).toBe(0)
+    expect(isNow()).toMatchObject({ require_pkce: false })
+    expect(edit('--require-pkce').code).toBe(0)
+    expect(isNow()).toMatchObject({ require_pkce: true })
+    expect(edit('--pkce', 'required', '--no-require-pkce')).toMatchObject({
+      code: 2,
+      err: 'error: --pkce and --no-require-pkce exclude each other\n',
+    })
+  })
+
   test('what ends something asks; what adds something does not', () => {
     expect(cli.run(['clients', 'rotate-secret', 'Wiki'])).toEqual({
       code: 5,
