@@ -45,7 +45,7 @@ export function createSigninApp(
     const { provider } = await signin()
     const bridge = openBridge(request, target, body, address)
     await provider.callback()(bridge.req, bridge.res)
-    return secured(await bridge.answer, deps.issuer)
+    return await bridge.answer
   }
   const fail = (request: Request, kind: ErrorKind) =>
     failPage(deps, readLanguage(request.headers.get('accept-language')), kind)
@@ -92,11 +92,14 @@ export function createSigninApp(
 
   app.onError((thrown, c) => faultPage(deps, c.req.raw, thrown))
 
+  const answer = (request: Request, address: string): Response | Promise<Response> => {
+    if (!METHODS.has(request.method)) return new Response(null, { status: 405 })
+    if (!URL.canParse(request.url)) return new Response(null, { status: 400 })
+    return app.fetch(request, { address })
+  }
   return {
     async answer(request, address) {
-      if (!METHODS.has(request.method)) return new Response(null, { status: 405 })
-      if (!URL.canParse(request.url)) return new Response(null, { status: 400 })
-      return await app.fetch(request, { address })
+      return secured(await answer(request, address), deps.issuer)
     },
   }
 }
@@ -165,7 +168,7 @@ const tooLong = (): Response =>
     { status: 413, headers: { 'Cache-Control': 'no-store' } },
   )
 
-/** What every answer of the library carries beside its own headers; pages bring theirs along. */
+/** What every answer carries beside its own headers, a redirect and a refusal too (hardening §3.1). */
 function secured(answer: Response, issuer: string): Response {
   answer.headers.set('X-Content-Type-Options', 'nosniff')
   if (issuer.startsWith('https:')) {

@@ -111,6 +111,28 @@ test('every cookie is secure, out of scripts’ reach and lax; the session is bo
   expect(started.headers.get('strict-transport-security')).toBe('max-age=31536000')
 })
 
+test('every answer is kept to https, whoever gives it', async () => {
+  const { ask } = await open({ kind: 'log', tell: () => {} })
+  const started = await ask(AUTHORIZE)
+  const [context, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
+  const form = { 'content-type': 'application/x-www-form-urlencoded' }
+  const answers = await Promise.all([
+    ask(context, { headers: { cookie } }),
+    ask(`${context}/email`, post(cookie, { email: 'a@example.org' })),
+    ask(`${context}/email`),
+    ask('/oauth/authorize', { method: 'POST', headers: form, body: 'client_id=wiki' }),
+    ask('/oauth/token', { method: 'POST', headers: form, body: 'x'.repeat(40_000) }),
+    ask('/oauth/jwks'),
+    ask('/nowhere'),
+    ask('/oauth/token', { method: 'PUT' }),
+  ])
+  expect(answers.map(({ status }) => status)).toEqual([200, 303, 303, 303, 413, 200, 404, 405])
+  for (const { headers } of [started, ...answers]) {
+    expect(headers.get('strict-transport-security')).toBe('max-age=31536000')
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+  }
+})
+
 test('who is disabled between the code and the way back is asked anew, and nothing breaks', async () => {
   const told: string[] = []
   const { ask, store, clock, faults } = await open({
