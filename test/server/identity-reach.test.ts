@@ -47,6 +47,8 @@ describe('on another host than its own', () => {
     'https://vault.internal/jwks',
     'http://127.0.0.2/jwks',
     'http://192.0.2.1/jwks',
+    'https://8.8.8.8:22/jwks',
+    'https://8.8.8.8:80/jwks',
   ])('%s is not reached', async (address) => {
     for (const isDevelopment of [true, false]) {
       expect(await wordOf(address, 'https://127.0.0.1', isDevelopment)).toBe(FORBIDDEN)
