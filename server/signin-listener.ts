@@ -1,5 +1,5 @@
 /** The sign-in provider on its own listener; all of it is loaded here, and by nobody else. */
-
+import { isIP } from 'node:net'
 import type { Clock } from '#domain/clock.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'
 import type { SmtpServer } from '#notify/smtp-server.ts'
@@ -111,5 +111,5 @@ function addressOf(request: Request, listener: Listener): string {
   const peer = listener.addressOf(request) ?? ''
   if (!isLoopbackHost(peer)) return peer
   const last = request.headers.get('x-forwarded-for')?.split(',').at(-1)?.trim() ?? ''
-  return /^[\da-f.:]{2,45}$/i.test(last) ? last : peer
+  return isIP(last) === 0 ? peer : last
 }

@@ -87,6 +87,16 @@ test.each([
   },
 )
 
+test.each(['a::b:1:2:3:4:5:6:7:8', ':::::::', '1.2.3', 'dead.beef'])(
+  'an X-Forwarded-For that ends in no address (%s) is passed over, and breaks nothing',
+  async (forwarded) => {
+    const address = authorizeUrl(stand.authUrl, stand.client.client_id)
+    const browser = stand.browser({ 'x-forwarded-for': forwarded })
+    expect((await browser.open(address)).text).toContain('name="email"')
+    expect(stand.appliance.said()).not.toContain('fault:')
+  },
+)
+
 test('T13: PKCE is demanded of every client that nobody excused from it', async () => {
   const { client_id } = stand.register('Plain')
   const page = await stand
