@@ -5,11 +5,11 @@ import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { besideDemo, tellDemo } from './demo-socket.ts'
 import { isRefused } from './is-refused.ts'
-import { fromErrorBody } from './operator.ts'
+import { fromErrorBody, PATIENT } from './operator.ts'
 
 /**
- * The documents of one path, each as its line ends, and null for an empty line: nothing is missed from then on. It ends
- * when the gateway ends it. @throws GatewayError from the gateway, CommandError 4 where none runs
+ * The documents of one path, each as its line ends, and null for an empty line: the first says that nothing is missed from
+ * then on, any other that the gateway is there. It ends when the gateway ends it, however long it was silent. @throws GatewayError from the gateway, CommandError 4 where none runs
  */
 export async function* readLines(
   context: Context,
@@ -20,7 +20,7 @@ export async function* readLines(
   if (!existsSync(target.adminSocket)) throw notRunning
   let response: Response
   try {
-    response = await fetch(`http://gateway${path}`, { unix: target.adminSocket })
+    response = await fetch(`http://gateway${path}`, { unix: target.adminSocket, ...PATIENT })
   } catch (cause) {
     if (isRefused(cause)) throw notRunning
     throw cause

@@ -69,6 +69,9 @@ const LONG_VERBS: ReadonlySet<string> = new Set<VerbName>([
   'usage.chart',
 ])
 
+/** Bun gives up on a connection that is silent for five minutes, unless told; its types know no such option. */
+export const PATIENT = { timeout: false } as const
+
 /** Null when nobody answers: there is no socket, or its server died without removing it. */
 async function overSocket(context: Context, name: string, input: unknown): Promise<Answer | null> {
   if (!existsSync(context.adminSocket)) return null
@@ -82,6 +85,7 @@ async function overSocket(context: Context, name: string, input: unknown): Promi
         'x-operator': encodeURIComponent(whoTypes(context.env)),
       },
       body: JSON.stringify(input),
+      ...PATIENT,
       signal: AbortSignal.timeout(LONG_VERBS.has(name) ? LONG_ANSWER_MS : ANSWER_MS),
     })
   } catch (cause) {

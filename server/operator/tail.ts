@@ -17,6 +17,8 @@ export interface TailRecord extends ActivityRecord {
 
 /** How often the endings are looked at: as soon as a person can tell. */
 const LOOK_MS = 100
+/** What lies between and closes a silent connection has more patience than this: a reader's own runtime, say. */
+const HEARTBEAT_MS = 30_000
 
 const tailForm = z.strictObject({
   ...filterFields,
@@ -24,32 +26,35 @@ const tailForm = z.strictObject({
   least_total_ms: z._default(z.nullable(z.coerce.number().check(z.minimum(0))), null),
 })
 
-/** Only what ends from now on. @throws invalid_request, account_not_found, key_not_found, store_unavailable where nothing runs */
+/** Only what ends from now on, and an empty line whenever nothing has for `heartbeatMs`. @throws invalid_request, account_not_found, key_not_found, store_unavailable where nothing runs */
 export async function tail(
   deps: OperatorDeps,
   sent: Readonly<Record<string, string>>,
+  heartbeatMs = HEARTBEAT_MS,
 ): Promise<Response> {
   const reading = await readForm(tailForm, sent)
   if (!reading.fits) throw invalid(reading.path.join('.'), reading.message)
   const filter = await toFilter(deps, reading.value)
-  const endings = openEndings(deps, filter)
+  const endings = openEndings(deps, filter, heartbeatMs)
   return new Response(toLines(endings), { headers: { 'Content-Type': 'application/x-ndjson' } })
 }
 
-/** What has ended since it was asked last, oldest first; waits until something has. */
+/** What has ended since it was asked last, oldest first; waits until something has, or for a heartbeat: then nothing. */
 type Endings = (signal: AbortSignal) => Promise<readonly TailRecord[]>
 
-function openEndings(deps: OperatorDeps, filter: Filter): Endings {
+function openEndings(deps: OperatorDeps, filter: Filter, heartbeatMs: number): Endings {
   if (deps.live === null) throw new GatewayError('store_unavailable', 'no gateway is running')
   const { recent } = deps.live.watch.pulse
+  const mostLooks = Math.ceil(heartbeatMs / LOOK_MS)
   let seen = recent.count
   return async (signal) => {
-    for (;;) {
+    for (let looks = 1; ; looks++) {
       await pause(LOOK_MS, signal)
       const news = [...recent.since(seen)].reverse()
       seen = recent.count
       const wanted = news.filter((entry) => isWanted(filter, entry))
-      if (wanted.length > 0 || signal.aborted) return await render(deps, wanted)
+      if (wanted.length > 0 || looks >= mostLooks || signal.aborted)
+        return await render(deps, wanted)
     }
   }
 }
@@ -98,7 +103,7 @@ function toLines(endings: Endings): ReadableStream<Uint8Array> {
       },
       async pull(controller) {
         const lines = (await endings(gone.signal)).map((record) => `${JSON.stringify(record)}\n`)
-        if (!gone.signal.aborted) controller.enqueue(encoder.encode(lines.join('')))
+        if (!gone.signal.aborted) controller.enqueue(encoder.encode(lines.join('') || '\n'))
       },
       cancel() {
         gone.abort()

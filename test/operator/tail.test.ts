@@ -3,8 +3,10 @@ import { expect, test } from 'vitest'
 import type { ActivityEntry } from '#domain/activity.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { toFilter } from '#operator/activity.ts'
-import { isWanted } from '#operator/tail.ts'
+import type { OperatorDeps } from '#operator/deps.ts'
+import { isWanted, tail } from '#operator/tail.ts'
 import { aClaim, anActivity } from '#test/support/nouns.ts'
+import { restingWatch } from '#test/support/resting-watch.ts'
 import { act, openFurnished } from './deps.ts'
 
 const KINDS: readonly Partial<ActivityEntry>[] = [
@@ -53,4 +55,25 @@ test.each([
   const listed = await deps.store.activity.list({ ...filter, limit: 99 })
   expect(listed).toHaveLength(count)
   expect(entries.filter((entry) => isWanted(filter, entry))).toEqual(listed)
+})
+
+test('while nothing ends, an empty line says every so often that the gateway is there', async () => {
+  const deps = await openFurnished()
+  const live: OperatorDeps['live'] = {
+    listen: 'h:1',
+    baseUrl: 'http://h:1/v1',
+    authUrl: null,
+    pid: 1,
+    startedAt: deps.clock.now(),
+    inFlight: () => 0,
+    hops: () => [],
+    watch: restingWatch(),
+  }
+  const { body } = await tail({ ...deps, live }, {}, 1)
+  const reader = (body ?? new Blob().stream()).getReader()
+  for (let line = 0; line < 3; line++) {
+    const { value } = await reader.read()
+    expect(new TextDecoder().decode(value)).toBe('\n')
+  }
+  await reader.cancel()
 })
