@@ -50,7 +50,6 @@ export const mount: Mount = (root) =>
         await confirm(context, {
           question: `${countSteps(plan.steps)}: go on?`,
           act: `apply ${flags.file}`,
-          command: `gatewayctl apply -f ${flags.file}${flags.prune ? ' --prune' : ''} --yes`,
         })
         const file = flags.secretsOut === undefined ? null : reserveFile(flags.secretsOut)
         try {

@@ -22,6 +22,8 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export interface Context {
   readonly env: Environment
   readonly clock: Clock
+  /** The command line itself: what is hinted at repeats of it what it has to. */
+  readonly typed: readonly string[]
   readonly dataDir: string
   /** The configuration file, and whether somebody named it: a named file must exist. */
   readonly configFile: { readonly path: string; readonly isNamed: boolean }
@@ -48,7 +50,11 @@ const NARROWEST_COLUMNS = 40
 const USUAL_COLUMNS = 80
 
 /** Gathers flags, environment and terminal; touches no file. */
-export function openContext(flags: GlobalFlags, env: Environment = process.env): Context {
+export function openContext(
+  flags: GlobalFlags,
+  env: Environment = process.env,
+  typed: readonly string[] = process.argv.slice(2),
+): Context {
   const named = flags.dataDir ?? set(env['GATEWAY_DATA_DIR']) ?? systemd(env['STATE_DIRECTORY'])
   const socket = set(env['GATEWAY_ADMIN_SOCKET'])
   const dataDir = resolve(named ?? xdg(env))
@@ -56,6 +62,7 @@ export function openContext(flags: GlobalFlags, env: Environment = process.env):
   return {
     env,
     clock: systemClock,
+    typed,
     dataDir,
     configFile: configFile(flags, env),
     isPlaceNamed: named !== undefined || socket !== undefined,

@@ -6,6 +6,7 @@ import type { Context } from './context.ts'
 import { CommandError, EXIT, endWith } from './exit.ts'
 import { call } from './gateway/operator.ts'
 import { clean } from './terminal/clean.ts'
+import { carry } from './terminal/hint.ts'
 import { paint, print, printJson } from './terminal/output.ts'
 
 type Finding = VerbRecord<'doctor'>['findings'][number]
@@ -57,7 +58,7 @@ const MARKS = { ok: ['✓', 'green'], warning: ['!', 'yellow'], problem: ['✖',
 function describe(context: Context, { level, message, next }: Finding): string {
   const [mark, color] = MARKS[level]
   const line = `${paint(context, color, mark)} ${clean(message)}`
-  return next === null ? line : `${line}\n    next: ${clean(next)}`
+  return next === null ? line : `${line}\n    next: ${clean(carry(next, context.typed))}`
 }
 
 const count = (number: number, noun: string): string =>

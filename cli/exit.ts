@@ -1,6 +1,7 @@
 /** How a command ends: one table of exit codes, one shape of error, on standard error. */
 import { GatewayError } from '#domain/errors.ts'
 import { clean } from './terminal/clean.ts'
+import { carry } from './terminal/hint.ts'
 import { writeError } from './terminal/streams.ts'
 
 /** Exit codes, and what `gatewayctl help exit-codes` says of them. */
@@ -75,9 +76,14 @@ function codeOf({ code, status, details }: GatewayError): ExitCode {
   return status === 404 ? EXIT.notFound : EXIT.failed
 }
 
-/** Tells an error and sets the exit code; `--json` gets one JSON object, `--debug` the stack. */
-export function endWithError(thrown: unknown, style: { json: boolean; debug: boolean }): void {
-  const { code, exitCode, message, hint } = endingOf(thrown)
+/** Tells an error of the command that was typed and sets the exit code; `--json` gets one JSON object, `--debug` the stack. */
+export function endWithError(
+  thrown: unknown,
+  typed: readonly string[],
+  style: { json: boolean; debug: boolean },
+): void {
+  const { code, exitCode, message, hint: plain } = endingOf(thrown)
+  const hint = plain === null ? null : carry(plain, typed)
   process.exitCode = exitCode
   if (style.json) {
     const error = { code, message: message.replaceAll('\n', '; '), hint, exit_code: exitCode }

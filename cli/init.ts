@@ -99,7 +99,6 @@ async function beginAnew(context: Context, { force, confirm }: Flags): Promise<s
     confirmed: confirm,
     question: `set ${path} aside and begin anew? Its keys are refused from then on, and its balances and its log are no longer in force.`,
     act: `set ${path} aside`,
-    command: `gatewayctl init --force --confirm ${DATABASE}`,
   })
   const { asideOf, lockStopped } = await import('./backup/aside.ts')
   const { setAside } = await import('#db/sqlite/restore.ts')

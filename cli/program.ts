@@ -19,7 +19,7 @@ export async function runProgram(args: readonly string[]): Promise<void> {
     await dispatch(args)
   } catch (thrown) {
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return
-    endWithError(thrown, style)
+    endWithError(thrown, args, style)
   }
 }
 

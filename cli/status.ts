@@ -6,6 +6,7 @@ import { tellWarning } from './dashboard/tell-warning.ts'
 import { CommandError, EXIT, endWith, exitCodeOf } from './exit.ts'
 import { call } from './gateway/operator.ts'
 import { clean } from './terminal/clean.ts'
+import { carry } from './terminal/hint.ts'
 import { paint, print, printJson } from './terminal/output.ts'
 import { bytes, duration, relativeTime, timeLeft } from './terminal/relative-time.ts'
 
@@ -167,7 +168,7 @@ const counted = (count: number, one: string, many: string): string =>
 function gatewayLine(context: Context, status: Status): string {
   const version = `v${status.version}`
   if (!status.running)
-    return `${paint(context, 'red', '○')} not running   ${version}   next: gatewayctl serve`
+    return `${paint(context, 'red', '○')} not running   ${version}   next: ${carry('gatewayctl serve', context.typed)}`
   const dot = paint(context, status.healthy ? 'green' : 'red', '●')
   const state = status.healthy ? 'serving' : 'unhealthy'
   return `${dot} ${state} ${status.base_url}   ${version}   pid ${status.pid}   up ${duration(status.uptime_seconds ?? 0)}`

@@ -12,6 +12,7 @@ import { makePrivate } from '../gateway/open-operator.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirmByName } from '../terminal/confirm.ts'
+import { carry } from '../terminal/hint.ts'
 import { paint, print, printJson, tell } from '../terminal/output.ts'
 import { showProgress } from '../terminal/progress.ts'
 import { asideOf, lockStopped } from './aside.ts'
@@ -66,7 +67,6 @@ async function agree(
     confirmed,
     question: `replace ${path} by ${clean(stated)}? Whatever was charged, credited or changed since that backup is no longer in force.`,
     act: `replace ${path}`,
-    command: `gatewayctl backup --restore ${stated} --confirm ${DATABASE_FILE}`,
   })
 }
 
@@ -92,6 +92,6 @@ function show(context: Context, record: RestoreRecord): void {
   if (replaced !== null) tell(context, `  what was there is kept: ${clean(replaced)}`)
   if (context.quiet) return
   if (audit.clean) print(`audit clean: ${audit.entries} entries, ${audit.accounts} accounts`)
-  else print(`audit found ${audit.found} differences: gatewayctl audit`)
+  else print(`audit found ${audit.found} differences: ${carry('gatewayctl audit', context.typed)}`)
   tell(context, 'next: gatewayctl doctor    then: gatewayctl serve')
 }

@@ -22,7 +22,6 @@ export const mount: Mount = (balance) =>
           await confirm(context, {
             question: `take $${dollars} from the balance of ${clean(account)}, which is $${balance_usd}? This cannot be undone.`,
             act: `take $${dollars} from the balance of ${clean(account)}`,
-            command: `gatewayctl balance adjust ${amount} --note ${quote(clean(note))} --yes`,
           })
         }
         const amount_usd = `${sign}${dollars}`
@@ -51,6 +50,3 @@ async function readSigned(
     `money that came in: gatewayctl balance top-up ${text}`,
   )
 }
-
-/** As a shell reads it back. */
-const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`

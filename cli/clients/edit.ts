@@ -64,11 +64,9 @@ async function confirmLoss(
   const { name, redirect_uris } = await call(context, 'clients.show', { client: text })
   const lost = redirect_uris.filter((uri) => !redirects.includes(uri))
   if (lost.length === 0) return
-  const flags = redirects.map((uri) => ` --redirect-uri ${uri}`).join('')
   await confirm(context, {
     question: `take ${clean(lost.join(' '))} away from ${clean(name)}? Nobody comes back there any more`,
     act: `take ${clean(lost.join(' '))} away from ${clean(name)}`,
-    command: `gatewayctl clients edit ${text}${flags} --yes`,
   })
 }
 

@@ -16,7 +16,6 @@ export const mount: Mount = (clients) =>
         await confirm(context, {
           question: `remove client ${clean(name)} (${client})? Its tokens end`,
           act: `remove client ${clean(name)}`,
-          command: `gatewayctl clients remove ${client} --yes`,
         })
         const removed = await call(context, 'clients.remove', { client })
         if (context.json) return printJson(removed)

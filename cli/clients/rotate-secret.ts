@@ -16,7 +16,6 @@ export const mount: Mount = (clients) =>
         await confirm(context, {
           question: `give ${clean(name)} a new secret? Nobody signs in to it until it has that`,
           act: `rotate the secret of ${clean(name)}`,
-          command: `gatewayctl clients rotate-secret ${client} --yes`,
         })
         showIssued(
           context,

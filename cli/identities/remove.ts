@@ -17,7 +17,6 @@ export const mount: Mount = (identities) =>
         await confirm(context, {
           question: `remove identity provider ${clean(label)}? ${whom}`,
           act: `remove identity provider ${clean(name)}`,
-          command: `gatewayctl identities remove ${name} --yes`,
         })
         const removed = await call(context, 'identities.remove', { name })
         if (context.json) return printJson(removed)

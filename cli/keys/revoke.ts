@@ -20,7 +20,6 @@ export const mount: Mount = (keys) =>
         await confirm(context, {
           question: `revoke ${names}? ${await recentRequests(context, ...keys.map(({ id }) => ({ key: id })))}, ${running} in flight (they will finish). This cannot be undone.`,
           act: `revoke ${names}`,
-          command: `gatewayctl keys revoke ${texts.join(' ')} --yes`,
         })
         const revoked = []
         for (const { id } of keys) revoked.push(await call(context, 'keys.revoke', { key: id }))

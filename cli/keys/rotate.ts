@@ -56,7 +56,6 @@ async function agree(context: Context, text: string): Promise<string> {
   await confirm(context, {
     question: `rotate ${clean(name)} without grace? ${await recentRequests(context, { key: id })}, ${running} in flight (they will finish); the old secret is refused from the next one.`,
     act: `rotate ${clean(name)} without grace`,
-    command: `gatewayctl keys rotate ${text} --grace 0 --yes`,
   })
   return id
 }

@@ -49,7 +49,6 @@ async function clear(context: Context, text: string, flags: Flags): Promise<void
   await confirm(context, {
     question: `take the price of ${clean(model)} away? ${await recentRequests(context, { model })}; the next one is refused`,
     act: `take the price of ${clean(model)} away`,
-    command: `gatewayctl models price ${model} --clear --yes`,
   })
   const record = await call(context, 'models.unprice', { model })
   if (context.json) return printJson(record)

@@ -17,7 +17,6 @@ export const mount: Mount = (models) =>
         await confirm(context, {
           question: `remove model ${clean(model)}? ${await recentRequests(context, { model })}; the next one is refused`,
           act: `remove model ${clean(model)}`,
-          command: `gatewayctl models remove ${model} --yes`,
         })
         const removed = await call(context, 'models.remove', { model })
         if (context.json) return printJson(removed)

@@ -18,7 +18,6 @@ export const mount: Mount = (providers) =>
         await confirm(context, {
           question: `remove provider ${clean(name)} and its ${models} models?${others} ${await recentRequests(context, { provider: name })}`,
           act: `remove provider ${clean(name)}`,
-          command: `gatewayctl providers remove ${name} --yes`,
         })
         const removed = await call(context, 'providers.remove', { name })
         if (context.json) return printJson(removed)

@@ -30,7 +30,6 @@ export const mount: Mount = (rates) =>
           await confirm(context, {
             question: `move USD/RUB from ${before.rub_per_usd} to ${rate} (${signed(percent)})?`,
             act: `move USD/RUB by ${signed(percent)}`,
-            command: `gatewayctl rates set USD/RUB ${rate} --yes`,
           })
         }
         const record = await call(context, 'rates.set', {

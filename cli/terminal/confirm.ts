@@ -1,23 +1,19 @@
 /** Consent: a person is asked, a script must have said `--yes`. */
 import type { Context } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
+import { repeat } from './hint.ts'
 
 export interface Consent {
   /** "revoke prod-web? 6 requests in flight (they will finish)" */
   readonly question: string
   /** "revoke prod-web" */
   readonly act: string
-  /** The same command with `--yes`. */
-  readonly command: string
 }
 
 /** Returns when the operator agrees. @throws CommandError 5 when nobody may be asked, or the answer is no */
-export async function confirm(
-  context: Context,
-  { question, act, command }: Consent,
-): Promise<void> {
+export async function confirm(context: Context, { question, act }: Consent): Promise<void> {
   if (context.yes) return
-  if (!context.mayAsk()) throw unconfirmed(act, command)
+  if (!context.mayAsk()) throw unconfirmed(act, repeat(context.typed, '--yes'))
   if (/^y(es)?$/i.test(await ask(`${question} [y/N] `))) return
   throw new CommandError('declined', EXIT.unconfirmed, `did not ${act}`)
 }
@@ -30,8 +26,9 @@ export interface NamedConsent extends Consent {
 
 /** For what overwrites: returns when the operator has named it. @throws CommandError 2 for another name, 5 */
 export async function confirmByName(context: Context, consent: NamedConsent): Promise<void> {
-  const { name, confirmed, question, act, command } = consent
+  const { name, confirmed, question, act } = consent
   if (confirmed === name) return
+  const command = repeat(context.typed, '--confirm', name)
   if (confirmed !== undefined) {
     throw usageError(`--confirm must be ${name} (got "${confirmed}")`, command)
   }

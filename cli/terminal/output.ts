@@ -2,6 +2,7 @@
 
 import type { Context } from '../context.ts'
 import { clean } from './clean.ts'
+import { carry } from './hint.ts'
 import { writeError, writeOut } from './streams.ts'
 import { inTone, type Tone } from './tone.ts'
 
@@ -24,9 +25,9 @@ export const print = (text: string): void => {
   writeOut(`${text}\n`)
 }
 
-/** Writes lines that accompany the result; `--quiet` silences them. */
+/** Writes lines that accompany the result, commands to be pasted among them; `--quiet` silences them. */
 export const tell = (context: Context, text: string): void => {
-  if (!context.quiet && !context.json) writeError(`${text}\n`)
+  if (!context.quiet && !context.json) writeError(`${carry(text, context.typed)}\n`)
 }
 
 export const printJson = (record: unknown): void => print(JSON.stringify(record, null, 2))

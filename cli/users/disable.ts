@@ -17,7 +17,6 @@ export const mount: Mount = (users) =>
         await confirm(context, {
           question: `disable ${clean(email)}? ${countSessions(sessions)} and every token end`,
           act: `disable ${clean(email)}`,
-          command: `gatewayctl users disable ${text} --yes`,
         })
         const person = await call(context, 'users.disable', { person: text })
         tell(context, `${paint(context, 'green', '✓')} disabled ${clean(email)}`)

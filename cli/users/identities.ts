@@ -26,7 +26,6 @@ export const mount: Mount = (users) =>
         await confirm(context, {
           question: `let ${clean(email)} sign in by ${clean(provider)} no more?`,
           act: `unlink ${clean(provider)} from ${clean(email)}`,
-          command: `gatewayctl users identities remove ${text} ${provider} --yes`,
         })
         const person = await call(context, 'users.identities.remove', { person: text, provider })
         tell(

@@ -17,7 +17,6 @@ export const mount: Mount = (users) =>
         await confirm(context, {
           question: `remove ${clean(email)}? ${countSessions(sessions)} end, and applications will know them as somebody new`,
           act: `remove ${clean(email)}`,
-          command: `gatewayctl users remove ${text} --yes`,
         })
         const removed = await call(context, 'users.remove', { person: text })
         if (context.json) return printJson(removed)

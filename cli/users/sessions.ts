@@ -25,7 +25,6 @@ export const mount: Mount = (users) =>
         await confirm(context, {
           question: `sign ${clean(email)} out everywhere? ${countSessions(sessions)} and every token end`,
           act: `sign ${clean(email)} out`,
-          command: `gatewayctl users sessions revoke ${text} --yes`,
         })
         const person = await call(context, 'users.sessions.revoke', { person: text })
         if (context.json) return printJson(person)

@@ -109,7 +109,7 @@ describe('backup', () => {
     [
       ['backup', '--data-dir', 'empty'],
       1,
-      /^error: there is no gateway in .*\/empty\nhint: gatewayctl init\n$/,
+      /^error: there is no gateway in .*\/empty\nhint: gatewayctl --data-dir empty init\n$/,
     ],
   ])('%j ends with %i', (args, code, words) => {
     const ended = cli.run(args)
@@ -197,7 +197,7 @@ describe('init --force', () => {
       other.run(['keys', 'create', 'old'])
       const refused = other.run(['init', '--force', '--yes'])
       expect(refused).toMatchObject({ code: 5, out: '' })
-      expect(refused.err).toContain('hint: gatewayctl init --force --confirm gateway.db\n')
+      expect(refused.err).toContain('hint: gatewayctl init --force --yes --confirm gateway.db\n')
       expect(other.run(['init', '--confirm', 'gateway.db']).code).toBe(2)
       const { code, out, err } = other.run(['init', '--force', '--confirm', 'gateway.db'])
       expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^if-\w{49}\n$/) })
@@ -229,7 +229,9 @@ describe('restore', () => {
   test('needs the name typed, and --yes is not enough', () => {
     const refused = restore('one.db', '--yes')
     expect(refused).toMatchObject({ code: 5, out: '' })
-    expect(refused.err).toContain('hint: gatewayctl backup --restore one.db --confirm gateway.db\n')
+    expect(refused.err).toContain(
+      'hint: gatewayctl backup --restore one.db --yes --confirm gateway.db\n',
+    )
     expect(restore('one.db', '--confirm', 'gateway')).toMatchObject({ code: 2, out: '' })
   })
 

@@ -1,5 +1,7 @@
 /** How commands end: exit codes, the shape of an error, and what never reaches standard output. */
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { BINARY } from '#scripts/compile.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
 let cli: CliHarness
@@ -156,5 +158,61 @@ describe('without a gateway', () => {
     expect(err).toBe(`error: there is no gateway in ${bare.dataDir}\nhint: gatewayctl init\n`)
     expect(bare.run(['status'])).toMatchObject({ code: 4, out: '' })
     expect(bare.run(['status', '-q'])).toEqual({ code: 4, out: '', err: '' })
+  })
+})
+
+describe('a command that is hinted at acts where, and for whom, the one that was typed did', () => {
+  const desk = openCli()
+  const stated = `--data-dir '${join(desk.home, 'other place')}'`
+  const elsewhere = ['--data-dir', join(desk.home, 'other place')]
+  beforeAll(() => {
+    expect(desk.run(['init', ...elsewhere]).err).toContain(`next: gatewayctl ${stated} serve\n`)
+    desk.run(['accounts', 'create', 'team', ...elsewhere])
+  })
+  afterAll(() => desk.close())
+
+  test.each([
+    [
+      ['balance', 'adjust', '-5', '--note', "it's a gift", '--account', 'team'],
+      `gatewayctl balance adjust -5 --note 'it'\\''s a gift' --account team ${stated} --yes`,
+    ],
+    [['keys', 'revoke', 'default'], `gatewayctl keys revoke default ${stated} --yes`],
+    [['init', '--force', '--yes'], `gatewayctl init --force --yes ${stated} --confirm gateway.db`],
+    [
+      ['init', '--force', '--confirm', 'gateway'],
+      `gatewayctl init --force ${stated} --confirm gateway.db`,
+    ],
+    [['keys', 'show', 'zz', '--account', 'team'], `gatewayctl ${stated} --account team keys list`],
+    [
+      ['keys', '--account=nobody', '--config=/dev/null'],
+      `gatewayctl ${stated} --config /dev/null accounts list`,
+    ],
+    [['dashboard', '--once'], `gatewayctl ${stated} serve`],
+    [['kyes'], 'gatewayctl help'],
+  ])('%j', (args, hint) => {
+    const { err } = desk.run([...args, ...elsewhere])
+    expect(err.split('\n').find((line) => line.startsWith('hint: '))).toBe(`hint: ${hint}`)
+  })
+
+  test('what is hinted at can be pasted', () => {
+    const { err } = desk.run([
+      ...['balance', 'adjust', '-5', '--note', "it's a gift", '--account', 'team'],
+      ...elsewhere,
+    ])
+    const hint = /^hint: gatewayctl (.*)$/m.exec(err)?.[1] ?? ''
+    const pasted = Bun.spawnSync(['sh', '-c', `"${BINARY}" ${hint}`], {
+      cwd: desk.home,
+      env: desk.env,
+    })
+    expect(pasted.stderr.toString()).toContain('adjusted by $-5.00')
+    const balanceOf = (account: string): string =>
+      desk.json<{ balance_usd: string }>(['balance', '--account', account, ...elsewhere])
+        .balance_usd
+    expect([balanceOf('team'), balanceOf('default')]).toEqual(['-5.00', '0'])
+  })
+
+  test('what states its own account keeps it', () => {
+    const { err } = desk.run(['accounts', 'create', 'crew', '--account', 'team', ...elsewhere])
+    expect(err).toContain(`next: gatewayctl ${stated} balance top-up 50 --account crew\n`)
   })
 })

@@ -55,7 +55,9 @@ describe('balance adjust', () => {
     expect(adjust('+2.50')).toMatchObject({ code: 0, out: 'balance $2.50\n' })
     const refused = adjust('-1')
     expect(refused).toMatchObject({ code: 5, out: '' })
-    expect(refused.err).toContain(`gatewayctl balance adjust -1 --note 'May'\\''s bill' --yes`)
+    expect(refused.err).toContain(
+      `gatewayctl balance adjust -1 --note 'May'\\''s bill' --account other --yes`,
+    )
     expect(adjust('-1', '--yes')).toMatchObject({ code: 0, out: 'balance $1.50\n' })
     expect(adjust('-0.25', '-y', '-q').out).toMatch(/^led_\w+\n$/)
     expect(cli.json(['ledger', '--account', 'other', '--kind', 'adjust'])).toMatchObject([

@@ -140,7 +140,7 @@ describe('clients', () => {
     expect(cli.run(['clients', 'rotate-secret', 'Wiki'])).toEqual({
       code: 5,
       out: '',
-      err: `error: refusing to rotate the secret of Wiki without confirmation (stdin is not a terminal)\nhint: gatewayctl clients rotate-secret ${wiki} --yes\n`,
+      err: `error: refusing to rotate the secret of Wiki without confirmation (stdin is not a terminal)\nhint: gatewayctl clients rotate-secret Wiki --yes\n`,
     })
     expect(cli.run(['clients', 'remove', 'Wiki']).code).toBe(5)
     expect(settled(cli.run(['clients', 'rotate-secret', 'Wiki', '-y', '-q']).out)).toBe('cs_X\n')

@@ -3,6 +3,7 @@ import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import type { ErrorMetadata } from '#domain/errors.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { readUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
+import { shellWord } from '#forms/shell-word.ts'
 
 /** A refusal, of then or of now, as its caller is told. */
 export interface RefusalFacts {
@@ -96,7 +97,3 @@ function allow({ id, limits }: ApiKey, model: string): string {
   const masks = [...(limits.allowedModels ?? []), model]
   return `gatewayctl limits set ${id} ${masks.map((mask) => `--allow ${shellWord(mask)}`).join(' ')}`
 }
-
-/** As a shell reads it back. */
-const shellWord = (text: string): string =>
-  /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`

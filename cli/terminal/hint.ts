@@ -1,0 +1,67 @@
+/** Commands that are shown to be pasted: they act where, and for whom, the one that was typed did. */
+import { shellWord } from '#forms/shell-word.ts'
+
+/** The flags that say where the gateway is; every command takes them. */
+const PLACE = ['--data-dir', '--config']
+const ACCOUNT = '--account'
+
+/** Whose keys and money makes a difference to these alone. */
+const OF_AN_ACCOUNT: ReadonlySet<string> = new Set([
+  'activity',
+  'balance',
+  'dashboard',
+  'deliveries',
+  'keys',
+  'ledger',
+  'limits',
+  'thresholds',
+  'usage',
+  'users',
+])
+
+/**
+ * What was typed, and the flags that were missing from it; a flag that has another value now stands once. No flag takes a
+ * secret, and a whole key among the arguments was refused before anything else.
+ */
+export function repeat(typed: readonly string[], ...asked: readonly string[]): string {
+  const [flag = ''] = asked
+  const { own, operands } = split(typed)
+  const kept = own.filter(
+    (arg, index) => arg !== flag && own[index - 1] !== flag && !arg.startsWith(`${flag}=`),
+  )
+  return ['gatewayctl', ...[...kept, ...asked, ...operands].map(shellWord)].join(' ')
+}
+
+/** A command of ours within a sentence; a path that ends like one is left alone. */
+const COMMAND = /(?<![\w/.-])gatewayctl (?:([a-z]+)\b)(?:(?!gatewayctl ).)*/g
+
+/** A hint, each command in it with the place and the account that were stated, unless it states its own. */
+export const carry = (text: string, typed: readonly string[]): string =>
+  text.replace(COMMAND, (command, noun: string) => {
+    if (noun === 'help') return command
+    const names = OF_AN_ACCOUNT.has(noun) ? [...PLACE, ACCOUNT] : PLACE
+    const stated = names.flatMap((name) => {
+      const value = command.includes(`${name} `) ? undefined : statedOf(typed, name)
+      return value === undefined ? [] : [`${name} ${shellWord(value)}`]
+    })
+    return ['gatewayctl', ...stated, command.slice('gatewayctl '.length)].join(' ')
+  })
+
+/** As commander reads it: the last one counts. */
+function statedOf(typed: readonly string[], name: string): string | undefined {
+  const { own } = split(typed)
+  const values = own.flatMap((arg, index) =>
+    arg === name
+      ? own.slice(index + 1, index + 2)
+      : arg.startsWith(`${name}=`)
+        ? [arg.slice(name.length + 1)]
+        : [],
+  )
+  return values.at(-1)
+}
+
+/** Behind `--` nothing is a flag. */
+function split(typed: readonly string[]) {
+  const end = typed.includes('--') ? typed.indexOf('--') : typed.length
+  return { own: typed.slice(0, end), operands: typed.slice(end) }
+}
