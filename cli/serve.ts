@@ -1,5 +1,5 @@
 /** `gatewayctl serve`: runs the gateway until it is told to stop, then lets answers in progress end. */
-
+import { dirname } from 'node:path'
 import { GatewayError } from '#domain/errors.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'
 import { perform } from '#operator/verb.ts'
@@ -10,6 +10,7 @@ import { action, type Mount } from './action.ts'
 import type { Context } from './context.ts'
 import { CommandError, EXIT, usageError } from './exit.ts'
 import { readDuration } from './flags/read-value.ts'
+import { makePrivate } from './gateway/access.ts'
 import { chooseDemoSocket, MOST_SOCKET_PATH_BYTES } from './gateway/demo-socket.ts'
 import { startRequestLog } from './serve/request-log.ts'
 import { readServeSettings, type ServeFlags, type ServeSettings } from './settings/config.ts'
@@ -145,6 +146,7 @@ async function serve(
   const log = startRequestLog(isPretty)
   const stopAsked = onceAsked()
   const demoSocket = isDemo ? await chooseDemoSocket(context) : null
+  if (!isDemo) makePrivate(dirname(context.adminSocket))
   const gateway = await startGateway({
     store,
     clock: context.clock,

@@ -1,5 +1,5 @@
 /** Takes a backup: in this process, by a connection of its own that only reads, so that a running gateway notices nothing. */
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, statfsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DATABASE_FILE } from '#db/index.ts'
 import { copyFile } from '#db/sqlite/copy.ts'
@@ -9,7 +9,8 @@ import { type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
-import { denied, unmade } from '../gateway/open-operator.ts'
+import { denied, isThere } from '../gateway/access.ts'
+import { unmade } from '../gateway/open-operator.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { paint, print, printJson, tell } from '../terminal/output.ts'
@@ -41,7 +42,7 @@ export async function takeBackup(
 ): Promise<void> {
   const { dataDir, clock } = context
   const source = join(dataDir, DATABASE_FILE)
-  if (!existsSync(source)) throw unmade(dataDir)
+  if (!isThere(source)) throw unmade(dataDir)
   const { file, directory } = chooseDestination(context, stated, keep)
   const takenAt = clock.now()
   copy(context, source, file)
@@ -87,7 +88,7 @@ function demandReadable({ dataDir }: Context, source: string): void {
   try {
     accessSync(source, constants.R_OK)
   } catch {
-    throw denied(dataDir)
+    throw denied(join(dataDir, DATABASE_FILE))
   }
 }
 

@@ -1,5 +1,4 @@
 /** Opens a data directory for one command, when no server has it. */
-import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OperatorDeps } from '#operator/deps.ts'
 import type { GatewayStore } from '#signin/store.ts'
@@ -9,6 +8,7 @@ import { readDelivery } from '../settings/delivery-settings.ts'
 import { readMasterKey } from '../settings/master-key.ts'
 import { tell } from '../terminal/output.ts'
 import { VERSION } from '../version.ts'
+import { denied, isDenied, isThere, makePrivate } from './access.ts'
 import { whoTypes } from './who.ts'
 
 /** `init` and `serve` make what is missing; any other command wants it to be there. */
@@ -29,7 +29,7 @@ export async function openDirectory(
 ): Promise<GatewayStore> {
   const { dataDir, clock } = context
   if (create) makePrivate(dataDir)
-  else if (!existsSync(join(dataDir, 'gateway.db'))) throw unmade(dataDir)
+  if (!isThere(join(dataDir, 'gateway.db')) && !create) throw unmade(dataDir)
   const { openStore } = await import('#db/index.ts')
   try {
     const masterKey = withMasterKey ? readMasterKey(context, { create }) : null
@@ -44,7 +44,7 @@ export async function openDirectory(
       },
     })
   } catch (cause) {
-    throw isDenied(cause) ? denied(dataDir) : cause
+    throw isDenied(cause) ? denied(join(dataDir, 'gateway.db')) : cause
   }
 }
 
@@ -83,13 +83,6 @@ function deferredProbe(clock: Context['clock']): OperatorDeps['probe'] {
   }
 }
 
-/** Makes a directory that only its owner may enter; one that is there is left as it is. */
-export function makePrivate(directory: string): void {
-  if (existsSync(directory)) return
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
-  if ((statSync(directory).mode & 0o077) !== 0) chmodSync(directory, 0o700)
-}
-
 /** Nobody has typed `init` here. */
 export const unmade = (dataDir: string): CommandError =>
   new CommandError(
@@ -98,39 +91,3 @@ export const unmade = (dataDir: string): CommandError =>
     `there is no gateway in ${dataDir}`,
     'gatewayctl init',
   )
-
-const isDenied = (cause: unknown): boolean =>
-  cause instanceof Error &&
-  'code' in cause &&
-  /^(EACCES|EPERM|EROFS|SQLITE_CANTOPEN|SQLITE_READONLY)/.test(String(cause.code))
-
-/** Tells whose the directory is, or that nobody may write there. */
-export function denied(dataDir: string): CommandError {
-  if (isReadOnly(dataDir)) {
-    return new CommandError(
-      'read_only',
-      EXIT.failed,
-      `cannot open ${join(dataDir, 'gateway.db')}: its disk is read-only`,
-      `findmnt -T ${dataDir}`,
-    )
-  }
-  const owner = statSync(dataDir, { throwIfNoEntry: false })?.uid
-  return new CommandError(
-    'permission_denied',
-    EXIT.failed,
-    `cannot open ${join(dataDir, 'gateway.db')}: permission denied`,
-    owner === undefined || owner === process.getuid?.()
-      ? `ls -l ${dataDir}`
-      : `run this command as the owner of ${dataDir} (uid ${owner})`,
-  )
-}
-
-/** Whether the disk refuses, whoever asks. */
-function isReadOnly(dataDir: string): boolean {
-  try {
-    accessSync(dataDir, constants.W_OK)
-    return false
-  } catch (cause) {
-    return cause instanceof Error && 'code' in cause && cause.code === 'EROFS'
-  }
-}

@@ -1,8 +1,8 @@
 /** What a running gateway tells as it happens: JSON lines over the operator's socket. */
-import { existsSync } from 'node:fs'
 import type { OperatorErrorBody } from '#operator/app.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
+import { isThere } from './access.ts'
 import { besideDemo, tellDemo } from './demo-socket.ts'
 import { isRefused } from './is-refused.ts'
 import { fromErrorBody, PATIENT } from './operator.ts'
@@ -17,7 +17,7 @@ export async function* readLines(
   notRunning: CommandError,
 ): AsyncGenerator<unknown, void> {
   const target = besideDemo(context)
-  if (!existsSync(target.adminSocket)) throw notRunning
+  if (!isThere(target.adminSocket)) throw notRunning
   let response: Response
   try {
     response = await fetch(`http://gateway${path}`, { unix: target.adminSocket, ...PATIENT })

@@ -2,7 +2,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Context } from '../context.ts'
-import { makePrivate } from '../gateway/open-operator.ts'
+import { makePrivate } from '../gateway/access.ts'
 import { call } from '../gateway/operator.ts'
 import { checkProvider, tellChecked } from '../providers/check.ts'
 import { clean } from '../terminal/clean.ts'

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
+import { denied, isDenied, isThere } from '../gateway/access.ts'
 
 const KEY_BYTES = 32
 const FILE_NAME = 'master.key'
@@ -17,23 +18,29 @@ export function readMasterKey(
 ): Uint8Array | null {
   const credentials = env['CREDENTIALS_DIRECTORY']
   const handed = credentials ? join(credentials, FILE_NAME) : undefined
-  if (handed !== undefined && existsSync(handed)) return readKeyFile(handed)
+  if (handed !== undefined && isThere(handed)) return readKeyFile(handed, dataDir)
   const named = env['GATEWAY_MASTER_KEY_FILE']
-  if (named) return readKeyFile(named)
+  if (named) return readKeyFile(named, dataDir)
   const text = env['GATEWAY_MASTER_KEY']
-  if (text) return decode(text, 'GATEWAY_MASTER_KEY')
+  if (text) return decode(text, 'GATEWAY_MASTER_KEY', dataDir)
   const own = join(dataDir, FILE_NAME)
-  if (existsSync(own)) return readKeyFile(own)
+  if (isThere(own)) return readKeyFile(own, dataDir)
   return create ? makeKeyFile(own) : null
 }
 
-function readKeyFile(path: string): Uint8Array {
+function readKeyFile(path: string, dataDir: string): Uint8Array {
+  if (!isThere(path)) throw wrong(`there is no master key ${path}`, dataDir)
+  let text: string
   try {
-    return decode(readFileSync(path, 'utf8'), path)
+    text = readFileSync(path, 'utf8')
   } catch (cause) {
-    if (cause instanceof CommandError) throw cause
-    throw wrong(`cannot read the master key ${path}`)
+    if (isDenied(cause)) throw denied(path)
+    throw wrong(
+      `cannot read the master key ${path}: ${cause instanceof Error ? cause.message : String(cause)}`,
+      dataDir,
+    )
   }
+  return decode(text, path, dataDir)
 }
 
 function makeKeyFile(path: string): Uint8Array {
@@ -43,13 +50,21 @@ function makeKeyFile(path: string): Uint8Array {
 }
 
 /** 32 bytes as 64 hexadecimal digits or as base64, in either alphabet. */
-function decode(text: string, place: string): Uint8Array {
+function decode(text: string, place: string, dataDir: string): Uint8Array {
   const plain = text.trim()
   const isHex = /^[0-9a-f]{64}$/i.test(plain)
   const key = Buffer.from(plain, isHex ? 'hex' : 'base64')
   if (key.length === KEY_BYTES && (isHex || /^[A-Za-z0-9+/_-]+=*$/.test(plain))) return key
-  throw wrong(`${place} does not hold a master key: 32 bytes in base64 or hexadecimal`)
+  throw wrong(`${place} does not hold a master key: 32 bytes in base64 or hexadecimal`, dataDir)
 }
 
-const wrong = (message: string): CommandError =>
-  new CommandError('master_key', EXIT.failed, message, 'head -c 32 /dev/urandom | base64')
+/** A new key is advice for a new gateway alone: it opens nothing that another has sealed. */
+const wrong = (message: string, dataDir: string): CommandError =>
+  new CommandError(
+    'master_key',
+    EXIT.failed,
+    message,
+    existsSync(join(dataDir, 'gateway.db'))
+      ? 'put the master key back that sealed the credentials; a new one cannot open them'
+      : 'head -c 32 /dev/urandom | base64',
+  )

@@ -1,0 +1,95 @@
+/** Whether a file is there, may be looked at, or can be made: what the system forbids is told as that, never taken for a gap. */
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { CommandError, EXIT } from '../exit.ts'
+
+const codeOf = (cause: unknown): string =>
+  cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+
+/** Whether the system, or the engine in its place, has refused: by permissions, or because a disk is read-only. */
+export const isDenied = (cause: unknown): boolean =>
+  /^(EACCES|EPERM|EROFS|SQLITE_CANTOPEN|SQLITE_READONLY)/.test(codeOf(cause))
+
+/** Whether there is such a file. @throws CommandError 1 where nobody may know, because a directory above it is closed */
+export function isThere(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch (cause) {
+    if (isDenied(cause)) throw denied(path)
+    if (['ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes(codeOf(cause))) return false
+    throw cause
+  }
+}
+
+/** What a file's own permissions, or those of a directory above it, forbid: tells whose it is, or that its disk takes no writes. */
+export function denied(path: string): CommandError {
+  const { place, uid } = nearestVisible(dirname(path))
+  if (isReadOnly(place)) {
+    return new CommandError(
+      'read_only',
+      EXIT.failed,
+      `cannot open ${path}: its disk is read-only`,
+      `findmnt -T ${place}`,
+    )
+  }
+  return new CommandError(
+    'permission_denied',
+    EXIT.failed,
+    `cannot open ${path}: permission denied`,
+    uid === null || uid === process.getuid?.()
+      ? `ls -ld ${place} ${path}`
+      : `run this command as the owner of ${place} (uid ${uid})`,
+  )
+}
+
+/** The directory itself, or the first above it that may be looked at. */
+function nearestVisible(place: string): { readonly place: string; readonly uid: number | null } {
+  try {
+    return { place, uid: statSync(place).uid }
+  } catch {
+    return dirname(place) === place ? { place, uid: null } : nearestVisible(dirname(place))
+  }
+}
+
+/** Whether the disk refuses, whoever asks. */
+function isReadOnly(directory: string): boolean {
+  try {
+    accessSync(directory, constants.W_OK)
+    return false
+  } catch (cause) {
+    return codeOf(cause) === 'EROFS'
+  }
+}
+
+/** Why a directory cannot be made, where that is the fault of the place and not ours. */
+const WHY_UNMADE: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'its disk is read-only',
+  ENOTDIR: 'a part of this path is a file',
+  EEXIST: 'there is something else in its place',
+  ENOENT: 'the place for it does not exist',
+  ELOOP: 'its symbolic links lead in a circle',
+  ENAMETOOLONG: 'the name is too long',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+}
+
+/** Makes a directory that only its owner may enter; one that is there is left as it is. @throws CommandError 1 */
+export function makePrivate(directory: string): void {
+  if (existsSync(directory) && statSync(directory).isDirectory()) return
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    if ((statSync(directory).mode & 0o077) !== 0) chmodSync(directory, 0o700)
+  } catch (cause) {
+    const why = WHY_UNMADE[codeOf(cause)]
+    if (why === undefined) throw cause
+    const { place } = nearestVisible(dirname(directory))
+    throw new CommandError(
+      isDenied(cause) ? 'permission_denied' : 'not_made',
+      EXIT.failed,
+      `cannot make ${directory}: ${why}`,
+      `ls -ld ${place}`,
+    )
+  }
+}
