@@ -8,7 +8,7 @@ import { SCREENS, type Screen } from './dashboard/view.ts'
 import { CommandError, EXIT, usageError } from './exit.ts'
 import { isThere } from './gateway/access.ts'
 import { besideDemo, tellDemo } from './gateway/demo-socket.ts'
-import { call } from './gateway/operator.ts'
+import { call, isTimeout, notAnswering } from './gateway/operator.ts'
 import { noGateway } from './gateway/operator-lines.ts'
 import { print, printJson } from './terminal/output.ts'
 import { isTerminal } from './terminal/streams.ts'
@@ -58,7 +58,7 @@ function demandTerminal({ env }: Context): void {
 
 /** The first snapshot tells whether there is anything to watch. */
 async function readFirst(context: Context): Promise<SnapshotRecord> {
-  const { readOnce, Refused } = await import('./dashboard/feed.ts')
+  const { readOnce, Refused, SILENCE_MS } = await import('./dashboard/feed.ts')
   if (!isThere(context.adminSocket)) throw noGateway(context, 'gatewayctl serve')
   const source = { socket: context.adminSocket, account: context.whose.account }
   try {
@@ -68,6 +68,7 @@ async function readFirst(context: Context): Promise<SnapshotRecord> {
       const exit = thrown.code === 'account_not_found' ? EXIT.notFound : EXIT.failed
       throw new CommandError(thrown.code, exit, thrown.message, thrown.hint)
     }
+    if (isTimeout(thrown)) throw notAnswering(context, SILENCE_MS)
     throw noGateway(context, 'gatewayctl serve')
   }
 }

@@ -73,7 +73,7 @@ export function startController(options: ControllerOptions): Controller {
     },
   })
   // While nothing comes, the seconds that it has been away still pass.
-  const clock = setInterval(() => link.kind === 'away' && changed(), CLOCK_MS)
+  const clock = setInterval(() => 'sinceMs' in link && changed(), CLOCK_MS)
 
   const tell = (told: string): void => {
     view = { ...view, told }
@@ -93,7 +93,7 @@ export function startController(options: ControllerOptions): Controller {
     lines(size) {
       const seen = view.frozen ?? snapshot
       if (seen === null) return drawWords(size, wordsFor(link))
-      const awayMs = link.kind === 'away' ? performance.now() - link.sinceMs : 0
+      const awayMs = 'sinceMs' in link ? performance.now() - link.sinceMs : 0
       return draw({ view, snapshot: seen, link, awayMs, chart: charts.chart, size, glyphs })
     },
     press(key, terminal) {
@@ -115,7 +115,11 @@ export function startController(options: ControllerOptions): Controller {
 }
 
 const wordsFor = (link: Link): string =>
-  link.kind === 'away' ? `no gateway: ${link.why}` : 'connecting…'
+  link.kind === 'away'
+    ? `no gateway: ${link.why}`
+    : link.kind === 'silent'
+      ? 'the gateway does not answer'
+      : 'connecting…'
 
 const wordsOf = (thrown: unknown): string =>
   thrown instanceof Error ? (thrown.message.split('\n')[0] ?? '') : String(thrown)

@@ -29,7 +29,7 @@ export function draw(scene: Scene): readonly Line[] {
   const { size, link, glyphs } = scene
   if (isTooSmall(size)) return drawWords(size, tooSmall(size))
   const body = bodyOf(scene)(scene, size.rows - FRAME_LINES)
-  const old = link.kind === 'away' ? body.map(dimmed) : body
+  const old = 'sinceMs' in link ? body.map(dimmed) : body
   return fitted([nameLine(scene), ...old, lastLine(scene)], size, glyphs === ASCII)
 }
 

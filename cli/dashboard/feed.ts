@@ -1,18 +1,23 @@
 /** The feed: frames from the running gateway, for as long as there is one; when it goes, it is asked for again until it is back. */
 import { existsSync } from 'node:fs'
 import type { FrameRecord, SnapshotRecord } from '#operator/snapshot/record.ts'
+import { PATIENT } from '../gateway/operator.ts'
 import { mergeFrame } from './merge-frame.ts'
 
 /** How it stands with the gateway; what was seen last stays on the screen, dimmed, while it is away. */
 export type Link =
   | { readonly kind: 'connecting' }
   | { readonly kind: 'live' }
+  /** Connected, but nothing comes: what is seen is old. */
+  | { readonly kind: 'silent'; readonly sinceMs: number }
   | { readonly kind: 'away'; readonly sinceMs: number; readonly why: string }
 
 export interface FeedOptions {
   readonly socket: string
   readonly account: string | undefined
   readonly fps: number
+  /** After how long without a frame it does not answer; five seconds unless told. */
+  readonly silenceMs?: number
   onFrame(snapshot: SnapshotRecord): void
   onLink(link: Link): void
 }
@@ -26,12 +31,23 @@ export interface Feed {
 
 const FIRST_WAIT_MS = 250
 const LONGEST_WAIT_MS = 2_000
+/** After so long without a frame a gateway does not answer; the slowest rate is a frame a second. */
+export const SILENCE_MS = 5_000
 
 export function startFeed(options: FeedOptions): Feed {
   let { fps } = options
   let isOver = false
   let line = new AbortController()
   let wake: (() => void) | null = null
+  let silence: ReturnType<typeof setTimeout> | undefined
+
+  /** From now on something should come. A rate that is changed does not make an old frame younger. */
+  const expectFrame = (sinceMs: number): void => {
+    const { silenceMs = SILENCE_MS } = options
+    const restMs = Math.max(0, sinceMs + silenceMs - performance.now())
+    clearTimeout(silence)
+    silence = setTimeout(() => options.onLink({ kind: 'silent', sinceMs }), restMs)
+  }
 
   const rest = (ms: number): Promise<void> =>
     new Promise((resolve) => {
@@ -45,24 +61,30 @@ export function startFeed(options: FeedOptions): Feed {
   const run = async (): Promise<void> => {
     let waitMs = FIRST_WAIT_MS
     let awaySinceMs: number | null = null
+    let heardMs: number | null = null
     while (!isOver) {
       line = new AbortController()
       const { signal } = line
+      expectFrame(heardMs ?? performance.now())
       let why = 'the gateway closed the connection'
       try {
         await readFrames({ ...options, fps }, signal, (snapshot) => {
           if (isOver) return
           waitMs = FIRST_WAIT_MS
-          if (awaySinceMs !== null) awaySinceMs = null
+          awaySinceMs = null
+          heardMs = performance.now()
+          expectFrame(heardMs)
           options.onLink({ kind: 'live' })
           options.onFrame(snapshot)
         })
       } catch (cause) {
         why = cause instanceof Error ? cause.message : String(cause)
       }
+      clearTimeout(silence)
       if (isOver) return
       // Another rate was asked for: nothing is wrong.
       if (signal.aborted) continue
+      heardMs = null
       awaySinceMs ??= performance.now()
       options.onLink({ kind: 'away', sinceMs: awaySinceMs, why })
       await rest(waitMs)
@@ -83,6 +105,7 @@ export function startFeed(options: FeedOptions): Feed {
     reconnect: again,
     stop() {
       isOver = true
+      clearTimeout(silence)
       again()
     },
   }
@@ -129,7 +152,11 @@ async function* readLines(
 ): AsyncGenerator<string, void> {
   if (!existsSync(socket)) throw new Error('no gateway is running')
   const query = new URLSearchParams({ fps: String(fps), ...(account && { account }) })
-  const response = await fetch(`http://gateway/watch?${query}`, { unix: socket, signal })
+  const response = await fetch(`http://gateway/watch?${query}`, {
+    unix: socket,
+    signal,
+    ...PATIENT,
+  })
   if (!response.ok) throw new Refused((await response.json()) as Refusal)
   const decoder = new TextDecoder()
   let held = ''
@@ -166,11 +193,15 @@ function demandWhole(frame: FrameRecord): void {
   })
 }
 
-/** One whole snapshot. @throws Refused, or what kept it from being read */
-export async function readOnce(source: Omit<Source, 'fps'>): Promise<SnapshotRecord> {
+/** One whole snapshot. @throws Refused, TimeoutError after some seconds of silence, or what kept it from being read */
+export async function readOnce(
+  source: Omit<Source, 'fps'>,
+  silenceMs = SILENCE_MS,
+): Promise<SnapshotRecord> {
   const gone = new AbortController()
+  const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(silenceMs)])
   try {
-    for await (const line of readLines({ ...source, fps: 1 }, gone.signal)) {
+    for await (const line of readLines({ ...source, fps: 1 }, signal)) {
       const frame = JSON.parse(line) as FrameRecord
       demandWhole(frame)
       return mergeFrame(null, frame)

@@ -56,6 +56,8 @@ const isHeld = (thrown: unknown): boolean =>
 const ANSWER_MS = 60_000
 /** What looks through the whole log or ledger, ten million lines of it on a busy machine. */
 const LONG_ANSWER_MS = 600_000
+/** Whoever asks how it does asks whether it answers at all; Docker's health check waits for five seconds. */
+const STATUS_MS = 4_000
 const LONG_VERBS: ReadonlySet<string> = new Set<VerbName>([
   'apply',
   'audit',
@@ -72,6 +74,9 @@ const LONG_VERBS: ReadonlySet<string> = new Set<VerbName>([
 /** Bun gives up on a connection that is silent for five minutes, unless told; its types know no such option. */
 export const PATIENT = { timeout: false } as const
 
+const patienceMs = (name: string): number =>
+  name === 'status' ? STATUS_MS : LONG_VERBS.has(name) ? LONG_ANSWER_MS : ANSWER_MS
+
 /** Null when nobody answers: there is no socket, or its server died without removing it. */
 async function overSocket(context: Context, name: string, input: unknown): Promise<Answer | null> {
   if (!existsSync(context.adminSocket)) return null
@@ -86,10 +91,11 @@ async function overSocket(context: Context, name: string, input: unknown): Promi
       },
       body: JSON.stringify(input),
       ...PATIENT,
-      signal: AbortSignal.timeout(LONG_VERBS.has(name) ? LONG_ANSWER_MS : ANSWER_MS),
+      signal: AbortSignal.timeout(patienceMs(name)),
     })
   } catch (cause) {
     if (isRefused(cause)) return null
+    if (isTimeout(cause)) throw notAnswering(context, patienceMs(name))
     throw new CommandError(
       'not_reachable',
       EXIT.notRunning,
@@ -102,6 +108,22 @@ async function overSocket(context: Context, name: string, input: unknown): Promi
   if (response.ok) return { record }
   throw fromErrorBody(record as OperatorErrorBody)
 }
+
+/** Whether a deadline of our own has passed. */
+export const isTimeout = (cause: unknown): boolean =>
+  cause instanceof Error && cause.name === 'TimeoutError'
+
+/** Something listens, and says nothing: a process that is stopped, or busy beyond measure. */
+export const notAnswering = (
+  { adminSocket }: Pick<Context, 'adminSocket'>,
+  waitedMs: number,
+): CommandError =>
+  new CommandError(
+    'not_reachable',
+    EXIT.notRunning,
+    `the gateway at ${adminSocket} does not answer (waited ${waitedMs / 1_000} s)`,
+    'look at its process and its log; it may have to be restarted',
+  )
 
 /** The error that the other side threw. */
 export function fromErrorBody({ error }: OperatorErrorBody): GatewayError {

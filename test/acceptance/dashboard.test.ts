@@ -140,6 +140,18 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     expect(await terminal.shows('● serving')).toContain('0 of 0 in flight')
   })
 
+  test('a gateway that hangs is not shown as serving, and is again once it goes on', async () => {
+    const gateway = await serve()
+    const terminal = await openDashboard(80, 24)
+    await terminal.shows('● serving')
+    process.kill(gateway.pid, 'SIGSTOP')
+    await terminal.shows(/○ not answering \ds/)
+    const once = await cli.runBeside(['dashboard', '--once'])
+    expect(once).toMatchObject({ code: 4, err: expect.stringContaining('does not answer') })
+    process.kill(gateway.pid, 'SIGCONT')
+    await terminal.shows('● serving')
+  })
+
   test('a request is ended from it, and what it cost stands in the log', async () => {
     const gateway = await serve()
     await keepTalking(gateway, 1)

@@ -182,6 +182,25 @@ describe('starting and stopping', () => {
     expect(cli.run(['status', '-q']).code).toBe(0)
   })
 
+  test('a server that hangs is not running, as far as status can tell', async () => {
+    const { process } = await serve()
+    process.kill('SIGSTOP')
+    const [loud, quiet] = await Promise.all([
+      cli.runBeside(['status']),
+      cli.runBeside(['status', '-q']),
+    ])
+    expect(loud).toEqual({
+      code: 4,
+      out: '',
+      err: expect.stringMatching(
+        /^error: the gateway at .*admin\.sock does not answer \(waited 4 s\)\n/,
+      ),
+    })
+    expect(quiet).toEqual({ code: 4, out: '', err: '' })
+    process.kill('SIGCONT')
+    expect(cli.run(['status', '-q']).code).toBe(0)
+  })
+
   test('a directory that is held while nobody answers is an error, not a wait', async () => {
     await serve([], { GATEWAY_ADMIN_SOCKET: join(cli.home, 'elsewhere.sock') })
     const { code, out, err } = cli.run(['keys', 'list'])

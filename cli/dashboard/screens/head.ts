@@ -27,8 +27,9 @@ export function nameLine(scene: Scene): Line {
 }
 
 function state({ link, awayMs, snapshot, glyphs }: Scene): readonly Piece[] {
-  if (link.kind === 'away') {
-    return [say(`${glyphs.off} reconnecting ${Math.floor(awayMs / 1000)}s`, 'red')]
+  if ('sinceMs' in link) {
+    const how = link.kind === 'away' ? 'reconnecting' : 'not answering'
+    return [say(`${glyphs.off} ${how} ${Math.floor(awayMs / 1000)}s`, 'red')]
   }
   if (snapshot.gateway.draining) return [say(`${glyphs.degraded} draining`, 'yellow')]
   if (!snapshot.gateway.healthy) return [say(`${glyphs.served} unhealthy`, 'red')]

@@ -159,6 +159,13 @@ test('what was seen last stays, dimmed, while the gateway is away', () => {
   expect(body.every(({ tone, text }) => tone === 'dim' || text.trim() === '')).toBe(true)
 })
 
+test('a gateway that is there and tells nothing is not shown as serving', () => {
+  const scene = sceneOf({}, { link: { kind: 'silent', sinceMs: 0 }, awayMs: 7_900 })
+  expect(linesOf(scene)[0]).toContain('○ not answering 7s')
+  const body = draw(scene).slice(1, -1).flat()
+  expect(body.every(({ tone, text }) => tone === 'dim' || text.trim() === '')).toBe(true)
+})
+
 test('a drain and a sick store are said', () => {
   const with_ = (gateway: object) =>
     linesOf(
