@@ -1,6 +1,7 @@
 /** Secrets come in by standard input, a file or a named variable, never as an argument. */
 import type { Context } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
+import { interrupted } from '../terminal/leaving.ts'
 
 export interface SecretFlags {
   readonly keyFile?: string
@@ -11,7 +12,7 @@ export interface SecretFlags {
 
 const MOST_SECRET_CHARS = 8_192
 
-/** The secret, or null after `--no-key`. @throws CommandError 2 when there is none to read */
+/** The secret, or null after `--no-key`. @throws CommandError 2 when there is none to read, 5, 130 */
 export async function readSecretInput(
   context: Context,
   flags: SecretFlags,
@@ -39,10 +40,26 @@ async function readFrom(context: Context, { keyFile, fromEnv }: SecretFlags): Pr
   }
   if (!process.stdin.isTTY) return await Bun.stdin.text()
   if (!context.mayAsk()) return ''
+  return await askUnseen()
+}
+
+/** What a person types and nobody sees. @throws CommandError 130 for Ctrl-C, 5 for any other way to leave */
+async function askUnseen(): Promise<string> {
   const { password, isCancel } = await import('@clack/prompts')
-  const typed = await password({ message: 'credential', output: process.stderr })
-  if (isCancel(typed)) throw new CommandError('declined', EXIT.unconfirmed, 'nothing was entered')
-  return typed
+  // The prompt answers alike to Escape and to Ctrl-C, and not at all to the end of input.
+  const ended = new AbortController()
+  let isInterrupted = false
+  const hear = (character: string | undefined): void => {
+    isInterrupted ||= character === '\u0003'
+    if (character === '\u0004') ended.abort()
+  }
+  process.stdin.on('keypress', hear)
+  const { signal } = ended
+  const typed = await password({ message: 'credential', output: process.stderr, signal })
+  process.stdin.off('keypress', hear)
+  if (!isCancel(typed)) return typed
+  const told = 'nothing was entered'
+  throw isInterrupted ? interrupted(told) : new CommandError('declined', EXIT.unconfirmed, told)
 }
 
 /** An argument that is a whole secret is in the shell's history by now. @throws CommandError 2 */

@@ -1,15 +1,15 @@
 /** What `init` asks a person at a terminal, once and before anything is made: three questions, each with an answer for Enter. */
 import { existsSync } from 'node:fs'
-import type { Interface } from 'node:readline/promises'
 import * as z from 'zod/mini'
 import { PROVIDER_PRESETS } from '#domain/provider.ts'
 import { nearest } from '#forms/nearest.ts'
 import { credentialField } from '#operator/providers.ts'
 import { emailField } from '#operator/threshold-fields.ts'
 import type { Context } from '../context.ts'
-import { CommandError, EXIT, usageError } from '../exit.ts'
+import { usageError } from '../exit.ts'
 import { readSecretInput } from '../flags/read-secret.ts'
 import { DEFAULT_LISTEN, readListen } from '../settings/config.ts'
+import { leaving } from '../terminal/leaving.ts'
 import { writeError } from '../terminal/streams.ts'
 
 /** Null is what Enter means: the usual address, nobody, the demo models alone. */
@@ -23,7 +23,7 @@ export interface Answers {
 export async function askQuestions(context: Context): Promise<Answers> {
   const { createInterface } = await import('node:readline/promises')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const left = leaving(terminal)
+  const left = leaving(terminal, 'nothing was made')
   const ask = async <Answer>(question: string, read: (text: string) => Answer) => {
     for (;;) {
       const text = (await Promise.race([terminal.question(question), left])).trim()
@@ -79,23 +79,10 @@ function readVendor(text: string): string {
   )
 }
 
-/** Typed unseen. What no provider would take is refused before anything is made. @throws CommandError 2, 5 */
+/** Typed unseen. What no provider would take is refused before anything is made. @throws CommandError 2, 5, 130 */
 async function askCredential(context: Context): Promise<string> {
   const credential = (await readSecretInput(context, {})) ?? ''
   const read = z.safeParse(credentialField, credential)
   if (read.success) return read.data
   throw usageError(`the credential ${read.error.issues[0]?.message ?? 'cannot be one'}`)
-}
-
-/** Never resolves: rejects when the person has gone. */
-function leaving(terminal: Interface): Promise<never> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  terminal.once('SIGINT', () =>
-    reject(new CommandError('interrupted', EXIT.interrupted, 'nothing was made')),
-  )
-  terminal.once('close', () =>
-    reject(new CommandError('declined', EXIT.unconfirmed, 'nothing was made')),
-  )
-  promise.catch(() => {})
-  return promise
 }

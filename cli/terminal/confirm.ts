@@ -2,6 +2,7 @@
 import type { Context } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
 import { repeat } from './hint.ts'
+import { leaving } from './leaving.ts'
 
 export interface Consent {
   /** "revoke prod-web? 6 requests in flight (they will finish)" */
@@ -10,11 +11,11 @@ export interface Consent {
   readonly act: string
 }
 
-/** Returns when the operator agrees. @throws CommandError 5 when nobody may be asked, or the answer is no */
+/** Returns when the operator agrees. @throws CommandError 5 when nobody may be asked, or the answer is no, 130 for Ctrl-C */
 export async function confirm(context: Context, { question, act }: Consent): Promise<void> {
   if (context.yes) return
   if (!context.mayAsk()) throw unconfirmed(act, repeat(context.typed, '--yes'))
-  if (/^y(es)?$/i.test(await ask(`${question} [y/N] `))) return
+  if (/^y(es)?$/i.test(await ask(`${question} [y/N] `, act))) return
   throw new CommandError('declined', EXIT.unconfirmed, `did not ${act}`)
 }
 
@@ -24,7 +25,7 @@ export interface NamedConsent extends Consent {
   readonly confirmed: string | undefined
 }
 
-/** For what overwrites: returns when the operator has named it. @throws CommandError 2 for another name, 5 */
+/** For what overwrites: returns when the operator has named it. @throws CommandError 2 for another name, 5, 130 */
 export async function confirmByName(context: Context, consent: NamedConsent): Promise<void> {
   const { name, confirmed, question, act } = consent
   if (confirmed === name) return
@@ -33,7 +34,7 @@ export async function confirmByName(context: Context, consent: NamedConsent): Pr
     throw usageError(`--confirm must be ${name} (got "${confirmed}")`, command)
   }
   if (!context.mayAsk()) throw unconfirmed(act, command)
-  if ((await ask(`${question}\ntype ${name} to continue: `)) === name) return
+  if ((await ask(`${question}\ntype ${name} to continue: `, act)) === name) return
   throw new CommandError('declined', EXIT.unconfirmed, `did not ${act}`)
 }
 
@@ -45,10 +46,14 @@ const unconfirmed = (act: string, command: string): CommandError =>
     command,
   )
 
-async function ask(question: string): Promise<string> {
+/** @throws CommandError 130 for Ctrl-C, 5 at the end of input */
+async function ask(question: string, act: string): Promise<string> {
   const { createInterface } = await import('node:readline/promises')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const answer = await terminal.question(question)
-  terminal.close()
-  return answer.trim()
+  const left = leaving(terminal, `did not ${act}`)
+  try {
+    return (await Promise.race([left, terminal.question(question)])).trim()
+  } finally {
+    terminal.close()
+  }
 }

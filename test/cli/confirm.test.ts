@@ -28,6 +28,36 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
     expect(cli.json(['keys', 'show', 'web'])).toMatchObject({ status: 'active' })
   })
 
+  test.each([
+    ['Ctrl-C', '\u0003', 130],
+    ['Ctrl-D', '\u0004', 5],
+  ])('%s is no yes either, and no defect', async (_, key, code) => {
+    for (const [command, question] of [
+      ['keys revoke web', '[y/N] '],
+      ['init --force', 'type gateway.db to continue: '],
+    ] as const) {
+      const terminal = ask(command)
+      await terminal.says(question)
+      terminal.type(key)
+      expect(await terminal.exited).toBe(code)
+      expect(terminal.shown()).toMatch(/error: did not (revoke web|set .* aside)/)
+      expect(terminal.shown()).not.toContain('defect')
+    }
+    expect(cli.json(['keys', 'show', 'web'])).toMatchObject({ status: 'active' })
+  })
+
+  test.each([
+    ['Ctrl-C', '\u0003', 130],
+    ['Ctrl-D', '\u0004', 5],
+    ['Escape', '\u001b', 5],
+  ])('%s where a credential is asked for', async (_, key, code) => {
+    const terminal = ask('providers add acme --base-url http://127.0.0.1:9/v1')
+    await terminal.says('└')
+    terminal.type(key)
+    expect(await terminal.exited).toBe(code)
+    expect(terminal.shown()).toContain('error: nothing was entered')
+  })
+
   test('yes is', async () => {
     const terminal = ask('keys revoke web api')
     await terminal.says('revoke web, api? ')
