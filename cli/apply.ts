@@ -11,6 +11,7 @@ import { reserveFile, type SecretFile } from './keys/secret-file.ts'
 import { clean } from './terminal/clean.ts'
 import { confirm } from './terminal/confirm.ts'
 import { paint, print, printJson, tell } from './terminal/output.ts'
+import { showOnce } from './terminal/show-once.ts'
 
 interface Flags {
   readonly file: string
@@ -118,14 +119,18 @@ function showApplied(context: Context, applied: Applied, file: SecretFile | null
   const lines = secrets.map(({ kind, name, id, secret }) =>
     [kind, name, id ?? '', secret].join('\t'),
   )
-  if (file && lines.length > 0) file.keep(lines.join('\n'))
+  const copy = {
+    done: `made ${secrets.map(({ kind, name }) => `${kind} ${clean(name)}`).join(', ')}`,
+    help: 'gatewayctl keys rotate KEY, or gatewayctl clients rotate-secret ID: each of them',
+  }
+  if (file && lines.length > 0) showOnce(() => file.keep(lines.join('\n')), copy)
   for (const warning of warnings) tell(context, `! ${clean(warning)}`)
   if (context.json) {
-    printJson(
-      file ? { ...applied, secrets: secrets.map(({ secret: _, ...rest }) => rest) } : applied,
-    )
+    if (file) printJson({ ...applied, secrets: secrets.map(({ secret: _, ...rest }) => rest) })
+    else if (lines.length > 0) showOnce(() => printJson(applied), copy)
+    else printJson(applied)
   } else if (!file) {
-    for (const line of lines) print(line)
+    if (lines.length > 0) showOnce(() => print(lines.join('\n')), copy)
     if (lines.length > 0) tell(context, '  Shown once; only hashes are stored.')
   }
   if (failure) {

@@ -2,7 +2,7 @@
 import { GatewayError } from '#domain/errors.ts'
 import { clean } from './terminal/clean.ts'
 import { carry } from './terminal/hint.ts'
-import { writeError } from './terminal/streams.ts'
+import { UnwritableError, writeError } from './terminal/streams.ts'
 
 /** Exit codes, and what `gatewayctl help exit-codes` says of them. */
 export const EXIT = {
@@ -55,6 +55,9 @@ function endingOf(thrown: unknown): Ending {
   if (thrown instanceof GatewayError) {
     const { code, message, details } = thrown
     return { code, exitCode: codeOf(thrown), message, hint: details.hint ?? null }
+  }
+  if (thrown instanceof UnwritableError) {
+    return { code: 'unwritable', exitCode: EXIT.failed, message: thrown.message, hint: null }
   }
   return {
     code: 'crash',

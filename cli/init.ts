@@ -10,6 +10,7 @@ import { call } from './gateway/operator.ts'
 import type { Answers } from './init/questions.ts'
 import { clean } from './terminal/clean.ts'
 import { paint, print, printJson, tell } from './terminal/output.ts'
+import { showOnce } from './terminal/show-once.ts'
 
 const DATABASE = 'gateway.db'
 
@@ -45,8 +46,8 @@ export const mount: Mount = (root) =>
         }
         const answers = asksQuestions(context, flags) ? await ask(context) : null
         const made = await call(context, 'init', input, { create: true })
-        if (context.json) return printJson({ data_dir: context.dataDir, ...made })
         show(context, made)
+        if (context.json) return
         if (answers !== null) {
           const { carryOut } = await import('./init/carry-out.ts')
           await carryOut(context, answers)
@@ -77,12 +78,18 @@ function show(context: Context, made: VerbRecord<'init'>): void {
   tell(context, `${news('account')} database  ${join(context.dataDir, DATABASE)}`)
   tell(context, `${news('account')} account   ${made.account}, balance $${made.balance_usd}`)
   tell(context, `${news('provider')} models    ${clean(made.models.join('  ')) || 'none yet'}`)
+  const record = { data_dir: context.dataDir, ...made }
   if (made.key === null) {
+    if (context.json) printJson(record)
     tell(context, '· nothing to add; a key: gatewayctl keys create NAME')
     return
   }
   tell(context, `${tick} key       ${clean(made.key.name)} (${made.key.id}), shown once:`)
-  print(made.key.key)
+  const { id, key } = made.key
+  showOnce(() => (context.json ? printJson(record) : print(key)), {
+    done: `created key ${clean(made.key.name)} (${id})`,
+    help: `gatewayctl keys rotate ${id}`,
+  })
 }
 
 /** Where the old database lies from now on; null where there was none, or nobody wants it away. @throws CommandError 1, 2, 5 */

@@ -4,26 +4,31 @@ import type { Context } from '../context.ts'
 import { configuredAuthUrl } from '../settings/configured-auth-url.ts'
 import { clean } from '../terminal/clean.ts'
 import { paint, print, printJson, printRecord, tell } from '../terminal/output.ts'
+import { showOnce } from '../terminal/show-once.ts'
 
-/** `-q` prints the secret: its only copy. */
+/** `-q` prints the secret: its only copy. @throws CommandError 1 where that is lost */
 export function showIssued(
   context: Context,
   issued: VerbRecord<'clients.create'>,
   done: string,
 ): void {
+  const { client_id: id, client_secret: secret, name, warnings } = issued
+  const copy = {
+    done: `${done} ${clean(name)} (${id})`,
+    help: `gatewayctl clients rotate-secret ${id}`,
+  }
   if (context.json || context.quiet) {
-    if (context.json) printJson(issued)
-    else print(issued.client_secret)
+    showOnce(() => (context.json ? printJson(issued) : print(secret)), copy)
     return
   }
-  const { client_id: id, client_secret: secret, name, warnings } = issued
   const issuer = issued.issuer ?? configuredAuthUrl(context)
   tell(context, `${paint(context, 'green', '✓')} ${done} ${clean(name)}`)
-  printRecord(context, issued, id, [
+  const fields = [
     ['client_id', id],
     ['client_secret', secret],
     ['issuer', issuer],
-  ])
+  ] as const
+  showOnce(() => printRecord(context, issued, id, fields), copy)
   tell(context, 'The secret is shown once; only its hash is kept.')
   for (const warning of warnings) tell(context, `! ${clean(warning)}`)
   if (issuer) tell(context, `metadata: ${issuer}/.well-known/openid-configuration`)

@@ -37,8 +37,7 @@ export const mount: Mount = (keys) =>
         const file = flags.out === undefined ? null : reserveFile(flags.out)
         try {
           const issued = await call(context, 'keys.create', input)
-          file?.keep(issued.key)
-          await showIssued(context, issued, file ? 'file' : flags.env ? 'env' : 'secret')
+          await showIssued(context, issued, file ?? (flags.env ? 'env' : 'secret'))
         } finally {
           file?.close()
         }

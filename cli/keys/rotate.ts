@@ -33,9 +33,8 @@ export const mount: Mount = (keys) =>
             key,
             grace_seconds: graceMs / 1_000,
           })
-          file?.keep(rotated.key)
           const until = rotated.earlier_secrets_until
-          const shown = file ? 'file' : flags.env ? 'env' : 'secret'
+          const shown = file ?? (flags.env ? 'env' : 'secret')
           await showIssued(context, rotated, shown, {
             act: 'rotated',
             note:

@@ -1,8 +1,10 @@
 /** A file for one secret: reserved before the key is made, so that no secret is lost to a full or forbidden place. */
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { CommandError, EXIT } from '../exit.ts'
+import { UnwritableError } from '../terminal/streams.ts'
 
 export interface SecretFile {
+  /** @throws UnwritableError */
   keep(secret: string): void
   /** Removes the file again when nothing was kept in it. */
   close(): void
@@ -14,7 +16,11 @@ export function reserveFile(path: string): SecretFile {
   let kept = false
   return {
     keep(secret) {
-      writeSync(file, `${secret}\n`)
+      try {
+        writeSync(file, `${secret}\n`)
+      } catch (cause) {
+        throw new UnwritableError(path, cause)
+      }
       kept = true
     },
     close() {

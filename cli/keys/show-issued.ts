@@ -2,12 +2,15 @@
 import type { VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
 import { clean } from '../terminal/clean.ts'
-import { paint, print, printJson, tell } from '../terminal/output.ts'
+import { paint, print, tell, toJson } from '../terminal/output.ts'
+import { showOnce } from '../terminal/show-once.ts'
 import { describeLimits } from './describe-limits.ts'
+import type { SecretFile } from './secret-file.ts'
 import { whereServed } from './where-served.ts'
 
 type Issued = VerbRecord<'keys.create'>
-type Shown = 'secret' | 'env' | 'file'
+/** On standard output, as it is or as lines for a shell, or in a file. */
+type Shown = 'secret' | 'env' | SecretFile
 
 interface Telling {
   readonly act: 'created' | 'rotated'
@@ -15,18 +18,24 @@ interface Telling {
   readonly note?: string
 }
 
-/** `--quiet` still prints the secret: an id alone would destroy its only copy. `file`: it is kept there already. */
+/** `--quiet` still prints the secret: an id alone would destroy its only copy. @throws CommandError 1 where that is lost */
 export async function showIssued(
   context: Context,
   issued: Issued,
   shown: Shown,
   { act, note }: Telling = { act: 'created' },
 ): Promise<void> {
-  for (const warning of issued.warnings) tell(context, `! ${clean(warning)}`)
+  const { id, key, warnings } = issued
   const name = clean(issued.name)
-  tell(context, `${paint(context, 'green', '✓')} ${act} key ${name} (${issued.id})`)
-  if (context.json) printJson(issued)
-  else print(await resultOf(context, issued, shown))
+  const done = `${act} key ${name} (${id})`
+  const help = `gatewayctl keys rotate ${id}        or: gatewayctl keys revoke ${id}`
+  const isKept = typeof shown === 'object'
+  if (isKept) showOnce(() => shown.keep(key), { done, help })
+  for (const warning of warnings) tell(context, `! ${clean(warning)}`)
+  tell(context, `${paint(context, 'green', '✓')} ${done}`)
+  const result = context.json ? toJson(issued) : await resultOf(context, issued, shown)
+  if (isKept) print(result)
+  else showOnce(() => print(result), { done, help })
   if (note !== undefined) tell(context, note)
   if (shown !== 'secret' || context.quiet || context.json) return
   tell(
@@ -41,7 +50,7 @@ export async function showIssued(
 }
 
 async function resultOf(context: Context, { id, key }: Issued, shown: Shown): Promise<string> {
-  if (shown === 'file') return id
+  if (typeof shown === 'object') return id
   return shown === 'secret'
     ? key
     : `export OPENAI_BASE_URL=${await whereServed(context)}\nexport OPENAI_API_KEY=${key}`

@@ -12,7 +12,12 @@ export interface ServeLog {
 /** A write costs more than its lines, and nobody reads faster than this; the activity log is what must not be lost. */
 const BATCH_MS = 50
 
+/** A log that nobody reads any more, or that finds no room, is no reason to end, nor to say so with every line. */
+const forget = (): void => {}
+
 export function startRequestLog(isPretty: boolean): ServeLog {
+  process.stdout.on('error', forget)
+  process.stderr.on('error', forget)
   let waiting = ''
   const flush = (): void => {
     if (waiting !== '') process.stdout.write(waiting)

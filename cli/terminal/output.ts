@@ -30,7 +30,10 @@ export const tell = (context: Context, text: string): void => {
   if (!context.quiet && !context.json) writeError(`${carry(text, context.typed)}\n`)
 }
 
-export const printJson = (record: unknown): void => print(JSON.stringify(record, null, 2))
+/** As `--json` prints it. */
+export const toJson = (record: unknown): string => JSON.stringify(record, null, 2)
+
+export const printJson = (record: unknown): void => print(toJson(record))
 
 /** A list: JSON array, ids only, TSV for a pipe, a table for a person. */
 export function printList<Row>(

@@ -28,13 +28,23 @@ function writeNow(fd: number, bytes: Uint8Array): number {
     while (taken < bytes.length) taken += writeSync(fd, bytes, taken)
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : null
-    if (GONE.has(code)) {
-      gone.add(fd)
-      return bytes.length
-    }
-    if (code !== 'EAGAIN') throw error
+    if (code === 'EAGAIN') return taken
+    // Nobody could be told that standard error cannot be written.
+    if (!GONE.has(code) && fd === OUT.fd) throw new UnwritableError('standard output', error)
+    gone.add(fd)
+    return bytes.length
   }
   return taken
+}
+
+/** What should have been printed or kept could not be: a disk is full, say. */
+export class UnwritableError extends Error {
+  constructor(place: string, cause: unknown) {
+    super(`cannot write to ${place}: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    })
+    this.name = 'UnwritableError'
+  }
 }
 
 /** A reader that has left, as `head` does, or never was, wants no more and no complaint. */

@@ -7,6 +7,7 @@ import { readLimitMoney } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { paint, print, printJson, tell } from '../terminal/output.ts'
+import { showOnce } from '../terminal/show-once.ts'
 
 interface Flags {
   readonly below?: string
@@ -42,7 +43,6 @@ export const mount: Mount = (thresholds) =>
         if (record.marked && !record.previous.marked) {
           tell(context, `! the balance of $${record.balance_usd} is below it already`)
         }
-        if (context.json) return printJson(record)
         showChanges(context, record)
       }),
     )
@@ -54,11 +54,15 @@ function showChanges(context: Context, record: SetRecord): void {
   const { account, webhook_secret: secret } = record
   const changes = clean(`${account}: ${movesOf(record).join(', ') || 'nothing changed'}`)
   if (secret === null) {
-    print(context.quiet ? clean(account) : changes)
+    if (context.json) printJson(record)
+    else print(context.quiet ? clean(account) : changes)
     return
   }
   tell(context, `${paint(context, 'green', '✓')} ${changes}`)
-  print(secret)
+  showOnce(() => (context.json ? printJson(record) : print(secret)), {
+    done: changes,
+    help: 'gatewayctl thresholds set --rotate-secret',
+  })
   tell(context, '  Shown once. It signs every webhook: webhook-signature, by Standard Webhooks.')
   tell(context, 'next: gatewayctl thresholds test webhook')
 }

@@ -1,8 +1,9 @@
 /** A running gateway and the commands beside it: one writer, changes that hold from the next request, no socket left in the way. */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
+import { until } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
 const START_MS = 10_000
@@ -278,6 +279,36 @@ describe('the demo', () => {
     expect(statuses.filter((status) => status === 200)).toHaveLength(10)
     expect(statuses.filter((status) => status === 429)).toHaveLength(2)
   })
+})
+
+test('a log that nobody reads any more neither ends the gateway nor soils its errors', async () => {
+  cli.run(['init', '--demo-credit', '5'])
+  const secret = cli.run(['keys', 'create', 'web', '-q']).out.trim()
+  const shell = `("$0" serve --listen 127.0.0.1:0 --auth-listen off; echo "exit $?" >&2) | head -n 1`
+  const child = Bun.spawn(['sh', '-c', shell, BINARY], {
+    cwd: cli.home,
+    env: cli.env,
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  // Having told one line, its reader leaves.
+  const { value } = await child.stdout.getReader().read()
+  expect(new TextDecoder().decode(value)).toMatch(/^gatewayctl v.*\n$/)
+  const status = () => cli.json<{ pid: number; base_url: string }>(['status'])
+  await until(() => status().pid > 0, 'it serves')
+  const { pid, base_url } = status()
+  onTestFinished(() => {
+    child.kill('SIGKILL')
+    if (existsSync(`/proc/${pid}`)) process.kill(pid, 'SIGKILL')
+  })
+  for (let count = 0; count < 3; count++) {
+    const answer = await ask(base_url.replace(/\/v1$/, ''), secret)
+    expect(answer.status).toBe(200)
+    await answer.text()
+  }
+  process.kill(pid, 'SIGTERM')
+  expect(await child.stderr.text()).toBe('exit 0\n')
 })
 
 test('a request is one line of JSON on standard output, without its text or its key', async () => {

@@ -1,6 +1,8 @@
 /** Output: every byte in its order, however slow the reader, and no fuss when it has left. */
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { BINARY } from '#scripts/compile.ts'
+import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
 const PRINTER = join(import.meta.dirname, 'children/print-much.ts')
 const LINES = 500_000
@@ -17,6 +19,9 @@ const print = (shell: string) => {
 /** Makes the pipe answer "try again" instead of waiting, as a parent that reads it asynchronously does. */
 const IMPATIENT = `perl -e 'use Fcntl; fcntl(STDOUT, F_SETFL, O_NONBLOCK | O_WRONLY); exec @ARGV'`
 
+/** Prints into a pipe that nobody holds the other end of. */
+const UNREAD = `perl -e 'pipe(R, W); close R; open(STDOUT, ">&", \\*W); exec @ARGV'`
+
 test.each([
   ['a pipe that is read late', '"$0" "$1" "$2" | (sleep 0.2; cat)'],
   ['a pipe that takes what it can and no more', `${IMPATIENT} "$0" "$1" "$2" | (sleep 0.2; cat)`],
@@ -32,6 +37,81 @@ test('a disk that is full is an error, not silence', () => {
   const { exitCode, err } = print('"$0" "$1" "$2" > /dev/full')
   expect(exitCode).not.toBe(0)
   expect(err).toContain('ENOSPC')
+})
+
+describe('a secret that reaches nobody', () => {
+  let cli: CliHarness
+  beforeAll(() => {
+    cli = openCli()
+    cli.run(['init'])
+  })
+  afterAll(() => cli.close())
+
+  const run = (command: string) => {
+    const { exitCode, stderr } = Bun.spawnSync(['sh', '-c', command, BINARY], {
+      cwd: cli.home,
+      env: cli.env,
+      stdin: 'ignore',
+    })
+    return { code: exitCode, err: stderr.toString() }
+  }
+  const lost = (done: string, why: string, help: string) => ({
+    code: 1,
+    err: expect.stringMatching(
+      new RegExp(`error: ${done}, but its secret is lost: ${why}.*\nhint: gatewayctl ${help}`),
+    ),
+  })
+
+  test.each([
+    [
+      'keys create a -q >/dev/full',
+      'created key a \\(key_\\w+\\)',
+      'keys rotate key_\\w+ +or: gatewayctl keys revoke key_\\w+\n$',
+    ],
+    ['keys create b --json >/dev/full', 'created key b \\(key_\\w+\\)', 'keys rotate key_'],
+    ['keys create c --env >/dev/full', 'created key c \\(key_\\w+\\)', 'keys rotate key_'],
+    ['keys rotate default -q >/dev/full', 'rotated key default \\(key_\\w+\\)', 'keys rotate key_'],
+    [
+      'clients create w --redirect-uri https://w.example/cb >/dev/full',
+      'created client w \\(w_\\w+\\)',
+      'clients rotate-secret w_',
+    ],
+    [
+      'init --data-dir other >/dev/full',
+      'created key default \\(key_\\w+\\)',
+      '--data-dir other keys rotate key_',
+    ],
+  ])('%s', (command, done, help) => {
+    if (command.includes('--json')) {
+      const { code, err } = run(`"$0" ${command}`)
+      expect([code, JSON.parse(err)]).toEqual([
+        1,
+        {
+          error: expect.objectContaining({
+            code: 'secret_lost',
+            hint: expect.stringContaining('keys rotate'),
+          }),
+        },
+      ])
+      return
+    }
+    expect(run(`"$0" ${command}`)).toEqual(
+      lost(done, 'cannot write to standard output: ENOSPC', help),
+    )
+  })
+
+  test('because its reader has left', () => {
+    expect(run(`${UNREAD} "$0" keys create d -q`)).toEqual(
+      lost('created key d .*', 'nobody reads standard output', 'keys rotate key_'),
+    )
+  })
+
+  test('while what is no secret is an error that says so', () => {
+    expect(run('"$0" keys >/dev/full')).toEqual({
+      code: 1,
+      err: expect.stringMatching(/^error: cannot write to standard output: ENOSPC/),
+    })
+  })
 })
 
 test.each([
