@@ -1,6 +1,6 @@
 /** The dashboard in Ink: lines in, keys out; everything else is the controller's. */
 import { Box, Text, useApp, useInput, useWindowSize } from 'ink'
-import { type ReactNode, useEffect, useReducer } from 'react'
+import { type ReactNode, useEffect, useLayoutEffect, useReducer } from 'react'
 import type { Controller, Terminal } from './controller.ts'
 import { readKeys } from './keyboard.ts'
 import { type Painter, toText } from './line.ts'
@@ -12,14 +12,23 @@ interface Props {
   write(text: string): void
 }
 
+/** A line that is longer than the terminal is cut, or goes on in the next one, as terminals usually want it. */
+const CUT = '\u001b[?7l'
+export const WRAP = '\u001b[?7h'
+
 export function Dashboard({ controller, painter, write }: Props): ReactNode {
   const [, redraw] = useReducer((count: number) => count + 1, 0)
   const { exit, suspendTerminal } = useApp()
   const { columns, rows } = useWindowSize()
   useEffect(() => controller.subscribe(redraw), [controller])
+  // Of a terminal that has just become narrower Ink draws the old frame first: wrapped, its lines would push others away.
+  useLayoutEffect(() => {
+    write(CUT)
+    return () => write(WRAP)
+  }, [write])
   const terminal: Terminal = {
     quit: () => exit(),
-    suspend: () => void suspendTerminal(stopUntilContinued),
+    suspend: () => void suspendTerminal(() => stopUntilContinued(write)),
     copy: (text) => write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`),
   }
   useInput((input, key) => {
@@ -37,8 +46,12 @@ export function Dashboard({ controller, painter, write }: Props): ReactNode {
 }
 
 /** Ctrl-Z as the shell knows it; the terminal is its own again until `fg`. */
-const stopUntilContinued = (): Promise<void> =>
+const stopUntilContinued = (write: Props['write']): Promise<void> =>
   new Promise((resolve) => {
-    process.once('SIGCONT', () => resolve())
+    write(WRAP)
+    process.once('SIGCONT', () => {
+      write(CUT)
+      resolve()
+    })
     process.kill(process.pid, 'SIGTSTP')
   })

@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs'
 import { render } from 'ink'
 import { EXIT } from '../exit.ts'
-import { Dashboard } from './app.tsx'
+import { Dashboard, WRAP } from './app.tsx'
 import type { Controller } from './controller.ts'
 import { inColor, plain } from './line.ts'
 
@@ -33,8 +33,8 @@ export async function runDashboard(controller: Controller, color: boolean): Prom
   }
 }
 
-/** End of synchronized output, alternate screen off, cursor on, colours off. */
-const CLEAN = '\u001b[?2026l\u001b[?1049l\u001b[?25h\u001b[0m'
+/** End of synchronized output, alternate screen off, cursor on, lines wrapped, colours off. */
+const CLEAN = `\u001b[?2026l\u001b[?1049l\u001b[?25h${WRAP}\u001b[0m`
 
 /** A defect: the terminal first, then one line about it; nothing that still runs may draw over either. */
 function endCrashed(thrown: unknown, unmount: () => void): void {

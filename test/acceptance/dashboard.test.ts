@@ -62,6 +62,7 @@ async function isClean(terminal: TmuxTerminal): Promise<void> {
   // What is typed before it is the shell's turn would be heard by nobody.
   await until(() => terminal.tell('pane_current_command') === 'bash', 'the shell is back')
   expect(terminal.tell('cursor_flag')).toBe('1')
+  expect(terminal.tell('wrap_flag')).toBe('1')
   terminal.send('echo it-is-$((40+2))', 'Enter')
   await terminal.shows('it-is-42')
   await terminal.shows(/\$ echo it-is-\$\(\(40\+2\)\)/)
@@ -107,6 +108,37 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     await until(() => torn(terminal.screen(), 80, 24).length === 0, 'it is back')
   })
 
+  test.each([
+    [100, 24, 99, 24],
+    [110, 24, 109, 30],
+    [120, 40, 81, 24],
+  ])('narrowed from %i×%i to %i×%i', async (columns, rows, narrower, then) => {
+    await keepTalking(await serve(), 5)
+    const terminal = await openDashboard(columns, rows)
+    await until(() => torn(terminal.screen(), columns, rows).length === 0, 'it is drawn')
+    terminal.resize(narrower, then)
+    // The old frame, cut by a column, would pass for a new one: once its clock has gone on it is none any more.
+    const clock = (): string | undefined =>
+      /(\d\d:\d\d:\d\d)Z /.exec(terminal.screen().split('\n')[0] ?? '')?.[1]
+    const clocks = new Set<string>()
+    await until(() => clocks.add(clock() ?? [...clocks][0] ?? '').size > 2, 'it is drawn anew')
+    const screen = terminal.screen()
+    expect(torn(screen, narrower, then), screen).toEqual([])
+    const beginnings = [
+      ' gatewayctl ',
+      ' in flight ',
+      ' req/s ',
+      ' today ',
+      ' balance ',
+      '─[1 Live]',
+    ]
+    for (const [row, beginning] of beginnings.entries()) {
+      expect(screen.split('\n')[row]?.slice(0, beginning.length), screen).toBe(beginning)
+    }
+    terminal.send('q')
+    await isClean(terminal)
+  })
+
   test('ctrl-z gives the terminal back, fg takes it again', async () => {
     await keepTalking(await serve(), 5)
     const terminal = await openDashboard(80, 24)
@@ -119,6 +151,7 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     await terminal.shows('[2 Keys]')
     await until(() => torn(terminal.screen(), 80, 24).length === 0, 'all of it is drawn again')
     expect(terminal.tell('alternate_on')).toBe('1')
+    expect(terminal.tell('wrap_flag')).toBe('0')
     terminal.send('C-c')
     await isClean(terminal)
     terminal.send('echo exit-$?', 'Enter')
