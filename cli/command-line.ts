@@ -57,3 +57,31 @@ export function splitWords(args: readonly string[]): {
   }
   return { words, rest: [...rest, ...args.slice(index)] }
 }
+
+/** "-100rub", "-$5": an amount to take away. No flag of ours begins with a digit. */
+const SIGNED_AMOUNT = /^-\$?\d/
+
+/**
+ * The same line with signed amounts, and the operands after them, behind a `--`: the parser would take them for flags.
+ * What is the value of a flag stays where it is.
+ */
+export function signedAsOperands(
+  { options }: Pick<Command, 'options'>,
+  args: readonly string[],
+): readonly string[] {
+  const kept: string[] = []
+  const operands: string[] = []
+  for (let index = 0; index < args.length; index++) {
+    const arg = args[index] ?? ''
+    if (arg === '--') {
+      operands.push(...args.slice(index + 1))
+      break
+    }
+    const flag = options.find(({ long, short }) => long === arg || short === arg)
+    const isOperand = SIGNED_AMOUNT.test(arg) || (operands.length > 0 && !arg.startsWith('-'))
+    if (isOperand) operands.push(arg)
+    else kept.push(arg)
+    if (flag?.required && index + 1 < args.length) kept.push(args[++index] ?? '')
+  }
+  return operands.length === 0 ? args : [...kept, '--', ...operands]
+}

@@ -1,7 +1,7 @@
 /** The program: finds the command that was typed, loads that one file, runs it, and tells how it ended. */
 import { Command, CommanderError } from 'commander'
 import type { Mount } from './action.ts'
-import { globalFlags, splitWords } from './command-line.ts'
+import { globalFlags, signedAsOperands, splitWords } from './command-line.ts'
 import { endWithError, usageError } from './exit.ts'
 import { refuseSecrets } from './flags/read-secret.ts'
 import { NOUNS, type Noun } from './nouns.ts'
@@ -55,8 +55,9 @@ async function runNoun(
 ): Promise<void> {
   const root = newProgram()
   if (noun.command) {
-    globalFlags((await noun.command()).mount(root))
-    await root.parseAsync([name, ...operands], { from: 'user' })
+    const command = (await noun.command()).mount(root)
+    globalFlags(command)
+    await root.parseAsync(signedAsOperands(command, [name, ...operands]), { from: 'user' })
     return
   }
   const parent = root.command(name).description(noun.summary).helpCommand(false)
@@ -64,13 +65,15 @@ async function runNoun(
   const asksForHelp =
     second === undefined && operands.some((arg) => arg === '-h' || arg === '--help')
   const load = asksForHelp ? undefined : noun.verbs[verb]
-  if (load) globalFlags((await load()).mount(parent))
+  const command = load && (await load()).mount(parent)
+  if (command) globalFlags(command)
   else if (asksForHelp) await mountAll(parent, noun)
   else {
     throw await unknownWord(`${name} ${verb}`, verbsOf(name, noun), `gatewayctl ${name} --help`)
   }
   const line = second === undefined && !asksForHelp ? [noun.bare, ...operands] : operands
-  await root.parseAsync([name, ...line], { from: 'user' })
+  const typed = [name, ...line]
+  await root.parseAsync(command ? signedAsOperands(command, typed) : typed, { from: 'user' })
 }
 
 const verbsOf = (name: string, noun: Noun): string[] =>

@@ -188,6 +188,15 @@ test('rubles are taken at the rate of now, exactly, and it is said', () => {
   expect(cli.run(['balance', 'top-up', '1800eur']).code).toBe(2)
 })
 
+test('a signed amount is an operand wherever it stands', () => {
+  const note = ['--note', '-5 was too much', '-y']
+  const taken = cli.run(['balance', 'adjust', '-180rub', ...note])
+  expect(taken).toMatchObject({ code: 0, out: 'balance $48.00\n' })
+  expect(cli.run(['balance', 'adjust', ...note, '-$5']).out).toBe('balance $43.00\n')
+  expect(cli.run(['balance', 'adjust', '+$7', ...note]).out).toBe('balance $50.00\n')
+  expect(cli.run(['balance', 'adjust', '-y', '--note', 'two', '-$5', '-$6']).code).toBe(2)
+})
+
 test('a large move of the rate asks first', () => {
   expect(cli.run(['rates', 'set', 'USD/RUB', '91.25']).out).toBe(
     'USD/RUB 90 → 91.25 (+1.4%), effective now. Charges already in the ledger keep their rate.\n',
