@@ -17,7 +17,7 @@ export const mount: Mount = (accounts) =>
 
 const COLUMNS: readonly Column<VerbRecord<'accounts.list'>[number]>[] = [
   { title: 'name', full: ({ name }) => name },
-  { title: 'id', full: ({ id }) => id },
+  { title: 'id', isId: true, yields: 2, full: ({ id }) => id },
   { title: 'balance $', right: true, full: ({ balance_usd }) => balance_usd },
-  { title: 'created', full: ({ created_at }) => created_at },
+  { title: 'created', yields: 1, full: ({ created_at }) => created_at },
 ]

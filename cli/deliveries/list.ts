@@ -35,11 +35,11 @@ const columns = (context: Context): readonly Column<Delivery>[] => [
     full: ({ created_at }) => created_at,
     short: ({ created_at }) => relativeTime(created_at, context.clock.now()),
   },
-  { title: 'event', full: ({ event_id }) => event_id },
+  { title: 'event', isId: true, full: ({ event_id }) => event_id },
   { title: 'type', full: ({ type, test }) => (test ? `${type} (test)` : type) },
   { title: 'by', full: ({ channel }) => channel },
   { title: 'state', full: ({ state }) => state },
-  { title: 'tries', right: true, full: ({ tries }) => tries },
+  { title: 'tries', right: true, yields: 1, full: ({ tries }) => tries },
   {
     title: 'next try',
     full: ({ next_try_at }) => next_try_at,

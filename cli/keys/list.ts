@@ -56,12 +56,12 @@ const models = (key: Key): string =>
 
 const columns = (context: Context): readonly Column<Key>[] => [
   { title: 'name', full: (key) => key.name },
-  { title: 'id', full: (key) => key.id, short: (key) => key.id },
-  { title: 'prefix', full: (key) => key.label },
-  { title: 'status', full: (key) => key.status },
-  { title: 'rpm', right: true, full: (key) => key.rpm_limit },
-  { title: 'rpd', right: true, full: (key) => key.rpd_limit },
-  { title: 'conc', right: true, full: (key) => key.concurrency_limit },
+  { title: 'id', isId: true, yields: 6, full: (key) => key.id },
+  { title: 'prefix', yields: 1, full: (key) => key.label },
+  { title: 'status', yields: 3, full: (key) => key.status },
+  { title: 'rpm', right: true, yields: 7, full: (key) => key.rpm_limit },
+  { title: 'rpd', right: true, yields: 4, full: (key) => key.rpd_limit },
+  { title: 'conc', right: true, yields: 5, full: (key) => key.concurrency_limit },
   {
     title: 'day $',
     right: true,
@@ -72,9 +72,10 @@ const columns = (context: Context): readonly Column<Key>[] => [
     right: true,
     full: (key) => `${key.usage.spend_month_usd}/${key.monthly_spend_limit_usd ?? '-'}`,
   },
-  { title: 'models', full: models },
+  { title: 'models', yields: 8, full: models },
   {
     title: 'last used',
+    yields: 2,
     full: (key) => key.last_used_at,
     short: (key) => relativeTime(key.last_used_at, context.clock.now()),
   },

@@ -21,11 +21,11 @@ export const mount: Mount = (limits) =>
 
 const COLUMNS: readonly Column<Limits>[] = [
   { title: 'name', full: ({ name }) => name },
-  { title: 'id', full: ({ id }) => id },
+  { title: 'id', isId: true, yields: 1, full: ({ id }) => id },
   { title: 'rpm', right: true, full: ({ rpm_limit }) => rpm_limit },
   { title: 'rpd', right: true, full: ({ rpd_limit }) => rpd_limit },
   { title: 'conc', right: true, full: ({ concurrency_limit }) => concurrency_limit },
   { title: 'day $', right: true, full: ({ daily_spend_limit_usd }) => daily_spend_limit_usd },
   { title: 'month $', right: true, full: ({ monthly_spend_limit_usd }) => monthly_spend_limit_usd },
-  { title: 'models', full: ({ allowed_models }) => allowed_models?.join(',') ?? 'all' },
+  { title: 'models', yields: 2, full: ({ allowed_models }) => allowed_models?.join(',') ?? 'all' },
 ]

@@ -8,8 +8,12 @@ import { inTone, type Tone } from './tone.ts'
 
 export interface Column<Row> {
   readonly title: string
-  /** Numbers stand right. */
+  /** Numbers stand right, and are never cut. */
   readonly right?: boolean
+  /** A long id: in a narrow terminal its end stands for it. */
+  readonly isId?: boolean
+  /** In a narrow terminal it goes, 1 before 2; what has none stays. Money has none. */
+  readonly yields?: number
   /** The full value, as a script wants it; null is an empty field. */
   full(row: Row): string | number | null
   /** How a person wants it; null is a dash. */
@@ -88,30 +92,95 @@ function fieldLines(
 }
 
 const GAP = '  '
+/** As far as a column of text is cut before others go, and when none is left that may. */
+const LEAST_TEXT_COLUMNS = 16
+const LEAST_COLUMNS = 4
 
 function toTable<Row>(
   context: Context,
   rows: readonly Row[],
   columns: readonly Column<Row>[],
 ): string[] {
-  const cells = rows.map((row) =>
-    columns.map(({ full, short }) => clean(String((short ? short(row) : full(row)) ?? '–'))),
-  )
-  const widths = columns.map(({ title }, index) =>
-    Math.max(title.length, ...cells.map((row) => Bun.stringWidth(row[index] ?? ''))),
-  )
-  const line = (row: readonly string[]): string => {
-    const padded = row.map((cell, index) => {
-      const space = ' '.repeat(Math.max(0, (widths[index] ?? 0) - Bun.stringWidth(cell)))
-      return columns[index]?.right ? space + cell : cell + space
+  const all = columns.map((column) => {
+    const { title, right = false, full, short, isId = false, yields = null } = column
+    const cells = rows.map((row) => clean(String((short ? short(row) : full(row)) ?? '–')))
+    return toStrip({ title: title.toUpperCase(), right, isId, yields, cells })
+  })
+  const strips = fitting(all, context.columns)
+  const line = (cellOf: (strip: Strip) => string): string => {
+    const padded = strips.map((strip) => {
+      const cell = cutTo(cellOf(strip), strip.width)
+      const space = ' '.repeat(Math.max(0, strip.width - Bun.stringWidth(cell)))
+      return strip.right ? space + cell : cell + space
     })
     return cutTo(padded.join(GAP).trimEnd(), context.columns)
   }
-  const header = line(columns.map(({ title }) => title.toUpperCase()))
-  return [paint(context, 'dim', header), ...cells.map(line)]
+  return [
+    paint(
+      context,
+      'dim',
+      line(({ title }) => title),
+    ),
+    ...rows.map((_, index) => line(({ cells }) => cells[index] ?? '')),
+  ]
 }
 
-/** Cuts a line to the width of the terminal, its last character then `…`. */
+/** A column as it is drawn. */
+interface Strip {
+  readonly title: string
+  readonly right: boolean
+  readonly isId: boolean
+  readonly yields: number | null
+  readonly cells: readonly string[]
+  readonly width: number
+}
+
+const toStrip = (strip: Omit<Strip, 'width'>): Strip => ({
+  ...strip,
+  width: strip.cells.reduce(
+    (most, cell) => Math.max(most, Bun.stringWidth(cell)),
+    Bun.stringWidth(strip.title),
+  ),
+})
+
+const excess = (strips: readonly Strip[], columns: number): number =>
+  strips.reduce((sum, { width }) => sum + width + GAP.length, -GAP.length) - columns
+
+/** Ids are shortened first, then the last wide text is cut, then columns go by what they are worth; numbers stay whole. */
+function fitting(strips: readonly Strip[], columns: number): readonly Strip[] {
+  if (excess(strips, columns) <= 0) return strips
+  let kept: readonly Strip[] = strips.map((strip) =>
+    strip.isId ? toStrip({ ...strip, cells: strip.cells.map(shortId) }) : strip,
+  )
+  for (;;) {
+    const cut = cutLastText(kept, columns, LEAST_TEXT_COLUMNS)
+    if (excess(cut, columns) <= 0) return cut
+    const next = Math.min(...kept.map(({ yields }) => yields ?? Number.POSITIVE_INFINITY))
+    if (next === Number.POSITIVE_INFINITY) break
+    kept = kept.filter(({ yields }) => yields !== next)
+  }
+  // Nothing more may go: what is left of the texts is cut, the last first.
+  for (const least of [LEAST_TEXT_COLUMNS, LEAST_COLUMNS]) {
+    for (let texts = kept.length; texts > 0 && excess(kept, columns) > 0; texts--) {
+      kept = cutLastText(kept, columns, least)
+    }
+  }
+  return kept
+}
+
+/** The last column of text that is wider than `least`, cut by what is too much, but not below that. */
+function cutLastText(strips: readonly Strip[], columns: number, least: number): readonly Strip[] {
+  const wide = strips.findLastIndex(({ right, width }) => !right && width > least)
+  const tooMuch = Math.max(0, excess(strips, columns))
+  return strips.map((strip, index) =>
+    index === wide ? { ...strip, width: Math.max(least, strip.width - tooMuch) } : strip,
+  )
+}
+
+/** "key_…4k2m9x": ids of one day begin alike, so it is their ends that tell them apart. */
+const shortId = (id: string): string => id.replace(/^([a-z]+[_-]).{2,}(.{6})$/, '$1…$2')
+
+/** Cuts a text to so many columns, its last character then `…`. */
 function cutTo(text: string, columns: number): string {
   if (Bun.stringWidth(text) <= columns) return text
   let cut = ''

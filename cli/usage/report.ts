@@ -128,10 +128,10 @@ function toCells(report: Report, line: Line): Readonly<Record<string, string | n
 const columnsOf = ({ by, then_by }: Report): readonly Column<Line>[] => [
   { title: by, full: ({ first }) => first },
   ...(then_by === null ? [] : [{ title: then_by, full: ({ second }: Line) => second }]),
-  count('requests', ({ requests }) => requests),
-  count('in tok', ({ prompt_tokens }) => prompt_tokens),
-  count('out tok', ({ completion_tokens }) => completion_tokens),
-  count('images', ({ images }) => images),
+  count('requests', null, ({ requests }) => requests),
+  count('in tok', 3, ({ prompt_tokens }) => prompt_tokens),
+  count('out tok', 4, ({ completion_tokens }) => completion_tokens),
+  count('images', 1, ({ images }) => images),
   {
     title: 'cost $',
     right: true,
@@ -147,14 +147,16 @@ const columnsOf = ({ by, then_by }: Report): readonly Column<Line>[] => [
   {
     title: 'share',
     right: true,
+    yields: 2,
     full: ({ share_percent }) => share_percent,
     short: ({ share_percent: share }) => (share === null ? null : `${Math.round(share)}%`),
   },
 ]
 
-const count = (title: string, of: (line: Line) => number): Column<Line> => ({
+const count = (title: string, yields: number | null, of: (line: Line) => number): Column<Line> => ({
   title,
   right: true,
+  ...(yields !== null && { yields }),
   full: of,
   short: (line) => (of(line) === 0 ? null : grouped(of(line))),
 })

@@ -55,7 +55,7 @@ type Row = VerbRecord<'users.list'>[number]
 
 const COLUMNS: readonly Column<Row>[] = [
   { title: 'email', full: ({ email }) => email },
-  { title: 'id', full: ({ id }) => id },
+  { title: 'id', isId: true, yields: 1, full: ({ id }) => id },
   { title: 'account', full: ({ account }) => account },
   { title: 'state', full: ({ disabled }) => (disabled ? 'disabled' : 'enabled') },
 ]

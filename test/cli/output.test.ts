@@ -30,6 +30,36 @@ vi.mock('#cli/terminal/streams.ts', () => ({
   writeOut: (text: string) => written.push(text),
 }))
 
+interface Bill {
+  readonly name: string
+  readonly id: string
+  readonly models: string
+}
+
+const BILLS: readonly Bill[] = [
+  {
+    name: 'prod-web',
+    id: 'key_01j9x2aaaaaaaaaaaaaa4k2m9x',
+    models: 'openai/gpt-5, acme/m, acme/n',
+  },
+  { name: 'ci', id: 'key_01j9x2aaaaaaaaaaaaaa4k2m9y', models: 'all' },
+]
+
+const BILL_COLUMNS: readonly Column<Bill>[] = [
+  { title: 'name', full: ({ name }) => name },
+  { title: 'id', isId: true, yields: 2, full: ({ id }) => id },
+  { title: 'rpm', right: true, yields: 1, full: () => 300 },
+  { title: 'day $', right: true, full: () => '6.02/25' },
+  { title: 'models', yields: 3, full: ({ models }) => models },
+]
+
+function billed(columns: number): readonly string[] {
+  written.length = 0
+  const context = { ...openContext({}, {}), isTerminal: true, color: false, columns }
+  printList(context, BILLS, BILL_COLUMNS, ({ id }) => id)
+  return written.join('').trimEnd().split('\n')
+}
+
 function printed(changes: Partial<Context>): string {
   written.length = 0
   printList({ ...openContext({}, {}), ...changes }, ROWS, COLUMNS, ({ name }) => name)
@@ -49,10 +79,31 @@ describe('a list', () => {
     )
   })
 
-  test('is cut to the width of the terminal', () => {
+  test('is cut to the width of the terminal: text, and no number', () => {
     const lines = printed({ isTerminal: true, color: false, columns: 12 }).split('\n')
-    expect(lines[1]).toBe('prod       …')
+    expect(lines.slice(0, 4)).toEqual([
+      'NAME     RPM',
+      'prod     300',
+      '漢字       –',
+      'evil�[…    5',
+    ])
     for (const line of lines) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(12)
+  })
+
+  test('too wide: ids are shortened, then the last text, then columns go; money never does', () => {
+    expect(billed(86)[1]).toBe(
+      'prod-web  key_01j9x2aaaaaaaaaaaaaa4k2m9x  300  6.02/25  openai/gpt-5, acme/m, acme/n',
+    )
+    expect(billed(66)[1]).toBe('prod-web  key_…4k2m9x  300  6.02/25  openai/gpt-5, acme/m, acme/n')
+    expect(billed(56)).toEqual([
+      'NAME      ID           RPM    DAY $  MODELS',
+      'prod-web  key_…4k2m9x  300  6.02/25  openai/gpt-5, acme…',
+      'ci        key_…4k2m9y  300  6.02/25  all',
+    ])
+    expect(billed(50)[1]).toBe('prod-web  key_…4k2m9x  6.02/25  openai/gpt-5, acm…')
+    expect(billed(40)[1]).toBe('prod-web  6.02/25  openai/gpt-5, acme/m…')
+    expect(billed(18)).toEqual(['NAME        DAY $', 'prod-web  6.02/25', 'ci        6.02/25'])
+    expect(billed(14)).toEqual(['NAME     DAY $', 'prod…  6.02/25', 'ci     6.02/25'])
   })
 
   test('quiet is ids only', () => {
