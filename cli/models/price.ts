@@ -1,4 +1,5 @@
 /** `gatewayctl models price`: a new price version; past charges keep theirs. */
+import type { PriceRecord } from '#operator/model-record.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
@@ -31,15 +32,46 @@ export const mount: Mount = (models) =>
             : { from: readUntil('--from', flags.from, context.clock.now()) }),
         })
         if (context.json) return printJson(record)
-        const version = record.price?.version ?? ''
-        if (context.quiet) return print(version)
-        tell(context, `${paint(context, 'green', '✓')} priced ${record.id} (${version})`)
-        const { previous, price } = record
-        print(
-          `in $${previous?.in_usd ?? '–'} → $${price?.in_usd ?? '–'}, out $${previous?.out_usd ?? '–'} → $${price?.out_usd ?? '–'} per million tokens`,
-        )
+        // Not the price in force: what was added may begin to hold later.
+        const { id, added, previous } = record
+        if (context.quiet) return print(added.version)
+        tell(context, `${paint(context, 'green', '✓')} priced ${clean(id)} (${added.version})`)
+        const from = flags.from === undefined ? '' : `, from ${added.effective_from}`
+        print(clean(`${movesBetween(previous, added)}${from}`))
       }),
     )
+
+const PER_MILLION = [
+  ['in', 'in_usd'],
+  ['out', 'out_usd'],
+  ['cached in', 'cached_in_usd'],
+  ['cache write', 'cache_write_usd'],
+  ['image in', 'image_in_usd'],
+  ['image out', 'image_out_usd'],
+] as const satisfies readonly (readonly [string, keyof PriceRecord])[]
+
+/** "in $2.5 → $3 per million tokens, per image $0.04 → 512x512 $0.02": what differs from the price in force. */
+function movesBetween(before: PriceRecord | null, after: PriceRecord): string {
+  const tokens = PER_MILLION.filter(([, field]) => (before?.[field] ?? null) !== after[field]).map(
+    ([name, field]) => `${name} ${dollars(before?.[field])} → ${dollars(after[field])}`,
+  )
+  const [pictures, drawn] = [imagesOf(before), imagesOf(after)]
+  const moves = [
+    ...(tokens.length === 0 ? [] : [`${tokens.join(', ')} per million tokens`]),
+    ...(pictures === drawn ? [] : [`per image ${pictures} → ${drawn}`]),
+  ]
+  return moves.join(', ') || 'as before'
+}
+
+const dollars = (price: string | null | undefined): string => (price ? `$${price}` : 'none')
+
+const imagesOf = (price: PriceRecord | null): string =>
+  price?.per_image_usd
+    .map(({ resolution, quality, usd }) => {
+      const which = quality === '*' ? resolution : `${resolution}/${quality}`
+      return which === '*' ? `$${usd}` : `${which} $${usd}`
+    })
+    .join(', ') || 'none'
 
 async function clear(context: Context, text: string, flags: Flags): Promise<void> {
   if (Object.keys(readPriceFlags(flags)).length > 0 || flags.from !== undefined) {

@@ -242,12 +242,34 @@ describe('providers and models', () => {
     expect(cli.run([...add, '--in-usd', '2.5', '--out-usd', '10']).code).toBe(0)
     expect(cli.run([...add, '--in-usd', '2.5', '--out-usd', '10']).code).toBe(1)
     const priced = cli.run(['models', 'price', 'acme/m', '--in-usd', '3', '--cached-in-usd', '0.3'])
-    expect(priced.out).toBe('in $2.5 → $3, out $10 → $10 per million tokens\n')
+    expect(priced.out).toBe('in $2.5 → $3, cached in none → $0.3 per million tokens\n')
     expect(cli.json(['models', 'show', 'acme/m'])).toMatchObject({
       upstream: 'gpt-4o',
       input_modalities: ['text', 'image'],
       output_modalities: ['text'],
       price: { in_usd: '3', out_usd: '10', cached_in_usd: '0.3', per_image_usd: [] },
+    })
+  })
+
+  test('what was added is told, with its date, and not what is in force meanwhile', () => {
+    expect(cli.run(['models', 'add', 'acme/later', '--in-usd', '1', '--out-usd', '2']).code).toBe(0)
+    const from = '2999-12-01T00:00:00Z'
+    const prices = ['--in-usd', '5', '--out-usd', '6', '--per-image-usd', '0.5']
+    const later = cli.run(['models', 'price', 'acme/later', ...prices, '--from', from])
+    expect(later.out).toBe(
+      `in $1 → $5, out $2 → $6 per million tokens, per image none → $0.5, from ${from}\n`,
+    )
+    const inForce = cli.json<{ price: { version: string } }>(['models', 'show', 'acme/later'])
+    expect(inForce).toMatchObject({ price: { in_usd: '1' } })
+    expect(later.err).toMatch(/^✓ priced acme\/later \(\w+\)\n$/)
+    expect(later.err).not.toContain(inForce.price.version)
+    const drawn = ['--per-image-usd', '512x512=0.02', '--per-image-usd', '1024x1024/high=0.1']
+    expect(cli.run(['models', 'price', 'acme/later', ...drawn]).out).toBe(
+      'per image none → 512x512 $0.02, 1024x1024/high $0.1\n',
+    )
+    const again = cli.run(['models', 'price', 'acme/later', '--in-usd', '1', '-q'])
+    expect(cli.json(['models', 'show', 'acme/later'])).toMatchObject({
+      price: { version: again.out.trim() },
     })
   })
 
@@ -285,7 +307,7 @@ describe('providers and models', () => {
     expect(cli.run(['models', 'list', '--unpriced', '-q']).out).toBe('acme/raw\n')
     const { code, out } = cli.run(['doctor'])
     expect(code).toBe(0)
-    expect(out).toContain('! 1 of 8 models have no price')
+    expect(out).toContain('! 1 of 9 models have no price')
     expect(out).toContain('next: gatewayctl models price acme/raw')
   })
 
