@@ -209,6 +209,22 @@ test('a large move of the rate asks first', () => {
   expect(cli.json(['rates'])).toMatchObject({ rub_per_usd: '91.25', set_by_operator: true })
 })
 
+test('rates shows the rate in force, and below it those to come', () => {
+  for (const [rate, from] of [
+    ['93', '2999-12-02T00:00:00Z'],
+    ['92', '2999-12-01T00:00:00Z'],
+  ] as const) {
+    expect(cli.run(['rates', 'set', 'USD/RUB', rate, '--from', from]).code).toBe(0)
+  }
+  const { out } = cli.run(['rates'])
+  expect(out).toMatch(/^USD\/RUB\t91.25\nsince\t\S+\n/)
+  expect(out.split('\n').slice(2)).toEqual([
+    'from 2999-12-01T00:00:00Z\t92',
+    'from 2999-12-02T00:00:00Z\t93',
+    '',
+  ])
+})
+
 describe('providers and models', () => {
   test('a credential comes by standard input, file or variable, and is never shown', () => {
     const add = (name: string, flags: string[], stdin = '', env = {}) =>
