@@ -71,12 +71,28 @@ export function readSince(flag: string, text: string, now: Instant): string {
 /** A future time: RFC 3339 or how long from now; null for `never`. */
 export function readUntil(flag: string, text: string, now: Instant): string | null {
   if (text === 'never') return null
-  const stated = readInstant(text)
-  if (stated !== undefined) return renderInstant(stated)
-  if (/^\d+[smhd]$/.test(text)) return renderInstant(instant(now + readDuration(flag, text)))
+  const stated = readAhead(flag, text, now)
+  if (stated !== undefined) return stated
   throw usageError(
     `${flag} must be a time such as 2026-12-01T00:00:00Z, how long from now such as 30d, or never (got "${text}")`,
   )
+}
+
+/** When something begins to hold: RFC 3339 or how long from now. */
+export function readStart(flag: string, text: string, now: Instant): string {
+  const stated = readAhead(flag, text, now)
+  if (stated !== undefined) return stated
+  throw usageError(
+    `${flag} must be a time such as 2026-12-01T00:00:00Z, or how long from now such as 30d (got "${text}")`,
+  )
+}
+
+function readAhead(flag: string, text: string, now: Instant): string | undefined {
+  const stated = readInstant(text)
+  if (stated !== undefined) return renderInstant(stated)
+  return /^\d+[smhd]$/.test(text)
+    ? renderInstant(instant(now + readDuration(flag, text)))
+    : undefined
 }
 
 /** Days are UTC. */

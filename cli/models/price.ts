@@ -3,7 +3,7 @@ import type { PriceRecord } from '#operator/model-record.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
-import { readUntil } from '../flags/read-value.ts'
+import { readStart } from '../flags/read-value.ts'
 import { recentRequests } from '../gateway/impact.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
@@ -29,7 +29,7 @@ export const mount: Mount = (models) =>
           model,
           ...(flags.from === undefined
             ? {}
-            : { from: readUntil('--from', flags.from, context.clock.now()) }),
+            : { from: readStart('--from', flags.from, context.clock.now()) }),
         })
         if (context.json) return printJson(record)
         // Not the price in force: what was added may begin to hold later.

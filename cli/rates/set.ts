@@ -1,7 +1,7 @@
 /** `gatewayctl rates set`: a new rate from its date on; past charges keep theirs. */
 import { action, type Mount } from '../action.ts'
 import { usageError } from '../exit.ts'
-import { readUntil } from '../flags/read-value.ts'
+import { readStart } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { print, printJson } from '../terminal/output.ts'
@@ -37,7 +37,7 @@ export const mount: Mount = (rates) =>
           rub_per_usd: rate,
           ...(flags.from === undefined
             ? {}
-            : { from: readUntil('--from', flags.from, context.clock.now()) }),
+            : { from: readStart('--from', flags.from, context.clock.now()) }),
         })
         if (context.json) return printJson(record)
         if (context.quiet) return print(record.rub_per_usd)

@@ -225,6 +225,18 @@ test('rates shows the rate in force, and below it those to come', () => {
   ])
 })
 
+test('what never begins to hold is refused, and not set now', () => {
+  for (const args of [
+    ['rates', 'set', 'USD/RUB', '90'],
+    ['models', 'price', 'demo/echo', '--in-usd', '9'],
+  ]) {
+    const { code, err } = cli.run([...args, '--from', 'never', '-y'])
+    expect([args[0], code]).toEqual([args[0], 2])
+    expect(err).toContain('--from must be a time such as')
+  }
+  expect(cli.json(['rates'])).toMatchObject({ rub_per_usd: '91.25' })
+})
+
 describe('providers and models', () => {
   test('a credential comes by standard input, file or variable, and is never shown', () => {
     const add = (name: string, flags: string[], stdin = '', env = {}) =>

@@ -7,6 +7,7 @@ import {
   readLimitMoney,
   readMoney,
   readSince,
+  readStart,
   readUntil,
 } from '#cli/flags/read-value.ts'
 import { type Instant, readInstant } from '#domain/clock.ts'
@@ -72,6 +73,12 @@ describe('durations and times', () => {
     ['30d', '2026-09-22T15:30:00Z'],
     ['2026-12-01T00:00Z', '2026-12-01T00:00:00Z'],
   ])('until %s is %s', (text, time) => expect(readUntil('--expires', text, now)).toBe(time))
+
+  test('a start is a time or how long from now, and never "never"', () => {
+    expect(readStart('--from', '30d', now)).toBe('2026-09-22T15:30:00Z')
+    expect(readStart('--from', '2026-12-01T00:00Z', now)).toBe('2026-12-01T00:00:00Z')
+    expect(() => readStart('--from', 'never', now)).toThrow('--from must be a time')
+  })
 
   test('a time without an offset is refused, never guessed', () => {
     expect(() => readSince('--since', '2026-01-02T03:04:05', now)).toThrow('--since must be a time')
