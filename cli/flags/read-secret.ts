@@ -12,11 +12,12 @@ export interface SecretFlags {
 
 const MOST_SECRET_CHARS = 8_192
 
-/** The secret, or null after `--no-key`. @throws CommandError 2 when there is none to read, 5, 130 */
+/** The secret, or null after `--no-key`. @throws CommandError 2 when there is none to read, or two are named; 5, 130 */
 export async function readSecretInput(
   context: Context,
   flags: SecretFlags,
 ): Promise<string | null> {
+  demandOneSource(flags)
   if (flags.key === false) return null
   const secret = (await readFrom(context, flags)).trim()
   if (secret.length > 0 && secret.length <= MOST_SECRET_CHARS) return secret
@@ -24,6 +25,16 @@ export async function readSecretInput(
     secret === '' ? 'the credential is empty' : 'the credential is too long to be one',
     `pipe it in, or name --key-file FILE${flags.key === undefined ? ' or --from-env NAME' : ', --from-env NAME or --no-key'}`,
   )
+}
+
+/** One of two would be dropped without a word. */
+function demandOneSource({ keyFile, fromEnv, key }: SecretFlags): void {
+  const stated = [
+    ...(keyFile === undefined ? [] : ['--key-file']),
+    ...(fromEnv === undefined ? [] : ['--from-env']),
+    ...(key === false ? ['--no-key'] : []),
+  ]
+  if (stated.length > 1) throw usageError(`${stated.join(' and ')} exclude each other`)
 }
 
 async function readFrom(context: Context, { keyFile, fromEnv }: SecretFlags): Promise<string> {

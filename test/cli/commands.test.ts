@@ -249,6 +249,12 @@ describe('providers and models', () => {
     expect(add('open', ['--no-key']).code).toBe(0)
     expect(add('nothing', [])).toMatchObject({ code: 2, out: '' })
     expect(add('unset', ['--from-env', 'SOME_KEY']).code).toBe(2)
+    const both = add('both', ['--from-env', 'SOME_KEY', '--no-key'], '', { SOME_KEY: 'sk-y' })
+    expect(both).toMatchObject({
+      code: 2,
+      err: 'error: --from-env and --no-key exclude each other\n',
+    })
+    expect(add('both', ['--key-file', '-', '--from-env', 'SOME_KEY'], 'sk-x').code).toBe(2)
     const own = add('self', [], 'if-something')
     expect(own.code).toBe(2)
     expect(own.err).toContain('it is a key of this gateway')
