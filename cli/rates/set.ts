@@ -1,4 +1,5 @@
 /** `gatewayctl rates set`: a new rate from its date on; past charges keep theirs. */
+import { readRubPerUsd } from '#domain/money.ts'
 import { action, type Mount } from '../action.ts'
 import { usageError } from '../exit.ts'
 import { readStart } from '../flags/read-value.ts'
@@ -24,6 +25,15 @@ export const mount: Mount = (rates) =>
             `gatewayctl rates set USD/RUB ${rate}`,
           )
         }
+        if (readRubPerUsd(rate) === undefined) {
+          throw usageError(
+            `the rate must be rubles per dollar such as 92.50: more than 0, up to 1000000, at most 6 places (got "${rate}")`,
+          )
+        }
+        const effective =
+          flags.from === undefined
+            ? {}
+            : { from: readStart('--from', flags.from, context.clock.now()) }
         const before = await call(context, 'rates.show', {})
         const percent = (Number(rate) / Number(before.rub_per_usd) - 1) * 100
         if (before.set_by_operator && Math.abs(percent) > LARGE_MOVE_PERCENT) {
@@ -35,9 +45,7 @@ export const mount: Mount = (rates) =>
         const record = await call(context, 'rates.set', {
           pair,
           rub_per_usd: rate,
-          ...(flags.from === undefined
-            ? {}
-            : { from: readStart('--from', flags.from, context.clock.now()) }),
+          ...effective,
         })
         if (context.json) return printJson(record)
         if (context.quiet) return print(record.rub_per_usd)

@@ -205,7 +205,13 @@ test('a large move of the rate asks first', () => {
   expect(cli.run(['rates', 'set', 'USD/RUB', '9.125', '-y']).code).toBe(0)
   expect(cli.run(['rates', 'set', 'USD/RUB', '91.25', '-y']).code).toBe(0)
   expect(cli.run(['rates', 'set', 'EUR/RUB', '91.25']).code).toBe(2)
-  expect(cli.run(['rates', 'set', 'USD/RUB', '-3', '-y']).code).toBe(2)
+  // A question about what is refused anyway would be asked for nothing.
+  for (const rate of ['-4', '0', '1e3', '1000001']) {
+    const { code, err } = cli.run(['rates', 'set', 'USD/RUB', rate])
+    expect([rate, code]).toEqual([rate, 2])
+    expect(err).toContain(`the rate must be rubles per dollar such as 92.50`)
+    expect(err).toContain(`(got "${rate}")`)
+  }
   expect(cli.json(['rates'])).toMatchObject({ rub_per_usd: '91.25', set_by_operator: true })
 })
 
