@@ -165,11 +165,17 @@ function signinLine(context: Context, { running, auth_url, clients, people }: St
 const counted = (count: number, one: string, many: string): string =>
   `${count} ${count === 1 ? one : many}`
 
+/** As the dashboard says it. */
+function stateOf(context: Context, { draining, healthy }: Status): string {
+  if (draining) return `${paint(context, 'yellow', '◐')} draining`
+  return healthy
+    ? `${paint(context, 'green', '●')} serving`
+    : `${paint(context, 'red', '●')} unhealthy`
+}
+
 function gatewayLine(context: Context, status: Status): string {
   const version = `v${status.version}`
   if (!status.running)
     return `${paint(context, 'red', '○')} not running   ${version}   next: ${carry('gatewayctl serve', context.typed)}`
-  const dot = paint(context, status.healthy ? 'green' : 'red', '●')
-  const state = status.healthy ? 'serving' : 'unhealthy'
-  return `${dot} ${state} ${status.base_url}   ${version}   pid ${status.pid}   up ${duration(status.uptime_seconds ?? 0)}`
+  return `${stateOf(context, status)} ${status.base_url}   ${version}   pid ${status.pid}   up ${duration(status.uptime_seconds ?? 0)}`
 }

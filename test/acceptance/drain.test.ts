@@ -100,6 +100,26 @@ describe('SIGTERM while an answer runs', () => {
     expect(cli.run(['doctor', '-q']).code).toBe(0)
   })
 
+  test('is what status says of it', async () => {
+    const { gateway, key } = await startSlow()
+    await gateway.verb('providers.add', {
+      name: 'endless',
+      type: 'openai-compatible',
+      base_url: upstream.baseUrls.endless,
+      credential: null,
+    })
+    await gateway.verb('models.add', { model: 'endless/m', in_usd: '1', out_usd: '2' })
+    await gateway.chat(key, { ...hello, model: 'endless/m', stream: true })
+    process.kill(gateway.pid, 'SIGTERM')
+    await until(async () => (await fetch(`${gateway.url}/readyz`)).status === 503, 'it drains')
+    const { code, out } = await cli.runBeside(['status'])
+    expect([code, out.split('\n')[0]]).toEqual([
+      0,
+      expect.stringMatching(/^gateway {4}◐ draining http/),
+    ])
+    expect(await gateway.verb('status', {})).toMatchObject({ draining: true })
+  })
+
   test('cuts what is left when its time is up, tells the reader why, and charges what came', async () => {
     const { gateway, key } = await startSlow(['--drain', '1s'])
     await gateway.verb('providers.add', {
