@@ -2,6 +2,7 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type Clock, systemClock } from '#domain/clock.ts'
+import { usageError } from './exit.ts'
 import { isTerminal } from './terminal/streams.ts'
 
 /** The flags that every command takes. */
@@ -49,12 +50,14 @@ export interface Context {
 const NARROWEST_COLUMNS = 40
 const USUAL_COLUMNS = 80
 
-/** Gathers flags, environment and terminal; touches no file. */
+/** Gathers flags, environment and terminal; touches no file. @throws CommandError 2 where a place is stated as empty */
 export function openContext(
   flags: GlobalFlags,
   env: Environment = process.env,
   typed: readonly string[] = process.argv.slice(2),
 ): Context {
+  demandPlace('--data-dir', flags.dataDir)
+  demandPlace('--config', flags.config)
   const named = flags.dataDir ?? set(env['GATEWAY_DATA_DIR']) ?? systemd(env['STATE_DIRECTORY'])
   const socket = set(env['GATEWAY_ADMIN_SOCKET'])
   const dataDir = resolve(named ?? xdg(env))
@@ -78,6 +81,11 @@ export function openContext(
     columns: isRead ? Math.max(NARROWEST_COLUMNS, process.stdout.columns) : USUAL_COLUMNS,
     color: flags.color !== false && wantsColor(env, isRead),
   }
+}
+
+/** An empty flag is most often an unset variable of a script, and would mean the working directory. */
+function demandPlace(flag: string, stated: string | undefined): void {
+  if (stated === '') throw usageError(`${flag} is empty: name a path`)
 }
 
 /** An empty variable is no variable. */

@@ -22,6 +22,12 @@ test('the data directory: each place hides the ones after it', () => {
   expect(dataDir({ ...systemd, GATEWAY_DATA_DIR: '' })).toBe('/var/lib/gatewayctl')
 })
 
+test('a place that is stated as empty is refused: it would be the working directory', () => {
+  for (const flags of [{ dataDir: '' }, { config: '' }]) {
+    expect(() => openContext(flags, {})).toThrow('is empty: name a path')
+  }
+})
+
 test('the socket lives in the data directory unless it is named', () => {
   const context = openContext({ dataDir: '/d' }, {})
   expect(context.adminSocket).toBe('/d/run/admin.sock')
