@@ -67,7 +67,16 @@ export function demandFuture(end: Instant | null, now: Instant): Instant | null 
   })
 }
 
-const NAME = `must be a text of 1 to ${MOST_NAME_CHARS} characters`
+const NAME = `must be a text of 1 to ${MOST_NAME_CHARS} characters, without line breaks and other control characters`
+const PLAIN = 'must hold no line breaks and no other control characters'
+
+// C0, DEL, C1, line and paragraph separators: they would break a line of a list or of a log, or steer a terminal.
+const CONTROL = '\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029'
+const PLAIN_TEXT = new RegExp(`^[^${CONTROL}]*$`)
+/** A name: plain, and not of spaces alone. */
+export const NAME_PATTERN = new RegExp(`^[^${CONTROL}]*[^\\s${CONTROL}][^${CONTROL}]*$`)
+
+const isPlain = (text: string): boolean => PLAIN_TEXT.test(text)
 
 /** Characters as people count them, not as UTF-16 does. */
 const isName = (text: string): boolean => {
@@ -75,8 +84,17 @@ const isName = (text: string): boolean => {
   return chars >= 1 && chars <= MOST_NAME_CHARS && text.isWellFormed()
 }
 
-export const nameField = z.string(NAME).check(z.trim(), z.refine(isName, NAME))
-export const noteField = z.string().check(z.maxLength(1_000, 'must be at most 1000 characters'))
+export const nameField = z
+  .string(NAME)
+  .check(z.refine(isPlain, { error: NAME, abort: true }), z.trim(), z.refine(isName, NAME))
+
+/** A text of one line, and of so many characters at most. */
+export const lineField = (most: number) =>
+  z
+    .string()
+    .check(z.maxLength(most, `must be at most ${most} characters`), z.refine(isPlain, PLAIN))
+
+export const noteField = lineField(1_000)
 export const accountField = z._default(z.string(), DEFAULT_ACCOUNT_NAME)
 
 const WHOLE =

@@ -16,7 +16,7 @@ import {
   type UsdNanos,
 } from '#domain/money.ts'
 import type { Rate } from '#domain/rate.ts'
-import { accountField, noteField, readAs, usdField } from '#forms/fields.ts'
+import { accountField, lineField, noteField, readAs, usdField } from '#forms/fields.ts'
 import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { type EntryRecord, renderEntry } from './ledger.ts'
@@ -69,7 +69,7 @@ export const topUp = acting(
       z.refine((amount) => amount > NO_MONEY, 'must be more than nothing'),
     ),
     note: z._default(z.nullable(noteField), null),
-    ref: z._default(z.nullable(z.string().check(z.minLength(1), z.maxLength(200))), null),
+    ref: z._default(z.nullable(lineField(200).check(z.minLength(1))), null),
   }),
   async (deps, input): Promise<TopUpRecord> => {
     const account = await findAccount(deps, input.account)

@@ -6,7 +6,7 @@ import { GatewayError } from '#domain/errors.ts'
 import { newPriceVersionId } from '#domain/id.ts'
 import { isModelId, type ModelCard, type Prices } from '#domain/model-card.ts'
 import { FREE, type UsdAttos } from '#domain/money.ts'
-import { perMillionField, priceField, timeField } from '#forms/fields.ts'
+import { lineField, perMillionField, priceField, timeField } from '#forms/fields.ts'
 import { nearest } from '#forms/nearest.ts'
 import type { OperatorDeps } from './deps.ts'
 import { type ModelRecord, renderModel, renderVersion } from './model-record.ts'
@@ -93,7 +93,7 @@ export const addModel = acting(
     ),
     provider: z.optional(z.string()),
     upstream: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
-    name: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
+    name: z.optional(lineField(256).check(z.minLength(1))),
     context_length: z._default(z.nullable(z.int().check(z.minimum(1))), null),
     max_completion_tokens: z._default(z.nullable(z.int().check(z.minimum(1))), null),
     images: z._default(z.boolean(), false),

@@ -99,6 +99,24 @@ test.each([
   expect(cli.run(args)).toEqual({ code, out: '', err })
 })
 
+test.each([
+  [['keys', 'create', 'a\nb'], 'without line breaks and other control characters'],
+  [['keys', 'create', '\u001b[2Jx'], 'without line breaks and other control characters'],
+  [
+    ['keys', 'create', 'x', '--note', 'a\u001b[2J'],
+    'no line breaks and no other control characters',
+  ],
+  [['keys', 'edit', 'prod-web', '--name', 'a\nb'], 'without line breaks'],
+  [['accounts', 'create', 'a\nb'], 'without line breaks'],
+  [['clients', 'create', 'a\nb', '--redirect', 'https://w.example/cb'], 'without line breaks'],
+  [['balance', 'top-up', '1', '--note', 'a\nb'], 'no line breaks'],
+  [['balance', 'top-up', '1', '--ref', 'a\u0007'], 'no line breaks'],
+])('%j holds a control character, and is refused', (args, why) => {
+  const { code, out, err } = cli.run(args)
+  expect([code, out]).toEqual([2, ''])
+  expect(err).toContain(why)
+})
+
 test('a key that was nearly named is suggested with its id', () => {
   const { code, err } = cli.run(['keys', 'show', 'prodweb'])
   expect(code).toBe(3)

@@ -27,6 +27,9 @@ const BAD_FIELDS: readonly (readonly [string, object, readonly unknown[], string
   ['name', { name: ' \n ' }, INVALID, 'must be a text of 1 to 128 characters'],
   ['name', { name: 'x'.repeat(129) }, INVALID, 'must be a text of 1 to 128 characters'],
   ['name', { name: '\ud800' }, INVALID, 'must be a text of 1 to 128 characters'],
+  ...['a\nb', 'a\tb', 'end\n', '\u001b[2Jx', 'x\u007f', 'x\u009b', 'x\u2028y'].map(
+    (name) => ['name', { name }, INVALID, 'without line breaks and other control'] as const,
+  ),
   ['name', { name: 5 }, INVALID, 'must be a text of 1 to 128 characters'],
   ...['rpm_limit', 'rpd_limit', 'concurrency_limit', 'end_user_rpm'].flatMap((limit) =>
     [0, -1, 1.5, 2 ** 53, '5', true, [], {}].map(

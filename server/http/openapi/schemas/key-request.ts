@@ -2,6 +2,7 @@
 import type * as z from 'zod/mini'
 import { MASK, MOST_MASK_CHARS } from '#domain/allow-list.ts'
 import { MOST_NAME_CHARS } from '#domain/key.ts'
+import { NAME_PATTERN } from '#forms/fields.ts'
 import type { amendmentForm, issueForm } from '../../read-key-request.ts'
 import type { Notes } from '../notes.ts'
 
@@ -20,10 +21,10 @@ const MASKS = {
 /** Of a new key; null is no limit. */
 export const ISSUE_NOTES: Notes<z.input<typeof issueForm>> = {
   name: {
-    description: 'What people call it',
+    description: 'What people call it: no line breaks and no other control characters',
     minLength: 1,
     maxLength: MOST_NAME_CHARS,
-    pattern: '\\S',
+    pattern: NAME_PATTERN.source,
     examples: ['worker'],
   },
   rpm_limit: 'Requests in any 60 seconds',
