@@ -57,7 +57,7 @@ async function runNoun(
   if (noun.command) {
     const command = (await noun.command()).mount(root)
     globalFlags(command)
-    await root.parseAsync(signedAsOperands(command, [name, ...operands]), { from: 'user' })
+    await run(root, command, signedAsOperands(command, [name, ...operands]))
     return
   }
   const parent = root.command(name).description(noun.summary).helpCommand(false)
@@ -73,7 +73,18 @@ async function runNoun(
   }
   const line = second === undefined && !asksForHelp ? [noun.bare, ...operands] : operands
   const typed = [name, ...line]
-  await root.parseAsync(command ? signedAsOperands(command, typed) : typed, { from: 'user' })
+  if (command) await run(root, command, signedAsOperands(command, typed))
+  else await root.parseAsync(typed, { from: 'user' })
+}
+
+/** What a verb refused is told by the flag that was typed. */
+async function run(root: Command, command: Command, typed: readonly string[]): Promise<void> {
+  try {
+    await root.parseAsync(typed, { from: 'user' })
+  } catch (thrown) {
+    const { nameFields } = await import('./flags/name-fields.ts')
+    throw nameFields(thrown, command)
+  }
 }
 
 const verbsOf = (name: string, noun: Noun): string[] =>

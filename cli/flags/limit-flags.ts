@@ -1,5 +1,6 @@
 /** The limits of a key as flags, the same wherever a key is made or amended. */
 import type { Command } from 'commander'
+import { MOST_WINDOW_SLOTS } from '#domain/key.ts'
 import { usageError } from '../exit.ts'
 import { readLimitCount, readLimitMoney } from './read-value.ts'
 
@@ -35,17 +36,17 @@ export function readLimitFlags(flags: LimitFlags, keyName: string) {
   if (flags.allow && flags.allowAll) throw usageError('--allow and --allow-all exclude each other')
   const zero = [flags.rpm, flags.rpd, flags.concurrency, flags.endUserRpm].includes('0')
   const hint = zero ? `to stop a key from working: gatewayctl keys revoke ${keyName}` : null
-  const count = (flag: string, text: string | undefined) =>
-    text === undefined ? undefined : readLimitCount(flag, text, hint)
+  const count = (flag: string, text: string | undefined, most?: number) =>
+    text === undefined ? undefined : readLimitCount(flag, text, hint, most)
   const money = (flag: string, text: string | undefined) =>
     text === undefined ? undefined : readLimitMoney(flag, text)
   const stated = {
-    rpm_limit: count('--rpm', flags.rpm),
-    rpd_limit: count('--rpd', flags.rpd),
+    rpm_limit: count('--rpm', flags.rpm, MOST_WINDOW_SLOTS),
+    rpd_limit: count('--rpd', flags.rpd, MOST_WINDOW_SLOTS),
     concurrency_limit: count('--concurrency', flags.concurrency),
     daily_spend_limit_usd: money('--daily-usd', flags.dailyUsd),
     monthly_spend_limit_usd: money('--monthly-usd', flags.monthlyUsd),
-    end_user_rpm: count('--end-user-rpm', flags.endUserRpm),
+    end_user_rpm: count('--end-user-rpm', flags.endUserRpm, MOST_WINDOW_SLOTS),
     end_user_daily_usd: money('--end-user-daily-usd', flags.endUserDailyUsd),
     allowed_models: flags.allowAll ? null : flags.allow && [...flags.allow],
   }

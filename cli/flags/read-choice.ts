@@ -5,6 +5,9 @@ import { usageError } from '../exit.ts'
 /** How a notice may leave. */
 export const CHANNELS = ['email', 'webhook'] as const
 
+/** What a key may be for. */
+export const KEY_KINDS = ['ordinary', 'provisioning'] as const
+
 /** `what` is the flag, or what the argument is. @throws CommandError 2, with what was probably meant */
 export function readChoice<Word extends string>(
   what: string,

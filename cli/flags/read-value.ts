@@ -11,29 +11,39 @@ import {
 } from '#domain/clock.ts'
 import { usageError } from '../exit.ts'
 
-/** A whole number of at least 1, or null for `none`. */
+/** Every whole number up to here is exact. */
+const MOST_COUNT = Number.MAX_SAFE_INTEGER
+
+/** A whole number from 1 to `most`, or null for `none`. */
 export function readLimitCount(
   flag: string,
   text: string,
   hint: string | null = null,
+  most = MOST_COUNT,
 ): number | null {
   if (text === 'none') return null
-  const count = /^\d{1,15}$/.test(text) ? Number(text) : 0
-  if (count >= 1) return count
-  throw usageError(`${flag} must be a whole number of at least 1, or "none" (got "${text}")`, hint)
+  const count = toCount(text)
+  if (count >= 1 && count <= most) return count
+  throw usageError(`${flag} must be ${wholeNumber(count, most)}, or "none" (got "${text}")`, hint)
 }
 
-/** A whole number of at least 1. */
+/** A whole number of at least 1; its verb knows a lower maximum. */
 export function readCount(flag: string, text: string): number {
-  const count = /^\d{1,15}$/.test(text) ? Number(text) : 0
-  if (count >= 1) return count
-  throw usageError(`${flag} must be a whole number of at least 1 (got "${text}")`)
+  const count = toCount(text)
+  if (count >= 1 && count <= MOST_COUNT) return count
+  throw usageError(`${flag} must be ${wholeNumber(count, MOST_COUNT)} (got "${text}")`)
 }
+
+const toCount = (text: string): number => (/^\d+$/.test(text) ? Number(text) : 0)
+
+const wholeNumber = (count: number, most: number): string =>
+  count > most ? `a whole number from 1 to ${most}` : 'a whole number of at least 1'
 
 /** Dollars as the verbs read them: "20", "20.00" or "$20" is "20.00"'s plain decimal. */
 export function readMoney(flag: string, text: string): string {
   const plain = text.startsWith('$') ? text.slice(1) : text
-  if (/^\d{1,15}(\.\d+)?$/.test(plain)) return plain
+  // How much is too much is the verb's to say, by the name of this flag.
+  if (/^\d+(\.\d+)?$/.test(plain)) return plain
   throw usageError(`${flag} must be an amount of dollars such as 20 or 20.00 (got "${text}")`)
 }
 

@@ -1,13 +1,14 @@
 /** `gatewayctl keys create`: a new key; standard output is exactly its secret. */
 import { action, type Mount } from '../action.ts'
 import { addLimitFlags, type LimitFlags, readLimitFlags } from '../flags/limit-flags.ts'
+import { KEY_KINDS, readChoice } from '../flags/read-choice.ts'
 import { readUntil } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
 import { reserveFile } from './secret-file.ts'
 import { showIssued } from './show-issued.ts'
 
 interface Flags extends LimitFlags {
-  readonly kind?: 'ordinary' | 'provisioning'
+  readonly kind?: string
   readonly note?: string
   readonly expires?: string
   readonly env?: boolean
@@ -28,7 +29,9 @@ export const mount: Mount = (keys) =>
           ...context.whose,
           ...readLimitFlags(flags, name),
           name,
-          ...(flags.kind === undefined ? {} : { kind: flags.kind }),
+          ...(flags.kind === undefined
+            ? {}
+            : { kind: readChoice('--kind', flags.kind, KEY_KINDS) }),
           ...(flags.note === undefined ? {} : { note: flags.note }),
           ...(flags.expires === undefined
             ? {}

@@ -3,7 +3,7 @@ import { allows } from '#domain/allow-list.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
-import { readChoice } from '../flags/read-choice.ts'
+import { KEY_KINDS, readChoice } from '../flags/read-choice.ts'
 import { call } from '../gateway/operator.ts'
 import { type Column, printList } from '../terminal/output.ts'
 import { relativeTime } from '../terminal/relative-time.ts'
@@ -31,7 +31,7 @@ export const mount: Mount = (keys) =>
         const all = await call(context, 'keys.list', {
           ...context.whose,
           include_revoked: flags.all === true,
-          kind: flags.kind === undefined ? null : readChoice('--kind', flags.kind, KINDS),
+          kind: flags.kind === undefined ? null : readChoice('--kind', flags.kind, KEY_KINDS),
         })
         const { model } = flags
         const rows = all.filter((key) => model === undefined || allows(key.allowed_models, model))
@@ -39,7 +39,6 @@ export const mount: Mount = (keys) =>
       }),
     )
 
-const KINDS = ['ordinary', 'provisioning'] as const
 const ORDER_NAMES = ['created', 'name', 'spend', 'last-used'] as const
 
 const ORDERS: Readonly<Record<(typeof ORDER_NAMES)[number], (a: Key, b: Key) => number>> = {

@@ -39,7 +39,10 @@ export const readAs = <T>(read: (text: string) => T | undefined, expected: strin
   )
 
 /** Dollars, at most nine decimal places. */
-export const usdField = readAs(readUsd, 'a decimal amount of dollars such as "20.00"')
+export const usdField = readAs(
+  readUsd,
+  'a decimal amount of dollars such as "20.00", with at most 9 places and up to 9007199',
+)
 
 /** A ceiling: dollars, at most six decimal places (contract §5). */
 const ceilingField = readAs(

@@ -98,7 +98,7 @@ const signedUsdField = readAs((text) => {
   const amount = readUsd(text.replace(/^[+-]/, ''))
   if (amount === undefined || amount === NO_MONEY) return undefined
   return text.startsWith('-') ? negateUsd(amount) : amount
-}, 'a decimal amount of dollars other than nothing, such as "-2.50"')
+}, 'a decimal amount of dollars other than nothing, such as "-2.50", with at most 9 places and up to 9007199')
 
 /**
  * Corrects a balance, either way, also below nothing; the ledger keeps the reason. Downwards it is judged as a charge is.

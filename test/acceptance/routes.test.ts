@@ -167,7 +167,7 @@ describe('with the server down', () => {
     [
       ['demo/echo', '--via', 'acme', '--weight', '1001'],
       2,
-      'error: weight: must be a whole number from 1 to 1000\n',
+      'error: --weight must be a whole number from 1 to 1000\n',
     ],
   ])('%j ends with %i and says why', (args, code, err) => {
     expect(cli.run(['models', 'route', ...args])).toEqual({ code, out: '', err })

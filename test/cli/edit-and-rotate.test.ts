@@ -52,8 +52,8 @@ describe('edit', () => {
   test.each([
     [[], 'nothing to change is stated'],
     [['--disable', '--enable'], '--disable and --enable exclude each other'],
-    [['--name', ''], 'name: must be a text of 1 to 128 characters'],
-    [['--expires', '2001-01-01T00:00:00Z'], 'expires_at: must be a time in the future'],
+    [['--name', ''], '--name must be a text of 1 to 128 characters'],
+    [['--expires', '2001-01-01T00:00:00Z'], '--expires must be a time in the future'],
     [['--expires', 'soon'], '--expires must be a time such as'],
     [['--rpm', '5'], "unknown option '--rpm'"],
   ])('%j is refused', (flags, words) => {

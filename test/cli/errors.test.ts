@@ -72,9 +72,52 @@ test.each([
   [
     ['keys', 'create', 'x', '--allow', 'a b'],
     2,
-    'error: allowed_models.0: must be a model id, "<provider>/*" or "*" (got "a b")\n',
+    'error: --allow must be a model id, "<provider>/*" or "*" (got "a b")\n',
   ],
-  [['balance', 'top-up', '0'], 2, 'error: amount_usd: must be more than nothing\n'],
+  [['balance', 'top-up', '0'], 2, 'error: the amount must be more than nothing\n'],
+  [['keys', 'show', ''], 2, 'error: the key must not be empty\n'],
+  [['why', ''], 2, 'error: the id must not be empty\n'],
+  [['limits', 'set', '', '--rpm', '1'], 2, 'error: the key must not be empty\n'],
+  [
+    ['keys', 'create', 'x', '--kind', 'provision'],
+    2,
+    'error: --kind must be ordinary or provisioning (got "provision")\n  did you mean provisioning?\n',
+  ],
+  [
+    ['ledger', '--limit', '99999999999'],
+    2,
+    'error: --limit must be at most 100000 (got 99999999999)\n',
+  ],
+  [
+    ['ledger', '--limit', '99999999999999999999'],
+    2,
+    'error: --limit must be a whole number from 1 to 9007199254740991 (got "99999999999999999999")\n',
+  ],
+  [
+    ['limits', 'set', 'prod-web', '--daily-usd', '99999999999999'],
+    2,
+    'error: --daily-usd must be a decimal amount of dollars such as "20.00", with at most 6 places and up to 9007199 (got "99999999999999")\n',
+  ],
+  [
+    ['keys', 'create', 'x', '--allow', 'x/y*'],
+    2,
+    'error: --allow must be a model id, "<provider>/*" or "*" (got "x/y*")\n',
+  ],
+  [
+    ['balance', 'top-up', '99999999'],
+    2,
+    'error: the amount must be dollars such as 20.00, with at most 9 places and up to 9007199, or their worth in rubles (got "99999999")\n',
+  ],
+  [
+    ['balance', 'adjust', '-9999999999rub', '--note', 'x'],
+    2,
+    '  9999999999rub at 90 is $111111111.10\nerror: the amount must be dollars such as 20.00, with at most 9 places and up to 9007199, or their worth in rubles (got "9999999999rub")\n',
+  ],
+  [
+    ['keys', 'create', 'x', '--rpm', '99999999999999999999'],
+    2,
+    'error: --rpm must be a whole number from 1 to 10000000, or "none" (got "99999999999999999999")\n',
+  ],
   [
     ['models', 'show', 'demo/ecko'],
     3,

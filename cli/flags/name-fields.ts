@@ -1,0 +1,43 @@
+/** A field that a verb refused, told by the flag or the argument that it was typed as. */
+import type { Command } from 'commander'
+import { GatewayError } from '#domain/errors.ts'
+
+/** Fields that are typed under another name than their own. */
+const TYPED_AS: Readonly<Record<string, string>> = {
+  allowed_models: 'allow',
+  amount_usd: 'amount',
+  concurrency_limit: 'concurrency',
+  context_length: 'context',
+  daily_spend_limit_usd: 'daily-usd',
+  demo_credit_usd: 'demo-credit',
+  expires_at: 'expires',
+  grace_seconds: 'grace',
+  key_name: 'name',
+  keys: 'key',
+  least_total_ms: 'slow',
+  logout_uris: 'logout',
+  max_completion_tokens: 'max-output',
+  monthly_spend_limit_usd: 'monthly-usd',
+  position: 'order',
+  redirect_uris: 'redirect',
+  rpd_limit: 'rpd',
+  rpm_limit: 'rpm',
+  rub_per_usd: 'rate',
+  threshold_usd: 'below',
+  webhook_url: 'webhook',
+}
+
+/** `daily_spend_limit_usd: must be …` is `--daily-usd must be …`; anything else as it came. */
+export function nameFields(thrown: unknown, { options, registeredArguments }: Command): unknown {
+  if (!(thrown instanceof GatewayError) || thrown.code !== 'invalid_request') return thrown
+  const { message, details } = thrown
+  const { param = '' } = details
+  const field = param.split('.')[0] ?? ''
+  const typed = TYPED_AS[field] ?? field.replaceAll('_', '-')
+  const told = options.some(({ long }) => long === `--${typed}`)
+    ? `--${typed}`
+    : registeredArguments.some((argument) => argument.name() === typed) && `the ${typed}`
+  return told && message.startsWith(`${param}: `)
+    ? new GatewayError(thrown.code, `${told} ${message.slice(param.length + 2)}`, details)
+    : thrown
+}
