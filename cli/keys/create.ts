@@ -5,7 +5,7 @@ import { KEY_KINDS, readChoice } from '../flags/read-choice.ts'
 import { readUntil } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
 import { reserveFile } from './secret-file.ts'
-import { showIssued } from './show-issued.ts'
+import { demandEnvFits, showIssued } from './show-issued.ts'
 
 interface Flags extends LimitFlags {
   readonly kind?: string
@@ -25,6 +25,7 @@ export const mount: Mount = (keys) =>
     .option('--out <file>', 'write the secret to a new file (0600) and print the id')
     .action(
       action(async (context, name: string, flags: Flags) => {
+        if (flags.env) demandEnvFits(flags.kind)
         const input = {
           ...context.whose,
           ...readLimitFlags(flags, name),

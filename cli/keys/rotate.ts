@@ -7,7 +7,7 @@ import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { reserveFile } from './secret-file.ts'
-import { showIssued } from './show-issued.ts'
+import { demandEnvFits, showIssued } from './show-issued.ts'
 
 interface Flags {
   readonly grace: string
@@ -26,6 +26,7 @@ export const mount: Mount = (keys) =>
     .action(
       action(async (context, text: string, flags: Flags) => {
         const graceMs = flags.grace === '0' ? 0 : readDuration('--grace', flags.grace)
+        if (flags.env) demandEnvFits((await call(context, 'keys.show', { key: text })).kind)
         const key = graceMs === 0 ? await agree(context, text) : text
         const file = flags.out === undefined ? null : reserveFile(flags.out)
         try {

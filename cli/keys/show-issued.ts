@@ -1,6 +1,7 @@
 /** Shows a secret its one time: on standard output alone, or as lines for a shell. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
+import { usageError } from '../exit.ts'
 import { clean } from '../terminal/clean.ts'
 import { paint, print, tell, toJson } from '../terminal/output.ts'
 import { showOnce } from '../terminal/show-once.ts'
@@ -38,15 +39,28 @@ export async function showIssued(
   else showOnce(() => print(result), { done, help })
   if (note !== undefined) tell(context, note)
   if (shown !== 'secret' || context.quiet || context.json) return
+  const address = await whereServed(context)
+  const isOrdinary = issued.kind === 'ordinary'
   tell(
     context,
     [
       '  Shown once; only its hash is stored.',
-      `  limits  ${describeLimits(issued)}`,
-      `next: export OPENAI_BASE_URL=${await whereServed(context)} OPENAI_API_KEY=if-…`,
-      `      gatewayctl keys show ${name}`,
+      isOrdinary
+        ? `  limits  ${describeLimits(issued)}`
+        : '  manages the keys of its account, calls no models',
+      isOrdinary
+        ? `next: export OPENAI_BASE_URL=${address} OPENAI_API_KEY=if-…`
+        : `next: curl -H 'Authorization: Bearer if-…' ${address}/keys`,
+      // Not its name, which another key may have too, and a shell may read otherwise.
+      `      gatewayctl keys show ${issued.id}`,
     ].join('\n'),
   )
+}
+
+/** The lines of `--env` are for whoever calls models. @throws CommandError 2 */
+export function demandEnvFits(kind: string | undefined): void {
+  if (kind !== 'provisioning') return
+  throw usageError('--env makes lines for an application; a provisioning key calls no models')
 }
 
 async function resultOf(context: Context, { id, key }: Issued, shown: Shown): Promise<string> {

@@ -1,7 +1,7 @@
 /** An operator's first hour with the server down: each command as it is typed, its streams and what it changed. */
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { readSecret } from '#domain/secret.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
@@ -82,6 +82,31 @@ describe('keys', () => {
       key: expect.stringMatching(/^if-/),
     })
     expect(cli.run(['keys', 'create', 'quiet', '-q']).out).toMatch(/^if-\w{49}\n$/)
+  })
+
+  test('what comes next names the key by its id, and fits what it is for', () => {
+    const desk = openCli()
+    onTestFinished(() => desk.close())
+    desk.run(['init', '--no-input'])
+    const { err } = desk.run(['keys', 'create', 'ключ 🦊'])
+    expect(err).toMatch(/\n {6}gatewayctl keys show key_\w{26}\n$/)
+    const manager = desk.run(['keys', 'create', 'terraform', '--kind', 'provisioning'])
+    expect(manager.err).toContain('  manages the keys of its account, calls no models\n')
+    expect(manager.err).toContain(
+      "next: curl -H 'Authorization: Bearer if-…' http://127.0.0.1:4140/v1/keys\n",
+    )
+    expect(manager.err).not.toMatch(/OPENAI|all models/)
+    for (const args of [
+      ['create', 'other', '--kind', 'provisioning'],
+      ['rotate', 'terraform'],
+    ]) {
+      expect(desk.run(['keys', ...args, '--env'])).toEqual({
+        code: 2,
+        out: '',
+        err: 'error: --env makes lines for an application; a provisioning key calls no models\n',
+      })
+    }
+    expect(desk.json(['keys', '--kind', 'provisioning'])).toHaveLength(1)
   })
 
   test('list is TSV in a pipe, newest first, and bare `keys` is the same', () => {
