@@ -1,7 +1,7 @@
 /** `gatewayctl config show`: the settings that `serve` would start with here, and where each comes from. */
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
 import { action, type Mount } from '../action.ts'
-import type { Context, Environment } from '../context.ts'
+import type { Context, GlobalFlags } from '../context.ts'
 import {
   type ConfigFile,
   NAMES,
@@ -22,17 +22,29 @@ export interface SettingRecord {
   readonly origin: string | null
 }
 
+interface Flags extends GlobalFlags {
+  readonly origin?: boolean
+}
+
 export const mount: Mount = (config) =>
   config
     .command('show')
     .description('show the settings that serve would start with here')
     .option('--origin', 'and where each comes from')
     .action(
-      action(async (context, { origin }: { origin?: boolean }) => {
+      action(async (context, flags: Flags) => {
         const file = readConfigFile(context)
         for (const stray of tellStray(context.env)) tell(context, `! ${clean(stray)}`)
-        const settings = [...placesOf(context), ...NAMES.map((name) => look(context, file, name))]
-        printList(context, settings, origin ? [...COLUMNS, ORIGIN] : COLUMNS, ({ name }) => name)
+        const settings = [
+          ...placesOf(context, flags),
+          ...NAMES.map((name) => look(context, file, name)),
+        ]
+        printList(
+          context,
+          settings,
+          flags.origin ? [...COLUMNS, ORIGIN] : COLUMNS,
+          ({ name }) => name,
+        )
       }),
     )
 
@@ -85,31 +97,27 @@ function withoutPassword(text: string): string {
 }
 
 /** Where things are, which no file can say. */
-function placesOf({ env, dataDir, adminSocket, configFile }: Context): readonly SettingRecord[] {
+function placesOf(
+  { env, dataDir, adminSocket, configFile }: Context,
+  flags: Flags,
+): readonly SettingRecord[] {
+  const origin = (flag: string | undefined, variables: readonly string[]): string =>
+    flag === undefined ? (variables.find((name) => env[name]) ?? 'default') : 'flag'
   return [
     {
       name: 'data_dir',
       value: dataDir,
-      origin: originOf(env, ['GATEWAY_DATA_DIR', 'STATE_DIRECTORY'], dataDir),
+      origin: origin(flags.dataDir, ['GATEWAY_DATA_DIR', 'STATE_DIRECTORY']),
     },
     {
       name: 'config',
       value: configFile.path,
-      origin: originOf(env, ['GATEWAY_CONFIG', 'CONFIGURATION_DIRECTORY'], configFile.path),
+      origin: origin(flags.config, ['GATEWAY_CONFIG', 'CONFIGURATION_DIRECTORY']),
     },
     {
       name: 'admin_socket',
       value: adminSocket,
-      origin: originOf(env, ['GATEWAY_ADMIN_SOCKET'], adminSocket),
+      origin: origin(undefined, ['GATEWAY_ADMIN_SOCKET']),
     },
   ]
-}
-
-/** The variable that says so, else a flag's or the default's doing. */
-function originOf(env: Environment, variables: readonly string[], path: string): string {
-  const named = variables.find((name) => {
-    const value = env[name]?.split(':')[0]
-    return value !== undefined && value !== '' && path.startsWith(value)
-  })
-  return named ?? (process.argv.some((arg) => arg.includes(path)) ? 'flag' : 'default')
 }

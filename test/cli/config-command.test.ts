@@ -69,6 +69,19 @@ test('the table has the origin where it is asked for', () => {
   expect(cli.run(['config', 'show', '--origin', '--data-dir', '/elsewhere']).out).toContain(
     'data_dir\t/elsewhere\tflag\n',
   )
+  writeFileSync(join(cli.home, 'ok.toml'), '')
+  const relative = cli.run([
+    'config',
+    'show',
+    '--origin',
+    ...['--data-dir', 'other', '--config=ok.toml'],
+  ])
+  expect(relative.out).toContain(`data_dir\t${join(cli.home, 'other')}\tflag\n`)
+  expect(relative.out).toContain(`config\t${join(cli.home, 'ok.toml')}\tflag\n`)
+  const env = { GATEWAY_DATA_DIR: 'other', GATEWAY_CONFIG: './ok.toml' }
+  const named = cli.run(['config', 'show', '--origin'], { env })
+  expect(named.out).toContain(`data_dir\t${join(cli.home, 'other')}\tGATEWAY_DATA_DIR\n`)
+  expect(named.out).toContain(`config\t${join(cli.home, 'ok.toml')}\tGATEWAY_CONFIG\n`)
 })
 
 test('a stated default changes nothing: what is shown is what serves', () => {
