@@ -93,6 +93,9 @@ async function forCommand(line: Line, current: string): Promise<readonly Name[]>
   const [, stated = '', value = current] = /^(--[a-z-]+=)(.*)$/.exec(current) ?? []
   const flag = stated === '' ? (before.at(-1) ?? '') : stated.slice(0, -1)
   const option = command.options.find(({ long, short }) => long === flag || short === flag)
+  if (option?.argChoices) {
+    return option.argChoices.map((choice) => ({ value: stated + choice, told: '' }))
+  }
   if (option && takesValue(option)) {
     const asked = { noun, name: (option.long ?? '').slice(2), placeholder: placeholderOf(option) }
     const found = await valuesFor(asked, before, value)

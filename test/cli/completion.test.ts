@@ -61,6 +61,11 @@ test.each([
   [['--account', 'ac'], ['acme']],
   [['accounts', 'show', 'ac'], ['acme']],
   [['usage', '--by', 'mo'], ['model']],
+  [
+    ['dashboard', '--screen', ''],
+    ['live', 'keys', 'models', 'spend', 'log'],
+  ],
+  [['dashboard', '--screen=s'], ['--screen=spend']],
   [['rates', 'set', ''], ['USD/RUB']],
   [['rates', 'set', 'USD/RUB', ''], []],
   [
