@@ -31,11 +31,17 @@ export const addLimitFlags = (command: Command): Command =>
     .option('--allow <mask>', "a model id, 'provider/*' or '*'; repeat it for more", gather)
     .option('--allow-all', 'every model')
 
-/** The stated limits by their wire names; what was not stated is absent. @throws CommandError 2 */
-export function readLimitFlags(flags: LimitFlags, keyName: string) {
+/**
+ * The stated limits by their wire names; what was not stated is absent. `keyName` is null while there is no key yet.
+ * @throws CommandError 2
+ */
+export function readLimitFlags(flags: LimitFlags, keyName: string | null) {
   if (flags.allow && flags.allowAll) throw usageError('--allow and --allow-all exclude each other')
   const zero = [flags.rpm, flags.rpd, flags.concurrency, flags.endUserRpm].includes('0')
-  const hint = zero ? `to stop a key from working: gatewayctl keys revoke ${keyName}` : null
+  const hint =
+    zero && keyName !== null
+      ? `to stop a key from working: gatewayctl keys revoke ${keyName}`
+      : null
   const count = (flag: string, text: string | undefined, most?: number) =>
     text === undefined ? undefined : readLimitCount(flag, text, hint, most)
   const money = (flag: string, text: string | undefined) =>

@@ -65,6 +65,11 @@ test.each([
     'error: --rpm must be a whole number of at least 1, or "none" (got "0")\nhint: to stop a key from working: gatewayctl keys revoke prod-web\n',
   ],
   [
+    ['keys', 'create', 'x', '--rpm', '0'],
+    2,
+    'error: --rpm must be a whole number of at least 1, or "none" (got "0")\n',
+  ],
+  [
     ['keys', 'revoke', 'prod-web'],
     5,
     'error: refusing to revoke prod-web without confirmation (stdin is not a terminal)\nhint: gatewayctl keys revoke prod-web --yes\n',
