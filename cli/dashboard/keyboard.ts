@@ -34,5 +34,6 @@ const CONTROLS: Readonly<Record<string, Key>> = {
   '\u007f': 'backspace',
   '\b': 'backspace',
   '\u0003': 'ctrl-c',
+  '\u0015': 'ctrl-u',
   '\u001a': 'ctrl-z',
 }

@@ -61,6 +61,8 @@ function typeInto(view: View, before: string, key: Key): View {
   if (key === 'enter') return inList(view)
   if (key === 'escape') return inList(withList(view, { filter: before }))
   if (key === 'backspace') return withList(view, { filter: filter.slice(0, -1), selected: null })
+  // As a shell's line is cleared.
+  if (key === 'ctrl-u') return withList(view, { filter: '', selected: null, place: 0 })
   const isText = [...key].length === 1 && key >= ' '
   if (!isText || filter.length >= MOST_FILTER_CHARS) return view
   return withList(view, { filter: filter + key, selected: null, place: 0 })

@@ -1,5 +1,7 @@
 /** Keys: where they lead, what they ask for outside of the view, and that a screen keeps its filter and sort. */
+import type { Key as InkKey } from 'ink'
 import { describe, expect, test } from 'vitest'
+import { readKeys } from '#cli/dashboard/keyboard.ts'
 import { type Effect, type Key, press } from '#cli/dashboard/press.ts'
 import { type Screen, startView, type View } from '#cli/dashboard/view.ts'
 import { running, SNAPSHOT } from './fixed-snapshot.ts'
@@ -65,6 +67,13 @@ describe('the cursor', () => {
 })
 
 describe('a filter', () => {
+  test('is cleared by ctrl-u while it is typed', () => {
+    const { view } = type(['/', 'a', 'b', 'ctrl-u', 'c'])
+    expect(view.lists.live.filter).toBe('c')
+    expect(view.mode.kind).toBe('typing')
+    expect(readKeys('/ab\u0015', { ctrl: false } as InkKey)).toContain('ctrl-u')
+  })
+
   test('takes what is typed, keys that mean something elsewhere too', () => {
     const typed = type(['/', 'q', '1', 'x', ' ', 'u', 'backspace'])
     expect(typed.view.lists.live.filter).toBe('q1x ')
