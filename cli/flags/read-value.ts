@@ -68,47 +68,51 @@ export function readDuration(flag: string, text: string, word: string | null = n
   throw usageError(`${flag} must be a duration such as 90s, 15m, 24h or 7d${or} (got "${text}")`)
 }
 
-/** A past time: RFC 3339, `today`, `yesterday`, `month`, or how long ago. Answers RFC 3339. */
+/** A past time: RFC 3339, a date, `today`, `yesterday`, `month`, or how long ago. Answers RFC 3339. */
 export function readSince(flag: string, text: string, now: Instant): string {
   const named = namedTime(text, now) ?? readInstant(text)
   if (named !== undefined) return renderInstant(named)
   if (/^\d+[smhd]$/.test(text)) return renderInstant(instant(now - readDuration(flag, text)))
   throw usageError(
-    `${flag} must be a time such as 2026-12-01T00:00:00Z, today, month, or how long ago such as 7d (got "${text}")`,
+    `${flag} must be a time such as 2026-12-01 or 2026-12-01T00:00:00Z, today, month, or how long ago such as 7d (got "${text}")`,
   )
 }
 
-/** A future time: RFC 3339 or how long from now; null for `never`. */
+/** A future time: RFC 3339, a date or how long from now; null for `never`. */
 export function readUntil(flag: string, text: string, now: Instant): string | null {
   if (text === 'never') return null
   const stated = readAhead(flag, text, now)
   if (stated !== undefined) return stated
   throw usageError(
-    `${flag} must be a time such as 2026-12-01T00:00:00Z, how long from now such as 30d, or never (got "${text}")`,
+    `${flag} must be a time such as 2026-12-01 or 2026-12-01T00:00:00Z, how long from now such as 30d, or never (got "${text}")`,
   )
 }
 
-/** When something begins to hold: RFC 3339 or how long from now. */
+/** When something begins to hold: RFC 3339, a date or how long from now. */
 export function readStart(flag: string, text: string, now: Instant): string {
   const stated = readAhead(flag, text, now)
   if (stated !== undefined) return stated
   throw usageError(
-    `${flag} must be a time such as 2026-12-01T00:00:00Z, or how long from now such as 30d (got "${text}")`,
+    `${flag} must be a time such as 2026-12-01 or 2026-12-01T00:00:00Z, or how long from now such as 30d (got "${text}")`,
   )
 }
 
 function readAhead(flag: string, text: string, now: Instant): string | undefined {
-  const stated = readInstant(text)
+  const stated = readInstant(isDate(text) ? `${text}T00:00:00Z` : text)
   if (stated !== undefined) return renderInstant(stated)
   return /^\d+[smhd]$/.test(text)
     ? renderInstant(instant(now + readDuration(flag, text)))
     : undefined
 }
 
+/** Of a day that is named alone its beginning is meant. */
+const isDate = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text)
+
 /** Days are UTC. */
 function namedTime(text: string, now: Instant): Instant | undefined {
   const today = dayOf(now)
   if (text === 'today') return dayStart(today)
   if (text === 'yesterday') return instant(dayStart(today) - DAY_MS)
+  if (isDate(text)) return readInstant(`${text}T00:00:00Z`)
   return text === 'month' ? dayStart(monthStart(today)) : undefined
 }

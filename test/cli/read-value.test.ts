@@ -64,6 +64,7 @@ describe('durations and times', () => {
     ['today', '2026-08-23T00:00:00Z'],
     ['yesterday', '2026-08-22T00:00:00Z'],
     ['month', '2026-08-01T00:00:00Z'],
+    ['2026-01-02', '2026-01-02T00:00:00Z'],
     ['7d', '2026-08-16T15:30:00Z'],
     ['2026-01-02T03:04:05+03:00', '2026-01-02T00:04:05Z'],
   ])('since %s is %s', (text, time) => expect(readSince('--since', text, now)).toBe(time))
@@ -72,6 +73,7 @@ describe('durations and times', () => {
     ['never', null],
     ['30d', '2026-09-22T15:30:00Z'],
     ['2026-12-01T00:00Z', '2026-12-01T00:00:00Z'],
+    ['2026-12-01', '2026-12-01T00:00:00Z'],
   ])('until %s is %s', (text, time) => expect(readUntil('--expires', text, now)).toBe(time))
 
   test('a start is a time or how long from now, and never "never"', () => {
@@ -82,6 +84,7 @@ describe('durations and times', () => {
 
   test('a time without an offset is refused, never guessed', () => {
     expect(() => readSince('--since', '2026-01-02T03:04:05', now)).toThrow('--since must be a time')
+    expect(() => readSince('--since', '2026-02-30', now)).toThrow('--since must be a time')
     expect(() => readUntil('--expires', 'tomorrow', now)).toThrow('--expires must be a time')
   })
 })
