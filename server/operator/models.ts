@@ -41,22 +41,25 @@ const priceFields = {
 const statedPrices = z.object(priceFields)
 type StatedPrices = z.output<typeof statedPrices>
 
-/** By id; a mask is `*`, `<provider>/*` or an exact id. */
+/** By id; a mask is `*`, `<provider>/*` or an exact id. @throws provider_not_found */
 export const listModels = verb(
   z.strictObject({
     mask: z._default(z.nullable(z.string()), null),
     provider: z._default(z.nullable(z.string()), null),
     unpriced: z._default(z.boolean(), false),
   }),
-  async ({ store }, { mask, provider, unpriced }): Promise<readonly ModelRecord[]> =>
-    (await store.models.list())
+  async (deps, { mask, provider, unpriced }): Promise<readonly ModelRecord[]> => {
+    // An empty list would say that it serves nothing.
+    if (provider !== null) await findProvider(deps, provider)
+    return (await deps.store.models.list())
       .filter(
         (card) =>
           (mask === null || allows([mask], card.id)) &&
           (provider === null || isOf(card, provider)) &&
           (!unpriced || card.price === null),
       )
-      .map(renderModel),
+      .map(renderModel)
+  },
 )
 
 /** Its own, or one that it serves for another. */

@@ -134,6 +134,11 @@ test.each([
     'error: no provider is called "dmeo"\n  did you mean demo?\nhint: gatewayctl providers list\n',
   ],
   [
+    ['models', 'list', '--provider', 'dmeo'],
+    3,
+    'error: no provider is called "dmeo"\n  did you mean demo?\nhint: gatewayctl providers list\n',
+  ],
+  [
     ['models', 'add', 'acme/x'],
     3,
     'error: no provider is called "acme"\nhint: gatewayctl providers list\n',
