@@ -116,12 +116,26 @@ async function openKept(context: Context, syncCharges: boolean): Promise<Gateway
     withMasterKey: true,
     syncCharges,
     serves: true,
+  }).catch((thrown: unknown) => {
+    throw isHeld(thrown) ? alreadyServed(thrown) : thrown
   })
   const { initialise } = await import('#operator/init.ts')
   // A container starts with an empty volume and nobody to type `init`; a key is then made when somebody asks for one.
   await perform(initialise, toOperatorDeps(context, store, context.dataDir), { first_key: false })
   return store
 }
+
+const isHeld = (thrown: unknown): thrown is GatewayError =>
+  thrown instanceof GatewayError && thrown.details.metadata?.['held_directory'] !== undefined
+
+/** Any other command may ask the process that has the directory; this one wants to take its place. */
+const alreadyServed = ({ code, message }: GatewayError): CommandError =>
+  new CommandError(
+    code,
+    EXIT.failed,
+    message,
+    'stop it first, or serve another directory: --data-dir DIR; what it does: gatewayctl status',
+  )
 
 interface Settings extends ServeSettings {
   readonly signin: SigninSettings | null

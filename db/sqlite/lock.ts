@@ -23,6 +23,7 @@ export function lockDirectory(dataDir: string): () => void {
     if (troubleOf(cause) !== 'locked') throw explainOpening(cause, watchDisk(join(dataDir, '.')))
     throw new GatewayError('store_unavailable', `another gatewayctl process has ${dataDir} open`, {
       hint: 'stop it, or run this command while the gateway answers on its socket: gatewayctl status',
+      metadata: { held_directory: dataDir },
       cause,
     })
   }

@@ -172,7 +172,7 @@ describe('one server per data directory', () => {
     furnishCli(cli)
     const gateway = await start()
     const second = cli.run(['serve', '--listen', '127.0.0.1:0'])
-    expect(second.code).toBe(4)
+    expect(second.code).toBe(1)
     expect(second.out).toBe('')
     expect(second.err).toMatch(
       new RegExp(`^error: another gatewayctl process has ${cli.dataDir} open\nhint: .+\n$`),

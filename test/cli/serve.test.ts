@@ -145,11 +145,13 @@ describe('commands beside a running gateway', () => {
     expect((statSync(join(cli.dataDir, 'run')).mode & 0o777).toString(8)).toBe('700')
   })
 
-  test('a second server is refused with 4, and the first goes on', async () => {
+  test('a second server is refused with 1 and what to do, and the first goes on', async () => {
     const { url } = await serve()
     const second = cli.run(['serve', '--listen', '127.0.0.1:0'])
-    expect(second.code).toBe(4)
-    expect(second.err).toMatch(/^error: another gatewayctl process has .* open\n/)
+    expect(second.code).toBe(1)
+    expect(second.err).toMatch(
+      /^error: another gatewayctl process has .* open\nhint: stop it first, or serve another directory/,
+    )
     expect((await fetch(`${url}/healthz`)).status).toBe(200)
     expect(cli.run(['status', '-q']).code).toBe(0)
   })
