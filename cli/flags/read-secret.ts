@@ -49,13 +49,28 @@ async function readFrom(context: Context, { keyFile, fromEnv }: SecretFlags): Pr
       throw new CommandError('unreadable', EXIT.failed, `cannot read ${keyFile}: ${cause.message}`)
     })
   }
+  return await readTyped(context, 'credential')
+}
+
+/** A secret of ours on standard input; at a terminal it is asked for, and not shown. @throws CommandError 2 when there is none */
+export async function readSecretStdin(context: Context): Promise<string> {
+  const secret = (await readTyped(context, 'secret of the key')).trim()
+  if (secret !== '') return secret
+  throw usageError(
+    'there is no secret on standard input',
+    'gatewayctl keys show --secret-stdin < file',
+  )
+}
+
+/** Standard input to its end, or what is typed at a terminal; nothing where nobody may be asked. */
+async function readTyped(context: Context, message: string): Promise<string> {
   if (!process.stdin.isTTY) return await Bun.stdin.text()
   if (!context.mayAsk()) return ''
-  return await askUnseen()
+  return await askUnseen(message)
 }
 
 /** What a person types and nobody sees. @throws CommandError 130 for Ctrl-C, 5 for any other way to leave */
-async function askUnseen(): Promise<string> {
+async function askUnseen(message: string): Promise<string> {
   const { password, isCancel } = await import('@clack/prompts')
   // The prompt answers alike to Escape and to Ctrl-C, and not at all to the end of input.
   const ended = new AbortController()
@@ -66,7 +81,7 @@ async function askUnseen(): Promise<string> {
   }
   process.stdin.on('keypress', hear)
   const { signal } = ended
-  const typed = await password({ message: 'credential', output: process.stderr, signal })
+  const typed = await password({ message, output: process.stderr, signal })
   process.stdin.off('keypress', hear)
   if (!isCancel(typed)) return typed
   const told = 'nothing was entered'

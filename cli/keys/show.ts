@@ -2,6 +2,7 @@
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import { usageError } from '../exit.ts'
+import { readSecretStdin } from '../flags/read-secret.ts'
 import { call } from '../gateway/operator.ts'
 import { printRecord } from '../terminal/output.ts'
 
@@ -20,7 +21,7 @@ export const mount: Mount = (keys) =>
         }
         const key =
           text === undefined
-            ? await call(context, 'keys.identify', { secret: (await Bun.stdin.text()).trim() })
+            ? await call(context, 'keys.identify', { secret: await readSecretStdin(context) })
             : await call(context, 'keys.show', { key: text })
         printRecord(context, key, key.id, fieldsOf(key))
       }),

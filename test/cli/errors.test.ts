@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
+import { hasTerminals, openTerminal } from '#test/support/terminal.ts'
 
 let cli: CliHarness
 
@@ -205,6 +206,21 @@ describe('secrets in arguments', () => {
     }
     const shown = cli.run(['keys', 'show', '--secret-stdin', '-q'], { stdin: `${secret}\n` })
     expect(shown.out).toMatch(/^key_\w+\n$/)
+  })
+
+  test.skipIf(!hasTerminals)('at a terminal it is asked for, and not shown', async () => {
+    const secret = cli.run(['keys', 'create', 'typed', '-q']).out.trim()
+    const terminal = openTerminal(cli, 'stty cols 80 rows 24; gatewayctl keys show --secret-stdin')
+    await terminal.says('secret of the key')
+    terminal.type(`${secret}\r`)
+    expect(await terminal.exited).toBe(0)
+    expect(terminal.shown()).toContain('typed')
+    expect(terminal.shown()).not.toContain(secret)
+    expect(cli.run(['keys', 'show', '--secret-stdin'])).toEqual({
+      code: 2,
+      out: '',
+      err: 'error: there is no secret on standard input\nhint: gatewayctl keys show --secret-stdin < file\n',
+    })
   })
 
   test('no flag takes a credential', () => {
