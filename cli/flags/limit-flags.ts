@@ -1,8 +1,10 @@
 /** The limits of a key as flags, the same wherever a key is made or amended. */
 import type { Command } from 'commander'
 import { MOST_WINDOW_SLOTS } from '#domain/key.ts'
+import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
-import { readLimitCount, readLimitMoney } from './read-value.ts'
+import { readCeiling } from './read-amount.ts'
+import { readLimitCount } from './read-value.ts'
 
 export interface LimitFlags {
   readonly rpm?: string
@@ -24,10 +26,13 @@ export const addLimitFlags = (command: Command): Command =>
     .option('--rpm <n>', 'requests in any minute, or none')
     .option('--rpd <n>', 'requests in any 24 hours, or none')
     .option('--concurrency <n>', 'requests in progress at once, or none')
-    .option('--daily-usd <amount>', 'spend ceiling of a UTC day, or none')
-    .option('--monthly-usd <amount>', 'spend ceiling of a UTC month, or none')
+    .option('--daily-usd <amount>', 'spend ceiling of a UTC day: 20, $20 or 1850rub; or none')
+    .option('--monthly-usd <amount>', 'spend ceiling of a UTC month, likewise')
     .option('--end-user-rpm <n>', 'requests of each end user in any minute, or none')
-    .option('--end-user-daily-usd <amount>', 'spend ceiling of each end user in a UTC day, or none')
+    .option(
+      '--end-user-daily-usd <amount>',
+      'spend ceiling of each end user in a UTC day, likewise',
+    )
     .option('--allow <mask>', "a model id, 'provider/*' or '*'; repeat it for more", gather)
     .option('--allow-all', 'every model')
 
@@ -35,7 +40,7 @@ export const addLimitFlags = (command: Command): Command =>
  * The stated limits by their wire names; what was not stated is absent. `keyName` is null while there is no key yet.
  * @throws CommandError 2
  */
-export function readLimitFlags(flags: LimitFlags, keyName: string | null) {
+export async function readLimitFlags(context: Context, flags: LimitFlags, keyName: string | null) {
   if (flags.allow && flags.allowAll) throw usageError('--allow and --allow-all exclude each other')
   const zero = [flags.rpm, flags.rpd, flags.concurrency, flags.endUserRpm].includes('0')
   const hint =
@@ -45,15 +50,15 @@ export function readLimitFlags(flags: LimitFlags, keyName: string | null) {
   const count = (flag: string, text: string | undefined, most?: number) =>
     text === undefined ? undefined : readLimitCount(flag, text, hint, most)
   const money = (flag: string, text: string | undefined) =>
-    text === undefined ? undefined : readLimitMoney(flag, text)
+    text === undefined ? undefined : readCeiling(context, flag, text)
   const stated = {
     rpm_limit: count('--rpm', flags.rpm, MOST_WINDOW_SLOTS),
     rpd_limit: count('--rpd', flags.rpd, MOST_WINDOW_SLOTS),
     concurrency_limit: count('--concurrency', flags.concurrency),
-    daily_spend_limit_usd: money('--daily-usd', flags.dailyUsd),
-    monthly_spend_limit_usd: money('--monthly-usd', flags.monthlyUsd),
+    daily_spend_limit_usd: await money('--daily-usd', flags.dailyUsd),
+    monthly_spend_limit_usd: await money('--monthly-usd', flags.monthlyUsd),
     end_user_rpm: count('--end-user-rpm', flags.endUserRpm, MOST_WINDOW_SLOTS),
-    end_user_daily_usd: money('--end-user-daily-usd', flags.endUserDailyUsd),
+    end_user_daily_usd: await money('--end-user-daily-usd', flags.endUserDailyUsd),
     allowed_models: flags.allowAll ? null : flags.allow && [...flags.allow],
   }
   return Object.fromEntries(

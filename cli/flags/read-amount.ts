@@ -1,27 +1,48 @@
-/** An amount of money that moves now: dollars, or rubles at the rate of now. */
+/** An amount of money: dollars, or rubles at the rate of now. */
 import { readRubPerUsd, readUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
 import { call } from '../gateway/operator.ts'
 import { tell } from '../terminal/output.ts'
-import { readMoney } from './read-value.ts'
+import { readLimitMoney, readMoney } from './read-value.ts'
 
 const RUBLES = /^(\d{1,12})(?:\.(\d{1,6}))?\s?(?:rub|₽)$/i
 const NANOS = 1_000_000_000n
 
 /** Dollars as the verbs read them; "1850rub" is turned into them, rounded once, and said. @throws CommandError 2 */
 export async function readAmount(context: Context, what: string, text: string): Promise<string> {
+  const dollars = (await fromRubles(context, text, 1n)) ?? readMoney(what, text)
+  return demandKeepable(what, dollars, text)
+}
+
+/** The same for a ceiling, which has six places; null for `none`. It stays in dollars, whatever the rate becomes. */
+export async function readCeiling(
+  context: Context,
+  flag: string,
+  text: string,
+): Promise<string | null> {
+  return (await fromRubles(context, text, NANOS_OF_A_MILLIONTH)) ?? readLimitMoney(flag, text)
+}
+
+const NANOS_OF_A_MILLIONTH = 1_000n
+
+/** Rounded half up to whole steps of so many nano-dollars; null where the text is no amount of rubles. */
+async function fromRubles(
+  context: Context,
+  text: string,
+  stepNanos: bigint,
+): Promise<string | null> {
   const match = RUBLES.exec(text)
-  if (match === null) return demandKeepable(what, readMoney(what, text), text)
+  if (match === null) return null
   const [, whole = '0', part = ''] = match
   const micros = BigInt(whole) * 1_000_000n + BigInt(part.padEnd(6, '0'))
   const { rub_per_usd } = await call(context, 'rates.show', {})
   const rate = readRubPerUsd(rub_per_usd)
   if (rate === undefined) throw usageError(`the rate ${rub_per_usd} cannot be read`)
-  // Half a nano-dollar is rounded up.
-  const dollars = renderUsd(((2n * micros * NANOS + rate) / (2n * rate)) as UsdNanos)
+  const step = rate * stepNanos
+  const dollars = renderUsd((((2n * micros * NANOS + step) / (2n * step)) * stepNanos) as UsdNanos)
   tell(context, `  ${text} at ${rub_per_usd} is $${dollars}`)
-  return demandKeepable(what, dollars, text)
+  return dollars
 }
 
 /** Before anybody is asked whether to go on. */

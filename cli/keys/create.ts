@@ -28,7 +28,7 @@ export const mount: Mount = (keys) =>
         if (flags.env) demandEnvFits(flags.kind)
         const input = {
           ...context.whose,
-          ...readLimitFlags(flags, null),
+          ...(await readLimitFlags(context, flags, null)),
           name,
           ...(flags.kind === undefined
             ? {}

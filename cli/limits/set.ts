@@ -14,7 +14,7 @@ export const mount: Mount = (limits) =>
     .argument('<key...>', 'ids, names or shown prefixes')
     .action(
       action(async (context, keys: readonly string[], flags: LimitFlags) => {
-        const stated = readLimitFlags(flags, keys.join(' '))
+        const stated = await readLimitFlags(context, flags, keys.join(' '))
         if (Object.keys(stated).length === 0) {
           throw usageError('no limit is stated', `gatewayctl limits set ${keys[0]} --rpm 60`)
         }

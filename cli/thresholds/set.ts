@@ -3,7 +3,7 @@ import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
-import { readLimitMoney } from '../flags/read-value.ts'
+import { readCeiling } from '../flags/read-amount.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { paint, print, printJson, tell } from '../terminal/output.ts'
@@ -30,7 +30,9 @@ export const mount: Mount = (thresholds) =>
       action(async (context, flags: Flags) => {
         const { below, email, webhook, rotateSecret = false } = flags
         const stated = {
-          ...(below === undefined ? {} : { threshold_usd: readLimitMoney('--below', below) }),
+          ...(below === undefined
+            ? {}
+            : { threshold_usd: await readCeiling(context, '--below', below) }),
           ...(email === undefined ? {} : { email: orNull(email) }),
           ...(webhook === undefined ? {} : { webhook_url: orNull(webhook) }),
           ...(rotateSecret ? { rotate_secret: true } : {}),

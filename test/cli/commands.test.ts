@@ -213,6 +213,18 @@ test('rubles are taken at the rate of now, exactly, and it is said', () => {
   expect(cli.run(['balance', 'top-up', '1800eur']).code).toBe(2)
 })
 
+test('a ceiling in rubles is set in dollars, at the rate of now', () => {
+  cli.run(['keys', 'create', 'ruble', '--daily-usd', '1800rub'])
+  const moved = cli.run(['limits', 'set', 'ruble', '--monthly-usd', '100.5rub'])
+  expect(moved).toMatchObject({ code: 0, err: '  100.5rub at 90 is $1.116667\n' })
+  expect(cli.json(['limits', 'show', 'ruble'])).toMatchObject({
+    daily_spend_limit_usd: '20.00',
+    monthly_spend_limit_usd: '1.116667',
+  })
+  expect(cli.run(['limits', 'set', 'ruble', '--daily-usd', '1800eur']).code).toBe(2)
+  cli.run(['keys', 'revoke', 'ruble', '-y'])
+})
+
 test('a signed amount is an operand wherever it stands', () => {
   const note = ['--note', '-5 was too much', '-y']
   const taken = cli.run(['balance', 'adjust', '-180rub', ...note])
