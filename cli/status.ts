@@ -30,16 +30,19 @@ export const mount: Mount = (root) =>
       }),
     )
 
+/** Where there is no database, or a damaged one, no server answered either. */
+const RUNS_NOTHING: ReadonlySet<string> = new Set(['not_initialised', 'store_unavailable'])
+
 /** Null when there is nothing to tell: `-q` says with its exit code alone that nothing runs here. */
 async function ask(context: Context): Promise<Status | null> {
   try {
     return await call(context, 'status', { warnings: !context.quiet })
   } catch (thrown) {
-    const isUnmade = thrown instanceof CommandError && thrown.code === 'not_initialised'
-    if (!isUnmade && exitCodeOf(thrown) !== EXIT.notRunning) throw thrown
+    const runsNothing = thrown instanceof CommandError && RUNS_NOTHING.has(thrown.code)
+    if (!runsNothing && exitCodeOf(thrown) !== EXIT.notRunning) throw thrown
     endWith(EXIT.notRunning)
     if (context.quiet) return null
-    throw isUnmade
+    throw runsNothing
       ? new CommandError(thrown.code, EXIT.notRunning, thrown.message, thrown.hint)
       : thrown
   }

@@ -7,6 +7,7 @@ import type { VerbInput, VerbName, VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { awaitProgress } from '../terminal/progress.ts'
+import { tellDamage } from './damage.ts'
 import { besideDemo, tellDemo } from './demo-socket.ts'
 import { isRefused } from './is-refused.ts'
 import { whoTypes } from './who.ts'
@@ -44,7 +45,7 @@ async function ask(
     return await inProcess(context, name, input, options)
   } catch (thrown) {
     const late = isHeld(thrown) ? await overSocket(context, name, input) : null
-    if (late === null) throw thrown
+    if (late === null) throw tellDamage(thrown)
     return late
   }
 }

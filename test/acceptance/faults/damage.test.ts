@@ -126,7 +126,11 @@ async function expectIllness(): Promise<void> {
 
 async function expectNoStart(): Promise<void> {
   const refused = cli.run(['serve', '--listen', '127.0.0.1:0'])
-  expect([refused.code, refused.err]).toEqual([4, expect.stringContaining('database is damaged')])
+  // What is missing is not a server.
+  for (const ended of [refused, cli.run(['keys', 'list'])]) {
+    expect([ended.code, ended.err]).toEqual([1, expect.stringContaining('database is damaged')])
+  }
+  expect(cli.run(['status', '-q'])).toEqual({ code: 4, out: '', err: '' })
   const ill = cli.run(['doctor'])
   expect([ill.code, ill.out]).toEqual([6, expect.stringMatching(/^✖ .*database is damaged/)])
   await restore()
