@@ -52,11 +52,31 @@ export async function digest(text: string): Promise<string> {
   return Array.from(new Uint8Array(sha256), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-const JSON_TYPE = /^application\/json *(?:; *(?:charset="?utf-8"?|(?!charset)[\w-]+=[^;]*) *)*$/i
+const JSON_TYPE = 'application/json'
+/** As most client libraries spell it. */
+const USUAL_TYPE = /^application\/json; ?charset=utf-8$/i
+const MOST_TYPE_CHARS = 256
+const PARAMETER_NAME = /^[\w-]+$/
+
+/** Whether it is JSON in UTF-8. Parameters are taken apart by hand: a pattern for all of them can be made to try every way to part blanks. */
+function isJsonType(type: string): boolean {
+  if (USUAL_TYPE.test(type)) return true
+  if (type.length > MOST_TYPE_CHARS) return false
+  const [name = '', ...parameters] = type.toLowerCase().split(';')
+  return name.trimEnd() === JSON_TYPE && parameters.every(isHarmlessParameter)
+}
+
+function isHarmlessParameter(parameter: string): boolean {
+  const text = parameter.trim()
+  const equals = text.indexOf('=')
+  if (equals === -1 || !PARAMETER_NAME.test(text.slice(0, equals))) return false
+  const value = text.slice(equals + 1)
+  return !text.startsWith('charset=') || value === 'utf-8' || value === '"utf-8"'
+}
 
 function checkMediaType(headers: Headers): void {
   const type = headers.get('content-type') ?? ''
-  if (type !== 'application/json' && !JSON_TYPE.test(type)) {
+  if (type !== JSON_TYPE && !isJsonType(type)) {
     throw new GatewayError(
       'unsupported_media_type',
       'send JSON, as "Content-Type: application/json"',

@@ -5,10 +5,10 @@ const LONGEST = 8000
 
 /** Spec §4.6 lets scopes be parted by a plus, which some clients encode as one: `openid%2Bemail`. */
 export function withSpacedScope(query: URLSearchParams): URLSearchParams {
-  const scopes = query.getAll('scope')
-  if (scopes.length !== 1 || !/^[^ ]*\+[^ ]*$/.test(scopes[0] ?? '')) return query
+  const [scope = '', ...others] = query.getAll('scope')
+  if (others.length > 0 || !scope.includes('+') || scope.includes(' ')) return query
   const spaced = new URLSearchParams(query)
-  spaced.set('scope', (scopes[0] ?? '').replaceAll('+', ' '))
+  spaced.set('scope', scope.replaceAll('+', ' '))
   return spaced
 }
 

@@ -30,13 +30,31 @@ describe('its type', () => {
     ['application/json', 'ok'],
     ['Application/JSON; charset=UTF-8', 'ok'],
     ['application/json;charset="utf-8"', 'ok'],
+    ['application/json ; version=1 ; charset=utf-8', 'ok'],
+    ['application/json; profile="a b"', 'ok'],
     ['application/json; charset=utf-16', '415 unsupported_media_type'],
+    ['application/json; charset="utf-8', '415 unsupported_media_type'],
+    ['application/json; version', '415 unsupported_media_type'],
+    ['application/json; =1', '415 unsupported_media_type'],
+    ['application/json;', '415 unsupported_media_type'],
+    [`application/json; a=${'1'.repeat(300)}`, '415 unsupported_media_type'],
     ['text/plain', '415 unsupported_media_type'],
     ['application/x-www-form-urlencoded', '415 unsupported_media_type'],
     ['application/jsonp', '415 unsupported_media_type'],
     ['', '415 unsupported_media_type'],
   ])('%s', async (type, expected) => {
     expect(await send(good, { 'Content-Type': type })).toBe(expected)
+  })
+
+  test('is told at once, however its blanks could be parted', async () => {
+    const began = performance.now()
+    const codes = []
+    for (const blanks of [1, 4, 8]) {
+      const type = `application/json${`; a=1${' '.repeat(blanks)}`.repeat(14)};`
+      codes.push(await send(good, { 'Content-Type': type }))
+    }
+    expect(codes).toEqual(Array(3).fill('415 unsupported_media_type'))
+    expect(performance.now() - began).toBeLessThan(1_000)
   })
 
   test.each([

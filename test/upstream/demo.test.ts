@@ -66,6 +66,14 @@ describe('echo', () => {
     })
   })
 
+  test('keeps the blanks before the first word, and takes no longer over blanks alone', async () => {
+    const said = await ask('echo', { request: asking(' \n\u00a0one two') })
+    expect(said).toMatchObject({ text: ' \n\u00a0one two', usage: { outputTokens: 2 } })
+    const began = performance.now()
+    await ask('echo', { request: asking(' '.repeat(100_000)) })
+    expect(performance.now() - began).toBeLessThan(1_000)
+  })
+
   test('has nothing to say to silence', async () => {
     expect(await ask('echo', { request: request({ messages: [] }) })).toMatchObject({
       text: '',

@@ -8,7 +8,12 @@ import { isObject, readList } from '../read-json.ts'
 import type { Pace } from './pace.ts'
 
 /** The words of a text, each with the white space around it, so that together they are the text again. */
-export const toWords = (text: string): readonly string[] => text.match(/\s*\S+\s*/g) ?? []
+export function toWords(text: string): readonly string[] {
+  // What stands before the first word is added by hand: a pattern that looks for it tries a text of blanks anew from each.
+  const [first, ...others] = text.match(/\S+\s*/g) ?? []
+  if (first === undefined) return []
+  return [text.slice(0, text.length - text.trimStart().length) + first, ...others]
+}
 
 /** What the last user message says. */
 export function lastUserText({ body }: ChatRequest): string {

@@ -132,6 +132,10 @@ describe('pictures and other media', () => {
       /^messages\[0\]\.content\[0\]\.file\.file_data/,
     ],
     [{ type: 'image_url', image_url: { url: 'gs://bucket/x' } }, /must be a data URL or an https/],
+    [
+      { type: 'file', file: { file_data: `data:a/b${';c=1'.repeat(9)};base64,AAAA` } },
+      /must be a data URL or an https/,
+    ],
   ])('what cannot be sent is said: %j', (part, words) => {
     const failure = refusal({ messages: [{ role: 'user', content: [part] }] })
     expect(failure).toMatchObject({ kind: 'rejected', message: expect.stringMatching(words) })
