@@ -110,6 +110,41 @@ describe('its shape', () => {
   })
 })
 
+describe('its width', () => {
+  const among = (json: string) => `${good.slice(0, -1)},"x":${json}}`
+  const members = (count: number) =>
+    `{${Array.from({ length: count }, (_, place) => `"name${place}":1`).join()}}`
+  const tooWide = 'a body may hold at most 250000 members of objects and elements of arrays'
+
+  test.each([
+    ['members', members],
+    ['elements', (count: number) => `[${Array(count).fill('0').join()}]`],
+    ['objects', (count: number) => `[${Array(count).fill('{}').join()}]`],
+    [
+      'objects of one member each',
+      (count: number) =>
+        `[${Array(count / 2)
+          .fill('{"a":1}')
+          .join()}]`,
+    ],
+  ])('a hundred thousand %s pass, three hundred thousand do not', async (_, json) => {
+    expect(await send(among(json(100_000)))).toBe('ok')
+    const parse = vi.spyOn(JSON, 'parse')
+    const response = await counter.chat(bearer, among(json(300_000)))
+    const longest = Math.max(0, ...parse.mock.calls.map(([text]) => text.length))
+    parse.mockRestore()
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({
+      error: { code: 'invalid_request', message: tooWide },
+    })
+    expect(longest).toBeLessThan(1_000)
+  })
+
+  test('commas in strings are none', async () => {
+    expect(await send(among(JSON.stringify(',"'.repeat(300_000))))).toBe('ok')
+  })
+})
+
 describe('its size', () => {
   const megabytes = (count: number) => {
     let left = count
