@@ -3,7 +3,7 @@ import type { Instant } from '#domain/clock.ts'
 import { type ErrorCode, GatewayError } from '#domain/errors.ts'
 import { type ApiKey, type KeyStatus, type Keys, keyStatus } from '#domain/key.ts'
 import type { MaybePromise } from '#domain/maybe-promise.ts'
-import { readSecret } from '#domain/secret.ts'
+import { holdsSecret, readSecret } from '#domain/secret.ts'
 
 const BEARER = /^bearer +(\S.*)$/i
 
@@ -50,10 +50,20 @@ const LIKE_KEY = /^if-(?:pk-)?[0-9A-Za-z]{24}/
 
 /** A key that was put in another place is repeated by no answer and no log. @throws invalid_request */
 export function demandNoKey(text: string, param: string): void {
-  if (!LIKE_KEY.test(text)) return
-  const words = `${param} holds an API key; its only place is the Authorization header`
-  throw new GatewayError('invalid_request', words, { param })
+  if (LIKE_KEY.test(text) || holdsSecret(text)) throw misplacedKey(param)
 }
+
+/** The same for a name of a client's own choice, which may begin like a key and be none. @throws invalid_request */
+export function demandNoWholeKey(text: string, param: string): void {
+  if (holdsSecret(text)) throw misplacedKey(param)
+}
+
+const misplacedKey = (param: string): GatewayError =>
+  new GatewayError(
+    'invalid_request',
+    `${param} holds an API key; its only place is the Authorization header`,
+    { param },
+  )
 
 /** @throws api_key_revoked, api_key_expired, api_key_disabled */
 export function demandActive(key: ApiKey, at: Instant): void {

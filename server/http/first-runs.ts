@@ -4,6 +4,7 @@ import { GatewayError } from '#domain/errors.ts'
 import type { KeptAnswer, Pay, Repeatable } from '#domain/idempotency.ts'
 import { PassingMap } from '#domain/passing-map.ts'
 import type { Store } from '#domain/store.ts'
+import { demandNoWholeKey } from './bearer.ts'
 
 const HEADER = 'Idempotency-Key'
 export const PRINTABLE = /^[ -~]{1,255}$/
@@ -11,7 +12,11 @@ export const PRINTABLE = /^[ -~]{1,255}$/
 /** Null without the header. @throws invalid_request */
 export function readIdempotencyKey(headers: Headers): string | null {
   const key = headers.get(HEADER)
-  if (key === null || PRINTABLE.test(key)) return key
+  if (key === null) return key
+  if (PRINTABLE.test(key)) {
+    demandNoWholeKey(key, HEADER)
+    return key
+  }
   throw new GatewayError('invalid_request', `${HEADER}: send 1 to 255 printable ASCII characters`, {
     param: HEADER,
   })

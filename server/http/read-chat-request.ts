@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { ChatRequest, JsonObject, Routing } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { ANY_IMAGE, type ImageChoice } from '#domain/pricing.ts'
-import { demandNoKey } from './bearer.ts'
+import { demandNoKey, demandNoWholeKey } from './bearer.ts'
 import type { Body } from './body.ts'
 import { readMessages } from './read-messages.ts'
 import { renderPath } from './render-path.ts'
@@ -105,6 +105,7 @@ export function readChatRequest({ fields, text, bytes }: Body): ChatRequest {
   const read = readForm(fields)
   demandNoKey(read.model, 'model')
   if (read.models) for (const model of read.models) demandNoKey(model, 'models')
+  if (read.user) demandNoWholeKey(read.user, 'user')
   const attachments = readMessages(read.messages)
   const wantsImages = read.modalities ? readModalities(read.modalities) : false
   const request: { -readonly [Field in keyof ChatRequest]: ChatRequest[Field] } = {

@@ -11,6 +11,7 @@ import { readMetrics } from '../telemetry/read-metrics.ts'
 const cli = openCli()
 const receiver = openReceiver(() => Response.json({}))
 let gateway: Appliance
+const FOREIGN_SECRET = 'sk-foreign-canary-0123456789'
 let secret = ''
 let keyId = ''
 
@@ -50,6 +51,10 @@ beforeAll(async () => {
     body: JSON.stringify(careless),
   }).then((r) => r.text())
   await fetch(`${gateway.url}/v1/models/${secret}`, { headers }).then((r) => r.text())
+  // A key of ours is no request id; one of a provider's is, and is struck out of the log.
+  await fetch(`${gateway.url}/v1/models`, {
+    headers: { ...headers, 'x-request-id': FOREIGN_SECRET },
+  }).then((r) => r.text())
   await (await gateway.chat(secret, ask)).text()
   await (await gateway.chat(secret, ask)).text()
 })
@@ -118,6 +123,7 @@ test('what leaves has neither secret nor words: not the log, not metrics, not tr
   for (const canary of [secret, secret.slice(3, 40), 'prompt-canary', 'receiver-canary']) {
     expect(all).not.toContain(canary)
   }
+  expect(gateway.said()).not.toContain(FOREIGN_SECRET)
   expect(gateway.said()).toContain('[struck out]')
 })
 

@@ -1,6 +1,6 @@
 // A secret is 256 random bits with a checksum that catches a typing error before any look-up.
 import { describe, expect, test } from 'vitest'
-import { labelOf, newSecret, readSecret } from '#domain/secret.ts'
+import { holdsSecret, labelOf, newSecret, readSecret } from '#domain/secret.ts'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
@@ -18,6 +18,22 @@ test('every character of the body varies: no bits are lost on the way', () => {
   const minted = Array.from({ length: 500 }, newSecret)
   for (let place = 4; place < 46; place++) {
     expect(new Set(minted.map((secret) => secret[place])).size).toBeGreaterThan(30)
+  }
+})
+
+test('is found wherever it stands in a text', () => {
+  const secret = newSecret()
+  for (const text of [
+    secret,
+    `if-${secret}`,
+    `Bearer ${secret}`,
+    `a.${secret}:1`,
+    `if-if-${secret}x`,
+  ]) {
+    expect(holdsSecret(text), text).toBe(true)
+  }
+  for (const text of ['', 'if-', 'if-'.repeat(99), secret.slice(0, -1), secret.slice(1)]) {
+    expect(holdsSecret(text), text).toBe(false)
   }
 })
 

@@ -328,7 +328,9 @@ describe('every answer', () => {
       (await get('/healthz', { 'X-Request-Id': id })).headers.get('x-request-id')
     expect(await idOf('a.B:c_d-1')).toBe('a.B:c_d-1')
     expect(await idOf('x'.repeat(128))).toBe('x'.repeat(128))
-    for (const id of ['', 'x'.repeat(129), 'a b', 'é', '<script>', 'a,b']) {
+    expect(await idOf(`if-${'a'.repeat(49)}`)).toBe(`if-${'a'.repeat(49)}`)
+    const keys = [newSecret(), `trace:${newSecret()}-1`]
+    for (const id of ['', 'x'.repeat(129), 'a b', 'é', '<script>', 'a,b', ...keys]) {
       expect(await idOf(id)).toMatch(/^req_[0-9a-z]{26}$/)
     }
   })

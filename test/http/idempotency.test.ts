@@ -1,6 +1,7 @@
 // What is kept is kept before the answer's last byte leaves, and whether it can be kept is never the client's trouble.
 import { expect, test } from 'vitest'
 import type { Answers } from '#domain/idempotency.ts'
+import { newSecret } from '#domain/secret.ts'
 import { createRunningWalks } from '#http/running-walks.ts'
 import { type Furnished, furnish, hello, openCounter } from '#test/support/furnish.ts'
 import { eventually } from '#test/support/scripted-upstream.ts'
@@ -176,4 +177,15 @@ test('a request without the header asks the cellar for nothing', async () => {
     expect([response.status, response.headers.get('idempotent-replayed')]).toEqual([200, null])
     await response.text()
   }
+})
+
+test('a key of the API is no name of a request, and is not kept as one', async () => {
+  const deps = await furnish()
+  const { bearer } = await deps.issue()
+  const { chat } = openCounter(deps)
+  const response = await chat(bearer, hello(), { 'Idempotency-Key': `again ${newSecret()}` })
+  expect(response.status).toBe(400)
+  expect(await response.json()).toMatchObject({
+    error: { code: 'invalid_request', param: 'Idempotency-Key' },
+  })
 })

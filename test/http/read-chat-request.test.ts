@@ -3,8 +3,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
+import { newSecret } from '#domain/secret.ts'
 import { chatForm, isOrdinary, readChatRequest } from '#http/read-chat-request.ts'
 
+const SECRET = newSecret()
 const read = (fields: JsonObject) => readChatRequest({ fields, bytes: 1_000 })
 const says = (content: unknown, role = 'user') => ({ messages: [{ role, content }] })
 const ask = (more: JsonObject = {}) => read({ model: 'acme/one', ...says('hi'), ...more })
@@ -290,6 +292,9 @@ test.each<[JsonObject, string]>([
   [{ stream_options: [] }, 'stream_options'],
   [{ stream_options: { include_usage: 'yes' } }, 'stream_options.include_usage'],
   [{ user: 'x'.repeat(257) }, 'user'],
+  [{ user: SECRET }, 'user'],
+  [{ user: `Bearer ${SECRET}`, image_config: {} }, 'user'],
+  [{ model: `acme/${SECRET}` }, 'model'],
   [{ temperature: 'hot' }, 'temperature'],
   [{ allow_fallbacks: 'no' }, 'allow_fallbacks'],
   [{ provider: { order: 'acme' } }, 'provider.order'],
@@ -297,6 +302,11 @@ test.each<[JsonObject, string]>([
   [{ models: Array(9).fill('a/b') }, 'models'],
 ])('%j is refused by name', (more, param) => {
   expect(refusal(more)).toEqual(['invalid_request', param])
+})
+
+test('an end user may be called much like a key', () => {
+  const user = `if-${'a'.repeat(49)}`
+  expect(ask({ user }).endUser).toBe(user)
 })
 
 describe('an ordinary request', () => {

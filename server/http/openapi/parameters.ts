@@ -17,14 +17,15 @@ const PARAMETERS = {
   'X-Request-Id': {
     name: 'X-Request-Id',
     in: 'header',
-    description: 'Your own name for the request. One that does not fit is replaced, not refused',
+    description:
+      'Your own name for the request. One that does not fit, or holds an API key, is replaced, not refused',
     schema: { type: 'string', pattern: HARMLESS.source },
   },
   'Idempotency-Key': {
     name: 'Idempotency-Key',
     in: 'header',
     description:
-      'A request that carries one is run and paid for once: for 24 hours the same key with the same body gets the same answer',
+      'A request that carries one is run and paid for once: for 24 hours the same key with the same body gets the same answer. One that holds an API key is refused',
     schema: { type: 'string', pattern: PRINTABLE.source },
   },
   'X-Gateway-Dry-Run': {

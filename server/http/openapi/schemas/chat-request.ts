@@ -22,7 +22,7 @@ export const CHAT_NOTES: Notes<ChatForm> = {
       include_usage: { description: 'False leaves out the usage chunk', default: true },
     },
   },
-  user: 'Your end user. Spend is told by it, and a key may cap each',
+  user: 'Your end user. Spend is told by it, and a key may cap each. One that holds an API key is refused',
   n: { description: 'How many answers', default: 1 },
   max_tokens:
     'The most tokens of the answer. It bounds what the request holds of the balance while it runs',
