@@ -2,6 +2,7 @@
 import { type Context, Hono } from 'hono'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import { checkAddress } from './address.ts'
+import { findCaller } from './bearer.ts'
 import { addPreflightHeaders } from './cors.ts'
 import { type ApiDeps, type ApiOptions, toApiDeps } from './deps.ts'
 import { refuse } from './render-error.ts'
@@ -149,17 +150,27 @@ function preflight(deps: ApiDeps, request: Request): Response {
 }
 
 /** A path nobody serves, or a method that a served path does not know. */
-function answerUnserved(deps: ApiDeps, request: Request, path: string): Promise<Response> {
+async function answerUnserved(deps: ApiDeps, request: Request, path: string): Promise<Response> {
   const context = startContext(deps, request, 'unknown')
+  await noteCaller(deps, context)
   const methods = ROUTES.filter((route) => serves(route, path)).map(({ method }) => method)
-  if (methods.length === 0) return refuse(deps, context, noRoute(request))
+  if (methods.length === 0) return await refuse(deps, context, noRoute(request))
   const allow = [...new Set(methods), ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS']
-  return refuse(
+  return await refuse(
     deps,
     context,
     new GatewayError('method_not_allowed', `this address answers ${allow.join(', ')}`),
     { Allow: allow.join(', ') },
   )
+}
+
+/** A known key is told its windows here too; that there is no such key is not what this caller should be told (spec §8). */
+async function noteCaller({ store }: ApiDeps, context: RequestContext): Promise<void> {
+  try {
+    context.key = await findCaller(context.request, store.keys, context.arrivedAt)
+  } catch {
+    // The answer is the same without a key.
+  }
 }
 
 /** A broken address leads nowhere, but that is not what the caller should be told. */

@@ -359,6 +359,40 @@ describe('every answer', () => {
     }
   })
 
+  test('to an unknown path or a wrong method tells a known key its windows, and takes no slot', async () => {
+    const { app, deps, clock } = await open()
+    const { key, bearer } = await deps.issue({ rpm: 5 })
+    const ask = async (method: string, path: string, headers: Readonly<Record<string, string>>) => {
+      const url = `http://gateway.test${path}`
+      const {
+        status,
+        code,
+        headers: told,
+      } = await refusal(await app.request(url, { method, headers }))
+      return [status, code, told.get('x-ratelimit-remaining-minute')]
+    }
+    const unknown = { Authorization: `Bearer ${newSecret()}` }
+    for (let time = 0; time < 2; time++) {
+      expect(await ask('GET', '/v1/nothing', bearer)).toEqual([404, 'route_not_found', '5'])
+      expect(await ask('PUT', '/v1/key', bearer)).toEqual([405, 'method_not_allowed', '5'])
+    }
+    for (const headers of [unknown, { Authorization: 'Bearer x' }, {}]) {
+      expect(await ask('GET', '/v1/nothing', headers)).toEqual([404, 'route_not_found', null])
+      expect(await ask('PUT', '/v1/key', headers)).toEqual([405, 'method_not_allowed', null])
+    }
+    await deps.store.keys.revoke(key.id, clock.now())
+    expect(await ask('GET', '/v1/nothing', bearer)).toEqual([404, 'route_not_found', '5'])
+  })
+
+  test('to an unknown path is the same where the keys cannot be read', async () => {
+    const { deps } = await open()
+    const { bearer } = await deps.issue({ rpm: 5 })
+    const findBySecret = () => Promise.reject(new Error('disk I/O error'))
+    const keys = { ...deps.store.keys, findBySecret }
+    const { get } = openCounter({ ...deps, store: { ...deps.store, keys } })
+    expect(await refusal(await get('/v1/nothing', bearer))).toMatchObject({ status: 404 })
+  })
+
   test('of an inner fault tells the caller nothing and the operator everything', async () => {
     const deps = await furnish()
     const { bearer } = await deps.issue()

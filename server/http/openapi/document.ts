@@ -1,5 +1,5 @@
 /** The description of this interface as OpenAPI 3.1: its requests are the forms that validate them, the rest is held by tests. */
-import { headersOf, renderHeaders } from './headers.ts'
+import { headersOf, RATE_HEADERS, renderHeaders } from './headers.ts'
 import { type Operation, renderOperation, renderRefusal } from './operation.ts'
 import { API_OPERATIONS, ROOT_OPERATIONS } from './operations.ts'
 import { renderParameters } from './parameters.ts'
@@ -75,8 +75,8 @@ const RESPONSES_ELSEWHERE = {
       'Vary',
     ]),
   },
-  RouteNotFound: renderRefusal(404, ['route_not_found']),
-  MethodNotAllowed: renderRefusal(405, ['method_not_allowed']),
+  RouteNotFound: renderRefusal(404, ['route_not_found'], RATE_HEADERS),
+  MethodNotAllowed: renderRefusal(405, ['method_not_allowed'], RATE_HEADERS),
 }
 
 function renderPaths(operations: readonly Operation[], beside: object) {
