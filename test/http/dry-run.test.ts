@@ -106,8 +106,18 @@ test('every hop of a route, each with what it can cost', async () => {
   ])
 })
 
-test('any other value of the header is no dry run', async () => {
+test('false is no dry run', async () => {
   const key = await deps.issue()
   const response = await counter.chat(key.bearer, hello(), { 'X-Gateway-Dry-Run': 'false' })
   expect(response.status).toBe(500)
+})
+
+test.each(['1', 'yes', 'on', 'true, true', ''])('%j is refused, and runs nothing', async (word) => {
+  const key = await deps.issue()
+  const response = await counter.chat(key.bearer, hello(), { 'X-Gateway-Dry-Run': word })
+  expect(response.status).toBe(400)
+  expect(await response.json()).toMatchObject({
+    error: { code: 'invalid_request', param: 'X-Gateway-Dry-Run' },
+  })
+  await expectNothingTaken(key)
 })

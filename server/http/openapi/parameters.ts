@@ -31,7 +31,8 @@ const PARAMETERS = {
   'X-Gateway-Dry-Run': {
     name: 'X-Gateway-Dry-Run',
     in: 'header',
-    description: 'Asks for a quote instead of an answer: nothing is taken and nobody is asked',
+    description:
+      'Asks for a quote instead of an answer: nothing is taken and nobody is asked. Anything but `true` and `false` is refused',
     schema: { type: 'string', enum: ['true', 'false'] },
   },
   provider: {

@@ -16,7 +16,7 @@ import type { RunningWalk } from '../running-walks.ts'
 import { startFold } from '../wire/fold-answer.ts'
 import { toBody } from '../wire/long-body.ts'
 import { admitOrdinary } from './admit-kind.ts'
-import { answerQuote, isDryRun } from './chat-quote.ts'
+import { answerQuote, readDryRun } from './chat-quote.ts'
 import { answerStream } from './chat-stream.ts'
 import { keepAnswer, replay } from './replay.ts'
 
@@ -25,12 +25,13 @@ export async function chatCompletions(deps: ApiDeps, context: RequestContext): P
   const key = admitted instanceof Promise ? await admitted : admitted
   if (deps.draining()) throw shuttingDown()
   const idempotencyKey = readIdempotencyKey(context.request.headers)
+  const isDryRun = readDryRun(context.request.headers)
   const arrival = expectBody(context.request, deps.timings.bodyDeadlineMs)
   const body = takeBody(arrival, await arrival.read)
   const request = readChatRequest(body)
   context.wantsImages = request.wantsImages
   context.model = request.model
-  if (isDryRun(context.request.headers)) return await answerQuote(deps, context, key, request)
+  if (isDryRun) return await answerQuote(deps, context, key, request)
 
   let run: FirstRun | null = null
   if (idempotencyKey !== null) {

@@ -1,5 +1,6 @@
 /** `X-Gateway-Dry-Run: true` on chat: the verdict, the route and the most that the request can cost, for nothing. */
 import type { ChatRequest } from '#domain/chat.ts'
+import { GatewayError } from '#domain/errors.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { renderRub, renderUsd } from '#domain/money.ts'
 import { type Quote, quote } from '#domain/quote.ts'
@@ -9,8 +10,14 @@ import { type RequestContext, renderJson } from '../request-context.ts'
 
 const HEADER = 'X-Gateway-Dry-Run'
 
-export const isDryRun = (headers: Headers): boolean =>
-  headers.get(HEADER)?.trim().toLowerCase() === 'true'
+/** False without the header. Whoever sends another word than these wants no answer that costs money. @throws invalid_request */
+export function readDryRun(headers: Headers): boolean {
+  const stated = headers.get(HEADER)
+  if (stated === null) return false
+  const word = stated.trim().toLowerCase()
+  if (word === 'true' || word === 'false') return word === 'true'
+  throw new GatewayError('invalid_request', `${HEADER}: send true or false`, { param: HEADER })
+}
 
 /**
  * 200 whether the request would be admitted or not: `admitted` says so, and `error` is what it would be refused with, its
