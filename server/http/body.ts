@@ -19,7 +19,7 @@ export async function readBody(
   request: Request,
   deadlineMs: number,
   mostBytes: number,
-): Promise<Body> {
+): Promise<Required<Body>> {
   const arrival = expectBody(request, deadlineMs, mostBytes)
   return takeBody(arrival, await arrival.read)
 }

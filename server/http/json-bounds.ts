@@ -1,4 +1,4 @@
-/** Bounds on the shape of JSON, so that no body can stop the gateway by its nesting. */
+/** Bounds on the shape of JSON, so that no body can stop the gateway by its nesting, nor say a thing twice where that matters. */
 import { GatewayError } from '#domain/errors.ts'
 
 const MOST_DEPTH = 64
@@ -42,6 +42,38 @@ export function checkUnparsed(text: string, bytes: number): void {
       if (++values > MOST_VALUES) throw tooWide()
     } else if (unit === 93 || unit === 125) depth--
   }
+}
+
+/** The first name that a JSON object has twice, at its top: a parser keeps the last and says nothing. `text` parses. */
+export function repeatedName(text: string): string | undefined {
+  const names = new Set<string>()
+  let depth = 0
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit === 91 || unit === 123) depth++
+    else if (unit === 93 || unit === 125) depth--
+    else if (unit === QUOTE) {
+      const end = endOfString(text, i)
+      if (depth === 1 && isName(text, end)) {
+        // As it is read, not as it is spelt: a letter may be written in escapes.
+        const name = JSON.parse(text.slice(i, end + 1)) as string
+        if (names.has(name)) return name
+        names.add(name)
+      }
+      i = end
+    }
+  }
+  return undefined
+}
+
+const COLON = 58
+const SPACE = 32
+
+/** Whether a colon comes after the string that ends at `end`, with or without blanks before it. */
+function isName(text: string, end: number): boolean {
+  let next = end + 1
+  while (text.charCodeAt(next) <= SPACE) next++
+  return text.charCodeAt(next) === COLON
 }
 
 /** The position of the quote that closes the string opened at `start`, or the end of a text that never closes it. */

@@ -7,6 +7,7 @@ import type { KeyRecord } from '#domain/key-report.ts'
 import { limitsFields, nameField, timeField } from '#forms/fields.ts'
 import { nearest } from '#forms/nearest.ts'
 import { readForm } from '#forms/read-form.ts'
+import { repeatedName } from './json-bounds.ts'
 import { renderPath } from './render-path.ts'
 
 const expiresAt = z.nullable(timeField)
@@ -76,6 +77,12 @@ function demandKnown(fields: JsonObject, known: readonly string[]): void {
       { param },
     )
   }
+}
+
+/** Nor may a budget be taken back further on in the same body. @throws invalid_request */
+export function demandStatedOnce(text: string): void {
+  const name = repeatedName(text)
+  if (name !== undefined) throw refusal(name, 'is stated more than once')
 }
 
 /** A field's name as a refusal repeats it: nobody needs a megabyte of it back. */

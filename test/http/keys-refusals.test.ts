@@ -147,6 +147,35 @@ describe('a record that is asked for in vain', () => {
     expect(await countOf(keys)).toBe(1)
   })
 
+  test.each([
+    [
+      'daily_spend_limit_usd',
+      '{"name":"x","daily_spend_limit_usd":"1","daily_spend_limit_usd":null}',
+    ],
+    ['rpm_limit', '{"rpm_limit":1,"name":"x",\n"rpm\\u005flimit"\t:\r2}'],
+    ['name', '{"name":"a","name":"a"}'],
+  ])('states %s once', async (field, text) => {
+    const keys = await openKeyCounter()
+    const { id } = await keys.mint({ daily_spend_limit_usd: '1' })
+    for (const [method, path] of [
+      ['POST', '/v1/keys'],
+      ['PATCH', `/v1/keys/${id}`],
+    ] as const) {
+      const answer = await keys.ask(method, path, text)
+      expect(refusal(answer)).toEqual([...INVALID, field])
+      expect(answer.body.error.message).toBe(`${field}: is stated more than once`)
+    }
+    expect(await countOf(keys)).toBe(2)
+    expect((await keys.ask('GET', `/v1/keys/${id}`)).body.daily_spend_limit_usd).toBe('1.00')
+  })
+
+  test('is not misread where a text or a list says the name of a field', async () => {
+    const { mint } = await openKeyCounter()
+    const name = '"name":"name"\\'
+    expect((await mint({ name, allowed_models: ['*'] })).name).toBe(name)
+    expect((await mint({ name: 'name' })).name).toBe('name')
+  })
+
   test.each([[null], ['true'], [1]])('disabled: %j is neither true nor false', async (disabled) => {
     const { ask, mint } = await openKeyCounter()
     const { id } = await mint()

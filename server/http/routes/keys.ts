@@ -1,5 +1,6 @@
 /** /v1/keys: a provisioning key issues, lists, amends and revokes the ordinary keys of its account (spec §4.3, §4.4). */
 import { type ActFacts, draftAct, tellAmendment, tellIssue, tellRevocation } from '#domain/act.ts'
+import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
 import { type ApiKey, draftKey, NO_LIMITS } from '#domain/key.ts'
@@ -9,7 +10,12 @@ import { demandFuture, statedLimits } from '#forms/fields.ts'
 import { maskWarnings, nameWarnings } from '#forms/key-warnings.ts'
 import { readBody } from '../body.ts'
 import type { ApiDeps } from '../deps.ts'
-import { readAmendment, readIssue, readKeyListQuery } from '../read-key-request.ts'
+import {
+  demandStatedOnce,
+  readAmendment,
+  readIssue,
+  readKeyListQuery,
+} from '../read-key-request.ts'
 import {
   headersFor,
   JSON_TEXT,
@@ -25,7 +31,7 @@ export const MOST_FORM_BYTES = 1024 * 1024
 /** 201; the one appearance of the secret. */
 export async function issueKey(deps: ApiDeps, context: RequestContext): Promise<Response> {
   const caller = await admitProvisioning(deps, context)
-  const form = await readIssue(await readFields(deps, context))
+  const form = await readForm(deps, context, readIssue)
   await readmit(deps, caller)
   const { store, clock } = deps
   const at = clock.now()
@@ -87,7 +93,7 @@ export async function amendKey(
   id: string,
 ): Promise<Response> {
   const caller = await admitProvisioning(deps, context)
-  const form = await readAmendment(await readFields(deps, context))
+  const form = await readForm(deps, context, readAmendment)
   await readmit(deps, caller)
   const { store, clock } = deps
   const at = clock.now()
@@ -139,8 +145,16 @@ async function note(
   if (facts !== null) await store.acts.note(draftAct(clock.now(), id, verb, facts))
 }
 
-const readFields = async ({ timings }: ApiDeps, { request }: RequestContext) =>
-  (await readBody(request, timings.bodyDeadlineMs, MOST_FORM_BYTES)).fields
+async function readForm<Form>(
+  { timings }: ApiDeps,
+  { request }: RequestContext,
+  read: (fields: JsonObject) => Promise<Form>,
+): Promise<Form> {
+  const { fields, text } = await readBody(request, timings.bodyDeadlineMs, MOST_FORM_BYTES)
+  const form = await read(fields)
+  demandStatedOnce(text)
+  return form
+}
 
 /** A key of another account is no key at all: nobody learns here that it exists. */
 async function findOwn({ store }: ApiDeps, caller: ApiKey, id: string): Promise<ApiKey> {
