@@ -1,10 +1,11 @@
 /** Keeps the tool calls of one choice apart while their pieces arrive, also where a provider numbers them badly. */
 import type { JsonObject, ToolCallDelta } from '#domain/chat.ts'
+import { newCallId } from '../call-id.ts'
 import { isObject, readObject, readText, readUnknownFields } from '../read-json.ts'
 
 interface Slot {
   readonly index: number
-  readonly id: string | undefined
+  readonly id: string
   readonly kind: ToolCallDelta['kind']
   named: boolean
 }
@@ -41,7 +42,7 @@ export function noteToolCall(
   const before = slots.length
   const slot = find(slots, latest, entry, name !== undefined)
   const fields = readUnknownFields(entry, KNOWN_FIELDS)
-  const first = slots.length > before && slot.id !== undefined
+  const first = slots.length > before
   const delta: ToolCallDelta = {
     type: 'tool-call-delta',
     choice,
@@ -67,7 +68,8 @@ function find(slots: Slot[], latest: Latest, entry: JsonObject, named: boolean):
   const continued = number === undefined ? slots.at(-1) : latest.get(number)
   if (continued && !isNew) return continued
   const kind = isCustom(entry) ? 'custom' : 'function'
-  const slot: Slot = { index: slots.length, id, kind, named: false }
+  // A client answers a call by its id, and one without is refused when the conversation comes back.
+  const slot: Slot = { index: slots.length, id: id ?? newCallId(), kind, named: false }
   slots.push(slot)
   latest.set(number ?? slot.index, slot)
   return slot

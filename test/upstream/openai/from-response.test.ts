@@ -122,6 +122,26 @@ test('tool calls in parallel, of both kinds, with what else they carry', () => {
   ])
 })
 
+test('tool calls that come without an id are given one each', () => {
+  const named = (name: string, more: object = {}) => ({
+    ...more,
+    function: { name, arguments: '{}' },
+  })
+  const { toolCalls } = message({
+    tool_calls: [
+      named('f'),
+      named('g', { id: '' }),
+      named('h', { id: null }),
+      named('i', { id: 'i' }),
+    ],
+  })
+  const ids = toolCalls.map(({ id }) => id)
+  expect(toolCalls.map(({ name }) => name)).toEqual(['f', 'g', 'h', 'i'])
+  for (const id of ids.slice(0, 3)) expect(id).toMatch(/^call_[0-9a-f]{32}$/)
+  expect(ids[3]).toBe('i')
+  expect(new Set(ids).size).toBe(4)
+})
+
 test('a forced tool choice that ends in stop stays so', () => {
   const calls = [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }]
   expect(message({ tool_calls: calls }, { finish_reason: 'stop' }).finish[0]?.reason).toBe('stop')

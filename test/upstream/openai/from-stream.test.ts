@@ -235,6 +235,17 @@ describe('tool calls', () => {
     expect(JSON.stringify(events).match(/"name":"f"/g)).toHaveLength(1)
   })
 
+  test('one without an id is given one, with its first piece and no other', () => {
+    const { events, toolCalls } = chunks(
+      call({ index: 0, function: { name: 'f', arguments: '{"x"' } }),
+      call({ index: 0, function: { arguments: ':1}' } }),
+      '[DONE]',
+    )
+    const id = expect.stringMatching(/^call_[0-9a-f]{32}$/)
+    expect(toolCalls).toEqual([{ id, name: 'f', arguments: '{"x":1}' }])
+    expect(JSON.stringify(events).match(/"id":/g)).toHaveLength(1)
+  })
+
   test('a custom tool stays one in its later pieces', () => {
     const { events } = chunks(
       call({ index: 0, id: 'a', type: 'custom', custom: { name: 'f', input: 'x' } }),
