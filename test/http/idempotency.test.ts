@@ -189,3 +189,21 @@ test('a key of the API is no name of a request, and is not kept as one', async (
     error: { code: 'invalid_request', param: 'Idempotency-Key' },
   })
 })
+
+test('another body under its key is not to be asked again, a run that goes on is', async () => {
+  const gate = await openGated()
+  const first = gate.ask(hello())
+  await gate.asked()
+  const running = await gate.ask(hello())
+  const other = await gate.ask(hello({ n: 2 }))
+  gate.let()
+  await (await first).text()
+  const later = await gate.ask(hello({ n: 2 }))
+  expect(
+    [running, other, later].map(({ status, headers }) => [status, headers.get('x-should-retry')]),
+  ).toEqual([
+    [409, null],
+    [409, 'false'],
+    [409, 'false'],
+  ])
+})
