@@ -8,7 +8,7 @@ export class Arrival implements Deadline {
   place = -1
   /** As many as were stated; of a body that is counted, as many as have come. */
   bytes = 0
-  private readonly text = Promise.withResolvers<string>()
+  private readonly arriving = Promise.withResolvers<string>()
   private readonly deadlineMs: number
   private readonly due: number
 
@@ -17,16 +17,21 @@ export class Arrival implements Deadline {
     this.due = performance.now() + deadlineMs
   }
 
-  /** Gives `reading` its time; whoever has awaited its text says `arrived`. */
+  /** Gives `reading` its time; whoever has awaited its text calls `finish`. */
   expect(reading: Promise<string>): this {
-    reading.then(this.text.resolve, (thrown) => this.breakOff(thrown))
+    reading.then(this.arriving.resolve, (thrown) => this.breakOff(thrown))
     setDeadline(this)
     return this
   }
 
   /** @throws what `reading` throws; invalid_request once the time is up, however much is still to come */
-  get read(): Promise<string> {
-    return this.text.promise
+  text(): Promise<string> {
+    return this.arriving.promise
+  }
+
+  /** Its time does not matter any more. */
+  finish(): void {
+    clearDeadline(this)
   }
 
   dueMs(): number {
@@ -35,14 +40,14 @@ export class Arrival implements Deadline {
 
   expire(): void {
     const seconds = Math.round(this.deadlineMs / 1000)
-    this.text.reject(
+    this.arriving.reject(
       new GatewayError('invalid_request', `the body did not arrive within ${seconds} s`),
     )
   }
 
   private breakOff(thrown: unknown): void {
-    arrived(this)
-    this.text.reject(
+    this.finish()
+    this.arriving.reject(
       thrown instanceof GatewayError
         ? thrown
         : new GatewayError('invalid_request', 'the body broke off before its end', {
@@ -51,5 +56,3 @@ export class Arrival implements Deadline {
     )
   }
 }
-
-export const arrived = (arrival: Deadline): void => clearDeadline(arrival)

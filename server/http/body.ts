@@ -1,7 +1,7 @@
 /** The body of a request: JSON of bounded size, depth and time, or a refusal that says which bound was broken. */
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { Arrival, arrived } from './body-deadline.ts'
+import { Arrival } from './body-deadline.ts'
 import { checkParsed, checkUnparsed } from './json-bounds.ts'
 
 export const MOST_BODY_BYTES = 32 * 1024 * 1024
@@ -21,7 +21,7 @@ export async function readBody(
   mostBytes: number,
 ): Promise<Required<Body>> {
   const arrival = expectBody(request, deadlineMs, mostBytes)
-  return takeBody(arrival, await arrival.read)
+  return takeBody(arrival, await arrival.text())
 }
 
 /** The text of a body, on its way: `takeBody` makes a body of it. @throws unsupported_media_type, request_too_large */
@@ -41,7 +41,7 @@ export function expectBody(
 
 /** What it holds, once it is read. @throws invalid_json, invalid_request */
 export function takeBody(arrival: Arrival, text: string): Required<Body> {
-  arrived(arrival)
+  arrival.finish()
   const { bytes } = arrival
   return { fields: readJson(text, bytes), text, bytes }
 }

@@ -235,7 +235,7 @@ describe('a consumer that stops', () => {
     const told: string[] = []
     await generator.read(({ type }) => {
       told.push(type)
-      if (type === 'events') throw new Error('the counter broke')
+      if (type === 'events') throw new Error('the reader broke')
     })
     expect(told).toEqual(['admitted', 'opened', 'events', 'failed', 'receipt'])
     expect(await books(caller)).toMatchObject({ charges: 1, line: { endedBy: 'gateway' } })

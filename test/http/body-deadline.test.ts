@@ -1,6 +1,6 @@
 // The time that bodies have to arrive in: one timer for all, and each of them held to its own.
 import { expect, test } from 'vitest'
-import { Arrival, arrived } from '#http/body-deadline.ts'
+import { Arrival } from '#http/body-deadline.ts'
 
 /** Longer than any test takes. */
 const LONG_MS = 600_000
@@ -11,8 +11,8 @@ const awaitBody = (reading: Promise<string>, ms: number) => new Arrival(ms).expe
 /** What becomes of it, and after how long. */
 async function outcome(arrival: Arrival) {
   const beganMs = performance.now()
-  const said = await arrival.read.catch((thrown: Error) => thrown.message)
-  arrived(arrival)
+  const said = await arrival.text().catch((thrown: Error) => thrown.message)
+  arrival.finish()
   return { said, ms: performance.now() - beganMs }
 }
 
@@ -21,7 +21,7 @@ test('a long deadline does not delay a shorter one that is set after it', async 
   const short = await outcome(awaitBody(never, 40))
   expect(short.said).toMatch(/^the body did not arrive within/)
   expect(short.ms).toBeGreaterThanOrEqual(39)
-  arrived(long)
+  long.finish()
 })
 
 test('the timer that one of them set wakes for the next as well', async () => {
@@ -41,7 +41,7 @@ test('what comes in time is what is read, what comes late is not, and what break
   const told = await outcome(late)
   coming.resolve('late')
   expect(told.said).toMatch(/^the body did not arrive within/)
-  await expect(late.read).rejects.toThrow('did not arrive')
+  await expect(late.text()).rejects.toThrow('did not arrive')
   const broken = Promise.reject(new Error('gone'))
   expect(await outcome(awaitBody(broken, LONG_MS))).toMatchObject({
     said: 'the body broke off before its end',

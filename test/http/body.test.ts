@@ -1,10 +1,10 @@
 // The body of a request: its type, its size, its depth, its time.
 import { describe, expect, test, vi } from 'vitest'
-import { furnish, hello, openCounter } from '#test/support/furnish.ts'
+import { furnish, hello, openApi } from '#test/support/furnish.ts'
 
 const deps = await furnish()
 const { bearer } = await deps.issue()
-const counter = openCounter(deps)
+const api = openApi(deps)
 
 const codeOf = async (response: Response): Promise<string> =>
   response.status === 200
@@ -16,7 +16,7 @@ const send = async (
   headers: Readonly<Record<string, string>> = {},
 ) =>
   codeOf(
-    await counter.app.request('http://gateway.test/v1/chat/completions', {
+    await api.app.request('http://gateway.test/v1/chat/completions', {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', ...bearer, ...headers },
       body,
@@ -130,7 +130,7 @@ describe('its width', () => {
   ])('a hundred thousand %s pass, three hundred thousand do not', async (_, json) => {
     expect(await send(among(json(100_000)))).toBe('ok')
     const parse = vi.spyOn(JSON, 'parse')
-    const response = await counter.chat(bearer, among(json(300_000)))
+    const response = await api.chat(bearer, among(json(300_000)))
     const longest = Math.max(0, ...parse.mock.calls.map(([text]) => text.length))
     parse.mockRestore()
     expect(response.status).toBe(400)
@@ -172,7 +172,7 @@ describe('its size', () => {
     const url = `data:image/png;base64,${picture}`
     const content = [{ type: 'image_url', image_url: { url } }]
     let textBytes = 0
-    const { chat } = openCounter(deps, {
+    const { chat } = openApi(deps, {
       upstream: {
         open: async ({ request }) => {
           textBytes = request.textBytes
@@ -191,7 +191,7 @@ describe('its size', () => {
 })
 
 test('a body that never ends is refused when its time is up', async () => {
-  const { app } = openCounter(deps, {
+  const { app } = openApi(deps, {
     timings: { bodyDeadlineMs: 50, headerHoldMs: 1, keepAliveMs: 1, stalledReaderMs: 1 },
   })
   const response = await app.request('http://gateway.test/v1/chat/completions', {

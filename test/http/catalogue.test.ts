@@ -2,12 +2,12 @@
 import { expect, test } from 'vitest'
 import { newPriceVersionId } from '#domain/id.ts'
 import { perMillion, readPrice, type UsdAttos } from '#domain/money.ts'
-import { furnish, openCounter } from '#test/support/furnish.ts'
+import { furnish, openApi } from '#test/support/furnish.ts'
 import { aCard, aVersion } from '#test/support/nouns.ts'
 
 const deps = await furnish()
 const { bearer } = await deps.issue()
-const { get, app } = openCounter(deps)
+const { get, app } = openApi(deps)
 
 const price = (text: string): UsdAttos => readPrice(text)!
 const now = deps.clock.now()

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { instant } from '#domain/clock.ts'
 import { newSecret } from '#domain/secret.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
-import { furnish, handClock, hello, openCounter, usd } from '#test/support/furnish.ts'
+import { furnish, handClock, hello, openApi, usd } from '#test/support/furnish.ts'
 import { never, script, text, until } from '#test/support/scripted-upstream.ts'
 
 const NOON = Date.UTC(2026, 7, 22, 12)
@@ -11,7 +11,7 @@ const NOON = Date.UTC(2026, 7, 22, 12)
 async function open(balance = '100') {
   const clock = handClock(NOON)
   const deps = await furnish({ clock, balance })
-  return { clock, deps, ...openCounter(deps) }
+  return { clock, deps, ...openApi(deps) }
 }
 
 interface ErrorAnswer {
@@ -178,7 +178,7 @@ describe('what a client is told to do next', () => {
       yield [text('x')]
       await until(never, call)
     })
-    const { chat } = openCounter(deps, { upstream: played.upstream })
+    const { chat } = openApi(deps, { upstream: played.upstream })
     const busy = await chat(bearer, hello({ stream: true }))
     const { headers, code } = await refusal(await chat(bearer, hello()))
     expect([code, headers.get('retry-after'), headers.get('x-should-retry')]).toEqual([
@@ -202,7 +202,7 @@ describe('what a client is told to do next', () => {
         throw new UpstreamFailure(kind, 'no')
       },
     )
-    const { chat } = openCounter(deps, { upstream: played.upstream })
+    const { chat } = openApi(deps, { upstream: played.upstream })
     const picture = await refusal(
       await chat(bearer, hello({ model: 'demo/image', modalities: ['image'] })),
     )
@@ -214,7 +214,7 @@ describe('what a client is told to do next', () => {
   test('a gateway that shuts down asks to be asked again', async () => {
     const deps = await furnish()
     const { bearer } = await deps.issue()
-    const { chat, get } = openCounter(deps, { draining: () => true })
+    const { chat, get } = openApi(deps, { draining: () => true })
     const { headers, status, code } = await refusal(await chat(bearer, hello()))
     expect([status, code, headers.get('retry-after'), headers.get('x-should-retry')]).toEqual([
       503,
@@ -389,7 +389,7 @@ describe('every answer', () => {
     const { bearer } = await deps.issue({ rpm: 5 })
     const findBySecret = () => Promise.reject(new Error('disk I/O error'))
     const keys = { ...deps.store.keys, findBySecret }
-    const { get } = openCounter({ ...deps, store: { ...deps.store, keys } })
+    const { get } = openApi({ ...deps, store: { ...deps.store, keys } })
     expect(await refusal(await get('/v1/nothing', bearer))).toMatchObject({ status: 404 })
   })
 
@@ -397,7 +397,7 @@ describe('every answer', () => {
     const deps = await furnish()
     const { bearer } = await deps.issue()
     const lines: unknown[] = []
-    const { chat } = openCounter(deps, {
+    const { chat } = openApi(deps, {
       log: (line) => lines.push(line),
       upstreamFor: async () => {
         throw new Error('secret detail sk-abcdefghij at /etc/passwd')

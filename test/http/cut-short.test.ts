@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { GatewayError } from '#domain/errors.ts'
 import { createRunningWalks } from '#http/running-walks.ts'
-import { furnish, hello, openCounter } from '#test/support/furnish.ts'
+import { furnish, hello, openApi } from '#test/support/furnish.ts'
 
 test('aborted while it is settled, an answer that is complete leaves all the same', async () => {
   const deps = await furnish()
@@ -19,7 +19,7 @@ test('aborted while it is settled, an answer that is complete leaves all the sam
       },
     },
   }
-  const { chat } = openCounter({ ...deps, store }, { running })
+  const { chat } = openApi({ ...deps, store }, { running })
   const response = await chat(bearer, hello())
   expect(response.status).toBe(200)
   expect(await response.json()).toMatchObject({ object: 'chat.completion' })

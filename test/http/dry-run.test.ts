@@ -1,17 +1,17 @@
 // `X-Gateway-Dry-Run: true`: the verdict, the route and the most that a request can cost, and nothing taken for it.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ModelCard } from '#domain/model-card.ts'
-import { type Furnished, furnish, hello, openCounter, type TestKey } from '#test/support/furnish.ts'
+import { type Furnished, furnish, hello, openApi, type TestKey } from '#test/support/furnish.ts'
 import { aProvider, usd } from '#test/support/nouns.ts'
 
 const DRY = { 'X-Gateway-Dry-Run': 'true' }
 
 let deps: Furnished
-let counter: ReturnType<typeof openCounter>
+let api: ReturnType<typeof openApi>
 
 beforeEach(async () => {
   deps = await furnish()
-  counter = openCounter(deps, {
+  api = openApi(deps, {
     upstream: { open: () => Promise.reject(new Error('a dry run asks nobody')) },
   })
 })
@@ -24,7 +24,7 @@ interface QuoteBody {
 }
 
 const ask = async (key: TestKey, body: unknown = hello()) => {
-  const response = await counter.chat(key.bearer, body, DRY)
+  const response = await api.chat(key.bearer, body, DRY)
   return { response, quote: (await response.json()) as QuoteBody }
 }
 
@@ -80,7 +80,7 @@ test('what stands before admission is refused as ever', async () => {
   expect((await ask(key)).response.status).toBe(403)
   const free = await deps.issue()
   expect((await ask(free, hello({ model: 'demo/none' }))).response.status).toBe(404)
-  expect((await counter.chat({}, hello(), DRY)).status).toBe(401)
+  expect((await api.chat({}, hello(), DRY)).status).toBe(401)
 })
 
 test('every hop of a route, each with what it can cost', async () => {
@@ -108,13 +108,13 @@ test('every hop of a route, each with what it can cost', async () => {
 
 test('false is no dry run', async () => {
   const key = await deps.issue()
-  const response = await counter.chat(key.bearer, hello(), { 'X-Gateway-Dry-Run': 'false' })
+  const response = await api.chat(key.bearer, hello(), { 'X-Gateway-Dry-Run': 'false' })
   expect(response.status).toBe(500)
 })
 
 test.each(['1', 'yes', 'on', 'true, true', ''])('%j is refused, and runs nothing', async (word) => {
   const key = await deps.issue()
-  const response = await counter.chat(key.bearer, hello(), { 'X-Gateway-Dry-Run': word })
+  const response = await api.chat(key.bearer, hello(), { 'X-Gateway-Dry-Run': word })
   expect(response.status).toBe(400)
   expect(await response.json()).toMatchObject({
     error: { code: 'invalid_request', param: 'X-Gateway-Dry-Run' },

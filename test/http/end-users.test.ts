@@ -1,7 +1,7 @@
 // The caps of a key on each of its end users: whom they stop, whom they leave alone, and what the key is told of them.
 import { expect, onTestFinished, test } from 'vitest'
 import type { Limits } from '#domain/key.ts'
-import { furnish, handClock, hello, openCounter, usd } from '#test/support/furnish.ts'
+import { furnish, handClock, hello, openApi, usd } from '#test/support/furnish.ts'
 
 const NOON = Date.parse('2026-08-22T12:00:00Z')
 
@@ -10,7 +10,7 @@ async function open(limits: Partial<Limits>) {
   const deps = await furnish({ clock })
   onTestFinished(() => deps.store.close())
   const { bearer } = await deps.issue(limits)
-  const { chat, get } = openCounter(deps)
+  const { chat, get } = openApi(deps)
   /** As this end user, or as nobody. */
   const ask = async (user: string | undefined, headers = {}) => {
     const response = await chat(

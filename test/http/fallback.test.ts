@@ -4,7 +4,7 @@ import type { ModelCard } from '#domain/model-card.ts'
 import type { UsdAttos } from '#domain/money.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { NO_USAGE } from '#domain/usage.ts'
-import { type Furnished, furnish, hello, openCounter, type TestKey } from '#test/support/furnish.ts'
+import { type Furnished, furnish, hello, openApi, type TestKey } from '#test/support/furnish.ts'
 import {
   eventually,
   finish,
@@ -65,16 +65,16 @@ const refusesToOpen = (kind: 'failed' | 'overloaded' | 'rejected' = 'failed'): S
     },
   )
 
-/** The counter where each provider plays its own script. */
-function counter(demo: Script, spare: Script) {
+/** The API where each provider plays its own script. */
+function api(demo: Script, spare: Script) {
   const scripts: Readonly<Record<string, Script>> = { demo, spare }
-  return openCounter(deps, {
+  return openApi(deps, {
     upstreamFor: async ({ name }) => (scripts[name] as Script).upstream,
   })
 }
 
 const ask = (demo: Script, spare: Script, more: object = {}) =>
-  counter(demo, spare).chat(key.bearer, hello({ models: [SPARE], ...more }))
+  api(demo, spare).chat(key.bearer, hello({ models: [SPARE], ...more }))
 
 /** What was charged in nano-dollars, and proof that nothing stays open. */
 async function charged(): Promise<bigint> {
@@ -196,7 +196,7 @@ describe('no fallback', () => {
       body: JSON.stringify(hello({ models: [SPARE] })),
       signal: leaving.signal,
     })
-    const answer = counter(demo, spare).app.fetch(request)
+    const answer = api(demo, spare).app.fetch(request)
     await eventually(() => demo.calls.length === 1, 'the first is asked')
     leaving.abort()
     await answer

@@ -10,7 +10,7 @@ import {
   type HandClock,
   handClock,
   hello,
-  openCounter,
+  openApi,
   type TestKey,
 } from '#test/support/furnish.ts'
 import { usd } from '#test/support/nouns.ts'
@@ -51,7 +51,7 @@ interface ReceiptAnswer {
 }
 
 const receiptFor = async (
-  { get }: ReturnType<typeof openCounter>,
+  { get }: ReturnType<typeof openApi>,
   id: string | null,
   bearer = worker.bearer,
   prefix = '/v1',
@@ -60,12 +60,12 @@ const receiptFor = async (
 const idOf = (response: Response): string => response.headers.get('x-generation-id') ?? ''
 
 test('everything, to the field', async () => {
-  const counter = openCounter(deps, { upstream: answers().upstream })
+  const api = openApi(deps, { upstream: answers().upstream })
   const asked = hello({ user: 'u_204' })
-  const answer = await counter.chat(worker.bearer, asked, { 'X-Request-Id': 'mine-1' })
+  const answer = await api.chat(worker.bearer, asked, { 'X-Request-Id': 'mine-1' })
   const { id, usage } = (await answer.json()) as { id: string; usage: { cost_rub: number } }
   const card = await deps.store.models.find('demo/echo')
-  expect(await (await receiptFor(counter, id)).json()).toEqual({
+  expect(await (await receiptFor(api, id)).json()).toEqual({
     object: 'generation',
     id,
     request_id: 'mine-1',
@@ -150,11 +150,11 @@ const line = (name: string, count: number, unitPrice: string, amount: string) =>
 
 describe('it is shown', () => {
   test('under both prefixes, to every key of the account, with rate headers, for no slot', async () => {
-    const counter = openCounter(deps)
-    const id = idOf(await counter.chat(worker.bearer, hello()))
+    const api = openApi(deps)
+    const id = idOf(await api.chat(worker.bearer, hello()))
     const colleague = await deps.issue({ rpm: 5 })
     for (const prefix of ['/v1', '/api/v1']) {
-      const response = await receiptFor(counter, id, colleague.bearer, prefix)
+      const response = await receiptFor(api, id, colleague.bearer, prefix)
       expect(response.status).toBe(200)
       expect(response.headers.get('x-ratelimit-remaining-minute')).toBe('5')
       expect(await response.json()).toMatchObject({ id, key_id: worker.key.id })
@@ -162,20 +162,20 @@ describe('it is shown', () => {
   })
 
   test('as soon as a stream has ended, by the id that its first chunk carried', async () => {
-    const counter = openCounter(deps)
-    const response = await counter.chat(worker.bearer, hello({ stream: true }))
+    const api = openApi(deps)
+    const response = await api.chat(worker.bearer, hello({ stream: true }))
     const body = await response.text()
     expect(body.endsWith('data: [DONE]\n\n')).toBe(true)
-    const receipt = await receiptFor(counter, /"id":"(gen-\w+)"/.exec(body)?.[1] ?? null)
+    const receipt = await receiptFor(api, /"id":"(gen-\w+)"/.exec(body)?.[1] ?? null)
     expect(await receipt.json()).toMatchObject({ stream: true, ended_by: 'completed' })
   })
 
   test('for a refused request: which limit refused it, and that nothing was charged', async () => {
-    const counter = openCounter(deps)
+    const api = openApi(deps)
     const poor = await deps.issue({ dailySpend: usd('0') })
-    const refused = await counter.chat(poor.bearer, hello())
+    const refused = await api.chat(poor.bearer, hello())
     expect(refused.status).toBe(402)
-    const response = await receiptFor(counter, idOf(refused), poor.bearer)
+    const response = await receiptFor(api, idOf(refused), poor.bearer)
     expect(response.status).toBe(200)
     expect(await response.json()).toMatchObject({
       status: 402,
@@ -195,9 +195,9 @@ describe('it is shown', () => {
       async function* () {},
       (call) => until(never, call),
     )
-    const counter = openCounter(deps, { upstream: held.upstream })
+    const api = openApi(deps, { upstream: held.upstream })
     const leaving = new AbortController()
-    const asked = counter.app.request('http://gateway.test/v1/chat/completions', {
+    const asked = api.app.request('http://gateway.test/v1/chat/completions', {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', ...worker.bearer },
       body: JSON.stringify(hello()),
@@ -207,15 +207,15 @@ describe('it is shown', () => {
     leaving.abort()
     await asked
     const [left] = await deps.store.activity.list({ limit: 5 })
-    const receipt = await receiptFor(counter, left?.generationId ?? null)
+    const receipt = await receiptFor(api, left?.generationId ?? null)
     expect(await receipt.json()).toMatchObject({ ended_by: 'client', data: { cancelled: true } })
   })
 
   test('for pictures: by the piece, at the size that was drawn', async () => {
-    const counter = openCounter(deps)
+    const api = openApi(deps)
     const wish = hello({ model: 'demo/image', modalities: ['image'] })
-    const answer = await counter.chat(worker.bearer, wish)
-    const receipt = (await (await receiptFor(counter, idOf(answer))).json()) as ReceiptAnswer
+    const answer = await api.chat(worker.bearer, wish)
+    const receipt = (await (await receiptFor(api, idOf(answer))).json()) as ReceiptAnswer
     expect(receipt.lines.at(-1)).toMatchObject({ class: 'output_images', unit: 'image', count: 1 })
     expect(receipt.data['num_media_completion']).toBe(1)
   })
@@ -246,11 +246,11 @@ describe('it is shown', () => {
         })
       },
     )
-    const counter = openCounter(deps, {
+    const api = openApi(deps, {
       upstreamFor: async ({ name }) => (name === 'spare' ? broke : answers()).upstream,
     })
-    const answer = await counter.chat(worker.bearer, hello())
-    const response = await receiptFor(counter, idOf(answer))
+    const answer = await api.chat(worker.bearer, hello())
+    const response = await receiptFor(api, idOf(answer))
     const body = await response.text()
     expect(JSON.parse(body)).toMatchObject({
       provider: 'demo',
@@ -289,12 +289,12 @@ describe('it is not shown', () => {
   }
 
   test('T6: to a key of another account, which is told the same as of one that never was', async () => {
-    const counter = openCounter(deps)
-    const id = idOf(await counter.chat(worker.bearer, hello()))
+    const api = openApi(deps)
+    const id = idOf(await api.chat(worker.bearer, hello()))
     const stranger = await strangerOf('other')
     const [theirs, none] = [
-      await receiptFor(counter, id, stranger),
-      await receiptFor(counter, newGenerationId(clock.now()), stranger),
+      await receiptFor(api, id, stranger),
+      await receiptFor(api, newGenerationId(clock.now()), stranger),
     ]
     expect(theirs.headers.get('x-ratelimit-limit-minute')).toBe('60')
     const messages = [await theirs.json(), await none.json()].map(
@@ -302,18 +302,18 @@ describe('it is not shown', () => {
     )
     expect(messages[0]).toEqual(messages[1])
     expect(messages[0]).toMatchObject({ code: 'generation_not_found' })
-    expect((await receiptFor(counter, id)).status).toBe(200)
+    expect((await receiptFor(api, id)).status).toBe(200)
   })
 
   test('when it is no longer kept, and says so by the time in its id alone', async () => {
-    const counter = openCounter(deps)
-    const id = idOf(await counter.chat(worker.bearer, hello()))
-    expect((await receiptFor(counter, id)).status).toBe(200)
+    const api = openApi(deps)
+    const id = idOf(await api.chat(worker.bearer, hello()))
+    expect((await receiptFor(api, id)).status).toBe(200)
     const neverWas = newGenerationId(clock.now())
     clock.advance(86_400_000)
     const young = newGenerationId(clock.now())
     const why = async (one: string) => {
-      const response = await receiptFor(counter, one)
+      const response = await receiptFor(api, one)
       expect(response.status).toBe(404)
       return ((await response.json()) as { error: { message: string } }).error.message
     }
@@ -332,44 +332,44 @@ describe('it is not shown', () => {
       await until(word, call)
       yield [finish(), COUNTED]
     })
-    const counter = openCounter(deps, { upstream: held.upstream })
-    const streaming = await counter.chat(worker.bearer, hello({ stream: true }))
+    const api = openApi(deps, { upstream: held.upstream })
+    const streaming = await api.chat(worker.bearer, hello({ stream: true }))
     const id = idOf(streaming)
     expect(id).toMatch(/^gen-/)
-    expect(await refusal(await receiptFor(counter, id))).toEqual(NOT_FOUND)
+    expect(await refusal(await receiptFor(api, id))).toEqual(NOT_FOUND)
     giveWord()
     await streaming.text()
-    expect((await receiptFor(counter, id)).status).toBe(200)
+    expect((await receiptFor(api, id)).status).toBe(200)
   })
 
   test.each(['gen-', 'gen-none', 'led_x', '%27%20OR%201=1', `gen-${'z'.repeat(9_000)}`])(
     'under %s',
     async (id) => {
-      expect(await refusal(await receiptFor(openCounter(deps), id))).toEqual(NOT_FOUND)
+      expect(await refusal(await receiptFor(openApi(deps), id))).toEqual(NOT_FOUND)
     },
   )
 
   test.each(['/v1/generation', '/v1/generation?id=', '/api/v1/generation?ID=x'])(
     'without an id: %s',
     async (path) => {
-      const response = await openCounter(deps).get(path, worker.bearer)
+      const response = await openApi(deps).get(path, worker.bearer)
       expect(await refusal(response)).toEqual([400, 'invalid_request', 'id'])
     },
   )
 
   test('to a provisioning key, whatever it asks for, nor to nobody', async () => {
-    const counter = openCounter(deps)
-    const id = idOf(await counter.chat(worker.bearer, hello()))
+    const api = openApi(deps)
+    const id = idOf(await api.chat(worker.bearer, hello()))
     const { bearer } = await deps.issue({}, 'provisioning')
     for (const path of ['/v1/generation', `/v1/generation?id=${id}`]) {
-      const response = await counter.get(path, bearer)
+      const response = await api.get(path, bearer)
       expect(await refusal(response)).toEqual([403, 'provisioning_key_not_allowed', null])
     }
-    expect((await counter.get(`/v1/generation?id=${id}`)).status).toBe(401)
+    expect((await api.get(`/v1/generation?id=${id}`)).status).toBe(401)
   })
 
   test('by another method', async () => {
-    const { app } = openCounter(deps)
+    const { app } = openApi(deps)
     const response = await app.request('http://gateway.test/v1/generation', { method: 'DELETE' })
     expect(response.status).toBe(405)
     expect(response.headers.get('allow')).toBe('GET, HEAD, OPTIONS')

@@ -1,11 +1,11 @@
 // Health and cross-origin calls: both come without a key.
 import { expect, test } from 'vitest'
-import { furnish, openCounter } from '#test/support/furnish.ts'
+import { furnish, openApi } from '#test/support/furnish.ts'
 
 const deps = await furnish()
 
 test('alive touches nothing', async () => {
-  const { get } = openCounter({
+  const { get } = openApi({
     ...deps,
     store: new Proxy(deps.store, {
       get: () => {
@@ -31,7 +31,7 @@ test.each([
   ['of an old schema', () => health(true, 0), false, 503, [true, false, true]],
   ['broken', () => Promise.reject(new Error('disk')), false, 503, [false, false, true]],
 ] as const)('%s', async (_, read, draining, status, checks) => {
-  const { get } = openCounter(
+  const { get } = openApi(
     { ...deps, store: { ...deps.store, health: read } },
     { draining: () => draining },
   )
@@ -44,7 +44,7 @@ test.each([
 })
 
 test('a page may call from anywhere, and read every header of ours', async () => {
-  const { app, get } = openCounter(deps)
+  const { app, get } = openApi(deps)
   const preflight = await app.request('http://gateway.test/v1/chat/completions', {
     method: 'OPTIONS',
     headers: {
@@ -78,7 +78,7 @@ test('a page may call from anywhere, and read every header of ours', async () =>
 })
 
 test('a preflight cannot smuggle a header of its own', async () => {
-  const { app } = openCounter(deps)
+  const { app } = openApi(deps)
   const preflight = await app.request('http://gateway.test/v1/key', {
     method: 'OPTIONS',
     headers: { 'Access-Control-Request-Headers': 'a; b: c' },

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest'
 import type { Answers } from '#domain/idempotency.ts'
 import { newSecret } from '#domain/secret.ts'
 import { createRunningWalks } from '#http/running-walks.ts'
-import { type Furnished, furnish, hello, openCounter } from '#test/support/furnish.ts'
+import { type Furnished, furnish, hello, openApi } from '#test/support/furnish.ts'
 import { eventually } from '#test/support/scripted-upstream.ts'
 
-/** A counter whose cellar keeps answers only once it is let. */
+/** An API whose store keeps answers only once it is let. */
 async function openGated() {
   const deps = await furnish()
   const { bearer } = await deps.issue()
@@ -22,7 +22,7 @@ async function openGated() {
     },
   })
   const running = createRunningWalks()
-  const { chat } = openCounter(gated, { running })
+  const { chat } = openApi(gated, { running })
   return {
     running,
     let: resolve,
@@ -115,10 +115,10 @@ test('a client that leaves while its answer is being kept finds it when it comes
 test.each([
   ['refuses', async () => false],
   ['fails', () => Promise.reject(new Error('no room'))],
-])('a cellar that %s to keep it stops no answer', async (_, keep) => {
+])('a store that %s to keep it stops no answer', async (_, keep) => {
   const deps = await furnish()
   const { bearer } = await deps.issue()
-  const { chat } = openCounter(withAnswers(deps, { find: async () => undefined, keep }))
+  const { chat } = openApi(withAnswers(deps, { find: async () => undefined, keep }))
   for (const stream of [false, true]) {
     for (let n = 0; n < 2; n++) {
       const response = await chat(bearer, hello({ stream }), { 'Idempotency-Key': `k ${stream}` })
@@ -129,7 +129,7 @@ test.each([
   expect(await deps.store.ledger.list({ kind: 'charge', limit: 10 })).toHaveLength(4)
 })
 
-test('a cellar that cannot be read refuses, and the key is free again', async () => {
+test('a store that cannot be read refuses, and the key is free again', async () => {
   const deps = await furnish()
   const { bearer } = await deps.issue()
   let broken = true
@@ -138,7 +138,7 @@ test('a cellar that cannot be read refuses, and the key is free again', async ()
     if (broken) throw new Error('unreadable')
     return await answers.find(...name)
   }
-  const { chat } = openCounter(withAnswers(deps, { find, keep: answers.keep }))
+  const { chat } = openApi(withAnswers(deps, { find, keep: answers.keep }))
   const ask = () => chat(bearer, hello(), { 'Idempotency-Key': 'k' })
   expect((await ask()).status).toBe(500)
   broken = false
@@ -156,7 +156,7 @@ test('who comes while it is looked up waits for the same look-up', async () => {
     if (++lookUps > 1) await looking.promise
     return await answers.find(...name)
   }
-  const { chat } = openCounter(withAnswers(deps, { find, keep: answers.keep }))
+  const { chat } = openApi(withAnswers(deps, { find, keep: answers.keep }))
   const ask = async (body: unknown) => await chat(bearer, body, { 'Idempotency-Key': 'k' })
   const said = await (await ask(hello())).text()
   const both = [ask(hello()), ask(hello())]
@@ -167,11 +167,11 @@ test('who comes while it is looked up waits for the same look-up', async () => {
   expect(lookUps).toBe(2)
 })
 
-test('a request without the header asks the cellar for nothing', async () => {
+test('a request without the header asks the store for nothing', async () => {
   const deps = await furnish()
   const { bearer } = await deps.issue()
-  const touched = () => Promise.reject(new Error('the cellar was asked'))
-  const { chat } = openCounter(withAnswers(deps, { find: touched, keep: touched }))
+  const touched = () => Promise.reject(new Error('the store was asked'))
+  const { chat } = openApi(withAnswers(deps, { find: touched, keep: touched }))
   for (const stream of [false, true]) {
     const response = await chat(bearer, hello({ stream }))
     expect([response.status, response.headers.get('idempotent-replayed')]).toEqual([200, null])
@@ -182,7 +182,7 @@ test('a request without the header asks the cellar for nothing', async () => {
 test('a key of the API is no name of a request, and is not kept as one', async () => {
   const deps = await furnish()
   const { bearer } = await deps.issue()
-  const { chat } = openCounter(deps)
+  const { chat } = openApi(deps)
   const response = await chat(bearer, hello(), { 'Idempotency-Key': `again ${newSecret()}` })
   expect(response.status).toBe(400)
   expect(await response.json()).toMatchObject({

@@ -12,7 +12,7 @@ import {
   furnish,
   type HandClock,
   handClock,
-  openCounter,
+  openApi,
   type TestKey,
 } from '#test/support/furnish.ts'
 
@@ -32,7 +32,7 @@ export interface Answer {
 export interface KeyCounter {
   readonly deps: Furnished
   readonly clock: HandClock
-  readonly counter: ReturnType<typeof openCounter>
+  readonly api: ReturnType<typeof openApi>
   /** Without limits, of the first account. */
   readonly boss: TestKey
   /** As `boss` unless told; a text is sent as it is. */
@@ -48,7 +48,7 @@ export async function openKeyCounter(changes: Partial<ApiDeps> = {}): Promise<Ke
   const clock = handClock(NOON)
   const deps = await furnish({ clock })
   onTestFinished(() => deps.store.close())
-  const counter = openCounter(deps, changes)
+  const api = openApi(deps, changes)
 
   const issueIn: KeyCounter['issueIn'] = async ({ id: accountId }, wish = {}) => {
     const secret = newSecret()
@@ -60,7 +60,7 @@ export async function openKeyCounter(changes: Partial<ApiDeps> = {}): Promise<Ke
   const boss = await issueIn(deps.account, { name: 'boss', kind: 'provisioning' })
 
   const ask: KeyCounter['ask'] = async (method, path, body, headers = boss.bearer) => {
-    const response = await counter.app.request(`http://gateway.test${path}`, {
+    const response = await api.app.request(`http://gateway.test${path}`, {
       method,
       headers: { ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
@@ -77,7 +77,7 @@ export async function openKeyCounter(changes: Partial<ApiDeps> = {}): Promise<Ke
   return {
     deps,
     clock,
-    counter,
+    api,
     boss,
     ask,
     async mint(fields = {}) {

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { instant } from '#domain/clock.ts'
 import { readRubPerUsd } from '#domain/money.ts'
-import { furnish, handClock, hello, openCounter, usd } from '#test/support/furnish.ts'
+import { furnish, handClock, hello, openApi, usd } from '#test/support/furnish.ts'
 
 const NOON = Date.UTC(2026, 7, 22, 12)
 
@@ -17,7 +17,7 @@ test('everything, to the field', async () => {
     monthlySpend: usd('50'),
     allowedModels: ['demo/*'],
   })
-  const { get, chat } = openCounter(deps)
+  const { get, chat } = openApi(deps)
   await chat(bearer, hello())
   const response = await get('/v1/key', bearer)
   expect(response.headers.get('x-ratelimit-remaining-minute')).toBe('59')
@@ -72,7 +72,7 @@ test('it takes no slot, and answers when nothing is left', async () => {
   const clock = handClock(NOON)
   const deps = await furnish({ clock, balance: '0.000001' })
   const { bearer } = await deps.issue({ rpm: 1, rpd: 1, dailySpend: usd('0.000001') })
-  const { get, chat } = openCounter(deps)
+  const { get, chat } = openApi(deps)
   expect((await chat(bearer, hello())).status).toBe(200)
   expect((await chat(bearer, hello())).status).toBe(402)
   for (let i = 0; i < 5; i++) {
@@ -89,7 +89,7 @@ test('it takes no slot, and answers when nothing is left', async () => {
 test('a request in progress is told, with what it holds, and what would be left without it', async () => {
   const deps = await furnish({ clock: handClock(NOON) })
   const { bearer } = await deps.issue({ concurrency: 1, rpd: 2 })
-  const { get, chat } = openCounter(deps)
+  const { get, chat } = openApi(deps)
   const running = await chat(bearer, hello({ stream: true, max_tokens: 1_000 }))
   expect((await chat(bearer, hello())).status).toBe(429)
   const info = (await (await get('/v1/key', bearer)).json()) as {
@@ -108,7 +108,7 @@ test('a request in progress is told, with what it holds, and what would be left 
 
 test('a widget that knows one limit is shown the month, or the day where only that is set', async () => {
   const deps = await furnish({ clock: handClock(NOON) })
-  const { get, chat } = openCounter(deps)
+  const { get, chat } = openApi(deps)
   for (const [limits, limit, left] of [
     [{}, null, null],
     [{ dailySpend: usd('0.000005') }, 0.000005, 0],
@@ -135,7 +135,7 @@ test('a key that ends says when', async () => {
   const clock = handClock(NOON)
   const deps = await furnish({ clock })
   const { bearer, key } = await deps.issue()
-  const { get } = openCounter(deps)
+  const { get } = openApi(deps)
   await deps.store.keys.amend(key.id, { expiresAt: instant(NOON + 1_000) }, clock.now())
   expect(await (await get('/v1/key', bearer)).json()).toMatchObject({
     expires_at: '2026-08-22T12:00:01Z',
@@ -147,7 +147,7 @@ test('a key that ends says when', async () => {
 test('a provisioning key may ask about itself', async () => {
   const deps = await furnish()
   const { bearer } = await deps.issue({}, 'provisioning')
-  const { get } = openCounter(deps)
+  const { get } = openApi(deps)
   expect(await (await get('/v1/key', bearer)).json()).toMatchObject({
     kind: 'provisioning',
     data: { is_provisioning_key: true, limit: null, limit_remaining: null },

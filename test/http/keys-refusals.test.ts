@@ -441,7 +441,7 @@ describe('whose keys', () => {
     'a key that is revoked while the body of its %s is on the way changes nothing',
     async (method, text) => {
       const keys = await openKeyCounter()
-      const { deps, clock, boss, counter, mint, issueIn } = keys
+      const { deps, clock, boss, api, mint, issueIn } = keys
       const witness = await issueIn(deps.account, { kind: 'provisioning' })
       const { id } = await mint()
       // It is read from when the key has passed, and not before.
@@ -456,7 +456,7 @@ describe('whose keys', () => {
         { highWaterMark: 0 },
       )
       const path = method === 'POST' ? '/v1/keys' : `/v1/keys/${id}`
-      const response = await counter.app.request(`http://gateway.test${path}`, {
+      const response = await api.app.request(`http://gateway.test${path}`, {
         method,
         headers: { ...boss.bearer, 'Content-Type': 'application/json' },
         body,

@@ -48,7 +48,7 @@ describe('POST', () => {
   )
 
   test('keeps every limit, and the key obeys them at once', async () => {
-    const { mint, counter } = await openKeyCounter()
+    const { mint, api } = await openKeyCounter()
     const limits = {
       rpm_limit: 2,
       rpd_limit: 100,
@@ -67,17 +67,17 @@ describe('POST', () => {
       expires_at: '2026-09-01T00:00:00Z',
     })
     const bearer = bearerOf(key)
-    expect((await counter.chat(bearer, hello({ model: 'demo/lorem' }))).status).toBe(403)
-    const answered = await counter.chat(bearer, hello())
+    expect((await api.chat(bearer, hello({ model: 'demo/lorem' }))).status).toBe(403)
+    const answered = await api.chat(bearer, hello())
     expect([answered.status, answered.headers.get('x-ratelimit-remaining-minute')]).toEqual([
       200,
       '1',
     ])
-    expect((await counter.chat(bearer, hello())).status).toBe(402)
+    expect((await api.chat(bearer, hello())).status).toBe(402)
   })
 
   test('takes null for no limit and an empty list for no model', async () => {
-    const { mint, counter } = await openKeyCounter()
+    const { mint, api } = await openKeyCounter()
     const nothing = {
       rpm_limit: null,
       rpd_limit: null,
@@ -88,7 +88,7 @@ describe('POST', () => {
     }
     const { key, ...record } = await mint({ ...nothing, allowed_models: [] })
     expect(record).toEqual({ ...plain, allowed_models: [] })
-    expect((await counter.chat(bearerOf(key), hello())).status).toBe(403)
+    expect((await api.chat(bearerOf(key), hello())).status).toBe(403)
     expect(await mint({ allowed_models: null, name: 'free' })).toMatchObject({
       allowed_models: null,
     })
@@ -111,13 +111,13 @@ describe('POST', () => {
   })
 
   test('two hundred at once are two hundred keys', async () => {
-    const { mint, ask, counter } = await openKeyCounter()
+    const { mint, ask, api } = await openKeyCounter()
     const made = await Promise.all(Array.from({ length: 200 }, (_, n) => mint({ name: `k${n}` })))
     expect(new Set(made.map(({ id }) => id)).size).toBe(200)
     expect(new Set(made.map(({ key }) => key)).size).toBe(200)
     expect((await ask('GET', '/v1/keys')).body).toMatchObject({ total_count: 201, has_more: true })
     for (const { key, id } of made) {
-      const info = await counter.get('/v1/key', bearerOf(key))
+      const info = await api.get('/v1/key', bearerOf(key))
       expect(await info.json()).toMatchObject({ id })
     }
   })
@@ -204,10 +204,10 @@ describe('GET', () => {
   })
 
   test('tells what each key spent and has in progress', async () => {
-    const { ask, mint, counter } = await openKeyCounter()
+    const { ask, mint, api } = await openKeyCounter()
     const { key, id } = await mint()
-    await (await counter.chat(bearerOf(key), hello())).text()
-    const busy = await counter.chat(bearerOf(key), hello({ stream: true }))
+    await (await api.chat(bearerOf(key), hello())).text()
+    const busy = await api.chat(bearerOf(key), hello({ stream: true }))
     const { body } = await ask('GET', `/v1/keys/${id}`)
     expect(body).toMatchObject({
       last_used_at: AT,
@@ -267,11 +267,11 @@ describe('PATCH', () => {
   })
 
   test('holds from the next request, limit by limit', async () => {
-    const { ask, mint, counter } = await openKeyCounter()
+    const { ask, mint, api } = await openKeyCounter()
     const { key, id } = await mint()
     const codeAfter = async (change: object) => {
       expect((await ask('PATCH', `/v1/keys/${id}`, change)).status).toBe(200)
-      const response = await counter.chat(bearerOf(key), hello())
+      const response = await api.chat(bearerOf(key), hello())
       return response.status === 200
         ? 200
         : ((await response.json()) as { error: { code: string } }).error.code
@@ -295,9 +295,9 @@ describe('PATCH', () => {
   })
 
   test('revives an expired key by a new end, and a disabled one by a word', async () => {
-    const { ask, mint, counter, clock } = await openKeyCounter()
+    const { ask, mint, api, clock } = await openKeyCounter()
     const { key, id } = await mint({ expires_at: '2026-08-22T12:00:01Z' })
-    const status = async () => (await counter.chat(bearerOf(key), hello())).status
+    const status = async () => (await api.chat(bearerOf(key), hello())).status
     expect(await status()).toBe(200)
     clock.advance(1_000)
     expect(await status()).toBe(401)
@@ -326,7 +326,7 @@ describe('PATCH', () => {
 
 describe('DELETE', () => {
   test('revokes for good, from the next request, and says the same again', async () => {
-    const { ask, mint, counter, clock, deps } = await openKeyCounter()
+    const { ask, mint, api, clock, deps } = await openKeyCounter()
     const { key, id } = await mint()
     const deleted = { id, object: 'api_key.deleted', deleted: true }
     for (let i = 0; i < 3; i++) {
@@ -334,7 +334,7 @@ describe('DELETE', () => {
       expect([status, body]).toEqual([200, deleted])
       clock.advance(1_000)
     }
-    const refused = await counter.chat(bearerOf(key), hello())
+    const refused = await api.chat(bearerOf(key), hello())
     expect(refused.status).toBe(401)
     expect(await refused.json()).toMatchObject({ error: { code: 'api_key_revoked' } })
     expect((await ask('GET', `/v1/keys/${id}`)).body).toMatchObject({
@@ -353,11 +353,11 @@ describe('DELETE', () => {
   })
 
   test('lets a running stream end whole, and charges it', async () => {
-    const { ask, mint, counter } = await openKeyCounter()
+    const { ask, mint, api } = await openKeyCounter()
     const { key, id } = await mint()
-    const stream = await counter.chat(bearerOf(key), hello({ stream: true }))
+    const stream = await api.chat(bearerOf(key), hello({ stream: true }))
     await ask('DELETE', `/v1/keys/${id}`)
-    expect((await counter.chat(bearerOf(key), hello())).status).toBe(401)
+    expect((await api.chat(bearerOf(key), hello())).status).toBe(401)
     expect(await stream.text()).toContain('data: [DONE]')
     expect((await ask('GET', `/v1/keys/${id}`)).body.usage).toEqual({
       requests_in_progress: 0,

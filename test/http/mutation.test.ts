@@ -1,7 +1,7 @@
 // A thousand requests that no library would send: never a fault of ours, never a hold left open.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { furnish, hello, openCounter } from '#test/support/furnish.ts'
+import { furnish, hello, openApi } from '#test/support/furnish.ts'
 
 const REQUESTS = 1_000
 const SEED = 20_260_822
@@ -113,7 +113,7 @@ const isOurs = (code: string): boolean =>
 test('random bodies, headers, paths and methods', async () => {
   const deps = await furnish()
   const { bearer, key } = await deps.issue({ rpm: 1_000_000, concurrency: 50 })
-  const { app } = openCounter(deps)
+  const { app } = openApi(deps)
   const seen = new Map<number, number>()
 
   await fc.assert(

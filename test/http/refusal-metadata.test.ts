@@ -1,7 +1,7 @@
 // Every refusal by a limit says which one, its value, what is used and when it lifts; and the log keeps what was said.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Limits } from '#domain/key.ts'
-import { furnish, handClock, hello, openCounter, usd } from '#test/support/furnish.ts'
+import { furnish, handClock, hello, openApi, usd } from '#test/support/furnish.ts'
 import { script } from '#test/support/scripted-upstream.ts'
 
 const NOON = Date.parse('2026-08-22T12:00:00Z')
@@ -10,7 +10,7 @@ async function open(balance?: string) {
   const clock = handClock(NOON)
   const deps = await furnish({ clock, ...(balance !== undefined && { balance }) })
   onTestFinished(() => deps.store.close())
-  return { deps, clock, ...openCounter(deps) }
+  return { deps, clock, ...openApi(deps) }
 }
 
 async function refusalOf(response: Response) {
@@ -100,7 +100,7 @@ test('requests in progress: the place, and the money they hold', async () => {
   const places = await deps.issue({ concurrency: 1 })
   const money = await deps.issue({ dailySpend: usd('0.001') })
   const gate = Promise.withResolvers<void>()
-  const { chat } = openCounter(deps, {
+  const { chat } = openApi(deps, {
     upstream: script(async function* () {
       await gate.promise
       yield []

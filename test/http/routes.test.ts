@@ -26,8 +26,8 @@ const BODIES: Readonly<Record<string, unknown>> = {
 }
 
 test('T7: every route is listed, under both prefixes', async () => {
-  const { counter } = await openKeyCounter()
-  const routes = counter.app.routes
+  const { api } = await openKeyCounter()
+  const routes = api.app.routes
     .filter(({ method }) => method !== 'OPTIONS')
     .map(({ method, path }) => `${method} ${path}`)
   const listed = Object.keys(WHO).flatMap((route) =>

@@ -6,7 +6,7 @@ import { NO_USAGE } from '#domain/usage.ts'
 import type { ApiDeps } from '#http/deps.ts'
 import type { FirstRuns } from '#http/first-runs.ts'
 import { DEFAULT_TIMINGS, type Timings } from '#http/timings.ts'
-import { furnish, hello, openCounter } from '#test/support/furnish.ts'
+import { furnish, hello, openApi } from '#test/support/furnish.ts'
 import { readSse } from '#test/support/read-sse.ts'
 import {
   eventually,
@@ -25,16 +25,16 @@ async function open(
 ) {
   const deps = await furnish()
   const key = await deps.issue({ rpm: 10, rpd: 20 })
-  const counter = openCounter(deps, {
+  const api = openApi(deps, {
     upstream: played.upstream,
     timings: { ...DEFAULT_TIMINGS, ...timings },
     ...changes,
   })
   return {
-    ...counter,
+    ...api,
     store: deps.store,
     ask: (more = {}, headers = {}) =>
-      counter.chat(key.bearer, hello({ stream: true, ...more }), headers),
+      api.chat(key.bearer, hello({ stream: true, ...more }), headers),
     openHolds: async () => (await deps.store.health({ checkIntegrity: false })).openHolds,
   }
 }
@@ -349,7 +349,7 @@ test('the usage and [DONE] wait until the charge is committed', async () => {
       },
     },
   }
-  const { chat } = openCounter(slow, { upstream: says([text('x')], [finish()]).upstream })
+  const { chat } = openApi(slow, { upstream: says([text('x')], [finish()]).upstream })
   const response = await chat(bearer, hello({ stream: true }))
   let received = ''
   const reading = (async () => {

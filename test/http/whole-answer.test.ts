@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { ChatEvents } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { NO_USAGE } from '#domain/usage.ts'
-import { furnish, hello, openCounter } from '#test/support/furnish.ts'
+import { furnish, hello, openApi } from '#test/support/furnish.ts'
 import { finish, script, text } from '#test/support/scripted-upstream.ts'
 
 const deps = await furnish()
@@ -19,7 +19,7 @@ async function answer(batches: readonly ChatEvents[], more = {}) {
   const played = script(async function* () {
     yield* batches
   })
-  const { chat } = openCounter(deps, { upstream: played.upstream })
+  const { chat } = openApi(deps, { upstream: played.upstream })
   const response = await chat(bearer, hello(more))
   return { response, played, body: (await response.json()) as Answer }
 }
@@ -215,7 +215,7 @@ test('T20: half an answer is an error to a client that asked for a whole one, an
     yield [text('half of it')]
     throw new UpstreamFailure('failed', 'it broke')
   })
-  const { chat } = openCounter(deps, { upstream: played.upstream })
+  const { chat } = openApi(deps, { upstream: played.upstream })
   const response = await chat(bearer, hello())
   expect(response.status).toBe(502)
   expect(await response.json()).toMatchObject({ error: { code: 'upstream_error' } })
@@ -225,7 +225,7 @@ test('T20: half an answer is an error to a client that asked for a whole one, an
 })
 
 test('both addresses answer alike', async () => {
-  const { app } = openCounter(deps)
+  const { app } = openApi(deps)
   for (const prefix of ['/v1', '/api/v1']) {
     const response = await app.request(`http://gateway.test${prefix}/chat/completions`, {
       method: 'POST',

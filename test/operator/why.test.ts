@@ -28,7 +28,7 @@ beforeEach(async () => {
 const keyNow = async (): Promise<ApiKey> =>
   (await deps.store.keys.search('default', 1))[0] as ApiKey
 
-/** Asks as the counter does. @returns the generation's id, whether it was refused or served */
+/** Asks as the API does. @returns the generation's id, whether it was refused or served */
 async function ask(stated: Parameters<typeof aRequest>[0] = {}): Promise<string> {
   const caller = { key: await keyNow(), requestId: 'mine', arrivedAt: deps.clock.now() }
   const request = aRequest({

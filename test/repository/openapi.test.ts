@@ -6,7 +6,7 @@ import { OPERATOR_CODES } from '#http/openapi/schemas/error.ts'
 import { EXPOSED_HEADERS } from '#http/rate-headers.ts'
 import { chatForm } from '#http/read-chat-request.ts'
 import { amendmentForm, issueForm } from '#http/read-key-request.ts'
-import { furnish, openCounter } from '#test/support/furnish.ts'
+import { furnish, openApi } from '#test/support/furnish.ts'
 import type { OpenApi } from '#test/support/openapi.ts'
 
 const document: OpenApi = JSON.parse(JSON.stringify(renderDocument('1')))
@@ -20,7 +20,7 @@ const WRITTEN: Readonly<Record<string, string>> = {
 test('every route is in it, under every prefix, and nothing else is', async () => {
   const deps = await furnish()
   onTestFinished(() => deps.store.close())
-  const served = openCounter(deps)
+  const served = openApi(deps)
     .app.routes.filter(({ method }) => method !== 'OPTIONS')
     .map(({ method, path }) => {
       const open = path.indexOf(':')

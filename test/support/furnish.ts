@@ -1,4 +1,4 @@
-/** A furnished gateway for the tests of the counter: a real store in memory, the demo models, money and one key. */
+/** A furnished gateway for the tests of the API: a real store in memory, the demo models, money and one key. */
 
 import { openStore } from '#db/index.ts'
 import { type Account, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
@@ -110,7 +110,7 @@ export async function furnish(
 }
 
 /** The API over a furnished gateway; `upstream` stands in for whatever a provider would open. */
-export function openCounter(
+export function openApi(
   { store, clock }: Furnished,
   changes: Partial<ApiDeps> & { readonly upstream?: Upstream } = {},
 ) {

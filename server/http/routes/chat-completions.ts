@@ -27,7 +27,7 @@ export async function chatCompletions(deps: ApiDeps, context: RequestContext): P
   const idempotencyKey = readIdempotencyKey(context.request.headers)
   const isDryRun = readDryRun(context.request.headers)
   const arrival = expectBody(context.request, deps.timings.bodyDeadlineMs)
-  const body = takeBody(arrival, await arrival.read)
+  const body = takeBody(arrival, await arrival.text())
   const request = readChatRequest(body)
   context.wantsImages = request.wantsImages
   context.model = request.model

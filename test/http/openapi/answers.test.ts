@@ -1,4 +1,4 @@
-// Every kind of answer that the counter gives, held to the document: status, headers, and each field of the body.
+// Every kind of answer that the API gives, held to the document: status, headers, and each field of the body.
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { RubPerUsd } from '#domain/money.ts'
 import { draftNotices } from '#domain/notice.ts'
@@ -6,7 +6,7 @@ import { UpstreamFailure } from '#domain/upstream.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import type { ApiDeps } from '#http/deps.ts'
 import { renderDocument } from '#http/openapi/document.ts'
-import { type Furnished, furnish, hello, openCounter, usd } from '#test/support/furnish.ts'
+import { type Furnished, furnish, hello, openApi, usd } from '#test/support/furnish.ts'
 import { hear, holdTo } from '#test/support/openapi.ts'
 import { finish, script, text } from '#test/support/scripted-upstream.ts'
 import { bearerOf, openKeyCounter } from '../key-counter.ts'
@@ -19,7 +19,7 @@ const holder = holdTo(JSON.parse(JSON.stringify(renderDocument('1'))), PASSING)
 type Fields = Readonly<Record<string, string>>
 
 /** Asks as a stranger would, and holds the answer to the document; what it says is for the test to look at. */
-function asking({ app }: ReturnType<typeof openCounter>) {
+function asking({ app }: ReturnType<typeof openApi>) {
   return async (method: string, path: string, body?: unknown, headers: Fields = {}) => {
     const answer = await app.request(`http://gateway.test${path}`, {
       method,
@@ -58,8 +58,8 @@ beforeEach(async () => {
   everyLimit = bearer
 })
 
-const open = (changes: Partial<ApiDeps> & Parameters<typeof openCounter>[1] = {}) =>
-  asking(openCounter(deps, changes))
+const open = (changes: Partial<ApiDeps> & Parameters<typeof openApi>[1] = {}) =>
+  asking(openApi(deps, changes))
 
 describe('a chat', () => {
   test.each([
@@ -200,8 +200,8 @@ test('a key about itself, with every limit, with none, and a provisioning one', 
 })
 
 test('keys: issued, listed, shown, changed, revoked', async () => {
-  const { counter, boss } = await openKeyCounter()
-  const ask = asking(counter)
+  const { api, boss } = await openKeyCounter()
+  const ask = asking(api)
   const fields = {
     name: 'n',
     rpm_limit: 5,
@@ -252,9 +252,9 @@ describe('a refusal', () => {
     expect(answers.map(({ status }) => status)).toEqual([
       401, 402, 429, 400, 415, 404, 405, 404, 405,
     ])
-    const { counter, boss } = await openKeyCounter()
+    const { api, boss } = await openKeyCounter()
     const large = { name: 'x'.repeat(2 ** 20) }
-    expect((await asking(counter)('POST', '/v1/keys', large, boss.bearer)).status).toBe(413)
+    expect((await asking(api)('POST', '/v1/keys', large, boss.bearer)).status).toBe(413)
   })
 
   test('of the provider, and of a gateway that stops', async () => {

@@ -2,7 +2,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect, onTestFinished, test } from 'vitest'
 import { renderDocument } from '#http/openapi/document.ts'
-import { furnish, openCounter } from '#test/support/furnish.ts'
+import { furnish, openApi } from '#test/support/furnish.ts'
 import { type OpenApi, resolve } from '#test/support/openapi.ts'
 
 const document: OpenApi = JSON.parse(JSON.stringify(renderDocument('1.2.3')))
@@ -66,7 +66,7 @@ test('only the service itself asks for no key', () => {
 test('is served to anybody, as it is', async () => {
   const deps = await furnish()
   onTestFinished(() => deps.store.close())
-  const { get, app } = openCounter(deps, { version: '1.2.3' })
+  const { get, app } = openApi(deps, { version: '1.2.3' })
   const answer = await get('/openapi.json')
   expect(answer.status).toBe(200)
   expect(answer.headers.get('content-type')).toBe('application/json')

@@ -178,7 +178,7 @@ test('the query of a list of keys takes what its parameters say', () => {
   expect(() => readKeyListQuery({ after: 'gen-1' })).toThrow('after')
 })
 
-test('every parameter of the document is one that the counter reads', async () => {
+test('every parameter of the document is one that the API reads', async () => {
   const { ask, deps, boss } = await openKeyCounter()
   onTestFinished(() => deps.store.close())
   const { bearer } = await deps.issue()
@@ -208,8 +208,8 @@ test('every parameter of the document is one that the counter reads', async () =
 })
 
 test('the headers that a client sends are the ones that a preflight allows', async () => {
-  const { counter } = await openKeyCounter()
-  const { headers } = await counter.app.request('/v1/key', { method: 'OPTIONS' })
+  const { api } = await openKeyCounter()
+  const { headers } = await api.app.request('/v1/key', { method: 'OPTIONS' })
   const allowed = headers.get('access-control-allow-headers')?.split(', ')
   for (const { name } of Object.values<OpenApi>(parameters).filter((one) => one.in === 'header')) {
     expect(allowed).toContain(name)

@@ -13,7 +13,7 @@ const textCard = (model = 'gemini-2.5-flash'): ModelCard => ({
   outputModalities: ['text'],
 })
 
-/** The counter has read these out of the body beside the body itself. */
+/** The API has read these out of the body beside the body itself. */
 const send = (body: JsonObject, model?: string | ModelCard) => {
   const read = request(body, {
     maxOutputTokens: (body['max_completion_tokens'] ?? body['max_tokens'] ?? null) as number | null,
