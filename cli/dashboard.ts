@@ -105,6 +105,7 @@ async function printFrame(
     chart,
     size: sizeOf(context),
     glyphs: glyphsFor(context.env, ascii === true),
+    typed: context.typed,
   })
   for (const line of lines) print(toText(line, context.color ? inColor : plain).trimEnd())
 }
@@ -137,6 +138,7 @@ async function run(
     source: { socket: context.adminSocket, account: context.whose.account },
     actions: actionsOf(context),
     glyphs: glyphsFor(context.env, ascii === true),
+    typed: context.typed,
     screen,
     fps,
     first,

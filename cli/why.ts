@@ -3,6 +3,7 @@ import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from './action.ts'
 import type { Context } from './context.ts'
 import { call } from './gateway/operator.ts'
+import { carry } from './terminal/hint.ts'
 import { printRecord } from './terminal/output.ts'
 import { relativeTime } from './terminal/relative-time.ts'
 
@@ -45,7 +46,7 @@ const tellRefusal = (
   ['lifts', tellLifting(context, refusal)],
   ['could cost', refusal.most_cost_usd === null ? null : `at most $${refusal.most_cost_usd}`],
   ...tellNow(context, now),
-  ...remedies.map((command): Field => ['to lift it', command]),
+  ...remedies.map((command): Field => ['to lift it', carry(command, context.typed)]),
 ]
 
 /** "rpm_limit 60, used 60". */

@@ -27,6 +27,7 @@ export interface ControllerOptions {
   readonly source: Pick<FeedOptions, 'socket' | 'account'>
   readonly actions: DashboardActions
   readonly glyphs: Glyphs
+  readonly typed: readonly string[]
   readonly screen: Screen
   readonly fps: number
   /** What was seen already when it starts. */
@@ -48,7 +49,7 @@ const CHART_MS = 60_000
 const CLOCK_MS = 1_000
 
 export function startController(options: ControllerOptions): Controller {
-  const { source, actions, glyphs, feed: openFeed = startFeed } = options
+  const { source, actions, glyphs, typed, feed: openFeed = startFeed } = options
   let view: View = startView(options.screen, options.fps)
   let snapshot = options.first
   let link: Link = { kind: options.first === null ? 'connecting' : 'live' }
@@ -94,7 +95,7 @@ export function startController(options: ControllerOptions): Controller {
       const seen = view.frozen ?? snapshot
       if (seen === null) return drawWords(size, wordsFor(link))
       const awayMs = 'sinceMs' in link ? performance.now() - link.sinceMs : 0
-      return draw({ view, snapshot: seen, link, awayMs, chart: charts.chart, size, glyphs })
+      return draw({ view, snapshot: seen, link, awayMs, chart: charts.chart, size, glyphs, typed })
     },
     press(key, terminal) {
       const pressed = press(view, key, snapshot)

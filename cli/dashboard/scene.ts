@@ -22,6 +22,8 @@ export interface Scene {
   readonly chart: ChartRecord | null
   readonly size: Size
   readonly glyphs: Glyphs
+  /** The command line that started it: commands that are shown act where it looks. */
+  readonly typed: readonly string[]
 }
 
 /** Below this there is only room to say so. */

@@ -1,5 +1,6 @@
 /** One request in full: what is known of it while it runs, or the whole line that it left in the log. */
 import type { InFlightRecord, LogRecord } from '#operator/snapshot/record.ts'
+import { carry } from '../../terminal/hint.ts'
 import { count, elapsed } from '../figures.ts'
 import { type Line, say } from '../line.ts'
 import { LIVE, LOG, windowOf } from '../lists.ts'
@@ -76,6 +77,6 @@ function ended(scene: Scene, one: LogRecord | undefined): readonly Line[] {
     ...attempts,
     ...(one.message === null ? [] : [field('told', one.message)]),
     [],
-    [say(` gatewayctl activity show ${one.id}`, 'dim')],
+    [say(` ${carry(`gatewayctl activity show ${one.id}`, scene.typed)}`, 'dim')],
   ]
 }

@@ -1,12 +1,14 @@
 /** Screen 2: keys with what is used of each limit, the nearest to one first; below, all about the selected one. */
 
 import { instant, readInstant } from '#domain/clock.ts'
+import { shellWord } from '#forms/shell-word.ts'
 import type {
   GaugeRecord,
   KeyRowRecord,
   KeyTrafficRecord,
   SpendGaugeRecord,
 } from '#operator/snapshot/record.ts'
+import { carry } from '../../terminal/hint.ts'
 import { brief, count, elapsed, percent, span } from '../figures.ts'
 import { bar, curve, markOf, toneOf } from '../glyphs.ts'
 import { type Line, say } from '../line.ts'
@@ -30,7 +32,7 @@ export function keysBody(scene: Scene, height: number): readonly Line[] {
       say(
         selected === undefined
           ? ''
-          : ` edit in another shell: gatewayctl limits set ${selected.name} --rpm 120`,
+          : ` edit in another shell: ${carry(`gatewayctl limits set ${shellWord(selected.name)} --rpm 120`, scene.typed)}`,
         'dim',
       ),
     ],

@@ -29,6 +29,7 @@ function open(actions: Partial<DashboardActions> = {}, size = { columns: 80, row
     source: { socket: '/nowhere', account: undefined },
     actions: { chart: async () => CHART, kill: async () => 'ended', ...actions },
     glyphs: UNICODE,
+    typed: [],
     screen: 'live',
     fps: 4,
     first: SNAPSHOT,

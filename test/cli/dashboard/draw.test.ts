@@ -15,6 +15,7 @@ const sceneOf = (view: Partial<View>, more: Partial<Scene> = {}): Scene => ({
   snapshot: SNAPSHOT,
   link: { kind: 'live' },
   awayMs: 0,
+  typed: [],
   chart: CHART,
   size: NARROW,
   glyphs: UNICODE,
@@ -173,4 +174,10 @@ test('a drain and a sick store are said', () => {
     )
   expect(with_({ draining: true })[0]).toContain('◐ draining')
   expect(with_({ healthy: false })[0]).toContain('● unhealthy')
+})
+
+test('commands that are shown act where the dashboard looks', () => {
+  const typed = ['dashboard', '--data-dir', '/srv/two', '--account', 'team']
+  const shown = linesOf(sceneOf({ screen: 'keys' }, { typed, size: WIDE })).join('\n')
+  expect(shown).toContain(': gatewayctl --data-dir /srv/two --account team limits set ')
 })
