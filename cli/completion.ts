@@ -1,4 +1,5 @@
 /** `gatewayctl completion`: the script that a shell loads; it asks the program itself for every word. */
+import { didYouMean } from '#forms/nearest.ts'
 import { action, type Mount } from './action.ts'
 import { usageError } from './exit.ts'
 import { print, printJson } from './terminal/output.ts'
@@ -24,7 +25,7 @@ export const mount: Mount = (root) =>
           const { nearest } = await import('#forms/nearest.ts')
           const meant = nearest(shell, Object.keys(SCRIPTS))
           throw usageError(
-            `there is no completion for "${shell}"${meant ? `\ndid you mean ${meant}?` : ''}`,
+            `there is no completion for "${shell}"${didYouMean(meant)}`,
             `known: ${SHELLS}`,
           )
         }

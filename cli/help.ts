@@ -43,10 +43,10 @@ export async function showHelp(
     return null
   }
   if (!Object.hasOwn(NOUNS, topic)) {
-    const { nearest } = await import('#forms/nearest.ts')
+    const { didYouMean, nearest } = await import('#forms/nearest.ts')
     const meant = nearest(topic, [...TOPIC_NAMES, ...Object.keys(NOUNS)])
     throw usageError(
-      `there is no help on "${topic}"${meant ? `\ndid you mean gatewayctl help ${meant}?` : ''}`,
+      `there is no help on "${topic}"${didYouMean(meant && `gatewayctl help ${meant}`)}`,
       `gatewayctl help    topics: ${TOPIC_NAMES.join(', ')}`,
     )
   }

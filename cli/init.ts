@@ -1,6 +1,8 @@
 /** `gatewayctl init`: the data directory, an account, the demo provider and a first key; repeating it changes nothing. */
+
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { DATABASE_FILE } from '#db/file-name.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from './action.ts'
 import type { Context } from './context.ts'
@@ -11,8 +13,6 @@ import type { Answers } from './init/questions.ts'
 import { clean } from './terminal/clean.ts'
 import { paint, print, printJson, tell } from './terminal/output.ts'
 import { showOnce } from './terminal/show-once.ts'
-
-const DATABASE = 'gateway.db'
 
 interface Flags {
   readonly demo: boolean
@@ -65,7 +65,7 @@ const asksQuestions = (context: Context, { force }: Flags): boolean =>
   !context.json &&
   !context.quiet &&
   context.mayAsk() &&
-  !existsSync(join(context.dataDir, DATABASE))
+  !existsSync(join(context.dataDir, DATABASE_FILE))
 
 async function ask(context: Context): Promise<Answers> {
   const { askQuestions } = await import('./init/questions.ts')
@@ -75,7 +75,7 @@ async function ask(context: Context): Promise<Answers> {
 function show(context: Context, made: VerbRecord<'init'>): void {
   const tick = paint(context, 'green', '✓')
   const news = (part: (typeof made.created)[number]) => (made.created.includes(part) ? tick : '·')
-  tell(context, `${news('account')} database  ${join(context.dataDir, DATABASE)}`)
+  tell(context, `${news('account')} database  ${join(context.dataDir, DATABASE_FILE)}`)
   tell(context, `${news('account')} account   ${made.account}, balance $${made.balance_usd}`)
   tell(context, `${news('provider')} models    ${clean(made.models.join('  ')) || 'none yet'}`)
   const record = { data_dir: context.dataDir, ...made }
@@ -98,11 +98,11 @@ async function beginAnew(context: Context, { force, confirm }: Flags): Promise<s
     if (confirm === undefined) return null
     throw usageError('--confirm goes with --force')
   }
-  const path = join(context.dataDir, DATABASE)
+  const path = join(context.dataDir, DATABASE_FILE)
   if (!existsSync(path)) return null
   const { confirmByName } = await import('./terminal/confirm.ts')
   await confirmByName(context, {
-    name: DATABASE,
+    name: DATABASE_FILE,
     confirmed: confirm,
     question: `set ${path} aside and begin anew? Its keys are refused from then on, and its balances and its log are no longer in force.`,
     act: `set ${path} aside`,

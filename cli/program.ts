@@ -106,8 +106,8 @@ const newProgram = (): Command =>
     .helpCommand(false)
 
 async function unknownWord(word: string, known: readonly string[], hint: string): Promise<Error> {
-  const { nearest } = await import('#forms/nearest.ts')
+  const { didYouMean, nearest } = await import('#forms/nearest.ts')
   const meant = nearest(word, known)
-  const suggestion = meant ? `\ndid you mean gatewayctl ${meant}?` : ''
+  const suggestion = didYouMean(meant && `gatewayctl ${meant}`)
   return usageError(`there is no command "${word}"${suggestion}`, hint)
 }

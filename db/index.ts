@@ -3,6 +3,7 @@ import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import type { Clock } from '#domain/clock.ts'
 import type { GatewayStore } from '#signin/store.ts'
+import { DATABASE_FILE } from './file-name.ts'
 import { connect } from './sqlite/connection.ts'
 import { explainOpening, NO_DISK, watchDisk } from './sqlite/disk.ts'
 import { lockDirectory } from './sqlite/lock.ts'
@@ -12,8 +13,6 @@ import { migrate, type Upgrade } from './sqlite/migrate.ts'
 import { openDatabase } from './sqlite/open.ts'
 import { createStore } from './sqlite/store.ts'
 import type { Vault } from './vault.ts'
-
-export const DATABASE_FILE = 'gateway.db'
 
 export interface StoreOptions {
   /** A directory that exists, or `:memory:` for a store that dies with its process. */

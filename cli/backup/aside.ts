@@ -1,6 +1,6 @@
 /** Where a database is kept that another one replaces, and the lock that nobody serves it meanwhile. */
 import { join } from 'node:path'
-import { DATABASE_FILE } from '#db/index.ts'
+import { DATABASE_FILE } from '#db/file-name.ts'
 import { lockDirectory } from '#db/sqlite/lock.ts'
 import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'

@@ -1,7 +1,7 @@
 /** Puts a backup in the place of the database: checked before, kept aside, audited after. */
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { DATABASE_FILE } from '#db/index.ts'
+import { DATABASE_FILE } from '#db/file-name.ts'
 import { examineCopy } from '#db/sqlite/examine-copy.ts'
 import { replaceDatabase } from '#db/sqlite/restore.ts'
 import { GatewayError } from '#domain/errors.ts'

@@ -1,7 +1,7 @@
 /** Takes a backup: in this process, by a connection of its own that only reads, so that a running gateway notices nothing. */
 import { accessSync, constants, statfsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { DATABASE_FILE } from '#db/index.ts'
+import { DATABASE_FILE } from '#db/file-name.ts'
 import { copyFile } from '#db/sqlite/copy.ts'
 import { type CopyFacts, examineCopy, glanceAtCopy } from '#db/sqlite/examine-copy.ts'
 import { NEWEST_SCHEMA_VERSION } from '#db/sqlite/migrate.ts'

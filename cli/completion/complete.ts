@@ -1,7 +1,9 @@
 /** `gatewayctl __complete -- WORD…`: what the last word may become, one candidate a line; `:files` leaves it to the shell. */
+
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command, type Option } from 'commander'
+import { DATABASE_FILE } from '#db/file-name.ts'
 import type { Name, Named } from '#db/sqlite/names.ts'
 import { globalFlags, splitWords, VALUED } from '../command-line.ts'
 import { openContext } from '../context.ts'
@@ -155,7 +157,7 @@ async function ofKind(
   const place = before.lastIndexOf('--data-dir')
   const dataDir = place === -1 ? undefined : before[place + 1]
   const context = openContext(dataDir === undefined ? {} : { dataDir })
-  const path = join(context.dataDir, 'gateway.db')
+  const path = join(context.dataDir, DATABASE_FILE)
   if (!existsSync(path)) return []
   const { readNames } = await import('#db/sqlite/names.ts')
   const read = (what: Named, beginning = current): readonly Name[] =>

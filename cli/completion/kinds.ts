@@ -1,5 +1,6 @@
 /** What stands where on a command line: names of things, files, or one of a few words. */
 
+import { DATABASE_FILE } from '#db/file-name.ts'
 import type { Named } from '#db/sqlite/names.ts'
 import { PROVIDER_PRESETS } from '#domain/provider.ts'
 import { USAGE_DIMENSIONS } from '#domain/usage-report.ts'
@@ -70,8 +71,8 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   'usage then-by': USAGE_DIMENSIONS,
   'providers type': Object.keys(PROVIDER_PRESETS).filter((type) => type !== 'demo'),
   'serve log': ['json', 'pretty'],
-  'backup confirm': ['gateway.db'],
-  'init confirm': ['gateway.db'],
+  'backup confirm': [DATABASE_FILE],
+  'init confirm': [DATABASE_FILE],
   since: TIMES,
   until: TIMES,
   expires: ['30d', '90d', '365d', 'never'],

@@ -1,5 +1,5 @@
 /** A value that is one of a few words. */
-import { nearest } from '#forms/nearest.ts'
+import { didYouMean, nearest } from '#forms/nearest.ts'
 import { usageError } from '../exit.ts'
 
 /** How a notice may leave. */
@@ -18,7 +18,5 @@ export function readChoice<Word extends string>(
   if (found !== undefined) return found
   const meant = nearest(text, known)
   const words = `${known.slice(0, -1).join(', ')} or ${known.at(-1)}`
-  throw usageError(
-    `${what} must be ${words} (got "${text}")${meant === undefined ? '' : `\ndid you mean ${meant}?`}`,
-  )
+  throw usageError(`${what} must be ${words} (got "${text}")${didYouMean(meant)}`)
 }

@@ -1,7 +1,9 @@
 /** The socket of a demo: how commands reach a gateway that has no data directory (docs/decisions.md). */
+
 import { existsSync, lstatSync, mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
+import { DATABASE_FILE } from '#db/file-name.ts'
 import type { Context } from '../context.ts'
 import { tell } from '../terminal/output.ts'
 import { isRefused } from './is-refused.ts'
@@ -32,7 +34,7 @@ function isOursAlone(directory: string): boolean {
 
 /** A place that commands would look into when nothing was said about one, and where no gateway ever was. */
 export const hasNoPlace = ({ isPlaceNamed, dataDir, adminSocket }: Context): boolean =>
-  !isPlaceNamed && !existsSync(join(dataDir, 'gateway.db')) && !existsSync(adminSocket)
+  !isPlaceNamed && !existsSync(join(dataDir, DATABASE_FILE)) && !existsSync(adminSocket)
 
 /** The same context, or one that speaks to this user's demo: where no data directory was named and none is there. */
 export function besideDemo(context: Context): Context {

@@ -1,5 +1,7 @@
 /** Opens a data directory for one command, when no server has it. */
+
 import { join } from 'node:path'
+import { DATABASE_FILE } from '#db/file-name.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import type { Context } from '../context.ts'
@@ -29,7 +31,7 @@ export async function openDirectory(
 ): Promise<GatewayStore> {
   const { dataDir, clock } = context
   if (create) makePrivate(dataDir)
-  if (!isThere(join(dataDir, 'gateway.db')) && !create) throw unmade(dataDir)
+  if (!isThere(join(dataDir, DATABASE_FILE)) && !create) throw unmade(dataDir)
   const { openStore } = await import('#db/index.ts')
   try {
     const masterKey = withMasterKey ? readMasterKey(context, { create }) : null
@@ -44,7 +46,7 @@ export async function openDirectory(
       },
     })
   } catch (cause) {
-    throw isDenied(cause) ? denied(join(dataDir, 'gateway.db')) : cause
+    throw isDenied(cause) ? denied(join(dataDir, DATABASE_FILE)) : cause
   }
 }
 

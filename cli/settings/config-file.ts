@@ -1,6 +1,6 @@
 /** The configuration file: TOML, settings of the process only; what it does not know is an error, never passed over. */
 import { readFileSync } from 'node:fs'
-import { nearest } from '#forms/nearest.ts'
+import { didYouMean, nearest } from '#forms/nearest.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
 
@@ -95,7 +95,7 @@ const flatten = (table: Table, prefix = ''): (readonly [name: string, value: unk
 
 function unknownSetting(path: string, name: string): CommandError {
   const meant = nearest(name, NAMES) ?? inAnotherTable(name)
-  const suggestion = meant ? `\ndid you mean ${meant}?` : ''
+  const suggestion = didYouMean(meant)
   return usageError(
     `${path}: there is no setting "${name}"${suggestion}`,
     `known: ${NAMES.join(', ')}`,

@@ -1,6 +1,8 @@
 /** The master key: 32 bytes that seal providers' credentials; from systemd, a variable, or a file of its own. */
+
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DATABASE_FILE } from '#db/file-name.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { denied, isDenied, isThere } from '../gateway/access.ts'
@@ -64,7 +66,7 @@ const wrong = (message: string, dataDir: string): CommandError =>
     'master_key',
     EXIT.failed,
     message,
-    existsSync(join(dataDir, 'gateway.db'))
+    existsSync(join(dataDir, DATABASE_FILE))
       ? 'put the master key back that sealed the credentials; a new one cannot open them'
       : 'head -c 32 /dev/urandom | base64',
   )

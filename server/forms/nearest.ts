@@ -36,3 +36,7 @@ function editsBetween(a: string, b: string): number {
   }
   return row[b.length] ?? 0
 }
+
+/** The second line of a refusal, or nothing where nothing is near. */
+export const didYouMean = (meant: string | undefined): string =>
+  meant === undefined ? '' : `\ndid you mean ${meant}?`

@@ -4,7 +4,7 @@ import type { ActFacts } from '#domain/act.ts'
 import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { nameField } from '#forms/fields.ts'
-import { nearest } from '#forms/nearest.ts'
+import { didYouMean, nearest } from '#forms/nearest.ts'
 import { type Client, isClearText, newClientId, newClientSecret } from '#signin/register/client.ts'
 import { newSigningKey } from '#signin/register/signing-key.ts'
 import { logoutsField, redirectsField } from './client-fields.ts'
@@ -197,8 +197,6 @@ async function findClient({ store }: OperatorDeps, text: string): Promise<Client
 }
 
 const notFound = (text: string, meant: string | undefined): GatewayError =>
-  new GatewayError(
-    'client_not_found',
-    `no client is called "${text}"${meant ? `\ndid you mean ${meant}?` : ''}`,
-    { hint: 'gatewayctl clients list' },
-  )
+  new GatewayError('client_not_found', `no client is called "${text}"${didYouMean(meant)}`, {
+    hint: 'gatewayctl clients list',
+  })

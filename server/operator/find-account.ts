@@ -2,7 +2,7 @@
 import { type Account, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
-import { nearest } from '#forms/nearest.ts'
+import { didYouMean, nearest } from '#forms/nearest.ts'
 import type { OperatorDeps } from './deps.ts'
 
 /** @throws account_not_found */
@@ -12,7 +12,7 @@ export async function findAccount({ store }: OperatorDeps, text: string): Promis
   if (account) return account
   const names = (await accounts.list()).map(({ name }) => name)
   const meant = nearest(text, names)
-  const suggestion = meant ? `\ndid you mean ${meant}?` : ''
+  const suggestion = didYouMean(meant)
   throw new GatewayError('account_not_found', `no account is called "${text}"${suggestion}`, {
     hint: text === DEFAULT_ACCOUNT_NAME ? 'gatewayctl init' : 'gatewayctl accounts list',
   })

@@ -1,7 +1,7 @@
 /** From what an operator types to the one key that is meant: an id, an exact name, or the shown prefix (cli grammar). */
 import { GatewayError } from '#domain/errors.ts'
 import type { ApiKey } from '#domain/key.ts'
-import { nearest } from '#forms/nearest.ts'
+import { didYouMean, nearest } from '#forms/nearest.ts'
 import type { OperatorDeps } from './deps.ts'
 
 const MOST_CANDIDATES = 10
@@ -36,7 +36,7 @@ async function notFound({ store }: OperatorDeps, text: string): Promise<GatewayE
     keys.map((key) => key.name),
   )
   const meant = keys.find((key) => key.name === name)
-  const suggestion = meant ? `\ndid you mean ${meant.name} (${meant.id})?` : ''
+  const suggestion = didYouMean(meant && `${meant.name} (${meant.id})`)
   return new GatewayError('key_not_found', `no key is called "${text}"${suggestion}`, {
     hint: 'gatewayctl keys list',
   })

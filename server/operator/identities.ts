@@ -4,7 +4,7 @@ import type { ActFacts } from '#domain/act.ts'
 import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { nameField } from '#forms/fields.ts'
-import { nearest } from '#forms/nearest.ts'
+import { didYouMean, nearest } from '#forms/nearest.ts'
 import type { Identity } from '#signin/register/identity.ts'
 import {
   callbackPath,
@@ -114,7 +114,7 @@ function presetFor({
   const meant = nearest(name, names)
   throw new GatewayError(
     'invalid_request',
-    `"${name}" is not known by name, so its issuer must be stated${meant ? `\ndid you mean ${meant}?` : ''}`,
+    `"${name}" is not known by name, so its issuer must be stated${didYouMean(meant)}`,
     { param: 'issuer', hint: `--issuer https://sso.example.org, or one of ${names.join(', ')}` },
   )
 }
@@ -197,7 +197,7 @@ export async function findIdentityProvider(
 const notFound = (name: string, meant: string | undefined): GatewayError =>
   new GatewayError(
     'provider_not_found',
-    `no identity provider is called "${name}"${meant ? `\ndid you mean ${meant}?` : ''}`,
+    `no identity provider is called "${name}"${didYouMean(meant)}`,
     { hint: 'gatewayctl identities list' },
   )
 

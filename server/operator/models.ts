@@ -7,7 +7,7 @@ import { newPriceVersionId } from '#domain/id.ts'
 import { isModelId, type ModelCard, type Prices } from '#domain/model-card.ts'
 import { FREE, type UsdAttos } from '#domain/money.ts'
 import { lineField, perMillionField, priceField, timeField } from '#forms/fields.ts'
-import { nearest } from '#forms/nearest.ts'
+import { didYouMean, nearest } from '#forms/nearest.ts'
 import type { OperatorDeps } from './deps.ts'
 import { type ModelRecord, renderModel, renderVersion } from './model-record.ts'
 import { findProvider } from './providers.ts'
@@ -77,11 +77,9 @@ export async function findModel({ store }: OperatorDeps, id: string): Promise<Mo
   if (card) return card
   const ids = (await store.models.list()).map((other) => other.id)
   const meant = nearest(id, ids)
-  throw new GatewayError(
-    'model_not_found',
-    `no model is called "${id}"${meant ? `\ndid you mean ${meant}?` : ''}`,
-    { hint: 'gatewayctl models list' },
-  )
+  throw new GatewayError('model_not_found', `no model is called "${id}"${didYouMean(meant)}`, {
+    hint: 'gatewayctl models list',
+  })
 }
 
 /** Adds a model by hand. @throws invalid_request, provider_not_found, already_exists */

@@ -4,7 +4,7 @@ import type { ActChanges, ActFacts } from '#domain/act.ts'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { nameField, readAs } from '#forms/fields.ts'
-import { nearest } from '#forms/nearest.ts'
+import { didYouMean, nearest } from '#forms/nearest.ts'
 import { readEmail } from '#signin/register/email.ts'
 import { newPerson, type Person, type PersonId } from '#signin/register/person.ts'
 import type { OperatorDeps } from './deps.ts'
@@ -196,8 +196,6 @@ async function findPerson({ store }: OperatorDeps, text: string): Promise<Person
 const MOST_GUESSED = 1000
 
 const notFound = (text: string, meant: string | undefined): GatewayError =>
-  new GatewayError(
-    'person_not_found',
-    `nobody signs in as "${text}"${meant ? `\ndid you mean ${meant}?` : ''}`,
-    { hint: 'gatewayctl users list' },
-  )
+  new GatewayError('person_not_found', `nobody signs in as "${text}"${didYouMean(meant)}`, {
+    hint: 'gatewayctl users list',
+  })

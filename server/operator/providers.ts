@@ -9,7 +9,7 @@ import {
   type Provider,
   type ProviderType,
 } from '#domain/provider.ts'
-import { nearest } from '#forms/nearest.ts'
+import { didYouMean, nearest } from '#forms/nearest.ts'
 import { catalogOf, toCard } from './catalog.ts'
 import type { OperatorDeps } from './deps.ts'
 import { acting, verb } from './verb.ts'
@@ -64,7 +64,7 @@ export async function findProvider({ store }: OperatorDeps, name: string): Promi
   const meant = nearest(name, names)
   throw new GatewayError(
     'provider_not_found',
-    `no provider is called "${name}"${meant ? `\ndid you mean ${meant}?` : ''}`,
+    `no provider is called "${name}"${didYouMean(meant)}`,
     { hint: 'gatewayctl providers list' },
   )
 }
@@ -129,7 +129,7 @@ export function typeFor(
     'invalid_request',
     stated === undefined
       ? `"${name}" is no known vendor, so its type must be stated`
-      : `"${stated}" is no type of provider${meant ? `\ndid you mean ${meant}?` : ''}`,
+      : `"${stated}" is no type of provider${didYouMean(meant)}`,
     { param: 'type', hint: `--type is one of ${types.join(', ')}` },
   )
 }

@@ -4,7 +4,7 @@ import type { ActFacts } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import { type RouteHop, routeOf } from '#domain/route.ts'
-import { nearest } from '#forms/nearest.ts'
+import { didYouMean, nearest } from '#forms/nearest.ts'
 import type { OperatorDeps } from './deps.ts'
 import { type HealthRecord, type HopRecord, renderHealth, renderHop } from './hop-record.ts'
 import { findModel } from './models.ts'
@@ -136,11 +136,9 @@ function noHop({ id }: ModelCard, route: readonly RouteHop[], name: string): Gat
     name,
     route.map(({ provider }) => provider),
   )
-  return new GatewayError(
-    'provider_not_found',
-    `${name} is no hop of ${id}${meant ? `\ndid you mean ${meant}?` : ''}`,
-    { hint: `gatewayctl models route ${id}` },
-  )
+  return new GatewayError('provider_not_found', `${name} is no hop of ${id}${didYouMean(meant)}`, {
+    hint: `gatewayctl models route ${id}`,
+  })
 }
 
 const lastHop = ({ id, provider: own }: ModelCard, name: string): GatewayError =>
