@@ -95,8 +95,8 @@ async function walkOn(walk: Walk): Promise<void> {
     const charge = priceOutcome(outcome, attempts.current)
     hangUp(deps, outcome, attempts, charge !== null)
     if (walk.isRepeatable && charge !== null && outcome === COMPLETED) {
-      await payOnceKept(walk, charge, () => settle(deps, walk, attempts, outcome, charge))
-    } else await settle(deps, walk, attempts, outcome, charge)
+      await payOnceKept(walk, charge, () => settle(deps, walk, outcome, charge))
+    } else await settle(deps, walk, outcome, charge)
     if (outcome.error) {
       if (charge === null) throw outcome.error
       await walk.emit({ type: 'failed', error: outcome.error })

@@ -6,7 +6,7 @@ import {
   type FailedAttempt,
   type ToldRefusal,
 } from './activity.ts'
-import { type Attempt, type Attempts, pictureOf } from './attempt.ts'
+import { type Attempt, pictureOf } from './attempt.ts'
 import type { CancelSignal } from './cancel.ts'
 import type { ChatRequest } from './chat.ts'
 import type { Clock } from './clock.ts'
@@ -99,7 +99,7 @@ export async function refuse(
   const { admissions, activity } = deps.store
   const error = toGatewayError(thrown)
   const refusal = toTold(error, walk.claim?.hold ?? null)
-  activity.note(toEntry(deps, walk, { endedBy: 'refused', error }, null, null, refusal))
+  activity.note(toEntry(deps, walk, { endedBy: 'refused', error }, null, refusal))
   throw new RequestRefused(
     error,
     quota ?? (await admissions.quota(key.id, deps.clock.now()).catch(() => NO_QUOTA)),
@@ -111,24 +111,21 @@ export async function refuse(
 export const settle = (
   deps: EndingDeps,
   walk: Walk,
-  attempts: Attempts,
   outcome: Outcome,
   charge: Charge | null,
 ): Promise<boolean> =>
   deps.store.admissions.settle(walk.generationId, {
     at: deps.clock.now(),
     charge,
-    activity: toEntry(deps, walk, outcome, attempts, charge, null),
+    activity: toEntry(deps, walk, outcome, charge),
   })
 
-/** `attempts` are null where nobody was asked. */
 function toEntry(
   { clock }: EndingDeps,
-  { caller, request, generationId, claim, firstEventAt }: Walk,
+  { caller, request, generationId, claim, attempts, firstEventAt }: Walk,
   { endedBy, error }: Outcome,
-  attempts: Attempts | null,
   charge: Charge | null,
-  refusal: ToldRefusal | null,
+  refusal: ToldRefusal | null = null,
 ): ActivityEntry {
   const { key, requestId, arrivedAt } = caller
   const hop = attempts?.current.offer.hop
