@@ -34,6 +34,8 @@ export interface ChatRequest {
   readonly textBytes: number
   /** Of those, bytes of files and sounds in base64; absent where there is none. */
   readonly fileBytes?: number
+  /** Set where it names a file, by an address or an id, whose size nobody here knows. */
+  readonly isUnbounded?: true
   readonly inputImages: number
   /** Of those, pictures of earlier answers; a model that takes no pictures may be asked all the same. */
   readonly earlierImages?: number

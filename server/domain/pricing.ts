@@ -130,6 +130,9 @@ function dearestCompletion(prices: Prices, most: number): UsdAttos {
   return found
 }
 
+/** Of a model that does not say how much it reads, for files that do not say how large they are. */
+const USUAL_CONTEXT = 1_000_000
+
 /**
  * The upper bound that a request holds: no tokenizer makes more tokens than the text has bytes, no prompt is larger than
  * the model's context, and every class is taken at the dearest price that could apply (contract §8).
@@ -143,7 +146,9 @@ export function holdFor(
   const { prices } = version
   const perImage = request.wantsImages ? TOKENS_PER_EDITED_IMAGE : TOKENS_PER_INPUT_IMAGE
   const bytes = request.textBytes + TEMPLATE_TOKENS + request.inputImages * perImage
-  const input = Math.min(bytes, card.contextLength ?? bytes)
+  const input = request.isUnbounded
+    ? (card.contextLength ?? USUAL_CONTEXT)
+    : Math.min(bytes, card.contextLength ?? bytes)
   const spoken = outputBound(request, card, reserveOutputTokens)
   const drawsByToken = request.wantsImages && prices.imagePrices.length === 0
   const each = drawsByToken ? Math.max(spoken, mostDrawnTokens(request.image)) : spoken

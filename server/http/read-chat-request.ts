@@ -123,6 +123,7 @@ export function readChatRequest({ fields, text, bytes }: Body): ChatRequest {
     allowFallbacks: read.allow_fallbacks ?? read.provider?.allow_fallbacks ?? true,
   }
   if (text !== undefined && bytes >= LONG_BYTES) request.source = { text, fields }
+  if (attachments.named > 0) request.isUnbounded = true
   if (attachments.fileBytes > 0) request.fileBytes = attachments.fileBytes
   if (attachments.earlier > 0) request.earlierImages = attachments.earlier
   if (read.models || read.provider) request.routing = toRouting(read.models, read.provider)

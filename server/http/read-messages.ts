@@ -9,6 +9,8 @@ const KNOWN_ROLES = new Set<unknown>(ROLES)
 
 /** What a conversation carries beside its text. */
 export interface Attachments {
+  /** Parts that only name what they bring, by an address or an id: nobody here knows how large it is. */
+  named: number
   /** Of files and sounds, bytes of base64 in the body. */
   fileBytes: number
   /** Attachments. */
@@ -26,7 +28,7 @@ export function readMessages(messages: unknown): Readonly<Attachments> {
   if (messages.length > MOST_MESSAGES) {
     throw invalid('messages', `may hold at most ${MOST_MESSAGES} messages`)
   }
-  const attachments: Attachments = { fileBytes: 0, count: 0, earlier: 0, bytes: 0 }
+  const attachments: Attachments = { named: 0, fileBytes: 0, count: 0, earlier: 0, bytes: 0 }
   for (let i = 0; i < messages.length; i++) readMessage(messages[i], i, attachments)
   return attachments
 }
@@ -68,16 +70,26 @@ function readParts(parts: readonly unknown[], index: number, attachments: Attach
     } else if (typeof part['type'] !== 'string') {
       throw invalid(`messages[${index}].content[${i}].type`, 'must be a string')
     } else {
-      attachments.fileBytes +=
-        dataChars(part['file'], 'file_data') + dataChars(part['input_audio'], 'data')
+      const chars = inlineChars(part)
+      attachments.fileBytes += chars
+      if (chars === 0 && !WORDS.has(part['type'])) attachments.named++
     }
   }
 }
 
-/** Base64 is one byte to a character. */
-function dataChars(holder: unknown, name: 'file_data' | 'data'): number {
-  const data = isObject(holder) ? holder[name] : undefined
-  return typeof data === 'string' ? data.length : 0
+/** Parts that are words, all of which the body holds. */
+const WORDS: ReadonlySet<unknown> = new Set([
+  'refusal',
+  'thinking',
+  'reasoning',
+  'redacted_thinking',
+])
+
+/** Characters of base64 in a part, each of them a byte; 0 where it only names what it brings. */
+function inlineChars(part: Record<string, unknown>): number {
+  const { file, input_audio: sound } = part
+  const data = isObject(file) ? file['file_data'] : isObject(sound) ? sound['data'] : undefined
+  return typeof data === 'string' && !/^[a-z][a-z\d+.-]*:\/\//i.test(data) ? data.length : 0
 }
 
 function readPicture(image: unknown, path: string, attachments: Attachments): void {

@@ -302,6 +302,20 @@ const line = (
 ): ChargeLine => ({ name, unit, count, unitPrice, amount })
 
 describe('a hold', () => {
+  test('for a file that is only named is that of all that the model reads', () => {
+    const prices = aVersion({ prompt: perM('1'), completion: price('0') })
+    const hold = (contextLength: number | null, isUnbounded: boolean) =>
+      holdFor(
+        aRequest({ textBytes: 100, ...(isUnbounded && { isUnbounded: true }) }),
+        aCard({ contextLength }),
+        prices,
+        4_096,
+      )
+    expect(hold(200_000, true)).toBe(usd('0.2'))
+    expect(hold(null, true)).toBe(usd('1'))
+    expect(hold(200_000, false)).toBeLessThan(usd('0.01'))
+  })
+
   test('takes the client’s own bound of the output before any other', () => {
     const hold = (maxOutputTokens: number | null, maxCompletionTokens: number | null) =>
       holdFor(

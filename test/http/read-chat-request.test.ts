@@ -130,6 +130,18 @@ test('the numbers that decide the hold', () => {
   }
 })
 
+test.each([
+  ['an address', { type: 'file', file: { file_data: 'https://example.org/a.pdf' } }, true, 0],
+  ['an id', { type: 'file', file: { file_id: 'file-1' } }, true, 0],
+  ['a film', { type: 'video_url', video_url: { url: 'https://example.org/a.mp4' } }, true, 0],
+  ['a file', { type: 'file', file: { file_data: 'data:text/plain;base64,AAAA' } }, undefined, 27],
+  ['a sound', { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }, undefined, 4],
+  ['words', { type: 'refusal', refusal: 'no' }, undefined, 0],
+] as const)('how large is what a part brings: %s', (_, part, isUnbounded, fileBytes) => {
+  const request = ask({ messages: [{ role: 'user', content: [part] }] })
+  expect([request.isUnbounded, request.fileBytes ?? 0]).toEqual([isUnbounded, fileBytes])
+})
+
 test('image_config says which picture', () => {
   expect(
     ask({ image_config: { size: '1024x1024', quality: 'high', aspect_ratio: '1:1' } }).image,
