@@ -76,7 +76,7 @@ export function priceOutcome(outcome: Outcome, attempt: Attempt): Charge | null 
     outcome.endedBy === 'completed' ||
     (outcome.endedBy === 'client'
       ? isSent
-      : meter.produced && outcome.error?.code !== 'no_image_returned')
+      : meter.hasContent && outcome.error?.code !== 'no_image_returned')
   if (!chargeable) return null
   const { usage, source } = outcome.endedBy === 'client' ? meter.readLeft() : meter.read()
   const { version, rate } = offer

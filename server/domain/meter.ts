@@ -4,7 +4,7 @@ import { likelyDrawnTokens } from './drawn-tokens.ts'
 import type { UsageSource } from './ledger.ts'
 import type { UsdNanos } from './money.ts'
 import { ANY_IMAGE, type ImageChoice } from './pricing.ts'
-import { NO_USAGE, type Usage } from './usage.ts'
+import { NO_USAGE, promptTokens, type Usage } from './usage.ts'
 
 export interface Reading {
   readonly usage: Usage
@@ -15,6 +15,8 @@ export interface Meter {
   note(events: ChatEvents): void
   /** Whether any content or any complete count of the provider's has come. */
   readonly produced: boolean
+  /** Whether any content has come; a count is none. */
+  readonly hasContent: boolean
   readonly images: number
   /** What the provider said that it drew. */
   readonly drawn: ImageChoice
@@ -76,6 +78,19 @@ function encodedBytes(text: string): number {
   return bytes
 }
 
+/** Of a call as it was before `tool_calls`: passed on as a field that the gateway does not know, and paid for all the same. */
+function calledBytes(call: unknown): number {
+  if (typeof call !== 'object' || call === null) return 0
+  const { name, arguments: text } = call as {
+    readonly name?: unknown
+    readonly arguments?: unknown
+  }
+  return [name, text].reduce<number>(
+    (sum, one) => sum + (typeof one === 'string' ? utf8Bytes(one) : 0),
+    0,
+  )
+}
+
 /** Without making them. */
 function countedBytes(text: string): number {
   let bytes = text.length
@@ -87,11 +102,11 @@ function countedBytes(text: string): number {
   return bytes
 }
 
-/** The provider's prompt counts, and of each kind of output the larger of the two. */
+/** The provider's prompt counts, unless it has yet to count any, and of each kind of output the larger of the two. */
 function atLeast(stated: Usage | null, estimated: Usage): Usage {
   if (stated === null) return estimated
   return {
-    ...stated,
+    ...(promptTokens(stated) > 0 ? stated : estimated),
     outputTokens: Math.max(stated.outputTokens, estimated.outputTokens),
     reasoningTokens: Math.max(stated.reasoningTokens, estimated.reasoningTokens),
     imageOutputTokens: Math.max(stated.imageOutputTokens, estimated.imageOutputTokens),
@@ -124,6 +139,7 @@ export const startMeter = (request: ChatRequest, contextLength: number | null): 
 /** A class, because every attempt has one: closures over as many counters would be a dozen objects. */
 class EventMeter implements Meter {
   produced = false
+  hasContent = false
   images = 0
   drawn = ANY_IMAGE
   statedCost: UsdNanos | null = null
@@ -148,21 +164,19 @@ class EventMeter implements Meter {
     switch (event.type) {
       case 'text-delta':
       case 'refusal-delta':
-        this.bytes += utf8Bytes(event.text)
-        this.produced = true
+        this.noteContent(utf8Bytes(event.text))
         break
       case 'reasoning-delta':
         this.reasoningBytes += utf8Bytes(event.text)
-        this.produced = true
+        this.noteContent(0)
         break
       case 'tool-call-delta':
-        this.bytes += utf8Bytes(event.name ?? '') + utf8Bytes(event.arguments)
-        this.produced = true
+        this.noteContent(utf8Bytes(event.name ?? '') + utf8Bytes(event.arguments))
         break
       case 'image':
         this.images++
         this.drawn = event.drawn ?? this.drawn
-        this.produced = true
+        this.noteContent(0)
         break
       case 'finish':
         this.finishReason ??= event.reason
@@ -175,10 +189,20 @@ class EventMeter implements Meter {
         // What a provider has only begun to count is not yet an answer that somebody pays for.
         if (!this.partial) this.produced = true
         break
-      case 'message-fields':
+      case 'message-fields': {
+        const bytes = calledBytes(event.fields['function_call'])
+        if (bytes > 0) this.noteContent(bytes)
+        break
+      }
       case 'answer-fields':
         break
     }
+  }
+
+  private noteContent(bytes: number): void {
+    this.bytes += bytes
+    this.hasContent = true
+    this.produced = true
   }
 
   read(): Reading {

@@ -13,8 +13,8 @@ export interface ProviderPreset {
   readonly auth: 'bearer' | 'api-key' | 'x-api-key' | 'x-goog-api-key'
   /** Whether a stream must be asked for its usage; where false it is sent unasked and asking is an error. */
   readonly asksForUsage: boolean
-  /** The one field that bounds an answer here, whichever the client used; absent where the wire has both. */
-  readonly boundsAnswersBy?: 'max_tokens'
+  /** Whether it speaks the wire as it was before `max_completion_tokens` and the role `developer`, and refuses or ignores both. */
+  readonly isOldDialect?: true
 }
 
 const openAiShaped = (baseUrl: string | null): ProviderPreset => ({
@@ -24,10 +24,9 @@ const openAiShaped = (baseUrl: string | null): ProviderPreset => ({
   asksForUsage: true,
 })
 
-/** Before `max_completion_tokens`: it is refused, or ignored while more is spent than is held. */
-const withMaxTokens = (baseUrl: string): ProviderPreset => ({
+const openAiShapedOfOld = (baseUrl: string): ProviderPreset => ({
   ...openAiShaped(baseUrl),
-  boundsAnswersBy: 'max_tokens',
+  isOldDialect: true,
 })
 
 const presets = {
@@ -40,11 +39,11 @@ const presets = {
   },
   openrouter: openAiShaped('https://openrouter.ai/api/v1'),
   groq: openAiShaped('https://api.groq.com/openai/v1'),
-  mistral: { ...withMaxTokens('https://api.mistral.ai/v1'), asksForUsage: false },
-  deepseek: withMaxTokens('https://api.deepseek.com/v1'),
+  mistral: { ...openAiShapedOfOld('https://api.mistral.ai/v1'), asksForUsage: false },
+  deepseek: openAiShapedOfOld('https://api.deepseek.com/v1'),
   xai: openAiShaped('https://api.x.ai/v1'),
-  together: withMaxTokens('https://api.together.xyz/v1'),
-  fireworks: withMaxTokens('https://api.fireworks.ai/inference/v1'),
+  together: openAiShapedOfOld('https://api.together.xyz/v1'),
+  fireworks: openAiShapedOfOld('https://api.fireworks.ai/inference/v1'),
   google: {
     family: 'gemini',
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta',

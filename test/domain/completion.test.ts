@@ -149,6 +149,16 @@ describe('an upstream that fails', () => {
     expect((await books(walked.caller)).charges).toBe(0)
   })
 
+  test('after a count and no content costs nothing: nobody got anything', async () => {
+    const broken = script(async function* () {
+      yield [{ type: 'usage', usage: { ...NO_USAGE, inputTokens: 5_000 } }]
+      throw fails('failed')
+    })
+    const walked = await walk(broken)
+    expect(walked.thrown).toMatchObject({ status: 502 })
+    expect((await books(walked.caller)).charges).toBe(0)
+  })
+
   test.each(failures)(
     'T20: after content (%s) is told, and what came is charged',
     async (kind, _, code) => {

@@ -149,6 +149,33 @@ describe('without the provider’s word', () => {
   })
 })
 
+describe('what is content', () => {
+  const meterOf = (event: ChatEvent) => {
+    const meter = startMeter(aRequest(), null)
+    meter.note([event])
+    return meter
+  }
+
+  test('a count alone is none, a call in the old form is', () => {
+    expect(meterOf(usage({ inputTokens: 5 }))).toMatchObject({ produced: true, hasContent: false })
+    const fields = { function_call: { name: 'f', arguments: '{"city":"Riga"}' } }
+    const called = meterOf({ type: 'message-fields', choice: 0, fields })
+    expect(called).toMatchObject({ produced: true, hasContent: true })
+    expect(called.read().usage.outputTokens).toBe(4)
+    const other = meterOf({ type: 'message-fields', choice: 0, fields: { annotations: [] } })
+    expect(other).toMatchObject({ produced: false, hasContent: false })
+  })
+
+  test('a partial count of nothing leaves the prompt to the estimate', () => {
+    const meter = startMeter(aRequest({ textBytes: 100 }), null)
+    meter.note([{ type: 'usage', usage: NO_USAGE, partial: true }, text('12345678')])
+    expect(meter.read()).toMatchObject({
+      source: 'estimated',
+      usage: { inputTokens: 25, outputTokens: 2 },
+    })
+  })
+})
+
 describe('the provider’s word', () => {
   test('replaces the estimate, and a later word an earlier one', () => {
     const { usage: counted, source } = reading([

@@ -13,7 +13,7 @@ const CHARGED = [
 
 /**
  * Undefined when nothing was counted, or what cannot be. Counts are cumulative, so a later statement replaces an earlier one; what it leaves
- * out (the prompt, in the last word of many servers) holds as it was `before`.
+ * out or says is none (the prompt, in the last word of many servers) holds as it was `before`.
  * @example input 4, cache read 1163, output 202 → a prompt of 1167 tokens
  */
 export function fromUsage(value: unknown, before?: Usage): Usage | undefined {
@@ -26,9 +26,9 @@ export function fromUsage(value: unknown, before?: Usage): Usage | undefined {
   const thinking = readCount(readObject(value['output_tokens_details'])['thinking_tokens'])
   return {
     ...known,
-    inputTokens: input ?? known.inputTokens,
-    cacheReadTokens: readCount(value['cache_read_input_tokens']) ?? known.cacheReadTokens,
-    cacheWriteTokens: readCount(value['cache_creation_input_tokens']) ?? known.cacheWriteTokens,
+    inputTokens: input || known.inputTokens,
+    cacheReadTokens: readCount(value['cache_read_input_tokens']) || known.cacheReadTokens,
+    cacheWriteTokens: readCount(value['cache_creation_input_tokens']) || known.cacheWriteTokens,
     outputTokens,
     reasoningTokens: Math.min(thinking ?? known.reasoningTokens, outputTokens),
   }

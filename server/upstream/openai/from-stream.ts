@@ -35,6 +35,7 @@ class OpenAiStream implements Translation {
   private counted = false
   /** Content has come after the last count, which is therefore not yet one of the whole answer. */
   private isBehind = false
+  private isOver = false
 
   constructor(scrub: Scrub) {
     this.scrub = scrub
@@ -96,9 +97,15 @@ class OpenAiStream implements Translation {
 
   private tellUsage(batch: ChatEvent[]): void {
     if (this.counted && this.usage) {
-      batch.push(this.isBehind ? { ...this.usage, partial: true } : this.usage)
+      batch.push(this.isWhole() ? this.usage : { ...this.usage, partial: true })
     }
     this.counted = false
+  }
+
+  /** Whether the last count is one of the whole answer: some servers send one with every chunk, of zeros until the end. */
+  private isWhole(): boolean {
+    if (this.isBehind) return false
+    return this.isOver || (this.choices.length > 0 && this.choices.every(hasEnded))
   }
 
   private noteChoice(value: unknown, place: number, batch: ChatEvent[]): void {
@@ -135,10 +142,13 @@ class OpenAiStream implements Translation {
         native: reason === null ? word : native,
       })
     }
+    this.isOver = true
     this.counted = this.usage !== undefined
     this.tellUsage(batch)
   }
 }
+
+const hasEnded = ({ reason }: Choice): boolean => reason !== null
 
 const incomplete = (): UpstreamFailure =>
   new UpstreamFailure('failed', 'its stream ended before the answer was complete')

@@ -80,9 +80,10 @@ function noteCompletion(
   total: number | undefined,
 ): void {
   const details = readObject(usage['completion_tokens_details'] ?? usage['output_tokens_details'])
-  const reasoning = readCount(details['reasoning_tokens']) ?? 0
-  // xAI counts reasoning beside the completion and bills it; the total gives it away.
-  const outside = reasoning > 0 && total === prompt + completion + reasoning
+  const beside = (total ?? 0) - prompt - completion
+  // Some count reasoning beside the completion and bill it, xAI with and Google without saying so; the total gives it away.
+  const reasoning = readCount(details['reasoning_tokens']) ?? Math.max(0, beside)
+  const outside = reasoning > 0 && beside === reasoning
   const produced = outside ? Math.min(completion + reasoning, MOST_TOKENS) : completion
   counted.imageOutputTokens = Math.min(readCount(details['image_tokens']) ?? 0, produced)
   counted.outputTokens = produced - counted.imageOutputTokens

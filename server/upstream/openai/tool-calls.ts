@@ -1,6 +1,7 @@
 /** Keeps the tool calls of one choice apart while their pieces arrive, also where a provider numbers them badly. */
 import type { JsonObject, ToolCallDelta } from '#domain/chat.ts'
 import { newCallId } from '../call-id.ts'
+import { parseText } from '../parse-json.ts'
 import { isObject, readObject, readText, readUnknownFields } from '../read-json.ts'
 
 interface Slot {
@@ -8,6 +9,7 @@ interface Slot {
   readonly id: string
   readonly kind: ToolCallDelta['kind']
   named: boolean
+  arguments: string
 }
 
 type Latest = Map<number, Slot>
@@ -41,6 +43,7 @@ export function noteToolCall(
   const name = readText(body['name'])
   const before = slots.length
   const slot = find(slots, latest, entry, name !== undefined)
+  const pieces = toArguments(body['arguments'] ?? body['input'])
   const fields = readUnknownFields(entry, KNOWN_FIELDS)
   const first = slots.length > before
   const delta: ToolCallDelta = {
@@ -50,10 +53,11 @@ export function noteToolCall(
     ...(first && { id: slot.id }),
     ...(name !== undefined && !slot.named && { name }),
     kind: slot.kind,
-    arguments: toArguments(body['arguments'] ?? body['input']),
+    arguments: pieces,
     ...(fields && { fields }),
   }
   slot.named ||= name !== undefined
+  slot.arguments += pieces
   return delta
 }
 
@@ -64,15 +68,26 @@ function find(slots: Slot[], latest: Latest, entry: JsonObject, named: boolean):
   const id = readText(entry['id'])
   const same = id === undefined ? undefined : slots.find((slot) => slot.id === id)
   if (same) return same
-  const isNew = named && (id !== undefined || number === undefined)
   const continued = number === undefined ? slots.at(-1) : latest.get(number)
+  const isNew = named && (id !== undefined || number === undefined || isDone(continued))
   if (continued && !isNew) return continued
   const kind = isCustom(entry) ? 'custom' : 'function'
   // A client answers a call by its id, and one without is refused when the conversation comes back.
-  const slot: Slot = { index: slots.length, id: id ?? newCallId(), kind, named: false }
+  const slot: Slot = {
+    index: slots.length,
+    id: id ?? newCallId(),
+    kind,
+    named: false,
+    arguments: '',
+  }
   slots.push(slot)
   latest.set(number ?? slot.index, slot)
   return slot
+}
+
+/** A call that has its name and all of its arguments, so that another name is another call's, whatever its number. */
+function isDone(slot: Slot | undefined): boolean {
+  return slot?.named === true && slot.kind === 'function' && isObject(parseText(slot.arguments))
 }
 
 /** Text as a rule; a provider that sends the object itself means the same. */

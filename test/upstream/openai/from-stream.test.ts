@@ -89,9 +89,16 @@ describe('counts', () => {
   test('a count that grows with every chunk is told as it comes, for a client may leave', () => {
     const translation = startStream((words) => words)
     const batch: ChatEvent[] = []
-    const grown = { ...USAGE, completion_tokens: 1 }
+    const grown = { ...USAGE, completion_tokens: 1, total_tokens: 11 }
     translation.take([{ data: JSON.stringify(chunk({ content: 'a' }, { usage: grown })) }], batch)
     expect(fold(batch).usage).toMatchObject({ outputTokens: 1 })
+  })
+
+  test('of zeros with every chunk are none of the whole answer before its end', () => {
+    const zeros = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
+    const begun = chunks(chunk({ content: 'a' }, { usage: zeros }), chunk({ content: 'b' }))
+    const counts = begun.events.filter(({ type }) => type === 'usage')
+    expect(counts).toMatchObject([{ partial: true }])
   })
 
   test('one that content follows is not yet one of the whole answer, until another comes', () => {
@@ -357,6 +364,21 @@ test('a chunk that is nested too deeply is none', () => {
     text: 'a',
     failure: { kind: 'failed' },
   })
+})
+
+test('two whole calls under one number are two', () => {
+  const call = (city: string) => ({
+    index: 0,
+    id: '',
+    type: 'function',
+    function: { name: 'weather', arguments: JSON.stringify({ city }) },
+  })
+  const { toolCalls } = chunks(
+    chunk({ tool_calls: [call('A'), call('B')] }),
+    chunk({}, {}, 'tool_calls'),
+    '[DONE]',
+  )
+  expect(toolCalls.map((one) => one.arguments)).toEqual(['{"city":"A"}', '{"city":"B"}'])
 })
 
 test('nonsense in a chunk is passed over', () => {

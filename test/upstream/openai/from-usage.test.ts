@@ -89,6 +89,13 @@ test('tokens of pictures leave the prompt’s text, in both dialects', () => {
   expect(wild).toMatchObject({ inputTokens: 0, imageInputTokens: 5 })
 })
 
+test('what a total holds beside prompt and completion is reasoning that nobody named', () => {
+  const counts = { prompt_tokens: 20, completion_tokens: 198, total_tokens: 623 }
+  expect(fromUsage(counts)).toMatchObject({ outputTokens: 603, reasoningTokens: 405 })
+  const named = { completion_tokens_details: { reasoning_tokens: 0 } }
+  expect(fromUsage({ ...counts, ...named })).toMatchObject({ outputTokens: 198 })
+})
+
 test('zero is a count, and silence is none', () => {
   expect(fromUsage({ prompt_tokens: 0, completion_tokens: 0 })).toEqual(NO_USAGE)
   for (const silence of [null, undefined, {}, [], 'many', 7, { prompt_tokens: '12' }]) {
