@@ -24,19 +24,50 @@ export function toFormat(format: unknown): Format {
   return { format: { type: 'json_schema', schema: close(schema) as JsonObject }, instruction: [] }
 }
 
-/** This wire enforces a schema only when every object in it is closed; an object that says nothing of it is meant so. */
+/** This wire enforces a schema only when every object in it is closed, and without most bounds; an object that says nothing of it is meant so. */
 function close(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(close)
   if (!isObject(schema)) return schema
   const closed = Object.fromEntries(
-    Object.entries(schema).map(([name, value]) => [name, closeMember(name, value)]),
+    Object.entries(schema)
+      .filter(([name, value]) => !isRefused(name, value))
+      .map(([name, value]) => [name, closeMember(name, value)]),
   )
-  const isOpen = schema['type'] === 'object' && schema['additionalProperties'] === undefined
+  const isOpen = isOfObjects(schema['type']) && schema['additionalProperties'] === undefined
   return isOpen ? { ...closed, additionalProperties: false } : closed
 }
 
+const isOfObjects = (type: unknown): boolean =>
+  type === 'object' || (Array.isArray(type) && type.includes('object'))
+
+/** Bounds that this wire answers with a 400; without them an answer has the shape that was asked for all the same. */
+const REFUSED = new Set([
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
+  'minLength',
+  'maxLength',
+  'maxItems',
+  'uniqueItems',
+  'minProperties',
+  'maxProperties',
+])
+
+const isRefused = (name: string, value: unknown): boolean =>
+  REFUSED.has(name) || (name === 'minItems' && typeof value === 'number' && value > 1)
+
 const SCHEMA_MAPS = new Set(['properties', '$defs', 'definitions'])
-const SCHEMAS = new Set(['items', 'prefixItems', 'anyOf', 'oneOf', 'allOf', 'not'])
+const SCHEMAS = new Set([
+  'items',
+  'prefixItems',
+  'anyOf',
+  'oneOf',
+  'allOf',
+  'not',
+  'additionalProperties',
+])
 
 /** Only what is a schema is looked into: a property may well be called "items", and a default is anything. */
 function closeMember(name: string, value: unknown): unknown {

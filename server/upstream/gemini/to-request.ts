@@ -9,7 +9,8 @@ import { toTools } from './to-tools.ts'
 import type { GenerateContentRequest } from './wire.ts'
 
 /** What would change the answer and cannot be said; everything else that is unknown is harmless and left out. */
-const CANNOT_SAY = ['logit_bias', 'audio', 'functions', 'function_call', 'web_search_options']
+const SEARCH = 'web_search_options'
+const CANNOT_SAY = ['logit_bias', 'audio', 'functions', 'function_call', SEARCH]
 
 /** The body to send. @throws UpstreamFailure `rejected` for what this wire cannot say */
 export function toRequest(request: ChatRequest, card: ModelCard): GenerateContentRequest {
@@ -29,5 +30,6 @@ export function toRequest(request: ChatRequest, card: ModelCard): GenerateConten
 function isSaid(body: JsonObject, name: string): boolean {
   const value = body[name]
   if (value === undefined || value === null) return false
-  return typeof value !== 'object' || Object.keys(value).length > 0
+  // An empty object is how a search is asked for; of anything else it says nothing.
+  return typeof value !== 'object' || name === SEARCH || Object.keys(value).length > 0
 }

@@ -1,42 +1,68 @@
-/** Ours → theirs: the conversation, without what a gateway has added to earlier answers where a vendor refuses it. */
+/** Ours → theirs: the conversation, in the words that a vendor takes and without what a gateway has added to earlier answers. */
 import type { JsonObject } from '#domain/chat.ts'
-import type { ProviderType } from '#domain/provider.ts'
+import { PROVIDER_PRESETS, type ProviderType } from '#domain/provider.ts'
 import { isObject } from '../read-json.ts'
+import { toCallId } from './to-call-id.ts'
 
 /** Vendors that answer a field of a message they do not know with a 400. */
 const STRICT: ReadonlySet<ProviderType> = new Set(['openai', 'azure', 'groq', 'mistral'])
 
 /** A client sends an earlier answer back as it got it: thoughts, signatures and pictures of whatever model it came from. */
-const ADDED = new Set(['reasoning', 'reasoning_content', 'reasoning_details', 'images'])
-const ADDED_TO_CALLS = new Set(['extra_content'])
+const ADDED = new Set([
+  'reasoning',
+  'reasoning_content',
+  'reasoning_details',
+  'images',
+  'revised_prompt',
+])
+const ADDED_TO_CALLS = new Set(['extra_content', 'reasoning_details'])
 
-/** The messages for this vendor; the very same array where nothing has to go. */
+/** The messages for this vendor; the very same array where nothing has to change. */
 export function toMessages(messages: unknown, type: ProviderType): unknown {
-  if (!STRICT.has(type) || !Array.isArray(messages) || !messages.some(hasAdded)) return messages
-  return messages.map((message) => (hasAdded(message) ? toAnswer(message) : message))
+  if (!Array.isArray(messages)) return messages
+  const sent = messages.map((message) => toMessage(message, type))
+  return sent.every((message, place) => message === messages[place]) ? messages : sent
 }
 
-/** Whether it is an answer that holds what was added. */
-function hasAdded(message: unknown): message is JsonObject {
-  if (!isObject(message) || message['role'] !== 'assistant') return false
-  const { tool_calls: calls } = message
-  return holdsAny(message, ADDED) || (Array.isArray(calls) && calls.some(isExtended))
+/** The very same message where nothing has to change. */
+function toMessage(message: unknown, type: ProviderType): unknown {
+  if (!isObject(message)) return message
+  switch (message['role']) {
+    case 'developer':
+      return PROVIDER_PRESETS[type].isOldDialect ? { ...message, role: 'system' } : message
+    case 'assistant':
+      return toAnswer(message, type)
+    case 'tool': {
+      const id = message['tool_call_id']
+      const sent = typeof id === 'string' ? toCallId(id, type) : id
+      return sent === id ? message : { ...message, tool_call_id: sent }
+    }
+    default:
+      return message
+  }
 }
 
-const isExtended = (call: unknown): call is JsonObject =>
-  isObject(call) && holdsAny(call, ADDED_TO_CALLS)
-
-function holdsAny(object: JsonObject, names: ReadonlySet<string>): boolean {
-  for (const name in object) if (names.has(name)) return true
-  return false
+function toAnswer(message: JsonObject, type: ProviderType): JsonObject {
+  const kept = STRICT.has(type) ? without(message, ADDED) : message
+  const calls = kept['tool_calls']
+  if (!Array.isArray(calls)) return kept
+  const sent = calls.map((call) => (isObject(call) ? toCall(call, type) : call))
+  return sent.every((call, place) => call === calls[place]) ? kept : { ...kept, tool_calls: sent }
 }
 
-function toAnswer(message: JsonObject): JsonObject {
-  const { tool_calls: calls, ...rest } = without(message, ADDED)
-  if (!Array.isArray(calls)) return calls === undefined ? rest : { ...rest, tool_calls: calls }
-  const toCall = (call: unknown) => (isExtended(call) ? without(call, ADDED_TO_CALLS) : call)
-  return { ...rest, tool_calls: calls.map(toCall) }
+function toCall(call: JsonObject, type: ProviderType): JsonObject {
+  const kept = STRICT.has(type) ? without(call, ADDED_TO_CALLS) : call
+  const id = kept['id']
+  const sent = typeof id === 'string' ? toCallId(id, type) : id
+  return sent === id ? kept : { ...kept, id: sent }
 }
 
-const without = (object: JsonObject, names: ReadonlySet<string>): JsonObject =>
-  Object.fromEntries(Object.entries(object).filter(([name]) => !names.has(name)))
+/** The very same object where it has none of them. */
+function without(object: JsonObject, names: ReadonlySet<string>): JsonObject {
+  for (const name in object) {
+    if (names.has(name)) {
+      return Object.fromEntries(Object.entries(object).filter(([one]) => !names.has(one)))
+    }
+  }
+  return object
+}

@@ -17,7 +17,7 @@ export function toRequest(
   const options = stream ? toStreamOptions(body['stream_options'], type) : null
   if (options !== null) sent['stream_options'] = options
   else if ('stream_options' in sent) delete sent['stream_options']
-  if (PROVIDER_PRESETS[type].boundsAnswersBy === 'max_tokens' && 'max_completion_tokens' in sent) {
+  if (PROVIDER_PRESETS[type].isOldDialect && 'max_completion_tokens' in sent) {
     sent['max_tokens'] = sent['max_completion_tokens']
     delete sent['max_completion_tokens']
   }

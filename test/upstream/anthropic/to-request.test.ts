@@ -342,6 +342,27 @@ describe('the shape of an answer', () => {
     expect(config).toBeUndefined()
   })
 
+  test('bounds that the wire refuses are left out; the shape stays', () => {
+    const schema = {
+      type: ['object', 'null'],
+      properties: {
+        minimum: { type: 'integer', minimum: 1, maximum: 5 },
+        tags: { type: 'array', minItems: 2, maxItems: 3, items: { type: 'string', minLength: 1 } },
+        some: { type: 'array', minItems: 1, items: { type: 'string', enum: ['a'] } },
+      },
+    }
+    const response_format = { type: 'json_schema', json_schema: { name: 'x', schema } }
+    expect(sent({ response_format }).output_config.format.schema).toEqual({
+      type: ['object', 'null'],
+      properties: {
+        minimum: { type: 'integer' },
+        tags: { type: 'array', items: { type: 'string' } },
+        some: { type: 'array', minItems: 1, items: { type: 'string', enum: ['a'] } },
+      },
+      additionalProperties: false,
+    })
+  })
+
   test('objects that say nothing of other fields are closed, however deep; nothing else changes', () => {
     const { output_config: config } = sent({
       response_format: {

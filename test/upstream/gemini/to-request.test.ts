@@ -472,6 +472,7 @@ describe('how to generate', () => {
     { functions: [{}] },
     { function_call: 'auto' },
     { web_search_options: { a: 1 } },
+    { web_search_options: {} },
   ])('what would change the answer and cannot be said is refused: %j', (body) => {
     expect(refusal(body)).toMatchObject({
       kind: 'rejected',
