@@ -9,7 +9,7 @@ export function writeDocument(entities: readonly Entity[]): GatewayFile {
   const sections = {
     rates: rate && { usd_rub: rate.fields['rub_per_usd'] },
     accounts: listed(of('account').map(({ name, fields }) => ({ name, ...fields }))),
-    providers: listed(of('provider').map(writeProvider)),
+    providers: listed(writeProviders(of('provider'))),
     models: listed(of('model').map(writeModel)),
     keys: listed(of('key').map(writeNamed)),
     clients: listed(of('client').map(writeNamed)),
@@ -27,9 +27,18 @@ const stated = (fields: Fields): Fields =>
     Object.entries(fields).filter(([, value]) => value !== null && value !== undefined),
   )
 
-function writeProvider({ name, fields }: Entity): Fields {
-  const { type = null, base_url = null, has_credential } = fields
-  return { name, type, base_url, from_env: has_credential === true ? variableFor(name) : null }
+/** Each credential has a variable of its own: a key goes to no address that it was not given for. */
+function writeProviders(providers: readonly Entity[]): readonly Fields[] {
+  const taken = new Set<string>()
+  return providers.map(({ name, fields }) => {
+    const { type = null, base_url = null, has_credential } = fields
+    if (has_credential !== true) return { name, type, base_url, from_env: null }
+    const usual = variableFor(name)
+    let variable = usual
+    for (let number = 2; taken.has(variable); number++) variable = `${usual}_${number}`
+    taken.add(variable)
+    return { name, type, base_url, from_env: variable }
+  })
 }
 
 /** As most vendors call it; a digit cannot begin a variable. */

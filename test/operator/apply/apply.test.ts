@@ -96,6 +96,23 @@ describe('whatever the file', () => {
     )
   })
 
+  test('no two providers are exported with one variable', async () => {
+    const deps = await openFurnished()
+    for (const name of ['a-b', 'a_b', 'a.b']) {
+      const base_url = `https://${name.length}-${name.charCodeAt(1)}.example/v1`
+      await act(deps, 'providers.add', {
+        name,
+        type: 'openai-compatible',
+        base_url,
+        credential: `sk-${name}`,
+      })
+    }
+    const { providers = [] } = await act(deps, 'export', {})
+    expect(providers?.map(({ from_env }) => from_env)).toEqual(
+      expect.arrayContaining(['A_B_API_KEY', 'A_B_API_KEY_2', 'A_B_API_KEY_3']),
+    )
+  })
+
   test('pruned, one file becomes exactly another', async () => {
     await fc.assert(
       fc.asyncProperty(files, files, async (one, other) => {
