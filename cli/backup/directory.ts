@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { isPartial } from '#db/sqlite/copy.ts'
 import { DAY_MS, type Instant, renderInstant } from '#domain/clock.ts'
+import { shellWord } from '#forms/shell-word.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
 
@@ -39,8 +40,10 @@ export function chooseDestination(
   if (stated?.endsWith('/')) throw cannotWrite(path, 'there is no such directory')
   if (keep !== null) {
     throw usageError(
-      '--keep goes with a directory',
-      'gatewayctl backup /var/backups/gatewayctl --keep 7',
+      `--keep goes with a directory, and ${path} is ${existsSync(path) ? 'a file' : 'not there'}`,
+      existsSync(path)
+        ? 'gatewayctl backup /var/backups/gatewayctl --keep 7'
+        : `mkdir ${shellWord(path)}`,
     )
   }
   if (existsSync(path)) throw cannotWrite(path, 'it exists')

@@ -101,7 +101,7 @@ describe('backup', () => {
     [
       ['backup', 'two.db', '--keep', '3'],
       2,
-      /^error: --keep goes with a directory\nhint: gatewayctl backup \/var\/backups\/gatewayctl --keep 7\n$/,
+      /^error: --keep goes with a directory, and .*two\.db is not there\nhint: mkdir .*two\.db\n$/,
     ],
     [['backup', '--keep', '0'], 2, /--keep must be a whole number of at least 1/],
     [['backup', '--confirm', 'gateway.db'], 2, /^error: --confirm goes with --restore\n$/],
