@@ -14,6 +14,7 @@ import { makePrivate } from './gateway/access.ts'
 import { tellDamage } from './gateway/damage.ts'
 import { chooseDemoSocket, MOST_SOCKET_PATH_BYTES } from './gateway/demo-socket.ts'
 import { startRequestLog } from './serve/request-log.ts'
+import { hearSignals } from './serve/signals.ts'
 import { readServeSettings, type ServeFlags, type ServeSettings } from './settings/config.ts'
 import { type DeliverySettings, readDeliverySettings } from './settings/delivery-settings.ts'
 import { settleRuntime } from './settings/runtime-settings.ts'
@@ -159,7 +160,7 @@ async function serve(
   const { startGateway } = await import('#server/gateway.ts')
   const { VERSION } = await import('./version.ts')
   const log = startRequestLog(isPretty)
-  const stopAsked = onceAsked()
+  const stopping = hearSignals()
   const demoSocket = isDemo ? await chooseDemoSocket(context) : null
   if (!isDemo) makePrivate(dirname(context.adminSocket))
   const gateway = await startGateway({
@@ -191,9 +192,10 @@ async function serve(
   else showBanner(`${baseUrl}/v1`, gateway.authUrl, context.dataDir)
   if (gateway.metricsUrl !== null) tell(context, `metrics on ${gateway.metricsUrl}`)
 
-  await stopAsked
+  await stopping.asked
   const { inFlight } = gateway.live()
   if (inFlight > 0) tell(context, `stopping: ${inFlight} in progress may take ${drainMs / 1000} s`)
+  void stopping.askedAgain.then(() => gateway.stop(0))
   await gateway.stop(drainMs)
   log.flush()
 }
@@ -237,18 +239,6 @@ function signinOf(
       tell(context, '  say where: --auth-listen 127.0.0.1:4151, or off')
     },
   }
-}
-
-/** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once, and its holds are resolved at the next start. */
-function onceAsked(): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const signals = ['SIGTERM', 'SIGINT'] as const
-  const hear = (): void => {
-    for (const signal of signals) process.off(signal, hear)
-    resolve()
-  }
-  for (const signal of signals) process.on(signal, hear)
-  return promise
 }
 
 function notListening(cause: unknown, { hostname, port }: Address, hint: string): unknown {

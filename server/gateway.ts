@@ -70,6 +70,7 @@ export interface Gateway {
   /**
    * Refuses new chat requests, lets those in progress end for at most `drainMs`, fails the rest with `shutting_down`, and
    * resolves when every one of them is settled and no notice is on its way. The store stays open: it is its opener's to close.
+   * Asked again with 0, it waits for the drain no longer.
    */
   stop(drainMs: number): Promise<void>
 }
@@ -122,6 +123,9 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
     metricsUrl,
     live: () => ({ inFlight: inFlight() }),
     stop(drainMs) {
+      if (stopped !== null && drainMs === 0) {
+        for (const walk of deps.running.list()) walk.abort(shuttingDown())
+      }
       stopped ??= stop(drainMs)
       return stopped
     },

@@ -29,10 +29,17 @@ export function startRequestLog(isPretty: boolean): ServeLog {
       waiting += `${isPretty ? pretty(line) : JSON.stringify(line)}\n`
     },
     fault(cause) {
-      process.stderr.write(`fault: ${Bun.inspect(cause)}\n`)
+      process.stderr.write(`fault: ${stackOf(cause)}\n`)
     },
     flush,
   }
+}
+
+/** Its words and where it was thrown, with what caused it; the runtime's own words would show the program's text as well. */
+function stackOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return Bun.inspect(cause)
+  const stack = cause.stack ?? `${cause.name}: ${cause.message}`
+  return cause.cause === undefined ? stack : `${stack}\ncaused by: ${stackOf(cause.cause)}`
 }
 
 /** "12:40:58Z 200 demo/echo  0.21s  $0.000021  req_…" */
