@@ -19,7 +19,6 @@ export class Window {
 
   /** Requests inside the span that ends at `now`. */
   count(now: Instant): number {
-    if (this.#size > 0 && this.#at(this.#size - 1) > now + this.spanMs) this.#pullBack(now)
     while (this.#size > 0 && this.#oldest() + this.spanMs <= now) {
       this.#head = (this.#head + 1) % this.#ring.length
       this.#size--
@@ -44,17 +43,6 @@ export class Window {
   msUntilSlot(limit: number, now: Instant): number {
     const surplus = this.count(now) - limit
     return surplus < 0 ? 0 : this.#at(surplus) + this.spanMs - now
-  }
-
-  /**
-   * The clock has stepped back by more than a span: what seems to lie in the future counts as of now, so that its slot is
-   * taken for two spans at the most, and not for as long as the step. By less, a slot lasts longer and is never free early.
-   */
-  #pullBack(now: Instant): void {
-    for (let i = 0; i < this.#size; i++) {
-      const position = (this.#head + i) % this.#ring.length
-      this.#ring[position] = Math.min(this.#ring[position] as number, now)
-    }
   }
 
   #at(position: number): number {

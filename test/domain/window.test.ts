@@ -42,18 +42,6 @@ describe('a minute window', () => {
     expect(window.count(at(90_000))).toBe(0)
   })
 
-  test('a clock that steps back by more than a span keeps a slot for a span from then on', () => {
-    const window = new Window(MINUTE_MS)
-    const dayLater = 24 * 60 * MINUTE_MS
-    window.take(at(dayLater))
-    window.take(at(dayLater + 1))
-    expect(window.msUntilSlot(2, at(0))).toBe(60_000)
-    window.take(at(1))
-    expect(window.count(at(59_999))).toBe(3)
-    expect(window.count(at(60_000))).toBe(1)
-    expect(window.count(at(60_001))).toBe(0)
-  })
-
   test('a clock that steps back is told the same wait as it will get', () => {
     const window = new Window(MINUTE_MS)
     window.take(at(30_000))
