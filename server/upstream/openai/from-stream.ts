@@ -1,6 +1,7 @@
 /** Theirs → ours: the chunks of a stream. Reasons to finish wait for the end; the provider's last count follows them. */
 import type { ChatEvent, FinishReason, JsonObject } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
+import { promptTokens } from '#domain/usage.ts'
 import { parseText } from '../parse-json.ts'
 import { isObject, readChoiceIndex, readObject, readText } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
@@ -102,10 +103,13 @@ class OpenAiStream implements Translation {
     this.counted = false
   }
 
-  /** Whether the last count is one of the whole answer: some servers send one with every chunk, of zeros until the end. */
+  /**
+   * Whether the last count is one of all that has come. Some servers count anew with every chunk, and a client that leaves pays
+   * by that (contract §7); others send zeros until the end.
+   */
   private isWhole(): boolean {
-    if (this.isBehind) return false
-    return this.isOver || (this.choices.length > 0 && this.choices.every(hasEnded))
+    const counted = this.usage?.usage
+    return !this.isBehind && (this.isOver || !counted || promptTokens(counted) > 0)
   }
 
   private noteChoice(value: unknown, place: number, batch: ChatEvent[]): void {
@@ -147,8 +151,6 @@ class OpenAiStream implements Translation {
     this.tellUsage(batch)
   }
 }
-
-const hasEnded = ({ reason }: Choice): boolean => reason !== null
 
 const incomplete = (): UpstreamFailure =>
   new UpstreamFailure('failed', 'its stream ended before the answer was complete')
