@@ -1,6 +1,8 @@
 // One compiled program signs its people in by another, driven by a stock client library and by a real browser; and by a GitHub.
+
 import * as oidc from 'openid-client'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { until } from '#test/support/appliance.ts'
 import { CHROMIUM, openBrowser as openChromium } from '#test/support/browser.ts'
 import { openGithub } from '#test/support/third-party.ts'
 import type { Browser, Page } from './browser.ts'
@@ -148,7 +150,10 @@ test('another browser, another interaction and another program’s state get now
   mixed.searchParams.set('iss', 'https://evil.example')
   const page = await people.here.open(mixed.href)
   expect([page.status, page.url.startsWith(deps.authUrl)]).toEqual([400, true])
-  expect(deps.appliance.said()).toContain('signing in by "first" failed')
+  await until(
+    () => deps.appliance.said().includes('signing in by "first" failed'),
+    'the log says so',
+  )
   expect(deps.appliance.said()).not.toContain(back.searchParams.get('code'))
 })
 
