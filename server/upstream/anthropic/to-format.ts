@@ -1,6 +1,7 @@
 /** Ours → theirs: the shape that an answer must have. */
 import type { JSONOutputFormat, TextBlockParam } from '@anthropic-ai/sdk/resources/messages'
 import type { JsonObject } from '#domain/chat.ts'
+import { changeSchemas } from '../json-schema.ts'
 import { isObject, readObject } from '../read-json.ts'
 import { rejected } from './rejected.ts'
 
@@ -21,20 +22,19 @@ export function toFormat(format: unknown): Format {
   if (type !== 'json_schema' || !isObject(schema)) {
     throw rejected('response_format: must be "text", "json_object" or "json_schema" with a schema')
   }
-  return { format: { type: 'json_schema', schema: close(schema) as JsonObject }, instruction: [] }
+  return {
+    format: { type: 'json_schema', schema: changeSchemas(schema, close) as JsonObject },
+    instruction: [],
+  }
 }
 
 /** This wire enforces a schema only when every object in it is closed, and without most bounds; an object that says nothing of it is meant so. */
-function close(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(close)
-  if (!isObject(schema)) return schema
-  const closed = Object.fromEntries(
-    Object.entries(schema)
-      .filter(([name, value]) => !isRefused(name, value))
-      .map(([name, value]) => [name, closeMember(name, value)]),
+function close(schema: JsonObject): JsonObject {
+  const kept = Object.fromEntries(
+    Object.entries(schema).filter(([name, value]) => !isRefused(name, value)),
   )
   const isOpen = isOfObjects(schema['type']) && schema['additionalProperties'] === undefined
-  return isOpen ? { ...closed, additionalProperties: false } : closed
+  return isOpen ? { ...kept, additionalProperties: false } : kept
 }
 
 const isOfObjects = (type: unknown): boolean =>
@@ -57,21 +57,3 @@ const REFUSED = new Set([
 
 const isRefused = (name: string, value: unknown): boolean =>
   REFUSED.has(name) || (name === 'minItems' && typeof value === 'number' && value > 1)
-
-const SCHEMA_MAPS = new Set(['properties', '$defs', 'definitions'])
-const SCHEMAS = new Set([
-  'items',
-  'prefixItems',
-  'anyOf',
-  'oneOf',
-  'allOf',
-  'not',
-  'additionalProperties',
-])
-
-/** Only what is a schema is looked into: a property may well be called "items", and a default is anything. */
-function closeMember(name: string, value: unknown): unknown {
-  if (SCHEMAS.has(name)) return close(value)
-  if (!SCHEMA_MAPS.has(name) || !isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, close(member)]))
-}
