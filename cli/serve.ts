@@ -1,7 +1,9 @@
 /** `gatewayctl serve`: runs the gateway until it is told to stop, then lets answers in progress end. */
+
 import { dirname } from 'node:path'
 import { GatewayError } from '#domain/errors.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'
+import { systemCodeOf } from '#domain/system-code.ts'
 import { perform } from '#operator/verb.ts'
 import type { GatewayOptions } from '#server/gateway.ts'
 import type { TelemetryOptions } from '#server/observer.ts'
@@ -242,7 +244,7 @@ function signinOf(
 }
 
 function notListening(cause: unknown, { hostname, port }: Address, hint: string): unknown {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  const code = systemCodeOf(cause)
   if (!['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'].includes(code)) return cause
   return new CommandError(
     'not_listening',

@@ -1,5 +1,7 @@
 /** How sign-in codes leave: out of the store by the gateway's mail server, at once, and again while they still help. */
+
 import { type Clock, type Instant, later, MINUTE_MS } from '#domain/clock.ts'
+import { within } from '#domain/within.ts'
 import { sendMail } from '#notify/mail.ts'
 import type { Outcome } from '#notify/outcome.ts'
 import type { SmtpServer } from '#notify/smtp-server.ts'
@@ -20,7 +22,7 @@ const PATIENCE_MS = 2_000
 const MOST_AT_ONCE = 8
 /** While something is on its way. */
 const LOOK_EVERY_MS = 1_000
-/** Between two looks with nothing to do: whoever puts something in rings. */
+/** Between two looks with nothing to do: whoever puts something in wakes it. */
 const LONGEST_REST_MS = MINUTE_MS
 
 export interface CodeMailerDeps {
@@ -73,9 +75,9 @@ export function startCodeMailer(deps: CodeMailerDeps): CodeMailer {
       isClosed = true
       waker.wake()
       await running
-      const timer = setTimeout(() => cut.abort(), PATIENCE_MS)
-      await Promise.all(inHand.values())
-      clearTimeout(timer)
+      const sent = Promise.all(inHand.values())
+      if (!(await within(sent, PATIENCE_MS))) cut.abort()
+      await sent
     },
   }
 }

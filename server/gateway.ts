@@ -1,4 +1,5 @@
 /** Composes a running gateway: the HTTP API on its listener, the operator API on its socket, sign-in on its own, one store behind all. */
+
 import { ACTIVITY_KEPT_MS } from '#domain/activity.ts'
 import type { Clock } from '#domain/clock.ts'
 import type { CompletionDeps } from '#domain/completion.ts'
@@ -6,6 +7,7 @@ import { withEndingListener } from '#domain/ending-listener.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { DEFAULT_SETTINGS, type Settings } from '#domain/settings.ts'
 import { type Pulse, startPulse } from '#domain/snapshot/pulse.ts'
+import { systemCodeOf } from '#domain/system-code.ts'
 import { createApi } from '#http/app.ts'
 import { type ApiDeps, toApiDeps } from '#http/deps.ts'
 import { shuttingDown } from '#http/render-error.ts'
@@ -195,9 +197,7 @@ async function openSignin(options: GatewayOptions): Promise<SigninListener | nul
 }
 
 const isRefused = (cause: unknown): boolean =>
-  cause instanceof Error &&
-  'code' in cause &&
-  ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'].includes(String(cause.code))
+  ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'].includes(systemCodeOf(cause))
 
 /** What an operator posts is sent at once. */
 const waking = (store: GatewayStore, wake: () => void): GatewayStore => ({

@@ -1,8 +1,10 @@
 /** A directory of backups: how they are named, which are removed, and what a killed one left. */
+
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { isPartial } from '#db/sqlite/copy.ts'
 import { DAY_MS, type Instant, renderInstant } from '#domain/clock.ts'
+import { systemCodeOf } from '#domain/system-code.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
@@ -39,12 +41,15 @@ export function chooseDestination(
   }
   if (stated?.endsWith('/')) throw cannotWrite(path, 'there is no such directory')
   if (keep !== null) {
-    throw usageError(
-      `--keep goes with a directory, and ${path} is ${existsSync(path) ? 'a file' : 'not there'}`,
-      existsSync(path)
-        ? 'gatewayctl backup /var/backups/gatewayctl --keep 7'
-        : `mkdir ${shellWord(path)}`,
-    )
+    throw existsSync(path)
+      ? usageError(
+          `--keep goes with a directory, and ${path} is a file`,
+          'gatewayctl backup /var/backups/gatewayctl --keep 7',
+        )
+      : usageError(
+          `--keep goes with a directory, and ${path} is not there`,
+          `mkdir ${shellWord(path)}`,
+        )
   }
   if (existsSync(path)) throw cannotWrite(path, 'it exists')
   return { file: path, directory: null }
@@ -60,8 +65,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** What the system said, in words. */
 function reasonOf(cause: unknown): string {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-  return REASONS[code] ?? (cause instanceof Error ? cause.message : String(cause))
+  return REASONS[systemCodeOf(cause)] ?? (cause instanceof Error ? cause.message : String(cause))
 }
 
 export const cannotWrite = (path: string, why: string): CommandError =>

@@ -1,6 +1,7 @@
 /** The feed: frames from the running gateway, for as long as there is one; when it goes, it is asked for again until it is back. */
 import { existsSync } from 'node:fs'
 import type { FrameRecord, SnapshotRecord } from '#operator/snapshot/record.ts'
+import { cutLines } from '../gateway/cut-lines.ts'
 import { PATIENT } from '../gateway/operator.ts'
 import { mergeFrame } from './merge-frame.ts'
 
@@ -158,14 +159,7 @@ async function* readLines(
     ...PATIENT,
   })
   if (!response.ok) throw new Refused((await response.json()) as Refusal)
-  const decoder = new TextDecoder()
-  let held = ''
-  for await (const piece of response.body ?? []) {
-    held += decoder.decode(piece, { stream: true })
-    const lines = held.split('\n')
-    held = lines.pop() ?? ''
-    yield* lines
-  }
+  yield* cutLines(response.body)
 }
 
 const PARTS = [

@@ -70,7 +70,7 @@ export function readDuration(flag: string, text: string, word: string | null = n
 
 /** A past time: RFC 3339, a date, `today`, `yesterday`, `month`, or how long ago. Answers RFC 3339. */
 export function readSince(flag: string, text: string, now: Instant): string {
-  const named = namedTime(text, now) ?? readInstant(text)
+  const named = namedTime(text, now) ?? readTime(text)
   if (named !== undefined) return renderInstant(named)
   if (/^\d+[smhd]$/.test(text)) return renderInstant(instant(now - readDuration(flag, text)))
   throw usageError(
@@ -98,7 +98,7 @@ export function readStart(flag: string, text: string, now: Instant): string {
 }
 
 function readAhead(flag: string, text: string, now: Instant): string | undefined {
-  const stated = readInstant(isDate(text) ? `${text}T00:00:00Z` : text)
+  const stated = readTime(text)
   if (stated !== undefined) return renderInstant(stated)
   return /^\d+[smhd]$/.test(text)
     ? renderInstant(instant(now + readDuration(flag, text)))
@@ -106,13 +106,13 @@ function readAhead(flag: string, text: string, now: Instant): string | undefined
 }
 
 /** Of a day that is named alone its beginning is meant. */
-const isDate = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text)
+const readTime = (text: string): Instant | undefined =>
+  readInstant(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text)
 
 /** Days are UTC. */
 function namedTime(text: string, now: Instant): Instant | undefined {
   const today = dayOf(now)
   if (text === 'today') return dayStart(today)
   if (text === 'yesterday') return instant(dayStart(today) - DAY_MS)
-  if (isDate(text)) return readInstant(`${text}T00:00:00Z`)
   return text === 'month' ? dayStart(monthStart(today)) : undefined
 }

@@ -1,14 +1,13 @@
 /** Whether a file is there, may be looked at, or can be made: what the system forbids is told as that, never taken for a gap. */
+
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { systemCodeOf } from '#domain/system-code.ts'
 import { CommandError, EXIT } from '../exit.ts'
-
-const codeOf = (cause: unknown): string =>
-  cause instanceof Error && 'code' in cause ? String(cause.code) : ''
 
 /** Whether the system, or the engine in its place, has refused: by permissions, or because a disk is read-only. */
 export const isDenied = (cause: unknown): boolean =>
-  /^(EACCES|EPERM|EROFS|SQLITE_CANTOPEN|SQLITE_READONLY)/.test(codeOf(cause))
+  /^(EACCES|EPERM|EROFS|SQLITE_CANTOPEN|SQLITE_READONLY)/.test(systemCodeOf(cause))
 
 /** Whether there is such a file. @throws CommandError 1 where nobody may know, because a directory above it is closed */
 export function isThere(path: string): boolean {
@@ -16,7 +15,7 @@ export function isThere(path: string): boolean {
     return statSync(path, { throwIfNoEntry: false }) !== undefined
   } catch (cause) {
     if (isDenied(cause)) throw denied(path)
-    if (['ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes(codeOf(cause))) return false
+    if (['ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes(systemCodeOf(cause))) return false
     throw cause
   }
 }
@@ -57,7 +56,7 @@ function isReadOnly(directory: string): boolean {
     accessSync(directory, constants.W_OK)
     return false
   } catch (cause) {
-    return codeOf(cause) === 'EROFS'
+    return systemCodeOf(cause) === 'EROFS'
   }
 }
 
@@ -82,7 +81,7 @@ export function makePrivate(directory: string): void {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
     if ((statSync(directory).mode & 0o077) !== 0) chmodSync(directory, 0o700)
   } catch (cause) {
-    const why = WHY_UNMADE[codeOf(cause)]
+    const why = WHY_UNMADE[systemCodeOf(cause)]
     if (why === undefined) throw cause
     const { place } = nearestVisible(dirname(directory))
     throw new CommandError(

@@ -1,15 +1,18 @@
 /** What a running gateway tells as it happens: JSON lines over the operator's socket. */
+import { systemCodeOf } from '#domain/system-code.ts'
 import type { OperatorErrorBody } from '#operator/app.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { isThere } from './access.ts'
+import { cutLines } from './cut-lines.ts'
 import { besideDemo, tellDemo } from './demo-socket.ts'
 import { isRefused } from './is-refused.ts'
 import { fromErrorBody, PATIENT } from './operator.ts'
 
 /**
  * The documents of one path, each as its line ends, and null for an empty line: the first says that nothing is missed from
- * then on, any other that the gateway is there. It ends when the gateway ends it, however long it was silent. @throws GatewayError from the gateway, CommandError 4 where none runs
+ * then on, any other that the gateway is there. It ends when the gateway ends it, however long it was silent.
+ * @throws GatewayError from the gateway, CommandError 4 where none runs
  */
 export async function* readLines(
   context: Context,
@@ -27,18 +30,11 @@ export async function* readLines(
   }
   tellDemo(target)
   if (!response.ok) throw fromErrorBody((await response.json()) as OperatorErrorBody)
-  let rest = ''
   try {
-    for await (const text of (response.body ?? new Blob().stream()).pipeThrough(
-      new TextDecoderStream(),
-    )) {
-      const lines = (rest + text).split('\n')
-      rest = lines.pop() ?? ''
-      for (const line of lines) yield line === '' ? null : JSON.parse(line)
-    }
+    for await (const line of cutLines(response.body)) yield line === '' ? null : JSON.parse(line)
   } catch (cause) {
     // A gateway that stops closes its socket in the middle of a line.
-    if (!(cause instanceof Error && 'code' in cause)) throw cause
+    if (systemCodeOf(cause) === '') throw cause
   }
 }
 

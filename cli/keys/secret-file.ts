@@ -1,5 +1,7 @@
 /** A file for one secret: reserved before the key is made, so that no secret is lost to a full or forbidden place. */
+
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
+import { systemCodeOf } from '#domain/system-code.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { UnwritableError } from '../terminal/streams.ts'
 
@@ -34,8 +36,8 @@ function open(path: string): number {
   try {
     return openSync(path, 'wx', 0o600)
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? cause.code : ''
-    const why = code === 'EEXIST' ? 'it exists' : String(code)
+    const code = systemCodeOf(cause)
+    const why = code === 'EEXIST' ? 'it exists' : code
     throw new CommandError('unwritable', EXIT.failed, `cannot write ${path}: ${why}`)
   }
 }

@@ -1,5 +1,7 @@
 /** The configuration file: TOML, settings of the process only; what it does not know is an error, never passed over. */
+
 import { readFileSync } from 'node:fs'
+import { systemCodeOf } from '#domain/system-code.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
@@ -62,7 +64,7 @@ function readText(path: string, isNamed: boolean): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? cause.code : ''
+    const code = systemCodeOf(cause)
     if (code === 'ENOENT' && !isNamed) return ''
     throw new CommandError('config', EXIT.failed, `cannot read the configuration ${path}: ${code}`)
   }

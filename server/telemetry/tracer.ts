@@ -1,8 +1,10 @@
 /** The tracer: keeps requests that have ended for some seconds, and posts their spans together (OTLP over HTTP, JSON). */
+
 import type { ActivityEntry } from '#domain/activity.ts'
 import { type Clock, type Instant, later } from '#domain/clock.ts'
 import type { GenerationId } from '#domain/id.ts'
 import { PassingMap } from '#domain/passing-map.ts'
+import { within } from '#domain/within.ts'
 import { type Attribute, attributes, toSpans } from './spans.ts'
 import { readTraceparent, type TraceParent } from './traceparent.ts'
 
@@ -115,13 +117,11 @@ export function startTracer(target: TraceTarget, deps: TracerDeps): Tracer {
     },
     async stop() {
       if (timer !== null) clearTimeout(timer)
-      const isLate = await lasts(
-        (async () => {
-          await flushing
-          await flush(true)
-        })(),
-      )
-      if (!isLate) return
+      const flushed = async (): Promise<void> => {
+        await flushing
+        await flush(true)
+      }
+      if (await within(flushed(), STOP_MS)) return
       gone.abort()
       deps.logFault(new Error(`the last traced requests were lost: ${target.url}`))
     },
@@ -133,15 +133,6 @@ function forgetOldest(parents: PassingMap<GenerationId, TraceParent>): void {
     parents.take(id)
     return
   }
-}
-
-/** Whether it lasts longer than a gateway waits that is to end. */
-async function lasts(work: Promise<void>): Promise<boolean> {
-  const { promise: late, resolve } = Promise.withResolvers<boolean>()
-  const timer = setTimeout(() => resolve(true), STOP_MS)
-  const isLate = await Promise.race([work.then(() => false), late])
-  clearTimeout(timer)
-  return isLate
 }
 
 /** Posts one batch; answers how many requests were lost. */

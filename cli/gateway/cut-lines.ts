@@ -1,0 +1,10 @@
+/** Lines of an answer as they end; the last, where nothing ends it, is none. */
+export async function* cutLines(body: Response['body']): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const piece of body ?? []) {
+    const lines = (rest + decoder.decode(piece, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines
+  }
+}
