@@ -285,6 +285,19 @@ describe('what cannot be rendered', () => {
     expect(line?.cost).toBeGreaterThan(0n)
   })
 
+  test('is told at the end as well, where nothing was left to abort', async () => {
+    const played = script(async function* () {
+      yield [text('all of it')]
+      yield [unsayable, finish()]
+    })
+    const { ask, openHolds, running } = await open(played)
+    const { chunks, done } = readSse(await (await ask()).text())
+    expect(done).toBe(true)
+    expect(chunks.at(-2)).toMatchObject({ error: { code: 'internal_error' } })
+    expect(chunks.at(-1)?.usage?.['cost']).toBeGreaterThan(0)
+    expect([await openHolds(), running.count]).toEqual([0, 0])
+  })
+
   test('and what cannot be kept leaves no walk standing either', async () => {
     const played = says([text('one'), finish(), USAGE])
     const firstRuns: FirstRuns = {

@@ -146,9 +146,16 @@ class StreamedAnswer implements PieceSource {
         return this.begun().error(step.error, this.context.requestId)
       case 'priced':
       case 'receipt':
-        this.ending ??= this.begun().end(step.charge)
+        this.ending ??= this.untold() + this.begun().end(step.charge)
         return this.ending
     }
+  }
+
+  /** What could not be rendered, where the provider had ended by itself and the walk did not fail for it. */
+  private untold(): string {
+    if (this.defect === null || this.failure !== null) return ''
+    this.failure = this.defect
+    return this.begun().error(this.defect, this.context.requestId)
   }
 
   /** Whoever repeats the request finds its answer kept, and this walk over, before the last word of it leaves. */
