@@ -219,7 +219,7 @@ function signinOf(
   isDemo: boolean,
 ): Pick<GatewayOptions, 'signin' | 'signinMissing'> {
   if (signin === null) return {}
-  const { hostname, port, authUrl, mayJoin, isStated } = signin
+  const { hostname, port, authUrl, allowsSignup, isStated } = signin
   const tellCode = (email: string, code: string): void => {
     process.stderr.write(`sign-in code for ${clean(email)}: ${code}\n`)
   }
@@ -227,7 +227,7 @@ function signinOf(
     signin: {
       listen: { hostname, port },
       authUrl,
-      allowsSignup: mayJoin,
+      allowsSignup,
       tellCode: isDemo ? tellCode : null,
     },
     signinMissing(cause) {

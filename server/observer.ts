@@ -117,16 +117,16 @@ const joining =
   }
 
 function openMetrics(options: MetricsOptions, tally: Tally, deps: ApiDeps): Listener {
-  const watched = { ...deps, startedAt: deps.clock.now() }
+  const metricsDeps = { ...deps, startedAt: deps.clock.now() }
   const scrape = async (): Promise<string> => {
     const [{ gather }, { renderFamilies }] = await Promise.all([
       import('#telemetry/gather.ts'),
       import('#telemetry/exposition.ts'),
     ])
-    return await renderFamilies(await gather(watched, tally))
+    return await renderFamilies(await gather(metricsDeps, tally))
   }
-  const loaded = import('#telemetry/metrics-app.ts').then(({ metricsApp: metricsDoor }) =>
-    metricsDoor(options.token, scrape),
+  const loaded = import('#telemetry/metrics-app.ts').then(({ metricsApp }) =>
+    metricsApp(options.token, scrape),
   )
   try {
     return listen(options.listen, async (request) => (await loaded)(request))

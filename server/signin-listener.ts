@@ -52,14 +52,14 @@ export async function startSignin(
       import('#signin/open.ts'),
       openCodeChannel(options, { store, clock, smtp, logFault }),
     ])
-    const { allowsSignup: mayJoin } = options
+    const { allowsSignup } = options
     const provider = await openSigninProvider({
       store,
       clock,
       issuer,
       codeDelivery: mailer.delivery,
       reach: identityReach(isLoopbackHttp(new URL(issuer))),
-      allowsSignup: mayJoin,
+      allowsSignup,
       logFault,
     })
     resolve(provider)

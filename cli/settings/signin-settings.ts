@@ -12,7 +12,7 @@ export interface SigninSettings {
   /** What people and applications call it; null: as it listens, on whatever port it gets. */
   readonly authUrl: string | null
   /** Whether anybody who proves an address may sign in, or only whom the operator added. */
-  readonly mayJoin: boolean
+  readonly allowsSignup: boolean
   /** Whether somebody said where to listen: then it must. */
   readonly isStated: boolean
 }
@@ -48,7 +48,7 @@ export function readSigninSettings(
     hostname,
     port,
     authUrl: authUrl ?? (port === 0 ? null : addressOf(hostname, port)),
-    mayJoin: signup,
+    allowsSignup: signup,
     isStated: stated !== undefined || named !== undefined,
   }
 }

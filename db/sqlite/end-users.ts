@@ -31,14 +31,14 @@ export interface RecentEndUsers {
 }
 
 export interface EndUsers {
-  /** An empty crowd, which knows how many were told apart today. */
+  /** Nobody yet, and how many were told apart today. */
   gather(id: KeyId, today: Day): RecentEndUsers
   /**
    * The end user called `name`, as it would be counted; one that is never admitted leaves no trace. `minutes` are the
-   * windows of those whose requests the crowd has not seen.
+   * windows of those whose requests have not been seen here.
    */
   find(
-    crowd: RecentEndUsers,
+    recent: RecentEndUsers,
     key: ApiKey,
     name: string,
     minutes: ReadonlyMap<string, Window> | null,
@@ -58,17 +58,17 @@ export function prepareEndUsers({ database, commit }: Connection): EndUsers {
     database,
     'SELECT count(*) AS users FROM end_user_days WHERE key_id = ? AND day = ?',
   )
-  const load = (crowd: RecentEndUsers, id: KeyId, name: string): HotEndUser => {
+  const load = (recent: RecentEndUsers, id: KeyId, name: string): HotEndUser => {
     commit.flush()
-    const row = spentOn().get(id, crowd.day, name)
-    if (row === null && name !== REST_OF_END_USERS && crowd.known >= MOST_END_USERS_A_DAY) {
-      return crowd.users.get(REST_OF_END_USERS) ?? load(crowd, id, REST_OF_END_USERS)
+    const row = spentOn().get(id, recent.day, name)
+    if (row === null && name !== REST_OF_END_USERS && recent.known >= MOST_END_USERS_A_DAY) {
+      return recent.users.get(REST_OF_END_USERS) ?? load(recent, id, REST_OF_END_USERS)
     }
     return {
       name,
       isCounted: row !== null || name === REST_OF_END_USERS,
       minute: null,
-      day: crowd.day,
+      day: recent.day,
       daySpend: {
         spent: row === null ? NO_MONEY : fromInteger<UsdNanos>(row.spent_nanos),
         held: NO_MONEY,
@@ -82,8 +82,8 @@ export function prepareEndUsers({ database, commit }: Connection): EndUsers {
       commit.flush()
       return { day: today, known: countOn().get(id, today)?.users ?? 0, users: new Map() }
     },
-    find(crowd, { id, limits }, name, minutes) {
-      const user = crowd.users.get(name) ?? load(crowd, id, name)
+    find(recent, { id, limits }, name, minutes) {
+      const user = recent.users.get(name) ?? load(recent, id, name)
       // The log knows every request by the name that it came with, so the window of the rest begins empty.
       if (limits.endUserRpm === null) user.minute = null
       else user.minute ??= minutes?.get(user.name) ?? new Window(MINUTE_MS)
@@ -93,25 +93,25 @@ export function prepareEndUsers({ database, commit }: Connection): EndUsers {
 }
 
 /** An admitted end user stays in sight. */
-export function see(crowd: RecentEndUsers, user: HotEndUser): void {
+export function see(recent: RecentEndUsers, user: HotEndUser): void {
   if (!user.isCounted) {
     user.isCounted = true
-    crowd.known++
+    recent.known++
   }
-  crowd.users.set(user.name, user)
+  recent.users.set(user.name, user)
 }
 
-/** Those who are still in sight go over into the new day with an empty purse; the others have to be seen again. */
-export function turnDay(crowd: RecentEndUsers, today: Day, at: Instant): void {
-  for (const [name, user] of crowd.users) {
+/** Those who are still in sight go over into the new day with nothing spent; the others have to be seen again. */
+export function turnDay(recent: RecentEndUsers, today: Day, at: Instant): void {
+  for (const [name, user] of recent.users) {
     if (user.inProgress === 0 && (user.minute?.count(at) ?? 0) === 0) {
-      crowd.users.delete(name)
+      recent.users.delete(name)
       continue
     }
     user.day = today
     user.daySpend.spent = NO_MONEY
     user.daySpend.held = NO_MONEY
   }
-  crowd.day = today
-  crowd.known = crowd.users.size
+  recent.day = today
+  recent.known = recent.users.size
 }

@@ -94,7 +94,7 @@ export function startGroupCommit(
     }
     logSync.dirty()
     // Every waiter looks what became of its own write; one that is still pending waits for the next transaction.
-    over.ring()
+    over.fire()
   }
 
   const push = <What>(write: (what: What) => void, what: What): Pending => {
@@ -164,7 +164,7 @@ export function startGroupCommit(
       if (retry) clearTimeout(retry)
       // What the disk would not take to the last is lost with the process; whoever waits for it must know.
       for (const one of awaited.splice(0)) refuse(one, unavailable())
-      over.ring()
+      over.fire()
       logSync.close()
     },
   }

@@ -31,9 +31,9 @@ export function isWaiting({ state, reason }: Pending): boolean {
   return state === 'waiting'
 }
 
-/** Resolves once it is committed; `over` rings when a transaction is over, however it went. @throws what it was refused for */
+/** Resolves once it is committed; `over` fires when a transaction is over, however it went. @throws what it was refused for */
 export async function whenCommitted(pending: Pending, over: CommitSignal): Promise<true> {
-  while (isWaiting(pending)) await over.rung()
+  while (isWaiting(pending)) await over.next()
   return true
 }
 
@@ -118,16 +118,16 @@ type CommitSignal = ReturnType<typeof startCommitSignal>
 
 /** One promise for all that wait for the same moment. */
 export function startCommitSignal() {
-  let next: ReturnType<typeof Promise.withResolvers<void>> | null = null
+  let waiting: ReturnType<typeof Promise.withResolvers<void>> | null = null
   return {
-    /** Resolves when it rings next. */
-    rung(): Promise<void> {
-      next ??= Promise.withResolvers()
-      return next.promise
+    /** Resolves when it fires next. */
+    next(): Promise<void> {
+      waiting ??= Promise.withResolvers()
+      return waiting.promise
     },
-    ring(): void {
-      next?.resolve()
-      next = null
+    fire(): void {
+      waiting?.resolve()
+      waiting = null
     },
   }
 }

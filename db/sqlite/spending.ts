@@ -6,12 +6,12 @@ export interface MutableSpending {
   held: UsdNanos
 }
 
-export function addHold(purse: MutableSpending, amount: UsdNanos): void {
-  purse.held = addUsd(purse.held, amount)
+export function addHold(spending: MutableSpending, amount: UsdNanos): void {
+  spending.held = addUsd(spending.held, amount)
 }
 
 /** A hold ends; `spent` is what became of it. */
-export function endHold(purse: MutableSpending, held: UsdNanos, spent: UsdNanos): void {
-  purse.held = subtractUsd(purse.held, held)
-  purse.spent = addUsd(purse.spent, spent)
+export function endHold(spending: MutableSpending, held: UsdNanos, spent: UsdNanos): void {
+  spending.held = subtractUsd(spending.held, held)
+  spending.spent = addUsd(spending.spent, spent)
 }

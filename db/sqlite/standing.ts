@@ -41,8 +41,8 @@ export interface HotKey {
   /** Σ of its holds, of whatever day. */
   held: UsdNanos
   /** Null until a request names an end user. */
-  crowd: RecentEndUsers | null
-  /** Of end users, as the log has them; from then on the crowd sees to its own. Null while the key caps no rate of theirs. */
+  recentEndUsers: RecentEndUsers | null
+  /** Of end users, as the log has them; those who asked since see to their own. Null while the key caps no rate of theirs. */
   endUserMinutes: ReadonlyMap<string, Window> | null
 }
 
@@ -57,7 +57,7 @@ export interface HotAccount {
 export interface OpenHold {
   readonly claim: Claim
   readonly account: HotAccount
-  /** The periods whose purses hold it; its charge is spent there, however late it comes. */
+  /** The periods whose spending holds it; its charge is spent there, however late it comes. */
   readonly day: Day
   readonly month: Day
   readonly endUser: HotEndUser | null
@@ -141,14 +141,15 @@ export function startStandings(connection: Connection, windows: WindowReader): S
     },
     endUser({ endUser }, hot) {
       if (endUser === null) return null
-      hot.crowd ??= endUsers.gather(hot.key.id, hot.today)
-      return endUsers.find(hot.crowd, hot.key, endUser, hot.endUserMinutes)
+      hot.recentEndUsers ??= endUsers.gather(hot.key.id, hot.today)
+      return endUsers.find(hot.recentEndUsers, hot.key, endUser, hot.endUserMinutes)
     },
     take(claim, hot, endUser) {
       const owner = account(claim.accountId)
       owner.held = addUsd(owner.held, claim.hold)
       takeOf(hot, claim)
-      if (endUser !== null && hot.crowd !== null) takeOfEndUser(hot.crowd, endUser, claim)
+      if (endUser !== null && hot.recentEndUsers !== null)
+        takeOfEndUser(hot.recentEndUsers, endUser, claim)
       const hold = toOpenHold(claim, hot, owner, endUser)
       open.set(claim.generationId, hold)
       return hold
@@ -216,7 +217,7 @@ function prepareHotKeyReader(connection: Connection) {
       lastUsedAt: key.lastUsedAt,
       useWrittenAt: key.lastUsedAt,
       held: NO_MONEY,
-      crowd: null,
+      recentEndUsers: null,
       endUserMinutes: null,
     }
   }
@@ -253,15 +254,15 @@ function prepareHotAccountReader({ database }: Connection): (id: AccountId) => H
   }
 }
 
-/** A new UTC day or month starts with empty purses; a clock that steps back stays in the period it was in. */
+/** A new UTC day or month starts with nothing spent; a clock that steps back stays in the period it was in. */
 function turnPeriods(hot: HotKey, at: Instant): void {
   const today = dayOf(at)
   if (today <= hot.today) return
   hot.today = today
-  if (hot.crowd) {
+  if (hot.recentEndUsers) {
     // Those who were counted with the rest are told apart again; what they asked in their minute is in the log.
-    if (hot.crowd.users.has(REST_OF_END_USERS)) hot.isRead = false
-    turnDay(hot.crowd, today, at)
+    if (hot.recentEndUsers.users.has(REST_OF_END_USERS)) hot.isRead = false
+    turnDay(hot.recentEndUsers, today, at)
   }
   hot.daySpend.spent = NO_MONEY
   hot.daySpend.held = NO_MONEY
@@ -307,8 +308,12 @@ function giveBack(
   if (month === hot.thisMonth) endHold(hot.monthSpend, held, spent)
 }
 
-function takeOfEndUser(crowd: RecentEndUsers, user: HotEndUser, { at, hold: amount }: Claim): void {
-  see(crowd, user)
+function takeOfEndUser(
+  recent: RecentEndUsers,
+  user: HotEndUser,
+  { at, hold: amount }: Claim,
+): void {
+  see(recent, user)
   user.minute?.take(at)
   user.inProgress++
   addHold(user.daySpend, amount)

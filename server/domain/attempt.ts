@@ -93,9 +93,9 @@ async function openNext(
   const { caller, request, signal } = walk
   let thrown = failure
   for (let turn = 1; ; turn++) {
-    const { canceller: line } = attempts.current
-    line.throwIfAborted()
-    line.abort()
+    const { canceller } = attempts.current
+    canceller.throwIfAborted()
+    canceller.abort()
     // Only a provider's failure is worth another attempt; a client that left needs none.
     if (!(thrown instanceof UpstreamFailure) || signal.aborted) throw thrown
     const next = isOutOfTime(deps, caller) ? null : nextTurn(offers, turn, thrown, request)
@@ -140,8 +140,8 @@ export function noteFailure(
   failure: UpstreamFailure,
   isCharged: boolean,
 ): void {
-  const { offer, meter, startedAt, canceller: line } = current
-  line.abort()
+  const { offer, meter, startedAt, canceller } = current
+  canceller.abort()
   health.failed(offer.hop, failure)
   failed.push({
     model: offer.hop.card.id,
@@ -198,8 +198,8 @@ function ask(
   upstream: Upstream,
   isLast: boolean,
 ): Promise<AsyncIterable<ChatEvents>> {
-  const { offer, canceller: line } = attempt
-  line.throwIfAborted()
+  const { offer, canceller } = attempt
+  canceller.throwIfAborted()
   attempt.isSent = true
   deps.health.asked(offer.hop)
   const events = upstream.open({
@@ -207,7 +207,7 @@ function ask(
     hop: offer.hop,
     requestId: caller.requestId,
     timeouts: timeoutsFor(deps, caller),
-    signal: line,
+    signal: canceller,
   })
   return isLast ? events : holdUntilContent(events, request, attempt.meter)
 }

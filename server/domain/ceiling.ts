@@ -14,10 +14,14 @@ export type CeilingVerdict = 'admitted' | 'exhausted' | 'reserved'
  * A lone request may cross the ceiling, so that the last cent can be spent; while anything else is held, no request may.
  * Hence no amount of concurrency crosses by more than one request.
  */
-export function judgeCeiling(purse: Spending, ceiling: UsdNanos, hold: UsdNanos): CeilingVerdict {
-  if (purse.spent >= ceiling) return 'exhausted'
-  if (purse.held === NO_MONEY) return 'admitted'
-  return addUsd(addUsd(purse.spent, purse.held), hold) <= ceiling ? 'admitted' : 'reserved'
+export function judgeCeiling(
+  spending: Spending,
+  ceiling: UsdNanos,
+  hold: UsdNanos,
+): CeilingVerdict {
+  if (spending.spent >= ceiling) return 'exhausted'
+  if (spending.held === NO_MONEY) return 'admitted'
+  return addUsd(addUsd(spending.spent, spending.held), hold) <= ceiling ? 'admitted' : 'reserved'
 }
 
 /** A balance is a ceiling of everything ever credited, with everything ever charged already taken off it. */

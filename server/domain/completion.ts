@@ -131,12 +131,12 @@ function hangUp(
   attempts: Attempts,
   isCharged: boolean,
 ): void {
-  const { canceller: line, offer, meter, isSent } = attempts.current
+  const { canceller, offer, meter, isSent } = attempts.current
   if (outcome.failure) {
     noteFailure(deps, attempts, outcome.failure, isCharged)
     return
   }
-  if (outcome !== COMPLETED) line.abort()
+  if (outcome !== COMPLETED) canceller.abort()
   if (outcome === COMPLETED || meter.produced) deps.health.served(offer.hop)
   else if (isSent) deps.health.left(offer.hop)
 }

@@ -27,8 +27,8 @@ export function setDeadline(deadline: Deadline, nowMs = performance.now()): void
 }
 
 /** It will not expire. The timer stays: it is right for most of those that follow. */
-export function clearDeadline(watched: Deadline): void {
-  roster.remove(watched)
+export function clearDeadline(deadline: Deadline): void {
+  roster.remove(deadline)
 }
 
 function setTimer(dueMs: number, nowMs: number): void {
@@ -44,15 +44,15 @@ function look(): void {
   const nowMs = performance.now()
   let nextMs = Number.POSITIVE_INFINITY
   // One that is set meanwhile sets the timer itself; one that was cleared meanwhile is passed over.
-  for (const watched of roster.list()) {
-    if (watched.place < 0) continue
-    const dueMs = watched.dueMs(nowMs)
+  for (const deadline of roster.list()) {
+    if (deadline.place < 0) continue
+    const dueMs = deadline.dueMs(nowMs)
     if (dueMs > nowMs) {
       nextMs = Math.min(nextMs, dueMs)
       continue
     }
-    clearDeadline(watched)
-    watched.expire()
+    clearDeadline(deadline)
+    deadline.expire()
   }
   if (nextMs < timerDueMs) setTimer(nextMs, nowMs)
 }

@@ -48,39 +48,39 @@ const nameOf = ({ provider, card }: Hop): string => `${provider.name} ${card.ups
 
 /** Kept in memory: after a restart every hop is thought well of. */
 export function createHopHealth(clock: Clock): HopHealth {
-  const ailing = new Map<string, FailureRun & { readonly hop: Hop }>()
+  const runs = new Map<string, FailureRun & { readonly hop: Hop }>()
 
   const isResting = (hop: Hop, at: Instant): boolean => {
-    const until = ailing.get(nameOf(hop))?.restsUntil ?? null
+    const until = runs.get(nameOf(hop))?.restsUntil ?? null
     return until !== null && at < until
   }
 
   const endProbe = (hop: Hop): void => {
-    const ailment = ailing.get(nameOf(hop))
-    if (!ailment?.isProbed) return
-    ailment.isProbed = false
-    ailment.restsUntil = clock.now()
+    const run = runs.get(nameOf(hop))
+    if (!run?.isProbed) return
+    run.isProbed = false
+    run.restsUntil = clock.now()
   }
 
   return {
     arrange(offers) {
-      if (ailing.size === 0 || offers.length < 2) return offers
+      if (runs.size === 0 || offers.length < 2) return offers
       const at = clock.now()
       const resting = offers.filter(({ hop }) => isResting(hop, at))
       if (resting.length === 0) return offers
       return [...offers.filter((offer) => !resting.includes(offer)), ...resting]
     },
     asked(hop) {
-      if (ailing.size === 0) return
-      const ailment = ailing.get(nameOf(hop))
-      if (!ailment || ailment.restsUntil === null) return
+      if (runs.size === 0) return
+      const run = runs.get(nameOf(hop))
+      if (!run || run.restsUntil === null) return
       const at = clock.now()
-      if (at < ailment.restsUntil) return
-      ailment.isProbed = true
-      ailment.restsUntil = later(at, restMs(ailment.rests))
+      if (at < run.restsUntil) return
+      run.isProbed = true
+      run.restsUntil = later(at, restMs(run.rests))
     },
     served(hop) {
-      if (ailing.size > 0) ailing.delete(nameOf(hop))
+      if (runs.size > 0) runs.delete(nameOf(hop))
     },
     failed(hop, failure) {
       if (!isItsFault(failure)) {
@@ -88,13 +88,13 @@ export function createHopHealth(clock: Clock): HopHealth {
         return
       }
       const name = nameOf(hop)
-      const ailment = ailing.get(name) ?? { hop, ...WELL }
-      ailing.set(name, ailment)
-      takeFailure(ailment, failure, clock.now())
+      const run = runs.get(name) ?? { hop, ...WELL }
+      runs.set(name, run)
+      takeFailure(run, failure, clock.now())
     },
     left: endProbe,
     readings: () =>
-      [...ailing.values()].map(({ hop, failures, restsUntil }) => ({
+      [...runs.values()].map(({ hop, failures, restsUntil }) => ({
         provider: hop.provider.name,
         upstreamName: hop.card.upstreamName,
         failures,
@@ -109,21 +109,21 @@ const WELL: FailureRun = { failures: 0, rests: 0, restsUntil: null, isProbed: fa
 const isItsFault = ({ kind, details }: UpstreamFailure): boolean =>
   kind !== 'rejected' && kind !== 'no-image' && details.permanent !== 'request'
 
-function takeFailure(ailment: FailureRun, failure: UpstreamFailure, at: Instant): void {
-  const { restsUntil, isProbed } = ailment
-  ailment.failures++
-  ailment.isProbed = false
+function takeFailure(run: FailureRun, failure: UpstreamFailure, at: Instant): void {
+  const { restsUntil, isProbed } = run
+  run.failures++
+  run.isProbed = false
   if (restsUntil !== null && at < restsUntil && !isProbed) {
     // Whatever was under way when its rest began fails now, and is no probe: at most the provider asks for a longer one.
     const askedUntil = later(at, askedRestMs(failure) ?? 0)
-    if (askedUntil > restsUntil) ailment.restsUntil = askedUntil
+    if (askedUntil > restsUntil) run.restsUntil = askedUntil
     return
   }
-  const isDue = ailment.rests > 0 || ailment.failures >= FAILURES_BEFORE_REST
-  const ms = askedRestMs(failure) ?? (isDue ? restMs(ailment.rests) : null)
+  const isDue = run.rests > 0 || run.failures >= FAILURES_BEFORE_REST
+  const ms = askedRestMs(failure) ?? (isDue ? restMs(run.rests) : null)
   if (ms === null) return
-  ailment.rests++
-  ailment.restsUntil = later(at, ms)
+  run.rests++
+  run.restsUntil = later(at, ms)
 }
 
 /** How long the failure itself says that asking is in vain; null where it says nothing. */

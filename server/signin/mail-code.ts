@@ -53,7 +53,7 @@ export interface MailCodeFlow {
 
 /** `pepper` is a secret of the keyring. */
 export function openMailCodeFlow(deps: SigninDeps, pepper: string): MailCodeFlow {
-  const { store, clock, codeDelivery: post } = deps
+  const { store, clock, codeDelivery } = deps
   const hash = (uid: string, email: string, code: string): string =>
     createHmac('sha256', pepper)
       .update(`${uid}\n${emailKey(email)}\n${code}`)
@@ -84,15 +84,15 @@ export function openMailCodeFlow(deps: SigninDeps, pepper: string): MailCodeFlow
           expiresAt: later(at, CODE_MINUTES * MINUTE_MS),
         },
         BOUNDS,
-        post.kind === 'mail' ? write(asker, code, at, isKnown) : null,
+        codeDelivery.kind === 'mail' ? write(asker, code, at, isKnown) : null,
       )
       if (!verdict.isIssued) return verdict
       if (verdict.lately >= ALARMING && at >= quietUntil) {
         quietUntil = later(at, LOOKBACK_MS)
         deps.logFault(new Error(`${verdict.lately} sign-in codes were asked for within an hour`))
       }
-      if (post.kind === 'mail') post.wake()
-      if (post.kind === 'log' && isKnown) post.tell(asker.email, code)
+      if (codeDelivery.kind === 'mail') codeDelivery.wake()
+      if (codeDelivery.kind === 'log' && isKnown) codeDelivery.tell(asker.email, code)
       return verdict
     },
     redeem: (uid, email, code) =>

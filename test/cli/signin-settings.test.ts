@@ -28,7 +28,7 @@ test('unless told otherwise: this machine alone, open to whoever proves an addre
     hostname: '127.0.0.1',
     port: 4141,
     authUrl: 'http://127.0.0.1:4141',
-    mayJoin: true,
+    allowsSignup: true,
     isStated: false,
   })
 })
@@ -41,7 +41,11 @@ test('flag before variable before file', () => {
   const file =
     'auth_listen = "127.0.0.1:1"\nauth_url = "https://file.example"\nauth_signup = "closed"'
   const env = { GATEWAY_AUTH_LISTEN: '127.0.0.1:2', GATEWAY_AUTH_URL: 'https://variable.example' }
-  expect(read({ file })).toMatchObject({ port: 1, authUrl: 'https://file.example', mayJoin: false })
+  expect(read({ file })).toMatchObject({
+    port: 1,
+    authUrl: 'https://file.example',
+    allowsSignup: false,
+  })
   expect(read({ file, env })).toMatchObject({ port: 2, authUrl: 'https://variable.example' })
   const flags = { authListen: '0.0.0.0:3', authUrl: 'https://flag.example/' }
   expect(read({ file, env, flags })).toMatchObject({

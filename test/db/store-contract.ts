@@ -12,9 +12,9 @@ import { keysContract } from './contract/keys.ts'
 import { ledgerContract } from './contract/ledger.ts'
 import { lowBalanceContract } from './contract/low-balance.ts'
 import { noticesContract } from './contract/notices.ts'
-import { spendingContract } from './contract/purses.ts'
 import { restartContract } from './contract/restart.ts'
 import { retentionContract } from './contract/retention.ts'
+import { spendingContract } from './contract/spending.ts'
 import { usageContract } from './contract/usage.ts'
 import { windowsContract } from './contract/windows.ts'
 
@@ -25,7 +25,7 @@ export function storeContract(name: string, open: OpenStore, reopen?: ReopenStor
     describe('accounts', () => accountsContract(bench))
     describe('keys', () => keysContract(bench))
     describe('windows', () => windowsContract(bench))
-    describe('purses', () => spendingContract(bench))
+    describe('spending', () => spendingContract(bench))
     describe('end users', () => endUsersContract(bench))
     describe('ledger', () => ledgerContract(bench))
     describe('audit', () => auditContract(bench))

@@ -38,7 +38,7 @@ test('a clean one counts what it added up', async () => {
   })
 })
 
-/** An office whose audit has found this. */
+/** A gateway whose audit has found this. */
 const finding = (...findings: readonly AuditFinding[]): TestOperatorDeps => ({
   ...deps,
   store: {

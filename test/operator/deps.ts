@@ -1,4 +1,4 @@
-/** An office on a real store in memory, with a clock wound by hand and a demo kit of one model. */
+/** The dependencies of the verbs on a real store in memory, with a clock wound by hand and a demo kit of one model. */
 import { onTestFinished } from 'vitest'
 import { openStore } from '#db/index.ts'
 import type { OperatorDeps } from '#operator/deps.ts'
@@ -42,7 +42,7 @@ export async function act<Name extends VerbName>(
   return JSON.parse(JSON.stringify(record)) as VerbRecord<Name>
 }
 
-/** An office with its account, the demo provider and one key called `default`. */
+/** The same with its account, the demo provider and one key called `default`. */
 export async function openFurnished(): Promise<TestOperatorDeps> {
   const deps = await openOperator()
   await act(deps, 'init', {})

@@ -161,7 +161,7 @@ test.each([
 })
 
 describe('health', () => {
-  /** An office whose server has just seen acme fail three times, acme's other model once, and beta once. */
+  /** A gateway whose server has just seen acme fail three times, acme's other model once, and beta once. */
   async function openAiling(): Promise<OperatorDeps> {
     const deps = await openWithProviders('acme', 'beta')
     await set(deps, { upstream: 'echo-eu' })

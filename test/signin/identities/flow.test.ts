@@ -139,7 +139,7 @@ describe('who comes back', () => {
   })
 
   test('proves an address that the operator typed and nobody has proved yet', async () => {
-    const { deps, issuer } = await open({ mayJoin: false }, {}, ['example.org'])
+    const { deps, issuer } = await open({ allowsSignup: false }, {}, ['example.org'])
     const at = deps.clock.now()
     const added = {
       ...(await deps.proved('x@example.org')),
@@ -155,7 +155,7 @@ describe('who comes back', () => {
   })
 
   test('and is nobody here stays out where nobody may join, and is told by mail alone', async () => {
-    const { deps, issuer } = await open({ mayJoin: false }, {}, ['example.org'])
+    const { deps, issuer } = await open({ allowsSignup: false }, {}, ['example.org'])
     const browser = deps.browser()
     const page = await context(deps, issuer, browser)
     const asked = await browser.submit(page, '/email', { email: EMAIL })

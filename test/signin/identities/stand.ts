@@ -24,7 +24,7 @@ const AUTHORIZE = `${ISSUER}/oauth/authorize?${new URLSearchParams({
 
 export interface Wishes {
   readonly post?: CodeDelivery
-  readonly mayJoin?: boolean
+  readonly allowsSignup?: boolean
   readonly issuer?: string
   readonly totalMs?: number
 }
@@ -32,7 +32,7 @@ export interface Wishes {
 export type TestGateway = Awaited<ReturnType<typeof openTestGateway>>
 
 export async function openTestGateway({
-  mayJoin = true,
+  allowsSignup = true,
   issuer = ISSUER,
   totalMs,
   ...more
@@ -60,7 +60,7 @@ export async function openTestGateway({
     issuer,
     codeDelivery: more.post ?? { kind: 'log', tell: (email, code) => told.set(email, code) },
     reach: identityReach(issuer.startsWith('http:'), totalMs),
-    allowsSignup: mayJoin,
+    allowsSignup,
     logFault: (cause) => faults.push(cause),
   })
   onTestFinished(async () => {

@@ -22,7 +22,7 @@ async function open(manners: MailManners = {}) {
   })
   onTestFinished(() => store.close())
   const faults: string[] = []
-  const startOffice = () =>
+  const startMailer = () =>
     startCodeMailer({
       mails: signin.codeMails,
       smtp: {
@@ -50,19 +50,19 @@ async function open(manners: MailManners = {}) {
     return signin.mailCodes.issue(code, { perEmail: BOUND, perPeer: BOUND }, mail)
   }
   const waiting = async () => (await signin.codeMails.due(later(clock.now(), 590_000), 99)).due
-  return { server, faults, startOffice, put, waiting }
+  return { server, faults, startMailer, put, waiting }
 }
 
 test('what waited before the start goes out, and whatever comes, each once', async () => {
-  const { server, faults, startOffice, put, waiting } = await open()
+  const { server, faults, startMailer, put, waiting } = await open()
   await put('early')
-  const { delivery: post, close } = startOffice()
+  const { delivery, close } = startMailer()
   await until(() => server.taken.length === 1, 'the early one has come')
   const many = Array.from({ length: 30 }, (_, n) => `n${n}`)
   await Promise.all(
     many.map(async (name) => {
       await put(name)
-      if (post.kind === 'mail') post.wake()
+      if (delivery.kind === 'mail') delivery.wake()
     }),
   )
   await until(async () => (await waiting()).length === 0, 'nothing waits')
@@ -74,11 +74,11 @@ test('what waited before the start goes out, and whatever comes, each once', asy
 
 test('a mail server that hangs does not hold up the end, and the mail stays for the next start', async () => {
   let connections = 0
-  const { faults, startOffice, put, waiting } = await open({
+  const { faults, startMailer, put, waiting } = await open({
     options: { onConnect: () => void connections++, closeTimeout: 10 },
   })
   await put('patient')
-  const { close } = startOffice()
+  const { close } = startMailer()
   await until(() => connections === 1, 'the mail server was asked')
   const startedMs = performance.now()
   await close()
@@ -88,14 +88,14 @@ test('a mail server that hangs does not hold up the end, and the mail stays for 
 })
 
 test('a refusal for now puts it off and counts; one for good forgets it and is told without the address', async () => {
-  const { server, faults, startOffice, put, waiting } = await open({
+  const { server, faults, startMailer, put, waiting } = await open({
     reply: (nth) => (nth === 0 ? 451 : 550),
   })
   await put('later')
-  const { delivery: post, close } = startOffice()
+  const { delivery, close } = startMailer()
   await until(async () => (await waiting())[0]?.tries === 1, 'it is put off')
   await put('never')
-  if (post.kind === 'mail') post.wake()
+  if (delivery.kind === 'mail') delivery.wake()
   await until(() => faults.length === 1, 'the refusal is told')
   expect(faults).toEqual(['Error: a sign-in code could not be sent: status 550'])
   expect((await waiting()).map(({ interaction }) => interaction)).toEqual(['later'])
