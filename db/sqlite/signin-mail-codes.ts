@@ -99,7 +99,7 @@ export function createMailCodes(connection: Connection): MailCodes {
   }
 }
 
-type Lookback = Named & { readonly since: Instant; readonly most: number }
+type Lookback = Named & { readonly since: Instant; readonly until: Instant; readonly most: number }
 
 /** When the oldest of the counted leaves the window; null while there is room. */
 function nextAt(
@@ -107,7 +107,8 @@ function nextAt(
   at: Instant,
   newest: (lookback: Lookback) => readonly { readonly at: Instant }[],
 ): number | null {
-  const counted = newest({ since: later(at, -withinMs), most })
+  // What lies further ahead was counted by a clock that has been set back since.
+  const counted = newest({ since: later(at, -withinMs), until: later(at, withinMs), most })
   const oldest = counted.at(-1)
   return oldest === undefined || counted.length < most ? null : oldest.at + withinMs
 }
@@ -116,7 +117,7 @@ function prepare(database: Connection['database']) {
   const counted = (which: string) =>
     statement<{ at: Instant }, [Lookback]>(
       database,
-      `SELECT at FROM mail_code_counts WHERE at > $since ${which} ORDER BY at DESC LIMIT $most`,
+      `SELECT at FROM mail_code_counts WHERE at > $since AND at < $until ${which} ORDER BY at DESC LIMIT $most`,
     )
   return {
     ofEmail: counted('AND email_key = $key'),

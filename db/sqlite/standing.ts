@@ -1,6 +1,14 @@
 /** The hot state of keys and accounts: what admission needs, in memory, written through and rebuilt from the tables. */
 import type { Claim } from '#domain/admission.ts'
-import { DAY_MS, type Day, dayOf, type Instant, MINUTE_MS, monthStart } from '#domain/clock.ts'
+import {
+  DAY_MS,
+  type Day,
+  dayOf,
+  type Instant,
+  MINUTE_MS,
+  monthStart,
+  nextDay,
+} from '#domain/clock.ts'
 import { REST_OF_END_USERS } from '#domain/end-user.ts'
 import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
@@ -115,7 +123,8 @@ export function startStandings(connection: Connection, windows: WindowReader): S
     open,
     account,
     key(id, at) {
-      const hot = hotKeys.get(id) ?? load(id, at)
+      const known = hotKeys.get(id)
+      const hot = known && !isDaysAhead(known, at) ? known : load(id, at)
       if (hot) turnPeriods(hot, at)
       return hot
     },
@@ -254,7 +263,14 @@ function prepareHotAccountReader({ database }: Connection): (id: AccountId) => H
   }
 }
 
-/** A new UTC day or month starts with nothing spent; a clock that steps back stays in the period it was in. */
+/**
+ * Whether an idle key was last used on a clock that has been set back by more than a day since: its ceilings would begin
+ * anew only when that day comes. What the true day has spent is in the tables.
+ */
+const isDaysAhead = ({ today, inProgress }: HotKey, at: Instant): boolean =>
+  today > nextDay(dayOf(at)) && inProgress === 0
+
+/** A new UTC day or month starts with nothing spent; a clock that steps back by less than a day stays in its period. */
 function turnPeriods(hot: HotKey, at: Instant): void {
   const today = dayOf(at)
   if (today <= hot.today) return

@@ -51,8 +51,8 @@ export function createHopHealth(clock: Clock): HopHealth {
   const runs = new Map<string, FailureRun & { readonly hop: Hop }>()
 
   const isResting = (hop: Hop, at: Instant): boolean => {
-    const until = runs.get(nameOf(hop))?.restsUntil ?? null
-    return until !== null && at < until
+    const run = runs.get(nameOf(hop))
+    return run !== undefined && rests(run, at)
   }
 
   const endProbe = (hop: Hop): void => {
@@ -75,7 +75,7 @@ export function createHopHealth(clock: Clock): HopHealth {
       const run = runs.get(nameOf(hop))
       if (!run || run.restsUntil === null) return
       const at = clock.now()
-      if (at < run.restsUntil) return
+      if (rests(run, at)) return
       run.isProbed = true
       run.restsUntil = later(at, restMs(run.rests))
     },
@@ -94,14 +94,18 @@ export function createHopHealth(clock: Clock): HopHealth {
     },
     left: endProbe,
     readings: () =>
-      [...runs.values()].map(({ hop, failures, restsUntil }) => ({
-        provider: hop.provider.name,
-        upstreamName: hop.card.upstreamName,
-        failures,
-        restsUntil: restsUntil !== null && clock.now() < restsUntil ? restsUntil : null,
+      [...runs.values()].map((run) => ({
+        provider: run.hop.provider.name,
+        upstreamName: run.hop.card.upstreamName,
+        failures: run.failures,
+        restsUntil: rests(run, clock.now()) ? run.restsUntil : null,
       })),
   }
 }
+
+/** A rest that would last longer than any was begun by a clock that has been set back since, and is over. */
+const rests = ({ restsUntil }: FailureRun, at: Instant): boolean =>
+  restsUntil !== null && at < restsUntil && restsUntil <= later(at, LONGEST_ASKED_REST_MS)
 
 const WELL: FailureRun = { failures: 0, rests: 0, restsUntil: null, isProbed: false }
 
@@ -113,7 +117,7 @@ function takeFailure(run: FailureRun, failure: UpstreamFailure, at: Instant): vo
   const { restsUntil, isProbed } = run
   run.failures++
   run.isProbed = false
-  if (restsUntil !== null && at < restsUntil && !isProbed) {
+  if (restsUntil !== null && rests(run, at) && !isProbed) {
     // Whatever was under way when its rest began fails now, and is no probe: at most the provider asks for a longer one.
     const askedUntil = later(at, askedRestMs(failure) ?? 0)
     if (askedUntil > restsUntil) run.restsUntil = askedUntil

@@ -1,7 +1,9 @@
 /** A sliding window of request instants: a slot frees exactly one span after its own request (spec §8). */
-import type { Instant } from './clock.ts'
+import { type Instant, MINUTE_MS } from './clock.ts'
 
 const FIRST_CAPACITY = 16
+/** A clock that is set back by less only makes slots last so much longer: one that jumps there and back frees none early. */
+const LARGE_STEP_MS = 5 * MINUTE_MS
 
 /**
  * A ring of instants. Taking, counting and expiring cost O(1) amortised per request, however large the limit;
@@ -12,6 +14,10 @@ export class Window {
   #ring = new Float64Array(FIRST_CAPACITY)
   #head = 0
   #size = 0
+  /** The latest instant seen, as `#steady` tells it. */
+  #newest = Number.NEGATIVE_INFINITY
+  /** How far the clock has been set back, by large steps. */
+  #setBackMs = 0
 
   constructor(spanMs: number) {
     this.spanMs = spanMs
@@ -19,7 +25,8 @@ export class Window {
 
   /** Requests inside the span that ends at `now`. */
   count(now: Instant): number {
-    while (this.#size > 0 && this.#oldest() + this.spanMs <= now) {
+    const at = this.#steady(now)
+    while (this.#size > 0 && this.#oldest() + this.spanMs <= at) {
       this.#head = (this.#head + 1) % this.#ring.length
       this.#size--
     }
@@ -29,20 +36,35 @@ export class Window {
   /** Records a request; instants that run backwards count as the newest seen, so that a clock step frees no slot early. */
   take(at: Instant): void {
     if (this.#size === this.#ring.length) this.#grow()
-    const newest = this.#size > 0 ? this.#at(this.#size - 1) : at
-    this.#ring[(this.#head + this.#size) % this.#ring.length] = Math.max(at, newest)
+    const steady = this.#steady(at)
+    const newest = this.#size > 0 ? this.#at(this.#size - 1) : steady
+    this.#ring[(this.#head + this.#size) % this.#ring.length] = Math.max(steady, newest)
     this.#size++
   }
 
   /** Milliseconds until the oldest request leaves the span; 0 when the window is empty. */
   msUntilOldestLeaves(now: Instant): number {
-    return this.count(now) === 0 ? 0 : this.#oldest() + this.spanMs - now
+    return this.count(now) === 0 ? 0 : this.#oldest() + this.spanMs - this.#steady(now)
   }
 
   /** Milliseconds until fewer than `limit` requests are inside the span; 0 when a slot is free now. */
   msUntilSlot(limit: number, now: Instant): number {
     const surplus = this.count(now) - limit
-    return surplus < 0 ? 0 : this.#at(surplus) + this.spanMs - now
+    return surplus < 0 ? 0 : this.#at(surplus) + this.spanMs - this.#steady(now)
+  }
+
+  /**
+   * The instant on a time line that goes on where the clock was before a large step back. Spans are measured on it, or the
+   * slots of a clock that was a day ahead would be taken for that day.
+   */
+  #steady(now: Instant): number {
+    const at = now + this.#setBackMs
+    if (at > this.#newest) this.#newest = at
+    else if (at < this.#newest - LARGE_STEP_MS) {
+      this.#setBackMs = this.#newest - now
+      return this.#newest
+    }
+    return at
   }
 
   #at(position: number): number {

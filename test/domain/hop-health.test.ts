@@ -58,6 +58,16 @@ describe('a hop that fails', () => {
     expect(order()).toBe('abc')
   })
 
+  test('does not rest for as long as a clock is set back', () => {
+    for (let n = 0; n < 3; n++) askInVain(A)
+    clock.advance(-86_400_000)
+    expect([order(), restSeconds()]).toEqual(['abc', 0])
+    askInVain(A)
+    expect([order(), restSeconds()]).toEqual(['bca', 10])
+    clock.advance(10_000)
+    expect(order()).toBe('abc')
+  })
+
   test('in a row means that nothing was served in between', () => {
     for (let i = 0; i < 10; i++) {
       askInVain(A)

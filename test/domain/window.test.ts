@@ -1,7 +1,7 @@
 // A window never lets more through than its limit, and frees each slot exactly one span after its own request.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { instant, MINUTE_MS } from '#domain/clock.ts'
+import { DAY_MS, instant, MINUTE_MS } from '#domain/clock.ts'
 import { readWindow } from '#domain/quota.ts'
 import { Window } from '#domain/window.ts'
 
@@ -47,6 +47,32 @@ describe('a minute window', () => {
     window.take(at(30_000))
     window.take(at(0))
     expect(window.msUntilSlot(1, at(30_000))).toBe(60_000)
+  })
+
+  test('a clock that is set back by a day frees each slot a span after its request all the same', () => {
+    const window = new Window(MINUTE_MS)
+    const ahead = DAY_MS
+    window.take(at(ahead))
+    window.take(at(ahead + 20_000))
+    expect(window.count(at(ahead + 30_000))).toBe(2)
+    expect(window.msUntilSlot(2, at(0))).toBe(30_000)
+    window.take(at(10_000))
+    expect(window.count(at(29_999))).toBe(3)
+    expect(window.count(at(30_000))).toBe(2)
+    expect(window.count(at(50_000))).toBe(1)
+    expect(window.msUntilOldestLeaves(at(50_000))).toBe(20_000)
+    expect(window.count(at(70_000))).toBe(0)
+    // Set back again, by an hour.
+    window.take(at(70_000))
+    expect(window.msUntilSlot(1, at(70_000 - 60 * MINUTE_MS))).toBe(60_000)
+  })
+
+  test('a log whose newest lines lie a day ahead takes slots for one span', () => {
+    const window = new Window(MINUTE_MS)
+    for (const taken of [DAY_MS, DAY_MS + 15_000]) window.take(at(taken))
+    expect(window.count(at(0))).toBe(2)
+    expect(window.count(at(45_000))).toBe(1)
+    expect(window.count(at(60_000))).toBe(0)
   })
 
   test('grows in the middle of its life without mixing up its requests', () => {

@@ -263,6 +263,14 @@ function mailCodesContract(bench: SigninBench): void {
     await mailCodes.sweep(clock.now())
     expect(await mailCodes.issue(code(), bounds, null)).toMatchObject({ isIssued: true })
   })
+
+  test('a bound that was reached on a clock a day ahead does not last that day', async () => {
+    const { mailCodes } = bench.signin
+    for (let n = 0; n < 2; n++) await mailCodes.issue(code(), bounds, null)
+    expect(await mailCodes.issue(code(), bounds, null)).toMatchObject({ isIssued: false })
+    bench.clock.advance(-24 * 60 * MINUTE)
+    expect(await mailCodes.issue(code(), bounds, null)).toMatchObject({ isIssued: true })
+  })
 }
 
 function codeMailsContract(bench: SigninBench): void {

@@ -231,6 +231,19 @@ export function spendingContract(bench: Bench): void {
       bench.clock.set(at('2026-08-22T23:59:59.500Z'))
       expect((await bench.admit(key)).refusal?.code).toBe('daily_spend_limit_exceeded')
     })
+
+    test('is the true day’s again once a clock that was a year ahead is set back', async () => {
+      const { key } = await bench.issue({ dailySpend: usd('1'), monthlySpend: usd('2') })
+      const today = bench.clock.now()
+      await bench.spend(key, '0.4')
+      bench.clock.advance(365 * DAY_MS)
+      await bench.spend(key, '1')
+      expect((await bench.admit(key)).refusal?.code).toBe('daily_spend_limit_exceeded')
+      bench.clock.set(today)
+      expect(await usageOf(key)).toMatchObject({ spendDay: usd('0.4'), spendMonth: usd('0.4') })
+      await bench.spend(key, '0.6')
+      expect((await bench.admit(key)).refusal?.code).toBe('daily_spend_limit_exceeded')
+    })
   })
 
   describe('the balance', () => {
