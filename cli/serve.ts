@@ -220,7 +220,7 @@ function signinOf(
 ): Pick<GatewayOptions, 'signin' | 'signinMissing'> {
   if (signin === null) return {}
   const { hostname, port, authUrl, allowsSignup, isStated } = signin
-  const tellCode = (email: string, code: string): void => {
+  const logCode = (email: string, code: string): void => {
     process.stderr.write(`sign-in code for ${clean(email)}: ${code}\n`)
   }
   return {
@@ -228,7 +228,7 @@ function signinOf(
       listen: { hostname, port },
       authUrl,
       allowsSignup,
-      tellCode: isDemo ? tellCode : null,
+      logCode: isDemo ? logCode : null,
     },
     signinMissing(cause) {
       if (cause instanceof GatewayError) {

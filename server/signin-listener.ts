@@ -17,7 +17,7 @@ export interface SigninOptions {
   /** Whether an address that nobody has becomes a person once it is proved. */
   readonly allowsSignup: boolean
   /** Where there is no mail server: tells a code to whoever reads the log; null: nobody signs in by e-mail then. */
-  readonly tellCode: ((email: string, code: string) => void) | null
+  readonly logCode: ((email: string, code: string) => void) | null
 }
 
 export interface SigninListenerDeps {
@@ -90,7 +90,7 @@ interface CodeChannel {
 }
 
 async function openCodeChannel(
-  { tellCode }: SigninOptions,
+  { logCode }: SigninOptions,
   { store, clock, smtp, logFault }: SigninListenerDeps,
 ): Promise<CodeChannel> {
   if (smtp !== null) {
@@ -98,9 +98,9 @@ async function openCodeChannel(
     return startCodeMailer({ mails: store.codeMails, smtp, clock, logFault })
   }
   const close = async (): Promise<void> => {}
-  return tellCode === null
+  return logCode === null
     ? { delivery: { kind: 'none' }, close }
-    : { delivery: { kind: 'log', tell: tellCode }, close }
+    : { delivery: { kind: 'log', log: logCode }, close }
 }
 
 /**

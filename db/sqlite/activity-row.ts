@@ -1,5 +1,5 @@
 /** A line of the activity log as its row and as the domain's noun. */
-import type { ActivityEntry, FailedAttempt, ToldRefusal } from '#domain/activity.ts'
+import type { ActivityEntry, FailedAttempt, LoggedRefusal } from '#domain/activity.ts'
 import { fromInteger } from './amount.ts'
 import type { activity } from './schema.ts'
 
@@ -63,14 +63,14 @@ const toFailedAttempts = (stored: string | null): readonly FailedAttempt[] =>
       }))
 
 /** Null where nothing was refused, which is the rule. */
-export const fromRefusal = (refusal: ToldRefusal | null): string | null =>
+export const fromRefusal = (refusal: LoggedRefusal | null): string | null =>
   refusal &&
   JSON.stringify({ ...refusal, hold: refusal.hold === null ? null : Number(refusal.hold) })
 
-type StoredRefusal = Omit<ToldRefusal, 'hold'> & { readonly hold: number | null }
+type StoredRefusal = Omit<LoggedRefusal, 'hold'> & { readonly hold: number | null }
 
-function toRefusal(stored: string | null): ToldRefusal | null {
+function toRefusal(stored: string | null): LoggedRefusal | null {
   if (stored === null) return null
-  const { hold, ...told } = JSON.parse(stored) as StoredRefusal
-  return { ...told, hold: hold === null ? null : fromInteger(hold) }
+  const { hold, ...rest } = JSON.parse(stored) as StoredRefusal
+  return { ...rest, hold: hold === null ? null : fromInteger(hold) }
 }

@@ -26,8 +26,8 @@ export interface HotThreshold {
 export interface MarkChange {
   readonly accountId: AccountId
   readonly mark: Mark | null
-  /** What is told on each channel. */
-  readonly told: Omit<LowBalanceFacts, 'rubPerUsd'> | null
+  /** What a notice on each channel says; null where none is due. */
+  readonly facts: Omit<LowBalanceFacts, 'rubPerUsd'> | null
   readonly channels: readonly Channel[]
 }
 
@@ -46,8 +46,8 @@ export function judgeMark(
 ): MarkChange | null {
   const verdict = judgeLowBalance(balance, below, mark, movement, at)
   if (verdict.mark === mark) return null
-  const told = verdict.notify ? { eventId: newEventId(at), accountId, at, balance, below } : null
-  return { accountId, mark: verdict.mark, told, channels }
+  const facts = verdict.notify ? { eventId: newEventId(at), accountId, at, balance, below } : null
+  return { accountId, mark: verdict.mark, facts, channels }
 }
 
 /** Writes a change of the mark; call it inside the transaction of the movement. */
@@ -58,10 +58,10 @@ export function prepareMarkWriter({ database }: Connection): (change: MarkChange
     database,
     'UPDATE thresholds SET notified_at = ? WHERE account_id = ?',
   )
-  return ({ accountId, mark, told, channels }) => {
+  return ({ accountId, mark, facts, channels }) => {
     setMark().run(mark?.notifiedAt ?? null, accountId)
-    if (told === null) return
-    for (const notice of draftNotices({ ...told, rubPerUsd: readRate(told.at) }, channels)) {
+    if (facts === null) return
+    for (const notice of draftNotices({ ...facts, rubPerUsd: readRate(facts.at) }, channels)) {
       outbox.write(notice)
     }
   }

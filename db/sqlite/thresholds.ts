@@ -63,7 +63,7 @@ export function createThresholds(connection: Connection, standings: Standings): 
           const hot = toHotThreshold(threshold, mark)
           const change =
             hot === null
-              ? { accountId, mark: null, told: null, channels: [] }
+              ? { accountId, mark: null, facts: null, channels: [] }
               : judgeMark(accountId, hot, account.balance, 'threshold', at)
           if (change) writeMark(change)
           if (hot && change) hot.mark = change.mark

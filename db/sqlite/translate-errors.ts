@@ -14,18 +14,20 @@ export function rethrow(error: unknown): never {
 
 type Method = (...args: unknown[]) => unknown
 
-/** The same ports, whose methods throw and reject with what is `explained`. */
+/** The same ports, whose methods throw and reject with what `toStoreError` makes of an error. */
 export function translatePortErrors<Ports extends object>(ports: Ports): Ports {
-  const told: Record<string, unknown> = {}
+  const translated: Record<string, unknown> = {}
   for (const [name, port] of Object.entries(ports)) {
-    told[name] =
-      typeof port === 'function' ? explainMethod(ports, name) : translatePortErrors(port as object)
+    translated[name] =
+      typeof port === 'function'
+        ? translateMethod(ports, name)
+        : translatePortErrors(port as object)
   }
-  return told as Ports
+  return translated as Ports
 }
 
 /** A port that is loaded when it is first used has other methods from then on, so it is asked for them at every call. */
-function explainMethod(port: object, name: string): Method {
+function translateMethod(port: object, name: string): Method {
   return (...args) => {
     try {
       const answer = (port as Readonly<Record<string, Method>>)[name]?.(...args)

@@ -6,7 +6,7 @@ import { keyFacts } from './key-report.ts'
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json }
 
-/** What became of what, by field; never a secret, never a credential. */
+/** The changed fields and their values; never a secret, never a credential. */
 export type ActChanges = { readonly [field: string]: Json }
 
 export interface Act {
@@ -21,7 +21,7 @@ export interface Act {
   readonly changed: ActChanges
 }
 
-/** What an act tells of itself. */
+/** What an act changed; the rest is added where it is noted. */
 export type ActFacts = Pick<Act, 'target' | 'changed'>
 
 export interface ActQuery {
@@ -60,18 +60,18 @@ export const changesBetween = (before: ActChanges, after: ActChanges): ActChange
 export const statedIn = (facts: ActChanges): ActChanges =>
   Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== null))
 
-export const tellIssue = (key: ApiKey): ActFacts => ({
+export const describeIssue = (key: ApiKey): ActFacts => ({
   target: key.id,
   changed: { kind: key.kind, label: key.label, ...statedIn(keyFacts(key)) },
 })
 
 /** Null where nothing changed. */
-export function tellAmendment(before: ApiKey, after: ApiKey): ActFacts | null {
+export function describeAmendment(before: ApiKey, after: ApiKey): ActFacts | null {
   const changed = changesBetween(keyFacts(before), keyFacts(after))
   return Object.keys(changed).length === 0 ? null : { target: after.id, changed }
 }
 
-export const tellRevocation = ({ id, name }: ApiKey): ActFacts => ({
+export const describeRevocation = ({ id, name }: ApiKey): ActFacts => ({
   target: id,
   changed: { name, status: 'revoked' },
 })

@@ -31,8 +31,8 @@ export interface FailedAttempt {
   readonly operatorCost: UsdNanos
 }
 
-/** What a refused request was told; a text that no limit needs is cut. */
-export interface ToldRefusal {
+/** What the log keeps of a refusal, as the client got it; a text that no limit needs is cut. */
+export interface LoggedRefusal {
   readonly message: string
   /** Which limit, its value, what was used, and when it lifts; null where no limit refused it. */
   readonly metadata: ErrorMetadata | null
@@ -72,7 +72,7 @@ export interface ActivityEntry {
   /** In the order they were made, the last one too if it failed. */
   readonly failedAttempts: readonly FailedAttempt[]
   /** Null unless it was refused. */
-  readonly refusal: ToldRefusal | null
+  readonly refusal: LoggedRefusal | null
 }
 
 /** What an activity's failed attempts cost the operator together. */

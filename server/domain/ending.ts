@@ -4,7 +4,7 @@ import {
   CLIENT_CLOSED_REQUEST,
   type EndedBy,
   type FailedAttempt,
-  type ToldRefusal,
+  type LoggedRefusal,
 } from './activity.ts'
 import { type Attempt, pictureOf } from './attempt.ts'
 import type { CancelSignal } from './cancel.ts'
@@ -98,7 +98,7 @@ export async function refuse(
   const { key } = walk.caller
   const { admissions, activity } = deps.store
   const error = toGatewayError(thrown)
-  const refusal = toTold(error, walk.claim?.hold ?? null)
+  const refusal = toLoggedRefusal(error, walk.claim?.hold ?? null)
   activity.note(toEntry(deps, walk, { endedBy: 'refused', error }, null, refusal))
   throw new RequestRefused(
     error,
@@ -125,7 +125,7 @@ function toEntry(
   { caller, request, generationId, claim, attempts, firstEventAt }: Walk,
   { endedBy, error }: Outcome,
   charge: Charge | null,
-  refusal: ToldRefusal | null = null,
+  refusal: LoggedRefusal | null = null,
 ): ActivityEntry {
   const { key, requestId, arrivedAt } = caller
   const hop = attempts?.current.offer.hop
@@ -168,12 +168,12 @@ function pictureCharged(attempt: Attempt, { usage }: Charge): ImageChoice | null
 }
 
 /** An allow-list may have tens of kilobytes, and a refusal may come a thousand times a second. */
-const MOST_TOLD_CHARS = 1_000
+const MOST_LOGGED_CHARS = 1_000
 
 const cut = (text: string): string =>
-  text.length > MOST_TOLD_CHARS ? `${text.slice(0, MOST_TOLD_CHARS - 1)}…` : text
+  text.length > MOST_LOGGED_CHARS ? `${text.slice(0, MOST_LOGGED_CHARS - 1)}…` : text
 
-function toTold({ message, details }: GatewayError, hold: UsdNanos | null): ToldRefusal {
+function toLoggedRefusal({ message, details }: GatewayError, hold: UsdNanos | null): LoggedRefusal {
   const { metadata = null } = details
   return { message: cut(message), metadata: metadata && cutValues(metadata), hold }
 }

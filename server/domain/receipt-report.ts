@@ -3,7 +3,7 @@ import { renderInstant } from './clock.ts'
 import { renderPrice, renderRub, renderRubPerUsd, renderUsd } from './money.ts'
 import type { ChargeLine } from './pricing.ts'
 import type { Receipt, ReceiptAttempt } from './receipt.ts'
-import { tellFailure } from './upstream.ts'
+import { describeFailure } from './upstream.ts'
 import { completionTokens, promptTokens } from './usage.ts'
 
 export interface LineRecord {
@@ -86,15 +86,15 @@ function renderCounts({ entry: { usage } }: Receipt) {
 
 function renderAttempt(attempt: ReceiptAttempt): AttemptRecord {
   const { model, provider, outcome, status, reason, ms } = attempt
-  return { model, provider, outcome, status, reason: tellReason(outcome, provider, reason), ms }
+  return { model, provider, outcome, status, reason: describeReason(outcome, provider, reason), ms }
 }
 
-function tellReason(
+function describeReason(
   outcome: ReceiptAttempt['outcome'],
   provider: string,
   reason: string | null,
 ): string | null {
   return outcome === 'answered' || outcome === 'left' || outcome === 'stopped' || reason === null
     ? null
-    : tellFailure(outcome, provider, reason)
+    : describeFailure(outcome, provider, reason)
 }

@@ -75,7 +75,7 @@ export function toClientError(
   allowsFallbacks: boolean,
 ): GatewayError {
   const { kind, details } = failure
-  const words = tellFailure(kind, provider, failure.message)
+  const words = describeFailure(kind, provider, failure.message)
   const known = { metadata: { provider, ...statusOf(failure) }, cause: failure }
   switch (kind) {
     case 'rejected': {
@@ -105,7 +105,7 @@ export function toClientError(
 }
 
 /** A provider's failure in words that a client may read; `message` is the provider's own, cleared. */
-export function tellFailure(kind: FailureKind, provider: string, message: string): string {
+export function describeFailure(kind: FailureKind, provider: string, message: string): string {
   switch (kind) {
     case 'rejected':
       return `${provider} refused the request: ${message}`

@@ -29,7 +29,7 @@ export type IssueForm = z.output<typeof issueForm>
 export type AmendmentForm = z.output<typeof amendmentForm>
 
 /** What a record says and nobody may state, with what to do instead. */
-const TOLD: Readonly<Record<Exclude<keyof KeyRecord, keyof AmendmentForm> | 'key', string>> = {
+const READ_ONLY: Readonly<Record<Exclude<keyof KeyRecord, keyof AmendmentForm> | 'key', string>> = {
   object: 'is said by the gateway',
   id: 'is given by the gateway and never changes',
   key: 'is made by the gateway and shown once; the operator rotates it: gatewayctl keys rotate',
@@ -68,7 +68,8 @@ async function read<Schema extends z.ZodMiniObject>(
 function demandKnown(fields: JsonObject, known: readonly string[]): void {
   for (const name of Object.keys(fields)) {
     if (known.includes(name)) continue
-    if (Object.hasOwn(TOLD, name)) throw refusal(name, TOLD[name as keyof typeof TOLD])
+    if (Object.hasOwn(READ_ONLY, name))
+      throw refusal(name, READ_ONLY[name as keyof typeof READ_ONLY])
     const meant = nearest(name.slice(0, MOST_NAME_CHARS), known)
     const param = name.slice(0, MOST_NAME_CHARS)
     throw new GatewayError(

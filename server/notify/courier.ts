@@ -127,11 +127,11 @@ async function tryOnce(
   await store.notices.tried(notice.eventId, notice.channel, attempt, then)
 }
 
-/** A fault that lasts is told once, not every second; null ends it. */
-function onceEach(tell: (cause: unknown) => void): (cause: unknown) => void {
-  let isTold = false
+/** Reports a lasting fault once, not every second; null ends it. */
+function onceEach(report: (cause: unknown) => void): (cause: unknown) => void {
+  let isReported = false
   return (cause) => {
-    if (cause !== null && !isTold) tell(cause)
-    isTold = cause !== null
+    if (cause !== null && !isReported) report(cause)
+    isReported = cause !== null
   }
 }

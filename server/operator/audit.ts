@@ -74,7 +74,8 @@ type Money = Extract<AuditFinding, { readonly kept: unknown }>
 
 export function render(finding: AuditFinding, name: string): FindingRecord {
   const { what, subject: id } = finding
-  if (what === 'hold') return { ...NO_SUM, what, id, message: tellHold(finding.fault, id, name) }
+  if (what === 'hold')
+    return { ...NO_SUM, what, id, message: describeHold(finding.fault, id, name) }
   const day = finding.day === null ? null : renderDay(finding.day)
   const known = { what, id, day, user: finding.endUser }
   if (what === 'requests') {
@@ -89,13 +90,13 @@ export function render(finding: AuditFinding, name: string): FindingRecord {
     kept_usd: renderUsd(kept),
     ledger_usd: renderUsd(ledger),
     difference_usd: difference,
-    message: `${place(finding, name)}: ${tellKept(finding)}, but the ledger adds up to $${renderUsd(ledger)} (difference $${difference})`,
+    message: `${place(finding, name)}: ${describeKept(finding)}, but the ledger adds up to $${renderUsd(ledger)} (difference $${difference})`,
   }
 }
 
 const NO_SUM = { day: null, user: null, kept_usd: null, ledger_usd: null, difference_usd: null }
 
-function tellKept({ what, kept }: Money): string {
+function describeKept({ what, kept }: Money): string {
   const amount = `$${renderUsd(kept)}`
   if (what.startsWith('live_')) return `the running gateway reckons with ${amount}`
   return what === 'balance' ? `the balance is ${amount}` : `${amount} is kept`
@@ -117,7 +118,7 @@ function place(
   return `${who} of ${name}${when}`
 }
 
-function tellHold(
+function describeHold(
   fault: Extract<AuditFinding, { readonly what: 'hold' }>['fault'],
   id: string,
   name: string,

@@ -91,7 +91,7 @@ export const topUp = acting(
     const balance = await deps.store.ledger.credit(entry)
     return { ...render(account.name, balance, rate), applied: true, entry: renderEntry(entry) }
   },
-  (_, { account, applied, entry }) => (applied ? tellEntry(account, entry) : null),
+  (_, { account, applied, entry }) => (applied ? describeEntry(account, entry) : null),
 )
 
 const signedUsdField = readAs((text) => {
@@ -122,10 +122,10 @@ export const adjustBalance = acting(
     const balance = await deps.store.ledger.credit(entry)
     return { ...render(account.name, balance, rate), entry: renderEntry(entry) }
   },
-  (_, { account, entry }) => tellEntry(account, entry),
+  (_, { account, entry }) => describeEntry(account, entry),
 )
 
-const tellEntry = (account: string, { id, amount_usd, note, ref }: EntryRecord): ActFacts => ({
+const describeEntry = (account: string, { id, amount_usd, note, ref }: EntryRecord): ActFacts => ({
   target: account,
   changed: { amount_usd, entry: id, ...statedIn({ note, ref }) },
 })

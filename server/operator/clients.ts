@@ -79,11 +79,11 @@ export const createClient = acting(
     await deps.store.signin.clients.create(client)
     return issued(deps, client, secret)
   },
-  (_, client) => tell(client),
+  (_, client) => describe(client),
 )
 
 /** The client as it is from now on, without its secret. */
-const tell = (client: ClientRecord): ActFacts => {
+const describe = (client: ClientRecord): ActFacts => {
   const { client_id: target, name, redirect_uris, logout_uris, require_pkce } = client
   return { target, changed: { name, redirect_uris, logout_uris, require_pkce } }
 }
@@ -123,7 +123,7 @@ export const editClient = acting(
       }),
     )
   },
-  (_, client) => tell(client),
+  (_, client) => describe(client),
 )
 
 /** The old secret ends at once; people stay signed in. @throws client_not_found */

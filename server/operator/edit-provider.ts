@@ -48,7 +48,7 @@ export const editProvider = acting(
       previous: { type: before.type, base_url: before.baseUrl },
     }
   },
-  (_, edited) => tellEdit(edited),
+  (_, edited) => describeEdit(edited),
 )
 
 /** @throws invalid_request on `credential`: whoever sends an edit without one may ask for it and send it again */
@@ -70,7 +70,13 @@ const isSameAddress = (one: string, other: string): boolean =>
   new URL(one).href === new URL(other).href
 
 /** That the credential is another one, never which. */
-function tellEdit({ name, type, base_url, previous, credential_changed }: EditedProviderRecord) {
+function describeEdit({
+  name,
+  type,
+  base_url,
+  previous,
+  credential_changed,
+}: EditedProviderRecord) {
   const changed: ActFacts['changed'] = {
     ...changesBetween(previous, { type, base_url }),
     ...(credential_changed && { credential: 'changed' }),

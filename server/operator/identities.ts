@@ -93,7 +93,7 @@ export const addIdentityProvider = acting(
     await deps.store.signin.identityProviders.add(provider, input.secret)
     return report(deps, provider)
   },
-  (_, provider) => tell(provider),
+  (_, provider) => describe(provider),
 )
 
 /** What the name, the type and the issuer say together; each may be left out where the others know it. */
@@ -120,7 +120,7 @@ function presetFor({
 }
 
 /** The provider as it is from now on, without its secret. */
-const tell = (provider: IdentityProviderRecord, more: ActFacts['changed'] = {}): ActFacts => {
+const describe = (provider: IdentityProviderRecord, more: ActFacts['changed'] = {}): ActFacts => {
   const { name: target, type, label, issuer, client_id, authoritative_for } = provider
   return { target, changed: { type, label, issuer, client_id, authoritative_for, ...more } }
 }
@@ -164,7 +164,7 @@ export const editIdentityProvider = acting(
     if (amended === undefined) throw notFound(input.name, undefined)
     return report(deps, amended)
   },
-  ({ secret }, provider) => tell(provider, secret === undefined ? {} : { secret: 'new' }),
+  ({ secret }, provider) => describe(provider, secret === undefined ? {} : { secret: 'new' }),
 )
 
 /** Nobody signs in by it any more, and whose identity is whose is forgotten. @throws provider_not_found */

@@ -60,11 +60,20 @@ export const createKey = acting(
 )
 
 /** What a key was issued with, by name: its secret is in the same record. */
-const TOLD = ['kind', 'label', 'name', 'note', 'expires_at', ...Object.keys(limitsFields)] as const
+const ACT_FIELDS = [
+  'kind',
+  'label',
+  'name',
+  'note',
+  'expires_at',
+  ...Object.keys(limitsFields),
+] as const
 
 const factsOf = (record: IssuedKeyRecord): ActChanges =>
   statedIn(
-    Object.fromEntries(TOLD.map((field) => [field, record[field as keyof LimitsRecord] ?? null])),
+    Object.fromEntries(
+      ACT_FIELDS.map((field) => [field, record[field as keyof LimitsRecord] ?? null]),
+    ),
   )
 
 const renderWindow = (reading: WindowReading | null) =>

@@ -106,18 +106,18 @@ export const addPerson = acting(
     await deps.store.signin.people.add(person)
     return details(deps, person)
   },
-  (_, person) => tell(person, { account: person.account }),
+  (_, person) => describe(person, { account: person.account }),
 )
 
 /** By id alone: a person may be removed, and what the log of acts knows stays. */
-const tell = ({ id }: PersonRecord, changed: ActChanges): ActFacts => ({ target: id, changed })
+const describe = ({ id }: PersonRecord, changed: ActChanges): ActFacts => ({ target: id, changed })
 
 /** Signed out everywhere at once, and let in no more. @throws person_not_found */
 export const disablePerson = acting(
   'users.disable',
   ofOne,
   async (deps, { person }) => setDisabled(deps, person, deps.clock.now()),
-  (_, person) => tell(person, { disabled: true }),
+  (_, person) => describe(person, { disabled: true }),
 )
 
 /** @throws person_not_found */
@@ -125,7 +125,7 @@ export const enablePerson = acting(
   'users.enable',
   ofOne,
   async (deps, { person }) => setDisabled(deps, person, null),
-  (_, person) => tell(person, { disabled: false }),
+  (_, person) => describe(person, { disabled: false }),
 )
 
 async function setDisabled(deps: OperatorDeps, text: string, at: Instant | null) {
@@ -146,7 +146,7 @@ export const removePerson = acting(
     await deps.store.signin.people.remove(person.id)
     return { ...record, removed: true }
   },
-  (_, person) => tell(person, { removed: true }),
+  (_, person) => describe(person, { removed: true }),
 )
 
 /** Ends every session, code and token; the person may sign in again. @throws person_not_found */
@@ -158,7 +158,7 @@ export const revokeSessions = acting(
     const ended = await deps.store.signin.artifacts.endPerson(person.id, deps.clock.now())
     return { ...(await details(deps, person)), ended_sessions: ended }
   },
-  (_, person) => tell(person, { ended_sessions: person.ended_sessions }),
+  (_, person) => describe(person, { ended_sessions: person.ended_sessions }),
 )
 
 /** They sign in by a code or another way; whoever is signed in stays so. @throws person_not_found, provider_not_found */
@@ -175,7 +175,7 @@ export const unlinkIdentity = acting(
     }
     return { ...(await details(deps, person)), unlinked: name }
   },
-  (_, person) => tell(person, { unlinked: person.unlinked }),
+  (_, person) => describe(person, { unlinked: person.unlinked }),
 )
 
 /** By address or by id. @throws person_not_found */

@@ -84,7 +84,7 @@ export const setHop = acting(
     }
     return await keep(deps, card, [...others, hop])
   },
-  (_, route) => tellRoute(route),
+  (_, route) => describeRoute(route),
 )
 
 /** Takes a hop out. @throws model_not_found, provider_not_found, invalid_request when it is the last one */
@@ -99,7 +99,7 @@ export const dropHop = acting(
     if (left.length === 0) throw lastHop(card, input.provider)
     return await keep(deps, card, left)
   },
-  (_, route) => tellRoute(route),
+  (_, route) => describeRoute(route),
 )
 
 /** Back to the model's own provider alone. @throws model_not_found */
@@ -107,11 +107,11 @@ export const resetRoute = acting(
   'models.route.reset',
   z.strictObject({ model: z.string() }),
   async (deps, { model }) => keep(deps, await findModel(deps, model), []),
-  (_, route) => tellRoute(route),
+  (_, route) => describeRoute(route),
 )
 
 /** The route as it is from now on. */
-const tellRoute = ({ model, hops }: RouteRecord): ActFacts => ({
+const describeRoute = ({ model, hops }: RouteRecord): ActFacts => ({
   target: model,
   changed: {
     hops: hops.map(({ provider, upstream, position, weight }) => ({

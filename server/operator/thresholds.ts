@@ -88,13 +88,13 @@ export const setThreshold = acting(
       warnings: warningsFor(after, delivery),
     }
   },
-  (_, record) => tellChange(record),
+  (_, record) => describeChange(record),
 )
 
 /** The path of a webhook's address may be all that keeps strangers from it, so that only its host is told. */
 const hostOf = (url: string | null): string | null => url && new URL(url).origin
 
-function tellChange({ account, previous, webhook_secret, ...now }: SetThresholdRecord) {
+function describeChange({ account, previous, webhook_secret, ...now }: SetThresholdRecord) {
   const { threshold_usd, email } = now
   const moved = previous.webhook_url !== now.webhook_url
   const changed = {

@@ -9,16 +9,16 @@ export interface Verb<Sent, Input, Answer> {
   /** Reads the untrusted input; it is JSON on the socket and a plain object in-process. @throws invalid_request */
   read(untrusted: unknown): Input | Promise<Input>
   run(deps: OperatorDeps, input: Input): Promise<Answer>
-  /** Set on a verb that changes something: how the log of acts tells what it did. */
-  readonly acts?: Telling<Input, Answer>
+  /** Set on a verb that changes something: what the log of acts says that it did. */
+  readonly acts?: ActDescription<Input, Answer>
   /** Never set: it tells the compiler what a caller sends. */
   readonly sent?: Sent
 }
 
-/** Under which name, and of what; null where nothing changed after all. */
-interface Telling<Input, Answer> {
+/** The name and the facts of an act; `describe` answers null where nothing changed after all. */
+interface ActDescription<Input, Answer> {
   readonly verb: string
-  tell(input: Input, answer: Answer): ActFacts | readonly ActFacts[] | null
+  describe(input: Input, answer: Answer): ActFacts | readonly ActFacts[] | null
 }
 
 /** Any verb, for whoever calls it by name. */
@@ -33,19 +33,19 @@ export const verb = <Schema extends z.ZodMiniType, Answer>(
   run,
 })
 
-/** A verb that changes something; whenever it has, it leaves an act in the log, as `tell` puts it: never a secret. */
+/** A verb that changes something; whenever it has, it leaves an act in the log, as `describe` puts it: never a secret. */
 export const acting = <Schema extends z.ZodMiniType, Answer>(
   name: string,
   input: Schema,
   run: (deps: OperatorDeps, input: z.output<Schema>) => Promise<Answer>,
-  tell: (input: z.output<Schema>, answer: Answer) => ActFacts | readonly ActFacts[] | null,
+  describe: (input: z.output<Schema>, answer: Answer) => ActFacts | readonly ActFacts[] | null,
 ): Verb<z.input<Schema>, z.output<Schema>, Answer> => ({
   ...verb(input, run),
-  acts: { verb: name, tell },
+  acts: { verb: name, describe },
 })
 
 /**
- * Reads, runs, and notes what was changed; whoever hears of a success finds its act in the log.
+ * Reads, runs, and notes what was changed; the act is in the log before the answer is returned.
  * @throws invalid_request, whose `param` is the path of the field, and what the verb itself throws
  */
 export async function perform<Input, Answer>(
@@ -55,7 +55,7 @@ export async function perform<Input, Answer>(
 ): Promise<Answer> {
   const input = await read(untrusted)
   const answer = await run(deps, input)
-  if (acts) await note(deps, acts.verb, acts.tell(input, answer))
+  if (acts) await note(deps, acts.verb, acts.describe(input, answer))
   return answer
 }
 

@@ -71,11 +71,11 @@ async function retry(deps: OperatorDeps, line: ActivityEntry): Promise<Retrial> 
   const key = await store.keys.find(line.keyId)
   const { code, refusal } = line
   const then = { code: code ?? '', metadata: refusal?.metadata ?? null }
-  const told = {
+  const rendered = {
     ...renderRefusal(then, refusal?.message ?? 'the log has no words of it'),
     most_cost_usd: refusal?.hold ? renderUsd(refusal.hold) : null,
   }
-  if (!key) return { refusal: told, now: null, remedies: [] }
+  if (!key) return { refusal: rendered, now: null, remedies: [] }
   const now = await judgeAgain(deps, line, key)
   const owner = await store.accounts.find(line.accountId)
   const scene = { key, model: line.model, accountName: owner?.name ?? line.accountId }
@@ -84,7 +84,7 @@ async function retry(deps: OperatorDeps, line: ActivityEntry): Promise<Retrial> 
     ...(now instanceof GatewayError ? [toFacts(now)] : []),
   ]
   return {
-    refusal: told,
+    refusal: rendered,
     now: renderNow(now),
     remedies: [...new Set(facts.flatMap((one) => remediesFor(one, scene)))],
   }

@@ -7,7 +7,7 @@ export type CodeDelivery =
   /** Mails wait in the store; told of one, it sends it by and by, so that no answer tells by its time whom the gateway knows. */
   | { readonly kind: 'mail'; wake(): void }
   /** The demo: whoever reads the server's log signs in as anybody. */
-  | { readonly kind: 'log'; tell(email: string, code: string): void }
+  | { readonly kind: 'log'; log(email: string, code: string): void }
   /** There is no mail server, and nobody signs in by e-mail. */
   | { readonly kind: 'none' }
 

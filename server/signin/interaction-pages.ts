@@ -40,13 +40,13 @@ export async function signInPage(
   const { interaction, client, deps, call } = context
   const form = deps.codeDelivery.kind === 'none' ? undefined : formOf(context, 'email')
   const waiting = await deps.store.detours.waiting(digestOf(call.uid), deps.clock.now())
-  const told = problem ?? (await noticeOf(context, waiting?.provider))
+  const shownProblem = problem ?? (await noticeOf(context, waiting?.provider))
   const email = typed ?? waiting?.toldEmail ?? interaction.params['login_hint']?.slice(0, 254)
   const status = problem === undefined ? 200 : problem.kind === 'too-many-codes' ? 429 : 400
   const identities = await choicesOf(context)
   return page(
     context,
-    { page: 'sign-in', clientName: client.name, form, email, problem: told, identities },
+    { page: 'sign-in', clientName: client.name, form, email, problem: shownProblem, identities },
     status,
   )
 }
@@ -78,8 +78,8 @@ export function codePage(
   problem?: CodeProblem,
   sentAgain?: boolean,
 ): Promise<Response> {
-  const isTold = context.call.step !== null && problem !== undefined
-  const status = !isTold ? 200 : problem.kind === 'too-many-codes' ? 429 : 400
+  const hasProblem = context.call.step !== null && problem !== undefined
+  const status = !hasProblem ? 200 : problem.kind === 'too-many-codes' ? 429 : 400
   return page(
     context,
     {

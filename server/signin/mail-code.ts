@@ -92,7 +92,7 @@ export function openMailCodeFlow(deps: SigninDeps, pepper: string): MailCodeFlow
         deps.logFault(new Error(`${verdict.lately} sign-in codes were asked for within an hour`))
       }
       if (codeDelivery.kind === 'mail') codeDelivery.wake()
-      if (codeDelivery.kind === 'log' && isKnown) codeDelivery.tell(asker.email, code)
+      if (codeDelivery.kind === 'log' && isKnown) codeDelivery.log(asker.email, code)
       return verdict
     },
     redeem: (uid, email, code) =>

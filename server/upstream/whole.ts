@@ -62,11 +62,11 @@ export class Whole implements Answer, AsyncIterableIterator<ChatEvents, undefine
   private translate(body: unknown): Promise<Step> {
     const translated = this.wire.fromBody(body, this.call)
     return translated instanceof Promise
-      ? translated.then((late) => this.tell(late))
-      : this.tell(translated)
+      ? translated.then((late) => this.emit(late))
+      : this.emit(translated)
   }
 
-  private tell({ events, failure }: Translated): Promise<Step> {
+  private emit({ events, failure }: Translated): Promise<Step> {
     this.failure = failure
     return events.length > 0 ? Promise.resolve({ done: false, value: events }) : this.end()
   }

@@ -82,7 +82,7 @@ const post = (cookie: string, fields: Readonly<Record<string, string>>): Request
 
 test('every cookie is secure, out of scripts’ reach and lax; the session is bound to this very host', async () => {
   const told: string[] = []
-  const { ask } = await open({ kind: 'log', tell: (_email, code) => told.push(code) })
+  const { ask } = await open({ kind: 'log', log: (_email, code) => told.push(code) })
   const started = await ask(AUTHORIZE)
   const context = started.headers.get('location') ?? ''
   expect(context).toMatch(/^\/sign-in\/[\w-]{21,}$/)
@@ -112,7 +112,7 @@ test('every cookie is secure, out of scripts’ reach and lax; the session is bo
 })
 
 test('every answer is kept to https, whoever gives it', async () => {
-  const { ask } = await open({ kind: 'log', tell: () => {} })
+  const { ask } = await open({ kind: 'log', log: () => {} })
   const started = await ask(AUTHORIZE)
   const [context, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -137,7 +137,7 @@ test('who is disabled between the code and the way back is asked anew, and nothi
   const told: string[] = []
   const { ask, store, clock, faults } = await open({
     kind: 'log',
-    tell: (_, code) => told.push(code),
+    log: (_, code) => told.push(code),
   })
   const started = await ask(AUTHORIZE)
   const [context, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
@@ -161,7 +161,7 @@ test('with no mail server there is no address to type, and no code is made', asy
 })
 
 test('two tabs are two interactions, and neither cookie opens the other', async () => {
-  const { ask } = await open({ kind: 'log', tell: () => {} })
+  const { ask } = await open({ kind: 'log', log: () => {} })
   const [one, other] = [await ask(AUTHORIZE), await ask(AUTHORIZE)]
   const look = (context: Response, cookies: Response) =>
     ask(context.headers.get('location') ?? '', { headers: { cookie: cookiesOf(cookies) } })
@@ -171,7 +171,7 @@ test('two tabs are two interactions, and neither cookie opens the other', async 
 })
 
 test('a fault is a page with an id that the log has, and no word of what broke', async () => {
-  const { ask, faults, closeStore } = await open({ kind: 'log', tell: () => {} })
+  const { ask, faults, closeStore } = await open({ kind: 'log', log: () => {} })
   const started = await ask(AUTHORIZE)
   const [context, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
   await closeStore()
@@ -188,7 +188,7 @@ test('T13: a sign-out that failed is not told as one that was done', async () =>
   const told: string[] = []
   const { ask, closeStore, faults } = await open({
     kind: 'log',
-    tell: (_email, code) => told.push(code),
+    log: (_email, code) => told.push(code),
   })
   const asking = async (address: string | URL, init?: RequestInit) => {
     const { pathname, search } = new URL(address)
@@ -325,7 +325,7 @@ test('all that has expired is swept, however much it is, and nothing else', asyn
 
 test('a hundred codes within an hour are told to the operator, once, and sent all the same', async () => {
   const told: string[] = []
-  const { ask, clock, faults } = await open({ kind: 'log', tell: (_, code) => told.push(code) })
+  const { ask, clock, faults } = await open({ kind: 'log', log: (_, code) => told.push(code) })
   const askFor = async (nth: number) => {
     const address = `198.51.100.${nth}`
     const start = await ask(AUTHORIZE, {}, address)

@@ -1,23 +1,23 @@
-/** Notes: what is said of the fields of a form beside what its own schema says; each field must have one. */
+/** Notes: descriptions and keywords for the fields of a form beside its own schema; every field must have one. */
 import type { z } from 'zod'
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema
 
-/** Words, and keywords that the form's checks know and its schema cannot tell (a pattern, a default). */
-interface Told {
+/** A description, and keywords that the form's checks enforce and its schema cannot express (a pattern, a default). */
+interface Keywords {
   readonly description: string
   readonly [keyword: string]: unknown
 }
 
 /** A field that is itself an object has notes of its own. */
 type Note<Value> = Value extends readonly unknown[] | string | number | boolean
-  ? Told | string
-  : Told & { readonly fields: Notes<Value> }
+  ? Keywords | string
+  : Keywords & { readonly fields: Notes<Value> }
 
-/** A field that the form gains does not compile before it is told here. */
+/** A new field of the form does not compile until it has a note here. */
 export type Notes<Form> = { readonly [Name in keyof Form]-?: Note<NonNullable<Form[Name]>> }
 
-/** Told of the field as a whole, null included; other keywords are about its value. */
+/** Keywords of the field as a whole, null included; all others describe its value. */
 const OF_THE_WHOLE: ReadonlySet<string> = new Set([
   'description',
   'default',
@@ -27,14 +27,14 @@ const OF_THE_WHOLE: ReadonlySet<string> = new Set([
 
 /** Writes the notes into the JSON schema of a form, in place. */
 export function annotate<Form>(schema: JsonSchema, notes: Notes<Form>): void {
-  for (const [name, note] of Object.entries<Told | string>(notes)) {
+  for (const [name, note] of Object.entries<Keywords | string>(notes)) {
     const field = schema.properties?.[name]
     if (typeof field !== 'object') throw new Error(`the form has no field ${name}`)
     const { fields, ...keywords } = typeof note === 'string' ? { description: note } : note
     const value = valuePart(field)
-    for (const [keyword, told] of Object.entries(keywords)) {
+    for (const [keyword, content] of Object.entries(keywords)) {
       const target = OF_THE_WHOLE.has(keyword) ? field : value
-      Object.assign(target, { [keyword]: told })
+      Object.assign(target, { [keyword]: content })
     }
     if (fields !== undefined) annotate(value, fields as Notes<unknown>)
   }

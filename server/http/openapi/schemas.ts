@@ -59,10 +59,10 @@ export function renderSchemas(): Record<SchemaName, JsonSchema> {
   for (const schema of Object.values(rendered)) {
     delete schema.$id
     delete schema.$schema
-    liftWords(schema)
+    liftDescriptions(schema)
   }
   const schemas = rendered as Record<SchemaName, JsonSchema>
-  tellOfRequests(schemas)
+  describeRequests(schemas)
   return schemas
 }
 
@@ -73,9 +73,9 @@ function plain({ jsonSchema }: { readonly jsonSchema: JsonSchema }): void {
 }
 
 /** What is said of a value is said of the field that holds it or null. */
-function liftWords(schema: unknown): void {
+function liftDescriptions(schema: unknown): void {
   if (typeof schema !== 'object' || schema === null) return
-  for (const part of Object.values(schema)) liftWords(part)
+  for (const part of Object.values(schema)) liftDescriptions(part)
   const { anyOf, description } = schema as JsonSchema
   const value = anyOf?.length === 2 && anyOf[1]?.type === 'null' ? anyOf[0] : undefined
   if (value?.description === undefined || description !== undefined) return
@@ -83,7 +83,7 @@ function liftWords(schema: unknown): void {
   delete value.description
 }
 
-function tellOfRequests({
+function describeRequests({
   ChatRequest,
   KeyIssue,
   KeyAmendment,

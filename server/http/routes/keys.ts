@@ -1,5 +1,11 @@
 /** /v1/keys: a provisioning key issues, lists, amends and revokes the ordinary keys of its account (spec §4.3, §4.4). */
-import { type ActFacts, draftAct, tellAmendment, tellIssue, tellRevocation } from '#domain/act.ts'
+import {
+  type ActFacts,
+  describeAmendment,
+  describeIssue,
+  describeRevocation,
+  draftAct,
+} from '#domain/act.ts'
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
@@ -47,8 +53,8 @@ export async function issueKey(deps: ApiDeps, context: RequestContext): Promise<
   const wish = { accountId, name, kind: 'ordinary', note: null, limits, expiresAt } as const
   const key = draftKey(wish, secret, at)
   await store.keys.issue(key, secret)
-  await note(deps, caller, 'keys.create', tellIssue(key))
-  const record = { ...(await recordOf(deps, key)), key: secret, ...told(warnings) }
+  await note(deps, caller, 'keys.create', describeIssue(key))
+  const record = { ...(await recordOf(deps, key)), key: secret, ...withWarnings(warnings) }
   await readQuota(deps, context)
   const headers = { ...headersFor(context, JSON_TEXT), 'Cache-Control': 'no-store' }
   return new Response(JSON.stringify(record), { status: 201, headers })
@@ -115,8 +121,8 @@ export async function amendKey(
     },
     at,
   )
-  await note(deps, caller, 'keys.edit', tellAmendment(before, after))
-  const record = { ...(await recordOf(deps, after)), ...told(warnings) }
+  await note(deps, caller, 'keys.edit', describeAmendment(before, after))
+  const record = { ...(await recordOf(deps, after)), ...withWarnings(warnings) }
   await readQuota(deps, context)
   return renderJson(context, record)
 }
@@ -130,7 +136,7 @@ export async function revokeKey(
   const caller = await admitProvisioning(deps, context)
   const key = demandOrdinary(await findOwn(deps, caller, id))
   await deps.store.keys.revoke(key.id, deps.clock.now())
-  if (key.revokedAt === null) await note(deps, caller, 'keys.revoke', tellRevocation(key))
+  if (key.revokedAt === null) await note(deps, caller, 'keys.revoke', describeRevocation(key))
   await readQuota(deps, context)
   return renderJson(context, { id: key.id, object: 'api_key.deleted', deleted: true })
 }
@@ -178,4 +184,4 @@ async function recordOf({ store, clock }: ApiDeps, key: ApiKey): Promise<KeyReco
 }
 
 /** A record without warnings has no such field. */
-const told = (warnings: readonly string[]) => (warnings.length > 0 ? { warnings } : {})
+const withWarnings = (warnings: readonly string[]) => (warnings.length > 0 ? { warnings } : {})

@@ -149,10 +149,10 @@ async function takeModel(work: Undertaking, step: Step): Promise<void> {
       Object.entries(step.changes).filter(([field]) => fields.includes(field)),
     ),
   })
-  const told = changed.filter((field) => (CARD_FIELDS as readonly string[]).includes(field))
+  const cardFields = changed.filter((field) => (CARD_FIELDS as readonly string[]).includes(field))
   const prices = changed.filter(isPriceField)
-  if (told.length > 0) {
-    await note(work, 'models.edit', changes(told), () => models.amend(name, toFacts(card)))
+  if (cardFields.length > 0) {
+    await note(work, 'models.edit', changes(cardFields), () => models.amend(name, toFacts(card)))
   }
   if (prices.length > 0) {
     const { price } = card
@@ -244,7 +244,7 @@ async function note(
     {
       read: (nothing) => nothing,
       run,
-      acts: { verb, tell: () => ({ target: step.name, changed }) },
+      acts: { verb, describe: () => ({ target: step.name, changed }) },
     },
     deps,
     null,

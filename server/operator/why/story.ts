@@ -5,9 +5,9 @@ import type { OperatorAttemptRecord, OperatorReceiptRecord } from '../activity-r
 export const storyOf = (receipt: OperatorReceiptRecord): readonly string[] => [
   ...(receipt.attempts.length === 0
     ? ['no provider was asked']
-    : receipt.attempts.map((attempt, index) => tellAttempt(attempt, index + 1))),
-  tellEnd(receipt),
-  tellMoney(receipt),
+    : receipt.attempts.map((attempt, index) => describeAttempt(attempt, index + 1))),
+  describeEnding(receipt),
+  describeCost(receipt),
 ]
 
 const OUTCOMES: Readonly<Record<string, string>> = {
@@ -22,14 +22,14 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   stopped: 'was let go when the gateway stopped',
 }
 
-function tellAttempt(attempt: OperatorAttemptRecord, number: number): string {
+function describeAttempt(attempt: OperatorAttemptRecord, number: number): string {
   const { model, provider, outcome, status, reason, ms } = attempt
   const what = `attempt ${number}: ${provider}, asked for ${model}, ${OUTCOMES[outcome] ?? outcome}`
   const code = status === null ? '' : ` with status ${status}`
   return `${what}${code} after ${ms} ms${reason === null ? '' : `: ${reason}`}`
 }
 
-function tellEnd(receipt: OperatorReceiptRecord): string {
+function describeEnding(receipt: OperatorReceiptRecord): string {
   const { ended_by, code, status, finish_reason, total_ms, first_byte_ms } = receipt
   const had = first_byte_ms === null ? 'before any content' : 'after content had come'
   switch (ended_by) {
@@ -44,7 +44,7 @@ function tellEnd(receipt: OperatorReceiptRecord): string {
   }
 }
 
-function tellMoney(receipt: OperatorReceiptRecord): string {
+function describeCost(receipt: OperatorReceiptRecord): string {
   const { charged_at, cost_usd, cost_rub, usage_source, operator_cost_usd } = receipt
   const lost =
     operator_cost_usd === '0'

@@ -148,8 +148,8 @@ export function validated(validate: () => URLSearchParams): URLSearchParams {
 }
 
 function emailIn(facts: Readonly<Record<string, unknown>>): ClaimedEmail | null {
-  const { email: told, email_verified, hd } = facts
-  const email = typeof told === 'string' ? readEmail(told) : undefined
+  const { email: claimed, email_verified, hd } = facts
+  const email = typeof claimed === 'string' ? readEmail(claimed) : undefined
   if (email === undefined) return null
   return {
     email,

@@ -60,11 +60,11 @@ const GOOGLES_OWN = 'gmail.com'
  */
 export function vouchedEmail(
   { issuer, authoritativeFor }: Pick<IdentityProvider, 'issuer' | 'authoritativeFor'>,
-  told: ClaimedEmail | null,
+  claimed: ClaimedEmail | null,
 ): string | null {
-  if (told === null || !told.isVerified) return null
-  const domain = told.email.slice(told.email.lastIndexOf('@') + 1)
+  if (claimed === null || !claimed.isVerified) return null
+  const domain = claimed.email.slice(claimed.email.lastIndexOf('@') + 1)
   if (!authoritativeFor.includes(domain)) return null
-  const isRun = issuer !== GOOGLE || domain === GOOGLES_OWN || told.hostedDomain === domain
-  return isRun ? told.email : null
+  const isRun = issuer !== GOOGLE || domain === GOOGLES_OWN || claimed.hostedDomain === domain
+  return isRun ? claimed.email : null
 }

@@ -30,7 +30,7 @@ export function startBlocks(): Blocks {
   const thinking = new Map<number, Thinking>()
   const thoughts: Thought[] = []
   let toolCount = 0
-  let told = 0
+  let attachedThoughts = 0
 
   const continueTool = (tool: Tool, text: string, into: ChatEvent[]): void => {
     if (text === '') return
@@ -50,8 +50,8 @@ export function startBlocks(): Blocks {
     const id = readText(block['id'])
     const name = readText(block['name'])
     // A client that rebuilds its messages may drop every other unknown field, but it hands tool calls back as they are.
-    const fresh = thoughts.slice(told).map(toReasoningDetail)
-    told = thoughts.length
+    const fresh = thoughts.slice(attachedThoughts).map(toReasoningDetail)
+    attachedThoughts = thoughts.length
     into.push({
       type: 'tool-call-delta',
       choice: 0,

@@ -18,7 +18,7 @@ export interface Chunks {
   /** Appends what this chunk says, but for its count. */
   note(chunk: JsonObject, into: ChatEvent[]): void
   /** Appends the latest count, where one has come since the last. It grows with every chunk, and a client may leave at any. */
-  tellUsage(into: ChatEvent[]): void
+  emitUsage(into: ChatEvent[]): void
   /** Appends the reasons to finish and the last count. */
   conclude(into: ChatEvent[]): void
   /** Whether anything of an answer, or the refusal of one, has come. */
@@ -31,7 +31,7 @@ export interface Chunks {
 export function startChunks(): Chunks {
   const choices = new Map<number, Choice>()
   let usage: Usage | undefined
-  let isTold = true
+  let isEmitted = true
   let blocked: string | null = null
 
   const choiceAt = (index: number): Choice => {
@@ -60,7 +60,7 @@ export function startChunks(): Chunks {
     const stated = fromUsage(metadata) ?? (blocked !== null && isObject(metadata) ? NO_USAGE : null)
     if (stated === null) return
     usage = stated
-    isTold = false
+    isEmitted = false
   }
 
   return {
@@ -73,9 +73,9 @@ export function startChunks(): Chunks {
       }
       noteUsage(chunk['usageMetadata'])
     },
-    tellUsage(into) {
-      if (isTold || usage === undefined) return
-      isTold = true
+    emitUsage(into) {
+      if (isEmitted || usage === undefined) return
+      isEmitted = true
       into.push(isComplete() ? { type: 'usage', usage } : { type: 'usage', usage, partial: true })
     },
     conclude(into) {

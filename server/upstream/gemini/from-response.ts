@@ -12,7 +12,7 @@ export function fromResponse(body: unknown, scrub: Scrub): Translated {
   const chunks = startChunks()
   const events: ChatEvent[] = []
   const failure = noteAll(Array.isArray(body) ? body : [body], chunks, events, scrub)
-  if (failure) chunks.tellUsage(events)
+  if (failure) chunks.emitUsage(events)
   else chunks.conclude(events)
   return { events, failure }
 }

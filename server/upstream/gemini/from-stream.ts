@@ -24,7 +24,7 @@ export function startStream(scrub: Scrub): Translation {
           }
         }
       } finally {
-        chunks.tellUsage(batch)
+        chunks.emitUsage(batch)
       }
       return false
     },

@@ -53,7 +53,7 @@ class OpenAiStream implements Translation {
         if (event.data !== '') this.noteChunk(event, batch)
       }
     } finally {
-      this.tellUsage(batch)
+      this.emitUsage(batch)
     }
     return false
   }
@@ -96,7 +96,7 @@ class OpenAiStream implements Translation {
     return true
   }
 
-  private tellUsage(batch: ChatEvent[]): void {
+  private emitUsage(batch: ChatEvent[]): void {
     if (this.counted && this.usage) {
       batch.push(this.isWhole() ? this.usage : { ...this.usage, partial: true })
     }
@@ -148,7 +148,7 @@ class OpenAiStream implements Translation {
     }
     this.isOver = true
     this.counted = this.usage !== undefined
-    this.tellUsage(batch)
+    this.emitUsage(batch)
   }
 }
 

@@ -58,7 +58,7 @@ export async function openTestGateway({
     store,
     clock,
     issuer,
-    codeDelivery: more.post ?? { kind: 'log', tell: (email, code) => told.set(email, code) },
+    codeDelivery: more.post ?? { kind: 'log', log: (email, code) => told.set(email, code) },
     reach: identityReach(issuer.startsWith('http:'), totalMs),
     allowsSignup,
     logFault: (cause) => faults.push(cause),
