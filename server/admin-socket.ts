@@ -18,7 +18,7 @@ export function openAdminSocket(
     const server = Bun.serve({
       unix: path,
       development: false,
-      ...PATIENT,
+      ...NO_IDLE_TIMEOUT,
       fetch: answer,
       error: () => Response.json(FAULT, { status: 500 }),
     })
@@ -35,7 +35,7 @@ export function openAdminSocket(
 }
 
 /** An audit of millions of entries is silent until it is done, and ten seconds is the default. Bun's types know no such option here. */
-const PATIENT: object = { idleTimeout: 0 }
+const NO_IDLE_TIMEOUT: object = { idleTimeout: 0 }
 
 const FAULT = {
   error: { code: 'internal_error', message: 'the gateway failed', param: null, hint: null },

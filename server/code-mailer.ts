@@ -18,10 +18,10 @@ export interface CodeMailer {
 const TRY_MS = 15_000
 /** After the first failure, the second …; nobody looks at the page for longer. */
 const PAUSES_MS = [3_000, 15_000, MINUTE_MS, 2 * MINUTE_MS, 4 * MINUTE_MS]
-const PATIENCE_MS = 2_000
+const STOP_TIMEOUT_MS = 2_000
 const MOST_AT_ONCE = 8
 /** While something is on its way. */
-const LOOK_EVERY_MS = 1_000
+const POLL_MS = 1_000
 /** Between two looks with nothing to do: whoever puts something in wakes it. */
 const LONGEST_REST_MS = MINUTE_MS
 
@@ -53,7 +53,7 @@ export function startCodeMailer(deps: CodeMailerDeps): CodeMailer {
         })
       inHand.set(waiting.id, way)
     }
-    if (inHand.size > 0) return LOOK_EVERY_MS
+    if (inHand.size > 0) return POLL_MS
     if (nextAt === null) return LONGEST_REST_MS
     return Math.min(Math.max(nextAt - clock.now(), 0), LONGEST_REST_MS)
   }
@@ -76,7 +76,7 @@ export function startCodeMailer(deps: CodeMailerDeps): CodeMailer {
       waker.wake()
       await running
       const sent = Promise.all(inHand.values())
-      if (!(await within(sent, PATIENCE_MS))) cut.abort()
+      if (!(await within(sent, STOP_TIMEOUT_MS))) cut.abort()
       await sent
     },
   }

@@ -3,9 +3,9 @@ import type { GatewayError } from '#domain/errors.ts'
 import { within } from '#domain/within.ts'
 import type { RunningWalks } from '#http/running-walks.ts'
 
-/** A client that reads is told why its stream ends; one that does not is not waited for longer than this. */
-export const FAREWELL_MS = 1_000
-/** An upstream that ignores its abort keeps nobody for longer; its hold is resolved at the next start. */
+/** How long a client may take to read why its stream ends. */
+export const END_GRACE_MS = 1_000
+/** How long an upstream that ignores its abort is waited for; its hold is voided at the next start. */
 const LAST_WAIT_MS = 5_000
 
 export async function drain(
@@ -15,7 +15,7 @@ export async function drain(
 ): Promise<void> {
   if (await within(running.settled(), drainMs)) return
   for (const walk of running.list()) walk.abort(reason())
-  if (await within(running.settled(), FAREWELL_MS)) return
+  if (await within(running.settled(), END_GRACE_MS)) return
   for (const walk of running.list()) void walk.leave()
   await within(running.settled(), LAST_WAIT_MS)
 }

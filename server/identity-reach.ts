@@ -21,7 +21,7 @@ const hostPolicy = (isDevelopment: boolean): DestinationPolicy => ({
 })
 
 /** A stranger's word leads to the usual ports of https alone: else it would be us who knock at every other. */
-const STRANGERS: DestinationPolicy = { ...PUBLIC_HTTPS, ports: [443, 8443] }
+const THIRD_PARTY_POLICY: DestinationPolicy = { ...PUBLIC_HTTPS, ports: [443, 8443] }
 
 /** `isDevelopment`: http within this machine too. `totalMs` is for tests. */
 export function identityReach(isDevelopment: boolean, totalMs = TOTAL_MS): Reach {
@@ -29,7 +29,7 @@ export function identityReach(isDevelopment: boolean, totalMs = TOTAL_MS): Reach
   return async (address, request, issuer) => {
     const isHost = new URL(address).hostname === new URL(issuer).hostname
     const signal = AbortSignal.timeout(totalMs)
-    const response = await reach(address, request, isHost ? ofHost : STRANGERS, signal)
+    const response = await reach(address, request, isHost ? ofHost : THIRD_PARTY_POLICY, signal)
     if (response === null) throw new Error('forbidden_address')
     const { status, headers } = response
     const body = await readBounded(response)

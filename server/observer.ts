@@ -21,7 +21,7 @@ export interface MetricsOptions {
   readonly listen: { readonly hostname: string; readonly port: number }
   /** What a scrape has to show; null: whoever asks on this machine is answered. */
   readonly token: string | null
-  /** Turns what `listen` throws into what an operator is told. */
+  /** Turns what `listen` throws into an error for the operator. */
   refused?(cause: unknown): unknown
 }
 

@@ -4,9 +4,9 @@ import type { Pulse } from '#domain/snapshot/pulse.ts'
 import { endedByOperator, type Watch } from '#domain/snapshot/watch.ts'
 import { within } from '#domain/within.ts'
 import type { RunningWalk, RunningWalks } from '#http/running-walks.ts'
-import { FAREWELL_MS } from './drain.ts'
+import { END_GRACE_MS } from './drain.ts'
 
-/** An upstream that ignores its abort: an operator waits less patiently for one request than a drain does for the last. */
+/** How long an operator waits for one request whose upstream ignores its abort; a drain waits longer. */
 const LAST_WAIT_MS = 3_000
 
 export const openWatch = (running: RunningWalks, pulse: Pulse, draining: () => boolean): Watch => ({
@@ -29,7 +29,7 @@ export const openWatch = (running: RunningWalks, pulse: Pulse, draining: () => b
 
 async function end(walk: RunningWalk): Promise<boolean> {
   walk.abort(endedByOperator())
-  if (await within(walk.settled(), FAREWELL_MS)) return true
+  if (await within(walk.settled(), END_GRACE_MS)) return true
   void walk.leave()
   return await within(walk.settled(), LAST_WAIT_MS)
 }

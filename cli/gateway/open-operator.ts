@@ -79,8 +79,8 @@ export const toOperatorDeps = (
 function deferredProbe(clock: Context['clock']): OperatorDeps['probe'] {
   const load = async () => (await import('#upstream/probe.ts')).createProbe(clock)
   return {
-    look: async (...asked) => (await load()).look(...asked),
-    spend: async (...asked) => (await load()).spend(...asked),
+    listModels: async (...asked) => (await load()).listModels(...asked),
+    askModel: async (...asked) => (await load()).askModel(...asked),
     lastSkew: () => null,
   }
 }

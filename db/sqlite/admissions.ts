@@ -17,9 +17,9 @@ import type { Connection } from './connection.ts'
 import { prepareDaySpends } from './day-spends.ts'
 import { unavailable } from './disk.ts'
 import type { HotEndUser } from './end-users.ts'
+import type { HotAccount, HotKey, HotState } from './hot-state.ts'
 import { prepareSettle } from './settle.ts'
 import { prepareSpendReader } from './spend-reader.ts'
-import type { HotAccount, HotKey, Standings } from './standing.ts'
 import { rethrow, toStoreError } from './translate-errors.ts'
 import type { WindowReader } from './window-reader.ts'
 import type { Writer } from './writer.ts'
@@ -29,7 +29,7 @@ const USE_INTERVAL_MS = 60_000
 
 export function createAdmissions(
   connection: Connection,
-  standings: Standings,
+  hotState: HotState,
   writer: Writer,
   windows: WindowReader,
 ): Admissions {
@@ -38,7 +38,7 @@ export function createAdmissions(
   const spendByDay = prepareDaySpends(connection)
 
   const demand = (id: KeyId, at: Instant): HotKey => {
-    const hot = standings.key(id, at)
+    const hot = hotState.key(id, at)
     if (!hot) throw new GatewayError('key_not_found', `there is no key ${id}`)
     return hot
   }
@@ -47,7 +47,7 @@ export function createAdmissions(
   const demandWhole = async (id: KeyId, at: Instant): Promise<HotKey> => {
     const hot = demand(id, at)
     if (hot.isRead) return hot
-    await standings.readWindows(hot, at)
+    await hotState.readWindows(hot, at)
     return demandWhole(id, at)
   }
 
@@ -60,16 +60,16 @@ export function createAdmissions(
     if (trouble !== null) throw unavailable(trouble)
     return (
       judgeState(claim, hot) ??
-      judgeClaim(claim, toStanding(hot, endUser, standings.account(claim.accountId)))
+      judgeClaim(claim, toStanding(hot, endUser, hotState.account(claim.accountId)))
     )
   }
 
   const admitNow = (claim: Claim, hot: HotKey): Verdict => {
-    const endUser = standings.endUser(claim, hot)
+    const endUser = hotState.endUser(claim, hot)
     const refusal = judge(claim, hot, endUser)
     if (refusal) return { admitted: false, quota: readQuota(hot, claim.at), refusal }
     // Nobody waits for these: a hold that is lost with its process was never charged either.
-    const hold = standings.take(claim, hot, endUser)
+    const hold = hotState.take(claim, hot, endUser)
     hold.keeping = commit.defer(writer.hold, claim)
     if (isUseDue(hot, claim.at)) {
       hot.useWrittenAt = claim.at
@@ -83,14 +83,14 @@ export function createAdmissions(
       // Asked again, so that the verdict falls and takes in one turn.
       const hot = demand(claim.keyId, claim.at)
       if (hot.isRead) return admitNow(claim, hot)
-      await standings.readWindows(hot, claim.at)
+      await hotState.readWindows(hot, claim.at)
     }
   }
 
   return {
     async judge(claim) {
       const hot = await demandWhole(claim.keyId, claim.at)
-      const refusal = judge(claim, hot, standings.endUser(claim, hot))
+      const refusal = judge(claim, hot, hotState.endUser(claim, hot))
       const quota = readQuota(hot, claim.at)
       return refusal ? { admitted: false, quota, refusal } : { admitted: true, quota }
     },
@@ -104,7 +104,7 @@ export function createAdmissions(
       }
     },
 
-    settle: prepareSettle(connection, standings, writer),
+    settle: prepareSettle(connection, hotState, writer),
 
     async quota(keyId, at) {
       return readQuota(await demandWhole(keyId, at), at)

@@ -6,7 +6,7 @@ import {
   MOST_ANSWER_BYTES,
   type Pay,
 } from '#domain/idempotency.ts'
-import { openAnswerShelf } from './answer-shelf.ts'
+import { openAnswerCache } from './answer-cache.ts'
 import { openAnswerTable } from './answer-table.ts'
 import type { Connection } from './connection.ts'
 import { prepareIsCharged } from './is-charged.ts'
@@ -22,20 +22,20 @@ const isPaid: Pay = async () => true
 /** Ends what an earlier process had begun to keep. */
 export function createAnswers({ database, commit }: Connection): Answers {
   const table = openAnswerTable(database)
-  const shelf = openAnswerShelf(table, commit)
+  const cache = openAnswerCache(table, commit)
   const isCharged = prepareIsCharged(database)
 
   /** Of an earlier process: what was paid for is finished, what was not is dropped. */
   const endBegun = (): void => {
     for (const begun of table.unfinished()) {
       const isOwed = begun.is_written === 1 && isCharged(begun.generation_id)
-      if (isOwed) shelf.finish(begun.id, begun)
-      else shelf.drop(begun)
+      if (isOwed) cache.finish(begun.id, begun)
+      else cache.drop(begun)
     }
   }
 
   const drop = (id: number, { body }: KeptAnswer): void => {
-    shelf.spare(() => shelf.drop({ id, bytes: body.byteLength }))
+    cache.tryWrite(() => cache.drop({ id, bytes: body.byteLength }))
   }
 
   /** Answers the id of what is now written and not yet found; null when there is no room for it. */
@@ -45,8 +45,8 @@ export function createAnswers({ database, commit }: Connection): Answers {
     let id: number | null = null
     for (let place = 0; place < pieces; place++) {
       if (place > 0) await nextTurn()
-      const done = shelf.spare(() => {
-        if (place === 0) id = shelf.begin(answer)
+      const done = cache.tryWrite(() => {
+        if (place === 0) id = cache.begin(answer)
         if (id === null) return
         const from = place * PIECE_BYTES
         table.addPiece(id, place, body.subarray(from, from + PIECE_BYTES))
@@ -61,7 +61,7 @@ export function createAnswers({ database, commit }: Connection): Answers {
     return id
   }
 
-  shelf.spare(endBegun)
+  cache.tryWrite(endBegun)
 
   return {
     async find(keyId, idempotencyKey, at) {
@@ -97,13 +97,13 @@ export function createAnswers({ database, commit }: Connection): Answers {
       } finally {
         if (!isDue) drop(id, answer)
       }
-      return isDue && shelf.spare(() => shelf.finish(id, answer))
+      return isDue && cache.tryWrite(() => cache.finish(id, answer))
     },
 
     async trim(at, limit) {
       let gone = 0
-      const done = shelf.spare(() => {
-        gone = shelf.dropDue(at, limit)
+      const done = cache.tryWrite(() => {
+        gone = cache.dropDue(at, limit)
       })
       return done ? gone : 0
     },

@@ -7,16 +7,16 @@ import { NO_MONEY } from '#domain/money.ts'
 import { auditHolds, auditLive } from './audit-live.ts'
 import { addUp, type SumRow } from './audit-sums.ts'
 import type { Connection } from './connection.ts'
+import type { HotState } from './hot-state.ts'
 import type { LiveSums } from './live-sums.ts'
 import { openSnapshot } from './reading.ts'
-import type { Standings } from './standing.ts'
 
 /** Requests pass between two slices. @throws store_unavailable */
-export async function audit(connection: Connection, standings: Standings): Promise<Audit> {
+export async function audit(connection: Connection, hotState: HotState): Promise<Audit> {
   const at = connection.clock.now()
   const snapshot = openSnapshot(connection)
   // In the same turn: what is in memory is what was committed.
-  const live = standings.survey()
+  const live = hotState.survey()
   try {
     return { at, ...(await compare(snapshot.database, live)) }
   } finally {

@@ -10,7 +10,7 @@ export interface CopyOptions {
 }
 
 /** How long somebody else's fold of the log is waited for. */
-const PATIENCE_MS = 10_000
+const BUSY_TIMEOUT_MS = 10_000
 
 /** What a copy is called until it is whole; a kill leaves it under this name. */
 const partialOf = (file: string): string => `${file}.${process.pid}.partial`
@@ -23,7 +23,7 @@ export const isPartial = (name: string): boolean => /\.\d+\.partial$/.test(name)
 export function copyFile(path: string, file: string, options: CopyOptions): void {
   const source = new Database(path, { readonly: true, strict: true })
   try {
-    source.run(`PRAGMA busy_timeout = ${PATIENCE_MS}`)
+    source.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     copyDatabase(source, file, options)
   } finally {
     source.close(true)

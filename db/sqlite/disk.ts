@@ -59,7 +59,7 @@ export function troubleOf(error: unknown): StoreTrouble | null {
   return BY_CODE.find(([pattern]) => pattern.test(code))?.[1] ?? null
 }
 
-/** For work that nobody waits for: the disk's trouble is told to whoever asks next. @throws any other error */
+/** For work that nobody waits for: the disk's trouble surfaces at the next request. @throws any other error */
 export function leaveTrouble(error: unknown): void {
   if (troubleOf(error) === null) throw error
 }
@@ -72,7 +72,7 @@ const SAID: Readonly<Record<StoreTrouble, string>> = {
   failing: 'the gateway cannot write to its disk',
 }
 
-/** What every caller is told while the disk takes no writes. */
+/** The error of every caller while the disk takes no writes. */
 export const unavailable = (trouble: StoreTrouble = 'failing', cause?: unknown): GatewayError =>
   new GatewayError('store_unavailable', `${SAID[trouble]}; nothing was taken or charged`, {
     retryAfterSeconds: 5,

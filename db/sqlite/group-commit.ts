@@ -84,7 +84,7 @@ export function startGroupCommit(
   const commit = (batch: readonly Pending[]): void => {
     if (batch.length === 0) return
     const refused = commitBatch(group, batch)
-    trouble.tell(refused?.trouble ?? null)
+    trouble.report(refused?.trouble ?? null)
     if (refused?.trouble === 'damaged') {
       // Trying again is in vain, and whoever waits must not wait for ever.
       for (const one of refused.batch) refuse(one, unavailable('damaged'))
@@ -123,9 +123,9 @@ export function startGroupCommit(
     commitWith(deferred.takeAll())
   }
 
-  const ripen = (): void => {
-    const { due, isMore } = deferred.ripen()
-    timer = isMore ? setTimeout(ripen, DEFER_MS) : null
+  const commitAged = (): void => {
+    const { due, isMore } = deferred.takeAged()
+    timer = isMore ? setTimeout(commitAged, DEFER_MS) : null
     commitWith(due)
   }
 
@@ -147,7 +147,7 @@ export function startGroupCommit(
       if (closed) return pending
       deferred.add(pending)
       if (trouble.failure !== null) retry ??= setTimeout(flush, RETRY_MS)
-      else timer ??= setTimeout(ripen, DEFER_MS)
+      else timer ??= setTimeout(commitAged, DEFER_MS)
       return pending
     },
     flush,
@@ -157,7 +157,7 @@ export function startGroupCommit(
     get writable() {
       return trouble.failure === null && !closed
     },
-    trouble: () => (closed ? 'failing' : trouble.look(awaited.length > 0)),
+    trouble: () => (closed ? 'failing' : trouble.check(awaited.length > 0)),
     close() {
       flush()
       closed = true
@@ -183,14 +183,14 @@ function prepareActs(
       flush()
       if (isBarred()) throw unavailable(trouble.failure ?? undefined)
       const result = attempt(database.transaction(write).immediate)
-      trouble.tell(null)
+      trouble.report(null)
       committed?.(result)
       await logSync.settled().catch(refuseAct)
       return result
     },
     tryWrite(write) {
       if (isBarred() || !isTaken(database.transaction(write).immediate)) return false
-      trouble.tell(null)
+      trouble.report(null)
       logSync.dirty()
       return true
     },

@@ -5,7 +5,7 @@ import { troubleOf } from './disk.ts'
 /** Empty when it is sound; the first twenty otherwise. */
 export function integrityFindings(database: Database): readonly string[] {
   try {
-    return look(database)
+    return findFaults(database)
   } catch (error) {
     // Damaged beyond looking through it.
     if (troubleOf(error) === 'damaged' && error instanceof Error) return [error.message]
@@ -13,7 +13,7 @@ export function integrityFindings(database: Database): readonly string[] {
   }
 }
 
-function look(database: Database): readonly string[] {
+function findFaults(database: Database): readonly string[] {
   const integrity = database
     .query<{ integrity_check: string }, []>('PRAGMA integrity_check(20)')
     .all()
@@ -21,14 +21,14 @@ function look(database: Database): readonly string[] {
   return [
     ...integrity.map((row) => row.integrity_check).filter((finding) => finding !== 'ok'),
     ...dangling.map(({ table }) => `a row of ${table} refers to nothing`),
-    ...strayingSlots(database),
+    ...slotFaults(database),
   ]
 }
 
 const SAME = `slot.key_id = line.key_id AND slot.admitted_at = line.admitted_at
   AND slot.generation_id = line.generation_id`
 
-const STRAYING = `
+const SLOT_FAULTS = `
   SELECT (SELECT count(*) FROM activity AS line
       WHERE generation_id < (SELECT below FROM window_slots_end) AND admitted = 1
         AND NOT EXISTS (SELECT 1 FROM window_slots AS slot WHERE ${SAME})) AS missing,
@@ -36,10 +36,10 @@ const STRAYING = `
       WHERE NOT EXISTS (SELECT 1 FROM activity AS line WHERE ${SAME} AND admitted = 1)) AS stray`
 
 /** A copy of an older database has none. */
-function strayingSlots(database: Database): readonly string[] {
+function slotFaults(database: Database): readonly string[] {
   const table = database.query("SELECT 1 FROM sqlite_schema WHERE name = 'window_slots'").get()
   if (table === null) return []
-  const found = database.query<{ missing: number; stray: number }, []>(STRAYING).get()
+  const found = database.query<{ missing: number; stray: number }, []>(SLOT_FAULTS).get()
   const { missing, stray } = found ?? { missing: 0, stray: 0 }
   return [
     ...(missing > 0 ? [`${missing} requests of the log have no window slot`] : []),

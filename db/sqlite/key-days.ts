@@ -26,7 +26,7 @@ export const KEY_DAYS = `(
 /** A megabyte of sums. */
 const MOST_RECENT = 16_384
 /** Sums that change between two looks at how many there are. */
-const LOOK_AFTER = 4_096
+const CHECK_AFTER = 4_096
 /** Put to rest at once, for some milliseconds. */
 const REST_ROWS = 256
 
@@ -36,7 +36,7 @@ const ADD_UP = `
 
 export function openKeyDays(
   { database, commit }: Connection,
-  { mostRecent = MOST_RECENT, lookAfter = LOOK_AFTER, restRows = REST_ROWS } = {},
+  { mostRecent = MOST_RECENT, checkAfter = CHECK_AFTER, restRows = REST_ROWS } = {},
 ): KeyDays {
   const addTo = statement<unknown, SQLQueryBindings[]>(
     database,
@@ -71,7 +71,7 @@ export function openKeyDays(
   return {
     add(keyId, day, spent, requests) {
       addTo().run(keyId, day, Number(spent), requests)
-      if (++added < lookAfter) return
+      if (++added < checkAfter) return
       added = 0
       setImmediate(() => putToRest().catch(leaveTrouble))
     },

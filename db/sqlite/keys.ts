@@ -1,26 +1,26 @@
-/** Keys in SQLite; every change is taken over by the standings in the same turn. */
+/** Keys in SQLite; every change reaches the hot state in the same turn. */
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
 import type { ApiKey, KeyAmendment, Keys } from '#domain/key.ts'
 import { labelOf } from '#domain/secret.ts'
 import type { Connection } from './connection.ts'
+import type { HotState } from './hot-state.ts'
 import { type KeyTable, openKeyTable } from './key-table.ts'
 import { type KeyTally, openKeyTally } from './key-tally.ts'
 import { createSecrets, type Secrets } from './secrets.ts'
-import type { Standings } from './standing.ts'
 
-export function createKeys(connection: Connection, standings: Standings): Keys {
+export function createKeys(connection: Connection, hotState: HotState): Keys {
   const { database } = connection
-  const shelf: Shelf = {
+  const tables: KeyTables = {
     table: openKeyTable(database),
     tally: openKeyTally(database),
     secrets: createSecrets(connection),
   }
-  return { ...findKeys(connection, standings, shelf), ...changeKeys(connection, standings, shelf) }
+  return { ...findKeys(connection, hotState, tables), ...changeKeys(connection, hotState, tables) }
 }
 
-interface Shelf {
+interface KeyTables {
   readonly table: KeyTable
   readonly tally: KeyTally
   readonly secrets: Secrets
@@ -30,14 +30,14 @@ type Finding = Pick<Keys, 'findBySecret' | 'find' | 'search' | 'list' | 'isNamed
 
 function findKeys(
   { commit }: Connection,
-  standings: Standings,
-  { table, tally, secrets }: Shelf,
+  hotState: HotState,
+  { table, tally, secrets }: KeyTables,
 ): Finding {
-  const seen = (key: ApiKey): ApiKey => withLastUse(key, standings)
+  const seen = (key: ApiKey): ApiKey => withLastUse(key, hotState)
   return {
     findBySecret(secret, at) {
       const id = secrets.keyOf(secret, at)
-      return id && standings.key(id, at)?.key
+      return id && hotState.key(id, at)?.key
     },
 
     async find(id) {
@@ -71,12 +71,12 @@ function findKeys(
 
 function changeKeys(
   { commit }: Connection,
-  standings: Standings,
-  { table, tally, secrets }: Shelf,
+  hotState: HotState,
+  { table, tally, secrets }: KeyTables,
 ): Omit<Keys, keyof Finding> {
   const demand = (id: KeyId): ApiKey => {
     const key = table.find(id)
-    if (key) return withLastUse(key, standings)
+    if (key) return withLastUse(key, hotState)
     throw new GatewayError('key_not_found', `there is no key ${id}`, {
       hint: 'gatewayctl keys list',
     })
@@ -103,10 +103,7 @@ function changeKeys(
     },
 
     amend: (id, amendment, at) =>
-      commit.commitDurably(
-        () => store(amended(demandLiving(id), amendment, at)),
-        standings.replace,
-      ),
+      commit.commitDurably(() => store(amended(demandLiving(id), amendment, at)), hotState.replace),
 
     rotate(id, secret, at, graceUntil) {
       const write = (): ApiKey => {
@@ -117,7 +114,7 @@ function changeKeys(
       }
       return commit.commitDurably(write, (key) => {
         secrets.forget(id)
-        standings.replace(key)
+        hotState.replace(key)
       })
     },
 
@@ -130,15 +127,15 @@ function changeKeys(
       }
       return commit.commitDurably(write, (key) => {
         if (isFirst) tally.revoked(key)
-        standings.replace(key)
+        hotState.replace(key)
       })
     },
   }
 }
 
-/** The row's last use is written now and then; a standing that is in memory knows better. */
-function withLastUse(key: ApiKey, standings: Standings): ApiKey {
-  const lastUsedAt = standings.loaded(key.id)?.lastUsedAt ?? key.lastUsedAt
+/** The row's last use is written now and then; the hot state in memory is newer. */
+function withLastUse(key: ApiKey, hotState: HotState): ApiKey {
+  const lastUsedAt = hotState.loaded(key.id)?.lastUsedAt ?? key.lastUsedAt
   return lastUsedAt === key.lastUsedAt ? key : { ...key, lastUsedAt }
 }
 

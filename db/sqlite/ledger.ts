@@ -17,12 +17,12 @@ import {
   type UsdNanos,
 } from '#domain/money.ts'
 import type { Connection } from './connection.ts'
+import type { HotState } from './hot-state.ts'
 import { type HotThreshold, judgeMark, type MarkChange, prepareMarkWriter } from './low-balance.ts'
 import { accounts, ledger } from './schema.ts'
 import { EVERYTHING, type Slice, slicesBack } from './slices.ts'
-import type { Standings } from './standing.ts'
 
-export function createLedger(connection: Connection, standings: Standings): Ledger {
+export function createLedger(connection: Connection, hotState: HotState): Ledger {
   const { database, commit } = connection
   const drizzle = openDrizzle({ client: database })
   const writeMark = prepareMarkWriter(connection)
@@ -52,7 +52,7 @@ export function createLedger(connection: Connection, standings: Standings): Ledg
           const balance = addUsd(balanceOf(entry), entry.amount)
           refuseBeyondBounds(balance)
           // Read before anything is written, so that a rolled back balance is never kept in memory.
-          const { threshold } = standings.account(entry.accountId)
+          const { threshold } = hotState.account(entry.accountId)
           drizzle
             .insert(ledger)
             .values({ ...entry, rubPerUsd: renderRubPerUsd(entry.rubPerUsd) })
@@ -63,7 +63,7 @@ export function createLedger(connection: Connection, standings: Standings): Ledg
           return { balance, change }
         },
         ({ balance, change }) => {
-          const account = standings.account(entry.accountId)
+          const account = hotState.account(entry.accountId)
           account.balance = balance
           if (account.threshold && change) account.threshold.mark = change.mark
         },

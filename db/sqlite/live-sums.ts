@@ -1,8 +1,8 @@
-/** A copy of what the standings reckon with, taken in one turn, to be laid beside what is kept. */
+/** A copy of the sums in the hot state, taken in one turn, for the audit to compare with the tables. */
 import type { Day } from '#domain/clock.ts'
 import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
 import type { UsdNanos } from '#domain/money.ts'
-import type { HotAccount, HotKey, OpenHold } from './standing.ts'
+import type { HotAccount, HotKey, OpenHold } from './hot-state.ts'
 
 export interface LiveSums {
   readonly accounts: readonly {

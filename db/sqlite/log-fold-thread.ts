@@ -29,8 +29,8 @@ function act({ path, worthPages, longPages, isOver }: FoldMessage): number {
   database ??= new Database(path, { readwrite: true, create: false, strict: true })
   // A connection learns how long the log has become when it reads.
   database.query('SELECT count(*) FROM sqlite_schema').get()
-  const look = database.query<CheckpointRow, []>('PRAGMA wal_checkpoint(NOOP)').get()
-  const { log, checkpointed } = look ?? { log: 0, checkpointed: 0 }
+  const status = database.query<CheckpointRow, []>('PRAGMA wal_checkpoint(NOOP)').get()
+  const { log, checkpointed } = status ?? { log: 0, checkpointed: 0 }
   // `PASSIVE` folds as far as nobody reads, and waits for nobody.
   if (log - checkpointed >= (log < longPages ? worthPages : 1)) {
     database.query('PRAGMA wal_checkpoint(PASSIVE)').get()

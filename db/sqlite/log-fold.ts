@@ -4,7 +4,7 @@ import type { FoldMessage } from './log-fold-thread.ts'
 import { statement } from './statement.ts'
 
 export interface LogFold {
-  /** A commit was written: see soon whether the log is worth folding. */
+  /** A commit was written: the log is checked soon. */
   dirty(): void
   /** Resolves once the thread's connection is closed; whoever closes last folds what is left. */
   close(): Promise<void>
@@ -13,8 +13,8 @@ export interface LogFold {
 /** Commits fold it themselves, every thousand pages: for a command, which is over soon, and for a store in memory. */
 export const NO_LOG_FOLD: LogFold = { dirty() {}, close: async () => {} }
 
-/** How soon after a commit the log is looked at; a fold may begin no sooner after the last. */
-const LOOK_MS = 250
+/** How long after a commit the length of the log is checked, and the least time between two folds. */
+const CHECK_MS = 250
 /** Pages of the log that are worth the two syncs of a fold. */
 const WORTH_FOLDING = 1_000
 /**
@@ -37,17 +37,17 @@ const THREAD = import.meta.url.includes('/$bunfs/')
 export function startLogFold(database: Database, path: string): LogFold {
   const thread = startThread()
   let timer: ReturnType<typeof setTimeout> | null = null
-  let looking: Promise<void> | null = null
+  let checking: Promise<void> | null = null
   let isOver = false
-  /** Whether more was committed while the thread looked. */
+  /** Whether more was committed while the thread checked. */
   let isDirty = false
   const asked = { path, worthPages: WORTH_FOLDING, longPages: LONG_PAGES }
   const foldRest = statement(database, 'PRAGMA wal_checkpoint(PASSIVE)')
 
-  const look = async (): Promise<void> => {
-    const pages = await thread.tell({ ...asked, isOver: false })
-    looking = null
-    if (isDirty) lookSoon()
+  const check = async (): Promise<void> => {
+    const pages = await thread.post({ ...asked, isOver: false })
+    checking = null
+    if (isDirty) scheduleCheck()
     if (pages < LONG_PAGES || isOver) return
     try {
       foldRest().run()
@@ -56,25 +56,25 @@ export function startLogFold(database: Database, path: string): LogFold {
     }
   }
 
-  const lookSoon = (): void => {
+  const scheduleCheck = (): void => {
     if (isOver) return
-    isDirty = looking !== null
+    isDirty = checking !== null
     if (isDirty) return
     timer ??= setTimeout(() => {
       timer = null
-      looking = look()
-    }, LOOK_MS)
+      checking = check()
+    }, CHECK_MS)
   }
 
   database.run(`PRAGMA wal_autocheckpoint = ${MOST_PAGES}`)
-  looking = look()
+  checking = check()
   return {
-    dirty: lookSoon,
+    dirty: scheduleCheck,
     async close() {
       isOver = true
       if (timer) clearTimeout(timer)
-      await looking
-      await thread.tell({ ...asked, isOver })
+      await checking
+      await thread.post({ ...asked, isOver })
       thread.end()
     },
   }
@@ -82,7 +82,7 @@ export function startLogFold(database: Database, path: string): LogFold {
 
 interface Thread {
   /** Resolves when that was done, or tried: how many pages the log has, as far as is known. One at a time. */
-  tell(message: FoldMessage): Promise<number>
+  post(message: FoldMessage): Promise<number>
   end(): void
 }
 
@@ -96,7 +96,7 @@ function startThread(): Thread {
     answer(0)
   }
   return {
-    tell(message) {
+    post(message) {
       if (isBroken) return Promise.resolve(0)
       const { promise, resolve } = Promise.withResolvers<number>()
       answer = resolve

@@ -1,4 +1,4 @@
-/** Writes on their way into the database: many make one transaction, and each is told by itself what became of it. */
+/** Writes on their way into the database: many share one transaction, and each learns its own result. */
 import type { Database } from 'bun:sqlite'
 import type { StoreTrouble } from '#domain/store.ts'
 import { troubleOf } from './disk.ts'
@@ -132,25 +132,25 @@ export function startCommitSignal() {
   }
 }
 
-/** Writes that nobody waits for, in their order: the young ones ripen all at once. */
+/** Writes that nobody waits for, in order; each becomes due once it has been through one `takeAged`. */
 export function startDeferred() {
-  let young: Pending[] = []
-  let ripe: Pending[] = []
+  let fresh: Pending[] = []
+  let aged: Pending[] = []
   return {
     add(pending: Pending): void {
-      young.push(pending)
+      fresh.push(pending)
     },
-    /** Takes those that were ripe already, and answers whether others will be next time. */
-    ripen(): { readonly due: readonly Pending[]; readonly isMore: boolean } {
-      const due = ripe
-      ripe = young
-      young = []
-      return { due, isMore: ripe.length > 0 }
+    /** Takes those that were added before the last call, and answers whether others will be due at the next. */
+    takeAged(): { readonly due: readonly Pending[]; readonly isMore: boolean } {
+      const due = aged
+      aged = fresh
+      fresh = []
+      return { due, isMore: aged.length > 0 }
     },
     takeAll(): readonly Pending[] {
-      const all = [...ripe, ...young]
-      ripe = []
-      young = []
+      const all = [...aged, ...fresh]
+      aged = []
+      fresh = []
       return all
     },
   }

@@ -3,9 +3,9 @@ import type { Admissions, Settlement } from '#domain/admission.ts'
 import type { Instant } from '#domain/clock.ts'
 import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import type { Connection } from './connection.ts'
+import type { HotState, OpenHold } from './hot-state.ts'
 import { judgeMark, type MarkChange } from './low-balance.ts'
 import { isWaiting } from './pending.ts'
-import type { OpenHold, Standings } from './standing.ts'
 import type { Writer } from './writer.ts'
 
 /** What is written of a request that ended. */
@@ -18,7 +18,7 @@ interface Ended {
 
 export function prepareSettle(
   { commit, syncCharges }: Connection,
-  standings: Standings,
+  hotState: HotState,
   writer: Writer,
 ): Admissions['settle'] {
   const write = ({ hold, settlement, amount, change }: Ended): void => {
@@ -34,12 +34,12 @@ export function prepareSettle(
   const settle: Admissions['settle'] = (id, settlement) => {
     const { at, charge } = settlement
     const amount = charge === null ? NO_MONEY : charge.amount
-    const hold = standings.resolve(id, amount)
+    const hold = hotState.resolve(id, amount)
     if (!hold) return RESOLVED_BEFORE
     const change = judgeDebit(hold, amount, at)
     const written = commit.push(write, { hold, settlement, amount, change })
     // Whoever is alone has no company to wait for, and an answer that waits for this.
-    if (standings.open.size === 0) commit.endTurn()
+    if (hotState.open.size === 0) commit.endTurn()
     const committed = isWaiting(written) ? commit.committed(written) : COMMITTED
     return syncCharges ? committed.then(() => commit.synced()).then(() => true) : committed
   }
@@ -56,7 +56,7 @@ export function prepareSettle(
 const COMMITTED: Promise<true> = Promise.resolve(true)
 const RESOLVED_BEFORE: Promise<false> = Promise.resolve(false)
 
-/** In the turn that moved the balance, so that of many debits at once one is told. */
+/** In the turn that moved the balance, so that of many debits at once one notifies. */
 function judgeDebit(
   { claim, account: { threshold, balance } }: OpenHold,
   amount: UsdNanos,

@@ -5,13 +5,13 @@ import type { Store, StoreHealth } from '#domain/store.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import { createAdmissions } from './admissions.ts'
 import type { Connection } from './connection.ts'
+import { type HotState, startHotState } from './hot-state.ts'
 import { integrityFindings } from './integrity.ts'
 import { createKeys } from './keys.ts'
 import { lazyPort } from './lazy-port.ts'
 import { NEWEST_SCHEMA_VERSION, schemaVersion } from './migrate.ts'
 import { endLeases, voidOpenHolds } from './recover.ts'
 import { createSigninStore } from './signin-store.ts'
-import { type Standings, startStandings } from './standing.ts'
 import { translatePortErrors } from './translate-errors.ts'
 import { prepareWindowReader } from './window-reader.ts'
 import { openWindowSlots } from './window-slots.ts'
@@ -29,13 +29,13 @@ export function createStore(
   voidOpenHolds(connection, writer)
   endLeases(connection)
   const windows = prepareWindowReader(connection, slots)
-  const standings = startStandings(connection, windows)
+  const hotState = startHotState(connection, windows)
 
-  const admissions = createAdmissions(connection, standings, writer, windows)
+  const admissions = createAdmissions(connection, hotState, writer, windows)
   const { admit, settle } = admissions
 
   const ports = translatePortErrors<GatewayStore>({
-    keys: createKeys(connection, standings),
+    keys: createKeys(connection, hotState),
     admissions,
     activity: createActivity(connection, writer),
     answers: lazyPort({ find: true, keep: true, trim: true }, async () =>
@@ -44,10 +44,10 @@ export function createStore(
     acts: lazyPort({ note: true, list: true }, async () =>
       (await import('./acts.ts')).createActs(connection),
     ),
-    ...deferBooks(connection, standings),
+    ...deferBooks(connection, hotState),
     ...deferCatalogue(connection),
     signin: createSigninStore(connection),
-    audit: async () => (await import('./audit.ts')).audit(connection, standings),
+    audit: async () => (await import('./audit.ts')).audit(connection, hotState),
     async health({ checkIntegrity }): Promise<StoreHealth> {
       commit.flush()
       const trouble = commit.trouble()
@@ -56,7 +56,7 @@ export function createStore(
         trouble,
         schemaVersion: schemaVersion(database),
         newestSchemaVersion: NEWEST_SCHEMA_VERSION,
-        openHolds: standings.open.size,
+        openHolds: hotState.open.size,
         integrityFindings: checkIntegrity ? integrityFindings(database) : null,
         sizeBytes: path === ':memory:' ? 0 : statSync(path).size,
       }
@@ -98,17 +98,17 @@ function createActivity(connection: Connection, writer: Writer): Activity {
 
 function deferBooks(
   connection: Connection,
-  standings: Standings,
+  hotState: HotState,
 ): Pick<Store, 'accounts' | 'ledger' | 'thresholds' | 'notices'> {
   return {
     accounts: lazyPort({ create: true, find: true, findByName: true, list: true }, async () =>
       (await import('./accounts.ts')).createAccounts(connection),
     ),
     ledger: lazyPort({ credit: true, list: true, chargeOf: true }, async () =>
-      (await import('./ledger.ts')).createLedger(connection, standings),
+      (await import('./ledger.ts')).createLedger(connection, hotState),
     ),
     thresholds: lazyPort({ find: true, set: true, webhookSecret: true }, async () =>
-      (await import('./thresholds.ts')).createThresholds(connection, standings),
+      (await import('./thresholds.ts')).createThresholds(connection, hotState),
     ),
     notices: lazyPort(
       { post: true, claim: true, tried: true, list: true, find: true, trim: true },

@@ -6,13 +6,13 @@ import type { AccountId } from '#domain/id.ts'
 import type { Threshold, Thresholds } from '#domain/low-balance.ts'
 import type { Connection } from './connection.ts'
 import { demandVault } from './demand-vault.ts'
+import type { HotState } from './hot-state.ts'
 import { judgeMark, prepareMarkWriter, toHotThreshold } from './low-balance.ts'
 import { accounts, thresholds } from './schema.ts'
-import type { Standings } from './standing.ts'
 
 const place = (id: AccountId): string => `thresholds|webhook_secret|${id}|v1`
 
-export function createThresholds(connection: Connection, standings: Standings): Thresholds {
+export function createThresholds(connection: Connection, hotState: HotState): Thresholds {
   const { database, commit } = connection
   const drizzle = openDrizzle({ client: database })
   const writeMark = prepareMarkWriter(connection)
@@ -57,7 +57,7 @@ export function createThresholds(connection: Connection, standings: Standings): 
       await commit.commitDurably(
         () => {
           demandRow(accountId)
-          const account = standings.account(accountId)
+          const account = hotState.account(accountId)
           write({ accountId, below, email, webhookUrl }, sealed)
           const mark = account.threshold?.mark ?? null
           const hot = toHotThreshold(threshold, mark)
@@ -70,7 +70,7 @@ export function createThresholds(connection: Connection, standings: Standings): 
           return hot
         },
         (hot) => {
-          standings.account(accountId).threshold = hot
+          hotState.account(accountId).threshold = hot
         },
       )
     },

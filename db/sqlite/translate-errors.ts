@@ -1,4 +1,4 @@
-/** What SQLite throws while it reads is told at the ports as what it is: trouble with the disk, and no fault of the request. */
+/** Translates what SQLite throws at the ports: trouble with the disk is `store_unavailable`, and no fault of the request. */
 import { troubleOf, unavailable } from './disk.ts'
 
 /** `store_unavailable` for what the disk has against it; any other error as it is. */

@@ -1,22 +1,22 @@
-/** What is known of whether writes are taken: by the last commit, by the room that is left, or by a write that changes nothing. */
+/** Whether the disk takes writes, judged by the last commit, the room that is left, or a write that changes nothing. */
 import type { Database } from 'bun:sqlite'
 import type { StoreTrouble } from '#domain/store.ts'
 import { type Disk, troubleOf } from './disk.ts'
 import { statement } from './statement.ts'
 
 export interface Trouble {
-  /** What the last commit was refused for; null when it was taken. Damage stays for as long as the process. */
+  /** Why the last commit failed; null when it succeeded. Damage lasts as long as the process. */
   readonly failure: StoreTrouble | null
-  /** A commit was taken (null) or refused. */
-  tell(found: StoreTrouble | null): void
+  /** Notes that a commit succeeded (null) or failed. */
+  report(found: StoreTrouble | null): void
   /**
-   * Why nothing may be begun now, found out once a second at most. Where no commit has told for that long, a write is
-   * tried, unless something waits to be tried anyway.
+   * Why no request may be admitted now, found out once a second at most. Where there was no commit for that long, a write
+   * is tried, unless one is waiting to be tried anyway.
    */
-  look(somethingWaits: boolean): StoreTrouble | null
+  check(somethingWaits: boolean): StoreTrouble | null
 }
 
-/** How long it is believed what was last found out. */
+/** How long a finding holds. */
 const BELIEVED_MS = 1_000
 
 export function watchTrouble(database: Database, disk: Disk): Trouble {
@@ -24,9 +24,9 @@ export function watchTrouble(database: Database, disk: Disk): Trouble {
   let failure: StoreTrouble | null = null
   let isShort = false
   let committedMs = Number.NEGATIVE_INFINITY
-  let lookedMs = Number.NEGATIVE_INFINITY
+  let checkedMs = Number.NEGATIVE_INFINITY
 
-  const tell = (found: StoreTrouble | null): void => {
+  const report = (found: StoreTrouble | null): void => {
     // Another page may be whole; this one stays as it is until somebody brings a backup.
     if (failure === 'damaged') return
     failure = found
@@ -37,21 +37,21 @@ export function watchTrouble(database: Database, disk: Disk): Trouble {
     get failure() {
       return failure
     },
-    tell,
-    look(somethingWaits) {
+    report: report,
+    check(somethingWaits) {
       const nowMs = performance.now()
-      if (nowMs - lookedMs >= BELIEVED_MS) {
-        lookedMs = nowMs
+      if (nowMs - checkedMs >= BELIEVED_MS) {
+        checkedMs = nowMs
         isShort = disk.isShort()
         if (!somethingWaits && failure !== 'damaged' && nowMs - committedMs >= BELIEVED_MS)
-          tell(touch())
+          report(touch())
       }
       return failure ?? (isShort ? 'full' : null)
     },
   }
 }
 
-/** Writes a page as it is: what that is refused for, or null. Whoever only holds the lock for a moment is no trouble yet. */
+/** Rewrites a page unchanged: why that fails, or null. Another process that holds the lock for a moment is not a failure yet. */
 function prepareTouch(database: Database): () => StoreTrouble | null {
   const version = statement<{ user_version: number }>(database, 'PRAGMA user_version')
   return () => {

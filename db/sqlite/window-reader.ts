@@ -97,8 +97,8 @@ export function prepareWindowReader(connection: Connection, slots: WindowSlots):
   }
 }
 
-/** Looks at one slice of a key's log, in the turn that cut it; true when that is enough. */
-type Look = (span: Span) => boolean
+/** Reads one slice of a key's log, in the turn that cut it; true when that is enough. */
+type VisitSpan = (span: Span) => boolean
 
 /**
  * Shows a key's log after an instant, the newest first, in slices of `rows` slots and a turn for each but the first; the few
@@ -111,13 +111,13 @@ function prepareLookBack({ database, commit }: Connection, slots: WindowSlots) {
      WHERE key_id = $id AND admitted_at > $after AND admitted_at < $before
      ORDER BY admitted_at DESC LIMIT 1 OFFSET $rows - 1`,
   )
-  return async (id: KeyId, after: number, rows: number, look: Look): Promise<void> => {
+  return async (id: KeyId, after: number, rows: number, visit: VisitSpan): Promise<void> => {
     await slots.catchUp()
     let before = Number.MAX_SAFE_INTEGER
     for (;;) {
       commit.flush()
       const last = cut().get({ id, after, before, rows })
-      const isEnough = look({ id, after: last ? last.admitted_at - 1 : after, before })
+      const isEnough = visit({ id, after: last ? last.admitted_at - 1 : after, before })
       if (!last || isEnough) return
       before = last.admitted_at
       await nextTurn()

@@ -27,7 +27,7 @@ const FEW_LINES = 256
 /** Most requests are over by then, and need not bring themselves in. */
 const SETTLED_MS = 2_000
 
-const BRING_IN = `
+const COPY_SLOTS = `
   INSERT OR IGNORE INTO window_slots (key_id, admitted_at, generation_id)
   SELECT key_id, admitted_at, generation_id FROM activity
   WHERE generation_id >= ? AND generation_id < ? AND admitted = 1
@@ -43,7 +43,7 @@ export function openWindowSlots({ database, commit, clock }: Connection): Window
     `SELECT generation_id AS id FROM activity WHERE generation_id >= ? AND generation_id < ?
      ORDER BY generation_id LIMIT 1 OFFSET ?`,
   )
-  const bringIn = statement<unknown, [string, string]>(database, BRING_IN)
+  const copySlots = statement<unknown, [string, string]>(database, COPY_SLOTS)
   const whereEnds = statement<{ below: string }>(database, 'SELECT below FROM window_slots_end')
   const move = statement<unknown, [string]>(database, 'UPDATE window_slots_end SET below = ?')
   /** Null before it was read. */
@@ -58,37 +58,38 @@ export function openWindowSlots({ database, commit, clock }: Connection): Window
   }
 
   /** Brings in the oldest lines, of requests that arrived before `until`; true when there are more of them. */
-  const bringNext = (until: string): boolean => {
+  const copyBatch = (until: string): boolean => {
     if (!commit.writable) return false
     const from = readEnd()
     if (nth().get(from, until, FEW_LINES) === null) return false
     const next = nth().get(from, until, BATCH_LINES)
     const below = next?.id ?? until
     const isDone = commit.tryWrite(() => {
-      bringIn().run(from, below)
+      copySlots().run(from, below)
       move().run(below)
     })
     if (isDone) end = below
     return isDone && next !== null
   }
 
-  const bring = async (until: string): Promise<void> => {
-    while (bringNext(until)) await nextTurn()
+  const copyUntil = async (until: string): Promise<void> => {
+    while (copyBatch(until)) await nextTurn()
   }
 
-  const bringSettled = (): Promise<void> => bring(generationsFrom(later(clock.now(), -SETTLED_MS)))
+  const copySettled = (): Promise<void> =>
+    copyUntil(generationsFrom(later(clock.now(), -SETTLED_MS)))
 
   return {
     note(keyId, admittedAt, id) {
       if (id < readEnd()) insert().run(keyId, admittedAt, id)
       else if (++noted === BATCH_LINES) {
         noted = 0
-        setImmediate(() => bringSettled().catch(leaveTrouble))
+        setImmediate(() => copySettled().catch(leaveTrouble))
       }
     },
     catchUp() {
       commit.flush()
-      return bring(generationsFrom(later(clock.now(), 1)))
+      return copyUntil(generationsFrom(later(clock.now(), 1)))
     },
   }
 }

@@ -101,7 +101,7 @@ export interface ActivityQuery {
   readonly limit: number
 }
 
-/** How long the log keeps a request that has ended, unless it is told otherwise. Money is kept for ever in any case. */
+/** How long the log keeps a request that has ended, by default. The ledger is kept for ever in any case. */
 export const ACTIVITY_KEPT_MS = 90 * DAY_MS
 
 /** Windows of requests are read back from the log after a restart, and the longest looks back for a day (spec §8). */

@@ -82,7 +82,7 @@ export const openFirst = (
     openNext(deps, walk, offers, attempts, thrown),
   )
 
-/** The rest of it, when the first has failed. */
+/** Goes on when the first offer has failed. */
 async function openNext(
   deps: AttemptDeps,
   walk: Walk,
@@ -116,7 +116,7 @@ interface Turn {
   readonly pauseMs: number
 }
 
-/** Who is asked when `turn` attempts have failed: the next offer, then the last of them once more. */
+/** The offer to ask after `turn` failed attempts: the next one, then the last of them once more. */
 function nextTurn(
   offers: Offers,
   turn: number,
@@ -133,7 +133,7 @@ function nextTurn(
 const isOutOfTime = ({ clock, settings }: AttemptDeps, { arrivedAt }: Caller): boolean =>
   clock.now() - arrivedAt >= settings.totalTimeoutMs
 
-/** Keeps what is told of an attempt that failed, and lets its provider go. */
+/** Records a failed attempt, and closes its exchange with the provider. */
 export function noteFailure(
   { clock, health }: AttemptDeps,
   { current, failed }: Attempts,
@@ -154,7 +154,7 @@ export function noteFailure(
   })
 }
 
-/** What came of an attempt that nobody is charged for, at the model's price. */
+/** What an uncharged attempt produced, at the model's price. */
 function costOf(attempt: Attempt): UsdNanos {
   const { offer, meter } = attempt
   const { usage, source } = meter.read()
@@ -212,7 +212,7 @@ function ask(
   return isLast ? events : holdUntilContent(events, request, attempt.meter)
 }
 
-/** A credential that cannot be read is this provider's trouble alone; another may still answer. */
+/** A credential that cannot be read fails this provider alone; another may still answer. */
 function findUpstream({ upstreamFor }: AttemptDeps, provider: Provider): MaybePromise<Upstream> {
   const found = upstreamFor(provider)
   return found instanceof Promise ? found.catch(judgeCredential) : found
@@ -223,7 +223,7 @@ function judgeCredential(cause: unknown): never {
   throw new UpstreamFailure('unauthorized', 'its credential cannot be read', { cause })
 }
 
-/** The time of the whole request is one, however many attempts share it. */
+/** All attempts of a request share one total time-out. */
 function timeoutsFor(
   { clock, settings }: AttemptDeps,
   { arrivedAt }: Caller,

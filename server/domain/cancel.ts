@@ -1,9 +1,9 @@
-/** Cancel: how whoever waits for an answer says that nobody does any more. */
+/** Cancelling: how the reader of an answer says that it no longer waits. */
 
-/** Who hears of it: a function or, without one being made for it, an object, as events have it. */
+/** A function or, to save making one, an object with `handleEvent`, as DOM events have it. */
 export type CancelListener = (() => void) | { handleEvent(): void }
 
-/** What may be watched of it. An `AbortSignal` is one too. */
+/** The listening side. An `AbortSignal` is one too. */
 export interface CancelSignal {
   readonly aborted: boolean
   readonly reason: unknown
@@ -19,7 +19,7 @@ export interface CancelSignal {
 export class Canceller implements CancelSignal {
   aborted = false
   reason: unknown = undefined
-  /** One listens as a rule, and needs no list. */
+  /** There is usually one listener, which needs no list. */
   private listener: CancelListener | null = null
   private others: CancelListener[] | null = null
   private readonly followed: CancelSignal | null
@@ -30,7 +30,7 @@ export class Canceller implements CancelSignal {
     if (followed !== null) onCancel(followed, this)
   }
 
-  /** Only the first reason counts; each listener hears it once. */
+  /** Only the first reason counts; each listener is called once. */
   abort(reason: unknown = new DOMException('nobody waits for it any more', 'AbortError')): void {
     if (this.aborted) return
     this.aborted = true
@@ -68,7 +68,7 @@ export class Canceller implements CancelSignal {
   }
 }
 
-/** The same for whoever takes an `AbortSignal` alone: the runtime's fetch, say. */
+/** The same signal for APIs that take an `AbortSignal` alone, such as the runtime's fetch. */
 export function toAbortSignal(signal: CancelSignal): AbortSignal {
   if (signal instanceof AbortSignal) return signal
   const controller = new AbortController()
@@ -78,7 +78,7 @@ export function toAbortSignal(signal: CancelSignal): AbortSignal {
 
 const ONCE = { once: true } as const
 
-/** Tells `listener` when `signal` is aborted, or now if it has been. */
+/** Calls `listener` when `signal` is aborted, or now if it has been. */
 export function onCancel(signal: CancelSignal, listener: CancelListener): void {
   if (signal.aborted) notify(listener)
   else signal.addEventListener('abort', listener, ONCE)
@@ -89,5 +89,5 @@ function notify(listener: CancelListener): void {
   else listener.handleEvent()
 }
 
-/** One that aborts with `signal`, and can be aborted by itself. */
+/** A canceller that aborts with `signal`, and can be aborted by itself. */
 export const cancelWith = (signal: CancelSignal): Canceller => new Canceller(signal)

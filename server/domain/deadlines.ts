@@ -2,7 +2,7 @@
 
 import { type Placed, Roster } from './roster.ts'
 
-/** Looked at when the timer fires, and never before it is due. */
+/** Checked when the timer fires; expires no sooner than it is due. */
 export interface Deadline extends Placed {
   /** When it is due, on the clock of `performance`. It may move later at any time; sooner only by `setDeadline`. */
   dueMs(nowMs: number): number
@@ -19,7 +19,7 @@ const roster = new Roster<Deadline>()
 let timer: ReturnType<typeof setTimeout> | undefined
 let timerDueMs = Number.POSITIVE_INFINITY
 
-/** Sets it, or looks again at one that may now be due sooner. */
+/** Sets a deadline, or takes over that one already set may now be due sooner. */
 export function setDeadline(deadline: Deadline, nowMs = performance.now()): void {
   roster.add(deadline)
   const dueMs = deadline.dueMs(nowMs)
@@ -36,10 +36,10 @@ function setTimer(dueMs: number, nowMs: number): void {
   timerDueMs = dueMs
   const restMs = Math.max(Math.ceil(dueMs - nowMs), SHORTEST_TIMER_MS)
   // It keeps no process alive: the connections that it watches do.
-  timer = setTimeout(look, Math.min(restMs, LONGEST_TIMER_MS)).unref()
+  timer = setTimeout(expireDue, Math.min(restMs, LONGEST_TIMER_MS)).unref()
 }
 
-function look(): void {
+function expireDue(): void {
   timerDueMs = Number.POSITIVE_INFINITY
   const nowMs = performance.now()
   let nextMs = Number.POSITIVE_INFINITY

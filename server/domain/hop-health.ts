@@ -3,7 +3,7 @@ import { type Clock, type Instant, later } from './clock.ts'
 import type { Hop } from './route.ts'
 import type { UpstreamFailure } from './upstream.ts'
 
-/** So many failures in a row, and a hop rests. */
+/** A hop rests after so many failures in a row. */
 const FAILURES_BEFORE_REST = 3
 /** The first rest; each probe that fails doubles it. */
 const FIRST_REST_MS = 5_000
@@ -22,7 +22,7 @@ interface FailureRun {
   isProbed: boolean
 }
 
-/** A hop that has failed lately, for people. */
+/** A hop that has failed recently, for `status` and the dashboard. */
 export interface HopReading {
   readonly provider: string
   readonly upstreamName: string
@@ -33,20 +33,20 @@ export interface HopReading {
 }
 
 export interface HopHealth {
-  /** Puts the hops that rest behind those that do not, in their own order. Nothing is left out: the last hope is asked. */
+  /** Puts the hops that rest behind those that do not, in their own order. None is left out: where all rest, they are still asked. */
   arrange<T extends { readonly hop: Hop }>(offers: readonly T[]): readonly T[]
   /** A hop is about to be asked. One whose rest is over is being probed: until the probe has ended, others still avoid it. */
   asked(hop: Hop): void
   served(hop: Hop): void
   failed(hop: Hop, failure: UpstreamFailure): void
-  /** Nothing was learnt of it: the client left first. A probe is then for the next to make. */
+  /** The client left before the hop answered or failed; a probe is then left to the next request. */
   left(hop: Hop): void
   readings(): readonly HopReading[]
 }
 
 const nameOf = ({ provider, card }: Hop): string => `${provider.name} ${card.upstreamName}`
 
-/** Kept in memory: after a restart every hop is thought well of. */
+/** Kept in memory: after a restart every hop is taken for well. */
 export function createHopHealth(clock: Clock): HopHealth {
   const runs = new Map<string, FailureRun & { readonly hop: Hop }>()
 

@@ -51,7 +51,7 @@ export const renderLimits = ({ limits }: ApiKey): LimitsRecord => ({
   allowed_models: limits.allowedModels,
 })
 
-/** All that may be changed of a key, as it is told. */
+/** All that may be changed of a key, as the log of acts shows it. */
 export const keyFacts = (key: ApiKey) => ({
   name: key.name,
   note: key.note,

@@ -59,11 +59,11 @@ export interface ApiKey {
   readonly revokedAt: Instant | null
 }
 
-/** What is stated of a key before it is issued. */
-export type KeyWish = Pick<ApiKey, 'accountId' | 'name' | 'kind' | 'note' | 'limits' | 'expiresAt'>
+/** What the caller states of a key that is to be issued. */
+export type NewKey = Pick<ApiKey, 'accountId' | 'name' | 'kind' | 'note' | 'limits' | 'expiresAt'>
 
 /** A key as it is issued: active, never used, named by its secret's label. */
-export const draftKey = (wish: KeyWish, secret: Secret, at: Instant): ApiKey => ({
+export const draftKey = (draft: NewKey, secret: Secret, at: Instant): ApiKey => ({
   id: newKeyId(at),
   label: labelOf(secret),
   createdAt: at,
@@ -71,12 +71,12 @@ export const draftKey = (wish: KeyWish, secret: Secret, at: Instant): ApiKey => 
   lastUsedAt: null,
   disabledAt: null,
   revokedAt: null,
-  ...wish,
+  ...draft,
 })
 
 export type KeyStatus = 'active' | 'disabled' | 'expired' | 'revoked'
 
-/** Revoked outlasts expired outlasts disabled: the strongest reason is the one told. */
+/** Revoked outlasts expired outlasts disabled: the strongest reason is the one shown. */
 export function keyStatus(key: ApiKey, at: Instant): KeyStatus {
   if (key.revokedAt !== null) return 'revoked'
   if (key.expiresAt !== null && key.expiresAt <= at) return 'expired'
@@ -114,7 +114,7 @@ export interface Keys {
   /** The key that answers to this secret, whatever its state; asked once per request. */
   findBySecret(secret: Secret, at: Instant): MaybePromise<ApiKey | undefined>
   find(id: KeyId): Promise<ApiKey | undefined>
-  /** Keys by id, exact name or start of label, at most `limit`: what an operator may have meant. */
+  /** Keys by id, exact name or start of label, at most `limit`: the candidates for what an operator typed. */
   search(text: string, limit: number): Promise<readonly ApiKey[]>
   list(query: KeyQuery): Promise<KeyPage>
   /** Whether a key that is not revoked goes by exactly this name, of this account or of any. */

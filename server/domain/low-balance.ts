@@ -1,10 +1,10 @@
-/** The low-balance mark: whether an account's owner is to hear that its money runs out (spec §3.2, contract §9). */
+/** The low-balance mark: whether an account is known to be low, and when its owner is notified (spec §3.2, contract §9). */
 import { DAY_MS, type Instant } from './clock.ts'
 import type { AccountId } from './id.ts'
 import type { UsdNanos } from './money.ts'
 import type { Channel } from './notice.ts'
 
-/** When an account wants to hear, and where. */
+/** Below which balance an account's owner is notified, and where. */
 export interface Threshold {
   readonly accountId: AccountId
   /** A settled balance below it is low; null asks for no notice. */
@@ -25,7 +25,7 @@ export const channelsOf = ({
 
 /** Set while an account is known to be low; null while it is not. */
 export interface Mark {
-  /** When the owner was last told. */
+  /** When the last notice was written. */
   readonly notifiedAt: Instant
 }
 
@@ -44,7 +44,7 @@ const NOTICE_INTERVAL_MS = DAY_MS
 /**
  * Judges a settled balance right after it, or the threshold, has moved. Below and unmarked: mark and notify. Marked and a
  * later debit leaves it below: again, but not within a day of the last notice. Above, after a credit or a change of the
- * threshold: the mark is reset, so that the next fall is told at once.
+ * threshold: the mark is reset, so that the next fall notifies at once.
  */
 export function judgeLowBalance(
   balance: UsdNanos,

@@ -1,4 +1,4 @@
-/** A notice: what an account's owner is told, kept in the outbox until it has arrived or was given up (contract §9). */
+/** A notice to an account's owner, kept in the outbox until it has arrived or was given up (contract §9). */
 import { DAY_MS, type Instant, renderInstant } from './clock.ts'
 import type { AccountId, EventId } from './id.ts'
 import { type RubPerUsd, renderRub, renderUsd, toRub, type UsdNanos } from './money.ts'
@@ -43,7 +43,7 @@ export interface NoticeQuery {
 /** A notice that has arrived or was given up is kept so long after its last try, for whoever asks what was sent. */
 export const NOTICE_KEPT_MS = 90 * DAY_MS
 
-/** Port: the outbox. Notices of money come in through the transaction that moves it; tries are told here. */
+/** Port: the outbox. Notices of money come in through the transaction that moves it; tries are noted here. */
 export interface Notices {
   /**
    * Writes notices that no movement of money caused: a test, or one to be sent again, which keeps its body and the log of

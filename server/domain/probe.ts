@@ -1,4 +1,4 @@
-/** Probe: a look at a provider outside any request of a client: whether it answers, takes the credential, and lists a model. */
+/** Probe: checks a provider outside any client's request: whether it answers, accepts the credential, and lists a model. */
 import type { ModelCard } from './model-card.ts'
 import type { Provider } from './provider.ts'
 
@@ -18,10 +18,10 @@ export interface ProbeAnswer {
 }
 
 export interface Probe {
-  /** Asks for the list of models, and waits at most so long: it buys nothing. Never throws. */
-  look(provider: Provider, credential: string | null, withinMs?: number): Promise<ProbeAnswer>
+  /** Asks for the list of models, which costs nothing, for at most `withinMs`. Never throws. */
+  listModels(provider: Provider, credential: string | null, withinMs?: number): Promise<ProbeAnswer>
   /** Asks a model for the shortest answer there is, at the operator's expense. Never throws. */
-  spend(provider: Provider, credential: string | null, card: ModelCard): Promise<ProbeAnswer>
-  /** Of the last provider that was looked at and told its time; null where none was. */
+  askModel(provider: Provider, credential: string | null, card: ModelCard): Promise<ProbeAnswer>
+  /** Of the last probed provider whose answer had a Date header; null where there was none. */
   lastSkew(): { readonly provider: string; readonly skewMs: number } | null
 }

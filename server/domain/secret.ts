@@ -72,7 +72,7 @@ export const readSecret = (token: string): Secret | undefined =>
     ? (token as Secret)
     : undefined
 
-/** Whether a well-formed secret stands anywhere in `text`: told of names that a client chooses, so a short one costs nothing. */
+/** Whether a well-formed secret stands anywhere in `text`; asked of names that a client chooses, so a short one must cost nothing. */
 export function holdsSecret(text: string): boolean {
   if (text.length < SECRET_CHARS) return false
   for (let at = text.indexOf(PREFIX); at !== -1; at = text.indexOf(PREFIX, at + 1)) {
@@ -81,6 +81,6 @@ export function holdsSecret(text: string): boolean {
   return false
 }
 
-/** What may be shown of a secret for ever: `if-aB3dE6…9xQz`. */
+/** The part of a secret that may be shown: `if-aB3dE6…9xQz`. */
 export const labelOf = (secret: Secret): string =>
   `${secret.slice(0, PREFIX.length + 6)}…${secret.slice(-4)}`

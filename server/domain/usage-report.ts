@@ -16,7 +16,7 @@ export interface UsageQuery {
   readonly since?: Instant
   /** Admitted before then. */
   readonly until?: Instant
-  /** How many groups are told apart, the dearest; at most `MOST_USAGE_GROUPS`. */
+  /** How many groups get a row, the most expensive first; at most `MOST_USAGE_GROUPS`. */
   readonly top: number
 }
 

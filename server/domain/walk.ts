@@ -1,4 +1,4 @@
-/** A walk: one chat request on its way from its card to its receipt, and the steps that whoever answers it is told. */
+/** A walk: one chat request on its way from its model card to its receipt, and the steps that it emits to whoever answers it. */
 import type { Claim } from './admission.ts'
 import type { Attempts } from './attempt.ts'
 import type { Caller } from './caller.ts'
@@ -29,7 +29,7 @@ export type CompletionStep =
   /** The charge is committed: the answer's last byte may leave. */
   | { readonly type: 'receipt'; readonly charge: Charge }
 
-/** Hears the steps. A promise makes the walk wait. */
+/** Is called with each step. A promise makes the walk wait. */
 export type StepReader = (step: CompletionStep) => MaybePromise<void>
 
 type NextStep = IteratorResult<CompletionStep, void>
@@ -84,7 +84,7 @@ export class Walk {
     this.generationId = newGenerationId(caller.arrivedAt)
   }
 
-  /** Walks to the end, telling every step. @throws what the walk throws */
+  /** Walks to the end, calling `reader` with every step. @throws what the walk throws */
   read(reader: StepReader): Promise<void> {
     this.reader = reader
     this.running = this.go(this)
@@ -101,7 +101,7 @@ export class Walk {
     return asking.promise
   }
 
-  /** Whoever read will not ask again: the walk ends where it is, and is settled. Never throws. */
+  /** The reader will not ask again: the walk ends where it is, and is settled. Never throws. */
   async return(): Promise<NextStep> {
     this.isLeft = true
     this.waiting?.reject(LEFT)

@@ -1,4 +1,4 @@
-/** Reads what was sent against a schema; the first field that does not fit is told by its path and in words. */
+/** Reads input against a schema; the error names the path of the first field that does not fit, and why. */
 import type * as z from 'zod/mini'
 
 export type Reading<T> =

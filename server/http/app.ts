@@ -164,7 +164,7 @@ async function answerUnserved(deps: ApiDeps, request: Request, path: string): Pr
   )
 }
 
-/** A known key is told its windows here too; that there is no such key is not what this caller should be told (spec §8). */
+/** A known key gets its rate headers here too (spec §8); an unknown one gets this refusal, not a 401. */
 async function noteCaller({ store }: ApiDeps, context: RequestContext): Promise<void> {
   try {
     context.key = await findCaller(context.request, store.keys, context.arrivedAt)

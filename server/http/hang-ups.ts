@@ -10,7 +10,7 @@ import type { RunningWalk } from './running-walks.ts'
 const UNWATCHED_MS = 50
 
 export interface HangUps {
-  /** From now on, or from soon on, the walk is left when its client leaves. */
+  /** The walk is left when its client leaves; that is noticed after `UNWATCHED_MS` at the latest. */
   watch(context: RequestContext, walk: RunningWalk): void
   /** The walk is over. */
   forget(context: RequestContext): void
@@ -32,7 +32,7 @@ export function createHangUps(): HangUps {
     context.unwatched = null
   }
 
-  const look = (): void => {
+  const watchDue = (): void => {
     const dueMs = performance.now() - UNWATCHED_MS
     for (const unwatched of roster.list()) {
       if (unwatched.sinceMs > dueMs) continue
@@ -49,7 +49,7 @@ export function createHangUps(): HangUps {
     watch(context, walk) {
       context.unwatched = { place: -1, context, walk, sinceMs: performance.now() }
       roster.add(context.unwatched)
-      timer ??= setInterval(look, UNWATCHED_MS).unref()
+      timer ??= setInterval(watchDue, UNWATCHED_MS).unref()
     },
     forget,
   }

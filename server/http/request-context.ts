@@ -51,7 +51,7 @@ export function startContext({ clock }: ApiDeps, request: Request, route: string
   }
 }
 
-/** Keeps what a step of the walk tells: for the headers, the answer and the log. */
+/** Keeps what a step of the walk carries: for the headers, the answer and the log. */
 export function noteStep(context: RequestContext, step: CompletionStep, clock: Clock): void {
   switch (step.type) {
     case 'admitted':

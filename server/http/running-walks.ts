@@ -15,7 +15,7 @@ export interface RunningWalk {
   readonly request: ChatRequest
   /** How far it has come; null before it is admitted. */
   readonly progress: WalkProgress | null
-  /** It was left or aborted: whatever it still tells is no whole answer. */
+  /** It was left or aborted: what it still emits is no whole answer. */
   readonly isCutShort: boolean
   /** Nothing of it runs any more: its admission is resolved. */
   readonly isOver: boolean
@@ -27,7 +27,7 @@ export interface RunningWalk {
   next(): ReturnType<Walk['next']>
   /** The client has gone: lets the upstream go and settles, whether or not anybody asks for another step. */
   leave(): Promise<void>
-  /** The gateway gives up: the walk fails with `error`, which whoever still reads is told. */
+  /** The gateway gives up: the walk fails with `error`, which the client reads if it is still there. */
   abort(error: GatewayError): void
 }
 

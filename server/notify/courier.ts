@@ -3,7 +3,7 @@ import { type Instant, later } from '#domain/clock.ts'
 import type { Notice } from '#domain/notice.ts'
 import { within } from '#domain/within.ts'
 import { type DeliveryDeps, prepareDelivery } from './delivery.ts'
-import { type DeliveryJob, openLanes } from './lanes.ts'
+import { type DeliveryJob, openDeliveryQueues } from './delivery-queues.ts'
 import { unanswered } from './outcome.ts'
 import { followUp } from './schedule.ts'
 import { createWaker } from './waker.ts'
@@ -27,8 +27,8 @@ const TRY_MS = 15_000
 const LEASE_MS = 30_000
 /** Kept free at the end of a lease, to note what came of the try. */
 const NOTING_MS = 2_000
-const LOOK_EVERY_MS = 1_000
-const PATIENCE_MS = 5_000
+const POLL_MS = 1_000
+const STOP_TIMEOUT_MS = 5_000
 /** For what was cut off to let go. */
 const LETTING_GO_MS = 1_000
 
@@ -37,7 +37,7 @@ export function startCourier(options: CourierOptions): Courier {
   const { store, clock, tryMs = TRY_MS, logFault = () => {} } = options
   const cut = new AbortController()
   const waker = createWaker()
-  const lanes = openLanes(
+  const queues = openDeliveryQueues(
     (job) => tryOnce(options, job, tryMs, cut.signal).catch(logFault),
     waker.wake,
   )
@@ -45,14 +45,14 @@ export function startCourier(options: CourierOptions): Courier {
 
   /** True when there may be more. */
   async function collect(): Promise<boolean> {
-    const { room } = lanes
+    const { room } = queues
     if (room === 0) return false
     const leaseUntil = later(clock.now(), LEASE_MS)
     const taken = await store.notices.claim(clock.now(), leaseUntil, room)
     const startBy = later(leaseUntil, -tryMs - NOTING_MS)
     for (const notice of taken) {
       // One in hand was sent again by an operator: the try under way speaks for both.
-      if (!lanes.has(notice)) lanes.add(await toJob(options, notice, startBy))
+      if (!queues.has(notice)) queues.add(await toJob(options, notice, startBy))
     }
     return taken.length === room
   }
@@ -67,22 +67,22 @@ export function startCourier(options: CourierOptions): Courier {
       } catch (cause) {
         complain(cause)
       }
-      if (!isMore) await waker.sleep(LOOK_EVERY_MS)
+      if (!isMore) await waker.sleep(POLL_MS)
     }
   }
 
-  const walking = run()
+  const running = run()
   const settled = async (): Promise<void> => {
-    await walking
-    await lanes.settled()
+    await running
+    await queues.settled()
   }
   return {
     wake: waker.wake,
     async stop() {
       isStopped = true
-      lanes.close()
+      queues.close()
       waker.wake()
-      if (await within(settled(), PATIENCE_MS)) return
+      if (await within(settled(), STOP_TIMEOUT_MS)) return
       cut.abort()
       await within(settled(), LETTING_GO_MS)
     },

@@ -22,7 +22,7 @@ const DISTANCES_MS: readonly number[] = [
 const JITTER = 0.1
 
 /** Whoever asks to be left alone for longer is asked again all the same. */
-const LONGEST_WISH_MS = DAY_MS
+const LONGEST_RETRY_AFTER_MS = DAY_MS
 
 export interface FollowUp {
   readonly state: NoticeState
@@ -43,6 +43,6 @@ export function followUp(
   const distanceMs = DISTANCES_MS[earlierTries]
   if (isFinal || distanceMs === undefined) return { state: 'dead', nextTryAt: null }
   const jitteredMs = Math.round(distanceMs * (1 - JITTER + 2 * JITTER * random()))
-  const waitMs = Math.max(jitteredMs, Math.min(retryAfterMs, LONGEST_WISH_MS))
+  const waitMs = Math.max(jitteredMs, Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS))
   return { state: 'pending', nextTryAt: later(at, waitMs) }
 }

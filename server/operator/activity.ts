@@ -27,7 +27,7 @@ const statusField = readAs((text) => {
     : { least: Number(text), most: Number(text) }
 }, 'a status such as "429" or a class of them such as "4xx"')
 
-/** What tells requests apart. */
+/** The filters. */
 export const filterFields = {
   account: z._default(z.nullable(textField), null),
   key: z._default(z.nullable(textField), null),
@@ -105,7 +105,7 @@ export async function findLine(
   throw only ? ambiguous(id, [only, ...others], command) : await notFound(store, id)
 }
 
-/** What the log has lost is told apart from what never was, as far as its id or its charge tells. */
+/** A request that was trimmed from the log is told from one that never was by its id or its charge. */
 async function notFound({ activity, ledger }: Store, id: string): Promise<GatewayError> {
   const since = await activity.keptSince()
   const isOld = since !== null && isGenerationId(id) && id < generationsFrom(since)

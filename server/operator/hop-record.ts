@@ -32,7 +32,7 @@ type Reading = Pick<HopReading, 'failures' | 'restsUntil'>
 
 const WELL: Reading = { failures: 0, restsUntil: null }
 
-/** No reading is a good one: only what has failed lately is remembered. */
+/** A hop without a reading is well: only recent failures are remembered. */
 export const renderHealth = ({ failures, restsUntil }: Reading = WELL): HealthRecord => ({
   state: restsUntil === null ? 'serving' : 'resting',
   failures_in_a_row: failures,

@@ -51,8 +51,8 @@ export const createKey = acting(
     const secret = newSecret()
     const { name, kind, note } = input
     const expiresAt = demandFuture(input.expires_at, at)
-    const wish = { accountId: account.id, name, kind, note, limits, expiresAt }
-    const key = draftKey(wish, secret, at)
+    const draft = { accountId: account.id, name, kind, note, limits, expiresAt }
+    const key = draftKey(draft, secret, at)
     await store.keys.issue(key, secret)
     return { ...(await reportKey(deps, key)), key: secret, warnings }
   },

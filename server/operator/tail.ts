@@ -15,8 +15,8 @@ export interface TailRecord extends ActivityRecord {
   readonly message: string | null
 }
 
-/** How often the endings are looked at: as soon as a person can tell. */
-const LOOK_MS = 100
+/** How often new endings are looked for: faster than a person notices. */
+const POLL_MS = 100
 /** What lies between and closes a silent connection has more patience than this: a reader's own runtime, say. */
 const HEARTBEAT_MS = 30_000
 
@@ -45,15 +45,15 @@ type Endings = (signal: AbortSignal) => Promise<readonly TailRecord[]>
 function openEndings(deps: OperatorDeps, filter: Filter, heartbeatMs: number): Endings {
   if (deps.live === null) throw new GatewayError('store_unavailable', 'no gateway is running')
   const { recent } = deps.live.watch.pulse
-  const mostLooks = Math.ceil(heartbeatMs / LOOK_MS)
+  const mostPolls = Math.ceil(heartbeatMs / POLL_MS)
   let seen = recent.count
   return async (signal) => {
-    for (let looks = 1; ; looks++) {
-      await pause(LOOK_MS, signal)
-      const news = [...recent.since(seen)].reverse()
+    for (let polls = 1; ; polls++) {
+      await pause(POLL_MS, signal)
+      const endings = [...recent.since(seen)].reverse()
       seen = recent.count
-      const wanted = news.filter((entry) => isWanted(filter, entry))
-      if (wanted.length > 0 || looks >= mostLooks || signal.aborted)
+      const wanted = endings.filter((entry) => isWanted(filter, entry))
+      if (wanted.length > 0 || polls >= mostPolls || signal.aborted)
         return await render(deps, wanted)
     }
   }

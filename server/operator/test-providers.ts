@@ -39,7 +39,7 @@ export const testProviders = verb(
     name: z._default(z.nullable(z.string()), null),
     model: z._default(z.nullable(z.string()), null),
     spend: z._default(z.boolean(), false),
-    /** How long a list of models is waited for; a buyer has the patience that an answer needs. */
+    /** How long to wait for a list of models; an answer that is bought has the usual time-outs. */
     within_ms: z.optional(z.int().check(z.minimum(1), z.maximum(60_000))),
   }),
   async (
@@ -72,7 +72,7 @@ async function chooseProviders(
   return all.filter((provider) => hops.includes(provider.name))
 }
 
-interface Manner {
+interface TestOptions {
   readonly spend: boolean
   readonly withinMs: number | undefined
 }
@@ -81,7 +81,7 @@ async function test(
   deps: OperatorDeps,
   provider: Provider,
   card: ModelCard | null,
-  manner: Manner,
+  options: TestOptions,
 ): Promise<ProviderTestRecord> {
   const hop = card && hopOf(card, provider)
   const upstream = hop?.upstreamName ?? null
@@ -89,7 +89,7 @@ async function test(
     deps,
     provider,
     card && { ...card, upstreamName: upstream ?? '' },
-    manner,
+    options,
   )
   const { models } = answer
   const isMissing = answer.ok && upstream !== null && models !== null && !models.includes(upstream)
@@ -129,7 +129,7 @@ async function ask(
   { store, probe }: OperatorDeps,
   provider: Provider,
   card: ModelCard | null,
-  { spend, withinMs }: Manner,
+  { spend, withinMs }: TestOptions,
 ): Promise<ProbeAnswer> {
   let credential: string | null
   try {
@@ -138,8 +138,8 @@ async function ask(
     return UNREADABLE
   }
   return spend && card !== null
-    ? await probe.spend(provider, credential, card)
-    : await probe.look(provider, credential, withinMs)
+    ? await probe.askModel(provider, credential, card)
+    : await probe.listModels(provider, credential, withinMs)
 }
 
 const UNREADABLE: ProbeAnswer = {

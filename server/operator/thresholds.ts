@@ -91,7 +91,7 @@ export const setThreshold = acting(
   (_, record) => describeChange(record),
 )
 
-/** The path of a webhook's address may be all that keeps strangers from it, so that only its host is told. */
+/** The path of a webhook's address may be its only secret, so the log of acts has its host alone. */
 const hostOf = (url: string | null): string | null => url && new URL(url).origin
 
 function describeChange({ account, previous, webhook_secret, ...now }: SetThresholdRecord) {
@@ -111,10 +111,14 @@ function describeChange({ account, previous, webhook_secret, ...now }: SetThresh
 }
 
 function warningsFor({ below, email, webhookUrl }: Threshold, { smtp }: DeliveryMeans): string[] {
-  const isMute = email === null && webhookUrl === null
+  const hasNoChannel = email === null && webhookUrl === null
   return [
-    ...(below !== null && isMute ? ['nobody is told: neither an e-mail nor a webhook is set'] : []),
-    ...(below === null && !isMute ? ['no threshold is set, so there is nothing to tell'] : []),
+    ...(below !== null && hasNoChannel
+      ? ['nobody is told: neither an e-mail nor a webhook is set']
+      : []),
+    ...(below === null && !hasNoChannel
+      ? ['no threshold is set, so there is nothing to tell']
+      : []),
     ...(email !== null && !smtp ? ['no mail server is known (GATEWAY_SMTP_URL)'] : []),
   ]
 }
@@ -139,7 +143,7 @@ export const testThreshold = acting(
   ({ account }, { event_id, channels }) => ({ target: account, changed: { event_id, channels } }),
 )
 
-/** A threshold that was never set is told as nothing. */
+/** A threshold that was never set has no changes. */
 async function draftTest(
   { store, clock }: OperatorDeps,
   { id: accountId, balance }: Account,

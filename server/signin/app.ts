@@ -110,12 +110,12 @@ type Fail = (request: Request, kind: ErrorKind) => Promise<Response>
 function mountInteractions(app: Hono<Env>, signin: () => Promise<SigninContext>, fail: Fail): void {
   app.on(['GET', 'POST'], '/sign-in/:uid/:step?', async (c) => {
     const { uid, step } = c.req.param()
-    const isLook = c.req.method === 'GET'
+    const isGet = c.req.method === 'GET'
     if (step !== undefined && !isStep(step)) return fail(c.req.raw, 'not-found')
-    if (isLook && step !== undefined) return c.redirect(`/sign-in/${encodeURIComponent(uid)}`, 303)
-    if (!isLook && step === undefined) return fail(c.req.raw, 'not-found')
-    const body = isLook ? null : await readBody(c.req.raw)
-    if (!isLook && body === null) return fail(c.req.raw, 'bad-request')
+    if (isGet && step !== undefined) return c.redirect(`/sign-in/${encodeURIComponent(uid)}`, 303)
+    if (!isGet && step === undefined) return fail(c.req.raw, 'not-found')
+    const body = isGet ? null : await readBody(c.req.raw)
+    if (!isGet && body === null) return fail(c.req.raw, 'bad-request')
     const { address } = c.env
     return answerInteraction(await signin(), {
       request: c.req.raw,

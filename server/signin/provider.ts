@@ -120,7 +120,7 @@ const sessionSeconds = (age: number): number =>
 
 function cookies({ issuer }: SigninDeps, keys: Keys) {
   const secure = issuer.startsWith('https:')
-  const manner = { signed: true, httpOnly: true, sameSite: 'lax', secure }
+  const cookieOptions = { signed: true, httpOnly: true, sameSite: 'lax', secure }
   return {
     cookies: {
       keys: [keys.cookies],
@@ -130,8 +130,8 @@ function cookies({ issuer }: SigninDeps, keys: Keys) {
         interaction: secure ? '__Secure-interaction' : 'interaction',
         resume: secure ? '__Secure-resume' : 'resume',
       },
-      long: { ...manner, path: '/' },
-      short: manner,
+      long: { ...cookieOptions, path: '/' },
+      short: cookieOptions,
     },
   }
 }

@@ -141,7 +141,7 @@ async function keyFamilies(
     const key = await deps.store.keys.find(id)
     if (!key || keyStatus(key, deps.clock.now()) !== 'active') continue
     infos.push({ labels: { key: id, name: key.name }, value: 1 })
-    for (const [limit, most, now] of await standingOf(deps, key)) {
+    for (const [limit, most, now] of await limitUseOf(deps, key)) {
       limits.push({ labels: { key: id, limit }, value: most })
       used.push({ labels: { key: id, limit }, value: now })
     }
@@ -153,12 +153,12 @@ async function keyFamilies(
   ]
 }
 
-type Standing = readonly [limit: string, most: number, used: number]
+type LimitUse = readonly [limit: string, most: number, used: number]
 
-async function standingOf(
+async function limitUseOf(
   { store, clock }: GatherDeps,
   { id, limits }: ApiKey,
-): Promise<readonly Standing[]> {
+): Promise<readonly LimitUse[]> {
   const at = clock.now()
   const { minute, day } = await store.admissions.quota(id, at)
   const { spendDay, spendMonth, requestsInProgress } = await store.admissions.spending(id, at)
@@ -172,5 +172,5 @@ async function standingOf(
   ]
 }
 
-const ofMoney = (limit: string, most: UsdNanos | null, used: UsdNanos): readonly Standing[] =>
+const ofMoney = (limit: string, most: UsdNanos | null, used: UsdNanos): readonly LimitUse[] =>
   most === null ? [] : [[limit, renderUsdNumber(most), renderUsdNumber(used)]]

@@ -241,7 +241,7 @@ const histogram = (
   series: series.filter(({ cumulative }) => (cumulative.at(-1) ?? 0) > 0),
 })
 
-/** `divisor` units of what was counted are one of what is told. */
+/** `divisor` units of what was counted are one of what is exported. */
 function toSeries(
   labels: Labels,
   { scale, counts, sum }: Histogram,

@@ -58,7 +58,7 @@ function parse(body: Gathered): unknown {
 
 /** The first 64 KiB of an error's body; nothing of it when it cannot be read, since the status has said the most. */
 export async function readErrorText(answer: Answer): Promise<string> {
-  answer.watchdog.hurry(ERROR_MS)
+  answer.watchdog.limitRest(ERROR_MS)
   try {
     return DECODER.decode(join(await gather(answer, ERROR_BYTES)))
   } catch {
@@ -108,7 +108,7 @@ const MOST_PIECES = 1_024
 /** True when nothing more is wanted. */
 function take(body: Gathered, { done, value }: Piece): boolean {
   const { watchdog } = body.answer
-  watchdog.heard()
+  watchdog.received()
   if (done) return true
   body.length += value.length
   if (body.pieces.push(value) >= MOST_PIECES) {

@@ -15,8 +15,8 @@ import { isObject, readList, readObject, readText } from './read-json.ts'
 import { openUpstream } from './registry.ts'
 import { createScrub } from './scrub.ts'
 
-/** Longer than any list takes, shorter than anybody's patience. */
-const LOOK_MS = 15_000
+/** Longer than any list takes; an operator is waiting for it. */
+const LIST_TIMEOUT_MS = 15_000
 const SPEND_MS = 45_000
 const MOST_LIST_BYTES = 16 * 1_024 * 1_024
 
@@ -24,12 +24,12 @@ export function createProbe(clock: Clock): Probe {
   let last: ReturnType<Probe['lastSkew']> = null
   return {
     lastSkew: () => last,
-    async look(provider, credential, withinMs = LOOK_MS) {
+    async listModels(provider, credential, withinMs = LIST_TIMEOUT_MS) {
       const answer = await timed(clock, () => list(clock, provider, credential, withinMs))
       if (answer.skewMs !== null) last = { provider: provider.name, skewMs: answer.skewMs }
       return answer
     },
-    spend: (provider, credential, card) => timed(clock, () => buy(provider, credential, card)),
+    askModel: (provider, credential, card) => timed(clock, () => buy(provider, credential, card)),
   }
 }
 
@@ -37,7 +37,9 @@ type Untimed = Omit<ProbeAnswer, 'ms'>
 
 async function timed(clock: Clock, ask: () => Promise<Untimed>): Promise<ProbeAnswer> {
   const startedAt = clock.now()
-  const answer = await ask().catch((thrown: unknown): Untimed => ({ ...NOTHING, ...told(thrown) }))
+  const answer = await ask().catch(
+    (thrown: unknown): Untimed => ({ ...NOTHING, ...describeFailure(thrown) }),
+  )
   return { ...answer, ms: clock.now() - startedAt }
 }
 
@@ -50,7 +52,7 @@ const NOTHING: Untimed = {
   tokens: null,
 }
 
-function told(thrown: unknown): Pick<Untimed, 'message' | 'status'> {
+function describeFailure(thrown: unknown): Pick<Untimed, 'message' | 'status'> {
   if (thrown instanceof UpstreamFailure) {
     const { message, details, kind } = thrown
     return { message: `${kind}: ${message}`, status: details.status ?? null }
@@ -74,8 +76,12 @@ async function list(
     signal: AbortSignal.timeout(withinMs),
   })
   const { status } = response
-  const told = readHttpDate(response.headers.get('date') ?? '')
-  const seen = { ...NOTHING, status, skewMs: told === undefined ? null : skewOf(told, clock) }
+  const serverTime = readHttpDate(response.headers.get('date') ?? '')
+  const seen = {
+    ...NOTHING,
+    status,
+    skewMs: serverTime === undefined ? null : skewOf(serverTime, clock),
+  }
   const body = await readAll(response)
   if (status >= 200 && status < 300) return { ...seen, ok: true, models: readModels(body) }
   // Many a server of one model has no list, and whether the credential is good is then known only when it is used.
@@ -87,8 +93,8 @@ async function list(
   return { ...seen, message: `${status} from ${url.host}${words === '' ? '' : `: ${words}`}` }
 }
 
-/** The header tells whole seconds, cut off: half of one is the best guess. */
-const skewOf = (told: Instant, clock: Clock): number => later(told, 500) - clock.now()
+/** The header has whole seconds, truncated: half of one is added as the best guess. */
+const skewOf = (serverTime: Instant, clock: Clock): number => later(serverTime, 500) - clock.now()
 
 async function readAll(response: Response): Promise<string> {
   let text = ''

@@ -106,7 +106,7 @@ class StreamReader implements AsyncIterableIterator<ChatEvents, undefined> {
   private take(piece: Piece): ChatEvent[] {
     const { reply, watchdog, translation } = this
     const batch: ChatEvent[] = []
-    watchdog.heard()
+    watchdog.received()
     try {
       if (!piece.done) {
         this.ended = translation.take(this.sse.feed(piece.value), batch)
@@ -135,7 +135,7 @@ function drain(reply: Reply, watchdog: Watchdog): void {
   }
   // The client has all that it asked for, and may leave.
   watchdog.release()
-  watchdog.hurry(DRAIN_MS)
+  watchdog.limitRest(DRAIN_MS)
   void drainLater(coming, reply, watchdog)
 }
 

@@ -21,7 +21,7 @@ export class Watchdog implements ExchangeControl, Deadline {
   private endsMs: number
   private waitingSinceMs: number | null = this.startedMs
   private connectingSinceMs: number | null = null
-  private heardAny = false
+  private hasReceived = false
   private expired = false
   private reason: unknown = undefined
   private held: Abortable | null = null
@@ -56,20 +56,20 @@ export class Watchdog implements ExchangeControl, Deadline {
 
   /** From now on the provider is waited for; a client that reads slowly is not the provider's silence. */
   waits(): void {
-    if (!this.heardAny || this.isAborted) return
+    if (!this.hasReceived || this.isAborted) return
     const nowMs = performance.now()
     this.waitingSinceMs = nowMs
     setDeadline(this, nowMs)
   }
 
   /** Bytes came. */
-  heard(): void {
+  received(): void {
     this.waitingSinceMs = null
-    this.heardAny = true
+    this.hasReceived = true
   }
 
   /** What is left of the exchange may take no longer than this. */
-  hurry(ms: number): void {
+  limitRest(ms: number): void {
     const nowMs = performance.now()
     this.endsMs = Math.min(this.endsMs, nowMs + ms)
     setDeadline(this, nowMs)
@@ -106,7 +106,7 @@ export class Watchdog implements ExchangeControl, Deadline {
 
   dueMs(nowMs: number): number {
     const { timeouts, connectingSinceMs } = this
-    const pauseMs = this.heardAny
+    const pauseMs = this.hasReceived
       ? (this.waitingSinceMs ?? nowMs) + timeouts.silenceTimeoutMs
       : this.startedMs + timeouts.firstByteTimeoutMs
     const dueMs = Math.min(pauseMs, this.endsMs)

@@ -130,7 +130,7 @@ test('whatever is added, put to rest and added again is in the sums once', async
   let everResting = 0
   await fc.assert(
     fc.asyncProperty(fc.array(act, { minLength: 5, maxLength: 40 }), async (script) => {
-      const deps = await open(4, { mostRecent: 5, lookAfter: 4, restRows: 3 })
+      const deps = await open(4, { mostRecent: 5, checkAfter: 4, restRows: 3 })
       for (const what of script) {
         if (what === 'pass') await nextTurn()
         else if (what === 'look') await deps.expectSums()
@@ -147,7 +147,7 @@ test('whatever is added, put to rest and added again is in the sums once', async
 }, 60_000)
 
 test('those that changed lately stay few, and stay together while they are', async () => {
-  const deps = await open(3, { mostRecent: 80, lookAfter: 20, restRows: 10 })
+  const deps = await open(3, { mostRecent: 80, checkAfter: 20, restRows: 10 })
   const all = Array.from({ length: 3 * DAYS }, (_, n) => ({
     key: n % 3,
     day: Math.floor(n / 3),
@@ -169,7 +169,7 @@ test('those that changed lately stay few, and stay together while they are', asy
 })
 
 test('what was begun is left where it is when the gateway closes', async () => {
-  const deps = await open(3, { mostRecent: 20, lookAfter: 20, restRows: 5 })
+  const deps = await open(3, { mostRecent: 20, checkAfter: 20, restRows: 5 })
   await deps.add(
     ...Array.from({ length: 60 }, (_, n) => ({ key: n % 3, day: Math.floor(n / 3), spent: n })),
   )

@@ -2,7 +2,7 @@
 import { onTestFinished } from 'vitest'
 import type { Account } from '#domain/account.ts'
 import { newAccountId } from '#domain/id.ts'
-import { draftKey, type KeyWish, NO_LIMITS } from '#domain/key.ts'
+import { draftKey, type NewKey, NO_LIMITS } from '#domain/key.ts'
 import type { KeyRecord } from '#domain/key-report.ts'
 import { NO_MONEY } from '#domain/money.ts'
 import { newSecret } from '#domain/secret.ts'
@@ -40,7 +40,7 @@ export interface KeyCounter {
   /** 201, or the test fails. */
   mint(fields?: object): Promise<KeyRecord & { readonly key: string; readonly warnings?: string[] }>
   /** Through the store, as the operator would. */
-  issueIn(account: Account, wish?: Partial<KeyWish>): Promise<TestKey>
+  issueIn(account: Account, wish?: Partial<NewKey>): Promise<TestKey>
   openAccount(name: string): Promise<Account>
 }
 

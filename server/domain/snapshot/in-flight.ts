@@ -36,7 +36,7 @@ export interface InFlight {
   readonly failedAttempts: number
 }
 
-/** An admitted walk, as it may be looked at from outside. */
+/** An admitted walk, as a reader outside of it sees it. */
 export interface WalkProgress {
   readonly caller: Caller
   readonly request: ChatRequest

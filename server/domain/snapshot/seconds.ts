@@ -41,7 +41,7 @@ export class Seconds {
     this.#firsts[place] = (this.#firsts[place] ?? 0) + 1
     const tokens = completionTokens(entry.usage)
     if (tokens === 0) return
-    // An answer's tokens came all along and are told at its end: each second gets its part, which is at most 300 of them.
+    // An answer's tokens came over its whole time and are counted at its end: each second, 300 at most, gets an equal part.
     const fromMs = at - entry.totalMs + entry.firstEventMs
     const { first, last, part } = spread({ fromMs, toMs: at, tokens }, at)
     for (let second = first; second <= last; second++) {

@@ -31,7 +31,7 @@ const TAGS = {
   Events: 'What the gateway sends of its own accord',
 } as const
 
-/** @throws where a form and what is told of it have parted */
+/** @throws Error when a form and its notes disagree */
 export function renderDocument(version: string) {
   return {
     openapi: '3.1.1',

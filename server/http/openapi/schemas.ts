@@ -49,7 +49,7 @@ export type SchemaName = keyof typeof SCHEMAS
 
 export const refTo = (name: SchemaName): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
 
-/** `components.schemas`. @throws where a form and what is told of it have parted */
+/** `components.schemas`. @throws Error when a form and its notes disagree */
 export function renderSchemas(): Record<SchemaName, JsonSchema> {
   const registry = z.registry<{ id: string }>()
   for (const [id, schema] of Object.entries(SCHEMAS)) registry.add(schema, { id })
@@ -72,7 +72,7 @@ function plain({ jsonSchema }: { readonly jsonSchema: JsonSchema }): void {
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
 }
 
-/** What is said of a value is said of the field that holds it or null. */
+/** Moves a description from a value to the nullable field that holds it. */
 function liftDescriptions(schema: unknown): void {
   if (typeof schema !== 'object' || schema === null) return
   for (const part of Object.values(schema)) liftDescriptions(part)

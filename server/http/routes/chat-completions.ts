@@ -60,7 +60,7 @@ export async function chatCompletions(deps: ApiDeps, context: RequestContext): P
 }
 
 /**
- * What a walk tells of a whole answer, which leaves after its receipt: its charge is committed (design §3). A class, because
+ * The reader of a walk for a whole answer, which leaves after its receipt: its charge is committed (design §3). A class, because
  * every request has one.
  */
 class WholeAnswer {

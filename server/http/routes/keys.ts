@@ -50,8 +50,8 @@ export async function issueKey(deps: ApiDeps, context: RequestContext): Promise<
     ...(await maskWarnings(store, limits.allowedModels)),
   ]
   const secret = newSecret()
-  const wish = { accountId, name, kind: 'ordinary', note: null, limits, expiresAt } as const
-  const key = draftKey(wish, secret, at)
+  const draft = { accountId, name, kind: 'ordinary', note: null, limits, expiresAt } as const
+  const key = draftKey(draft, secret, at)
   await store.keys.issue(key, secret)
   await note(deps, caller, 'keys.create', describeIssue(key))
   const record = { ...(await recordOf(deps, key)), key: secret, ...withWarnings(warnings) }

@@ -74,8 +74,8 @@ class SseBody {
     this.source.leave()
   }
 
-  /** Looks after the silence of both. */
-  look(): void {
+  /** Sends a keep-alive comment to a waiting reader, and gives up on one that has stalled. */
+  checkSilence(): void {
     const { controller, awaited } = this
     const { keepAliveMs, stalledReaderMs } = this.timings
     if (controller === null) return
@@ -98,13 +98,13 @@ class SseBody {
     this.sleep(this.longestSleepMs())
   }
 
-  /** One timer looks after both. It is set anew only when it fires, not at every piece, so it must not sleep through either. */
+  /** One timer serves both time-outs. It is reset only when it fires, not at every piece, so it must not outlast the shorter. */
   private longestSleepMs(): number {
     return Math.min(this.timings.keepAliveMs, this.timings.stalledReaderMs)
   }
 
   private sleep(ms: number): void {
-    this.timer = setTimeout(look, Math.ceil(ms), this)
+    this.timer = setTimeout(checkSilence, Math.ceil(ms), this)
   }
 
   private wait(whom: 'upstream' | 'reader'): void {
@@ -124,4 +124,4 @@ class SseBody {
   }
 }
 
-const look = (body: SseBody): void => body.look()
+const checkSilence = (body: SseBody): void => body.checkSilence()

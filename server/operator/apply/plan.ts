@@ -16,7 +16,7 @@ export type Changes = {
   readonly [field: string]: { readonly from: Value; readonly to: Value }
 }
 
-export interface Wish {
+export interface DesiredState {
   readonly wanted: readonly Entity[]
   /** The kinds that the file speaks of at all. */
   readonly sections: ReadonlySet<Kind>
@@ -28,17 +28,17 @@ export interface Wish {
 const STAYING: ReadonlySet<Kind> = new Set(['rate', 'account'])
 
 /** Additions and changes in the order in which things depend on each other, then removals in the reverse. */
-export function planSteps(wish: Wish, present: readonly Entity[]): readonly Step[] {
+export function planSteps(desired: DesiredState, present: readonly Entity[]): readonly Step[] {
   const known = byName(present)
-  const wanted = byName(wish.wanted)
+  const wanted = byName(desired.wanted)
   const steps = KINDS.flatMap((kind) =>
-    wish.wanted
+    desired.wanted
       .filter((entity) => entity.kind === kind)
       .flatMap((entity) => stepsTo(entity, known.get(titleOf(entity)))),
   )
-  if (!wish.prune) return steps
+  if (!desired.prune) return steps
   const isUnnamed = (entity: Entity): boolean =>
-    wish.sections.has(entity.kind) && !STAYING.has(entity.kind) && !wanted.has(titleOf(entity))
+    desired.sections.has(entity.kind) && !STAYING.has(entity.kind) && !wanted.has(titleOf(entity))
   const gone = new Set(
     present.filter((entity) => entity.kind === 'provider' && isUnnamed(entity)).map(nameOf),
   )

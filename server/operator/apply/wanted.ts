@@ -1,4 +1,4 @@
-/** What a file states, in the very terms in which the gateway tells what it has. */
+/** What a file states, as the same entities that `present.ts` makes of the store. */
 import type { Instant } from '#domain/clock.ts'
 import { newPriceVersionId } from '#domain/id.ts'
 import { NO_LIMITS } from '#domain/key.ts'

@@ -16,12 +16,15 @@ export async function checkBackup(deps: OperatorDeps): Promise<readonly Finding[
     const until = later(now, -DAY_MS)
     const [charge] = await deps.store.ledger.list({ kind: 'charge', until, limit: 1 })
     return [
-      charge === undefined ? ok('backup', 'no backup yet') : worry('no backup was ever taken'),
+      charge === undefined
+        ? ok('backup', 'no backup yet')
+        : backupWarning('no backup was ever taken'),
     ]
   }
   const days = Math.floor((now - at) / DAY_MS)
-  if (days > OLD_DAYS) return [worry(`no backup in ${days} days`)]
+  if (days > OLD_DAYS) return [backupWarning(`no backup in ${days} days`)]
   return [ok('backup', days === 0 ? 'last backup today' : `last backup ${days} days ago`)]
 }
 
-const worry = (message: string): Finding => warning('backup', message, 'gatewayctl backup --verify')
+const backupWarning = (message: string): Finding =>
+  warning('backup', message, 'gatewayctl backup --verify')

@@ -21,7 +21,7 @@ async function checkThreshold(
   const threshold = await store.thresholds.find(id)
   if (threshold.below === null) return []
   const channels = channelsOf(threshold)
-  const worries = [
+  const findings = [
     ...(channels.length === 0
       ? [
           warning(
@@ -50,7 +50,7 @@ async function checkThreshold(
           ),
         ]),
   ]
-  if (worries.length > 0) return worries
+  if (findings.length > 0) return findings
   const message = `account ${name}: below $${renderUsd(threshold.below)} tells by ${channels.join(' and ')}`
   return [ok('threshold', message)]
 }

@@ -8,14 +8,14 @@ export async function checkIdentities(deps: OperatorDeps): Promise<readonly Find
   const { identityProviders } = deps.store.signin
   const providers = await identityProviders.list()
   if (providers.length === 0) return [ok('identities', 'people sign in by e-mail alone')]
-  const worries: Finding[] = []
+  const findings: Finding[] = []
   for (const { name } of providers) {
     const isReadable = await identityProviders.secret(name).then(
       () => true,
       () => false,
     )
     if (isReadable) continue
-    worries.push(
+    findings.push(
       problem(
         'identities',
         `the secret of ${name} cannot be read with this master key`,
@@ -24,7 +24,7 @@ export async function checkIdentities(deps: OperatorDeps): Promise<readonly Find
     )
   }
   if (!deps.delivery.smtp) {
-    worries.push(
+    findings.push(
       warning(
         'identities',
         'without a mail server (GATEWAY_SMTP_URL) nobody new can come by a third party: their first code has no way to them',
@@ -32,6 +32,6 @@ export async function checkIdentities(deps: OperatorDeps): Promise<readonly Find
       ),
     )
   }
-  if (worries.length > 0) return worries
+  if (findings.length > 0) return findings
   return [ok('identities', `people sign in by ${providers.map(({ label }) => label).join(', ')}`)]
 }

@@ -16,13 +16,13 @@ export async function checkProgram({ version, live }: OperatorDeps): Promise<rea
 export async function checkAddresses({ live }: OperatorDeps): Promise<readonly Finding[]> {
   if (live === null) return []
   const { baseUrl, authUrl } = live
-  const worries = [
+  const findings = [
     ...(isClear(baseUrl) ? [inTheClear('base_url', baseUrl, 'keys travel in clear text')] : []),
     ...(authUrl !== null && isClear(authUrl)
       ? [inTheClear('auth_url', authUrl, 'codes and sessions travel in clear text')]
       : []),
   ]
-  return worries.length > 0 ? worries : [ok('address', `applications use ${baseUrl}`)]
+  return findings.length > 0 ? findings : [ok('address', `applications use ${baseUrl}`)]
 }
 
 function isClear(text: string): boolean {

@@ -8,7 +8,7 @@ export interface Made<Value> {
 }
 
 export interface Part<Value> {
-  /** Waits for what is quickly made; what takes its time is told as it was, while it is made anew. */
+  /** Waits for a quick reading; a slow one answers its last value while it is made anew. */
   read(): Promise<Made<Value>>
 }
 
@@ -16,10 +16,10 @@ export interface Part<Value> {
 const MOST_SHARE = 1 / 50
 /** Longer than this nobody waits, where there is anything to tell meanwhile. */
 const QUICK_MS = 100
-/** But for what nobody has looked at for a while. */
+/** Unless nobody has asked for a while. */
 const LONGEST_STALE_MS = 5_000
 
-/** Made at most every `leastMs`, one at a time. One that cannot be made anew is told as it was. */
+/** Made at most every `leastMs`, one at a time; where that fails, the last value is answered. */
 export function startPart<Value>(
   clock: Clock,
   leastMs: number,

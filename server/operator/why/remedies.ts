@@ -5,7 +5,7 @@ import type { ApiKey } from '#domain/key.ts'
 import { readUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
 import { shellWord } from '#forms/shell-word.ts'
 
-/** A refusal, of then or of now, as its caller is told. */
+/** A refusal of then or of now, as its caller gets it. */
 export interface RefusalFacts {
   readonly code: string
   readonly metadata: ErrorMetadata | null

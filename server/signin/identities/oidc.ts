@@ -24,7 +24,7 @@ interface Known {
 }
 
 /** Google takes no `prompt=login`; to choose among one's accounts is the most that it asks. */
-const MANNERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+const FRESH_LOGIN_PARAMETERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'https://accounts.google.com': { prompt: 'select_account' },
 }
 
@@ -58,7 +58,7 @@ export function createOidcClient(
         code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
         code_challenge_method: 'S256',
         ...(isFresh && { prompt: 'login' }),
-        ...MANNERS[provider.issuer],
+        ...FRESH_LOGIN_PARAMETERS[provider.issuer],
       }
       for (const [name, value] of Object.entries(fields)) address.searchParams.set(name, value)
       return address.href

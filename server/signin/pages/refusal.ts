@@ -20,11 +20,11 @@ export function drawError(view: ErrorView, words: Words): Sheet {
     title: words.errorPrefix + heading,
     content: html`<h1>${heading}</h1>
 <p class="body">${meaning}</p>
-${particulars(view, words)}`,
+${detailsOf(view, words)}`,
   }
 }
 
-function particulars(view: ErrorView, words: Words): Html {
+function detailsOf(view: ErrorView, words: Words): Html {
   const { code, detail, errorId } = view
   if (code === undefined && detail === undefined && errorId === undefined) return html``
   return html`<dl>

@@ -21,14 +21,14 @@ export type MessagesRequest = MessageCreateParamsBase & Sampling
 /** The body to send. @throws UpstreamFailure `rejected` before anything has left */
 export function toRequest(request: ChatRequest, card: ModelCard): MessagesRequest {
   const { body, stream } = request
-  refuseUnsayable(request)
+  refuseUnsupported(request)
   const habits = habitsOf(card.upstreamName)
   const maxTokens = request.maxOutputTokens ?? card.maxCompletionTokens ?? DEFAULT_MAX_TOKENS
   const conversation = toMessages(body['messages'])
   const { tools, tool_choice: choice } = toTools(body, conversation.turns, habits)
   const toolForced = choice?.type === 'any' || choice?.type === 'tool'
-  const wished = toThinking(body, habits, maxTokens, toolForced)
-  const { thinking, turns } = keepThoughts(wished, conversation.turns, habits)
+  const requested = toThinking(body, habits, maxTokens, toolForced)
+  const { thinking, turns } = keepThoughts(requested, conversation.turns, habits)
   const { format, instruction } = toFormat(body['response_format'])
   const system = [...conversation.system, ...instruction]
   const thinks = thinking.thinking !== undefined && thinking.thinking.type !== 'disabled'
@@ -67,7 +67,7 @@ function toEndUser({ body, endUser }: ChatRequest): { metadata?: { user_id: stri
 }
 
 /** What changes the answer that a client reads, and would be missed. */
-function refuseUnsayable({ body, choices }: ChatRequest): void {
+function refuseUnsupported({ body, choices }: ChatRequest): void {
   if (choices > 1) throw rejected('n: this model gives one choice at a time')
   if (body['logprobs'] === true) throw rejected('logprobs: this model does not tell them')
   if (hasEntries(body['logit_bias'])) throw rejected('logit_bias: this model takes none')

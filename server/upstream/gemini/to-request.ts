@@ -15,8 +15,8 @@ const CANNOT_SAY = ['logit_bias', 'audio', 'functions', 'function_call', SEARCH]
 /** The body to send. @throws UpstreamFailure `rejected` for what this wire cannot say */
 export function toRequest(request: ChatRequest, card: ModelCard): GenerateContentRequest {
   const { body } = request
-  const unsayable = CANNOT_SAY.find((name) => isSaid(body, name))
-  if (unsayable !== undefined) throw refuse(`${unsayable}: this provider has nothing like it`)
+  const unsupported = CANNOT_SAY.find((name) => isSaid(body, name))
+  if (unsupported !== undefined) throw refuse(`${unsupported}: this provider has nothing like it`)
   const safetySettings = readList(body['safety_settings'])
   const generationConfig = toGenerationConfig(request, card)
   return {

@@ -1,4 +1,4 @@
-/** Fetches a picture from an address that a stranger named, and tells nothing but the picture or that there is none. */
+/** Fetches a picture from an untrusted address; the result is the picture or null, so that no failure reveals anything of the network. */
 import { reach } from '#outbound/reach.ts'
 import { type PictureType, sniffPicture } from '../picture.ts'
 import { type FetchPolicy, PUBLIC_INTERNET } from './policy.ts'

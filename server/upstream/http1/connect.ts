@@ -8,7 +8,7 @@ import {
   sendRest,
   startConnection,
 } from './connection.ts'
-import { fail, hangUp, hear, isAlone } from './exchange.ts'
+import { fail, hangUp, isAlone, receive } from './exchange.ts'
 import { forgetResting } from './resting.ts'
 import type { Target } from './target.ts'
 
@@ -59,7 +59,7 @@ const SHARED = {
   data({ data: connection }: Socket<Connection>, bytes: Buffer): void {
     if (connection.isDead) return
     if (connection.exchange !== null) {
-      hear(connection.exchange, connection, bytes)
+      receive(connection.exchange, connection, bytes)
       return
     }
     // Nothing was asked; what is said now would be taken for the answer to the next request.

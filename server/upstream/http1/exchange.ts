@@ -24,7 +24,7 @@ const END: Piece = { done: true }
 /** Exchanges that have begun and not ended, with all providers. */
 let underWay = 0
 
-/** Whether nobody else asks a provider at the moment, nor has asked this one at the same time as another lately. */
+/** Whether this is the only exchange in progress, and this provider had no two at once recently. */
 export const isAlone = ({ target }: Connection): boolean =>
   underWay < 2 && countResting(target.origin) === 0
 
@@ -99,7 +99,7 @@ class ConnectionExchange implements Exchange, Reply {
 }
 
 /** Bytes came, which are the exchange's own from now on. */
-export function hear(exchange: Exchange, connection: Connection, bytes: Buffer): void {
+export function receive(exchange: Exchange, connection: Connection, bytes: Buffer): void {
   const { parser, opening } = exchange
   try {
     takeBytes(parser, bytes)
@@ -114,7 +114,7 @@ export function hear(exchange: Exchange, connection: Connection, bytes: Buffer):
   if (opening === null || parser.head === null) return
   exchange.opening = null
   exchange.isPlain = isPlain(parser.head)
-  // At the very end: whoever hears of it may read what came with the head, or want no more, at once.
+  // At the very end: the reader may at once read what came with the head, or abort.
   opening.resolve(exchange)
 }
 
@@ -133,10 +133,10 @@ export function hangUp(exchange: Exchange, connection: Connection, isClean: bool
   }
   // Whoever answers a new connection by closing it may have read the request all the same.
   const wasResting = connection.restsUntilMs > 0
-  fail(exchange, parser.hasHeard || !wasResting ? brokenOff() : neverHeard())
+  fail(exchange, parser.hasReceived || !wasResting ? brokenOff() : nothingReceived())
 }
 
-/** Ends it with what broke it: nothing of it is heard again. Pieces that came before may still be read. */
+/** Ends it with its failure: no more bytes are taken. Pieces that came before may still be read. */
 export function fail(exchange: Exchange, thrown: unknown): void {
   const { connection, opening, reading } = exchange
   if (exchange.fault !== null || exchange.parser.isOver) return
@@ -219,5 +219,5 @@ function refuseCoding(exchange: Exchange): Promise<Piece> {
 const brokenOff = (): UpstreamFailure => new UpstreamFailure('failed', 'the connection broke off')
 
 /** Only this may be tried again: it carries the code by which a transport says so. */
-const neverHeard = (): Error =>
+const nothingReceived = (): Error =>
   Object.assign(new Error('the connection broke off'), { code: 'ECONNRESET' })

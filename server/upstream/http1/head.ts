@@ -96,7 +96,7 @@ function readLength(text: string): number {
 }
 
 const LONGEST_REST_MS = 30_000
-const FAREWELL = /(?:^|,)\s*close\s*(?:,|$)/i
+const CLOSE = /(?:^|,)\s*close\s*(?:,|$)/i
 const HINT = /(?:^|[\s,])timeout=(\d{1,9})/i
 
 /**
@@ -105,9 +105,9 @@ const HINT = /(?:^|[\s,])timeout=(\d{1,9})/i
  */
 export function readRest(head: Head): number {
   const connection = head.get('connection')
-  if (head.isOld || (connection !== null && FAREWELL.test(connection))) return 0
-  const manner = head.get('keep-alive')
-  const hint = manner === null ? null : HINT.exec(manner)
+  if (head.isOld || (connection !== null && CLOSE.test(connection))) return 0
+  const keepAlive = head.get('keep-alive')
+  const hint = keepAlive === null ? null : HINT.exec(keepAlive)
   if (hint === null) return LONGEST_REST_MS
   return Math.min(Math.max(0, (Number(hint[1]) - 1) * 1_000), LONGEST_REST_MS)
 }

@@ -9,7 +9,7 @@ export interface Parser {
   /** The body has come to its end. */
   isOver: boolean
   /** Whether anything came at all. */
-  hasHeard: boolean
+  hasReceived: boolean
   /** How long the connection may rest before it serves another request; 0 when it may not. Known at the end. */
   restMs: number
   partial: Buffer | null
@@ -33,7 +33,7 @@ const NOTHING = Buffer.alloc(0)
 export const startParser = (): Parser => ({
   head: null,
   isOver: false,
-  hasHeard: false,
+  hasReceived: false,
   restMs: 0,
   partial: null,
   headBytes: 0,
@@ -49,7 +49,7 @@ export const startParser = (): Parser => ({
  * @throws UpstreamFailure when they are no answer
  */
 export function takeBytes(parser: Parser, bytes: Buffer): void {
-  parser.hasHeard = true
+  parser.hasReceived = true
   parser.start = 0
   parser.end = 0
   const { partial } = parser

@@ -34,14 +34,14 @@ export function noteAnswerFields(
     if (KNOWN_FIELDS.has(name)) continue
     const value = chunk[name]
     if (value === null || value === undefined) continue
-    if (memory !== null && !isNews(memory, name, value)) continue
+    if (memory !== null && !hasChanged(memory, name, value)) continue
     fields ??= {}
     fields[name] = value
   }
   if (fields) into.push({ type: 'answer-fields', fields })
 }
 
-function isNews(memory: AnswerFields, name: string, value: unknown): boolean {
+function hasChanged(memory: AnswerFields, name: string, value: unknown): boolean {
   // Lists come again with every chunk (Perplexity's citations); their text is what tells them apart.
   const mark = typeof value === 'object' ? JSON.stringify(value) : value
   memory.said ??= new Map()

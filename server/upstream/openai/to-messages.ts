@@ -19,8 +19,8 @@ const ADDED_TO_CALLS = new Set(['extra_content', 'reasoning_details'])
 
 /** The messages for this vendor; the very same array where nothing has to change. */
 export function toMessages(messages: unknown, type: ProviderType): unknown {
-  const isParticular = STRICT.has(type) || PROVIDER_PRESETS[type].isOldDialect
-  if (!isParticular || !Array.isArray(messages)) return messages
+  const refusesUnknown = STRICT.has(type) || PROVIDER_PRESETS[type].isOldDialect
+  if (!refusesUnknown || !Array.isArray(messages)) return messages
   const sent = messages.map((message) => toMessage(message, type))
   return sent.every((message, place) => message === messages[place]) ? messages : sent
 }

@@ -1,4 +1,4 @@
-/** What is told of a chat request's fields: those that the gateway reads, and those that it passes on (spec §4.2, contract §7). */
+/** Notes on a chat request's fields: those that the gateway reads, and those that it passes on (spec §4.2, contract §7). */
 import type { z } from 'zod'
 import type { chatForm } from '../../read-chat-request.ts'
 import type { JsonSchema, Notes } from '../notes.ts'

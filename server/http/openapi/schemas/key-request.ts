@@ -1,4 +1,4 @@
-/** What is told of the fields of a key that is issued or amended (contract §5). */
+/** Notes on the fields of a key that is issued or amended (contract §5). */
 import type * as z from 'zod/mini'
 import { MASK, MOST_MASK_CHARS } from '#domain/allow-list.ts'
 import { MOST_NAME_CHARS } from '#domain/key.ts'

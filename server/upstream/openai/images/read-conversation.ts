@@ -16,10 +16,10 @@ export interface Asked {
 export function readConversation(body: JsonObject): Asked {
   const messages = readList(body['messages']).filter(isObject)
   const last = messages.findLastIndex(({ role }) => role === 'user')
-  const wishes = messages.filter(isWish).map(textOf)
+  const wishes = messages.filter(isInstruction).map(textOf)
   const earlier = messages
     .slice(0, Math.max(last, 0))
-    .filter((message) => !isWish(message) && textOf(message) !== '')
+    .filter((message) => !isInstruction(message) && textOf(message) !== '')
     .map((message) => `${String(message['role'])}: ${textOf(message)}`)
   const parts = [
     ...wishes,
@@ -30,7 +30,7 @@ export function readConversation(body: JsonObject): Asked {
   return { prompt: parts.filter((part) => part !== '').join('\n\n'), pictures: pictures ?? [] }
 }
 
-const isWish = ({ role }: JsonObject): boolean => role === 'system' || role === 'developer'
+const isInstruction = ({ role }: JsonObject): boolean => role === 'system' || role === 'developer'
 
 function textOf({ content }: JsonObject): string {
   if (typeof content === 'string') return content

@@ -73,7 +73,7 @@ export interface OpenHold {
   keeping: Pending | null
 }
 
-export interface Standings {
+export interface HotState {
   readonly open: PassingMap<GenerationId, OpenHold>
   /** Undefined when there is no such key. Its windows may have to be read: see `isRead`. */
   key(id: KeyId, at: Instant): HotKey | undefined
@@ -94,7 +94,7 @@ export interface Standings {
 }
 
 /** Starts with nothing loaded; every key and account is read from the tables when it is first used. */
-export function startStandings(connection: Connection, windows: WindowReader): Standings {
+export function startHotState(connection: Connection, windows: WindowReader): HotState {
   const { commit } = connection
   const readHotKey = prepareHotKeyReader(connection)
   const readHotAccount = prepareHotAccountReader(connection)

@@ -1,15 +1,15 @@
-/** The shelf of kept answers: how much lies on it, what is put there, and what has to go to make room or because its day is over. */
+/** The cache of kept answers: its size in bytes, what is added, and what is evicted to make room or because it has expired. */
 import type { Instant } from '#domain/clock.ts'
 import { KEPT_MS, type KeptAnswer, MOST_KEPT_BYTES } from '#domain/idempotency.ts'
 import type { AnswerRow, AnswerTable } from './answer-table.ts'
 import type { GroupCommit } from './group-commit.ts'
 
-/** After a quiet day many are due; each answer takes its share of them away. */
+/** After a quiet day many have expired; each new answer removes at most so many of them. */
 const MOST_EXPIRED_AT_ONCE = 100
 
-export interface AnswerShelf {
-  /** A transaction of its own; every other method wants to be called in one. */
-  spare(write: () => void): boolean
+export interface AnswerCache {
+  /** Runs `write` in a transaction of its own; every other method must be called in one. False when it was not committed. */
+  tryWrite(write: () => void): boolean
   /** The id of a row that is not yet whole; null where there is no room for it. */
   begin(answer: KeptAnswer): number | null
   /** It takes the place of the one before it. */
@@ -19,7 +19,7 @@ export interface AnswerShelf {
   dropDue(at: Instant, limit: number): number
 }
 
-export function openAnswerShelf(table: AnswerTable, commit: GroupCommit): AnswerShelf {
+export function openAnswerCache(table: AnswerTable, commit: GroupCommit): AnswerCache {
   /** Null when it must be summed anew: after a transaction that was rolled back. */
   let keptBytes: number | null = null
 
@@ -42,7 +42,7 @@ export function openAnswerShelf(table: AnswerTable, commit: GroupCommit): Answer
   }
 
   return {
-    spare(write) {
+    tryWrite(write) {
       let done = false
       try {
         done = commit.tryWrite(write)
