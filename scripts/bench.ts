@@ -12,7 +12,7 @@
  */
 import { parseArgs } from 'node:util'
 import { KINDS } from './bench/matrix/cells.ts'
-import { RIVAL_NAMES } from './bench/matrix/rivals.ts'
+import { SUBJECT_NAMES } from './bench/matrix/subjects.ts'
 import { type MatrixEffort, matrix } from './bench/matrix.ts'
 import { memory } from './bench/memory.ts'
 import { picture } from './bench/picture.ts'
@@ -51,7 +51,7 @@ const wide: MatrixEffort = {
     values.kinds,
     KINDS.map(({ name }) => name),
   ),
-  only: listed(values.only, RIVAL_NAMES),
+  only: listed(values.only, SUBJECT_NAMES),
   portkeyDir: values.portkey,
 }
 

@@ -13,7 +13,7 @@ export const BINARY = `${ROOT}dist/gatewayctl`
 /** What runs on threads of its own; each is found in the binary under its path (`db/sqlite/log-fold.ts`). */
 const THREADS = [`${ROOT}db/sqlite/log-fold-thread.ts`]
 
-type Wishes = {
+type CompileOptions = {
   readonly entry?: string
   readonly outfile?: string
   /** As Bun names it, without the `bun-` in front: `linux-arm64`, `linux-x64-musl`. */
@@ -23,12 +23,12 @@ type Wishes = {
 }
 
 /** Compiles one entry (the product's, unless told) and says how large it became and how long it took. */
-export async function compile({ entry, outfile, target, runtime }: Wishes = {}) {
+export async function compile({ entry, outfile, target, runtime }: CompileOptions = {}) {
   const startedMs = performance.now()
   const destination = outfile ?? (target ? `${BINARY}-${target}` : BINARY)
   // Bun writes the name of its output into it: a constant one, or no two builds would be the same.
-  const workshop = `${destination}.${process.pid}`
-  const draft = `${workshop}/gatewayctl`
+  const buildDirectory = `${destination}.${process.pid}`
+  const draft = `${buildDirectory}/gatewayctl`
   await Bun.build({
     entrypoints: entry === undefined ? [`${ROOT}cli/main.ts`, ...THREADS] : [entry],
     ...(entry === undefined && { root: ROOT }),
@@ -45,7 +45,7 @@ export async function compile({ entry, outfile, target, runtime }: Wishes = {}) 
   })
   // Renamed into place, so that nobody ever starts half a file or overwrites one that is running.
   renameSync(draft, destination)
-  rmSync(workshop, { recursive: true, force: true })
+  rmSync(buildDirectory, { recursive: true, force: true })
   return {
     outfile: destination,
     bytes: statSync(destination).size,

@@ -5,19 +5,16 @@
  *     npm run simulate -- [--nodes 4] [--seed 1]
  */
 import { parseArgs } from 'node:util'
-import {
-  askEveryTime,
-  exchangeCounts,
-  lendAhead,
-  type Policy,
-  type Setting,
-} from './simulate/policies.ts'
-import { type Story, type Told, tell } from './simulate/story.ts'
+import { askEveryTime } from './simulate/policies/ask-every-time.ts'
+import { exchangeCounts } from './simulate/policies/exchange-counts.ts'
+import { lendAhead } from './simulate/policies/lend-ahead.ts'
+import type { Policy, Setting } from './simulate/policy.ts'
+import { runScenario, type Scenario, type ScenarioResult } from './simulate/scenario.ts'
 
 const { values } = parseArgs({
   options: { nodes: { type: 'string', default: '4' }, seed: { type: 'string', default: '1' } },
 })
-const wishes = { nodes: Number(values.nodes), seed: Number(values.seed) }
+const options = { nodes: Number(values.nodes), seed: Number(values.seed) }
 
 const POLICIES: readonly (readonly [string, (setting: Setting) => Policy])[] = [
   ['ask every time', askEveryTime],
@@ -40,7 +37,7 @@ const capped = {
   troubleAtSeconds: 10,
 }
 
-const STORIES: readonly Story[] = [
+const SCENARIOS: readonly Scenario[] = [
   { name: 'rpm 6,000', ...windowed, trouble: 'none' },
   { name: 'rpm 6,000, failover', ...windowed, trouble: 'failover' },
   { name: 'rpm 6,000, a node lost', ...windowed, trouble: 'node-lost' },
@@ -50,15 +47,15 @@ const STORIES: readonly Story[] = [
 ]
 
 console.log(
-  `${wishes.nodes} nodes, seed ${wishes.seed}; a round trip to the shared store takes 0.2 to 0.8 ms\n`,
+  `${options.nodes} nodes, seed ${options.seed}; a round trip to the shared store takes 0.2 to 0.8 ms\n`,
 )
-for (const story of STORIES) {
-  console.log(story.name)
-  for (const [name, open] of POLICIES) print(name, tell(story, open, wishes))
+for (const scenario of SCENARIOS) {
+  console.log(scenario.name)
+  for (const [name, open] of POLICIES) print(name, runScenario(scenario, open, options))
   console.log()
 }
 
-function print(name: string, told: Told): void {
+function print(name: string, told: ScenarioResult): void {
   const { admitted, refused, unavailable, wronglyRefused, mostOverRpm, mostOverMicros } = told
   const wrong = refused === 0 ? 0 : (wronglyRefused / (admitted + refused)) * 100
   console.log(

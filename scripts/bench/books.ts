@@ -15,7 +15,7 @@ export const SHORT_USED = 10
 /** Keys with a window that is nearly full: one for each time that its first use is measured. */
 const FULL_KEYS = 5
 /** Out of reach of whatever a round sends. */
-const FAR_LIMIT = 1_000_000_000
+const UNREACHABLE_LIMIT = 1_000_000_000
 
 export interface Past {
   /** Of all keys together. */
@@ -39,10 +39,10 @@ export function openBooks(dataDir: string, mock: string, { rows, keys }: Past): 
   const begin = performance.now()
   furnish(dataDir, mock, [ROUTE])
   const filler = openFiller(dataDir)
-  const ordinary = filler.issue(keys, FAR_LIMIT)
+  const ordinary = filler.issue(keys, UNREACHABLE_LIMIT)
   filler.spend(ordinary, rows)
   const full = filler.issue(FULL_KEYS, FULL_LIMIT)
-  const [long, short] = filler.issue(2, FAR_LIMIT)
+  const [long, short] = filler.issue(2, UNREACHABLE_LIMIT)
   if (!long || !short) throw new Error('no keys')
   if (rows > 0) for (const key of [...full, long]) filler.spendToday(key, FULL_USED)
   if (rows > 0) filler.spendToday(short, SHORT_USED)

@@ -81,7 +81,7 @@ export async function contest<Name extends string>(
     // Whoever goes first changes with every round, so that a drift of the machine favours nobody.
     for (const turn of names.keys()) {
       const name = names[(turn + round) % names.length] as Name
-      samples[name].push(await takeInPeace(contenders[name], connections, until))
+      samples[name].push(await takeUndisturbed(contenders[name], connections, until))
     }
   }
   return comparisonOf(samples)
@@ -107,7 +107,7 @@ function comparisonOf<Name extends string>(
 }
 
 /** Again while somebody else is at work on the machine; the calmest counts. @throws Error when an answer is not 200 */
-async function takeInPeace(
+async function takeUndisturbed(
   contender: Contender,
   connections: number,
   until: Until,

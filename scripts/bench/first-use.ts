@@ -13,14 +13,14 @@ const TOO_MANY = 100
 export async function firstUse({ dataDir, asking, full }: Books): Promise<boolean> {
   const firstMs: number[] = []
   const pauseMs: number[] = []
-  const calmMs: number[] = []
+  const baselineMs: number[] = []
   let isExact = true
   for (const key of full) {
     const gateway = await startGateway(dataDir)
     try {
       const other = targetOf(gateway, asking.slice(0, 1))
       await load(other, 1, { seconds: 0.5 })
-      calmMs.push((await load(other, 1, { seconds: 0.5 })).longestMicros / 1000)
+      baselineMs.push((await load(other, 1, { seconds: 0.5 })).longestMicros / 1000)
       const others = load(other, 1, { seconds: 0.5 })
       await Bun.sleep(100)
       const first = await load(targetOf(gateway, [key]), 1, { answers: 1 })
@@ -35,13 +35,13 @@ export async function firstUse({ dataDir, asking, full }: Books): Promise<boolea
   }
   const millis = (of: readonly number[]): string => of.map((one) => one.toFixed(1)).join(' ')
   // A pause of ours is there every time; the machine's own come and go.
-  const isShort = Math.min(...pauseMs) - Math.min(...calmMs) <= MOST_PAUSE_MS
+  const isShort = Math.min(...pauseMs) - Math.min(...baselineMs) <= MOST_PAUSE_MS
   console.log(
     `\nfirst use of a window with ${FULL_USED} of ${FULL_LIMIT}, after a restart: ms, ${full.length} times`,
   )
   console.log(`  its answer:              ${millis(firstMs)}`)
   console.log(`  longest of another key:  ${millis(pauseMs)} (${isShort ? 'kept' : 'BROKEN'})`)
-  console.log(`  the same without it:     ${millis(calmMs)}`)
+  console.log(`  the same without it:     ${millis(baselineMs)}`)
   console.log(`  then what is left is served, and no more: ${isExact ? 'exactly' : 'NOT EXACT'}`)
   return isShort && isExact
 }

@@ -67,7 +67,7 @@ export async function load(
     call.firstAt = 0
     write(socket, requests[sent++ % requests.length] as Buffer)
   }
-  const hear = (socket: Socket<Call>, bytes: Buffer): void => {
+  const onData = (socket: Socket<Call>, bytes: Buffer): void => {
     const call = socket.data
     const isWhole = ends(call, bytes)
     if (call.firstAt === 0 && call.bodyBytes > 0) call.firstAt = performance.now()
@@ -79,17 +79,19 @@ export async function load(
     send(socket)
   }
 
-  const crowd = await Promise.all(Array.from({ length: connections }, () => connect(target, hear)))
+  const sockets = await Promise.all(
+    Array.from({ length: connections }, () => connect(target, onData)),
+  )
   const begin = performance.now()
   end = begin + seconds * 1000
-  for (const { socket } of crowd) send(socket)
+  for (const { socket } of sockets) send(socket)
   const giveUp = setTimeout(
     () => {
-      for (const { socket } of crowd) socket.terminate()
+      for (const { socket } of sockets) socket.terminate()
     },
     ((Number.isFinite(seconds) ? seconds : 0) + GIVE_UP_SECONDS) * 1000,
   )
-  await Promise.all(crowd.map(({ closed }) => closed))
+  await Promise.all(sockets.map(({ closed }) => closed))
   clearTimeout(giveUp)
   const elapsed = (performance.now() - begin) / 1000
   const at = (of: number[], share: number): number =>
@@ -112,7 +114,7 @@ interface Line {
 
 async function connect(
   { origin }: LoadTarget,
-  hear: (socket: Socket<Call>, bytes: Buffer) => void,
+  onData: (socket: Socket<Call>, bytes: Buffer) => void,
 ): Promise<Line> {
   const { hostname, port } = new URL(origin)
   const { promise: closed, resolve } = Promise.withResolvers<void>()
@@ -121,7 +123,7 @@ async function connect(
     port: Number(port),
     data: { ...newMessage(), startedAt: 0, firstAt: 0, unsent: null },
     socket: {
-      data: hear,
+      data: onData,
       drain(socket) {
         if (socket.data.unsent !== null) write(socket, socket.data.unsent)
       },

@@ -1,9 +1,9 @@
-/** Part `matrix`: everybody who can pass an answer on, in turns, at every size of crowd, prompt and answer. */
+/** Part `matrix`: every server that can proxy an answer, in turns, at every number of connections and size of prompt and answer. */
 import { type Contender, contest } from './compare.ts'
 import { load } from './load.ts'
 import { type Cell, cellsOf, type Grid, untilOf } from './matrix/cells.ts'
 import { printLimits } from './matrix/limits.ts'
-import { openRivals, type Rival, type RivalName } from './matrix/rivals.ts'
+import { type BenchSubject, openSubjects, type SubjectName } from './matrix/subjects.ts'
 import { type Outcome, printTable } from './matrix/table.ts'
 
 const TRIALS = 3
@@ -19,10 +19,10 @@ export interface MatrixEffort extends Grid {
 
 /** Measures and prints; false when a limit is broken. */
 export async function matrix(effort: MatrixEffort): Promise<boolean> {
-  const rivals = await openRivals(effort.portkeyDir)
+  const subjects = await openSubjects(effort.portkeyDir)
   try {
     const { only } = effort
-    const present = rivals.all.filter(({ name }) => only.length === 0 || only.includes(name))
+    const present = subjects.all.filter(({ name }) => only.length === 0 || only.includes(name))
     console.log(
       `${present.map(({ name }) => name).join(', ')}: ${effort.rounds} rounds of ${effort.seconds} s`,
     )
@@ -35,40 +35,43 @@ export async function matrix(effort: MatrixEffort): Promise<boolean> {
       printTable(outcome)
       outcomes.push(outcome)
     }
-    console.log(`\n${rivals.doctor()}`)
+    console.log(`\n${subjects.doctor()}`)
     return printLimits(outcomes)
   } finally {
-    await rivals.close()
+    await subjects.close()
   }
 }
 
 /** A stranger whose answers of this kind are bad by themselves has no rate that means anything. */
-async function ableTo(cell: Cell, rivals: readonly Rival[]): Promise<readonly Rival[]> {
-  const able: Rival[] = []
-  for (const rival of rivals) {
-    const { target, mayFail } = ask(rival, cell)
-    if (!mayFail || (await load(target, 1, { answers: TRIALS })).bad === 0) able.push(rival)
-    else console.log(`\n${rival.name} is left out: its answers are not 200 and whole`)
+async function ableTo(
+  cell: Cell,
+  subjects: readonly BenchSubject[],
+): Promise<readonly BenchSubject[]> {
+  const able: BenchSubject[] = []
+  for (const subject of subjects) {
+    const { target, mayFail } = ask(subject, cell)
+    if (!mayFail || (await load(target, 1, { answers: TRIALS })).bad === 0) able.push(subject)
+    else console.log(`\n${subject.name} is left out: its answers are not 200 and whole`)
   }
   return able
 }
 
-const ask = (rival: Rival, { kind, promptKilobytes }: Cell): Contender =>
-  rival.asks(kind.route, promptKilobytes * 1_000)
+const ask = (subject: BenchSubject, { kind, promptKilobytes }: Cell): Contender =>
+  subject.asks(kind.route, promptKilobytes * 1_000)
 
 async function measure(
-  rivals: readonly Rival[],
+  subjects: readonly BenchSubject[],
   cell: Cell,
   { rounds, seconds }: MatrixEffort,
 ): Promise<Outcome> {
   const { kind, connections } = cell
   const contenders = Object.fromEntries(
-    rivals.map((rival) => [rival.name, ask(rival, cell)]),
-  ) as Record<RivalName, Contender>
+    subjects.map((subject) => [subject.name, ask(subject, cell)]),
+  ) as Record<SubjectName, Contender>
   const until = untilOf(cell, seconds)
   return {
     cell,
-    names: rivals.map(({ name }) => name),
+    names: subjects.map(({ name }) => name),
     figures: await contest(contenders, { connections, rounds, until }),
     bare: kind.chunks > 0 ? 'bare-streaming' : 'bare-buffered',
   }

@@ -5,11 +5,11 @@ import { clear, ends, type Message, newMessage } from './message.ts'
 import { b64Json, inlineData, messageImages } from './pictures.ts'
 import {
   anthropicStream,
+  BURST_CHUNKS,
   CHUNKS,
   geminiStream,
   openAiStream,
   openAiWhole,
-  RUSH_CHUNKS,
   TRICKLE_CHUNKS,
 } from './wires.ts'
 
@@ -18,19 +18,19 @@ const SLOW_CHUNKS = 40
 /** Where a piece says when it was sent. */
 const stamp = 'at:0000000000000:'
 
-const rush = { perPiece: 50, gapMs: 0 }
+const burst = { perPiece: 50, gapMs: 0 }
 const paced = { perPiece: 1, gapMs: 1 }
 
 /** By the second step of the path. */
 const ANSWERS: Readonly<Record<string, Answer>> = {
   words: whole(openAiWhole),
-  'each-at-once': streamed(openAiStream(RUSH_CHUNKS), { perPiece: 1, gapMs: 0, atOnce: true }),
+  'each-at-once': streamed(openAiStream(BURST_CHUNKS), { perPiece: 1, gapMs: 0, atOnce: true }),
   trickle: streamed(openAiStream(TRICKLE_CHUNKS), { perPiece: 1, gapMs: 100 }),
-  'openai-rush': streamed(openAiStream(CHUNKS), rush),
+  'openai-rush': streamed(openAiStream(CHUNKS), burst),
   'openai-paced': streamed(openAiStream(CHUNKS), paced),
-  'anthropic-rush': streamed(anthropicStream(CHUNKS), rush),
+  'anthropic-rush': streamed(anthropicStream(CHUNKS), burst),
   'anthropic-paced': streamed(anthropicStream(CHUNKS), paced),
-  'gemini-rush': streamed(geminiStream(CHUNKS), rush),
+  'gemini-rush': streamed(geminiStream(CHUNKS), burst),
   'gemini-paced': streamed(geminiStream(CHUNKS), paced),
   'inline-data': whole(inlineData),
   'message-images': whole(messageImages),
@@ -38,7 +38,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   slow: { ...streamed(openAiStream(SLOW_CHUNKS, stamp), { perPiece: 1, gapMs: 1_000 }), stamp },
 }
 
-interface Talk extends Message {
+interface Exchange extends Message {
   hasAsked: boolean
   answer: Answer
   /** Of the answer's pieces, the next to leave. */
@@ -55,18 +55,18 @@ const counts = { connections: 0, most: 0 }
 let underWay = 0
 
 /** Sends one piece, and sees to the next when it is its time. */
-function send(socket: Socket<Talk>): void {
-  const talk = socket.data
-  const piece = talk.unsent ?? talk.answer.pieces[talk.next++]
+function send(socket: Socket<Exchange>): void {
+  const exchange = socket.data
+  const piece = exchange.unsent ?? exchange.answer.pieces[exchange.next++]
   if (piece === undefined) return
-  if (talk.answer.stamp !== undefined) date(piece, talk.answer.stamp)
+  if (exchange.answer.stamp !== undefined) date(piece, exchange.answer.stamp)
   const sent = Math.max(0, socket.write(piece))
-  talk.unsent = sent < piece.length ? piece.subarray(sent) : null
-  if (talk.unsent !== null) return
-  if (talk.next === talk.answer.pieces.length) finish(talk)
-  else if (talk.answer.atOnce) send(socket)
-  else if (talk.answer.gapMs === 0) setImmediate(send, socket)
-  else setTimeout(send, talk.answer.gapMs, socket)
+  exchange.unsent = sent < piece.length ? piece.subarray(sent) : null
+  if (exchange.unsent !== null) return
+  if (exchange.next === exchange.answer.pieces.length) finish(exchange)
+  else if (exchange.answer.atOnce) send(socket)
+  else if (exchange.answer.gapMs === 0) setImmediate(send, socket)
+  else setTimeout(send, exchange.answer.gapMs, socket)
 }
 
 /** In its place: every stream of the same answer sends the same bytes, one turn after the other. */
@@ -75,23 +75,23 @@ function date(piece: Buffer, place: string): void {
   if (at >= 0) piece.write(`at:${Date.now()}:`, at, 'latin1')
 }
 
-function begin(talk: Talk): void {
-  talk.answer = ANSWERS[talk.head.split('/', 3)[2] ?? ''] ?? NOTHING
-  talk.next = 0
-  clear(talk)
-  if (!talk.hasAsked) counts.connections++
-  talk.hasAsked = true
+function begin(exchange: Exchange): void {
+  exchange.answer = ANSWERS[exchange.head.split('/', 3)[2] ?? ''] ?? NOTHING
+  exchange.next = 0
+  clear(exchange)
+  if (!exchange.hasAsked) counts.connections++
+  exchange.hasAsked = true
   underWay++
   if (underWay > counts.most) counts.most = underWay
 }
 
-function finish(talk: Talk): void {
-  talk.answer = NOTHING
+function finish(exchange: Exchange): void {
+  exchange.answer = NOTHING
   underWay--
 }
 
 /** Whoever asks by GET is the bench, and wants the counts. */
-function tell(socket: Socket<Talk>): void {
+function report(socket: Socket<Exchange>): void {
   const body = JSON.stringify(counts)
   socket.end(
     `HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
@@ -99,7 +99,7 @@ function tell(socket: Socket<Talk>): void {
   Object.assign(counts, { connections: 0, most: underWay })
 }
 
-const server = Bun.listen<Talk>({
+const server = Bun.listen<Exchange>({
   hostname: '127.0.0.1',
   port: 0,
   socket: {
@@ -107,19 +107,19 @@ const server = Bun.listen<Talk>({
       socket.data = { ...newMessage(), hasAsked: false, answer: NOTHING, next: 0, unsent: null }
     },
     data(socket, bytes) {
-      const talk = socket.data
-      const isWhole = ends(talk, bytes)
-      if (talk.head.startsWith('GET ')) return tell(socket)
+      const exchange = socket.data
+      const isWhole = ends(exchange, bytes)
+      if (exchange.head.startsWith('GET ')) return report(socket)
       if (!isWhole) return
-      begin(talk)
-      if (talk.answer === NOTHING) socket.end()
+      begin(exchange)
+      if (exchange.answer === NOTHING) socket.end()
       else send(socket)
     },
     drain(socket) {
       if (socket.data.unsent !== null) send(socket)
     },
-    close({ data: talk }) {
-      if (talk.answer !== NOTHING) finish(talk)
+    close({ data: exchange }) {
+      if (exchange.answer !== NOTHING) finish(exchange)
     },
   },
 })

@@ -12,7 +12,7 @@ const SAMPLE_MS = 250
 /** As `mock.ts` paces it; every piece of it carries the moment at which it was sent. */
 const ROUTE: AnswerRoute = { name: 'slow', type: 'openai-compatible', stream: true }
 
-interface Crowd {
+interface StreamFigures {
   /** Of all that was not resident before they came. */
   readonly kibibytesEach: number
   /** Of what those after the first thousand brought. */
@@ -30,14 +30,14 @@ export const streams: Part = {
     const bare = await hold(rig, 'bare')
     const gateway = await hold(rig, 'gateway')
     console.log(`\n${STREAMS} streams at once, a piece each second`)
-    for (const [name, crowd] of [
+    for (const [name, figures] of [
       ['bare', bare],
       ['gateway', gateway],
     ] as const) {
       console.log(
-        `  ${name.padEnd(8)} ${crowd.kibibytesEach.toFixed(1).padStart(6)} KiB resident each, one more ${crowd.kibibytesMore.toFixed(1).padStart(5)}   ` +
-          `whole ${crowd.whole}, broken ${crowd.broken}   ` +
-          `a piece after p50 ${crowd.p50Ms.toFixed(1)} ms, p99 ${crowd.p99Ms.toFixed(1)} ms`,
+        `  ${name.padEnd(8)} ${figures.kibibytesEach.toFixed(1).padStart(6)} KiB resident each, one more ${figures.kibibytesMore.toFixed(1).padStart(5)}   ` +
+          `whole ${figures.whole}, broken ${figures.broken}   ` +
+          `a piece after p50 ${figures.p50Ms.toFixed(1)} ms, p99 ${figures.p99Ms.toFixed(1)} ms`,
       )
     }
     const more = gateway.kibibytesMore - bare.kibibytesMore
@@ -52,7 +52,7 @@ export const streams: Part = {
 }
 
 /** Opens all of them, and looks at the memory while all are under way. */
-async function hold(rig: Rig, which: 'bare' | 'gateway'): Promise<Crowd> {
+async function hold(rig: Rig, which: 'bare' | 'gateway'): Promise<StreamFigures> {
   const { pid } = rig[which]
   const before = residentMebibytes(pid)
   const delays: number[] = []
@@ -102,7 +102,7 @@ function render(rig: Rig, which: 'bare' | 'gateway'): string {
   )
 }
 
-interface Ear {
+interface StreamReader {
   text: string
   hasBegun: boolean
   isWhole: boolean
@@ -116,26 +116,26 @@ function listen(
   count: (change: 1 | -1) => void,
 ): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
-  const hear = (socket: Socket<Ear>, bytes: Buffer): void => {
-    const ear = socket.data
-    const text = ear.text + bytes.toString('latin1')
-    if (!ear.hasBegun) {
-      ear.hasBegun = true
+  const onData = (socket: Socket<StreamReader>, bytes: Buffer): void => {
+    const reader = socket.data
+    const text = reader.text + bytes.toString('latin1')
+    if (!reader.hasBegun) {
+      reader.hasBegun = true
       count(1)
     }
     for (const [, at] of text.matchAll(/at:(\d+):/g)) late(Date.now() - Number(at))
-    ear.isWhole ||= text.includes('[DONE]')
+    reader.isWhole ||= text.includes('[DONE]')
     // A stamp may be cut in two, and must not be counted twice.
-    ear.text = text.slice(text.lastIndexOf('\n') + 1).replaceAll(/at:\d+:/g, '')
-    if (ear.isWhole) socket.end()
+    reader.text = text.slice(text.lastIndexOf('\n') + 1).replaceAll(/at:\d+:/g, '')
+    if (reader.isWhole) socket.end()
   }
-  Bun.connect<Ear>({
+  Bun.connect<StreamReader>({
     hostname,
     port: Number(port),
     data: { text: '', hasBegun: false, isWhole: false },
     socket: {
       open: (socket) => void socket.write(request),
-      data: hear,
+      data: onData,
       close(socket) {
         if (socket.data.hasBegun) count(-1)
         resolve(socket.data.isWhole)

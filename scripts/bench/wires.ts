@@ -4,7 +4,7 @@ import type { Events } from './answer.ts'
 /** Of a long stream. */
 export const CHUNKS = 2_000
 /** Of one whose chunks leave back to back, each in a write of its own. */
-export const RUSH_CHUNKS = 200
+export const BURST_CHUNKS = 200
 /** Of one that says a word each tenth of a second. */
 export const TRICKLE_CHUNKS = 20
 

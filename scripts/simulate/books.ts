@@ -1,5 +1,5 @@
 /** The counts of one key, as whoever decides keeps them: a window of instants, what is spent, and what is held. */
-import type { Claim, Limits } from './truth.ts'
+import type { Claim, Limits } from './observer.ts'
 
 const MINUTE_MS = 60_000
 

@@ -1,4 +1,4 @@
-/** Chance that can be repeated: the same seed tells the same story. */
+/** Randomness that can be repeated: the same seed gives the same scenario. */
 
 export interface Chance {
   /** At least 0, less than 1. */

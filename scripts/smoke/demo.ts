@@ -44,17 +44,17 @@ async function finishesWhileStopping(demo: Demo, server: Bun.Subprocess): Promis
   const content = Array.from({ length: WORDS }, (_, n) => `word${n}`).join(' ')
   const answer = await ask(demo, { stream: true, messages: [{ role: 'user', content }] })
   if (answer.status !== 200 || !answer.body) throw new Error(`a stream was ${answer.status}`)
-  let heard = ''
+  let output = ''
   let stoppedAtMs = 0
   const decoder = new TextDecoder()
   for await (const chunk of answer.body) {
-    heard += decoder.decode(chunk, { stream: true })
+    output += decoder.decode(chunk, { stream: true })
     if (stoppedAtMs > 0) continue
     stoppedAtMs = performance.now()
     server.kill('SIGTERM')
   }
-  if (!heard.includes(`word${WORDS - 1}`) || !heard.trimEnd().endsWith('data: [DONE]')) {
-    throw new Error(`SIGTERM cut the answer short: …${heard.slice(-200)}`)
+  if (!output.includes(`word${WORDS - 1}`) || !output.trimEnd().endsWith('data: [DONE]')) {
+    throw new Error(`SIGTERM cut the answer short: …${output.slice(-200)}`)
   }
   const exitCode = await within(DRAIN_MS, server.exited, () => 'SIGTERM did not end the server')
   if (exitCode !== 0) throw new Error(`the drained server exited ${exitCode}`)

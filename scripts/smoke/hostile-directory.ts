@@ -15,8 +15,10 @@ export function ignoresItsDirectory(scratch: string): string {
   writeFileSync(`${directory}/.env`, 'FORCE_COLOR=1\nGATEWAY_CONFIG=./absent.toml\nSPRUNG=1\n')
 
   // A trap that catches nobody proves nothing: plain Bun must step into it first.
-  const bait = 'console.log(process.env.SPRUNG)'
-  const caught = Bun.spawnSync([process.execPath, '-e', bait], { cwd: directory }).stdout.toString()
+  const preload = 'console.log(process.env.SPRUNG)'
+  const caught = Bun.spawnSync([process.execPath, '-e', preload], {
+    cwd: directory,
+  }).stdout.toString()
   if (!existsSync(sprung) || caught !== 'TRAP\n1\n') throw new Error('the trap itself is broken')
   rmSync(sprung)
 

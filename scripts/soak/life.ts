@@ -80,9 +80,9 @@ export async function startLife({ binary, env }: Body, number: number): Promise<
       clearInterval(sampler)
       endedBy = signal
       child.kill(signal)
-      const patience = setTimeout(() => child.kill('SIGKILL'), END_MS)
+      const killTimer = setTimeout(() => child.kill('SIGKILL'), END_MS)
       const code = await child.exited
-      clearTimeout(patience)
+      clearTimeout(killTimer)
       endedMs = performance.now()
       if (before !== null) throw new Error(`life ${number} had ended by itself: ${before}`)
       if (signal === 'SIGTERM' && code !== 0)
@@ -98,7 +98,7 @@ async function listensAt(
 ): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   let banner: string | null = ''
-  const hearBanner = (text: string): void => {
+  const readBanner = (text: string): void => {
     if (banner === null) return
     banner += text
     const origin = /listening on (http:\/\/127\.0\.0\.1:[1-9]\d*)/.exec(banner)?.[1]
@@ -109,7 +109,7 @@ async function listensAt(
   const complain = (text: string): void => {
     complaints.push(...text.split('\n').filter((line) => line !== '' && !PLAIN.test(line)))
   }
-  void Promise.all([read(child.stdout, hearBanner), read(child.stderr, complain)]).then(
+  void Promise.all([read(child.stdout, readBanner), read(child.stderr, complain)]).then(
     () => reject(new Error(`it did not serve:\n${complaints.join('\n')}`)),
     reject,
   )
@@ -126,8 +126,8 @@ async function listensAt(
 
 async function read(
   stream: ReadableStream<Uint8Array>,
-  hear: (text: string) => void,
+  onText: (text: string) => void,
 ): Promise<void> {
   const decoder = new TextDecoder()
-  for await (const bytes of stream) hear(decoder.decode(bytes, { stream: true }))
+  for await (const bytes of stream) onText(decoder.decode(bytes, { stream: true }))
 }

@@ -26,10 +26,10 @@ const ACTS: readonly (readonly [weight: number, act: Act])[] = [
   [2, revoke],
   [4, setLimits],
   [6, topUp],
-  [1, (operatorRun) => look(operatorRun, 'audit')],
-  [1, (operatorRun) => look(operatorRun, 'status')],
-  [1, (operatorRun) => look(operatorRun, 'activity', 'list', '--limit', '100')],
-  [1, (operatorRun) => look(operatorRun, 'backup', `${operatorRun.rig.backups}/`, '--keep', '2')],
+  [1, (operatorRun) => read(operatorRun, 'audit')],
+  [1, (operatorRun) => read(operatorRun, 'status')],
+  [1, (operatorRun) => read(operatorRun, 'activity', 'list', '--limit', '100')],
+  [1, (operatorRun) => read(operatorRun, 'backup', `${operatorRun.rig.backups}/`, '--keep', '2')],
 ]
 const URN: readonly Act[] = ACTS.flatMap(([weight, act]) => Array<Act>(weight).fill(act))
 
@@ -122,6 +122,6 @@ async function topUp(operatorRun: OperatorRun, _chance: Chance, number: number):
     operatorRun.findings.toppedUp(ref)
 }
 
-const look = async (operatorRun: OperatorRun, ...args: readonly string[]): Promise<void> => {
+const read = async (operatorRun: OperatorRun, ...args: readonly string[]): Promise<void> => {
   await type(operatorRun, ...args)
 }

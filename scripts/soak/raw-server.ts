@@ -20,7 +20,7 @@ export interface RawServer {
   stop(): void
 }
 
-interface Talk {
+interface Exchange {
   request: string
   part: Part
   next: number
@@ -32,7 +32,7 @@ export const IDLE: Part = { pieces: [], gapMs: 0, ending: 'keep' }
 
 /** Listens on a free port of loopback; `toPart` gets each request, head and body, in latin1. */
 export function startRawServer(toPart: (request: string) => Part): RawServer {
-  const server = Bun.listen<Talk>({
+  const server = Bun.listen<Exchange>({
     hostname: '127.0.0.1',
     port: 0,
     socket: {
@@ -40,19 +40,24 @@ export function startRawServer(toPart: (request: string) => Part): RawServer {
         socket.data = { request: '', part: IDLE, next: 0, unsent: null }
       },
       data(socket, bytes) {
-        const talk = socket.data
-        talk.request += bytes.toString('latin1')
-        if (!isComplete(talk.request)) return
-        Object.assign(talk, { request: '', part: toPart(talk.request), next: 0, unsent: null })
-        const { delayMs } = talk.part
+        const exchange = socket.data
+        exchange.request += bytes.toString('latin1')
+        if (!isComplete(exchange.request)) return
+        Object.assign(exchange, {
+          request: '',
+          part: toPart(exchange.request),
+          next: 0,
+          unsent: null,
+        })
+        const { delayMs } = exchange.part
         if (delayMs === undefined) send(socket)
         else setTimeout(send, delayMs, socket)
       },
       drain(socket) {
         if (socket.data.unsent !== null) send(socket)
       },
-      close({ data: talk }) {
-        finish(talk, false)
+      close({ data: exchange }) {
+        finish(exchange, false)
       },
       error() {},
     },
@@ -73,29 +78,29 @@ function isComplete(request: string): boolean {
   return headEnd >= 0 && request.length >= headEnd + 4 + Number(length ?? 0)
 }
 
-function send(socket: Socket<Talk>): void {
-  const talk = socket.data
+function send(socket: Socket<Exchange>): void {
+  const exchange = socket.data
   // The gateway may have hung up while the next piece waited for its time.
   if (socket.readyState !== 1) return
-  const piece = talk.unsent ?? talk.part.pieces[talk.next++]
+  const piece = exchange.unsent ?? exchange.part.pieces[exchange.next++]
   if (piece !== undefined) {
     const sent = Math.max(0, socket.write(piece))
-    talk.unsent = sent < piece.length ? piece.subarray(sent) : null
-    if (talk.unsent !== null) return
+    exchange.unsent = sent < piece.length ? piece.subarray(sent) : null
+    if (exchange.unsent !== null) return
   }
-  if (talk.next >= talk.part.pieces.length) end(socket)
-  else setTimeout(send, talk.part.gapMs, socket)
+  if (exchange.next >= exchange.part.pieces.length) end(socket)
+  else setTimeout(send, exchange.part.gapMs, socket)
 }
 
-function end(socket: Socket<Talk>): void {
+function end(socket: Socket<Exchange>): void {
   const { ending } = socket.data.part
   if (ending === 'keep') finish(socket.data, true)
   if (ending === 'close') socket.end()
   if (ending === 'reset') socket.terminate()
 }
 
-function finish(talk: Talk, isWhole: boolean): void {
-  const { onOver } = talk.part
-  talk.part = IDLE
+function finish(exchange: Exchange, isWhole: boolean): void {
+  const { onOver } = exchange.part
+  exchange.part = IDLE
   onOver?.(isWhole)
 }

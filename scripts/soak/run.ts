@@ -1,13 +1,13 @@
 /** A soak of so many minutes: short lives that end at random instants, then one long life whose growth is judged. */
 import { type Chance, startChance } from '../simulate/random.ts'
 import { checkAudit, checkBooks } from './books.ts'
+import { runClient } from './client.ts'
 import type { Findings } from './findings.ts'
 import { type PrintedKey, type SoakKey, toKey } from './keys.ts'
 import { type Life, startLife } from './life.ts'
 import { operate } from './operator.ts'
 import type { SoakRig } from './rig.ts'
 import { readGrowth, renderLife } from './slopes.ts'
-import { visit } from './visitor.ts'
 
 export interface SoakWishes {
   readonly seed: number
@@ -51,14 +51,14 @@ export async function startTraffic(
   }
   const isOver = (): boolean => traffic.isOver
   const chance = (who: number): Chance => startChance(seed * SEED_STEP + who)
-  const street = { life: () => traffic.live, keys, findings, pauseMs: clientPauseMs, isOver }
+  const clientContext = { life: () => traffic.live, keys, findings, pauseMs: clientPauseMs, isOver }
   const isDisturbedSince = (ms: number): boolean =>
     traffic.live === undefined || traffic.live.endedBy !== undefined || traffic.turnedMs >= ms
   const pauseMs = OPERATOR_PAUSE_MS
   const operatorRun = { rig, keys, findings, pauseMs, isOver, isDisturbedSince }
   traffic.settled = Promise.all([
     operate(operatorRun, chance(1)),
-    ...Array.from({ length: clients }, (_, n) => visit(street, chance(2 + n))),
+    ...Array.from({ length: clients }, (_, n) => runClient(clientContext, chance(2 + n))),
   ])
   return traffic
 }

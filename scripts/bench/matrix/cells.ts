@@ -2,7 +2,7 @@
 
 import type { Until } from '../load.ts'
 import type { AnswerRoute } from '../rig.ts'
-import { RUSH_CHUNKS, TRICKLE_CHUNKS } from '../wires.ts'
+import { BURST_CHUNKS, TRICKLE_CHUNKS } from '../wires.ts'
 
 export interface Kind {
   readonly name: 'whole' | 'stream' | 'held'
@@ -34,9 +34,9 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'stream',
-    title: `streams of ${RUSH_CHUNKS} chunks, back to back`,
+    title: `streams of ${BURST_CHUNKS} chunks, back to back`,
     route: { name: 'each-at-once', type: 'openai-compatible', stream: true },
-    chunks: RUSH_CHUNKS,
+    chunks: BURST_CHUNKS,
   },
   {
     name: 'held',

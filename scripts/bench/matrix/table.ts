@@ -1,7 +1,7 @@
 /** One cell of the matrix as a table: a row for each who took part, medians first, then ratios to a bare proxy. */
 import type { Comparison, Figure } from '../compare.ts'
 import { type Cell, titleOf } from './cells.ts'
-import type { RivalName } from './rivals.ts'
+import type { SubjectName } from './subjects.ts'
 
 /** Below it a core was waiting, so that the load was the limit, and the CPU of an answer says more than the rate. */
 const BUSY = 0.95
@@ -10,13 +10,13 @@ export const MANY_CONNECTIONS = 32
 
 export interface Outcome {
   readonly cell: Cell
-  readonly names: readonly RivalName[]
-  readonly figures: Comparison<RivalName>
+  readonly names: readonly SubjectName[]
+  readonly figures: Comparison<SubjectName>
   /** The bare proxy that does the like. */
-  readonly bare: RivalName
+  readonly bare: SubjectName
 }
 
-type Column = readonly [title: string, of: (name: RivalName) => string]
+type Column = readonly [title: string, of: (name: SubjectName) => string]
 
 export function printTable(outcome: Outcome): void {
   const columns = columnsOf(outcome)
@@ -38,11 +38,11 @@ function columnsOf({ cell, figures, bare }: Outcome): readonly Column[] {
   const { chunks, name: kind } = cell.kind
   const of =
     (figure: Figure, digits = 0, scale = 1) =>
-    (name: RivalName): string =>
+    (name: SubjectName): string =>
       inDigits(figures.of(name, figure) * scale, digits)
-  const ratio = (figure: Figure) => (name: RivalName) =>
+  const ratio = (figure: Figure) => (name: SubjectName) =>
     inDigits(figures.ratio(figure, name, bare), 2)
-  const busy = (name: RivalName): string => {
+  const busy = (name: SubjectName): string => {
     const share = figures.of(name, 'busy')
     return share.toFixed(2) + (cell.connections >= MANY_CONNECTIONS && share < BUSY ? '*' : ' ')
   }

@@ -1,4 +1,4 @@
-/** Clients of the soak: each asks, waits a moment and asks again, and holds what it is answered to what it asked for. */
+/** Clients of the soak: each asks, waits a moment and asks again, and compares the answer with what it asked for. */
 import type { Chance } from '../simulate/random.ts'
 import type { Findings } from './findings.ts'
 import type { SoakKey } from './keys.ts'
@@ -6,7 +6,7 @@ import type { Life } from './life.ts'
 import { drawPlan, type Plan, type PlanKind, renderPlan } from './plan.ts'
 import { WIRES } from './wires.ts'
 
-export interface Street {
+export interface ClientContext {
   readonly life: () => Life | undefined
   readonly keys: readonly SoakKey[]
   readonly findings: Findings
@@ -29,14 +29,14 @@ const MODELS = Object.keys(WIRES).map((name) => `${name}/m`)
 const TEXT_MODELS = MODELS.filter((model) => model !== 'images/m')
 const DOWN_MS = 20
 
-/** Asks until it is over; the questions are the same whenever the chance is. */
-export async function visit(street: Street, chance: Chance): Promise<void> {
-  while (!street.isOver()) {
-    const question = draw(chance, street.keys)
-    await Bun.sleep(chance.exponential(street.pauseMs))
-    while (street.life() === undefined && !street.isOver()) await Bun.sleep(DOWN_MS)
-    const life = street.life()
-    if (life !== undefined) await ask(street, life, question)
+/** Asks until the run is over; the same seed asks the same questions. */
+export async function runClient(context: ClientContext, chance: Chance): Promise<void> {
+  while (!context.isOver()) {
+    const question = draw(chance, context.keys)
+    await Bun.sleep(chance.exponential(context.pauseMs))
+    while (context.life() === undefined && !context.isOver()) await Bun.sleep(DOWN_MS)
+    const life = context.life()
+    if (life !== undefined) await ask(context, life, question)
   }
 }
 
@@ -49,7 +49,7 @@ function draw(chance: Chance, keys: readonly SoakKey[]): Question {
   const place = chance.draw()
   const key = keys[place < 0.6 ? 0 : Math.floor(((place - 0.6) / 0.4) * keys.length)]
   if (!key) throw new Error('no key')
-  const patienceMs = chance.exponential(600)
+  const staysMs = chance.exponential(600)
   const leaves = chance.draw() < 0.12 || plan.kind === 'mute' || plan.kind === 'freeze'
   return {
     model,
@@ -57,7 +57,7 @@ function draw(chance: Chance, keys: readonly SoakKey[]): Question {
     stream,
     plan,
     key,
-    leavesAfterMs: leaves ? patienceMs : null,
+    leavesAfterMs: leaves ? staysMs : null,
   }
 }
 
@@ -82,8 +82,8 @@ interface Outcome {
   readonly text: string
 }
 
-async function ask(street: Street, life: Life, question: Question): Promise<void> {
-  const { findings } = street
+async function ask(context: ClientContext, life: Life, question: Question): Promise<void> {
+  const { findings } = context
   const { key } = question
   const askedMs = performance.now()
   const aborter = new AbortController()
@@ -100,7 +100,7 @@ async function ask(street: Street, life: Life, question: Question): Promise<void
       signal: aborter.signal,
       keepalive: question.plan.chunks % 2 === 0,
     })
-    judge(street, life, question, askedMs, readOutcome(response, await response.text(), question))
+    judge(context, life, question, askedMs, readOutcome(response, await response.text(), question))
   } catch (cause) {
     if (aborter.signal.aborted) findings.count('left by their client')
     else if (life.endedBy !== undefined) findings.count('cut off by an end of a life')
@@ -134,7 +134,7 @@ function isJson(text: string): boolean {
 }
 
 function judge(
-  { findings }: Street,
+  { findings }: ClientContext,
   life: Life,
   question: Question,
   askedMs: number,

@@ -1,10 +1,10 @@
-/** One story: a key that wants more than it may, through several nodes, while something goes wrong. */
+/** One scenario: a key that wants more than it may, through several nodes, while something goes wrong. */
 import { startTimeline } from './events.ts'
-import type { Policy, Setting, Verdict } from './policies.ts'
+import { type Claim, type Figures, type Limits, startObserver } from './observer.ts'
+import type { Policy, Setting, Verdict } from './policy.ts'
 import { startChance } from './random.ts'
-import { type Claim, type Figures, type Limits, startTruth } from './truth.ts'
 
-export interface Story {
+export interface Scenario {
   readonly name: string
   readonly limits: Limits
   readonly requestsPerSecond: number
@@ -14,7 +14,7 @@ export interface Story {
   readonly trouble: 'none' | 'failover' | 'node-lost'
 }
 
-export interface Told extends Figures {
+export interface ScenarioResult extends Figures {
   /** Neither admitted nor refused: the shared store was away. */
   readonly unavailable: number
   /** How long a verdict took. */
@@ -29,14 +29,14 @@ const MEAN_LASTS_MS = 2_000
 const LAG_MS = 40
 const OUTAGE_MS = 3_000
 
-export function tell(
-  { limits, requestsPerSecond, seconds, trouble, troubleAtSeconds }: Story,
+export function runScenario(
+  { limits, requestsPerSecond, seconds, trouble, troubleAtSeconds }: Scenario,
   open: (setting: Setting) => Policy,
   { nodes, seed }: { readonly nodes: number; readonly seed: number },
-): Told {
+): ScenarioResult {
   const timeline = startTimeline()
   const chance = startChance(seed)
-  const truth = startTruth(limits)
+  const observer = startObserver(limits)
   const setting: Setting = { timeline, chance, limits, nodes, roundTripMs: [0.2, 0.8] }
   const policy = open(setting)
   const waitedMs: number[] = []
@@ -45,12 +45,12 @@ export function tell(
   const conclude = (claim: Claim, askedMs: number, verdict: Verdict): void => {
     waitedMs.push(timeline.nowMs - askedMs)
     if (verdict === 'unavailable') unavailable++
-    else if (verdict === 'refused') truth.refused(claim, timeline.nowMs)
+    else if (verdict === 'refused') observer.refused(claim, timeline.nowMs)
     else {
-      truth.admitted(claim, timeline.nowMs)
+      observer.admitted(claim, timeline.nowMs)
       timeline.after(claim.lastsMs, () => {
         policy.settle(claim)
-        truth.settled(claim)
+        observer.settled(claim)
       })
     }
   }
@@ -68,12 +68,12 @@ export function tell(
   }
 
   arrive()
-  const troubleMs = troubleAtSeconds * 1_000
-  if (trouble === 'failover') timeline.after(troubleMs, () => policy.failOver(OUTAGE_MS, LAG_MS))
-  if (trouble === 'node-lost') timeline.after(troubleMs, () => policy.loseNode(0))
+  const failureMs = troubleAtSeconds * 1_000
+  if (trouble === 'failover') timeline.after(failureMs, () => policy.failOver(OUTAGE_MS, LAG_MS))
+  if (trouble === 'node-lost') timeline.after(failureMs, () => policy.loseNode(0))
   timeline.run(seconds * 1_000)
 
   waitedMs.sort((a, b) => a - b)
   const at = (share: number): number => waitedMs[Math.floor(waitedMs.length * share)] ?? 0
-  return { ...truth.figures, unavailable, p50Ms: at(0.5), p99Ms: at(0.99) }
+  return { ...observer.figures, unavailable, p50Ms: at(0.5), p99Ms: at(0.99) }
 }

@@ -20,7 +20,7 @@ import { KINDS } from './cells.ts'
 import { startNginx } from './nginx.ts'
 import { startPortkey } from './portkey.ts'
 
-export const RIVAL_NAMES = [
+export const SUBJECT_NAMES = [
   'direct',
   'nginx',
   'bare-buffered',
@@ -29,15 +29,15 @@ export const RIVAL_NAMES = [
   'gateway-synced',
   'portkey',
 ] as const
-export type RivalName = (typeof RIVAL_NAMES)[number]
+export type SubjectName = (typeof SUBJECT_NAMES)[number]
 
-export interface Rival {
-  readonly name: RivalName
+export interface BenchSubject {
+  readonly name: SubjectName
   asks(route: AnswerRoute, promptBytes: number): Contender
 }
 
-export interface Rivals {
-  readonly all: readonly Rival[]
+export interface BenchSubjects {
+  readonly all: readonly BenchSubject[]
   /** What the gateway says of its books. */
   doctor(): string
   close(): Promise<void>
@@ -46,7 +46,7 @@ export interface Rivals {
 const CHAT_PATH = '/v1/chat/completions'
 
 /** Starts everybody who is installed; Portkey from the directory that the operator names. */
-export async function openRivals(portkeyDir: string | undefined): Promise<Rivals> {
+export async function openSubjects(portkeyDir: string | undefined): Promise<BenchSubjects> {
   const scratch = mkdtempSync(join(tmpdir(), 'gatewayctl-bench-'))
   const started: Measured[] = []
   const keep = async (starting: Promise<Measured>): Promise<Measured> => {
@@ -77,7 +77,11 @@ export async function openRivals(portkeyDir: string | undefined): Promise<Rivals
     throw error
   }
 
-  async function gateway(name: RivalName, mock: Measured, ...flags: string[]): Promise<Rival> {
+  async function gateway(
+    name: SubjectName,
+    mock: Measured,
+    ...flags: string[]
+  ): Promise<BenchSubject> {
     const dataDir = join(scratch, name)
     mkdirSync(dataDir, { mode: 0o700 })
     const key = furnish(
@@ -86,37 +90,37 @@ export async function openRivals(portkeyDir: string | undefined): Promise<Rivals
       KINDS.map(({ route }) => route),
     )
     const server = await keep(startGateway(dataDir, ...flags))
-    return rival(name, server, mock, () => ({ path: CHAT_PATH, keys: [key] }))
+    return subject(name, server, mock, () => ({ path: CHAT_PATH, keys: [key] }))
   }
 
-  async function nginx(mock: Measured): Promise<readonly Rival[]> {
+  async function nginx(mock: Measured): Promise<readonly BenchSubject[]> {
     if (Bun.which('nginx') === null) return []
     return [passing('nginx', await keep(startNginx(scratch, mock)), mock)]
   }
 
-  async function portkey(mock: Measured): Promise<readonly Rival[]> {
+  async function portkey(mock: Measured): Promise<readonly BenchSubject[]> {
     if (portkeyDir === undefined) return []
     const server = await keep(startPortkey(portkeyDir))
     const fields = (route: AnswerRoute): string =>
       `x-portkey-provider: openai\r\nx-portkey-custom-host: ${mock.origin}${pathOf(route)}\r\n`
     const ask: Ask = (route) => ({ path: CHAT_PATH, keys: ['sk-bench'], fields: fields(route) })
-    return [rival('portkey', server, mock, ask, true)]
+    return [subject('portkey', server, mock, ask, true)]
   }
 }
 
 type Ask = (route: AnswerRoute) => Pick<LoadTarget, 'path' | 'keys' | 'fields'>
 
 /** Asked by the path on which the mock has the answer, which it passes on or answers itself. */
-const passing = (name: RivalName, server: Measured, mock: Measured): Rival =>
-  rival(name, server, mock, (route) => ({ path: pathOf(route), keys: ['sk-bench'] }))
+const passing = (name: SubjectName, server: Measured, mock: Measured): BenchSubject =>
+  subject(name, server, mock, (route) => ({ path: pathOf(route), keys: ['sk-bench'] }))
 
-const rival = (
-  name: RivalName,
+const subject = (
+  name: SubjectName,
   { pid, origin }: Measured,
   mock: Measured,
   ask: Ask,
   mayFail = false,
-): Rival => ({
+): BenchSubject => ({
   name,
   asks: (route, promptBytes) => ({
     pid,

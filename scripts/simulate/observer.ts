@@ -15,7 +15,7 @@ export interface Claim {
 
 const MINUTE_MS = 60_000
 
-export interface Truth {
+export interface Observer {
   /** Whether a single exact gateway would have let it through now. */
   hasRoom(claim: Claim, nowMs: number): boolean
   admitted(claim: Claim, nowMs: number): void
@@ -35,7 +35,7 @@ export interface Figures {
   mostOverMicros: number
 }
 
-export function startTruth(limits: Limits): Truth {
+export function startObserver(limits: Limits): Observer {
   let window: number[] = []
   let head = 0
   let spentMicros = 0
