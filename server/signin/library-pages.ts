@@ -63,8 +63,16 @@ export async function showSignOut(deps: SigninDeps, ctx: Context): Promise<void>
   )
 }
 
-export const showSignedOut = (deps: SigninDeps, ctx: Context): Promise<void> =>
-  show(deps, ctx, { page: 'signed-out', clientName: ctx.oidc.client?.clientName })
+/** Also where a person lands who was asked and said no: the library leads both here, and does not tell them apart. */
+export async function showSignedOut(deps: SigninDeps, ctx: Context): Promise<void> {
+  const { client, provider } = ctx.oidc
+  const { accountId } = await provider.Session.get(ctx)
+  const person = accountId && (await deps.store.people.find(accountId as PersonId))
+  const clientName = client?.clientName
+  await (person
+    ? show(deps, ctx, { page: 'stayed', clientName, email: person.email })
+    : show(deps, ctx, { page: 'signed-out', clientName }))
+}
 
 async function show(
   { issuer }: SigninDeps,

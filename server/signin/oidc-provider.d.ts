@@ -56,6 +56,7 @@ declare module 'oidc-provider/lib/provider.js' {
     set(name: string, value: string): void
     get(name: string): string
     readonly oidc: {
+      readonly provider: Provider
       readonly session: Session
       readonly client?: Client
       readonly entities: { readonly Interaction?: Interaction }
@@ -107,7 +108,8 @@ declare module 'oidc-provider/lib/provider.js' {
     readonly request: object
     readonly Client: ModelOf<Client>
     readonly Grant: ModelOf<Grant>
-    readonly Session: ModelOf<Session>
+    /** `get` answers an empty one where the browser brings none. */
+    readonly Session: ModelOf<Session> & { get(ctx: Context): Promise<Session> }
     readonly Interaction: ModelOf<Interaction>
     readonly AccessToken: ModelOf<object>
     readonly AuthorizationCode: ModelOf<object>

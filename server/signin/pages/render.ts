@@ -6,7 +6,7 @@ import { layOut, type Sheet } from './layout.ts'
 import { drawOnward } from './onward.ts'
 import { drawDisabled, drawError } from './refusal.ts'
 import { drawSignIn } from './sign-in.ts'
-import { drawSignedOut, drawSignOut } from './sign-out.ts'
+import { drawSignedOut, drawSignOut, drawStayed } from './sign-out.ts'
 import type { PageView } from './view.ts'
 import { type Words, wordsIn } from './words.ts'
 
@@ -31,6 +31,8 @@ function draw(view: PageView, words: Words): Sheet {
       return drawSignOut(view, words)
     case 'signed-out':
       return drawSignedOut(view, words)
+    case 'stayed':
+      return drawStayed(view, words)
     case 'disabled':
       return drawDisabled(view, words)
     case 'onward':

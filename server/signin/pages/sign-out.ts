@@ -1,8 +1,8 @@
 /** The pages at the end of a session: whether to sign out, and that it is done (OpenID Connect RP-Initiated Logout 1.0). */
 import { html } from 'hono/html'
 import { formOf, named, type Sheet } from './layout.ts'
-import type { SignedOutView, SignOutView } from './view.ts'
-import type { Words } from './words.ts'
+import type { SignedOutView, SignOutView, StayedView } from './view.ts'
+import type { Html, Words } from './words.ts'
 
 export function drawSignOut(view: SignOutView, { signOut }: Words): Sheet {
   const { clientName, email } = view
@@ -19,12 +19,26 @@ ${formOf(
   }
 }
 
-export function drawSignedOut({ clientName }: SignedOutView, { signedOut }: Words): Sheet {
+export function drawSignedOut({ clientName }: SignedOutView, words: Words): Sheet {
+  const { heading } = words.signedOut
   return {
-    title: signedOut.heading,
-    content: html`<h1>${signedOut.heading}</h1>
-<p class="lead">${
-      clientName === undefined ? signedOut.meaning : signedOut.meaningWithClient(named(clientName))
-    }</p>`,
+    title: heading,
+    content: html`<h1>${heading}</h1>
+${wayOn(clientName, words)}`,
   }
 }
+
+export function drawStayed({ clientName, email }: StayedView, words: Words): Sheet {
+  const { stayed, signOut } = words
+  return {
+    title: stayed.heading,
+    content: html`<h1>${stayed.heading}</h1>
+${wayOn(clientName, words)}
+<p class="who">${signOut.signedInAs(named(email))}</p>`,
+  }
+}
+
+const wayOn = (clientName: string | undefined, { signedOut }: Words): Html =>
+  html`<p class="lead">${
+    clientName === undefined ? signedOut.meaning : signedOut.meaningWithClient(named(clientName))
+  }</p>`

@@ -104,6 +104,13 @@ export interface SignedOutView {
   readonly clientName?: string | undefined
 }
 
+/** Where a person lands who was asked whether to sign out, and stays. */
+export interface StayedView {
+  readonly page: 'stayed'
+  readonly clientName?: string | undefined
+  readonly email: string
+}
+
 /** Where a person lands whom the operator has disabled; shown only after they proved who they are. */
 export interface DisabledView {
   readonly page: 'disabled'
@@ -157,6 +164,7 @@ export type PageView =
   | ConsentView
   | SignOutView
   | SignedOutView
+  | StayedView
   | DisabledView
   | OnwardView
   | ErrorView

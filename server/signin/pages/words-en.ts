@@ -85,6 +85,9 @@ export const ENGLISH: Words = {
     meaning: 'You can close this window.',
     meaningWithClient: (client) => html`You can close this window, or go back to ${client}.`,
   },
+  stayed: {
+    heading: 'You are still signed in',
+  },
   disabled: {
     heading: 'You cannot sign in',
     meaning: (email) =>

@@ -93,6 +93,9 @@ export const RUSSIAN: Words = {
     meaning: 'Это окно можно закрыть.',
     meaningWithClient: (client) => html`Это окно можно закрыть или вернуться в ${client}.`,
   },
+  stayed: {
+    heading: 'Вы остались в системе',
+  },
   disabled: {
     heading: 'Войти нельзя',
     meaning: (email) =>

@@ -72,6 +72,9 @@ export interface Words {
     readonly meaning: string
     readonly meaningWithClient: (client: Html) => Html
   }
+  readonly stayed: {
+    readonly heading: string
+  }
   readonly disabled: {
     readonly heading: string
     readonly meaning: (email: Html) => Html

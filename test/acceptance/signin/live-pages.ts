@@ -76,7 +76,11 @@ export async function walkSession(walk: Walk): Promise<void> {
   await say(page, 'code', await stand.codeFor(email), '/code')
   await look('consent', page)
   await press(page, '/consent')
-  await page.goto(`${stand.authUrl}/oauth/logout?client_id=${walk.client.client_id}`)
+  const logout = `${stand.authUrl}/oauth/logout?client_id=${walk.client.client_id}`
+  await page.goto(logout)
+  await Promise.all([page.waitForNavigation(), page.locator('button:not([name])').click()])
+  await look('stayed', page)
+  await page.goto(logout)
   await look('sign-out', page)
   await press(page, '/oauth/logout/confirm')
   await look('signed-out', page)

@@ -109,6 +109,22 @@ test('signing out asks first, ends the session and its tokens, and returns to a 
   expect(userinfo.status).toBe(401)
 })
 
+test('who is asked whether to sign out and stays is told so, and stays', async () => {
+  const { browser } = await signedIn()
+  for (const query of ['', `?client_id=${stand.client.client_id}`]) {
+    const asked = await browser.open(`${stand.authUrl}/oauth/logout${query}`)
+    const stayed = await browser.submit(asked, '/oauth/logout/confirm', {})
+    expect(stayed.status).toBe(200)
+    expect(stayed.text).toContain('<h1>You are still signed in</h1>')
+    expect(stayed.text).toContain(email)
+    expect(stayed.text.includes('Wiki &lt;b&gt;')).toBe(query !== '')
+    expect(codeOf(await browser.open(address({ prompt: 'none' })))).not.toBe('')
+  }
+  const again = await browser.open(`${stand.authUrl}/oauth/logout`)
+  const left = await browser.submit(again, '/oauth/logout/confirm', { logout: 'yes' })
+  expect(left.text).toContain('<h1>You are signed out</h1>')
+})
+
 test('userinfo takes the token in the header or the form, never in the address', async () => {
   const { access_token } = await signedIn()
   const at = `${stand.authUrl}/oauth/userinfo`

@@ -108,6 +108,8 @@ export const VIEWS: Readonly<Record<string, PageView>> = {
   'sign-out, nobody known': { page: 'sign-out', form: form('sign-out') },
   'signed-out': { page: 'signed-out' },
   'signed-out of a client': { page: 'signed-out', clientName },
+  stayed: { page: 'stayed', email },
+  'stayed, asked by a client': { page: 'stayed', clientName, email },
   disabled: { page: 'disabled', email, restart: form('restart') },
   'disabled, no way on': { page: 'disabled', email },
   onward: { page: 'onward', to: '/oauth/authorize/i9' },
