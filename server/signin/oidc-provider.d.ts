@@ -65,7 +65,10 @@ declare module 'oidc-provider/lib/provider.js' {
       readonly params?: Readonly<Record<string, string | undefined>>
       readonly prompts: ReadonlySet<string>
       readonly requestParamOIDCScopes: ReadonlySet<string>
-      readonly result?: { readonly consent?: { readonly grantId?: string } }
+      readonly result?: {
+        readonly login?: object
+        readonly consent?: { readonly grantId?: string }
+      }
       urlFor(name: string): string
     }
   }
@@ -132,6 +135,9 @@ declare module 'oidc-provider/lib/helpers/errors.js' {
   export class InvalidGrant extends Error {
     constructor(detail: string)
   }
+  export class LoginRequired extends Error {
+    constructor(description: string)
+  }
   export class UnsupportedResponseMode extends Error {}
   export class SessionNotFound extends Error {}
   export class OIDCProviderError extends Error {
@@ -139,6 +145,11 @@ declare module 'oidc-provider/lib/helpers/errors.js' {
     /** Whether the client is told by a redirect. */
     allow_redirect: boolean
   }
+}
+
+declare module 'oidc-provider/lib/helpers/jwt.js' {
+  /** Verifies nothing. */
+  export function decode(token: string): { readonly payload: { readonly sub?: string } }
 }
 
 declare module 'oidc-provider/lib/response_modes/query.js' {

@@ -1,9 +1,11 @@
 /** When a person must be asked, and what they are asked: to sign in, or for consent. */
+import { LoginRequired } from 'oidc-provider/lib/helpers/errors.js'
 import {
   base,
   Check,
   type InteractionPolicy,
 } from 'oidc-provider/lib/helpers/interaction_policy/index.js'
+import { decode } from 'oidc-provider/lib/helpers/jwt.js'
 import type { Context, Grant, Provider } from 'oidc-provider/lib/provider.js'
 import { type Clock, unixSeconds } from '#domain/clock.ts'
 
@@ -27,7 +29,21 @@ export function interactionPolicy(clock: Clock): InteractionPolicy {
   add('session_over', ({ session: { loginTs } }) => {
     return loginTs !== undefined && unixSeconds(clock.now()) - loginTs >= SESSION_SECONDS
   })
+  add('hint_of_another', refuseAnother)
   return policy
+}
+
+/**
+ * The library holds the hint against the session that a request finds, and never against who signs in then. A client that
+ * named one person must not be given another (OpenID Connect Core §3.1.2.1).
+ * @throws LoginRequired
+ */
+function refuseAnother({ params, session, result }: Context['oidc']): boolean {
+  const hint = params?.['id_token_hint']
+  if (hint === undefined || result?.login === undefined) return false
+  // Its signature was verified when the request came.
+  if (decode(hint).payload.sub === session.accountId) return false
+  throw new LoginRequired('id_token_hint and authenticated subject do not match')
 }
 
 /** What outlives the session is never given unasked. */

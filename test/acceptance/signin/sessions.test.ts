@@ -55,6 +55,21 @@ test('the second time nobody is asked, with prompt=none too, and the hint must f
   expect(refused.url).toContain('error=login_required')
 })
 
+test('a hint names who is wanted: somebody else who signs in instead is not told to the client', async () => {
+  const { id_token, claims } = await signedIn()
+  const wanted = email
+  const asked = address({ id_token_hint: id_token })
+  const another = stand.browser()
+  const refused = await stand.signIn(another, await another.open(asked), 'another@example.org')
+  const told = new URL(refused.url).searchParams
+  expect(refused.url.startsWith(REDIRECT)).toBe(true)
+  expect([told.get('error'), told.get('state')]).toEqual(['login_required', 'state-of-the-session'])
+  expect(told.has('code')).toBe(false)
+  const browser = stand.browser()
+  const back = await stand.signIn(browser, await browser.open(asked), wanted)
+  expect((await tokensOf(codeOf(back))).claims.sub).toBe(claims.sub)
+})
+
 test('prompt=login asks again, max_age only when the sign-in is older; auth_time tells', async () => {
   const { browser, claims } = await signedIn()
   await until(() => hasSecondsPassed(claims.auth_time + 1), 'two seconds have passed')
