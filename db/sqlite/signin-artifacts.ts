@@ -40,6 +40,10 @@ export function createArtifacts({ database, commit }: Connection): Artifacts {
       })
       return changes === 1
     },
+    prolong: (kind, digest, expiresAt) =>
+      commit.enqueue(() => {
+        table.prolong().run({ kind, digest, expiresAt })
+      }),
     remove: (kind, digest) =>
       commit.enqueue(() => {
         table.remove().run(kind, digest)
@@ -92,6 +96,11 @@ function prepare(database: Connection['database']) {
       database,
       `UPDATE artifacts SET consumed_at = $at
        WHERE kind = $kind AND sha256 = $digest AND consumed_at IS NULL`,
+    ),
+    prolong: statement<unknown, [{ kind: string; digest: string; expiresAt: Instant }]>(
+      database,
+      `UPDATE artifacts SET expires_at = $expiresAt
+       WHERE kind = $kind AND sha256 = $digest AND expires_at < $expiresAt`,
     ),
     remove: statement<unknown, [string, string]>(
       database,

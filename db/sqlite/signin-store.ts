@@ -28,6 +28,7 @@ export function createSigninStore(connection: Connection): SigninStore {
         find: true,
         findByUid: true,
         consume: true,
+        prolong: true,
         remove: true,
         revokeGrant: true,
         endPerson: true,

@@ -17,9 +17,16 @@ export const adaptersOf =
 function artifactAdapter({ artifacts }: SigninStore, clock: Clock, kind: string): Adapter {
   return {
     async upsert(id, payload, expiresInSeconds = 0) {
-      await artifacts.put(
-        toArtifact(kind, id, payload, later(clock.now(), expiresInSeconds * 1000)),
-      )
+      const expiresAt = later(clock.now(), expiresInSeconds * 1000)
+      const artifact = toArtifact(kind, id, payload, expiresAt)
+      const { grantId } = artifact
+      await Promise.all([
+        artifacts.put(artifact),
+        // It opens nothing without its grant, which may be older by the life of a session, or by many rotations.
+        kind === 'RefreshToken' &&
+          grantId !== null &&
+          artifacts.prolong('Grant', digestOf(grantId), expiresAt),
+      ])
     },
     async find(id) {
       const artifact = await artifacts.find(kind, digestOf(id))
@@ -95,8 +102,10 @@ function withoutCookie(payload: Payload): Payload {
   return { ...payload, session: rest }
 }
 
-const toPayload = ({ payload, consumedAt }: Artifact): Payload => ({
+const toPayload = ({ kind, payload, consumedAt, expiresAt }: Artifact): Payload => ({
   ...(JSON.parse(payload) as Payload),
+  // As far as it was prolonged.
+  ...(kind === 'Grant' && { exp: Math.floor(expiresAt / 1000) }),
   ...(consumedAt !== null && { consumed: Math.floor(consumedAt / 1000) }),
 })
 

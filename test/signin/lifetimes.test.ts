@@ -1,6 +1,6 @@
 // How long a sign-in lasts: no session, cookie or token outlives the end that docs/sign-in.md gives it.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { MINUTE_MS } from '#domain/clock.ts'
+import { DAY_MS, MINUTE_MS } from '#domain/clock.ts'
 import type { Browser, Page } from '#test/acceptance/signin/browser.ts'
 import { ISSUER, openTestGateway, REDIRECT, type TestGateway } from './identities/stand.ts'
 
@@ -24,15 +24,19 @@ function pass(ms: number): void {
 
 const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
 
-const SILENT = `${ISSUER}/oauth/authorize?${new URLSearchParams({
-  response_type: 'code',
-  client_id: 'wiki',
-  redirect_uri: REDIRECT,
-  scope: 'openid email',
-  prompt: 'none',
-  code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
-  code_challenge_method: 'S256',
-})}`
+const addressFor = (more: Readonly<Record<string, string>>): string =>
+  `${ISSUER}/oauth/authorize?${new URLSearchParams({
+    response_type: 'code',
+    client_id: 'wiki',
+    redirect_uri: REDIRECT,
+    scope: 'openid email',
+    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    code_challenge_method: 'S256',
+    ...more,
+  })}`
+
+const SILENT = addressFor({ prompt: 'none' })
+const OFFLINE = addressFor({ prompt: 'consent', scope: 'openid offline_access' })
 
 /** Asks for a code without a question to the person: `code`, or the error. */
 async function silently(browser: Browser): Promise<string> {
@@ -48,19 +52,30 @@ async function signedIn(): Promise<{ readonly browser: Browser; readonly back: P
   return { browser, back }
 }
 
-async function redeem(browser: Browser, { url }: Page) {
+async function callToken(browser: Browser, grant: Readonly<Record<string, string>>) {
   const page = await browser.open(`${ISSUER}/oauth/token`, {
     method: 'POST',
-    body: new URLSearchParams({
-      grant_type: 'authorization_code',
-      code: new URL(url).searchParams.get('code') ?? '',
-      client_id: 'wiki',
-      client_secret: 'secret',
-      code_verifier: VERIFIER,
-    }),
+    body: new URLSearchParams({ client_id: 'wiki', client_secret: 'secret', ...grant }),
   })
-  const { error, access_token } = JSON.parse(page.text) as Readonly<Record<string, string>>
-  return { status: page.status, error, access_token }
+  const answer = JSON.parse(page.text) as Readonly<Record<string, string>>
+  const { error, access_token, refresh_token } = answer
+  return { status: page.status, error, access_token, refresh_token }
+}
+
+const redeem = (browser: Browser, { url }: Page) =>
+  callToken(browser, {
+    grant_type: 'authorization_code',
+    code: new URL(url).searchParams.get('code') ?? '',
+    code_verifier: VERIFIER,
+  })
+
+const renew = (browser: Browser, { refresh_token = '' }: Awaited<ReturnType<typeof redeem>>) =>
+  callToken(browser, { grant_type: 'refresh_token', refresh_token })
+
+/** Consent to be known while one is away, by somebody who is signed in. */
+async function allowed(browser: Browser) {
+  const asked = await browser.open(OFFLINE)
+  return redeem(browser, await browser.submit(asked, '/consent', { decision: 'allow' }))
 }
 
 const userinfo = async (browser: Browser, token = ''): Promise<number> => {
@@ -103,6 +118,30 @@ test('T10: a code lasts a minute, and an access token an hour', async () => {
   // Clocks may differ by some seconds.
   pass(MINUTE_MS + 15_000)
   expect(await userinfo(browser, access_token)).toBe(401)
+})
+
+test('T10: a refresh token lasts 30 days from its own issue, also one that took the place of others', async () => {
+  const { browser } = await signedIn()
+  let tokens = await allowed(browser)
+  for (const days of [29, 58, 87]) {
+    pass(29 * DAY_MS)
+    tokens = await renew(browser, tokens)
+    expect([days, tokens.status]).toEqual([days, 200])
+    expect(await userinfo(browser, tokens.access_token)).toBe(200)
+  }
+  pass(30 * DAY_MS + MINUTE_MS)
+  expect(await renew(browser, tokens)).toMatchObject({ status: 400, error: 'invalid_grant' })
+})
+
+test('T10: a refresh token lasts 30 days also where its client was known for longer', async () => {
+  const { browser } = await signedIn()
+  for (let hours = 0; hours < 13 * 24; hours += 12) {
+    pass(12 * HOUR_MS)
+    expect(await silently(browser)).toBe('code')
+  }
+  const tokens = await allowed(browser)
+  pass(29 * DAY_MS)
+  expect((await renew(browser, tokens)).status).toBe(200)
 })
 
 test('T10: a copy of the cookies opens nothing once its owner has signed out', async () => {

@@ -27,6 +27,8 @@ export interface Artifacts {
   findByUid(kind: string, uid: string): Promise<Artifact | undefined>
   /** True for exactly one caller, however many ask at once. */
   consume(kind: string, digest: string, at: Instant): Promise<boolean>
+  /** Keeps it until then at least. Nothing when it is gone: who ended it meant it. */
+  prolong(kind: string, digest: string, expiresAt: Instant): Promise<void>
   remove(kind: string, digest: string): Promise<void>
   /** Ends all of one kind that a grant stands behind. */
   revokeGrant(kind: string, grantId: string): Promise<void>

@@ -161,6 +161,20 @@ function artifactsContract(bench: SigninBench): void {
     expect(await artifacts.find(kind, digest)).toBeUndefined()
   })
 
+  test('what is prolonged lasts longer, never shorter, and nothing comes back', async () => {
+    const { artifacts } = bench.signin
+    const { kind, digest, ...rest } = anArtifact(bench.clock)
+    await artifacts.put({ kind, digest, ...rest })
+    const expiresAt = later(rest.expiresAt, 5)
+    await artifacts.prolong(kind, digest, expiresAt)
+    await artifacts.prolong(kind, digest, rest.expiresAt)
+    await artifacts.prolong('RefreshToken', digest, later(expiresAt, 5))
+    expect(await artifacts.find(kind, digest)).toEqual({ kind, digest, ...rest, expiresAt })
+    await artifacts.remove(kind, digest)
+    await artifacts.prolong(kind, digest, later(expiresAt, 5))
+    expect(await artifacts.find(kind, digest)).toBeUndefined()
+  })
+
   test('a grant is revoked kind by kind; a session is found by its uid', async () => {
     const { artifacts } = bench.signin
     const grantId = 'grant'
