@@ -69,7 +69,7 @@ export function createSigninApp(
     const filled = form && (await withRedirect(deps.store, form))
     const sent = filled === undefined || filled === form ? body : Buffer.from(filled.toString())
     const answer = await cross(c.req.raw, c.env.address, '/oauth/token', sent)
-    if (form !== undefined && answer.status === 400) await refusals.refused(form)
+    if (form !== undefined) await refusals.answered(form, answer)
     return answer
   })
 

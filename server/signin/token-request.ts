@@ -6,14 +6,15 @@ const CODE = 'AuthorizationCode'
 
 /**
  * The specification's token call names no redirect address (spec §4.6), and the library wants one. The code was issued for
- * one, so that is filled in; what a client does send is compared as ever.
+ * one, so that is filled in; what a client does send is compared as ever. A field without a value is none (RFC 6749 §3.2).
  */
 export async function withRedirect(
   { artifacts }: SigninStore,
   form: URLSearchParams,
 ): Promise<URLSearchParams> {
   const code = form.get('code')
-  if (code === null || form.has('redirect_uri')) return form
+  const stated = form.getAll('redirect_uri')
+  if (code === null || stated.length > 1 || stated.some((uri) => uri !== '')) return form
   if (form.get('grant_type') !== 'authorization_code') return form
   const artifact = await artifacts.find(CODE, digestOf(code))
   const { redirectUri } = JSON.parse(artifact?.payload ?? '{}') as { readonly redirectUri?: string }
@@ -30,17 +31,20 @@ const MOST_REFUSALS = 5
 const MOST_REMEMBERED = 10_000
 
 export interface RefusalCount {
-  /** Notes that the token endpoint refused a code; the last refusal ends the code. */
-  refused(form: URLSearchParams): Promise<void>
+  /**
+   * Notes whether the token endpoint refused a code; the last refusal ends the code. Whoever did not prove to be a client was
+   * not told anything of it, and cannot end it.
+   */
+  answered(form: URLSearchParams, answer: Response): Promise<void>
 }
 
 /** A wrong verifier does not use a code up, so each code is given a few tries (hardening §1.3). */
 export function countRefusals({ artifacts }: SigninStore): RefusalCount {
   const refusals = new Map<string, number>()
   return {
-    async refused(form) {
+    async answered(form, answer) {
       const code = form.get('code')
-      if (code === null) return
+      if (code === null || !(await isGrantRefused(answer))) return
       const digest = digestOf(code)
       const count = (refusals.get(digest) ?? 0) + 1
       if (refusals.size >= MOST_REMEMBERED) refusals.clear()
@@ -52,4 +56,10 @@ export function countRefusals({ artifacts }: SigninStore): RefusalCount {
       if (artifact?.consumedAt === null) await artifacts.remove(CODE, digest)
     },
   }
+}
+
+async function isGrantRefused(answer: Response): Promise<boolean> {
+  if (answer.status !== 400) return false
+  const { error } = (await answer.clone().json()) as { readonly error: string }
+  return error === 'invalid_grant'
 }

@@ -98,6 +98,11 @@ test('the call of the specification: no redirect_uri, although two are registere
   })
 })
 
+test('a redirect address without a value is one that was left out (RFC 6749 §3.2)', async () => {
+  const answer = await redeem(stand.authUrl, stand.client, await freshCode(), { redirect_uri: '' })
+  expect(answer.status).toBe(200)
+})
+
 describe('refused, and the code is still good for its own client', () => {
   test.each([
     ['a wrong verifier', { code_verifier: 'x'.repeat(50) }],
@@ -192,6 +197,16 @@ test('T13: a verifier cannot be guessed at: the fifth wrong one ends the code', 
     await demandRefusal(await redeem(stand.authUrl, stand.client, code, more), 400, 'invalid_grant')
   }
   await demandRefusal(await redeem(stand.authUrl, stand.client, code), 400, 'invalid_grant')
+})
+
+test('whoever says nothing of a client ends no code, however often they try', async () => {
+  const code = await freshCode()
+  for (let n = 0; n < 6; n++) {
+    const body = new URLSearchParams({ grant_type: 'authorization_code', code })
+    const answer = await fetch(`${stand.authUrl}/oauth/token`, { method: 'POST', body })
+    await demandRefusal(answer, 400, 'invalid_request')
+  }
+  expect((await redeem(stand.authUrl, stand.client, code)).status).toBe(200)
 })
 
 test('an expired code is refused', async () => {
