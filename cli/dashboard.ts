@@ -8,7 +8,7 @@ import { SCREENS, type Screen } from './dashboard/view.ts'
 import { CommandError, EXIT, usageError } from './exit.ts'
 import { isThere } from './gateway/access.ts'
 import { besideDemo, tellDemo } from './gateway/demo-socket.ts'
-import { call, isTimeout, notAnswering } from './gateway/operator.ts'
+import { callRunning, isTimeout, notAnswering } from './gateway/operator.ts'
 import { noGateway } from './gateway/operator-lines.ts'
 import { print, printJson } from './terminal/output.ts'
 import { isTerminal } from './terminal/streams.ts'
@@ -73,13 +73,19 @@ async function readFirst(context: Context): Promise<SnapshotRecord> {
   }
 }
 
-const actionsOf = (context: Context): DashboardActions => ({
-  chart: (wish) => call(context, 'usage.chart', { ...wish, ...context.whose }),
-  async kill(id) {
-    const { model, ended } = await call(context, 'activity.kill', { id })
-    return ended ? `ended ${id} (${model})` : `${id} was told to end; its provider does not let go`
-  },
-})
+/** Of the running gateway alone: a dashboard that opened the store would keep the next gateway from it. */
+function actionsOf(context: Context): DashboardActions {
+  const none = noGateway(context, 'gatewayctl serve')
+  return {
+    chart: (wish) => callRunning(context, 'usage.chart', { ...wish, ...context.whose }, none),
+    async kill(id) {
+      const { model, ended } = await callRunning(context, 'activity.kill', { id }, none)
+      return ended
+        ? `ended ${id} (${model})`
+        : `${id} was told to end; its provider does not let go`
+    },
+  }
+}
 
 const USUAL = { columns: 80, rows: 24 }
 

@@ -5,7 +5,7 @@ import { draw, drawWords } from './draw.ts'
 import { type Feed, type FeedOptions, type Link, startFeed } from './feed.ts'
 import type { Glyphs } from './glyphs.ts'
 import type { Line } from './line.ts'
-import { type Effect, type Key, press } from './press.ts'
+import { type Effect, type Key, paste, press } from './press.ts'
 import type { Size } from './scene.ts'
 import { type ChartWish, type Screen, startView, type View } from './view.ts'
 
@@ -20,6 +20,8 @@ export interface DashboardActions {
 export interface Terminal {
   quit(): void
   suspend(): void
+  /** All of it anew, whatever something else has written over it. */
+  redraw(): void
   copy(text: string): void
 }
 
@@ -39,6 +41,7 @@ export interface ControllerOptions {
 export interface Controller {
   lines(size: Size): readonly Line[]
   press(key: Key, terminal: Terminal): void
+  paste(text: string): void
   /** Calls back whenever there is something new to draw; answers how to stop that. */
   subscribe(changed: () => void): () => void
   stop(): void
@@ -46,6 +49,8 @@ export interface Controller {
 
 /** A chart is added up from the log: that is worth doing once a minute. */
 const CHART_MS = 60_000
+/** How long one that failed is not asked for. */
+const CHART_AGAIN_MS = 2_000
 const CLOCK_MS = 1_000
 
 export function startController(options: ControllerOptions): Controller {
@@ -84,6 +89,7 @@ export function startController(options: ControllerOptions): Controller {
   const perform = (effect: Effect, terminal: Terminal): void => {
     if (effect.kind === 'quit') terminal.quit()
     else if (effect.kind === 'suspend') terminal.suspend()
+    else if (effect.kind === 'redraw') terminal.redraw()
     else if (effect.kind === 'copy') terminal.copy(effect.text)
     else if (effect.kind === 'rate') feed.setRate(effect.fps)
     else if (effect.kind === 'reconnect') feed.reconnect()
@@ -103,6 +109,10 @@ export function startController(options: ControllerOptions): Controller {
       if (view.screen === 'spend') charts.want(view.chart)
       changed()
       if (pressed.effect) perform(pressed.effect, terminal)
+    },
+    paste(text) {
+      view = paste(view, text)
+      changed()
     },
     subscribe(watcher) {
       watchers.add(watcher)
@@ -146,8 +156,10 @@ function keepChart(actions: DashboardActions, changed: () => void) {
           chart = made
           changed()
         },
-        // It is asked for again with the frame after next minute, or by another wish.
-        () => {},
+        // It is asked for again with a frame after some seconds, or by another wish.
+        () => {
+          if (name === asked) askedAt = performance.now() - CHART_MS + CHART_AGAIN_MS
+        },
       )
     },
   }

@@ -34,6 +34,7 @@ const CONTROLS: Readonly<Record<string, Key>> = {
   '\u007f': 'backspace',
   '\b': 'backspace',
   '\u0003': 'ctrl-c',
+  '\u000c': 'ctrl-l',
   '\u0015': 'ctrl-u',
   '\u001a': 'ctrl-z',
 }

@@ -21,6 +21,7 @@ export type Effect =
   | { readonly kind: 'quit' }
   | { readonly kind: 'suspend' }
   | { readonly kind: 'reconnect' }
+  | { readonly kind: 'redraw' }
   | { readonly kind: 'rate'; readonly fps: number }
   | { readonly kind: 'copy'; readonly text: string }
   | { readonly kind: 'kill'; readonly id: string }
@@ -41,6 +42,7 @@ export function press(view: View, key: Key, snapshot: SnapshotRecord | null): Pr
   const fresh = view.told === null ? view : { ...view, told: null }
   if (key === 'ctrl-c') return now(fresh, { kind: 'quit' })
   if (key === 'ctrl-z') return now(fresh, { kind: 'suspend' })
+  if (key === 'ctrl-l') return now(fresh, { kind: 'redraw' })
   switch (fresh.mode.kind) {
     case 'typing':
       return now(typeInto(fresh, fresh.mode.before, key))
@@ -68,12 +70,20 @@ function typeInto(view: View, before: string, key: Key): View {
   return withList(view, { filter: filter + key, selected: null, place: 0 })
 }
 
+/** A clipboard is no sequence of keys: it is taken into a filter that is being typed, its first line, and else left alone. */
+export function paste(view: View, text: string): View {
+  if (view.mode.kind !== 'typing') {
+    return { ...view, told: 'what is pasted is taken into a filter (/) and nowhere else' }
+  }
+  const { before } = view.mode
+  const [line = ''] = text.trimStart().split(/[\r\n]/)
+  return [...line].reduce((typed, character) => typeInto(typed, before, character), view)
+}
+
 function answer(view: View, id: string, key: Key): Pressed {
   const back = inList(view)
   return key === 'y' || key === 'Y'
-    ? // It begins otherwise than what is told next: of lines that begin alike only the rest is painted, and on a busy machine
-      // the beginning was found missing.
-      now({ ...back, told: 'being ended…' }, { kind: 'kill', id })
+    ? now({ ...back, told: `ending ${id}…` }, { kind: 'kill', id })
     : now({ ...back, told: 'left as it is' })
 }
 

@@ -2,15 +2,24 @@
 import { writeSync } from 'node:fs'
 import { render } from 'ink'
 import { EXIT } from '../exit.ts'
-import { Dashboard, WRAP } from './app.tsx'
+import { beginLine, Dashboard, WRAP } from './app.tsx'
 import type { Controller } from './controller.ts'
 import { inColor, plain } from './line.ts'
 
 /** Resolves when the operator quits. */
 export async function runDashboard(controller: Controller, color: boolean): Promise<void> {
   const write = (text: string): void => void process.stdout.write(text)
+  beginLine(write)
   const instance = render(
-    <Dashboard controller={controller} painter={color ? inColor : plain} write={write} />,
+    <Dashboard
+      controller={controller}
+      painter={color ? inColor : plain}
+      write={write}
+      erase={() => {
+        instance.clear()
+        write(BLANK_SCREEN)
+      }}
+    />,
     {
       alternateScreen: true,
       incrementalRendering: true,
@@ -33,6 +42,8 @@ export async function runDashboard(controller: Controller, color: boolean): Prom
   }
 }
 
+/** From the first column of the first line on, nothing. */
+const BLANK_SCREEN = '\u001b[H\u001b[J'
 /** End of synchronized output, alternate screen off, cursor on, lines wrapped, colours off. */
 const CLEAN = `\u001b[?2026l\u001b[?1049l\u001b[?25h${WRAP}\u001b[0m`
 

@@ -28,6 +28,21 @@ export async function call<Name extends VerbName>(
   }
 }
 
+/**
+ * The same of the gateway that runs, with nothing written beside it: for whoever draws on the terminal.
+ * @throws GatewayError from the verb, CommandError, `none` where no gateway answers
+ */
+export async function callRunning<Name extends VerbName>(
+  context: Context,
+  name: Name,
+  input: VerbInput<Name>,
+  none: CommandError,
+): Promise<VerbRecord<Name>> {
+  const answer = await overSocket({ ...context, quiet: true }, name, input)
+  if (answer === null) throw none
+  return answer.record as VerbRecord<Name>
+}
+
 interface Answer {
   readonly record: unknown
 }

@@ -1,9 +1,9 @@
 /** The dashboard of the compiled binary in a real terminal: under load, resized, suspended, left alone, and broken. */
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
-import { SNAPSHOT } from '#test/cli/dashboard/fixed-snapshot.ts'
+import { CHART, SNAPSHOT } from '#test/cli/dashboard/fixed-snapshot.ts'
 import { type Appliance, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { openTerminal, TMUX, type TmuxTerminal } from '#test/support/tmux.ts'
@@ -204,6 +204,66 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     expect(acts[0]).toMatchObject({ verb: 'activity.kill', target: line?.id })
   })
 
+  test('what is waited for longer than a second leaves its line to the dashboard', async () => {
+    serveSlow(join(cli.dataDir, 'run', 'admin.sock'), 1_500)
+    const terminal = await openDashboard(80, 24)
+    terminal.send('x', 'y')
+    await terminal.shows(/^ ending gen-\w+…$/m)
+    await terminal.shows(/^ ended gen-\w+ \(demo\/lorem\) *$/m)
+    terminal.send('4')
+    await terminal.shows('adding up…')
+    await terminal.shows('─ by key ─')
+    expect(terminal.screen()).toMatch(/^ m what .* q quit *$/m)
+  })
+
+  test('beside a demo each screen is whole', async () => {
+    const env = { GATEWAY_DATA_DIR: '' }
+    gateways.push(await startAppliance(cli, { flags: ['--demo', '--auth-listen', 'off'], env }))
+    const terminal = await openDashboard(80, 24, { env })
+    for (const key of ['4', 'b', 'm', 'd', '1']) {
+      terminal.send(key)
+      await terminal.shows(key === '1' ? '[1 Live]' : '─ ledger ─')
+    }
+    expect(torn(terminal.screen(), 80, 24)).toEqual([])
+  })
+
+  test('what is typed before it is there is heard, and stands nowhere', async () => {
+    await serve()
+    const terminal = await openTerminal(cli, 80, 24)
+    terminal.send(`${BINARY} dashboard`, 'Enter')
+    await until(() => {
+      terminal.send('5')
+      return terminal.screen().includes('[5 Log]')
+    }, 'it hears what is typed')
+    await until(() => torn(terminal.screen(), 80, 24).length === 0, 'it is whole')
+    terminal.send('q')
+    await isClean(terminal)
+  })
+
+  test('ctrl-l draws over whatever something else has written', async () => {
+    await keepTalking(await serve(), 3)
+    const terminal = await openDashboard(80, 24)
+    await terminal.shows('3 of 3')
+    writeFileSync(terminal.tell('pane_tty'), 'a job\r\nin the\r\nbackground\r\n\u001b[5;5Hhere too')
+    await until(() => torn(terminal.screen(), 80, 24).length > 0, 'it is torn')
+    terminal.send('C-l')
+    await until(() => torn(terminal.screen(), 80, 24).length === 0, 'it is whole')
+    expect(terminal.screen()).not.toMatch(/a job|in the|background|here too/)
+  })
+
+  test('with the gateway gone it opens no store; its chart comes with the next one', async () => {
+    const gateway = await serve()
+    const terminal = await openDashboard(80, 24)
+    await gateway.kill()
+    await terminal.shows(/○ reconnecting \ds/)
+    terminal.send('4')
+    await terminal.shows('adding up…')
+    await terminal.shows(/○ reconnecting [2-9]s/)
+    expect(terminal.screen()).toContain('adding up…')
+    await serve()
+    await terminal.shows('─ by key ─')
+  })
+
   test('NO_COLOR, CI and DEV change nothing but the colours', async () => {
     await serve()
     const env = { NO_COLOR: '1', CI: '1', DEV: 'true' }
@@ -267,6 +327,36 @@ function serveBroken(path: string, first: object = SNAPSHOT): void {
   })
   onTestFinished(() => server.stop(true))
 }
+
+/** A gateway that answers a verb so late. */
+function serveSlow(path: string, answerMs: number): void {
+  mkdirSync(dirname(path), { recursive: true })
+  const id = SNAPSHOT.in_flight.requests[0]?.id ?? ''
+  const records: Readonly<Record<string, object>> = {
+    '/verbs/activity.kill': { object: 'activity.killed', id, model: 'demo/lorem', ended: true },
+    '/verbs/usage.chart': CHART,
+  }
+  const server = Bun.serve({
+    unix: path,
+    async fetch({ url }) {
+      const record = records[new URL(url).pathname]
+      if (record === undefined) return watch()
+      await Bun.sleep(answerMs)
+      return Response.json(record)
+    },
+  })
+  onTestFinished(() => server.stop(true))
+}
+
+/** One frame, and no end. */
+const watch = (): Response =>
+  new Response(
+    new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode(`${JSON.stringify(SNAPSHOT)}\n`))
+      },
+    }),
+  )
 
 describe('without a terminal', () => {
   test('it is refused with what to use instead', async () => {

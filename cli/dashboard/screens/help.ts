@@ -15,7 +15,7 @@ const EVERYWHERE: Help = [
   ['u', 'dollars or rubles, at the rate of now'],
   ['+, -', 'frames a second, from 1 to 10'],
   ['c', 'copy the id of what is selected (OSC 52)'],
-  ['r', 'connect anew'],
+  ['r, ctrl-l', 'connect anew; draw all of it anew'],
   ['ctrl-z', 'suspend; fg comes back'],
   ['q, ctrl-c', 'quit'],
 ]

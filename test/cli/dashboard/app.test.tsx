@@ -44,7 +44,12 @@ function open(actions: Partial<DashboardActions> = {}, size = { columns: 80, row
   })
   const copied: string[] = []
   const instance = render(
-    <Dashboard controller={controller} painter={plain} write={(text) => copied.push(text)} />,
+    <Dashboard
+      controller={controller}
+      painter={plain}
+      write={(text) => copied.push(text)}
+      erase={() => instance.clear()}
+    />,
     {
       stdout: screen as never,
       stdin: keyboard as never,
@@ -170,6 +175,43 @@ test('a request is ended after a yes, and it is said what became of it', async (
   await shows(`ended ${SNAPSHOT.in_flight.requests[1]?.id}`)
   keyboard.type('xy')
   await shows('no request in progress is called so')
+})
+
+test('what is pasted ends nothing: a filter takes its first line', async () => {
+  const killed: string[] = []
+  const { keyboard, shows } = open({
+    async kill(id) {
+      killed.push(id)
+      return `ended ${id}`
+    },
+  })
+  await shows('[1 Live]')
+  keyboard.type('\u001b[200~xyq\u001b[201~')
+  await shows('what is pasted is taken into a filter (/) and nowhere else')
+  keyboard.type('/')
+  await shows(' / ')
+  keyboard.type('\u001b[200~ mobile\nxy\u001b[201~')
+  await shows(/ \/ mobile█/)
+  keyboard.type('\r')
+  await shows('1 of 7 · elapsed ↓ · /mobile')
+  expect(killed).toEqual([])
+})
+
+test('a chart that could not be had is asked for again', async () => {
+  let asked = 0
+  const { keyboard, frame, shows } = open({
+    async chart() {
+      if (++asked === 1) throw new Error('no gateway is running')
+      return CHART
+    },
+  })
+  keyboard.type('4')
+  await shows('adding up…')
+  await until(() => {
+    frame()
+    return asked === 2
+  }, 'it is asked for again')
+  await shows('by key')
 })
 
 test('frames come as they come; frozen, none does', async () => {
