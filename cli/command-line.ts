@@ -15,12 +15,14 @@ const GLOBAL_FLAGS = [
   ['--account <name>', 'whose keys and money; without it, the account "default"'],
 ] as const
 
+const EVERY_COMMAND = 'Every command takes:'
+
 /** The flags of every command. */
 export function globalFlags(command: Command): void {
-  command.helpOption('-h, --help', 'this page')
   for (const [flags, description] of GLOBAL_FLAGS) {
-    command.addOption(new Option(flags, description).helpGroup('Every command takes:'))
+    command.addOption(new Option(flags, description).helpGroup(EVERY_COMMAND))
   }
+  command.addHelpOption(new Option('-h, --help', 'this page').helpGroup(EVERY_COMMAND))
 }
 
 /** Flags of every command that take a value, and may stand before the words that name it. */

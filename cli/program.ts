@@ -57,18 +57,26 @@ async function runNoun(
   if (noun.command) {
     const command = (await noun.command()).mount(root)
     globalFlags(command)
+    if (wantsHelp(operands)) await addExamples(command, [name])
     await run(root, command, signedAsOperands(command, [name, ...operands]))
     return
   }
-  const parent = root.command(name).description(noun.summary).helpCommand(false)
+  const parent = root
+    .command(name)
+    .description(noun.summary)
+    .helpCommand(false)
+    .helpOption('-h, --help', 'this page')
   const verb = second === undefined ? noun.bare : second
-  const asksForHelp =
-    second === undefined && operands.some((arg) => arg === '-h' || arg === '--help')
+  const asksForHelp = second === undefined && wantsHelp(operands)
   const load = asksForHelp ? undefined : noun.verbs[verb]
   const command = load && (await load()).mount(parent)
-  if (command) globalFlags(command)
-  else if (asksForHelp) await mountAll(parent, noun)
-  else {
+  if (command) {
+    globalFlags(command)
+    if (wantsHelp(operands)) await addExamples(command, [`${name} ${verb}`])
+  } else if (asksForHelp) {
+    await mountAll(parent, noun)
+    await addExamples(parent, verbsOf(name, noun))
+  } else {
     throw await unknownWord(`${name} ${verb}`, verbsOf(name, noun), `gatewayctl ${name} --help`)
   }
   const line = second === undefined && !asksForHelp ? [noun.bare, ...operands] : operands
@@ -96,6 +104,14 @@ async function mountAll(parent: Command, noun: Noun): Promise<void> {
     Object.values(noun.verbs).map((load) => load()),
   )
   for (const { mount } of files) globalFlags(mount(parent))
+}
+
+const wantsHelp = (args: readonly string[]): boolean =>
+  args.some((arg) => arg === '-h' || arg === '--help')
+
+async function addExamples(command: Command, names: readonly string[]): Promise<void> {
+  const { examplesOf } = await import('./examples.ts')
+  command.addHelpText('after', examplesOf(names))
 }
 
 /** A program that reports by throwing, so that every end goes through one place. */

@@ -2,6 +2,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { NOUNS } from '#cli/nouns.ts'
 import { readSecret } from '#domain/secret.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
@@ -427,6 +428,27 @@ describe('help', () => {
       expect(out).toContain(`Usage: gatewayctl ${noun}`)
     }
     for (const line of front.split('\n')) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(90)
+  })
+
+  test('every command has an example, of flags that it has', () => {
+    const commands = Object.entries(NOUNS).flatMap(([noun, { command, verbs }]) =>
+      command ? [noun] : [noun, ...Object.keys(verbs).map((verb) => `${noun} ${verb}`)],
+    )
+    for (const words of commands) {
+      const [page = '', last = ''] = cli
+        .run([...words.split(' '), '--help'])
+        .out.split(/^Examples?:\n/m)
+      const examples = last.trimEnd().split('\n')
+      const own = examples.filter((line) => line.includes(`gatewayctl ${words.split(' ')[0]}`))
+      expect([words, own.length > 0]).toEqual([words, true])
+      for (const line of examples) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(105)
+      if (!words.includes(' ') && !NOUNS[words]?.command) continue
+      for (const line of own) {
+        const flags = (line.split(/ [|>&<]/)[0] ?? '').match(/(?<= )--[a-z][a-z-]*/g) ?? []
+        const strange = flags.filter((flag) => !new RegExp(`${flag}(?![a-z-])`).test(page))
+        expect([line, strange]).toEqual([line, []])
+      }
+    }
   })
 
   test('a command shows its own flags', () => {
