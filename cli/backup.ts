@@ -1,4 +1,5 @@
 /** `gatewayctl backup`: a consistent copy of everything while it serves, and the way back from one. */
+import { shellWord } from '#forms/shell-word.ts'
 import { action, type Mount } from './action.ts'
 import { usageError } from './exit.ts'
 import { readCount } from './flags/read-value.ts'
@@ -36,7 +37,7 @@ export const mount: Mount = (root) =>
         if (file !== undefined || keep !== undefined || verify) {
           throw usageError(
             '--restore goes with --confirm alone',
-            `gatewayctl backup --restore ${restore} --confirm gateway.db`,
+            `gatewayctl backup --restore ${shellWord(restore)} --confirm gateway.db`,
           )
         }
         const { restoreBackup } = await import('./backup/restore.ts')

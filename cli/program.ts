@@ -77,7 +77,7 @@ async function runNoun(
     await mountAll(parent, noun)
     await addExamples(parent, verbsOf(name, noun))
   } else {
-    throw await unknownWord(`${name} ${verb}`, verbsOf(name, noun), `gatewayctl ${name} --help`)
+    throw await unknownVerb(name, verb, Object.keys(noun.verbs))
   }
   const line = second === undefined && !asksForHelp ? [noun.bare, ...operands] : operands
   const typed = [name, ...line]
@@ -120,6 +120,25 @@ const newProgram = (): Command =>
     .exitOverride()
     .configureOutput({ writeErr: () => {} })
     .helpCommand(false)
+
+/** A verb that was misspelt, or the name of one thing where a verb belongs. */
+async function unknownVerb(name: string, verb: string, verbs: readonly string[]): Promise<Error> {
+  const [{ didYouMean, nearest }, { shellWord }] = await Promise.all([
+    import('#forms/nearest.ts'),
+    import('#forms/shell-word.ts'),
+  ])
+  const meant = nearest(verb, verbs)
+  const isOfMany = verbs.includes('list') && verbs.includes('show')
+  const act = name === 'models' && verb.includes('*') ? 'list' : 'show'
+  const perhaps =
+    meant === undefined && isOfMany
+      ? `        or: gatewayctl ${name} ${act} ${shellWord(verb)}`
+      : ''
+  return usageError(
+    `there is no command "${name} ${verb}"${didYouMean(meant && `gatewayctl ${name} ${meant}`)}`,
+    `gatewayctl ${name} --help${perhaps}`,
+  )
+}
 
 async function unknownWord(word: string, known: readonly string[], hint: string): Promise<Error> {
   const { didYouMean, nearest } = await import('#forms/nearest.ts')

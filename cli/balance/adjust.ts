@@ -1,4 +1,5 @@
 /** `gatewayctl balance adjust`: corrects a balance either way; the ledger keeps the reason. */
+import { shellWord } from '#forms/shell-word.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
@@ -47,6 +48,6 @@ async function readSigned(
   }
   throw usageError(
     `the amount needs a sign, such as +2.50 or -2.50 (got "${text}")`,
-    `money that came in: gatewayctl balance top-up ${text}`,
+    `money that came in: gatewayctl balance top-up ${shellWord(text)}`,
   )
 }

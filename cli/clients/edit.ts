@@ -1,4 +1,5 @@
 /** `gatewayctl clients edit`: changes an application from its next request on; what is not named stays. */
+import { shellWord } from '#forms/shell-word.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
@@ -45,7 +46,7 @@ export const mount: Mount = (clients) =>
         if (Object.keys(stated).length === 0) {
           throw usageError(
             'nothing to change is stated',
-            `gatewayctl clients edit ${client} --name NEW`,
+            `gatewayctl clients edit ${shellWord(client)} --name NEW`,
           )
         }
         if (redirects.length > 0) await confirmLoss(context, client, redirects)

@@ -37,16 +37,14 @@ export const addLimitFlags = (command: Command): Command =>
     .option('--allow-all', 'every model')
 
 /**
- * The stated limits by their wire names; what was not stated is absent. `keyName` is null while there is no key yet.
+ * The stated limits by their wire names; what was not stated is absent. `keys` are as a command names them, null while there is none yet.
  * @throws CommandError 2
  */
-export async function readLimitFlags(context: Context, flags: LimitFlags, keyName: string | null) {
+export async function readLimitFlags(context: Context, flags: LimitFlags, keys: string | null) {
   if (flags.allow && flags.allowAll) throw usageError('--allow and --allow-all exclude each other')
   const zero = [flags.rpm, flags.rpd, flags.concurrency, flags.endUserRpm].includes('0')
   const hint =
-    zero && keyName !== null
-      ? `to stop a key from working: gatewayctl keys revoke ${keyName}`
-      : null
+    zero && keys !== null ? `to stop a key from working: gatewayctl keys revoke ${keys}` : null
   const count = (flag: string, text: string | undefined, most?: number) =>
     text === undefined ? undefined : readLimitCount(flag, text, hint, most)
   const money = (flag: string, text: string | undefined) =>

@@ -1,4 +1,5 @@
 /** `gatewayctl keys edit`: the name, the note, the end of a key, and whether it works; holds from the next request. */
+import { shellWord } from '#forms/shell-word.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import { usageError } from '../exit.ts'
@@ -40,7 +41,10 @@ export const mount: Mount = (keys) =>
           }),
         }
         if (Object.keys(stated).length === 0) {
-          throw usageError('nothing to change is stated', `gatewayctl keys edit ${key} --name NEW`)
+          throw usageError(
+            'nothing to change is stated',
+            `gatewayctl keys edit ${shellWord(key)} --name NEW`,
+          )
         }
         const edited = await call(context, 'keys.edit', { key, ...stated })
         if (context.json) return printJson(edited)

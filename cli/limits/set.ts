@@ -1,4 +1,5 @@
 /** `gatewayctl limits set`: changes what is stated, from the next request, and tells what moved. */
+import { shellWord } from '#forms/shell-word.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import { usageError } from '../exit.ts'
@@ -14,9 +15,10 @@ export const mount: Mount = (limits) =>
     .argument('<key...>', 'ids, names or shown prefixes')
     .action(
       action(async (context, keys: readonly string[], flags: LimitFlags) => {
-        const stated = await readLimitFlags(context, flags, keys.join(' '))
+        const words = keys.map(shellWord).join(' ')
+        const stated = await readLimitFlags(context, flags, words)
         if (Object.keys(stated).length === 0) {
-          throw usageError('no limit is stated', `gatewayctl limits set ${keys[0]} --rpm 60`)
+          throw usageError('no limit is stated', `gatewayctl limits set ${words} --rpm 60`)
         }
         const amended = await call(context, 'limits.set', { ...stated, keys: [...keys] })
         if (context.json) return printJson(amended.length === 1 ? amended[0] : amended)

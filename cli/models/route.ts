@@ -1,4 +1,5 @@
 /** `gatewayctl models route`: which providers serve a model; changes hold from the next request. */
+import { shellWord } from '#forms/shell-word.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
@@ -50,7 +51,7 @@ function checkFlags({ via, upstream, order, weight, drop, reset }: Flags, model:
   if (!describes || via !== undefined) return
   throw usageError(
     '--upstream, --order and --weight describe a hop: say which, by --via',
-    `gatewayctl models route ${model} --via PROVIDER`,
+    `gatewayctl models route ${shellWord(model)} --via PROVIDER`,
   )
 }
 

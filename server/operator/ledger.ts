@@ -1,4 +1,5 @@
 /** The ledger, as an operator reads it. */
+
 import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
 import { renderDay, renderInstant } from '#domain/clock.ts'
@@ -7,6 +8,7 @@ import type { ApiKey } from '#domain/key.ts'
 import type { LedgerEntry, LedgerQuery } from '#domain/ledger.ts'
 import { negateUsd, renderRub, renderRubPerUsd, renderUsd, toRub } from '#domain/money.ts'
 import { accountField, timeField } from '#forms/fields.ts'
+import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { findKey } from './find-key.ts'
@@ -86,6 +88,6 @@ async function notOf(
 ): Promise<GatewayError> {
   const owner = (await store.accounts.find(key.accountId))?.name ?? key.accountId
   return new GatewayError('key_not_found', `key ${key.name} is not of account ${name}`, {
-    hint: `gatewayctl ledger list --key ${key.id} --account ${owner}`,
+    hint: `gatewayctl ledger list --key ${key.id} --account ${shellWord(owner)}`,
   })
 }

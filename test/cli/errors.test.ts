@@ -26,6 +26,36 @@ test.each([
     'error: there is no command "keys shwo"\n  did you mean gatewayctl keys show?\nhint: gatewayctl keys --help\n',
   ],
   [
+    ['keys', 'prod web'],
+    2,
+    'error: there is no command "keys prod web"\nhint: gatewayctl keys --help        or: gatewayctl keys show \'prod web\'\n',
+  ],
+  [
+    ['models', 'demo/*'],
+    2,
+    'error: there is no command "models demo/*"\nhint: gatewayctl models --help        or: gatewayctl models list \'demo/*\'\n',
+  ],
+  [
+    ['limits', 'set', 'prod web', 'ci', '--rpm', '0'],
+    2,
+    'error: --rpm must be a whole number of at least 1, or "none" (got "0")\nhint: to stop a key from working: gatewayctl keys revoke \'prod web\' ci\n',
+  ],
+  [
+    ['limits', 'set', 'prod web', 'ci'],
+    2,
+    "error: no limit is stated\nhint: gatewayctl limits set 'prod web' ci --rpm 60\n",
+  ],
+  [
+    ['keys', 'edit', 'prod web'],
+    2,
+    "error: nothing to change is stated\nhint: gatewayctl keys edit 'prod web' --name NEW\n",
+  ],
+  [
+    ['balance', 'adjust', '$20', '--note', 'n'],
+    2,
+    'error: the amount needs a sign, such as +2.50 or -2.50 (got "$20")\nhint: money that came in: gatewayctl balance top-up \'$20\'\n',
+  ],
+  [
     ['keys', 'create', 'x', '--rmp', '3'],
     2,
     "error: unknown option '--rmp'\n  Did you mean --rpm?\nhint: gatewayctl keys create --help\n",

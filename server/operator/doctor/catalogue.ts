@@ -1,7 +1,9 @@
 /** What requests would stumble over: providers, prices, masks, the rate. */
+
 import { idleMasks } from '#domain/allow-list.ts'
 import { renderRubPerUsd } from '#domain/money.ts'
 import { type RouteHop, routeOf } from '#domain/route.ts'
+import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { everyKey } from '../list-keys.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
@@ -100,7 +102,7 @@ export async function checkMasks(deps: OperatorDeps): Promise<readonly Finding[]
     warning(
       'masks',
       `key ${key.name} allows "${mask}", which matches no model`,
-      `gatewayctl limits set ${key.name} --allow MASK`,
+      `gatewayctl limits set ${shellWord(key.name)} --allow MASK`,
     ),
   )
 }

@@ -1,7 +1,9 @@
 /** Whether a low balance would be heard of: an address to tell, and a way to get there. */
+
 import type { Account } from '#domain/account.ts'
 import { channelsOf } from '#domain/low-balance.ts'
 import { renderUsd } from '#domain/money.ts'
+import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 
@@ -27,7 +29,7 @@ async function checkThreshold(
           warning(
             'threshold',
             `account ${name} has a threshold and nobody to tell`,
-            `gatewayctl thresholds set --account ${name} --email ops@example.org`,
+            `gatewayctl thresholds set --account ${shellWord(name)} --email ops@example.org`,
           ),
         ]
       : []),
@@ -46,7 +48,7 @@ async function checkThreshold(
           problem(
             'threshold',
             `the webhook secret of account ${name} cannot be read with this master key`,
-            `gatewayctl thresholds set --account ${name} --rotate-secret`,
+            `gatewayctl thresholds set --account ${shellWord(name)} --rotate-secret`,
           ),
         ]),
   ]
