@@ -93,10 +93,11 @@ const LAST_OUTCOMES: Readonly<Record<EndedBy, ReceiptAttempt['outcome'] | null>>
 }
 
 function lastAttempt(entry: ActivityEntry, isCharged: boolean): readonly ReceiptAttempt[] {
-  const { model, provider, endedBy, failedAttempts, totalMs, queuedMs } = entry
+  const { model, provider, endedBy, code, failedAttempts, totalMs, queuedMs } = entry
   const outcome = LAST_OUTCOMES[endedBy]
   // Whoever leaves once a provider was asked is charged; before that nobody was asked.
-  const wasAsked = provider !== null && (endedBy !== 'client' || isCharged)
+  const wasAsked =
+    provider !== null && (endedBy !== 'client' || isCharged) && code !== 'descriptors_exhausted'
   if (outcome === null || !wasAsked) return []
   const before = failedAttempts.reduce((sum, { ms }) => sum + ms, queuedMs)
   const ms = Math.max(0, totalMs - before)

@@ -1,5 +1,7 @@
 /** What a provider's status or a broken connection means to the walk (contract §3, last paragraph). */
+import type { GatewayError } from '#domain/errors.ts'
 import { type FailureKind, UpstreamFailure } from '#domain/upstream.ts'
+import { descriptorsExhausted } from './descriptors.ts'
 
 const KINDS: Readonly<Record<number, FailureKind>> = {
   400: 'rejected',
@@ -36,12 +38,18 @@ const codeOf = (thrown: unknown): string =>
 /** Whether a connection that had stood died. */
 export const brokeOff = (thrown: unknown): boolean => BROKEN_OFF.has(codeOf(thrown))
 
-/** A failure of the line itself. The runtime's own error holds the full address, so only its code goes on. */
-export function fromTransportError(thrown: unknown): UpstreamFailure {
+/**
+ * A failure of the line itself, or the gateway's own where it had no descriptor to connect with. The runtime's error holds the
+ * full address, so only its code goes on.
+ */
+export function fromTransportError(thrown: unknown): UpstreamFailure | GatewayError {
   const code = codeOf(thrown)
   if (BROKEN_OFF.has(code)) return new UpstreamFailure('failed', 'the connection broke off')
   if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code)) {
     return new UpstreamFailure('failed', `its certificate was not accepted (${code})`)
   }
-  return new UpstreamFailure('failed', WORDS[code] ?? 'the connection failed')
+  return (
+    descriptorsExhausted(thrown) ??
+    new UpstreamFailure('failed', WORDS[code] ?? 'the connection failed')
+  )
 }

@@ -61,6 +61,7 @@ const CHAT: Operation = {
     'shutting_down',
     'ended_by_operator',
     'store_unavailable',
+    'descriptors_exhausted',
     'upstream_timeout',
   ],
 }

@@ -32,6 +32,8 @@ export interface Row {
   readonly status: number
   readonly type: string
   readonly cases: readonly Case[]
+  /** A tool of the system without which they cannot be brought about. */
+  readonly needs?: string
   /** Opens a gateway of their own for them. */
   readonly stage?: () => Promise<Scene>
 }

@@ -1,7 +1,8 @@
 /** What is not the caller's fault: the provider's, the operator's, or the gateway's own. */
+import { expect } from 'vitest'
 import { until } from '#test/support/appliance.ts'
 import type { Case, Row } from './case.ts'
-import { BUSY_SECONDS, jam, openDamaged, openDraining } from './scene.ts'
+import { BUSY_SECONDS, exhaust, jam, openDamaged, openDraining } from './scene.ts'
 import type { Visitor } from './visitor.ts'
 
 /** A request that was admitted, and failed at a provider. */
@@ -167,6 +168,30 @@ export const FAULTS = {
         trouble: jam,
         ask: (visitor) => visitor.chat(),
       },
+    ],
+  },
+  descriptors_exhausted: {
+    status: 503,
+    type: 'api_error',
+    needs: 'prlimit',
+    cases: [
+      failing(
+        'no provider can be connected to',
+        { model: 'gone/m' },
+        {
+          limit: 'open_files',
+          limit_value: expect.any(Number),
+          used: expect.any(Number),
+          resets_at: null,
+        },
+        {
+          retryAfter: '1',
+          words: /^the gateway cannot connect to a provider: all \d+ of its file descriptors are/,
+          prepare: (visitor) => visitor.key(),
+          trouble: exhaust,
+          ask: (visitor) => visitor.chat({ model: 'gone/m' }),
+        },
+      ),
     ],
   },
   upstream_timeout: {

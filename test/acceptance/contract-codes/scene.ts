@@ -163,3 +163,30 @@ export async function jam({ cli, gateway }: Scene): Promise<{ release(): Promise
     },
   }
 }
+
+/** Visitors that ask at the same time, each over a connection that it has by then. */
+const CONNECTIONS = 16
+
+/** Takes from the gateway whatever descriptor it would open next; those that it has stay. */
+export async function exhaust({ gateway }: Scene): Promise<{ release(): Promise<void> }> {
+  const greet = async (): Promise<void> =>
+    void (await (await fetch(`${gateway.url}/healthz`)).text())
+  await Promise.all(Array.from({ length: CONNECTIONS }, greet))
+  const before = descriptorLimit(gateway)
+  // Lower than any number that is free: it has been given those below long since.
+  descriptorLimit(gateway, '4:')
+  return {
+    async release() {
+      descriptorLimit(gateway, `${before}:`)
+    },
+  }
+}
+
+/** The limit that holds now; `change` is one in the words of prlimit. */
+function descriptorLimit({ pid }: Appliance, change?: string): string {
+  const nofile =
+    change === undefined ? ['--nofile', '--output=SOFT', '--noheadings'] : [`--nofile=${change}`]
+  const { exitCode, stdout, stderr } = Bun.spawnSync(['prlimit', `--pid=${pid}`, ...nofile])
+  if (exitCode !== 0) throw new Error(`prlimit: ${stderr}`)
+  return stdout.toString().trim()
+}

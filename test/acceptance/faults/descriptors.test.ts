@@ -14,6 +14,8 @@ import { dial, post, type RawClient } from '#test/support/raw-client.ts'
 import { HELLO, startProvider } from './provider.ts'
 
 const DESCRIPTORS = 80
+/** In a row: a provider that failed as often would rest. */
+const FAILURES_THAT_WOULD_REST = 3
 const canLimit = Bun.which('prlimit') !== null && process.platform === 'linux'
 
 const provider = startProvider()
@@ -48,10 +50,14 @@ test.skipIf(!canLimit)('as many idle connections as there are descriptors', asyn
   })
   const open = (): number => readdirSync(`/proc/${gateway.pid}/fd`).length
   await until(() => open() === DESCRIPTORS, 'no descriptor is left')
-  // Whoever is in already is answered, and told that its provider could not be asked; it pays nothing.
-  early.send(request)
-  await until(() => early.received.includes('"error"'), 'it is answered')
-  expect(early.received).toMatch(/HTTP\/1\.1 50[23] /)
+  // Whoever is in already is answered, and told that no provider could be asked; it pays nothing, however often it tries.
+  for (let tries = 1; tries <= FAILURES_THAT_WOULD_REST; tries++) {
+    early.send(request)
+    const answered = (): number => early.received.split('"code":"descriptors_exhausted"').length - 1
+    await until(() => answered() === tries, 'it is answered')
+  }
+  expect(early.received).toMatch(/HTTP\/1\.1 503 /)
+  expect(early.received).toContain(`"limit":"open_files","limit_value":${DESCRIPTORS}`)
   expect(provider.asked).toBe(0)
   expect(charges()).toBe(0)
   const beside = cli.runBeside(['doctor'])
@@ -59,6 +65,19 @@ test.skipIf(!canLimit)('as many idle connections as there are descriptors', asyn
   for (const client of crowd) client.hangUp()
   await until(async () => (await fetch(`${gateway.url}/readyz`)).status === 200, 'it is ready')
   expect((await beside).out).toMatch(/descriptors/)
+  // Nothing of it was the provider's fault.
+  const { hops } = await gateway.verb('models.route.show', { model: 'acme/m' })
+  expect(hops).toMatchObject([
+    { provider: 'acme', health: { failures_in_a_row: 0, rests_until: null } },
+  ])
+  const [last] = cli.json<{ id: string }[]>(['activity', 'list', '--limit', '1'])
+  const why = cli.json<{ story: string[] }>(['why', last?.id ?? ''])
+  expect(why.story.slice(0, 2)).toEqual([
+    'no provider was asked',
+    expect.stringContaining(
+      'the gateway broke it off before any content: 503 descriptors_exhausted',
+    ),
+  ])
   const before = charges()
   expect((await gateway.chat(key, HELLO)).status).toBe(200)
   expect(charges()).toBe(before + 1)

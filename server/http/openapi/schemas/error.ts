@@ -58,6 +58,8 @@ export const CODE_MEANINGS: Readonly<Record<HttpCode, string>> = {
   shutting_down: 'the gateway stops; ask again in a moment',
   ended_by_operator: 'whoever runs the gateway ended the request; what came of it is charged',
   store_unavailable: 'the gateway cannot write to its disk; nothing was taken or charged',
+  descriptors_exhausted:
+    'the gateway has no file descriptor left to reach a provider with; no provider was asked',
   upstream_timeout: 'the provider did not answer in time',
 }
 
@@ -68,7 +70,9 @@ const metadata = z
     limit: z
       .string()
       .exactOptional()
-      .describe('Which limit: a field of the key, `balance_usd`, `input_images` or `body_bytes`'),
+      .describe(
+        'Which limit: a field of the key, `balance_usd`, `input_images`, `body_bytes` or `open_files`',
+      ),
     limit_value: z.union([z.string(), z.number()]).exactOptional().describe('Its value'),
     used: z.union([z.string(), z.number()]).exactOptional().describe('What is used of it'),
     resets_at: moment('When it lifts by itself; null where it does not').nullable().exactOptional(),
