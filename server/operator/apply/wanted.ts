@@ -45,6 +45,7 @@ export async function readWanted(
   demandOnce(stated)
   demandSameKind(stated, present)
   demandUnshared(stated, present)
+  demandAhead(keys, stated, present, at)
   return [...stated, ...(await fromCatalog(providers, stated, present, at))]
 }
 
@@ -166,6 +167,27 @@ function demandSameKind(stated: readonly Entity[], present: readonly Entity[]): 
       const { kind } = before.fields
       throw invalid('keys', `key ${entity.name} is ${String(kind)} and cannot become another kind`)
     }
+  }
+}
+
+/** A new end of a key lies ahead; one that has come already may stay in the file. */
+function demandAhead(
+  keys: readonly Entry<'keys'>[],
+  stated: readonly Entity[],
+  present: readonly Entity[],
+  at: Instant,
+): void {
+  const known = byName(present)
+  const entities = stated.filter(({ kind }) => kind === 'key')
+  for (const [n, { expires_at }] of keys.entries()) {
+    const entity = entities[n]
+    if (expires_at === undefined || expires_at > at || entity === undefined) continue
+    const before = known.get(titleOf(entity))
+    if (before?.fields['expires_at'] === entity.fields['expires_at']) continue
+    throw invalid(
+      `keys.${n}.expires_at`,
+      'must be a time in the future; leave out a key that should have ended',
+    )
   }
 }
 
