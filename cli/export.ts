@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import { action, type Mount } from './action.ts'
 import { CommandError, EXIT } from './exit.ts'
+import { hereAlone } from './export/here-alone.ts'
 import { call } from './gateway/operator.ts'
 import { print, printJson, tell } from './terminal/output.ts'
 
@@ -10,11 +11,17 @@ interface Flags {
   readonly out?: string
 }
 
-const HEAD = `# The gateway as a file: gatewayctl apply -f FILE makes it so again, here or elsewhere.
-# Balances, secrets, revoked keys and prices of the future are not in it. A provider's credential is
-# taken from the variable that from_env names, by whoever applies it.
-
-`
+/** `reasons` are why no other gateway can apply it. */
+const headOf = (reasons: readonly string[]): string =>
+  [
+    reasons.length === 0
+      ? '# The gateway as a file: gatewayctl apply -f FILE makes it so again, here or elsewhere.'
+      : '# The gateway as a file: gatewayctl apply -f FILE makes it so again, but nowhere else, because',
+    ...reasons.map((reason) => `#   ${reason}`),
+    "# Balances, secrets, revoked keys and prices of the future are not in it. A provider's credential is",
+    '# taken from the variable that from_env names, by whoever applies it.',
+    '\n',
+  ].join('\n')
 
 export const mount: Mount = (root) =>
   root
@@ -25,7 +32,11 @@ export const mount: Mount = (root) =>
       action(async (context, { out }: Flags) => {
         const document = await call(context, 'export', {})
         if (context.json && out === undefined) return printJson(document)
-        const text = HEAD + Bun.TOML.stringify(document)
+        const obstacles = hereAlone(document, context.clock.now())
+        const text = headOf(obstacles.map(({ what }) => what)) + Bun.TOML.stringify(document)
+        for (const { what, next } of obstacles) {
+          tell(context, `! this gateway alone can apply the file: ${what}\n  next: ${next}`)
+        }
         if (out === undefined) return print(text.trimEnd())
         try {
           writeFileSync(out, text, { flag: 'wx', mode: 0o600 })

@@ -2,7 +2,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Appliance, furnishCli, startAppliance } from '#test/support/appliance.ts'
+import { type Appliance, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
 import { openCli } from '#test/support/cli-harness.ts'
 
 const cli = openCli()
@@ -147,6 +147,42 @@ describe('with the gateway up', () => {
     expect(apply(['--dry-run', '--prune']).out).toContain('- key default/late')
     expect(apply(['--yes', '--prune']).code).toBe(0)
     expect((await gateway.chat(secret, ask)).status).toBe(401)
+  })
+
+  test('an end that has come is found before anything is done, and one that a key has may stay', async () => {
+    const past = 'expires_at = "2020-01-01T00:00:00Z"'
+    write(`[[keys]]\nname = "first"\n[[keys]]\nname = "old"\n${past}\n`)
+    const refused = `error: ${path}: keys.1.expires_at: must be a time in the future`
+    for (const flags of [['--dry-run'], ['--yes']]) {
+      const { code, out, err } = apply(flags)
+      expect([code, out, err]).toEqual([1, '', expect.stringContaining(refused)])
+    }
+    const names = cli.json<{ name: string }[]>(['keys', 'list']).map(({ name }) => name)
+    expect(names).not.toContain('first')
+    const soon = new Date(Date.now() + 1_000).toISOString()
+    write(`[[keys]]\nname = "brief"\nexpires_at = "${soon}"\n`)
+    expect(apply(['--yes']).code).toBe(0)
+    await until(() => Date.now() > Date.parse(soon), 'it has ended')
+    expect(apply(['--yes']).err).toBe('✓ nothing to change\n')
+    expect(cli.run(['export']).err).toContain(`key "brief" ended at ${soon}`)
+    expect(cli.run(['keys', 'revoke', 'brief', '--yes']).code).toBe(0)
+  })
+
+  test('what only this gateway can apply says so, and what to type against it', () => {
+    const ids = [1, 2].map(() => cli.json<{ id: string }>(['keys', 'create', 'twin']).id)
+    const { code, out, err } = cli.run(['export'])
+    expect(code).toBe(0)
+    const reason = /keys (key_\w+), (key_\w+) are all called "twin"/
+    expect(reason.exec(err)?.slice(1).toSorted()).toEqual(ids.toSorted())
+    expect(out).toMatch(/^# .*, but nowhere else, because\n# {3}keys key_\w+, key_\w+ are all/)
+    write(out)
+    expect(apply(['--dry-run']).err).toBe('nothing to change\n')
+    const next = /next: gatewayctl (.+) --name NEW/.exec(err)?.[1]?.split(' ') ?? []
+    expect(cli.run([...next, '--name', 'other']).code).toBe(0)
+    expect(cli.run(['export'])).toMatchObject({
+      err: '',
+      out: expect.stringContaining('elsewhere'),
+    })
   })
 
   test('the answer as JSON has the steps and the secrets', () => {

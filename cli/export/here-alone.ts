@@ -1,0 +1,49 @@
+/** What of an exported file no other gateway can apply, and the command that mends each. */
+import { type Instant, readInstant } from '#domain/clock.ts'
+import { shellWord } from '#forms/shell-word.ts'
+import type { VerbRecord } from '#operator/verbs.ts'
+import { clean } from '../terminal/clean.ts'
+
+type Exported = VerbRecord<'export'>
+
+interface Obstacle {
+  readonly what: string
+  readonly next: string
+}
+
+interface Named {
+  readonly name: string
+  readonly account?: string | undefined
+  readonly id?: string | undefined
+  readonly expires_at?: string | undefined
+}
+
+/** Empty where the file can be applied anywhere. */
+export const hereAlone = (
+  { keys = [], clients = [] }: Exported,
+  now: Instant,
+): readonly Obstacle[] => [
+  ...sharedNames('keys', keys),
+  ...sharedNames('clients', clients),
+  ...keys.filter(({ expires_at }) => isOver(expires_at, now)).map(ended),
+]
+
+/** Those that need their id, which is this gateway's own word. */
+function sharedNames(nouns: 'keys' | 'clients', all: readonly Named[]): readonly Obstacle[] {
+  const groups = Map.groupBy(
+    all.filter(({ id }) => id !== undefined),
+    ({ account = '', name }) => JSON.stringify([account, name]),
+  )
+  return [...groups.values()].map((group) => ({
+    what: `${nouns} ${group.map(({ id }) => id).join(', ')} are all called "${clean(group[0]?.name ?? '')}"`,
+    next: `gatewayctl ${nouns} edit ${group.at(-1)?.id} --name NEW`,
+  }))
+}
+
+const isOver = (end: string | undefined, now: Instant): boolean =>
+  end !== undefined && (readInstant(end) ?? now) <= now
+
+const ended = ({ name, id, expires_at }: Named): Obstacle => ({
+  what: `key "${clean(name)}" ended at ${expires_at}`,
+  next: `gatewayctl keys revoke ${shellWord(id ?? name)}`,
+})
