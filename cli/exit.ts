@@ -71,13 +71,15 @@ function endingOf(thrown: unknown): Ending {
 export const exitCodeOf = (thrown: unknown): ExitCode => endingOf(thrown).exitCode
 
 function codeOf({ code, status, details }: GatewayError): ExitCode {
-  // A database of a newer schema waits for another binary, not for a server to start.
-  const isNewer = details.metadata?.['schema_version'] !== undefined
-  if (code === 'store_unavailable') return isNewer ? EXIT.failed : EXIT.notRunning
+  if (code === 'store_unavailable') return isOfOtherSchema(details) ? EXIT.failed : EXIT.notRunning
   if (code === 'route_not_found') return EXIT.failed
   if (status === 400) return EXIT.usage
   return status === 404 ? EXIT.notFound : EXIT.failed
 }
+
+/** It waits for another binary, or for its upgrade, and not for a server that does not answer. */
+export const isOfOtherSchema = ({ metadata }: GatewayError['details']): boolean =>
+  metadata?.['schema_version'] !== undefined
 
 /** Tells an error of the command that was typed and sets the exit code; `--json` gets one JSON object, `--debug` the stack. */
 export function endWithError(

@@ -121,7 +121,7 @@ async function openKept(context: Context, syncCharges: boolean): Promise<Gateway
     syncCharges,
     serves: true,
   }).catch((thrown: unknown) => {
-    throw isHeld(thrown) ? alreadyServed(thrown) : tellDamage(thrown)
+    throw isHeld(thrown) ? alreadyServed(thrown) : tellDamage(thrown, false)
   })
   const { initialise } = await import('#operator/init.ts')
   // A container starts with an empty volume and nobody to type `init`; a key is then made when somebody asks for one.

@@ -1,9 +1,11 @@
 /** `gatewayctl status`: exit 0 while it serves, 4 when no server runs, 6 when it is unhealthy. */
+import { GatewayError } from '#domain/errors.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from './action.ts'
 import type { Context } from './context.ts'
 import { tellWarning } from './dashboard/tell-warning.ts'
-import { CommandError, EXIT, endWith, exitCodeOf } from './exit.ts'
+import { CommandError, EXIT, type ExitCode, endWith, exitCodeOf, isOfOtherSchema } from './exit.ts'
+import { DamageError } from './gateway/damage.ts'
 import { call } from './gateway/operator.ts'
 import { clean } from './terminal/clean.ts'
 import { carry } from './terminal/hint.ts'
@@ -30,22 +32,38 @@ export const mount: Mount = (root) =>
       }),
     )
 
-/** Where there is no database, or a damaged one, no server answered either. */
-const RUNS_NOTHING: ReadonlySet<string> = new Set(['not_initialised', 'store_unavailable'])
+/** Where there is no database, a damaged one, or one of another schema, no server answered either. */
+const isUnserved = (thrown: unknown): thrown is CommandError | GatewayError =>
+  thrown instanceof DamageError
+    ? !thrown.isServed
+    : thrown instanceof CommandError
+      ? thrown.code === 'not_initialised'
+      : thrown instanceof GatewayError && isOfOtherSchema(thrown.details)
 
 /** Null when there is nothing to tell: `-q` says with its exit code alone that nothing runs here. */
 async function ask(context: Context): Promise<Status | null> {
   try {
     return await call(context, 'status', { warnings: !context.quiet })
   } catch (thrown) {
-    const runsNothing = thrown instanceof CommandError && RUNS_NOTHING.has(thrown.code)
-    if (!runsNothing && exitCodeOf(thrown) !== EXIT.notRunning) throw thrown
-    endWith(EXIT.notRunning)
+    const exitCode = isUnserved(thrown)
+      ? EXIT.notRunning
+      : thrown instanceof DamageError
+        ? EXIT.unhealthy
+        : exitCodeOf(thrown)
+    if (exitCode !== EXIT.notRunning && exitCode !== EXIT.unhealthy) throw thrown
+    endWith(exitCode)
     if (context.quiet) return null
-    throw runsNothing
-      ? new CommandError(thrown.code, EXIT.notRunning, thrown.message, thrown.hint)
-      : thrown
+    throw withExitCode(thrown, exitCode)
   }
+}
+
+function withExitCode(thrown: unknown, exitCode: ExitCode): unknown {
+  if (thrown instanceof GatewayError) {
+    return new CommandError(thrown.code, exitCode, thrown.message, thrown.details.hint ?? null)
+  }
+  return thrown instanceof CommandError
+    ? new CommandError(thrown.code, exitCode, thrown.message, thrown.hint)
+    : thrown
 }
 
 function lines(context: Context, status: Status): readonly (readonly [string, string])[] {

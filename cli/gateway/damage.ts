@@ -1,15 +1,21 @@
 /** A database that is damaged waits for its operator, and not for a server: exit 1, not 4. */
 
 import { GatewayError } from '#domain/errors.ts'
-import { systemCodeOf } from '#domain/system-code.ts'
 import { CommandError, EXIT } from '../exit.ts'
 
-const DAMAGE = /^SQLITE_(CORRUPT|NOTADB)/
+/** Told by a running gateway, or found while the store was opened or read here. */
+export class DamageError extends CommandError {
+  readonly isServed: boolean
 
-/** What was thrown while the store was opened or read here, with the exit code of what it is. */
-export function tellDamage(thrown: unknown): unknown {
-  if (!(thrown instanceof GatewayError) || !DAMAGE.test(systemCodeOf(thrown.details.cause)))
-    return thrown
-  const { code, message, details } = thrown
-  return new CommandError(code, EXIT.failed, message, details.hint ?? null)
+  constructor({ code, message, details }: GatewayError, isServed: boolean) {
+    super(code, EXIT.failed, message, details.hint ?? null)
+    this.name = 'DamageError'
+    this.isServed = isServed
+  }
 }
+
+/** What was thrown, with the exit code of what it is. */
+export const tellDamage = (thrown: unknown, isServed: boolean): unknown =>
+  thrown instanceof GatewayError && thrown.details.trouble === 'damaged'
+    ? new DamageError(thrown, isServed)
+    : thrown

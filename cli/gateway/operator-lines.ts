@@ -5,6 +5,7 @@ import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { isThere } from './access.ts'
 import { cutLines } from './cut-lines.ts'
+import { tellDamage } from './damage.ts'
 import { besideDemo, tellDemo } from './demo-socket.ts'
 import { isRefused } from './is-refused.ts'
 import { fromErrorBody, PATIENT } from './operator.ts'
@@ -29,7 +30,8 @@ export async function* readLines(
     throw cause
   }
   tellDemo(target)
-  if (!response.ok) throw fromErrorBody((await response.json()) as OperatorErrorBody)
+  if (!response.ok)
+    throw tellDamage(fromErrorBody((await response.json()) as OperatorErrorBody), true)
   try {
     for await (const line of cutLines(response.body)) yield line === '' ? null : JSON.parse(line)
   } catch (cause) {

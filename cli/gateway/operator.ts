@@ -60,7 +60,7 @@ async function ask(
     return await inProcess(context, name, input, options)
   } catch (thrown) {
     const late = isHeld(thrown) ? await overSocket(context, name, input) : null
-    if (late === null) throw tellDamage(thrown)
+    if (late === null) throw tellDamage(thrown, false)
     return late
   }
 }
@@ -122,7 +122,7 @@ async function overSocket(context: Context, name: string, input: unknown): Promi
   tellDemo(context)
   const record: unknown = await response.json()
   if (response.ok) return { record }
-  throw fromErrorBody(record as OperatorErrorBody)
+  throw tellDamage(fromErrorBody(record as OperatorErrorBody), true)
 }
 
 /** Whether a deadline of our own has passed. */
@@ -147,6 +147,8 @@ export function fromErrorBody({ error }: OperatorErrorBody): GatewayError {
   return new GatewayError(code, error.message, {
     ...(error.param === null ? {} : { param: error.param }),
     ...(error.hint === null ? {} : { hint: error.hint }),
+    // A gateway that was not restarted since it was replaced says nothing of it.
+    ...(error.trouble == null ? {} : { trouble: error.trouble }),
   })
 }
 

@@ -77,5 +77,6 @@ export const unavailable = (trouble: StoreTrouble = 'failing', cause?: unknown):
   new GatewayError('store_unavailable', `${SAID[trouble]}; nothing was taken or charged`, {
     retryAfterSeconds: 5,
     hint: 'gatewayctl doctor',
+    trouble,
     cause,
   })

@@ -1,5 +1,7 @@
 /** The one error of the gateway: a code, and what the caller may know. Status and type are looked up, never passed. */
 
+import type { StoreTrouble } from './store.ts'
+
 /** Every code the gateway may answer with, its HTTP status and OpenAI error type (contract §3). */
 export const ERROR_CODES = {
   invalid_json: [400, 'invalid_request_error'],
@@ -67,6 +69,8 @@ export interface ErrorDetails {
   readonly permanent?: true
   /** What an operator types next; shown by the CLI only. */
   readonly hint?: string
+  /** What the store suffers from; shown by the CLI only. */
+  readonly trouble?: StoreTrouble
   /** For the operator's log; never leaves the gateway. */
   readonly cause?: unknown
 }

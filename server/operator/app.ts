@@ -2,6 +2,7 @@
 import { Hono } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
+import type { StoreTrouble } from '#domain/store.ts'
 import type { OperatorDeps } from './deps.ts'
 import type { Watchers } from './snapshot/stream.ts'
 import { type AnyVerb, perform } from './verb.ts'
@@ -14,6 +15,8 @@ export interface OperatorErrorBody {
     readonly message: string
     readonly param: string | null
     readonly hint: string | null
+    /** Why it is `store_unavailable`. */
+    readonly trouble: StoreTrouble | null
   }
 }
 
@@ -85,5 +88,11 @@ const unknownVerb = (name: string, version: string): GatewayError =>
   })
 
 const render = ({ code, message, details }: GatewayError): OperatorErrorBody => ({
-  error: { code, message, param: details.param ?? null, hint: details.hint ?? null },
+  error: {
+    code,
+    message,
+    param: details.param ?? null,
+    hint: details.hint ?? null,
+    trouble: details.trouble ?? null,
+  },
 })

@@ -80,7 +80,7 @@ test.each(['ledger', 'activity', 'key_days'])(
     const statuses = []
     for (let n = 0; n < 3; n++) statuses.push((await gateway.chat(key, HELLO)).status)
     expect([provider.asked, statuses]).toEqual([before, [503, 503, 503]])
-    await expectIllness()
+    await expectIllness(table)
   },
 )
 
@@ -97,7 +97,7 @@ test.each(['key_secrets', 'keys', 'resting_key_days', 'window_slots'])(
       { error: { code: 'store_unavailable', message: expect.stringContaining('is damaged') } },
     ])
     expect(provider.asked).toBe(before)
-    await expectIllness()
+    await expectIllness(table)
   },
 )
 
@@ -113,12 +113,34 @@ test('a first page that is no page of a database', async () => {
   await expectNoStart()
 })
 
+/** What needs the page of a table, and whether a gateway that has read it remembers. */
+const READERS: Readonly<Record<string, readonly string[]>> = {
+  ledger: ['ledger', 'list'],
+  activity: ['activity', 'list'],
+  keys: ['keys', 'list'],
+}
+
+/** What is missing is not a server, whether or not one runs: exit 1, and 6 from who asks how the gateway does. */
+function expectSameExit(table: string, isServed: boolean): void {
+  const reader = READERS[table]
+  if (reader === undefined) return
+  const refused = cli.run([...reader, '--json'])
+  expect([refused.code, refused.out]).toEqual([1, ''])
+  expect(JSON.parse(refused.err)).toMatchObject({
+    error: { code: 'store_unavailable', exit_code: 1, hint: 'gatewayctl doctor' },
+  })
+  const { code } = cli.run(['status', '-q'])
+  expect(code).toBe(isServed ? 6 : 4)
+}
+
 /** Doctor names it, with the gateway running and not, and the backup is the way back. */
-async function expectIllness(): Promise<void> {
+async function expectIllness(table: string): Promise<void> {
+  expectSameExit(table, true)
   const ill = cli.run(['doctor'])
   expect([ill.code, ill.out]).toEqual([6, expect.stringContaining('✖ the database is damaged')])
   expect(ill.out).toContain('gatewayctl backup --restore FILE')
   expect(await gateway.stop()).toBe(0)
+  expectSameExit(table, false)
   const still = cli.run(['doctor'])
   expect([still.code, still.out]).toEqual([6, expect.stringContaining('✖ the database is damaged')])
   await restore()
