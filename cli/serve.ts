@@ -117,6 +117,7 @@ async function openKept(context: Context, syncCharges: boolean): Promise<Gateway
   const { toOperatorDeps, openDirectory } = await import('./gateway/open-operator.ts')
   const store = await openDirectory(context, {
     create: true,
+    upgrade: true,
     withMasterKey: true,
     syncCharges,
     serves: true,

@@ -9,7 +9,7 @@ import { explainOpening, NO_DISK, watchDisk } from './sqlite/disk.ts'
 import { lockDirectory } from './sqlite/lock.ts'
 import { NO_LOG_FOLD, startLogFold } from './sqlite/log-fold.ts'
 import { NO_LOG_SYNC, startLogSync } from './sqlite/log-sync.ts'
-import { migrate, type Upgrade } from './sqlite/migrate.ts'
+import { migrate, type OnOlderSchema } from './sqlite/migrate.ts'
 import { openDatabase } from './sqlite/open.ts'
 import { createStore } from './sqlite/store.ts'
 import type { Vault } from './vault.ts'
@@ -24,11 +24,11 @@ export interface StoreOptions {
   readonly syncCharges?: boolean
   /** Folds the write-ahead log on a thread of its own: for a process that serves, whose requests would wait for it. */
   readonly foldAside?: boolean
-  /** Told before an older database is copied and migrated. */
-  readonly upgrading?: (upgrade: Upgrade) => void
+  /** An older database is copied and migrated unless this says otherwise. */
+  readonly onOlderSchema?: OnOlderSchema
 }
 
-/** @throws store_unavailable when another process holds the directory, the schema is newer than this binary, or the disk is full or damaged */
+/** @throws store_unavailable when another process holds the directory, the schema is newer than this binary, or older and not to be upgraded, or the disk is full or damaged */
 export async function openStore(options: StoreOptions): Promise<GatewayStore> {
   const { dataDir, clock, masterKey = null, syncCharges = false, foldAside = false } = options
   const inMemory = dataDir === ':memory:'
@@ -40,7 +40,7 @@ export async function openStore(options: StoreOptions): Promise<GatewayStore> {
   try {
     const vault = masterKey === null ? null : await unlock(masterKey)
     database = openDatabase(path)
-    migrate(database, path, options.upgrading)
+    migrate(database, path, options.onOlderSchema)
     const logSync = inMemory ? NO_LOG_SYNC : startLogSync(path)
     if (foldAside && !inMemory) logFold = startLogFold(database, path)
     const rest = { clock, vault, syncCharges }

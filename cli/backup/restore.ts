@@ -47,7 +47,7 @@ export async function restoreBackup(
   } finally {
     release()
   }
-  await call(context, 'backup.restore', { file: source, replaced })
+  await call(context, 'backup.restore', { file: source, replaced }, { upgrade: true })
   const audit = await call(context, 'audit', {})
   if (!audit.clean) endWith(EXIT.failed)
   const record = { restored: source, replaced, schema_version: facts.schemaVersion, audit }

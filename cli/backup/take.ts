@@ -113,7 +113,7 @@ const failed = (message: string, hint: string | null): CommandError =>
 
 /** The copy stands, whether or not the gateway can remember it. */
 async function note(context: Context, record: BackupRecord, takenAt: Instant): Promise<void> {
-  // Opening the store to note it would migrate it, and whoever backs up before an upgrade wants to be able to go back.
+  // The log of acts of an older schema is closed until serve upgrades it: whoever backs up before wants to be able to go back.
   if (record.schema_version !== NEWEST_SCHEMA_VERSION) {
     tell(context, '! taken before an upgrade of the database, so not noted in the log of acts')
     return

@@ -16,6 +16,8 @@ import { whoTypes } from './who.ts'
 /** `init` and `serve` make what is missing; any other command wants it to be there. */
 export interface OpenOptions {
   readonly create: boolean
+  /** Whether a database of an older schema is brought to the newest, after which no older binary opens it; else it is refused. */
+  readonly upgrade: boolean
   /** Whether credentials will be kept or read. */
   readonly withMasterKey: boolean
   /** Whether every charge waits for the disk; by default those of the last 20 ms may be lost to a power cut. */
@@ -27,7 +29,7 @@ export interface OpenOptions {
 /** Takes the directory's lock. @throws store_unavailable, CommandError 1 */
 export async function openDirectory(
   context: Context,
-  { create, withMasterKey, syncCharges = false, serves = false }: OpenOptions,
+  { create, upgrade, withMasterKey, syncCharges = false, serves = false }: OpenOptions,
 ): Promise<GatewayStore> {
   const { dataDir, clock } = context
   if (create) makePrivate(dataDir)
@@ -41,9 +43,10 @@ export async function openDirectory(
       masterKey,
       syncCharges,
       foldAside: serves,
-      upgrading({ from, to, copy }) {
-        tell(context, `upgrading the database from schema ${from} to ${to}; as it was: ${copy}`)
-      },
+      onOlderSchema: upgrade
+        ? ({ from, to, copy }) =>
+            tell(context, `upgrading the database from schema ${from} to ${to}; as it was: ${copy}`)
+        : 'refuse',
     })
   } catch (cause) {
     throw isDenied(cause) ? denied(join(dataDir, DATABASE_FILE)) : cause

@@ -10,6 +10,7 @@ import { awaitProgress } from '../terminal/progress.ts'
 import { tellDamage } from './damage.ts'
 import { besideDemo, tellDemo } from './demo-socket.ts'
 import { isRefused } from './is-refused.ts'
+import type { OpenOptions } from './open-operator.ts'
 import { whoTypes } from './who.ts'
 
 /** Runs one verb; the answer is what `--json` prints. @throws GatewayError from the verb, CommandError */
@@ -17,11 +18,11 @@ export async function call<Name extends VerbName>(
   context: Context,
   name: Name,
   input: VerbInput<Name>,
-  options: { readonly create: boolean } = { create: false },
+  options: Partial<CallOptions> = {},
 ): Promise<VerbRecord<Name>> {
   const progress = awaitProgress(context, name.replace('.', ' '))
   try {
-    const { record } = await ask(context, name, input, options)
+    const { record } = await ask(context, name, input, { ...LOOKING, ...options })
     return record as VerbRecord<Name>
   } finally {
     progress.done()
@@ -43,6 +44,11 @@ export async function callRunning<Name extends VerbName>(
   return answer.record as VerbRecord<Name>
 }
 
+/** What a command does with the directory where no server has it. */
+type CallOptions = Pick<OpenOptions, 'create' | 'upgrade'>
+
+const LOOKING: CallOptions = { create: false, upgrade: false }
+
 interface Answer {
   readonly record: unknown
 }
@@ -52,7 +58,7 @@ async function ask(
   context: Context,
   name: VerbName,
   input: unknown,
-  options: { readonly create: boolean },
+  options: CallOptions,
 ): Promise<Answer> {
   const answer = await overSocket(options.create ? context : besideDemo(context), name, input)
   if (answer !== null) return answer
@@ -170,7 +176,7 @@ async function inProcess(
   context: Context,
   name: VerbName,
   input: unknown,
-  options: { readonly create: boolean },
+  options: CallOptions,
 ): Promise<Answer> {
   const { toOperatorDeps, openDirectory } = await import('./open-operator.ts')
   const store = await openDirectory(context, {

@@ -17,19 +17,23 @@ export interface Upgrade {
   readonly copy: string
 }
 
-/** Runs each missing migration once. A populated older database is copied beside itself first, and `upgrading` told before. */
+/** What becomes of a populated database of an older schema: it is brought to the newest, and this told before; or refused. */
+export type OnOlderSchema = ((upgrade: Upgrade) => void) | 'refuse'
+
+/** Runs each missing migration once. A populated older database is copied beside itself first. @throws store_unavailable */
 export function migrate(
   database: Database,
   path: string,
-  upgrading: (upgrade: Upgrade) => void = () => {},
+  onOlderSchema: OnOlderSchema = () => {},
 ): void {
   const version = schemaVersion(database)
   if (version === NEWEST_SCHEMA_VERSION) return
   if (version > NEWEST_SCHEMA_VERSION) throw newerSchema(version)
   // Whole, kept answers too, and of now: an earlier upgrade may have left one of this name.
   if (version > 0) {
+    if (onOlderSchema === 'refuse') throw olderSchema(version)
     const copy = `${path}.pre-migrate-${version}`
-    upgrading({ from: version, to: NEWEST_SCHEMA_VERSION, copy })
+    onOlderSchema({ from: version, to: NEWEST_SCHEMA_VERSION, copy })
     copyDatabase(database, copy, { answers: true })
   }
   const run = database.transaction(() => {
@@ -38,6 +42,17 @@ export function migrate(
   })
   run.immediate()
 }
+
+/** Only an upgrade that was asked for is one: the binary before it cannot open the database any more. */
+const olderSchema = (version: number): GatewayError =>
+  new GatewayError(
+    'store_unavailable',
+    `this database is schema ${version}, and this binary works with ${NEWEST_SCHEMA_VERSION}: serve upgrades it, and no other command does`,
+    {
+      hint: 'gatewayctl backup    then: gatewayctl serve',
+      metadata: { schema_version: version, newest_schema_version: NEWEST_SCHEMA_VERSION },
+    },
+  )
 
 /** A binary must not guess at tables it has never seen. */
 export const newerSchema = (version: number): GatewayError =>

@@ -2,9 +2,9 @@
 import { Database } from 'bun:sqlite'
 import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { MIGRATIONS } from '#db/sqlite/migrations/index.ts'
-import { furnishCli } from '#test/support/appliance.ts'
+import { furnishCli, startAppliance } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
 let cli: CliHarness
@@ -155,35 +155,82 @@ describe('backup', () => {
   })
 })
 
-test('a newer binary copies the database before it migrates it, and says so; scripts hear nothing', () => {
-  for (const flags of [[], ['--json']]) {
-    const other = openCli()
+describe('a database that an older binary left', () => {
+  const before = MIGRATIONS.length - 1
+  let other: CliHarness
+  let path: string
+
+  beforeEach(() => {
+    other = openCli()
+    mkdirSync(other.dataDir, { mode: 0o700 })
+    path = join(other.dataDir, 'gateway.db')
+    const database = new Database(path)
+    for (const sql of MIGRATIONS.slice(0, -1)) database.run(sql)
+    database.run(`PRAGMA user_version = ${before}`)
+    database.run("INSERT INTO accounts (id, name, created_at) VALUES ('acct_1', 'kept', 0)")
+    database.close(true)
+  })
+  afterEach(() => other.close())
+
+  const schemaOf = (file: string): unknown => {
+    const database = new Database(file, { readonly: true })
     try {
-      mkdirSync(other.dataDir, { mode: 0o700 })
-      const path = join(other.dataDir, 'gateway.db')
-      const database = new Database(path)
-      for (const sql of MIGRATIONS.slice(0, -1)) database.run(sql)
-      const before = MIGRATIONS.length - 1
-      database.run(`PRAGMA user_version = ${before}`)
-      database.run("INSERT INTO accounts (id, name, created_at) VALUES ('acct_1', 'kept', 0)")
-      database.close(true)
-      const { code, err } = other.run(['accounts', ...flags])
-      const copy = `${path}.pre-migrate-${before}`
-      expect({ code, err }).toEqual({
-        code: 0,
-        err:
-          flags.length > 0
-            ? ''
-            : `upgrading the database from schema ${before} to ${before + 1}; as it was: ${copy}\n`,
-      })
-      expect(mode(copy)).toBe('600')
-      const kept = new Database(copy, { readonly: true })
-      expect(kept.query('SELECT name FROM accounts').all()).toEqual([{ name: 'kept' }])
-      kept.close(true)
+      return database.query('PRAGMA user_version').values()[0]?.[0]
     } finally {
-      other.close()
+      database.close(true)
     }
   }
+  const WORDS = `this database is schema ${before}, and this binary works with ${before + 1}`
+
+  test.each([
+    ['accounts'],
+    ['audit'],
+    ['keys', 'create', 'new'],
+    ['init'],
+    ['why', 'gen-x'],
+    ['export'],
+  ])('%s refuses it, names what upgrades it, and leaves it as it is', (...command) => {
+    const { code, out, err } = other.run(command)
+    expect({ code, out, err }).toEqual({
+      code: 1,
+      out: '',
+      err: `error: ${WORDS}: serve upgrades it, and no other command does\nhint: gatewayctl backup    then: gatewayctl serve\n`,
+    })
+    expect(schemaOf(path)).toBe(before)
+    expect(readdirSync(other.dataDir)).not.toContain(`gateway.db.pre-migrate-${before}`)
+  })
+
+  test('doctor names it, status says that nothing runs, and a backup is taken of it', () => {
+    const doctor = other.run(['doctor'])
+    expect([doctor.code, doctor.out]).toEqual([6, expect.stringContaining(`✖ ${WORDS}`)])
+    expect(other.run(['status', '-q'])).toEqual({ code: 4, out: '', err: '' })
+    expect(other.run(['status'])).toMatchObject({ code: 4, err: expect.stringContaining(WORDS) })
+    expect(other.run(['backup']).code).toBe(0)
+    expect(schemaOf(path)).toBe(before)
+  })
+
+  test('serve copies it, says so, and upgrades it', async () => {
+    const gateway = await startAppliance(other)
+    const copy = `${path}.pre-migrate-${before}`
+    const words = `upgrading the database from schema ${before} to ${before + 1}; as it was: ${copy}\n`
+    expect(gateway.said()).toContain(words)
+    expect(await gateway.stop()).toBe(0)
+    expect([schemaOf(path), schemaOf(copy), mode(copy)]).toEqual([before + 1, before, '600'])
+    const kept = new Database(copy, { readonly: true })
+    expect(kept.query('SELECT name FROM accounts').all()).toEqual([{ name: 'kept' }])
+    kept.close(true)
+  })
+
+  test('a restore of it upgrades what it has put in place', () => {
+    const fresh = furnishCli(openCli())
+    try {
+      expect(fresh.run(['backup', '--restore', path, '--confirm', 'gateway.db']).code).toBe(0)
+      expect(fresh.json<{ name: string }[]>(['accounts']).map(({ name }) => name)).toEqual(['kept'])
+      expect(schemaOf(path)).toBe(before)
+    } finally {
+      fresh.close()
+    }
+  })
 })
 
 describe('init --force', () => {
@@ -291,14 +338,18 @@ describe('restore', () => {
 })
 
 describe('a database that a newer gatewayctl has made', () => {
-  test('is left alone by every command: exit 1, and what to install', () => {
+  test('is left alone by every command: exit 1, and what to install; status says that nothing runs', () => {
     const newer = furnishCli(openCli())
     const database = new Database(join(newer.dataDir, 'gateway.db'))
     database.run('PRAGMA user_version = 999')
     database.close(true)
-    for (const command of [['keys'], ['status'], ['serve', '--listen', '127.0.0.1:0']]) {
+    for (const [ends, command] of [
+      [1, ['keys']],
+      [4, ['status']],
+      [1, ['serve', '--listen', '127.0.0.1:0']],
+    ] as const) {
       const { code, out, err } = newer.run(command)
-      expect({ command, code, out }).toEqual({ command, code: 1, out: '' })
+      expect({ command, code, out }).toEqual({ command, code: ends, out: '' })
       expect(err).toMatch(
         /^error: this database is schema 999, this binary knows \d+\nhint: install a newer gatewayctl, or /,
       )
