@@ -61,7 +61,7 @@ const startAttempt = (
 ): Attempt => ({
   request,
   offer,
-  meter: startMeter(request, offer.hop.card.contextLength),
+  meter: startMeter(request, offer.hop.card),
   startedAt: clock.now(),
   canceller: cancelWith(signal),
   isSent: false,

@@ -2,8 +2,10 @@
 import type { ChatEvent, ChatEvents, ChatRequest } from './chat.ts'
 import { likelyDrawnTokens } from './drawn-tokens.ts'
 import type { UsageSource } from './ledger.ts'
+import type { ModelCard } from './model-card.ts'
 import type { UsdNanos } from './money.ts'
 import { ANY_IMAGE, type ImageChoice } from './pricing.ts'
+import { seenTokensOf } from './seen-tokens.ts'
 import { NO_USAGE, promptTokens, type Usage } from './usage.ts'
 
 export interface Reading {
@@ -37,7 +39,6 @@ export interface Meter {
 
 /** What English text takes in common tokenizers; an estimate is marked as one wherever it is charged. */
 const BYTES_PER_TOKEN = 4
-const TOKENS_PER_IMAGE = 765
 /** Of a file or a sound in base64: pages and seconds take tokens, not bytes. */
 const BYTES_PER_FILE_TOKEN = 100
 
@@ -113,11 +114,16 @@ function atLeast(stated: Usage | null, estimated: Usage): Usage {
   }
 }
 
-function estimatePrompt({ textBytes, fileBytes = 0, inputImages }: ChatRequest, most: number) {
-  const imageInputTokens = Math.min(most, inputImages * TOKENS_PER_IMAGE)
+function estimatePrompt({ textBytes, fileBytes = 0, inputImages }: ChatRequest, card: MeteredCard) {
+  const most = card.contextLength ?? Number.MAX_SAFE_INTEGER
   const words =
     Math.ceil((textBytes - fileBytes) / BYTES_PER_TOKEN) +
     Math.ceil(fileBytes / BYTES_PER_FILE_TOKEN)
+  if (inputImages === 0) return { inputTokens: Math.min(most, words), imageInputTokens: 0 }
+  const { likely, isRead } = seenTokensOf(card)
+  const pictures = inputImages * likely
+  if (!isRead) return { inputTokens: Math.min(most, words), imageInputTokens: pictures }
+  const imageInputTokens = Math.min(most, pictures)
   return { inputTokens: Math.min(most - imageInputTokens, words), imageInputTokens }
 }
 
@@ -132,9 +138,12 @@ function withPicturesAsked(
   return { usage: { ...usage, imageOutputTokens, outputImages: choices }, source }
 }
 
-/** Starts a meter for one request; no estimate of its prompt is larger than `contextLength`, which bounds its hold too. */
-export const startMeter = (request: ChatRequest, contextLength: number | null): Meter =>
-  new EventMeter(request, contextLength ?? Number.MAX_SAFE_INTEGER)
+/** What an estimate goes by; no estimate of a prompt is larger than the context, which bounds its hold too. */
+export type MeteredCard = Pick<ModelCard, 'id' | 'upstreamName' | 'contextLength'>
+
+/** Starts a meter for one request at one model. */
+export const startMeter = (request: ChatRequest, card: MeteredCard): Meter =>
+  new EventMeter(request, card)
 
 /** A class, because every attempt has one: closures over as many counters would be a dozen objects. */
 class EventMeter implements Meter {
@@ -145,15 +154,15 @@ class EventMeter implements Meter {
   statedCost: UsdNanos | null = null
   finishReason: string | null = null
   private readonly request: ChatRequest
-  private readonly mostPromptTokens: number
+  private readonly card: MeteredCard
   private stated: Usage | null = null
   private partial = false
   private bytes = 0
   private reasoningBytes = 0
 
-  constructor(request: ChatRequest, mostPromptTokens: number) {
+  constructor(request: ChatRequest, card: MeteredCard) {
     this.request = request
-    this.mostPromptTokens = mostPromptTokens
+    this.card = card
   }
 
   note(events: ChatEvents): void {
@@ -222,7 +231,7 @@ class EventMeter implements Meter {
     const { request, bytes, reasoningBytes, images, drawn } = this
     return {
       ...NO_USAGE,
-      ...estimatePrompt(request, this.mostPromptTokens),
+      ...estimatePrompt(request, this.card),
       outputTokens: Math.ceil((bytes + reasoningBytes) / BYTES_PER_TOKEN),
       reasoningTokens: Math.floor(reasoningBytes / BYTES_PER_TOKEN),
       imageOutputTokens:

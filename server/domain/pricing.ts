@@ -13,6 +13,7 @@ import {
   type UsdNanos,
 } from './money.ts'
 import { PRICE_CLASSES, type PriceClass, pricePerImage, tierFor } from './price-classes.ts'
+import { seenTokensOf } from './seen-tokens.ts'
 import { promptTokens, type Usage } from './usage.ts'
 
 /** Which picture the client asked for, as the price list names it; undefined where it did not say. */
@@ -26,10 +27,6 @@ export const ANY_IMAGE: ImageChoice = { resolution: undefined, quality: undefine
 
 /** A provider wraps a prompt in a template of its own (role marks, tool instructions); this covers it. */
 const TEMPLATE_TOKENS = 512
-/** The most tokens that a provider charges for one input picture at full detail. */
-const TOKENS_PER_INPUT_IMAGE = 3_000
-/** The same for a picture to draw from: OpenAI takes up to 6,240 more for one at high fidelity. */
-const TOKENS_PER_EDITED_IMAGE = 7_500
 
 const units = (count: number): bigint => BigInt(count)
 
@@ -134,8 +131,8 @@ function dearestCompletion(prices: Prices, most: number): UsdAttos {
 const USUAL_CONTEXT = 1_000_000
 
 /**
- * The upper bound that a request holds: no tokenizer makes more tokens than the text has bytes, no prompt is larger than
- * the model's context, and every class is taken at the dearest price that could apply (contract §8).
+ * The upper bound that a request holds: no tokenizer makes more tokens than the text has bytes, no prompt that is read is
+ * larger than the model's context, and every class is taken at the dearest price that could apply (contract §8).
  */
 export function holdFor(
   request: ChatRequest,
@@ -144,11 +141,7 @@ export function holdFor(
   reserveOutputTokens: number,
 ): UsdNanos {
   const { prices } = version
-  const perImage = request.wantsImages ? TOKENS_PER_EDITED_IMAGE : TOKENS_PER_INPUT_IMAGE
-  const bytes = request.textBytes + TEMPLATE_TOKENS + request.inputImages * perImage
-  const input = request.isUnbounded
-    ? (card.contextLength ?? USUAL_CONTEXT)
-    : Math.min(bytes, card.contextLength ?? bytes)
+  const input = inputBound(request, card)
   const spoken = outputBound(request, card, reserveOutputTokens)
   const drawsByToken = request.wantsImages && prices.imagePrices.length === 0
   const each = drawsByToken ? Math.max(spoken, mostDrawnTokens(request.image)) : spoken
@@ -161,6 +154,16 @@ export function holdFor(
   if (request.inputImages > 0) sum += units(request.inputImages) * prices.inputImage
   if (images > 0) sum += units(images) * pricePerImage(prices.imagePrices, request.image)
   return toAmount(sum)
+}
+
+function inputBound(request: ChatRequest, { id, upstreamName, contextLength }: ModelCard): number {
+  const { textBytes, inputImages, isUnbounded } = request
+  const seen = inputImages > 0 ? seenTokensOf({ id, upstreamName }) : null
+  const pictures = seen ? inputImages * seen.most : 0
+  const billedOnly = seen?.isRead === false ? pictures : 0
+  if (isUnbounded) return (contextLength ?? USUAL_CONTEXT) + billedOnly
+  const read = textBytes + TEMPLATE_TOKENS + pictures - billedOnly
+  return Math.min(read, contextLength ?? read) + billedOnly
 }
 
 function outputBound(request: ChatRequest, card: ModelCard, reserveOutputTokens: number): number {

@@ -77,18 +77,18 @@ describe('a hold', () => {
     expect(holdFor(request, aCard(), pieces, 4_096)).toBe(usd('0.0802'))
   })
 
-  test('covers a picture to draw from, at high fidelity', () => {
+  test('covers a picture to look at or to draw from, at full detail', () => {
     const seen = aVersion({ prompt: perM('1'), completion: price('0') })
     const hold = (wantsImages: boolean) =>
       holdFor(aRequest({ textBytes: 0, inputImages: 1, wantsImages }), aCard(), seen, 4_096)
     expect(hold(true)).toBe(usd('0.008012'))
-    expect(hold(false)).toBe(usd('0.003512'))
+    expect(hold(false)).toBe(usd('0.008012'))
   })
 })
 
 describe('an estimate', () => {
   const meter = (quality?: string) =>
-    startMeter(aRequest({ wantsImages: true, image: { resolution: undefined, quality } }), null)
+    startMeter(aRequest({ wantsImages: true, image: { resolution: undefined, quality } }), aCard())
 
   test('of a picture that was left behind goes by the quality asked for', () => {
     expect(meter('high').readLeft().usage.imageOutputTokens).toBe(4_160)

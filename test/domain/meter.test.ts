@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { ChatEvent } from '#domain/chat.ts'
 import { startMeter } from '#domain/meter.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
-import { aRequest, usd } from '#test/support/nouns.ts'
+import { aCard, aRequest, usd } from '#test/support/nouns.ts'
 
 const text = (words: string): ChatEvent => ({ type: 'text-delta', choice: 0, text: words })
 const usage = (stated: Partial<Usage>): ChatEvent => ({
@@ -25,7 +25,7 @@ function reading(
   request = aRequest(),
   context: number | null = null,
 ) {
-  const meter = startMeter(request, context)
+  const meter = startMeter(request, aCard({ contextLength: context }))
   for (const event of events) meter.note([event])
   return { ...meter.read(), produced: meter.produced, finishReason: meter.finishReason }
 }
@@ -103,13 +103,26 @@ describe('without the provider’s word', () => {
     expect(usage.imageOutputTokens).toBeGreaterThan(0)
   })
 
+  test('a picture is estimated as its model is billed for it, beside the context where it is only billed', () => {
+    const request = aRequest({ textBytes: 400, inputImages: 2 })
+    const tokens = (upstreamName: string, contextLength: number) => {
+      const meter = startMeter(request, aCard({ upstreamName, contextLength }))
+      return meter.readLeft().usage
+    }
+    expect(tokens('gpt-4o', 128_000)).toMatchObject({ inputTokens: 100, imageInputTokens: 1_530 })
+    expect(tokens('gpt-4o-mini', 50_000)).toMatchObject({
+      inputTokens: 100,
+      imageInputTokens: 51_002,
+    })
+  })
+
   test('a client that left before anything came still owes its prompt', () => {
     expect(reading([])).toMatchObject({ usage: { inputTokens: 25 }, produced: false })
   })
 
   test('a client that left its pictures owes those it asked for, unless they came or were counted', () => {
     const left = (events: readonly ChatEvent[], wantsImages = true) => {
-      const meter = startMeter(aRequest({ wantsImages, choices: 2 }), null)
+      const meter = startMeter(aRequest({ wantsImages, choices: 2 }), aCard())
       meter.note(events)
       return meter.readLeft()
     }
@@ -125,7 +138,7 @@ describe('without the provider’s word', () => {
   })
 
   test('what was drawn is what the latest picture says', () => {
-    const meter = startMeter(aRequest(), null)
+    const meter = startMeter(aRequest(), aCard())
     expect(meter.drawn).toEqual({ resolution: undefined, quality: undefined })
     const drawn = { resolution: '1024x1024', quality: 'low' }
     meter.note([
@@ -151,7 +164,7 @@ describe('without the provider’s word', () => {
 
 describe('what is content', () => {
   const meterOf = (event: ChatEvent) => {
-    const meter = startMeter(aRequest(), null)
+    const meter = startMeter(aRequest(), aCard())
     meter.note([event])
     return meter
   }
@@ -167,7 +180,7 @@ describe('what is content', () => {
   })
 
   test('a partial count of nothing leaves the prompt to the estimate', () => {
-    const meter = startMeter(aRequest({ textBytes: 100 }), null)
+    const meter = startMeter(aRequest({ textBytes: 100 }), aCard())
     meter.note([{ type: 'usage', usage: NO_USAGE, partial: true }, text('12345678')])
     expect(meter.read()).toMatchObject({
       source: 'estimated',
@@ -195,7 +208,7 @@ describe('the provider’s word', () => {
   })
 
   test('on its cost is kept beside the count, and changes nothing', () => {
-    const meter = startMeter(aRequest({ textBytes: 40 }), null)
+    const meter = startMeter(aRequest({ textBytes: 40 }), aCard())
     expect(meter.statedCost).toBeNull()
     meter.note([text('12345678')])
     const estimated = meter.read()

@@ -1,7 +1,7 @@
 // A charge multiplies first and rounds once; a hold is never smaller than the charge it stands for.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Prices } from '#domain/model-card.ts'
+import type { ModelCard, Prices } from '#domain/model-card.ts'
 import { pricingModel } from '#domain/model-card.ts'
 import { MOST_USD_NANOS, type UsdAttos } from '#domain/money.ts'
 import {
@@ -349,9 +349,30 @@ describe('a hold', () => {
         aVersion({ prompt: perM('1'), ...more }),
         4_096,
       )
-    expect(hold({})).toBe(usd('0.004'))
-    expect(hold({ imageInputToken: perM('2') })).toBe(usd('0.008'))
-    expect(hold({ imageInputToken: perM('0.5') })).toBe(usd('0.004'))
+    expect(hold({})).toBe(usd('0.0085'))
+    expect(hold({ imageInputToken: perM('2') })).toBe(usd('0.017'))
+    expect(hold({ imageInputToken: perM('0.5') })).toBe(usd('0.0085'))
+  })
+
+  test('takes a picture as its model is billed for it, beside the context where it is only billed', () => {
+    const hold = (card: Partial<ModelCard>, isUnbounded = false) =>
+      holdFor(
+        aRequest({
+          textBytes: 488,
+          inputImages: 2,
+          maxOutputTokens: 0,
+          ...(isUnbounded && { isUnbounded: true }),
+        }),
+        aCard(card),
+        aVersion({ prompt: perM('1') }),
+        4_096,
+      )
+    expect(hold({ upstreamName: 'gpt-4o', contextLength: 10_000 })).toBe(usd('0.01'))
+    const mini = { upstreamName: 'gpt-4o-mini-2024-07-18', contextLength: 10_000 }
+    expect(hold(mini)).toBe(usd('0.097338'))
+    expect(hold(mini, true)).toBe(usd('0.106338'))
+    // A deployment has a name of its own; its model is called by what it is.
+    expect(hold({ id: 'azure/gpt-4o-mini', upstreamName: 'eyes' })).toBe(usd('0.097338'))
   })
 
   test('counts every choice and every picture asked for', () => {

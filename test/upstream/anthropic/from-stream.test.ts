@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { startMeter } from '#domain/meter.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
-import { aRequest } from '#test/support/nouns.ts'
+import { aCard, aRequest } from '#test/support/nouns.ts'
 import { startStream } from '#upstream/anthropic/from-stream.ts'
 import type { SseEvent } from '#upstream/sse.ts'
 import { type Folded, fold } from '../fixtures.ts'
@@ -199,7 +199,7 @@ describe('counts', () => {
       open(0, { type: 'text', text: '' }),
       piece(0, { type: 'text_delta', text: 'x'.repeat(400) }),
     )
-    const meter = startMeter(aRequest({ textBytes: 4_000 }), null)
+    const meter = startMeter(aRequest({ textBytes: 4_000 }), aCard())
     meter.note(events)
     expect(meter.read()).toMatchObject({
       source: 'estimated',
