@@ -40,6 +40,8 @@ export interface FailureDetails {
   readonly status?: number
   /** The provider's own error code, where it said one. */
   readonly providerCode?: string
+  /** Path to the field that is at fault, where that is known. */
+  readonly param?: string
   readonly retryAfterSeconds?: number
   /**
    * Waiting does not help: `request` is larger than the provider's limit itself, or the operator's `account` with the
@@ -80,11 +82,10 @@ export function toClientError(
   switch (kind) {
     case 'rejected': {
       const isTooLong = details.providerCode === 'context_length_exceeded'
-      return new GatewayError(
-        isTooLong ? 'context_length_exceeded' : 'invalid_request',
-        words,
-        known,
-      )
+      return new GatewayError(isTooLong ? 'context_length_exceeded' : 'invalid_request', words, {
+        ...known,
+        ...(details.param !== undefined && { param: details.param }),
+      })
     }
     case 'overloaded':
       return new GatewayError(allowsFallbacks ? 'upstream_overloaded' : 'upstream_error', words, {

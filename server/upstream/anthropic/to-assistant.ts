@@ -2,7 +2,7 @@
 import type { ContentBlockParam, ToolUseBlockParam } from '@anthropic-ai/sdk/resources/messages'
 import type { JsonObject } from '#domain/chat.ts'
 import { isObject, readList, readObject, readText } from '../read-json.ts'
-import { rejected } from './rejected.ts'
+import { rejected } from '../rejected.ts'
 import { fromReasoningDetails, type Thought } from './thoughts.ts'
 import { toText } from './to-content.ts'
 
@@ -23,7 +23,7 @@ function toToolUse(call: JsonObject, place: string): ToolUseBlockParam {
   const id = readText(call['id'])
   const { name, arguments: text } = readObject(call['function'])
   if (id === undefined || typeof name !== 'string') {
-    throw rejected(`${place}: must be a function call with an id and a name`)
+    throw rejected(place, 'must be a function call with an id and a name')
   }
   return { type: 'tool_use', id: toToolId(id), name, input: readArguments(text, place) }
 }
@@ -37,7 +37,7 @@ function readArguments(text: unknown, place: string): JsonObject {
   } catch {
     // Judged below, together with JSON that is no object.
   }
-  throw rejected(`${place}.function.arguments: must be a JSON object`)
+  throw rejected(`${place}.function.arguments`, 'must be a JSON object')
 }
 
 /** Beside the message, or where a client kept nothing but the tool calls, inside those. */

@@ -7,7 +7,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/messages'
 import type { JsonObject } from '#domain/chat.ts'
 import { isObject, readList, readObject, readText } from '../read-json.ts'
-import { rejected } from './rejected.ts'
+import { rejected } from '../rejected.ts'
 
 export type ContentBlock = TextBlockParam | ImageBlockParam | DocumentBlockParam
 
@@ -29,7 +29,7 @@ export const toText = (content: unknown, place: string): readonly TextBlockParam
   toParts(content).flatMap((part) => {
     const { type } = part
     if (type !== 'text' && type !== 'refusal') {
-      throw rejected(`${place}: only text may stand here, not "${String(type)}"`)
+      throw rejected(place, `only text may stand here, not "${String(type)}"`)
     }
     return toTextBlock(part['text'] ?? part['refusal'], part)
   })
@@ -58,7 +58,7 @@ function toBlock(part: JsonObject, place: string): readonly ContentBlock[] {
     case 'file':
       return [{ ...toDocument(readObject(part['file']), place), ...toCacheMark(part) }]
     default:
-      throw rejected(`${place}: this model takes no part of type "${String(part['type'])}"`)
+      throw rejected(place, `this model takes no part of type "${String(part['type'])}"`)
   }
 }
 
@@ -68,7 +68,7 @@ function toPicture(part: JsonObject, place: string): ImageBlockParam {
   if (head === null) return { type: 'image', source: { type: 'url', url } }
   const kind = PICTURES[(head[1] ?? '').toLowerCase()]
   if (kind === undefined) {
-    throw rejected(`${place}: a picture must be a PNG, JPEG, GIF or WebP, not ${head[1]}`)
+    throw rejected(place, `a picture must be a PNG, JPEG, GIF or WebP, not ${head[1]}`)
   }
   const data = url.slice(head[0].length)
   return { type: 'image', source: { type: 'base64', media_type: kind, data } }
@@ -78,7 +78,7 @@ function toDocument(file: JsonObject, place: string): DocumentBlockParam {
   const url = readText(file['file_data']) ?? ''
   const head = DATA_URL.exec(url)
   if (head?.[1]?.toLowerCase() !== 'application/pdf') {
-    throw rejected(`${place}: a file must hold a PDF as "data:application/pdf;base64,…"`)
+    throw rejected(place, 'a file must hold a PDF as "data:application/pdf;base64,…"')
   }
   const title = readText(file['filename'])
   return {

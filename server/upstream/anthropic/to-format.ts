@@ -3,7 +3,7 @@ import type { JSONOutputFormat, TextBlockParam } from '@anthropic-ai/sdk/resourc
 import type { JsonObject } from '#domain/chat.ts'
 import { changeSchemas } from '../json-schema.ts'
 import { isObject, readObject } from '../read-json.ts'
-import { rejected } from './rejected.ts'
+import { rejected } from '../rejected.ts'
 
 export interface Format {
   readonly format?: JSONOutputFormat
@@ -20,7 +20,10 @@ export function toFormat(format: unknown): Format {
   if (type === 'json_object') return { instruction: [{ type: 'text', text: JSON_ONLY }] }
   const { schema } = readObject(named)
   if (type !== 'json_schema' || !isObject(schema)) {
-    throw rejected('response_format: must be "text", "json_object" or "json_schema" with a schema')
+    throw rejected(
+      'response_format',
+      'must be "text", "json_object" or "json_schema" with a schema',
+    )
   }
   return {
     format: { type: 'json_schema', schema: changeSchemas(schema, close) as JsonObject },

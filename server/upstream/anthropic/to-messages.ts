@@ -6,7 +6,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/messages'
 import type { JsonObject } from '#domain/chat.ts'
 import { readList, readObject, readText } from '../read-json.ts'
-import { rejected } from './rejected.ts'
+import { rejected } from '../rejected.ts'
 import { toAssistant, toToolId } from './to-assistant.ts'
 import { toContent, toText } from './to-content.ts'
 
@@ -39,7 +39,7 @@ export function toMessages(messages: unknown): Conversation {
   }
   // Instructions alone are what there is to answer.
   if (turns.length === 0) append(turns, 'user', system.splice(0))
-  if (turns.length === 0) throw rejected('messages: there is nothing to answer in them')
+  if (turns.length === 0) throw rejected('messages', 'there is nothing to answer in them')
   return { system, turns: turns.map(order) }
 }
 
@@ -52,7 +52,7 @@ function append(turns: Turn[], role: Turn['role'], content: readonly ContentBloc
 
 function toToolResult(message: JsonObject, place: string): ToolResultBlockParam {
   const id = readText(message['tool_call_id'])
-  if (id === undefined) throw rejected(`${place}.tool_call_id: must name the call it answers`)
+  if (id === undefined) throw rejected(`${place}.tool_call_id`, 'must name the call it answers')
   const content = toContent(message['content'], `${place}.content`)
   return {
     type: 'tool_result',

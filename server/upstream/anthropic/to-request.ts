@@ -3,9 +3,9 @@ import type { MessageCreateParamsBase } from '@anthropic-ai/sdk/resources/messag
 import type { ChatRequest } from '#domain/chat.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import { isObject, readList, readText } from '../read-json.ts'
+import { rejected } from '../rejected.ts'
 import { keepThoughts } from './keep-thoughts.ts'
 import { habitsOf } from './model-habits.ts'
-import { rejected } from './rejected.ts'
 import { toCacheMark } from './to-content.ts'
 import { toFormat } from './to-format.ts'
 import { toMessages } from './to-messages.ts'
@@ -56,7 +56,7 @@ function toStop(stop: unknown): { stop_sequences?: string[] } {
   ) as string[]
   if (sequences.length === 0) return {}
   if (sequences.some((sequence) => sequence.trim() === '')) {
-    throw rejected('stop: this model stops at no sequence that is made of blanks alone')
+    throw rejected('stop', 'this model stops at no sequence that is made of blanks alone')
   }
   return { stop_sequences: sequences }
 }
@@ -68,13 +68,14 @@ function toEndUser({ body, endUser }: ChatRequest): { metadata?: { user_id: stri
 
 /** What changes the answer that a client reads, and would be missed. */
 function refuseUnsupported({ body, choices }: ChatRequest): void {
-  if (choices > 1) throw rejected('n: this model gives one choice at a time')
-  if (body['logprobs'] === true) throw rejected('logprobs: this model does not tell them')
-  if (hasEntries(body['logit_bias'])) throw rejected('logit_bias: this model takes none')
+  if (choices > 1) throw rejected('n', 'this model gives one choice at a time')
+  if (body['logprobs'] === true) throw rejected('logprobs', 'this model does not tell them')
+  if (hasEntries(body['logit_bias'])) throw rejected('logit_bias', 'this model takes none')
   for (const field of ['functions', 'function_call', 'audio', 'web_search_options']) {
     if (body[field] !== undefined) {
       throw rejected(
-        `${field}: this model does not know it${field.startsWith('f') ? '; use tools' : ''}`,
+        field,
+        `this model does not know it${field.startsWith('f') ? '; use tools' : ''}`,
       )
     }
   }

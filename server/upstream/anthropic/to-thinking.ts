@@ -2,8 +2,8 @@
 import type { OutputConfig, ThinkingConfigParam } from '@anthropic-ai/sdk/resources/messages'
 import type { JsonObject } from '#domain/chat.ts'
 import { isObject, readObject } from '../read-json.ts'
+import { rejected } from '../rejected.ts'
 import type { ModelHabits } from './model-habits.ts'
-import { rejected } from './rejected.ts'
 
 export interface Thinking {
   readonly thinking?: ThinkingConfigParam
@@ -52,7 +52,7 @@ export function toThinking(
 
 function readEffort(word: unknown): Effort {
   if (typeof word === 'string' && Object.hasOwn(BUDGETS, word)) return word as Effort
-  throw rejected(`reasoning_effort: must be none, ${Object.keys(BUDGETS).join(', ')}`)
+  throw rejected('reasoning_effort', `must be none, ${Object.keys(BUDGETS).join(', ')}`)
 }
 
 function toAdaptive(effort: Effort | undefined, { mostEffort }: ModelHabits): Thinking {

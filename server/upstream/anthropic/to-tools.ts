@@ -2,8 +2,8 @@
 import type { Tool, ToolChoice } from '@anthropic-ai/sdk/resources/messages'
 import type { JsonObject } from '#domain/chat.ts'
 import { isObject, readList, readObject, readText } from '../read-json.ts'
+import { rejected } from '../rejected.ts'
 import type { ModelHabits } from './model-habits.ts'
-import { rejected } from './rejected.ts'
 import { toCacheMark } from './to-content.ts'
 import type { Turn } from './to-messages.ts'
 
@@ -24,7 +24,7 @@ function toTool(value: unknown, place: string, { strictTools }: ModelHabits): To
   const tool = readObject(value)
   const { name, description, parameters, strict } = readObject(tool['function'])
   if (tool['type'] !== 'function' || typeof name !== 'string') {
-    throw rejected(`${place}: this model takes tools of type "function", with a name`)
+    throw rejected(place, 'this model takes tools of type "function", with a name')
   }
   return {
     name,
@@ -43,7 +43,7 @@ function toChoice(choice: unknown, single: boolean): ToolChoice | undefined {
   if (choice === 'required') return { type: 'any', ...alone }
   const name = readText(readObject(readObject(choice)['function'])['name'])
   if (name === undefined) {
-    throw rejected('tool_choice: must be "auto", "none", "required" or a named function')
+    throw rejected('tool_choice', 'must be "auto", "none", "required" or a named function')
   }
   return { type: 'tool', name, ...alone }
 }

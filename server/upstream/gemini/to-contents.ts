@@ -1,7 +1,7 @@
 /** Ours → theirs: messages as turns. System words stand apart, turns of one role are one, results follow their calls. */
 import type { JsonObject } from '#domain/chat.ts'
 import { readList, readObject } from '../read-json.ts'
-import { refuse } from './refuse.ts'
+import { rejected } from '../rejected.ts'
 import { toFunctionResponse } from './to-function-response.ts'
 import { toModelParts } from './to-model-parts.ts'
 import { toParts } from './to-parts.ts'
@@ -52,7 +52,7 @@ function arrange(
   turns: readonly Content[],
 ): Pick<GenerateContentRequest, 'contents' | 'systemInstruction'> {
   if (turns.length === 0) {
-    if (system.length === 0) throw refuse('messages: none of them says anything')
+    if (system.length === 0) throw rejected('messages', 'none of them says anything')
     return { contents: [{ role: 'user', parts: system }] }
   }
   return { contents: turns, ...(system.length > 0 && { systemInstruction: { parts: system } }) }

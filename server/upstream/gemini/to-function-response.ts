@@ -1,7 +1,7 @@
 /** Ours → theirs: what a tool answered, under the name of the function that was called. */
 import type { JsonObject } from '#domain/chat.ts'
 import { isObject, readText } from '../read-json.ts'
-import { refuse } from './refuse.ts'
+import { rejected } from '../rejected.ts'
 import { toParts } from './to-parts.ts'
 import type { Part } from './wire.ts'
 
@@ -14,7 +14,7 @@ export function toFunctionResponse(
   const id = readText(message['tool_call_id']) ?? ''
   const name = called.get(id) ?? readText(message['name'])
   if (name === undefined) {
-    throw refuse(`${path}.tool_call_id: no earlier message calls a tool by this id`)
+    throw rejected(`${path}.tool_call_id`, 'no earlier message calls a tool by this id')
   }
   const parts = toParts(message['content'], `${path}.content`)
   const text = parts.map((part) => part.text ?? '').join('')

@@ -2,7 +2,7 @@
 import type { ChatRequest, JsonObject } from '#domain/chat.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import { readList, readObject, readText } from '../read-json.ts'
-import { refuse } from './refuse.ts'
+import { rejected } from '../rejected.ts'
 import { toSchema } from './to-schema.ts'
 import { toThinking } from './to-thinking.ts'
 import type { GenerationConfig } from './wire.ts'
@@ -58,7 +58,7 @@ function toLogprobs({ logprobs, top_logprobs: top }: JsonObject): GenerationConf
 function toFormat({ type, json_schema: stated }: JsonObject): GenerationConfig {
   if (type === undefined || type === 'text') return {}
   if (type === 'json_object') return { responseMimeType: 'application/json' }
-  if (type !== 'json_schema') throw refuse('response_format: cannot be said on this wire')
+  if (type !== 'json_schema') throw rejected('response_format', 'cannot be said on this wire')
   const { schema } = readObject(stated)
   return {
     responseMimeType: 'application/json',

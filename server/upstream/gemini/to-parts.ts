@@ -1,7 +1,7 @@
 /** Ours → theirs: a message's content as parts. Empty text says nothing and is refused there, so it is left out. */
 import type { JsonObject } from '#domain/chat.ts'
 import { isObject, readList, readObject, readText } from '../read-json.ts'
-import { refuse } from './refuse.ts'
+import { rejected } from '../rejected.ts'
 import type { Part } from './wire.ts'
 
 /** `path` names the content for a refusal. @throws UpstreamFailure `rejected` */
@@ -26,7 +26,7 @@ function toPart(part: JsonObject, path: string): readonly Part[] {
     case 'file':
       return [toMedia(readObject(part['file'])['file_data'], `${path}.file.file_data`)]
     default:
-      throw refuse(`${path}: a part of type ${JSON.stringify(part['type'])} cannot be sent`)
+      throw rejected(path, `a part of type ${JSON.stringify(part['type'])} cannot be sent`)
   }
 }
 
@@ -40,7 +40,7 @@ function toMedia(url: unknown, path: string): Part {
   if (head?.[1] !== undefined) {
     return { inlineData: { mimeType: head[1].toLowerCase(), data: text.slice(head[0].length) } }
   }
-  if (!/^https:\/\//i.test(text)) throw refuse(`${path}: must be a data URL or an https address`)
+  if (!/^https:\/\//i.test(text)) throw rejected(path, 'must be a data URL or an https address')
   const mimeType = guessType(text)
   return { fileData: { fileUri: text, ...(mimeType !== undefined && { mimeType }) } }
 }

@@ -2,7 +2,7 @@
 import type { ChatRequest, JsonObject } from '#domain/chat.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import { readList } from '../read-json.ts'
-import { refuse } from './refuse.ts'
+import { rejected } from '../rejected.ts'
 import { toContents } from './to-contents.ts'
 import { toGenerationConfig } from './to-generation-config.ts'
 import { toTools } from './to-tools.ts'
@@ -16,7 +16,7 @@ const CANNOT_SAY = ['logit_bias', 'audio', 'functions', 'function_call', SEARCH]
 export function toRequest(request: ChatRequest, card: ModelCard): GenerateContentRequest {
   const { body } = request
   const unsupported = CANNOT_SAY.find((name) => isSaid(body, name))
-  if (unsupported !== undefined) throw refuse(`${unsupported}: this provider has nothing like it`)
+  if (unsupported !== undefined) throw rejected(unsupported, 'this provider has nothing like it')
   const safetySettings = readList(body['safety_settings'])
   const generationConfig = toGenerationConfig(request, card)
   return {

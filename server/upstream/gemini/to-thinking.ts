@@ -1,6 +1,6 @@
 /** Ours → theirs: how much a model should think. Gemini 2.5 takes a budget of tokens, every later one a level. */
 import type { JsonObject } from '#domain/chat.ts'
-import { refuse } from './refuse.ts'
+import { rejected } from '../rejected.ts'
 import type { ThinkingConfig } from './wire.ts'
 
 /** As Google's own OpenAI surface counts them. The Pro models cannot but think: none is their least. */
@@ -31,7 +31,7 @@ export function toThinking(body: JsonObject, model: string): ThinkingConfig | un
   const effort = body['reasoning_effort']
   if (effort === undefined || effort === null) return undefined
   if (typeof effort !== 'string' || !Object.hasOwn(BUDGETS, effort)) {
-    throw refuse(`reasoning_effort: must be one of ${Object.keys(BUDGETS).join(', ')}`)
+    throw rejected('reasoning_effort', `must be one of ${Object.keys(BUDGETS).join(', ')}`)
   }
   const amount = /(?:^|\/)gemini-[12]\b/.test(model)
     ? { thinkingBudget: budgetOf(effort, model) }

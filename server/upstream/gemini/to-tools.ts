@@ -1,7 +1,7 @@
 /** Ours → theirs: the functions a model may call, and whether it must. */
 import type { JsonObject } from '#domain/chat.ts'
 import { isObject, readList, readObject, readText } from '../read-json.ts'
-import { refuse } from './refuse.ts'
+import { rejected } from '../rejected.ts'
 import { toSchema } from './to-schema.ts'
 import type { FunctionDeclaration, GenerateContentRequest, ToolConfig } from './wire.ts'
 
@@ -15,7 +15,7 @@ export function toTools(body: JsonObject): Pick<GenerateContentRequest, 'tools' 
 
 function toDeclaration(tool: unknown, place: number): FunctionDeclaration {
   const { type, function: stated } = readObject(tool)
-  if (type !== 'function') throw refuse(`tools[${place}]: only functions can be offered`)
+  if (type !== 'function') throw rejected(`tools[${place}]`, 'only functions can be offered')
   const { name, description, parameters } = readObject(stated)
   const words = readText(description)
   return {
@@ -45,7 +45,7 @@ function toToolConfig(choice: unknown): ToolConfig | undefined {
     // AUTO takes no list of names; VALIDATED is the AUTO that does.
     return toAllowed(mode === 'required' ? 'ANY' : 'VALIDATED', functions)
   }
-  throw refuse('tool_choice: cannot be said on this wire')
+  throw rejected('tool_choice', 'cannot be said on this wire')
 }
 
 const toAllowed = (mode: 'ANY' | 'VALIDATED', functions: readonly unknown[]): ToolConfig => ({

@@ -64,6 +64,7 @@ function toFailure(
     ...(providerCode !== undefined && { providerCode }),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
     ...(permanent !== undefined && { permanent }),
+    ...(kind === 'rejected' && problem.param !== undefined && { param: scrub(problem.param) }),
   }
   return new UpstreamFailure(real, message || withoutWords(status), details)
 }

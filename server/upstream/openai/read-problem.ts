@@ -8,6 +8,7 @@ export interface Problem {
   readonly code?: string | undefined
   readonly type?: string | undefined
   readonly status?: number | undefined
+  readonly param?: string | undefined
 }
 
 /** OpenRouter wraps another provider's error in its own, which may be wrapped again. */
@@ -42,6 +43,7 @@ function readProblemObject(object: JsonObject, depth: number): Problem {
     code: readCode(object['code']),
     type: readCode(object['type']),
     status: readStatus(object['status'] ?? object['status_code'] ?? object['code']),
+    param: readParam(object['param']),
   }
   const nested = readRaw(object['metadata'])
   const inner = error ?? nested ?? (isObject(message) ? message : undefined) ?? detail
@@ -53,6 +55,7 @@ function readProblemObject(object: JsonObject, depth: number): Problem {
     type: found.type ?? outer.type,
     // What the wrapper says of the status is what the gateway has been told; the rest is hearsay.
     status: outer.status ?? found.status,
+    param: found.param ?? outer.param,
   }
 }
 
@@ -76,6 +79,10 @@ function readCode(value: unknown): string | undefined {
   if (typeof value === 'number') return readStatus(value) === undefined ? String(value) : undefined
   return typeof value === 'string' && /^[\w.:-]{1,64}$/.test(value) ? value : undefined
 }
+
+/** A path such as `messages[0].content`, and not a sentence. */
+const readParam = (value: unknown): string | undefined =>
+  typeof value === 'string' && /^[\w.[\]-]{1,128}$/.test(value) ? value : undefined
 
 function readStatus(value: unknown): number | undefined {
   const number = typeof value === 'string' && /^\d{3}$/.test(value) ? Number(value) : value

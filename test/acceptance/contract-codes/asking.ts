@@ -111,6 +111,7 @@ export const ASKING = {
       },
       {
         what: 'what the provider itself refuses, in its own words',
+        param: 'temperature',
         metadata: { provider: 'acme', provider_status: 400 },
         taken: 1,
         words: /acme refused the request: temperature must be at most 1/,

@@ -23,7 +23,8 @@ export interface Scene {
 const FAILURES: Readonly<Record<string, (response: ServerResponse) => void>> = {
   broken: (response) =>
     fail(response, 500, { message: `no luck at http://10.1.2.3/${CREDENTIAL}` }),
-  picky: (response) => fail(response, 400, { message: 'temperature must be at most 1' }),
+  picky: (response) =>
+    fail(response, 400, { message: 'temperature must be at most 1', param: 'temperature' }),
   short: (response) =>
     fail(response, 400, { code: 'context_length_exceeded', message: 'too long' }),
   busy: (response) =>

@@ -274,9 +274,10 @@ describe('options', () => {
       { messages: [{ role: 'assistant', tool_calls: [{ type: 'function' }] }] },
     ],
   ])('refused before anything is sent, by name: %s', (field, body, more) => {
-    const { kind, message } = refusal(body, more)
+    const { kind, message, details } = refusal(body, more)
     expect(kind).toBe('rejected')
     expect(message.startsWith(field)).toBe(true)
+    expect(field.startsWith(details.param ?? 'a field')).toBe(true)
   })
 })
 

@@ -290,7 +290,7 @@ describe('money', () => {
   test('what cannot be said is refused before anything is sent, and costs nothing', async () => {
     await expect(
       client.chat.completions.create({ model: MODEL, messages: opening, logit_bias: { 5: 1 } }),
-    ).rejects.toMatchObject({ status: 400, code: 'invalid_request' })
+    ).rejects.toMatchObject({ status: 400, code: 'invalid_request', param: 'logit_bias' })
     expect(gemini.seen).toHaveLength(0)
     expect(await s.openHolds()).toBe(0)
   })

@@ -132,6 +132,26 @@ test.each([
   ).toBeUndefined()
 })
 
+test.each([
+  [400, 'messages[0].content[1].image_url', 'messages[0].content[1].image_url'],
+  [422, 'response_format.json_schema', 'response_format.json_schema'],
+  [400, 'not a path, but a sentence', undefined],
+  [400, 'x'.repeat(129), undefined],
+  [400, ['n'], undefined],
+  [401, 'model', undefined],
+  [500, 'n', undefined],
+])('of a %i about %j, the field at fault is %j', (status, param, told) => {
+  const error = { message: 'no', param }
+  const { details } = fromErrorAnswer(status, JSON.stringify({ error }), undefined, scrub)
+  expect(details.param).toBe(told)
+})
+
+test('a field is no way out for what is the operator’s', () => {
+  const error = { message: 'no', param: 'sesame-open-42' }
+  const { details } = fromErrorAnswer(400, JSON.stringify({ error }), undefined, scrub)
+  expect(details.param).not.toContain('sesame')
+})
+
 test('a spent account that is told as the caller’s fault is the operator’s', () => {
   const hard = {
     message: 'Billing hard limit has been reached',

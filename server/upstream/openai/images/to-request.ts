@@ -1,6 +1,7 @@
 /** Ours → theirs: a chat request as a drawing (JSON), or as an edit when it brings pictures (a form with their bytes). */
-import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
+import type { UpstreamCall } from '#domain/upstream.ts'
 import { sniffPicture } from '../../picture.ts'
+import { rejected } from '../../rejected.ts'
 import type { Operation } from '../endpoint.ts'
 import { readConversation } from './read-conversation.ts'
 import { type Fields, toFields } from './to-fields.ts'
@@ -16,7 +17,7 @@ const JSON_TYPE = 'application/json'
 /** @throws UpstreamFailure `rejected` when nothing says what to draw, or a picture's bytes are not in the request */
 export async function toImageRequest(call: UpstreamCall): Promise<ImageRequest> {
   const { prompt, pictures } = readConversation(call.request.body)
-  if (prompt === '') throw rejected('no message says in words what to draw')
+  if (prompt === '') throw rejected('messages', 'none of them says in words what to draw')
   const fields = toFields(call, prompt)
   if (pictures.length === 0) {
     const body = JSON.stringify(fields)
@@ -52,12 +53,10 @@ async function toForm(fields: Fields, files: readonly File[]): Promise<ImageRequ
 function toFile(url: string, place: number): File {
   const comma = url.indexOf(',')
   if (!url.startsWith('data:')) {
-    throw rejected('this model takes pictures as data URLs, not as addresses')
+    throw rejected('messages', 'this model takes pictures as data URLs, not as addresses')
   }
   const bytes = Buffer.from(url.slice(comma + 1), 'base64')
   const type = sniffPicture(bytes)
-  if (type === undefined) throw rejected('a picture is no PNG, JPEG, WebP or GIF')
+  if (type === undefined) throw rejected('messages', 'a picture is no PNG, JPEG, WebP or GIF')
   return new File([bytes], `image-${place + 1}.${type.slice('image/'.length)}`, { type })
 }
-
-const rejected = (message: string): UpstreamFailure => new UpstreamFailure('rejected', message)
