@@ -36,6 +36,8 @@ class OpenAiStream implements Translation {
   private counted = false
   /** Content has come after the last count, which is therefore not yet one of the whole answer. */
   private isBehind = false
+  /** The last count is one of the prompt alone, or of the answer alone. */
+  private isOneSided = false
   private isOver = false
 
   constructor(scrub: Scrub) {
@@ -91,7 +93,13 @@ class OpenAiStream implements Translation {
     const read = toUsageEvent(stated)
     if (read === undefined) return false
     // A count and a cost may come apart.
-    this.usage = { ...this.usage, ...read, usage: read.usage ?? this.usage?.usage ?? null }
+    const statedCost = read.statedCost ?? this.usage?.statedCost
+    this.usage = {
+      type: 'usage',
+      usage: read.usage ?? this.usage?.usage ?? null,
+      ...(statedCost !== undefined && { statedCost }),
+    }
+    if (read.usage !== null) this.isOneSided = read.partial ?? false
     this.counted = true
     return true
   }
@@ -109,7 +117,9 @@ class OpenAiStream implements Translation {
    */
   private isWhole(): boolean {
     const counted = this.usage?.usage
-    return !this.isBehind && (this.isOver || !counted || promptTokens(counted) > 0)
+    return (
+      !this.isBehind && !this.isOneSided && (this.isOver || !counted || promptTokens(counted) > 0)
+    )
   }
 
   private noteChoice(value: unknown, place: number, batch: ChatEvent[]): void {

@@ -14,14 +14,31 @@ const CHARGED = [
   'total_tokens',
 ] as const
 
-/** The event of a count, a stated cost, or both; undefined when `usage` holds neither. */
+/**
+ * The event of a count, a stated cost, or both; undefined when `usage` holds neither. A count of one side alone is partial:
+ * the other was used too, and is not given away.
+ */
 export function toUsageEvent(
   stated: unknown,
   usage = fromUsage(stated),
 ): Extract<ChatEvent, { type: 'usage' }> | undefined {
   const statedCost = fromCost(stated)
-  if (statedCost !== undefined) return { type: 'usage', usage: usage ?? null, statedCost }
-  return usage && { type: 'usage', usage }
+  const partial = usage && isOneSided(stated) ? ({ partial: true } as const) : {}
+  if (statedCost !== undefined) {
+    return { type: 'usage', usage: usage ?? null, statedCost, ...partial }
+  }
+  return usage && { type: 'usage', usage, ...partial }
+}
+
+/** Whether the prompt or the answer was counted, and nothing tells the other. */
+function isOneSided(value: unknown): boolean {
+  const usage = readObject(value)
+  const isTold = (...names: readonly string[]): boolean =>
+    names.some((name) => readCount(usage[name]) !== undefined)
+  return (
+    !isTold('total_tokens') &&
+    isTold('prompt_tokens', 'input_tokens') !== isTold('completion_tokens', 'output_tokens')
+  )
 }
 
 /**

@@ -55,7 +55,10 @@ describe('T16: a count', () => {
     await stand.provide('zero', (response, { body }) => say(response, body['stream'], ZERO))
     await stand.provide('mute', (response, { body }) => say(response, body['stream']))
     await stand.provide('blank', (response, { body }) => say(response, body['stream'], null))
-    for (const name of ['zero', 'mute', 'blank']) await stand.addModel(`${name}/m`)
+    await stand.provide('half', (response, { body }) =>
+      say(response, body['stream'], { prompt_tokens: 70 }),
+    )
+    for (const name of ['zero', 'mute', 'blank', 'half']) await stand.addModel(`${name}/m`)
   })
 
   /** What is charged, by whose word. */
@@ -84,6 +87,14 @@ describe('T16: a count', () => {
         expect(charges).toHaveLength(1)
         expect(charges[0]).toBeGreaterThan(5n * 2_000n)
       }
+    },
+  )
+
+  test.each([false, true])(
+    'of the prompt alone does not give the answer away (stream: %j)',
+    async (stream) => {
+      const { source, charges } = await priceOf('half/m', stream)
+      expect({ source, charges }).toEqual({ source: 'estimated', charges: [70_000n + 10_000n] })
     },
   )
 })

@@ -116,6 +116,20 @@ describe('counts', () => {
     expect(whole).not.toHaveProperty('partial')
   })
 
+  test('one of the prompt alone is partial, until one of both sides comes', () => {
+    const half = { choices: [], usage: { prompt_tokens: 10 } }
+    const counts = (...list: readonly (JsonObject | string)[]) =>
+      chunks(...list).events.filter(({ type }) => type === 'usage')
+    const begun = [chunk({ content: 'a' }, {}, 'stop'), half]
+    expect(counts(...begun, '[DONE]').at(-1)).toMatchObject({ partial: true })
+    const cost = { choices: [], usage: { cost_in_usd_ticks: 2_733_250 } }
+    expect(counts(...begun, cost, '[DONE]').at(-1)).toMatchObject({ partial: true })
+    expect(counts(...begun, { choices: [], usage: USAGE }, '[DONE]').at(-1)).toEqual({
+      type: 'usage',
+      usage: expect.objectContaining({ inputTokens: 10, outputTokens: 2 }),
+    })
+  })
+
   test('null is no count, zero is', () => {
     expect(chunks(chunk({ content: 'a' }, { usage: null }, 'stop'), '[DONE]').usage).toBeNull()
     const zero = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }

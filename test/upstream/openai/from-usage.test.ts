@@ -1,7 +1,7 @@
 // Every token is in exactly one class, whatever the provider calls it.
 import { expect, test } from 'vitest'
 import { completionTokens, NO_USAGE, promptTokens } from '#domain/usage.ts'
-import { fromUsage } from '#upstream/openai/from-usage.ts'
+import { fromUsage, toUsageEvent } from '#upstream/openai/from-usage.ts'
 
 test('cached tokens stand inside the prompt', () => {
   const usage = fromUsage({
@@ -112,6 +112,17 @@ test('a total alone, or with one side, gives the other', () => {
     inputTokens: 20,
     outputTokens: 10,
   })
+})
+
+test.each([
+  [{ prompt_tokens: 7 }, true],
+  [{ output_tokens: 7 }, true],
+  [{ prompt_tokens: 7, completion_tokens: null, cost: 0.001 }, true],
+  [{ prompt_tokens: 7, total_tokens: 9 }, undefined],
+  [{ total_tokens: 9 }, undefined],
+  [{ input_tokens: 0, output_tokens: 0 }, undefined],
+])('a side that nothing tells makes a count partial: %j', (counts, partial) => {
+  expect(toUsageEvent(counts)?.partial).toBe(partial)
 })
 
 test('T17: no count is negative, absurd or broken, and no class is larger than the whole', () => {
