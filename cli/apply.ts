@@ -20,7 +20,7 @@ interface Flags {
   readonly secretsOut?: string
 }
 
-type Wish = VerbInput<'plan'>
+type PlanInput = VerbInput<'plan'>
 type Plan = VerbRecord<'plan'>
 type Applied = VerbRecord<'apply'>
 
@@ -37,8 +37,11 @@ export const mount: Mount = (root) =>
     .option('--secrets-out <file>', 'write secrets of new keys and clients to a new file (0600)')
     .action(
       action(async (context, flags: Flags) => {
-        const wish: Wish = { document: await readDocument(flags.file), prune: flags.prune === true }
-        const plan = await asked(flags.file, () => call(context, 'plan', wish))
+        const input: PlanInput = {
+          document: await readDocument(flags.file),
+          prune: flags.prune === true,
+        }
+        const plan = await asked(flags.file, () => call(context, 'plan', input))
         if (flags.dryRun) return showDryRun(context, plan)
         for (const line of renderSteps(context, plan.steps)) tell(context, line)
         if (plan.steps.length === 0) {
@@ -55,7 +58,7 @@ export const mount: Mount = (root) =>
         const file = flags.secretsOut === undefined ? null : reserveFile(flags.secretsOut)
         try {
           const applied = await asked(flags.file, () =>
-            call(context, 'apply', { ...wish, plan: plan.plan, credentials }),
+            call(context, 'apply', { ...input, plan: plan.plan, credentials }),
           )
           showApplied(context, applied, file)
         } finally {
@@ -70,14 +73,14 @@ function showDryRun(context: Context, plan: Plan): void {
   tell(context, plan.steps.length === 0 ? 'nothing to change' : countSteps(plan.steps))
 }
 
-async function readDocument(path: string): Promise<Wish['document']> {
+async function readDocument(path: string): Promise<PlanInput['document']> {
   const text = await (path === '-' ? Bun.stdin.text() : readFile(path, 'utf8')).catch(
     (cause: Error) => {
       throw new CommandError('unreadable', EXIT.failed, `cannot read ${path}: ${cause.message}`)
     },
   )
   try {
-    return Bun.TOML.parse(text) as Wish['document']
+    return Bun.TOML.parse(text) as PlanInput['document']
   } catch (cause) {
     throw usageError(`${path} is not TOML: ${cause instanceof Error ? cause.message : cause}`)
   }

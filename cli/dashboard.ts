@@ -7,7 +7,7 @@ import type { DashboardActions } from './dashboard/controller.ts'
 import { SCREENS, type Screen } from './dashboard/view.ts'
 import { CommandError, EXIT, usageError } from './exit.ts'
 import { isThere } from './gateway/access.ts'
-import { besideDemo, tellDemo } from './gateway/demo-socket.ts'
+import { besideDemo, warnOfDemo } from './gateway/demo-socket.ts'
 import { callRunning, isTimeout, notAnswering } from './gateway/operator.ts'
 import { noGateway } from './gateway/operator-lines.ts'
 import { print, printJson } from './terminal/output.ts'
@@ -35,7 +35,7 @@ export const mount: Mount = (root) =>
         if (!isOnce) demandTerminal(given)
         const context = besideDemo(given)
         const first = await readFirst(context)
-        tellDemo(context)
+        warnOfDemo(context)
         if (context.json) return printJson(first)
         if (isOnce) return await printFrame(context, flags, fps, first)
         await run(context, flags, fps, first)

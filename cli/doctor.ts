@@ -39,8 +39,8 @@ const UNOPENED: ReadonlySet<string> = new Set([
 
 /** Where not even the store opens, that is what is wrong. */
 function toReport(thrown: unknown): VerbRecord<'doctor'> {
-  const isTold = thrown instanceof GatewayError || thrown instanceof CommandError
-  if (!isTold || !UNOPENED.has(thrown.code)) throw thrown
+  const isExpected = thrown instanceof GatewayError || thrown instanceof CommandError
+  if (!isExpected || !UNOPENED.has(thrown.code)) throw thrown
   const next = thrown instanceof GatewayError ? (thrown.details.hint ?? null) : thrown.hint
   const { message } = thrown
   return {

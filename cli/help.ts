@@ -3,7 +3,7 @@ import { EXIT, usageError } from './exit.ts'
 import { NOUNS } from './nouns.ts'
 import { print } from './terminal/output.ts'
 
-const CHAPTERS: readonly (readonly [title: string, nouns: readonly string[]])[] = [
+const SECTIONS: readonly (readonly [title: string, nouns: readonly string[]])[] = [
   ['Start', ['init', 'serve', 'status', 'dashboard']],
   ['Keys', ['keys', 'limits', 'accounts']],
   ['Models', ['providers', 'models']],
@@ -61,13 +61,13 @@ function showFront(rest: readonly string[]): void {
 }
 
 function front(): string {
-  const chapters = CHAPTERS.map(([title, nouns]) =>
+  const sections = SECTIONS.map(([title, nouns]) =>
     [title, ...nouns.map((noun) => `  ${noun.padEnd(14)}${NOUNS[noun]?.summary}`)].join('\n'),
   )
   return [
     'gatewayctl — your own gateway to language and image models',
     '',
-    ...chapters,
+    ...sections,
     '',
     "Example   gatewayctl keys create prod-web --rpm 60 --daily-usd 20 --allow 'openai/*'",
     `Topics    gatewayctl help ${TOPIC_NAMES.join(' | ')}`,

@@ -74,10 +74,10 @@ async function ask(context: Context): Promise<Answers> {
 
 function show(context: Context, made: VerbRecord<'init'>): void {
   const tick = paint(context, 'green', '✓')
-  const news = (part: (typeof made.created)[number]) => (made.created.includes(part) ? tick : '·')
-  tell(context, `${news('account')} database  ${join(context.dataDir, DATABASE_FILE)}`)
-  tell(context, `${news('account')} account   ${made.account}, balance $${made.balance_usd}`)
-  tell(context, `${news('provider')} models    ${clean(made.models.join('  ')) || 'none yet'}`)
+  const markOf = (part: (typeof made.created)[number]) => (made.created.includes(part) ? tick : '·')
+  tell(context, `${markOf('account')} database  ${join(context.dataDir, DATABASE_FILE)}`)
+  tell(context, `${markOf('account')} account   ${made.account}, balance $${made.balance_usd}`)
+  tell(context, `${markOf('provider')} models    ${clean(made.models.join('  ')) || 'none yet'}`)
   const record = { data_dir: context.dataDir, ...made }
   if (made.key === null) {
     if (context.json) printJson(record)

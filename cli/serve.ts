@@ -16,7 +16,7 @@ import { makePrivate } from './gateway/access.ts'
 import { tellDamage } from './gateway/damage.ts'
 import { chooseDemoSocket, MOST_SOCKET_PATH_BYTES } from './gateway/demo-socket.ts'
 import { startRequestLog } from './serve/request-log.ts'
-import { hearSignals } from './serve/signals.ts'
+import { listenForSignals } from './serve/signals.ts'
 import { readServeSettings, type ServeFlags, type ServeSettings } from './settings/config.ts'
 import { type DeliverySettings, readDeliverySettings } from './settings/delivery-settings.ts'
 import { settleRuntime } from './settings/runtime-settings.ts'
@@ -163,7 +163,7 @@ async function serve(
   const { startGateway } = await import('#server/gateway.ts')
   const { VERSION } = await import('./version.ts')
   const log = startRequestLog(isPretty)
-  const stopping = hearSignals()
+  const stopping = listenForSignals()
   const demoSocket = isDemo ? await chooseDemoSocket(context) : null
   if (!isDemo) makePrivate(dirname(context.adminSocket))
   const gateway = await startGateway({

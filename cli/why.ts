@@ -25,32 +25,32 @@ export const mount: Mount = (root) =>
           ['key', `${why.key_name} (${why.key_id})`],
           ['user', why.user],
           ['model', why.model],
-          ...(why.refusal === null ? tellStory(why) : tellRefusal(context, why, why.refusal)),
+          ...(why.refusal === null ? storyFields(why) : refusalFields(context, why, why.refusal)),
         ])
       }),
     )
 
-const tellStory = ({ status, code, ended_by, story }: Why): readonly Field[] => [
+const storyFields = ({ status, code, ended_by, story }: Why): readonly Field[] => [
   ['verdict', `admitted: ${status}${code === null ? '' : ` ${code}`}, ended by ${ended_by}`],
   ...story.map((sentence): Field => ['', sentence]),
 ]
 
-const tellRefusal = (
+const refusalFields = (
   context: Context,
   { status, now, remedies }: Why,
   refusal: NonNullable<Why['refusal']>,
 ): readonly Field[] => [
   ['verdict', `refused: ${status} ${refusal.code}`],
   ['because', refusal.message],
-  ['limit', tellLimit(refusal)],
-  ['lifts', tellLifting(context, refusal)],
+  ['limit', limitText(refusal)],
+  ['lifts', liftText(context, refusal)],
   ['could cost', refusal.most_cost_usd === null ? null : `at most $${refusal.most_cost_usd}`],
-  ...tellNow(context, now),
+  ...nowFields(context, now),
   ...remedies.map((command): Field => ['to lift it', carry(command, context.typed)]),
 ]
 
 /** "rpm_limit 60, used 60". */
-const tellLimit = ({ limit, limit_value, used }: Refusal): string | null =>
+const limitText = ({ limit, limit_value, used }: Refusal): string | null =>
   limit === null ? null : `${limit} ${limit_value}, used ${used ?? 'unknown'}`
 
 /** What lifts a limit that no clock lifts. */
@@ -60,19 +60,19 @@ const LIFTED_BY: Readonly<Record<string, string>> = {
   insufficient_balance: 'with a top-up',
 }
 
-function tellLifting(context: Context, { code, resets_at }: Refusal): string | null {
+function liftText(context: Context, { code, resets_at }: Refusal): string | null {
   if (resets_at === null) return LIFTED_BY[code] ?? null
   const soon = relativeTime(resets_at, context.clock.now())
   return context.isTerminal ? `${resets_at} (${soon})` : resets_at
 }
 
-function tellNow(context: Context, now: Why['now']): readonly Field[] {
+function nowFields(context: Context, now: Why['now']): readonly Field[] {
   if (now === null) return []
   if (now.admitted === null) {
     return [['now', 'it was refused for what it asks, and no log keeps that: look at its body']]
   }
   if (now.refusal === null) return [['now', 'it would be admitted']]
-  const lifting = tellLifting(context, now.refusal)
+  const lifting = liftText(context, now.refusal)
   return [
     ['now', `it would be refused: ${now.refusal.code}: ${now.refusal.message}`],
     ...(lifting === null ? [] : [['lifts now', lifting] as const]),

@@ -5,13 +5,13 @@ import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
 import { readCount, readSince } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
-import { tellOfKept } from '../tell-kept.ts'
 import { printCsv } from '../terminal/csv.ts'
 import { type Column, printList } from '../terminal/output.ts'
 import { relativeTime } from '../terminal/relative-time.ts'
 import { addFilterFlags, type FilterFlags, readFilterFlags } from './filter-flags.ts'
 import { spanOf } from './span.ts'
-import { tellUnknown } from './tell-unknown.ts'
+import { checkTrimmed } from './warn-of-trimmed.ts'
+import { warnOfUnknown } from './warn-of-unknown.ts'
 
 type Line = VerbRecord<'activity.list'>[number]
 
@@ -41,8 +41,8 @@ export const mount: Mount = (activity) =>
         const query = toQuery(context, flags)
         const rows = await call(context, 'activity.list', query)
         // Fewer than were asked for: it looked back to the end of the log.
-        if (rows.length < query.limit) await tellOfKept(context, query.since)
-        if (rows.length === 0) await tellUnknown(context, flags)
+        if (rows.length < query.limit) await checkTrimmed(context, query.since)
+        if (rows.length === 0) await warnOfUnknown(context, flags)
         if (flags.csv) printCsv(CSV_FIELDS, rows)
         else printList(context, rows, columns(context), ({ id }) => id)
       }),

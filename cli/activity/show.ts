@@ -81,12 +81,12 @@ const timesOf = ({ queued_ms, first_byte_ms, total_ms }: Receipt): readonly Fiel
 
 function attemptOf(attempt: Receipt['attempts'][number], index: number): Field {
   const { model, provider, outcome, status, reason, ms, operator_cost_usd } = attempt
-  const told = [
+  const parts = [
     `${model} at ${provider}: ${outcome}`,
     ...(status === null ? [] : [`status ${status}`]),
     spanOf(ms),
     ...(operator_cost_usd === '0' ? [] : [`cost the operator $${operator_cost_usd}`]),
     ...(reason === null ? [] : [`"${reason}"`]),
   ]
-  return [`attempt ${index + 1}`, told.join(', ')]
+  return [`attempt ${index + 1}`, parts.join(', ')]
 }

@@ -11,7 +11,7 @@ import {
 import { findSetting, variableOf } from '../settings/find-setting.ts'
 import { clean } from '../terminal/clean.ts'
 import { type Column, printList, tell } from '../terminal/output.ts'
-import { tellStray } from './stray.ts'
+import { describeUnknown } from './unknown-variables.ts'
 
 /** One setting as it is in force. */
 export interface SettingRecord {
@@ -34,10 +34,10 @@ export const mount: Mount = (config) =>
     .action(
       action(async (context, flags: Flags) => {
         const file = readConfigFile(context)
-        for (const stray of tellStray(context.env)) tell(context, `! ${clean(stray)}`)
+        for (const unknown of describeUnknown(context.env)) tell(context, `! ${clean(unknown)}`)
         const settings = [
           ...placesOf(context, flags),
-          ...NAMES.map((name) => look(context, file, name)),
+          ...NAMES.map((name) => readSetting(context, file, name)),
         ]
         printList(
           context,
@@ -73,7 +73,7 @@ function seconds(ms: number): string {
   return `${ms / 1_000}s`
 }
 
-function look(context: Context, file: ConfigFile, name: SettingName): SettingRecord {
+function readSetting(context: Context, file: ConfigFile, name: SettingName): SettingRecord {
   const { env, configFile } = context
   const inFile = `${variableOf(name)}_FILE`
   if (SECRET.has(name) && env[inFile]) return { name, value: env[inFile], origin: inFile }

@@ -34,10 +34,10 @@ export function nameFields(thrown: unknown, { options, registeredArguments }: Co
   const { param = '' } = details
   const field = param.split('.')[0] ?? ''
   const typed = TYPED_AS[field] ?? field.replaceAll('_', '-')
-  const told = options.some(({ long }) => long === `--${typed}`)
+  const asTyped = options.some(({ long }) => long === `--${typed}`)
     ? `--${typed}`
     : registeredArguments.some((argument) => argument.name() === typed) && `the ${typed}`
-  return told && message.startsWith(`${param}: `)
-    ? new GatewayError(thrown.code, `${told} ${message.slice(param.length + 2)}`, details)
+  return asTyped && message.startsWith(`${param}: `)
+    ? new GatewayError(thrown.code, `${asTyped} ${message.slice(param.length + 2)}`, details)
     : thrown
 }

@@ -75,17 +75,19 @@ async function askUnseen(message: string): Promise<string> {
   // The prompt answers alike to Escape and to Ctrl-C, and not at all to the end of input.
   const ended = new AbortController()
   let isInterrupted = false
-  const hear = (character: string | undefined): void => {
+  const onCharacter = (character: string | undefined): void => {
     isInterrupted ||= character === '\u0003'
     if (character === '\u0004') ended.abort()
   }
-  process.stdin.on('keypress', hear)
+  process.stdin.on('keypress', onCharacter)
   const { signal } = ended
   const typed = await password({ message, output: process.stderr, signal })
-  process.stdin.off('keypress', hear)
+  process.stdin.off('keypress', onCharacter)
   if (!isCancel(typed)) return typed
-  const told = 'nothing was entered'
-  throw isInterrupted ? interrupted(told) : new CommandError('declined', EXIT.unconfirmed, told)
+  const problem = 'nothing was entered'
+  throw isInterrupted
+    ? interrupted(problem)
+    : new CommandError('declined', EXIT.unconfirmed, problem)
 }
 
 /** An argument that is a whole secret is in the shell's history by now. @throws CommandError 2 */

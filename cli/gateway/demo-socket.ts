@@ -47,8 +47,8 @@ export function besideDemo(context: Context): Context {
   return context
 }
 
-/** Says whom a command has reached, where that is not the gateway it may have meant. */
-export function tellDemo(context: Context): void {
+/** Says that a command has reached the demo, because it may have meant another gateway. */
+export function warnOfDemo(context: Context): void {
   if (context.isDemo) tell(context, '· this is the demo: it is in memory, and keeps nothing')
 }
 

@@ -20,6 +20,6 @@ export async function recentRequests(
     const lines = await call(context, 'activity.list', { ...subject, since, limit: MOST_COUNTED })
     count += lines.length
   }
-  const told = count >= MOST_COUNTED ? `${MOST_COUNTED} or more` : count || 'no'
-  return `${told} ${count < 2 ? 'request' : 'requests'} in the last minute`
+  const shownCount = count >= MOST_COUNTED ? `${MOST_COUNTED} or more` : count || 'no'
+  return `${shownCount} ${count < 2 ? 'request' : 'requests'} in the last minute`
 }

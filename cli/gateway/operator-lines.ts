@@ -6,7 +6,7 @@ import { CommandError, EXIT } from '../exit.ts'
 import { isThere } from './access.ts'
 import { cutLines } from './cut-lines.ts'
 import { tellDamage } from './damage.ts'
-import { besideDemo, tellDemo } from './demo-socket.ts'
+import { besideDemo, warnOfDemo } from './demo-socket.ts'
 import { isRefused } from './is-refused.ts'
 import { fromErrorBody, PATIENT } from './operator.ts'
 
@@ -29,7 +29,7 @@ export async function* readLines(
     if (isRefused(cause)) throw notRunning
     throw cause
   }
-  tellDemo(target)
+  warnOfDemo(target)
   if (!response.ok)
     throw tellDamage(fromErrorBody((await response.json()) as OperatorErrorBody), true)
   try {

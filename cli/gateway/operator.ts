@@ -8,7 +8,7 @@ import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { awaitProgress } from '../terminal/progress.ts'
 import { tellDamage } from './damage.ts'
-import { besideDemo, tellDemo } from './demo-socket.ts'
+import { besideDemo, warnOfDemo } from './demo-socket.ts'
 import { isRefused } from './is-refused.ts'
 import type { OpenOptions } from './open-operator.ts'
 import { whoTypes } from './who.ts'
@@ -125,7 +125,7 @@ async function overSocket(context: Context, name: string, input: unknown): Promi
       'gatewayctl status',
     )
   }
-  tellDemo(context)
+  warnOfDemo(context)
   const record: unknown = await response.json()
   if (response.ok) return { record }
   throw tellDamage(fromErrorBody(record as OperatorErrorBody), true)

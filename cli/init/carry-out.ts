@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import type { Context } from '../context.ts'
 import { makePrivate } from '../gateway/access.ts'
 import { call } from '../gateway/operator.ts'
-import { checkProvider, tellChecked } from '../providers/check.ts'
+import { checkProvider, printChecked } from '../providers/check.ts'
 import { clean } from '../terminal/clean.ts'
 import { paint, tell } from '../terminal/output.ts'
 import type { Answers } from './questions.ts'
@@ -33,7 +33,7 @@ export async function carryOut(
       context,
       `${tick} provider  ${record.name}, ${record.models - record.unpriced_models} priced models`,
     )
-    tellChecked(context, record, await checkProvider(context, record.name))
+    printChecked(context, record, await checkProvider(context, record.name))
   }
 }
 

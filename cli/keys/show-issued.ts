@@ -13,7 +13,7 @@ type Issued = VerbRecord<'keys.create'>
 /** On standard output, as it is or as lines for a shell, or in a file. */
 type Shown = 'secret' | 'env' | SecretFile
 
-interface Telling {
+interface IssueMessage {
   readonly act: 'created' | 'rotated'
   /** One more line for the reader. */
   readonly note?: string
@@ -24,7 +24,7 @@ export async function showIssued(
   context: Context,
   issued: Issued,
   shown: Shown,
-  { act, note }: Telling = { act: 'created' },
+  { act, note }: IssueMessage = { act: 'created' },
 ): Promise<void> {
   const { id, key, warnings } = issued
   const name = clean(issued.name)

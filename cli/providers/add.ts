@@ -3,7 +3,7 @@ import { action, type Mount } from '../action.ts'
 import { readSecretInput, type SecretFlags } from '../flags/read-secret.ts'
 import { call } from '../gateway/operator.ts'
 import { paint, print, printJson, tell } from '../terminal/output.ts'
-import { checkProvider, tellChecked } from './check.ts'
+import { checkProvider, printChecked } from './check.ts'
 
 interface Flags extends SecretFlags {
   readonly type?: string
@@ -35,7 +35,7 @@ export const mount: Mount = (providers) =>
         if (context.json) return printJson({ ...record, check: checked })
         tell(context, `${paint(context, 'green', '✓')} added provider ${name} (${record.type})`)
         const { models, unpriced_models: unpriced } = record
-        if (flags.check) tellChecked(context, record, checked)
+        if (flags.check) printChecked(context, record, checked)
         else tell(context, `  does it answer: gatewayctl providers test ${name}`)
         if (models > 0) tell(context, `  ${models - unpriced} priced models from the catalogue`)
         if (unpriced > 0) {

@@ -1,4 +1,4 @@
-/** A look at a provider that was just added: whether it takes the key, and which of its models have a price here. */
+/** Checks a provider that was just added: whether it accepts the key, and which of its models have a price here. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
 import { call } from '../gateway/operator.ts'
@@ -7,13 +7,13 @@ import { paint, tell } from '../terminal/output.ts'
 
 export type Checked = VerbRecord<'providers.test'>[number]
 
-/** The provider is added whatever comes of it, so nobody waits for long. */
-const PATIENCE_MS = 5_000
+/** The provider is added whatever the check finds, so it is short. */
+const CHECK_TIMEOUT_MS = 5_000
 
-/** What it answered; null where the look itself went wrong: the add has succeeded, and nothing takes that back. */
+/** What it answered; null where the check itself failed: the provider has been added all the same. */
 export async function checkProvider(context: Context, name: string): Promise<Checked | null> {
   try {
-    const tested = await call(context, 'providers.test', { name, within_ms: PATIENCE_MS })
+    const tested = await call(context, 'providers.test', { name, within_ms: CHECK_TIMEOUT_MS })
     return tested[0] ?? null
   } catch {
     return null
@@ -21,7 +21,7 @@ export async function checkProvider(context: Context, name: string): Promise<Che
 }
 
 /** "✓ key valid · 87 models, 12 of them priced here", and what becomes of the others. */
-export function tellChecked(
+export function printChecked(
   context: Context,
   { name, has_credential }: { readonly name: string; readonly has_credential: boolean },
   checked: Checked | null,

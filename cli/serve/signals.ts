@@ -8,21 +8,21 @@ export interface Stopping {
 }
 
 /** From the third signal on the system ends the process at once; holds are then resolved at the next start. */
-export function hearSignals(): Stopping {
+export function listenForSignals(): Stopping {
   const signals: readonly NodeJS.Signals[] = isHangUpOurs()
     ? ['SIGTERM', 'SIGINT', 'SIGHUP']
     : ['SIGTERM', 'SIGINT']
   const asked = Promise.withResolvers<void>()
   const askedAgain = Promise.withResolvers<void>()
   let times = 0
-  const hear = (): void => {
+  const onSignal = (): void => {
     times++
     asked.resolve()
     if (times === 1) return
-    for (const signal of signals) process.off(signal, hear)
+    for (const signal of signals) process.off(signal, onSignal)
     askedAgain.resolve()
   }
-  for (const signal of signals) process.on(signal, hear)
+  for (const signal of signals) process.on(signal, onSignal)
   return { asked: asked.promise, askedAgain: askedAgain.promise }
 }
 

@@ -10,7 +10,7 @@ export interface Progress {
 const SILENT: Progress = { done: () => {} }
 const CLEAR_LINE = '\r\u001b[K'
 /** Nobody wonders before. */
-const PATIENCE_MS = 1_000
+const SHOW_AFTER_MS = 1_000
 
 /** Shows `what` at once: the work itself may keep this process from ever telling later. */
 export function showProgress(context: Context, what: string): Progress {
@@ -28,7 +28,7 @@ export function awaitProgress(context: Context, what: string): Progress {
     // Not asked before: to wake the stream costs a short command a millisecond.
     isShown = isWanted(context)
     if (isShown) writeError(`${CLEAR_LINE}${what} … ${seconds}s`)
-  }, PATIENCE_MS)
+  }, SHOW_AFTER_MS)
   return {
     done() {
       clearInterval(timer)

@@ -23,20 +23,20 @@ export const mount: Mount = (thresholds) =>
           ...context.whose,
           channel,
         })
-        const look = () => call(context, 'deliveries.show', { event: event_id })
-        const event = running ? await awaitDelivery(look) : await look()
+        const fetchEvent = () => call(context, 'deliveries.show', { event: event_id })
+        const event = running ? await awaitDelivery(fetchEvent) : await fetchEvent()
         if (!running) endWith(EXIT.notRunning)
         else if (!event.channels.every(hasArrived)) endWith(EXIT.unhealthy)
         if (context.json) return printJson(event)
         if (context.quiet) return print(event_id)
-        if (!running) tellWaiting(context, event_id)
+        if (!running) printWaiting(context, event_id)
         else for (const one of event.channels) print(describe(context, one, threshold, event_id))
       }),
     )
 
 const hasArrived = ({ log }: Channel): boolean => log.at(-1)?.failure === null
 
-function tellWaiting(context: Context, eventId: string): void {
+function printWaiting(context: Context, eventId: string): void {
   tell(context, '! no gateway is running on this data directory: the test is sent when one runs')
   print(eventId)
   tell(context, `next: gatewayctl serve     then: gatewayctl deliveries show ${eventId}`)

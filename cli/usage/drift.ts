@@ -1,9 +1,9 @@
 /** `gatewayctl usage drift`: what providers say that they charge, beside what we charged for the same requests. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
+import { checkTrimmed } from '../activity/warn-of-trimmed.ts'
 import { readSince } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
-import { tellOfKept } from '../tell-kept.ts'
 import { type Column, printList, tell } from '../terminal/output.ts'
 
 type Drift = VerbRecord<'usage.drift'>[number]
@@ -17,7 +17,7 @@ export const mount: Mount = (usage) =>
       action(async (context, flags: { readonly since: string }) => {
         const since = readSince('--since', flags.since, context.clock.now())
         const rows = await call(context, 'usage.drift', { since })
-        await tellOfKept(context, since)
+        await checkTrimmed(context, since)
         if (rows.length === 0) tell(context, `no provider has stated a cost since ${since}`)
         printList(context, rows, COLUMNS, ({ model }) => model)
       }),

@@ -2,12 +2,12 @@
 import { USAGE_DIMENSIONS, type UsageDimension } from '#domain/usage-report.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
+import { warnOfTrimmed } from '../activity/warn-of-trimmed.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
 import { readChoice } from '../flags/read-choice.ts'
 import { readCount, readSince } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
-import { tellKept } from '../tell-kept.ts'
 import { printCsv } from '../terminal/csv.ts'
 import { type Column, printJson, printList, tell } from '../terminal/output.ts'
 
@@ -63,7 +63,7 @@ export const mount: Mount = (usage) =>
         if (other.groups > 0) {
           lines.push({ ...other, first: `other (${other.groups})`, second: '' })
         }
-        tellKept(context, report.kept_since)
+        warnOfTrimmed(context, report.kept_since)
         if (flags.csv)
           return printCsv(
             fieldsOf(report),

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { VARIABLES } from '#cli/config/stray.ts'
+import { VARIABLES } from '#cli/config/unknown-variables.ts'
 import { openContext } from '#cli/context.ts'
 import { readServeSettings } from '#cli/settings/config.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'

@@ -1,6 +1,6 @@
 // Commands, flags and scripts that the pages mention in passing: each is one that there is.
 import { afterAll, expect, test } from 'vitest'
-import { VARIABLES } from '#cli/config/stray.ts'
+import { VARIABLES } from '#cli/config/unknown-variables.ts'
 import { openCli } from '#test/support/cli-harness.ts'
 import project from '../../../package.json' with { type: 'json' }
 import { PAGES, readPage } from './pages.ts'

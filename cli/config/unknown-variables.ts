@@ -22,7 +22,7 @@ const OTHERS = [
 export const VARIABLES: readonly string[] = [...NAMES.map(variableOf), ...OTHERS]
 
 /** A line for each, with what was probably meant. */
-export const tellStray = (env: Environment): readonly string[] =>
+export const describeUnknown = (env: Environment): readonly string[] =>
   Object.keys(env)
     .filter((name) => name.startsWith('GATEWAY_') && env[name] !== '' && !VARIABLES.includes(name))
     .toSorted()

@@ -1,4 +1,4 @@
-/** Nothing was found: perhaps because what was asked for is called otherwise. What is gone may still be in the log, so it is no error. */
+/** For a search that found nothing: a filter may be misspelt. A model or provider that was removed may still be in the log, so this is no error. */
 import { nearest } from '#forms/nearest.ts'
 import type { Context } from '../context.ts'
 import { call } from '../gateway/operator.ts'
@@ -6,15 +6,15 @@ import { clean } from '../terminal/clean.ts'
 import { tell } from '../terminal/output.ts'
 import type { FilterFlags } from './filter-flags.ts'
 
-/** Says which of the filters names nothing that there is, and what was probably meant. */
-export async function tellUnknown(
+/** Names the filters that match no model or provider, and what was probably meant. */
+export async function warnOfUnknown(
   context: Context,
   { model, provider }: FilterFlags,
 ): Promise<void> {
   if (context.quiet || context.json) return
   if (model !== undefined) {
     const models = await call(context, 'models.list', {})
-    tellOne(
+    warnOfOne(
       context,
       'model',
       model,
@@ -23,7 +23,7 @@ export async function tellUnknown(
   }
   if (provider !== undefined) {
     const providers = await call(context, 'providers.list', {})
-    tellOne(
+    warnOfOne(
       context,
       'provider',
       provider,
@@ -32,7 +32,7 @@ export async function tellUnknown(
   }
 }
 
-function tellOne(context: Context, noun: string, asked: string, known: readonly string[]): void {
+function warnOfOne(context: Context, noun: string, asked: string, known: readonly string[]): void {
   if (known.includes(asked)) return
   const meant = nearest(asked, known)
   tell(

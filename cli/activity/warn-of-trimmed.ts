@@ -1,0 +1,19 @@
+/** Warns that the log no longer has all that was asked for, so that a part is not taken for the whole. */
+import type { Context } from '../context.ts'
+import { call } from '../gateway/operator.ts'
+import { tell } from '../terminal/output.ts'
+
+/** `keptSince` is null where nothing is missing. */
+export function warnOfTrimmed(context: Context, keptSince: string | null): void {
+  if (keptSince === null) return
+  tell(
+    context,
+    `! requests that ended before ${keptSince} are no longer in the log; the ledger has every charge`,
+  )
+}
+
+/** The same for answers without `kept_since`; asks the gateway only where the warning is shown. */
+export async function checkTrimmed(context: Context, since: string | null): Promise<void> {
+  if (context.quiet || context.json) return
+  warnOfTrimmed(context, (await call(context, 'activity.kept', { since })).kept_since)
+}
