@@ -7,28 +7,28 @@ import { renderSchemas } from './schemas.ts'
 import { renderWebhooks } from './webhook.ts'
 
 const ABOUT = `One interface to language and image models from several providers. A model is named \`<provider>/<model>\`; text and
-images are asked for in one place, \`POST /chat/completions\`, on OpenAI's wire: any client library of OpenAI's works.
+images have one operation, \`POST /chat/completions\`, with OpenAI's API: any of OpenAI's client libraries works.
 
-**Addresses.** Every path stands under \`/v1\` and \`/api/v1\` alike, but for those of the service itself.
+**Paths.** Every path exists under \`/v1\` and under \`/api/v1\`, except for those of the service itself.
 
 **Keys.** \`Authorization: Bearer if-…\`, and nowhere else. An ordinary key calls models, a provisioning key manages keys; each
-carries its own limits. A change or a revocation holds from the next request.
+has its own limits. A change or a revocation applies from the next request.
 
 **Limits.** On every answer to a known key, errors included, \`X-RateLimit-*\` says what is left of its windows; a window without
-a limit sends nothing. A limit of requests is 429 with \`Retry-After\`, a ceiling of money 402.
+a limit sends nothing. A request limit answers 429 with \`Retry-After\`, a spending ceiling 402.
 
 **Money.** Fields \`*_usd\` are decimal strings, fields \`*_rub\` numbers. A request is charged once, at the price of its model's card.
 
-**Errors.** One shape everywhere, \`error.code\` for programs. An address that nobody serves is 404 \`route_not_found\`; a method
-that an address does not know is 405 \`method_not_allowed\` with \`Allow\`. OPTIONS is answered at every address, HEAD wherever GET is.`
+**Errors.** One shape everywhere, \`error.code\` for programs. An unknown path is 404 \`route_not_found\`; a method
+that a path does not support is 405 \`method_not_allowed\` with \`Allow\`. Every path answers OPTIONS, and HEAD where it answers GET.`
 
 const TAGS = {
-  Chat: 'Asking models, and what it cost',
-  Models: 'What may be asked',
-  Key: 'What a key may know of itself',
+  Chat: 'Chat completions, and their receipts',
+  Models: 'The catalogue',
+  Key: "A key's own limits and spend",
   Keys: 'Managing keys, with a provisioning key',
   Service: 'The process itself; no key needed',
-  Events: 'What the gateway sends of its own accord',
+  Events: 'Webhooks that the gateway sends',
 } as const
 
 /** @throws Error when a form and its notes disagree */

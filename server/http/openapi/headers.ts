@@ -21,26 +21,26 @@ const always = (description: string, schema: JsonSchema): Header => ({
 
 const HEADERS = {
   'X-Request-Id': always(
-    "The request's name: yours where it is harmless, else one of ours. In the log, and sent to the provider",
+    'The id of the request: yours where it is acceptable, else a new one. It is in the log, and sent to the provider',
     TEXT,
   ),
-  'X-Content-Type-Options': always('No guessing', exactly('nosniff')),
-  Server: always('Who answers', exactly('gatewayctl')),
+  'X-Content-Type-Options': always('Browsers must not guess the content type', exactly('nosniff')),
+  Server: always('The server software', exactly('gatewayctl')),
   'Access-Control-Allow-Origin': always(
-    'Any page may call: a call carries its own key',
+    'Any page may call, because a call carries its own key',
     exactly('*'),
   ),
-  'Access-Control-Expose-Headers': always('What a page may read', TEXT),
-  'Access-Control-Allow-Methods': always('Of a preflight', TEXT),
-  'Access-Control-Allow-Headers': always('Of a preflight: what was asked for', TEXT),
-  'Access-Control-Max-Age': always('Of a preflight: how long it holds', SECONDS),
-  Vary: always('Of a preflight', exactly('Access-Control-Request-Headers')),
+  'Access-Control-Expose-Headers': always('The headers that a page may read', TEXT),
+  'Access-Control-Allow-Methods': always('In a preflight: the allowed methods', TEXT),
+  'Access-Control-Allow-Headers': always('In a preflight: the headers that were asked for', TEXT),
+  'Access-Control-Max-Age': always('In a preflight: how long it may be cached', SECONDS),
+  Vary: always('In a preflight', exactly('Access-Control-Request-Headers')),
   'X-RateLimit-Limit-Minute': {
     description: 'Requests per minute; absent without a limit',
     schema: COUNT,
   },
   'X-RateLimit-Remaining-Minute': {
-    description: 'Left of them, this request counted',
+    description: 'Requests left in the window, after this one',
     schema: COUNT,
   },
   'X-RateLimit-Reset-Minute': {
@@ -51,36 +51,41 @@ const HEADERS = {
     description: 'Requests per day; absent without a limit',
     schema: COUNT,
   },
-  'X-RateLimit-Remaining-Day': { description: 'Left of them, this request counted', schema: COUNT },
+  'X-RateLimit-Remaining-Day': {
+    description: 'Requests left in the window, after this one',
+    schema: COUNT,
+  },
   'X-RateLimit-Reset-Day': {
     description: 'Seconds until the oldest request leaves the window; 0 when it is empty',
     schema: SECONDS,
   },
   'X-Generation-Id': {
-    description: 'The id of this generation; of a refused request, its name in the log',
+    description: 'The id of this generation; for a refused request, the id of its line in the log',
     schema: { type: 'string', pattern: '^gen-' },
   },
   'Idempotent-Replayed': {
-    description: 'An answer that was kept under its `Idempotency-Key`; nothing was paid for it',
+    description: 'The answer was kept under this `Idempotency-Key`; it was not charged again',
     schema: exactly('true'),
   },
   'Cache-Control': {
-    description: 'Of a stream: nobody may hold it back. Of a secret: nobody may keep it',
+    description: '`no-cache, no-transform` for a stream, `no-store` for a secret',
     schema: exactly('no-cache, no-transform', 'no-store'),
   },
   'X-Accel-Buffering': {
-    description: 'Of a stream: nobody may hold it back',
+    description: 'In a stream: proxies must not buffer it',
     schema: exactly('no'),
   },
   'Retry-After': { description: 'Whole seconds to wait', schema: { type: 'integer', minimum: 1 } },
   'X-Should-Retry': {
-    description:
-      'Whether asking again is worth it, whatever the status says; client libraries obey it',
+    description: 'Whether a retry may help, whatever the status says; client libraries obey it',
     schema: exactly('true', 'false'),
   },
   'WWW-Authenticate': always('How to authenticate', exactly('Bearer')),
-  Connection: always('The rest of the body is not read', exactly('close')),
-  Allow: always('The methods that this address knows', TEXT),
+  Connection: always(
+    'The connection closes, because the rest of the body was not read',
+    exactly('close'),
+  ),
+  Allow: always('The methods that this path supports', TEXT),
 } satisfies Readonly<Record<string, Header>>
 
 export type HeaderName = keyof typeof HEADERS

@@ -12,7 +12,7 @@ const CHAT: Operation = {
   summary: 'Text and images, whole or streamed',
   description:
     'Checked in this order: key, kind of key, body, allow-list, model, modality, money, windows. A refused request consumes ' +
-    'nothing. A client that hangs up pays for what was produced; the provider is let go within a second.',
+    'nothing. A client that disconnects pays for what was produced; the provider is cancelled within a second.',
   key: 'ordinary',
   parameters: ['Idempotency-Key', 'X-Gateway-Dry-Run'],
   body: { schema: 'ChatRequest', mostBytes: MOST_BODY_BYTES },
@@ -72,7 +72,7 @@ const MODELS: readonly Operation[] = [
     path: '/models',
     operationId: 'listModels',
     tag: 'Models',
-    summary: 'The catalogue, cut to what the key may call',
+    summary: 'The models that the key may call',
     description: 'Takes no slot of a window.',
     key: 'ordinary',
     parameters: ['output_modalities', 'q'],
@@ -83,7 +83,7 @@ const MODELS: readonly Operation[] = [
     path: '/models/{provider}/{model}',
     operationId: 'retrieveModel',
     tag: 'Models',
-    summary: 'One card of the catalogue',
+    summary: 'One model',
     description: 'Takes no slot of a window.',
     key: 'ordinary',
     parameters: ['provider', 'model'],
@@ -101,7 +101,9 @@ const SELF: readonly Operation[] = [
     summary: "The key's limits, spend, requests in progress, and the balance",
     description: 'Takes no slot of a window, and answers when every limit is exhausted.',
     key: 'any',
-    answers: [{ status: 200, description: 'How it stands.', content: json(refTo('KeyInfo')) }],
+    answers: [
+      { status: 200, description: 'Limits, usage and balance.', content: json(refTo('KeyInfo')) },
+    ],
   },
   {
     method: 'get',
@@ -131,7 +133,7 @@ const KEYS: readonly Operation[] = [
     answers: [
       {
         status: 201,
-        description: 'The key, and the one appearance of its secret.',
+        description: 'The key, with its secret.',
         headers: ['Cache-Control'],
         content: json(refTo('IssuedKey')),
       },
@@ -182,11 +184,13 @@ const KEYS: readonly Operation[] = [
     path: '/keys/{id}',
     operationId: 'deleteKey',
     tag: 'Keys',
-    summary: 'Revokes a key for ever, from its next request',
-    description: 'Running streams are finished. Repeating it changes nothing.',
+    summary: 'Revokes a key permanently, from its next request',
+    description: 'Running streams are completed. Repeating it changes nothing.',
     key: 'provisioning',
     parameters: ['keyId'],
-    answers: [{ status: 200, description: 'It is revoked.', content: json(refTo('RevokedKey')) }],
+    answers: [
+      { status: 200, description: 'The key is revoked.', content: json(refTo('RevokedKey')) },
+    ],
     codes: ['provisioning_key_not_allowed', 'key_not_found', 'store_unavailable'],
   },
 ]
@@ -194,7 +198,7 @@ const KEYS: readonly Operation[] = [
 /** Under both prefixes. */
 export const API_OPERATIONS: readonly Operation[] = [CHAT, ...MODELS, ...SELF, ...KEYS]
 
-/** Under no prefix, and for anybody. */
+/** Under no prefix, and without a key. */
 export const ROOT_OPERATIONS: readonly Operation[] = [
   {
     method: 'get',
@@ -210,20 +214,20 @@ export const ROOT_OPERATIONS: readonly Operation[] = [
     path: '/healthz',
     operationId: 'getHealth',
     tag: 'Service',
-    summary: 'The process lives',
+    summary: 'Liveness',
     key: null,
-    answers: [{ status: 200, description: 'It does.', content: json(refTo('Alive')) }],
+    answers: [{ status: 200, description: 'The process is alive.', content: json(refTo('Alive')) }],
   },
   {
     method: 'get',
     path: '/readyz',
     operationId: 'getReadiness',
     tag: 'Service',
-    summary: 'It should get traffic',
+    summary: 'Readiness',
     key: null,
     answers: [
-      { status: 200, description: 'It should.', content: json(refTo('Readiness')) },
-      { status: 503, description: 'It should not.', content: json(refTo('Readiness')) },
+      { status: 200, description: 'It should get traffic.', content: json(refTo('Readiness')) },
+      { status: 503, description: 'It should not get traffic.', content: json(refTo('Readiness')) },
     ],
   },
 ]

@@ -18,21 +18,21 @@ const PARAMETERS = {
     name: 'X-Request-Id',
     in: 'header',
     description:
-      'Your own name for the request. One that does not fit, or holds an API key, is replaced, not refused',
+      'Your own id for the request. One that does not match the pattern, or contains an API key, is replaced, not refused',
     schema: { type: 'string', pattern: HARMLESS.source },
   },
   'Idempotency-Key': {
     name: 'Idempotency-Key',
     in: 'header',
     description:
-      'A request that carries one is run and paid for once: for 24 hours the same key with the same body gets the same answer. One that holds an API key is refused',
+      'Makes a retry safe: for 24 hours, the same key with the same body gets the same answer, and is charged once. One that contains an API key is refused',
     schema: { type: 'string', pattern: PRINTABLE.source },
   },
   'X-Gateway-Dry-Run': {
     name: 'X-Gateway-Dry-Run',
     in: 'header',
     description:
-      'Asks for a quote instead of an answer: nothing is taken and nobody is asked. Anything but `true` and `false` is refused',
+      '`true` asks for a quote instead of an answer: no slot and no money is taken, and no provider is asked. Values other than `true` and `false` are refused',
     schema: { type: 'string', enum: ['true', 'false'] },
   },
   provider: {
@@ -55,7 +55,7 @@ const PARAMETERS = {
   output_modalities: {
     name: 'output_modalities',
     in: 'query',
-    description: 'Only models that answer with all of these, between commas',
+    description: 'Only models with all of these output modalities, separated by commas',
     schema: { type: 'string' },
     example: 'image',
   },
@@ -84,19 +84,19 @@ const PARAMETERS = {
   limit: {
     name: 'limit',
     in: 'query',
-    description: 'How many at most',
+    description: 'The maximum number of keys',
     schema: { type: 'integer', minimum: 1, maximum: MOST_LISTED, default: MOST_LISTED },
   },
   after: {
     name: 'after',
     in: 'query',
-    description: 'The `last_id` of the page before',
+    description: 'The `last_id` of the previous page',
     schema: { type: 'string', pattern: '^key_' },
   },
   include_revoked: {
     name: 'include_revoked',
     in: 'query',
-    description: 'Revoked keys too',
+    description: 'Whether to include revoked keys',
     schema: { type: 'boolean', default: false },
   },
 } satisfies Readonly<Record<string, Parameter>>

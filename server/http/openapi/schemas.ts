@@ -91,21 +91,25 @@ function describeRequests({
   annotate(ChatRequest, CHAT_NOTES)
   Object.assign(ChatRequest, {
     description:
-      "OpenAI's whole chat body. What the gateway does not know is passed on to a provider that speaks OpenAI's wire; null is absence.",
+      "OpenAI's whole chat body. Fields that the gateway does not know are passed on to a provider that speaks OpenAI's API; null means absent.",
     properties: { ...ChatRequest.properties, messages: refTo('Messages'), ...PASSED_ON },
     additionalProperties: true,
   })
   annotate(KeyIssue, ISSUE_NOTES)
   annotate(KeyAmendment, AMENDMENT_NOTES)
-  const kind = { type: 'string', const: 'ordinary', description: 'What every key made here is' }
+  const kind = {
+    type: 'string',
+    const: 'ordinary',
+    description: 'The only kind that can be made over HTTP',
+  }
   Object.assign(KeyIssue, {
-    description: 'A key to be. A limit that is null or left out is no limit.',
+    description: 'A key to issue. A limit that is null or left out does not exist.',
     properties: { ...KeyIssue.properties, kind },
     additionalProperties: false,
   })
   Object.assign(KeyAmendment, {
     description:
-      'Changes to a key, from its next request. What is left out stays; null takes a limit away.',
+      'Changes to a key, from its next request. Fields that are left out stay; null removes a limit.',
     additionalProperties: false,
   })
 }

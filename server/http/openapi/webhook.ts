@@ -31,10 +31,11 @@ export const renderWebhooks = () => ({
         content: json(refTo('LowBalance')),
       },
       responses: {
-        '2XX': { description: 'It has arrived.' },
-        '410': { description: 'Nothing is to be sent any more.' },
+        '2XX': { description: 'The notice has arrived.' },
+        '410': { description: 'The notice is given up.' },
         default: {
-          description: 'It is sent again, with a `Retry-After` of 429, 502, 503 and 504 obeyed.',
+          description:
+            'The notice is sent again; `Retry-After` with 429, 502, 503 and 504 is obeyed.',
         },
       },
     },

@@ -7,15 +7,15 @@ import { count, id, oneOf, rub, text, unixTime, usd } from './scalars.ts'
 import { usage } from './usage.ts'
 
 const FINISH_REASONS: Readonly<Record<FinishReason, string>> = {
-  stop: 'the model was done',
-  length: 'it reached the most tokens that it may make',
+  stop: 'the model was finished',
+  length: 'it reached the maximum number of tokens',
   tool_calls: 'it calls tools',
-  content_filter: 'the provider held it back',
+  content_filter: 'the provider withheld content',
   error: 'the provider broke off',
 }
 
-export const finishReason = oneOf<FinishReason>('Why it ended', FINISH_REASONS)
-export const nativeFinishReason = z.string().nullable().describe("The provider's own word for it")
+export const finishReason = oneOf<FinishReason>('Why the answer ended', FINISH_REASONS)
+export const nativeFinishReason = z.string().nullable().describe("The provider's own finish reason")
 export const logprobs = z
   .looseObject({})
   .nullable()
@@ -25,13 +25,13 @@ export const logprobs = z
 export const image = z.object({
   type: z.literal('image_url'),
   image_url: z.object({ url: text('A data URL', 'data:image/png;base64,iVBORw0KGgo…') }),
-  index: count('Its place among the pictures of this message'),
+  index: count('Its position among the images of this message'),
 })
 
 const toolCallId = z
   .string()
   .exactOptional()
-  .describe('To be named by the `tool` message that answers it')
+  .describe('The id that the `tool` message with the result must name')
 
 export const toolCall = z
   .discriminatedUnion('type', [
@@ -49,25 +49,25 @@ export const toolCall = z
       custom: z.object({ name: z.string().exactOptional(), input: z.string() }),
     }),
   ])
-  .describe('Send it back as it came: what stands beside its own fields may be a signature.')
+  .describe('Send it back unchanged: additional fields may contain a signature.')
 
 const message = z.looseObject({
   role: z.literal('assistant'),
   content: z
     .string()
     .nullable()
-    .describe('`""` for a pure image answer; null only beside `tool_calls`'),
-  refusal: z.string().exactOptional().describe('Why the model refuses'),
+    .describe('`""` for an answer of images only; null only with `tool_calls`'),
+  refusal: z.string().exactOptional().describe('The refusal of the model'),
   reasoning_content: z
     .string()
     .exactOptional()
-    .describe('Its thoughts, where the provider shows them'),
+    .describe('The reasoning of the model, where the provider returns it'),
   tool_calls: z.array(toolCall).exactOptional(),
-  images: z.array(image).exactOptional().describe('Only in an answer that drew pictures'),
+  images: z.array(image).exactOptional().describe('Only in an answer with generated images'),
 })
 
 const choice = z.object({
-  index: count('0 unless `n` asked for more'),
+  index: count('0 unless `n` is above 1'),
   message,
   logprobs,
   finish_reason: finishReason,
@@ -85,12 +85,12 @@ export const completion = z
   .looseObject({
     ...head,
     object: z.literal('chat.completion'),
-    provider: z.string().describe('The upstream that served'),
+    provider: z.string().describe('The provider that served'),
     choices: z.array(choice),
     usage,
   })
   .describe(
-    'A whole answer. Fields of the provider that the gateway does not know stand beside these.',
+    'A whole answer. Fields of the provider that the gateway does not know are passed through.',
   )
 
 export const quote = z
@@ -99,21 +99,21 @@ export const quote = z
     model: z.string().describe('The model asked for'),
     admitted: z.boolean().describe('Whether the request would be admitted now'),
     error: errorFields
-      .extend({ status: z.int().describe('The status that it would be refused with') })
+      .extend({ status: z.int().describe('The HTTP status of the refusal') })
       .nullable()
-      .describe('What it would be refused with'),
-    max_cost_usd: usd('The most that it can cost, wherever on its route it is served'),
+      .describe('The error that would refuse it'),
+    max_cost_usd: usd('The most that it can cost, at any hop of its route'),
     max_cost_rub: rub('The same'),
     route: z
       .array(
         z.object({
           model: z.string(),
           provider: z.string(),
-          max_cost_usd: usd('The most that it can cost there'),
+          max_cost_usd: usd('The most that it can cost at this hop'),
         }),
       )
-      .describe('In the order in which they would be asked'),
+      .describe('The hops in the order in which they would be asked'),
   })
   .describe(
-    'The answer to `X-Gateway-Dry-Run: true`. Nothing was taken, and nobody was asked.',
+    'The answer to `X-Gateway-Dry-Run: true`. No slot and no money was taken, and no provider was asked.',
   ) satisfies z.ZodType<ReturnType<typeof renderQuote>>

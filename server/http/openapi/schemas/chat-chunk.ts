@@ -7,20 +7,17 @@ import { streamUsage } from './usage.ts'
 
 const toolCallDelta = z
   .looseObject({
-    index: count('Which call of this message it continues'),
-    id: z.string().exactOptional().describe('With the delta that opens the call'),
-    type: z
-      .enum(['function', 'custom'])
-      .exactOptional()
-      .describe('With the delta that opens the call'),
+    index: count('The index of the call in this message'),
+    id: z.string().exactOptional().describe('In the first delta of the call'),
+    type: z.enum(['function', 'custom']).exactOptional().describe('In the first delta of the call'),
     function: z
       .object({
-        name: z.string().exactOptional().describe('With the delta that opens the call'),
-        arguments: z.string().describe('A further piece of the JSON'),
+        name: z.string().exactOptional().describe('In the first delta of the call'),
+        arguments: z.string().describe('The next piece of the JSON'),
       })
       .exactOptional(),
     custom: z
-      .object({ name: z.string().exactOptional(), input: z.string().describe('A further piece') })
+      .object({ name: z.string().exactOptional(), input: z.string().describe('The next piece') })
       .exactOptional(),
   })
   .describe('A piece of a tool call.')
@@ -35,7 +32,7 @@ const delta = z.looseObject({
 })
 
 const choice = z.object({
-  index: count('0 unless `n` asked for more'),
+  index: count('0 unless `n` is above 1'),
   delta,
   logprobs: logprobs.exactOptional(),
   finish_reason: finishReason.nullable(),
@@ -49,7 +46,7 @@ export const chunk = z
     provider: z
       .string()
       .exactOptional()
-      .describe('Absent where a stream failed before any had answered'),
+      .describe('Absent where a stream failed before any provider had answered'),
     choices: z.array(choice).describe('Empty in the usage chunk'),
     usage: streamUsage
       .exactOptional()

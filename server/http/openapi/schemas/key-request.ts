@@ -13,7 +13,8 @@ const ceiling = (description: string) => ({
 })
 
 const MASKS = {
-  description: 'Models that it may call: exact ids, `<provider>/*` or `*`. Null is every model',
+  description:
+    'The models that it may call: exact ids, `<provider>/*` or `*`. Null allows every model',
   items: { type: 'string', pattern: MASK.source, maxLength: MOST_MASK_CHARS },
   examples: [['acme/*']],
 }
@@ -21,7 +22,7 @@ const MASKS = {
 /** Of a new key; null is no limit. */
 export const ISSUE_NOTES: Notes<z.input<typeof issueForm>> = {
   name: {
-    description: 'What people call it: no line breaks and no other control characters',
+    description: 'A name for people, without line breaks and other control characters',
     minLength: 1,
     maxLength: MOST_NAME_CHARS,
     pattern: NAME_PATTERN.source,
@@ -36,7 +37,7 @@ export const ISSUE_NOTES: Notes<z.input<typeof issueForm>> = {
   end_user_daily_usd: ceiling('Ceiling of each end user in a UTC day'),
   allowed_models: MASKS,
   expires_at: {
-    description: 'A time ahead, with its offset. Null is never',
+    description: 'A time in the future, with its offset. Null for never',
     format: 'date-time',
     examples: ['2026-12-01T00:00:00Z'],
   },
@@ -45,5 +46,5 @@ export const ISSUE_NOTES: Notes<z.input<typeof issueForm>> = {
 /** Of changes to a key; what is left out stays, null takes a limit away. */
 export const AMENDMENT_NOTES: Notes<z.input<typeof amendmentForm>> = {
   ...ISSUE_NOTES,
-  disabled: 'True stops the key, false lets it work again',
+  disabled: 'True disables the key, false enables it again',
 }

@@ -20,15 +20,15 @@ const limits = {
 }
 
 const keyId = id('key_', 'Its id')
-const label = text('What may be shown of its secret', 'if-aB3dE6…9xQz')
+const label = text('The part of its secret that may be shown', 'if-aB3dE6…9xQz')
 
-const kind = oneOf<KeyKind>('What it is for', {
+const kind = oneOf<KeyKind>('The purpose of the key', {
   ordinary: 'calls models',
   provisioning: 'manages keys',
 })
 
 const keyUsage = z.object({
-  requests_in_progress: count('Now'),
+  requests_in_progress: count('Requests in progress now'),
   spend_day_usd: usd('In this UTC day'),
   spend_month_usd: usd('In this UTC month'),
 })
@@ -42,17 +42,17 @@ export const keyRecord = z
     kind,
     label,
     ...limits,
-    status: oneOf<KeyStatus>('The strongest reason wins', {
-      active: 'it opens',
+    status: oneOf<KeyStatus>('The state of the key; of several reasons the strongest', {
+      active: 'it can be used',
       disabled: 'it can be enabled again',
-      expired: 'its time is over',
-      revoked: 'for ever',
+      expired: '`expires_at` has passed',
+      revoked: 'it can never be used again',
     }),
     created_at: moment('When it was issued'),
     updated_at: moment('When it was last changed'),
-    last_used_at: moment('Null: never').nullable(),
-    expires_at: moment('Null: never').nullable(),
-    revoked_at: moment('Null: it is not').nullable(),
+    last_used_at: moment('Null for never').nullable(),
+    expires_at: moment('Null for never').nullable(),
+    revoked_at: moment('Null while it is not revoked').nullable(),
     usage: keyUsage,
   })
   .describe(
@@ -63,15 +63,15 @@ const warnings = z
   .array(z.string())
   .exactOptional()
   .describe(
-    'What was accepted and still deserves a word: a mask that matches nothing, a name that is taken',
+    'Accepted, but possibly a mistake: a mask that matches no model, a name that another key has',
   )
 
 export const issuedKey = keyRecord
   .extend({
-    key: text('The secret. It is shown once, here, and cannot be recovered', 'if-…'),
+    key: text('The secret. It is shown only here, and cannot be recovered', 'if-…'),
     warnings,
   })
-  .describe('A new key and the one appearance of its secret.')
+  .describe('A new key, with its secret.')
 
 export const amendedKey = keyRecord.extend({ warnings }).describe('The key as it now is.')
 
@@ -81,7 +81,7 @@ export const keyList = z.object({
   has_more: z.boolean(),
   first_id: keyId.nullable(),
   last_id: keyId.nullable().describe('Send it as `after` for the next page'),
-  total_count: count('Of all pages'),
+  total_count: count('The number of keys on all pages'),
 })
 
 export const revokedKey = z.object({
@@ -108,18 +108,18 @@ export const keyInfo = z
     }),
     remaining: z
       .object({
-        minute: count('Requests').nullable(),
-        day: count('Requests').nullable(),
-        daily_spend_usd: usd('Of the ceiling').nullable(),
-        monthly_spend_usd: usd('Of the ceiling').nullable(),
+        minute: count('Requests left in the window').nullable(),
+        day: count('Requests left in the window').nullable(),
+        daily_spend_usd: usd('What is left of the ceiling').nullable(),
+        monthly_spend_usd: usd('What is left of the ceiling').nullable(),
       })
       .describe('Null where there is no limit'),
     resets: z.object({
       daily_spend_at: moment('The next midnight UTC'),
       monthly_spend_at: moment('The next first of a month UTC'),
     }),
-    balance: z.object({ amount_usd: usd("The account's"), amount_rub: rub('The same') }),
-    expires_at: moment('Null: never').nullable(),
+    balance: z.object({ amount_usd: usd("The account's balance"), amount_rub: rub('The same') }),
+    expires_at: moment('Null for never').nullable(),
     data: z
       .object({
         label,
@@ -130,7 +130,7 @@ export const keyInfo = z
         limit_remaining: usdNumber('What is left of it').nullable(),
         is_provisioning_key: z.boolean(),
       })
-      .describe("The same in OpenRouter's words, for credit widgets"),
+      .describe("The same under OpenRouter's names, for credit widgets"),
   })
   .describe(
     "The key's limits, spend, requests in progress, and the account's balance.",

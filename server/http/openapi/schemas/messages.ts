@@ -17,8 +17,8 @@ const imagePart = z
     }),
   })
   .describe(
-    `A picture to look at, or to draw from. At most ${MOST_INPUT_IMAGES} in a request; those of earlier answers, which stand ` +
-      'in `images`, do not count.',
+    `An image to look at, or to edit. At most ${MOST_INPUT_IMAGES} in a request; images of earlier answers, in ` +
+      '`images`, do not count.',
   )
 
 const otherPart = z
@@ -33,20 +33,17 @@ const assistant = z
   .looseObject({
     role: z.literal('assistant'),
     content: content.nullish(),
-    images: z
-      .unknown()
-      .optional()
-      .describe('Pictures of an earlier answer, sent back as they came'),
+    images: z.unknown().optional().describe('Images of an earlier answer, sent back unchanged'),
     tool_calls: z
       .unknown()
       .optional()
-      .describe('Calls of an earlier answer, sent back as they came'),
+      .describe('Tool calls of an earlier answer, sent back unchanged'),
   })
-  .describe('An earlier answer; send it back as it came.')
+  .describe('An earlier answer; send it back unchanged.')
 
 const other = z
   .looseObject({ role: z.enum(ROLES).exclude(['assistant']), content })
-  .describe('An instruction, a question, or (with `tool_call_id`) what a tool found.')
+  .describe('An instruction, a question, or (with `tool_call_id`) the result of a tool.')
 
 export const message = z.union([other, assistant])
 

@@ -6,9 +6,9 @@ import { count, oneOf, text, unixTime, usd } from './scalars.ts'
 
 const MODALITIES: Readonly<Record<Modality, string>> = {
   text: 'text',
-  image: 'pictures',
-  audio: 'sound',
-  video: 'moving pictures',
+  image: 'images',
+  audio: 'audio',
+  video: 'video',
   file: 'documents',
 }
 
@@ -19,19 +19,19 @@ const pricing = z
     prompt: usd('Per token of the prompt'),
     completion: usd('Per token of the answer'),
     request: usd('Per request'),
-    image: usd('Per picture of the prompt'),
-    image_output: usd('Per picture drawn: the dearest where there are several'),
-    image_input_token: usd('Per token of a picture in the prompt').exactOptional(),
-    image_output_token: usd('Per token of a picture drawn').exactOptional(),
+    image: usd('Per image in the prompt'),
+    image_output: usd('Per generated image; the highest where there are several prices'),
+    image_input_token: usd('Per token of an image in the prompt').exactOptional(),
+    image_output_token: usd('Per token of a generated image').exactOptional(),
     input_cache_read: usd('Per token read from a cache'),
     input_cache_write: usd('Per token written to a cache'),
   })
-  .describe('In dollars per token or per picture.')
+  .describe('In dollars per token or per image.')
 
 const imagePrice = z.object({
-  resolution: text('`*` is any', '1024x1024'),
-  quality: text('`*` is any', 'medium'),
-  usd: usd('Per picture'),
+  resolution: text('`*` for any', '1024x1024'),
+  quality: text('`*` for any', 'medium'),
+  usd: usd('Per image'),
 })
 
 const contextLength = count('Tokens of prompt and answer together').nullable()

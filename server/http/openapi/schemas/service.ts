@@ -1,4 +1,4 @@
-/** What the process says of itself, and the one event that it sends of its own accord (contract §9). */
+/** Liveness, readiness, and the one event that the gateway sends (contract §9). */
 import { z } from 'zod'
 import type { NoticeType } from '#domain/notice.ts'
 import { id, moment, rub, usd } from './scalars.ts'
@@ -19,15 +19,15 @@ export const readiness = z.object({
 export const lowBalance = z
   .object({
     type: z.literal('gateway.low_balance' satisfies NoticeType),
-    id: id('evt_', 'The same at every try: drop what you have seen'),
+    id: id('evt_', 'The same at every try: ignore an id that you have seen'),
     timestamp: moment('When the balance fell'),
     data: z.object({
-      account_id: id('acct_', 'Whose'),
-      balance_usd: usd('What is left'),
-      balance_rub: rub('The same'),
-      threshold_usd: usd('What it fell below'),
+      account_id: id('acct_', 'The account'),
+      balance_usd: usd('The balance'),
+      balance_rub: rub('The balance'),
+      threshold_usd: usd('The threshold'),
     }),
-    test: z.literal(true).exactOptional().describe('An operator tries it out'),
+    test: z.literal(true).exactOptional().describe('Set in a test that an operator sent'),
   })
   .describe(
     "An account's balance fell below its threshold. At most once a day; a top-up above it resets the mark.",

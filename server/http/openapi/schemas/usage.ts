@@ -6,32 +6,34 @@ import { count, id, oneOf, rub, text, usd, usdNumber } from './scalars.ts'
 
 const counted = z.object({
   prompt_tokens: count('Tokens of the prompt, cached ones included'),
-  completion_tokens: count('Tokens of the answer, reasoning included; 0 for a pure image'),
-  total_tokens: count('Both together'),
-  images: count('Pictures that came and are billed'),
+  completion_tokens: count(
+    'Tokens of the answer, reasoning included; 0 for an answer of images only',
+  ),
+  total_tokens: count('The sum of both'),
+  images: count('Images that were returned and charged'),
   cost_rub: rub('What the request cost'),
   cost: usdNumber('What the request cost'),
 }) satisfies z.ZodType<typeof NOTHING_USED>
 
 const promptDetails = z.object({
-  cached_tokens: count('Read from a cache, at its price'),
-  cache_write_tokens: count('Written to a cache, at its price'),
+  cached_tokens: count('Tokens read from a cache, at the price of cache reads'),
+  cache_write_tokens: count('Tokens written to a cache, at the price of cache writes'),
   image_tokens: count(
-    'Of pictures in the prompt, where the provider tells them apart',
+    'Tokens of images in the prompt, where the provider counts them separately',
   ).exactOptional(),
 })
 
 const completionDetails = z.object({
-  reasoning_tokens: count('Of the answer, spent on thinking'),
+  reasoning_tokens: count('Tokens of the answer that were reasoning'),
 })
 
 const costDetails = z.object({
-  prompt_usd: usd('The part of the prompt, not rounded'),
-  completion_usd: usd('The part of the answer, not rounded'),
-  images_usd: usd('The part of the pictures, not rounded'),
-  rub_per_usd: text('The exchange rate that this charge is stamped with', '92.5'),
-  price_version: id('price_', 'The version of the price list that it was charged at'),
-  source: oneOf<UsageSource>('Whose count it is', {
+  prompt_usd: usd('The cost of the prompt, not rounded'),
+  completion_usd: usd('The cost of the answer, not rounded'),
+  images_usd: usd('The cost of generated images, not rounded'),
+  rub_per_usd: text('The exchange rate of the charge', '92.5'),
+  price_version: id('price_', 'The price version of the charge'),
+  source: oneOf<UsageSource>('Who counted', {
     provider: "the provider's own",
     estimated: "the gateway's estimate, where the provider's did not come",
   }),
@@ -44,9 +46,9 @@ export const usage = counted
     completion_tokens_details: completionDetails,
     cost_details: costDetails,
   })
-  .describe(
-    'What was counted and what it cost. The charge is committed before the answer ends.',
-  ) satisfies z.ZodType<ReturnType<typeof renderUsage>>
+  .describe('Usage and cost. The charge is committed before the answer ends.') satisfies z.ZodType<
+  ReturnType<typeof renderUsage>
+>
 
 /** Of a stream, which may have failed before anything was produced. */
 export const streamUsage = counted
@@ -55,4 +57,6 @@ export const streamUsage = counted
     completion_tokens_details: completionDetails.exactOptional(),
     cost_details: costDetails.exactOptional(),
   })
-  .describe('As of a whole answer; without details, and all zeros, where nothing was produced.')
+  .describe(
+    'The same as in a whole answer; where nothing was produced, all zeros and without details.',
+  )
