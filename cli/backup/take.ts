@@ -3,7 +3,7 @@ import { accessSync, constants, statfsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import { copyFile } from '#db/sqlite/copy.ts'
-import { type CopyFacts, examineCopy, glanceAtCopy } from '#db/sqlite/examine-copy.ts'
+import { type CopyFacts, examineCopy, readCopyHeader } from '#db/sqlite/examine-copy.ts'
 import { NEWEST_SCHEMA_VERSION } from '#db/sqlite/migrate.ts'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
@@ -46,7 +46,7 @@ export async function takeBackup(
   const { file, directory } = chooseDestination(context, stated, keep)
   const takenAt = clock.now()
   copy(context, source, file)
-  const facts = verify ? await verifyCopy(context, file) : glanceAtCopy(file)
+  const facts = verify ? await verifyCopy(context, file) : readCopyHeader(file)
   const record: BackupRecord = {
     file,
     taken_at: renderInstant(takenAt),

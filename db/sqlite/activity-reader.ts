@@ -79,7 +79,7 @@ interface SumRow {
   readonly stated: string
 }
 
-/** As text, because a sum may be larger than a number can tell. */
+/** As text, because a sum may exceed 2^53. */
 const prepareSums = ({ database }: Connection) =>
   statement<SumRow, [string, string]>(
     database,

@@ -1,4 +1,4 @@
-/** What the process that serves reckons with, beside the ledger: a cached sum that is wrong refuses, or lets through, at once. */
+/** Compares the sums in memory with the ledger: a wrong one refuses or admits requests wrongly at once. */
 import type { Database } from 'bun:sqlite'
 import type { AuditFinding } from '#domain/audit.ts'
 import { nextDay, nextMonthStart } from '#domain/clock.ts'

@@ -1,4 +1,4 @@
-/** Every sum twice in one table: as the ledger adds up to it, and as it is kept. It lies on the disk while it is needed. */
+/** A temporary table, on disk, of every sum twice: as the ledger adds up to it, and as it is kept. */
 import type { Database } from 'bun:sqlite'
 import type { KeptSum } from '#domain/audit.ts'
 import type { Day } from '#domain/clock.ts'
@@ -36,7 +36,7 @@ export async function addUp(database: Database): Promise<Sums & { readonly entri
   const entries = await addLedger(database)
   const put = statement<unknown, [KeptRow]>(database, PUT)
   for (const sql of KEPT) {
-    for await (const rows of leaf<KeptRow>(database, sql)) {
+    for await (const rows of pagesOf<KeptRow>(database, sql)) {
       for (const row of rows) put().run(row)
     }
   }
@@ -87,7 +87,7 @@ const PUT = `
 const START: Place = { what: '', subject: '', day: 0, end_user: '' }
 
 /** The rows of a query that continues after a place, a slice at a time. */
-async function* leaf<Row extends Place>(
+async function* pagesOf<Row extends Place>(
   database: Database,
   sql: string,
 ): AsyncGenerator<readonly Row[], void> {
@@ -111,7 +111,7 @@ type BesideRow = Place & {
   readonly requests: number
 }
 
-/** As text, because a sum may be larger than a number can tell. */
+/** As text, because a sum may exceed 2^53. */
 const BESIDE = `
   SELECT what, subject, day, end_user, CAST(added AS TEXT) AS added, CAST(kept AS TEXT) AS kept, charges, requests
   FROM temp.sums WHERE (what, subject, day, end_user) > ($what, $subject, $day, $end_user)
@@ -138,7 +138,7 @@ function readSums(database: Database): Sums {
   const read = (row: { readonly added: string } | null) => BigInt(row?.added ?? 0) as UsdNanos
   return {
     async *walk() {
-      for await (const rows of leaf<BesideRow>(database, BESIDE)) yield rows.map(toSum)
+      for await (const rows of pagesOf<BesideRow>(database, BESIDE)) yield rows.map(toSum)
     },
     balance: (id) => read(balance().get(id)),
     spent: (id, from, before) => read(spent().get(id, from, before)),

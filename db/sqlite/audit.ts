@@ -1,4 +1,4 @@
-/** The audit in SQLite: the ledger and what is kept of it are laid side by side, as they were at one moment. */
+/** The audit in SQLite: compares the ledger with the sums kept of it, in one snapshot. */
 import type { Database } from 'bun:sqlite'
 import { type Audit, type AuditFinding, MOST_FINDINGS } from '#domain/audit.ts'
 import type { AccountId } from '#domain/id.ts'

@@ -1,15 +1,15 @@
-/** A copy of a whole database, as it is at one moment: either it lies whole under its name, or nothing does. */
+/** A copy of a whole database, as it is at one moment: it has its name only once it is complete. */
 import { Database } from 'bun:sqlite'
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { GatewayError } from '#domain/errors.ts'
 
 export interface CopyOptions {
-  /** Kept answers are words of conversations, and nobody retries a request of yesterday: a backup does without. */
+  /** Whether to copy kept answers: a backup leaves them out, because they are text of conversations and expire within a day. */
   readonly answers: boolean
 }
 
-/** How long somebody else's fold of the log is waited for. */
+/** How long to wait for another connection's checkpoint of the log. */
 const BUSY_TIMEOUT_MS = 10_000
 
 /** What a copy is called until it is whole; a kill leaves it under this name. */
@@ -46,7 +46,7 @@ export function copyDatabase(source: Database, file: string, { answers }: CopyOp
   }
 }
 
-/** Free pages of so large a part are worth a second writing. */
+/** The copy is rewritten once more than one page in so many is free. */
 const WORTH_SHRINKING = 4
 
 function settle(partial: string, answers: boolean): void {

@@ -1,11 +1,11 @@
-/** What a disk may have against being written to, and how much room it has. */
+/** Why a disk may refuse writes, and how much free space it has. */
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { GatewayError } from '#domain/errors.ts'
 import type { StoreTrouble } from '#domain/store.ts'
 
 export interface Disk {
-  /** Whether so little is left that only what already runs should still be written. */
+  /** Whether so little space is left that only running requests should still be written. */
   isShort(): boolean
 }
 
@@ -13,10 +13,10 @@ export interface Disk {
 export const NO_DISK: Disk = { isShort: () => false }
 
 /**
- * Kept for what is already owed: with less than this nothing new is begun. A charge takes less than a kilobyte, and the
- * log is folded meanwhile, which takes as much again.
+ * Reserved for requests that already run: with less than this no request is admitted. A charge takes less than a kilobyte, and
+ * as much again in the checkpoint of the log.
  */
-const KEPT_BYTES = 16 * 2 ** 20
+const RESERVED_BYTES = 16 * 2 ** 20
 
 export function watchDisk(databasePath: string): Disk {
   const directory = dirname(databasePath)
@@ -24,9 +24,9 @@ export function watchDisk(databasePath: string): Disk {
     isShort() {
       try {
         const { bavail, bsize } = statfsSync(directory)
-        return bavail * bsize < KEPT_BYTES
+        return bavail * bsize < RESERVED_BYTES
       } catch {
-        // Whoever commits finds out.
+        // The next commit finds out.
         return false
       }
     },
@@ -34,8 +34,7 @@ export function watchDisk(databasePath: string): Disk {
 }
 
 /**
- * What a database that does not open is told as. One that may not be written is left as it is: whose fault that is depends
- * on who asks.
+ * The error for a database that does not open. One that may not be written is left as it is: its cause depends on the caller.
  */
 export function explainOpening(error: unknown, disk: Disk): unknown {
   const trouble = troubleOf(error)
@@ -52,7 +51,7 @@ const BY_CODE: readonly (readonly [RegExp, StoreTrouble])[] = [
   [/^SQLITE_(IOERR|NOMEM|INTERRUPT)/, 'failing'],
 ]
 
-/** What keeps a write from being taken, now and maybe not later; null for an error that is the fault of the write itself. */
+/** Why the disk refused a write, which it may take later; null for an error that is the fault of the write itself. */
 export function troubleOf(error: unknown): StoreTrouble | null {
   if (!(error instanceof Error && 'code' in error)) return null
   const code = String(error.code)
@@ -64,7 +63,7 @@ export function leaveTrouble(error: unknown): void {
   if (troubleOf(error) === null) throw error
 }
 
-const SAID: Readonly<Record<StoreTrouble, string>> = {
+const MESSAGES: Readonly<Record<StoreTrouble, string>> = {
   full: "the gateway's disk is full",
   read_only: "the gateway's disk is read-only",
   damaged: "the gateway's database is damaged",
@@ -74,7 +73,7 @@ const SAID: Readonly<Record<StoreTrouble, string>> = {
 
 /** The error of every caller while the disk takes no writes. */
 export const unavailable = (trouble: StoreTrouble = 'failing', cause?: unknown): GatewayError =>
-  new GatewayError('store_unavailable', `${SAID[trouble]}; nothing was taken or charged`, {
+  new GatewayError('store_unavailable', `${MESSAGES[trouble]}; nothing was taken or charged`, {
     retryAfterSeconds: 5,
     hint: 'gatewayctl doctor',
     trouble,

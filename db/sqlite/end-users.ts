@@ -13,7 +13,7 @@ import { statement } from './statement.ts'
 export interface HotEndUser {
   /** As it is counted; the rest share one. */
   readonly name: string
-  /** Whether it is one of those who are told apart today. */
+  /** Whether it has a row of its own today. */
   isCounted: boolean
   /** Null while the key caps no rate. */
   minute: Window | null
@@ -22,16 +22,16 @@ export interface HotEndUser {
   inProgress: number
 }
 
-/** The end users of one key that have been admitted since it was loaded, and are still in sight. */
+/** The end users of one key that were admitted since it was loaded and whose state is still needed. */
 export interface RecentEndUsers {
   day: Day
-  /** How many are told apart today. */
+  /** How many have a row of their own today. */
   known: number
   readonly users: Map<string, HotEndUser>
 }
 
 export interface EndUsers {
-  /** Nobody yet, and how many were told apart today. */
+  /** Starts empty, with the number of end users that have a row today. */
   gather(id: KeyId, today: Day): RecentEndUsers
   /**
    * The end user called `name`, as it would be counted; one that is never admitted leaves no trace. `minutes` are the
@@ -92,8 +92,8 @@ export function prepareEndUsers({ database, commit }: Connection): EndUsers {
   }
 }
 
-/** An admitted end user stays in sight. */
-export function see(recent: RecentEndUsers, user: HotEndUser): void {
+/** Remembers an admitted end user. */
+export function remember(recent: RecentEndUsers, user: HotEndUser): void {
   if (!user.isCounted) {
     user.isCounted = true
     recent.known++
@@ -101,7 +101,7 @@ export function see(recent: RecentEndUsers, user: HotEndUser): void {
   recent.users.set(user.name, user)
 }
 
-/** Those who are still in sight go over into the new day with nothing spent; the others have to be seen again. */
+/** Starts a new day: end users with requests in progress or in a window stay, with nothing spent; the others are dropped. */
 export function turnDay(recent: RecentEndUsers, today: Day, at: Instant): void {
   for (const [name, user] of recent.users) {
     if (user.inProgress === 0 && (user.minute?.count(at) ?? 0) === 0) {

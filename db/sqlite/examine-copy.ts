@@ -1,4 +1,4 @@
-/** A copy looked through to its last row, without opening it as a store: nothing of it is changed. */
+/** Examines a copy down to its last row, read-only and without opening it as a store. */
 import { Database } from 'bun:sqlite'
 import { GatewayError } from '#domain/errors.ts'
 import { auditSums } from './audit.ts'
@@ -33,8 +33,8 @@ export async function examineCopy(file: string): Promise<CopyFacts> {
   }
 }
 
-/** Reads no more than the head of it. @throws as `examineCopy` */
-export function glanceAtCopy(file: string): { readonly schemaVersion: number } {
+/** Reads its header only. @throws as `examineCopy` */
+export function readCopyHeader(file: string): { readonly schemaVersion: number } {
   const copy = open(file)
   try {
     return { schemaVersion: demandOurs(copy, file) }
@@ -66,6 +66,5 @@ function demandOurs(copy: Database, file: string): number {
 const notOurs = (file: string, cause?: unknown): GatewayError =>
   new GatewayError('store_unavailable', `${file} is no database of a gateway`, { cause })
 
-/** Too much to be looked through at all. */
 const damaged = (file: string, cause: unknown): GatewayError =>
   new GatewayError('store_unavailable', `${file} is damaged`, { cause })

@@ -17,7 +17,13 @@ import { PassingMap } from '#domain/passing-map.ts'
 import type { Window } from '#domain/window.ts'
 import { fromInteger } from './amount.ts'
 import type { Connection } from './connection.ts'
-import { type HotEndUser, prepareEndUsers, type RecentEndUsers, see, turnDay } from './end-users.ts'
+import {
+  type HotEndUser,
+  prepareEndUsers,
+  type RecentEndUsers,
+  remember,
+  turnDay,
+} from './end-users.ts'
 import { type KeyRow, toKey } from './key-row.ts'
 import { type LiveSums, survey } from './live-sums.ts'
 import { type HotThreshold, toHotThreshold } from './low-balance.ts'
@@ -329,7 +335,7 @@ function takeOfEndUser(
   user: HotEndUser,
   { at, hold: amount }: Claim,
 ): void {
-  see(recent, user)
+  remember(recent, user)
   user.minute?.take(at)
   user.inProgress++
   addHold(user.daySpend, amount)

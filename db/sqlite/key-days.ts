@@ -1,6 +1,6 @@
 /**
- * What each key spent, day by day. The sums that changed lately lie in a small table, the others rest in a large one: where a
- * hundred thousand keys are busy, a group of requests by a thousand of them would write a page for each in the large one.
+ * What each key spent, day by day. Recently changed sums are in a small table, all others in a large one: with a
+ * hundred thousand busy keys, a group of requests by a thousand of them would write a page for each key in the large one.
  */
 import type { SQLQueryBindings } from 'bun:sqlite'
 import type { Day } from '#domain/clock.ts'
@@ -17,7 +17,7 @@ export interface KeyDays {
   add(keyId: KeyId, day: Day, spent: UsdNanos, requests: number): void
 }
 
-/** Both tables, for whoever reads: a sum is what the two have of it together. */
+/** Both tables, for reading: a sum is the total of its rows in both. */
 export const KEY_DAYS = `(
   SELECT day, key_id, spent_nanos, requests FROM key_days
   UNION ALL
@@ -25,9 +25,9 @@ export const KEY_DAYS = `(
 
 /** A megabyte of sums. */
 const MOST_RECENT = 16_384
-/** Sums that change between two looks at how many there are. */
+/** How many changes pass between two counts of the recent sums. */
 const CHECK_AFTER = 4_096
-/** Put to rest at once, for some milliseconds. */
+/** Rows moved in one transaction; it takes some milliseconds. */
 const REST_ROWS = 256
 
 const ADD_UP = `
@@ -52,8 +52,8 @@ export function openKeyDays(
   const stretchAfter = prepareStretches(database, 'key_days', restRows)
   let added = 0
 
-  /** All of them, once: those that change again meanwhile are recent again. What the disk does not take stays where it is. */
-  const putToRest = async (): Promise<void> => {
+  /** Moves all recent sums to the large table, once; what the disk does not take stays where it is. */
+  const moveToResting = async (): Promise<void> => {
     if (!commit.writable || (countRecent().get()?.sums ?? 0) <= mostRecent) return
     let place = DAYS_BEGIN
     while (commit.writable) {
@@ -73,7 +73,7 @@ export function openKeyDays(
       addTo().run(keyId, day, Number(spent), requests)
       if (++added < checkAfter) return
       added = 0
-      setImmediate(() => putToRest().catch(leaveTrouble))
+      setImmediate(() => moveToResting().catch(leaveTrouble))
     },
   }
 }

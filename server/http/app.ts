@@ -1,4 +1,4 @@
-/** The HTTP API: every path a client may call, under `/v1` and `/api/v1`, and what every other path is answered. */
+/** The HTTP API: every path a client may call, under `/v1` and `/api/v1`, and the answer to every other path. */
 import { type Context, Hono } from 'hono'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import { checkAddress } from './address.ts'
@@ -23,7 +23,7 @@ interface ApiRoute {
   readonly path: string
   readonly name: string
   readonly answer: Answer
-  /** Called too often to be worth a line of the log. */
+  /** Too frequent to be logged. */
   readonly quiet?: true
 }
 
@@ -97,7 +97,7 @@ export function createApi(options: ApiOptions): Hono {
   const app = new Hono()
   for (const route of ROUTES) {
     app.on(route.method, route.path, (c) =>
-      handle(deps, c.req.raw, route, (_house, context) => route.answer(deps, context, c)),
+      handle(deps, c.req.raw, route, (_deps, context) => route.answer(deps, context, c)),
     )
   }
   const { fetch } = app
@@ -110,8 +110,8 @@ export function createApi(options: ApiOptions): Hono {
 }
 
 /**
- * What is asked all day does without the router: it makes some thirty objects for a request, most of them functions. An
- * address that is spelt otherwise is the router's to read.
+ * The most frequent route bypasses the router, which makes some thirty objects for a request, most of them functions. An
+ * address that is spelt otherwise goes through the router.
  */
 function isChat({ method, url }: Request): boolean {
   if (method !== 'POST') return false
@@ -173,7 +173,7 @@ async function noteCaller({ store }: ApiDeps, context: RequestContext): Promise<
   }
 }
 
-/** A broken address leads nowhere, but that is not what the caller should be told. */
+/** An address that fails `checkAddress` is refused as that, not as a path that does not exist. */
 function noRoute(request: Request): GatewayError {
   try {
     checkAddress(request)

@@ -1,4 +1,4 @@
-/** Who asks: the key behind the one bearer secret, looked up on every request so that a revocation holds at once. */
+/** The caller: the key behind the one bearer secret, looked up on every request so that a revocation holds at once. */
 import type { Instant } from '#domain/clock.ts'
 import { type ErrorCode, GatewayError } from '#domain/errors.ts'
 import { type ApiKey, type KeyStatus, type Keys, keyStatus } from '#domain/key.ts'
@@ -41,14 +41,14 @@ function demandKey(key: ApiKey | undefined): ApiKey {
 
 const USUAL = 'Bearer if-'
 
-/** Spelt as every client library spells it, it needs no pattern. */
+/** The spelling of every client library needs no pattern. */
 const readToken = (header: string): string | undefined =>
   header.startsWith(USUAL) ? header.slice('Bearer '.length) : BEARER.exec(header)?.[1]
 
 /** Most of a key, with whatever stands behind it. */
 const LIKE_KEY = /^if-(?:pk-)?[0-9A-Za-z]{24}/
 
-/** A key that was put in another place is repeated by no answer and no log. @throws invalid_request */
+/** Refuses a field that holds an API key, so that no answer and no log repeats it. @throws invalid_request */
 export function demandNoKey(text: string, param: string): void {
   if (LIKE_KEY.test(text) || holdsSecret(text)) throw misplacedKey(param)
 }

@@ -1,23 +1,23 @@
-/** The time that a body has to arrive in. */
+/** The deadline by which a request's body must have arrived. */
 
 import { clearDeadline, type Deadline, setDeadline } from '#domain/deadlines.ts'
 import { GatewayError } from '#domain/errors.ts'
 
-/** A body on its way. A class, because every request has one. */
+/** A body that is being received. A class, because every request has one. */
 export class Arrival implements Deadline {
   place = -1
-  /** As many as were stated; of a body that is counted, as many as have come. */
+  /** The stated length; of a chunked body, the bytes that have come so far. */
   bytes = 0
   private readonly arriving = Promise.withResolvers<string>()
   private readonly deadlineMs: number
-  private readonly due: number
+  private readonly dueAtMs: number
 
   constructor(deadlineMs: number) {
     this.deadlineMs = deadlineMs
-    this.due = performance.now() + deadlineMs
+    this.dueAtMs = performance.now() + deadlineMs
   }
 
-  /** Gives `reading` its time; whoever has awaited its text calls `finish`. */
+  /** Starts the deadline of `reading`; the caller awaits its text and then calls `finish`. */
   expect(reading: Promise<string>): this {
     reading.then(this.arriving.resolve, (thrown) => this.breakOff(thrown))
     setDeadline(this)
@@ -29,13 +29,13 @@ export class Arrival implements Deadline {
     return this.arriving.promise
   }
 
-  /** Its time does not matter any more. */
+  /** Clears the deadline. */
   finish(): void {
     clearDeadline(this)
   }
 
   dueMs(): number {
-    return this.due
+    return this.dueAtMs
   }
 
   expire(): void {

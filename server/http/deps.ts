@@ -1,4 +1,4 @@
-/** What the HTTP API is given by whoever composes it. */
+/** The dependencies of the HTTP API, and their defaults. */
 import type { CompletionDeps } from '#domain/completion.ts'
 import { createHopHealth } from '#domain/hop-health.ts'
 import type { Store } from '#domain/store.ts'
@@ -13,11 +13,11 @@ export interface ApiDeps extends CompletionDeps {
   readonly timings: Timings
   /** Every chat request in progress. */
   readonly running: RunningWalks
-  /** Tells which of them nobody waits for any more. */
+  /** Notices when the client of one of them has left. */
   readonly hangUps: HangUps
   /** Those of them that their clients may repeat, and the answers kept of earlier ones. */
   readonly firstRuns: FirstRuns
-  /** Of the binary; told in the description of this interface. */
+  /** Of the binary; stated in the OpenAPI document. */
   readonly version: string
   /** One line per request; null keeps no log. */
   readonly log: RequestLog | null
@@ -29,7 +29,7 @@ export interface ApiDeps extends CompletionDeps {
   letIdle(request: Request): void
 }
 
-/** What must be given, and what has a sensible absence. */
+/** The required dependencies, and those with a default. */
 export type ApiOptions = Omit<CompletionDeps, 'health'> & {
   readonly store: Store
 } & Partial<ApiDeps>

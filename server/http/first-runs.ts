@@ -26,7 +26,7 @@ export function readIdempotencyKey(headers: Headers): string | null {
 export interface FirstRun {
   /** Writes it, pays for it, and lets it be found; resolves once that is committed, or cannot be. */
   keep(answer: Omit<KeptAnswer, keyof Repeatable>, pay: Pay): Promise<void>
-  /** From now on a repetition gets what was kept, or runs anew. */
+  /** Ends the run: from now on a repetition gets the kept answer, or runs anew. */
   over(): void
 }
 
@@ -40,13 +40,13 @@ export interface FirstRuns {
 
 interface Begun {
   readonly bodySha256: string
-  /** The look-up that its first run began with; whoever comes meanwhile waits for the same one. */
+  /** The look-up that the first run began with; repetitions meanwhile wait for the same one. */
   readonly kept: Promise<KeptAnswer | undefined>
 }
 
 type AnswerStore = Pick<Store, 'answers'>
 
-/** What runs is known in memory alone: a process that dies takes its runs with it. */
+/** Running requests are known in memory only: they end with the process. */
 export function createFirstRuns(store: AnswerStore): FirstRuns {
   const begun = new PassingMap<string, Begun>()
 
@@ -84,8 +84,8 @@ function startRun({ answers }: AnswerStore, request: Repeatable, forget: () => v
   let keeping: Promise<void> | null = null
   return {
     keep(answer, pay) {
-      // It leaves, kept or not: its walk pays where this did not.
-      keeping = answers.keep({ ...request, ...answer }, pay).then(nobody, nobody)
+      // The answer is sent whether or not it was kept; its walk pays where this did not.
+      keeping = answers.keep({ ...request, ...answer }, pay).then(ignore, ignore)
       return keeping
     },
     over() {
@@ -95,7 +95,7 @@ function startRun({ answers }: AnswerStore, request: Repeatable, forget: () => v
   }
 }
 
-const nobody = (): void => {}
+const ignore = (): void => {}
 
 const stillRunning = (): GatewayError =>
   new GatewayError(

@@ -22,8 +22,8 @@ export function checkImageUrl(url: string, param: string): number {
 }
 
 /**
- * The same for a picture of an earlier answer, as a client brings it back. Null where it is none: it is passed on like any other
- * text, and held for as such.
+ * The same for a picture of an earlier answer that a client sends back. Null where it is no picture: then it is passed on, and
+ * priced in the hold, as text.
  */
 export function readEarlierImage(url: string): number | null {
   if (url.startsWith('https://')) return 0

@@ -1,4 +1,4 @@
-/** Bounds on the shape of JSON, so that no body can stop the gateway by its nesting, nor say a thing twice where that matters. */
+/** Bounds on the shape of JSON, so that no body can stop the gateway by its nesting, nor state a name twice where that matters. */
 import { GatewayError } from '#domain/errors.ts'
 
 const MOST_DEPTH = 64
@@ -19,9 +19,16 @@ const tooWide = (): GatewayError =>
     `a body may hold at most ${MOST_VALUES} members of objects and elements of arrays`,
   )
 
-const QUOTE = 34
-const COMMA = 44
-const BACKSLASH = 92
+// UTF-16 code units.
+const SPACE = 0x20
+const QUOTE = 0x22
+const COMMA = 0x2c
+const COLON = 0x3a
+const OPEN_BRACKET = 0x5b
+const BACKSLASH = 0x5c
+const CLOSE_BRACKET = 0x5d
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
 
 /**
  * Counts brackets and commas before parsing: thirty million brackets cost the parser two seconds and two gigabytes, two million
@@ -37,10 +44,10 @@ export function checkUnparsed(text: string, bytes: number): void {
     const unit = text.charCodeAt(i)
     if (unit === QUOTE) {
       i = endOfString(text, i)
-    } else if (unit === COMMA || unit === 91 || unit === 123) {
+    } else if (unit === COMMA || unit === OPEN_BRACKET || unit === OPEN_BRACE) {
       if (unit !== COMMA && ++depth > MOST_DEPTH) throw tooDeep()
       if (++values > MOST_VALUES) throw tooWide()
-    } else if (unit === 93 || unit === 125) depth--
+    } else if (unit === CLOSE_BRACKET || unit === CLOSE_BRACE) depth--
   }
 }
 
@@ -50,8 +57,8 @@ export function repeatedName(text: string): string | undefined {
   let depth = 0
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i)
-    if (unit === 91 || unit === 123) depth++
-    else if (unit === 93 || unit === 125) depth--
+    if (unit === OPEN_BRACKET || unit === OPEN_BRACE) depth++
+    else if (unit === CLOSE_BRACKET || unit === CLOSE_BRACE) depth--
     else if (unit === QUOTE) {
       const end = endOfString(text, i)
       if (depth === 1 && isName(text, end)) {
@@ -65,9 +72,6 @@ export function repeatedName(text: string): string | undefined {
   }
   return undefined
 }
-
-const COLON = 58
-const SPACE = 32
 
 /** Whether a colon comes after the string that ends at `end`, with or without blanks before it. */
 function isName(text: string, end: number): boolean {

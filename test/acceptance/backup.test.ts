@@ -7,7 +7,7 @@ import { BINARY } from '#scripts/compile.ts'
 import { chargesIn, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 
-function freshDesk(): CliHarness {
+function freshCli(): CliHarness {
   const cli = furnishCli(openCli())
   onTestFinished(() => cli.close())
   return cli
@@ -16,7 +16,7 @@ function freshDesk(): CliHarness {
 const chargesOf = (cli: CliHarness): number => chargesIn(cli).length
 
 test('taken under load, it restores to a store whose audit is clean, with every charge answered before', async () => {
-  const cli = freshDesk()
+  const cli = freshCli()
   const secret = cli.run(['keys', 'create', 'load', '-q']).out.trim()
   const appliance = await startAppliance(cli)
   onTestFinished(() => appliance.kill())
@@ -79,7 +79,7 @@ test('taken under load, it restores to a store whose audit is clean, with every 
 const BALLAST_MB = 120
 
 test('kill -9 in the middle of it leaves nothing under its name, and the gateway none the worse', async () => {
-  const cli = freshDesk()
+  const cli = freshCli()
   const database = new Database(join(cli.dataDir, 'gateway.db'))
   database.run('CREATE TABLE ballast (bytes BLOB)')
   for (let mb = 0; mb < BALLAST_MB; mb++) {

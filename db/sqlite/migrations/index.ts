@@ -1,5 +1,5 @@
 /** The migrations in their order, embedded in the binary; the schema version is how many of them have run. */
-import deps from './0001_house.sql' with { type: 'text' }
+import initial from './0001_initial.sql' with { type: 'text' }
 import routes from './0002_routes.sql' with { type: 'text' }
 import answers from './0003_answers.sql' with { type: 'text' }
 import imageTokens from './0004_image_tokens.sql' with { type: 'text' }
@@ -17,7 +17,7 @@ import manyKeys from './0015_many_keys.sql' with { type: 'text' }
 import restingDays from './0016_resting_days.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly string[] = [
-  deps,
+  initial,
   routes,
   answers,
   imageTokens,

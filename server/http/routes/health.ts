@@ -3,7 +3,7 @@ import type { ApiDeps } from '../deps.ts'
 import { type RequestContext, renderJson } from '../request-context.ts'
 
 /** The process is alive; touches nothing. */
-export const alive = async (_house: ApiDeps, context: RequestContext): Promise<Response> =>
+export const alive = async (_deps: ApiDeps, context: RequestContext): Promise<Response> =>
   renderJson(context, { status: 'ok' })
 
 /** 200 when new requests may come, 503 while any check fails. */
