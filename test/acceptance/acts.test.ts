@@ -92,7 +92,7 @@ describe('with the server up', () => {
   })
 
   test('a provisioning key acts under its own id', async () => {
-    const boss = cli.json<{ id: string; key: string }>([
+    const admin = cli.json<{ id: string; key: string }>([
       'keys',
       'create',
       'boss',
@@ -101,13 +101,13 @@ describe('with the server up', () => {
     ])
     const made = await fetch(`${gateway.url}/v1/keys`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${boss.key}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${admin.key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ name: 'minted' }),
     })
     expect(made.status).toBe(201)
     const { id } = (await made.json()) as { id: string }
     expect(acts('--limit', '1')).toMatchObject([
-      { who: boss.id, verb: 'keys.create', target: id, changed: { name: 'minted' } },
+      { who: admin.id, verb: 'keys.create', target: id, changed: { name: 'minted' } },
     ])
   })
 

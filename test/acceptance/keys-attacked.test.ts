@@ -26,20 +26,20 @@ describe('an attacker', () => {
   }
 
   test('T1, T2, T11: gets nowhere by what is in the Authorization header', async () => {
-    const { boss } = stand
+    const { admin } = stand
     const before = keyRows()
     for (const token of [
       "' OR '1'='1' --",
       "if-'; DROP TABLE keys; --",
       `if-${"'".repeat(49)}`,
-      boss.slice(0, -1),
-      `${boss}0`,
-      boss.slice(0, 20),
-      boss.toLowerCase(),
-      Bun.SHA256.hash(boss, 'hex'),
-      Bun.SHA256.hash(boss, 'base64'),
+      admin.slice(0, -1),
+      `${admin}0`,
+      admin.slice(0, 20),
+      admin.toLowerCase(),
+      Bun.SHA256.hash(admin, 'hex'),
+      Bun.SHA256.hash(admin, 'base64'),
       `if-${'A'.repeat(12_000)}`,
-      `${boss}, Bearer ${boss}`,
+      `${admin}, Bearer ${admin}`,
     ]) {
       for (const method of ['GET', 'POST']) {
         const head = [`${method} /v1/keys HTTP/1.1`, 'Host: a', `Authorization: Bearer ${token}`]
@@ -59,10 +59,10 @@ describe('an attacker', () => {
   })
 
   test('T3, T5, T41: is not routed by a Host, an absolute form or an encoded slash', async () => {
-    const { boss } = stand
+    const { admin } = stand
     const before = keyRows()
     const { id } = await stand.mint({ name: 'target' })
-    const bearer = `Authorization: Bearer ${boss}`
+    const bearer = `Authorization: Bearer ${admin}`
     for (const [line, host, expected] of [
       ['GET http://evil.example/v1/keys', ['Host: evil.example'], [401, 'missing_api_key']],
       [`DELETE http://evil.example/v1/keys/${id}`, ['Host: a'], [401, 'missing_api_key']],
@@ -73,8 +73,8 @@ describe('an attacker', () => {
       [`DELETE /v1/keys/..%2f${id}`, ['Host: a', bearer], [404, 'key_not_found']],
       [`DELETE //v1/keys/${id}`, ['Host: a', bearer], [404, 'route_not_found']],
       [`DELETE /v1/models/../keys/${id}`, ['Host: a'], [401, 'missing_api_key']],
-      ['GET /v1/keys', ['Host: a', `X-Api-Key: ${boss}`], [401, 'missing_api_key']],
-      [`GET /v1/keys?key=${boss}`, ['Host: a', `Cookie: key=${boss}`], [401, 'missing_api_key']],
+      ['GET /v1/keys', ['Host: a', `X-Api-Key: ${admin}`], [401, 'missing_api_key']],
+      [`GET /v1/keys?key=${admin}`, ['Host: a', `Cookie: key=${admin}`], [401, 'missing_api_key']],
     ] as const) {
       expect([line, await send([`${line} HTTP/1.1`, ...host])]).toEqual([line, expected])
     }

@@ -181,9 +181,9 @@ describe('what is refused', () => {
         .get(path)
         .catch((thrown) => thrown)
     expect(await asked(stand.ordinary, '/keys')).toBeInstanceOf(OpenAI.PermissionDeniedError)
-    expect(await asked(stand.boss, '/keys/key_none')).toBeInstanceOf(OpenAI.NotFoundError)
+    expect(await asked(stand.admin, '/keys/key_none')).toBeInstanceOf(OpenAI.NotFoundError)
     const made = (await stand.gateway
-      .client(stand.boss)
+      .client(stand.admin)
       .post('/keys', { body: { name: 'by the SDK' } })) as {
       key: string
     }

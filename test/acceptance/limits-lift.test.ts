@@ -5,12 +5,12 @@ import { openCli } from '#test/support/cli-harness.ts'
 
 const cli = openCli()
 let gateway: Appliance
-let boss = ''
+let admin = ''
 
 beforeAll(async () => {
   furnishCli(cli)
   gateway = await startAppliance(cli)
-  boss = (await gateway.verb('keys.create', { name: 'boss', kind: 'provisioning' })).key
+  admin = (await gateway.verb('keys.create', { name: 'boss', kind: 'provisioning' })).key
 })
 afterAll(async () => {
   await gateway?.kill()
@@ -137,7 +137,7 @@ async function ask(key: string): Promise<string> {
 async function amend(id: string, fields: object): Promise<void> {
   const { status } = await fetch(`${gateway.url}/v1/keys/${id}`, {
     method: 'PATCH',
-    headers: { authorization: `Bearer ${boss}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${admin}`, 'content-type': 'application/json' },
     body: JSON.stringify(fields),
   })
   expect(status).toBe(200)

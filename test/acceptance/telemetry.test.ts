@@ -44,11 +44,11 @@ beforeAll(async () => {
   await (await gateway.chat(secret, { ...ask, stream: true, user: 'user-canary' })).text()
   // A client that puts its secret wherever it can.
   const headers = { authorization: `Bearer ${secret}`, 'x-request-id': secret }
-  const careless = { ...ask, model: secret }
+  const withKeyInUser = { ...ask, model: secret }
   await fetch(`${gateway.url}/v1/chat/completions?key=${secret}`, {
     method: 'POST',
     headers,
-    body: JSON.stringify(careless),
+    body: JSON.stringify(withKeyInUser),
   }).then((r) => r.text())
   await fetch(`${gateway.url}/v1/models/${secret}`, { headers }).then((r) => r.text())
   // A key of ours is no request id; one of a provider's is, and is struck out of the log.

@@ -86,12 +86,12 @@ describe('keys', () => {
   })
 
   test('what comes next names the key by its id, and fits what it is for', () => {
-    const desk = openCli()
-    onTestFinished(() => desk.close())
-    desk.run(['init', '--no-input'])
-    const { err } = desk.run(['keys', 'create', 'ключ 🦊'])
+    const ownCli = openCli()
+    onTestFinished(() => ownCli.close())
+    ownCli.run(['init', '--no-input'])
+    const { err } = ownCli.run(['keys', 'create', 'ключ 🦊'])
     expect(err).toMatch(/\n {6}gatewayctl keys show key_\w{26}\n$/)
-    const manager = desk.run(['keys', 'create', 'terraform', '--kind', 'provisioning'])
+    const manager = ownCli.run(['keys', 'create', 'terraform', '--kind', 'provisioning'])
     expect(manager.err).toContain('  manages the keys of its account, calls no models\n')
     expect(manager.err).toContain(
       "next: curl -H 'Authorization: Bearer if-…' http://127.0.0.1:4140/v1/keys\n",
@@ -101,13 +101,13 @@ describe('keys', () => {
       ['create', 'other', '--kind', 'provisioning'],
       ['rotate', 'terraform'],
     ]) {
-      expect(desk.run(['keys', ...args, '--env'])).toEqual({
+      expect(ownCli.run(['keys', ...args, '--env'])).toEqual({
         code: 2,
         out: '',
         err: 'error: --env makes lines for an application; a provisioning key calls no models\n',
       })
     }
-    expect(desk.json(['keys', '--kind', 'provisioning'])).toHaveLength(1)
+    expect(ownCli.json(['keys', '--kind', 'provisioning'])).toHaveLength(1)
   })
 
   test('list is TSV in a pipe, newest first, and bare `keys` is the same', () => {

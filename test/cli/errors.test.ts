@@ -279,14 +279,14 @@ describe('without a gateway', () => {
 })
 
 describe('a command that is hinted at acts where, and for whom, the one that was typed did', () => {
-  const desk = openCli()
-  const stated = `--data-dir '${join(desk.home, 'other place')}'`
-  const elsewhere = ['--data-dir', join(desk.home, 'other place')]
+  const ownCli = openCli()
+  const stated = `--data-dir '${join(ownCli.home, 'other place')}'`
+  const elsewhere = ['--data-dir', join(ownCli.home, 'other place')]
   beforeAll(() => {
-    expect(desk.run(['init', ...elsewhere]).err).toContain(`next: gatewayctl ${stated} serve\n`)
-    desk.run(['accounts', 'create', 'team', ...elsewhere])
+    expect(ownCli.run(['init', ...elsewhere]).err).toContain(`next: gatewayctl ${stated} serve\n`)
+    ownCli.run(['accounts', 'create', 'team', ...elsewhere])
   })
-  afterAll(() => desk.close())
+  afterAll(() => ownCli.close())
 
   test.each([
     [
@@ -307,29 +307,29 @@ describe('a command that is hinted at acts where, and for whom, the one that was
     [['dashboard', '--once'], `gatewayctl ${stated} serve`],
     [['kyes'], 'gatewayctl help'],
   ])('%j', (args, hint) => {
-    const { err } = desk.run([...args, ...elsewhere])
+    const { err } = ownCli.run([...args, ...elsewhere])
     expect(err.split('\n').find((line) => line.startsWith('hint: '))).toBe(`hint: ${hint}`)
   })
 
   test('what is hinted at can be pasted', () => {
-    const { err } = desk.run([
+    const { err } = ownCli.run([
       ...['balance', 'adjust', '-5', '--note', "it's a gift", '--account', 'team'],
       ...elsewhere,
     ])
     const hint = /^hint: gatewayctl (.*)$/m.exec(err)?.[1] ?? ''
     const pasted = Bun.spawnSync(['sh', '-c', `"${BINARY}" ${hint}`], {
-      cwd: desk.home,
-      env: desk.env,
+      cwd: ownCli.home,
+      env: ownCli.env,
     })
     expect(pasted.stderr.toString()).toContain('adjusted by $-5.00')
     const balanceOf = (account: string): string =>
-      desk.json<{ balance_usd: string }>(['balance', '--account', account, ...elsewhere])
+      ownCli.json<{ balance_usd: string }>(['balance', '--account', account, ...elsewhere])
         .balance_usd
     expect([balanceOf('team'), balanceOf('default')]).toEqual(['-5.00', '0'])
   })
 
   test('what states its own account keeps it', () => {
-    const { err } = desk.run(['accounts', 'create', 'crew', '--account', 'team', ...elsewhere])
+    const { err } = ownCli.run(['accounts', 'create', 'crew', '--account', 'team', ...elsewhere])
     expect(err).toContain(`next: gatewayctl ${stated} balance top-up 50 --account crew\n`)
   })
 })

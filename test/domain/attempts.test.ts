@@ -63,8 +63,8 @@ function recovers(kind: FailureKind = 'failed'): Script {
 type Scripts = Readonly<Record<string, Script>>
 
 /** A gateway where each provider plays its own script. */
-const houseOf = (scripts: Scripts, more: Partial<CompletionDeps> = {}): CompletionDeps => ({
-  ...bench.houseOf(says()),
+const depsOf = (scripts: Scripts, more: Partial<CompletionDeps> = {}): CompletionDeps => ({
+  ...bench.depsOf(says()),
   upstreamFor: async ({ name }) => {
     const found = scripts[name]
     if (!found) throw new Error(`nobody plays ${name}`)
@@ -99,7 +99,7 @@ describe('a hop that fails before it has said anything', () => {
     async (kind) => {
       await route('acme', 'beta')
       const scripts = { acme: fails(kind, { status: 503 }, 120), beta: answers() }
-      const walked = await walk(houseOf(scripts))
+      const walked = await walk(depsOf(scripts))
       expect(types(walked)).toEqual(['admitted', 'opened', 'events', 'events', 'receipt'])
       expect(walked.steps[1]).toMatchObject({ head: { model: 'acme/small', provider: 'beta' } })
       expect(calls(scripts)).toEqual({ acme: 1, beta: 1 })
@@ -128,7 +128,7 @@ describe('a hop that fails before it has said anything', () => {
       yield [{ type: 'answer-fields', fields: { id: 'x' } }]
       throw new UpstreamFailure('failed', 'it broke off')
     })
-    const walked = await walk(houseOf({ acme, beta: answers() }), { stream: true })
+    const walked = await walk(depsOf({ acme, beta: answers() }), { stream: true })
     const { charged, line } = await bench.books(walked.caller)
     expect([charged, line.provider]).toEqual([COST, 'beta'])
     expect(JSON.stringify(walked.steps, plain)).not.toContain('"id":"x"')
@@ -137,7 +137,7 @@ describe('a hop that fails before it has said anything', () => {
   test('every one of them: the last failure is told, and nothing is owed', async () => {
     await route('acme', 'beta', 'gamma')
     const scripts = { acme: fails('overloaded'), beta: fails('failed'), gamma: fails('timeout') }
-    const walked = await walk(houseOf(scripts))
+    const walked = await walk(depsOf(scripts))
     expect(failureOf(walked)).toBe('upstream_timeout')
     const { charges, line } = await bench.books(walked.caller)
     expect(charges).toBe(0)
@@ -156,7 +156,7 @@ describe('a hop that fails before it has said anything', () => {
       throw new UpstreamFailure('failed', 'it broke off')
     })
     const scripts = { acme, beta: answers() }
-    const walked = await walk(houseOf(scripts))
+    const walked = await walk(depsOf(scripts))
     expect(types(walked)).toEqual(['admitted', 'opened', 'events', 'failed', 'receipt'])
     expect(calls(scripts)).toEqual({ acme: 1, beta: 0 })
     const { charged, line } = await bench.books(walked.caller)
@@ -167,7 +167,7 @@ describe('a hop that fails before it has said anything', () => {
   test('a route without the model’s own provider leaves it alone', async () => {
     await route('beta')
     const scripts = { acme: answers(), beta: answers() }
-    await walk(houseOf(scripts))
+    await walk(depsOf(scripts))
     expect(calls(scripts)).toEqual({ acme: 0, beta: 1 })
   })
 
@@ -175,7 +175,7 @@ describe('a hop that fails before it has said anything', () => {
     await route('acme', 'beta', 'gamma')
     await bench.store.providers.remove('beta')
     const scripts = { acme: fails(), beta: answers(), gamma: answers() }
-    const walked = await walk(houseOf(scripts))
+    const walked = await walk(depsOf(scripts))
     expect(calls(scripts)).toEqual({ acme: 1, beta: 0, gamma: 1 })
     expect((await bench.books(walked.caller)).line.provider).toBe('gamma')
   })
@@ -188,7 +188,7 @@ describe('the same hop once more', () => {
     '%s: it answers, and is paid once',
     async (kind) => {
       const scripts = { acme: recovers(kind) }
-      const walked = await walk(houseOf(scripts))
+      const walked = await walk(depsOf(scripts))
       expect(calls(scripts)).toEqual({ acme: 2 })
       const { charged, line } = await bench.books(walked.caller)
       expect(charged).toBe(COST)
@@ -199,7 +199,7 @@ describe('the same hop once more', () => {
   test('is the last one, and not a third time', async () => {
     await route('acme', 'beta')
     const scripts = { acme: fails(), beta: fails() }
-    const walked = await walk(houseOf(scripts))
+    const walked = await walk(depsOf(scripts))
     expect(calls(scripts)).toEqual({ acme: 1, beta: 2 })
     expect(failureOf(walked)).toBe('upstream_error')
     const { line } = await bench.books(walked.caller)
@@ -208,7 +208,7 @@ describe('the same hop once more', () => {
 
   test.each<FailureKind>(['timeout', 'rejected', 'unauthorized'])('not after %s', async (kind) => {
     const scripts = { acme: fails(kind) }
-    await walk(houseOf(scripts))
+    await walk(depsOf(scripts))
     expect(calls(scripts)).toEqual({ acme: 1 })
   })
 
@@ -223,7 +223,7 @@ describe('the same hop once more', () => {
         throw new UpstreamFailure('failed', 'broken')
       },
     )
-    const walked = await walk(houseOf({ acme }))
+    const walked = await walk(depsOf({ acme }))
     const { line } = await bench.books(walked.caller)
     expect(line.failedAttempts.map(({ ms }) => ms)).toEqual([0, 30])
   })
@@ -231,7 +231,7 @@ describe('the same hop once more', () => {
   test('a client that leaves during the pause owes nothing, and nobody is asked', async () => {
     const gone = new AbortController()
     const scripts = { acme: fails() }
-    const deps = houseOf(scripts)
+    const deps = depsOf(scripts)
     const { caller, generator } = await bench.start(deps, aRequest(), gone.signal)
     await generator.next()
     const end = generator.next()
@@ -251,7 +251,7 @@ describe('exactly one attempt', () => {
   test.each<FailureKind>(['failed', 'overloaded', 'timeout'])('%s is 502', async (kind) => {
     await route('acme', 'beta')
     const scripts = { acme: fails(kind), beta: answers() }
-    const walked = await walk(houseOf(scripts), { allowFallbacks: false })
+    const walked = await walk(depsOf(scripts), { allowFallbacks: false })
     expect(walked.thrown).toMatchObject({ code: 'upstream_error', status: 502 })
     expect(calls(scripts)).toEqual({ acme: 1, beta: 0 })
     const { charges, line } = await bench.books(walked.caller)
@@ -260,7 +260,7 @@ describe('exactly one attempt', () => {
 
   test('a picture that fails is asked for once', async () => {
     const scripts = { acme: fails() }
-    const walked = await walk(houseOf(scripts), {
+    const walked = await walk(depsOf(scripts), {
       model: 'acme/pixel',
       wantsImages: true,
       allowFallbacks: false,
@@ -272,7 +272,7 @@ describe('exactly one attempt', () => {
   test('goes to a hop that does not rest', async () => {
     await route('acme', 'beta')
     const scripts = { acme: fails('unauthorized'), beta: answers() }
-    const deps = houseOf(scripts)
+    const deps = depsOf(scripts)
     await walk(deps)
     const walked = await walk(deps, { allowFallbacks: false })
     expect(calls(scripts)).toEqual({ acme: 1, beta: 2 })
@@ -291,7 +291,7 @@ describe('a picture', () => {
   test('that did not come costs the operator, and the client what the next one drew', async () => {
     await routePixel()
     const scripts = { acme: talks(), beta: says([IMAGE, finish()], [COUNTED]) }
-    const walked = await walk(houseOf(scripts), pixel)
+    const walked = await walk(depsOf(scripts), pixel)
     const { charged, line } = await bench.books(walked.caller)
     expect(charged).toBe(PICTURE)
     expect(line.provider).toBe('beta')
@@ -303,7 +303,7 @@ describe('a picture', () => {
   test('that nobody draws costs the client nothing', async () => {
     await routePixel()
     const scripts = { acme: talks(), beta: talks() }
-    const walked = await walk(houseOf(scripts), pixel)
+    const walked = await walk(depsOf(scripts), pixel)
     expect(walked.thrown).toMatchObject({ code: 'no_image_returned', status: 502 })
     const { charges, line } = await bench.books(walked.caller)
     expect(charges).toBe(0)
@@ -315,7 +315,7 @@ describe('a picture', () => {
   test('is never asked for twice at one hop', async () => {
     await routePixel()
     const scripts = { acme: fails(), beta: fails() }
-    const walked = await walk(houseOf(scripts), pixel)
+    const walked = await walk(depsOf(scripts), pixel)
     expect(calls(scripts)).toEqual({ acme: 1, beta: 1 })
     expect((await bench.books(walked.caller)).charges).toBe(0)
   })
@@ -334,14 +334,14 @@ describe('what the request says of providers', () => {
   ])('%s', async (_, routing, asked) => {
     await route('acme', 'beta', 'gamma')
     const scripts = { acme: fails(), beta: fails(), gamma: fails() }
-    const walked = await walk(houseOf(scripts), told(routing))
+    const walked = await walk(depsOf(scripts), told(routing))
     const { line } = await bench.books(walked.caller)
     expect(line.failedAttempts.map(({ provider }) => provider)).toEqual(asked)
   })
 
   test('that leaves nobody is refused before anything is taken', async () => {
     await route('acme', 'beta')
-    const walked = await walk(houseOf({}), told({ ignore: ['acme', 'beta'] }))
+    const walked = await walk(depsOf({}), told({ ignore: ['acme', 'beta'] }))
     expect(walked.thrown).toMatchObject({ error: { code: 'no_route_available' } })
     expect((await bench.books(walked.caller)).line.endedBy).toBe('refused')
   })
@@ -350,7 +350,7 @@ describe('what the request says of providers', () => {
     await bench.store.models.route('acme/tokens', [hopOf('gamma')])
     await route('acme', 'beta')
     const scripts = { acme: fails(), beta: fails(), gamma: answers() }
-    const walked = await walk(houseOf(scripts), told({ models: ['acme/tokens'] }))
+    const walked = await walk(depsOf(scripts), told({ models: ['acme/tokens'] }))
     const { line } = await bench.books(walked.caller)
     expect(line).toMatchObject({ model: 'acme/tokens', provider: 'gamma' })
     expect(line.failedAttempts.map(({ provider }) => provider)).toEqual(['acme', 'beta'])
@@ -371,7 +371,7 @@ describe('a hop that rests', () => {
       },
     )
     const scripts = { acme, beta: answers() }
-    const deps = houseOf(scripts)
+    const deps = depsOf(scripts)
     for (let i = 0; i < 5; i++) await walk(deps)
     expect(calls(scripts)).toEqual({ acme: 3, beta: 5 })
     expect(deps.health.readings()).toMatchObject([
@@ -394,7 +394,7 @@ describe('a hop that rests', () => {
   test('is asked all the same when the others fail', async () => {
     await route('acme', 'beta')
     const scripts = { acme: fails('unauthorized'), beta: fails('timeout') }
-    const deps = houseOf(scripts)
+    const deps = depsOf(scripts)
     await walk(deps)
     await walk(deps)
     expect(calls(scripts)).toEqual({ acme: 2, beta: 2 })
@@ -413,7 +413,7 @@ describe('a hop that rests', () => {
         await until(never, call)
       },
     )
-    const deps = houseOf({ acme, beta: answers() })
+    const deps = depsOf({ acme, beta: answers() })
     await walk(deps)
     bench.clock.advance(9_000)
     await bench.walk(deps, aRequest(), { signal: gone.signal })
@@ -422,7 +422,7 @@ describe('a hop that rests', () => {
   })
 
   test('stays under the probe that another request makes', async () => {
-    const deps = houseOf({ acme: answers() })
+    const deps = depsOf({ acme: answers() })
     const hop = { card: (await bench.store.models.find('acme/small'))!, provider: aProvider() }
     deps.health.failed(hop, new UpstreamFailure('unauthorized', 'no'))
     bench.clock.advance(60_000)
@@ -438,7 +438,7 @@ describe('a hop that rests', () => {
       gone.abort()
       await until(never, call)
     })
-    const deps = houseOf({ acme })
+    const deps = depsOf({ acme })
     deps.health.failed(
       { card: (await bench.store.models.find('acme/small'))!, provider: aProvider() },
       new UpstreamFailure('failed', 'once'),
@@ -452,7 +452,7 @@ describe('a hop that rests', () => {
 test('a credential that cannot be read is its own hop’s trouble', async () => {
   await route('acme', 'beta')
   const beta = answers()
-  const deps = houseOf(
+  const deps = depsOf(
     {},
     {
       upstreamFor: async ({ name }) => {
@@ -485,7 +485,7 @@ describe('the time of a request', () => {
       beta: fails('failed', {}, 25_000),
       gamma: answers(),
     }
-    await walk(houseOf(scripts, { settings }))
+    await walk(depsOf(scripts, { settings }))
     expect(
       Object.values(scripts).map(({ calls: [call] }) => call?.timeouts.totalTimeoutMs),
     ).toEqual([60_000, 40_000, 15_000])
@@ -494,7 +494,7 @@ describe('the time of a request', () => {
   test('once it is up nobody else is asked', async () => {
     await route('acme', 'beta')
     const scripts = { acme: fails('timeout', {}, 60_000), beta: answers() }
-    const walked = await walk(houseOf(scripts, { settings }))
+    const walked = await walk(depsOf(scripts, { settings }))
     expect(failureOf(walked)).toBe('upstream_timeout')
     expect(calls(scripts)).toEqual({ acme: 1, beta: 0 })
     expect((await bench.books(walked.caller)).line.failedAttempts).toHaveLength(1)
@@ -508,7 +508,7 @@ test('hops of one position share the requests by weight', async () => {
   ])
   const scripts = { acme: answers(), beta: answers() }
   const health = createHopHealth(bench.clock)
-  for (let i = 0; i < 60; i++) await walk(houseOf(scripts, { health }))
+  for (let i = 0; i < 60; i++) await walk(depsOf(scripts, { health }))
   const { acme = 0, beta = 0 } = calls(scripts)
   expect(acme + beta).toBe(60)
   // Ten of a tenth would be six; that it is a third or nothing at all happens once in millions of runs.

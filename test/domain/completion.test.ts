@@ -39,10 +39,10 @@ const start = (
   request: ChatRequest,
   signal: AbortSignal,
   limits: Partial<Limits> = {},
-) => bench.start(bench.houseOf(of), request, signal, limits)
+) => bench.start(bench.depsOf(of), request, signal, limits)
 
 const walk = (of: Pick<Script, 'upstream'>, request?: ChatRequest, wishes?: WalkWishes) =>
-  bench.walk(bench.houseOf(of), request, wishes)
+  bench.walk(bench.depsOf(of), request, wishes)
 
 const books = (caller: Caller) => bench.books(caller)
 
@@ -190,7 +190,7 @@ describe('an upstream that fails', () => {
     const { caller, generator } = await start(says(), aRequest(), new AbortController().signal)
     await generator.return()
     const deps: CompletionDeps = {
-      ...bench.houseOf(says()),
+      ...bench.depsOf(says()),
       upstreamFor: () => Promise.reject(new GatewayError('internal_error', 'no master key')),
     }
     const steps = complete(deps, caller, aRequest(), new AbortController().signal)
@@ -451,7 +451,7 @@ describe('a request that is refused', () => {
     )
     for await (const _ of generator);
     clock.advance(20_500)
-    const again = complete(bench.houseOf(says()), caller, aRequest(), new AbortController().signal)
+    const again = complete(bench.depsOf(says()), caller, aRequest(), new AbortController().signal)
     const refused = (await again.next().catch((thrown) => thrown)) as RequestRefused
     expect(refused.error).toMatchObject({
       code: 'rate_limit_exceeded',

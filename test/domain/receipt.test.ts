@@ -202,7 +202,7 @@ describe('after a walk', () => {
   }
 
   const walk = async (of: Script, request?: ChatRequest, wishes = {}): Promise<Receipt> =>
-    receiptFor((await bench.walk(bench.houseOf(of), request, wishes)).caller)
+    receiptFor((await bench.walk(bench.depsOf(of), request, wishes)).caller)
 
   const outcomes = ({ attempts }: Receipt) =>
     attempts.map(({ provider, outcome, status, ms }) => [provider, outcome, status, ms])
@@ -263,7 +263,7 @@ describe('after a walk', () => {
       beta: takes(300, null),
     }
     const deps = {
-      ...bench.houseOf(takes(0, null)),
+      ...bench.depsOf(takes(0, null)),
       upstreamFor: async ({ name }: { name: string }) => (scripts[name] as Script).upstream,
     }
     const receipt = await receiptFor((await bench.walk(deps)).caller)
@@ -300,7 +300,7 @@ describe('after a walk', () => {
       wantsImages: true,
       image: { resolution: 'small', quality: undefined },
     })
-    const walked: Promise<Walk> = bench.walk(bench.houseOf(provider), request, {
+    const walked: Promise<Walk> = bench.walk(bench.depsOf(provider), request, {
       signal: leaving.signal,
     })
     await eventually(() => provider.calls.length === 1, 'the provider is asked')
@@ -352,7 +352,7 @@ describe('after a walk', () => {
   })
 
   test('is the same when its price has changed and its model is gone', async () => {
-    const { caller } = await bench.walk(bench.houseOf(takes(0, null)))
+    const { caller } = await bench.walk(bench.depsOf(takes(0, null)))
     const before = await receiptFor(caller)
     await bench.store.models.price('acme/small', aVersion({ prompt: perM('9') }, bench.clock.now()))
     await bench.store.models.remove('acme/small')

@@ -13,7 +13,7 @@ afterEach(() => bench.store.close())
 
 const linesOf = async (events: readonly ChatEvent[], model?: string) => {
   const wishes = model ? { model, wantsImages: true } : {}
-  const { caller } = await bench.walk(bench.houseOf(says(events)), aRequest(wishes))
+  const { caller } = await bench.walk(bench.depsOf(says(events)), aRequest(wishes))
   return bench.books(caller)
 }
 

@@ -58,7 +58,7 @@ export interface WalkBench {
   readonly clock: HandClock
   readonly store: Store
   /** The gateway where one script plays every provider. */
-  houseOf(of: Pick<Script, 'upstream'>): CompletionDeps
+  depsOf(of: Pick<Script, 'upstream'>): CompletionDeps
   /** A caller with a key of its own. */
   call(limits?: Partial<Limits>): Promise<Caller>
   start(
@@ -95,7 +95,7 @@ export async function openWalkBench(): Promise<WalkBench> {
   return {
     clock,
     store,
-    houseOf: ({ upstream }) => ({
+    depsOf: ({ upstream }) => ({
       clock,
       store,
       settings: DEFAULT_SETTINGS,

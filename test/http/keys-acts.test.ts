@@ -2,22 +2,22 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type KeyCounter, openKeyCounter } from './key-counter.ts'
 
-let desk: KeyCounter
+let ownCli: KeyCounter
 
 beforeEach(async () => {
-  desk = await openKeyCounter()
+  ownCli = await openKeyCounter()
 })
 
-const acts = () => desk.deps.store.acts.list({ limit: 99 })
+const acts = () => ownCli.deps.store.acts.list({ limit: 99 })
 
 describe('keys over HTTP', () => {
   test('a key that was issued: with its limits, and without its secret', async () => {
-    const minted = await desk.mint({ name: 'worker', rpm_limit: 60, allowed_models: ['demo/*'] })
+    const minted = await ownCli.mint({ name: 'worker', rpm_limit: 60, allowed_models: ['demo/*'] })
     const [act, ...others] = await acts()
     expect(others).toEqual([])
     expect(act).toMatchObject({
-      at: desk.clock.now(),
-      who: desk.boss.key.id,
+      at: ownCli.clock.now(),
+      who: ownCli.boss.key.id,
       verb: 'keys.create',
       target: minted.id,
     })
@@ -33,14 +33,14 @@ describe('keys over HTTP', () => {
   })
 
   test('a key that was changed: what from, what to; and nothing where it was so already', async () => {
-    const { id } = await desk.mint({ name: 'worker', rpm_limit: 60 })
-    await desk.ask('PATCH', `/v1/keys/${id}`, {
+    const { id } = await ownCli.mint({ name: 'worker', rpm_limit: 60 })
+    await ownCli.ask('PATCH', `/v1/keys/${id}`, {
       rpm_limit: 120,
       daily_spend_limit_usd: '5.00',
       disabled: true,
     })
     expect((await acts())[0]).toMatchObject({
-      who: desk.boss.key.id,
+      who: ownCli.boss.key.id,
       verb: 'keys.edit',
       target: id,
     })
@@ -49,13 +49,13 @@ describe('keys over HTTP', () => {
       daily_spend_limit_usd: { from: null, to: '5.00' },
       disabled: { from: false, to: true },
     })
-    await desk.ask('PATCH', `/v1/keys/${id}`, { rpm_limit: 120 })
+    await ownCli.ask('PATCH', `/v1/keys/${id}`, { rpm_limit: 120 })
     expect(await acts()).toHaveLength(2)
   })
 
   test('a key that was revoked, once', async () => {
-    const { id } = await desk.mint({ name: 'worker' })
-    for (let i = 0; i < 3; i++) await desk.ask('DELETE', `/v1/keys/${id}`)
+    const { id } = await ownCli.mint({ name: 'worker' })
+    for (let i = 0; i < 3; i++) await ownCli.ask('DELETE', `/v1/keys/${id}`)
     expect((await acts()).map(({ verb, target }) => [verb, target])).toEqual([
       ['keys.revoke', id],
       ['keys.create', id],
@@ -63,14 +63,14 @@ describe('keys over HTTP', () => {
   })
 
   test('what is read, or refused, is no act', async () => {
-    const { id } = await desk.mint({ name: 'worker' })
-    const worker = await desk.issueIn(desk.deps.account)
-    await desk.ask('GET', '/v1/keys')
-    await desk.ask('GET', `/v1/keys/${id}`)
-    await desk.ask('PATCH', `/v1/keys/${id}`, { rpm_limit: 0 })
-    await desk.ask('PATCH', '/v1/keys/key_none', { rpm_limit: 1 })
-    await desk.ask('DELETE', `/v1/keys/${desk.boss.key.id}`)
-    await desk.ask('POST', '/v1/keys', { name: 'x' }, worker.bearer)
+    const { id } = await ownCli.mint({ name: 'worker' })
+    const worker = await ownCli.issueIn(ownCli.deps.account)
+    await ownCli.ask('GET', '/v1/keys')
+    await ownCli.ask('GET', `/v1/keys/${id}`)
+    await ownCli.ask('PATCH', `/v1/keys/${id}`, { rpm_limit: 0 })
+    await ownCli.ask('PATCH', '/v1/keys/key_none', { rpm_limit: 1 })
+    await ownCli.ask('DELETE', `/v1/keys/${ownCli.boss.key.id}`)
+    await ownCli.ask('POST', '/v1/keys', { name: 'x' }, worker.bearer)
     expect(await acts()).toHaveLength(1)
   })
 })

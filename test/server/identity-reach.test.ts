@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { identityReach } from '#server/identity-reach.ts'
 import { startReceiver } from '#test/support/receiver.ts'
 
-const ERRAND = { method: 'GET', headers: {} }
+const REQUEST = { method: 'GET', headers: {} }
 
 /** Why nothing came back: the word for an address that may not be reached, or whatever else it was. */
 async function wordOf(address: string, issuer: string, isDevelopment = false): Promise<string> {
-  const asked = identityReach(isDevelopment, 100)(address, ERRAND, issuer)
+  const asked = identityReach(isDevelopment, 100)(address, REQUEST, issuer)
   return await asked.then(
     ({ status }) => String(status),
     (thrown: Error) => thrown.message,
@@ -65,12 +65,12 @@ test('what is answered comes whole, with its status, and no redirect is followed
         : new Response(null, { status: 204 }),
   )
   const reach = identityReach(true)
-  const errand = { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'a=b' }
-  const first = await reach(`${url}/token`, errand, url)
+  const request = { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'a=b' }
+  const first = await reach(`${url}/token`, request, url)
   expect([first.status, await first.json()]).toEqual([400, { error: 'no' }])
   expect(first.headers.get('content-type')).toContain('application/json')
-  expect((await reach(`${url}/token`, errand, url)).status).toBe(307)
-  expect((await reach(`${url}/token`, errand, url)).status).toBe(204)
+  expect((await reach(`${url}/token`, request, url)).status).toBe(307)
+  expect((await reach(`${url}/token`, request, url)).status).toBe(204)
   expect(received.map(({ path, body }) => [path, body])).toEqual([
     ['/token', 'a=b'],
     ['/token', 'a=b'],
@@ -97,6 +97,6 @@ test('what does not end is cut, in bytes and in time', async () => {
       }),
     )
   const { url } = startReceiver((nth) => (nth === 0 ? endless() : dripping()))
-  await expect(identityReach(true)(url, ERRAND, url)).rejects.toThrow('answer_too_large')
-  await expect(identityReach(true, 200)(url, ERRAND, url)).rejects.toThrow(/timed out/)
+  await expect(identityReach(true)(url, REQUEST, url)).rejects.toThrow('answer_too_large')
+  await expect(identityReach(true, 200)(url, REQUEST, url)).rejects.toThrow(/timed out/)
 })

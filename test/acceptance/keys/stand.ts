@@ -23,7 +23,7 @@ export interface KeyStand {
   readonly cli: CliHarness
   readonly gateway: Appliance
   /** A provisioning key of the first account, with a window of one request and nothing to spend. */
-  readonly boss: string
+  readonly admin: string
   /** A provisioning key of the second account. */
   readonly rival: string
   readonly ordinary: string
@@ -53,7 +53,7 @@ export async function openKeyStand(): Promise<KeyStand> {
     secrets.push(key)
     return key
   }
-  const boss = await issue('boss', {
+  const admin = await issue('boss', {
     kind: 'provisioning',
     rpm_limit: 1,
     daily_spend_limit_usd: '0',
@@ -61,7 +61,7 @@ export async function openKeyStand(): Promise<KeyStand> {
   const rival = await issue('rival', { kind: 'provisioning', account: 'rival' })
   const ordinary = await issue('ordinary')
 
-  const ask: KeyStand['ask'] = async (method, path, { body, key = boss, headers } = {}) => {
+  const ask: KeyStand['ask'] = async (method, path, { body, key = admin, headers } = {}) => {
     const response = await fetch(gateway.url + path, {
       method,
       headers: {
@@ -83,13 +83,13 @@ export async function openKeyStand(): Promise<KeyStand> {
     get gateway() {
       return gateway
     },
-    boss,
+    admin,
     rival,
     ordinary,
     secrets,
     answers,
     ask,
-    async mint(fields = {}, key = boss) {
+    async mint(fields = {}, key = admin) {
       const { status, body } = await ask('POST', '/v1/keys', {
         body: { name: 'minted', ...fields },
         key,

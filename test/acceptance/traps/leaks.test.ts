@@ -46,7 +46,7 @@ const heard: string[] = []
 /** By what they are; what is shown once is not shown again. */
 const secrets = new Map<string, string>()
 let key = ''
-let boss = ''
+let admin = ''
 
 beforeAll(async () => {
   stand = await openTrapStand({ env })
@@ -67,7 +67,7 @@ beforeAll(async () => {
     return issued
   }
   key = (await issue('ordinary', { rpm_limit: 100_000 })).key
-  boss = (await issue('boss', { kind: 'provisioning' })).key
+  admin = (await issue('boss', { kind: 'provisioning' })).key
   const revoked = await issue('revoked')
   await gateway.verb('keys.revoke', { key: revoked.id })
   await issue('spent', { daily_spend_limit_usd: '0' })
@@ -219,7 +219,7 @@ describe('everything fails', () => {
       await ask('GET', '/v1/models', bearer(name))
       await ask('GET', '/v1/key', bearer(name))
     }
-    for (const secret of [key, boss]) {
+    for (const secret of [key, admin]) {
       await ask('GET', `/v1/models?key=${secret}&api_key=${secret}`, { authorization: '' })
       await ask('GET', '/v1/key', { authorization: '', cookie: `key=${secret}` })
       await ask('GET', '/v1/key', { authorization: `Bearer ${secret.slice(0, -1)}` })

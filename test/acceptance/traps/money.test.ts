@@ -28,7 +28,7 @@ const count = (outcomes: readonly string[]): Readonly<Record<string, number>> =>
   )
 
 /** A key of an account of its own, with so much money. */
-async function openPurse(
+async function openAccount(
   name: string,
   dollars: string,
   fields: Partial<VerbInput<'keys.create'>> = {},
@@ -143,16 +143,16 @@ describe('T17: no charge is below nothing, and none goes round the end', () => {
     const seed = Object.keys(ABSURD).indexOf(what)
     for (const name of Object.keys(prices)) {
       for (const stream of [false, true]) {
-        const purse = `${seed}-${name}-${stream}`
-        const { key, id } = await openPurse(purse, '1000')
+        const account = `${seed}-${name}-${stream}`
+        const { key, id } = await openAccount(account, '1000')
         const body = hello({ model: `absurd/${name}`, stream, seed, max_tokens: 2 ** 31 - 1 })
         expect(await outcome(stand.gateway.chat(key, body))).toBe('200')
-        const [charge = -1n, ...more] = await chargesOf(id, purse)
+        const [charge = -1n, ...more] = await chargesOf(id, account)
         expect(more).toEqual([])
         expect(charge).toBeGreaterThanOrEqual(0n)
         expect(charge).toBeLessThanOrEqual(most)
         if (name === 'free') expect(charge).toBe(0n)
-        expect(await balanceOf(purse)).toBe(nanos('1000') - charge)
+        expect(await balanceOf(account)).toBe(nanos('1000') - charge)
       }
     }
     expect(stand.cli.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
@@ -185,7 +185,7 @@ describe('T17: no charge is below nothing, and none goes round the end', () => {
   })
 
   test.each([1, 128])('%i pictures are held for and charged, piece by piece', async (n) => {
-    const { key, id } = await openPurse(`pictures-${n}`, '1000')
+    const { key, id } = await openAccount(`pictures-${n}`, '1000')
     const body = hello({ model: 'demo/image', modalities: ['image'], n, stream: false })
     expect(await outcome(stand.gateway.chat(key, body))).toBe('200')
     expect(await chargesOf(id, `pictures-${n}`)).toEqual([BigInt(n) * nanos('0.01')])
@@ -193,7 +193,7 @@ describe('T17: no charge is below nothing, and none goes round the end', () => {
 })
 
 test('T18: edits of a key in the middle of its requests neither give money back nor take any', async () => {
-  const { key, id } = await openPurse('edited', '1000')
+  const { key, id } = await openAccount('edited', '1000')
   const asked = 300
   const asking = Array.from({ length: asked }, async (_, place) => {
     await Bun.sleep(place % 50)
@@ -240,7 +240,7 @@ test('T20, T22: a provider that fails before or after its words never turns spen
     manners[String(asked['manner'])]?.(response)
   })
   await stand.addModel('moody/m')
-  const { key, id } = await openPurse('moody', '1')
+  const { key, id } = await openAccount('moody', '1')
   let before = 0n
   for (const stream of [true, false]) {
     for (const manner of order) {

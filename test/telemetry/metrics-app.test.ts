@@ -39,16 +39,16 @@ test.each([
 })
 
 test('only GET /metrics is served', async () => {
-  const door = metricsApp(null, scrape)
-  expect((await door(ask('/'))).status).toBe(404)
-  expect((await door(ask('/metrics/x'))).status).toBe(404)
-  expect((await door(ask('/metrics', {}, 'POST'))).status).toBe(405)
+  const app = metricsApp(null, scrape)
+  expect((await app(ask('/'))).status).toBe(404)
+  expect((await app(ask('/metrics/x'))).status).toBe(404)
+  expect((await app(ask('/metrics', {}, 'POST'))).status).toBe(405)
 })
 
 test('scrapes that come together share one, and the next makes its own', async () => {
   let scrapes = 0
-  const door = metricsApp(null, async () => `n ${++scrapes}\n`)
-  const texts = await Promise.all([door(ask()), door(ask())].map(async (r) => (await r).text()))
+  const app = metricsApp(null, async () => `n ${++scrapes}\n`)
+  const texts = await Promise.all([app(ask()), app(ask())].map(async (r) => (await r).text()))
   expect(texts).toEqual(['n 1\n', 'n 1\n'])
-  expect(await (await door(ask())).text()).toBe('n 2\n')
+  expect(await (await app(ask())).text()).toBe('n 2\n')
 })
