@@ -42,6 +42,10 @@ const call = (id: string, name: string, args: string, more: JsonObject = {}) => 
   function: { name, arguments: args },
 })
 
+const LOW = { thinkingLevel: 'LOW', includeThoughts: true }
+const MEDIUM = { thinkingLevel: 'MEDIUM', includeThoughts: true }
+const HIGH = { thinkingLevel: 'HIGH', includeThoughts: true }
+
 describe('turns', () => {
   test('instructions stand apart, wherever they stood', () => {
     const { contents, systemInstruction } = send({
@@ -460,7 +464,36 @@ describe('how to generate', () => {
     expect(config({ reasoning_effort }, model)).toEqual({ thinkingConfig })
   })
 
+  test.each([
+    ['gemini-2.5-flash', { effort: 'high' }, { thinkingBudget: 24_576, includeThoughts: true }],
+    ['gemini-2.5-flash', { effort: 'none' }, { thinkingBudget: 0 }],
+    ['gemini-2.5-flash', { enabled: false }, { thinkingBudget: 0 }],
+    ['gemini-2.5-flash', { enabled: true }, { thinkingBudget: 8_192, includeThoughts: true }],
+    ['gemini-2.5-flash', { max_tokens: 4_000 }, { thinkingBudget: 4_000, includeThoughts: true }],
+    ['gemini-2.5-flash-lite', { max_tokens: 1 }, { thinkingBudget: 512, includeThoughts: true }],
+    ['gemini-2.5-pro', { max_tokens: 1e6 }, { thinkingBudget: 24_576, includeThoughts: true }],
+    ['gemini-3-flash-preview', { max_tokens: 4_000 }, LOW],
+    ['gemini-3-flash-preview', { max_tokens: 9_000, effort: null }, MEDIUM],
+    ['gemini-3-flash-preview', { max_tokens: 1e6 }, HIGH],
+    ['gemini-3-flash-preview', { effort: 'low', max_tokens: 1e6 }, LOW],
+    ['gemini-3-flash-preview', { enabled: false, max_tokens: 9_000 }, { thinkingLevel: 'MINIMAL' }],
+  ])('%s thinks as OpenRouter says it: %j', (model, reasoning, thinkingConfig) => {
+    expect(config({ reasoning }, model)).toEqual({ thinkingConfig })
+    // OpenAI's own word wins.
+    for (const reasoning_effort of ['none', 'high']) {
+      const both = config({ reasoning, reasoning_effort }, model)
+      expect(both).toEqual(config({ reasoning_effort }, model))
+    }
+  })
+
+  test('says nothing of thinking where nothing is asked for', () => {
+    for (const reasoning of [{}, { exclude: true }, null, 'high']) {
+      expect(config({ reasoning }, 'gemini-2.5-flash')).toBeUndefined()
+    }
+  })
+
   test('an effort that is none is refused', () => {
+    expect(refusal({ reasoning: { effort: 'much' } }).message).toMatch(/^reasoning_effort: must/)
     expect(refusal({ reasoning_effort: 'constructor' }).message).toMatch(
       /^reasoning_effort: must be/,
     )
