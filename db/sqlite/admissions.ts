@@ -8,7 +8,7 @@ import {
   type Standing,
   type Verdict,
 } from '#domain/admission.ts'
-import { DAY_MS, dayOf, type Instant, later, MINUTE_MS, monthStart } from '#domain/clock.ts'
+import { DAY_MS, dayOf, type Instant, MINUTE_MS, monthStart } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
 import { keyStatus } from '#domain/key.ts'
@@ -18,20 +18,19 @@ import { prepareDaySpends } from './day-spends.ts'
 import { unavailable } from './disk.ts'
 import type { HotEndUser } from './end-users.ts'
 import type { HotAccount, HotKey, HotState } from './hot-state.ts'
+import type { NoteUse } from './key-use.ts'
 import { prepareSettle } from './settle.ts'
 import { prepareSpendReader } from './spend-reader.ts'
 import { rethrow, toStoreError } from './translate-errors.ts'
 import type { WindowReader } from './window-reader.ts'
 import type { Writer } from './writer.ts'
 
-/** `last_used_at` is for people: writing it once a minute per key is enough. */
-const USE_INTERVAL_MS = 60_000
-
 export function createAdmissions(
   connection: Connection,
   hotState: HotState,
   writer: Writer,
   windows: WindowReader,
+  noteUse: NoteUse,
 ): Admissions {
   const { commit } = connection
   const readSpend = prepareSpendReader(connection)
@@ -51,10 +50,6 @@ export function createAdmissions(
     return demandWhole(id, at)
   }
 
-  const noteUse = ({ key, useWrittenAt }: HotKey): void => {
-    if (useWrittenAt !== null) writer.used(key.id, useWrittenAt)
-  }
-
   const judge = (claim: Claim, hot: HotKey, endUser: HotEndUser | null): Refusal | null => {
     const trouble = commit.trouble()
     if (trouble !== null) throw unavailable(trouble)
@@ -71,10 +66,7 @@ export function createAdmissions(
     // Nobody waits for these: a hold that is lost with its process was never charged either.
     const hold = hotState.take(claim, hot, endUser)
     hold.keeping = commit.defer(writer.hold, claim)
-    if (isUseDue(hot, claim.at)) {
-      hot.useWrittenAt = claim.at
-      commit.defer(noteUse, hot)
-    }
+    noteUse(hot, claim.at)
     return { admitted: true, quota: readQuota(hot, claim.at) }
   }
 
@@ -138,9 +130,6 @@ const countRequests = async (windows: WindowReader, { key, minute, day }: HotKey
   requestsMinute: minute?.count(at) ?? (await windows.count(key.id, MINUTE_MS, at)),
   requestsDay: day?.count(at) ?? (await windows.count(key.id, DAY_MS, at)),
 })
-
-const isUseDue = ({ useWrittenAt }: HotKey, at: Instant): boolean =>
-  useWrittenAt === null || at >= later(useWrittenAt, USE_INTERVAL_MS)
 
 /** A key that was revoked between its look-up and this claim takes nothing. */
 function judgeState({ at }: Claim, { key }: HotKey): Refusal | null {

@@ -313,7 +313,6 @@ function takeOf(hot: HotKey, { at, hold }: Claim): void {
   hot.minute?.take(at)
   hot.day?.take(at)
   hot.inProgress++
-  hot.lastUsedAt = at
   hot.held = addUsd(hot.held, hold)
   addHold(hot.daySpend, hold)
   addHold(hot.monthSpend, hold)

@@ -8,16 +8,24 @@ import type { Connection } from './connection.ts'
 import type { HotState } from './hot-state.ts'
 import { type KeyTable, openKeyTable } from './key-table.ts'
 import { type KeyTally, openKeyTally } from './key-tally.ts'
+import type { NoteUse } from './key-use.ts'
 import { createSecrets, type Secrets } from './secrets.ts'
 
-export function createKeys(connection: Connection, hotState: HotState): Keys {
+export function createKeys(connection: Connection, hotState: HotState, noteUse: NoteUse): Keys {
   const { database } = connection
   const tables: KeyTables = {
     table: openKeyTable(database),
     tally: openKeyTally(database),
     secrets: createSecrets(connection),
   }
-  return { ...findKeys(connection, hotState, tables), ...changeKeys(connection, hotState, tables) }
+  return {
+    ...findKeys(connection, hotState, tables),
+    ...changeKeys(connection, hotState, tables),
+    noteUse(id, at) {
+      const hot = hotState.key(id, at)
+      if (hot) noteUse(hot, at)
+    },
+  }
 }
 
 interface KeyTables {
@@ -73,7 +81,7 @@ function changeKeys(
   { commit }: Connection,
   hotState: HotState,
   { table, tally, secrets }: KeyTables,
-): Omit<Keys, keyof Finding> {
+): Omit<Keys, keyof Finding | 'noteUse'> {
   const demand = (id: KeyId): ApiKey => {
     const key = table.find(id)
     if (key) return withLastUse(key, hotState)

@@ -7,6 +7,7 @@ import { createAdmissions } from './admissions.ts'
 import type { Connection } from './connection.ts'
 import { type HotState, startHotState } from './hot-state.ts'
 import { integrityFindings } from './integrity.ts'
+import { prepareNoteUse } from './key-use.ts'
 import { createKeys } from './keys.ts'
 import { lazyPort } from './lazy-port.ts'
 import { NEWEST_SCHEMA_VERSION, schemaVersion } from './migrate.ts'
@@ -31,11 +32,12 @@ export function createStore(
   const windows = prepareWindowReader(connection, slots)
   const hotState = startHotState(connection, windows)
 
-  const admissions = createAdmissions(connection, hotState, writer, windows)
+  const noteUse = prepareNoteUse(connection.commit, writer)
+  const admissions = createAdmissions(connection, hotState, writer, windows, noteUse)
   const { admit, settle } = admissions
 
   const ports = translatePortErrors<GatewayStore>({
-    keys: createKeys(connection, hotState),
+    keys: createKeys(connection, hotState, noteUse),
     admissions,
     activity: createActivity(connection, writer),
     answers: lazyPort({ find: true, keep: true, trim: true }, async () =>

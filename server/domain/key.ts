@@ -126,6 +126,8 @@ export interface Keys {
    * (null: no longer from `at`), and none of them longer than it already would. @throws key_not_found, key_revoked
    */
   rotate(id: KeyId, secret: Secret, at: Instant, graceUntil: Instant | null): Promise<ApiKey>
+  /** A key was used that claims nothing; admissions note the use of those that do. Nobody waits until it is written. */
+  noteUse(id: KeyId, at: Instant): MaybePromise<void>
   /** Repeating it changes nothing. @throws key_not_found */
   revoke(id: KeyId, at: Instant): Promise<ApiKey>
 }

@@ -134,7 +134,14 @@ describe('GET', () => {
       object: 'list',
       data: [
         record,
-        { ...plain, id: boss.key.id, name: 'boss', kind: 'provisioning', label: boss.key.label },
+        {
+          ...plain,
+          id: boss.key.id,
+          name: 'boss',
+          kind: 'provisioning',
+          label: boss.key.label,
+          last_used_at: AT,
+        },
       ],
       has_more: false,
       first_id: record.id,

@@ -42,7 +42,10 @@ function demandOrdinary(key: ApiKey): ApiKey {
 /** A key that manages keys. @throws the codes of 401, provisioning_key_required */
 export async function admitProvisioning(deps: ApiDeps, context: RequestContext): Promise<ApiKey> {
   const key = await admitAny(deps, context)
-  if (key.kind === 'provisioning') return key
+  if (key.kind === 'provisioning') {
+    await deps.store.keys.noteUse(key.id, context.arrivedAt)
+    return key
+  }
   throw new GatewayError(
     'provisioning_key_required',
     'this key calls models; keys are managed with a provisioning key',

@@ -82,6 +82,28 @@ export function keysContract(bench: Bench): void {
     })
   })
 
+  test('a key that claims nothing is remembered to have been used, also after a restart', async () => {
+    const { key } = await bench.issue()
+    const { clock } = bench
+    const use = async () => await bench.store.keys.noteUse(key.id, clock.now())
+    const lastUse = async () => (await bench.store.keys.find(key.id))?.lastUsedAt
+    expect(await lastUse()).toBeNull()
+    await use()
+    expect(await lastUse()).toBe(clock.now())
+    for (let minute = 0; minute < 3; minute++) {
+      clock.advance(59_000)
+      await use()
+    }
+    expect(await lastUse()).toBe(clock.now())
+    await bench.restart()
+    expect(await lastUse()).toBeGreaterThan(later(clock.now(), -60_000))
+    clock.advance(120_000)
+    await use()
+    await bench.restart()
+    expect(await lastUse()).toBe(clock.now())
+    await bench.store.keys.noteUse('key_none', clock.now())
+  })
+
   describe('an amendment', () => {
     test('changes what it states and nothing else', async () => {
       const { key, secret } = await bench.issue({ rpm: 1, rpd: 2, dailySpend: usd('3') })

@@ -1,0 +1,25 @@
+/** When keys were last used. It is for people: memory knows it at once, and writing it once a minute per key is enough. */
+import { type Instant, later } from '#domain/clock.ts'
+import type { GroupCommit } from './group-commit.ts'
+import type { HotKey } from './hot-state.ts'
+import type { Writer } from './writer.ts'
+
+const WRITE_INTERVAL_MS = 60_000
+
+/** Notes a use; nobody waits for its row. */
+export type NoteUse = (hot: HotKey, at: Instant) => void
+
+export function prepareNoteUse({ defer }: GroupCommit, writer: Writer): NoteUse {
+  const write = ({ key, useWrittenAt }: HotKey): void => {
+    if (useWrittenAt !== null) writer.used(key.id, useWrittenAt)
+  }
+  return (hot, at) => {
+    hot.lastUsedAt = at
+    if (!isDue(hot, at)) return
+    hot.useWrittenAt = at
+    defer(write, hot)
+  }
+}
+
+const isDue = ({ useWrittenAt }: HotKey, at: Instant): boolean =>
+  useWrittenAt === null || at >= later(useWrittenAt, WRITE_INTERVAL_MS)
