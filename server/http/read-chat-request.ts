@@ -96,7 +96,7 @@ export function isOrdinary(fields: JsonObject): boolean {
 function readForm(fields: JsonObject): ChatForm {
   if (isOrdinary(fields)) return fields as ChatForm
   const parsed = chatForm.safeParse(fields)
-  if (!parsed.success) throw toInvalidRequest(parsed.error.issues)
+  if (!parsed.success) throw toInvalidRequest(fields, parsed.error.issues)
   return parsed.data
 }
 
@@ -142,10 +142,14 @@ const toRouting = (models: ChatForm['models'], provider: ChatForm['provider']): 
   ignore: provider?.ignore ?? [],
 })
 
-function toInvalidRequest(issues: readonly z.core.$ZodIssue[]): GatewayError {
+function toInvalidRequest(fields: JsonObject, issues: readonly z.core.$ZodIssue[]): GatewayError {
   const issue = issues[0]
-  const param = renderPath(issue?.path ?? [])
-  return new GatewayError('invalid_request', `${param}: ${issue?.message}`, { param })
+  const path = issue?.path ?? []
+  const param = renderPath(path)
+  // Only what is required is missed at the top.
+  const isMissing = path.length === 1 && fields[String(path[0])] === undefined
+  const problem = isMissing ? 'is required' : issue?.message
+  return new GatewayError('invalid_request', `${param}: ${problem}`, { param })
 }
 
 /** Whether pictures are asked for; order and repetition do not matter (contract §7). */

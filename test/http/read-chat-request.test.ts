@@ -184,6 +184,12 @@ describe('messages', () => {
     expect(refusal(more)).toEqual(['invalid_request', param])
   })
 
+  test('what is required and not there is said to be required', () => {
+    expect(() => read(says('hi'))).toThrow('model: is required')
+    expect(() => read({ model: 'acme/one' })).toThrow('messages: is required')
+    expect(() => ask({ model: null })).toThrow('model: Invalid input: expected string')
+  })
+
   test('every role, every kind of content, and parts that only the provider knows', () => {
     const messages = [
       { role: 'system', content: 's' },
