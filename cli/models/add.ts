@@ -45,6 +45,9 @@ export const mount: Mount = (models) =>
         if (record.price === null) {
           tell(context, '! it has no price, so requests to it are refused')
           tell(context, `next: gatewayctl models price ${record.id} --in-usd X --out-usd Y`)
+        } else if (flags.inUsd === undefined) {
+          tell(context, '! only its pictures have a price; a request for text costs nothing')
+          tell(context, `if it writes: gatewayctl models price ${record.id} --in-usd X --out-usd Y`)
         }
       }),
     )

@@ -367,7 +367,13 @@ describe('providers and models', () => {
 
   test('a model that draws is priced by picture', () => {
     const prices = ['--per-image-usd', '1024x1024/high=0.19', '--per-image-usd', '512x512=0.02']
-    expect(cli.run(['models', 'add', 'acme/pix', ...prices]).code).toBe(0)
+    const added = cli.run(['models', 'add', 'acme/pix', ...prices])
+    expect(added.code).toBe(0)
+    expect(added.err).toContain('a request for text costs nothing')
+    expect(added.err).toContain('gatewayctl models price acme/pix --in-usd X --out-usd Y')
+    const whole = ['--in-usd', '0', '--out-usd', '0', ...prices]
+    expect(cli.run(['models', 'add', 'acme/gift', ...whole]).err).not.toContain('costs nothing')
+    expect(cli.run(['models', 'remove', 'acme/gift', '--yes']).code).toBe(0)
     expect(cli.json(['models', 'show', 'acme/pix'])).toMatchObject({
       output_modalities: ['text', 'image'],
       price: {
