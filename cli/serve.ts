@@ -69,7 +69,9 @@ export const mount: Mount = (root) =>
           ? await openMemory(context)
           : await openKept(context, flags.syncCharges === true)
         try {
-          const manner = { drainMs, isPretty, isDemo: flags.demo === true }
+          // A demo's first lines are for people, in a pipe as well, unless a log of JSON was asked for in so many words.
+          const welcomes = isPretty || flags.log === undefined
+          const manner = { drainMs, isPretty, welcomes, isDemo: flags.demo === true }
           await serve(context, store, { ...settings, signin, delivery, telemetry }, manner)
         } finally {
           await store.close()
@@ -151,6 +153,8 @@ interface Settings extends ServeSettings {
 interface Manner {
   readonly drainMs: number
   readonly isPretty: boolean
+  /** Whether a demo says in words what to type. */
+  readonly welcomes: boolean
   readonly isDemo: boolean
 }
 
@@ -158,7 +162,7 @@ async function serve(
   context: Context,
   store: GatewayStore,
   settings: Settings,
-  { drainMs, isPretty, isDemo }: Manner,
+  { drainMs, isPretty, welcomes, isDemo }: Manner,
 ): Promise<void> {
   const { startGateway } = await import('#server/gateway.ts')
   const { VERSION } = await import('./version.ts')
@@ -186,14 +190,11 @@ async function serve(
   })
   const baseUrl = settings.port === 0 ? gateway.url : settings.baseUrl
   const { showDemoBanner, showBanner } = await import('./serve/banner.ts')
-  if (demoSocket !== null)
-    await showDemoBanner(context, store, {
-      baseUrl: `${baseUrl}/v1`,
-      authUrl: gateway.authUrl,
-      demoSocket,
-    })
-  else showBanner(`${baseUrl}/v1`, gateway.authUrl, context.dataDir)
-  if (gateway.metricsUrl !== null) tell(context, `metrics on ${gateway.metricsUrl}`)
+  const { authUrl, metricsUrl } = gateway
+  const addresses = { baseUrl: `${baseUrl}/v1`, authUrl, metricsUrl }
+  if (demoSocket === null) showBanner(context, addresses, isPretty)
+  else await showDemoBanner(context, store, { ...addresses, demoSocket }, welcomes)
+  if (metricsUrl !== null) tell(context, `metrics on ${metricsUrl}`)
 
   await stopping.asked
   const { inFlight } = gateway.live()

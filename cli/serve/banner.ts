@@ -1,5 +1,6 @@
 /** What `serve` says first: where it listens, and for the demo all that a stranger needs to ask. */
 
+import { renderInstant } from '#domain/clock.ts'
 import { initialise } from '#operator/init.ts'
 import { perform } from '#operator/verb.ts'
 import type { GatewayStore } from '#signin/store.ts'
@@ -14,30 +15,67 @@ import { VERSION } from '../version.ts'
 const DEMO_RPM = 10
 const DEMO_CREDIT_USD = '10'
 
-export function showBanner(baseUrl: string, authUrl: string | null, dataDir: string): void {
+interface Addresses {
+  readonly baseUrl: string
+  readonly authUrl: string | null
+  readonly metricsUrl: string | null
+}
+
+/** In a log of JSON it is a line of that log. */
+export function showBanner(context: Context, addresses: Addresses, isPretty: boolean): void {
+  const { dataDir } = context
+  if (!isPretty) {
+    printLine(context, addresses, { data_dir: dataDir })
+    return
+  }
+  const { baseUrl, authUrl } = addresses
   const signin = authUrl === null ? '' : `, sign-in on ${authUrl}`
   print(`gatewayctl v${VERSION}  ${dataDir}\nlistening on ${baseUrl}${signin}; ctrl-c stops`)
 }
 
-interface DemoAddresses {
-  readonly baseUrl: string
-  readonly authUrl: string | null
+function printLine(
+  { clock }: Context,
+  { baseUrl, authUrl, metricsUrl }: Addresses,
+  more: Readonly<Record<string, unknown>>,
+): void {
+  const line = {
+    ts: renderInstant(clock.now()),
+    level: 'info',
+    msg: 'listening',
+    version: VERSION,
+    base_url: baseUrl,
+    auth_url: authUrl,
+    metrics_url: metricsUrl,
+    ...more,
+  }
+  print(JSON.stringify(line))
+}
+
+interface DemoAddresses extends Addresses {
   /** Where commands reach it, or why they cannot. */
   readonly demoSocket: { readonly path: string | null; readonly why: string }
 }
 
-/** Furnishes the store in memory and prints lines that work as pasted. */
+/** Furnishes the store in memory and prints lines that work as pasted, or their facts as a line of a log of JSON. */
 export async function showDemoBanner(
   context: Context,
   store: GatewayStore,
-  { baseUrl, authUrl, demoSocket }: DemoAddresses,
+  { demoSocket, ...addresses }: DemoAddresses,
+  isPretty: boolean,
 ): Promise<void> {
+  const { baseUrl, authUrl } = addresses
   const { key, models } = await perform(initialise, toOperatorDeps(context, store, null), {
     key_name: 'demo',
     demo_credit_usd: DEMO_CREDIT_USD,
     rpm_limit: DEMO_RPM,
   })
   const secret = key?.key ?? ''
+  const client = authUrl === null ? null : await makeClient(context, store)
+  if (!isPretty) {
+    const admin_socket = demoSocket.path
+    printLine(context, addresses, { demo: true, key: secret, models, client, admin_socket })
+    return
+  }
   print(
     [
       `gatewayctl v${VERSION}  DEMO — in-memory, nothing is saved, no upstream is called`,
@@ -46,7 +84,12 @@ export async function showDemoBanner(
       `  key        ${secret}   (${DEMO_RPM} requests a minute, $${DEMO_CREDIT_USD} to spend)`,
       `  models     ${models.join('  ')}`,
       `  docs       ${new URL('/openapi.json', baseUrl)}`,
-      ...(authUrl === null ? [] : await signinLines(context, store, authUrl)),
+      ...(client === null
+        ? []
+        : [
+            `  sign-in    ${authUrl}   (codes are printed here)`,
+            `  client     ${client.client_id}  ${client.client_secret}  ${DEMO_REDIRECT}`,
+          ]),
       '',
       `  export OPENAI_BASE_URL=${baseUrl} OPENAI_API_KEY=${secret}`,
       '',
@@ -74,22 +117,12 @@ function commandsLine(context: Context, { path, why }: DemoAddresses['demoSocket
 }
 
 /** A client to try signing in with at once. */
-async function signinLines(
-  context: Context,
-  store: GatewayStore,
-  authUrl: string,
-): Promise<readonly string[]> {
+async function makeClient(context: Context, store: GatewayStore) {
   const { createClient } = await import('#operator/clients.ts')
   const client = { name: 'Demo', redirect_uris: [DEMO_REDIRECT] }
-  const { client_id, client_secret } = await perform(
-    createClient,
-    toOperatorDeps(context, store, null),
-    client,
-  )
-  return [
-    `  sign-in    ${authUrl}   (codes are printed here)`,
-    `  client     ${client_id}  ${client_secret}  ${DEMO_REDIRECT}`,
-  ]
+  const deps = toOperatorDeps(context, store, null)
+  const { client_id, client_secret, redirect_uris } = await perform(createClient, deps, client)
+  return { client_id, client_secret, redirect_uris }
 }
 
 const curl = (baseUrl: string, secret: string, body: string): string =>

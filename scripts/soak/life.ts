@@ -101,7 +101,7 @@ async function listensAt(
   const readBanner = (text: string): void => {
     if (banner === null) return
     banner += text
-    const origin = /listening on (http:\/\/127\.0\.0\.1:[1-9]\d*)/.exec(banner)?.[1]
+    const origin = /"base_url":"(http:\/\/127\.0\.0\.1:[1-9]\d*)/.exec(banner)?.[1]
     if (origin === undefined) return
     banner = null
     resolve(origin)

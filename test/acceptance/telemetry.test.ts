@@ -70,6 +70,7 @@ const lines = (): readonly Record<string, unknown>[] =>
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter(({ msg }) => msg === 'request')
 
 const LOG_FIELDS = [
   'ts',

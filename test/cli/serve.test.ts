@@ -296,7 +296,7 @@ test('a log that nobody reads any more neither ends the gateway nor soils its er
   })
   // Having told one line, its reader leaves.
   const { value } = await child.stdout.getReader().read()
-  expect(new TextDecoder().decode(value)).toMatch(/^gatewayctl v.*\n$/)
+  expect(new TextDecoder().decode(value)).toMatch(/^\{.*"msg":"listening".*\}\n$/)
   const status = () => cli.json<{ pid: number; base_url: string }>(['status'])
   await until(() => status().pid > 0, 'it serves')
   const { pid, base_url } = status()
@@ -313,15 +313,45 @@ test('a log that nobody reads any more neither ends the gateway nor soils its er
   expect(await child.stderr.text()).toBe('exit 0\n')
 })
 
-test('a request is one line of JSON on standard output, without its text or its key', async () => {
+/** Every line, which has to be JSON. */
+const linesOf = (said: string) =>
+  said
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+
+test('standard output is JSON from its first line: where it listens, then a line per request, without its text or its key', async () => {
   const key = cli.run(['init', '--demo-credit', '1']).out.trim()
-  const { url, said } = await serve()
+  const { url, said } = await serve(['--auth-listen', 'off', '--log', 'json'])
   await (await ask(url, key, { user: 'someone' })).text()
   await expect.poll(said).toContain('"msg":"request"')
-  const line =
-    said()
-      .split('\n')
-      .find((text) => text.startsWith('{')) ?? ''
-  expect(JSON.parse(line)).toMatchObject({ status: 200, model: 'demo/echo', provider: 'demo' })
+  expect(linesOf(said())).toEqual([
+    {
+      ts: expect.stringMatching(/^\d{4}-.*Z$/),
+      level: 'info',
+      msg: 'listening',
+      version: expect.any(String),
+      base_url: `${url}/v1`,
+      auth_url: null,
+      metrics_url: null,
+      data_dir: cli.dataDir,
+    },
+    expect.objectContaining({ status: 200, model: 'demo/echo', provider: 'demo' }),
+  ])
   expect(said()).not.toContain(key)
+})
+
+test('a demo says what to type in a pipe too, and is one line of JSON where that was asked for', async () => {
+  const demo = ['--demo', '--auth-listen', 'off']
+  expect((await serve(demo)).said()).toContain('  export OPENAI_BASE_URL=')
+  const { url, said } = await serve([...demo, '--log', 'json'])
+  const [line = {}, ...more] = linesOf(said())
+  expect([line, more]).toMatchObject([{ msg: 'listening', base_url: `${url}/v1`, demo: true }, []])
+  expect((await ask(url, String(line['key']))).status).toBe(200)
+})
+
+test('on request the first lines are for people', async () => {
+  cli.run(['init'])
+  const { url, said } = await serve(['--auth-listen', 'off', '--log', 'pretty'])
+  expect(said()).toContain(`\nlistening on ${url}/v1; ctrl-c stops\n`)
 })

@@ -94,11 +94,11 @@ test('serve loads the provider, and what speaks to third parties only when one i
     let said = ''
     for await (const piece of child.stdout) {
       said += Buffer.from(piece).toString()
-      if (said.includes('listening on')) break
+      if (said.includes('"msg":"listening"')) break
     }
     const has = (name: string): boolean =>
       loaded().some((source) => source.includes(`node_modules/${name}/`))
-    expect(said).toContain('sign-in on')
+    expect(said).toContain('"auth_url":"http')
     expect(has('oidc-provider')).toBe(true)
     expect(has('oauth4webapi')).toBe(false)
   } finally {

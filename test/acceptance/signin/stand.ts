@@ -54,7 +54,7 @@ export async function openStand(
       },
     })
   let appliance = await start(`${host}:${port}`)
-  const authUrl = /sign-in on (https?:\/\/[\d.:]+)/.exec(appliance.said())?.[1] ?? ''
+  const authUrl = /"auth_url":"(https?:\/\/[\d.:]+)/.exec(appliance.said())?.[1] ?? ''
   const register = (name: string, ...flags: readonly string[]): RegisteredClient => {
     const redirect = flags.includes('--redirect-uri') ? [] : ['--redirect-uri', REDIRECT]
     return cli.json<RegisteredClient>(['clients', 'create', name, ...redirect, ...flags])

@@ -56,7 +56,7 @@ describe('without a mail server', () => {
       flags: ['--auth-listen', '127.0.0.1:0', ...flags],
     })
     onTestFinished(async () => void (await appliance.stop()))
-    const authUrl = /sign-in on (http:\/\/[\d.:]+)/.exec(appliance.said())?.[1] ?? ''
+    const authUrl = /"auth_url":"(http:\/\/[\d.:]+)/.exec(appliance.said())?.[1] ?? ''
     return { appliance, authUrl, browser: openBrowser(authUrl) }
   }
 
