@@ -12,6 +12,7 @@ import { createKeys } from './keys.ts'
 import { lazyPort } from './lazy-port.ts'
 import { NEWEST_SCHEMA_VERSION, schemaVersion } from './migrate.ts'
 import { endLeases, voidOpenHolds } from './recover.ts'
+import { schemaFindings } from './schema-findings.ts'
 import { createSigninStore } from './signin-store.ts'
 import { translatePortErrors } from './translate-errors.ts'
 import { prepareWindowReader } from './window-reader.ts'
@@ -60,6 +61,7 @@ export function createStore(
         newestSchemaVersion: NEWEST_SCHEMA_VERSION,
         openHolds: hotState.open.size,
         integrityFindings: checkIntegrity ? integrityFindings(database) : null,
+        schemaFindings: checkIntegrity ? schemaFindings(database) : null,
         sizeBytes: path === ':memory:' ? 0 : statSync(path).size,
       }
     },

@@ -19,6 +19,13 @@ import type { Rates } from './rate.ts'
  */
 export type StoreTrouble = 'full' | 'read_only' | 'damaged' | 'locked' | 'failing'
 
+/** A part of the schema that is not as the engine made it. */
+export interface SchemaFinding {
+  /** `trigger acts_are_append_only_update of acts`. */
+  readonly what: string
+  readonly is: 'missing' | 'changed' | 'added'
+}
+
 /** What an engine says about itself. */
 export interface StoreHealth {
   /** Whether requests may be begun, as far as the disk is concerned. */
@@ -31,6 +38,8 @@ export interface StoreHealth {
   readonly openHolds: number
   /** Findings of the engine's own integrity check, empty when it is sound; null when it was not asked for. */
   readonly integrityFindings: readonly string[] | null
+  /** How the schema differs from what the engine makes of that version; null when it was not asked for. */
+  readonly schemaFindings: readonly SchemaFinding[] | null
   readonly sizeBytes: number
 }
 

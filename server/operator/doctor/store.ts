@@ -1,15 +1,14 @@
 /** What the store says of itself: integrity, schema, and money that adds up. */
 import { renderInstant } from '#domain/clock.ts'
 import { renderUsd } from '#domain/money.ts'
-import type { StoreTrouble } from '#domain/store.ts'
+import type { StoreHealth, StoreTrouble } from '#domain/store.ts'
 import type { OperatorDeps } from '../deps.ts'
-import { type Finding, ok, problem } from './finding.ts'
+import { type Finding, ok, problem, warning } from './finding.ts'
 
 /** Integrity, the newest schema, and whether commits succeed. */
 export async function checkStore({ store, dataDir }: OperatorDeps): Promise<readonly Finding[]> {
   const health = await store.health({ checkIntegrity: true })
   const damage = health.integrityFindings ?? []
-  const isNewest = health.schemaVersion === health.newestSchemaVersion
   return [
     damage.length === 0
       ? ok('database', 'database integrity')
@@ -18,13 +17,48 @@ export async function checkStore({ store, dataDir }: OperatorDeps): Promise<read
           `the database is damaged: ${damage.slice(0, 3).join('; ')}`,
           'stop the gateway, then gatewayctl backup --restore FILE',
         ),
-    isNewest
-      ? ok('schema', `schema ${health.schemaVersion} (newest)`)
-      : problem(
-          'schema',
-          `schema ${health.schemaVersion}, newest is ${health.newestSchemaVersion}`,
-        ),
+    ...judgeSchema(health),
     ...(health.trouble === null ? [] : [describeTrouble(health.trouble, dataDir ?? '.')]),
+  ]
+}
+
+const MOST_PARTS = 5
+
+function firstOf(parts: readonly string[]): string {
+  const more = parts.length - MOST_PARTS
+  return parts.slice(0, MOST_PARTS).join('; ') + (more > 0 ? `; and ${more} more` : '')
+}
+
+/** The version alone says nothing of a trigger that somebody has dropped, and the ledger rests on some. */
+function judgeSchema(health: StoreHealth): readonly Finding[] {
+  const { schemaVersion, newestSchemaVersion, schemaFindings } = health
+  const found = schemaFindings ?? []
+  const wrong = firstOf(
+    found.flatMap(({ what, is }) => (is === 'added' ? [] : [`${what} is ${is}`])),
+  )
+  const added = firstOf(found.flatMap(({ what, is }) => (is === 'added' ? [what] : [])))
+  return [
+    schemaVersion === newestSchemaVersion
+      ? ok('schema', `schema ${schemaVersion} (newest)`)
+      : problem('schema', `schema ${schemaVersion}, newest is ${newestSchemaVersion}`),
+    ...(wrong === ''
+      ? []
+      : [
+          problem(
+            'schema',
+            `the schema is not as gatewayctl made it: ${wrong}`,
+            'stop the gateway, then gatewayctl backup --restore FILE, one from before',
+          ),
+        ]),
+    ...(added === ''
+      ? []
+      : [
+          warning(
+            'schema',
+            `the schema has what gatewayctl did not make: ${added}`,
+            'drop it, unless somebody needs it; an upgrade may fail on it',
+          ),
+        ]),
   ]
 }
 
