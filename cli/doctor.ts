@@ -9,7 +9,8 @@ import { clean } from './terminal/clean.ts'
 import { carry } from './terminal/hint.ts'
 import { paint, print, printJson } from './terminal/output.ts'
 
-type Finding = VerbRecord<'doctor'>['findings'][number]
+type Report = VerbRecord<'doctor'>
+type Finding = Report['findings'][number]
 
 export const mount: Mount = (root) =>
   root
@@ -17,7 +18,7 @@ export const mount: Mount = (root) =>
     .description('check this installation; exit 6 when something is wrong')
     .action(
       action(async (context) => {
-        const report = await call(context, 'doctor', {}).catch(toReport)
+        const report = placed(context, await call(context, 'doctor', {}).catch(toReport))
         if (report.problems > 0) endWith(EXIT.unhealthy)
         if (context.json) return printJson(report)
         if (context.quiet) return
@@ -29,6 +30,15 @@ export const mount: Mount = (root) =>
       }),
     )
 
+/** What to type next, for a person and a script alike, acts where this command did. */
+const placed = (context: Context, { findings, ...counts }: Report): Report => ({
+  findings: findings.map(({ next, ...finding }) => ({
+    ...finding,
+    next: next === null ? null : carry(next, context.typed),
+  })),
+  ...counts,
+})
+
 /** Why nobody gets as far as the checks. */
 const UNOPENED: ReadonlySet<string> = new Set([
   'store_unavailable',
@@ -38,7 +48,7 @@ const UNOPENED: ReadonlySet<string> = new Set([
 ])
 
 /** Where not even the store opens, that is what is wrong. */
-function toReport(thrown: unknown): VerbRecord<'doctor'> {
+function toReport(thrown: unknown): Report {
   const isExpected = thrown instanceof GatewayError || thrown instanceof CommandError
   if (!isExpected || !UNOPENED.has(thrown.code)) throw thrown
   const next = thrown instanceof GatewayError ? (thrown.details.hint ?? null) : thrown.hint
@@ -58,7 +68,7 @@ const MARKS = { ok: ['✓', 'green'], warning: ['!', 'yellow'], problem: ['✖',
 function describe(context: Context, { level, message, next }: Finding): string {
   const [mark, color] = MARKS[level]
   const line = `${paint(context, color, mark)} ${clean(message)}`
-  return next === null ? line : `${line}\n    next: ${clean(carry(next, context.typed))}`
+  return next === null ? line : `${line}\n    next: ${clean(next)}`
 }
 
 const count = (number: number, noun: string): string =>

@@ -18,7 +18,9 @@ export const mount: Mount = (root) =>
     .argument('<id>', 'gen-… (X-Generation-Id), or the request id')
     .action(
       action(async (context, id: string) => {
-        const why = await call(context, 'why', { id })
+        const told = await call(context, 'why', { id })
+        // For a person and a script alike.
+        const why = { ...told, remedies: told.remedies.map((next) => carry(next, context.typed)) }
         printRecord(context, why, why.id, [
           ['request', `${why.request_id} (${why.id})`],
           ['at', why.created_at],
@@ -46,7 +48,7 @@ const refusalFields = (
   ['lifts', liftText(context, refusal)],
   ['could cost', refusal.most_cost_usd === null ? null : `at most $${refusal.most_cost_usd}`],
   ...nowFields(context, now),
-  ...remedies.map((command): Field => ['to lift it', carry(command, context.typed)]),
+  ...remedies.map((command): Field => ['to lift it', command]),
 ]
 
 /** "rpm_limit 60, used 60". */

@@ -73,6 +73,10 @@ describe('a refusal', () => {
 
       const [remedy = ''] = json.remedies
       expect(fields.get('to lift it')).toBe(remedy)
+      const stated = ['--data-dir', cli.dataDir]
+      const elsewhere = cli.json<Why>(['why', id, ...stated]).remedies
+      expect(elsewhere[0]).toBe(remedy.replace('gatewayctl', `gatewayctl ${stated.join(' ')}`))
+      expect(fieldsOf(cli.run(['why', id, ...stated]).out).get('to lift it')).toBe(elsewhere[0])
       const [program, ...args] = remedy.split(' ')
       expect([program, cli.run(args).code]).toEqual(['gatewayctl', 0])
       expect(cli.json<Why>(['why', id]).now).toEqual({ admitted: true, refusal: null })

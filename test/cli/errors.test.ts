@@ -328,6 +328,14 @@ describe('a command that is hinted at acts where, and for whom, the one that was
     expect([balanceOf('team'), balanceOf('default')]).toEqual(['-5.00', '0'])
   })
 
+  test('what doctor says to type next is the same for a person and a script', () => {
+    const { out } = desk.run(['doctor', '--json', ...elsewhere])
+    const { findings } = JSON.parse(out) as { findings: { check: string; next: string | null }[] }
+    const rate = findings.find(({ check }) => check === 'rate')?.next ?? ''
+    expect(rate).toMatch(`gatewayctl ${stated} rates set `)
+    expect(desk.run(['doctor', ...elsewhere]).out).toContain(`next: ${rate}\n`)
+  })
+
   test('what states its own account keeps it', () => {
     const { err } = ownCli.run(['accounts', 'create', 'crew', '--account', 'team', ...elsewhere])
     expect(err).toContain(`next: gatewayctl ${stated} balance top-up 50 --account crew\n`)
