@@ -1,5 +1,6 @@
 /** Prices as flags, in dollars per million tokens or per picture. */
 import type { Command } from 'commander'
+import { didYouMean, nearest } from '#forms/nearest.ts'
 import { usageError } from '../exit.ts'
 import { readLimitMoney, readMoney } from '../flags/read-value.ts'
 
@@ -67,9 +68,32 @@ function readImagePrice(text: string) {
   if (!match) {
     throw usageError(`--per-image-usd must be X, SIZE=X or SIZE/QUALITY=X (got "${text}")`)
   }
-  return {
-    resolution: match[1] ?? '*',
-    quality: match[2] ?? '*',
-    usd: readMoney('--per-image-usd', match[3] ?? ''),
-  }
+  const [, resolution = '*', quality = '*', usd = ''] = match
+  demandSize(resolution)
+  demandQuality(quality)
+  return { resolution, quality, usd: readMoney('--per-image-usd', usd) }
+}
+
+/** What a request may ask for, and a provider say that it drew (OpenAI, Gemini, xAI): a price of anything else would never be met. */
+const SIZE = /^(?:\d{2,5}x\d{2,5}|512(?:px)?|0\.5K|[1-9][Kk]|auto|\*)$/
+const QUALITIES = ['low', 'medium', 'high', 'standard', 'hd', 'auto', '*']
+
+/** A file states what a provider of other habits calls its sizes. */
+const ELSEWHERE =
+  "for a word of a provider's own, state the price in a file: gatewayctl apply -f FILE"
+
+function demandSize(size: string): void {
+  if (SIZE.test(size)) return
+  throw usageError(
+    `the size of --per-image-usd must be pixels such as 1024x1024, 512, 512px, 0.5K, 1K, 2K, 4K, auto, or * for any (got "${size}")`,
+    ELSEWHERE,
+  )
+}
+
+function demandQuality(quality: string): void {
+  if (QUALITIES.includes(quality)) return
+  throw usageError(
+    `the quality of --per-image-usd must be low, medium, high, standard, hd, auto, or * for any (got "${quality}")${didYouMean(nearest(quality, QUALITIES))}`,
+    ELSEWHERE,
+  )
 }

@@ -345,6 +345,16 @@ describe('providers and models', () => {
     expect(cli.run(['models', 'price', 'acme/later', ...drawn]).out).toBe(
       'per image none → 512x512 $0.02, 1024x1024/high $0.1\n',
     )
+    for (const [typo, words] of [
+      ['banana=0.02', 'the size of --per-image-usd must be pixels such as 1024x1024, 512, '],
+      ['1024=0.02', '2K, 4K, auto, or * for any (got "1024")'],
+      ['1024x1024/hihg=0.02', 'must be low, medium, high, standard, hd, auto, or * for any'],
+      ['*/hihg=0.02', '(got "hihg")\n  did you mean high?'],
+    ] as const) {
+      const { code, err } = cli.run(['models', 'price', 'acme/later', '--per-image-usd', typo])
+      expect([typo, code, err]).toEqual([typo, 2, expect.stringContaining(words)])
+      expect(err).toContain('gatewayctl apply -f FILE')
+    }
     const again = cli.run(['models', 'price', 'acme/later', '--in-usd', '1', '-q'])
     expect(cli.json(['models', 'show', 'acme/later'])).toMatchObject({
       price: { version: again.out.trim() },
