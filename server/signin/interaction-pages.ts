@@ -3,7 +3,6 @@ import type { Payload } from 'oidc-provider/lib/provider.js'
 import type { SigninDeps } from './deps.ts'
 import type { InteractionContext, Step } from './interaction.ts'
 import { CODE_MINUTES } from './mail-code.ts'
-import { formTarget } from './pages/form-target.ts'
 import type { Language } from './pages/language.ts'
 import { pageResponse } from './pages/respond.ts'
 import type {
@@ -18,17 +17,14 @@ import { digestOf } from './register/digest.ts'
 import type { PendingCode } from './register/mail-code.ts'
 import type { Person } from './register/person.ts'
 
-/** Back to the protocol, which leads on to the client. */
-export async function finish(
-  { provider, bridge }: InteractionContext,
-  result: Payload,
-): Promise<Response> {
+/** Back to the protocol, which leads on to the client; from a form by a page of its own, as no form of ours may end there. */
+export async function finish(context: InteractionContext, result: Payload): Promise<Response> {
+  const { provider, bridge, call } = context
   const { req, res, answer } = bridge
   const mergeWithLastSubmission = 'consent' in result
   await provider.interactionFinished(req, res, result, { mergeWithLastSubmission })
-  const response = await answer
-  response.headers.set('Cache-Control', 'no-store')
-  return response
+  const to = (await answer).headers.get('location') ?? ''
+  return call.request.method === 'POST' ? page(context, { page: 'onward', to }) : seeOther(to)
 }
 
 /** Without a problem, it says who has come back from a third party and waits for a code to prove their address. */
@@ -113,13 +109,8 @@ export function page(
   view: PageView,
   status?: number,
 ): Promise<Response> {
-  const target = formTarget(context.interaction.params['redirect_uri'] ?? '')
-  return pageResponse(view, {
-    language: context.language,
-    issuer: context.deps.issuer,
-    formTargets: target === undefined ? [] : [target],
-    status,
-  })
+  const { language, deps } = context
+  return pageResponse(view, { language, issuer: deps.issuer, status })
 }
 
 /** A page for whatever ends an interaction. */
