@@ -70,7 +70,7 @@ export async function showSignedOut(deps: SigninDeps, ctx: Context): Promise<voi
 }
 
 async function show({ issuer }: SigninDeps, ctx: Context, view: PageView): Promise<void> {
-  const language = readLanguage(ctx.get('accept-language'))
+  const language = readLanguage(ctx.get('accept-language'), ctx.oidc.params?.['ui_locales'])
   const page = await pageResponse(view, { language, issuer })
   const refusal = view.page === 'error' && ctx.status >= 400
   if (!refusal) ctx.status = page.status

@@ -140,6 +140,12 @@ test('who is asked whether to sign out and stays is told so, and stays', async (
   expect(left.text).toContain('<h1>You are signed out</h1>')
 })
 
+test('the question whether to sign out is asked in the language that the application names', async () => {
+  const { browser } = await signedIn()
+  const asked = await browser.open(`${stand.authUrl}/oauth/logout?ui_locales=ru`)
+  expect(asked.text).toContain('<html lang="ru">')
+})
+
 test('userinfo takes the token in the header or the form, never in the address', async () => {
   const { access_token } = await signedIn()
   const at = `${stand.authUrl}/oauth/userinfo`
