@@ -31,6 +31,7 @@ type Notice = Extract<SignInProblem, { kind: 'identity-unproved' }>
 
 const HINT_ID = 'email-hint'
 
+/** Without the browser's own check: Chromium's knows no address whose part before the @ is not ASCII. */
 function emailForm({ email, problem }: SignInView, form: Form, { signIn }: Words): Html {
   const ids = problem ? [PROBLEM_ID, HINT_ID] : [HINT_ID]
   const about = describedBy(ids, problem?.kind === 'unreadable')
@@ -39,7 +40,7 @@ function emailForm({ email, problem }: SignInView, form: Form, { signIn }: Words
     html`<label for="email">${signIn.email}</label>
 <input id="email" type="email" name="email" value="${email ?? ''}" maxlength="254" autocomplete="email" spellcheck="false" required autofocus${about}>
 <p class="hint" id="${HINT_ID}">${signIn.emailHint}</p>
-<button class="lead-button" type="submit">${signIn.submit}</button>`,
+<button class="lead-button" type="submit" formnovalidate>${signIn.submit}</button>`,
   )
 }
 

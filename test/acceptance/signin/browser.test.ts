@@ -123,6 +123,20 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     expect(new URL(page.url()).searchParams.get('code')).toMatch(/^[\w-]{43}$/)
   })
 
+  test('an address in letters of any script may be typed', async () => {
+    const { page } = await visit('en')
+    const email = 'пётр@example.org'
+    await start(walkOf(page, email, async () => {}))
+    await press(page, '/email')
+    expect(await page.textContent('.problem')).toMatch(/^This does not look like an e-mail address/)
+    await page.fill('input[name=email]', email)
+    await press(page, '/email')
+    await page.fill('input[name=code]', await stand.codeFor(email))
+    const isHome = page.waitForURL(`http://127.0.0.1:${home.port}/callback*`)
+    await page.locator('form[action$="/code"] button').first().click()
+    await isHome
+  })
+
   test('where a client leads on to is its own affair: after a code, consent, another person and a sign-out', async () => {
     const { page } = await visit('en')
     const on = `http://127.0.0.1:${home.port}/on`
