@@ -1,6 +1,6 @@
 /** The HTTP app of the sign-in provider: the protocol's addresses go over the bridge, a person's pages are our own (spec §4.6). */
 import { Hono } from 'hono'
-import { toGet, withSpacedScope } from './authorize-request.ts'
+import { toGet, withLoginPrompt, withSpacedScope } from './authorize-request.ts'
 import { openBridge } from './bridge.ts'
 import type { SigninDeps } from './deps.ts'
 import { BodyBrokeOff, readBody, readForm } from './form-body.ts'
@@ -55,7 +55,7 @@ export function createSigninApp(
 
   app.get(AUTHORIZE, (c) => {
     const { pathname, searchParams } = new URL(c.req.url)
-    const query = withSpacedScope(searchParams)
+    const query = withLoginPrompt(withSpacedScope(searchParams))
     return cross(c.req.raw, c.env.address, `${pathname}?${query.toString()}`, null)
   })
 

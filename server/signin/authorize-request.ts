@@ -13,6 +13,19 @@ export function withSpacedScope(query: URLSearchParams): URLSearchParams {
 }
 
 /**
+ * To choose an account here is to type its address, which is what `login` asks for. The library knows no
+ * `select_account`, and would refuse it (OpenID Connect Core §3.1.2.1).
+ */
+export function withLoginPrompt(query: URLSearchParams): URLSearchParams {
+  const [prompt = '', ...others] = query.getAll('prompt')
+  const prompts = prompt.split(' ')
+  if (others.length > 0 || !prompts.includes('select_account')) return query
+  const known = new URLSearchParams(query)
+  known.set('prompt', prompts.map((one) => (one === 'select_account' ? 'login' : one)).join(' '))
+  return known
+}
+
+/**
  * An authorization request that was posted goes on as a GET (OpenID Connect Core §3.1.2.1). Taken as it is, it would want
  * session cookies that other sites' forms bring along. Undefined when it is too long for an address.
  */

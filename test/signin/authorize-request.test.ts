@@ -1,6 +1,6 @@
 // What a client may send to the authorization endpoint beyond what the library takes.
 import { describe, expect, test } from 'vitest'
-import { withSpacedScope } from '#signin/authorize-request.ts'
+import { withLoginPrompt, withSpacedScope } from '#signin/authorize-request.ts'
 
 const spaced = (scope: string): string | null =>
   withSpacedScope(new URLSearchParams({ scope })).get('scope')
@@ -28,5 +28,25 @@ describe('scopes parted by a plus', () => {
     const began = performance.now()
     expect(spaced(scope)).toBe(scope)
     expect(performance.now() - began).toBeLessThan(1_000)
+  })
+})
+
+describe('a prompt to choose an account', () => {
+  test.each([
+    ['select_account', 'login'],
+    ['consent select_account', 'consent login'],
+    ['none select_account', 'none login'],
+    ['login', 'login'],
+    ['select_accounts', 'select_accounts'],
+    ['', ''],
+  ])('%j becomes %j', (prompt, expected) => {
+    expect(withLoginPrompt(new URLSearchParams({ prompt })).get('prompt')).toBe(expected)
+  })
+
+  test('is left alone where it is stated twice, or not at all', () => {
+    const twice = new URLSearchParams('prompt=select_account&prompt=login')
+    expect(withLoginPrompt(twice)).toBe(twice)
+    const none = new URLSearchParams('state=select_account')
+    expect(withLoginPrompt(none)).toBe(none)
   })
 })

@@ -83,6 +83,21 @@ test('prompt=login asks again, max_age only when the sign-in is older; auth_time
   expect((await browser.open(address({ prompt: 'login' }))).text).toContain('name="email"')
 })
 
+test('prompt=select_account asks who is there, and takes whoever signs in', async () => {
+  const { browser, claims } = await signedIn()
+  const asked = await browser.open(address({ prompt: 'select_account' }))
+  expect(asked.text).toContain('name="email"')
+  const leaving = await stand.signIn(browser, asked, 'chosen@example.org')
+  const back = await browser.submit(leaving, '/oauth/logout/confirm', {})
+  const chosen = await tokensOf(codeOf(back))
+  expect(chosen.claims.sub).not.toBe(claims.sub)
+  const both = await browser.open(address({ prompt: 'select_account consent' }))
+  const consent = await stand.signIn(browser, both, 'chosen@example.org')
+  expect(consent.text).toContain('name="decision"')
+  const alone = await browser.open(address({ prompt: 'none select_account' }))
+  expect(new URL(alone.url).searchParams.get('error')).toBe('invalid_request')
+})
+
 test('parameters of no meaning here, and hints, are taken without a word', async () => {
   const page = await stand.browser().open(
     address({
