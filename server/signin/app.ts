@@ -103,7 +103,7 @@ export function createSigninApp(
   app.onError((thrown, c) => faultPage(deps, c.req.raw, thrown))
 
   const answer = (request: Request, address: string): Response | Promise<Response> => {
-    if (!METHODS.has(request.method)) return new Response(null, { status: 405 })
+    if (!METHODS.has(request.method)) return notAllowed()
     if (!URL.canParse(request.url)) return new Response(null, { status: 400 })
     return app.fetch(request, { address })
   }
@@ -120,12 +120,12 @@ type Fail = (request: Request, kind: ErrorKind) => Promise<Response>
 function mountInteractions(app: Hono<Env>, signin: () => Promise<SigninContext>, fail: Fail): void {
   app.on(['GET', 'POST'], '/sign-in/:uid/:step?', async (c) => {
     const { uid, step } = c.req.param()
-    const isGet = c.req.method === 'GET'
+    const isPost = c.req.method === 'POST'
     if (step !== undefined && !isStep(step)) return fail(c.req.raw, 'not-found')
-    if (isGet && step !== undefined) return c.redirect(`/sign-in/${encodeURIComponent(uid)}`, 303)
-    if (!isGet && step === undefined) return fail(c.req.raw, 'not-found')
-    const body = isGet ? null : await readBody(c.req.raw)
-    if (!isGet && body === null) return fail(c.req.raw, 'bad-request')
+    if (!isPost && step !== undefined) return c.redirect(`/sign-in/${encodeURIComponent(uid)}`, 303)
+    if (isPost && step === undefined) return fail(c.req.raw, 'not-found')
+    const body = isPost ? await readBody(c.req.raw) : null
+    if (isPost && body === null) return fail(c.req.raw, 'bad-request')
     const { address } = c.env
     return answerInteraction(await signin(), {
       request: c.req.raw,
@@ -181,6 +181,9 @@ async function faultPage(deps: SigninDeps, request: Request, thrown: unknown): P
 }
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'OPTIONS'])
+
+const notAllowed = (): Response =>
+  new Response(null, { status: 405, headers: { Allow: [...METHODS].join(', ') } })
 
 const isProtocol = (pathname: string): boolean =>
   pathname.startsWith('/.well-known/') || pathname.startsWith('/oauth/')

@@ -163,6 +163,16 @@ test('with no mail server there is no address to type, and no code is made', asy
   expect(await (await ask(context, { headers: { cookie } })).text()).not.toContain('name="code"')
 })
 
+test('whoever asks for the head alone is answered like who looks, and a method that there is not names those that there are', async () => {
+  const { ask } = await open({ kind: 'log', tell: () => {} })
+  const started = await ask(AUTHORIZE)
+  const [context, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
+  const head = await ask(context, { method: 'HEAD', headers: { cookie } })
+  expect([head.status, await head.text()]).toEqual([200, ''])
+  const refused = await ask(context, { method: 'PUT', headers: { cookie } })
+  expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST, OPTIONS'])
+})
+
 test('two tabs are two interactions, and neither cookie opens the other', async () => {
   const { ask } = await open({ kind: 'log', log: () => {} })
   const [one, other] = [await ask(AUTHORIZE), await ask(AUTHORIZE)]
