@@ -50,6 +50,21 @@ const settled = (text: string): string =>
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
 
 describe('clients', () => {
+  test.each([
+    [[], '--redirect-uri must name at least one address that people are sent back to'],
+    [['--redirect-uri', 'myapp://cb'], '--redirect-uri "myapp://cb" is neither https nor http'],
+    [
+      ['--redirect-uri', CALLBACK, '--logout-uri', 'a*b'],
+      '--logout-uri "a*b" is not an absolute address',
+    ],
+  ])('create with %j says which flag is wrong, as it is typed', (flags, why) => {
+    expect(cli.run(['clients', 'create', 'Wrong', ...flags])).toEqual({
+      code: 2,
+      out: '',
+      err: `error: ${why}\n`,
+    })
+  })
+
   test('create prints the record and its secret once, or the secret alone', () => {
     const made = cli.run(['clients', 'create', 'Wiki', '--redirect-uri', CALLBACK])
     expect(settled(made.out)).toBe(
