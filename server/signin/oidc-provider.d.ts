@@ -36,6 +36,7 @@ declare module 'oidc-provider/lib/provider.js' {
     readonly clientSecret: string
     readonly require_pkce: boolean
     compareClientSecret(secret: string): boolean
+    redirectUriAllowed(uri: string): boolean
     /** `mode` is the one asked for, else that of the response type. */
     responseModeAllowed(mode: string, responseType: string | undefined): boolean
   }
@@ -135,6 +136,7 @@ declare module 'oidc-provider/lib/helpers/errors.js' {
   export class InvalidGrant extends Error {
     constructor(detail: string)
   }
+  export class InvalidRedirectUri extends Error {}
   export class LoginRequired extends Error {
     constructor(description: string)
   }

@@ -1,5 +1,5 @@
 /** When a person must be asked, and what they are asked: to sign in, or for consent. */
-import { LoginRequired } from 'oidc-provider/lib/helpers/errors.js'
+import { InvalidRedirectUri, LoginRequired } from 'oidc-provider/lib/helpers/errors.js'
 import {
   base,
   Check,
@@ -29,8 +29,17 @@ export function interactionPolicy(clock: Clock): InteractionPolicy {
   add('session_over', ({ session: { loginTs } }) => {
     return loginTs !== undefined && unixSeconds(clock.now()) - loginTs >= SESSION_SECONDS
   })
+  add('redirect_gone', refuseGone)
   add('hint_of_another', refuseAnother)
   return policy
+}
+
+/** The library looks whether it is registered when a request comes, and the person may take an hour. @throws InvalidRedirectUri */
+function refuseGone({ params, client }: Context['oidc']): boolean {
+  if (client?.redirectUriAllowed(params?.['redirect_uri'] ?? '') === false) {
+    throw new InvalidRedirectUri()
+  }
+  return false
 }
 
 /**

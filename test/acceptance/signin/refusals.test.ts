@@ -72,6 +72,17 @@ describe('at the authorization endpoint', () => {
     },
   )
 
+  test('an address that the operator took away gets no code, also from who was signing in meanwhile', async () => {
+    const kept = 'https://app.example.org/kept'
+    const two = stand.register('Two', '--redirect-uri', REDIRECT, '--redirect-uri', kept)
+    const browser = stand.browser()
+    const page = await browser.open(authorizeUrl(stand.authUrl, two.client_id))
+    stand.cli.json(['clients', 'edit', two.client_id, '--redirect-uri', kept, '--yes'])
+    const refused = await stand.signIn(browser, page, 'meanwhile@example.org')
+    expect([refused.status, refused.headers.get('location')]).toEqual([400, null])
+    expect(refused.url.startsWith(`${stand.authUrl}/oauth/authorize/`)).toBe(true)
+  })
+
   test('a client that may do without PKCE does', async () => {
     const { client_id } = stand.register('Old', '--no-require-pkce')
     const page = await stand.browser().open(
