@@ -329,11 +329,11 @@ describe('a command that is hinted at acts where, and for whom, the one that was
   })
 
   test('what doctor says to type next is the same for a person and a script', () => {
-    const { out } = desk.run(['doctor', '--json', ...elsewhere])
+    const { out } = ownCli.run(['doctor', '--json', ...elsewhere])
     const { findings } = JSON.parse(out) as { findings: { check: string; next: string | null }[] }
     const rate = findings.find(({ check }) => check === 'rate')?.next ?? ''
     expect(rate).toMatch(`gatewayctl ${stated} rates set `)
-    expect(desk.run(['doctor', ...elsewhere]).out).toContain(`next: ${rate}\n`)
+    expect(ownCli.run(['doctor', ...elsewhere]).out).toContain(`next: ${rate}\n`)
   })
 
   test('what states its own account keeps it', () => {

@@ -164,7 +164,7 @@ test('with no mail server there is no address to type, and no code is made', asy
 })
 
 test('whoever asks for the head alone is answered like who looks, and a method that there is not names those that there are', async () => {
-  const { ask } = await open({ kind: 'log', tell: () => {} })
+  const { ask } = await open({ kind: 'log', log: () => {} })
   const started = await ask(AUTHORIZE)
   const [context, cookie] = [started.headers.get('location') ?? '', cookiesOf(started)]
   const head = await ask(context, { method: 'HEAD', headers: { cookie } })
