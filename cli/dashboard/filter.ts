@@ -1,4 +1,4 @@
-/** What `/` takes: words and `field:value`, each of which a row must fit; `!` in front turns one round. */
+/** What `/` takes: words, `field:part` and `field:"all of it"`, each of which a row must fit; `!` in front turns one round. */
 
 /** A row as filters see it: every field that may be asked for, by name. */
 export interface Filterable {
@@ -10,10 +10,8 @@ type Test = (row: Filterable) => boolean
 
 /** "key:prod status:5xx slow:10s !demo"; an empty filter lets everything pass. */
 export function readFilter(text: string): Test {
-  const tests = text
-    .split(/\s+/)
-    .filter((word) => word !== '' && word !== '!')
-    .map(readWord)
+  const words = text.match(/!*[a-z]+:"[^"]*"|\S+/g) ?? []
+  const tests = words.filter((word) => word !== '!').map(readWord)
   return (row) => tests.every((test) => test(row))
 }
 
@@ -28,14 +26,22 @@ function readWord(word: string): Test {
     const leastMs = readMs(value)
     return ({ fields }) => Number(fields['ms'] ?? -1) >= leastMs
   }
-  const wanted = value.toLowerCase()
+  const [, whole] = /^"([^"]*)"$/.exec(value) ?? []
+  const wanted = (whole ?? value).toLowerCase()
   return ({ fields }) => {
     const own = fields[field]
     if (own === undefined || own === null) return false
+    if (whole !== undefined) return String(own).toLowerCase() === wanted
     if (field === 'status' && /^[1-5]xx$/.test(wanted)) return String(own)[0] === wanted[0]
     return typeof own === 'number' ? String(own) === wanted : own.toLowerCase().includes(wanted)
   }
 }
+
+/** A filter for this value and no other; what holds a quote itself, for all of its words. */
+export const exactFilter = (field: string, value: string): string =>
+  value.includes('"')
+    ? (value.match(/[^\s"]+/g) ?? []).map((word) => `${field}:${word}`).join(' ')
+    : `${field}:"${value}"`
 
 const holds = (word: string) => (text: string | null) =>
   text?.toLowerCase().includes(word.toLowerCase()) ?? false

@@ -116,8 +116,5 @@ function squeeze(points: readonly (number | null)[], width: number): readonly (n
   })
 }
 
-export const markOf = (glyphs: Glyphs, level: Level): string =>
-  level === 'full' ? glyphs.over : level === 'near' ? glyphs.near : ' '
-
 export const toneOf = (level: Level): 'red' | 'yellow' | undefined =>
   level === 'full' ? 'red' : level === 'near' ? 'yellow' : undefined

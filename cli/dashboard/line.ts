@@ -1,6 +1,7 @@
 /** A line of the screen: pieces of text with their colours, cut and padded by the columns that they take. */
 
 import { clean } from '../terminal/clean.ts'
+import { cutTo } from '../terminal/cut.ts'
 import { inTone, type Tone } from '../terminal/tone.ts'
 
 export interface Piece {
@@ -21,27 +22,14 @@ export const widthOf = (line: Line): number =>
 
 /** Exactly so many columns: what is too long ends in `…`. */
 export function toLeft(text: string, columns: number): string {
-  const width = Bun.stringWidth(text)
-  return width <= columns ? text + ' '.repeat(columns - width) : cut(text, columns)
+  const cut = cutTo(text, columns)
+  return cut + ' '.repeat(Math.max(0, columns - Bun.stringWidth(cut)))
 }
 
 /** The same, standing right. */
 export function toRight(text: string, columns: number): string {
   const width = Bun.stringWidth(text)
-  return width <= columns ? ' '.repeat(columns - width) + text : cut(text, columns)
-}
-
-function cut(text: string, columns: number): string {
-  if (columns <= 0) return ''
-  let kept = ''
-  let width = 0
-  for (const character of text) {
-    const own = Bun.stringWidth(character)
-    if (width + own > columns - 1) break
-    kept += character
-    width += own
-  }
-  return `${kept}…${' '.repeat(columns - 1 - width)}`
+  return width <= columns ? ' '.repeat(columns - width) + text : toLeft(text, columns)
 }
 
 /** A line of exactly so many columns. */
@@ -55,7 +43,7 @@ export function fitLine(line: Line, columns: number): Line {
       left -= width
       continue
     }
-    fitted.push({ ...piece, text: cut(piece.text, left) })
+    fitted.push({ ...piece, text: toLeft(piece.text, left) })
     left = 0
     break
   }
@@ -63,10 +51,12 @@ export function fitLine(line: Line, columns: number): Line {
   return fitted
 }
 
-/** One at the left edge, one at the right; the left one is cut where both do not fit. */
+/** One at the left edge, one at the right; the left one is cut where both do not fit, and does not touch the other. */
 export function spread(left: Line, right: Line, columns: number): Line {
   const rest = Math.max(0, columns - widthOf(right))
-  return fitLine([...fitLine(left, rest), ...right], columns)
+  const touches = widthOf(left) > rest && right[0]?.text.startsWith(' ') === false
+  const kept = touches ? fitLine(left, rest - 1) : left
+  return fitLine([...fitLine(kept, rest), ...right], columns)
 }
 
 /** Two lines side by side, `columns` for the first. */

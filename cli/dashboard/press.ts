@@ -1,5 +1,6 @@
 /** What a key does: the view after it, and what has to be done outside of it. */
 import type { SnapshotRecord } from '#operator/snapshot/record.ts'
+import { exactFilter } from './filter.ts'
 import { LIVE, type Listed, listed } from './lists.ts'
 import {
   BUCKETS,
@@ -62,7 +63,9 @@ function typeInto(view: View, before: string, key: Key): View {
   const { filter } = listOf(view)
   if (key === 'enter') return inList(view)
   if (key === 'escape') return inList(withList(view, { filter: before }))
-  if (key === 'backspace') return withList(view, { filter: filter.slice(0, -1), selected: null })
+  if (key === 'backspace') {
+    return withList(view, { filter: [...filter].slice(0, -1).join(''), selected: null })
+  }
   // As a shell's line is cleared.
   if (key === 'ctrl-u') return withList(view, { filter: '', selected: null, place: 0 })
   const isText = [...key].length === 1 && key >= ' '
@@ -190,7 +193,7 @@ function open(view: View, selected: string, snapshot: SnapshotRecord): View {
   const pinned = withList(view, { selected })
   const wanted =
     view.screen === 'keys'
-      ? snapshot.keys.rows.find(({ id }) => id === selected)?.name.split(/\s/)[0]
+      ? snapshot.keys.rows.find(({ id }) => id === selected)?.name
       : view.screen === 'models'
         ? selected
         : undefined
@@ -200,7 +203,7 @@ function open(view: View, selected: string, snapshot: SnapshotRecord): View {
   return {
     ...pinned,
     screen: 'log',
-    lists: { ...pinned.lists, log: { ...lists.log, filter: `${field}:${wanted}` } },
+    lists: { ...pinned.lists, log: { ...lists.log, filter: exactFilter(field, wanted) } },
   }
 }
 

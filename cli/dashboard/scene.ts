@@ -28,6 +28,8 @@ export interface Scene {
 
 /** Below this there is only room to say so. */
 export const LEAST: Size = { columns: 60, rows: 15 }
+/** Below this a table leaves out what one can do without. */
+export const NARROW_COLUMNS = 80
 /** From here on two columns stand side by side. */
 const WIDE: Size = { columns: 110, rows: 34 }
 

@@ -2,6 +2,7 @@
 
 import type { Context } from '../context.ts'
 import { clean } from './clean.ts'
+import { cutTo } from './cut.ts'
 import { carry } from './hint.ts'
 import { writeError, writeOut } from './streams.ts'
 import { inTone, type Tone } from './tone.ts'
@@ -179,16 +180,3 @@ function cutLastText(strips: readonly Strip[], columns: number, least: number): 
 
 /** "key_…4k2m9x": ids of one day begin alike, so it is their ends that tell them apart. */
 const shortId = (id: string): string => id.replace(/^([a-z]+[_-]).{2,}(.{6})$/, '$1…$2')
-
-/** Cuts a text to so many columns, its last character then `…`. */
-function cutTo(text: string, columns: number): string {
-  if (Bun.stringWidth(text) <= columns) return text
-  let cut = ''
-  let width = 0
-  for (const character of text) {
-    width += Bun.stringWidth(character)
-    if (width > columns - 1) break
-    cut += character
-  }
-  return `${cut}…`
-}

@@ -4,7 +4,7 @@ import { bar, curve } from '../glyphs.ts'
 import { type Line, type Piece, say, spread, widthOf } from '../line.ts'
 import { listed } from '../lists.ts'
 import { cash, isWide, orderOf, type Scene } from '../scene.ts'
-import { SCREENS, TITLES } from '../view.ts'
+import { listOf, SCREENS, TITLES } from '../view.ts'
 
 /** One line: name, state, address, version, age; the time of what is shown. */
 export function nameLine(scene: Scene): Line {
@@ -39,23 +39,42 @@ function state({ link, awayMs, snapshot, glyphs }: Scene): readonly Piece[] {
 /** `─[1 Live]─ 2 Keys ─ … ─ 14 of 14 · elapsed ↓ ─` */
 export function tabs(scene: Scene): Line {
   const { view, glyphs, size, snapshot } = scene
-  const names = SCREENS.flatMap((screen, index): Line => {
-    const title = `${index + 1} ${TITLES[screen]}`
-    return screen === view.screen
-      ? [say('[', 'dim'), say(title, 'bold'), say(']', 'dim'), say(glyphs.rule, 'dim')]
-      : [say(` ${title} `), say(glyphs.rule, 'dim')]
-  })
   const { ids, sorts, total } = listed(snapshot, view)
   const what = isWide(scene) && view.screen === 'live' ? ' in flight' : ''
+  const counted = ` ${ids.length} of ${rowsBehind(scene, total)}${what} `
   const told =
     view.screen === 'spend'
       ? ` ${view.chart.metric} by ${view.chart.by}, a ${view.chart.bucket} `
-      : ` ${ids.length} of ${rowsBehind(scene, total)}${what} ${glyphs.dot} ${orderOf(scene, sorts)} `
-  const right: Line = [say(told), say(glyphs.rule, 'dim')]
-  const left: Line = [say(glyphs.rule, 'dim'), ...names]
+      : `${counted}${glyphs.dot} ${orderOf(scene, sorts)} `
+  const isFiltered = view.screen !== 'spend' && listOf(view).filter !== ''
+  // In a narrow terminal the order goes, then the names of the other screens: which one it is stays.
+  const [left, right] = [
+    [named(scene, true), ended(scene, told)] as const,
+    ...(isFiltered || view.screen === 'spend'
+      ? []
+      : [[named(scene, true), ended(scene, counted)] as const]),
+    [named(scene, false), ended(scene, told)] as const,
+  ].find(([names, end], index, all) => {
+    const fits = widthOf(names) + widthOf(end) <= size.columns
+    return fits || index === all.length - 1
+  }) ?? [[], []]
   const filled = size.columns - widthOf(left) - widthOf(right)
   return spread([...left, say(glyphs.rule.repeat(Math.max(0, filled)), 'dim')], right, size.columns)
 }
+
+/** The screens, the one that is looked at in brackets; the others by name or by number alone. */
+function named({ view, glyphs }: Scene, withNames: boolean): Line {
+  const names = SCREENS.flatMap((screen, index): Line => {
+    const isHere = screen === view.screen
+    const title = isHere || withNames ? `${index + 1} ${TITLES[screen]}` : `${index + 1}`
+    return isHere
+      ? [say('[', 'dim'), say(title, 'bold'), say(']', 'dim'), say(glyphs.rule, 'dim')]
+      : [say(` ${title} `), say(glyphs.rule, 'dim')]
+  })
+  return [say(glyphs.rule, 'dim'), ...names]
+}
+
+const ended = ({ glyphs }: Scene, text: string): Line => [say(text), say(glyphs.rule, 'dim')]
 
 /** A list may be shorter than what there is. */
 function rowsBehind({ view, snapshot }: Scene, shown: number): number {

@@ -10,33 +10,54 @@ import type {
 } from '#operator/snapshot/record.ts'
 import { carry } from '../../terminal/hint.ts'
 import { brief, count, elapsed, percent, span } from '../figures.ts'
-import { bar, curve, markOf, toneOf } from '../glyphs.ts'
-import { type Line, say } from '../line.ts'
+import { bar, curve, toneOf } from '../glyphs.ts'
+import { type Line, type Piece, say } from '../line.ts'
 import { KEYS, windowOf } from '../lists.ts'
-import { amount, type Column, cash, exactly, rule, type Scene, signOf, table } from '../scene.ts'
+import {
+  amount,
+  type Column,
+  cash,
+  exactly,
+  NARROW_COLUMNS,
+  rule,
+  type Scene,
+  signOf,
+  table,
+} from '../scene.ts'
 import { tellWarning } from '../tell-warning.ts'
 import { tabs } from './head.ts'
 
 const DETAIL_LINES = 10
+/** The list's title, and rows enough to see where the cursor is. */
+const LEAST_LIST_LINES = 5
+/** The line of tabs, the warnings and the command. */
+const OTHER_LINES = 3
 
 export function keysBody(scene: Scene, height: number): readonly Line[] {
-  const room = height - 1 - DETAIL_LINES - 2
+  const below = Math.min(DETAIL_LINES, Math.max(0, height - OTHER_LINES - LEAST_LIST_LINES))
+  const room = height - OTHER_LINES - below
   const { rows, place, selected } = windowOf(KEYS, scene.snapshot, scene.view, 'keys', room - 1)
   const list = rows.length === 0 ? [[], [say('   no key', 'dim')]] : keyTable(scene, rows, place)
   return [
     tabs(scene),
     ...exactly(list, room),
-    ...exactly(selected === undefined ? [] : detail(scene, selected), DETAIL_LINES),
+    ...exactly(selected === undefined ? [] : detail(scene, selected), below),
     warningLine(scene),
     [
       say(
         selected === undefined
           ? ''
-          : ` edit in another shell: ${carry(`gatewayctl limits set ${shellWord(selected.name)} --rpm 120`, scene.typed)}`,
+          : ` edit in another shell: ${carry(`gatewayctl limits set ${wordFor(scene, selected)} --rpm 120`, scene.typed)}`,
         'dim',
       ),
     ],
   ]
+}
+
+/** A name that two keys have names neither. */
+function wordFor({ snapshot }: Scene, { id, name }: KeyRowRecord): string {
+  const isOne = snapshot.keys.rows.filter((row) => row.name === name).length === 1
+  return isOne ? shellWord(name) : id
 }
 
 /** `place` below 0 selects none; its rows then carry the mark of their level instead. */
@@ -46,7 +67,8 @@ export function keyTable(
   place: number,
 ): readonly Line[] {
   const isWide = scene.size.columns >= 110
-  const bars = isWide ? 6 : scene.size.columns >= 80 ? 5 : 1
+  const isNarrow = scene.size.columns < NARROW_COLUMNS
+  const bars = isWide ? 6 : isNarrow ? 1 : 5
   const sign = signOf(scene)
   const gauge = (title: string, width: number, of: (row: KeyRowRecord) => GaugeRecord) =>
     column(title, width, of, (one) =>
@@ -66,14 +88,19 @@ export function keyTable(
     : [
         { title: 'KEY', width: 0, text: ({ name }) => name },
         gauge('RPM', 13, ({ minute }) => minute),
-        gauge('RPD', 14, ({ day }) => day),
+        ...(isNarrow ? [] : [gauge('RPD', 14, ({ day }: KeyRowRecord) => day)]),
         gauge('CONC', 7, ({ concurrency }) => concurrency),
         spend(`DAY ${sign}`, 12, ({ spend_day }) => spend_day),
         spend(`MONTH ${sign}`, 11, ({ spend_month }) => spend_month),
       ]
-  return table(scene, columns, rows, place, ({ level }) =>
-    say(markOf(scene.glyphs, level), toneOf(level)),
-  )
+  return table(scene, columns, rows, place, (row) => markOf(scene, row))
+}
+
+/** The same mark as of a warning: `!` where it frees by itself. */
+function markOf({ glyphs }: Scene, { level, spend_day, spend_month }: KeyRowRecord): Piece {
+  const isSpent = spend_day.level === 'full' || spend_month.level === 'full'
+  const mark = isSpent ? glyphs.over : level === 'ok' ? ' ' : glyphs.near
+  return say(mark, toneOf(level))
 }
 
 const column = <Gauge extends GaugeRecord | SpendGaugeRecord>(

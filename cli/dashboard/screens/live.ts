@@ -10,6 +10,7 @@ import {
   cash,
   exactly,
   isWide,
+  NARROW_COLUMNS,
   rule,
   type Scene,
   shortId,
@@ -191,11 +192,13 @@ const stateColumn = ({ glyphs }: Scene): Column<InFlightRecord> => ({
   tone: ({ state }) => (state === 'retrying' ? 'yellow' : undefined),
 })
 
+const isNarrow = ({ size }: Scene): boolean => size.columns < NARROW_COLUMNS
+
 const narrowColumns = (scene: Scene): Columns => [
-  { title: 'KEY', width: 14, text: ({ key_name }) => key_name },
+  { title: 'KEY', width: isNarrow(scene) ? 12 : 14, text: ({ key_name }) => key_name },
   { title: 'MODEL', width: 0, text: (row) => modelOf(scene, row) },
   right('ELAPSED', 7, ({ elapsed_ms }) => elapsed(elapsed_ms)),
-  right('IN', 6, ({ prompt_tokens }) => tokens(prompt_tokens)),
+  ...(isNarrow(scene) ? [] : [right('IN', 6, ({ prompt_tokens }) => tokens(prompt_tokens))]),
   right('OUT', 6, (row) => output(scene, row)),
   cost(scene),
   stateColumn(scene),

@@ -5,7 +5,15 @@ import type { Tone } from '../../terminal/tone.ts'
 import { brief, elapsed, timeOfDay } from '../figures.ts'
 import { type Line, say } from '../line.ts'
 import { LOG, windowOf } from '../lists.ts'
-import { amount, type Column, exactly, type Scene, signOf, table } from '../scene.ts'
+import {
+  amount,
+  type Column,
+  exactly,
+  NARROW_COLUMNS,
+  type Scene,
+  signOf,
+  table,
+} from '../scene.ts'
 import { countsLine, tabs } from './head.ts'
 
 export function logBody(scene: Scene, height: number): readonly Line[] {
@@ -25,6 +33,7 @@ const statusTone = ({ status }: LogRecord): Tone | undefined =>
 function columnsFor(scene: Scene): readonly Column<LogRecord>[] {
   const { glyphs, size } = scene
   const isWide = size.columns >= 110
+  const isNarrow = size.columns < NARROW_COLUMNS
   const right = (
     title: string,
     width: number,
@@ -44,9 +53,21 @@ function columnsFor(scene: Scene): readonly Column<LogRecord>[] {
           ),
         ]
       : []),
-    right('IN', 5, ({ prompt_tokens }) => brief(prompt_tokens)),
-    right('OUT', 5, ({ completion_tokens }) => brief(completion_tokens)),
+    ...(isNarrow
+      ? []
+      : [
+          right('IN', 5, ({ prompt_tokens }) => brief(prompt_tokens)),
+          right('OUT', 5, ({ completion_tokens }) => brief(completion_tokens)),
+        ]),
     right(`COST ${signOf(scene)}`, 7, ({ cost_usd }) => amount(scene, cost_usd, 4)),
-    { title: 'ENDED', width: isWide ? 20 : 9, text: ({ code, ended_by }) => code ?? ended_by },
+    ...(isNarrow
+      ? []
+      : [
+          {
+            title: 'ENDED',
+            width: isWide ? 20 : 9,
+            text: ({ code, ended_by }: LogRecord) => code ?? ended_by,
+          },
+        ]),
   ]
 }

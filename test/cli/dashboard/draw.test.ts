@@ -79,6 +79,30 @@ describe('whatever the size', () => {
     }
   })
 
+  test('at 60×15 each screen says which it is, and has its rows', () => {
+    const size = { columns: 60, rows: 15 }
+    const rows = { live: 3, keys: 4, models: 3, spend: 0, log: 10 }
+    for (const screen of SCREENS) {
+      const lines = linesOf(sceneOf({ screen }, { size }))
+      expect(lines.join('\n').toLowerCase()).toMatch(new RegExp(`\\[\\d ${screen}\\]`))
+      const title = lines.findIndex((line) => /^ {3}(KEY|MODEL|TIME) /.test(line))
+      const list = title < 0 ? [] : lines.slice(title + 1, title + 1 + rows[screen])
+      expect([screen, list.filter((line) => line.trim() !== '').length]).toEqual([
+        screen,
+        Math.min(rows[screen], screen === 'models' ? SNAPSHOT.models.length : rows[screen]),
+      ])
+    }
+    const models = linesOf(sceneOf({ screen: 'models' }, { size })).join('\n')
+    for (const { model } of SNAPSHOT.models.slice(0, 3)) expect(models).toContain(model)
+    const filtered = {
+      ...startView('log', 4).lists,
+      log: { ...startView('log', 4).lists.log, filter: 'key:ci' },
+    }
+    expect(linesOf(sceneOf({ screen: 'log', lists: filtered }, { size }))[1]).toMatch(
+      /\[5 Log\].*\/key:ci/,
+    )
+  })
+
   test('below 60×15 it says what it needs', () => {
     for (const size of [
       { columns: 59, rows: 40 },
@@ -174,6 +198,16 @@ test('a drain and a sick store are said', () => {
     )
   expect(with_({ draining: true })[0]).toContain('◐ draining')
   expect(with_({ healthy: false })[0]).toContain('● unhealthy')
+})
+
+test('a name that two keys have stands for neither in a command', () => {
+  const [first, second, ...rest] = SNAPSHOT.keys.rows
+  if (!first || !second) throw new Error('there are keys')
+  const keys = { ...SNAPSHOT.keys, rows: [first, { ...second, name: first.name }, ...rest] }
+  const shown = (snapshot: typeof SNAPSHOT) =>
+    linesOf(sceneOf({ screen: 'keys' }, { snapshot })).join('\n')
+  expect(shown(SNAPSHOT)).toContain(`limits set ${first.name} `)
+  expect(shown({ ...SNAPSHOT, keys })).toContain(`limits set ${first.id} `)
 })
 
 test('commands that are shown act where the dashboard looks', () => {

@@ -127,9 +127,9 @@ test('enter opens the details of a request, and the log of a key or a model', ()
   expect(type(['enter']).view.mode).toEqual({ kind: 'detail' })
   expect(type(['enter', 'escape']).view.mode).toEqual({ kind: 'list' })
   const ofKey = type(['2', 'enter']).view
-  expect([ofKey.screen, ofKey.lists.log.filter]).toEqual(['log', 'key:ci-evals'])
+  expect([ofKey.screen, ofKey.lists.log.filter]).toEqual(['log', 'key:"ci-evals"'])
   const ofModel = type(['3', 'j', 'enter']).view
-  expect([ofModel.screen, ofModel.lists.log.filter]).toEqual(['log', 'model:openai/gpt-mini'])
+  expect([ofModel.screen, ofModel.lists.log.filter]).toEqual(['log', 'model:"openai/gpt-mini"'])
 })
 
 test('a frozen screen shows what it showed, and thaws', () => {

@@ -1,11 +1,12 @@
 /** The small things that screens are made of: filters, numbers, bars, curves, marks, and what a terminal says. */
 import { describe, expect, test } from 'vitest'
 import { brief, count, elapsed, figure, lasting, money, span } from '#cli/dashboard/figures.ts'
-import { readFilter } from '#cli/dashboard/filter.ts'
+import { exactFilter, readFilter } from '#cli/dashboard/filter.ts'
 import { ASCII, bar, curve, glyphsFor, UNICODE } from '#cli/dashboard/glyphs.ts'
 import { readKeys } from '#cli/dashboard/keyboard.ts'
 import { fitLine, say, toLeft, toRight } from '#cli/dashboard/line.ts'
 import { tellWarning } from '#cli/dashboard/tell-warning.ts'
+import { cutTo } from '#cli/terminal/cut.ts'
 import { instant } from '#domain/clock.ts'
 
 describe('a filter', () => {
@@ -21,6 +22,11 @@ describe('a filter', () => {
     ['key:prod', true],
     ['key:web', true],
     ['key:ci', false],
+    ['key:"prod-web"', true],
+    ['key:"PROD-web" gpt', true],
+    ['key:"prod"', false],
+    ['!key:"prod"', true],
+    ['status:"502"', true],
     ['status:502', true],
     ['status:50', false],
     ['status:5xx', true],
@@ -40,6 +46,33 @@ describe('a filter', () => {
   ])('"%s" lets it pass: %s', (text, passes) => {
     expect(readFilter(text)(row)).toBe(passes)
   })
+})
+
+test('a filter for one value is for no other that holds it', () => {
+  const row = (key: string) => ({ text: [key], fields: { key } })
+  for (const name of ['ci', 'prod web', 'a "quoted" name']) {
+    const fits = readFilter(exactFilter('key', name))
+    expect([name, fits(row(name)), fits(row('ci-evals prod web 2'))]).toEqual([name, true, false])
+  }
+})
+
+test('a text is cut between what is drawn as one, and is as wide as it was to be', () => {
+  const family = '\u{1f468}\u200d\u{1f469}\u200d\u{1f467}\u200d\u{1f466}'
+  expect(cutTo(`${family}${family}${family}`, 5)).toBe(`${family}${family}…`)
+  expect(cutTo('cafe\u0301 au lait', 5)).toBe('cafe\u0301…')
+  expect(cutTo('漢字漢字', 6)).toBe('漢字…')
+  expect(cutTo('short', 5)).toBe('short')
+  expect(cutTo('short', 0)).toBe('')
+  for (const text of [
+    `${family} and more than fits`,
+    '漢字漢字漢字',
+    'cafe\u0301 au lait de Paris',
+  ]) {
+    for (const columns of [1, 2, 5, 8]) {
+      expect(Bun.stringWidth(toLeft(text, columns))).toBe(columns)
+      expect(Bun.stringWidth(toRight(text, columns))).toBe(columns)
+    }
+  }
 })
 
 test('numbers are as short as their column', () => {
