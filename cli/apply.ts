@@ -145,5 +145,5 @@ function showApplied(context: Context, applied: Applied, file: SecretFile | null
       'apply again when that is mended: what is done is not done twice',
     )
   }
-  tell(context, `${paint(context, 'green', '✓')} ${countSteps(steps)}`)
+  tell(context, `${paint(context, 'green', '✓')} ${countSteps(steps, true)}`)
 }

@@ -35,12 +35,18 @@ export const renderSteps = (context: Context, steps: readonly Step[]): readonly 
     return [fields.length === 0 ? line : `${line}  ${paint(context, 'dim', fields.join(', '))}`]
   })
 
-/** "2 to add, 1 to change, 3 to remove" */
-export function countSteps(steps: readonly Step[]): string {
+const WORDS = {
+  add: ['to add', 'added'],
+  change: ['to change', 'changed'],
+  remove: ['to remove', 'removed'],
+} as const
+
+/** "2 to add, 1 to change, 3 to remove"; and once that is done, "2 added, 1 changed, 3 removed" */
+export function countSteps(steps: readonly Step[], isDone = false): string {
   const count = (op: Step['op']): number => steps.filter((step) => step.op === op).length
   const words = (['add', 'change', 'remove'] as const)
     .filter((op) => count(op) > 0)
-    .map((op) => `${count(op)} to ${op}`)
+    .map((op) => `${count(op)} ${WORDS[op][isDone ? 1 : 0]}`)
   return words.length === 0 ? 'nothing to change' : words.join(', ')
 }
 

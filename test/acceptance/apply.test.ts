@@ -75,7 +75,7 @@ describe('with nobody serving', () => {
 
   test('applied, secrets are on standard output, once; applied again, nothing changes', () => {
     const { code, out, err } = apply(['--yes'])
-    expect([code, err]).toEqual([0, expect.stringContaining('✓ 4 to add, 2 to change')])
+    expect([code, err]).toEqual([0, expect.stringContaining('✓ 4 added, 2 changed')])
     expect(err).not.toContain('if-')
     const lines = out
       .trim()
