@@ -37,7 +37,7 @@ export function keysBody(scene: Scene, height: number): readonly Line[] {
   const below = Math.min(DETAIL_LINES, Math.max(0, height - OTHER_LINES - LEAST_LIST_LINES))
   const room = height - OTHER_LINES - below
   const { rows, place, selected } = windowOf(KEYS, scene.snapshot, scene.view, 'keys', room - 1)
-  const list = rows.length === 0 ? [[], [say('   no key', 'dim')]] : keyTable(scene, rows, place)
+  const list = rows.length === 0 ? [[], [say(nothing(scene), 'dim')]] : keyTable(scene, rows, place)
   return [
     tabs(scene),
     ...exactly(list, room),
@@ -52,6 +52,13 @@ export function keysBody(scene: Scene, height: number): readonly Line[] {
       ),
     ],
   ]
+}
+
+/** A filter looks through what is here: in a large account that is not every key. */
+function nothing({ snapshot, typed }: Scene): string {
+  const { rows, total } = snapshot.keys
+  if (total <= rows.length) return '   no key'
+  return `   none of the ${rows.length} keys that are shown; all ${total}: ${carry('gatewayctl keys', typed)}`
 }
 
 /** A name that two keys have names neither. */

@@ -200,6 +200,18 @@ test('a drain and a sick store are said', () => {
   expect(with_({ healthy: false })[0]).toContain('● unhealthy')
 })
 
+test('a filter that finds none of the keys shown says that there are more', () => {
+  const lists = startView('keys', 4).lists
+  const view = {
+    screen: 'keys' as const,
+    lists: { ...lists, keys: { ...lists.keys, filter: 'nobody' } },
+  }
+  const keys = { ...SNAPSHOT.keys, total: 5_007 }
+  const rows = SNAPSHOT.keys.rows.length
+  const text = linesOf(sceneOf(view, { snapshot: { ...SNAPSHOT, keys } })).join('\n')
+  expect(text).toContain(`none of the ${rows} keys that are shown; all 5007: gatewayctl keys `)
+})
+
 test('a name that two keys have stands for neither in a command', () => {
   const [first, second, ...rest] = SNAPSHOT.keys.rows
   if (!first || !second) throw new Error('there are keys')
