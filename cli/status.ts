@@ -27,10 +27,26 @@ export const mount: Mount = (root) =>
         if (context.quiet) return
         if (context.json) return printJson(status)
         for (const [name, text] of lines(context, status)) {
-          print(`${paint(context, 'dim', name.padEnd(11))}${text}`)
+          print(`${paint(context, 'dim', name.padEnd(TITLE_COLUMNS))}${folded(context, text)}`)
         }
       }),
     )
+
+const TITLE_COLUMNS = 11
+
+/** A line that a terminal would break anywhere goes on below itself, after a dot or a gap; a pipe gets it whole. */
+function folded({ isTerminal, columns }: Context, text: string): string {
+  if (!isTerminal) return text
+  const room = columns - TITLE_COLUMNS
+  const lines = ['']
+  for (const piece of text.split(/(?<= · | {3})/)) {
+    const line = lines.at(-1) ?? ''
+    if (line === '' || Bun.stringWidth((line + piece).trimEnd()) <= room) {
+      lines[lines.length - 1] = line + piece
+    } else lines.push(piece)
+  }
+  return lines.map((line) => line.trimEnd()).join(`\n${' '.repeat(TITLE_COLUMNS)}`)
+}
 
 /** Where there is no database, a damaged one, or one of another schema, no server answered either. */
 const isUnserved = (thrown: unknown): thrown is CommandError | GatewayError =>

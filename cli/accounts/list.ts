@@ -1,8 +1,10 @@
 /** `gatewayctl accounts list`: who owns keys and a balance. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
+import type { Context } from '../context.ts'
 import { call } from '../gateway/operator.ts'
 import { type Column, printList } from '../terminal/output.ts'
+import { relativeTime } from '../terminal/relative-time.ts'
 
 export const mount: Mount = (accounts) =>
   accounts
@@ -11,13 +13,18 @@ export const mount: Mount = (accounts) =>
     .action(
       action(async (context) => {
         const rows = await call(context, 'accounts.list', {})
-        printList(context, rows, COLUMNS, ({ id }) => id)
+        printList(context, rows, columns(context), ({ id }) => id)
       }),
     )
 
-const COLUMNS: readonly Column<VerbRecord<'accounts.list'>[number]>[] = [
+const columns = (context: Context): readonly Column<VerbRecord<'accounts.list'>[number]>[] => [
   { title: 'name', full: ({ name }) => name },
   { title: 'id', isId: true, yields: 2, full: ({ id }) => id },
   { title: 'balance $', right: true, full: ({ balance_usd }) => balance_usd },
-  { title: 'created', yields: 1, full: ({ created_at }) => created_at },
+  {
+    title: 'created',
+    yields: 1,
+    full: ({ created_at }) => created_at,
+    short: ({ created_at }) => relativeTime(created_at, context.clock.now()),
+  },
 ]

@@ -23,3 +23,9 @@ export async function recentRequests(
   const shownCount = count >= MOST_COUNTED ? `${MOST_COUNTED} or more` : count || 'no'
   return `${shownCount} ${count < 2 ? 'request' : 'requests'} in the last minute`
 }
+
+/** "6 in flight (they will finish)", "none in flight" */
+export const inFlight = (running: number): string =>
+  running === 0
+    ? 'none in flight'
+    : `${running} in flight (${running === 1 ? 'it' : 'they'} will finish)`

@@ -9,7 +9,7 @@ import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
 import { readSecretInput } from '../flags/read-secret.ts'
 import { DEFAULT_LISTEN, readListen } from '../settings/config.ts'
-import { leaving } from '../terminal/leaving.ts'
+import { answerTo, leaving } from '../terminal/leaving.ts'
 import { writeError } from '../terminal/streams.ts'
 
 /** Null is what Enter means: the usual address, nobody, the demo models alone. */
@@ -26,7 +26,7 @@ export async function askQuestions(context: Context): Promise<Answers> {
   const left = leaving(terminal, 'nothing was made')
   const ask = async <Answer>(question: string, read: (text: string) => Answer) => {
     for (;;) {
-      const text = (await Promise.race([terminal.question(question), left])).trim()
+      const text = await answerTo(terminal, question, left)
       try {
         return text === '' ? null : read(text)
       } catch (thrown) {

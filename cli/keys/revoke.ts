@@ -1,6 +1,6 @@
 /** `gatewayctl keys revoke`: the next request with the key is refused; answers in progress end whole. */
 import { action, type Mount } from '../action.ts'
-import { recentRequests } from '../gateway/impact.ts'
+import { inFlight, recentRequests } from '../gateway/impact.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
@@ -18,7 +18,7 @@ export const mount: Mount = (keys) =>
         const names = keys.map(({ name }) => clean(name)).join(', ')
         const running = keys.reduce((sum, { usage }) => sum + usage.requests_in_progress, 0)
         await confirm(context, {
-          question: `revoke ${names}? ${await recentRequests(context, ...keys.map(({ id }) => ({ key: id })))}, ${running} in flight (they will finish). This cannot be undone.`,
+          question: `revoke ${names}? ${await recentRequests(context, ...keys.map(({ id }) => ({ key: id })))}, ${inFlight(running)}. This cannot be undone.`,
           act: `revoke ${names}`,
         })
         const revoked = []

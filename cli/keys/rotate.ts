@@ -2,7 +2,7 @@
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
 import { readDuration } from '../flags/read-value.ts'
-import { recentRequests } from '../gateway/impact.ts'
+import { inFlight, recentRequests } from '../gateway/impact.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
@@ -54,7 +54,7 @@ async function agree(context: Context, text: string): Promise<string> {
   const { id, name, usage } = await call(context, 'keys.show', { key: text })
   const running = usage.requests_in_progress
   await confirm(context, {
-    question: `rotate ${clean(name)} without grace? ${await recentRequests(context, { key: id })}, ${running} in flight (they will finish); the old secret is refused from the next one.`,
+    question: `rotate ${clean(name)} without grace? ${await recentRequests(context, { key: id })}, ${inFlight(running)}; the old secret is refused from the next one.`,
     act: `rotate ${clean(name)} without grace`,
   })
   return id

@@ -45,9 +45,9 @@ const fieldsOf = (key: Key): readonly (readonly [string, string | number | null]
   ['revoked', key.revoked_at],
   ['requests per minute', windowOf(key.rpm_limit, key.windows.minute)],
   ['requests per day', windowOf(key.rpd_limit, key.windows.day)],
-  ['in progress', `${key.usage.requests_in_progress} of ${key.concurrency_limit ?? 'any'}`],
-  ['spent today', `$${key.usage.spend_day_usd} of ${key.daily_spend_limit_usd ?? 'any'}`],
-  ['spent this month', `$${key.usage.spend_month_usd} of ${key.monthly_spend_limit_usd ?? 'any'}`],
+  ['in progress', used(key.usage.requests_in_progress, key.concurrency_limit)],
+  ['spent today', spent(key.usage.spend_day_usd, key.daily_spend_limit_usd)],
+  ['spent this month', spent(key.usage.spend_month_usd, key.monthly_spend_limit_usd)],
   ['each end user', endUserOf(key)],
   ['models', key.allowed_models?.join(' ') ?? 'all'],
 ]
@@ -60,3 +60,9 @@ function endUserOf({ end_user_rpm: rpm, end_user_daily_usd: daily }: Key): strin
   ]
   return caps.length === 0 ? null : caps.join(', ')
 }
+
+const used = (count: number, limit: number | null): string =>
+  limit === null ? `${count}, no limit` : `${count} of ${limit}`
+
+const spent = (usd: string, ceiling: string | null): string =>
+  ceiling === null ? `$${usd}, no ceiling` : `$${usd} of $${ceiling}`

@@ -2,7 +2,7 @@
 import type { Context } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
 import { repeat } from './hint.ts'
-import { leaving } from './leaving.ts'
+import { answerTo, leaving } from './leaving.ts'
 
 export interface Consent {
   /** "revoke prod-web? 6 requests in flight (they will finish)" */
@@ -52,7 +52,7 @@ async function ask(question: string, act: string): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   const left = leaving(terminal, `did not ${act}`)
   try {
-    return (await Promise.race([left, terminal.question(question)])).trim()
+    return await answerTo(terminal, question, left)
   } finally {
     terminal.close()
   }

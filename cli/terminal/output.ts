@@ -48,6 +48,8 @@ export function printList<Row>(
   idOf: (row: Row) => string,
 ): void {
   if (context.json) printJson(rows)
+  // A header with nothing below it looks like a fault.
+  else if (rows.length === 0 && context.isTerminal) tell(context, 'nothing to list')
   else printLines(linesOf(context, rows, columns, idOf))
 }
 

@@ -467,6 +467,11 @@ describe('help', () => {
     }
   })
 
+  test('a limit that is not set is none, in words', () => {
+    const { out } = cli.run(['keys', 'show', 'default'])
+    expect(out).toContain('in progress\t0, no limit\nspent today\t$0, no ceiling\n')
+  })
+
   test('a command shows its own flags', () => {
     const { code, out } = cli.run(['help', 'keys', 'create'])
     expect(code).toBe(0)

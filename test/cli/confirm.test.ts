@@ -20,7 +20,7 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
   test.each(['n', '', 'yess', 'no'])('"%s" is no yes', async (answer) => {
     const terminal = ask('keys revoke web')
     await terminal.says(
-      'revoke web? no request in the last minute, 0 in flight (they will finish). This cannot be undone. [y/N] ',
+      'revoke web? no request in the last minute, none in flight. This cannot be undone. [y/N] ',
     )
     terminal.type(`${answer}\n`)
     expect(await terminal.exited).toBe(5)
@@ -40,7 +40,8 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
       await terminal.says(question)
       terminal.type(key)
       expect(await terminal.exited).toBe(code)
-      expect(terminal.shown()).toMatch(/error: did not (revoke web|set .* aside)/)
+      // On a line of its own, below the question.
+      expect(terminal.shown()).toMatch(/\nerror: did not (revoke web|set .* aside)/)
       expect(terminal.shown()).not.toContain('defect')
     }
     expect(cli.json(['keys', 'show', 'web'])).toMatchObject({ status: 'active' })
@@ -81,7 +82,7 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
     ],
     [
       'keys rotate default --grace 0',
-      'rotate default without grace? no request in the last minute, 0 in flight',
+      'rotate default without grace? no request in the last minute, none in flight',
     ],
     [
       'balance adjust -5 --note typo',
@@ -92,6 +93,19 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
     await terminal.says(question)
     terminal.type('n\n')
     expect(await terminal.exited).toBe(5)
+  })
+
+  test('what is printed fits it: status goes on below itself, and no list is a bare header', async () => {
+    const status = openTerminal(cli, 'stty cols 50; gatewayctl status')
+    await status.exited
+    const lines = status.shown().trimEnd().split('\r\n')
+    expect(lines.filter((line) => Bun.stringWidth(line) > 50)).toEqual([])
+    expect(status.shown()).toMatch(/^money {6}balance .*·\r\n {11}\S/m)
+    const list = openTerminal(cli, 'stty cols 100; gatewayctl deliveries; gatewayctl accounts')
+    await list.exited
+    expect(list.shown()).toMatch(/^nothing to list\r\nNAME /)
+    expect(list.shown()).toMatch(/ (\d+[sm] ago|now)\r\n$/)
+    expect(cli.run(['deliveries'])).toEqual({ code: 0, out: '', err: '' })
   })
 
   test('what overwrites wants its name', async () => {
