@@ -16,10 +16,12 @@ export function toTools(body: JsonObject): Pick<GenerateContentRequest, 'tools' 
 function toDeclaration(tool: unknown, place: number): FunctionDeclaration {
   const { type, function: stated } = readObject(tool)
   if (type !== 'function') throw rejected(`tools[${place}]`, 'only functions can be offered')
-  const { name, description, parameters } = readObject(stated)
+  const { name: called, description, parameters } = readObject(stated)
+  const name = readText(called)
+  if (name === undefined) throw rejected(`tools[${place}].function.name`, 'is required')
   const words = readText(description)
   return {
-    name: readText(name) ?? '',
+    name,
     ...(words !== undefined && { description: words }),
     ...(hasParameters(parameters) && { parametersJsonSchema: toSchema(parameters) }),
   }

@@ -147,6 +147,14 @@ describe('pictures and other media', () => {
 })
 
 describe('tools', () => {
+  test.each([
+    [{ type: 'function', name: 'f', parameters: {} }, 'tools[0].function.name'],
+    [{ type: 'custom', custom: { name: 'f' } }, 'tools[0]'],
+  ])('what is no function with a name is refused: %j', (tool, param) => {
+    const failure = refusal({ messages: [{ role: 'user', content: 'go' }], tools: [tool] })
+    expect(failure).toMatchObject({ kind: 'rejected', details: { param } })
+  })
+
   const parameters = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     type: 'object',
