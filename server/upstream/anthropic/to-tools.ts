@@ -16,8 +16,35 @@ export interface Tools {
 export function toTools(body: JsonObject, turns: readonly Turn[], habits: ModelHabits): Tools {
   const tools = readList(body['tools']).map((tool, i) => toTool(tool, `tools[${i}]`, habits))
   if (tools.length === 0) return toFormerTools(turns)
-  const choice = toChoice(body['tool_choice'], body['parallel_tool_calls'] === false)
+  const single = body['parallel_tool_calls'] === false
+  const allowed = readAllowed(body['tool_choice'])
+  if (allowed !== null) return toAllowed(tools, allowed, single)
+  const choice = toChoice(body['tool_choice'], single)
   return { tools, ...(choice && { tool_choice: choice }) }
+}
+
+interface Allowed {
+  readonly names: ReadonlySet<string | undefined>
+  readonly mode: 'auto' | 'required'
+}
+
+/** OpenAI's choice among some of the tools; null for any other choice. */
+function readAllowed(choice: unknown): Allowed | null {
+  const { type, allowed_tools: stated } = readObject(choice)
+  if (type !== 'allowed_tools') return null
+  const { mode, tools } = readObject(stated)
+  const names = readList(tools).map((tool) =>
+    readText(readObject(readObject(tool)['function'])['name']),
+  )
+  return { names: new Set(names), mode: mode === 'required' ? 'required' : 'auto' }
+}
+
+/** This wire has no word for it: what may not be called is not declared, and where that is everything, nothing may be. */
+function toAllowed(tools: readonly Tool[], { names, mode }: Allowed, single: boolean): Tools {
+  const some = tools.filter(({ name }) => names.has(name))
+  if (some.length === 0) return { tools: [...tools], tool_choice: { type: 'none' } }
+  const choice = toChoice(mode, single)
+  return { tools: some, ...(choice && { tool_choice: choice }) }
 }
 
 function toTool(value: unknown, place: string, { strictTools }: ModelHabits): Tool {
@@ -43,7 +70,10 @@ function toChoice(choice: unknown, single: boolean): ToolChoice | undefined {
   if (choice === 'required') return { type: 'any', ...alone }
   const name = readText(readObject(readObject(choice)['function'])['name'])
   if (name === undefined) {
-    throw rejected('tool_choice', 'must be "auto", "none", "required" or a named function')
+    throw rejected(
+      'tool_choice',
+      'must be "auto", "none", "required", a named function or "allowed_tools"',
+    )
   }
   return { type: 'tool', name, ...alone }
 }

@@ -315,6 +315,27 @@ describe('tools', () => {
     expect(sent({ tools: [tool()], ...asked }).tool_choice).toEqual(choice)
   })
 
+  const named = (name: string) => ({ type: 'function', function: { name } })
+  const among = (mode: string, ...names: readonly string[]) => ({
+    tool_choice: { type: 'allowed_tools', allowed_tools: { mode, tools: names.map(named) } },
+  })
+
+  test.each<[JsonObject, readonly string[], JsonObject]>([
+    [among('auto', 'g'), ['g'], { type: 'auto' }],
+    [among('required', 'h', 'f'), ['f', 'h'], { type: 'any' }],
+    [
+      { ...among('auto', 'f'), parallel_tool_calls: false },
+      ['f'],
+      { type: 'auto', disable_parallel_tool_use: true },
+    ],
+    [among('required', 'x'), ['f', 'g', 'h'], { type: 'none' }],
+    [{ tool_choice: { type: 'allowed_tools' } }, ['f', 'g', 'h'], { type: 'none' }],
+  ])('%j leaves %j', (asked, names, choice) => {
+    const body = sent({ tools: [named('f'), named('g'), named('h')], ...asked })
+    expect(body.tools.map(({ name }: { name: string }) => name)).toEqual(names)
+    expect(body.tool_choice).toEqual(choice)
+  })
+
   test('a choice without tools is none', () => {
     const body = sent({ tool_choice: 'auto', parallel_tool_calls: false })
     expect(body).not.toHaveProperty('tool_choice')
