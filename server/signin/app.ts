@@ -10,7 +10,6 @@ import { TooManyInteractions } from './interaction-limit.ts'
 import { failPage, identityPath, seeOther } from './interaction-pages.ts'
 import { newErrorId } from './library-pages.ts'
 import { readLanguage } from './pages/language.ts'
-import { pageResponse } from './pages/respond.ts'
 import type { ErrorKind } from './pages/view.ts'
 import { isIdentityProviderName } from './register/identity-provider.ts'
 import { countRefusals, withRedirect } from './token-request.ts'
@@ -25,8 +24,6 @@ interface Env {
 }
 
 const AUTHORIZE = '/oauth/authorize'
-const SIGN_OUT = '/oauth/logout/confirm'
-const SIGNED_OUT = '/oauth/logout/success'
 const STEPS: readonly Step[] = ['email', 'code', 'resend', 'restart', 'consent']
 const isStep = (text: string): text is Step => (STEPS as readonly string[]).includes(text)
 
@@ -80,13 +77,6 @@ export function createSigninApp(
     // A question whether to sign out leaves a session behind, also with nobody signed in.
     interactionLimit.begin(c.env.address)
     return next()
-  })
-
-  app.post(SIGN_OUT, async (c) => {
-    const body = await readBody(c.req.raw)
-    if (body === null) return tooLong()
-    const answer = await cross(c.req.raw, c.env.address, SIGN_OUT, body)
-    return leadOn(deps, c.req.raw, answer)
   })
 
   mountInteractions(app, signin, fail)
@@ -151,19 +141,6 @@ function mountInteractions(app: Hono<Env>, signin: () => Promise<SigninContext>,
     const isOurs = uid !== undefined && isIdentityProviderName(name)
     return isOurs ? seeOther(identityPath(uid, name) + search) : fail(c.req.raw, 'expired')
   })
-}
-
-/** A form that would end at a client after a redirect is answered by a page that leads there (see `OnwardView`). */
-async function leadOn(
-  { issuer }: SigninDeps,
-  request: Request,
-  answer: Response,
-): Promise<Response> {
-  const to = answer.headers.get('location')
-  if (to === null || new URL(to).pathname === SIGNED_OUT) return answer
-  const language = readLanguage(request.headers.get('accept-language'))
-  const headers = answer.headers.getSetCookie().map((one) => ['Set-Cookie', one] as const)
-  return pageResponse({ page: 'onward', to }, { language, issuer, headers })
 }
 
 async function faultPage(deps: SigninDeps, request: Request, thrown: unknown): Promise<Response> {

@@ -3,6 +3,7 @@ import type { Payload } from 'oidc-provider/lib/provider.js'
 import type { SigninDeps } from './deps.ts'
 import type { InteractionContext, Step } from './interaction.ts'
 import { CODE_MINUTES } from './mail-code.ts'
+import { formTarget } from './pages/form-target.ts'
 import type { Language } from './pages/language.ts'
 import { pageResponse } from './pages/respond.ts'
 import type {
@@ -17,14 +18,17 @@ import { digestOf } from './register/digest.ts'
 import type { PendingCode } from './register/mail-code.ts'
 import type { Person } from './register/person.ts'
 
-/** Back to the protocol, which leads on to the client; from a form by a page of its own, as no form of ours may end there. */
-export async function finish(context: InteractionContext, result: Payload): Promise<Response> {
-  const { provider, bridge, call } = context
+/** Back to the protocol, which leads on to the client. */
+export async function finish(
+  { provider, bridge }: InteractionContext,
+  result: Payload,
+): Promise<Response> {
   const { req, res, answer } = bridge
   const mergeWithLastSubmission = 'consent' in result
   await provider.interactionFinished(req, res, result, { mergeWithLastSubmission })
-  const to = (await answer).headers.get('location') ?? ''
-  return call.request.method === 'POST' ? page(context, { page: 'onward', to }) : seeOther(to)
+  const response = await answer
+  response.headers.set('Cache-Control', 'no-store')
+  return response
 }
 
 /** Without a problem, it says who has come back from a third party and waits for a code to prove their address. */
@@ -109,8 +113,13 @@ export function page(
   view: PageView,
   status?: number,
 ): Promise<Response> {
-  const { language, deps } = context
-  return pageResponse(view, { language, issuer: deps.issuer, status })
+  const target = formTarget(context.interaction.params['redirect_uri'] ?? '')
+  return pageResponse(view, {
+    language: context.language,
+    issuer: context.deps.issuer,
+    formTargets: target === undefined ? [] : [target],
+    status,
+  })
 }
 
 /** A page for whatever ends an interaction. */

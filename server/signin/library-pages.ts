@@ -47,15 +47,20 @@ function kindOf(error: string | undefined, cause: unknown): ErrorKind {
 /** Asks before a person is signed out: a link alone must not do it. */
 export async function showSignOut(deps: SigninDeps, ctx: Context): Promise<void> {
   const { session, client } = ctx.oidc
-  const { secret = '' } = session.state ?? {}
+  const { secret = '', postLogoutRedirectUri } = session.state ?? {}
   const person = await deps.store.people.find((session.accountId ?? '') as PersonId)
   const { pathname: action } = new URL(ctx.oidc.urlFor('end_session_confirm'))
-  await show(deps, ctx, {
-    page: 'sign-out',
-    clientName: client?.clientName,
-    email: person?.email,
-    form: { action, hidden: { xsrf: secret } },
-  })
+  await show(
+    deps,
+    ctx,
+    {
+      page: 'sign-out',
+      clientName: client?.clientName,
+      email: person?.email,
+      form: { action, hidden: { xsrf: secret } },
+    },
+    postLogoutRedirectUri,
+  )
 }
 
 /** Also where a person lands who was asked and said no: the library leads both here, and does not tell them apart. */
@@ -69,9 +74,18 @@ export async function showSignedOut(deps: SigninDeps, ctx: Context): Promise<voi
     : show(deps, ctx, { page: 'signed-out', clientName }))
 }
 
-async function show({ issuer }: SigninDeps, ctx: Context, view: PageView): Promise<void> {
-  const language = readLanguage(ctx.get('accept-language'), ctx.oidc.params?.['ui_locales'])
-  const page = await pageResponse(view, { language, issuer })
+async function show(
+  { issuer }: SigninDeps,
+  ctx: Context,
+  view: PageView,
+  leadsTo?: string,
+): Promise<void> {
+  const target = leadsTo === undefined ? undefined : formTarget(leadsTo)
+  const page = await pageResponse(view, {
+    language: readLanguage(ctx.get('accept-language'), ctx.oidc.params?.['ui_locales']),
+    issuer,
+    formTargets: target === undefined ? [] : [target],
+  })
   const refusal = view.page === 'error' && ctx.status >= 400
   if (!refusal) ctx.status = page.status
   for (const [name, value] of page.headers) ctx.set(name, value)
@@ -99,8 +113,11 @@ export const guardLibraryPages =
     }
   }
 
-/** Where a form of the library ends: at the client that wants its answer posted; every other at our own. */
-const formEnd = ({ oidc }: Context): string | undefined => oidc.params?.['redirect_uri']
+/** Where a form of the library ends after redirects: at the client that is answered, or where a sign-out leads. */
+const formEnd = ({ oidc }: Context): string | undefined =>
+  oidc.params?.['redirect_uri'] ??
+  oidc.entities.Interaction?.params['redirect_uri'] ??
+  oidc.session.state?.postLogoutRedirectUri
 
 /** The first script alone: it stands before anything that a client or a stranger may have said. */
 function scriptSource(page: string): readonly string[] {

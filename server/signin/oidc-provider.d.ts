@@ -26,7 +26,7 @@ declare module 'oidc-provider/lib/provider.js' {
   export interface Session {
     readonly accountId?: string
     readonly loginTs?: number
-    readonly state?: { readonly secret: string }
+    readonly state?: { readonly secret: string; readonly postLogoutRedirectUri?: string }
     grantIdFor(clientId: string): string | undefined
   }
 

@@ -62,8 +62,8 @@ export function openBrowser(
         redirect: 'manual',
       })
       keep(response)
+      const location = response.headers.get('location')
       const text = await response.text()
-      const location = response.headers.get('location') ?? onwardIn(text, next)
       const page = { url: next.href, status: response.status, headers: response.headers, text }
       if (location === null) return page
       next = new URL(location, next)
@@ -90,13 +90,6 @@ export function openBrowser(
       return new Map([...jar.values()].map(({ name, value }) => [name, value]))
     },
   }
-}
-
-/** Where a page sends its browser by itself. The way to a third party is looked at, and not gone. */
-function onwardIn(text: string, { pathname }: URL): string | null {
-  if (pathname.includes('/identity/')) return null
-  const address = /http-equiv="refresh" content="0;url=([^"]*)"/.exec(text)?.[1]
-  return address?.replaceAll('&amp;', '&') ?? null
 }
 
 function findForm({ text, url }: Page, ending: string) {

@@ -74,9 +74,8 @@ export async function walkSession(walk: Walk): Promise<void> {
   await start(walk, { prompt: 'consent', scope: 'openid email profile offline_access' })
   await say(page, 'email', email, '/email')
   await say(page, 'code', await stand.codeFor(email), '/code')
-  await page.waitForSelector('form[action$="/consent"]')
   await look('consent', page)
-  await Promise.all([page.waitForURL(`${walk.back}*`), press(page, '/consent')])
+  await press(page, '/consent')
   const logout = `${stand.authUrl}/oauth/logout?client_id=${walk.client.client_id}`
   await page.goto(logout)
   await Promise.all([page.waitForNavigation(), page.locator('button:not([name])').click()])
