@@ -24,6 +24,7 @@ interface Env {
 }
 
 const AUTHORIZE = '/oauth/authorize'
+const LOGOUT = '/oauth/logout'
 const STEPS: readonly Step[] = ['email', 'code', 'resend', 'restart', 'consent']
 const isStep = (text: string): text is Step => (STEPS as readonly string[]).includes(text)
 
@@ -56,11 +57,13 @@ export function createSigninApp(
     return cross(c.req.raw, c.env.address, `${pathname}?${query.toString()}`, null)
   })
 
-  app.post(AUTHORIZE, async (c) => {
-    const body = await readBody(c.req.raw)
-    const form = body === null ? undefined : readForm(c.req.raw, body)
-    return (form && toGet(AUTHORIZE, withSpacedScope(form))) ?? fail(c.req.raw, 'bad-request')
-  })
+  for (const path of [AUTHORIZE, LOGOUT]) {
+    app.post(path, async (c) => {
+      const body = await readBody(c.req.raw)
+      const form = body === null ? undefined : readForm(c.req.raw, body)
+      return (form && toGet(path, form)) ?? fail(c.req.raw, 'bad-request')
+    })
+  }
 
   app.post('/oauth/token', async (c) => {
     const body = await readBody(c.req.raw)
@@ -73,7 +76,7 @@ export function createSigninApp(
     return answer
   })
 
-  app.all('/oauth/logout', (c, next) => {
+  app.all(LOGOUT, (c, next) => {
     // A question whether to sign out leaves a session behind, also with nobody signed in.
     interactionLimit.begin(c.env.address)
     return next()

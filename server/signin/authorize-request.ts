@@ -26,8 +26,9 @@ export function withLoginPrompt(query: URLSearchParams): URLSearchParams {
 }
 
 /**
- * An authorization request that was posted goes on as a GET (OpenID Connect Core §3.1.2.1). Taken as it is, it would want
- * session cookies that other sites' forms bring along. Undefined when it is too long for an address.
+ * A request that was posted goes on as a GET (OpenID Connect Core §3.1.2.1, RP-Initiated Logout 1.0 §2). Taken as it is, it
+ * would want session cookies that other sites' forms bring along; without them a sign-out finds nobody to ask, and puts
+ * an empty session in the place of theirs. Undefined when it is too long for an address.
  */
 export function toGet(path: string, form: URLSearchParams): Response | undefined {
   const location = `${path}?${form.toString()}`

@@ -43,6 +43,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
         const { method } = request
         const said = method === 'POST' ? new URLSearchParams(await request.text()) : searchParams
         if (pathname === '/callback') brought.push({ method, fields: Object.fromEntries(said) })
+        if (pathname === '/form') return posting(`${stand.authUrl}/oauth/logout`)
         return new Response('signed in')
       },
     })
@@ -130,6 +131,26 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     const isHome = page.waitForURL(`http://127.0.0.1:${home.port}/callback*`)
     await page.locator('form[action$="/code"] button').first().click()
     await isHome
+  })
+
+  test('a sign-out that another site posts is asked about too, and ends nothing by itself', async () => {
+    const { page } = await visit('en')
+    const email = 'posted@example.org'
+    await start(walkOf(page, email, async () => {}))
+    await page.fill('input[name=email]', email)
+    await press(page, '/email')
+    await page.fill('input[name=code]', await stand.codeFor(email))
+    const isHome = page.waitForURL(`http://127.0.0.1:${home.port}/callback*`)
+    await page.locator('form[action$="/code"] button').first().click()
+    await isHome
+    // By another name this machine is another site, from where a form brings no cookie along.
+    await page.goto(`http://localhost:${home.port}/form`)
+    await page.locator('button').click()
+    await page.waitForSelector('form[action$="/confirm"] button:not([name])')
+    expect(await page.textContent('main')).toContain(email)
+    await page.locator('button:not([name])').click()
+    await page.waitForURL('**/oauth/logout/success*')
+    expect(await page.textContent('h1')).toBe('You are still signed in')
   })
 
   describe('a page that sends itself', () => {
@@ -222,6 +243,12 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     })
   })
 })
+
+/** A page of some site with a form that posts there. */
+const posting = (action: string): Response =>
+  new Response(`<form method="post" action="${action}"><button>x</button></form>`, {
+    headers: { 'content-type': 'text/html' },
+  })
 
 const ringOf = (page: Page) =>
   page.evaluate('getComputedStyle(document.activeElement).outlineStyle')
