@@ -6,6 +6,7 @@ import { action, type Mount } from './action.ts'
 import { countSteps, renderSteps } from './apply/render-plan.ts'
 import type { Context } from './context.ts'
 import { CommandError, EXIT, usageError } from './exit.ts'
+import { fileFault } from './file-fault.ts'
 import { call } from './gateway/operator.ts'
 import { reserveFile, type SecretFile } from './keys/secret-file.ts'
 import { clean } from './terminal/clean.ts'
@@ -75,8 +76,8 @@ function showDryRun(context: Context, plan: Plan): void {
 
 async function readDocument(path: string): Promise<PlanInput['document']> {
   const text = await (path === '-' ? Bun.stdin.text() : readFile(path, 'utf8')).catch(
-    (cause: Error) => {
-      throw new CommandError('unreadable', EXIT.failed, `cannot read ${path}: ${cause.message}`)
+    (cause: unknown) => {
+      throw new CommandError('unreadable', EXIT.failed, `cannot read ${path}: ${fileFault(cause)}`)
     },
   )
   try {

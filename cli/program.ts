@@ -123,11 +123,12 @@ const newProgram = (): Command =>
 
 /** A verb that was misspelt, or the name of one thing where a verb belongs. */
 async function unknownVerb(name: string, verb: string, verbs: readonly string[]): Promise<Error> {
-  const [{ didYouMean, nearest }, { shellWord }] = await Promise.all([
+  const [{ didYouMean, nearest }, { shellWord }, { verbFor }] = await Promise.all([
     import('#forms/nearest.ts'),
     import('#forms/shell-word.ts'),
+    import('./synonyms.ts'),
   ])
-  const meant = nearest(verb, verbs)
+  const meant = verbFor(verb, verbs) ?? nearest(verb, verbs)
   const isOfMany = verbs.includes('list') && verbs.includes('show')
   const act = name === 'models' && verb.includes('*') ? 'list' : 'show'
   const perhaps =
@@ -141,8 +142,11 @@ async function unknownVerb(name: string, verb: string, verbs: readonly string[])
 }
 
 async function unknownWord(word: string, known: readonly string[], hint: string): Promise<Error> {
-  const { didYouMean, nearest } = await import('#forms/nearest.ts')
-  const meant = nearest(word, known)
+  const [{ didYouMean, nearest }, { nounFor }] = await Promise.all([
+    import('#forms/nearest.ts'),
+    import('./synonyms.ts'),
+  ])
+  const meant = nounFor(word) ?? nearest(word, known)
   const suggestion = didYouMean(meant && `gatewayctl ${meant}`)
   return usageError(`there is no command "${word}"${suggestion}`, hint)
 }

@@ -1,6 +1,7 @@
 /** Secrets come in by standard input, a file or a named variable, never as an argument. */
 import type { Context } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
+import { fileFault } from '../file-fault.ts'
 import { interrupted } from '../terminal/leaving.ts'
 
 export interface SecretFlags {
@@ -45,8 +46,9 @@ async function readFrom(context: Context, { keyFile, fromEnv }: SecretFlags): Pr
   }
   if (keyFile !== undefined && keyFile !== '-') {
     const { readFile } = await import('node:fs/promises')
-    return await readFile(keyFile, 'utf8').catch((cause: Error) => {
-      throw new CommandError('unreadable', EXIT.failed, `cannot read ${keyFile}: ${cause.message}`)
+    return await readFile(keyFile, 'utf8').catch((cause: unknown) => {
+      const why = fileFault(cause)
+      throw new CommandError('unreadable', EXIT.failed, `cannot read ${keyFile}: ${why}`)
     })
   }
   return await readTyped(context, 'credential')

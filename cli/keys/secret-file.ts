@@ -1,8 +1,8 @@
 /** A file for one secret: reserved before the key is made, so that no secret is lost to a full or forbidden place. */
 
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
-import { systemCodeOf } from '#domain/system-code.ts'
 import { CommandError, EXIT } from '../exit.ts'
+import { fileFault } from '../file-fault.ts'
 import { UnwritableError } from '../terminal/streams.ts'
 
 export interface SecretFile {
@@ -36,8 +36,6 @@ function open(path: string): number {
   try {
     return openSync(path, 'wx', 0o600)
   } catch (cause) {
-    const code = systemCodeOf(cause)
-    const why = code === 'EEXIST' ? 'it exists' : code
-    throw new CommandError('unwritable', EXIT.failed, `cannot write ${path}: ${why}`)
+    throw new CommandError('unwritable', EXIT.failed, `cannot write ${path}: ${fileFault(cause)}`)
   }
 }

@@ -5,6 +5,7 @@ import { systemCodeOf } from '#domain/system-code.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
+import { fileFault } from '../file-fault.ts'
 
 /** What stands in the file: a text in quotes, a whole number, or `true` and `false` as they are. */
 type Kind = 'text' | 'count' | 'flag'
@@ -64,9 +65,9 @@ function readText(path: string, isNamed: boolean): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    const code = systemCodeOf(cause)
-    if (code === 'ENOENT' && !isNamed) return ''
-    throw new CommandError('config', EXIT.failed, `cannot read the configuration ${path}: ${code}`)
+    if (systemCodeOf(cause) === 'ENOENT' && !isNamed) return ''
+    const why = fileFault(cause)
+    throw new CommandError('config', EXIT.failed, `cannot read the configuration ${path}: ${why}`)
   }
 }
 

@@ -26,6 +26,32 @@ test.each([
     'error: there is no command "keys shwo"\n  did you mean gatewayctl keys show?\nhint: gatewayctl keys --help\n',
   ],
   [
+    ['keys', 'rm', 'x'],
+    2,
+    'error: there is no command "keys rm"\n  did you mean gatewayctl keys revoke?\nhint: gatewayctl keys --help\n',
+  ],
+  [
+    ['providers', 'create'],
+    2,
+    'error: there is no command "providers create"\n  did you mean gatewayctl providers add?\nhint: gatewayctl providers --help\n',
+  ],
+  [
+    ['logs'],
+    2,
+    'error: there is no command "logs"\n  did you mean gatewayctl activity tail?\nhint: gatewayctl help\n',
+  ],
+  [
+    ['version'],
+    2,
+    'error: there is no command "version"\n  did you mean gatewayctl --version?\nhint: gatewayctl help\n',
+  ],
+  [['apply', '-f', 'nofile'], 1, 'error: cannot read nofile: there is no such file or directory\n'],
+  [
+    ['config', 'check', 'nofile'],
+    1,
+    'error: cannot read the configuration nofile: there is no such file or directory\n',
+  ],
+  [
     ['keys', 'prod web'],
     2,
     'error: there is no command "keys prod web"\nhint: gatewayctl keys --help        or: gatewayctl keys show \'prod web\'\n',

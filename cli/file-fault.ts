@@ -1,0 +1,16 @@
+/** Why a file that was named cannot be read or made, in words instead of the system's code. */
+import { systemCodeOf } from '#domain/system-code.ts'
+
+const WORDS: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EEXIST: 'it exists',
+  EISDIR: 'it is a directory',
+  ENOENT: 'there is no such file or directory',
+  ENOTDIR: 'a part of this path is a file',
+  EROFS: 'its disk is read-only',
+  ENOSPC: 'the disk is full',
+}
+
+export const fileFault = (cause: unknown): string =>
+  WORDS[systemCodeOf(cause)] ?? (cause instanceof Error ? cause.message : String(cause))

@@ -1,0 +1,45 @@
+/** What other programs call it: words that are near none of ours, and mean one. */
+
+const NOUNS: Readonly<Record<string, string>> = {
+  log: 'activity',
+  logs: 'activity tail',
+  requests: 'activity',
+  ps: 'status',
+  run: 'serve',
+  start: 'serve',
+  top: 'dashboard',
+  ui: 'dashboard',
+  tui: 'dashboard',
+  cost: 'usage',
+  costs: 'usage',
+  credits: 'balance',
+  upstreams: 'providers',
+  version: '--version',
+}
+
+/** The first that a noun has. */
+const VERBS: Readonly<Record<string, readonly string[]>> = {
+  add: ['create', 'top-up'],
+  new: ['create', 'add'],
+  create: ['add'],
+  delete: ['revoke', 'remove'],
+  rm: ['revoke', 'remove'],
+  del: ['revoke', 'remove'],
+  remove: ['revoke'],
+  revoke: ['remove'],
+  get: ['show'],
+  describe: ['show'],
+  view: ['show'],
+  info: ['show'],
+  ls: ['list'],
+  update: ['edit', 'set'],
+  change: ['edit', 'set'],
+  logs: ['tail'],
+  follow: ['tail'],
+}
+
+export const nounFor = (word: string): string | undefined =>
+  Object.hasOwn(NOUNS, word) ? NOUNS[word] : undefined
+
+export const verbFor = (word: string, verbs: readonly string[]): string | undefined =>
+  Object.hasOwn(VERBS, word) ? VERBS[word]?.find((verb) => verbs.includes(verb)) : undefined
