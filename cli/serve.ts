@@ -17,6 +17,7 @@ import { tellDamage } from './gateway/damage.ts'
 import { chooseDemoSocket, MOST_SOCKET_PATH_BYTES } from './gateway/demo-socket.ts'
 import { startRequestLog } from './serve/request-log.ts'
 import { listenForSignals } from './serve/signals.ts'
+import { startFetch } from './serve/start-fetch.ts'
 import { readServeSettings, type ServeFlags, type ServeSettings } from './settings/config.ts'
 import { type DeliverySettings, readDeliverySettings } from './settings/delivery-settings.ts'
 import { settleRuntime } from './settings/runtime-settings.ts'
@@ -168,6 +169,8 @@ async function serve(
   const { VERSION } = await import('./version.ts')
   const log = startRequestLog(isPretty)
   const stopping = listenForSignals()
+  // Before anybody can connect.
+  await startFetch()
   const demoSocket = isDemo ? await chooseDemoSocket(context) : null
   if (!isDemo) makePrivate(dirname(context.adminSocket))
   const gateway = await startGateway({

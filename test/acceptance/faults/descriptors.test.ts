@@ -1,6 +1,8 @@
 /** More clients than the gateway has descriptors: it lives, charges nothing that it could not do, and goes on when they leave. */
 import { readdirSync } from 'node:fs'
-import { afterEach, expect, test } from 'vitest'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import {
   type Appliance,
   chargesIn,
@@ -11,16 +13,20 @@ import {
 } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { dial, post, type RawClient } from '#test/support/raw-client.ts'
-import { HELLO, startProvider } from './provider.ts'
+import { type CountedProvider, HELLO, startProvider } from './provider.ts'
 
 const DESCRIPTORS = 80
 /** In a row: a provider that failed as often would rest. */
 const FAILURES_THAT_WOULD_REST = 3
 const canLimit = Bun.which('prlimit') !== null && process.platform === 'linux'
 
-const provider = startProvider()
+let provider: CountedProvider
 let cli: CliHarness
 let gateway: Appliance
+
+beforeEach(() => {
+  provider = startProvider()
+})
 
 afterEach(async () => {
   await gateway.kill()
@@ -84,4 +90,27 @@ test.skipIf(!canLimit)('as many idle connections as there are descriptors', asyn
   expect(openHolds(cli)).toBe(0)
   expect(cli.run(['audit']).code).toBe(0)
   expect(cli.run(['doctor']).code).toBe(0)
+})
+
+test.skipIf(!canLimit)('the first fetch of its life, when no descriptor is left', async () => {
+  cli = furnishCli(openCli())
+  gateway = await startAppliance(cli)
+  await provider.addTo(gateway)
+  let received = ''
+  const operator = connect(join(cli.dataDir, 'run', 'admin.sock'))
+  operator.on('data', (data) => {
+    received += data.toString()
+  })
+  operator.write(post('/verbs/rates.show', {}, {}))
+  await until(() => received.includes('USD/RUB'), 'the operator is in')
+  const limit = (nofile: string) =>
+    Bun.spawnSync(['prlimit', `--pid=${gateway.pid}`, `--nofile=${nofile}:`])
+  // Those that it has stay; whatever it would open next is refused.
+  expect(limit('4').exitCode).toBe(0)
+  operator.write(post('/verbs/providers.test', {}, { name: 'acme' }))
+  await until(() => /"ok":false.*no answer: (?:EMFILE|ECONNREFUSED)/.test(received), 'it is told')
+  expect(limit('1024').exitCode).toBe(0)
+  operator.destroy()
+  const tested = await gateway.verb('providers.test', { name: 'acme' })
+  expect(tested).toMatchObject([{ ok: true }])
 })
