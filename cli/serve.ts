@@ -13,7 +13,7 @@ import type { Context } from './context.ts'
 import { CommandError, EXIT, usageError } from './exit.ts'
 import { readDuration } from './flags/read-value.ts'
 import { makePrivate } from './gateway/access.ts'
-import { tellDamage } from './gateway/damage.ts'
+import { toDamageError } from './gateway/damage.ts'
 import { chooseDemoSocket, MOST_SOCKET_PATH_BYTES } from './gateway/demo-socket.ts'
 import { startRequestLog } from './serve/request-log.ts'
 import { listenForSignals } from './serve/signals.ts'
@@ -125,7 +125,7 @@ async function openKept(context: Context, syncCharges: boolean): Promise<Gateway
     syncCharges,
     serves: true,
   }).catch((thrown: unknown) => {
-    throw isHeld(thrown) ? alreadyServed(thrown) : tellDamage(thrown, false)
+    throw isHeld(thrown) ? alreadyServed(thrown) : toDamageError(thrown, false)
   })
   const { initialise } = await import('#operator/init.ts')
   // A container starts with an empty volume and nobody to type `init`; a key is then made when somebody asks for one.

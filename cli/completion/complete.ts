@@ -21,11 +21,11 @@ export async function complete(args: readonly string[]): Promise<void> {
   const candidates = await candidatesFor(typed.slice(0, -1), current)
   const lines = candidates
     .filter(({ value }) => value.startsWith(current) || value === FILES.value)
-    .map(({ value, told }) => (told === '' ? value : `${value}\t${told}`))
+    .map(({ value, description }) => (description === '' ? value : `${value}\t${description}`))
   if (lines.length > 0) writeOut(`${lines.join('\n')}\n`)
 }
 
-const FILES: Name = { value: ':files', told: '' }
+const FILES: Name = { value: ':files', description: '' }
 
 async function candidatesFor(before: readonly string[], current: string): Promise<readonly Name[]> {
   const [first, second] = splitWords(before).words
@@ -52,20 +52,20 @@ async function forNothing(before: readonly string[], current: string): Promise<r
 }
 
 const topWords = (): readonly Name[] => [
-  ...Object.entries(NOUNS).map(([value, { summary }]) => ({ value, told: summary })),
-  { value: 'help', told: 'pages and topics' },
+  ...Object.entries(NOUNS).map(([value, { summary }]) => ({ value, description: summary })),
+  { value: 'help', description: 'pages and topics' },
 ]
 
 async function helpWords(): Promise<readonly Name[]> {
   const { TOPIC_NAMES } = await import('../help.ts')
-  return [...TOPIC_NAMES.map((value) => ({ value, told: 'topic' })), ...topWords()]
+  return [...TOPIC_NAMES.map((value) => ({ value, description: 'topic' })), ...topWords()]
 }
 
 async function verbsOf({ verbs }: Noun): Promise<readonly Name[]> {
   return await Promise.all(
     Object.entries(verbs).map(async ([value, load]) => ({
       value,
-      told: (await load()).mount(new Command()).description(),
+      description: (await load()).mount(new Command()).description(),
     })),
   )
 }
@@ -96,7 +96,7 @@ async function forCommand(line: Line, current: string): Promise<readonly Name[]>
   const flag = stated === '' ? (before.at(-1) ?? '') : stated.slice(0, -1)
   const option = command.options.find(({ long, short }) => long === flag || short === flag)
   if (option?.argChoices) {
-    return option.argChoices.map((choice) => ({ value: stated + choice, told: '' }))
+    return option.argChoices.map((choice) => ({ value: stated + choice, description: '' }))
   }
   if (option && takesValue(option)) {
     const asked = { noun, name: (option.long ?? '').slice(2), placeholder: placeholderOf(option) }
@@ -121,8 +121,8 @@ const placeholderOf = ({ flags }: Option): string => /[<[]([^>\].]+)/.exec(flags
 const flagsOf = ({ options }: Command): readonly Name[] => [
   ...options
     .filter(({ hidden, long }) => !hidden && long !== undefined)
-    .map(({ long, description }) => ({ value: long ?? '', told: description })),
-  { value: '--help', told: 'the page of this command' },
+    .map(({ long, description }) => ({ value: long ?? '', description: description })),
+  { value: '--help', description: 'the page of this command' },
 ]
 
 /** What was typed and is neither a flag, nor the value of one, nor the name of the command. */
@@ -143,7 +143,7 @@ async function valuesFor(
   current: string,
 ): Promise<readonly Name[]> {
   const fixed = valuesOf(asked)
-  if (fixed.length > 0) return fixed.map((value) => ({ value, told: '' }))
+  if (fixed.length > 0) return fixed.map((value) => ({ value, description: '' }))
   const kind = kindOf(asked)
   return kind === null ? [] : await ofKind(kind, before, current)
 }
@@ -165,11 +165,11 @@ async function ofKind(
   if (kind !== 'mask') return read(kind)
   const all = read('provider', current.replace(/\/.*/, '')).map(({ value }) => ({
     value: `${value}/*`,
-    told: 'all of them',
+    description: 'all of them',
   }))
   return [...all, ...read('model')]
 }
 
 /** A name that would steer the terminal, or fall apart in the shell's hands, is typed by hand. */
-const isPlain = ({ value, told }: Name): boolean =>
-  clean(value + told) === value + told && !/\s/.test(value)
+const isPlain = ({ value, description }: Name): boolean =>
+  clean(value + description) === value + description && !/\s/.test(value)

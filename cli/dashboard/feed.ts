@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import type { FrameRecord, SnapshotRecord } from '#operator/snapshot/record.ts'
 import { cutLines } from '../gateway/cut-lines.ts'
-import { PATIENT } from '../gateway/operator.ts'
+import { NO_TIMEOUT } from '../gateway/operator.ts'
 import { mergeFrame } from './merge-frame.ts'
 
 /** How it stands with the gateway; what was seen last stays on the screen, dimmed, while it is away. */
@@ -156,7 +156,7 @@ async function* readLines(
   const response = await fetch(`http://gateway/watch?${query}`, {
     unix: socket,
     signal,
-    ...PATIENT,
+    ...NO_TIMEOUT,
   })
   if (!response.ok) throw new Refused((await response.json()) as Refusal)
   yield* cutLines(response.body)

@@ -15,7 +15,7 @@ export class DamageError extends CommandError {
 }
 
 /** What was thrown, with the exit code of what it is. */
-export const tellDamage = (thrown: unknown, isServed: boolean): unknown =>
+export const toDamageError = (thrown: unknown, isServed: boolean): unknown =>
   thrown instanceof GatewayError && thrown.details.trouble === 'damaged'
     ? new DamageError(thrown, isServed)
     : thrown

@@ -5,10 +5,10 @@ import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { isThere } from './access.ts'
 import { cutLines } from './cut-lines.ts'
-import { tellDamage } from './damage.ts'
+import { toDamageError } from './damage.ts'
 import { besideDemo, warnOfDemo } from './demo-socket.ts'
 import { isRefused } from './is-refused.ts'
-import { fromErrorBody, PATIENT } from './operator.ts'
+import { fromErrorBody, NO_TIMEOUT } from './operator.ts'
 
 /**
  * The documents of one path, each as its line ends, and null for an empty line: the first says that nothing is missed from
@@ -24,14 +24,14 @@ export async function* readLines(
   if (!isThere(target.adminSocket)) throw notRunning
   let response: Response
   try {
-    response = await fetch(`http://gateway${path}`, { unix: target.adminSocket, ...PATIENT })
+    response = await fetch(`http://gateway${path}`, { unix: target.adminSocket, ...NO_TIMEOUT })
   } catch (cause) {
     if (isRefused(cause)) throw notRunning
     throw cause
   }
   warnOfDemo(target)
   if (!response.ok)
-    throw tellDamage(fromErrorBody((await response.json()) as OperatorErrorBody), true)
+    throw toDamageError(fromErrorBody((await response.json()) as OperatorErrorBody), true)
   try {
     for await (const line of cutLines(response.body)) yield line === '' ? null : JSON.parse(line)
   } catch (cause) {

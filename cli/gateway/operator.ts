@@ -7,7 +7,7 @@ import type { VerbInput, VerbName, VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { awaitProgress } from '../terminal/progress.ts'
-import { tellDamage } from './damage.ts'
+import { toDamageError } from './damage.ts'
 import { besideDemo, warnOfDemo } from './demo-socket.ts'
 import { isRefused } from './is-refused.ts'
 import type { OpenOptions } from './open-operator.ts'
@@ -66,7 +66,7 @@ async function ask(
     return await inProcess(context, name, input, options)
   } catch (thrown) {
     const late = isHeld(thrown) ? await overSocket(context, name, input) : null
-    if (late === null) throw tellDamage(thrown, false)
+    if (late === null) throw toDamageError(thrown, false)
     return late
   }
 }
@@ -94,9 +94,9 @@ const LONG_VERBS: ReadonlySet<string> = new Set<VerbName>([
 ])
 
 /** Bun gives up on a connection that is silent for five minutes, unless told; its types know no such option. */
-export const PATIENT = { timeout: false } as const
+export const NO_TIMEOUT = { timeout: false } as const
 
-const patienceMs = (name: string): number =>
+const timeoutMs = (name: string): number =>
   name === 'status' ? STATUS_MS : LONG_VERBS.has(name) ? LONG_ANSWER_MS : ANSWER_MS
 
 /** Null when nobody answers: there is no socket, or its server died without removing it. */
@@ -112,12 +112,12 @@ async function overSocket(context: Context, name: string, input: unknown): Promi
         'x-operator': encodeURIComponent(whoTypes(context.env)),
       },
       body: JSON.stringify(input),
-      ...PATIENT,
-      signal: AbortSignal.timeout(patienceMs(name)),
+      ...NO_TIMEOUT,
+      signal: AbortSignal.timeout(timeoutMs(name)),
     })
   } catch (cause) {
     if (isRefused(cause)) return null
-    if (isTimeout(cause)) throw notAnswering(context, patienceMs(name))
+    if (isTimeout(cause)) throw notAnswering(context, timeoutMs(name))
     throw new CommandError(
       'not_reachable',
       EXIT.notRunning,
@@ -128,7 +128,7 @@ async function overSocket(context: Context, name: string, input: unknown): Promi
   warnOfDemo(context)
   const record: unknown = await response.json()
   if (response.ok) return { record }
-  throw tellDamage(fromErrorBody(record as OperatorErrorBody), true)
+  throw toDamageError(fromErrorBody(record as OperatorErrorBody), true)
 }
 
 /** Whether a deadline of our own has passed. */

@@ -6,21 +6,21 @@ export type Named = 'account' | 'client' | 'identity' | 'key' | 'model' | 'perso
 
 export interface Name {
   readonly value: string
-  /** What tells it from the others. */
-  readonly told: string
+  /** Shown beside it: a label, a type or another name. */
+  readonly description: string
 }
 
 /** As many as a shell can show. */
 const MOST_NAMES = 300
 
 const TABLES: Readonly<Record<Named, string>> = {
-  account: 'SELECT name AS value, id AS told, created_at AS age FROM accounts',
-  client: 'SELECT id AS value, name AS told, created_at AS age FROM clients',
-  identity: 'SELECT name AS value, label AS told, created_at AS age FROM identity_providers',
-  key: 'SELECT name AS value, label AS told, created_at AS age FROM keys WHERE revoked_at IS NULL',
-  model: 'SELECT id AS value, name AS told, 0 AS age FROM models',
-  person: "SELECT email AS value, coalesce(name, '') AS told, created_at AS age FROM people",
-  provider: 'SELECT name AS value, type AS told, 0 AS age FROM providers',
+  account: 'SELECT name AS value, id AS description, created_at AS age FROM accounts',
+  client: 'SELECT id AS value, name AS description, created_at AS age FROM clients',
+  identity: 'SELECT name AS value, label AS description, created_at AS age FROM identity_providers',
+  key: 'SELECT name AS value, label AS description, created_at AS age FROM keys WHERE revoked_at IS NULL',
+  model: 'SELECT id AS value, name AS description, 0 AS age FROM models',
+  person: "SELECT email AS value, coalesce(name, '') AS description, created_at AS age FROM people",
+  provider: 'SELECT name AS value, type AS description, 0 AS age FROM providers',
 }
 
 /** Those that begin so, the newest first. Empty where nothing can be read: a shell waits for no explanation. */
@@ -30,7 +30,7 @@ export function readNames(path: string, what: Named, beginning: string): readonl
     database = new Database(path, { readonly: true, strict: true })
     return database
       .query<Name, [string]>(
-        `SELECT value, told FROM (${TABLES[what]})
+        `SELECT value, description FROM (${TABLES[what]})
          WHERE substr(value, 1, length(?1)) = ?1 ORDER BY age DESC, value LIMIT ${MOST_NAMES}`,
       )
       .all(beginning)
