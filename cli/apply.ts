@@ -11,7 +11,7 @@ import { call } from './gateway/operator.ts'
 import { reserveFile, type SecretFile } from './keys/secret-file.ts'
 import { clean } from './terminal/clean.ts'
 import { confirm } from './terminal/confirm.ts'
-import { paint, print, printJson, tell } from './terminal/output.ts'
+import { paint, print, printJson, printNote } from './terminal/output.ts'
 import { showOnce } from './terminal/show-once.ts'
 
 interface Flags {
@@ -44,11 +44,11 @@ export const mount: Mount = (root) =>
         }
         const plan = await asked(flags.file, () => call(context, 'plan', input))
         if (flags.dryRun) return showDryRun(context, plan)
-        for (const line of renderSteps(context, plan.steps)) tell(context, line)
+        for (const line of renderSteps(context, plan.steps)) printNote(context, line)
         if (plan.steps.length === 0) {
           if (context.json)
             printJson({ ...plan, done: 0, secrets: [], warnings: [], failure: null })
-          tell(context, `${paint(context, 'green', '✓')} nothing to change`)
+          printNote(context, `${paint(context, 'green', '✓')} nothing to change`)
           return
         }
         const credentials = readCredentials(context, plan)
@@ -71,7 +71,7 @@ export const mount: Mount = (root) =>
 function showDryRun(context: Context, plan: Plan): void {
   if (context.json) printJson(plan)
   else for (const line of renderSteps(context, plan.steps)) print(line)
-  tell(context, plan.steps.length === 0 ? 'nothing to change' : countSteps(plan.steps))
+  printNote(context, plan.steps.length === 0 ? 'nothing to change' : countSteps(plan.steps))
 }
 
 async function readDocument(path: string): Promise<PlanInput['document']> {
@@ -128,14 +128,14 @@ function showApplied(context: Context, applied: Applied, file: SecretFile | null
     help: 'gatewayctl keys rotate KEY, or gatewayctl clients rotate-secret ID: each of them',
   }
   if (file && lines.length > 0) showOnce(() => file.keep(lines.join('\n')), copy)
-  for (const warning of warnings) tell(context, `! ${clean(warning)}`)
+  for (const warning of warnings) printNote(context, `! ${clean(warning)}`)
   if (context.json) {
     if (file) printJson({ ...applied, secrets: secrets.map(({ secret: _, ...rest }) => rest) })
     else if (lines.length > 0) showOnce(() => printJson(applied), copy)
     else printJson(applied)
   } else if (!file) {
     if (lines.length > 0) showOnce(() => print(lines.join('\n')), copy)
-    if (lines.length > 0) tell(context, '  Shown once; only hashes are stored.')
+    if (lines.length > 0) printNote(context, '  Shown once; only hashes are stored.')
   }
   if (failure) {
     const { step, code, message } = failure
@@ -146,5 +146,5 @@ function showApplied(context: Context, applied: Applied, file: SecretFile | null
       'apply again when that is mended: what is done is not done twice',
     )
   }
-  tell(context, `${paint(context, 'green', '✓')} ${countSteps(steps, true)}`)
+  printNote(context, `${paint(context, 'green', '✓')} ${countSteps(steps, true)}`)
 }

@@ -5,7 +5,7 @@ import { action, type Mount } from './action.ts'
 import { CommandError, EXIT } from './exit.ts'
 import { hereAlone } from './export/here-alone.ts'
 import { call } from './gateway/operator.ts'
-import { print, printJson, tell } from './terminal/output.ts'
+import { print, printJson, printNote } from './terminal/output.ts'
 
 interface Flags {
   readonly out?: string
@@ -35,7 +35,7 @@ export const mount: Mount = (root) =>
         const obstacles = hereAlone(document, context.clock.now())
         const text = headOf(obstacles.map(({ what }) => what)) + Bun.TOML.stringify(document)
         for (const { what, next } of obstacles) {
-          tell(context, `! this gateway alone can apply the file: ${what}\n  next: ${next}`)
+          printNote(context, `! this gateway alone can apply the file: ${what}\n  next: ${next}`)
         }
         if (out === undefined) return print(text.trimEnd())
         try {
@@ -44,6 +44,6 @@ export const mount: Mount = (root) =>
           const why = cause instanceof Error ? cause.message : String(cause)
           throw new CommandError('unwritable', EXIT.failed, `cannot write ${out}: ${why}`)
         }
-        tell(context, `✓ wrote ${out}`)
+        printNote(context, `✓ wrote ${out}`)
       }),
     )

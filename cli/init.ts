@@ -11,7 +11,7 @@ import { readMoney } from './flags/read-value.ts'
 import { call } from './gateway/operator.ts'
 import type { Answers } from './init/questions.ts'
 import { clean } from './terminal/clean.ts'
-import { paint, print, printJson, tell } from './terminal/output.ts'
+import { paint, print, printJson, printNote } from './terminal/output.ts'
 import { showOnce } from './terminal/show-once.ts'
 
 interface Flags {
@@ -36,7 +36,7 @@ export const mount: Mount = (root) =>
     .action(
       action(async (context, flags: Flags) => {
         const setAside = await beginAnew(context, flags)
-        if (setAside !== null) tell(context, `· what was there is kept: ${clean(setAside)}`)
+        if (setAside !== null) printNote(context, `· what was there is kept: ${clean(setAside)}`)
         const input = {
           demo: flags.demo,
           ...(flags.name === undefined ? {} : { key_name: flags.name }),
@@ -52,9 +52,9 @@ export const mount: Mount = (root) =>
           const { carryOut } = await import('./init/carry-out.ts')
           await carryOut(context, answers)
         }
-        tell(context, 'next: gatewayctl serve')
+        printNote(context, 'next: gatewayctl serve')
         if (answers?.provider == null) {
-          tell(context, 'then: gatewayctl providers add openai --from-env OPENAI_API_KEY')
+          printNote(context, 'then: gatewayctl providers add openai --from-env OPENAI_API_KEY')
         }
       }),
     )
@@ -75,16 +75,19 @@ async function ask(context: Context): Promise<Answers> {
 function show(context: Context, made: VerbRecord<'init'>): void {
   const tick = paint(context, 'green', '✓')
   const markOf = (part: (typeof made.created)[number]) => (made.created.includes(part) ? tick : '·')
-  tell(context, `${markOf('account')} database  ${join(context.dataDir, DATABASE_FILE)}`)
-  tell(context, `${markOf('account')} account   ${made.account}, balance $${made.balance_usd}`)
-  tell(context, `${markOf('provider')} models    ${clean(made.models.join('  ')) || 'none yet'}`)
+  printNote(context, `${markOf('account')} database  ${join(context.dataDir, DATABASE_FILE)}`)
+  printNote(context, `${markOf('account')} account   ${made.account}, balance $${made.balance_usd}`)
+  printNote(
+    context,
+    `${markOf('provider')} models    ${clean(made.models.join('  ')) || 'none yet'}`,
+  )
   const record = { data_dir: context.dataDir, ...made }
   if (made.key === null) {
     if (context.json) printJson(record)
-    tell(context, '· nothing to add; a key: gatewayctl keys create NAME')
+    printNote(context, '· nothing to add; a key: gatewayctl keys create NAME')
     return
   }
-  tell(context, `${tick} key       ${clean(made.key.name)} (${made.key.id}), shown once:`)
+  printNote(context, `${tick} key       ${clean(made.key.name)} (${made.key.id}), shown once:`)
   const { id, key } = made.key
   showOnce(() => (context.json ? printJson(record) : print(key)), {
     done: `created key ${clean(made.key.name)} (${id})`,

@@ -32,7 +32,7 @@ import {
   type TelemetryFlags,
 } from './settings/telemetry-settings.ts'
 import { clean } from './terminal/clean.ts'
-import { tell } from './terminal/output.ts'
+import { printNote } from './terminal/output.ts'
 
 interface Flags extends ServeFlags, SigninFlags, TelemetryFlags {
   readonly demo?: boolean
@@ -96,8 +96,8 @@ function readLogFormat(context: Context, format: string | undefined): boolean {
 
 function warnOfClearText(context: Context, { hostname, baseUrl }: ServeSettings): void {
   if (isLoopbackHost(hostname) || baseUrl.startsWith('https:')) return
-  tell(context, `! listening on ${hostname} without TLS: keys travel in clear text`)
-  tell(context, '  put a TLS proxy in front and name it: --base-url https://gateway.example')
+  printNote(context, `! listening on ${hostname} without TLS: keys travel in clear text`)
+  printNote(context, '  put a TLS proxy in front and name it: --base-url https://gateway.example')
 }
 
 function warnOfClearSignIn(context: Context, signin: SigninSettings | null): void {
@@ -105,8 +105,8 @@ function warnOfClearSignIn(context: Context, signin: SigninSettings | null): voi
   if (hostname === undefined || authUrl?.startsWith('https:')) return
   const named = authUrl == null ? hostname : new URL(authUrl).hostname
   if (isLoopbackHost(hostname) && isLoopbackHost(named)) return
-  tell(context, '! people would sign in without TLS: codes and sessions travel in clear text')
-  tell(context, '  put a TLS proxy in front and name it: --auth-url https://auth.example')
+  printNote(context, '! people would sign in without TLS: codes and sessions travel in clear text')
+  printNote(context, '  put a TLS proxy in front and name it: --auth-url https://auth.example')
 }
 
 async function openMemory({ clock }: Context): Promise<GatewayStore> {
@@ -197,11 +197,12 @@ async function serve(
   const addresses = { baseUrl: `${baseUrl}/v1`, authUrl, metricsUrl }
   if (demoSocket === null) showBanner(context, addresses, isPretty)
   else await showDemoBanner(context, store, { ...addresses, demoSocket }, welcomes)
-  if (metricsUrl !== null) tell(context, `metrics on ${metricsUrl}`)
+  if (metricsUrl !== null) printNote(context, `metrics on ${metricsUrl}`)
 
   await stopping.asked
   const { inFlight } = gateway.live()
-  if (inFlight > 0) tell(context, `stopping: ${inFlight} in progress may take ${drainMs / 1000} s`)
+  if (inFlight > 0)
+    printNote(context, `stopping: ${inFlight} in progress may take ${drainMs / 1000} s`)
   void stopping.askedAgain.then(() => gateway.stop(0))
   await gateway.stop(drainMs)
   log.flush()
@@ -237,13 +238,13 @@ function signinOf(
     },
     signinMissing(cause) {
       if (cause instanceof GatewayError) {
-        tell(context, `! nobody can sign in: ${cause.message}`)
+        printNote(context, `! nobody can sign in: ${cause.message}`)
         return
       }
       if (isStated)
         throw notListening(cause, signin, 'gatewayctl serve --auth-listen 127.0.0.1:4151')
-      tell(context, `! nobody can sign in: cannot listen on ${hostname}:${port}`)
-      tell(context, '  say where: --auth-listen 127.0.0.1:4151, or off')
+      printNote(context, `! nobody can sign in: cannot listen on ${hostname}:${port}`)
+      printNote(context, '  say where: --auth-listen 127.0.0.1:4151, or off')
     },
   }
 }

@@ -2,7 +2,7 @@
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { paint, print, printJson, tell } from '../terminal/output.ts'
+import { paint, print, printJson, printNote } from '../terminal/output.ts'
 
 export const mount: Mount = (accounts) =>
   accounts
@@ -14,9 +14,9 @@ export const mount: Mount = (accounts) =>
         const record = await call(context, 'accounts.create', { name: text })
         if (context.json) return printJson(record)
         const name = clean(record.name)
-        tell(context, `${paint(context, 'green', '✓')} created account ${name}`)
+        printNote(context, `${paint(context, 'green', '✓')} created account ${name}`)
         print(record.id)
-        tell(context, `next: gatewayctl balance top-up 50 --account ${name}`)
-        tell(context, `      gatewayctl keys create NAME --account ${name}`)
+        printNote(context, `next: gatewayctl balance top-up 50 --account ${name}`)
+        printNote(context, `      gatewayctl keys create NAME --account ${name}`)
       }),
     )

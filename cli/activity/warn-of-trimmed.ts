@@ -1,12 +1,12 @@
 /** Warns that the log no longer has all that was asked for, so that a part is not taken for the whole. */
 import type { Context } from '../context.ts'
 import { call } from '../gateway/operator.ts'
-import { tell } from '../terminal/output.ts'
+import { printNote } from '../terminal/output.ts'
 
 /** `keptSince` is null where nothing is missing. */
 export function warnOfTrimmed(context: Context, keptSince: string | null): void {
   if (keptSince === null) return
-  tell(
+  printNote(
     context,
     `! requests that ended before ${keptSince} are no longer in the log; the ledger has every charge`,
   )

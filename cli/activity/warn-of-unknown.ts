@@ -3,7 +3,7 @@ import { nearest } from '#forms/nearest.ts'
 import type { Context } from '../context.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { tell } from '../terminal/output.ts'
+import { printNote } from '../terminal/output.ts'
 import type { FilterFlags } from './filter-flags.ts'
 
 /** Names the filters that match no model or provider, and what was probably meant. */
@@ -35,7 +35,7 @@ export async function warnOfUnknown(
 function warnOfOne(context: Context, noun: string, asked: string, known: readonly string[]): void {
   if (known.includes(asked)) return
   const meant = nearest(asked, known)
-  tell(
+  printNote(
     context,
     `! there is no ${noun} "${clean(asked)}" today${meant ? `; did you mean ${clean(meant)}?` : ''}`,
   )

@@ -13,7 +13,7 @@ import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirmByName } from '../terminal/confirm.ts'
 import { carry } from '../terminal/hint.ts'
-import { paint, print, printJson, tell } from '../terminal/output.ts'
+import { paint, print, printJson, printNote } from '../terminal/output.ts'
 import { showProgress } from '../terminal/progress.ts'
 import { asideOf, lockStopped } from './aside.ts'
 
@@ -88,10 +88,10 @@ const refused = (message: string, hint: string | null = null): CommandError =>
 
 function show(context: Context, record: RestoreRecord): void {
   const { restored, replaced, audit } = record
-  tell(context, `${paint(context, 'green', '✓')} restored ${clean(restored)}`)
-  if (replaced !== null) tell(context, `  what was there is kept: ${clean(replaced)}`)
+  printNote(context, `${paint(context, 'green', '✓')} restored ${clean(restored)}`)
+  if (replaced !== null) printNote(context, `  what was there is kept: ${clean(replaced)}`)
   if (context.quiet) return
   if (audit.clean) print(`audit clean: ${audit.entries} entries, ${audit.accounts} accounts`)
   else print(`audit found ${audit.found} differences: ${carry('gatewayctl audit', context.typed)}`)
-  tell(context, 'next: gatewayctl doctor    then: gatewayctl serve')
+  printNote(context, 'next: gatewayctl doctor    then: gatewayctl serve')
 }

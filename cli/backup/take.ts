@@ -13,7 +13,7 @@ import { denied, isThere } from '../gateway/access.ts'
 import { unmade } from '../gateway/open-operator.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { paint, print, printJson, tell } from '../terminal/output.ts'
+import { paint, print, printJson, printNote } from '../terminal/output.ts'
 import { showProgress } from '../terminal/progress.ts'
 import { bytes } from '../terminal/relative-time.ts'
 import { cannotWrite, chooseDestination, removeOldest } from './directory.ts'
@@ -60,9 +60,9 @@ export async function takeBackup(
   print(clean(file))
   const size = `${bytes(record.size_bytes)}, schema ${record.schema_version}`
   const checked = verify ? ', every page and every sum verified' : ''
-  tell(context, `${paint(context, 'green', '✓')} backup taken: ${size}${checked}`)
-  for (const old of record.removed) tell(context, `  removed ${clean(old)}`)
-  tell(context, '  the master key is not in it: keep that elsewhere')
+  printNote(context, `${paint(context, 'green', '✓')} backup taken: ${size}${checked}`)
+  for (const old of record.removed) printNote(context, `  removed ${clean(old)}`)
+  printNote(context, '  the master key is not in it: keep that elsewhere')
 }
 
 function copy(context: Context, source: string, file: string): void {
@@ -115,7 +115,7 @@ const failed = (message: string, hint: string | null): CommandError =>
 async function note(context: Context, record: BackupRecord, takenAt: Instant): Promise<void> {
   // The log of acts of an older schema is closed until serve upgrades it: whoever backs up before wants to be able to go back.
   if (record.schema_version !== NEWEST_SCHEMA_VERSION) {
-    tell(context, '! taken before an upgrade of the database, so not noted in the log of acts')
+    printNote(context, '! taken before an upgrade of the database, so not noted in the log of acts')
     return
   }
   const { file, size_bytes } = record
@@ -123,6 +123,6 @@ async function note(context: Context, record: BackupRecord, takenAt: Instant): P
     await call(context, 'backup', { file, size_bytes, taken_at: renderInstant(takenAt) })
   } catch (cause) {
     if (!(cause instanceof GatewayError || cause instanceof CommandError)) throw cause
-    tell(context, `! the backup stands, but could not be noted: ${clean(cause.message)}`)
+    printNote(context, `! the backup stands, but could not be noted: ${clean(cause.message)}`)
   }
 }

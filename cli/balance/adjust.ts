@@ -7,7 +7,7 @@ import { readAmount } from '../flags/read-amount.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { paint, print, printJson, tell } from '../terminal/output.ts'
+import { paint, print, printJson, printNote } from '../terminal/output.ts'
 
 export const mount: Mount = (balance) =>
   balance
@@ -29,7 +29,7 @@ export const mount: Mount = (balance) =>
         const record = await call(context, 'balance.adjust', { ...context.whose, amount_usd, note })
         if (context.json) return printJson(record)
         if (context.quiet) return print(record.entry.id)
-        tell(
+        printNote(
           context,
           `${paint(context, 'green', '✓')} adjusted by $${record.entry.amount_usd} (${record.entry.id})`,
         )

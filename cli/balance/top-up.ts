@@ -3,7 +3,7 @@ import { action, type Mount } from '../action.ts'
 import { readAmount } from '../flags/read-amount.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { paint, print, printJson, tell } from '../terminal/output.ts'
+import { paint, print, printJson, printNote } from '../terminal/output.ts'
 
 interface Flags {
   readonly ref?: string
@@ -27,7 +27,7 @@ export const mount: Mount = (balance) =>
         })
         if (context.json) return printJson(record)
         if (context.quiet) return print(record.entry.id)
-        tell(
+        printNote(
           context,
           record.applied
             ? `${paint(context, 'green', '✓')} topped up by $${record.entry.amount_usd} (${record.entry.id})`

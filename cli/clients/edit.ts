@@ -6,7 +6,7 @@ import { usageError } from '../exit.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { paint, tell } from '../terminal/output.ts'
+import { paint, printNote } from '../terminal/output.ts'
 import { collect } from './collect.ts'
 import { showClient } from './show-client.ts'
 
@@ -51,7 +51,7 @@ export const mount: Mount = (clients) =>
         }
         if (redirects.length > 0) await confirmLoss(context, client, redirects)
         const edited = await call(context, 'clients.edit', { client, ...stated })
-        tell(context, `${paint(context, 'green', '✓')} changed client ${clean(edited.name)}`)
+        printNote(context, `${paint(context, 'green', '✓')} changed client ${clean(edited.name)}`)
         showClient(context, edited)
       }),
     )

@@ -3,7 +3,7 @@ import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { paint, print, printJson, tell } from '../terminal/output.ts'
+import { paint, print, printJson, printNote } from '../terminal/output.ts'
 
 export const mount: Mount = (clients) =>
   clients
@@ -20,6 +20,6 @@ export const mount: Mount = (clients) =>
         const removed = await call(context, 'clients.remove', { client })
         if (context.json) return printJson(removed)
         if (context.quiet) return print(removed.client_id)
-        tell(context, `${paint(context, 'green', '✓')} removed client ${clean(name)}`)
+        printNote(context, `${paint(context, 'green', '✓')} removed client ${clean(name)}`)
       }),
     )

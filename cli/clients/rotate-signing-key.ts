@@ -1,7 +1,7 @@
 /** `gatewayctl clients rotate-signing-key`: ID tokens are signed by a new key from now on. */
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
-import { paint, print, printJson, tell } from '../terminal/output.ts'
+import { paint, print, printJson, printNote } from '../terminal/output.ts'
 
 export const mount: Mount = (clients) =>
   clients
@@ -11,8 +11,8 @@ export const mount: Mount = (clients) =>
       action(async (context) => {
         const rotated = await call(context, 'clients.rotate-signing-key', {})
         if (context.json) return printJson(rotated)
-        tell(context, `${paint(context, 'green', '✓')} ID tokens are signed by a new key`)
+        printNote(context, `${paint(context, 'green', '✓')} ID tokens are signed by a new key`)
         print(rotated.key_id)
-        tell(context, `still published: ${rotated.kept.join(', ') || 'no other'}`)
+        printNote(context, `still published: ${rotated.kept.join(', ') || 'no other'}`)
       }),
     )

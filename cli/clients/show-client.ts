@@ -2,7 +2,7 @@
 import type { VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
 import { clean } from '../terminal/clean.ts'
-import { printRecord, tell } from '../terminal/output.ts'
+import { printNote, printRecord } from '../terminal/output.ts'
 
 export function showClient(context: Context, client: VerbRecord<'clients.show'>): void {
   printRecord(context, client, client.client_id, [
@@ -14,5 +14,5 @@ export function showClient(context: Context, client: VerbRecord<'clients.show'>)
     ['created', client.created_at],
     ['updated', client.updated_at],
   ])
-  for (const warning of client.warnings) tell(context, `! ${clean(warning)}`)
+  for (const warning of client.warnings) printNote(context, `! ${clean(warning)}`)
 }

@@ -3,7 +3,7 @@ import type { VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
 import { configuredAuthUrl } from '../settings/configured-auth-url.ts'
 import { clean } from '../terminal/clean.ts'
-import { paint, print, printJson, printRecord, tell } from '../terminal/output.ts'
+import { paint, print, printJson, printNote, printRecord } from '../terminal/output.ts'
 import { showOnce } from '../terminal/show-once.ts'
 
 /** `-q` prints the secret: its only copy. @throws CommandError 1 where that is lost */
@@ -22,14 +22,14 @@ export function showIssued(
     return
   }
   const issuer = issued.issuer ?? configuredAuthUrl(context)
-  tell(context, `${paint(context, 'green', '✓')} ${done} ${clean(name)}`)
+  printNote(context, `${paint(context, 'green', '✓')} ${done} ${clean(name)}`)
   const fields = [
     ['client_id', id],
     ['client_secret', secret],
     ['issuer', issuer],
   ] as const
   showOnce(() => printRecord(context, issued, id, fields), copy)
-  tell(context, 'The secret is shown once; only its hash is kept.')
-  for (const warning of warnings) tell(context, `! ${clean(warning)}`)
-  if (issuer) tell(context, `metadata: ${issuer}/.well-known/openid-configuration`)
+  printNote(context, 'The secret is shown once; only its hash is kept.')
+  for (const warning of warnings) printNote(context, `! ${clean(warning)}`)
+  if (issuer) printNote(context, `metadata: ${issuer}/.well-known/openid-configuration`)
 }

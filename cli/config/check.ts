@@ -6,7 +6,7 @@ import { readConfigFile } from '../settings/config-file.ts'
 import { readDeliverySettings } from '../settings/delivery-settings.ts'
 import { readSigninSettings } from '../settings/signin-settings.ts'
 import { readTelemetrySettings } from '../settings/telemetry-settings.ts'
-import { paint, print, printJson, tell } from '../terminal/output.ts'
+import { paint, print, printJson, printNote } from '../terminal/output.ts'
 
 /** What `--json` prints of a file that is good. */
 export interface ConfigCheckRecord {
@@ -32,6 +32,6 @@ export const mount: Mount = (config) =>
         if (context.json) return printJson(record)
         if (context.quiet) return
         print(settings.join('\n'))
-        tell(context, `${paint(context, 'green', '✓')} ${path}: ${settings.length} settings`)
+        printNote(context, `${paint(context, 'green', '✓')} ${path}: ${settings.length} settings`)
       }),
     )

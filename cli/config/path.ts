@@ -1,7 +1,7 @@
 /** `gatewayctl config path`: which configuration file is read here. */
 import { existsSync } from 'node:fs'
 import { action, type Mount } from '../action.ts'
-import { print, printJson, tell } from '../terminal/output.ts'
+import { print, printJson, printNote } from '../terminal/output.ts'
 
 /** What `--json` prints. */
 export interface ConfigPathRecord {
@@ -19,6 +19,6 @@ export const mount: Mount = (config) =>
         const record: ConfigPathRecord = { path, exists: existsSync(path) }
         if (context.json) return printJson(record)
         print(path)
-        if (!record.exists) tell(context, '! there is no such file: the defaults hold')
+        if (!record.exists) printNote(context, '! there is no such file: the defaults hold')
       }),
     )

@@ -10,7 +10,7 @@ import {
 } from '../settings/config-file.ts'
 import { findSetting, variableOf } from '../settings/find-setting.ts'
 import { clean } from '../terminal/clean.ts'
-import { type Column, printList, tell } from '../terminal/output.ts'
+import { type Column, printList, printNote } from '../terminal/output.ts'
 import { describeUnknown } from './unknown-variables.ts'
 
 /** One setting as it is in force. */
@@ -34,7 +34,8 @@ export const mount: Mount = (config) =>
     .action(
       action(async (context, flags: Flags) => {
         const file = readConfigFile(context)
-        for (const unknown of describeUnknown(context.env)) tell(context, `! ${clean(unknown)}`)
+        for (const unknown of describeUnknown(context.env))
+          printNote(context, `! ${clean(unknown)}`)
         const settings = [
           ...placesOf(context, flags),
           ...NAMES.map((name) => readSetting(context, file, name)),

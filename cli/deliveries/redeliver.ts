@@ -2,7 +2,7 @@
 import { action, type Mount } from '../action.ts'
 import { CHANNELS, readChoice } from '../flags/read-choice.ts'
 import { call } from '../gateway/operator.ts'
-import { paint, print, printJson, tell } from '../terminal/output.ts'
+import { paint, print, printJson, printNote } from '../terminal/output.ts'
 
 export const mount: Mount = (deliveries) =>
   deliveries
@@ -19,11 +19,11 @@ export const mount: Mount = (deliveries) =>
         if (context.json) return printJson(record)
         const { event_id, channels, running } = record
         const when = running ? 'is sent again' : 'is sent again when a gateway runs'
-        tell(
+        printNote(
           context,
           `${paint(context, 'green', '✓')} ${event_id} ${when} by ${channels.join(' and ')}`,
         )
         print(event_id)
-        tell(context, `next: gatewayctl deliveries show ${event_id}`)
+        printNote(context, `next: gatewayctl deliveries show ${event_id}`)
       }),
     )

@@ -3,7 +3,7 @@ import { readRubPerUsd, readUsd, renderUsd, type UsdNanos } from '#domain/money.
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
 import { call } from '../gateway/operator.ts'
-import { tell } from '../terminal/output.ts'
+import { printNote } from '../terminal/output.ts'
 import { readLimitMoney, readMoney } from './read-value.ts'
 
 const RUBLES = /^(\d{1,12})(?:\.(\d{1,6}))?\s?(?:rub|₽)$/i
@@ -41,7 +41,7 @@ async function fromRubles(
   if (rate === undefined) throw usageError(`the rate ${rub_per_usd} cannot be read`)
   const step = rate * stepNanos
   const dollars = renderUsd((((2n * micros * NANOS + step) / (2n * step)) * stepNanos) as UsdNanos)
-  tell(context, `  ${text} at ${rub_per_usd} is $${dollars}`)
+  printNote(context, `  ${text} at ${rub_per_usd} is $${dollars}`)
   return dollars
 }
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import type { Context } from '../context.ts'
-import { tell } from '../terminal/output.ts'
+import { printNote } from '../terminal/output.ts'
 import { isRefused } from './is-refused.ts'
 
 /** The kernel keeps the path of a Unix socket in 108 bytes, its end mark included. */
@@ -42,14 +42,17 @@ export function besideDemo(context: Context): Context {
   for (const path of placesOf(context)) {
     if (lstatSync(path, { throwIfNoEntry: false }) === undefined) continue
     if (isOursAlone(dirname(path))) return { ...context, adminSocket: path, isDemo: true }
-    tell(context, `! not asked, because ${dirname(path)} is not yours alone: ${FILE_NAME} in it`)
+    printNote(
+      context,
+      `! not asked, because ${dirname(path)} is not yours alone: ${FILE_NAME} in it`,
+    )
   }
   return context
 }
 
 /** Says that a command has reached the demo, because it may have meant another gateway. */
 export function warnOfDemo(context: Context): void {
-  if (context.isDemo) tell(context, '· this is the demo: it is in memory, and keeps nothing')
+  if (context.isDemo) printNote(context, '· this is the demo: it is in memory, and keeps nothing')
 }
 
 /** Where a demo that starts now listens for commands; null, and why, where it cannot. */

@@ -8,7 +8,7 @@ import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { readDelivery } from '../settings/delivery-settings.ts'
 import { readMasterKey } from '../settings/master-key.ts'
-import { tell } from '../terminal/output.ts'
+import { printNote } from '../terminal/output.ts'
 import { VERSION } from '../version.ts'
 import { denied, isDenied, isThere, makePrivate } from './access.ts'
 import { whoTypes } from './who.ts'
@@ -45,7 +45,10 @@ export async function openDirectory(
       foldAside: serves,
       onOlderSchema: upgrade
         ? ({ from, to, copy }) =>
-            tell(context, `upgrading the database from schema ${from} to ${to}; as it was: ${copy}`)
+            printNote(
+              context,
+              `upgrading the database from schema ${from} to ${to}; as it was: ${copy}`,
+            )
         : 'refuse',
     })
   } catch (cause) {

@@ -5,7 +5,7 @@ import { usageError } from '../exit.ts'
 import { readSecretInput, type SecretFlags } from '../flags/read-secret.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { paint, tell } from '../terminal/output.ts'
+import { paint, printNote } from '../terminal/output.ts'
 import { showProvider } from './show-provider.ts'
 
 interface Flags extends SecretFlags {
@@ -44,9 +44,9 @@ export const mount: Mount = (identities) =>
           ...(authoritativeFor === undefined ? {} : { authoritative_for: [...authoritativeFor] }),
           secret: (await readSecretInput(context, flags)) ?? '',
         })
-        tell(context, `${paint(context, 'green', '✓')} added identity provider ${clean(name)}`)
+        printNote(context, `${paint(context, 'green', '✓')} added identity provider ${clean(name)}`)
         showProvider(context, added)
-        tell(context, 'register its redirect address there, exactly as it is written')
+        printNote(context, 'register its redirect address there, exactly as it is written')
       }),
     )
 

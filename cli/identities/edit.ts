@@ -4,7 +4,7 @@ import { collect } from '../clients/collect.ts'
 import { readSecretInput, type SecretFlags } from '../flags/read-secret.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { paint, tell } from '../terminal/output.ts'
+import { paint, printNote } from '../terminal/output.ts'
 import { showProvider } from './show-provider.ts'
 
 interface Flags extends SecretFlags {
@@ -41,7 +41,10 @@ export const mount: Mount = (identities) =>
             : { authoritative_for: authoritativeFor === false ? [] : [...authoritativeFor] }),
           ...(secret === null ? {} : { secret }),
         })
-        tell(context, `${paint(context, 'green', '✓')} changed identity provider ${clean(name)}`)
+        printNote(
+          context,
+          `${paint(context, 'green', '✓')} changed identity provider ${clean(name)}`,
+        )
         showProvider(context, edited)
       }),
     )

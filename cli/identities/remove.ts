@@ -3,7 +3,7 @@ import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { paint, print, printJson, tell } from '../terminal/output.ts'
+import { paint, print, printJson, printNote } from '../terminal/output.ts'
 
 export const mount: Mount = (identities) =>
   identities
@@ -21,6 +21,9 @@ export const mount: Mount = (identities) =>
         const removed = await call(context, 'identities.remove', { name })
         if (context.json) return printJson(removed)
         if (context.quiet) return print(removed.name)
-        tell(context, `${paint(context, 'green', '✓')} removed identity provider ${clean(name)}`)
+        printNote(
+          context,
+          `${paint(context, 'green', '✓')} removed identity provider ${clean(name)}`,
+        )
       }),
     )

@@ -4,7 +4,7 @@ import { callbackPath } from '#signin/register/identity-provider.ts'
 import type { Context } from '../context.ts'
 import { configuredAuthUrl } from '../settings/configured-auth-url.ts'
 import { clean } from '../terminal/clean.ts'
-import { printRecord, tell } from '../terminal/output.ts'
+import { printNote, printRecord } from '../terminal/output.ts'
 
 export function showProvider(context: Context, provider: VerbRecord<'identities.show'>): void {
   printRecord(context, provider, provider.name, [
@@ -19,7 +19,7 @@ export function showProvider(context: Context, provider: VerbRecord<'identities.
     ['created', provider.created_at],
     ['updated', provider.updated_at],
   ])
-  for (const warning of provider.warnings) tell(context, `! ${clean(warning)}`)
+  for (const warning of provider.warnings) printNote(context, `! ${clean(warning)}`)
 }
 
 /** What to register at the third party: as the running gateway is called, else as this configuration would call it. */

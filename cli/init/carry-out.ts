@@ -6,7 +6,7 @@ import { makePrivate } from '../gateway/access.ts'
 import { call } from '../gateway/operator.ts'
 import { checkProvider, printChecked } from '../providers/check.ts'
 import { clean } from '../terminal/clean.ts'
-import { paint, tell } from '../terminal/output.ts'
+import { paint, printNote } from '../terminal/output.ts'
 import type { Answers } from './questions.ts'
 
 /** Each by the verb that its own command would use. @throws GatewayError, CommandError */
@@ -18,18 +18,18 @@ export async function carryOut(
   if (listen !== null) {
     const { path } = context.configFile
     writeConfig(path, listen)
-    tell(context, `${tick} config    ${clean(path)}: listen = "${listen}"`)
+    printNote(context, `${tick} config    ${clean(path)}: listen = "${listen}"`)
   }
   if (email !== null) {
     await call(context, 'thresholds.set', { ...context.whose, email })
-    tell(
+    printNote(
       context,
       `${tick} alerts    ${clean(email)}; below which balance: gatewayctl thresholds set`,
     )
   }
   if (provider !== null) {
     const record = await call(context, 'providers.add', provider)
-    tell(
+    printNote(
       context,
       `${tick} provider  ${record.name}, ${record.models - record.unpriced_models} priced models`,
     )

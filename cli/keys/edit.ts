@@ -6,7 +6,7 @@ import { usageError } from '../exit.ts'
 import { readUntil } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { print, printJson, tell } from '../terminal/output.ts'
+import { print, printJson, printNote } from '../terminal/output.ts'
 
 interface Flags {
   readonly name?: string
@@ -48,7 +48,7 @@ export const mount: Mount = (keys) =>
         }
         const edited = await call(context, 'keys.edit', { key, ...stated })
         if (context.json) return printJson(edited)
-        for (const warning of edited.warnings) tell(context, `! ${clean(warning)}`)
+        for (const warning of edited.warnings) printNote(context, `! ${clean(warning)}`)
         const changes = edited.changes.map(describe).join(', ')
         print(context.quiet ? edited.id : clean(`${edited.name}: ${changes || 'nothing changed'}`))
       }),

@@ -4,7 +4,7 @@ import { inFlight, recentRequests } from '../gateway/impact.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { paint, print, printJson, tell } from '../terminal/output.ts'
+import { paint, print, printJson, printNote } from '../terminal/output.ts'
 
 export const mount: Mount = (keys) =>
   keys
@@ -25,7 +25,7 @@ export const mount: Mount = (keys) =>
         for (const { id } of keys) revoked.push(await call(context, 'keys.revoke', { key: id }))
         if (context.json) return printJson(revoked.length === 1 ? revoked[0] : revoked)
         for (const { id, name } of revoked) {
-          tell(context, `${paint(context, 'green', '✓')} revoked ${clean(name)} (${id})`)
+          printNote(context, `${paint(context, 'green', '✓')} revoked ${clean(name)} (${id})`)
           if (context.quiet) print(id)
         }
       }),

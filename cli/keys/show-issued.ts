@@ -3,7 +3,7 @@ import type { VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
 import { clean } from '../terminal/clean.ts'
-import { paint, print, tell, toJson } from '../terminal/output.ts'
+import { paint, print, printNote, toJson } from '../terminal/output.ts'
 import { showOnce } from '../terminal/show-once.ts'
 import { describeLimits } from './describe-limits.ts'
 import type { SecretFile } from './secret-file.ts'
@@ -32,16 +32,16 @@ export async function showIssued(
   const help = `gatewayctl keys rotate ${id}        or: gatewayctl keys revoke ${id}`
   const isKept = typeof shown === 'object'
   if (isKept) showOnce(() => shown.keep(key), { done, help })
-  for (const warning of warnings) tell(context, `! ${clean(warning)}`)
-  tell(context, `${paint(context, 'green', '✓')} ${done}`)
+  for (const warning of warnings) printNote(context, `! ${clean(warning)}`)
+  printNote(context, `${paint(context, 'green', '✓')} ${done}`)
   const result = context.json ? toJson(issued) : await resultOf(context, issued, shown)
   if (isKept) print(result)
   else showOnce(() => print(result), { done, help })
-  if (note !== undefined) tell(context, note)
+  if (note !== undefined) printNote(context, note)
   if (shown !== 'secret' || context.quiet || context.json) return
   const address = await whereServed(context)
   const isOrdinary = issued.kind === 'ordinary'
-  tell(
+  printNote(
     context,
     [
       '  Shown once; only its hash is stored.',

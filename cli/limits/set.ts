@@ -6,7 +6,7 @@ import { usageError } from '../exit.ts'
 import { addLimitFlags, type LimitFlags, readLimitFlags } from '../flags/limit-flags.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { print, printJson, tell } from '../terminal/output.ts'
+import { print, printJson, printNote } from '../terminal/output.ts'
 
 type Change = VerbRecord<'limits.set'>[number]['changes'][number]
 
@@ -23,7 +23,7 @@ export const mount: Mount = (limits) =>
         const amended = await call(context, 'limits.set', { ...stated, keys: [...keys] })
         if (context.json) return printJson(amended.length === 1 ? amended[0] : amended)
         for (const { id, name, changes, warnings } of amended) {
-          for (const warning of warnings) tell(context, `! ${clean(warning)}`)
+          for (const warning of warnings) printNote(context, `! ${clean(warning)}`)
           const moves = changes.map(describe).join(', ')
           print(context.quiet ? id : clean(`${name}: ${moves || 'nothing changed'}`))
         }

@@ -2,7 +2,7 @@
 import { action, type Mount } from '../action.ts'
 import { readCount } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
-import { paint, print, printJson, tell } from '../terminal/output.ts'
+import { paint, print, printJson, printNote } from '../terminal/output.ts'
 import { addPriceFlags, type PriceFlags, readPriceFlags } from './price-flags.ts'
 
 interface Flags extends PriceFlags {
@@ -41,13 +41,16 @@ export const mount: Mount = (models) =>
         })
         if (context.json) return printJson(record)
         if (context.quiet) return print(record.id)
-        tell(context, `${paint(context, 'green', '✓')} added model ${record.id}`)
+        printNote(context, `${paint(context, 'green', '✓')} added model ${record.id}`)
         if (record.price === null) {
-          tell(context, '! it has no price, so requests to it are refused')
-          tell(context, `next: gatewayctl models price ${record.id} --in-usd X --out-usd Y`)
+          printNote(context, '! it has no price, so requests to it are refused')
+          printNote(context, `next: gatewayctl models price ${record.id} --in-usd X --out-usd Y`)
         } else if (flags.inUsd === undefined) {
-          tell(context, '! only its pictures have a price; a request for text costs nothing')
-          tell(context, `if it writes: gatewayctl models price ${record.id} --in-usd X --out-usd Y`)
+          printNote(context, '! only its pictures have a price; a request for text costs nothing')
+          printNote(
+            context,
+            `if it writes: gatewayctl models price ${record.id} --in-usd X --out-usd Y`,
+          )
         }
       }),
     )

@@ -8,7 +8,7 @@ import { recentRequests } from '../gateway/impact.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { paint, print, printJson, tell } from '../terminal/output.ts'
+import { paint, print, printJson, printNote } from '../terminal/output.ts'
 import { addPriceFlags, type PriceFlags, readPriceFlags } from './price-flags.ts'
 
 interface Flags extends PriceFlags {
@@ -35,7 +35,7 @@ export const mount: Mount = (models) =>
         // Not the price in force: what was added may begin to hold later.
         const { id, added, previous } = record
         if (context.quiet) return print(added.version)
-        tell(context, `${paint(context, 'green', '✓')} priced ${clean(id)} (${added.version})`)
+        printNote(context, `${paint(context, 'green', '✓')} priced ${clean(id)} (${added.version})`)
         const from = flags.from === undefined ? '' : `, from ${added.effective_from}`
         print(clean(`${movesBetween(previous, added)}${from}`))
       }),
@@ -85,5 +85,5 @@ async function clear(context: Context, text: string, flags: Flags): Promise<void
   const record = await call(context, 'models.unprice', { model })
   if (context.json) return printJson(record)
   if (context.quiet) return print(record.id)
-  tell(context, `${paint(context, 'green', '✓')} ${clean(model)} has no price and is refused`)
+  printNote(context, `${paint(context, 'green', '✓')} ${clean(model)} has no price and is refused`)
 }

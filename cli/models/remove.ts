@@ -4,7 +4,7 @@ import { recentRequests } from '../gateway/impact.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { paint, print, printJson, tell } from '../terminal/output.ts'
+import { paint, print, printJson, printNote } from '../terminal/output.ts'
 
 export const mount: Mount = (models) =>
   models
@@ -21,6 +21,6 @@ export const mount: Mount = (models) =>
         const removed = await call(context, 'models.remove', { model })
         if (context.json) return printJson(removed)
         if (context.quiet) return print(removed.id)
-        tell(context, `${paint(context, 'green', '✓')} removed model ${clean(model)}`)
+        printNote(context, `${paint(context, 'green', '✓')} removed model ${clean(model)}`)
       }),
     )

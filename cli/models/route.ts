@@ -7,7 +7,7 @@ import { usageError } from '../exit.ts'
 import { readCount } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { type Column, paint, printJson, printList, tell } from '../terminal/output.ts'
+import { type Column, paint, printJson, printList, printNote } from '../terminal/output.ts'
 import { timeLeft } from '../terminal/relative-time.ts'
 
 interface Flags {
@@ -37,7 +37,7 @@ export const mount: Mount = (models) =>
       action(async (context, model: string, flags: Flags) => {
         checkFlags(flags, model)
         const { route, news } = await act(context, model, flags)
-        if (news !== null) tell(context, `${paint(context, 'green', '✓')} ${clean(news)}`)
+        if (news !== null) printNote(context, `${paint(context, 'green', '✓')} ${clean(news)}`)
         if (context.json) printJson(route)
         else printList(context, route.hops, columns(context), ({ provider }) => provider)
       }),

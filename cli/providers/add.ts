@@ -2,7 +2,7 @@
 import { action, type Mount } from '../action.ts'
 import { readSecretInput, type SecretFlags } from '../flags/read-secret.ts'
 import { call } from '../gateway/operator.ts'
-import { paint, print, printJson, tell } from '../terminal/output.ts'
+import { paint, print, printJson, printNote } from '../terminal/output.ts'
 import { checkProvider, printChecked } from './check.ts'
 
 interface Flags extends SecretFlags {
@@ -33,17 +33,21 @@ export const mount: Mount = (providers) =>
         if (context.quiet) return print(record.name)
         const checked = flags.check ? await checkProvider(context, name) : null
         if (context.json) return printJson({ ...record, check: checked })
-        tell(context, `${paint(context, 'green', '✓')} added provider ${name} (${record.type})`)
+        printNote(
+          context,
+          `${paint(context, 'green', '✓')} added provider ${name} (${record.type})`,
+        )
         const { models, unpriced_models: unpriced } = record
         if (flags.check) printChecked(context, record, checked)
-        else tell(context, `  does it answer: gatewayctl providers test ${name}`)
-        if (models > 0) tell(context, `  ${models - unpriced} priced models from the catalogue`)
+        else printNote(context, `  does it answer: gatewayctl providers test ${name}`)
+        if (models > 0)
+          printNote(context, `  ${models - unpriced} priced models from the catalogue`)
         if (unpriced > 0) {
-          tell(context, `! ${unpriced} without a price are refused`)
-          tell(context, `next: gatewayctl models list --unpriced --provider ${name}`)
+          printNote(context, `! ${unpriced} without a price are refused`)
+          printNote(context, `next: gatewayctl models list --unpriced --provider ${name}`)
         }
         if (models === 0) {
-          tell(context, `next: gatewayctl models add ${name}/MODEL --in-usd X --out-usd Y`)
+          printNote(context, `next: gatewayctl models add ${name}/MODEL --in-usd X --out-usd Y`)
         }
       }),
     )

@@ -3,7 +3,7 @@ import type { VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { paint, tell } from '../terminal/output.ts'
+import { paint, printNote } from '../terminal/output.ts'
 
 export type Checked = VerbRecord<'providers.test'>[number]
 
@@ -32,7 +32,7 @@ export function printChecked(
     has_credential ? 'key valid' : 'it answers',
     checked,
   )) {
-    tell(context, line)
+    printNote(context, line)
   }
 }
 

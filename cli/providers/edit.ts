@@ -7,7 +7,7 @@ import { usageError } from '../exit.ts'
 import { readSecretInput, type SecretFlags } from '../flags/read-secret.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { print, printJson, tell } from '../terminal/output.ts'
+import { print, printJson, printNote } from '../terminal/output.ts'
 
 interface Flags extends SecretFlags {
   readonly type?: string
@@ -43,7 +43,7 @@ export const mount: Mount = (providers) =>
         if (context.json) return printJson(edited)
         if (context.quiet) return print(edited.name)
         print(`${clean(edited.name)}: ${clean(describe(edited)) || 'nothing changed'}`)
-        tell(context, `next: gatewayctl providers test ${name}`)
+        printNote(context, `next: gatewayctl providers test ${name}`)
       }),
     )
 
@@ -57,7 +57,7 @@ async function edit(
   } catch (thrown) {
     if (!needsCredential(thrown) || input.credential !== undefined || !context.mayAsk())
       throw thrown
-    tell(context, clean(thrown.message))
+    printNote(context, clean(thrown.message))
     const credential = await readSecretInput(context, { key: true })
     return await call(context, 'providers.edit', { ...input, credential })
   }

@@ -4,7 +4,7 @@ import { recentRequests } from '../gateway/impact.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { paint, print, printJson, tell } from '../terminal/output.ts'
+import { paint, print, printJson, printNote } from '../terminal/output.ts'
 
 export const mount: Mount = (providers) =>
   providers
@@ -22,7 +22,7 @@ export const mount: Mount = (providers) =>
         const removed = await call(context, 'providers.remove', { name })
         if (context.json) return printJson(removed)
         if (context.quiet) return print(removed.name)
-        tell(
+        printNote(
           context,
           `${paint(context, 'green', '✓')} removed provider ${clean(name)} and ${models} models`,
         )

@@ -5,7 +5,7 @@ import { isLoopbackHost } from '#domain/loopback.ts'
 import type { TelemetryOptions } from '#server/observer.ts'
 import type { Context, Environment } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
-import { tell } from '../terminal/output.ts'
+import { printNote } from '../terminal/output.ts'
 import { readListen } from './config.ts'
 import { type ConfigFile, readConfigFile } from './config-file.ts'
 import { findSetting, variableOf } from './find-setting.ts'
@@ -82,7 +82,10 @@ function readTraces(context: Context, file: ConfigFile): TelemetryOptions['trace
   if (stated === undefined) return null
   const protocol = env[`${OTLP}_TRACES_PROTOCOL`] || env[`${OTLP}_PROTOCOL`]
   if (own === undefined && protocol && protocol !== 'http/json') {
-    tell(context, `! traces are off: they leave as http/json, and ${OTLP}_PROTOCOL is ${protocol}`)
+    printNote(
+      context,
+      `! traces are off: they leave as http/json, and ${OTLP}_PROTOCOL is ${protocol}`,
+    )
     return null
   }
   return {

@@ -31,7 +31,7 @@ export const print = (text: string): void => {
 }
 
 /** Writes lines that accompany the result, commands to be pasted among them; `--quiet` silences them. */
-export const tell = (context: Context, text: string): void => {
+export const printNote = (context: Context, text: string): void => {
   if (!context.quiet && !context.json) writeError(`${carry(text, context.typed)}\n`)
 }
 
@@ -49,7 +49,7 @@ export function printList<Row>(
 ): void {
   if (context.json) printJson(rows)
   // A header with nothing below it looks like a fault.
-  else if (rows.length === 0 && context.isTerminal) tell(context, 'nothing to list')
+  else if (rows.length === 0 && context.isTerminal) printNote(context, 'nothing to list')
   else printLines(linesOf(context, rows, columns, idOf))
 }
 

@@ -6,7 +6,7 @@ import { usageError } from '../exit.ts'
 import { readCeiling } from '../flags/read-amount.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { paint, print, printJson, tell } from '../terminal/output.ts'
+import { paint, print, printJson, printNote } from '../terminal/output.ts'
 import { showOnce } from '../terminal/show-once.ts'
 
 interface Flags {
@@ -41,9 +41,9 @@ export const mount: Mount = (thresholds) =>
           throw usageError('nothing is stated', 'gatewayctl thresholds set --below 20')
         }
         const record = await call(context, 'thresholds.set', { ...context.whose, ...stated })
-        for (const warning of record.warnings) tell(context, `! ${clean(warning)}`)
+        for (const warning of record.warnings) printNote(context, `! ${clean(warning)}`)
         if (record.marked && !record.previous.marked) {
-          tell(context, `! the balance of $${record.balance_usd} is below it already`)
+          printNote(context, `! the balance of $${record.balance_usd} is below it already`)
         }
         showChanges(context, record)
       }),
@@ -60,13 +60,16 @@ function showChanges(context: Context, record: SetRecord): void {
     else print(context.quiet ? clean(account) : changes)
     return
   }
-  tell(context, `${paint(context, 'green', '✓')} ${changes}`)
+  printNote(context, `${paint(context, 'green', '✓')} ${changes}`)
   showOnce(() => (context.json ? printJson(record) : print(secret)), {
     done: changes,
     help: 'gatewayctl thresholds set --rotate-secret',
   })
-  tell(context, '  Shown once. It signs every webhook: webhook-signature, by Standard Webhooks.')
-  tell(context, 'next: gatewayctl thresholds test webhook')
+  printNote(
+    context,
+    '  Shown once. It signs every webhook: webhook-signature, by Standard Webhooks.',
+  )
+  printNote(context, 'next: gatewayctl thresholds test webhook')
 }
 
 function movesOf({ previous, ...now }: SetRecord): readonly string[] {

@@ -5,7 +5,7 @@ import { EXIT, endWith } from '../exit.ts'
 import { CHANNELS, readChoice } from '../flags/read-choice.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { paint, print, printJson, tell } from '../terminal/output.ts'
+import { paint, print, printJson, printNote } from '../terminal/output.ts'
 import { awaitDelivery, type SentEvent } from './await-delivery.ts'
 
 type Channel = SentEvent['channels'][number]
@@ -37,9 +37,12 @@ export const mount: Mount = (thresholds) =>
 const hasArrived = ({ log }: Channel): boolean => log.at(-1)?.failure === null
 
 function printWaiting(context: Context, eventId: string): void {
-  tell(context, '! no gateway is running on this data directory: the test is sent when one runs')
+  printNote(
+    context,
+    '! no gateway is running on this data directory: the test is sent when one runs',
+  )
   print(eventId)
-  tell(context, `next: gatewayctl serve     then: gatewayctl deliveries show ${eventId}`)
+  printNote(context, `next: gatewayctl serve     then: gatewayctl deliveries show ${eventId}`)
 }
 
 /** "✓ POST https://ops.example.org/hook → 204 in 131 ms   event gateway.low_balance (test: true)  id evt_…" */

@@ -4,7 +4,7 @@ import { action, type Mount } from '../action.ts'
 import { checkTrimmed } from '../activity/warn-of-trimmed.ts'
 import { readSince } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
-import { type Column, printList, tell } from '../terminal/output.ts'
+import { type Column, printList, printNote } from '../terminal/output.ts'
 
 type Drift = VerbRecord<'usage.drift'>[number]
 
@@ -18,7 +18,7 @@ export const mount: Mount = (usage) =>
         const since = readSince('--since', flags.since, context.clock.now())
         const rows = await call(context, 'usage.drift', { since })
         await checkTrimmed(context, since)
-        if (rows.length === 0) tell(context, `no provider has stated a cost since ${since}`)
+        if (rows.length === 0) printNote(context, `no provider has stated a cost since ${since}`)
         printList(context, rows, COLUMNS, ({ model }) => model)
       }),
     )

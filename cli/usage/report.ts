@@ -9,7 +9,7 @@ import { readChoice } from '../flags/read-choice.ts'
 import { readCount, readSince } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
 import { printCsv } from '../terminal/csv.ts'
-import { type Column, printJson, printList, tell } from '../terminal/output.ts'
+import { type Column, printJson, printList, printNote } from '../terminal/output.ts'
 
 type Report = VerbRecord<'usage.report'>
 type Sum = Report['total']
@@ -69,7 +69,7 @@ export const mount: Mount = (usage) =>
             fieldsOf(report),
             lines.map((line) => toCells(report, line)),
           )
-        if (lines.length === 0) return tell(context, `nothing was used since ${report.since}`)
+        if (lines.length === 0) return printNote(context, `nothing was used since ${report.since}`)
         lines.push({ ...report.total, first: 'total', second: '' })
         printList(context, lines, columnsOf(report), ({ first }) => first)
       }),

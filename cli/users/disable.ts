@@ -3,7 +3,7 @@ import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { paint, tell } from '../terminal/output.ts'
+import { paint, printNote } from '../terminal/output.ts'
 import { countSessions, showPerson } from './show-person.ts'
 
 export const mount: Mount = (users) =>
@@ -19,7 +19,7 @@ export const mount: Mount = (users) =>
           act: `disable ${clean(email)}`,
         })
         const person = await call(context, 'users.disable', { person: text })
-        tell(context, `${paint(context, 'green', '✓')} disabled ${clean(email)}`)
+        printNote(context, `${paint(context, 'green', '✓')} disabled ${clean(email)}`)
         showPerson(context, person)
       }),
     )

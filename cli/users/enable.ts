@@ -2,7 +2,7 @@
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { paint, tell } from '../terminal/output.ts'
+import { paint, printNote } from '../terminal/output.ts'
 import { showPerson } from './show-person.ts'
 
 export const mount: Mount = (users) =>
@@ -13,7 +13,7 @@ export const mount: Mount = (users) =>
     .action(
       action(async (context, text: string) => {
         const person = await call(context, 'users.enable', { person: text })
-        tell(context, `${paint(context, 'green', '✓')} enabled ${clean(person.email)}`)
+        printNote(context, `${paint(context, 'green', '✓')} enabled ${clean(person.email)}`)
         showPerson(context, person)
       }),
     )

@@ -4,7 +4,7 @@ import { usageError } from '../exit.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { paint, tell } from '../terminal/output.ts'
+import { paint, printNote } from '../terminal/output.ts'
 import { showPerson } from './show-person.ts'
 
 export const mount: Mount = (users) =>
@@ -28,11 +28,12 @@ export const mount: Mount = (users) =>
           act: `unlink ${clean(provider)} from ${clean(email)}`,
         })
         const person = await call(context, 'users.identities.remove', { person: text, provider })
-        tell(
+        printNote(
           context,
           `${paint(context, 'green', '✓')} ${clean(email)} signs in by ${person.unlinked} no more`,
         )
         showPerson(context, person)
-        if (sessions > 0) tell(context, `next: gatewayctl users sessions revoke ${clean(email)}`)
+        if (sessions > 0)
+          printNote(context, `next: gatewayctl users sessions revoke ${clean(email)}`)
       }),
     )

@@ -3,7 +3,7 @@ import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import { readCount } from '../flags/read-value.ts'
 import { call } from '../gateway/operator.ts'
-import { type Column, printList, tell } from '../terminal/output.ts'
+import { type Column, printList, printNote } from '../terminal/output.ts'
 import { relativeTime } from '../terminal/relative-time.ts'
 
 interface Flags {
@@ -42,7 +42,7 @@ export const mount: Mount = (users) =>
         printList(context, rows, [...COLUMNS, lastSeen], ({ id }) => id)
         const last = rows.at(-1)
         if (last !== undefined && rows.length === limit) {
-          tell(context, `there may be more: gatewayctl users list --before ${last.id}`)
+          printNote(context, `there may be more: gatewayctl users list --before ${last.id}`)
         }
       }),
     )

@@ -3,7 +3,7 @@ import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { paint, print, printJson, tell } from '../terminal/output.ts'
+import { paint, print, printJson, printNote } from '../terminal/output.ts'
 import { countSessions } from './show-person.ts'
 
 export const mount: Mount = (users) =>
@@ -21,6 +21,6 @@ export const mount: Mount = (users) =>
         const removed = await call(context, 'users.remove', { person: text })
         if (context.json) return printJson(removed)
         if (context.quiet) return print(removed.id)
-        tell(context, `${paint(context, 'green', '✓')} removed ${clean(email)}`)
+        printNote(context, `${paint(context, 'green', '✓')} removed ${clean(email)}`)
       }),
     )

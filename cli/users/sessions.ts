@@ -4,7 +4,7 @@ import { usageError } from '../exit.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { paint, print, printJson, tell } from '../terminal/output.ts'
+import { paint, print, printJson, printNote } from '../terminal/output.ts'
 import { countSessions } from './show-person.ts'
 
 export const mount: Mount = (users) =>
@@ -30,6 +30,6 @@ export const mount: Mount = (users) =>
         if (context.json) return printJson(person)
         if (context.quiet) return print(person.id)
         const ended = countSessions(person.ended_sessions)
-        tell(context, `${paint(context, 'green', '✓')} signed ${clean(email)} out of ${ended}`)
+        printNote(context, `${paint(context, 'green', '✓')} signed ${clean(email)} out of ${ended}`)
       }),
     )
