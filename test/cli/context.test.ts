@@ -1,12 +1,12 @@
 /** Where things live: flag > GATEWAY_* > systemd > XDG. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Environment, openContext } from '#cli/context.ts'
 import { readServeSettings } from '#cli/settings/config.ts'
 import { DAY_MS } from '#domain/clock.ts'
 import { DEFAULT_SETTINGS } from '#domain/settings.ts'
-import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
+import { tempDirectory } from '#test/support/temp-directory.ts'
 
 const dataDir = (env: Environment, flag?: string): string =>
   openContext(flag === undefined ? {} : { dataDir: flag }, env).dataDir
@@ -44,12 +44,8 @@ test('colour: wanted by a terminal, forced or refused by a variable', () => {
 })
 
 describe('the configuration file', () => {
-  let cli: CliHarness | null = null
-  afterEach(() => cli?.close())
-
   const settings = (toml: string, env: Environment = {}, flags = {}) => {
-    cli = openCli()
-    const config = join(cli.home, 'config.toml')
+    const config = join(tempDirectory(), 'config.toml')
     writeFileSync(config, toml)
     return readServeSettings(openContext({ config }, env), flags)
   }
