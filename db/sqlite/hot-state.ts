@@ -13,7 +13,7 @@ import { REST_OF_END_USERS } from '#domain/end-user.ts'
 import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { addUsd, NO_MONEY, subtractUsd, type UsdNanos } from '#domain/money.ts'
-import { PassingMap } from '#domain/passing-map.ts'
+import { TransientMap } from '#domain/transient-map.ts'
 import type { Window } from '#domain/window.ts'
 import { fromInteger } from './amount.ts'
 import type { Connection } from './connection.ts'
@@ -80,7 +80,7 @@ export interface OpenHold {
 }
 
 export interface HotState {
-  readonly open: PassingMap<GenerationId, OpenHold>
+  readonly open: TransientMap<GenerationId, OpenHold>
   /** Undefined when there is no such key. Its windows may have to be read: see `isRead`. */
   key(id: KeyId, at: Instant): HotKey | undefined
   /** Reads the windows, of a long log in slices, so that much may have happened by the end. */
@@ -107,7 +107,7 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
   const endUsers = prepareEndUsers(connection)
   const hotKeys = new Map<KeyId, HotKey>()
   const hotAccounts = new Map<AccountId, HotAccount>()
-  const open = new PassingMap<GenerationId, OpenHold>()
+  const open = new TransientMap<GenerationId, OpenHold>()
   const load = (id: KeyId, at: Instant): HotKey | undefined => {
     const hot = readHotKey(id, at)
     if (!hot) return undefined

@@ -12,7 +12,7 @@ export type ActChanges = { readonly [field: string]: Json }
 export interface Act {
   readonly id: ActId
   readonly at: Instant
-  /** An operator as far as the system knows, "uid 1000 (ann)"; or the id of a provisioning key. */
+  /** The operator's account on the machine, "uid 1000 (ann)", or the id of a provisioning key. */
   readonly who: string
   /** "limits.set" */
   readonly verb: string
@@ -21,7 +21,7 @@ export interface Act {
   readonly changed: ActChanges
 }
 
-/** What an act changed; the rest is added where it is noted. */
+/** What an act changed; `draftAct` adds the rest. */
 export type ActFacts = Pick<Act, 'target' | 'changed'>
 
 export interface ActQuery {

@@ -16,7 +16,7 @@ export type EndedBy = 'completed' | 'client' | 'upstream' | 'gateway' | 'refused
 /** nginx's status for a client that left before it was answered: logged, and never sent. */
 export const CLIENT_CLOSED_REQUEST = 499
 
-/** An attempt that failed: one hop that was asked and did not, or not wholly, answer. */
+/** A failed attempt: a hop that was sent the request and gave no answer, or an incomplete one. */
 export interface FailedAttempt {
   readonly model: string
   readonly provider: string
@@ -25,18 +25,18 @@ export interface FailedAttempt {
   readonly status: number | null
   /** The provider's own words, cleared of addresses and credentials. */
   readonly reason: string
-  /** From asking until it had failed. */
+  /** From sending the request until the failure. */
   readonly ms: number
-  /** What it cost the operator although nobody was charged for it: what was produced, at the model's price. */
+  /** What the operator bears because no key was charged: the output produced, at the model's price. */
   readonly operatorCost: UsdNanos
 }
 
-/** What the log keeps of a refusal, as the client got it; a text that no limit needs is cut. */
+/** What the log keeps of a refusal, as it was sent to the client; long texts are cut. */
 export interface LoggedRefusal {
   readonly message: string
   /** Which limit, its value, what was used, and when it lifts; null where no limit refused it. */
   readonly metadata: ErrorMetadata | null
-  /** The most that it could have cost; null where it was refused before that was known. */
+  /** The highest possible cost of the request; null if it was refused before that was known. */
   readonly hold: UsdNanos | null
 }
 
@@ -65,9 +65,9 @@ export interface ActivityEntry {
   readonly usageSource: UsageSource | null
   readonly cost: UsdNanos
   readonly costRub: RubMicros
-  /** Which picture was charged, where pictures were; null where the price did not ask. */
+  /** Size and quality that the image price was looked up by; null where no image was charged by the piece. */
   readonly image: ImageChoice | null
-  /** What the provider itself says that it cost, for comparison (quirks: OpenRouter, xAI); null where it says nothing. */
+  /** The cost stated by the provider, for comparison (quirks: OpenRouter, xAI); null where it states none. */
   readonly statedCost: UsdNanos | null
   /** In the order they were made, the last one too if it failed. */
   readonly failedAttempts: readonly FailedAttempt[]
@@ -79,7 +79,7 @@ export interface ActivityEntry {
 export const operatorCost = (attempts: readonly FailedAttempt[]): UsdNanos =>
   attempts.reduce((sum, attempt) => addUsd(sum, attempt.operatorCost), NO_MONEY)
 
-/** What is asked of the log; every filter narrows it further. */
+/** A query of the log; an entry must match every filter. */
 export interface ActivityQuery {
   readonly accountId?: AccountId
   readonly keyId?: KeyId
@@ -94,9 +94,9 @@ export interface ActivityQuery {
   readonly leastTotalMs?: number
   /** Only what did not run to its end. */
   readonly errorsOnly?: boolean
-  /** Arrived then or later. */
+  /** Arrived at this instant or later. */
   readonly since?: Instant
-  /** Arrived before then. */
+  /** Arrived before this instant. */
   readonly until?: Instant
   readonly limit: number
 }
@@ -111,14 +111,14 @@ export type DriftQuery = Pick<ActivityQuery, 'since' | 'until'>
 
 /** Port: the log's own writing and reading; admitted requests come in through `Admissions.settle`. */
 export interface Activity {
-  /** Notes a refused request. Kept soon, not before it resolves: nothing hangs on it. */
+  /** Logs a refused request. It is written shortly after; the caller does not wait, because no money depends on it. */
   note(entry: ActivityEntry): void
   /** Newest first. */
   list(query: ActivityQuery): Promise<readonly ActivityEntry[]>
   find(id: GenerationId): Promise<ActivityEntry | undefined>
   /** Compares, model by model, charges with what providers stated for the same requests; in order of models. */
   drift(query: DriftQuery): Promise<readonly Drift[]>
-  /** Adds up what was used by requests that have ended; those that end meanwhile may be in it. @throws store_unavailable */
+  /** Sums the usage of requests that have ended; one that ends during the query may be included. @throws store_unavailable */
   usage(query: UsageQuery): Promise<UsageReport>
   /**
    * Removes lines of requests that ended before `before`, the oldest first and at most `limit`; answers how many, fewer

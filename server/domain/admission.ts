@@ -19,7 +19,7 @@ export interface Claim {
   /** The moment of admission: it decides the windows, the UTC day and the UTC month. */
   readonly at: Instant
   readonly model: string
-  /** Whom the application serves by it; null where it does not say. */
+  /** The end user that the request names (`user`); null where it names none. */
   readonly endUser: string | null
   /** The upper bound of its charge, held until it is settled or voided. */
   readonly hold: UsdNanos
@@ -57,7 +57,7 @@ export type RefusalCode =
   | 'spend_reserved'
   | 'key_revoked'
 
-/** Why nothing was taken: which limit, its value, what is used, and when it lifts. */
+/** Why a claim was refused: which limit, its value, what is used, and when it lifts. */
 export interface Refusal {
   readonly code: RefusalCode
   readonly limit: string
@@ -80,7 +80,7 @@ export interface Settlement {
   readonly activity: ActivityEntry
 }
 
-/** What a key has spent, holds and has in progress: what a list shows of each. */
+/** A key's spend, holds and requests in progress, as lists show them. */
 export interface KeySpending {
   readonly spendDay: UsdNanos
   readonly spendMonth: UsdNanos
@@ -120,13 +120,13 @@ export interface Admissions {
    */
   settle(id: GenerationId, settlement: Settlement): Promise<boolean>
   quota(keyId: KeyId, at: Instant): Promise<QuotaReading>
-  /** From memory, once the key was used or shown. @throws key_not_found */
+  /** Read from the database the first time, from memory after that. @throws key_not_found */
   spending(keyId: KeyId, at: Instant): Promise<KeySpending>
-  /** A window without a limit has to be counted in the log: ask it of one key, not of a list. @throws key_not_found */
+  /** A window without a limit is counted in the log, so call this for a single key, not for a list. @throws key_not_found */
   usage(keyId: KeyId, at: Instant): Promise<KeyUsage>
   /** Over all keys, the revoked ones too, in the UTC day and the UTC month of `at`. */
   spend(at: Instant): Promise<Spend>
-  /** Since that day, oldest first; a day without a request is left out. Requests pass while it is added up. */
+  /** Since that day, oldest first; days without a request are left out. It does not block requests. */
   spendByDay(since: Day): Promise<readonly AccountDaySpend[]>
 }
 
@@ -182,7 +182,7 @@ function judgeConcurrency({ limits, inProgress }: Standing): Refusal | null {
   }
 }
 
-/** A ceiling of a period: how it is called, what crossing it is called, and when the period after a day begins. */
+/** A ceiling of a period: the name of the limit, the error code, and when the next period begins. */
 interface CeilingRule {
   readonly limit: string
   readonly code: RefusalCode
@@ -201,7 +201,7 @@ const MONTHLY: CeilingRule = {
 }
 const END_USER_DAILY: CeilingRule = { ...DAILY, limit: 'end_user_daily_usd' }
 
-/** Ceilings and balance in one pass; `refuse` says which of the two verdicts is asked for. */
+/** Checks ceilings and balance; `refuse` selects which of the two verdicts counts as a refusal. */
 function judgeMoney(
   claim: Claim,
   { limits, daySpend, monthSpend, endUser, balance, accountHeld }: Standing,

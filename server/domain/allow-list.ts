@@ -13,7 +13,7 @@ export const isMask = (text: string): boolean => text.length <= MOST_MASK_CHARS 
 const matches = (mask: string, model: string): boolean =>
   mask === model || mask === '*' || (mask.endsWith('/*') && model.startsWith(mask.slice(0, -1)))
 
-/** Case-sensitive; ask it again for every candidate of a route. */
+/** Case-sensitive; must be checked for every candidate of a route. */
 export const allows = (list: AllowList, model: string): boolean =>
   list === null || list.some((mask) => matches(mask, model))
 

@@ -1,4 +1,4 @@
-/** An attempt: one hop being asked. Another may follow only as long as nothing of an answer has come (contract §7). */
+/** An attempt: one request sent to one hop. Another may follow only while no part of an answer has arrived (contract §7). */
 
 import type { FailedAttempt } from './activity.ts'
 import type { Caller } from './caller.ts'
@@ -12,7 +12,7 @@ import type { MaybePromise } from './maybe-promise.ts'
 import { type Meter, startMeter } from './meter.ts'
 import { NO_MONEY, type UsdNanos } from './money.ts'
 import type { Offer, Offers } from './offer.ts'
-import { chargeFor, choiceDrawn, type ImageChoice } from './pricing.ts'
+import { chargedImage, chargeFor, type ImageChoice } from './pricing.ts'
 import type { Provider } from './provider.ts'
 import { pauseBeforeRetryMs } from './retry.ts'
 import type { Settings } from './settings.ts'
@@ -23,11 +23,11 @@ export interface Attempt {
   readonly request: ChatRequest
   readonly offer: Offer
   readonly meter: Meter
-  /** When its turn came; a pause before it is not its own. */
+  /** When the attempt began; a pause before a retry is not included. */
   startedAt: Instant
-  /** Aborts with the request, and by itself when this hop is given up. */
+  /** Aborted when the request is aborted, or when only this attempt is given up. */
   readonly canceller: Canceller
-  /** Whether the provider has been asked. */
+  /** Whether the request was sent to the provider. */
   isSent: boolean
 }
 
@@ -37,7 +37,6 @@ export interface Attempts {
   readonly failed: FailedAttempt[]
 }
 
-/** What an attempt needs. */
 export interface AttemptDeps {
   readonly clock: Clock
   readonly settings: Settings
@@ -68,8 +67,8 @@ const startAttempt = (
 })
 
 /**
- * Asks one offer after the other until one begins to answer, and the last of them once more where that may help.
- * `attempts.current` is the one that answers, or the last that failed. @throws UpstreamFailure, the signal's reason
+ * Tries the offers in order until one begins to answer, and retries the last one where that may help.
+ * `attempts.current` is the attempt that answers, or the last that failed. @throws UpstreamFailure, the signal's reason
  */
 export const openFirst = (
   deps: AttemptDeps,
@@ -77,12 +76,12 @@ export const openFirst = (
   offers: Offers,
   attempts: Attempts,
 ): Promise<AsyncIterable<ChatEvents>> =>
-  // The first almost always answers, and needs no loop.
+  // Fast path: the first offer nearly always answers.
   open(deps, walk, attempts.current, offers.length === 1).catch((thrown) =>
     openNext(deps, walk, offers, attempts, thrown),
   )
 
-/** Goes on when the first offer has failed. */
+/** Tries the remaining offers after the first has failed. */
 async function openNext(
   deps: AttemptDeps,
   walk: Walk,
@@ -96,7 +95,7 @@ async function openNext(
     const { canceller } = attempts.current
     canceller.throwIfAborted()
     canceller.abort()
-    // Only a provider's failure is worth another attempt; a client that left needs none.
+    // Only a provider's failure justifies another attempt, and only while the client is connected.
     if (!(thrown instanceof UpstreamFailure) || signal.aborted) throw thrown
     const next = isOutOfTime(deps, caller) ? null : nextTurn(offers, turn, thrown, request)
     if (next === null) throw thrown
@@ -116,7 +115,7 @@ interface Turn {
   readonly pauseMs: number
 }
 
-/** The offer to ask after `turn` failed attempts: the next one, then the last of them once more. */
+/** The offer to try after `turn` failed attempts: the next one, or a retry of the last. */
 function nextTurn(
   offers: Offers,
   turn: number,
@@ -154,21 +153,21 @@ export function noteFailure(
   })
 }
 
-/** What an uncharged attempt produced, at the model's price. */
+/** The cost of what an uncharged attempt produced, at the model's price. */
 function costOf(attempt: Attempt): UsdNanos {
   const { offer, meter } = attempt
   const { usage, source } = meter.read()
   const { version, rate } = offer
-  return chargeFor(usage, version, rate.rubPerUsd, source, pictureOf(attempt)).amount
+  return chargeFor(usage, version, rate.rubPerUsd, source, imageOf(attempt)).amount
 }
 
-/** Which picture is priced: what was drawn where that is known, else what was asked for. */
-export const pictureOf = ({ request, offer, meter }: Attempt): ImageChoice =>
-  choiceDrawn(offer.version.prices.imagePrices, request.image, meter.drawn)
+/** The image size and quality to price: those generated where they are known, else those requested. */
+export const imageOf = ({ request, offer, meter }: Attempt): ImageChoice =>
+  chargedImage(offer.version.prices.imagePrices, request.image, meter.drawn)
 
 /**
- * Opens the upstream of an attempt. Where another offer may still follow, events are held back until content has come:
- * a failure before that can fall back to it. The last offer streams at once.
+ * Opens the upstream of an attempt. While another offer may follow, events are buffered until content arrives, so that an
+ * earlier failure can fall back to that offer. The last offer streams at once.
  */
 function open(
   deps: AttemptDeps,
@@ -201,7 +200,7 @@ function ask(
   const { offer, canceller } = attempt
   canceller.throwIfAborted()
   attempt.isSent = true
-  deps.health.asked(offer.hop)
+  deps.health.attempted(offer.hop)
   const events = upstream.open({
     request,
     hop: offer.hop,
@@ -212,13 +211,13 @@ function ask(
   return isLast ? events : holdUntilContent(events, request, attempt.meter)
 }
 
-/** A credential that cannot be read fails this provider alone; another may still answer. */
+/** An unreadable credential fails only this provider; another may still answer. */
 function findUpstream({ upstreamFor }: AttemptDeps, provider: Provider): MaybePromise<Upstream> {
   const found = upstreamFor(provider)
-  return found instanceof Promise ? found.catch(judgeCredential) : found
+  return found instanceof Promise ? found.catch(toCredentialFailure) : found
 }
 
-function judgeCredential(cause: unknown): never {
+function toCredentialFailure(cause: unknown): never {
   if (!(cause instanceof GatewayError)) throw cause
   throw new UpstreamFailure('unauthorized', 'its credential cannot be read', { cause })
 }

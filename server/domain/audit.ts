@@ -1,12 +1,12 @@
-/** The audit: every sum that the gateway keeps is added up again from the ledger. A difference is a defect, never a rounding. */
+/** The audit: recomputes every stored sum from the ledger. Any difference is a defect, never a rounding error. */
 import type { Day, Instant } from './clock.ts'
 import type { AccountId, GenerationId, KeyId } from './id.ts'
 import type { BalanceAudit } from './ledger.ts'
 import type { UsdNanos } from './money.ts'
 
 /**
- * What is kept: an account's balance, what a key spent on a UTC day, and what each of its end users did. `live_…` is what
- * the process that serves reckons with: balance, day, and the month, which is the sum of its days.
+ * The stored sums: an account's balance, a key's spend on a UTC day, and that of each of its end users. `live_…` are the
+ * in-memory sums of the serving process: balance, day, and month (the sum of its days).
  */
 export type KeptSum =
   | 'balance'
@@ -17,17 +17,17 @@ export type KeptSum =
   | 'live_key_month'
 
 export type AuditFinding =
-  /** A sum that is not what the ledger adds up to. */
+  /** A sum that differs from that of the ledger. */
   | {
       readonly what: KeptSum
       readonly subject: AccountId | KeyId
-      /** Of a month its first; null of a balance. */
+      /** The first day of a month for a monthly sum; null for a balance. */
       readonly day: Day | null
       readonly endUser: string | null
       readonly kept: UsdNanos
       readonly ledger: UsdNanos
     }
-  /** More charges than requests: of a key on a day. */
+  /** A key has more charges than requests on a day. */
   | {
       readonly what: 'requests'
       readonly subject: AccountId | KeyId
@@ -36,7 +36,7 @@ export type AuditFinding =
       readonly requests: number
       readonly charges: number
     }
-  /** A hold that no request in progress has, one that is in no table, one that was charged, or sums of holds that differ. */
+  /** A hold without a request in progress, one missing from the table, one already charged, or a wrong sum of holds. */
   | {
       readonly what: 'hold'
       readonly subject: GenerationId | AccountId | KeyId
@@ -44,17 +44,17 @@ export type AuditFinding =
     }
 
 export interface Audit {
-  /** The moment that everything was read at. */
+  /** When the snapshot that it was computed from was taken. */
   readonly at: Instant
   readonly entries: number
-  /** Of every account, oldest first. */
+  /** One per account, oldest first. */
   readonly balances: readonly BalanceAudit[]
   readonly keyDays: number
   readonly endUserDays: number
   readonly openHolds: number
   /** The first `MOST_FINDINGS`. */
   readonly findings: readonly AuditFinding[]
-  /** All of them. */
+  /** The number of findings in all. */
   readonly found: number
 }
 

@@ -2,7 +2,6 @@
 import type { Instant } from './clock.ts'
 import type { ApiKey } from './key.ts'
 
-/** Who asks. */
 export interface Caller {
   readonly key: ApiKey
   readonly requestId: string

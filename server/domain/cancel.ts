@@ -1,9 +1,9 @@
-/** Cancelling: how the reader of an answer says that it no longer waits. */
+/** Cancellation: how the reader of an answer signals that it no longer wants it. */
 
-/** A function or, to save making one, an object with `handleEvent`, as DOM events have it. */
+/** A function, or an object with `handleEvent` as in the DOM, which saves creating a closure. */
 export type CancelListener = (() => void) | { handleEvent(): void }
 
-/** The listening side. An `AbortSignal` is one too. */
+/** The listening side; `AbortSignal` satisfies it. */
 export interface CancelSignal {
   readonly aborted: boolean
   readonly reason: unknown
@@ -13,8 +13,8 @@ export interface CancelSignal {
 }
 
 /**
- * Signal and controller in one, without the machinery of events: every request has two, and an `AbortController` costs
- * as much as the admission of a request.
+ * Signal and controller in one, without event dispatch. Every request has two, and an `AbortController` costs as much as
+ * the admission of a request.
  */
 export class Canceller implements CancelSignal {
   aborted = false
@@ -24,14 +24,14 @@ export class Canceller implements CancelSignal {
   private others: CancelListener[] | null = null
   private readonly followed: CancelSignal | null
 
-  /** Aborts with `followed`, if there is one, and can be aborted by itself. */
+  /** Is aborted when `followed` is aborted, and can be aborted on its own. */
   constructor(followed: CancelSignal | null = null) {
     this.followed = followed
     if (followed !== null) onCancel(followed, this)
   }
 
   /** Only the first reason counts; each listener is called once. */
-  abort(reason: unknown = new DOMException('nobody waits for it any more', 'AbortError')): void {
+  abort(reason: unknown = new DOMException('the request was cancelled', 'AbortError')): void {
     if (this.aborted) return
     this.aborted = true
     this.reason = reason
@@ -42,7 +42,7 @@ export class Canceller implements CancelSignal {
     if (others !== null) for (const other of others) notify(other)
   }
 
-  /** What it follows has been aborted. */
+  /** Called when `followed` is aborted. */
   handleEvent(): void {
     this.abort(this.followed?.reason)
   }
@@ -89,5 +89,5 @@ function notify(listener: CancelListener): void {
   else listener.handleEvent()
 }
 
-/** A canceller that aborts with `signal`, and can be aborted by itself. */
+/** A canceller that is aborted when `signal` is, and can be aborted on its own. */
 export const cancelWith = (signal: CancelSignal): Canceller => new Canceller(signal)

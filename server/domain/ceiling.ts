@@ -1,4 +1,4 @@
-/** The rule of spent, held and the next hold, the same for a day ceiling, a month ceiling and a balance (contract §8). */
+/** The spending rule, the same for daily and monthly ceilings and for the balance (contract §8). */
 import { addUsd, NO_MONEY, type UsdNanos } from './money.ts'
 
 export interface Spending {
@@ -7,12 +7,12 @@ export interface Spending {
   readonly held: UsdNanos
 }
 
-/** `exhausted` waits for the period or the operator; `reserved` waits for requests in progress. */
+/** `exhausted` lasts until the period ends or the operator acts; `reserved` until requests in progress end. */
 export type CeilingVerdict = 'admitted' | 'exhausted' | 'reserved'
 
 /**
- * A lone request may cross the ceiling, so that the last cent can be spent; while anything else is held, no request may.
- * Hence no amount of concurrency crosses by more than one request.
+ * With no other hold, a request may cross the ceiling, so that the last cent can be spent; with any other hold it may not.
+ * Therefore a ceiling is exceeded by one request at most, whatever the concurrency.
  */
 export function judgeCeiling(
   spending: Spending,
@@ -24,7 +24,7 @@ export function judgeCeiling(
   return addUsd(addUsd(spending.spent, spending.held), hold) <= ceiling ? 'admitted' : 'reserved'
 }
 
-/** A balance is a ceiling of everything ever credited, with everything ever charged already taken off it. */
+/** The balance is a ceiling from which past charges are already subtracted. */
 export function judgeBalance(balance: UsdNanos, held: UsdNanos, hold: UsdNanos): CeilingVerdict {
   return balance <= NO_MONEY ? 'exhausted' : judgeCeiling({ spent: NO_MONEY, held }, balance, hold)
 }

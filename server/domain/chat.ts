@@ -1,23 +1,23 @@
-/** The chat operation in the gateway's own terms: what a client asks for, and the events that answer it. */
+/** The chat operation in the gateway's own model: the request, and the events of its answer. */
 import type { UsdNanos } from './money.ts'
 import type { ImageChoice } from './pricing.ts'
 import type { Usage } from './usage.ts'
 
 export type JsonObject = { readonly [name: string]: unknown }
 
-/** A body as its client wrote it. */
+/** A body as the client sent it. */
 export interface BodySource {
-  /** Its JSON; null once an answer has begun, which may take minutes: nobody is asked again. */
+  /** The JSON text; set to null once an answer begins, to free the memory: no other attempt follows. */
   text: string | null
-  /** What was parsed of it. */
+  /** The parsed text. */
   readonly fields: JsonObject
 }
 
 export interface ChatRequest {
   readonly model: string
-  /** The client's whole body, parsed, with what only the gateway understands taken out; rebuilt for each wire. */
+  /** The parsed body without the gateway's own fields; each wire builds its request from it. */
   readonly body: JsonObject
-  /** Absent where it is short: a wire that passes most of a body on need not put it into words again. */
+  /** Only for a long body, so that a wire which forwards most of it need not serialise it again. */
   readonly source?: BodySource
   readonly stream: boolean
   /** Whether a stream ends in a usage chunk: always, unless `stream_options.include_usage` is false. */
@@ -30,21 +30,21 @@ export interface ChatRequest {
   readonly choices: number
   /** `max_completion_tokens`, else `max_tokens`. */
   readonly maxOutputTokens: number | null
-  /** UTF-8 bytes of the body without the pictures in it. */
+  /** UTF-8 bytes of the body without its images. */
   readonly textBytes: number
-  /** Of those, bytes of files and sounds in base64; absent where there is none. */
+  /** Of `textBytes`, the base64 of files and audio; absent where there is none. */
   readonly fileBytes?: number
-  /** Set where it names a file, by an address or an id, whose size nobody here knows. */
+  /** Set where the request refers to a file by URL or id, whose size is unknown here. */
   readonly isUnbounded?: true
   readonly inputImages: number
-  /** Of those, pictures of earlier answers; a model that takes no pictures may be asked all the same. */
+  /** Of `inputImages`, those from earlier answers; a model without image input still accepts the request. */
   readonly earlierImages?: number
   readonly allowFallbacks: boolean
-  /** Absent where the request says nothing of it: the model asked for, at its own provider. */
+  /** Absent where the request has no routing fields. */
   readonly routing?: Routing
 }
 
-/** Where else a request may be served (contract §7); an empty list says nothing. */
+/** The routing fields of a request (contract §7); an empty list means no restriction. */
 export interface Routing {
   /** Further models, in order. */
   readonly models: readonly string[]
@@ -64,13 +64,13 @@ export interface ToolCallDelta {
   readonly id?: string
   readonly name?: string
   readonly kind: 'function' | 'custom'
-  /** A further piece of the JSON text (or of the custom tool's input). */
+  /** The next piece of the JSON text, or of the custom tool's input. */
   readonly arguments: string
-  /** Fields beside the ones above, kept for the next turn (a thought signature, say). */
+  /** Other fields, kept for the next turn, such as a thought signature. */
   readonly fields?: JsonObject
 }
 
-/** One step of an answer; a whole answer is the same steps, folded. */
+/** One event of an answer; a non-streamed answer is folded from the same events. */
 export type ChatEvent =
   | {
       readonly type: 'text-delta'
@@ -86,16 +86,16 @@ export type ChatEvent =
       readonly logprobs?: unknown
     }
   | ToolCallDelta
-  /** `drawn` is what the provider says that it drew, which may be another size than was asked for, or the first word of one. */
+  /** `drawn`: size and quality as the provider states them; they may differ from the requested ones. */
   | {
       readonly type: 'image'
       readonly choice: number
       readonly url: string
       readonly drawn?: ImageChoice
     }
-  /** Message fields that the gateway does not know, passed on. */
+  /** Unknown fields of a message, passed through. */
   | { readonly type: 'message-fields'; readonly choice: number; readonly fields: JsonObject }
-  /** Answer fields beside `choices` that the gateway does not know (fingerprint, citations), passed on. */
+  /** Unknown fields of the answer beside `choices` (fingerprint, citations), passed through. */
   | { readonly type: 'answer-fields'; readonly fields: JsonObject }
   | {
       readonly type: 'finish'
@@ -104,9 +104,9 @@ export type ChatEvent =
       readonly native: string
     }
   /**
-   * The provider's own count; a later one replaces an earlier one. A `partial` one was made before the answer was complete:
-   * its prompt counts hold, while the output may since have grown beyond what it says. `statedCost` is what the provider
-   * says that it charges the operator, for comparison only; `usage` is null where it says that and counts nothing.
+   * The provider's own count; a later one replaces an earlier one. A `partial` count was made before the answer was complete:
+   * its prompt counts are final, its output counts are lower bounds. `statedCost` is the cost that the provider states, for
+   * comparison only; `usage` is null where it states a cost and no counts.
    */
   | {
       readonly type: 'usage'
@@ -115,10 +115,10 @@ export type ChatEvent =
       readonly statedCost?: UsdNanos
     }
 
-/** What arrived together; never empty. */
+/** Events that arrived together; never empty. */
 export type ChatEvents = readonly ChatEvent[]
 
-/** What every answer is labelled with: the generation's id, when it began, and who really serves it. */
+/** The metadata of every answer: the generation's id, when it began, and the model and provider that serve it. */
 export interface AnswerHead {
   readonly id: string
   readonly createdUnixSeconds: number

@@ -1,4 +1,4 @@
-/** What a request claims before it goes upstream: a slot of every window, a place, and the most that it can cost. */
+/** What a request claims before it is sent upstream: a slot of every window, one of concurrency, and its highest possible cost. */
 import type { Claim } from './admission.ts'
 import type { Caller } from './caller.ts'
 import type { ChatRequest } from './chat.ts'
@@ -9,7 +9,6 @@ import type { Offer, Offers } from './offer.ts'
 import { holdFor } from './pricing.ts'
 import type { Settings } from './settings.ts'
 
-/** Who claims, and for what. */
 interface Claimant {
   readonly caller: Caller
   readonly request: ChatRequest
@@ -21,7 +20,7 @@ interface ClaimDeps {
   readonly settings: Settings
 }
 
-/** The hold is that of the dearest offer, so that money is checked for every one of them at once. */
+/** The hold is that of the most expensive offer, so that one check covers all offers. */
 export function toClaim(
   deps: ClaimDeps,
   { caller: { key, requestId }, request, generationId }: Claimant,
@@ -35,21 +34,21 @@ export function toClaim(
     at: deps.clock.now(),
     model: offers[0].hop.card.id,
     endUser: request.endUser,
-    hold: dearest(deps, request, offers),
+    hold: highestHold(deps, request, offers),
   }
 }
 
-function dearest(deps: ClaimDeps, request: ChatRequest, offers: Offers): UsdNanos {
+function highestHold(deps: ClaimDeps, request: ChatRequest, offers: Offers): UsdNanos {
   let most = NO_MONEY
   for (const offer of offers) {
-    const hold = mostOf(deps, request, offer)
+    const hold = maxCost(deps, request, offer)
     if (hold > most) most = hold
   }
   return most
 }
 
-/** The most that a request can cost at one offer. */
-export const mostOf = (
+/** The highest possible cost of a request at one offer. */
+export const maxCost = (
   { settings }: ClaimDeps,
   request: ChatRequest,
   { hop, version }: Offer,

@@ -1,4 +1,4 @@
-/** Time comes from here: the one port through which the gateway learns what time it is, and the UTC calendar. */
+/** The clock port, through which all of the gateway reads the time, and the UTC calendar. */
 import type { CancelSignal } from './cancel.ts'
 
 declare const unit: unique symbol
@@ -52,7 +52,7 @@ export function nextMonthStart(day: Day): Day {
   return (Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1) / DAY_MS) as Day
 }
 
-/** The last second that was rendered: the lines of the log come many to a second. */
+/** The last rendered second is cached, because the log has many lines per second. */
 let second = Number.NaN
 let secondText = ''
 
@@ -69,7 +69,7 @@ export function renderInstant(at: Instant): string {
 
 const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/
 
-/** Reads an RFC 3339 time that names its offset; undefined for anything else, also for a day no calendar has. */
+/** Reads an RFC 3339 time with an offset; undefined for anything else, including a date that does not exist. */
 export function readInstant(text: string): Instant | undefined {
   const [, year, month, day] = RFC_3339.exec(text) ?? []
   if (!isCalendarDay(Number(year), Number(month), Number(day))) return undefined
@@ -77,11 +77,11 @@ export function readInstant(text: string): Instant | undefined {
   return Number.isNaN(epochMs) ? undefined : (epochMs as Instant)
 }
 
-/** `Date.parse` takes 30 February for 2 March; a person who typed it meant neither. */
+/** `Date.parse` reads 30 February as 2 March, which is never what was meant. */
 const isCalendarDay = (year: number, month: number, day: number): boolean =>
   new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day
 
-/** Unix seconds, as OpenAI-shaped objects say `created`. */
+/** Unix seconds, for OpenAI's `created`. */
 export const unixSeconds = (at: Instant): number => Math.floor(at / 1000)
 
 /** The UTC date of a day: "2026-08-23". */
@@ -89,7 +89,7 @@ export const renderDay = (day: Day): string => new Date(day * DAY_MS).toISOStrin
 
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/
 
-/** Reads an HTTP date in the form that RFC 9110 §5.6.7 tells senders to write; undefined for anything else. */
+/** Reads an HTTP date in the preferred format of RFC 9110 §5.6.7; undefined for anything else. */
 export function readHttpDate(text: string): Instant | undefined {
   const epochMs = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(epochMs) ? undefined : (epochMs as Instant)

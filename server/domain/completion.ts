@@ -1,4 +1,4 @@
-/** The walk of one request, from its card to its receipt, read from top to bottom. Whole answers are the same walk, folded. */
+/** The walk of one request, from model card to receipt, top to bottom. A non-streamed answer folds the same events. */
 import type { Verdict } from './admission.ts'
 import {
   type AttemptDeps,
@@ -14,14 +14,14 @@ import { toClaim } from './claim.ts'
 import { unixSeconds } from './clock.ts'
 import {
   COMPLETED,
+  judgeAbort,
   judgeFailure,
-  judgeLeaving,
   type Outcome,
   priceOutcome,
   refuse,
   settle,
 } from './ending.ts'
-import { demandImages } from './hold-until-content.ts'
+import { requireImages } from './hold-until-content.ts'
 import type { GenerationId } from './id.ts'
 import type { Pay } from './idempotency.ts'
 import type { Charge } from './ledger.ts'
@@ -29,16 +29,15 @@ import { findOffers, type Offers } from './offer.ts'
 import { toRefusalError } from './refusal.ts'
 import type { Hop } from './route.ts'
 import type { Store } from './store.ts'
-import { LEFT, Walk } from './walk.ts'
+import { READER_LEFT, Walk } from './walk.ts'
 
-/** What a walk needs. */
 export interface CompletionDeps extends AttemptDeps {
   readonly store: Pick<Store, 'admissions' | 'models' | 'providers' | 'rates' | 'activity'>
 }
 
 /**
- * Answers one chat request. The walk throws `RequestRefused` before its first step when nothing was taken, and
- * `GatewayError` after it when the upstream failed before any content. However it ends, also by `return()`, its admission is
+ * Answers one chat request. The walk throws `RequestRefused` before its first step if the request was not admitted, and
+ * `GatewayError` after it if the upstream failed before any content. However it ends, by `return()` too, its admission is
  * resolved exactly once.
  */
 export const complete = (
@@ -81,21 +80,21 @@ async function walkOn(walk: Walk): Promise<void> {
         if (meter.produced) walk.firstEventAt ??= deps.clock.now()
         await walk.emit({ type: 'events', events: batch })
       }
-      // An exchange that we aborted ends like a stream that is over: without a finish reason, the signal tells them apart.
+      // An aborted exchange ends like a complete stream; without a finish reason, only the signal distinguishes them.
       if (meter.finishReason === null) signal.throwIfAborted()
-      demandImages(request, meter)
+      requireImages(request, meter)
       outcome = COMPLETED
     } catch (thrown) {
-      // `LEFT`: the reader stopped asking; the signal says why.
+      // `READER_LEFT`: the reader stopped reading; the signal says why.
       outcome =
-        thrown === LEFT
-          ? judgeLeaving(signal)
+        thrown === READER_LEFT
+          ? judgeAbort(signal)
           : judgeFailure(thrown, attempts.current.offer.hop, request, signal)
     }
     const charge = priceOutcome(outcome, attempts.current)
-    hangUp(deps, outcome, attempts, charge !== null)
+    endExchange(deps, outcome, attempts, charge !== null)
     if (walk.isRepeatable && charge !== null && outcome === COMPLETED) {
-      await payOnceKept(walk, charge, () => settle(deps, walk, outcome, charge))
+      await settleOnceKept(walk, charge, () => settle(deps, walk, outcome, charge))
     } else await settle(deps, walk, outcome, charge)
     if (outcome.error) {
       if (charge === null) throw outcome.error
@@ -107,8 +106,8 @@ async function walkOn(walk: Walk): Promise<void> {
   }
 }
 
-/** An answer that may be asked for again lies on the disk before it is paid for, so that no kill leaves it paid for and lost. */
-async function payOnceKept(walk: Walk, charge: Charge, settle: Pay): Promise<void> {
+/** A repeatable answer is written to disk before its charge is committed, so that a crash cannot charge for a lost answer. */
+async function settleOnceKept(walk: Walk, charge: Charge, settle: Pay): Promise<void> {
   let paying: Promise<boolean> | null = null
   const pay = (): Promise<boolean> => {
     paying ??= settle()
@@ -117,15 +116,15 @@ async function payOnceKept(walk: Walk, charge: Charge, settle: Pay): Promise<voi
   try {
     await walk.emit({ type: 'priced', charge, pay })
   } catch (thrown) {
-    // A client that leaves now has been answered, and pays.
-    if (thrown !== LEFT) throw thrown
+    // The answer is complete: a client that disconnects now is charged.
+    if (thrown !== READER_LEFT) throw thrown
   } finally {
     await pay()
   }
 }
 
-/** However the walk ends, the provider is let go: a consumer that stops before the first event never touched `events`. */
-function hangUp(
+/** Closes the provider's connection however the walk ends: a reader that stops early never iterated over `events`. */
+function endExchange(
   deps: CompletionDeps,
   outcome: Outcome,
   attempts: Attempts,
@@ -138,7 +137,7 @@ function hangUp(
   }
   if (outcome !== COMPLETED) canceller.abort()
   if (outcome === COMPLETED || meter.produced) deps.health.served(offer.hop)
-  else if (isSent) deps.health.left(offer.hop)
+  else if (isSent) deps.health.abandoned(offer.hop)
 }
 
 const toHead = (id: GenerationId, caller: Caller, { card, provider }: Hop): AnswerHead => ({

@@ -1,32 +1,32 @@
-/** Many deadlines under one timer: most are cleared before they are due, and a timer for each would be set and cleared in vain. */
+/** Many deadlines share one timer, because most are cleared before they are due. */
 
 import { type Placed, Roster } from './roster.ts'
 
-/** Checked when the timer fires; expires no sooner than it is due. */
+/** Checked when the timer fires; never expires before it is due. */
 export interface Deadline extends Placed {
-  /** When it is due, on the clock of `performance`. It may move later at any time; sooner only by `setDeadline`. */
+  /** The due time by `performance.now()`. It may move later at any time, but earlier only through `setDeadline`. */
   dueMs(nowMs: number): number
-  /** It is due, and has been cleared. */
+  /** Called when it is due, after it was cleared. */
   expire(): void
 }
 
-/** What setTimeout can still count. */
+/** The longest delay that setTimeout supports. */
 const LONGEST_TIMER_MS = 2_147_483_647
-/** How late one may be noticed, so that deadlines close together share a wake-up. */
+/** How late a deadline may expire, so that close deadlines share a wake-up. */
 const SHORTEST_TIMER_MS = 10
 
 const roster = new Roster<Deadline>()
 let timer: ReturnType<typeof setTimeout> | undefined
 let timerDueMs = Number.POSITIVE_INFINITY
 
-/** Sets a deadline, or takes over that one already set may now be due sooner. */
+/** Sets a deadline, or updates one that is now due earlier. */
 export function setDeadline(deadline: Deadline, nowMs = performance.now()): void {
   roster.add(deadline)
   const dueMs = deadline.dueMs(nowMs)
   if (dueMs < timerDueMs) setTimer(dueMs, nowMs)
 }
 
-/** It will not expire. The timer stays: it is right for most of those that follow. */
+/** Cancels a deadline. The timer keeps running for the other deadlines. */
 export function clearDeadline(deadline: Deadline): void {
   roster.remove(deadline)
 }
@@ -35,7 +35,7 @@ function setTimer(dueMs: number, nowMs: number): void {
   clearTimeout(timer)
   timerDueMs = dueMs
   const restMs = Math.max(Math.ceil(dueMs - nowMs), SHORTEST_TIMER_MS)
-  // It keeps no process alive: the connections that it watches do.
+  // Unreferenced: the watched connections keep the process alive, not this timer.
   timer = setTimeout(expireDue, Math.min(restMs, LONGEST_TIMER_MS)).unref()
 }
 
@@ -43,7 +43,7 @@ function expireDue(): void {
   timerDueMs = Number.POSITIVE_INFINITY
   const nowMs = performance.now()
   let nextMs = Number.POSITIVE_INFINITY
-  // One that is set meanwhile sets the timer itself; one that was cleared meanwhile is passed over.
+  // `expire` may set deadlines, which sets the timer, and clear others, which are skipped.
   for (const deadline of roster.list()) {
     if (deadline.place < 0) continue
     const dueMs = deadline.dueMs(nowMs)

@@ -1,7 +1,7 @@
-/** Drift: how far our price of a model is from what its providers say that they charge (quirks: OpenRouter, xAI). */
+/** Drift: the difference between our charges for a model and the costs that its providers state (quirks: OpenRouter, xAI). */
 import { subtractUsd, type UsdNanos } from './money.ts'
 
-/** One model over some time; requests whose provider stated nothing, or that nobody was charged for, are not in it. */
+/** One model over a period; requests without a charge, or without a cost stated by the provider, are excluded. */
 export interface Drift {
   readonly model: string
   readonly requests: number
@@ -11,7 +11,7 @@ export interface Drift {
 
 type Costs = Pick<Drift, 'charged' | 'stated'>
 
-/** Positive where the provider takes more than we do. */
+/** Positive where the provider charges more than we do. */
 export const driftUsd = ({ charged, stated }: Costs): UsdNanos => subtractUsd(stated, charged)
 
 /** The same in hundredths of a percent of what we charge; null where we charge nothing. */

@@ -1,7 +1,7 @@
-/** End users: whom an application serves behind one key (`user` of a request). A key may cap each of them. */
+/** End users: the users of an application behind one key (`user` of a request). A key may limit each of them. */
 
-/** So many are counted apart in one UTC day of one key; later ones are counted together, also against its caps. */
+/** How many are counted separately per key and UTC day; later ones are counted together, against the limits too. */
 export const MOST_END_USERS_A_DAY = 10_000
 
-/** The name under which all later ones are counted; no end user has it, because an empty `user` counts as absent. */
+/** The name under which later ones are counted together. It cannot clash, because an empty `user` counts as absent. */
 export const REST_OF_END_USERS = ''

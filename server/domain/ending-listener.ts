@@ -1,9 +1,9 @@
-/** Calls a listener when a request has ended: every one is either settled after its admission or noted as refused before it. */
+/** Calls a listener when a request ends: each is either admitted and settled, or refused and logged. */
 import type { ActivityEntry } from './activity.ts'
 import type { Clock, Instant } from './clock.ts'
 import type { Store } from './store.ts'
 
-/** The same store; `onEnding` is called once for every ending, before it is committed. */
+/** Wraps a store so that `onEnding` is called once for every ending, before it is committed. */
 export const withEndingListener = <Kept extends Store>(
   store: Kept,
   clock: Clock,

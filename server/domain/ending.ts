@@ -1,4 +1,4 @@
-/** How a walk ends: what its ending means, what it costs, and the one line it leaves in the log. */
+/** The end of a walk: its outcome, its charge, and its entry in the log. */
 import {
   type ActivityEntry,
   CLIENT_CLOSED_REQUEST,
@@ -6,7 +6,7 @@ import {
   type FailedAttempt,
   type LoggedRefusal,
 } from './activity.ts'
-import { type Attempt, pictureOf } from './attempt.ts'
+import { type Attempt, imageOf } from './attempt.ts'
 import type { CancelSignal } from './cancel.ts'
 import type { ChatRequest } from './chat.ts'
 import type { Clock } from './clock.ts'
@@ -22,7 +22,7 @@ import { toClientError, UpstreamFailure } from './upstream.ts'
 import { NO_USAGE } from './usage.ts'
 import type { Walk } from './walk.ts'
 
-/** A refusal that knows the rate headers to travel with, and the line it has in the log. */
+/** A refusal with the quota for its rate headers and the id of its log entry. */
 export class RequestRefused extends Error {
   readonly error: GatewayError
   readonly quota: QuotaReading
@@ -47,18 +47,18 @@ export interface Outcome {
 export const COMPLETED: Outcome = { endedBy: 'completed', error: null }
 const LEFT_BY_CLIENT: Outcome = { endedBy: 'client', error: null }
 
-/** The gateway aborts with its own error, when a drain has run out of time or an operator says so; a client leaves without one. */
-export const judgeLeaving = ({ reason }: CancelSignal): Outcome =>
+/** The gateway aborts with an error (a drain timed out, or an operator ended the request); a disconnecting client has none. */
+export const judgeAbort = ({ reason }: CancelSignal): Outcome =>
   reason instanceof GatewayError ? { endedBy: 'gateway', error: reason } : LEFT_BY_CLIENT
 
-/** What a throw inside the walk means. */
+/** The outcome of an error thrown inside the walk. */
 export function judgeFailure(
   thrown: unknown,
   { provider }: Hop,
   { allowFallbacks }: ChatRequest,
   signal: CancelSignal,
 ): Outcome {
-  if (signal.aborted) return judgeLeaving(signal)
+  if (signal.aborted) return judgeAbort(signal)
   if (thrown instanceof UpstreamFailure) {
     const error = toClientError(thrown, provider.name, allowFallbacks)
     return { endedBy: 'upstream', error, failure: thrown }
@@ -67,8 +67,8 @@ export function judgeFailure(
 }
 
 /**
- * Completed, or broken off after something came: what came. Left by the client: what came, and never nothing once the
- * provider was asked. Failed before anything came, or without the image asked for: nothing.
+ * Completed, or broken off after content arrived: charged for what arrived. Client disconnected: the same, and always
+ * charged once the request was sent to the provider. Failed before any content, or without the requested image: no charge.
  */
 export function priceOutcome(outcome: Outcome, attempt: Attempt): Charge | null {
   const { offer, meter, isSent } = attempt
@@ -78,9 +78,10 @@ export function priceOutcome(outcome: Outcome, attempt: Attempt): Charge | null 
       ? isSent
       : meter.hasContent && outcome.error?.code !== 'no_image_returned')
   if (!chargeable) return null
-  const { usage, source } = outcome.endedBy === 'client' ? meter.readLeft() : meter.read()
+  const { usage, source } =
+    outcome.endedBy === 'client' ? meter.readAfterDisconnect() : meter.read()
   const { version, rate } = offer
-  return chargeFor(usage, version, rate.rubPerUsd, source, pictureOf(attempt))
+  return chargeFor(usage, version, rate.rubPerUsd, source, imageOf(attempt))
 }
 
 interface EndingDeps {
@@ -88,7 +89,7 @@ interface EndingDeps {
   readonly store: Pick<Store, 'admissions' | 'activity'>
 }
 
-/** Notes the refusal and throws it; nothing was taken. */
+/** Logs the refusal and throws it; no slot and no hold was taken. */
 export async function refuse(
   deps: EndingDeps,
   walk: Walk,
@@ -107,7 +108,7 @@ export async function refuse(
   )
 }
 
-/** Resolves the admission, with the one line that the walk has in the log. */
+/** Resolves the admission and writes the walk's log entry. */
 export const settle = (
   deps: EndingDeps,
   walk: Walk,
@@ -161,13 +162,13 @@ function toEntry(
 const NO_RUB = 0n as RubMicros
 const NONE_FAILED: readonly FailedAttempt[] = []
 
-/** Pictures may be charged that never came, to a client that did not wait for them. */
+/** Images that never arrived may be charged too, where the client disconnected. */
 function pictureCharged(attempt: Attempt, { usage }: Charge): ImageChoice | null {
   const isPriced = attempt.offer.version.prices.imagePrices.length > 0
-  return isPriced && usage.outputImages > 0 ? pictureOf(attempt) : null
+  return isPriced && usage.outputImages > 0 ? imageOf(attempt) : null
 }
 
-/** An allow-list may have tens of kilobytes, and a refusal may come a thousand times a second. */
+/** Bounds the log: an allow-list may have tens of kilobytes, and there may be a thousand refusals a second. */
 const MOST_LOGGED_CHARS = 1_000
 
 const cut = (text: string): string =>

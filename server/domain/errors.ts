@@ -1,4 +1,4 @@
-/** The one error of the gateway: a code, and what the caller may know. Status and type are looked up, never passed. */
+/** The gateway's error: a code, and what the caller may know. Status and type are derived from the code. */
 
 import type { StoreTrouble } from './store.ts'
 
@@ -65,11 +65,11 @@ export interface ErrorDetails {
   readonly metadata?: ErrorMetadata
   /** Whole seconds, at least 1; sent as `Retry-After`. */
   readonly retryAfterSeconds?: number
-  /** Asking again is in vain, whatever the status says; sent as `x-should-retry: false`. */
+  /** A retry cannot succeed, whatever the status suggests; sent as `x-should-retry: false`. */
   readonly permanent?: true
-  /** What an operator types next; shown by the CLI only. */
+  /** The command that an operator should run next; shown only by the CLI. */
   readonly hint?: string
-  /** What the store suffers from; shown by the CLI only. */
+  /** What is wrong with the store; shown only by the CLI. */
   readonly trouble?: StoreTrouble
   /** For the operator's log; never leaves the gateway. */
   readonly cause?: unknown
@@ -96,7 +96,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** What every unknown throw becomes at an edge: the text of a fault never reaches a stranger. */
+/** Converts an unknown error at an edge, so that its text never reaches a client. */
 export const toGatewayError = (thrown: unknown): GatewayError =>
   thrown instanceof GatewayError
     ? thrown

@@ -1,9 +1,9 @@
-/** Holds an answer back until content has come: before that, a failure can still fall back to the next offer (contract §7). */
+/** Buffers an answer until content arrives; until then, a failure can fall back to the next offer (contract §7). */
 import type { ChatEvent, ChatEvents, ChatRequest } from './chat.ts'
 import type { Meter } from './meter.ts'
 import { UpstreamFailure } from './upstream.ts'
 
-/** What came meanwhile is handed on with the content. @throws UpstreamFailure when none comes */
+/** The buffered events come first in the result. @throws UpstreamFailure if the answer ends without content */
 export async function holdUntilContent(
   opening: Promise<AsyncIterable<ChatEvents>>,
   request: ChatRequest,
@@ -19,7 +19,7 @@ export async function holdUntilContent(
       if (value.some((event) => isContent(event, request))) return resume(held, iterator)
     }
   } catch (thrown) {
-    // Nobody will see it, but it may have cost the operator something.
+    // Discarded, but counted, because the provider may bill the operator for it.
     for (const batch of held) meter.note(batch)
     throw thrown
   }
@@ -41,7 +41,7 @@ async function* resume(
   }
 }
 
-/** A reason to finish is an answer too, if an empty one; to who asked for pictures only a picture is. */
+/** A finish reason counts as an (empty) answer; where images are requested, only an image does. */
 const isContent = ({ type }: ChatEvent, { wantsImages }: ChatRequest): boolean =>
   wantsImages ? type === 'image' : type !== 'usage' && type !== 'answer-fields'
 
@@ -50,7 +50,7 @@ const noContent = ({ wantsImages }: ChatRequest): UpstreamFailure =>
 
 const noImage = (): UpstreamFailure => new UpstreamFailure('no-image', 'the answer holds no image')
 
-/** @throws UpstreamFailure when pictures were asked for and none came */
-export function demandImages(request: ChatRequest, meter: Meter): void {
+/** @throws UpstreamFailure if images were requested and none arrived */
+export function requireImages(request: ChatRequest, meter: Meter): void {
   if (request.wantsImages && meter.images === 0) throw noImage()
 }

@@ -1,4 +1,4 @@
-/** Every id is minted here by the business layer: a prefix that names its noun, then a time-ordered ULID body. */
+/** All ids are generated here: a prefix for the type, then a time-ordered ULID. */
 import type { Instant } from './clock.ts'
 
 export type AccountId = `acct_${string}`
@@ -9,9 +9,9 @@ export type EntryId = `led_${string}`
 export type ActId = `act_${string}`
 export type PriceVersionId = `price_${string}`
 
-/** Crockford's base 32 in lower case: no i, l, o, u, so that an id survives being read aloud. */
+/** Crockford's base 32 in lower case: no i, l, o, u, which are easily confused. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
-/** Two characters at a time: every id is on the path of a request. */
+/** Encodes two characters at a time, because ids are on the hot path. */
 const PAIRS = Array.from({ length: 1024 }, (_, i) => `${ALPHABET[i >> 5]}${ALPHABET[i & 31]}`)
 
 const TWO_30 = 2 ** 30
@@ -24,27 +24,27 @@ function eightChars(value: number): string {
   return `${PAIRS[high]}${PAIRS[low >> 20]}${PAIRS[(low >> 10) & 1023]}${PAIRS[low & 1023]}`
 }
 
-/** 50 bits of time, and 80 random ones in two halves. `head` is all of an id but the last ten bits, which change each time. */
-let drawnAtMs = -1
+/** 50 bits of time, then 80 random bits in two halves. `head` is the id without its last ten bits, which always change. */
+let lastAtMs = -1
 let timeText = ''
 let upper = 0
 let lower = 0
 let head = ''
 
-/** Ids of one millisecond count up from its first, which is random, so that "newest first" holds within it too. */
-function draw(at: Instant): void {
-  if (at === drawnAtMs && lower + 1 < TWO_40) {
+/** Within a millisecond, ids count up from a random first one, so that they stay ordered. */
+function advance(at: Instant): void {
+  if (at === lastAtMs && lower + 1 < TWO_40) {
     lower++
     if (lower % 1024 !== 0) return
-  } else if (at === drawnAtMs && upper + 1 < TWO_40) {
+  } else if (at === lastAtMs && upper + 1 < TWO_40) {
     upper++
     lower = 0
   } else {
     upper = random40()
     lower = random40()
   }
-  if (at !== drawnAtMs) {
-    drawnAtMs = at
+  if (at !== lastAtMs) {
+    lastAtMs = at
     timeText = timeCharsOf(at)
   }
   head = timeText + eightChars(upper) + eightChars(lower).slice(0, 6)
@@ -61,7 +61,7 @@ const timeCharsOf = (at: number): string =>
   `${PAIRS[Math.floor(at / TWO_40)]}${eightChars(at % TWO_40)}`
 
 function mint<Prefix extends string>(prefix: Prefix, at: Instant): `${Prefix}${string}` {
-  draw(at)
+  advance(at)
   return `${prefix}${head}${PAIRS[lower % 1024]}`
 }
 
@@ -70,15 +70,15 @@ export const newKeyId = (at: Instant): KeyId => mint('key_', at)
 export const newGenerationId = (at: Instant): GenerationId => mint('gen-', at)
 const GENERATION_ID = /^gen-[0-9a-hjkmnp-tv-z]{26}$/
 export const isGenerationId = (text: string): text is GenerationId => GENERATION_ID.test(text)
-/** What the ids of all generations that arrived at `at` or later sort behind, and no earlier one's. */
+/** A lower bound: ids of generations that arrived at `at` or later sort after it, earlier ones before it. */
 export const generationsFrom = (at: Instant): GenerationId => `gen-${timeCharsOf(Math.max(0, at))}`
-/** The same for entries of the ledger; a charge has the instant at which its request arrived. */
+/** The same for ledger entries; a charge has the instant of its request's arrival. */
 export const entriesFrom = (at: Instant): EntryId => `led_${timeCharsOf(Math.max(0, at))}`
 export const newEventId = (at: Instant): EventId => mint('evt_', at)
 export const newEntryId = (at: Instant): EntryId => mint('led_', at)
 /** The same for notices. */
 export const eventsFrom = (at: Instant): EventId => `evt_${timeCharsOf(Math.max(0, at))}`
-/** The entry that charges a generation shares the body of its id: there can be only one. */
+/** A generation's charge has the same id body, so that there can be only one. */
 export const chargeEntryId = (id: GenerationId): EntryId => `led_${id.slice('gen-'.length)}`
 export const newPriceVersionId = (at: Instant): PriceVersionId => mint('price_', at)
 export const newActId = (at: Instant): ActId => mint('act_', at)

@@ -1,20 +1,20 @@
-/** Answers kept for whoever asks twice: the same key with the same body gets what was paid for once (contract §7). */
+/** Stored answers for idempotent retries: the same key with the same body gets the answer that was charged once (contract §7). */
 import { DAY_MS, type Instant } from './clock.ts'
 import type { GenerationId, KeyId } from './id.ts'
 
 /** How long an answer is kept. */
 export const KEPT_MS = DAY_MS
-/** A longer answer is not kept. */
+/** A larger answer is not stored. */
 export const MOST_ANSWER_BYTES = 32 * 1024 * 1024
-/** All that are kept together; the oldest make room. */
+/** The limit for all stored answers; the oldest are evicted. */
 export const MOST_KEPT_BYTES = 256 * 1024 * 1024
 
 /** A request that its client may repeat. */
 export interface Repeatable {
   readonly keyId: KeyId
-  /** The client's own name for it, of no meaning to anybody else's key. */
+  /** The client's `Idempotency-Key`; its scope is the API key. */
   readonly idempotencyKey: string
-  /** SHA-256 in hexadecimal: a repetition asks for the very same. */
+  /** SHA-256 in hexadecimal; a repetition must have the same body. */
   readonly bodySha256: string
 }
 
@@ -25,24 +25,25 @@ export interface KeptAnswer extends Repeatable {
   readonly keptAt: Instant
 }
 
-/** Commits the charge of an answer, once however often it is called; false when there was nothing to resolve. */
+/** Commits the charge of an answer; idempotent. False if there was nothing to resolve. */
 export type Pay = () => Promise<boolean>
 
-/** Port: the answers that are kept. */
+/** Port: stored answers. */
 export interface Answers {
-  /** The answer kept under this name in the day before `at`, whatever body it answered. */
+  /** The answer stored under this key in the 24 hours before `at`, whatever its request's body. */
   find(keyId: KeyId, idempotencyKey: string, at: Instant): Promise<KeptAnswer | undefined>
   /**
-   * Keeps an answer in the place of any before it, and drops those whose day is over and the oldest beyond the bounds.
-   * Resolves once it is committed; false when it is too long, or the disk has no room for what is not needed.
+   * Stores an answer, replacing any earlier one, and removes expired answers and the oldest beyond the bounds.
+   * Resolves once committed; false if it is too large, or the disk is too full to store it.
    *
-   * `pay` is called once all of it is written, and it is found once that resolves to true. Where the process dies in between,
-   * the next one finds it if its charge is in the ledger: paid for and lost it never is. Without `pay` it is paid for.
+   * `pay` is called once the answer is written; it can be found once `pay` resolves to true. If the process dies in between,
+   * the next process serves it if its charge is in the ledger, so a charged answer is never lost. Without `pay` it counts
+   * as paid.
    */
   keep(answer: KeptAnswer, pay?: Pay): Promise<boolean>
   /**
-   * Removes answers whose day is over at `at`, at most `limit` pieces of them; answers how many went, fewer only when none is
-   * left, or while the disk takes no writes. A long answer has many pieces, because it must not go all at once.
+   * Removes answers that have expired at `at`, at most `limit` pieces. Returns how many; fewer only when none is left, or
+   * while the disk accepts no writes. A large answer has many pieces, so that one deletion stays short.
    */
   trim(at: Instant, limit: number): Promise<number>
 }

@@ -1,4 +1,4 @@
-/** Would a request of the log be admitted now? Judged by the limits, the money and the catalogue of now; takes nothing. */
+/** Judges whether a logged request would be admitted now, by current limits, balance and catalogue; takes nothing. */
 import type { ActivityEntry } from './activity.ts'
 import type { Refusal } from './admission.ts'
 import type { Clock } from './clock.ts'
@@ -15,13 +15,13 @@ interface JudgeDeps {
   readonly store: Pick<Store, 'admissions' | 'models' | 'providers' | 'rates'>
 }
 
-/** What the body of a request was at fault for, and no line of the log can tell. */
-const FAULTS_OF_BODIES: ReadonlySet<ErrorCode> = new Set([
+/** Errors that depend on the request's body, which the log does not keep. */
+const BODY_ERRORS: ReadonlySet<ErrorCode> = new Set([
   'image_streaming_not_supported',
   'unsupported_modality',
 ])
 
-/** What would refuse it now, or null; `unknown` where that depends on its body, which is kept nowhere. */
+/** The error that would refuse it now, or null; `unknown` if that depends on its body. */
 export async function judgeAgain(
   deps: JudgeDeps,
   entry: ActivityEntry,
@@ -31,7 +31,7 @@ export async function judgeAgain(
     const refusal = await judgeLimits(deps, entry)
     if (refusal?.code === 'key_revoked') return toRefusalError(refusal, key.name)
     await offersOf(deps, await findCard(deps, key, entry.model))
-    if (FAULTS_OF_BODIES.has(entry.code as ErrorCode)) return 'unknown'
+    if (BODY_ERRORS.has(entry.code as ErrorCode)) return 'unknown'
     return refusal && toRefusalError(refusal, key.name)
   } catch (thrown) {
     if (thrown instanceof GatewayError) return thrown

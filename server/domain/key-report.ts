@@ -51,7 +51,7 @@ export const renderLimits = ({ limits }: ApiKey): LimitsRecord => ({
   allowed_models: limits.allowedModels,
 })
 
-/** All that may be changed of a key, as the log of acts shows it. */
+/** The changeable fields of a key, as the log of acts shows them. */
 export const keyFacts = (key: ApiKey) => ({
   name: key.name,
   note: key.note,

@@ -1,4 +1,4 @@
-/** An API key: who may call, within which limits. Its secret lives apart, so that a rotation keeps id and counters. */
+/** An API key and its limits. Its secret is stored separately, so that a rotation keeps id and counters. */
 import type { AllowList } from './allow-list.ts'
 import type { Instant } from './clock.ts'
 import { type AccountId, type KeyId, newKeyId } from './id.ts'
@@ -59,10 +59,10 @@ export interface ApiKey {
   readonly revokedAt: Instant | null
 }
 
-/** What the caller states of a key that is to be issued. */
+/** The fields that the issuer of a key states. */
 export type NewKey = Pick<ApiKey, 'accountId' | 'name' | 'kind' | 'note' | 'limits' | 'expiresAt'>
 
-/** A key as it is issued: active, never used, named by its secret's label. */
+/** A newly issued key: active and never used. */
 export const draftKey = (draft: NewKey, secret: Secret, at: Instant): ApiKey => ({
   id: newKeyId(at),
   label: labelOf(secret),
@@ -76,14 +76,14 @@ export const draftKey = (draft: NewKey, secret: Secret, at: Instant): ApiKey => 
 
 export type KeyStatus = 'active' | 'disabled' | 'expired' | 'revoked'
 
-/** Revoked outlasts expired outlasts disabled: the strongest reason is the one shown. */
+/** The strongest state wins: revoked, then expired, then disabled. */
 export function keyStatus(key: ApiKey, at: Instant): KeyStatus {
   if (key.revokedAt !== null) return 'revoked'
   if (key.expiresAt !== null && key.expiresAt <= at) return 'expired'
   return key.disabledAt === null ? 'active' : 'disabled'
 }
 
-/** What may change about a key; a field left out stays as it is. */
+/** Changes to a key; an absent field stays as it is. */
 export interface KeyAmendment {
   readonly name?: string
   readonly note?: string | null
@@ -109,25 +109,25 @@ export interface KeyPage {
 
 /** Port: where keys and their secrets are kept. Every change holds from the next request and is durable before it resolves. */
 export interface Keys {
-  /** Keeps the key and a digest of its secret; the secret itself is kept nowhere. */
+  /** Stores the key and a digest of its secret, never the secret itself. */
   issue(key: ApiKey, secret: Secret): Promise<void>
-  /** The key that answers to this secret, whatever its state; asked once per request. */
+  /** The key with this secret, whatever its state; called once per request. */
   findBySecret(secret: Secret, at: Instant): MaybePromise<ApiKey | undefined>
   find(id: KeyId): Promise<ApiKey | undefined>
-  /** Keys by id, exact name or start of label, at most `limit`: the candidates for what an operator typed. */
+  /** Keys whose id or name equals `text`, or whose label begins with it; at most `limit`. For an operator's input. */
   search(text: string, limit: number): Promise<readonly ApiKey[]>
   list(query: KeyQuery): Promise<KeyPage>
-  /** Whether a key that is not revoked goes by exactly this name, of this account or of any. */
+  /** Whether a key that is not revoked has exactly this name, in this account or in any. */
   isNamed(name: string, accountId?: AccountId): Promise<boolean>
   /** @throws key_not_found, key_revoked */
   amend(id: KeyId, amendment: KeyAmendment, at: Instant): Promise<ApiKey>
   /**
-   * Gives the key a new secret and its label; id, limits and counters stay. Earlier secrets open it until `graceUntil`
-   * (null: no longer from `at`), and none of them longer than it already would. @throws key_not_found, key_revoked
+   * Gives the key a new secret and label; id, limits and counters stay. Earlier secrets stay valid until `graceUntil` (null:
+   * invalid from `at`), but never longer than before. @throws key_not_found, key_revoked
    */
   rotate(id: KeyId, secret: Secret, at: Instant, graceUntil: Instant | null): Promise<ApiKey>
-  /** A key was used that claims nothing; admissions note the use of those that do. Nobody waits until it is written. */
+  /** Records a use without an admission, which records its own. It is written later; the caller does not wait. */
   noteUse(id: KeyId, at: Instant): MaybePromise<void>
-  /** Repeating it changes nothing. @throws key_not_found */
+  /** Idempotent. @throws key_not_found */
   revoke(id: KeyId, at: Instant): Promise<ApiKey>
 }

@@ -1,4 +1,4 @@
-/** The ledger: every movement of an account's money, once; its balance is their sum, always. */
+/** The ledger: every movement of an account's money, once. The balance always equals their sum. */
 import type { Day, Instant } from './clock.ts'
 import type { AccountId, EntryId, GenerationId, KeyId, PriceVersionId } from './id.ts'
 import type { RubMicros, RubPerUsd, UsdAttos, UsdNanos } from './money.ts'
@@ -37,7 +37,7 @@ export interface LedgerEntry {
   readonly generationId: GenerationId | null
   /** The UTC day whose ceilings it counted against, that of admission. */
   readonly day: Day | null
-  /** As it was counted that day; empty for one of those who were not told apart, null where none was named. */
+  /** As counted on that day: empty for those counted together (`REST_OF_END_USERS`), null where the request named none. */
   readonly endUser: string | null
   readonly rubPerUsd: RubPerUsd
   readonly priceVersion: PriceVersionId | null
@@ -57,7 +57,7 @@ export interface LedgerQuery {
   readonly limit: number
 }
 
-/** Σ of the ledger against the balance kept beside it; a difference is a defect. */
+/** The sum of an account's ledger entries beside its stored balance; a difference is a defect. */
 export interface BalanceAudit {
   readonly accountId: AccountId
   readonly accountName: string
@@ -68,7 +68,7 @@ export interface BalanceAudit {
 /** Port: credits and the reading side of the ledger; charges come in through `Admissions.settle`. */
 export interface Ledger {
   /**
-   * Moves the balance and writes the entry together, durable before it resolves. Answers the balance after it.
+   * Changes the balance and writes the entry in one transaction, durable before it resolves. Returns the new balance.
    * @throws account_not_found, already_exists (the same `ref` again)
    */
   credit(entry: LedgerEntry): Promise<UsdNanos>

@@ -4,13 +4,13 @@ import type { AccountId } from './id.ts'
 import type { UsdNanos } from './money.ts'
 import type { Channel } from './notice.ts'
 
-/** Below which balance an account's owner is notified, and where. */
+/** The balance below which an account's owner is notified, and the addresses. */
 export interface Threshold {
   readonly accountId: AccountId
-  /** A settled balance below it is low; null asks for no notice. */
+  /** A settled balance below it is low; null disables notices. */
   readonly below: UsdNanos | null
   readonly email: string | null
-  /** https; the secret that signs what is sent there is kept sealed and read by the courier alone. */
+  /** https. The signing secret is stored encrypted and read only by the courier. */
   readonly webhookUrl: string | null
 }
 
@@ -34,17 +34,17 @@ export type Movement = 'debit' | 'credit' | 'threshold'
 
 export interface LowBalanceVerdict {
   readonly mark: Mark | null
-  /** A notice is to be written, in the same transaction as the movement. */
+  /** Whether to write a notice, in the same transaction as the movement. */
   readonly notify: boolean
 }
 
-/** Between two notices of one mark, at least. */
+/** The minimum interval between two notices of one mark. */
 const NOTICE_INTERVAL_MS = DAY_MS
 
 /**
- * Judges a settled balance right after it, or the threshold, has moved. Below and unmarked: mark and notify. Marked and a
- * later debit leaves it below: again, but not within a day of the last notice. Above, after a credit or a change of the
- * threshold: the mark is reset, so that the next fall notifies at once.
+ * Judges a settled balance right after the balance or the threshold has changed. Below and unmarked: mark and notify. Marked
+ * and still below after a debit: notify again, but not within a day of the last notice. Above after a credit or a change of
+ * the threshold: reset the mark, so that the next fall notifies at once.
  */
 export function judgeLowBalance(
   balance: UsdNanos,
@@ -63,13 +63,13 @@ export function judgeLowBalance(
   return { mark: isReset ? null : mark, notify: false }
 }
 
-/** Port: thresholds and their marks. Engines judge within the transaction that moves the balance. */
+/** Port: thresholds and their marks. An engine judges within the transaction that changes the balance. */
 export interface Thresholds {
-  /** What was set; an account that was never asked about has none of it. @throws account_not_found */
+  /** The threshold as set; all null for an account where none was ever set. @throws account_not_found */
   find(accountId: AccountId): Promise<Threshold & { readonly mark: Mark | null }>
   /**
-   * Sets all of it, and judges the balance anew, durable before it resolves. `webhookSecret` is sealed; undefined keeps the
-   * one that stands. @throws account_not_found
+   * Replaces the threshold and judges the balance again, durable before it resolves. `webhookSecret` is stored encrypted;
+   * undefined keeps the current one. @throws account_not_found
    */
   set(threshold: Threshold, webhookSecret: string | null | undefined, at: Instant): Promise<void>
   /** Null where no webhook is set. @throws internal_error when it cannot be decrypted with this master key */

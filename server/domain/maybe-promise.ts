@@ -1,7 +1,7 @@
-/** A value, or a promise of it where it has to be read from the disk first. */
+/** A value, or a promise of it if it must be read from the database first. */
 
 /**
- * What ports answer on the path of a request. `await` is always right; code that goes on without it where the value is there
- * saves a promise and a turn of the microtask queue.
+ * The result of a port on the hot path. `await` is always correct; code that skips it for a plain value saves a promise and
+ * a microtask.
  */
 export type MaybePromise<T> = T | Promise<T>

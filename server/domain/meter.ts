@@ -1,11 +1,11 @@
-/** The meter: counts an answer as it passes, so that its usage is known however it ends. */
+/** The meter counts an answer as it streams, so that its usage is known however it ends. */
 import type { ChatEvent, ChatEvents, ChatRequest } from './chat.ts'
-import { likelyDrawnTokens } from './drawn-tokens.ts'
+import { inputImageTokensOf } from './input-image-tokens.ts'
 import type { UsageSource } from './ledger.ts'
 import type { ModelCard } from './model-card.ts'
 import type { UsdNanos } from './money.ts'
+import { estimatedOutputImageTokens } from './output-image-tokens.ts'
 import { ANY_IMAGE, type ImageChoice } from './pricing.ts'
-import { seenTokensOf } from './seen-tokens.ts'
 import { NO_USAGE, promptTokens, type Usage } from './usage.ts'
 
 export interface Reading {
@@ -15,34 +15,34 @@ export interface Reading {
 
 export interface Meter {
   note(events: ChatEvents): void
-  /** Whether any content or any complete count of the provider's has come. */
+  /** Whether any content, or a complete count from the provider, has arrived. */
   readonly produced: boolean
-  /** Whether any content has come; a count is none. */
+  /** Whether any content has arrived. */
   readonly hasContent: boolean
   readonly images: number
-  /** What the provider said that it drew. */
+  /** Size and quality of the generated image as the provider states them. */
   readonly drawn: ImageChoice
-  /** What the provider said that it charges; null while it says nothing. */
+  /** The cost that the provider states; null if it states none. */
   readonly statedCost: UsdNanos | null
   readonly finishReason: string | null
   /**
-   * The provider's count if it came whole, else an estimate from the bytes that passed (contract §7). Where only a partial
-   * count came, the prompt is the provider's and the output is whichever is larger.
+   * The provider's count if it is complete, else an estimate from the streamed bytes (contract §7). With a partial count,
+   * the prompt is the provider's and the output the larger of the two.
    */
   read(): Reading
   /**
-   * The same for a client that left: pictures that it did not wait for are drawn and billed all the same, so that each one
-   * asked for counts where none has come (contract §7).
+   * The same for a client that disconnected: the provider generates and bills the images anyway, so that if none has
+   * arrived, each requested image counts (contract §7).
    */
-  readLeft(): Reading
+  readAfterDisconnect(): Reading
 }
 
-/** What English text takes in common tokenizers; an estimate is marked as one wherever it is charged. */
+/** Typical for English text; an estimated charge is always marked as estimated. */
 const BYTES_PER_TOKEN = 4
-/** Of a file or a sound in base64: pages and seconds take tokens, not bytes. */
+/** Base64 of a file or audio: its tokens depend on pages or seconds, so far more bytes make one token. */
 const BYTES_PER_FILE_TOKEN = 100
 
-/** A provider's count as a whole number of tokens: a broken one must neither stop a settlement nor earn money. */
+/** Sanitises a provider's count: an invalid one must neither prevent settlement nor produce a negative charge. */
 const toCount = (stated: number): number =>
   Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Math.ceil(stated) || 0))
 
@@ -58,15 +58,15 @@ const toUsage = (stated: Usage): Usage => ({
   outputImages: toCount(stated.outputImages),
 })
 
-/** Up to about here, a word of a stream, a text is counted sooner than it is handed to the runtime's encoder. */
+/** Up to about this length, counting by hand is faster than calling the encoder. */
 const SHORT_CHARS = 24
 
-/** Bytes of `text` in UTF-8. Half a surrogate pair, whose other half a stream may bring yet, is no text to the encoder. */
+/** UTF-8 bytes of `text`. A stream may split a surrogate pair between two events; the encoder cannot encode half a pair. */
 const utf8Bytes = (text: string): number =>
   text.length > SHORT_CHARS && text.isWellFormed() ? encodedBytes(text) : countedBytes(text)
 
 const encoder = new TextEncoder()
-/** Written over and never read: how far it was filled is all that is wanted. */
+/** Only the number of bytes written is used, never the content. */
 const scratch = new Uint8Array(16_384)
 
 function encodedBytes(text: string): number {
@@ -79,8 +79,8 @@ function encodedBytes(text: string): number {
   return bytes
 }
 
-/** Of a call as it was before `tool_calls`: passed on as a field that the gateway does not know, and paid for all the same. */
-function calledBytes(call: unknown): number {
+/** The bytes of a legacy `function_call`, which is passed through as an unknown field but must be counted. */
+function functionCallBytes(call: unknown): number {
   if (typeof call !== 'object' || call === null) return 0
   const { name, arguments: text } = call as {
     readonly name?: unknown
@@ -92,7 +92,7 @@ function calledBytes(call: unknown): number {
   )
 }
 
-/** Without making them. */
+/** Counts UTF-8 bytes without encoding. */
 function countedBytes(text: string): number {
   let bytes = text.length
   for (let i = 0; i < text.length; i++) {
@@ -103,8 +103,8 @@ function countedBytes(text: string): number {
   return bytes
 }
 
-/** The provider's prompt counts, unless it has yet to count any, and of each kind of output the larger of the two. */
-function atLeast(stated: Usage | null, estimated: Usage): Usage {
+/** The provider's prompt counts, if there are any, and the larger of the two counts for each kind of output. */
+function mergePartialCount(stated: Usage | null, estimated: Usage): Usage {
   if (stated === null) return estimated
   return {
     ...(promptTokens(stated) > 0 ? stated : estimated),
@@ -120,32 +120,35 @@ function estimatePrompt({ textBytes, fileBytes = 0, inputImages }: ChatRequest, 
     Math.ceil((textBytes - fileBytes) / BYTES_PER_TOKEN) +
     Math.ceil(fileBytes / BYTES_PER_FILE_TOKEN)
   if (inputImages === 0) return { inputTokens: Math.min(most, words), imageInputTokens: 0 }
-  const { likely, isRead } = seenTokensOf(card)
+  const { estimate: likely, countsAsContext: isRead } = inputImageTokensOf(card)
   const pictures = inputImages * likely
   if (!isRead) return { inputTokens: Math.min(most, words), imageInputTokens: pictures }
   const imageInputTokens = Math.min(most, pictures)
   return { inputTokens: Math.min(most - imageInputTokens, words), imageInputTokens }
 }
 
-/** Each picture asked for counts, where none has come and no provider has counted. */
-function withPicturesAsked(
+/** Counts every requested image, where none has arrived and the provider has not counted. */
+function withRequestedImages(
   reading: Reading,
   { wantsImages, choices, image }: ChatRequest,
 ): Reading {
   const { usage, source } = reading
   if (!wantsImages || usage.outputImages > 0 || source === 'provider') return reading
-  const imageOutputTokens = Math.max(usage.imageOutputTokens, choices * likelyDrawnTokens(image))
+  const imageOutputTokens = Math.max(
+    usage.imageOutputTokens,
+    choices * estimatedOutputImageTokens(image),
+  )
   return { usage: { ...usage, imageOutputTokens, outputImages: choices }, source }
 }
 
-/** What an estimate goes by; no estimate of a prompt is larger than the context, which bounds its hold too. */
+/** The card fields that an estimate needs. The context length bounds the prompt estimate, as it bounds the hold. */
 export type MeteredCard = Pick<ModelCard, 'id' | 'upstreamName' | 'contextLength'>
 
 /** Starts a meter for one request at one model. */
 export const startMeter = (request: ChatRequest, card: MeteredCard): Meter =>
   new EventMeter(request, card)
 
-/** A class, because every attempt has one: closures over as many counters would be a dozen objects. */
+/** A class, because every attempt has one, and closures over these counters would allocate a dozen objects. */
 class EventMeter implements Meter {
   produced = false
   hasContent = false
@@ -195,11 +198,11 @@ class EventMeter implements Meter {
         if (event.usage === null) break
         this.stated = toUsage(event.usage)
         this.partial = event.partial ?? false
-        // What a provider has only begun to count is not yet an answer that somebody pays for.
+        // A partial count alone is not an answer that can be charged.
         if (!this.partial) this.produced = true
         break
       case 'message-fields': {
-        const bytes = calledBytes(event.fields['function_call'])
+        const bytes = functionCallBytes(event.fields['function_call'])
         if (bytes > 0) this.noteContent(bytes)
         break
       }
@@ -216,15 +219,15 @@ class EventMeter implements Meter {
 
   read(): Reading {
     const { stated, partial } = this
-    const usage = stated !== null && !partial ? stated : atLeast(stated, this.estimate())
+    const usage = stated !== null && !partial ? stated : mergePartialCount(stated, this.estimate())
     return {
-      usage: withPictures(usage, this.request.inputImages, this.images),
+      usage: withImageCounts(usage, this.request.inputImages, this.images),
       source: stated === null || partial ? 'estimated' : 'provider',
     }
   }
 
-  readLeft(): Reading {
-    return withPicturesAsked(this.read(), this.request)
+  readAfterDisconnect(): Reading {
+    return withRequestedImages(this.read(), this.request)
   }
 
   private estimate(): Usage {
@@ -235,12 +238,12 @@ class EventMeter implements Meter {
       outputTokens: Math.ceil((bytes + reasoningBytes) / BYTES_PER_TOKEN),
       reasoningTokens: Math.floor(reasoningBytes / BYTES_PER_TOKEN),
       imageOutputTokens:
-        images * likelyDrawnTokens(drawn.quality === undefined ? request.image : drawn),
+        images * estimatedOutputImageTokens(drawn.quality === undefined ? request.image : drawn),
     }
   }
 }
 
-const withPictures = (usage: Usage, inputImages: number, outputImages: number): Usage =>
+const withImageCounts = (usage: Usage, inputImages: number, outputImages: number): Usage =>
   usage.inputImages === inputImages && usage.outputImages === outputImages
     ? usage
     : { ...usage, inputImages, outputImages }

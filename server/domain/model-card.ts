@@ -1,4 +1,4 @@
-/** The model card: what a model is called, what it can do, where it is served and what it costs (contract §6). */
+/** The model card: a model's names, capabilities, route and price (contract §6). */
 import type { Instant } from './clock.ts'
 import type { PriceVersionId } from './id.ts'
 import type { MaybePromise } from './maybe-promise.ts'
@@ -56,9 +56,9 @@ export interface ModelCard {
   readonly id: string
   /** The provider it belongs to, which serves it unless a route says otherwise. */
   readonly provider: string
-  /** What that provider calls it. */
+  /** The provider's name for it. */
   readonly upstreamName: string
-  /** The hops that serve it, as the operator set them; empty: its own provider alone. */
+  /** The hops that serve it, as the operator set them; empty: only its own provider. */
   readonly route: readonly RouteHop[]
   readonly name: string
   readonly description: string
@@ -72,7 +72,7 @@ export interface ModelCard {
   readonly price: PriceVersion | null
 }
 
-/** What a card says of a model, apart from what it is called here, costs, and who else serves it. */
+/** The descriptive fields of a card: everything except id, price and route. */
 export type CardFacts = Omit<ModelCard, 'id' | 'createdAt' | 'route' | 'price'>
 
 export type PricingModel = 'per_token' | 'per_image' | 'mixed'
@@ -93,17 +93,17 @@ export interface ModelCards {
   find(id: string): MaybePromise<ModelCard | undefined>
   /** By id. */
   list(): Promise<readonly ModelCard[]>
-  /** A price as it was once charged, also when its model is gone. */
+  /** A price version, even if its model was removed. */
   version(id: PriceVersionId): Promise<PriceVersion | undefined>
   /** @throws already_exists */
   add(card: ModelCard): Promise<void>
-  /** Adds a price version; it serves from its date. @throws model_not_found */
+  /** Adds a price version, effective from its date. @throws model_not_found */
   price(id: string, version: PriceVersion): Promise<ModelCard>
-  /** Retires every version, those of the future too: the model is refused until it is priced. @throws model_not_found */
+  /** Retires every version, future ones included; the model is refused until it is priced again. @throws model_not_found */
   unprice(id: string): Promise<ModelCard>
-  /** Changes what the card says of the model; prices, also those of the future, and route stay. @throws model_not_found */
+  /** Changes the descriptive fields; route and prices, future ones included, stay. @throws model_not_found */
   amend(id: string, facts: CardFacts): Promise<ModelCard>
-  /** Sets the whole route; an empty one leaves it to its own provider. @throws model_not_found, provider_not_found */
+  /** Replaces the route; an empty one means only its own provider. @throws model_not_found, provider_not_found */
   route(id: string, hops: readonly RouteHop[]): Promise<ModelCard>
   /** Past charges keep their versions. @throws model_not_found */
   remove(id: string): Promise<void>

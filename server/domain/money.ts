@@ -1,4 +1,4 @@
-/** Money is an integer with its unit in its type: dollars never meet rubles, and neither meets a float. */
+/** Money is an integer whose type has the unit, so that dollars, rubles and floats cannot be mixed. */
 
 declare const unit: unique symbol
 
@@ -31,7 +31,7 @@ const ATTO_PLACES = 18
 const ATTOS_PER_NANO = 1_000_000_000n
 /** nano-dollars × millionths of a ruble per dollar = 1e-15 RUB; a micro-ruble is 1e-6. */
 const RATE_PRODUCTS_PER_RUB_MICRO = 1_000_000_000n
-/** Of either. */
+/** Half of either divisor. */
 const HALF = 500_000_000n
 
 /** Reads a plain decimal ("20", "0.5") into an integer of 10^-places, or undefined: no sign, no exponent, no rounding. */
@@ -44,19 +44,19 @@ function readScaled(text: string, places: number): bigint | undefined {
 }
 
 const ZERO = 0x30
-/** What a double holds to the last digit. */
+/** The largest integer that a double represents exactly. */
 const MOST_EXACT = 2n ** 53n - 1n
 
-/** What a fraction begins with: a point and all its zeros before the first digit that is none. */
+/** The beginning of a fraction: the point and its leading zeros. */
 const LEADS = Array.from({ length: ATTO_PLACES }, (_, zeros) => `0.${'0'.repeat(zeros)}`)
 
-/** Without a pattern, and in as few texts as can be: every answer states five amounts. */
+/** On the hot path: every answer renders five amounts, so no regular expression and few temporary strings. */
 function renderScaled(amount: bigint, places: number, leastPlaces: number): string {
   if (amount === 0n) return '0'
   if (amount < 0n) return `-${renderScaled(-amount, places, leastPlaces)}`
-  // A number says its digits sooner, and the runtime remembers those of the last few hundred.
+  // Converting a number is faster than a bigint, and the runtime caches recent results.
   const digits = amount <= MOST_EXACT ? String(Number(amount)) : amount.toString()
-  // Before the first digit where the amount is less than one.
+  // Zero or negative where the amount is less than one.
   const point = digits.length - places
   let end = digits.length
   while (end > point + leastPlaces && digits.charCodeAt(end - 1) === ZERO) end--
@@ -65,7 +65,7 @@ function renderScaled(amount: bigint, places: number, leastPlaces: number): stri
   return end === point ? whole : `${whole}.${digits.slice(point, end)}`
 }
 
-/** `dividend / divisor`, halves away from zero: the only rounding money ever meets. */
+/** `dividend / divisor`, halves away from zero: the only rounding of money. */
 function divideHalfUp(dividend: bigint, divisor: bigint, half = divisor / 2n): bigint {
   return dividend < 0n ? -((-dividend + half) / divisor) : (dividend + half) / divisor
 }
@@ -74,15 +74,15 @@ export const addUsd = (a: UsdNanos, b: UsdNanos): UsdNanos => (a + b) as UsdNano
 export const subtractUsd = (a: UsdNanos, b: UsdNanos): UsdNanos => (a - b) as UsdNanos
 export const negateUsd = (a: UsdNanos): UsdNanos => -a as UsdNanos
 
-/** Reads a dollar amount of at most nine decimal places; undefined when it is no such decimal or too large. */
+/** Reads a dollar amount of at most nine decimal places; undefined if it is malformed or too large. */
 export function readUsd(text: string): UsdNanos | undefined {
   const nanos = readScaled(text, NANO_PLACES)
   return nanos === undefined || nanos > MOST_USD_NANOS ? undefined : (nanos as UsdNanos)
 }
 
 /**
- * Reads a JSON number of dollars, or of 10^-`places` of one, as the decimal it was written as (the shortest that reads back as
- * it), half up to a nano-dollar; undefined when it is negative, no number, or too large. @example 0.0387262, 2733250 at 10
+ * Reads a JSON number of dollars, or of 10^-`places` dollars, by its shortest decimal representation, rounded half up to
+ * nano-dollars; undefined if it is negative, not finite, or too large. @example 0.0387262, 2733250 at 10
  */
 export function readUsdNumber(value: number, places = 0): UsdNanos | undefined {
   const match = /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(value))
@@ -105,7 +105,7 @@ export const readPrice = (text: string): UsdAttos | undefined =>
 /** Renders a unit price or an unrounded part of a charge: "0.0000003", "0". */
 export const renderPrice = (price: UsdAttos): string => renderScaled(price, ATTO_PLACES, 0)
 
-/** A price stated per million units as a price per unit; exact, because a million divides every atto we can read. */
+/** Converts a price per million units to a price per unit; undefined if that is not exact. */
 export function perMillion(price: UsdAttos): UsdAttos | undefined {
   return price % 1_000_000n === 0n ? ((price / 1_000_000n) as UsdAttos) : undefined
 }
@@ -117,7 +117,7 @@ export const renderPerMillion = (price: UsdAttos): string =>
 export const roundToNanos = (sum: UsdAttos): UsdNanos =>
   divideHalfUp(sum, ATTOS_PER_NANO, HALF) as UsdNanos
 
-/** A ruble is not worth less than a millionth of a dollar; beyond it the ruble view of a charge could not be kept. */
+/** At most a million rubles per dollar; above that, the ruble view of a charge could exceed 53 bits. */
 const MOST_RUB_PER_USD = 1_000_000_000_000n
 
 /** Reads a rate such as "92.50"; undefined when it is not a positive decimal of at most six places and a million. */
@@ -128,7 +128,7 @@ export function readRubPerUsd(text: string): RubPerUsd | undefined {
     : (rate as RubPerUsd)
 }
 
-/** The rate changes once a day, if that, and stands in every answer: the last one is remembered in its words. */
+/** Every answer has the rate, which changes once a day at most, so the last rendering is cached. */
 let lastRate = 0n
 let lastRateText = '0'
 
@@ -145,8 +145,8 @@ export const toRub = (amount: UsdNanos, rate: RubPerUsd): RubMicros =>
   divideHalfUp(amount * rate, RATE_PRODUCTS_PER_RUB_MICRO, HALF) as RubMicros
 
 /**
- * Rubles as the JSON number of `*_rub` fields. One division of two exact integers is rounded once, so this is the very
- * number that its decimal would be read as, for all that fits 53 bits.
+ * Rubles as the JSON number of `*_rub` fields. Dividing two exact integers rounds once, so for amounts within 53 bits this is
+ * the same double that parsing the decimal would give.
  */
 export const renderRub = (amount: RubMicros): number => Number(amount) / 1e6
 

@@ -1,4 +1,4 @@
-/** A notice to an account's owner, kept in the outbox until it has arrived or was given up (contract §9). */
+/** A notice to an account's owner, kept in the outbox until it is delivered or given up (contract §9). */
 import { DAY_MS, type Instant, renderInstant } from './clock.ts'
 import type { AccountId, EventId } from './id.ts'
 import { type RubPerUsd, renderRub, renderUsd, toRub, type UsdNanos } from './money.ts'
@@ -9,22 +9,22 @@ export type NoticeType = 'gateway.low_balance'
 
 export type NoticeState = 'pending' | 'delivered' | 'dead'
 
-/** One event on its way over one channel; its e-mail and its webhook travel, fail and are retried apart. */
+/** One event for one channel; e-mail and webhook are delivered and retried independently. */
 export interface Notice {
   readonly eventId: EventId
   readonly channel: Channel
   readonly accountId: AccountId
   readonly type: NoticeType
-  /** The JSON text that is sent and signed: the same bytes at every try. */
+  /** The JSON text that is sent and signed; every try sends the same bytes. */
   readonly body: string
   readonly createdAt: Instant
   readonly state: NoticeState
   readonly tries: number
-  /** Null once nothing more will be tried. */
+  /** Null if there will be no further try. */
   readonly nextTryAt: Instant | null
 }
 
-/** One try at delivering, as the delivery log keeps it: never what the other side answered. */
+/** One delivery attempt, as the delivery log keeps it; without the recipient's response body. */
 export interface DeliveryTry {
   readonly at: Instant
   /** The HTTP status or the SMTP reply code, where one came. */
@@ -40,21 +40,21 @@ export interface NoticeQuery {
   readonly limit: number
 }
 
-/** A notice that has arrived or was given up is kept so long after its last try, for whoever asks what was sent. */
+/** How long a delivered or dead notice is kept after its last try. */
 export const NOTICE_KEPT_MS = 90 * DAY_MS
 
-/** Port: the outbox. Notices of money come in through the transaction that moves it; tries are noted here. */
+/** Port: the outbox. Low-balance notices are written by the transaction that changes the balance; tries are recorded here. */
 export interface Notices {
   /**
-   * Writes notices that no movement of money caused: a test, or one to be sent again, which keeps its body and the log of
-   * its tries and takes the rest from here. Durable before it resolves.
+   * Writes notices that no change of a balance caused: a test, or a redelivery, which keeps its body and delivery log and
+   * takes the rest from here. Durable before it resolves.
    */
   post(notices: readonly Notice[]): Promise<void>
-  /** Takes what is due, at most `limit`, and keeps it from others until `leaseUntil`: a courier that dies loses nothing. */
+  /** Leases notices that are due, at most `limit`, until `leaseUntil`; if the courier dies, they become due again. */
   claim(at: Instant, leaseUntil: Instant, limit: number): Promise<readonly Notice[]>
   /**
-   * Notes a try and what follows from it, durable before it resolves; the lease ends. What has arrived stays delivered,
-   * whatever a slower try says later.
+   * Records a try and its outcome and ends the lease, durable before it resolves. A delivered notice stays delivered,
+   * whatever a slower concurrent try reports.
    * @throws notice_not_found
    */
   tried(
@@ -68,8 +68,8 @@ export interface Notices {
   /** Every channel of one event, with its tries, oldest first; none where there is no such event. */
   find(eventId: EventId): Promise<readonly (Notice & { readonly log: readonly DeliveryTry[] })[]>
   /**
-   * Removes notices that have ended, with their tries, where they were made and last tried before `before`; at most `limit`,
-   * and answers how many: fewer only when none is left, or while the disk takes no writes.
+   * Removes delivered and dead notices, with their tries, that were created and last tried before `before`; at most `limit`.
+   * Returns how many; fewer only when none is left, or while the disk accepts no writes.
    */
   trim(before: Instant, limit: number): Promise<number>
 }
@@ -100,7 +100,7 @@ export const renderLowBalance = (facts: LowBalanceFacts): string =>
     ...(facts.isTest && { test: true }),
   })
 
-/** One event for each channel, its body frozen here, due at once. */
+/** One notice per channel, with its final body, due at once. */
 export function draftNotices(
   facts: LowBalanceFacts,
   channels: readonly Channel[],

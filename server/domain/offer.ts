@@ -1,4 +1,4 @@
-/** An offer: a hop, with the price and the rate that it would be charged at; and what may be offered to a request. */
+/** An offer: a hop with its price and exchange rate; and how the offers for a request are found. */
 import { allows } from './allow-list.ts'
 import type { ChatRequest, Routing } from './chat.ts'
 import type { Clock } from './clock.ts'
@@ -27,9 +27,9 @@ interface OfferDeps {
 }
 
 /**
- * The hops of the model asked for, then those of the models that `models` names; every model passes the same checks. The
- * model asked for must pass them; another that does not is left out. `provider.only` and `provider.ignore` choose among
- * what is left, `provider.order` puts it in order, and a hop that rests comes last. Where no fallback is allowed it is one.
+ * The hops of the requested model, then those of the models in `models`; every model passes the same checks. The requested
+ * model must pass them; a fallback model that fails them is skipped. `provider.only` and `provider.ignore` filter the rest,
+ * `provider.order` sorts it, and resting hops come last. Without fallbacks there is one offer.
  * @throws model_not_allowed, model_not_found, image_streaming_not_supported, unsupported_modality, no_route_available,
  * unpriced_model, the first of them in the order of contract §2
  */
@@ -54,7 +54,7 @@ async function findLater(
   return rank(deps, request, routing ? await reroute(deps, key, request, routing, asked) : asked)
 }
 
-/** Who is asked first, and who after it. */
+/** Puts the offers in the order in which they are tried. */
 function rank(deps: OfferDeps, request: ChatRequest, chosen: readonly Offer[]): Offers {
   const [first] = chosen
   if (!first) throw noRoute(`no provider that the request allows serves ${request.model}`)
@@ -67,7 +67,7 @@ function bestOfOneModel(deps: OfferDeps, chosen: readonly Offer[], first: Offer)
   return deps.health.arrange(ofOneModel)[0] ?? first
 }
 
-/** What the request itself says about where it may be served. */
+/** Applies the routing fields of the request. */
 async function reroute(
   deps: OfferDeps,
   key: ApiKey,
@@ -84,7 +84,7 @@ async function reroute(
   return choose([...asked, ...others.flat()], routing)
 }
 
-/** A fallback that may not be used is no reason to refuse; any other failure is. */
+/** A fallback model that may not be used is skipped; an unexpected error is not. */
 function leaveOut(thrown: unknown): readonly Offer[] {
   if (thrown instanceof GatewayError) return []
   throw thrown
@@ -101,7 +101,7 @@ function choose(offers: readonly Offer[], { order, only, ignore }: Routing): rea
     .toSorted((a, b) => place(a) - place(b))
 }
 
-/** Card, allow-list, modality, route and price; whichever hop serves, the price is the model's. */
+/** Checks allow-list, card, modality, route and price. The price is the model's, whichever hop serves. */
 function findOffersOf(
   deps: OfferDeps,
   key: ApiKey,
@@ -138,15 +138,15 @@ export function findCard(
   const { allowedModels } = key.limits
   if (allowedModels !== null && !allows(allowedModels, model)) throw modelNotAllowed(key, model)
   const card = store.models.find(model)
-  return card instanceof Promise ? demandLater(card, model) : demand(card, model)
+  return card instanceof Promise ? requireCardLater(card, model) : requireCard(card, model)
 }
 
-const demandLater = async (
+const requireCardLater = async (
   card: Promise<ModelCard | undefined>,
   model: string,
-): Promise<ModelCard> => demand(await card, model)
+): Promise<ModelCard> => requireCard(await card, model)
 
-function demand(card: ModelCard | undefined, model: string): ModelCard {
+function requireCard(card: ModelCard | undefined, model: string): ModelCard {
   if (!card) throw modelNotFound(model)
   return card
 }
@@ -157,19 +157,19 @@ export function offersOf(
   card: ModelCard,
 ): MaybePromise<readonly Offer[]> {
   const rate = store.rates.at(clock.now())
-  const lone = loneOffers.get(card)
-  if (lone && stands(lone[0], store, rate)) return lone
+  const single = singleOffers.get(card)
+  if (single && isCurrent(single[0], store, rate)) return single
   const hops = findHops(store, card, drawOrder(routeOf(card), Math.random))
   return hops instanceof Promise || rate instanceof Promise
     ? offersLater(card, hops, rate)
     : toOffers(card, hops, rate)
 }
 
-/** The offer of a model with one hop is the same for every request. */
-const loneOffers = new WeakMap<ModelCard, readonly [Offer]>()
+/** Caches the offer of a model with a single hop, which is the same for every request. */
+const singleOffers = new WeakMap<ModelCard, readonly [Offer]>()
 
-/** The store answers other objects once anything of them has changed. */
-const stands = (
+/** Compares by identity: the store returns a new object once anything has changed. */
+const isCurrent = (
   { hop, rate }: Offer,
   { providers }: OfferDeps['store'],
   now: MaybePromise<Rate>,
@@ -188,11 +188,11 @@ function toOffers(card: ModelCard, hops: readonly Hop[], rate: Rate): readonly O
   const offers: Offer[] = []
   for (const hop of hops) offers.push({ hop, version, rate })
   const [first] = offers
-  if (first && card.route.length < 2) loneOffers.set(card, [first])
+  if (first && card.route.length < 2) singleOffers.set(card, [first])
   return offers
 }
 
-/** Those of the route whose provider is still there. */
+/** The hops of the route whose provider still exists. */
 function findHops(
   { providers }: OfferDeps['store'],
   card: ModelCard,

@@ -1,11 +1,10 @@
-/** The classes of usage that cost something, each once: how many units were counted, and what one of them costs. */
+/** The classes of usage that are priced: the count of units, and the price of one. */
 import type { Charge } from './ledger.ts'
 import type { ImagePrice, Prices, PriceTier } from './model-card.ts'
 import { FREE, type UsdAttos } from './money.ts'
 import type { ImageChoice } from './pricing.ts'
 import type { Usage } from './usage.ts'
 
-/** One thing that is counted and priced. */
 export interface PriceClass {
   /** As a receipt names it. */
   readonly name: string
@@ -13,7 +12,7 @@ export interface PriceClass {
   /** The part of a charge that it belongs to. */
   readonly part: keyof Charge['parts']
   count(usage: Usage): number
-  /** Of one unit; `tier` is what holds for a prompt of this size. */
+  /** The price of one unit; `tier` has the prices for a prompt of this size. */
   price(tier: Prices | PriceTier, prices: Prices, image: ImageChoice): UsdAttos
 }
 
@@ -25,10 +24,10 @@ const priceClass = (
   price: PriceClass['price'],
 ): PriceClass => ({ name, unit, part, count, price })
 
-/** Pictures cost by the piece or by their tokens, never by both. */
+/** Images are priced per image or per token, never both. */
 const isByPiece = ({ imagePrices }: Prices): boolean => imagePrices.length > 0
 
-/** Every class once: charges add it up, and receipts show it. */
+/** A charge sums these classes, and a receipt lists them. */
 export const PRICE_CLASSES: readonly PriceClass[] = [
   priceClass(
     'input_tokens',
@@ -97,8 +96,8 @@ export const PRICE_CLASSES: readonly PriceClass[] = [
 ]
 
 /**
- * The price of one picture: the entry that names its resolution and quality; a wildcard or an unstated side matches
- * anything. Of several the dearest is taken, so that a hold is never too small.
+ * The price of one image by resolution and quality; a wildcard or an unstated value matches anything. Of several matches the
+ * highest price is taken, so that a hold is never too small.
  */
 export function pricePerImage(list: readonly ImagePrice[], choice: ImageChoice): UsdAttos {
   const fits = (wanted: string | undefined, offered: string): boolean =>
@@ -110,7 +109,7 @@ export function pricePerImage(list: readonly ImagePrice[], choice: ImageChoice):
   return candidates.reduce((most, { usd }) => (usd > most ? usd : most), 0n as UsdAttos)
 }
 
-/** The prices that hold for a prompt of this size. */
+/** The prices that apply to a prompt of this size. */
 export function tierFor(prices: Prices, prompt: number): Prices | PriceTier {
   let found: Prices | PriceTier = prices
   let above = -1

@@ -1,6 +1,6 @@
-/** Units times prices: what a request may cost at most, and what it did cost. Multiplied first, rounded once. */
+/** Units times prices: the highest possible cost of a request, and its charge. Multiplied first, rounded once. */
 import type { ChatRequest } from './chat.ts'
-import { mostDrawnTokens } from './drawn-tokens.ts'
+import { inputImageTokensOf } from './input-image-tokens.ts'
 import type { Charge, UsageSource } from './ledger.ts'
 import type { ImagePrice, ModelCard, Prices, PriceTier, PriceVersion } from './model-card.ts'
 import {
@@ -12,32 +12,32 @@ import {
   type UsdAttos,
   type UsdNanos,
 } from './money.ts'
+import { maxOutputImageTokens } from './output-image-tokens.ts'
 import { PRICE_CLASSES, type PriceClass, pricePerImage, tierFor } from './price-classes.ts'
-import { seenTokensOf } from './seen-tokens.ts'
 import { promptTokens, type Usage } from './usage.ts'
 
-/** Which picture the client asked for, as the price list names it; undefined where it did not say. */
+/** Size and quality of an image, in the terms of the price list; undefined where not stated. */
 export interface ImageChoice {
   readonly resolution: string | undefined
   readonly quality: string | undefined
 }
 
-/** Nothing was chosen, or nothing is known of it. */
+/** Neither is stated. */
 export const ANY_IMAGE: ImageChoice = { resolution: undefined, quality: undefined }
 
-/** A provider wraps a prompt in a template of its own (role marks, tool instructions); this covers it. */
+/** An allowance for the provider's prompt template (role markers, tool instructions). */
 const TEMPLATE_TOKENS = 512
 
 const units = (count: number): bigint => BigInt(count)
 
-/** Rounds once, and keeps an absurd count of tokens within what a ledger can hold. */
+/** Rounds once, and caps an absurd token count at the largest amount that the ledger can store. */
 function toAmount(sum: bigint): UsdNanos {
   const amount = roundToNanos(sum as UsdAttos)
   return amount > MOST_USD_NANOS ? MOST_USD_NANOS : amount
 }
 
-/** Which picture is charged: the one that was drawn where the price list knows it, else the one that was asked for. */
-export function choiceDrawn(
+/** Size and quality to charge: those generated where the price list has them, else those requested. */
+export function chargedImage(
   list: readonly ImagePrice[],
   asked: ImageChoice,
   drawn: ImageChoice,
@@ -79,7 +79,7 @@ export function chargeFor(
   }
 }
 
-/** One class of a charge; amounts are not rounded. */
+/** One line of a receipt; amounts are not rounded. */
 export interface ChargeLine {
   readonly name: string
   readonly unit: PriceClass['unit']
@@ -88,7 +88,7 @@ export interface ChargeLine {
   readonly amount: UsdAttos
 }
 
-/** The classes that a charge is the sum of, those that were free too; `amount`s sum up to it before it is rounded. */
+/** The lines of a charge, free ones included; their amounts add up to the charge before rounding. */
 export function chargeLines(
   usage: Usage,
   { prices }: PriceVersion,
@@ -103,36 +103,36 @@ export function chargeLines(
   }).filter(({ unit, count, amount }) => (unit === 'request' ? amount > 0n : count > 0))
 }
 
-const dearer = (most: UsdAttos, price: UsdAttos | null): UsdAttos =>
+const higherOf = (most: UsdAttos, price: UsdAttos | null): UsdAttos =>
   price !== null && price > most ? price : most
 
-/** What a token of the prompt costs at most; a prompt smaller than its bound may fall into a dearer tier. */
-function dearestPrompt(prices: Prices, most: number): UsdAttos {
-  let found = dearer(dearestIn(prices), prices.imageInputToken)
+/** The highest price of a prompt token, over every tier that a prompt of up to `most` tokens can reach. */
+function highestPromptPrice(prices: Prices, most: number): UsdAttos {
+  let found = higherOf(highestPromptPriceIn(prices), prices.imageInputToken)
   for (const tier of prices.tiers) {
-    if (most > tier.aboveTokens) found = dearer(found, dearestIn(tier))
+    if (most > tier.aboveTokens) found = higherOf(found, highestPromptPriceIn(tier))
   }
   return found
 }
 
-const dearestIn = ({ prompt, cacheRead, cacheWrite }: Prices | PriceTier): UsdAttos =>
-  dearer(dearer(prompt, cacheRead), cacheWrite)
+const highestPromptPriceIn = ({ prompt, cacheRead, cacheWrite }: Prices | PriceTier): UsdAttos =>
+  higherOf(higherOf(prompt, cacheRead), cacheWrite)
 
-/** What a token of the answer costs at most, behind a prompt of at most so many. */
-function dearestCompletion(prices: Prices, most: number): UsdAttos {
-  let found = dearer(prices.completion, prices.imageOutputToken)
+/** The highest price of an answer token, for a prompt of at most `most` tokens. */
+function highestCompletionPrice(prices: Prices, most: number): UsdAttos {
+  let found = higherOf(prices.completion, prices.imageOutputToken)
   for (const tier of prices.tiers) {
-    if (most > tier.aboveTokens) found = dearer(found, tier.completion)
+    if (most > tier.aboveTokens) found = higherOf(found, tier.completion)
   }
   return found
 }
 
-/** Of a model that does not say how much it reads, for files that do not say how large they are. */
+/** The assumed context of a model without a stated one, for files of unknown size. */
 const USUAL_CONTEXT = 1_000_000
 
 /**
- * The upper bound that a request holds: no tokenizer makes more tokens than the text has bytes, no prompt that is read is
- * larger than the model's context, and every class is taken at the dearest price that could apply (contract §8).
+ * The upper bound that a request holds: no tokenizer makes more tokens than the text has bytes, no prompt exceeds the
+ * model's context, and every class is priced at the highest price that could apply (contract §8).
  */
 export function holdFor(
   request: ChatRequest,
@@ -144,12 +144,12 @@ export function holdFor(
   const input = inputBound(request, card)
   const spoken = outputBound(request, card, reserveOutputTokens)
   const drawsByToken = request.wantsImages && prices.imagePrices.length === 0
-  const each = drawsByToken ? Math.max(spoken, mostDrawnTokens(request.image)) : spoken
+  const each = drawsByToken ? Math.max(spoken, maxOutputImageTokens(request.image)) : spoken
   const output = each * request.choices
   const images = request.wantsImages ? Math.max(1, request.choices) : 0
   let sum =
-    units(input) * dearestPrompt(prices, input) +
-    units(output) * dearestCompletion(prices, input) +
+    units(input) * highestPromptPrice(prices, input) +
+    units(output) * highestCompletionPrice(prices, input) +
     prices.request
   if (request.inputImages > 0) sum += units(request.inputImages) * prices.inputImage
   if (images > 0) sum += units(images) * pricePerImage(prices.imagePrices, request.image)
@@ -158,9 +158,9 @@ export function holdFor(
 
 function inputBound(request: ChatRequest, { id, upstreamName, contextLength }: ModelCard): number {
   const { textBytes, inputImages, isUnbounded } = request
-  const seen = inputImages > 0 ? seenTokensOf({ id, upstreamName }) : null
-  const pictures = seen ? inputImages * seen.most : 0
-  const billedOnly = seen?.isRead === false ? pictures : 0
+  const seen = inputImages > 0 ? inputImageTokensOf({ id, upstreamName }) : null
+  const pictures = seen ? inputImages * seen.max : 0
+  const billedOnly = seen?.countsAsContext === false ? pictures : 0
   if (isUnbounded) return (contextLength ?? USUAL_CONTEXT) + billedOnly
   const read = textBytes + TEMPLATE_TOKENS + pictures - billedOnly
   return Math.min(read, contextLength ?? read) + billedOnly

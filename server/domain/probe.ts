@@ -1,4 +1,4 @@
-/** Probe: checks a provider outside any client's request: whether it answers, accepts the credential, and lists a model. */
+/** A probe checks a provider independently of requests: whether it answers, accepts the credential, and lists a model. */
 import type { ModelCard } from './model-card.ts'
 import type { Provider } from './provider.ts'
 
@@ -7,21 +7,21 @@ export interface ProbeAnswer {
   /** The provider's own; null where no answer came. */
   readonly status: number | null
   readonly ms: number
-  /** By the provider's own names; null where it does not list them. */
+  /** In the provider's naming; null if it does not list them. */
   readonly models: readonly string[] | null
-  /** What was wrong, or worth knowing, cleared of credentials. */
+  /** An error or a remark, with credentials removed. */
   readonly message: string | null
-  /** The provider's clock less ours, by its Date header; null where it has none. */
+  /** The provider's clock minus ours, by its Date header; null if it has none. */
   readonly skewMs: number | null
-  /** What an answer of one token cost in tokens; null where none was asked for. */
+  /** The token usage of the test answer; null if none was requested. */
   readonly tokens: { readonly input: number; readonly output: number } | null
 }
 
 export interface Probe {
-  /** Asks for the list of models, which costs nothing, for at most `withinMs`. Never throws. */
+  /** Requests the list of models, which is free. Takes at most `withinMs`; never throws. */
   listModels(provider: Provider, credential: string | null, withinMs?: number): Promise<ProbeAnswer>
-  /** Asks a model for the shortest answer there is, at the operator's expense. Never throws. */
+  /** Requests an answer of one token, at the operator's expense. Never throws. */
   askModel(provider: Provider, credential: string | null, card: ModelCard): Promise<ProbeAnswer>
-  /** Of the last probed provider whose answer had a Date header; null where there was none. */
+  /** The clock skew by the latest answer with a Date header; null if there was none. */
   lastSkew(): { readonly provider: string; readonly skewMs: number } | null
 }

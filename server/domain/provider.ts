@@ -1,19 +1,19 @@
-/** A provider: an operator's account with an upstream, its address and how it is spoken to. */
+/** A provider: an operator's account with an upstream, its address and its protocol. */
 import type { Instant } from './clock.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 
-/** The wire a provider speaks. */
+/** The wire format of a provider. */
 export type Family = 'openai' | 'anthropic' | 'gemini' | 'demo'
 
 export interface ProviderPreset {
   readonly family: Family
-  /** Null where the operator must name it. */
+  /** Null where the operator must state it. */
   readonly baseUrl: string | null
-  /** How the credential travels. */
+  /** How the credential is sent. */
   readonly auth: 'bearer' | 'api-key' | 'x-api-key' | 'x-goog-api-key'
-  /** Whether a stream must be asked for its usage; where false it is sent unasked and asking is an error. */
+  /** Whether usage in a stream must be requested; if false, it is always sent and requesting it is an error. */
   readonly asksForUsage: boolean
-  /** Whether it speaks the wire as it was before `max_completion_tokens` and the role `developer`, and refuses or ignores both. */
+  /** Whether it predates `max_completion_tokens` and the role `developer`, and rejects or ignores them. */
   readonly isOldDialect?: true
 }
 
@@ -55,7 +55,7 @@ const presets = {
   demo: { family: 'demo', baseUrl: 'demo:', auth: 'bearer', asksForUsage: false },
 } satisfies Record<string, ProviderPreset>
 
-/** What `--type` accepts: a family with the address and habits of one vendor. */
+/** The values of `--type`: a family with one vendor's address and conventions. */
 export type ProviderType = keyof typeof presets
 
 export const PROVIDER_PRESETS: Readonly<Record<ProviderType, ProviderPreset>> = presets
@@ -69,27 +69,27 @@ export interface Provider {
   /** The first half of its models' ids; unique. */
   readonly name: string
   readonly type: ProviderType
-  /** The operator's own word; nothing in a request can change it. */
+  /** Set by the operator; no request can change it. */
   readonly baseUrl: string
   readonly hasCredential: boolean
   readonly createdAt: Instant
 }
 
-/** `keep` leaves it as it is; null takes it away. */
+/** `keep` leaves it as it is; null removes it. */
 export type CredentialChange = 'keep' | { readonly credential: string | null }
 
-/** Port: providers and their credentials, which are encrypted at rest and read by `server/upstream` alone. */
+/** Port: providers and their credentials, which are encrypted at rest and read only by `server/upstream`. */
 export interface Providers {
   /** @throws already_exists */
   add(provider: Provider, credential: string | null): Promise<void>
-  /** The same object as before, until anything of it is changed, its credential too: what was made of one may be kept. */
+  /** Returns the same object until anything of it changes, the credential included, so that callers may cache by identity. */
   find(name: string): MaybePromise<Provider | undefined>
   /** By name. */
   list(): Promise<readonly Provider[]>
-  /** Puts in the place of the one of this name; holds from the next request. @throws provider_not_found */
+  /** Replaces the provider of this name, from the next request. @throws provider_not_found */
   edit(provider: Provider, change: CredentialChange): Promise<void>
-  /** Its models go with it; past charges stay. @throws provider_not_found */
+  /** Removes its models too; past charges stay. @throws provider_not_found */
   remove(name: string): Promise<void>
-  /** Null when it needs none. @throws internal_error when it cannot be decrypted with this master key */
+  /** Null if it needs none. @throws internal_error if it cannot be decrypted with this master key */
   credential(name: string): Promise<string | null>
 }

@@ -1,4 +1,4 @@
-/** QuotaReading: what is left of a key's windows at one instant, as the rate headers tell it (contract §4). */
+/** QuotaReading: what is left of a key's windows at one instant, for the rate headers (contract §4). */
 import type { Instant } from './clock.ts'
 import type { Window } from './window.ts'
 

@@ -1,8 +1,8 @@
-/** A quote: what would become of a request, and what it could cost at most. Nothing is taken and nobody is asked. */
+/** A quote: whether a request would be admitted, and its highest possible cost. Takes nothing and sends nothing. */
 
 import type { Caller } from './caller.ts'
 import type { ChatRequest } from './chat.ts'
-import { mostOf, toClaim } from './claim.ts'
+import { maxCost, toClaim } from './claim.ts'
 import type { CompletionDeps } from './completion.ts'
 import type { GatewayError } from './errors.ts'
 import { newGenerationId } from './id.ts'
@@ -15,7 +15,7 @@ import { toRefusalError } from './refusal.ts'
 export interface QuotedHop {
   readonly model: string
   readonly provider: string
-  readonly most: UsdNanos
+  readonly maxCost: UsdNanos
 }
 
 export interface Quote {
@@ -23,14 +23,14 @@ export interface Quote {
   readonly refusal: GatewayError | null
   readonly quota: QuotaReading
   readonly route: readonly QuotedHop[]
-  /** What would be held: the most that the request can cost, wherever on its route it is served. */
-  readonly most: UsdNanos
-  readonly mostRub: RubMicros
+  /** The amount that would be held: the highest possible cost on any hop of its route. */
+  readonly maxCost: UsdNanos
+  readonly maxCostRub: RubMicros
 }
 
 /**
  * Judges a request as `complete` would at this instant, and takes nothing.
- * @throws what stands before admission: model_not_allowed, model_not_found, unsupported_modality, unpriced_model …
+ * @throws the errors before admission: model_not_allowed, model_not_found, unsupported_modality, unpriced_model …
  */
 export async function quote(
   deps: CompletionDeps,
@@ -47,9 +47,9 @@ export async function quote(
     route: offers.map((offer) => ({
       model: offer.hop.card.id,
       provider: offer.hop.provider.name,
-      most: mostOf(deps, request, offer),
+      maxCost: maxCost(deps, request, offer),
     })),
-    most: claim.hold,
-    mostRub: toRub(claim.hold, offers[0].rate.rubPerUsd),
+    maxCost: claim.hold,
+    maxCostRub: toRub(claim.hold, offers[0].rate.rubPerUsd),
   }
 }

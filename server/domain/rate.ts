@@ -1,4 +1,4 @@
-/** The exchange rate: rubles per dollar, set by an operator, stamped on each charge, never rewriting a past one. */
+/** The exchange rate: rubles per dollar, set by an operator, recorded with each charge; past charges never change. */
 import type { Instant } from './clock.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import { type RubPerUsd, readRubPerUsd } from './money.ts'
@@ -6,11 +6,11 @@ import { type RubPerUsd, readRubPerUsd } from './money.ts'
 export interface Rate {
   readonly rubPerUsd: RubPerUsd
   readonly effectiveFrom: Instant
-  /** False while the documented default serves. */
+  /** False while the default is in force. */
   readonly setByOperator: boolean
 }
 
-/** Serves until an operator sets a rate; `status` and `doctor` say so. */
+/** In force until an operator sets a rate; `status` and `doctor` report it. */
 export const DEFAULT_RUB_PER_USD = readRubPerUsd('90') as RubPerUsd
 
 /** Port: rates by date. */

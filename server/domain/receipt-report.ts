@@ -1,4 +1,4 @@
-/** The flat record of a receipt, as a key's holder may read it over HTTP and the base of what an operator reads (contract §7). */
+/** The flat record of a receipt, for the key's holder over HTTP; the operator's record extends it (contract §7). */
 import { renderInstant } from './clock.ts'
 import { renderPrice, renderRub, renderRubPerUsd, renderUsd } from './money.ts'
 import type { ChargeLine } from './pricing.ts'
@@ -27,7 +27,7 @@ export interface AttemptRecord {
 
 export type ReceiptRecord = ReturnType<typeof renderReceipt>
 
-/** Nothing in it is the operator's own affair. */
+/** Has nothing that only the operator may see. */
 export function renderReceipt(receipt: Receipt) {
   const { entry, lines, rubPerUsd, chargedAt } = receipt
   return {

@@ -1,4 +1,4 @@
-/** The receipt of a request: what was counted and at which price, who was asked, how long it took, how it ended (contract §7). */
+/** The receipt of a request: counts and prices, attempts, durations, and how it ended (contract §7). */
 import { type ActivityEntry, type EndedBy, operatorCost } from './activity.ts'
 import type { Instant } from './clock.ts'
 import { driftUsd } from './drift.ts'
@@ -13,15 +13,15 @@ import type { FailureKind } from './upstream.ts'
 export interface ReceiptAttempt {
   readonly model: string
   readonly provider: string
-  /** How it failed; or it `answered`, was `left` by the client, or `stopped` by the gateway. */
+  /** The kind of failure; or `answered`, `left` by the client, `stopped` by the gateway. */
   readonly outcome: FailureKind | 'answered' | 'left' | 'stopped'
   /** The provider's own, where it failed with one. */
   readonly status: number | null
   /** Why it failed, in the provider's own words. */
   readonly reason: string | null
-  /** Of the last one: since the one before it had failed, a pause between them included. */
+  /** For the last attempt: since the failure of the previous one, including a pause between them. */
   readonly ms: number
-  /** What it cost the operator although nobody was charged for it. */
+  /** Output that the provider bills and no key was charged for. */
   readonly operatorCost: UsdNanos
 }
 
@@ -30,17 +30,17 @@ export interface Receipt {
   readonly keyName: string
   /** Exactly what the ledger says; 0 where nothing was charged. */
   readonly total: UsdNanos
-  /** Null, all three, where nothing was charged. */
+  /** This and the next two are null if nothing was charged. */
   readonly chargedAt: Instant | null
   readonly rubPerUsd: RubPerUsd | null
   readonly priceVersion: PriceVersionId | null
   /** Their amounts round to `total`. */
   readonly lines: readonly ChargeLine[]
-  /** In order; empty when nobody was asked. */
+  /** In order; empty if no provider was tried. */
   readonly attempts: readonly ReceiptAttempt[]
-  /** Of the attempts that nobody was charged for. */
+  /** The sum over the uncharged attempts. */
   readonly operatorCost: UsdNanos
-  /** What the provider stated beyond what was charged; null where it stated nothing or nothing was charged. */
+  /** The provider's stated cost minus the charge; null if either is missing. */
   readonly statedDifference: UsdNanos | null
 }
 
@@ -52,7 +52,7 @@ export interface ReceiptSources {
   readonly version: PriceVersion | undefined
 }
 
-/** Puts together what the log, the ledger and the price list know of one request. */
+/** Combines the log entry, the ledger entry and the price version of one request. */
 export function toReceipt({ entry, keyName, charge, version }: ReceiptSources): Receipt {
   const total = charge ? negateUsd(charge.amount) : NO_MONEY
   const { statedCost, usage, image } = entry
@@ -71,7 +71,7 @@ export function toReceipt({ entry, keyName, charge, version }: ReceiptSources): 
   }
 }
 
-/** Reads what belongs to one line of the log. */
+/** Reads the receipt for a log entry. */
 export async function readReceipt(
   store: Pick<Store, 'keys' | 'ledger' | 'models'>,
   entry: ActivityEntry,
@@ -82,8 +82,7 @@ export async function readReceipt(
   return toReceipt({ entry, keyName: key?.name ?? entry.keyId, charge, version })
 }
 
-/** Neither side was said; the price list decides. */
-/** How the attempt ended that did not fail. Where the upstream ended the request, the last one failed too. */
+/** The outcome of the attempt that did not fail. Where the upstream ended the request, every attempt failed. */
 const LAST_OUTCOMES: Readonly<Record<EndedBy, ReceiptAttempt['outcome'] | null>> = {
   completed: 'answered',
   client: 'left',
@@ -95,7 +94,7 @@ const LAST_OUTCOMES: Readonly<Record<EndedBy, ReceiptAttempt['outcome'] | null>>
 function lastAttempt(entry: ActivityEntry, isCharged: boolean): readonly ReceiptAttempt[] {
   const { model, provider, endedBy, code, failedAttempts, totalMs, queuedMs } = entry
   const outcome = LAST_OUTCOMES[endedBy]
-  // Whoever leaves once a provider was asked is charged; before that nobody was asked.
+  // A disconnect after the request was sent is always charged, so without a charge nothing was sent.
   const wasAsked =
     provider !== null && (endedBy !== 'client' || isCharged) && code !== 'descriptors_exhausted'
   if (outcome === null || !wasAsked) return []

@@ -1,4 +1,4 @@
-/** A refusal as the caller sees it: which limit, its value, what is used, and what lifts it (contract §3). */
+/** Renders a refusal for the caller: which limit, its value, what is used, and what lifts it (contract §3). */
 import type { Refusal } from './admission.ts'
 import { MINUTE_MS, renderInstant } from './clock.ts'
 import { type ErrorCode, GatewayError } from './errors.ts'

@@ -1,17 +1,17 @@
-/** When the same hop is asked once more: the failure may pass, nothing of an answer had come, and nobody pays twice. */
+/** When the same hop is retried: the failure may be temporary, no part of an answer arrived, and nothing is billed twice. */
 import type { ChatRequest } from './chat.ts'
 import type { UpstreamFailure } from './upstream.ts'
 
-/** Long enough for a load balancer to find another server, too short for a person to notice. */
+/** Long enough for a load balancer to pick another server, too short to be noticed. */
 const PAUSE_MS = 250
-/** Who is asked to wait longer than this is the client, who knows how much time it has. */
+/** A longer wait is left to the client, which knows how much time it has. */
 const LONGEST_PAUSE_MS = 2_000
 
 /**
- * How long to wait before the same hop is asked again: the provider's own word where it said one; null where asking again is
- * not tried. It is tried when a provider broke, or is overloaded for a moment. Not after a time-out: the client has waited
- * that long already. Not for a picture: the one that never came may have been drawn and billed. Not where exactly one attempt
- * was asked for (contract §7).
+ * The pause before retrying the same hop: the provider's `Retry-After` if it sent one; null for no retry. A retry follows a
+ * failed or briefly overloaded provider. No retry after a time-out, because the client has already waited that long; nor for
+ * an image, because the missing one may have been generated and billed; nor where the request allows only one attempt
+ * (contract §7).
  */
 export function pauseBeforeRetryMs(
   { kind, details }: UpstreamFailure,

@@ -1,10 +1,10 @@
 /**
- * Members that live as long as one request. Not a Set: the runtime rehashes its table every few insertions and links each old table,
- * with all that was in it, to the next. Once such a table has survived one young collection, every object that passes through those
- * that follow survives too, until everything is collected (docs/decisions.md).
+ * A collection of members that live as long as one request. Not a Set, because the runtime rehashes a Set's table every few
+ * insertions and links each old table, with its entries, to the next. Once one of these tables survives a young collection, all
+ * later members survive too, until a full collection (docs/decisions.md).
  */
 
-/** What can be a member, of one roster at a time. */
+/** A member, of one roster at a time. */
 export interface Placed {
   /** Its index in its roster, which maintains it; negative while it is in none. */
   place: number
@@ -33,7 +33,7 @@ export class Roster<Member extends Placed> {
     last.place = place
   }
 
-  /** A copy: what is done to them may remove them. */
+  /** A copy, so that members may be removed during iteration. */
   list(): Member[] {
     return [...this.#members]
   }

@@ -5,7 +5,7 @@ import type { Provider } from './provider.ts'
 /** A hop as the operator sets it. */
 export interface RouteHop {
   readonly provider: string
-  /** What that provider calls the model. */
+  /** The provider's name for the model. */
   readonly upstreamName: string
   /** Hops of a lower position are tried first; at least 1. */
   readonly position: number
@@ -13,9 +13,9 @@ export interface RouteHop {
   readonly weight: number
 }
 
-/** A hop as it is asked. */
+/** A hop as a request uses it. */
 export interface Hop {
-  /** As this provider serves it: `upstreamName` is the hop's. */
+  /** The model's card with this hop's `upstreamName`. */
   readonly card: ModelCard
   readonly provider: Provider
 }
@@ -30,8 +30,8 @@ export const routeOf = ({ route, provider, upstreamName }: ModelCard): readonly 
   route.length > 0 ? route : [{ provider, upstreamName, position: 1, weight: 1 }]
 
 /**
- * The order of one request: by position, and within one position drawn by weight. A hop of weight 3 comes first three
- * times as often as one of weight 1. `draw` answers at least 0 and less than 1.
+ * The order for one request: by position, and within a position random by weight. A hop of weight 3 comes first three times
+ * as often as one of weight 1. `draw` returns at least 0 and less than 1, like Math.random.
  */
 export function drawOrder(route: readonly RouteHop[], draw: () => number): readonly RouteHop[] {
   if (route.length < 2) return route
@@ -54,7 +54,7 @@ function drawByWeight(hops: readonly RouteHop[], draw: () => number): readonly R
       ticket -= weight
       return ticket < 0
     })
-    // A draw that rounds up to the total belongs to the last.
+    // Rounding may bring the ticket up to the total; then take the last.
     drawn.push(...left.splice(at < 0 ? left.length - 1 : at, 1))
   }
   return [...drawn, ...left]

@@ -1,8 +1,8 @@
-/** The bearer secret of a key: 256 random bits in base 62, closed by a checksum that catches a typing error unasked. */
+/** The bearer secret of a key: 256 random bits in base 62 and a checksum, so that a mistyped one needs no look-up. */
 
 declare const brand: unique symbol
 
-/** A well-formed secret: shape and checksum hold. Whether a key answers to it is for the store to say. */
+/** A well-formed secret: shape and checksum are valid. Only the store knows whether a key has it. */
 export type Secret = string & { readonly [brand]: 'secret' }
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -46,8 +46,8 @@ function checksum(body: string): string {
   return text
 }
 
-/** Whether the checksum that a secret ends in is that of what stands before: asked by every request, so nothing is made for it. */
-function isClosed(secret: string): boolean {
+/** Whether the checksum at the end is correct. On the hot path, so it allocates nothing. */
+function hasValidChecksum(secret: string): boolean {
   let rest = crc32(secret, SECRET_CHARS - CHECKSUM_CHARS)
   for (let i = 1; i <= CHECKSUM_CHARS; i++) {
     if (secret[SECRET_CHARS - i] !== BASE62[rest % 62]) return false
@@ -66,13 +66,13 @@ export function newSecret(): Secret {
 
 const SHAPE = /^if-[0-9A-Za-z]+$/
 
-/** Reads a bearer token; undefined when its shape or checksum is wrong, so that no look-up is spent on it. */
+/** Reads a bearer token; undefined if its shape or checksum is wrong, which saves a look-up. */
 export const readSecret = (token: string): Secret | undefined =>
-  token.length === SECRET_CHARS && SHAPE.test(token) && isClosed(token)
+  token.length === SECRET_CHARS && SHAPE.test(token) && hasValidChecksum(token)
     ? (token as Secret)
     : undefined
 
-/** Whether a well-formed secret stands anywhere in `text`; asked of names that a client chooses, so a short one must cost nothing. */
+/** Whether `text` contains a well-formed secret. Called for client-chosen names, so short texts return at once. */
 export function holdsSecret(text: string): boolean {
   if (text.length < SECRET_CHARS) return false
   for (let at = text.indexOf(PREFIX); at !== -1; at = text.indexOf(PREFIX, at + 1)) {

@@ -1,15 +1,15 @@
-/** Settings: the few numbers an operator may turn, each with its default, its unit and its bounds. */
+/** Settings that an operator may change, with their defaults and units. */
 
 export interface Settings {
   /** Output tokens held for a request that states no maximum (contract §8). */
   readonly reserveOutputTokens: number
-  /** How long it may take until a connection to an upstream stands, its name found and its certificate accepted. */
+  /** Connecting to an upstream, including DNS and TLS. */
   readonly connectTimeoutMs: number
-  /** How long an upstream may take to its first byte, the connection included. */
+  /** Until the first byte of an upstream's answer, including the connection. */
   readonly firstByteTimeoutMs: number
-  /** How long an upstream may be silent between two pieces. */
+  /** Silence of an upstream between two chunks. */
   readonly silenceTimeoutMs: number
-  /** How long one request may take in all. */
+  /** One request in total, over all attempts. */
   readonly totalTimeoutMs: number
 }
 

@@ -1,4 +1,4 @@
-/** The store: every port of the domain in one object, opened by the command line and closed once. */
+/** The store: all ports of the domain in one object, opened and closed by the command line. */
 import type { Accounts } from './account.ts'
 import type { Acts } from './act.ts'
 import type { Activity } from './activity.ts'
@@ -14,36 +14,35 @@ import type { Providers } from './provider.ts'
 import type { Rates } from './rate.ts'
 
 /**
- * What keeps an engine from writing: no room (or too little to begin anything), no permission, a damaged file, another
- * program that has it, or a disk that fails otherwise.
+ * Why an engine cannot write: disk full (or nearly so), no permission, damaged file, locked by another program, or another
+ * disk error.
  */
 export type StoreTrouble = 'full' | 'read_only' | 'damaged' | 'locked' | 'failing'
 
-/** A part of the schema that is not as the engine made it. */
+/** A difference between the schema and the one that the engine creates. */
 export interface SchemaFinding {
   /** `trigger acts_are_append_only_update of acts`. */
   readonly what: string
   readonly is: 'missing' | 'changed' | 'added'
 }
 
-/** What an engine says about itself. */
 export interface StoreHealth {
-  /** Whether requests may be begun, as far as the disk is concerned. */
+  /** Whether new requests can be accepted, as far as the disk is concerned. */
   readonly writable: boolean
-  /** Why not; null while they may. */
+  /** Why not; null if they can. */
   readonly trouble: StoreTrouble | null
   readonly schemaVersion: number
   readonly newestSchemaVersion: number
   /** Admissions not yet resolved. */
   readonly openHolds: number
-  /** Findings of the engine's own integrity check, empty when it is sound; null when it was not asked for. */
+  /** Findings of the engine's integrity check, empty if there are none; null if the check was not requested. */
   readonly integrityFindings: readonly string[] | null
-  /** How the schema differs from what the engine makes of that version; null when it was not asked for. */
+  /** Differences from the schema of that version; null if the check was not requested. */
   readonly schemaFindings: readonly SchemaFinding[] | null
   readonly sizeBytes: number
 }
 
-/** Every port of it throws `store_unavailable` where the disk does not take a write, or does not give what is to be read. */
+/** Every port throws `store_unavailable` if the disk fails a write or a read. */
 export interface Store {
   readonly accounts: Accounts
   readonly keys: Keys
@@ -57,7 +56,7 @@ export interface Store {
   readonly activity: Activity
   readonly acts: Acts
   readonly answers: Answers
-  /** Adds every kept sum up again from the ledger, at one moment. @throws store_unavailable */
+  /** Recomputes every stored sum from the ledger, in one snapshot. @throws store_unavailable */
   audit(): Promise<Audit>
   health(options: { readonly checkIntegrity: boolean }): Promise<StoreHealth>
   /** Commits what is pending and releases the data directory. */

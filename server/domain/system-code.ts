@@ -1,4 +1,4 @@
-/** The code by which a system, a runtime or an engine calls a fault: `ENOENT`, `ECONNREFUSED`, `SQLITE_FULL`. */
+/** The error code of the system, the runtime or SQLite: `ENOENT`, `ECONNREFUSED`, `SQLITE_FULL`. */
 
 /** Empty where it has none. */
 export const systemCodeOf = (cause: unknown): string =>

@@ -1,4 +1,4 @@
-/** Upstream: the port through which the walk reaches a provider, and the ways a provider fails. */
+/** Upstream: the port through which a walk calls a provider, and the kinds of failure. */
 import type { CancelSignal } from './cancel.ts'
 import type { ChatEvents, ChatRequest } from './chat.ts'
 import { type ErrorMetadata, GatewayError } from './errors.ts'
@@ -10,22 +10,22 @@ export interface UpstreamCall {
   readonly hop: Hop
   readonly requestId: string
   readonly timeouts: Omit<Settings, 'reserveOutputTokens'>
-  /** Aborts when the client leaves or the request's time is up; the provider is let go at once. */
+  /** Aborted when the client disconnects or the request times out; the connection to the provider is then closed at once. */
   readonly signal: CancelSignal
 }
 
 /** Port: one wire family. */
 export interface Upstream {
   /**
-   * Sends the request and waits for a good status. The events end when the answer is complete; they throw
+   * Sends the request and waits for a successful status. The events end when the answer is complete; they throw
    * `UpstreamFailure` when the provider breaks off.
    */
   open(call: UpstreamCall): Promise<AsyncIterable<ChatEvents>>
 }
 
 /**
- * `rejected`: the caller's fault; `unauthorized`: the operator's; `overloaded`: not now; `failed`: broken; `timeout`: no
- * answer in time; `no-image`: an answer without the picture asked for.
+ * `rejected`: an error of the caller; `unauthorized`: of the operator; `overloaded`: temporarily no capacity; `failed`: any
+ * other error; `timeout`: no answer in time; `no-image`: an answer without the requested image.
  */
 export type FailureKind =
   | 'rejected'
@@ -38,25 +38,25 @@ export type FailureKind =
 export interface FailureDetails {
   /** The provider's own status, where one came. */
   readonly status?: number
-  /** The provider's own error code, where it said one. */
+  /** The provider's own error code, if it sent one. */
   readonly providerCode?: string
-  /** Path to the field that is at fault, where that is known. */
+  /** Path to the offending field, if known. */
   readonly param?: string
   readonly retryAfterSeconds?: number
   /**
-   * Waiting does not help: `request` is larger than the provider's limit itself, or the operator's `account` with the
-   * provider has nothing left to spend.
+   * Waiting does not help: the `request` exceeds the provider's limit by itself, or the operator's `account` with the
+   * provider has no credit left.
    */
   readonly permanent?: 'request' | 'account'
   readonly cause?: unknown
 }
 
-/** A provider's failure: a value that the walk reacts to, never something a client sees as it is. */
+/** A provider's failure, to which the walk reacts; a client never sees it directly. */
 export class UpstreamFailure extends Error {
   readonly kind: FailureKind
   readonly details: FailureDetails
 
-  /** `message` is the provider's own, cleared of addresses and credentials. */
+  /** `message`: the provider's own, with addresses and credentials removed. */
   constructor(kind: FailureKind, message: string, details: FailureDetails = {}) {
     super(message, { cause: details.cause })
     this.name = 'UpstreamFailure'
@@ -68,8 +68,8 @@ export class UpstreamFailure extends Error {
 const DEFAULT_RETRY_SECONDS = 5
 
 /**
- * What a provider's failure becomes when no other hop may be tried (contract §3). Where the caller allowed exactly one
- * attempt, whatever is not the caller's own fault is a 502 (spec §7, contract §7).
+ * Converts a provider's failure to a client error when no other hop may be tried (contract §3). Where the caller allowed only
+ * one attempt, everything but the caller's own error is a 502 (spec §7, contract §7).
  */
 export function toClientError(
   failure: UpstreamFailure,
@@ -105,7 +105,7 @@ export function toClientError(
   }
 }
 
-/** A provider's failure in words that a client may read; `message` is the provider's own, cleared. */
+/** The client's message for a provider's failure; `message` must have addresses and credentials removed. */
 export function describeFailure(kind: FailureKind, provider: string, message: string): string {
   switch (kind) {
     case 'rejected':

@@ -1,4 +1,4 @@
-/** The usage report: what was asked, produced and charged, by key, end user, model, provider, day or hour. */
+/** The usage report: requests, tokens and cost by key, end user, model, provider, day or hour. */
 import type { Instant } from './clock.ts'
 import type { AccountId } from './id.ts'
 import { addUsd, NO_MONEY, type RubMicros, subtractUsd, type UsdNanos } from './money.ts'
@@ -6,17 +6,17 @@ import { addUsd, NO_MONEY, type RubMicros, subtractUsd, type UsdNanos } from './
 export const USAGE_DIMENSIONS = ['key', 'user', 'model', 'provider', 'day', 'hour'] as const
 export type UsageDimension = (typeof USAGE_DIMENSIONS)[number]
 
-/** Requests count by their admission, as the ceilings count them; one that was refused used nothing and is not in it. */
+/** Requests count at their admission, as for ceilings; refused requests are excluded. */
 export interface UsageQuery {
   readonly by: UsageDimension
   /** Splits each group further; another dimension than `by`. */
   readonly thenBy: UsageDimension | null
   readonly accountId?: AccountId
-  /** Admitted then or later. */
+  /** Admitted at this instant or later. */
   readonly since?: Instant
-  /** Admitted before then. */
+  /** Admitted before this instant. */
   readonly until?: Instant
-  /** How many groups get a row, the most expensive first; at most `MOST_USAGE_GROUPS`. */
+  /** The number of rows, highest cost first; at most `MOST_USAGE_GROUPS`. */
   readonly top: number
 }
 
@@ -31,19 +31,19 @@ export interface UsageSum {
   readonly costRub: RubMicros
 }
 
-/** A key's id or a name; a `Day`, or the `Instant` an hour begins at; null is no end user, or no provider. */
+/** A key's id, a name, a `Day`, or the `Instant` of the beginning of an hour; null: no end user, or no provider. */
 export type UsageGroup = string | number | null
 
 export interface UsageRow extends UsageSum {
   readonly by: UsageGroup
-  /** Null, too, where nothing was split. */
+  /** Also null without a second dimension. */
   readonly thenBy: UsageGroup
 }
 
 export interface UsageReport {
-  /** The dearest first; of one cost those with more requests. */
+  /** Highest cost first; at equal cost, more requests first. */
   readonly rows: readonly UsageRow[]
-  /** All groups that have no row, and how many they are. */
+  /** The sum and the number of the groups without a row. */
   readonly other: UsageSum
   readonly others: number
   readonly total: UsageSum

@@ -1,22 +1,22 @@
-/** Usage: what a generation consumed, in disjoint classes, so that each token is priced exactly once. */
+/** Usage: the units that a generation consumed, in disjoint classes, so that each token is priced exactly once. */
 
 /**
  * The classes do not overlap: `inputTokens` excludes cache reads and writes and image tokens, `outputTokens` excludes image
- * tokens but includes reasoning, however the provider counts it. `reasoningTokens` tells how many of the output were
+ * tokens but includes reasoning, however the provider counts it. `reasoningTokens` is the part of the output that was
  * reasoning.
  */
 export interface Usage {
   readonly inputTokens: number
   readonly cacheReadTokens: number
   readonly cacheWriteTokens: number
-  /** Tokens of the pictures in the prompt, where the provider tells them apart; a cached one is a cache read. */
+  /** Tokens of input images, where the provider reports them; cached ones count as cache reads. */
   readonly imageInputTokens: number
   readonly outputTokens: number
   readonly reasoningTokens: number
   readonly imageOutputTokens: number
-  /** Pictures in the prompt. */
+  /** Images in the prompt. */
   readonly inputImages: number
-  /** Pictures received. */
+  /** Images received. */
   readonly outputImages: number
 }
 

@@ -1,4 +1,4 @@
-/** A walk: one chat request on its way from its model card to its receipt, and the steps that it emits to whoever answers it. */
+/** A walk: the processing of one chat request, from model card to receipt, and the steps that it emits to its reader. */
 import type { Claim } from './admission.ts'
 import type { Attempts } from './attempt.ts'
 import type { Caller } from './caller.ts'
@@ -24,25 +24,25 @@ export type CompletionStep =
   | { readonly type: 'events'; readonly events: ChatEvents }
   /** The upstream broke after content had passed; what came is charged. */
   | { readonly type: 'failed'; readonly error: GatewayError }
-  /** Only of an answer that may be asked for again: all of it is there. Whoever keeps it pays once it is written. */
+  /** Only for a repeatable answer, once it is complete. The reader stores the answer, then calls `pay`. */
   | { readonly type: 'priced'; readonly charge: Charge; readonly pay: Pay }
   /** The charge is committed: the answer's last byte may leave. */
   | { readonly type: 'receipt'; readonly charge: Charge }
 
-/** Is called with each step. A promise makes the walk wait. */
+/** Called with each step. The walk awaits a returned promise. */
 export type StepReader = (step: CompletionStep) => MaybePromise<void>
 
 type NextStep = IteratorResult<CompletionStep, void>
 
 const DONE: NextStep = { done: true, value: undefined }
 
-/** Thrown into a walk whose reader asks for nothing more. */
-export const LEFT = new DOMException('nobody reads on', 'AbortError')
+/** Thrown into a walk whose reader has stopped reading. */
+export const READER_LEFT = new DOMException('the reader stopped reading', 'AbortError')
 
 /**
- * Either pushed, by `read`, or pulled step by step, by `next` and `return`, as an async generator is; it goes nowhere
- * before the first of these is called. A class, and not a generator with a record beside it, because every request has one:
- * a step costs a promise where somebody waits for it, and nothing where nobody does.
+ * Either pushed, by `read`, or pulled step by step, by `next` and `return`, like an async generator; it starts at the first
+ * of these calls. A class instead of a generator, because every request has one: a step allocates a promise only if the
+ * reader is waiting for it.
  */
 export class Walk {
   readonly deps: CompletionDeps
@@ -56,17 +56,17 @@ export class Walk {
   claim: Claim | null = null
   /** When the first content came. */
   firstEventAt: Instant | null = null
-  /** Whether its answer is kept for whoever asks again. */
+  /** Whether its answer is stored for repetitions (`Idempotency-Key`). */
   isRepeatable = false
   /** Called once, however it ends. */
   ended: (() => void) | null = null
 
   private readonly go: (walk: Walk) => Promise<void>
   private reader: StepReader | null = null
-  private asking: PromiseWithResolvers<NextStep> | null = null
-  private waiting: PromiseWithResolvers<void> | null = null
+  private pendingRead: PromiseWithResolvers<NextStep> | null = null
+  private pendingEmit: PromiseWithResolvers<void> | null = null
   private running: Promise<void> | null = null
-  private isLeft = false
+  private isAbandoned = false
   private isOver = false
 
   constructor(
@@ -84,7 +84,7 @@ export class Walk {
     this.generationId = newGenerationId(caller.arrivedAt)
   }
 
-  /** Walks to the end, calling `reader` with every step. @throws what the walk throws */
+  /** Runs to the end, calling `reader` with every step. @throws what the walk throws */
   read(reader: StepReader): Promise<void> {
     this.reader = reader
     this.running = this.go(this)
@@ -95,16 +95,16 @@ export class Walk {
   next(): Promise<NextStep> {
     if (this.isOver) return Promise.resolve(DONE)
     const asking = Promise.withResolvers<NextStep>()
-    this.asking = asking
+    this.pendingRead = asking
     if (this.running === null) this.start()
-    else this.waiting?.resolve()
+    else this.pendingEmit?.resolve()
     return asking.promise
   }
 
-  /** The reader will not ask again: the walk ends where it is, and is settled. Never throws. */
+  /** Ends the walk where it is and settles it, because the reader has stopped. Never throws. */
   async return(): Promise<NextStep> {
-    this.isLeft = true
-    this.waiting?.reject(LEFT)
+    this.isAbandoned = true
+    this.pendingEmit?.reject(READER_LEFT)
     if (this.running === null) this.end()
     else await this.running.catch(() => {})
     return DONE
@@ -114,17 +114,17 @@ export class Walk {
     return this
   }
 
-  /** For the walk itself: hands a step to the reader, and waits until it wants another. @throws LEFT */
+  /** For the walk itself: passes a step to the reader and waits until it wants the next. @throws READER_LEFT */
   emit(step: CompletionStep): MaybePromise<void> {
     if (this.reader !== null) return this.reader(step)
-    this.asking?.resolve({ done: false, value: step })
-    this.asking = null
-    if (this.isLeft) throw LEFT
-    this.waiting = Promise.withResolvers()
-    return this.waiting.promise
+    this.pendingRead?.resolve({ done: false, value: step })
+    this.pendingRead = null
+    if (this.isAbandoned) throw READER_LEFT
+    this.pendingEmit = Promise.withResolvers()
+    return this.pendingEmit.promise
   }
 
-  /** For the walk itself: it is over, however it ended. */
+  /** For the walk itself: marks it as ended. */
   end(): void {
     if (this.isOver) return
     this.isOver = true
@@ -133,8 +133,9 @@ export class Walk {
 
   private start(): void {
     this.running = this.go(this).then(
-      () => this.asking?.resolve(DONE),
-      (thrown) => (thrown === LEFT ? this.asking?.resolve(DONE) : this.asking?.reject(thrown)),
+      () => this.pendingRead?.resolve(DONE),
+      (thrown) =>
+        thrown === READER_LEFT ? this.pendingRead?.resolve(DONE) : this.pendingRead?.reject(thrown),
     )
   }
 }

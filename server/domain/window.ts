@@ -1,22 +1,22 @@
-/** A sliding window of request instants: a slot frees exactly one span after its own request (spec §8). */
+/** A sliding window of request instants: a slot frees exactly one span after its request (spec §8). */
 import { type Instant, MINUTE_MS } from './clock.ts'
 
 const FIRST_CAPACITY = 16
-/** A clock that is set back by less only makes slots last so much longer: one that jumps there and back frees none early. */
+/** A smaller backward step of the clock only delays the freeing of slots, so that a jump forth and back frees none early. */
 const LARGE_STEP_MS = 5 * MINUTE_MS
 
 /**
- * A ring of instants. Taking, counting and expiring cost O(1) amortised per request, however large the limit;
- * memory grows with the requests inside the span, eight bytes each.
+ * A ring buffer of instants. Adding, counting and expiring are O(1) amortised per request, whatever the limit; memory grows
+ * with the requests inside the span, eight bytes each.
  */
 export class Window {
   readonly spanMs: number
   #ring = new Float64Array(FIRST_CAPACITY)
   #head = 0
   #size = 0
-  /** The latest instant seen, as `#steady` tells it. */
+  /** The latest instant seen, on the time line of `#steady`. */
   #newest = Number.NEGATIVE_INFINITY
-  /** How far the clock has been set back, by large steps. */
+  /** The total of large backward steps of the clock. */
   #setBackMs = 0
 
   constructor(spanMs: number) {
@@ -33,7 +33,7 @@ export class Window {
     return this.#size
   }
 
-  /** Records a request; instants that run backwards count as the newest seen, so that a clock step frees no slot early. */
+  /** Records a request. An instant before the newest one counts as the newest, so that a clock step frees no slot early. */
   take(at: Instant): void {
     if (this.#size === this.#ring.length) this.#grow()
     const steady = this.#steady(at)
@@ -54,8 +54,8 @@ export class Window {
   }
 
   /**
-   * The instant on a time line that goes on where the clock was before a large step back. Spans are measured on it, or the
-   * slots of a clock that was a day ahead would be taken for that day.
+   * Maps the clock to a time line that continues across large backward steps. Otherwise, after a clock that ran a day ahead was
+   * corrected, slots would stay taken for that day.
    */
   #steady(now: Instant): number {
     const at = now + this.#setBackMs

@@ -1,6 +1,6 @@
 /** Waiting with a bound. */
 
-/** Whether `promise` resolved within so many milliseconds. @throws what it rejects with */
+/** Whether `promise` resolves within `ms`. @throws what it rejects with */
 export async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<false>((resolve) => {

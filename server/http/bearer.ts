@@ -28,33 +28,33 @@ export function findCaller(request: Request, keys: Keys, at: Instant): MaybeProm
   }
   const secret = readSecret(token)
   const key = secret && keys.findBySecret(secret, at)
-  return key instanceof Promise ? demandKeyLater(key) : demandKey(key)
+  return key instanceof Promise ? requireKeyLater(key) : requireKey(key)
 }
 
-const demandKeyLater = async (key: Promise<ApiKey | undefined>): Promise<ApiKey> =>
-  demandKey(await key)
+const requireKeyLater = async (key: Promise<ApiKey | undefined>): Promise<ApiKey> =>
+  requireKey(await key)
 
-function demandKey(key: ApiKey | undefined): ApiKey {
+function requireKey(key: ApiKey | undefined): ApiKey {
   if (!key) throw new GatewayError('invalid_api_key', 'there is no such API key')
   return key
 }
 
-const USUAL = 'Bearer if-'
+const USUAL_PREFIX = 'Bearer if-'
 
 /** The spelling of every client library needs no pattern. */
 const readToken = (header: string): string | undefined =>
-  header.startsWith(USUAL) ? header.slice('Bearer '.length) : BEARER.exec(header)?.[1]
+  header.startsWith(USUAL_PREFIX) ? header.slice('Bearer '.length) : BEARER.exec(header)?.[1]
 
 /** Most of a key, with whatever stands behind it. */
 const LIKE_KEY = /^if-(?:pk-)?[0-9A-Za-z]{24}/
 
 /** Refuses a field that holds an API key, so that no answer and no log repeats it. @throws invalid_request */
-export function demandNoKey(text: string, param: string): void {
+export function rejectKeyLike(text: string, param: string): void {
   if (LIKE_KEY.test(text) || holdsSecret(text)) throw misplacedKey(param)
 }
 
 /** The same for a name of a client's own choice, which may begin like a key and be none. @throws invalid_request */
-export function demandNoWholeKey(text: string, param: string): void {
+export function rejectWholeKey(text: string, param: string): void {
   if (holdsSecret(text)) throw misplacedKey(param)
 }
 
@@ -66,7 +66,7 @@ const misplacedKey = (param: string): GatewayError =>
   )
 
 /** @throws api_key_revoked, api_key_expired, api_key_disabled */
-export function demandActive(key: ApiKey, at: Instant): void {
+export function requireActive(key: ApiKey, at: Instant): void {
   const status = keyStatus(key, at)
   if (status === 'active') return
   throw new GatewayError(...REASONS[status], {

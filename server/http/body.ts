@@ -21,7 +21,7 @@ export async function readBody(
   mostBytes: number,
 ): Promise<Required<Body>> {
   const arrival = expectBody(request, deadlineMs, mostBytes)
-  return takeBody(arrival, await arrival.text())
+  return parseBody(arrival, await arrival.text())
 }
 
 /** The text of a body, on its way: `takeBody` makes a body of it. @throws unsupported_media_type, request_too_large */
@@ -40,7 +40,7 @@ export function expectBody(
 }
 
 /** What it holds, once it is read. @throws invalid_json, invalid_request */
-export function takeBody(arrival: Arrival, text: string): Required<Body> {
+export function parseBody(arrival: Arrival, text: string): Required<Body> {
   arrival.finish()
   const { bytes } = arrival
   return { fields: readJson(text, bytes), text, bytes }

@@ -2,8 +2,8 @@
 import type { CompletionDeps } from '#domain/completion.ts'
 import { createHopHealth } from '#domain/hop-health.ts'
 import type { Store } from '#domain/store.ts'
+import { createDisconnects, type Disconnects } from './disconnects.ts'
 import { createFirstRuns, type FirstRuns } from './first-runs.ts'
-import { createHangUps, type HangUps } from './hang-ups.ts'
 import type { RequestLog } from './request-log.ts'
 import { createRunningWalks, type RunningWalks } from './running-walks.ts'
 import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
@@ -14,7 +14,7 @@ export interface ApiDeps extends CompletionDeps {
   /** Every chat request in progress. */
   readonly running: RunningWalks
   /** Notices when the client of one of them has left. */
-  readonly hangUps: HangUps
+  readonly disconnects: Disconnects
   /** Those of them that their clients may repeat, and the answers kept of earlier ones. */
   readonly firstRuns: FirstRuns
   /** Of the binary; stated in the OpenAPI document. */
@@ -38,7 +38,7 @@ export const toApiDeps = (options: ApiOptions): ApiDeps => ({
   health: createHopHealth(options.clock),
   timings: DEFAULT_TIMINGS,
   running: createRunningWalks(),
-  hangUps: createHangUps(),
+  disconnects: createDisconnects(),
   firstRuns: createFirstRuns(options.store),
   version: '0',
   log: null,

@@ -2,9 +2,9 @@
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { KeptAnswer, Pay, Repeatable } from '#domain/idempotency.ts'
-import { PassingMap } from '#domain/passing-map.ts'
 import type { Store } from '#domain/store.ts'
-import { demandNoWholeKey } from './bearer.ts'
+import { TransientMap } from '#domain/transient-map.ts'
+import { rejectWholeKey } from './bearer.ts'
 
 const HEADER = 'Idempotency-Key'
 export const PRINTABLE = /^[ -~]{1,255}$/
@@ -14,7 +14,7 @@ export function readIdempotencyKey(headers: Headers): string | null {
   const key = headers.get(HEADER)
   if (key === null) return key
   if (PRINTABLE.test(key)) {
-    demandNoWholeKey(key, HEADER)
+    rejectWholeKey(key, HEADER)
     return key
   }
   throw new GatewayError('invalid_request', `${HEADER}: send 1 to 255 printable ASCII characters`, {
@@ -38,7 +38,7 @@ export interface FirstRuns {
   begin(request: Repeatable, at: Instant): Promise<KeptAnswer | FirstRun>
 }
 
-interface Begun {
+interface RunInProgress {
   readonly bodySha256: string
   /** The look-up that the first run began with; repetitions meanwhile wait for the same one. */
   readonly kept: Promise<KeptAnswer | undefined>
@@ -48,28 +48,28 @@ type AnswerStore = Pick<Store, 'answers'>
 
 /** Running requests are known in memory only: they end with the process. */
 export function createFirstRuns(store: AnswerStore): FirstRuns {
-  const begun = new PassingMap<string, Begun>()
+  const inProgress = new TransientMap<string, RunInProgress>()
 
   return {
     async begin(request, at) {
       const { keyId, idempotencyKey, bodySha256 } = request
       const name = `${keyId} ${idempotencyKey}`
-      const other = begun.get(name)
+      const other = inProgress.get(name)
       if (other) {
-        demandSameBody(request, other)
+        requireSameBody(request, other)
         const kept = await other.kept
         if (kept === undefined) throw stillRunning()
-        demandSameBody(request, kept)
+        requireSameBody(request, kept)
         return kept
       }
 
       const kept = store.answers.find(keyId, idempotencyKey, at)
-      begun.set(name, { bodySha256, kept })
-      const forget = (): void => void begun.take(name)
+      inProgress.set(name, { bodySha256, kept })
+      const forget = (): void => void inProgress.take(name)
       try {
         const found = await kept
         if (found === undefined) return startRun(store, request, forget)
-        demandSameBody(request, found)
+        requireSameBody(request, found)
         forget()
         return found
       } catch (thrown) {
@@ -104,7 +104,7 @@ const stillRunning = (): GatewayError =>
     { param: HEADER },
   )
 
-function demandSameBody(asked: Repeatable, first: Pick<Repeatable, 'bodySha256'>): void {
+function requireSameBody(asked: Repeatable, first: Pick<Repeatable, 'bodySha256'>): void {
   if (asked.bodySha256 === first.bodySha256) return
   throw new GatewayError(
     'idempotency_conflict',

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { ChatRequest, JsonObject, Routing } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { ANY_IMAGE, type ImageChoice } from '#domain/pricing.ts'
-import { demandNoKey, demandNoWholeKey } from './bearer.ts'
+import { rejectKeyLike, rejectWholeKey } from './bearer.ts'
 import type { Body } from './body.ts'
 import { readMessages } from './read-messages.ts'
 import { renderPath } from './render-path.ts'
@@ -103,9 +103,9 @@ function readForm(fields: JsonObject): ChatForm {
 /** @throws invalid_request, unsupported_modality, invalid_image, too_many_images */
 export function readChatRequest({ fields, text, bytes }: Body): ChatRequest {
   const read = readForm(fields)
-  demandNoKey(read.model, 'model')
-  if (read.models) for (const model of read.models) demandNoKey(model, 'models')
-  if (read.user) demandNoWholeKey(read.user, 'user')
+  rejectKeyLike(read.model, 'model')
+  if (read.models) for (const model of read.models) rejectKeyLike(model, 'models')
+  if (read.user) rejectWholeKey(read.user, 'user')
   const attachments = readMessages(read.messages)
   const wantsImages = read.modalities ? readModalities(read.modalities) : false
   const request: { -readonly [Field in keyof ChatRequest]: ChatRequest[Field] } = {

@@ -58,14 +58,14 @@ async function read<Schema extends z.ZodMiniObject>(
   form: Schema,
   fields: JsonObject,
 ): Promise<z.output<Schema>> {
-  demandKnown(fields, Object.keys(form.shape))
+  requireKnownFields(fields, Object.keys(form.shape))
   const reading = await readForm(form, fields)
   if (reading.fits) return reading.value
   throw refusal(renderPath(reading.path), reading.message)
 }
 
 /** A misspelt budget must never be silently no budget. */
-function demandKnown(fields: JsonObject, known: readonly string[]): void {
+function requireKnownFields(fields: JsonObject, known: readonly string[]): void {
   for (const name of Object.keys(fields)) {
     if (known.includes(name)) continue
     if (Object.hasOwn(READ_ONLY, name))
@@ -81,7 +81,7 @@ function demandKnown(fields: JsonObject, known: readonly string[]): void {
 }
 
 /** Nor may a budget be taken back further on in the same body. @throws invalid_request */
-export function demandStatedOnce(text: string): void {
+export function requireUniqueNames(text: string): void {
   const name = repeatedName(text)
   if (name !== undefined) throw refusal(name, 'is stated more than once')
 }

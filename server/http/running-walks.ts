@@ -60,9 +60,9 @@ export function createRunningWalks(): RunningWalks {
 
   return {
     start(deps, caller, request, over) {
-      const gone = new Canceller()
-      const walk = complete(deps, caller, request, gone)
-      const running = new Running(walk, gone, started++)
+      const canceller = new Canceller()
+      const walk = complete(deps, caller, request, canceller)
+      const running = new Running(walk, canceller, started++)
       walk.ended = () => forget(running, over)
       walk.isRepeatable = over !== undefined
       walks.add(running)
@@ -91,11 +91,11 @@ class Running implements RunningWalk, Placed {
   /** Null until somebody waits for its end. */
   over: PromiseWithResolvers<void> | null = null
   private readonly walk: Walk
-  private readonly gone: Canceller
+  private readonly canceller: Canceller
 
   constructor(walk: Walk, gone: Canceller, number: number) {
     this.walk = walk
-    this.gone = gone
+    this.canceller = gone
     this.number = number
   }
 
@@ -123,7 +123,7 @@ class Running implements RunningWalk, Placed {
   }
 
   get isCutShort(): boolean {
-    return this.gone.aborted
+    return this.canceller.aborted
   }
 
   read(reader: StepReader): ReturnType<Walk['read']> {
@@ -136,11 +136,11 @@ class Running implements RunningWalk, Placed {
 
   async leave(): Promise<void> {
     // The signal wakes a walk that awaits its upstream; `return` ends one that waits to be asked.
-    this.gone.abort()
+    this.canceller.abort()
     await this.walk.return()
   }
 
   abort(error: GatewayError): void {
-    this.gone.abort(error)
+    this.canceller.abort(error)
   }
 }

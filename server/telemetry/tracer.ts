@@ -3,7 +3,7 @@
 import type { ActivityEntry } from '#domain/activity.ts'
 import { type Clock, type Instant, later } from '#domain/clock.ts'
 import type { GenerationId } from '#domain/id.ts'
-import { PassingMap } from '#domain/passing-map.ts'
+import { TransientMap } from '#domain/transient-map.ts'
 import { within } from '#domain/within.ts'
 import { type Attribute, attributes, toSpans } from './spans.ts'
 import { readTraceparent, type TraceParent } from './traceparent.ts'
@@ -52,8 +52,8 @@ interface Waiting {
 
 export function startTracer(target: TraceTarget, deps: TracerDeps): Tracer {
   const { clock } = deps
-  const waiting = new PassingMap<GenerationId, Waiting>()
-  const parents = new PassingMap<GenerationId, TraceParent>()
+  const waiting = new TransientMap<GenerationId, Waiting>()
+  const parents = new TransientMap<GenerationId, TraceParent>()
   const gone = new AbortController()
   const post = poster(target, deps, gone.signal)
   let lost = 0
@@ -128,7 +128,7 @@ export function startTracer(target: TraceTarget, deps: TracerDeps): Tracer {
   }
 }
 
-function forgetOldest(parents: PassingMap<GenerationId, TraceParent>): void {
+function forgetOldest(parents: TransientMap<GenerationId, TraceParent>): void {
   for (const [id] of parents) {
     parents.take(id)
     return

@@ -426,7 +426,7 @@ describe('a hop that rests', () => {
     const hop = { card: (await bench.store.models.find('acme/small'))!, provider: aProvider() }
     deps.health.failed(hop, new UpstreamFailure('unauthorized', 'no'))
     bench.clock.advance(60_000)
-    deps.health.asked(hop)
+    deps.health.attempted(hop)
     await bench.walk(deps, aRequest(), { signal: AbortSignal.abort() })
     expect(deps.health.readings()).toMatchObject([{ restsUntil: expect.any(Number) }])
   })

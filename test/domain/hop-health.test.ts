@@ -28,7 +28,7 @@ const fail = (at: Hop, kind: FailureKind = 'failed', details: FailureDetails = {
 
 /** A request that is asked and fails. */
 const askInVain = (at: Hop): void => {
-  health.asked(at)
+  health.attempted(at)
   fail(at)
 }
 
@@ -127,13 +127,13 @@ describe('a probe', () => {
   test('is one at a time: while it lasts, others still avoid the hop', () => {
     letRest()
     expect(order()).toBe('abc')
-    health.asked(A)
+    health.attempted(A)
     expect([order(), restSeconds()]).toEqual(['bca', 10])
   })
 
   test('that is served heals at once', () => {
     letRest()
-    health.asked(A)
+    health.attempted(A)
     health.served(A)
     expect([order(), health.readings()]).toEqual(['abc', []])
     askInVain(A)
@@ -153,12 +153,12 @@ describe('a probe', () => {
   })
 
   test.each([
-    ['whose client leaves first', () => health.left(A)],
+    ['whose client leaves first', () => health.abandoned(A)],
     ['that the caller spoilt', () => fail(A, 'rejected')],
     ['that drew nothing', () => fail(A, 'no-image')],
   ])('%s is for the next request to make', (_, end) => {
     letRest()
-    health.asked(A)
+    health.attempted(A)
     end()
     expect(order()).toBe('abc')
     askInVain(A)
@@ -167,17 +167,17 @@ describe('a probe', () => {
 
   test('that takes longer than the rest is followed by another', () => {
     letRest()
-    health.asked(A)
+    health.attempted(A)
     clock.advance(10_000)
     expect(order()).toBe('abc')
-    health.asked(A)
+    health.attempted(A)
     expect([order(), restSeconds()]).toEqual(['bca', 10])
   })
 
   test('nobody else’s leaving ends it', () => {
     letRest()
-    health.asked(A)
-    health.left(B)
+    health.attempted(A)
+    health.abandoned(B)
     expect(order()).toBe('bca')
   })
 })

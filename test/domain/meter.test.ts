@@ -107,7 +107,7 @@ describe('without the provider’s word', () => {
     const request = aRequest({ textBytes: 400, inputImages: 2 })
     const tokens = (upstreamName: string, contextLength: number) => {
       const meter = startMeter(request, aCard({ upstreamName, contextLength }))
-      return meter.readLeft().usage
+      return meter.readAfterDisconnect().usage
     }
     expect(tokens('gpt-4o', 128_000)).toMatchObject({ inputTokens: 100, imageInputTokens: 1_530 })
     expect(tokens('gpt-4o-mini', 50_000)).toMatchObject({
@@ -124,7 +124,7 @@ describe('without the provider’s word', () => {
     const left = (events: readonly ChatEvent[], wantsImages = true) => {
       const meter = startMeter(aRequest({ wantsImages, choices: 2 }), aCard())
       meter.note(events)
-      return meter.readLeft()
+      return meter.readAfterDisconnect()
     }
     const image: ChatEvent = { type: 'image', choice: 0, url: 'data:,' }
     expect(left([]).usage).toMatchObject({ outputImages: 2, imageOutputTokens: 2_580 })

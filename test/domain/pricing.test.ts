@@ -6,9 +6,9 @@ import { pricingModel } from '#domain/model-card.ts'
 import { MOST_USD_NANOS, type UsdAttos } from '#domain/money.ts'
 import {
   type ChargeLine,
+  chargedImage,
   chargeFor,
   chargeLines,
-  choiceDrawn,
   holdFor,
   type ImageChoice,
 } from '#domain/pricing.ts'
@@ -115,12 +115,12 @@ describe('a charge', () => {
     const list = [entry('1024x1024', 'low'), entry('2048x2048', 'high')]
     const asked = { resolution: '1024x1024', quality: 'low' }
     const choose = (resolution?: string, quality?: string) =>
-      choiceDrawn(list, asked, { resolution, quality })
+      chargedImage(list, asked, { resolution, quality })
     expect(choose()).toEqual(asked)
     expect(choose('2048x2048', 'high')).toEqual({ resolution: '2048x2048', quality: 'high' })
     expect(choose('2048x2048', 'sublime')).toEqual({ resolution: '2048x2048', quality: 'low' })
     expect(choose('1254x1254', 'high')).toEqual({ resolution: '1024x1024', quality: 'high' })
-    expect(choiceDrawn([], asked, ANY)).toEqual(asked)
+    expect(chargedImage([], asked, ANY)).toEqual(asked)
   })
 
   test('pictures by token: at their own price, or at the completion’s', () => {

@@ -1,18 +1,18 @@
-// Who is under way is in the roster and nobody else, and those that left are gone with the next collection of the young.
+// A roster has exactly the members that were added and not removed; a removed one does not survive the next young collection.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Roster } from '#domain/roster.ts'
-import { FEW, PASSING, Passenger, pass } from './passengers.ts'
+import { MOST_RETAINED, passThrough, TRANSIENTS, Transient } from './transients.ts'
 
 const ids = fc.array(fc.nat(40), { maxLength: 400 })
 
 describe('a roster', () => {
-  test('has whoever was added and not removed, each once', () => {
+  test('has each member that was added and not removed, once', () => {
     fc.assert(
       fc.property(ids, (turns) => {
-        const roster = new Roster<Passenger>()
-        const model = new Set<Passenger>()
-        const all = Array.from({ length: 41 }, (_, id) => new Passenger(id))
+        const roster = new Roster<Transient>()
+        const model = new Set<Transient>()
+        const all = Array.from({ length: 41 }, (_, id) => new Transient(id))
         for (const [turn, id] of turns.entries()) {
           const one = all[id]!
           if (turn % 3 === 2) {
@@ -31,30 +31,30 @@ describe('a roster', () => {
     )
   })
 
-  test('may lose its members while they are looked at', () => {
-    const roster = new Roster<Passenger>()
-    for (let id = 0; id < 20; id++) roster.add(new Passenger(id))
+  test('members may be removed while it is iterated over', () => {
+    const roster = new Roster<Transient>()
+    for (let id = 0; id < 20; id++) roster.add(new Transient(id))
     for (const one of roster.list()) roster.remove(one)
     expect(roster.size).toBe(0)
   })
 })
 
-describe('those that left are gone with the next collection of the young', () => {
+describe('a removed member is collected by the next young collection', () => {
   test('of a roster', () => {
-    const roster = new Roster<Passenger>()
-    const left = pass(
+    const roster = new Roster<Transient>()
+    const retained = passThrough(
       (one) => roster.add(one),
       (one) => roster.remove(one),
     )
-    expect(left).toBeLessThan(FEW)
+    expect(retained).toBeLessThan(MOST_RETAINED)
   })
 
-  test('and not of a Set, or neither of them would be needed', () => {
-    const set = new Set<Passenger>()
-    const left = pass(
+  test('unlike a member of a Set: else neither collection would be needed', () => {
+    const set = new Set<Transient>()
+    const retained = passThrough(
       (one) => set.add(one),
       (one) => set.delete(one),
     )
-    expect(left).toBeGreaterThan(PASSING / 2)
+    expect(retained).toBeGreaterThan(TRANSIENTS / 2)
   })
 })

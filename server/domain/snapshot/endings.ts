@@ -1,17 +1,17 @@
-/** Endings: the last requests that ended, a column per figure, so that noting one costs a few stores and keeps no object alive. */
+/** Endings: the last requests that ended, one column per field, so that adding one costs a few stores and keeps no object alive. */
 import type { ActivityEntry } from '../activity.ts'
 import type { Instant } from '../clock.ts'
 import type { KeyId } from '../id.ts'
 import { completionTokens, promptTokens } from '../usage.ts'
 
 /**
- * At 50 requests a second it reaches five minutes back; at less, up to the hour that anybody asks for. Making figures of all of
- * them takes some milliseconds, in which nothing is streamed: so it is no more.
+ * At 50 requests a second this covers five minutes; at fewer, up to the hour that views show. Computing figures over all of
+ * them blocks the event loop for some milliseconds, which limits the number.
  */
 export const MOST_ENDINGS = 16_384
 const FIRST_CAPACITY = 1_024
 
-/** One that ended, as figures are made of it. */
+/** A request that ended, as input for figures. */
 export interface Ended {
   readonly endedAt: number
   readonly totalMs: number
@@ -21,11 +21,11 @@ export interface Ended {
   readonly cachedTokens: number
   readonly outputTokens: number
   readonly status: number
-  /** Nano-dollars; for shares and rates alone, sums of money come from the ledger's own. */
+  /** Nano-dollars as a float, only for shares and rates; sums of money come from the ledger. */
   readonly costNanos: number
   readonly keyId: KeyId
   readonly model: string
-  /** Null where nobody was asked: it was refused. */
+  /** Null if it was refused, so that no provider was tried. */
   readonly provider: string | null
   readonly endUser: string | null
 }
@@ -48,11 +48,11 @@ const columns = (capacity: number): Columns => ({
   users: [],
 })
 
-/** A ring of the newest `MOST_ENDINGS`; it grows to that size as it is needed. */
+/** A ring buffer of the newest `MOST_ENDINGS`; it grows to that size as needed. */
 export class Endings {
   #columns = columns(FIRST_CAPACITY)
   #capacity = FIRST_CAPACITY
-  /** How many were noted so far. */
+  /** How many were added so far. */
   #noted = 0
 
   note(entry: ActivityEntry, at: Instant): void {
@@ -76,7 +76,7 @@ export class Endings {
     this.#noted++
   }
 
-  /** Newest first, as long as they ended after `since`. */
+  /** Those that ended after `since`, newest first. */
   *after(since: Instant): Generator<Ended, void> {
     const oldest = Math.max(0, this.#noted - this.#capacity)
     for (let number = this.#noted - 1; number >= oldest; number--) {
@@ -86,7 +86,7 @@ export class Endings {
     }
   }
 
-  /** Since when every ending is still here; null while none was dropped. */
+  /** The instant since which the ring is complete; null while none was dropped. */
   get reachesBackTo(): number | null {
     if (this.#noted <= this.#capacity) return null
     return this.#columns.numbers[(this.#noted % this.#capacity) * FIGURES] ?? null
@@ -112,7 +112,7 @@ export class Endings {
     }
   }
 
-  /** Only called when the ring is full and has never turned, so that places stay as they are. */
+  /** Only called when the ring is full and has not wrapped yet, so indices stay valid. */
   #grow(): void {
     const larger = columns(this.#capacity * 2)
     larger.numbers.set(this.#columns.numbers)

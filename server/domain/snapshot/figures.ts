@@ -1,4 +1,4 @@
-/** Figures: rates, percentiles and shares of the requests that ended in a span of time, of all or of one key, model or provider. */
+/** Figures: rates, percentiles and shares of the requests that ended in a time span, in total or per key, model or provider. */
 import { CLIENT_CLOSED_REQUEST } from '../activity.ts'
 import { type Instant, later, MINUTE_MS } from '../clock.ts'
 import type { Ended, Endings } from './endings.ts'
@@ -6,23 +6,23 @@ import type { HopFailure } from './pulse.ts'
 
 export const FIGURES_MS = 300_000
 
-/** A percentile is null where there is nothing to take it of. */
+/** A percentile is null where there are no values. */
 export interface Figures {
-  /** All that ended, the refused too. */
+  /** All that ended, refused ones included. */
   readonly requests: number
-  /** In the last minute; of a span that reaches less far back, as many as a minute of it would be. */
+  /** In the last minute; extrapolated to a minute if the span is shorter. */
   readonly lastMinute: number
   readonly ok: number
-  /** Those that ended otherwise, by status, the most frequent first. */
+  /** Failed requests by status, most frequent first. */
   readonly failed: readonly { readonly status: number; readonly count: number }[]
-  /** Of admitted requests, to their end. */
+  /** Total duration of admitted requests. */
   readonly totalMs: Percentiles
-  /** Of those that had content, to the first of it. */
+  /** Time to the first content, of requests that had content. */
   readonly firstEventMs: Percentiles
   readonly outputTokens: number
-  /** Of the prompt tokens, in percent; null where there were none. */
+  /** Cached share of the prompt tokens, in percent; null if there were none. */
   readonly cachedPercent: number | null
-  /** Output per second of answering, a request on average; null where nothing was measured. */
+  /** Mean output rate of a request after its first content; null if nothing was measured. */
   readonly tokensPerSecond: number | null
   readonly costNanos: number
 }
@@ -33,10 +33,10 @@ export interface Percentiles {
   readonly p99: number | null
 }
 
-/** The endings of a span, read once for however many figures are made of them. */
+/** The endings of a time span, read once for all figures. */
 export interface Span {
   readonly endings: readonly Ended[]
-  /** How much of it is really covered; less than was asked for when there were too many to keep. */
+  /** The time covered; less than requested if the ring buffer does not reach back that far. */
   readonly ms: number
   readonly now: Instant
 }
@@ -50,7 +50,7 @@ export function readSpan(endings: Endings, now: Instant, ms: number): Span {
   }
 }
 
-/** `endings` are those of a span, or some of them. */
+/** `endings`: all of a span's, or a subset. */
 export function toFigures(
   endings: readonly Ended[],
   { now, ms }: Pick<Span, 'now' | 'ms'>,
@@ -89,10 +89,10 @@ export function toFigures(
   }
 }
 
-/** A client that left is nobody's error. */
+/** A client's disconnect does not count as an error. */
 const isOk = ({ status }: Ended): boolean => status < 400 || status === CLIENT_CLOSED_REQUEST
 
-/** What a limit refused, or the client did wrong, says nothing about how well the gateway does: 5xx alone does. */
+/** Only 5xx count: refusals and client errors say nothing about the gateway's health. */
 export const errorPercent = ({ requests, failed }: Figures): number | null => {
   if (requests === 0) return null
   const broken = failed.reduce((sum, { status, count }) => sum + (status >= 500 ? count : 0), 0)
@@ -107,7 +107,7 @@ export function percentiles(values: readonly number[]): Percentiles {
   return { p50: at(0.5), p95: at(0.95), p99: at(0.99) }
 }
 
-/** Whoever has the most of a cost, with its share in percent, the largest first; no share where nothing cost anything. */
+/** The groups with the highest cost and their share in percent, highest first; the share is null if the total is zero. */
 export function sharesOf<Name>(
   endings: readonly Ended[],
   nameOf: (ended: Ended) => Name,
@@ -131,7 +131,7 @@ export function sharesOf<Name>(
     }))
 }
 
-/** How many of a provider's tries in a span ended well, in percent; null where it was not asked. */
+/** The success rate of a provider's attempts in a span, in percent; null if there were none. */
 export function servedPercent(served: number, failures: readonly HopFailure[]): number | null {
   const own = failures.filter(({ outcome }) => outcome !== 'rejected' && outcome !== 'no-image')
   const tries = served + own.length

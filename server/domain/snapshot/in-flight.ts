@@ -1,5 +1,5 @@
-/** A request in progress, read while it runs: who asks, what has come so far, and what that would cost. */
-import { type Attempts, pictureOf } from '../attempt.ts'
+/** A request in progress: its caller, what has arrived so far, and its cost so far. */
+import { type Attempts, imageOf } from '../attempt.ts'
 import type { Caller } from '../caller.ts'
 import type { ChatRequest } from '../chat.ts'
 import type { Instant } from '../clock.ts'
@@ -10,8 +10,8 @@ import { chargeFor } from '../pricing.ts'
 import { completionTokens, promptTokens } from '../usage.ts'
 
 /**
- * `streaming`: content is passing; `waiting`: for a whole answer; `image`: for a picture; `opening`: a stream of which
- * nothing has come; `retrying`: the same after an attempt that failed.
+ * `streaming`: content is being streamed; `waiting`: for a non-streamed answer; `image`: for an image; `opening`: a stream
+ * without content yet; `retrying`: the same after a failed attempt.
  */
 export type InFlightState = 'streaming' | 'waiting' | 'image' | 'opening' | 'retrying'
 
@@ -19,24 +19,24 @@ export interface InFlight {
   readonly generationId: GenerationId
   readonly requestId: string
   readonly key: ApiKey
-  /** Of the hop that is being asked. */
+  /** Model and provider of the current hop. */
   readonly model: string
   readonly provider: string
   readonly endUser: string | null
   readonly stream: boolean
   readonly state: InFlightState
   readonly arrivedAt: Instant
-  /** Null while no content has come. */
+  /** Null before the first content. */
   readonly firstEventMs: number | null
   /** Estimates, until the provider has counted. */
   readonly promptTokens: number
   readonly outputTokens: number
   readonly cost: UsdNanos
-  /** So many hops have failed before the one that is asked now. */
+  /** Failed attempts before the current one. */
   readonly failedAttempts: number
 }
 
-/** An admitted walk, as a reader outside of it sees it. */
+/** The readable state of an admitted walk. */
 export interface WalkProgress {
   readonly caller: Caller
   readonly request: ChatRequest
@@ -49,15 +49,9 @@ export function readInFlight(walk: WalkProgress): InFlight {
   const { caller, request, generationId, attempts, firstEventAt } = walk
   const { current, failed } = attempts
   const { offer, meter } = current
-  // A picture counts from the moment that it is asked for: whoever leaves now pays for it.
-  const { usage, source } = request.wantsImages ? meter.readLeft() : meter.read()
-  const { amount } = chargeFor(
-    usage,
-    offer.version,
-    offer.rate.rubPerUsd,
-    source,
-    pictureOf(current),
-  )
+  // An image counts as soon as it is requested, because a client that disconnects now is charged for it.
+  const { usage, source } = request.wantsImages ? meter.readAfterDisconnect() : meter.read()
+  const { amount } = chargeFor(usage, offer.version, offer.rate.rubPerUsd, source, imageOf(current))
   return {
     generationId,
     requestId: caller.requestId,

@@ -1,4 +1,4 @@
-/** Latest: the newest few of whatever is put in, however much that is. */
+/** A ring buffer of the newest items. */
 export class Latest<T> {
   readonly #most: number
   readonly #kept: T[] = []
@@ -13,12 +13,12 @@ export class Latest<T> {
     this.#put++
   }
 
-  /** How many were put in so far, the forgotten ones too. */
+  /** How many were added so far, dropped ones included. */
   get count(): number {
     return this.#put
   }
 
-  /** Newest first, down to the one after the first `seen` that were put in. */
+  /** Newest first, without the first `seen` that were ever added. */
   *since(seen = 0): Generator<T, void> {
     const oldest = Math.max(seen, this.#put - this.#most)
     for (let number = this.#put - 1; number >= oldest; number--) {

@@ -1,4 +1,4 @@
-/** Pace: how long a balance lasts, and whether a ceiling will be reached before its period is over. */
+/** Pace: how long a balance will last, and whether a ceiling will be reached before its period ends. */
 import type { AccountDaySpend } from '../admission.ts'
 import {
   DAY_MS,
@@ -16,16 +16,16 @@ import { addUsd, NO_MONEY, type UsdNanos } from '../money.ts'
 const RUNWAY_DAYS = 7
 
 export interface Runway {
-  /** How long the balance lasts at `meanDay`; null where nothing is spent. */
+  /** How long the balance lasts at `meanDay`; null if nothing is spent. */
   readonly ms: number | null
-  /** Of the last full days, 7 at most; today's pace while there are fewer than 2. */
+  /** The mean of the last full days, 7 at most; today's extrapolated spend while there are fewer than 2. */
   readonly meanDay: UsdNanos
   readonly days: number
 }
 
 type Spends = readonly Pick<AccountDaySpend, 'day' | 'spent'>[]
 
-/** `spends` are one account's, oldest first; they should begin well before the last week. */
+/** `spends`: one account's, oldest first, reaching back more than a week. */
 export function toRunway(balance: UsdNanos, spends: Spends, now: Instant): Runway {
   const today = dayOf(now)
   const firstDay = spends[0]?.day ?? today
@@ -46,7 +46,7 @@ const meanOf = (spends: Spends, today: Day, days: number): UsdNanos =>
     .filter(({ day }) => day < today && day >= today - days)
     .reduce((sum, { spent }) => addUsd(sum, spent), NO_MONEY) / BigInt(days)) as UsdNanos
 
-/** What today would come to; of its first hour nothing is concluded that an hour would not bear. */
+/** Today's spend extrapolated to the whole day; the first hour counts as a full hour. */
 function todaysPace(spends: Spends, now: Instant): UsdNanos {
   const today = dayOf(now)
   const spent = spends.find(({ day }) => day === today)?.spent ?? NO_MONEY
@@ -56,18 +56,18 @@ function todaysPace(spends: Spends, now: Instant): UsdNanos {
 
 export type Period = 'day' | 'month'
 
-/** A ceiling that deserves a word: half of it gone too fast, four fifths gone, or all of it. */
+/** A warning about a ceiling: half spent and on course to exceed it, 80 % spent, or fully spent. */
 export interface PaceWarning {
   readonly period: Period
   readonly level: 50 | 80 | 100
   readonly spent: UsdNanos
   readonly ceiling: UsdNanos
-  /** When it is reached if money goes on being spent like this; null once it is, or where the period ends first. */
+  /** When it will be reached at the current pace; null if already reached, or if the period ends first. */
   readonly reachedAt: Instant | null
   readonly resetsAt: Instant
 }
 
-/** Null while there is nothing to say: half a ceiling is worth a word only where the rest will not last. */
+/** Null without a warning; at 50 %, a warning is given only if the ceiling would be reached before the period ends. */
 export function judgePace(
   period: Period,
   spent: UsdNanos,

@@ -1,4 +1,4 @@
-/** Pulse: what a running gateway remembers of its last requests; each costs it a few stores, and figures are made for who looks. */
+/** Pulse: the gateway's in-memory record of recent requests. Recording one costs a few stores; figures are computed on demand. */
 import type { ActivityEntry } from '../activity.ts'
 import type { Instant } from '../clock.ts'
 import type { FailureKind } from '../upstream.ts'
@@ -6,13 +6,13 @@ import { Endings } from './endings.ts'
 import { Latest } from './latest.ts'
 import { Seconds } from './seconds.ts'
 
-/** What a log screen shows. */
+/** The size of the dashboard's log screen. */
 export const MOST_RECENT = 500
-/** Errors that a busy hour of good answers must not push out. */
+/** Errors are kept separately, so that many successful requests do not displace them. */
 export const MOST_RECENT_ERRORS = 100
 const MOST_FAILURES = 4_096
 
-/** One hop that was asked and failed, whoever answered in its place. */
+/** A failed attempt, whether or not another hop answered. */
 export interface HopFailure {
   readonly at: Instant
   readonly provider: string
@@ -25,10 +25,10 @@ export interface Pulse {
   readonly endings: Endings
   readonly seconds: Seconds
   readonly failures: Latest<HopFailure>
-  /** Requests as the log has them; those before the start are in the log alone. */
+  /** Log entries since the start of the process. */
   readonly recent: Latest<ActivityEntry>
   readonly errors: Latest<ActivityEntry>
-  /** A request has ended, or was refused. */
+  /** Records a request that ended or was refused. */
   note(entry: ActivityEntry, at: Instant): void
 }
 

@@ -1,10 +1,10 @@
-/** Seconds: what each of the last five minutes' seconds saw, for the curves of rates. */
+/** Per-second counters of the last five minutes, for the rate curves. */
 import type { ActivityEntry } from '../activity.ts'
 import type { Instant } from '../clock.ts'
 import { completionTokens } from '../usage.ts'
 
 export const CURVE_SECONDS = 300
-/** A point of a curve stands for so many seconds. */
+/** The seconds that one point of a curve covers. */
 export const STEP_SECONDS = 5
 const POINTS = CURVE_SECONDS / STEP_SECONDS
 
@@ -12,11 +12,11 @@ const POINTS = CURVE_SECONDS / STEP_SECONDS
 export interface Curves {
   readonly requestsPerSecond: readonly number[]
   readonly tokensPerSecond: readonly number[]
-  /** Mean of the requests that ended then; null where none had content. */
+  /** The mean over the requests that ended in that step; null if none had content. */
   readonly firstEventMs: readonly (number | null)[]
 }
 
-/** Tokens that came in a span of time. */
+/** Tokens that arrived in a time span. */
 export interface Flow {
   readonly fromMs: number
   readonly toMs: number
@@ -26,7 +26,7 @@ export interface Flow {
 const SECOND_MS = 1_000
 
 export class Seconds {
-  /** Which second a place is about; one that is older counts as empty. */
+  /** The second that each slot belongs to; a slot of an older second counts as empty. */
   readonly #stamp = new Float64Array(CURVE_SECONDS)
   readonly #requests = new Float64Array(CURVE_SECONDS)
   readonly #tokens = new Float64Array(CURVE_SECONDS)
@@ -41,7 +41,7 @@ export class Seconds {
     this.#firsts[place] = (this.#firsts[place] ?? 0) + 1
     const tokens = completionTokens(entry.usage)
     if (tokens === 0) return
-    // An answer's tokens came over its whole time and are counted at its end: each second, 300 at most, gets an equal part.
+    // Tokens arrive over the whole answer but are counted at its end, so they are spread evenly over its seconds (300 at most).
     const fromMs = at - entry.totalMs + entry.firstEventMs
     const { first, last, part } = spread({ fromMs, toMs: at, tokens }, at)
     for (let second = first; second <= last; second++) {
@@ -50,7 +50,7 @@ export class Seconds {
     }
   }
 
-  /** Five minutes up to `now`; `running` are the tokens of requests that have not ended. */
+  /** The five minutes up to `now`; `running` has the tokens of requests in progress. */
   curves(now: Instant, running: readonly Flow[]): Curves {
     const last = Math.floor(now / SECOND_MS)
     const tokens = Array.from({ length: CURVE_SECONDS }, (_, i) =>
@@ -83,7 +83,7 @@ export class Seconds {
     return this.#stamp[place] === second ? (column[place] ?? 0) : 0
   }
 
-  /** The place of a second; one that belonged to an older second is emptied first. */
+  /** The slot of a second, cleared if it belonged to an older second. */
   #place(second: number): number {
     const place = second % CURVE_SECONDS
     const stamp = this.#stamp[place] ?? 0
@@ -96,7 +96,7 @@ export class Seconds {
   }
 }
 
-/** The seconds that a flow touches, five minutes of them at most, and the equal part that each has of it. */
+/** The seconds that a flow covers, five minutes at most, and the equal share of each. */
 function spread(
   { fromMs, toMs, tokens }: Flow,
   now: number,

@@ -1,4 +1,4 @@
-/** Watch: what a running gateway lets be seen from outside, and the one thing that may be done to a request from there. */
+/** Watch: the view that the operator's tools have of a running gateway, and the one action on a request. */
 import { GatewayError } from '../errors.ts'
 import type { GenerationId } from '../id.ts'
 import type { InFlight } from './in-flight.ts'
@@ -6,19 +6,19 @@ import type { Pulse } from './pulse.ts'
 
 export interface Watch {
   readonly pulse: Pulse
-  /** Admitted and not yet ended, oldest first, at most `most`. */
+  /** Requests in progress, oldest first, at most `most`. */
   inFlight(most: number): readonly InFlight[]
-  /** The most that were in progress at once since the start. */
+  /** The highest number in progress at once since the start. */
   peak(): number
   draining(): boolean
   /**
-   * Ends a running request as a drain does: what came is charged, its reader is told why. Resolves once it has ended, or
-   * when it has not within some seconds; undefined where no request in progress has this id.
+   * Ends a request in progress as a drain does: what arrived is charged, and the client gets the reason. Resolves once it has
+   * ended, or after some seconds if it has not; undefined if no request in progress has this id.
    */
   kill(id: GenerationId): Promise<{ readonly ended: boolean } | undefined>
 }
 
-/** Why a request ended that an operator ended; a client library should not send it again. */
+/** The error of a request that an operator ended; a client library should not retry it. */
 export const endedByOperator = (): GatewayError =>
   new GatewayError('ended_by_operator', 'the operator of the gateway ended this request', {
     permanent: true,

@@ -1,7 +1,7 @@
 /** What a client may send beside a body: parts of the path, of the query, and headers of its own. */
 import { PRINTABLE } from '../first-runs.ts'
 import { MOST_LISTED } from '../read-key-request.ts'
-import { HARMLESS } from '../request-id.ts'
+import { ACCEPTED_ID } from '../request-id.ts'
 import type { JsonSchema } from './notes.ts'
 
 interface Parameter {
@@ -19,7 +19,7 @@ const PARAMETERS = {
     in: 'header',
     description:
       'Your own id for the request. One that does not match the pattern, or contains an API key, is replaced, not refused',
-    schema: { type: 'string', pattern: HARMLESS.source },
+    schema: { type: 'string', pattern: ACCEPTED_ID.source },
   },
   'Idempotency-Key': {
     name: 'Idempotency-Key',

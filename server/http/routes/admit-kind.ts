@@ -2,36 +2,36 @@
 import { GatewayError } from '#domain/errors.ts'
 import type { ApiKey } from '#domain/key.ts'
 import type { MaybePromise } from '#domain/maybe-promise.ts'
-import { demandActive, findCaller } from '../bearer.ts'
+import { findCaller, requireActive } from '../bearer.ts'
 import type { ApiDeps } from '../deps.ts'
 import type { RequestContext } from '../request-context.ts'
 
 /** Any kind of key. @throws the codes of 401 */
 export function admitAny({ store }: ApiDeps, context: RequestContext): MaybePromise<ApiKey> {
   const key = findCaller(context.request, store.keys, context.arrivedAt)
-  return key instanceof Promise ? letInLater(context, key) : letIn(context, key)
+  return key instanceof Promise ? acceptKeyLater(context, key) : acceptKey(context, key)
 }
 
-const letInLater = async (context: RequestContext, key: Promise<ApiKey>): Promise<ApiKey> =>
-  letIn(context, await key)
+const acceptKeyLater = async (context: RequestContext, key: Promise<ApiKey>): Promise<ApiKey> =>
+  acceptKey(context, await key)
 
-function letIn(context: RequestContext, key: ApiKey): ApiKey {
+function acceptKey(context: RequestContext, key: ApiKey): ApiKey {
   // From here on the answer carries this key's rate headers, a refusal of the key itself too.
   context.key = key
-  demandActive(key, context.arrivedAt)
+  requireActive(key, context.arrivedAt)
   return key
 }
 
 /** A key that calls models. @throws the codes of 401, provisioning_key_not_allowed */
 export function admitOrdinary(deps: ApiDeps, context: RequestContext): MaybePromise<ApiKey> {
   const key = admitAny(deps, context)
-  return key instanceof Promise ? demandOrdinaryLater(key) : demandOrdinary(key)
+  return key instanceof Promise ? requireOrdinaryLater(key) : requireOrdinary(key)
 }
 
-const demandOrdinaryLater = async (key: Promise<ApiKey>): Promise<ApiKey> =>
-  demandOrdinary(await key)
+const requireOrdinaryLater = async (key: Promise<ApiKey>): Promise<ApiKey> =>
+  requireOrdinary(await key)
 
-function demandOrdinary(key: ApiKey): ApiKey {
+function requireOrdinary(key: ApiKey): ApiKey {
   if (key.kind === 'ordinary') return key
   throw new GatewayError(
     'provisioning_key_not_allowed',
@@ -53,7 +53,7 @@ export async function admitProvisioning(deps: ApiDeps, context: RequestContext):
 }
 
 /** Asks again once a body has come: it may take minutes, and the key may have been revoked meanwhile. @throws the codes of 401 */
-export async function readmit({ store, clock }: ApiDeps, { id }: ApiKey): Promise<void> {
+export async function recheckKey({ store, clock }: ApiDeps, { id }: ApiKey): Promise<void> {
   const key = await store.keys.find(id)
-  if (key) demandActive(key, clock.now())
+  if (key) requireActive(key, clock.now())
 }

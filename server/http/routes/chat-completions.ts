@@ -6,7 +6,7 @@ import type { GatewayError } from '#domain/errors.ts'
 import type { Pay } from '#domain/idempotency.ts'
 import type { Charge } from '#domain/ledger.ts'
 import type { StepReader } from '#domain/walk.ts'
-import { digest, expectBody, takeBody } from '../body.ts'
+import { digest, expectBody, parseBody } from '../body.ts'
 import type { ApiDeps } from '../deps.ts'
 import { type FirstRun, readIdempotencyKey } from '../first-runs.ts'
 import { readChatRequest } from '../read-chat-request.ts'
@@ -27,7 +27,7 @@ export async function chatCompletions(deps: ApiDeps, context: RequestContext): P
   const idempotencyKey = readIdempotencyKey(context.request.headers)
   const isDryRun = readDryRun(context.request.headers)
   const arrival = expectBody(context.request, deps.timings.bodyDeadlineMs)
-  const body = takeBody(arrival, await arrival.text())
+  const body = parseBody(arrival, await arrival.text())
   const request = readChatRequest(body)
   context.wantsImages = request.wantsImages
   context.model = request.model
@@ -45,7 +45,7 @@ export async function chatCompletions(deps: ApiDeps, context: RequestContext): P
   const { requestId, arrivedAt } = context
   const walk = deps.running.start(deps, { key, requestId, arrivedAt }, request, run?.over)
   // A picture that can be asked for again is drawn to its end, for whoever asks again.
-  if (run === null || !request.wantsImages) deps.hangUps.watch(context, walk)
+  if (run === null || !request.wantsImages) deps.disconnects.watch(context, walk)
   try {
     if (request.stream) return await answerStream(deps, context, walk, run)
     const answer = new WholeAnswer(deps, context, walk, run)
@@ -53,7 +53,7 @@ export async function chatCompletions(deps: ApiDeps, context: RequestContext): P
     return answer.render()
   } finally {
     if (!context.streams) {
-      deps.hangUps.forget(context)
+      deps.disconnects.forget(context)
       deps.letIdle(context.request)
     }
   }

@@ -35,7 +35,10 @@ export async function answerQuote(
   return renderJson(context, renderQuote(request, quoted))
 }
 
-export const renderQuote = (request: ChatRequest, { refusal, route, most, mostRub }: Quote) => ({
+export const renderQuote = (
+  request: ChatRequest,
+  { refusal, route, maxCost: most, maxCostRub: mostRub }: Quote,
+) => ({
   object: 'quote',
   model: request.model,
   admitted: refusal === null,
@@ -45,6 +48,6 @@ export const renderQuote = (request: ChatRequest, { refusal, route, most, mostRu
   route: route.map((hop) => ({
     model: hop.model,
     provider: hop.provider,
-    max_cost_usd: renderUsd(hop.most),
+    max_cost_usd: renderUsd(hop.maxCost),
   })),
 })

@@ -75,7 +75,7 @@ class StreamedAnswer implements PieceSource {
     this.isLast = true
     await abandon(this.walk, thrown)
     this.error = toGatewayError(thrown instanceof RequestRefused ? thrown.error : thrown)
-    return this.begun().error(this.error, this.context.requestId) + this.begun().end(null)
+    return this.renderer().error(this.error, this.context.requestId) + this.renderer().end(null)
   }
 
   constructor(deps: ApiDeps, context: RequestContext, walk: RunningWalk, run: FirstRun | null) {
@@ -140,22 +140,22 @@ class StreamedAnswer implements PieceSource {
         this.chunks = startChunks(step.head, this.walk.request.includeUsage)
         return ''
       case 'events':
-        return this.begun().events(step.events)
+        return this.renderer().events(step.events)
       case 'failed':
         this.failure = step.error
-        return this.begun().error(step.error, this.context.requestId)
+        return this.renderer().error(step.error, this.context.requestId)
       case 'priced':
       case 'receipt':
-        this.ending ??= this.untold() + this.begun().end(step.charge)
+        this.ending ??= this.reportDefect() + this.renderer().end(step.charge)
         return this.ending
     }
   }
 
   /** What could not be rendered, where the provider had ended by itself and the walk did not fail for it. */
-  private untold(): string {
+  private reportDefect(): string {
     if (this.defect === null || this.failure !== null) return ''
     this.failure = this.defect
-    return this.begun().error(this.defect, this.context.requestId)
+    return this.renderer().error(this.defect, this.context.requestId)
   }
 
   /** Whoever repeats the request finds its answer kept, and this walk over, before the last word of it leaves. */
@@ -164,7 +164,7 @@ class StreamedAnswer implements PieceSource {
     await this.walk.next()
   }
 
-  private begun(): ChunkRenderer {
+  private renderer(): ChunkRenderer {
     const { generationId, requestId, arrivedAt } = this.context
     const { model, includeUsage } = this.walk.request
     this.chunks ??= startChunks(
@@ -182,7 +182,7 @@ class StreamedAnswer implements PieceSource {
     if (this.isClosed) return
     this.isClosed = true
     const { deps, context } = this
-    deps.hangUps.forget(context)
+    deps.disconnects.forget(context)
     deps.letIdle(context.request)
     deps.log?.(toRequestLine(context, status, this.error ?? this.failure, deps.clock.now()))
   }

@@ -17,10 +17,10 @@ import { maskWarnings, nameWarnings } from '#forms/key-warnings.ts'
 import { readBody } from '../body.ts'
 import type { ApiDeps } from '../deps.ts'
 import {
-  demandStatedOnce,
   readAmendment,
   readIssue,
   readKeyListQuery,
+  requireUniqueNames,
 } from '../read-key-request.ts'
 import {
   headersFor,
@@ -29,7 +29,7 @@ import {
   readQuota,
   renderJson,
 } from '../request-context.ts'
-import { admitProvisioning, readmit } from './admit-kind.ts'
+import { admitProvisioning, recheckKey } from './admit-kind.ts'
 
 /** A record of every field at its largest, with each character of it escaped, fits. */
 export const MOST_FORM_BYTES = 1024 * 1024
@@ -38,7 +38,7 @@ export const MOST_FORM_BYTES = 1024 * 1024
 export async function issueKey(deps: ApiDeps, context: RequestContext): Promise<Response> {
   const caller = await admitProvisioning(deps, context)
   const form = await readForm(deps, context, readIssue)
-  await readmit(deps, caller)
+  await recheckKey(deps, caller)
   const { store, clock } = deps
   const at = clock.now()
   const { accountId } = caller
@@ -100,10 +100,10 @@ export async function amendKey(
 ): Promise<Response> {
   const caller = await admitProvisioning(deps, context)
   const form = await readForm(deps, context, readAmendment)
-  await readmit(deps, caller)
+  await recheckKey(deps, caller)
   const { store, clock } = deps
   const at = clock.now()
-  const before = demandOrdinary(await findOwn(deps, caller, id))
+  const before = requireOrdinary(await findOwn(deps, caller, id))
   const { name, disabled, expires_at } = form
   const limits = statedLimits(form)
   const renamed = name !== undefined && name !== before.name
@@ -134,7 +134,7 @@ export async function revokeKey(
   id: string,
 ): Promise<Response> {
   const caller = await admitProvisioning(deps, context)
-  const key = demandOrdinary(await findOwn(deps, caller, id))
+  const key = requireOrdinary(await findOwn(deps, caller, id))
   await deps.store.keys.revoke(key.id, deps.clock.now())
   if (key.revokedAt === null) await note(deps, caller, 'keys.revoke', describeRevocation(key))
   await readQuota(deps, context)
@@ -158,7 +158,7 @@ async function readForm<Form>(
 ): Promise<Form> {
   const { fields, text } = await readBody(request, timings.bodyDeadlineMs, MOST_FORM_BYTES)
   const form = await read(fields)
-  demandStatedOnce(text)
+  requireUniqueNames(text)
   return form
 }
 
@@ -170,7 +170,7 @@ async function findOwn({ store }: ApiDeps, caller: ApiKey, id: string): Promise<
 }
 
 /** A leaked provisioning key must not lock out the others, nor lift the end of its own. */
-function demandOrdinary(key: ApiKey): ApiKey {
+function requireOrdinary(key: ApiKey): ApiKey {
   if (key.kind === 'ordinary') return key
   throw new GatewayError(
     'provisioning_key_not_allowed',

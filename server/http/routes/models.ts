@@ -2,7 +2,7 @@
 import { allows } from '#domain/allow-list.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import { modelNotAllowed, modelNotFound } from '#domain/offer.ts'
-import { demandNoKey } from '../bearer.ts'
+import { rejectKeyLike } from '../bearer.ts'
 import type { ApiDeps } from '../deps.ts'
 import { type RequestContext, readQuota, renderJson } from '../request-context.ts'
 import { renderCard } from '../wire/render-card.ts'
@@ -52,7 +52,7 @@ export async function showModel(
   id: string,
 ): Promise<Response> {
   const key = await admitOrdinary(deps, context)
-  demandNoKey(id, 'model')
+  rejectKeyLike(id, 'model')
   if (!allows(key.limits.allowedModels, id)) throw modelNotAllowed(key, id)
   const card = await deps.store.models.find(id)
   if (!card) throw modelNotFound(id)

@@ -57,7 +57,7 @@ class AnswerFold implements Fold {
     const usage = renderUsage(charge)
     return choices.some(hasImages)
       ? renderInPieces(toAnswer(this.fields, head), choices, usage)
-      : [JSON.stringify(toAnswer(this.fields, head, choices.map(toWords), usage))]
+      : [JSON.stringify(toAnswer(this.fields, head, choices.map(toChoice), usage))]
   }
 
   private choiceAt(index: number): Choice {
@@ -159,7 +159,7 @@ const toAnswer = (
   usage,
 })
 
-const toWords = (choice: Choice): JsonObject => ({
+const toChoice = (choice: Choice): JsonObject => ({
   index: choice.index,
   message: toMessage(choice),
   logprobs: choice.logprobs,

@@ -9,7 +9,7 @@ import type { RunningWalk } from './running-walks.ts'
  */
 const UNWATCHED_MS = 50
 
-export interface HangUps {
+export interface Disconnects {
   /** The walk is left when its client leaves; that is noticed after `UNWATCHED_MS` at the latest. */
   watch(context: RequestContext, walk: RunningWalk): void
   /** The walk is over. */
@@ -23,7 +23,7 @@ export interface Unwatched extends Placed {
   readonly sinceMs: number
 }
 
-export function createHangUps(): HangUps {
+export function createDisconnects(): Disconnects {
   const roster = new Roster<Unwatched>()
   let timer: ReturnType<typeof setInterval> | null = null
 
@@ -38,7 +38,7 @@ export function createHangUps(): HangUps {
       if (unwatched.sinceMs > dueMs) continue
       const { context, walk } = unwatched
       forget(context)
-      leaveWith(context.request.signal, walk)
+      leaveOnAbort(context.request.signal, walk)
     }
     if (roster.size > 0) return
     if (timer) clearInterval(timer)
@@ -55,7 +55,7 @@ export function createHangUps(): HangUps {
   }
 }
 
-function leaveWith(client: AbortSignal, walk: RunningWalk): void {
+function leaveOnAbort(client: AbortSignal, walk: RunningWalk): void {
   if (client.aborted) void walk.leave()
   else client.addEventListener('abort', () => void walk.leave(), { once: true })
 }

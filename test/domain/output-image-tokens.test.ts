@@ -1,7 +1,7 @@
 // What a drawn picture takes where pictures are made of tokens: likely, and at most.
 import { describe, expect, test } from 'vitest'
-import { likelyDrawnTokens, mostDrawnTokens } from '#domain/drawn-tokens.ts'
 import { startMeter } from '#domain/meter.ts'
+import { estimatedOutputImageTokens, maxOutputImageTokens } from '#domain/output-image-tokens.ts'
 import { chargeFor, holdFor } from '#domain/pricing.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 import { aCard, aRequest, aVersion, perM, price, rate, usd } from '#test/support/nouns.ts'
@@ -26,7 +26,7 @@ const KNOWN: readonly (readonly [string | undefined, string | undefined, number]
 ]
 
 test.each(KNOWN)('a picture of %s, %s: %i is within the most', (resolution, quality, tokens) => {
-  expect(mostDrawnTokens({ resolution, quality })).toBeGreaterThanOrEqual(tokens)
+  expect(maxOutputImageTokens({ resolution, quality })).toBeGreaterThanOrEqual(tokens)
 })
 
 test.each([
@@ -37,8 +37,8 @@ test.each([
   [undefined, 1_290],
 ])('of quality %s it is likely to take %i, never more than the most', (quality, tokens) => {
   const choice = { resolution: '1024x1024', quality }
-  expect(likelyDrawnTokens(choice)).toBe(tokens)
-  expect(mostDrawnTokens(choice)).toBeGreaterThanOrEqual(tokens)
+  expect(estimatedOutputImageTokens(choice)).toBe(tokens)
+  expect(maxOutputImageTokens(choice)).toBeGreaterThanOrEqual(tokens)
 })
 
 describe('a hold', () => {
@@ -91,9 +91,9 @@ describe('an estimate', () => {
     startMeter(aRequest({ wantsImages: true, image: { resolution: undefined, quality } }), aCard())
 
   test('of a picture that was left behind goes by the quality asked for', () => {
-    expect(meter('high').readLeft().usage.imageOutputTokens).toBe(4_160)
-    expect(meter('low').readLeft().usage.imageOutputTokens).toBe(272)
-    expect(meter().readLeft().usage.imageOutputTokens).toBe(1_290)
+    expect(meter('high').readAfterDisconnect().usage.imageOutputTokens).toBe(4_160)
+    expect(meter('low').readAfterDisconnect().usage.imageOutputTokens).toBe(272)
+    expect(meter().readAfterDisconnect().usage.imageOutputTokens).toBe(1_290)
   })
 
   test('of one that came uncounted goes by the quality drawn, where it is told', () => {

@@ -1,0 +1,40 @@
+/** Tokens of a generated image, for models that bill images by token: an estimate, and an upper bound. */
+import type { ImageChoice } from './pricing.ts'
+
+/** OpenAI's figures for 1024x1024, the same for all of its models except the newest. */
+const ESTIMATES: ReadonlyMap<string | undefined, number> = new Map([
+  ['low', 272],
+  ['medium', 1_056],
+  ['high', 4_160],
+])
+/** Google's figure; its models have no quality setting. */
+const ESTIMATE_WITHOUT_QUALITY = 1_290
+
+/**
+ * Upper bound over all vendors at the best quality: OpenAI's newest model takes 7,024 for a megapixel and 23,700 for about
+ * 4000x2000, its older ones at most 6,240, Google's 2,000.
+ */
+const MAX_BASE_TOKENS = 4_608
+const MAX_PER_MILLION_PIXELS = 2_304
+/** The largest size that any model generates by default. */
+const MAX_DEFAULT_PIXELS = 1_536 * 1_024
+/** A lower quality takes at most this fraction (1/n) of the best quality's tokens. */
+const QUALITY_DIVISORS: ReadonlyMap<string | undefined, number> = new Map([
+  ['low', 16],
+  ['medium', 4],
+])
+
+/** The estimate for an image that the provider generated and did not count. */
+export const estimatedOutputImageTokens = ({ quality }: ImageChoice): number =>
+  ESTIMATES.get(quality) ?? ESTIMATE_WITHOUT_QUALITY
+
+/** The upper bound, for the hold. */
+export function maxOutputImageTokens({ resolution, quality }: ImageChoice): number {
+  const best = MAX_BASE_TOKENS + (MAX_PER_MILLION_PIXELS * pixelsOf(resolution)) / 1e6
+  return Math.ceil(best / (QUALITY_DIVISORS.get(quality) ?? 1))
+}
+
+function pixelsOf(resolution: string | undefined): number {
+  const [, wide, tall] = /^(\d{2,5})x(\d{2,5})$/.exec(resolution ?? '') ?? []
+  return wide === undefined || tall === undefined ? MAX_DEFAULT_PIXELS : Number(wide) * Number(tall)
+}
