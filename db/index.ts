@@ -7,7 +7,7 @@ import { DATABASE_FILE } from './file-name.ts'
 import { connect } from './sqlite/connection.ts'
 import { explainOpening, NO_DISK, watchDisk } from './sqlite/disk.ts'
 import { lockDirectory } from './sqlite/lock.ts'
-import { NO_LOG_FOLD, startLogFold } from './sqlite/log-fold.ts'
+import { NO_CHECKPOINTER, startLogCheckpointer } from './sqlite/log-checkpoint.ts'
 import { NO_LOG_SYNC, startLogSync } from './sqlite/log-sync.ts'
 import { migrate, type OnOlderSchema } from './sqlite/migrate.ts'
 import { openDatabase } from './sqlite/open.ts'
@@ -23,31 +23,37 @@ export interface StoreOptions {
   /** Makes every charge wait for the disk; otherwise a power cut may lose the last 20 ms of charges. */
   readonly syncCharges?: boolean
   /** Folds the write-ahead log on a thread of its own: for a process that serves, whose requests would wait for it. */
-  readonly foldAside?: boolean
+  readonly checkpointOnThread?: boolean
   /** An older database is copied and migrated unless this says otherwise. */
   readonly onOlderSchema?: OnOlderSchema
 }
 
 /** @throws store_unavailable when another process holds the directory, the schema is newer than this binary, or older and not to be upgraded, or the disk is full or damaged */
 export async function openStore(options: StoreOptions): Promise<GatewayStore> {
-  const { dataDir, clock, masterKey = null, syncCharges = false, foldAside = false } = options
+  const {
+    dataDir,
+    clock,
+    masterKey = null,
+    syncCharges = false,
+    checkpointOnThread = false,
+  } = options
   const inMemory = dataDir === ':memory:'
   const path = inMemory ? dataDir : join(dataDir, DATABASE_FILE)
   const disk = inMemory ? NO_DISK : watchDisk(path)
   const release = inMemory ? () => {} : lockDirectory(dataDir)
   let database: Database | null = null
-  let logFold = NO_LOG_FOLD
+  let checkpointer = NO_CHECKPOINTER
   try {
     const vault = masterKey === null ? null : await unlock(masterKey)
     database = openDatabase(path)
     migrate(database, path, options.onOlderSchema)
     const logSync = inMemory ? NO_LOG_SYNC : startLogSync(path)
-    if (foldAside && !inMemory) logFold = startLogFold(database, path)
+    if (checkpointOnThread && !inMemory) checkpointer = startLogCheckpointer(database, path)
     const rest = { clock, vault, syncCharges }
-    return createStore(connect(database, logSync, rest, logFold, disk), path, release)
+    return createStore(connect(database, logSync, rest, checkpointer, disk), path, release)
   } catch (error) {
     // A thread that is left behind would keep the process from its end.
-    await logFold.close()
+    await checkpointer.close()
     database?.close(true)
     release()
     throw explainOpening(error, disk)

@@ -23,7 +23,7 @@ const MOST_AT_ONCE = 8
 /** While something is on its way. */
 const POLL_MS = 1_000
 /** Between two looks with nothing to do: whoever puts something in wakes it. */
-const LONGEST_REST_MS = MINUTE_MS
+const MAX_SLEEP_MS = MINUTE_MS
 
 export interface CodeMailerDeps {
   readonly mails: CodeMails
@@ -37,32 +37,34 @@ export function startCodeMailer(deps: CodeMailerDeps): CodeMailer {
   const { mails, clock, logFault } = deps
   const cut = new AbortController()
   const waker = createWaker()
-  const inHand = new Map<string, Promise<void>>()
+  const inProgress = new Map<string, Promise<void>>()
   let isClosed = false
 
   /** Answers how long to rest. */
-  const setOut = async (): Promise<number> => {
+  const sendDue = async (): Promise<number> => {
     const { due, nextAt } = await mails.due(clock.now(), 2 * MOST_AT_ONCE)
-    const free = due.filter(({ id }) => !inHand.has(id)).slice(0, MOST_AT_ONCE - inHand.size)
+    const free = due
+      .filter(({ id }) => !inProgress.has(id))
+      .slice(0, MOST_AT_ONCE - inProgress.size)
     for (const waiting of free) {
-      const way = deliver(deps, waiting, cut.signal)
+      const sending = deliver(deps, waiting, cut.signal)
         .catch(logFault)
         .finally(() => {
-          inHand.delete(waiting.id)
+          inProgress.delete(waiting.id)
           waker.wake()
         })
-      inHand.set(waiting.id, way)
+      inProgress.set(waiting.id, sending)
     }
-    if (inHand.size > 0) return POLL_MS
-    if (nextAt === null) return LONGEST_REST_MS
-    return Math.min(Math.max(nextAt - clock.now(), 0), LONGEST_REST_MS)
+    if (inProgress.size > 0) return POLL_MS
+    if (nextAt === null) return MAX_SLEEP_MS
+    return Math.min(Math.max(nextAt - clock.now(), 0), MAX_SLEEP_MS)
   }
 
   const run = async (): Promise<void> => {
     while (!isClosed) {
-      const restMs = await setOut().catch((cause) => {
+      const restMs = await sendDue().catch((cause) => {
         logFault(cause)
-        return LONGEST_REST_MS
+        return MAX_SLEEP_MS
       })
       await waker.sleep(restMs)
     }
@@ -75,7 +77,7 @@ export function startCodeMailer(deps: CodeMailerDeps): CodeMailer {
       isClosed = true
       waker.wake()
       await running
-      const sent = Promise.all(inHand.values())
+      const sent = Promise.all(inProgress.values())
       if (!(await within(sent, STOP_TIMEOUT_MS))) cut.abort()
       await sent
     },
@@ -95,7 +97,7 @@ async function deliver(
   if (outcome.failure === null) return mails.drop(waiting)
   if (cut.aborted) return
   const nextAt = nextTry(outcome, tries, clock.now())
-  if (nextAt !== null && nextAt < expiresAt) return mails.putOff(waiting, nextAt)
+  if (nextAt !== null && nextAt < expiresAt) return mails.reschedule(waiting, nextAt)
   await mails.drop(waiting)
   throw new Error(
     `a sign-in code could not be sent: ${outcome.failure} ${outcome.status ?? ''}`.trim(),

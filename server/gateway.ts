@@ -85,8 +85,8 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   const pulse = startPulse()
   const deps = toDeps(options, pulse, {
     draining: () => draining,
-    holdOpen: (request) => listener.holdOpen(request),
-    letIdle: (request) => listener.letIdle(request),
+    disableIdleTimeout: (request) => listener.disableIdleTimeout(request),
+    restoreIdleTimeout: (request) => listener.restoreIdleTimeout(request),
   })
   const api = createApi(deps)
   const metricsUrl = observer.open(deps)
@@ -146,7 +146,7 @@ const toObserved = ({
 const toDeps = (
   { store, clock, settings, timings, log, upstreamFor, version = '0' }: GatewayOptions,
   pulse: Pulse,
-  moment: Pick<ApiDeps, 'draining' | 'holdOpen' | 'letIdle'>,
+  moment: Pick<ApiDeps, 'draining' | 'disableIdleTimeout' | 'restoreIdleTimeout'>,
 ): ApiDeps =>
   toApiDeps({
     store: withEndingListener(store, clock, pulse.note),
@@ -189,8 +189,8 @@ async function openSignin(options: GatewayOptions): Promise<SigninListener | nul
     return await startSignin(signin, { store: store.signin, clock, smtp, logFault })
   } catch (cause) {
     // The gateway serves without it: a taken port, or keys sealed with another master key, are no reason to stop that.
-    const isBearable = isRefused(cause) || cause instanceof GatewayError
-    if (signinMissing === undefined || !isBearable) throw cause
+    const isTolerable = isRefused(cause) || cause instanceof GatewayError
+    if (signinMissing === undefined || !isTolerable) throw cause
     signinMissing(cause)
     return null
   }
@@ -200,7 +200,7 @@ const isRefused = (cause: unknown): boolean =>
   ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'].includes(systemCodeOf(cause))
 
 /** What an operator posts is sent at once. */
-const waking = (store: GatewayStore, wake: () => void): GatewayStore => ({
+const wakeOnPost = (store: GatewayStore, wake: () => void): GatewayStore => ({
   ...store,
   notices: {
     ...store.notices,
@@ -220,7 +220,7 @@ function openOperatorSocket(
   const { adminSocket, store, clock, version = '0', dataDir = null, baseUrl, delivery } = options
   if (adminSocket === null) return null
   const deps = {
-    store: waking(store, wakeCourier),
+    store: wakeOnPost(store, wakeCourier),
     clock,
     version,
     dataDir,

@@ -4,9 +4,9 @@ export interface Listener {
   /** `http://host:port` */
   readonly url: string
   /** From now on this request's connection may be silent for as long as the gateway allows. */
-  holdOpen(request: Request): void
+  disableIdleTimeout(request: Request): void
   /** The answer is complete: without this a connection that was held open stays so for ever, however idle. */
-  letIdle(request: Request): void
+  restoreIdleTimeout(request: Request): void
   /** The network address that a request comes from; null when its connection is gone. */
   addressOf(request: Request): string | null
   /** Lets what is being written leave, within reason, then cuts. */
@@ -15,9 +15,9 @@ export interface Listener {
 
 const IDLE_SECONDS = 120
 /** Our own limit answers in JSON, and reads nothing of a body that states more; Bun's would answer in nothing. */
-const BEYOND_OUR_LIMIT = 2 ** 40
+const NO_BODY_LIMIT = 2 ** 40
 const LAST_BYTES_MS = 1_000
-const GLANCE_MS = 5
+const POLL_MS = 5
 
 export function listen(
   { hostname, port }: { readonly hostname: string; readonly port: number },
@@ -30,7 +30,7 @@ export function listen(
     // Its default shows source code to strangers, in compiled binaries too.
     development: false,
     idleTimeout: idleSeconds,
-    maxRequestBodySize: BEYOND_OUR_LIMIT,
+    maxRequestBodySize: NO_BODY_LIMIT,
     // Otherwise a second gateway could take the same port, and the kernel would split the traffic between them.
     reusePort: false,
     fetch: answer,
@@ -39,14 +39,14 @@ export function listen(
   const host = hostname.includes(':') ? `[${hostname}]` : hostname
   return {
     url: `http://${host}:${server.port}`,
-    holdOpen: (request) => server.timeout(request, 0),
-    letIdle: (request) => server.timeout(request, idleSeconds),
+    disableIdleTimeout: (request) => server.timeout(request, 0),
+    restoreIdleTimeout: (request) => server.timeout(request, idleSeconds),
     addressOf: (request) => server.requestIP(request)?.address ?? null,
     async close() {
       const stopping = server.stop()
       // It resolves only when idle connections have gone too, which clients keep for minutes.
-      for (let ms = 0; ms < LAST_BYTES_MS && server.pendingRequests > 0; ms += GLANCE_MS) {
-        await Bun.sleep(GLANCE_MS)
+      for (let ms = 0; ms < LAST_BYTES_MS && server.pendingRequests > 0; ms += POLL_MS) {
+        await Bun.sleep(POLL_MS)
       }
       await server.stop(true)
       await stopping

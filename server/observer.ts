@@ -60,7 +60,7 @@ export async function startObserver<Kept extends Store>(
   return {
     store: watchStore(store, observed.clock, tally, tracer),
     log: tally === null ? log : watchLog(log, tally),
-    before: (fetch) => (tracer === null ? fetch : joining(fetch, tracer)),
+    before: (fetch) => (tracer === null ? fetch : withTraceParent(fetch, tracer)),
     open(deps) {
       if (metrics === null || tally === null) return null
       listener = openMetrics(metrics, tally, deps)
@@ -104,7 +104,7 @@ const watchLog =
   }
 
 /** Tells the tracer whose trace a request belongs to, by the id that its answer carries. */
-const joining =
+const withTraceParent =
   (fetch: Fetch, tracer: Tracer): Fetch =>
   (request) => {
     const traceparent = request.headers.get('traceparent')

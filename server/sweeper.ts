@@ -44,7 +44,7 @@ export function startSweeper(options: SweeperOptions): Sweeper {
     await pause(pace.firstMs, signal)
     for (;;) {
       for (const trim of trimsOf(options)) {
-        await clear(trim, pace.pauseMs, signal).catch((cause) => {
+        await trimAll(trim, pace.pauseMs, signal).catch((cause) => {
           if (!signal.aborted) logFault(cause)
         })
       }
@@ -79,17 +79,17 @@ function trimsOf({ store, clock, activityKeptMs }: SweeperOptions): readonly Tri
 }
 
 /** Slice after slice, each about as large as `SLICE_MS` allows. */
-async function clear(trim: Trim, pauseMs: number, signal: AbortSignal): Promise<void> {
+async function trimAll(trim: Trim, pauseMs: number, signal: AbortSignal): Promise<void> {
   let limit = FIRST_SLICE
   for (;;) {
     const startedMs = performance.now()
     const gone = await trim(limit)
     if (gone < limit) return
-    limit = sized(limit, performance.now() - startedMs)
+    limit = nextLimit(limit, performance.now() - startedMs)
     await pause(pauseMs, signal)
   }
 }
 
 /** Grows twofold at most, so that one quick slice is not followed by a long one; shrinks at once. */
-const sized = (limit: number, tookMs: number): number =>
+const nextLimit = (limit: number, tookMs: number): number =>
   Math.max(1, Math.min(2 * limit, Math.floor((limit * SLICE_MS) / tookMs), MOST_IN_SLICE))

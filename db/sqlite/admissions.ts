@@ -36,18 +36,18 @@ export function createAdmissions(
   const readSpend = prepareSpendReader(connection)
   const spendByDay = prepareDaySpends(connection)
 
-  const demand = (id: KeyId, at: Instant): HotKey => {
+  const requireKey = (id: KeyId, at: Instant): HotKey => {
     const hot = hotState.key(id, at)
     if (!hot) throw new GatewayError('key_not_found', `there is no key ${id}`)
     return hot
   }
 
   /** With its windows, for whoever only looks at them: a turn may pass before it is answered. */
-  const demandWhole = async (id: KeyId, at: Instant): Promise<HotKey> => {
-    const hot = demand(id, at)
-    if (hot.isRead) return hot
+  const requireKeyWithWindows = async (id: KeyId, at: Instant): Promise<HotKey> => {
+    const hot = requireKey(id, at)
+    if (hot.hasWindows) return hot
     await hotState.readWindows(hot, at)
-    return demandWhole(id, at)
+    return requireKeyWithWindows(id, at)
   }
 
   const judge = (claim: Claim, hot: HotKey, endUser: HotEndUser | null): Refusal | null => {
@@ -65,7 +65,7 @@ export function createAdmissions(
     if (refusal) return { admitted: false, quota: readQuota(hot, claim.at), refusal }
     // Nobody waits for these: a hold that is lost with its process was never charged either.
     const hold = hotState.take(claim, hot, endUser)
-    hold.keeping = commit.defer(writer.hold, claim)
+    hold.rowWrite = commit.defer(writer.hold, claim)
     noteUse(hot, claim.at)
     return { admitted: true, quota: readQuota(hot, claim.at) }
   }
@@ -73,15 +73,15 @@ export function createAdmissions(
   const admitOnceRead = async (claim: Claim): Promise<Verdict> => {
     for (;;) {
       // Asked again, so that the verdict falls and takes in one turn.
-      const hot = demand(claim.keyId, claim.at)
-      if (hot.isRead) return admitNow(claim, hot)
+      const hot = requireKey(claim.keyId, claim.at)
+      if (hot.hasWindows) return admitNow(claim, hot)
       await hotState.readWindows(hot, claim.at)
     }
   }
 
   return {
     async judge(claim) {
-      const hot = await demandWhole(claim.keyId, claim.at)
+      const hot = await requireKeyWithWindows(claim.keyId, claim.at)
       const refusal = judge(claim, hot, hotState.endUser(claim, hot))
       const quota = readQuota(hot, claim.at)
       return refusal ? { admitted: false, quota, refusal } : { admitted: true, quota }
@@ -89,8 +89,8 @@ export function createAdmissions(
 
     admit(claim) {
       try {
-        const hot = demand(claim.keyId, claim.at)
-        return hot.isRead ? admitNow(claim, hot) : admitOnceRead(claim).catch(rethrow)
+        const hot = requireKey(claim.keyId, claim.at)
+        return hot.hasWindows ? admitNow(claim, hot) : admitOnceRead(claim).catch(rethrow)
       } catch (thrown) {
         return Promise.reject(toStoreError(thrown))
       }
@@ -99,15 +99,15 @@ export function createAdmissions(
     settle: prepareSettle(connection, hotState, writer),
 
     async quota(keyId, at) {
-      return readQuota(await demandWhole(keyId, at), at)
+      return readQuota(await requireKeyWithWindows(keyId, at), at)
     },
 
     async spending(keyId, at) {
-      return readSpending(demand(keyId, at))
+      return readSpending(requireKey(keyId, at))
     },
 
     async usage(keyId, at) {
-      const hot = await demandWhole(keyId, at)
+      const hot = await requireKeyWithWindows(keyId, at)
       return { ...(await countRequests(windows, hot, at)), ...readSpending(hot) }
     },
 

@@ -16,7 +16,7 @@ export interface AnswerRow {
 }
 
 /** Begun, and not finished. */
-export interface BegunRow extends Pick<AnswerRow, 'id' | 'bytes' | 'generation_id'> {
+export interface UnfinishedRow extends Pick<AnswerRow, 'id' | 'bytes' | 'generation_id'> {
   readonly keyId: KeyId
   readonly idempotencyKey: string
   /** 1 where no piece of it is missing. */
@@ -39,9 +39,9 @@ export interface AnswerTable {
   drop(id: number): void
   /** Of its pieces the last so many; answers how many there were. */
   dropPieces(id: number, limit: number): number
-  unfinished(): readonly BegunRow[]
+  unfinished(): readonly UnfinishedRow[]
   /** Folds the log into the file, as far as nobody reads it; call it outside a transaction. */
-  fold(): void
+  checkpoint(): void
 }
 
 const COLUMNS = 'id, body_sha256, generation_id, content_type, bytes, created_at'
@@ -87,7 +87,7 @@ export function openAnswerTable(database: Database): AnswerTable {
     `DELETE FROM answer_pieces WHERE answer_id = $id
        AND place > (SELECT max(place) FROM answer_pieces WHERE answer_id = $id) - $limit`,
   )
-  const unfinished = statement<BegunRow>(database, UNFINISHED)
+  const unfinished = statement<UnfinishedRow>(database, UNFINISHED)
   const fold = statement<unknown>(database, 'PRAGMA wal_checkpoint(PASSIVE)')
 
   return {
@@ -113,6 +113,6 @@ export function openAnswerTable(database: Database): AnswerTable {
     drop: (id) => void drop().run(id),
     dropPieces: (id, limit) => dropPieces().run({ id, limit }).changes,
     unfinished: () => unfinished().all(),
-    fold: () => void fold().run(),
+    checkpoint: () => void fold().run(),
   }
 }

@@ -15,9 +15,9 @@ import { nextTurn } from './next-turn.ts'
 /** Written in half a millisecond; a whole answer of the longest, written at once, takes a quarter of a second. */
 const PIECE_BYTES = 256 * 1024
 /** The log is folded into the file this often: a megabyte holds everybody up for 5 to 10 ms, the usual four twice as long. */
-const PIECES_PER_FOLD = 4
+const PIECES_PER_CHECKPOINT = 4
 
-const isPaid: Pay = async () => true
+const alreadyPaid: Pay = async () => true
 
 /** Ends what an earlier process had begun to keep. */
 export function createAnswers({ database, commit }: Connection): Answers {
@@ -56,7 +56,7 @@ export function createAnswers({ database, commit }: Connection): Answers {
         drop(id, answer)
         return null
       }
-      if (place % PIECES_PER_FOLD === PIECES_PER_FOLD - 1) table.fold()
+      if (place % PIECES_PER_CHECKPOINT === PIECES_PER_CHECKPOINT - 1) table.checkpoint()
     }
     return id
   }
@@ -87,7 +87,7 @@ export function createAnswers({ database, commit }: Connection): Answers {
       }
     },
 
-    async keep(answer, pay = isPaid) {
+    async keep(answer, pay = alreadyPaid) {
       if (answer.body.byteLength > MOST_ANSWER_BYTES) return false
       const id = await write(answer)
       if (id === null) return false

@@ -18,7 +18,7 @@ export async function* auditLive(
   { accounts, keys }: LiveSums,
 ): AsyncGenerator<readonly AuditFinding[], void> {
   yield accounts.flatMap(({ id, balance }) =>
-    differing('live_balance', id, null, balance, sums.balance(id)),
+    findDifference('live_balance', id, null, balance, sums.balance(id)),
   )
   for (let first = 0; first < keys.length; first += SLICE_KEYS) {
     yield keys.slice(first, first + SLICE_KEYS).flatMap((key) => {
@@ -26,8 +26,8 @@ export async function* auditLive(
       const day = sums.spent(id, today, nextDay(today))
       const month = sums.spent(id, thisMonth, nextMonthStart(thisMonth))
       return [
-        ...differing('live_key_day', id, today, key.spentToday, day),
-        ...differing('live_key_month', id, thisMonth, key.spentThisMonth, month),
+        ...findDifference('live_key_day', id, today, key.spentToday, day),
+        ...findDifference('live_key_month', id, thisMonth, key.spentThisMonth, month),
       ]
     })
     await nextTurn()
@@ -36,7 +36,7 @@ export async function* auditLive(
 
 type SumFinding = Extract<AuditFinding, { readonly kept: UsdNanos }>
 
-const differing = (
+const findDifference = (
   what: SumFinding['what'],
   subject: SumFinding['subject'],
   day: SumFinding['day'],
@@ -56,16 +56,19 @@ export function auditHolds(database: Database, live: LiveSums): readonly AuditFi
   const running = new Set(live.open.map(({ id }) => id))
   const isCharged = prepareIsCharged(database)
   return [
-    ...[...kept.difference(running)].map((subject) => hold(subject, 'nobody_runs')),
-    ...[...running.difference(kept)].map((subject) => hold(subject, 'not_kept')),
-    ...[...kept.union(running)].filter(isCharged).map((subject) => hold(subject, 'charged')),
+    ...[...kept.difference(running)].map((subject) => holdFinding(subject, 'nobody_runs')),
+    ...[...running.difference(kept)].map((subject) => holdFinding(subject, 'not_kept')),
+    ...[...kept.union(running)].filter(isCharged).map((subject) => holdFinding(subject, 'charged')),
     ...auditHeld(live),
   ]
 }
 
 type HoldFinding = Extract<AuditFinding, { readonly what: 'hold' }>
 
-const hold = (subject: HoldFinding['subject'], fault: HoldFinding['fault']): AuditFinding => ({
+const holdFinding = (
+  subject: HoldFinding['subject'],
+  fault: HoldFinding['fault'],
+): AuditFinding => ({
   what: 'hold',
   subject,
   fault,
@@ -82,5 +85,5 @@ function auditHeld({ accounts, keys, open }: LiveSums): readonly AuditFinding[] 
   }
   return [...accounts, ...keys]
     .filter(({ id, held }) => held !== (sums.get(id) ?? NO_MONEY))
-    .map(({ id }) => hold(id, 'sum'))
+    .map(({ id }) => holdFinding(id, 'sum'))
 }

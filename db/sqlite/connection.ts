@@ -4,7 +4,7 @@ import type { Clock } from '#domain/clock.ts'
 import type { Vault } from '../vault.ts'
 import { type Disk, NO_DISK } from './disk.ts'
 import { type GroupCommit, startGroupCommit } from './group-commit.ts'
-import { type LogFold, NO_LOG_FOLD } from './log-fold.ts'
+import { type LogCheckpointer, NO_CHECKPOINTER } from './log-checkpoint.ts'
 import type { LogSync } from './log-sync.ts'
 
 export interface Connection {
@@ -13,7 +13,7 @@ export interface Connection {
   readonly clock: Clock
   /** Null when no master key was given: credentials can then be neither kept nor read. */
   readonly vault: Vault | null
-  readonly logFold: LogFold
+  readonly checkpointer: LogCheckpointer
   /** Whether a charge waits for the disk, not only for the operating system. */
   readonly syncCharges: boolean
 }
@@ -22,7 +22,7 @@ export const connect = (
   database: Database,
   logSync: LogSync,
   rest: Pick<Connection, 'clock' | 'vault' | 'syncCharges'>,
-  logFold: LogFold = NO_LOG_FOLD,
+  checkpointer: LogCheckpointer = NO_CHECKPOINTER,
   disk: Disk = NO_DISK,
 ): Connection => ({
   database,
@@ -32,11 +32,11 @@ export const connect = (
       ...logSync,
       dirty() {
         logSync.dirty()
-        logFold.dirty()
+        checkpointer.dirty()
       },
     },
     disk,
   ),
-  logFold,
+  checkpointer,
   ...rest,
 })

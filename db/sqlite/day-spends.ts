@@ -5,7 +5,7 @@ import type { AccountId } from '#domain/id.ts'
 import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import { fromInteger } from './amount.ts'
 import type { Connection } from './connection.ts'
-import { type DayPlace, IN_STRETCH, prepareStretches, type Stretch } from './day-stretches.ts'
+import { type DayPosition, type DayRange, IN_DAY_RANGE, prepareDayRanges } from './day-ranges.ts'
 import { KEY_DAYS } from './key-days.ts'
 import { nextTurn } from './next-turn.ts'
 import { SLICE_ROWS } from './slices.ts'
@@ -20,19 +20,19 @@ interface DayRow {
 
 const DAYS = `
   SELECT account_id, day, sum(spent_nanos) AS spent_nanos, sum(requests) AS requests
-  FROM (SELECT * FROM ${KEY_DAYS} WHERE ${IN_STRETCH}) AS slice JOIN keys ON keys.id = slice.key_id
+  FROM (SELECT * FROM ${KEY_DAYS} WHERE ${IN_DAY_RANGE}) AS slice JOIN keys ON keys.id = slice.key_id
   GROUP BY account_id, day`
 
 export function prepareDaySpends({ database, commit }: Connection) {
-  const days = statement<DayRow, [Stretch]>(database, DAYS)
-  const stretchAfter = prepareStretches(database, KEY_DAYS, SLICE_ROWS)
+  const days = statement<DayRow, [DayRange]>(database, DAYS)
+  const rangeAfter = prepareDayRanges(database, KEY_DAYS, SLICE_ROWS)
   return async (since: Day): Promise<readonly AccountDaySpend[]> => {
     commit.flush()
     const sums = new Map<string, AccountDaySpend>()
-    let place: DayPlace = { day: since, key_id: '' }
+    let place: DayPosition = { day: since, key_id: '' }
     for (;;) {
-      const { stretch, next } = stretchAfter(place)
-      for (const row of days().all(stretch)) addTo(sums, row)
+      const { range, next } = rangeAfter(place)
+      for (const row of days().all(range)) addTo(sums, row)
       if (next === null) break
       place = next
       await nextTurn()

@@ -59,7 +59,7 @@ export function troubleOf(error: unknown): StoreTrouble | null {
 }
 
 /** For work that nobody waits for: the disk's trouble surfaces at the next request. @throws any other error */
-export function leaveTrouble(error: unknown): void {
+export function ignoreTrouble(error: unknown): void {
   if (troubleOf(error) === null) throw error
 }
 

@@ -32,7 +32,7 @@ export interface RecentEndUsers {
 
 export interface EndUsers {
   /** Starts empty, with the number of end users that have a row today. */
-  gather(id: KeyId, today: Day): RecentEndUsers
+  loadRecent(id: KeyId, today: Day): RecentEndUsers
   /**
    * The end user called `name`, as it would be counted; one that is never admitted leaves no trace. `minutes` are the
    * windows of those whose requests have not been seen here.
@@ -78,7 +78,7 @@ export function prepareEndUsers({ database, commit }: Connection): EndUsers {
   }
 
   return {
-    gather(id, today) {
+    loadRecent(id, today) {
       commit.flush()
       return { day: today, known: countOn().get(id, today)?.users ?? 0, users: new Map() }
     },

@@ -18,7 +18,7 @@ export interface CopyFacts {
 export async function examineCopy(file: string): Promise<CopyFacts> {
   const copy = open(file)
   try {
-    const version = demandOurs(copy, file)
+    const version = requireGatewayDatabase(copy, file)
     const findings = integrityFindings(copy)
     if (findings.length > 0 || version < NEWEST_SCHEMA_VERSION) {
       return { schemaVersion: version, integrityFindings: findings, audit: null }
@@ -37,7 +37,7 @@ export async function examineCopy(file: string): Promise<CopyFacts> {
 export function readCopyHeader(file: string): { readonly schemaVersion: number } {
   const copy = open(file)
   try {
-    return { schemaVersion: demandOurs(copy, file) }
+    return { schemaVersion: requireGatewayDatabase(copy, file) }
   } finally {
     copy.close(true)
   }
@@ -47,23 +47,24 @@ function open(file: string): Database {
   try {
     return new Database(file, { readonly: true, strict: true })
   } catch (cause) {
-    throw notOurs(file, cause)
+    throw notGatewayDatabase(file, cause)
   }
 }
 
-function demandOurs(copy: Database, file: string): number {
+function requireGatewayDatabase(copy: Database, file: string): number {
   let version: number
   try {
     version = schemaVersion(copy)
-    if (!['accounts', 'keys', 'ledger'].every((table) => hasTable(copy, table))) throw notOurs(file)
+    if (!['accounts', 'keys', 'ledger'].every((table) => hasTable(copy, table)))
+      throw notGatewayDatabase(file)
   } catch (cause) {
-    throw cause instanceof GatewayError ? cause : notOurs(file, cause)
+    throw cause instanceof GatewayError ? cause : notGatewayDatabase(file, cause)
   }
   if (version > NEWEST_SCHEMA_VERSION) throw newerSchema(version)
   return version
 }
 
-const notOurs = (file: string, cause?: unknown): GatewayError =>
+const notGatewayDatabase = (file: string, cause?: unknown): GatewayError =>
   new GatewayError('store_unavailable', `${file} is no database of a gateway`, { cause })
 
 const damaged = (file: string, cause: unknown): GatewayError =>

@@ -78,7 +78,7 @@ export function startGroupCommit(
 
   const group = prepareGroup(database)
   const trouble = watchTrouble(database, disk)
-  const over = startCommitSignal()
+  const commitSignal = startCommitSignal()
   const deferred = startDeferred()
 
   const commit = (batch: readonly Pending[]): void => {
@@ -94,7 +94,7 @@ export function startGroupCommit(
     }
     logSync.dirty()
     // Every waiter looks what became of its own write; one that is still pending waits for the next transaction.
-    over.fire()
+    commitSignal.fire()
   }
 
   const push = <What>(write: (what: What) => void, what: What): Pending => {
@@ -134,10 +134,10 @@ export function startGroupCommit(
 
   return {
     async enqueue(write) {
-      await whenCommitted(push(write, undefined), over)
+      await whenCommitted(push(write, undefined), commitSignal)
     },
     push,
-    committed: (pending) => whenCommitted(pending, over),
+    committed: (pending) => whenCommitted(pending, commitSignal),
     endTurn() {
       // While the disk takes nothing, the next try has its time.
       if (trouble.failure === null) endTurn()
@@ -151,7 +151,7 @@ export function startGroupCommit(
       return pending
     },
     flush,
-    ...prepareActs(database, logSync, trouble, flush, () => closed || isStuck()),
+    ...prepareTransactions(database, logSync, trouble, flush, () => closed || isStuck()),
     atClose: group.atClose,
     synced: () => logSync.settled(),
     get writable() {
@@ -164,32 +164,32 @@ export function startGroupCommit(
       if (retry) clearTimeout(retry)
       // What the disk would not take to the last is lost with the process; whoever waits for it must know.
       for (const one of awaited.splice(0)) refuse(one, unavailable())
-      over.fire()
+      commitSignal.fire()
       logSync.close()
     },
   }
 }
 
 /** What is a transaction of its own. `isBarred` tells whether none may be begun. */
-function prepareActs(
+function prepareTransactions(
   database: Database,
   logSync: LogSync,
   trouble: Trouble,
   flush: () => void,
-  isBarred: () => boolean,
+  isBlocked: () => boolean,
 ): Pick<GroupCommit, 'commitDurably' | 'tryWrite'> {
   return {
     async commitDurably(write, committed) {
       flush()
-      if (isBarred()) throw unavailable(trouble.failure ?? undefined)
+      if (isBlocked()) throw unavailable(trouble.failure ?? undefined)
       const result = attempt(database.transaction(write).immediate)
       trouble.report(null)
       committed?.(result)
-      await logSync.settled().catch(refuseAct)
+      await logSync.settled().catch(rejectAct)
       return result
     },
     tryWrite(write) {
-      if (isBarred() || !isTaken(database.transaction(write).immediate)) return false
+      if (isBlocked() || !isAccepted(database.transaction(write).immediate)) return false
       trouble.report(null)
       logSync.dirty()
       return true
@@ -205,12 +205,12 @@ function attempt<T>(write: () => T): T {
   }
 }
 
-function refuseAct(cause: unknown): never {
+function rejectAct(cause: unknown): never {
   throw unavailable('failing', cause)
 }
 
 /** False when the disk would not take it. */
-function isTaken(write: () => void): boolean {
+function isAccepted(write: () => void): boolean {
   try {
     write()
     return true

@@ -25,7 +25,7 @@ import {
   turnDay,
 } from './end-users.ts'
 import { type KeyRow, toKey } from './key-row.ts'
-import { type LiveSums, survey } from './live-sums.ts'
+import { copyLiveSums, type LiveSums } from './live-sums.ts'
 import { type HotThreshold, toHotThreshold } from './low-balance.ts'
 import { drop, type Pending } from './pending.ts'
 import { prepareSpendReader } from './spend-reader.ts'
@@ -41,9 +41,9 @@ export interface HotKey {
   minute: Window | null
   day: Window | null
   /** False while the windows have to be read from the log, for the limits of this key: nobody takes a slot of them before. */
-  isRead: boolean
+  hasWindows: boolean
   /** Null while nobody reads them. */
-  reading: Promise<void> | null
+  loadingWindows: Promise<void> | null
   inProgress: number
   today: Day
   thisMonth: Day
@@ -76,7 +76,7 @@ export interface OpenHold {
   readonly month: Day
   readonly endUser: HotEndUser | null
   /** The write of its row, dropped where it is resolved before; null until it is deferred. */
-  keeping: Pending | null
+  rowWrite: Pending | null
 }
 
 export interface HotState {
@@ -96,7 +96,7 @@ export interface HotState {
   /** Gives slot and hold back, and spends `amount` instead. Undefined when it was resolved before. */
   resolve(id: GenerationId, amount: UsdNanos): OpenHold | undefined
   /** A copy of what is reckoned with at this moment. */
-  survey(): LiveSums
+  copySums(): LiveSums
 }
 
 /** Starts with nothing loaded; every key and account is read from the tables when it is first used. */
@@ -135,19 +135,19 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
       return hot
     },
     readWindows(hot, at) {
-      hot.reading ??= readWindows(windows, hot, at).finally(() => {
-        hot.reading = null
+      hot.loadingWindows ??= readWindows(windows, hot, at).finally(() => {
+        hot.loadingWindows = null
       })
-      return hot.reading
+      return hot.loadingWindows
     },
     loaded: (id) => hotKeys.get(id),
     replace(key) {
       const hot = hotKeys.get(key.id)
       if (!hot) return
       const { rpm, rpd, endUserRpm } = hot.key.limits
-      hot.isRead &&=
-        stays(rpm, key.limits.rpm) &&
-        stays(rpd, key.limits.rpd) &&
+      hot.hasWindows &&=
+        keepsWindow(rpm, key.limits.rpm) &&
+        keepsWindow(rpd, key.limits.rpd) &&
         // These know all of their minute, so that another limit needs no more.
         (endUserRpm !== null || key.limits.endUserRpm === null)
       if (key.limits.rpm === null) hot.minute = null
@@ -156,15 +156,15 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
     },
     endUser({ endUser }, hot) {
       if (endUser === null) return null
-      hot.recentEndUsers ??= endUsers.gather(hot.key.id, hot.today)
+      hot.recentEndUsers ??= endUsers.loadRecent(hot.key.id, hot.today)
       return endUsers.find(hot.recentEndUsers, hot.key, endUser, hot.endUserMinutes)
     },
     take(claim, hot, endUser) {
       const owner = account(claim.accountId)
       owner.held = addUsd(owner.held, claim.hold)
-      takeOf(hot, claim)
+      reserve(hot, claim)
       if (endUser !== null && hot.recentEndUsers !== null)
-        takeOfEndUser(hot.recentEndUsers, endUser, claim)
+        reserveEndUser(hot.recentEndUsers, endUser, claim)
       const hold = toOpenHold(claim, hot, owner, endUser)
       open.set(claim.generationId, hold)
       return hold
@@ -173,21 +173,21 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
       const hold = open.take(id)
       if (!hold) return undefined
       // Settled before its time, it leaves nothing to hold.
-      if (hold.keeping) drop(hold.keeping)
+      if (hold.rowWrite) drop(hold.rowWrite)
       const { account: owner, claim } = hold
       owner.held = subtractUsd(owner.held, claim.hold)
       owner.balance = subtractUsd(owner.balance, amount)
       const hot = hotKeys.get(claim.keyId)
-      if (hot) giveBack(hot, hold, amount)
-      if (hold.endUser) giveBackEndUser(hold.endUser, hold, amount)
+      if (hot) release(hot, hold, amount)
+      if (hold.endUser) releaseEndUser(hold.endUser, hold, amount)
       return hold
     },
-    survey: () => survey(hotAccounts, hotKeys, open),
+    copySums: () => copyLiveSums(hotAccounts, hotKeys, open),
   }
 }
 
 /** A window stays while its limit is the same or lower; a new or higher limit needs instants that were not kept. */
-const stays = (before: number | null, limit: number | null): boolean =>
+const keepsWindow = (before: number | null, limit: number | null): boolean =>
   limit === null || (before !== null && limit <= before)
 
 async function readWindows(windows: WindowReader, hot: HotKey, at: Instant): Promise<void> {
@@ -202,7 +202,7 @@ async function readWindows(windows: WindowReader, hot: HotKey, at: Instant): Pro
   hot.minute = minute
   hot.day = day
   hot.endUserMinutes = endUserMinutes
-  hot.isRead = true
+  hot.hasWindows = true
 }
 
 /** Rebuilds a key's hot state, but for its windows; called only while none of its requests is in progress. */
@@ -222,8 +222,8 @@ function prepareHotKeyReader(connection: Connection) {
       key,
       minute: null,
       day: null,
-      isRead: false,
-      reading: null,
+      hasWindows: false,
+      loadingWindows: null,
       inProgress: 0,
       today,
       thisMonth,
@@ -283,7 +283,7 @@ function turnPeriods(hot: HotKey, at: Instant): void {
   hot.today = today
   if (hot.recentEndUsers) {
     // Those who were counted with the rest are told apart again; what they asked in their minute is in the log.
-    if (hot.recentEndUsers.users.has(REST_OF_END_USERS)) hot.isRead = false
+    if (hot.recentEndUsers.users.has(REST_OF_END_USERS)) hot.hasWindows = false
     turnDay(hot.recentEndUsers, today, at)
   }
   hot.daySpend.spent = NO_MONEY
@@ -306,10 +306,10 @@ const toOpenHold = (
   day: today,
   month: thisMonth,
   endUser,
-  keeping: null,
+  rowWrite: null,
 })
 
-function takeOf(hot: HotKey, { at, hold }: Claim): void {
+function reserve(hot: HotKey, { at, hold }: Claim): void {
   hot.minute?.take(at)
   hot.day?.take(at)
   hot.inProgress++
@@ -318,7 +318,7 @@ function takeOf(hot: HotKey, { at, hold }: Claim): void {
   addHold(hot.monthSpend, hold)
 }
 
-function giveBack(
+function release(
   hot: HotKey,
   { claim: { hold: held }, day, month }: OpenHold,
   spent: UsdNanos,
@@ -329,7 +329,7 @@ function giveBack(
   if (month === hot.thisMonth) endHold(hot.monthSpend, held, spent)
 }
 
-function takeOfEndUser(
+function reserveEndUser(
   recent: RecentEndUsers,
   user: HotEndUser,
   { at, hold: amount }: Claim,
@@ -340,7 +340,7 @@ function takeOfEndUser(
   addHold(user.daySpend, amount)
 }
 
-function giveBackEndUser(user: HotEndUser, { day, claim }: OpenHold, spent: UsdNanos): void {
+function releaseEndUser(user: HotEndUser, { day, claim }: OpenHold, spent: UsdNanos): void {
   user.inProgress--
   if (day === user.day) endHold(user.daySpend, claim.hold, spent)
 }

@@ -7,8 +7,8 @@ import type { Day } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
 import type { UsdNanos } from '#domain/money.ts'
 import type { Connection } from './connection.ts'
-import { DAYS_BEGIN, IN_STRETCH, prepareStretches, type Stretch } from './day-stretches.ts'
-import { leaveTrouble } from './disk.ts'
+import { DAYS_BEGIN, type DayRange, IN_DAY_RANGE, prepareDayRanges } from './day-ranges.ts'
+import { ignoreTrouble } from './disk.ts'
 import { nextTurn } from './next-turn.ts'
 import { statement } from './statement.ts'
 
@@ -43,13 +43,16 @@ export function openKeyDays(
     `INSERT INTO key_days (key_id, day, spent_nanos, requests) VALUES (?, ?, ?, ?) ${ADD_UP}`,
   )
   const countRecent = statement<{ sums: number }>(database, 'SELECT count(*) AS sums FROM key_days')
-  const carry = statement<unknown, [Stretch]>(
+  const carry = statement<unknown, [DayRange]>(
     database,
     `INSERT INTO resting_key_days (key_id, day, spent_nanos, requests)
-     SELECT key_id, day, spent_nanos, requests FROM key_days WHERE ${IN_STRETCH} ${ADD_UP}`,
+     SELECT key_id, day, spent_nanos, requests FROM key_days WHERE ${IN_DAY_RANGE} ${ADD_UP}`,
   )
-  const drop = statement<unknown, [Stretch]>(database, `DELETE FROM key_days WHERE ${IN_STRETCH}`)
-  const stretchAfter = prepareStretches(database, 'key_days', restRows)
+  const drop = statement<unknown, [DayRange]>(
+    database,
+    `DELETE FROM key_days WHERE ${IN_DAY_RANGE}`,
+  )
+  const rangeAfter = prepareDayRanges(database, 'key_days', restRows)
   let added = 0
 
   /** Moves all recent sums to the large table, once; what the disk does not take stays where it is. */
@@ -57,10 +60,10 @@ export function openKeyDays(
     if (!commit.writable || (countRecent().get()?.sums ?? 0) <= mostRecent) return
     let place = DAYS_BEGIN
     while (commit.writable) {
-      const { stretch, next } = stretchAfter(place)
+      const { range, next } = rangeAfter(place)
       const isDone = commit.tryWrite(() => {
-        carry().run(stretch)
-        drop().run(stretch)
+        carry().run(range)
+        drop().run(range)
       })
       if (!isDone || next === null) return
       place = next
@@ -73,7 +76,7 @@ export function openKeyDays(
       addTo().run(keyId, day, Number(spent), requests)
       if (++added < checkAfter) return
       added = 0
-      setImmediate(() => moveToResting().catch(leaveTrouble))
+      setImmediate(() => moveToResting().catch(ignoreTrouble))
     },
   }
 }

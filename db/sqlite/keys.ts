@@ -82,7 +82,7 @@ function changeKeys(
   hotState: HotState,
   { table, tally, secrets }: KeyTables,
 ): Omit<Keys, keyof Finding | 'noteUse'> {
-  const demand = (id: KeyId): ApiKey => {
+  const requireKey = (id: KeyId): ApiKey => {
     const key = table.find(id)
     if (key) return withLastUse(key, hotState)
     throw new GatewayError('key_not_found', `there is no key ${id}`, {
@@ -90,8 +90,8 @@ function changeKeys(
     })
   }
 
-  const demandLiving = (id: KeyId): ApiKey => {
-    const key = demand(id)
+  const requireUnrevoked = (id: KeyId): ApiKey => {
+    const key = requireKey(id)
     if (key.revokedAt === null) return key
     throw new GatewayError('key_revoked', `key ${key.name} is revoked and cannot be changed`)
   }
@@ -111,11 +111,14 @@ function changeKeys(
     },
 
     amend: (id, amendment, at) =>
-      commit.commitDurably(() => store(amended(demandLiving(id), amendment, at)), hotState.replace),
+      commit.commitDurably(
+        () => store(amended(requireUnrevoked(id), amendment, at)),
+        hotState.replace,
+      ),
 
     rotate(id, secret, at, graceUntil) {
       const write = (): ApiKey => {
-        const key = { ...demandLiving(id), label: labelOf(secret), updatedAt: at }
+        const key = { ...requireUnrevoked(id), label: labelOf(secret), updatedAt: at }
         secrets.retire(id, graceUntil ?? at)
         secrets.keep(secret, key, at)
         return store(key)
@@ -129,7 +132,7 @@ function changeKeys(
     revoke(id, at) {
       let isFirst = false
       const write = (): ApiKey => {
-        const key = demand(id)
+        const key = requireKey(id)
         isFirst = key.revokedAt === null
         return isFirst ? store({ ...key, revokedAt: at, updatedAt: at }) : key
       }

@@ -33,7 +33,7 @@ export function createLedger(connection: Connection, hotState: HotState): Ledger
     return row.balance
   }
 
-  const refuseRepeat = ({ ref }: LedgerEntry): void => {
+  const rejectDuplicateRef = ({ ref }: LedgerEntry): void => {
     if (ref === null || !drizzle.select().from(ledger).where(eq(ledger.ref, ref)).get()) return
     throw new GatewayError(
       'already_exists',
@@ -48,9 +48,9 @@ export function createLedger(connection: Connection, hotState: HotState): Ledger
     async credit(entry) {
       const { balance } = await commit.commitDurably(
         () => {
-          refuseRepeat(entry)
+          rejectDuplicateRef(entry)
           const balance = addUsd(balanceOf(entry), entry.amount)
-          refuseBeyondBounds(balance)
+          rejectOutOfRange(balance)
           // Read before anything is written, so that a rolled back balance is never kept in memory.
           const { threshold } = hotState.account(entry.accountId)
           drizzle
@@ -122,7 +122,7 @@ const toEntry = (row: typeof ledger.$inferSelect): LedgerEntry => ({
   rubPerUsd: readRubPerUsd(row.rubPerUsd) as RubPerUsd,
 })
 
-function refuseBeyondBounds(balance: UsdNanos): void {
+function rejectOutOfRange(balance: UsdNanos): void {
   if (balance <= MOST_USD_NANOS && balance >= negateUsd(MOST_USD_NANOS)) return
   throw new GatewayError(
     'invalid_request',

@@ -29,7 +29,7 @@ interface LiveKey {
 }
 
 /** Bounded by the keys and accounts that are kept in memory, and by the requests in progress. */
-export const survey = (
+export const copyLiveSums = (
   accounts: ReadonlyMap<AccountId, HotAccount>,
   keys: ReadonlyMap<KeyId, HotKey>,
   open: Iterable<[GenerationId, OpenHold]>,

@@ -41,7 +41,7 @@ export function createModels({
     return model && current(model, clock.now())
   }
 
-  const demand = (id: string): ModelCard => {
+  const requireModel = (id: string): ModelCard => {
     const card = find(id)
     if (card) return card
     throw new GatewayError('model_not_found', `there is no model ${id}`, {
@@ -82,39 +82,39 @@ export function createModels({
       }, forget),
     async price(id, version) {
       await commit.commitDurably(() => {
-        demand(id)
+        requireModel(id)
         insertVersion(id, version)
       }, forget)
-      return demand(id)
+      return requireModel(id)
     },
     async unprice(id) {
       await commit.commitDurably(() => {
-        demand(id)
+        requireModel(id)
         drizzle
           .update(priceVersions)
           .set({ retired: true })
           .where(eq(priceVersions.modelId, id))
           .run()
       }, forget)
-      return demand(id)
+      return requireModel(id)
     },
     async amend(id, facts) {
       await commit.commitDurably(() => {
-        demand(id)
+        requireModel(id)
         drizzle.update(models).set(facts).where(eq(models.id, id)).run()
       }, forget)
-      return demand(id)
+      return requireModel(id)
     },
     async route(id, route) {
       await commit.commitDurably(() => {
-        demand(id)
+        requireModel(id)
         routes.replace(id, route)
       }, forget)
-      return demand(id)
+      return requireModel(id)
     },
     remove: (id) =>
       commit.commitDurably(() => {
-        demand(id)
+        requireModel(id)
         drizzle.delete(models).where(eq(models.id, id)).run()
       }, forget),
   }

@@ -4,7 +4,7 @@ import { drizzle as openDrizzle } from 'drizzle-orm/bun-sqlite'
 import { GatewayError } from '#domain/errors.ts'
 import type { Provider, Providers } from '#domain/provider.ts'
 import type { Connection } from './connection.ts'
-import { demandVault } from './demand-vault.ts'
+import { requireVault } from './require-vault.ts'
 import { providers } from './schema.ts'
 
 const place = (name: string): string => `providers|credential|${name}|v1`
@@ -35,7 +35,7 @@ export function createProviders(connection: Connection, modelsChanged: () => voi
   return {
     async add({ hasCredential: _, ...row }, credential) {
       const sealedCredential =
-        credential === null ? null : demandVault(connection).seal(credential, place(row.name))
+        credential === null ? null : requireVault(connection).seal(credential, place(row.name))
       await commit.commitDurably(() => {
         if (all().has(row.name)) {
           throw new GatewayError('already_exists', `there is already a provider "${row.name}"`)
@@ -60,10 +60,10 @@ export function createProviders(connection: Connection, modelsChanged: () => voi
               sealedCredential:
                 change.credential === null
                   ? null
-                  : demandVault(connection).seal(change.credential, place(row.name)),
+                  : requireVault(connection).seal(change.credential, place(row.name)),
             }
       await commit.commitDurably(() => {
-        demand(all(), row.name)
+        requireProvider(all(), row.name)
         drizzle
           .update(providers)
           .set({ ...row, ...sealed })
@@ -73,7 +73,7 @@ export function createProviders(connection: Connection, modelsChanged: () => voi
     },
     remove: (name) =>
       commit.commitDurably(() => {
-        demand(all(), name)
+        requireProvider(all(), name)
         drizzle.delete(providers).where(eq(providers.name, name)).run()
       }, changed),
     async credential(name) {
@@ -81,12 +81,12 @@ export function createProviders(connection: Connection, modelsChanged: () => voi
       if (!row) throw providerNotFound(name)
       return row.sealedCredential === null
         ? null
-        : demandVault(connection).open(row.sealedCredential, place(name))
+        : requireVault(connection).open(row.sealedCredential, place(name))
     },
   }
 }
 
-function demand(known: Map<string, Provider>, name: string): void {
+function requireProvider(known: Map<string, Provider>, name: string): void {
   if (!known.has(name)) throw providerNotFound(name)
 }
 

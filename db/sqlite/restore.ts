@@ -29,19 +29,19 @@ export function setAside(path: string, aside: string): void {
 }
 
 function keepAside(path: string, aside: string): void {
-  const isFolded = fold(path)
+  const isCheckpointed = checkpoint(path)
   // A second name, not another: a kill between the two renames must not leave the directory without a database.
   try {
     linkSync(path, aside)
   } catch {
     copyFileSync(path, aside)
   }
-  if (!isFolded && existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${aside}-wal`)
+  if (!isCheckpointed && existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${aside}-wal`)
   sync(dirname(path))
 }
 
 /** Brings the log into the file; false when it is too damaged for that, and its log belongs to it. */
-function fold(path: string): boolean {
+function checkpoint(path: string): boolean {
   let database: Database | null = null
   try {
     database = openDatabase(path)

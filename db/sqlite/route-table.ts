@@ -9,7 +9,7 @@ import { hops, providers } from './schema.ts'
 export function openRoutes(database: Database) {
   const drizzle = openDrizzle({ client: database })
 
-  const demandProvider = (name: string): void => {
+  const requireProvider = (name: string): void => {
     const found = drizzle.select().from(providers).where(eq(providers.name, name)).get()
     if (!found) throw providerNotFound(name)
   }
@@ -28,7 +28,7 @@ export function openRoutes(database: Database) {
     replace(modelId: string, route: readonly RouteHop[]): void {
       drizzle.delete(hops).where(eq(hops.modelId, modelId)).run()
       for (const hop of route) {
-        demandProvider(hop.provider)
+        requireProvider(hop.provider)
         drizzle
           .insert(hops)
           .values({ ...hop, modelId })

@@ -24,7 +24,7 @@ export function prepareSettle(
   const write = ({ hold, settlement, amount, change }: Ended): void => {
     const { claim, day, endUser } = hold
     const { at, charge, activity } = settlement
-    if (hold.keeping?.state === 'committed') writer.release(claim.generationId)
+    if (hold.rowWrite?.state === 'committed') writer.release(claim.generationId)
     if (charge) writer.charge(hold, charge, at)
     if (change) writer.mark(change)
     writer.spend(claim.keyId, day, amount, endUser === null ? null : endUser.name)

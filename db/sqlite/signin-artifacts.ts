@@ -40,9 +40,9 @@ export function createArtifacts({ database, commit }: Connection): Artifacts {
       })
       return changes === 1
     },
-    prolong: (kind, digest, expiresAt) =>
+    extend: (kind, digest, expiresAt) =>
       commit.enqueue(() => {
-        table.prolong().run({ kind, digest, expiresAt })
+        table.extend().run({ kind, digest, expiresAt })
       }),
     remove: (kind, digest) =>
       commit.enqueue(() => {
@@ -52,10 +52,10 @@ export function createArtifacts({ database, commit }: Connection): Artifacts {
       commit.enqueue(() => {
         table.revokeGrant().run(grantId, kind)
       }),
-    endPerson: (personId, at) =>
+    revokePerson: (personId, at) =>
       commit.commitDurably(() => {
         const sessions = table.countSessions().get(personId, at)?.n ?? 0
-        table.endPerson().run(personId)
+        table.revokePerson().run(personId)
         return sessions
       }),
     async countSessions(personId, at) {
@@ -97,7 +97,7 @@ function prepare(database: Connection['database']) {
       `UPDATE artifacts SET consumed_at = $at
        WHERE kind = $kind AND sha256 = $digest AND consumed_at IS NULL`,
     ),
-    prolong: statement<unknown, [{ kind: string; digest: string; expiresAt: Instant }]>(
+    extend: statement<unknown, [{ kind: string; digest: string; expiresAt: Instant }]>(
       database,
       `UPDATE artifacts SET expires_at = $expiresAt
        WHERE kind = $kind AND sha256 = $digest AND expires_at < $expiresAt`,
@@ -114,7 +114,7 @@ function prepare(database: Connection['database']) {
       database,
       "SELECT count(*) AS n FROM artifacts WHERE person_id = ? AND kind = 'Session' AND expires_at > ?",
     ),
-    endPerson: statement<unknown, [PersonId]>(
+    revokePerson: statement<unknown, [PersonId]>(
       database,
       'DELETE FROM artifacts WHERE person_id = ?',
     ),

@@ -5,7 +5,7 @@ import type { EventId } from '#domain/id.ts'
 import type { CodeMail, CodeMails, WaitingMail } from '#signin/register/code-mail.ts'
 import type { Vault } from '../vault.ts'
 import type { Connection } from './connection.ts'
-import { demandVault } from './demand-vault.ts'
+import { requireVault } from './require-vault.ts'
 import { type Named, statement } from './statement.ts'
 
 interface MailRow {
@@ -30,7 +30,7 @@ export function createCodeMails(connection: Connection): CodeMails {
     async due(at, limit) {
       commit.flush()
       const rows = table.due().all({ at, limit })
-      const vault = demandVault(connection)
+      const vault = requireVault(connection)
       const due = rows.flatMap((row) => toWaiting(vault, row) ?? [])
       if (due.length < rows.length) {
         const readable = new Set(due.map(({ id }) => id))
@@ -41,9 +41,9 @@ export function createCodeMails(connection: Connection): CodeMails {
       }
       return { due, nextAt: table.next().get({ at })?.next_try_at ?? null }
     },
-    putOff: ({ interaction, id }, nextTryAt) =>
+    reschedule: ({ interaction, id }, nextTryAt) =>
       commit.enqueue(() => {
-        table.putOff().run({ interaction, id, nextTryAt })
+        table.reschedule().run({ interaction, id, nextTryAt })
       }),
     drop: ({ interaction, id }) =>
       commit.enqueue(() => {
@@ -73,7 +73,7 @@ const prepare = (database: Database) => ({
     database,
     'SELECT next_try_at FROM code_mails WHERE expires_at > $at ORDER BY next_try_at LIMIT 1',
   ),
-  putOff: statement<unknown, [Named]>(
+  reschedule: statement<unknown, [Named]>(
     database,
     `UPDATE code_mails SET tries = tries + 1, next_try_at = $nextTryAt
      WHERE interaction = $interaction AND event_id = $id`,

@@ -1,5 +1,5 @@
 /** Detours in SQLite: a state is taken by the statement that looks it up, so that it comes back once. */
-import type { Arrival, Detours } from '#signin/register/detour.ts'
+import type { Detours, PendingIdentity } from '#signin/register/detour.ts'
 import type { Connection } from './connection.ts'
 import { type Named, statement } from './statement.ts'
 
@@ -28,8 +28,9 @@ export function createDetours({ database, commit }: Connection): Detours {
         table.begin().run({ ...detour })
       }),
     end: (detour, at) => changes(() => table.end().run({ ...detour, at })),
-    keep: (interaction, arrival) => changes(() => table.keep().run({ interaction, ...arrival })),
-    async waiting(interaction, at) {
+    keepIdentity: (interaction, arrival) =>
+      changes(() => table.keep().run({ interaction, ...arrival })),
+    async pendingIdentity(interaction, at) {
       commit.flush()
       return toArrival(table.waiting().get({ interaction, at }))
     },
@@ -57,7 +58,7 @@ function prepare(database: Connection['database']) {
        WHERE interaction = $interaction AND provider = $provider AND state_sha256 = $state AND expires_at > $at`,
     ),
     keep: by(
-      `UPDATE detours SET subject = $subject, told_name = $toldName, told_email = $toldEmail
+      `UPDATE detours SET subject = $subject, told_name = $claimedName, told_email = $claimedEmail
        WHERE interaction = $interaction AND provider = $provider AND state_sha256 IS NULL`,
     ),
     waiting: by<ArrivalRow>(
@@ -69,12 +70,12 @@ function prepare(database: Connection['database']) {
   }
 }
 
-const toArrival = (row: ArrivalRow | null): Arrival | undefined =>
+const toArrival = (row: ArrivalRow | null): PendingIdentity | undefined =>
   row === null
     ? undefined
     : {
         provider: row.provider,
         subject: row.subject,
-        toldName: row.told_name,
-        toldEmail: row.told_email,
+        claimedName: row.told_name,
+        claimedEmail: row.told_email,
       }

@@ -42,7 +42,7 @@ export function createIdentities({ database, commit }: Connection): Identities {
   }
 
   return {
-    arrive: (identity, vouched, at) => commit.commitDurably(() => arrive(identity, vouched, at)),
+    recognise: (identity, vouched, at) => commit.commitDurably(() => arrive(identity, vouched, at)),
     link: (identity, personId, at) =>
       commit.commitDurably(() => {
         const known = owner(identity)
@@ -72,11 +72,11 @@ function prepare(database: Connection['database']) {
     // Selected from both, so that neither a provider nor a person that is gone is referred to.
     link: by(
       `INSERT INTO identities
-       SELECT $issuer, $subject, people.id, $toldName, $at, $at FROM people, identity_providers
+       SELECT $issuer, $subject, people.id, $claimedName, $at, $at FROM people, identity_providers
        WHERE people.id = $personId AND issuer = $issuer`,
     ),
     use: by(
-      `UPDATE identities SET last_used_at = $at, told_name = $toldName
+      `UPDATE identities SET last_used_at = $at, told_name = $claimedName
        WHERE issuer = $issuer AND subject = $subject`,
     ),
     signIn: by('UPDATE people SET last_sign_in_at = $at WHERE id = $id'),
@@ -94,7 +94,7 @@ const toIdentity = (row: IdentityRow): Identity => ({
   issuer: row.issuer,
   subject: row.subject,
   personId: row.person_id,
-  toldName: row.told_name,
+  claimedName: row.told_name,
   linkedAt: row.linked_at,
   lastUsedAt: row.last_used_at,
 })

@@ -7,7 +7,7 @@ import type {
   IdentityProviderType,
 } from '#signin/register/identity-provider.ts'
 import type { Connection } from './connection.ts'
-import { demandVault } from './demand-vault.ts'
+import { requireVault } from './require-vault.ts'
 import { type Named, statement } from './statement.ts'
 
 interface ProviderRow {
@@ -33,7 +33,7 @@ export function createIdentityProviders(connection: Connection): IdentityProvide
 
   return {
     async add(provider, secret) {
-      const sealed = demandVault(connection).seal(secret, place(provider))
+      const sealed = requireVault(connection).seal(secret, place(provider))
       await commit.commitDurably(() => {
         const taken = table.taken().get(provider.name, provider.issuer)
         if (taken) {
@@ -57,7 +57,7 @@ export function createIdentityProviders(connection: Connection): IdentityProvide
         .flatMap((row) => toProvider(row) ?? [])
     },
     async amend(provider, secret) {
-      const sealed = secret && demandVault(connection).seal(secret, place(provider))
+      const sealed = secret && requireVault(connection).seal(secret, place(provider))
       return await commit.commitDurably(() => {
         const { name, label, clientId, authoritativeFor, updatedAt } = toRow(provider)
         table.update().run({ name, label, clientId, authoritativeFor, updatedAt, sealed })
@@ -67,7 +67,7 @@ export function createIdentityProviders(connection: Connection): IdentityProvide
     remove: (name) => commit.commitDurably(() => table.remove().run(name).changes > 0),
     async secret(name) {
       const row = table.byName().get(name)
-      if (row) return demandVault(connection).open(row.sealed_secret, place(row))
+      if (row) return requireVault(connection).open(row.sealed_secret, place(row))
       throw new GatewayError('provider_not_found', `there is no identity provider "${name}"`)
     },
   }

@@ -3,7 +3,7 @@ import type { Instant } from '#domain/clock.ts'
 import type { Keyring } from '#signin/register/keyring.ts'
 import type { Vault } from '../vault.ts'
 import type { Connection } from './connection.ts'
-import { demandVault } from './demand-vault.ts'
+import { requireVault } from './require-vault.ts'
 import { statement } from './statement.ts'
 
 interface KeyRow {
@@ -23,7 +23,7 @@ export function createKeyring(connection: Connection): Keyring {
   return {
     async signingKeys() {
       commit.flush()
-      const vault = demandVault(connection)
+      const vault = requireVault(connection)
       return table
         .all()
         .all()
@@ -37,14 +37,14 @@ export function createKeyring(connection: Connection): Keyring {
       return table.current().get()?.id ?? null
     },
     async addSigningKey({ id, jwk, createdAt }) {
-      const sealed = demandVault(connection).seal(jwk, keyPlace(id))
+      const sealed = requireVault(connection).seal(jwk, keyPlace(id))
       await commit.commitDurably(() => {
         table.retire().run(createdAt)
         table.insert().run(id, sealed, createdAt)
       })
     },
     async secret(name, fresh) {
-      const vault = demandVault(connection)
+      const vault = requireVault(connection)
       const place = secretPlace(name)
       const kept = table.secret().get(name)
       const secret = kept && openOrNull(vault, kept.sealed, place)

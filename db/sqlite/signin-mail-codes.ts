@@ -14,7 +14,7 @@ import {
   type Redemption,
 } from '#signin/register/mail-code.ts'
 import type { Connection } from './connection.ts'
-import { demandVault } from './demand-vault.ts'
+import { requireVault } from './require-vault.ts'
 import { sealMail } from './signin-code-mails.ts'
 import { type Named, statement } from './statement.ts'
 
@@ -37,7 +37,7 @@ export function createMailCodes(connection: Connection): MailCodes {
 
   const seal = (mail: CodeMail, at: Instant): SealedMail => {
     const id = newEventId(at)
-    return { id, sealed: sealMail(demandVault(connection), id, mail) }
+    return { id, sealed: sealMail(requireVault(connection), id, mail) }
   }
 
   const issue = (code: MailCode, bounds: MailCodeBounds, mail: SealedMail | null): IssueVerdict => {

@@ -49,7 +49,7 @@ export function createPeople({ database, commit }: Connection): People {
         .all(query)
         .flatMap((row) => toPerson(row) ?? [])
     },
-    proved: (email, newcomer, at) =>
+    confirmEmail: (email, newcomer, at) =>
       commit.commitDurably(() => {
         const known = findByEmail(email)
         if (known === undefined) {

@@ -16,7 +16,7 @@ export function createSigninStore(connection: Connection): SigninStore {
         findByEmail: true,
         list: true,
         count: true,
-        proved: true,
+        confirmEmail: true,
         setDisabled: true,
         remove: true,
       },
@@ -28,10 +28,10 @@ export function createSigninStore(connection: Connection): SigninStore {
         find: true,
         findByUid: true,
         consume: true,
-        prolong: true,
+        extend: true,
         remove: true,
         revokeGrant: true,
-        endPerson: true,
+        revokePerson: true,
         countSessions: true,
         sweep: true,
       },
@@ -41,7 +41,7 @@ export function createSigninStore(connection: Connection): SigninStore {
       { issue: true, pending: true, redeem: true, drop: true, sweep: true },
       async () => (await import('./signin-mail-codes.ts')).createMailCodes(connection),
     ),
-    codeMails: lazyPort({ due: true, putOff: true, drop: true }, async () =>
+    codeMails: lazyPort({ due: true, reschedule: true, drop: true }, async () =>
       (await import('./signin-code-mails.ts')).createCodeMails(connection),
     ),
     keyring: lazyPort(
@@ -54,11 +54,18 @@ export function createSigninStore(connection: Connection): SigninStore {
         (await import('./signin-identity-providers.ts')).createIdentityProviders(connection),
     ),
     identities: lazyPort(
-      { arrive: true, link: true, ofPerson: true, countPeople: true, unlink: true },
+      { recognise: true, link: true, ofPerson: true, countPeople: true, unlink: true },
       async () => (await import('./signin-identities.ts')).createIdentities(connection),
     ),
     detours: lazyPort(
-      { begin: true, end: true, keep: true, waiting: true, drop: true, sweep: true },
+      {
+        begin: true,
+        end: true,
+        keepIdentity: true,
+        pendingIdentity: true,
+        drop: true,
+        sweep: true,
+      },
       async () => (await import('./signin-detours.ts')).createDetours(connection),
     ),
   }

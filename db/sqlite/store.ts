@@ -47,8 +47,8 @@ export function createStore(
     acts: lazyPort({ note: true, list: true }, async () =>
       (await import('./acts.ts')).createActs(connection),
     ),
-    ...deferBooks(connection, hotState),
-    ...deferCatalogue(connection),
+    ...lazyAccounting(connection, hotState),
+    ...lazyCatalogue(connection),
     signin: createSigninStore(connection),
     audit: async () => (await import('./audit.ts')).audit(connection, hotState),
     async health({ checkIntegrity }): Promise<StoreHealth> {
@@ -68,7 +68,7 @@ export function createStore(
     async close() {
       try {
         commit.close()
-        await connection.logFold.close()
+        await connection.checkpointer.close()
         // `true` finalises what is still prepared: without it the log is neither folded into the file nor synced.
         database.close(true)
       } finally {
@@ -100,7 +100,7 @@ function createActivity(connection: Connection, writer: Writer): Activity {
   }
 }
 
-function deferBooks(
+function lazyAccounting(
   connection: Connection,
   hotState: HotState,
 ): Pick<Store, 'accounts' | 'ledger' | 'thresholds' | 'notices'> {
@@ -121,7 +121,7 @@ function deferBooks(
   }
 }
 
-function deferCatalogue(connection: Connection): Pick<Store, 'models' | 'providers' | 'rates'> {
+function lazyCatalogue(connection: Connection): Pick<Store, 'models' | 'providers' | 'rates'> {
   const load = async () => (await import('./catalogue.ts')).openCatalogue(connection)
   let loading: ReturnType<typeof load> | null = null
   const catalogue = () => {

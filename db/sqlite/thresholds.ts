@@ -5,9 +5,9 @@ import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'
 import type { Threshold, Thresholds } from '#domain/low-balance.ts'
 import type { Connection } from './connection.ts'
-import { demandVault } from './demand-vault.ts'
 import type { HotState } from './hot-state.ts'
 import { judgeMark, prepareMarkWriter, toHotThreshold } from './low-balance.ts'
+import { requireVault } from './require-vault.ts'
 import { accounts, thresholds } from './schema.ts'
 
 const place = (id: AccountId): string => `thresholds|webhook_secret|${id}|v1`
@@ -17,7 +17,7 @@ export function createThresholds(connection: Connection, hotState: HotState): Th
   const drizzle = openDrizzle({ client: database })
   const writeMark = prepareMarkWriter(connection)
 
-  const demandRow = (id: AccountId) => {
+  const requireRow = (id: AccountId) => {
     const found = drizzle
       .select()
       .from(accounts)
@@ -40,7 +40,7 @@ export function createThresholds(connection: Connection, hotState: HotState): Th
   return {
     async find(accountId) {
       commit.flush()
-      const row = demandRow(accountId)
+      const row = requireRow(accountId)
       const notifiedAt = row?.notifiedAt ?? null
       return {
         accountId,
@@ -56,7 +56,7 @@ export function createThresholds(connection: Connection, hotState: HotState): Th
       const sealed = seal(connection, threshold, webhookSecret)
       await commit.commitDurably(
         () => {
-          demandRow(accountId)
+          requireRow(accountId)
           const account = hotState.account(accountId)
           write({ accountId, below, email, webhookUrl }, sealed)
           const mark = account.threshold?.mark ?? null
@@ -76,9 +76,9 @@ export function createThresholds(connection: Connection, hotState: HotState): Th
     },
 
     async webhookSecret(accountId) {
-      const row = demandRow(accountId)
+      const row = requireRow(accountId)
       return row?.sealedWebhookSecret
-        ? demandVault(connection).open(row.sealedWebhookSecret, place(accountId))
+        ? requireVault(connection).open(row.sealedWebhookSecret, place(accountId))
         : null
     },
   }
@@ -92,5 +92,5 @@ function seal(
 ): { sealedWebhookSecret?: string | null } {
   if (webhookUrl === null || secret === null) return { sealedWebhookSecret: null }
   if (secret === undefined) return {}
-  return { sealedWebhookSecret: demandVault(connection).seal(secret, place(accountId)) }
+  return { sealedWebhookSecret: requireVault(connection).seal(secret, place(accountId)) }
 }

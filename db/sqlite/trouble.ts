@@ -17,10 +17,10 @@ export interface Trouble {
 }
 
 /** How long a finding holds. */
-const BELIEVED_MS = 1_000
+const VALID_MS = 1_000
 
 export function watchTrouble(database: Database, disk: Disk): Trouble {
-  const touch = prepareTouch(database)
+  const testWrite = prepareTestWrite(database)
   let failure: StoreTrouble | null = null
   let isShort = false
   let committedMs = Number.NEGATIVE_INFINITY
@@ -40,11 +40,11 @@ export function watchTrouble(database: Database, disk: Disk): Trouble {
     report: report,
     check(somethingWaits) {
       const nowMs = performance.now()
-      if (nowMs - checkedMs >= BELIEVED_MS) {
+      if (nowMs - checkedMs >= VALID_MS) {
         checkedMs = nowMs
         isShort = disk.isShort()
-        if (!somethingWaits && failure !== 'damaged' && nowMs - committedMs >= BELIEVED_MS)
-          report(touch())
+        if (!somethingWaits && failure !== 'damaged' && nowMs - committedMs >= VALID_MS)
+          report(testWrite())
       }
       return failure ?? (isShort ? 'full' : null)
     },
@@ -52,7 +52,7 @@ export function watchTrouble(database: Database, disk: Disk): Trouble {
 }
 
 /** Rewrites a page unchanged: why that fails, or null. Another process that holds the lock for a moment is not a failure yet. */
-function prepareTouch(database: Database): () => StoreTrouble | null {
+function prepareTestWrite(database: Database): () => StoreTrouble | null {
   const version = statement<{ user_version: number }>(database, 'PRAGMA user_version')
   return () => {
     try {

@@ -75,18 +75,18 @@ export function openGroups(database: Database): Groups {
   return {
     put: (group) => void put().run(group),
     async report(top) {
-      let dearest: UsageRow[] = []
+      let topRows: UsageRow[] = []
       let total = NO_SUM
       let groups = 0
       for await (const rows of walk()) {
         for (const row of rows.map(toRow)) {
           total = addSums(total, row)
           groups++
-          dearest.push(row)
+          topRows.push(row)
         }
-        if (dearest.length > 2 * top) dearest = dearest.sort(byCost).slice(0, top)
+        if (topRows.length > 2 * top) topRows = topRows.sort(byCost).slice(0, top)
       }
-      const rows = dearest.sort(byCost).slice(0, top)
+      const rows = topRows.sort(byCost).slice(0, top)
       return {
         rows,
         other: subtractSums(total, rows.reduce(addSums, NO_SUM)),

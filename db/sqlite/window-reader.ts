@@ -47,7 +47,7 @@ const ADMITTED_BY_NAME = `
 
 export function prepareWindowReader(connection: Connection, slots: WindowSlots): WindowReader {
   const { database } = connection
-  const lookBack = prepareLookBack(connection, slots)
+  const scanBack = prepareBackwardScan(connection, slots)
   const newest = statement<{ admitted_at: Instant }, [Span]>(
     database,
     `SELECT admitted_at FROM (${ADMITTED}) ORDER BY admitted_at DESC`,
@@ -64,7 +64,7 @@ export function prepareWindowReader(connection: Connection, slots: WindowSlots):
     async read(id, spanMs, limit, now) {
       if (limit === null) return null
       const found: Instant[] = []
-      await lookBack(id, now - spanMs, Math.min(limit, SLICE_ROWS), (span) => {
+      await scanBack(id, now - spanMs, Math.min(limit, SLICE_ROWS), (span) => {
         for (const row of newest().all(span)) found.push(row.admitted_at)
         return found.length >= limit
       })
@@ -74,7 +74,7 @@ export function prepareWindowReader(connection: Connection, slots: WindowSlots):
     },
     async readByEndUser(id, spanMs, now) {
       const found: { readonly name: string; readonly at: Instant }[] = []
-      await lookBack(id, now - spanMs, SLICE_ROWS, (span) => {
+      await scanBack(id, now - spanMs, SLICE_ROWS, (span) => {
         for (const row of named().all(span)) found.push(row)
         return false
       })
@@ -88,7 +88,7 @@ export function prepareWindowReader(connection: Connection, slots: WindowSlots):
     },
     async count(id, spanMs, now) {
       let requests = 0
-      await lookBack(id, now - spanMs, SLICE_ROWS, (span) => {
+      await scanBack(id, now - spanMs, SLICE_ROWS, (span) => {
         requests += count().get(span)?.requests ?? 0
         return false
       })
@@ -104,7 +104,7 @@ type VisitSpan = (span: Span) => boolean
  * Shows a key's log after an instant, the newest first, in slices of `rows` slots and a turn for each but the first; the few
  * lines that have no slot yet come on top. Requests of one instant are never in two of them.
  */
-function prepareLookBack({ database, commit }: Connection, slots: WindowSlots) {
+function prepareBackwardScan({ database, commit }: Connection, slots: WindowSlots) {
   const cut = statement<{ admitted_at: Instant }, [Span & { rows: number }]>(
     database,
     `SELECT admitted_at FROM window_slots

@@ -5,7 +5,7 @@
 import { type Instant, later } from '#domain/clock.ts'
 import { type GenerationId, generationsFrom, type KeyId } from '#domain/id.ts'
 import type { Connection } from './connection.ts'
-import { leaveTrouble } from './disk.ts'
+import { ignoreTrouble } from './disk.ts'
 import { nextTurn } from './next-turn.ts'
 import { statement } from './statement.ts'
 
@@ -84,7 +84,7 @@ export function openWindowSlots({ database, commit, clock }: Connection): Window
       if (id < readEnd()) insert().run(keyId, admittedAt, id)
       else if (++noted === BATCH_LINES) {
         noted = 0
-        setImmediate(() => copySettled().catch(leaveTrouble))
+        setImmediate(() => copySettled().catch(ignoreTrouble))
       }
     },
     catchUp() {

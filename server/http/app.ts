@@ -1,4 +1,4 @@
-/** The HTTP API: every path a client may call, under `/v1` and `/api/v1`, and the answer to every other path. */
+/** The HTTP API: the routes under `/v1` and `/api/v1`, and the answer to any other path. */
 import { type Context, Hono } from 'hono'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import { checkAddress } from './address.ts'
@@ -23,7 +23,7 @@ interface ApiRoute {
   readonly path: string
   readonly name: string
   readonly answer: Answer
-  /** Too frequent to be logged. */
+  /** Not logged, because it is called too often. */
   readonly quiet?: true
 }
 
@@ -91,7 +91,7 @@ const ROUTES: readonly ApiRoute[] = [
   { method: 'GET', path: '/readyz', name: 'readyz', answer: ready, quiet: true },
 ]
 
-/** One handler per route and no middleware: hono then calls it without building a chain. */
+/** One handler per route and no middleware, so that hono calls it directly. */
 export function createApi(options: ApiOptions): Hono {
   const deps = toApiDeps(options)
   const app = new Hono()
@@ -110,8 +110,8 @@ export function createApi(options: ApiOptions): Hono {
 }
 
 /**
- * The most frequent route bypasses the router, which makes some thirty objects for a request, most of them functions. An
- * address that is spelt otherwise goes through the router.
+ * The most frequent route bypasses the router, which allocates about thirty objects per request. Any other spelling of the
+ * URL goes through the router.
  */
 function isChat({ method, url }: Request): boolean {
   if (method !== 'POST') return false
@@ -123,7 +123,7 @@ function isChat({ method, url }: Request): boolean {
 const CHAT_PATHS = PREFIXES.map((prefix) => prefix + CHAT.path)
 const SHORTEST_ORIGIN_CHARS = 'http://'.length + 1
 
-/** Every throw of a route becomes its answer here. */
+/** Runs a route and converts what it throws to an error response. */
 async function handle(
   deps: ApiDeps,
   request: Request,
@@ -149,7 +149,7 @@ function preflight(deps: ApiDeps, request: Request): Response {
   return new Response(null, { status: 204, headers })
 }
 
-/** A path nobody serves, or a method that a served path does not know. */
+/** For an unknown path, or a method that the path does not support. */
 async function answerUnserved(deps: ApiDeps, request: Request, path: string): Promise<Response> {
   const context = startContext(deps, request, 'unknown')
   await noteCaller(deps, context)
@@ -164,16 +164,16 @@ async function answerUnserved(deps: ApiDeps, request: Request, path: string): Pr
   )
 }
 
-/** A known key gets its rate headers here too (spec §8); an unknown one gets this refusal, not a 401. */
+/** A known key gets rate headers on these errors too (spec §8); an unknown key gets the same error, not a 401. */
 async function noteCaller({ store }: ApiDeps, context: RequestContext): Promise<void> {
   try {
     context.key = await findCaller(context.request, store.keys, context.arrivedAt)
   } catch {
-    // The answer is the same without a key.
+    // Without a key the error is the same.
   }
 }
 
-/** An address that fails `checkAddress` is refused as that, not as a path that does not exist. */
+/** A malformed URL is reported as such, not as an unknown path. */
 function noRoute(request: Request): GatewayError {
   try {
     checkAddress(request)
@@ -183,7 +183,7 @@ function noRoute(request: Request): GatewayError {
   return new GatewayError('route_not_found', 'there is nothing at this address')
 }
 
-/** `:id{.+}` stands for the rest of a path, `:id` for one part of it. */
+/** `:id{.+}` matches the rest of a path, `:id` one segment. */
 function serves({ path: pattern }: ApiRoute, path: string): boolean {
   const open = pattern.indexOf(':')
   if (open === -1) return pattern === path

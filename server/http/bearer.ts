@@ -1,4 +1,4 @@
-/** The caller: the key behind the one bearer secret, looked up on every request so that a revocation holds at once. */
+/** Bearer authentication: the key is looked up on every request, so that a revocation applies at once. */
 import type { Instant } from '#domain/clock.ts'
 import { type ErrorCode, GatewayError } from '#domain/errors.ts'
 import { type ApiKey, type KeyStatus, type Keys, keyStatus } from '#domain/key.ts'
@@ -14,8 +14,8 @@ const REASONS: Readonly<Record<Exclude<KeyStatus, 'active'>, readonly [ErrorCode
 }
 
 /**
- * The key behind the secret, whatever its state. A secret anywhere but in `Authorization: Bearer` is no secret; two such
- * headers arrive joined and are no secret either.
+ * The key with this secret, whatever its state. Only `Authorization: Bearer` is read; two such headers arrive joined and do
+ * not match.
  * @throws missing_api_key, invalid_api_key (contract §3)
  */
 export function findCaller(request: Request, keys: Keys, at: Instant): MaybePromise<ApiKey> {
@@ -41,19 +41,19 @@ function requireKey(key: ApiKey | undefined): ApiKey {
 
 const USUAL_PREFIX = 'Bearer if-'
 
-/** The spelling of every client library needs no pattern. */
+/** The usual spelling needs no regular expression. */
 const readToken = (header: string): string | undefined =>
   header.startsWith(USUAL_PREFIX) ? header.slice('Bearer '.length) : BEARER.exec(header)?.[1]
 
-/** Most of a key, with whatever stands behind it. */
+/** Text that begins like an API key. */
 const LIKE_KEY = /^if-(?:pk-)?[0-9A-Za-z]{24}/
 
-/** Refuses a field that holds an API key, so that no answer and no log repeats it. @throws invalid_request */
+/** Rejects a field that contains an API key or most of one, so that no answer and no log repeats it. @throws invalid_request */
 export function rejectKeyLike(text: string, param: string): void {
   if (LIKE_KEY.test(text) || holdsSecret(text)) throw misplacedKey(param)
 }
 
-/** The same for a name of a client's own choice, which may begin like a key and be none. @throws invalid_request */
+/** The same for a name that the client chooses: it may begin like a key, but not contain a valid one. @throws invalid_request */
 export function rejectWholeKey(text: string, param: string): void {
   if (holdsSecret(text)) throw misplacedKey(param)
 }

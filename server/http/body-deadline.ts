@@ -3,10 +3,10 @@
 import { clearDeadline, type Deadline, setDeadline } from '#domain/deadlines.ts'
 import { GatewayError } from '#domain/errors.ts'
 
-/** A body that is being received. A class, because every request has one. */
+/** A body that is being received. A class instead of closures, because every request has one. */
 export class Arrival implements Deadline {
   place = -1
-  /** The stated length; of a chunked body, the bytes that have come so far. */
+  /** The Content-Length; for a chunked body, the bytes received so far. */
   bytes = 0
   private readonly arriving = Promise.withResolvers<string>()
   private readonly deadlineMs: number
@@ -17,14 +17,14 @@ export class Arrival implements Deadline {
     this.dueAtMs = performance.now() + deadlineMs
   }
 
-  /** Starts the deadline of `reading`; the caller awaits its text and then calls `finish`. */
+  /** Starts the deadline for `reading`; the caller awaits `text` and then calls `finish`. */
   expect(reading: Promise<string>): this {
     reading.then(this.arriving.resolve, (thrown) => this.breakOff(thrown))
     setDeadline(this)
     return this
   }
 
-  /** @throws what `reading` throws; invalid_request once the time is up, however much is still to come */
+  /** @throws what `reading` throws; invalid_request when the deadline passes */
   text(): Promise<string> {
     return this.arriving.promise
   }

@@ -1,4 +1,4 @@
-/** The body of a request: JSON of bounded size, depth and time, or a refusal that says which bound was broken. */
+/** Reads a request's body: JSON bounded in size, depth and time; an error says which bound was exceeded. */
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { Arrival } from './body-deadline.ts'
@@ -8,9 +8,9 @@ export const MOST_BODY_BYTES = 32 * 1024 * 1024
 
 export interface Body {
   readonly fields: JsonObject
-  /** What they were parsed of. */
+  /** The JSON text. */
   readonly text?: string
-  /** Its size as it came, in UTF-8. */
+  /** Its size in UTF-8. */
   readonly bytes: number
 }
 
@@ -24,7 +24,7 @@ export async function readBody(
   return parseBody(arrival, await arrival.text())
 }
 
-/** The text of a body, on its way: `takeBody` makes a body of it. @throws unsupported_media_type, request_too_large */
+/** Starts receiving a body; `parseBody` parses its text. @throws unsupported_media_type, request_too_large */
 export function expectBody(
   request: Request,
   deadlineMs: number,
@@ -34,19 +34,19 @@ export function expectBody(
   const stated = statedBytes(request.headers, mostBytes)
   const arrival = new Arrival(deadlineMs)
   if (stated === null) return arrival.expect(readCounted(request, mostBytes, arrival))
-  // The listener holds a client to the length it stated.
+  // The HTTP server enforces the stated Content-Length.
   arrival.bytes = stated
   return arrival.expect(request.text())
 }
 
-/** What it holds, once it is read. @throws invalid_json, invalid_request */
+/** @throws invalid_json, invalid_request */
 export function parseBody(arrival: Arrival, text: string): Required<Body> {
   arrival.finish()
   const { bytes } = arrival
   return { fields: readJson(text, bytes), text, bytes }
 }
 
-/** SHA-256 in hexadecimal; off the event loop, because a body may hold pictures. */
+/** SHA-256 in hexadecimal, computed off the event loop, because a body with images is large. */
 export async function digest(text: string): Promise<string> {
   const sha256 = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
   return Array.from(new Uint8Array(sha256), (byte) => byte.toString(16).padStart(2, '0')).join('')
@@ -58,7 +58,7 @@ const USUAL_TYPE = /^application\/json; ?charset=utf-8$/i
 const MOST_TYPE_CHARS = 256
 const PARAMETER_NAME = /^[\w-]+$/
 
-/** Whether it is JSON in UTF-8. Parameters are taken apart by hand: a pattern for all of them can be made to try every way to part blanks. */
+/** Whether it is JSON in UTF-8. Parameters are split by hand, because one regular expression for all could backtrack exponentially. */
 function isJsonType(type: string): boolean {
   if (USUAL_TYPE.test(type)) return true
   if (type.length > MOST_TYPE_CHARS) return false
@@ -100,7 +100,7 @@ function statedBytes(headers: Headers, mostBytes: number): number | null {
   return Number.isSafeInteger(bytes) ? bytes : null
 }
 
-/** `bytes`: how many there are, or how many had come when it was given up. */
+/** `bytes`: the stated size, or the bytes received when reading stopped. */
 const tooLarge = (mostBytes: number, bytes: number): GatewayError => {
   const remedy = mostBytes === MOST_BODY_BYTES ? '; send fewer or smaller images' : ''
   return new GatewayError(
@@ -118,7 +118,7 @@ async function readCounted(
   if (body === null) return ''
   const decoder = new TextDecoder()
   let text = ''
-  // Leaving the loop cancels the rest of the body.
+  // Throwing out of the loop cancels the stream.
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     counted.bytes += chunk.byteLength
     if (counted.bytes > mostBytes) throw tooLarge(mostBytes, counted.bytes)

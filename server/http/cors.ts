@@ -1,4 +1,4 @@
-/** Cross-origin calls: any page may call, because a call carries its own key and never a cookie. */
+/** CORS: any origin is allowed, because a call is authenticated by its key and never by a cookie. */
 import type { HeaderFields } from './rate-headers.ts'
 
 const USUAL_HEADERS =
@@ -7,7 +7,7 @@ const HEADER_NAMES = /^[\w-]+(?:\s*,\s*[\w-]+)*$/
 const MOST_HEADER_CHARS = 2_000
 const DAY_SECONDS = '86400'
 
-/** Turns an answer's headers into those of a preflight; whatever headers a client library asks for are harmless here. */
+/** Turns response headers into those of a preflight response. Any requested headers are allowed, as none can do harm. */
 export function addPreflightHeaders(headers: HeaderFields, request: Request): void {
   const asked = request.headers.get('access-control-request-headers') ?? ''
   const echo = asked.length <= MOST_HEADER_CHARS && HEADER_NAMES.test(asked)

@@ -13,20 +13,20 @@ export interface ApiDeps extends CompletionDeps {
   readonly timings: Timings
   /** Every chat request in progress. */
   readonly running: RunningWalks
-  /** Notices when the client of one of them has left. */
+  /** Detects when the client of a running request disconnects. */
   readonly disconnects: Disconnects
-  /** Those of them that their clients may repeat, and the answers kept of earlier ones. */
+  /** Running requests with an `Idempotency-Key`, and the stored answers of earlier ones. */
   readonly firstRuns: FirstRuns
-  /** Of the binary; stated in the OpenAPI document. */
+  /** The version of the binary, for the OpenAPI document. */
   readonly version: string
-  /** One line per request; null keeps no log. */
+  /** Writes one line per request; null disables the log. */
   readonly log: RequestLog | null
-  /** True once the gateway takes no new chat requests. */
+  /** True once the gateway accepts no new chat requests. */
   draining(): boolean
-  /** Called when a body is read: from here on silence is the upstream's, and the listener must not cut it. */
-  holdOpen(request: Request): void
-  /** Called when the answer is complete: an idle connection may be closed again. */
-  letIdle(request: Request): void
+  /** Called once a body is read: from then on the client waits for the upstream, so the listener must not close the connection. */
+  disableIdleTimeout(request: Request): void
+  /** Called when the answer is complete, so that an idle connection is closed again. */
+  restoreIdleTimeout(request: Request): void
 }
 
 /** The required dependencies, and those with a default. */
@@ -43,7 +43,7 @@ export const toApiDeps = (options: ApiOptions): ApiDeps => ({
   version: '0',
   log: null,
   draining: () => false,
-  holdOpen: () => {},
-  letIdle: () => {},
+  disableIdleTimeout: () => {},
+  restoreIdleTimeout: () => {},
   ...options,
 })

@@ -1,22 +1,22 @@
-/** Hang-ups: a client that leaves before the first byte of its answer shows on its request's own signal alone. */
+/** Disconnects: before the first byte of an answer, only the request's own signal shows that the client has disconnected. */
 import { type Placed, Roster } from '#domain/roster.ts'
 import type { RequestContext } from './request-context.ts'
 import type { RunningWalk } from './running-walks.ts'
 
 /**
- * How long a request may run unwatched. A signal and its listener cost several microseconds, which an answer that is there
- * sooner need not pay; one that is asked for later tells of a client that left before, too.
+ * How long a request runs before its signal is watched. Creating a signal and its listener takes several microseconds, which
+ * fast answers save; a signal created later also reports an earlier disconnect.
  */
 const UNWATCHED_MS = 50
 
 export interface Disconnects {
-  /** The walk is left when its client leaves; that is noticed after `UNWATCHED_MS` at the latest. */
+  /** Leaves the walk when its client disconnects, `UNWATCHED_MS` later at most. */
   watch(context: RequestContext, walk: RunningWalk): void
-  /** The walk is over. */
+  /** Called when the walk has ended. */
   forget(context: RequestContext): void
 }
 
-/** A walk whose client is not listened to yet. */
+/** A walk whose request signal is not watched yet. */
 export interface Unwatched extends Placed {
   readonly context: RequestContext
   readonly walk: RunningWalk

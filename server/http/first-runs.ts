@@ -1,4 +1,4 @@
-/** First runs: a request that carries an `Idempotency-Key` is run and paid for once; a repetition gets its answer (contract §7). */
+/** First runs: a request with an `Idempotency-Key` runs and is charged once; a repetition gets the stored answer (contract §7). */
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { KeptAnswer, Pay, Repeatable } from '#domain/idempotency.ts'
@@ -22,31 +22,31 @@ export function readIdempotencyKey(headers: Headers): string | null {
   })
 }
 
-/** The right to run a request that its client may repeat; nobody else has it until it is over. */
+/** The exclusive right to run a repeatable request. */
 export interface FirstRun {
-  /** Writes it, pays for it, and lets it be found; resolves once that is committed, or cannot be. */
+  /** Stores the answer and commits its charge; resolves when that is done or has failed. */
   keep(answer: Omit<KeptAnswer, keyof Repeatable>, pay: Pay): Promise<void>
-  /** Ends the run: from now on a repetition gets the kept answer, or runs anew. */
+  /** Ends the run: from then on a repetition gets the stored answer, or runs again if there is none. */
   over(): void
 }
 
 export interface FirstRuns {
   /**
-   * Answers what is kept of an earlier run, or lets this one be the first.
-   * @throws idempotency_conflict while the first is running, or when it was asked something else
+   * Returns the stored answer of an earlier run, or the right to run.
+   * @throws idempotency_conflict while the first is running, or if its body was different
    */
   begin(request: Repeatable, at: Instant): Promise<KeptAnswer | FirstRun>
 }
 
 interface RunInProgress {
   readonly bodySha256: string
-  /** The look-up that the first run began with; repetitions meanwhile wait for the same one. */
+  /** The look-up of the first run; concurrent repetitions await the same one. */
   readonly kept: Promise<KeptAnswer | undefined>
 }
 
 type AnswerStore = Pick<Store, 'answers'>
 
-/** Running requests are known in memory only: they end with the process. */
+/** Running requests are tracked in memory only, because they end with the process. */
 export function createFirstRuns(store: AnswerStore): FirstRuns {
   const inProgress = new TransientMap<string, RunInProgress>()
 
@@ -84,7 +84,7 @@ function startRun({ answers }: AnswerStore, request: Repeatable, forget: () => v
   let keeping: Promise<void> | null = null
   return {
     keep(answer, pay) {
-      // The answer is sent whether or not it was kept; its walk pays where this did not.
+      // The answer is sent whether or not it was stored; the walk commits the charge if this did not.
       keeping = answers.keep({ ...request, ...answer }, pay).then(ignore, ignore)
       return keeping
     },

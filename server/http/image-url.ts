@@ -1,4 +1,4 @@
-/** A picture in a request: a data URL whose base64 decodes, or an https address that the provider may fetch. */
+/** An image in a request: a data URL with valid base64, or an https URL that the provider may fetch. */
 import { isBase64 } from '#domain/base64.ts'
 import { GatewayError } from '#domain/errors.ts'
 
@@ -6,7 +6,7 @@ export const MOST_INPUT_IMAGES = 16
 const MOST_ADDRESS_CHARS = 8_192
 const DATA_URL = /^data:image\/[a-z0-9][a-z0-9.+-]{0,63};base64,/i
 
-/** Answers how many bytes of the body were base64. @throws invalid_image */
+/** Returns how many bytes of the body are base64. @throws invalid_image */
 export function checkImageUrl(url: string, param: string): number {
   if (url.startsWith('https://')) {
     if (url.length <= MOST_ADDRESS_CHARS && URL.canParse(url)) return 0
@@ -22,8 +22,8 @@ export function checkImageUrl(url: string, param: string): number {
 }
 
 /**
- * The same for a picture of an earlier answer that a client sends back. Null where it is no picture: then it is passed on, and
- * priced in the hold, as text.
+ * The same for an image of an earlier answer that the client sends back. Null if it is not a valid image; it is then passed
+ * through, and counted as text in the hold.
  */
 export function readEarlierImage(url: string): number | null {
   if (url.startsWith('https://')) return 0

@@ -1,12 +1,12 @@
-/** Bounds on the shape of JSON, so that no body can stop the gateway by its nesting, nor state a name twice where that matters. */
+/** Bounds on JSON: nesting and number of values, against denial of service; and duplicate names where they matter. */
 import { GatewayError } from '#domain/errors.ts'
 
 const MOST_DEPTH = 64
-/** A body this small cannot hold enough brackets to hurt the parser. */
+/** A smaller body cannot hold enough brackets to slow the parser down. */
 const HARMLESS_BYTES = 64 * 1024
 /**
- * Members of objects and elements of arrays in one body, those that are objects and arrays themselves among them: far above
- * any conversation, far below what fills the memory. A name that no other object has costs the parser up to a microsecond.
+ * Object members and array elements in one body, nested ones included: far above any conversation, far below what exhausts
+ * memory. A property name that no other object has costs the parser up to a microsecond.
  */
 const MOST_VALUES = 250_000
 
@@ -31,9 +31,9 @@ const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 
 /**
- * Counts brackets and commas before parsing: thirty million brackets cost the parser two seconds and two gigabytes, two million
- * members two seconds. What is in an object or an array is one more than its commas, so an opening bracket counts as much as a
- * comma. Strings are skipped by a native search, so that a picture costs next to nothing.
+ * Counts brackets and commas before parsing, because thirty million brackets cost the parser two seconds and two gigabytes, and
+ * two million members two seconds. An object or array has one value more than commas, so an opening bracket counts like a
+ * comma. Strings are skipped with a native search, so that an image costs almost nothing.
  * @throws invalid_request
  */
 export function checkUnparsed(text: string, bytes: number): void {
@@ -51,7 +51,7 @@ export function checkUnparsed(text: string, bytes: number): void {
   }
 }
 
-/** The first name that a JSON object has twice, at its top: a parser keeps the last and says nothing. `text` parses. */
+/** The first duplicate name at the top level; JSON.parse silently keeps the last value. `text` must be valid JSON. */
 export function repeatedName(text: string): string | undefined {
   const names = new Set<string>()
   let depth = 0
@@ -62,7 +62,7 @@ export function repeatedName(text: string): string | undefined {
     else if (unit === QUOTE) {
       const end = endOfString(text, i)
       if (depth === 1 && isName(text, end)) {
-        // As it is read, not as it is spelt: a letter may be written in escapes.
+        // Compared after decoding, because a character may be written as an escape.
         const name = JSON.parse(text.slice(i, end + 1)) as string
         if (names.has(name)) return name
         names.add(name)
@@ -73,14 +73,14 @@ export function repeatedName(text: string): string | undefined {
   return undefined
 }
 
-/** Whether a colon comes after the string that ends at `end`, with or without blanks before it. */
+/** Whether a colon follows the string that ends at `end`, after optional white space. */
 function isName(text: string, end: number): boolean {
   let next = end + 1
   while (text.charCodeAt(next) <= SPACE) next++
   return text.charCodeAt(next) === COLON
 }
 
-/** The position of the quote that closes the string opened at `start`, or the end of a text that never closes it. */
+/** The position of the closing quote of the string that begins at `start`, or the end of the text if there is none. */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1)
   while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1)
@@ -93,7 +93,7 @@ function isEscaped(text: string, at: number): boolean {
   return slashes % 2 === 1
 }
 
-/** Depth, and numbers that JSON can say but no double can hold. @throws invalid_request */
+/** Checks the depth, and rejects numbers too large for a double. @throws invalid_request */
 export function checkParsed(value: unknown, depth = 1): void {
   if (typeof value === 'number') {
     if (!Number.isFinite(value)) {

@@ -3,7 +3,7 @@ import type { QuotaReading } from '#domain/quota.ts'
 
 export type HeaderFields = Record<string, string>
 
-/** Every header that a browser may read beside the safe ones. */
+/** `Access-Control-Expose-Headers`. */
 export const EXPOSED_HEADERS = [
   'X-RateLimit-Limit-Minute',
   'X-RateLimit-Remaining-Minute',
@@ -18,7 +18,7 @@ export const EXPOSED_HEADERS = [
   'Idempotent-Replayed',
 ].join(', ')
 
-/** Adds three headers for each window that has a limit, none for one that has not. */
+/** Adds three headers for each window that has a limit. */
 export function addRateHeaders(headers: HeaderFields, { minute, day }: QuotaReading): void {
   if (minute !== null) {
     headers['X-RateLimit-Limit-Minute'] = String(minute.limit)
@@ -32,5 +32,5 @@ export function addRateHeaders(headers: HeaderFields, { minute, day }: QuotaRead
   }
 }
 
-/** Without `String`, which takes three times as long to remember a number as to say it: this one is another every time. */
+/** Faster than `String`, which caches its results; this number is different every time. */
 const renderRest = (remaining: number): string => remaining.toFixed(0)

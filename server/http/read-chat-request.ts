@@ -1,4 +1,4 @@
-/** Reads a chat request: strict about what the gateway understands, silent about what it only passes on (contract §7). */
+/** Reads a chat request: validates the fields that the gateway uses, and passes all others through (contract §7). */
 import { z } from 'zod'
 import type { ChatRequest, JsonObject, Routing } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
@@ -14,7 +14,7 @@ const MOST_FALLBACK_MODELS = 8
 const MOST_PROVIDERS = 64
 const MOST_USER_CHARS = 256
 const MOST_MODEL_CHARS = 256
-/** A shorter body is put into words in no time. */
+/** For a shorter body, serialising again costs less than keeping the text. */
 const LONG_BYTES = 2_048
 
 const number = z.number().nullish()
@@ -22,7 +22,7 @@ const tokens = z.int().min(1).max(MOST_TOKENS).nullish()
 const name = z.string().max(MOST_MODEL_CHARS)
 const providers = z.array(name).max(MOST_PROVIDERS).nullish()
 
-/** Null is absence: client libraries send it for every option that is not set. */
+/** Null means absent: client libraries send it for options that are not set. */
 export const chatForm = z.object({
   model: name,
   messages: z.unknown(),
@@ -64,7 +64,7 @@ const isTokens = (value: unknown): boolean => isWhole(value, MOST_TOKENS)
 const isWhole = (value: unknown, most: number): boolean =>
   Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most
 
-/** What the form takes of the fields that most requests are made of, and of no other. */
+/** The form's checks for the most common fields only. */
 const ORDINARY = new Map<string, (value: unknown) => boolean>([
   ['messages', () => true],
   ['model', (value) => typeof value === 'string' && value.length <= MOST_MODEL_CHARS],
@@ -81,8 +81,8 @@ const ORDINARY = new Map<string, (value: unknown) => boolean>([
 const FORM_FIELDS = new Set(Object.keys(chatForm.shape))
 
 /**
- * Whether the form would take these fields as they are, told without asking it: it makes two objects for every field that it
- * knows, whether the request has it or not. Whatever is not ordinary is the form's to judge.
+ * Fast path: whether the fields are certainly valid, without running the form, which allocates two objects per field even for
+ * absent ones. Everything else is validated by the form.
  */
 export function isOrdinary(fields: JsonObject): boolean {
   if (fields['model'] === undefined || fields['messages'] === undefined) return false
@@ -146,13 +146,13 @@ function toInvalidRequest(fields: JsonObject, issues: readonly z.core.$ZodIssue[
   const issue = issues[0]
   const path = issue?.path ?? []
   const param = renderPath(path)
-  // Only what is required is missed at the top.
+  // At the top level, only a required field can be missing.
   const isMissing = path.length === 1 && fields[String(path[0])] === undefined
   const problem = isMissing ? 'is required' : issue?.message
   return new GatewayError('invalid_request', `${param}: ${problem}`, { param })
 }
 
-/** Whether pictures are asked for; order and repetition do not matter (contract §7). */
+/** Whether images are requested; order and repetition do not matter (contract §7). */
 function readModalities(modalities: readonly string[]): boolean {
   const unknown = modalities.find((modality) => modality !== 'text' && modality !== 'image')
   if (unknown !== undefined) {
@@ -166,9 +166,9 @@ function readModalities(modalities: readonly string[]): boolean {
 }
 
 /**
- * What an upstream is told: everything but routing, nulls, the modalities of an answer in plain text, and a bound of the
- * answer that another overrules: an upstream that obeyed it would spend more than is held. Where that is everything, these
- * very fields.
+ * The body for an upstream: without routing fields, nulls, `modalities` of a text answer, and `max_tokens` where
+ * `max_completion_tokens` overrides it, because an upstream that obeyed the former might exceed the hold. Returns `fields`
+ * itself if nothing is removed.
  */
 function toForwardedBody(fields: JsonObject, wantsImages: boolean): JsonObject {
   for (const field in fields) {
@@ -188,6 +188,6 @@ const isKept = (fields: JsonObject, field: string, wantsImages: boolean): boolea
 
 const isSet = (value: unknown): boolean => value !== null && value !== undefined
 
-/** Routing is the gateway's own; `__proto__` is nobody's, and assigning it would change what the object is. */
+/** The gateway's own routing fields; and `__proto__`, because assigning it would change the object's prototype. */
 const isOurs = (field: string): boolean =>
   field === 'allow_fallbacks' || field === 'provider' || field === 'models' || field === '__proto__'

@@ -1,4 +1,4 @@
-/** Reads what a provisioning key asks for: a new key, changes to one, a slice of the list (contract §5). */
+/** Reads requests of a provisioning key: a new key, changes to a key, a page of the list (contract §5). */
 import * as z from 'zod/mini'
 import type { JsonObject } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
@@ -28,7 +28,7 @@ export const amendmentForm = z.object({
 export type IssueForm = z.output<typeof issueForm>
 export type AmendmentForm = z.output<typeof amendmentForm>
 
-/** What a record says and nobody may state, with what to do instead. */
+/** Read-only fields of a record, each with the reason or the alternative. */
 const READ_ONLY: Readonly<Record<Exclude<keyof KeyRecord, keyof AmendmentForm> | 'key', string>> = {
   object: 'is said by the gateway',
   id: 'is given by the gateway and never changes',
@@ -46,7 +46,7 @@ const READ_ONLY: Readonly<Record<Exclude<keyof KeyRecord, keyof AmendmentForm> |
 /** @throws invalid_request, unknown_parameter */
 export async function readIssue(fields: JsonObject): Promise<IssueForm> {
   const { kind, ...stated } = fields
-  // The kind that every key made here has may be said, so that a record's own words can be sent.
+  // `kind: "ordinary"` is accepted, so that the fields of a record can be sent back.
   return await read(issueForm, kind === 'ordinary' ? stated : fields)
 }
 
@@ -64,7 +64,7 @@ async function read<Schema extends z.ZodMiniObject>(
   throw refusal(renderPath(reading.path), reading.message)
 }
 
-/** A misspelt budget must never be silently no budget. */
+/** Unknown fields are rejected, because a misspelt limit must not silently mean no limit. */
 function requireKnownFields(fields: JsonObject, known: readonly string[]): void {
   for (const name of Object.keys(fields)) {
     if (known.includes(name)) continue
@@ -80,13 +80,13 @@ function requireKnownFields(fields: JsonObject, known: readonly string[]): void 
   }
 }
 
-/** Nor may a budget be taken back further on in the same body. @throws invalid_request */
+/** Duplicate names are rejected, because the last would silently override an earlier limit. @throws invalid_request */
 export function requireUniqueNames(text: string): void {
   const name = repeatedName(text)
   if (name !== undefined) throw refusal(name, 'is stated more than once')
 }
 
-/** A field's name as a refusal repeats it: nobody needs a megabyte of it back. */
+/** The longest name that an error repeats. */
 const MOST_NAME_CHARS = 64
 
 const refusal = (param: string, message: string): GatewayError =>

@@ -1,4 +1,4 @@
-/** Reads the messages of a request by hand: they carry the attachments, which have to be found, checked and counted anyway. */
+/** Validates messages by hand, because their attachments must be found, checked and counted anyway. */
 import { GatewayError } from '#domain/errors.ts'
 import { checkImageUrl, MOST_INPUT_IMAGES, readEarlierImage } from './image-url.ts'
 
@@ -7,17 +7,16 @@ export const MOST_PARTS = 10_000
 export const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'] as const
 const KNOWN_ROLES = new Set<unknown>(ROLES)
 
-/** What a conversation carries beside its text. */
 export interface Attachments {
-  /** Parts that only name what they bring, by an address or an id: nobody here knows how large it is. */
+  /** Parts that refer to a file by URL or id, whose size is unknown. */
   named: number
-  /** Of files and sounds, bytes of base64 in the body. */
+  /** Bytes of base64 of files and audio in the body. */
   fileBytes: number
-  /** Attachments. */
+  /** Input images. */
   count: number
-  /** Of those, pictures of earlier answers. */
+  /** Of those, images of earlier answers. */
   earlier: number
-  /** Of attachments, bytes of base64 in the body. */
+  /** Bytes of base64 of images in the body. */
   bytes: number
 }
 
@@ -77,7 +76,7 @@ function readParts(parts: readonly unknown[], index: number, attachments: Attach
   }
 }
 
-/** Parts that are words, all of which the body holds. */
+/** Part types that are text, which is entirely in the body. */
 const WORDS: ReadonlySet<unknown> = new Set([
   'refusal',
   'thinking',
@@ -85,7 +84,7 @@ const WORDS: ReadonlySet<unknown> = new Set([
   'redacted_thinking',
 ])
 
-/** Characters of base64 in a part, each of them a byte; 0 where it only names what it brings. */
+/** Bytes of base64 in a part; 0 if it only refers to a file. */
 function inlineChars(part: Record<string, unknown>): number {
   const { file, input_audio: sound } = part
   const data = isObject(file) ? file['file_data'] : isObject(sound) ? sound['data'] : undefined
@@ -112,7 +111,7 @@ const tooMany = (images: number): GatewayError =>
     },
   })
 
-/** An answer is sent back as it was given, with as many pictures as a conversation has drawn: none is one too many. */
+/** Images of earlier answers do not count against the limit, because clients send back answers unchanged. */
 function countEarlier(image: unknown, attachments: Attachments): void {
   const holder = isObject(image) ? image['image_url'] : undefined
   const url = isObject(holder) ? holder['url'] : undefined

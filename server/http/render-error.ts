@@ -1,14 +1,14 @@
-/** The one error body of the HTTP API, and the headers that tell a client whether to come back (contract §3). */
+/** Renders the error body of the HTTP API, and the headers that say whether to retry (contract §3). */
 import { RequestRefused } from '#domain/ending.ts'
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import type { ApiDeps } from './deps.ts'
 import { headersFor, type RequestContext, readQuota } from './request-context.ts'
 import { toRequestLine } from './request-log.ts'
 
-/** OpenAI's SDKs wait at most this long; a longer `Retry-After` makes some of them come back within a second. */
+/** OpenAI's SDKs wait at most this long; with a longer `Retry-After`, some of them retry within a second. */
 const LONGEST_SDK_WAIT_SECONDS = 60
 
-/** A fault's own words are the operator's, who finds them in the log; a caller reads these. */
+/** The message of every internal error; the details are only in the operator's log. */
 const FAULT = 'the gateway failed while it handled this request'
 
 /** The fields of `error`, in an answer and in a chunk alike. */
@@ -20,18 +20,18 @@ export const toErrorFields = ({ message, type, code, details }: GatewayError) =>
   ...(details.metadata && { metadata: details.metadata }),
 })
 
-/** `x-should-retry` as the SDKs read it; undefined leaves it to them. */
+/** The value of `x-should-retry`; undefined leaves the decision to the SDK. */
 function shouldRetry({ code, status, details }: GatewayError, wantsImages: boolean) {
   if (code === 'shutting_down') return 'true'
   if (status === 402 || details.permanent) return 'false'
   if (status === 429) {
     return (details.retryAfterSeconds ?? 0) > LONGEST_SDK_WAIT_SECONDS ? 'false' : undefined
   }
-  // A client library that retries a picture by itself buys it again.
+  // An automatic retry of an image request might be charged again.
   return wantsImages && status >= 502 && status <= 504 ? 'false' : undefined
 }
 
-/** Answers a refusal or a fault, with the rate headers wherever a key was resolved; never throws. */
+/** Renders an error response, with rate headers if the key is known; never throws. */
 export async function refuse(
   deps: ApiDeps,
   context: RequestContext,
@@ -43,7 +43,7 @@ export async function refuse(
     context.generationId = thrown.generationId
   }
   const error = toGatewayError(thrown instanceof RequestRefused ? thrown.error : thrown)
-  // A store that cannot even tell the windows must not hide the error that is being told.
+  // If the store cannot read the windows either, the original error is still reported.
   await readQuota(deps, context).catch(() => {})
 
   const headers = headersFor(context, 'application/json')
@@ -52,7 +52,7 @@ export async function refuse(
   const retry = shouldRetry(error, context.wantsImages)
   if (retry !== undefined) headers['X-Should-Retry'] = retry
   if (error.status === 401) headers['WWW-Authenticate'] = 'Bearer'
-  // What is left of an unread body must not be taken for the next request.
+  // The rest of the body was not read, and must not be parsed as the next request.
   if (error.status === 413) headers['Connection'] = 'close'
   Object.assign(headers, extra)
 

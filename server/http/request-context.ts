@@ -1,4 +1,4 @@
-/** The context of one HTTP request: what has been learnt about it so far. */
+/** The context of one HTTP request: what is known about it so far. */
 import type { Clock, Instant } from '#domain/clock.ts'
 import type { GenerationId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
@@ -11,7 +11,7 @@ import { addRateHeaders, EXPOSED_HEADERS, type HeaderFields } from './rate-heade
 import { readRequestId } from './request-id.ts'
 import { toBody } from './wire/long-body.ts'
 
-/** Filled in by the steps it passes; a step that fails leaves the rest null. */
+/** Filled in step by step; fields of later steps stay null if one fails. */
 export interface RequestContext {
   readonly request: Request
   readonly route: string
@@ -25,9 +25,9 @@ export interface RequestContext {
   provider: string | null
   firstEventAt: Instant | null
   charge: Charge | null
-  /** Set while its walk runs and nobody listens yet whether its client leaves. */
+  /** Set while its walk runs and its signal is not watched yet (`disconnects.ts`). */
   unwatched: Unwatched | null
-  /** The answer goes on after its headers; whoever writes it also logs the request. */
+  /** The body is streamed after the headers; the stream also logs the request. */
   streams: boolean
 }
 
@@ -51,7 +51,7 @@ export function startContext({ clock }: ApiDeps, request: Request, route: string
   }
 }
 
-/** Keeps what a step of the walk carries: for the headers, the answer and the log. */
+/** Records the data of a step, for the headers, the answer and the log. */
 export function noteStep(context: RequestContext, step: CompletionStep, clock: Clock): void {
   switch (step.type) {
     case 'admitted':
@@ -73,7 +73,7 @@ export function noteStep(context: RequestContext, step: CompletionStep, clock: C
   }
 }
 
-/** The headers that every answer to this request carries; the object is the caller's to extend. */
+/** The headers of every answer to this request, in a new object that the caller may extend. */
 export function headersFor(context: RequestContext, contentType: string): HeaderFields {
   const headers: HeaderFields = {
     'Content-Type': contentType,
@@ -90,7 +90,7 @@ export function headersFor(context: RequestContext, contentType: string): Header
 
 export const EVENT_STREAM = 'text/event-stream; charset=utf-8'
 
-/** Neither a cache nor a proxy may hold a stream back (contract §7). */
+/** Headers that keep caches and proxies from buffering a stream (contract §7). */
 export function eventStreamHeaders(context: RequestContext): HeaderFields {
   const headers = headersFor(context, EVENT_STREAM)
   headers['Cache-Control'] = 'no-cache, no-transform'
@@ -98,7 +98,7 @@ export function eventStreamHeaders(context: RequestContext): HeaderFields {
   return headers
 }
 
-/** Reads the windows for the rate headers where no admission has read them; takes no slot. */
+/** Reads the windows for the rate headers, unless admission has; takes no slot. */
 export async function readQuota({ store, clock }: ApiDeps, context: RequestContext): Promise<void> {
   if (context.key === null || context.quota !== null) return
   context.quota = await store.admissions.quota(context.key.id, clock.now())

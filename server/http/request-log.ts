@@ -1,4 +1,4 @@
-/** The request log: one line per request, of numbers and names; never a body, a header or a secret. */
+/** The request log: one line per request, with numbers and names; never a body, a header or a secret. */
 import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
@@ -23,18 +23,18 @@ export interface RequestLine {
   readonly prompt_tokens: number
   readonly completion_tokens: number
   readonly images: number
-  /** Null where a client left before it could be told; the activity log has it. */
+  /** Null if the client disconnected before the charge was known here; the activity log has it. */
   readonly cost_usd: string | null
-  /** Until the first content; null when none came. */
+  /** Time to the first content; null if there was none. */
   readonly ttft_ms: number | null
   readonly total_ms: number
-  /** What broke inside the gateway, for the operator alone. */
+  /** The internal error, for the operator only. */
   readonly fault?: string
 }
 
 export type RequestLog = (line: RequestLine) => void
 
-/** How a request ended, as one line. */
+/** The line for a request that ended. */
 export function toRequestLine(
   context: RequestContext,
   status: number,
@@ -66,7 +66,7 @@ export function toRequestLine(
   return line
 }
 
-/** A fault of the gateway, and a provider's failure that the gateway itself caused: its credential could not be read, say. */
+/** An internal error; or the internal cause of a provider's failure, such as an unreadable credential. */
 function faultOf(error: GatewayError): string | null {
   const { cause } = error.details
   if (error.code === 'internal_error') return renderFault(cause ?? error)
@@ -74,7 +74,7 @@ function faultOf(error: GatewayError): string | null {
   return inner instanceof GatewayError ? renderFault(inner) : null
 }
 
-/** Whole secrets, in what a client may write at will: a name that merely begins like one stays as it is. */
+/** Complete secrets, in text that a client chooses; text that only begins like one is kept. */
 const WHOLE_SECRETS =
   /(?:if-(?:pk-)?[0-9A-Za-z]{40}|(?:sk-|whsec_|AIza|eyJ)[\w.+/=-]{16})[\w.+/=-]*/g
 
@@ -86,7 +86,7 @@ const SHORTEST_SECRET_CHARS = 19
 const MOST_FAULT_CHARS = 2_000
 const SECRETS = /\b(?:if-(?:pk-)?|sk-|whsec_|AIza)[\w-]{6,}|(?<=bearer )\S+/gi
 
-/** A fault's own words with anything that looks like a secret struck out. */
+/** The text of an internal error, with anything that looks like a secret removed. */
 function renderFault(cause: unknown): string {
   const text = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
   return text.slice(0, MOST_FAULT_CHARS).replace(SECRETS, '[struck out]')

@@ -1,4 +1,4 @@
-/** Every chat request in progress: who asks, since when, how far it has come, and the two ways to end it early. */
+/** All chat requests in progress, their progress, and the two ways to end one early. */
 
 import type { Caller } from '#domain/caller.ts'
 import { Canceller } from '#domain/cancel.ts'
@@ -9,37 +9,36 @@ import { type Placed, Roster } from '#domain/roster.ts'
 import type { WalkProgress } from '#domain/snapshot/in-flight.ts'
 import type { StepReader, Walk } from '#domain/walk.ts'
 
-/** A walk of `complete()`, driven by its reader and able to be left. */
 export interface RunningWalk {
   readonly caller: Caller
   readonly request: ChatRequest
-  /** How far it has come; null before it is admitted. */
+  /** Null before it is admitted. */
   readonly progress: WalkProgress | null
-  /** It was left or aborted: what it still emits is no whole answer. */
+  /** Whether it was left or aborted; what it still emits is incomplete. */
   readonly isCutShort: boolean
-  /** Nothing of it runs any more: its admission is resolved. */
+  /** Whether it has ended and its admission is resolved. */
   readonly isOver: boolean
   /** Resolves once it is over. */
   settled(): Promise<void>
-  /** Walks to the end; throws what the walk throws. */
+  /** Runs to the end; throws what the walk throws. */
   read(reader: StepReader): ReturnType<Walk['read']>
   /** The next step; throws what the walk throws. */
   next(): ReturnType<Walk['next']>
-  /** The client has gone: lets the upstream go and settles, whether or not anybody asks for another step. */
+  /** For a client that disconnected: cancels the upstream and settles. */
   leave(): Promise<void>
-  /** The gateway gives up: the walk fails with `error`, which the client reads if it is still there. */
+  /** Fails the walk with `error`, which the client receives if it is still connected. */
   abort(error: GatewayError): void
 }
 
 export interface RunningWalks {
-  /** `over` is called once, however the walk of a request that may be repeated ends. */
+  /** `over` is given for a repeatable request, and called once, however its walk ends. */
   start(deps: CompletionDeps, caller: Caller, request: ChatRequest, over?: () => void): RunningWalk
   /** Oldest first. */
   list(): readonly RunningWalk[]
   readonly count: number
-  /** The most that ran at once so far. */
+  /** The highest number at once so far. */
   readonly peak: number
-  /** Resolves once no walk runs: every one of them has been settled. */
+  /** Resolves once no walk runs and all are settled. */
   settled(): Promise<void>
 }
 
@@ -86,9 +85,9 @@ const byArrival = (one: Running, other: Running): number => one.number - other.n
 /** A class, because every request has one. */
 class Running implements RunningWalk, Placed {
   place = -1
-  /** Counts up as they start, however the clock steps. */
+  /** A sequence number, which gives the order independently of the clock. */
   readonly number: number
-  /** Null until somebody waits for its end. */
+  /** Null until its end is awaited. */
   over: PromiseWithResolvers<void> | null = null
   private readonly walk: Walk
   private readonly canceller: Canceller
@@ -135,7 +134,7 @@ class Running implements RunningWalk, Placed {
   }
 
   async leave(): Promise<void> {
-    // The signal wakes a walk that awaits its upstream; `return` ends one that waits to be asked.
+    // The signal interrupts a walk that awaits its upstream; `return` ends one that waits for its reader.
     this.canceller.abort()
     await this.walk.return()
   }

@@ -1,13 +1,13 @@
-/** Timings: how long the API waits for a client, and how long it lets a stream be silent. */
+/** Time limits towards clients. */
 
 export interface Timings {
-  /** A request's body must have arrived by then (hardening against a body that drips). */
+  /** The time for receiving a body, against slow-body attacks. */
   readonly bodyDeadlineMs: number
-  /** A stream's status is held this long for the upstream's first word, so that it can still be a refusal (contract §7). */
+  /** How long a stream's headers wait for the first event, so that an error can still have its own status (contract §7). */
   readonly headerHoldMs: number
-  /** Silence on a stream is filled with a comment this often (contract §7). */
+  /** The interval of comments on a stream without data (contract §7). */
   readonly keepAliveMs: number
-  /** A reader that takes nothing for this long, with something waiting, is treated as gone. */
+  /** A reader that leaves pending data unread for this long counts as disconnected. */
   readonly stalledReaderMs: number
 }
 

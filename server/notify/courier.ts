@@ -26,11 +26,11 @@ const TRY_MS = 15_000
 /** A notice is taken for so long; a courier that dies gives it back by doing nothing. */
 const LEASE_MS = 30_000
 /** Kept free at the end of a lease, to note what came of the try. */
-const NOTING_MS = 2_000
+const RECORDING_MS = 2_000
 const POLL_MS = 1_000
 const STOP_TIMEOUT_MS = 5_000
 /** For what was cut off to let go. */
-const LETTING_GO_MS = 1_000
+const ABORT_WAIT_MS = 1_000
 
 /** Runs until it is stopped. */
 export function startCourier(options: CourierOptions): Courier {
@@ -49,7 +49,7 @@ export function startCourier(options: CourierOptions): Courier {
     if (room === 0) return false
     const leaseUntil = later(clock.now(), LEASE_MS)
     const taken = await store.notices.claim(clock.now(), leaseUntil, room)
-    const startBy = later(leaseUntil, -tryMs - NOTING_MS)
+    const startBy = later(leaseUntil, -tryMs - RECORDING_MS)
     for (const notice of taken) {
       // One in hand was sent again by an operator: the try under way speaks for both.
       if (!queues.has(notice)) queues.add(await toJob(options, notice, startBy))
@@ -58,14 +58,14 @@ export function startCourier(options: CourierOptions): Courier {
   }
 
   async function run(): Promise<void> {
-    const complain = onceEach(logFault)
+    const reportFault = reportOnce(logFault)
     while (!isStopped) {
       let isMore = false
       try {
         isMore = await collect()
-        complain(null)
+        reportFault(null)
       } catch (cause) {
-        complain(cause)
+        reportFault(cause)
       }
       if (!isMore) await waker.sleep(POLL_MS)
     }
@@ -84,7 +84,7 @@ export function startCourier(options: CourierOptions): Courier {
       waker.wake()
       if (await within(settled(), STOP_TIMEOUT_MS)) return
       cut.abort()
-      await within(settled(), LETTING_GO_MS)
+      await within(settled(), ABORT_WAIT_MS)
     },
   }
 }
@@ -128,7 +128,7 @@ async function tryOnce(
 }
 
 /** Reports a lasting fault once, not every second; null ends it. */
-function onceEach(report: (cause: unknown) => void): (cause: unknown) => void {
+function reportOnce(report: (cause: unknown) => void): (cause: unknown) => void {
   let isReported = false
   return (cause) => {
     if (cause !== null && !isReported) report(cause)

@@ -25,17 +25,17 @@ export interface Delivery {
 
 /** Reads what is set today: an address or a secret that was changed since holds from the next try. */
 export const prepareDelivery = (deps: DeliveryDeps, notice: Notice): Promise<Delivery> =>
-  notice.channel === 'email' ? toInbox(deps, notice) : toHook(deps, notice)
+  notice.channel === 'email' ? toEmail(deps, notice) : toWebhook(deps, notice)
 
-const nowhere = ({ eventId }: Notice): Delivery => ({
+const undeliverable = ({ eventId }: Notice): Delivery => ({
   destination: eventId,
   deliver: async () => ({ ...unanswered('no_address'), isFinal: true }),
 })
 
-async function toHook(deps: DeliveryDeps, notice: Notice): Promise<Delivery> {
+async function toWebhook(deps: DeliveryDeps, notice: Notice): Promise<Delivery> {
   const { store, clock, webhooks } = deps
   const { webhookUrl: url } = await store.thresholds.find(notice.accountId)
-  if (url === null) return nowhere(notice)
+  if (url === null) return undeliverable(notice)
   return {
     destination: URL.parse(url)?.host ?? url,
     async deliver(signal) {
@@ -47,9 +47,9 @@ async function toHook(deps: DeliveryDeps, notice: Notice): Promise<Delivery> {
   }
 }
 
-async function toInbox({ store, smtp }: DeliveryDeps, notice: Notice): Promise<Delivery> {
+async function toEmail({ store, smtp }: DeliveryDeps, notice: Notice): Promise<Delivery> {
   const { email } = await store.thresholds.find(notice.accountId)
-  if (email === null) return nowhere(notice)
+  if (email === null) return undeliverable(notice)
   return {
     // All mail leaves by one server.
     destination: 'smtp',

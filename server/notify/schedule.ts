@@ -6,7 +6,7 @@ import type { Outcome } from './outcome.ts'
 const SECOND_MS = 1_000
 
 /** After the first failure, the second …; the failure after the last of them is the end. */
-const DISTANCES_MS: readonly number[] = [
+const DELAYS_MS: readonly number[] = [
   5 * SECOND_MS,
   5 * MINUTE_MS,
   30 * MINUTE_MS,
@@ -40,9 +40,9 @@ export function followUp(
   random: () => number = Math.random,
 ): FollowUp {
   if (failure === null) return { state: 'delivered', nextTryAt: null }
-  const distanceMs = DISTANCES_MS[earlierTries]
-  if (isFinal || distanceMs === undefined) return { state: 'dead', nextTryAt: null }
-  const jitteredMs = Math.round(distanceMs * (1 - JITTER + 2 * JITTER * random()))
+  const delayMs = DELAYS_MS[earlierTries]
+  if (isFinal || delayMs === undefined) return { state: 'dead', nextTryAt: null }
+  const jitteredMs = Math.round(delayMs * (1 - JITTER + 2 * JITTER * random()))
   const waitMs = Math.max(jitteredMs, Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS))
   return { state: 'pending', nextTryAt: later(at, waitMs) }
 }

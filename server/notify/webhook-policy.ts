@@ -10,13 +10,13 @@ export interface WebhookPermissions {
 }
 
 /** Any port; names of the inside are looked up where the inside is allowed, and their addresses judged like all others. */
-export const webhookPolicy = (leave: WebhookPermissions): DestinationPolicy => ({
+export const webhookPolicy = (permissions: WebhookPermissions): DestinationPolicy => ({
   ...PUBLIC_HTTPS,
-  protocols: leave.loopback ? ['https:', 'http:'] : ['https:'],
-  insideNames: leave.loopback || leave.private,
+  protocols: permissions.loopback ? ['https:', 'http:'] : ['https:'],
+  insideNames: permissions.loopback || permissions.private,
   isAllowed(address, protocol) {
-    if (leave.loopback && isLoopbackAddress(address)) return true
+    if (permissions.loopback && isLoopbackAddress(address)) return true
     if (protocol !== 'https:') return false
-    return isPublicAddress(address) || (leave.private && isPrivateAddress(address))
+    return isPublicAddress(address) || (permissions.private && isPrivateAddress(address))
   },
 })

@@ -39,12 +39,12 @@ export async function postWebhook(
 }
 
 /** Statuses whose `Retry-After` means what it says. */
-const NOT_NOW: ReadonlySet<number> = new Set([429, 502, 503, 504])
+const RETRY_AFTER_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
 function judge({ ok, status, headers }: Response): Outcome {
   if (ok) return { status, failure: null }
   if (status >= 300 && status < 400) return { status, failure: 'redirect' }
   if (status === 410) return { status, failure: 'status', isFinal: true }
-  const seconds = NOT_NOW.has(status) ? readRetryAfter(headers) : undefined
+  const seconds = RETRY_AFTER_STATUSES.has(status) ? readRetryAfter(headers) : undefined
   return { status, failure: 'status', ...(seconds && { retryAfterMs: seconds * 1_000 }) }
 }

@@ -1,11 +1,11 @@
 /** Fields of a client, as an operator fills them in. */
 import * as z from 'zod/mini'
-import { faultOfRedirect } from '#signin/register/client.ts'
+import { redirectUriProblem } from '#signin/register/client.ts'
 
 const MOST_ADDRESSES = 50
 
 const addressField = z.string().check((checked) => {
-  const fault = faultOfRedirect(checked.value)
+  const fault = redirectUriProblem(checked.value)
   if (fault === null) return
   checked.issues.push({
     code: 'custom',

@@ -226,7 +226,7 @@ export async function identitiesOf(
     provider: providers.get(identity.issuer)?.name ?? identity.issuer,
     label: providers.get(identity.issuer)?.label ?? identity.issuer,
     subject: identity.subject,
-    name: identity.toldName,
+    name: identity.claimedName,
     linked_at: renderInstant(identity.linkedAt),
     last_used_at: renderInstant(identity.lastUsedAt),
   }))

@@ -2,7 +2,7 @@
 import * as z from 'zod/mini'
 import { readAs } from '#forms/fields.ts'
 import { readEmail } from '#signin/register/email.ts'
-import { faultOfIssuer, isIdentityProviderName } from '#signin/register/identity-provider.ts'
+import { isIdentityProviderName, issuerProblem } from '#signin/register/identity-provider.ts'
 
 export const providerNameField = z.string().check(
   z.refine(isIdentityProviderName, {
@@ -12,7 +12,7 @@ export const providerNameField = z.string().check(
 )
 
 export const issuerField = z.string().check((checked) => {
-  const fault = faultOfIssuer(checked.value)
+  const fault = issuerProblem(checked.value)
   if (fault === null) return
   const message = `"${checked.value}" ${fault}`
   checked.issues.push({ code: 'custom', input: checked.value, message })

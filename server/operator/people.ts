@@ -155,7 +155,7 @@ export const revokeSessions = acting(
   ofOne,
   async (deps, input) => {
     const person = await findPerson(deps, input.person)
-    const ended = await deps.store.signin.artifacts.endPerson(person.id, deps.clock.now())
+    const ended = await deps.store.signin.artifacts.revokePerson(person.id, deps.clock.now())
     return { ...(await details(deps, person)), ended_sessions: ended }
   },
   (_, person) => describe(person, { ended_sessions: person.ended_sessions }),

@@ -25,7 +25,7 @@ function artifactAdapter({ artifacts }: SigninStore, clock: Clock, kind: string)
         // It opens nothing without its grant, which may be older by the life of a session, or by many rotations.
         kind === 'RefreshToken' &&
           grantId !== null &&
-          artifacts.prolong('Grant', digestOf(grantId), expiresAt),
+          artifacts.extend('Grant', digestOf(grantId), expiresAt),
       ])
     },
     async find(id) {
@@ -113,7 +113,7 @@ function clientAdapter({ clients }: SigninStore): Adapter {
   const refuse = async (): Promise<never> => {
     throw new Error('clients are registered by the operator alone')
   }
-  const nobody = async () => undefined
+  const notFound = async () => undefined
   return {
     async find(id) {
       const client = await clients.find(id)
@@ -123,8 +123,8 @@ function clientAdapter({ clients }: SigninStore): Adapter {
     consume: refuse,
     destroy: refuse,
     revokeByGrantId: refuse,
-    findByUid: nobody,
-    findByUserCode: nobody,
+    findByUid: notFound,
+    findByUserCode: notFound,
   }
 }
 

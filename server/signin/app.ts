@@ -37,7 +37,7 @@ export function createSigninApp(
   const refusals = countRefusals(deps.store)
   const app = new Hono<Env>()
 
-  const cross = async (
+  const forward = async (
     request: Request,
     address: string,
     target: string,
@@ -54,7 +54,7 @@ export function createSigninApp(
   app.get(AUTHORIZE, (c) => {
     const { pathname, searchParams } = new URL(c.req.url)
     const query = withLoginPrompt(withSpacedScope(searchParams))
-    return cross(c.req.raw, c.env.address, `${pathname}?${query.toString()}`, null)
+    return forward(c.req.raw, c.env.address, `${pathname}?${query.toString()}`, null)
   })
 
   for (const path of [AUTHORIZE, LOGOUT]) {
@@ -71,7 +71,7 @@ export function createSigninApp(
     const form = readForm(c.req.raw, body)
     const filled = form && (await withRedirect(deps.store, form))
     const sent = filled === undefined || filled === form ? body : Buffer.from(filled.toString())
-    const answer = await cross(c.req.raw, c.env.address, '/oauth/token', sent)
+    const answer = await forward(c.req.raw, c.env.address, '/oauth/token', sent)
     if (form !== undefined) await refusals.answered(form, answer)
     return answer
   })
@@ -90,7 +90,7 @@ export function createSigninApp(
     const body = c.req.method === 'POST' ? await readBody(c.req.raw) : new Uint8Array()
     if (body === null) return tooLong()
     const sent = c.req.method === 'POST' ? body : null
-    return cross(c.req.raw, c.env.address, pathname + search, sent)
+    return forward(c.req.raw, c.env.address, pathname + search, sent)
   })
 
   app.onError((thrown, c) => faultPage(deps, c.req.raw, thrown))
@@ -102,7 +102,7 @@ export function createSigninApp(
   }
   return {
     async answer(request, address) {
-      return secured(await answer(request, address), deps.issuer)
+      return withSecurityHeaders(await answer(request, address), deps.issuer)
     },
   }
 }
@@ -175,7 +175,7 @@ const tooLong = (): Response =>
   )
 
 /** What every answer carries beside its own headers, a redirect and a refusal too (hardening §3.1). */
-function secured(answer: Response, issuer: string): Response {
+function withSecurityHeaders(answer: Response, issuer: string): Response {
   answer.headers.set('X-Content-Type-Options', 'nosniff')
   if (issuer.startsWith('https:')) {
     answer.headers.set('Strict-Transport-Security', 'max-age=31536000')

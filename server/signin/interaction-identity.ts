@@ -35,8 +35,8 @@ export async function receiveFromThirdParty(
   // Somebody came by hand, or looks at it again without what it ended with.
   if (!searchParams.has('state')) return seeOther(interactionPath(call.uid))
   const returned = await identities.receive(name, call.uid, searchParams)
-  return returned.kind === 'told'
-    ? welcome(context, returned)
+  return returned.kind === 'identified'
+    ? completeSignIn(context, returned)
     : signInPage(context, problemOf(returned))
 }
 
@@ -51,25 +51,25 @@ const problemOf = (trouble: FederationProblem): SignInProblem => {
   }
 }
 
-async function welcome(
+async function completeSignIn(
   context: InteractionContext,
-  { provider, told }: Extract<ReturnResult, { kind: 'told' }>,
+  { provider, claims }: Extract<ReturnResult, { kind: 'identified' }>,
 ): Promise<Response> {
   const { deps, call } = context
   const { identities, detours, mailCodes } = deps.store
-  const identity = toIdentity(provider.issuer, told.subject, told.name)
-  const vouched = vouchedEmail(provider, told.email)
-  const person = await identities.arrive(identity, vouched, deps.clock.now())
+  const identity = toIdentity(provider.issuer, claims.subject, claims.name)
+  const vouched = vouchedEmail(provider, claims.email)
+  const person = await identities.recognise(identity, vouched, deps.clock.now())
   if (person !== undefined) {
     await detours.drop(digestOf(call.uid))
     if (person.disabledAt !== null) return disabledPage(context, person)
     return finish(context, { login: { accountId: person.id } })
   }
-  const isKept = await detours.keep(digestOf(call.uid), {
+  const isKept = await detours.keepIdentity(digestOf(call.uid), {
     provider: provider.name,
-    subject: told.subject,
-    toldName: told.name,
-    toldEmail: told.email?.email ?? null,
+    subject: claims.subject,
+    claimedName: claims.name,
+    claimedEmail: claims.email?.email ?? null,
   })
   if (!isKept) return signInPage(context, { kind: 'identity-gone' })
   // A code that was sent before said nothing of what it would open now.
@@ -77,25 +77,29 @@ async function welcome(
   return seeOther(interactionPath(call.uid))
 }
 
-const toIdentity = (issuer: string, subject: string, toldName: string | null): ClaimedIdentity => ({
+const toIdentity = (
+  issuer: string,
+  subject: string,
+  claimedName: string | null,
+): ClaimedIdentity => ({
   issuer,
   subject,
-  toldName,
+  claimedName,
 })
 
 /** Whoever has just proved their address by a code is from now on whom the third party knows, if they came from one. */
-export async function linkWaiting(
+export async function linkPendingIdentity(
   { deps, call }: InteractionContext,
   person: Person,
 ): Promise<void> {
   const { detours, identities, identityProviders } = deps.store
   const interaction = digestOf(call.uid)
   const at = deps.clock.now()
-  const waiting = await detours.waiting(interaction, at)
+  const waiting = await detours.pendingIdentity(interaction, at)
   if (waiting === undefined) return
   const provider = await identityProviders.find(waiting.provider)
   if (provider !== undefined) {
-    const identity = toIdentity(provider.issuer, waiting.subject, waiting.toldName)
+    const identity = toIdentity(provider.issuer, waiting.subject, waiting.claimedName)
     await identities.link(identity, person.id, at)
   }
   await detours.drop(interaction)
@@ -105,8 +109,11 @@ export async function linkWaiting(
  * By what else whoever proves this interaction's address will sign in: told in the mail with the code, by the operator's
  * own word for it. What the third party calls its person is a stranger's text, and the mail may go to anybody.
  */
-export async function waitingLink({ deps, call }: InteractionContext): Promise<string | null> {
-  const waiting = await deps.store.detours.waiting(digestOf(call.uid), deps.clock.now())
+export async function pendingIdentityLabel({
+  deps,
+  call,
+}: InteractionContext): Promise<string | null> {
+  const waiting = await deps.store.detours.pendingIdentity(digestOf(call.uid), deps.clock.now())
   const provider = waiting && (await deps.store.identityProviders.find(waiting.provider))
   return provider?.label ?? null
 }

@@ -39,9 +39,9 @@ export async function signInPage(
 ): Promise<Response> {
   const { interaction, client, deps, call } = context
   const form = deps.codeDelivery.kind === 'none' ? undefined : formOf(context, 'email')
-  const waiting = await deps.store.detours.waiting(digestOf(call.uid), deps.clock.now())
+  const waiting = await deps.store.detours.pendingIdentity(digestOf(call.uid), deps.clock.now())
   const shownProblem = problem ?? (await noticeOf(context, waiting?.provider))
-  const email = typed ?? waiting?.toldEmail ?? interaction.params['login_hint']?.slice(0, 254)
+  const email = typed ?? waiting?.claimedEmail ?? interaction.params['login_hint']?.slice(0, 254)
   const status = problem === undefined ? 200 : problem.kind === 'too-many-codes' ? 429 : 400
   const identities = await choicesOf(context)
   return page(

@@ -7,10 +7,10 @@ import type { SigninDeps } from './deps.ts'
 import { readForm } from './form-body.ts'
 import type { Federation } from './identities/federation.ts'
 import {
-  linkWaiting,
+  linkPendingIdentity,
+  pendingIdentityLabel,
   receiveFromThirdParty,
   sendToThirdParty,
-  waitingLink,
 } from './interaction-identity.ts'
 import type { InteractionLimit } from './interaction-limit.ts'
 import {
@@ -159,7 +159,7 @@ async function sendAgain(context: InteractionContext, pending: PendingCode): Pro
 async function send(context: InteractionContext, email: string): Promise<number | null> {
   const { codeFlow, call, client, language, deps } = context
   const { uid, address } = call
-  const links = await waitingLink(context)
+  const links = await pendingIdentityLabel(context)
   const verdict = await codeFlow.send({
     uid,
     email,
@@ -187,7 +187,7 @@ async function takeCode(
     case 'expired':
       return codePage(context, pending, { kind: redemption.verdict })
     case 'right':
-      return welcome(context, redemption.email)
+      return completeSignIn(context, redemption.email)
   }
 }
 
@@ -197,14 +197,14 @@ function problemOf({ deps }: InteractionContext, pending: PendingCode): CodeProb
 }
 
 /** The address is proved. */
-async function welcome(context: InteractionContext, email: string): Promise<Response> {
+async function completeSignIn(context: InteractionContext, email: string): Promise<Response> {
   const { deps } = context
   const at = deps.clock.now()
   const newcomer = deps.allowsSignup ? newPerson(email, at) : null
-  const person = await deps.store.people.proved(email, newcomer, at)
+  const person = await deps.store.people.confirmEmail(email, newcomer, at)
   if (person === undefined) return signInPage(context)
   if (person.disabledAt !== null) return disabledPage(context, person)
-  await linkWaiting(context, person)
+  await linkPendingIdentity(context, person)
   return finish(context, { login: { accountId: person.id, amr: ['otp'] } })
 }
 

@@ -18,7 +18,7 @@ const BOUNDS: MailCodeBounds = {
 }
 
 /** So many codes within an hour are told to the operator, once an hour. They are sent: else a stranger could lock everybody out. */
-const ALARMING = 100
+const ALARM_COUNT = 100
 
 /** What any bound looks back to. */
 export const LOOKBACK_MS = 60 * MINUTE_MS
@@ -26,7 +26,7 @@ export const LOOKBACK_MS = 60 * MINUTE_MS
 const DIGITS = 8
 
 /** Eight digits, each as likely as any. */
-const drawCode = (): string => String(randomInt(10 ** DIGITS)).padStart(DIGITS, '0')
+const randomCode = (): string => String(randomInt(10 ** DIGITS)).padStart(DIGITS, '0')
 
 /** What was typed, without the white space and hyphens that people put in; undefined for what is no code. */
 export function readCode(text: string): string | undefined {
@@ -34,7 +34,7 @@ export function readCode(text: string): string | undefined {
   return /^[0-9]{8}$/.test(code) ? code : undefined
 }
 
-export interface Asker {
+export interface CodeRequest {
   /** The interaction's id. */
   readonly uid: string
   readonly email: string
@@ -47,7 +47,7 @@ export interface Asker {
 
 export interface MailCodeFlow {
   /** Sends a code, also to an address that nobody has: it is told there, and nowhere else, that it is not known. */
-  send(asker: Asker): Promise<IssueVerdict>
+  send(asker: CodeRequest): Promise<IssueVerdict>
   redeem(uid: string, email: string, code: string): Promise<Redemption>
 }
 
@@ -59,7 +59,7 @@ export function openMailCodeFlow(deps: SigninDeps, pepper: string): MailCodeFlow
       .update(`${uid}\n${emailKey(email)}\n${code}`)
       .digest('hex')
 
-  const write = (asker: Asker, code: string, at: Instant, isKnown: boolean): CodeMail => {
+  const write = (asker: CodeRequest, code: string, at: Instant, isKnown: boolean): CodeMail => {
     const { email, clientName, language, address, links } = asker
     const about = { clientName, address, at: renderInstant(at), minutes: CODE_MINUTES, links }
     const letter = isKnown ? codeMail(language, code, about) : notKnownMail(language, about)
@@ -71,7 +71,7 @@ export function openMailCodeFlow(deps: SigninDeps, pepper: string): MailCodeFlow
   return {
     async send(asker) {
       const at = clock.now()
-      const code = drawCode()
+      const code = randomCode()
       const isKnown =
         deps.allowsSignup || (await store.people.findByEmail(asker.email)) !== undefined
       const verdict = await store.mailCodes.issue(
@@ -87,7 +87,7 @@ export function openMailCodeFlow(deps: SigninDeps, pepper: string): MailCodeFlow
         codeDelivery.kind === 'mail' ? write(asker, code, at, isKnown) : null,
       )
       if (!verdict.isIssued) return verdict
-      if (verdict.lately >= ALARMING && at >= quietUntil) {
+      if (verdict.lately >= ALARM_COUNT && at >= quietUntil) {
         quietUntil = later(at, LOOKBACK_MS)
         deps.logFault(new Error(`${verdict.lately} sign-in codes were asked for within an hour`))
       }

@@ -29,13 +29,13 @@ export function interactionPolicy(clock: Clock): InteractionPolicy {
   add('session_over', ({ session: { loginTs } }) => {
     return loginTs !== undefined && unixSeconds(clock.now()) - loginTs >= SESSION_SECONDS
   })
-  add('redirect_gone', refuseGone)
-  add('hint_of_another', refuseAnother)
+  add('redirect_gone', rejectRemovedRedirect)
+  add('hint_of_another', rejectOtherSubject)
   return policy
 }
 
 /** The library looks whether it is registered when a request comes, and the person may take an hour. @throws InvalidRedirectUri */
-function refuseGone({ params, client }: Context['oidc']): boolean {
+function rejectRemovedRedirect({ params, client }: Context['oidc']): boolean {
   if (client?.redirectUriAllowed(params?.['redirect_uri'] ?? '') === false) {
     throw new InvalidRedirectUri()
   }
@@ -47,7 +47,7 @@ function refuseGone({ params, client }: Context['oidc']): boolean {
  * named one person must not be given another (OpenID Connect Core §3.1.2.1).
  * @throws LoginRequired
  */
-function refuseAnother({ params, session, result }: Context['oidc']): boolean {
+function rejectOtherSubject({ params, session, result }: Context['oidc']): boolean {
   const hint = params?.['id_token_hint']
   if (hint === undefined || result?.login === undefined) return false
   // Its signature was verified when the request came.
@@ -56,13 +56,13 @@ function refuseAnother({ params, session, result }: Context['oidc']): boolean {
 }
 
 /** What outlives the session is never given unasked. */
-const ASKED_FOR = 'offline_access'
+const NEEDS_CONSENT = 'offline_access'
 
 /**
  * Clients are the operator's own, so what they ask for is granted without a question, unless they want one asked
  * (`prompt=consent`), as they must for `offline_access`.
  */
-export const grantUnasked =
+export const grantWithoutConsent =
   (provider: () => Provider) =>
   async ({ oidc }: Context): Promise<Grant | undefined> => {
     const { client, account, session, result } = oidc
@@ -73,7 +73,7 @@ export const grantUnasked =
     if (result?.consent !== undefined || oidc.prompts.has('consent')) return known
     const { accountId } = account
     const grant = known ?? new Grants({ accountId, clientId: client.clientId })
-    const scopes = [...oidc.requestParamOIDCScopes].filter((scope) => scope !== ASKED_FOR)
+    const scopes = [...oidc.requestParamOIDCScopes].filter((scope) => scope !== NEEDS_CONSENT)
     grant.addOIDCScope(scopes.join(' '))
     await grant.save()
     return grant

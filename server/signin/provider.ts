@@ -13,7 +13,7 @@ import { accountFinder, CLAIMS_BY_SCOPE } from './claims.ts'
 import type { SigninDeps } from './deps.ts'
 import type { InteractionLimit } from './interaction-limit.ts'
 import { guardLibraryPages, showProblem, showSignedOut, showSignOut } from './library-pages.ts'
-import { grantUnasked, interactionPolicy, SESSION_SECONDS } from './policy.ts'
+import { grantWithoutConsent, interactionPolicy, SESSION_SECONDS } from './policy.ts'
 import { digestOf, sameDigest } from './register/digest.ts'
 import type { SigningKey } from './register/keyring.ts'
 
@@ -29,7 +29,7 @@ export function createProvider(
   keys: Keys,
   interactionLimit: InteractionLimit,
 ): Provider {
-  const provider = new ProviderOfCodes(deps.issuer, {
+  const provider = new CodeFlowProvider(deps.issuer, {
     ...protocol(),
     ...lifetimes(deps, interactionLimit),
     ...cookies(deps, keys),
@@ -40,7 +40,7 @@ export function createProvider(
       policy: interactionPolicy(deps.clock),
       url: (_ctx, { uid }) => interactionPath(uid),
     },
-    loadExistingGrant: grantUnasked(() => provider),
+    loadExistingGrant: grantWithoutConsent(() => provider),
     features: features(deps),
     renderError: (ctx: Context, out: object, cause: unknown) => showProblem(deps, ctx, out, cause),
   })
@@ -163,7 +163,7 @@ function pinAddress(provider: Provider, issuer: string): void {
 const RESPONSE_MODES = ['form_post', 'query']
 
 /** An error still goes where an implicit flow, which we do not have, would look for it; nothing else is in a fragment. */
-class ProviderOfCodes extends Provider {
+class CodeFlowProvider extends Provider {
   override registerResponseMode(name: string, handler: ResponseModeHandler): void {
     const isAsked = ({ oidc }: Context): boolean => oidc.params?.['response_mode'] === name
     const kept: ResponseModeHandler =

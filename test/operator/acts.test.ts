@@ -183,7 +183,7 @@ async function furnish(): Promise<TestGateway> {
     client_id: 'gateway',
     secret: 'shh',
   })
-  const identity = { issuer: 'https://sso.example.org', subject: 's-1', toldName: null }
+  const identity = { issuer: 'https://sso.example.org', subject: 's-1', claimedName: null }
   await store.signin.identities.link(identity, ann as PersonId, base.clock.now())
   const bob = {
     ...newPerson('bob@example.org' as never, base.clock.now()),

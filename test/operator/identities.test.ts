@@ -129,7 +129,7 @@ describe('a person', () => {
     const deps = await openFurnished()
     await act(deps, 'identities.add', google)
     const { id } = await act(deps, 'users.add', { email: 'ann@example.org' })
-    const identity = { issuer: 'https://accounts.google.com', subject: '1', toldName: 'ann@g' }
+    const identity = { issuer: 'https://accounts.google.com', subject: '1', claimedName: 'ann@g' }
     await deps.store.signin.identities.link(identity, id as PersonId, deps.clock.now())
     const at = '2026-08-23T12:00:00Z'
     expect(await act(deps, 'users.show', { person: 'ann@example.org' })).toMatchObject({
@@ -160,7 +160,7 @@ describe('a person', () => {
     const deps = await openFurnished()
     await act(deps, 'identities.add', google)
     const { id } = await act(deps, 'users.add', { email: 'ann@example.org' })
-    const identity = { issuer: 'https://accounts.google.com', subject: '1', toldName: null }
+    const identity = { issuer: 'https://accounts.google.com', subject: '1', claimedName: null }
     await deps.store.signin.identities.link(identity, id as PersonId, deps.clock.now())
     expect(await act(deps, 'identities.remove', { name: 'google' })).toMatchObject({
       people: 1,

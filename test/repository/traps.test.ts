@@ -85,7 +85,7 @@ test('T38: nothing runs a command, a template or code that came as text', () => 
   ).toEqual([])
   // The log is folded on a thread, which runs a file of ours.
   expect(filesWith(/new Worker\((?!THREAD\))/)).toEqual([])
-  expect(filesWith(/new Worker\(/)).toEqual(['db/sqlite/log-fold.ts'])
+  expect(filesWith(/new Worker\(/)).toEqual(['db/sqlite/log-checkpoint.ts'])
   expect(filesWith(/\beval\(|new Function\(|\bsetTimeout\(\s*['"`]/)).toEqual([])
   expect(filesWith(/\bimport\(\s*[^'"\s]/)).toEqual([])
   // The program becomes itself anew, with more room for connections, before it serves anybody.

@@ -132,9 +132,9 @@ test('only a held answer may be silent, and its connection may idle again afterw
     async (request) => {
       if (!request.url.endsWith('/held')) return await never
       held.push(request)
-      listener.holdOpen(request)
+      listener.disableIdleTimeout(request)
       await lost
-      listener.letIdle(request)
+      listener.restoreIdleTimeout(request)
       return new Response('late')
     },
     1,

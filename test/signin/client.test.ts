@@ -1,10 +1,10 @@
 // Where people may be sent back to, and what a client is called and given.
 import { expect, test } from 'vitest'
 import {
-  faultOfRedirect,
   isClearText,
   newClientId,
   newClientSecret,
+  redirectUriProblem,
 } from '#signin/register/client.ts'
 import { digestOf, sameDigest } from '#signin/register/digest.ts'
 
@@ -14,7 +14,7 @@ test.each([
   'http://localhost:3000/callback',
   'http://grafana.lan/login/generic_oauth',
 ])('%s is an address to come back to', (uri) => {
-  expect(faultOfRedirect(uri)).toBeNull()
+  expect(redirectUriProblem(uri)).toBeNull()
 })
 
 test.each([
@@ -29,7 +29,7 @@ test.each([
   ['https://app.example.org\\@evil.example/', 'characters'],
   [`https://app.example.org/${'a'.repeat(2000)}`, 'longer'],
 ])('%s is none: %s', (uri, word) => {
-  expect(faultOfRedirect(uri)).toContain(word)
+  expect(redirectUriProblem(uri)).toContain(word)
 })
 
 test('clear text is what leaves this machine without TLS', () => {

@@ -1,4 +1,4 @@
-/** The description of this interface as OpenAPI 3.1: its requests are the forms that validate them, the rest is held by tests. */
+/** The OpenAPI 3.1 document. Request schemas are those that validate requests; tests check the rest. */
 import { headersOf, RATE_HEADERS, renderHeaders } from './headers.ts'
 import { type Operation, renderOperation, renderRefusal } from './operation.ts'
 import { API_OPERATIONS, ROOT_OPERATIONS } from './operations.ts'
@@ -31,7 +31,7 @@ const TAGS = {
   Events: 'Webhooks that the gateway sends',
 } as const
 
-/** @throws Error when a form and its notes disagree */
+/** @throws Error if a form and its notes do not match */
 export function renderDocument(version: string) {
   return {
     openapi: '3.1.1',
@@ -64,7 +64,7 @@ export function renderDocument(version: string) {
   }
 }
 
-/** What is answered where no operation is. */
+/** Responses outside any operation. */
 const RESPONSES_ELSEWHERE = {
   Preflight: {
     description: 'OPTIONS, at every address.',
@@ -91,7 +91,7 @@ function renderPaths(operations: readonly Operation[], beside: object) {
 
 let kept: { readonly version: string; readonly text: string } | null = null
 
-/** The document as JSON, put together when it is first asked for. */
+/** The document as JSON, built at the first request and cached. */
 export function documentText(version: string): string {
   if (kept?.version !== version) kept = { version, text: JSON.stringify(renderDocument(version)) }
   return kept.text

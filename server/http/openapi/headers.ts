@@ -1,10 +1,10 @@
-/** Every header that the gateway answers with, and which of them travel with which answer (spec §8, contract §4). */
+/** Every response header, and which responses have it (spec §8, contract §4). */
 import type { JsonSchema } from './notes.ts'
 
 interface Header {
   readonly description: string
   readonly schema: JsonSchema
-  /** It is never left out where an answer names it. */
+  /** Whether it is always present in the responses that list it. */
   readonly required?: true
 }
 
@@ -98,7 +98,7 @@ const EVERYWHERE: readonly HeaderName[] = [
   'Access-Control-Expose-Headers',
 ]
 
-/** Of every answer to a known key. */
+/** On every response to a known key. */
 export const RATE_HEADERS: readonly HeaderName[] = [
   'X-RateLimit-Limit-Minute',
   'X-RateLimit-Remaining-Minute',
@@ -108,7 +108,7 @@ export const RATE_HEADERS: readonly HeaderName[] = [
   'X-RateLimit-Reset-Day',
 ]
 
-/** What comes with a status, whoever refuses. */
+/** Additional headers by status. */
 export const STATUS_HEADERS: Readonly<Record<number, readonly HeaderName[]>> = {
   401: ['WWW-Authenticate'],
   402: ['X-Should-Retry'],
@@ -124,7 +124,7 @@ export const STATUS_HEADERS: Readonly<Record<number, readonly HeaderName[]>> = {
 /** `components.headers`. */
 export const renderHeaders = (): Readonly<Record<string, Header>> => HEADERS
 
-/** The `headers` of one answer: those of every answer, and these. */
+/** The `headers` of one response: the common ones and these. */
 export const headersOf = (names: readonly HeaderName[]) =>
   Object.fromEntries(
     [...EVERYWHERE, ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]),

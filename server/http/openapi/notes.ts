@@ -1,4 +1,4 @@
-/** Notes: descriptions and keywords for the fields of a form beside its own schema; every field must have one. */
+/** Notes: a description and schema keywords for each field of a form, in addition to its schema. */
 import type { z } from 'zod'
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema
@@ -17,7 +17,7 @@ type Note<Value> = Value extends readonly unknown[] | string | number | boolean
 /** A new field of the form does not compile until it has a note here. */
 export type Notes<Form> = { readonly [Name in keyof Form]-?: Note<NonNullable<Form[Name]>> }
 
-/** Keywords of the field as a whole, null included; all others describe its value. */
+/** Keywords that apply to the nullable field; all others apply to its non-null value. */
 const OF_THE_WHOLE: ReadonlySet<string> = new Set([
   'description',
   'default',
@@ -40,6 +40,6 @@ export function annotate<Form>(schema: JsonSchema, notes: Notes<Form>): void {
   }
 }
 
-/** What a field is when it is not null. */
+/** The schema of the non-null value. */
 const valuePart = (field: JsonSchema): JsonSchema =>
   (field.anyOf as readonly JsonSchema[] | undefined)?.find(({ type }) => type !== 'null') ?? field

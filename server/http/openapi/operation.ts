@@ -1,4 +1,4 @@
-/** An operation of the document: what is sent, what may be answered, and with which codes it may be refused. */
+/** An operation of the document: its request, its responses and its error codes. */
 import { ERROR_CODES } from '#domain/errors.ts'
 import { type HeaderName, headersOf, RATE_HEADERS, STATUS_HEADERS } from './headers.ts'
 import type { JsonSchema } from './notes.ts'
@@ -6,7 +6,7 @@ import { type ParameterName, parameterRef } from './parameters.ts'
 import { CODE_MEANINGS, type HttpCode } from './schemas/error.ts'
 import { refTo, type SchemaName } from './schemas.ts'
 
-/** The key that an operation asks for; null for none. */
+/** The kind of key that an operation requires; null for none. */
 type KeyOf = 'any' | 'ordinary' | 'provisioning' | null
 
 export interface Operation {
@@ -21,9 +21,9 @@ export interface Operation {
   readonly parameters?: readonly ParameterName[]
   readonly body?: { readonly schema: SchemaName; readonly mostBytes: number }
   readonly answers: readonly Answer[]
-  /** Beside those of its key, of its body, and of every operation. */
+  /** Error codes in addition to those of its key, its body and every operation. */
   readonly codes?: readonly HttpCode[]
-  /** Of every answer, refusals included. */
+  /** On every response, errors included. */
   readonly headers?: readonly HeaderName[]
 }
 
@@ -36,7 +36,7 @@ export interface Answer {
 
 export const json = (schema: JsonSchema) => ({ 'application/json': { schema } })
 
-/** A broken `Host` is refused everywhere, and a fault may happen anywhere. */
+/** A malformed `Host` and an internal error are possible everywhere. */
 const CODES_EVERYWHERE: readonly HttpCode[] = ['invalid_request', 'internal_error']
 
 const CODES_OF_KEY: readonly HttpCode[] = [
@@ -105,7 +105,7 @@ function renderResponses({ key, body, answers, codes = [], headers = [] }: Opera
 
 const statusOf = (code: HttpCode): number => ERROR_CODES[code][0]
 
-/** The Response Object of a status: the one error body, with the codes that it may hold here. */
+/** The Response Object of an error status: the error body, restricted to the possible codes. */
 export function renderRefusal(
   status: number,
   codes: readonly HttpCode[],

@@ -1,4 +1,4 @@
-/** Every operation of the HTTP API; a test holds this table to the one of the routes. */
+/** Every operation of the HTTP API; a test compares this table with the routes. */
 import { MOST_BODY_BYTES } from '../body.ts'
 import { MOST_FORM_BYTES } from '../routes/keys.ts'
 import { json, type Operation } from './operation.ts'

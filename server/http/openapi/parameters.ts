@@ -1,4 +1,4 @@
-/** What a client may send beside a body: parts of the path, of the query, and headers of its own. */
+/** Parameters of a request: path, query and headers. */
 import { PRINTABLE } from '../first-runs.ts'
 import { MOST_LISTED } from '../read-key-request.ts'
 import { ACCEPTED_ID } from '../request-id.ts'

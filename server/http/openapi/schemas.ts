@@ -1,4 +1,4 @@
-/** Every schema of the document by its name: the forms that validate requests, and what answers are made of. */
+/** Every schema of the document by name: request forms and responses. */
 import { z } from 'zod'
 import { chatForm } from '../read-chat-request.ts'
 import { amendmentForm, issueForm } from '../read-key-request.ts'
@@ -15,7 +15,7 @@ import { modelCard, modelList } from './schemas/model.ts'
 import { alive, lowBalance, readiness } from './schemas/service.ts'
 import { usage } from './schemas/usage.ts'
 
-/** `ChatRequest`, `KeyIssue` and `KeyAmendment` are the very forms that requests are held to. */
+/** `ChatRequest`, `KeyIssue` and `KeyAmendment` are the forms that validate requests. */
 const SCHEMAS = {
   ChatRequest: chatForm,
   Messages: messages,
@@ -49,12 +49,12 @@ export type SchemaName = keyof typeof SCHEMAS
 
 export const refTo = (name: SchemaName): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
 
-/** `components.schemas`. @throws Error when a form and its notes disagree */
+/** `components.schemas`. @throws Error if a form and its notes do not match */
 export function renderSchemas(): Record<SchemaName, JsonSchema> {
   const registry = z.registry<{ id: string }>()
   for (const [id, schema] of Object.entries(SCHEMAS)) registry.add(schema, { id })
   const uri = (id: string): string => `#/components/schemas/${id}`
-  // What a client sends and what it gets are both the side of the wire that `input` is.
+  // `input` is the JSON side of a schema, for requests and responses alike.
   const rendered = z.toJSONSchema(registry, { io: 'input', uri, override: plain }).schemas
   for (const schema of Object.values(rendered)) {
     delete schema.$id
@@ -66,13 +66,13 @@ export function renderSchemas(): Record<SchemaName, JsonSchema> {
   return schemas
 }
 
-/** Leaves out bounds that JSON's own numbers and names have anyway. */
+/** Removes the bounds of safe integers, which zod adds to every integer. */
 function plain({ jsonSchema }: { readonly jsonSchema: JsonSchema }): void {
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
 }
 
-/** Moves a description from a value to the nullable field that holds it. */
+/** Moves a description from the value's schema to the nullable field. */
 function liftDescriptions(schema: unknown): void {
   if (typeof schema !== 'object' || schema === null) return
   for (const part of Object.values(schema)) liftDescriptions(part)

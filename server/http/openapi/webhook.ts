@@ -1,4 +1,4 @@
-/** The event that the gateway sends of its own accord: who gets it, how it is signed, what an answer means (contract §9). */
+/** The webhook that the gateway sends: its signature, its body, and the meaning of a response (contract §9). */
 import { json } from './operation.ts'
 import { refTo } from './schemas.ts'
 
@@ -18,12 +18,12 @@ export const renderWebhooks = () => ({
       tags: ['Events'],
       summary: "An account's balance fell below its threshold",
       description:
-        'Signed by Standard Webhooks 1.0 with the secret `whsec_…` of the account. Sent again for three days until it arrives; ' +
+        'Signed by Standard Webhooks 1.0 with the secret `whsec_…` of the account. Retried for three days until it is delivered; ' +
         'redirects are not followed.',
       security: [],
       parameters: [
-        header('webhook-id', 'The id of the event, the same at every try'),
-        header('webhook-timestamp', 'When this try was made, in seconds since the Unix epoch'),
+        header('webhook-id', 'The id of the event, the same at every attempt'),
+        header('webhook-timestamp', 'The time of this attempt, in seconds since the Unix epoch'),
         header('webhook-signature', '`v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64'),
       ],
       requestBody: {
@@ -31,11 +31,10 @@ export const renderWebhooks = () => ({
         content: json(refTo('LowBalance')),
       },
       responses: {
-        '2XX': { description: 'The notice has arrived.' },
-        '410': { description: 'The notice is given up.' },
+        '2XX': { description: 'Delivered.' },
+        '410': { description: 'Not retried.' },
         default: {
-          description:
-            'The notice is sent again; `Retry-After` with 429, 502, 503 and 504 is obeyed.',
+          description: 'Retried later; `Retry-After` is honoured with 429, 502, 503 and 504.',
         },
       },
     },

@@ -1,4 +1,4 @@
-/** The first two checks of every call: the secret, then the kind of key (contract §2). */
+/** The first two checks of every call: the key, then its kind (contract §2). */
 import { GatewayError } from '#domain/errors.ts'
 import type { ApiKey } from '#domain/key.ts'
 import type { MaybePromise } from '#domain/maybe-promise.ts'
@@ -16,7 +16,7 @@ const acceptKeyLater = async (context: RequestContext, key: Promise<ApiKey>): Pr
   acceptKey(context, await key)
 
 function acceptKey(context: RequestContext, key: ApiKey): ApiKey {
-  // From here on the answer carries this key's rate headers, a refusal of the key itself too.
+  // From here on, every answer has this key's rate headers, even if the key is then rejected.
   context.key = key
   requireActive(key, context.arrivedAt)
   return key
@@ -52,7 +52,7 @@ export async function admitProvisioning(deps: ApiDeps, context: RequestContext):
   )
 }
 
-/** Asks again once a body has come: it may take minutes, and the key may have been revoked meanwhile. @throws the codes of 401 */
+/** Checks the key again after its body was received, which may take minutes: it may have been revoked. @throws the codes of 401 */
 export async function recheckKey({ store, clock }: ApiDeps, { id }: ApiKey): Promise<void> {
   const key = await store.keys.find(id)
   if (key) requireActive(key, clock.now())

@@ -1,4 +1,4 @@
-/** POST /v1/chat/completions: what stands before the walk, and which of the two answers comes after it (contract §7). */
+/** POST /v1/chat/completions: the checks before the walk, and the streamed or non-streamed answer (contract §7). */
 
 import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
 import type { AnswerHead } from '#domain/chat.ts'
@@ -41,10 +41,10 @@ export async function chatCompletions(deps: ApiDeps, context: RequestContext): P
     run = begun
   }
 
-  deps.holdOpen(context.request)
+  deps.disableIdleTimeout(context.request)
   const { requestId, arrivedAt } = context
   const walk = deps.running.start(deps, { key, requestId, arrivedAt }, request, run?.over)
-  // A picture that can be asked for again is drawn to its end, for whoever asks again.
+  // A repeatable image request runs to its end even after a disconnect, so that a repetition gets the image.
   if (run === null || !request.wantsImages) deps.disconnects.watch(context, walk)
   try {
     if (request.stream) return await answerStream(deps, context, walk, run)
@@ -54,14 +54,14 @@ export async function chatCompletions(deps: ApiDeps, context: RequestContext): P
   } finally {
     if (!context.streams) {
       deps.disconnects.forget(context)
-      deps.letIdle(context.request)
+      deps.restoreIdleTimeout(context.request)
     }
   }
 }
 
 /**
- * The reader of a walk for a whole answer, which leaves after its receipt: its charge is committed (design §3). A class, because
- * every request has one.
+ * Reads a walk for a non-streamed answer, which is sent after the receipt, when its charge is committed. A class, because every
+ * request has one.
  */
 class WholeAnswer {
   private readonly deps: ApiDeps
@@ -97,18 +97,18 @@ class WholeAnswer {
     }
   }
 
-  /** Null where nothing has come. */
+  /** Null before the upstream has answered. */
   private renderText(charge: Charge): readonly string[] | null {
     this.text ??= this.head && this.fold.render(this.head, charge)
     return this.text
   }
 
-  /** @throws what broke the upstream */
+  /** @throws the upstream's failure */
   render(): Response {
     const { context, failure, text } = this
-    // Half an answer is no answer to a client that asked for a whole one.
+    // A partial answer is an error for a client that did not request a stream.
     if (failure !== null) throw failure
-    // Who was cut short by the gateway while the charge was committed has paid for all of it, and gets all of it.
+    // If the gateway aborted while the charge was being committed, the client has paid for the whole answer, and gets it.
     if (text === null || (this.walk.isCutShort && context.request.signal.aborted)) {
       return new Response(null, { status: CLIENT_CLOSED_REQUEST })
     }

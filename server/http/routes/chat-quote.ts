@@ -1,4 +1,4 @@
-/** `X-Gateway-Dry-Run: true` on chat: the verdict, the route and the most that the request can cost, for nothing. */
+/** `X-Gateway-Dry-Run: true` on chat: the verdict, the route and the highest possible cost, without a charge. */
 import type { ChatRequest } from '#domain/chat.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { ApiKey } from '#domain/key.ts'
@@ -10,7 +10,7 @@ import { type RequestContext, renderJson } from '../request-context.ts'
 
 const HEADER = 'X-Gateway-Dry-Run'
 
-/** False without the header. Whoever sends another word than these wants no answer that costs money. @throws invalid_request */
+/** False without the header. Other values are rejected, so that a misspelt one does not cost money. @throws invalid_request */
 export function readDryRun(headers: Headers): boolean {
   const stated = headers.get(HEADER)
   if (stated === null) return false
@@ -20,8 +20,8 @@ export function readDryRun(headers: Headers): boolean {
 }
 
 /**
- * 200 whether the request would be admitted or not: `admitted` says so, and `error` is what it would be refused with, its
- * `status` beside it. What stands before admission (model, modality, price) is refused as it would be without the header.
+ * Status 200 whether or not the request would be admitted; `admitted` says which, and `error` has the refusal with its
+ * `status`. Errors before admission (model, modality, price) are returned as without the header.
  */
 export async function answerQuote(
   deps: ApiDeps,

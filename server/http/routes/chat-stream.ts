@@ -1,4 +1,4 @@
-/** A chat answer as a stream: held until the upstream speaks, so that a real status stays possible, then pulled. */
+/** A chat answer as a stream. The headers wait for the first event, so that an error can still have its own status. */
 
 import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
 import { unixSeconds } from '#domain/clock.ts'
@@ -15,7 +15,7 @@ import { type ChunkRenderer, startChunks } from '../wire/render-chunk.ts'
 import { type PieceSource, toSseBody } from '../wire/sse-body.ts'
 import { startTranscript, type Transcript } from './replay.ts'
 
-/** Throws what the walk throws as long as no header has left; after that an error is a chunk. */
+/** Throws what the walk throws until the headers are sent; after that, an error is a chunk. */
 export async function answerStream(
   deps: ApiDeps,
   context: RequestContext,
@@ -35,7 +35,7 @@ export async function answerStream(
   }
 }
 
-/** A walk that nobody will ask for another step is settled now; one that threw by itself has been. */
+/** Settles a walk that will not be read any further; one that threw is settled already. */
 async function abandon(walk: RunningWalk, thrown: unknown): Promise<void> {
   if (walk.isOver) return
   walk.abort(toGatewayError(thrown))
@@ -43,8 +43,8 @@ async function abandon(walk: RunningWalk, thrown: unknown): Promise<void> {
 }
 
 /**
- * Turns the steps of a walk into text. The usage and `[DONE]` come out of the receipt: the charge is committed. A class,
- * because it lives as long as its stream, of which there are thousands.
+ * Renders the steps of a walk as text. The receipt renders usage and `[DONE]`, when the charge is committed. A class, because
+ * there are thousands of streams at once.
  */
 class StreamedAnswer implements PieceSource {
   private readonly deps: ApiDeps
@@ -52,24 +52,24 @@ class StreamedAnswer implements PieceSource {
   private readonly walk: RunningWalk
   private readonly transcript: Transcript | null
   private chunks: ChunkRenderer | null = null
-  /** The first text, asked for before the headers leave. */
+  /** The first text, requested before the headers are sent. */
   private first: Promise<string | null> | null = null
-  /** What could not be rendered; the walk was aborted for it, and its further events are passed over. */
+  /** A rendering error; the walk was aborted for it, and its further events are ignored. */
   private defect: GatewayError | null = null
-  /** What broke the upstream after content had passed. */
+  /** The upstream's failure after content was sent. */
   private failure: GatewayError | null = null
-  /** What the walk threw after the headers had left. */
+  /** What the walk threw after the headers were sent. */
   private error: GatewayError | null = null
-  /** The last text, rendered once: when it is kept, or when it leaves. */
+  /** The last text, rendered once: when it is stored, or when it is sent. */
   private ending: string | null = null
   private isLast = false
   private isClosed = false
-  // Bound once, and not at every piece.
+  // Bound once instead of for every piece.
   private readonly pass = (text: string | null): string | null => {
     if (text === null) this.close(this.isUnanswered() ? CLIENT_CLOSED_REQUEST : 200)
     return text
   }
-  /** The last text of a stream that broke here, or whose walk threw, after the headers had left. */
+  /** The last text of a stream that failed after the headers were sent. */
   private readonly fail = async (thrown: unknown): Promise<string | null> => {
     if (this.error !== null) return null
     this.isLast = true
@@ -85,7 +85,7 @@ class StreamedAnswer implements PieceSource {
     this.transcript = run && startTranscript(deps, context, run)
   }
 
-  /** Waits for the first text; false when the headers leave without it. @throws what the walk throws until then */
+  /** Waits for the first text; false if the headers must be sent before it. @throws what the walk throws until then */
   begin(): Promise<boolean> {
     this.first = this.read()
     return within(this.first, this.deps.timings.headerHoldMs)
@@ -119,7 +119,7 @@ class StreamedAnswer implements PieceSource {
     return null
   }
 
-  /** A step that cannot be rendered must not leave its walk standing: it is ended, settled and charged like one that broke. */
+  /** If a step cannot be rendered, its walk is aborted, settled and charged like one that failed. */
   private renderOrAbort(step: CompletionStep): string {
     if (this.defect !== null && step.type === 'events') return ''
     try {
@@ -151,14 +151,14 @@ class StreamedAnswer implements PieceSource {
     }
   }
 
-  /** What could not be rendered, where the provider had ended by itself and the walk did not fail for it. */
+  /** Renders the rendering error if the walk did not report it, because the provider had already completed. */
   private reportDefect(): string {
     if (this.defect === null || this.failure !== null) return ''
     this.failure = this.defect
     return this.renderer().error(this.defect, this.context.requestId)
   }
 
-  /** Whoever repeats the request finds its answer kept, and this walk over, before the last word of it leaves. */
+  /** Ends the walk before the last text is sent, so that an immediate repetition finds the stored answer. */
   private async conclude(): Promise<void> {
     this.isLast = true
     await this.walk.next()
@@ -183,7 +183,7 @@ class StreamedAnswer implements PieceSource {
     this.isClosed = true
     const { deps, context } = this
     deps.disconnects.forget(context)
-    deps.letIdle(context.request)
+    deps.restoreIdleTimeout(context.request)
     deps.log?.(toRequestLine(context, status, this.error ?? this.failure, deps.clock.now()))
   }
 }

@@ -9,7 +9,7 @@ import { type RequestContext, readQuota, renderJson } from '../request-context.t
 import { renderGeneration } from '../wire/render-generation.ts'
 import { admitOrdinary } from './admit-kind.ts'
 
-/** @throws generation_not_found also while it runs, and for one of another account: nobody learns that it exists */
+/** @throws generation_not_found also while it runs, and for another account's, so that its existence is not disclosed */
 export async function showGeneration(
   deps: ApiDeps,
   context: RequestContext,
@@ -28,7 +28,7 @@ export async function showGeneration(
   return renderJson(context, renderGeneration(receipt))
 }
 
-/** By the time in its id alone, so that nobody learns whether it ever was. */
+/** Judged only by the time in the id, so that its existence is not disclosed. */
 async function whyNot({ store }: ApiDeps, id: string): Promise<string> {
   const since = await store.activity.keptSince()
   return since !== null && isGenerationId(id) && id < generationsFrom(since)

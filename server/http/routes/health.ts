@@ -1,12 +1,12 @@
-/** Health: whether the process lives, and whether it may be sent requests. Neither asks for a key. */
+/** Liveness and readiness; neither requires a key. */
 import type { ApiDeps } from '../deps.ts'
 import { type RequestContext, renderJson } from '../request-context.ts'
 
-/** The process is alive; touches nothing. */
+/** Liveness; checks nothing else. */
 export const alive = async (_deps: ApiDeps, context: RequestContext): Promise<Response> =>
   renderJson(context, { status: 'ok' })
 
-/** 200 when new requests may come, 503 while any check fails. */
+/** Readiness: 200 if new requests are accepted, 503 while any check fails. */
 export async function ready(deps: ApiDeps, context: RequestContext): Promise<Response> {
   const health = await deps.store.health({ checkIntegrity: false }).catch(() => null)
   const checks = {

@@ -31,10 +31,10 @@ import {
 } from '../request-context.ts'
 import { admitProvisioning, recheckKey } from './admit-kind.ts'
 
-/** A record of every field at its largest, with each character of it escaped, fits. */
+/** Large enough for every field at its maximum size with every character escaped. */
 export const MOST_FORM_BYTES = 1024 * 1024
 
-/** 201; the one appearance of the secret. */
+/** 201; the only response that contains the secret. */
 export async function issueKey(deps: ApiDeps, context: RequestContext): Promise<Response> {
   const caller = await admitProvisioning(deps, context)
   const form = await readForm(deps, context, readIssue)
@@ -60,7 +60,7 @@ export async function issueKey(deps: ApiDeps, context: RequestContext): Promise<
   return new Response(JSON.stringify(record), { status: 201, headers })
 }
 
-/** Newest first, the provisioning keys of the account among them. */
+/** Newest first, including the account's provisioning keys. */
 export async function listKeys(
   deps: ApiDeps,
   context: RequestContext,
@@ -92,7 +92,7 @@ export async function showAnyKey(
   return renderJson(context, record)
 }
 
-/** Changes what is stated, from the next request. @throws key_not_found, provisioning_key_not_allowed, key_revoked */
+/** Changes the stated fields, from the next request. @throws key_not_found, provisioning_key_not_allowed, key_revoked */
 export async function amendKey(
   deps: ApiDeps,
   context: RequestContext,
@@ -127,7 +127,7 @@ export async function amendKey(
   return renderJson(context, record)
 }
 
-/** The same answer however often; running streams end whole. @throws key_not_found, provisioning_key_not_allowed */
+/** Idempotent; running streams are completed. @throws key_not_found, provisioning_key_not_allowed */
 export async function revokeKey(
   deps: ApiDeps,
   context: RequestContext,
@@ -141,7 +141,7 @@ export async function revokeKey(
   return renderJson(context, { id: key.id, object: 'api_key.deleted', deleted: true })
 }
 
-/** What a provisioning key changed is in the log of acts under its id, by the names that an operator's acts have. */
+/** Logs an act of a provisioning key under its id, with the same verbs as an operator's acts. */
 async function note(
   { store, clock }: ApiDeps,
   { id }: ApiKey,
@@ -162,14 +162,14 @@ async function readForm<Form>(
   return form
 }
 
-/** A key of another account is no key at all: nobody learns here that it exists. */
+/** Another account's key counts as missing, so that its existence is not disclosed. */
 async function findOwn({ store }: ApiDeps, caller: ApiKey, id: string): Promise<ApiKey> {
   const key = await store.keys.find(id as KeyId)
   if (key?.accountId === caller.accountId) return key
   throw new GatewayError('key_not_found', 'your account has no key with this id')
 }
 
-/** A leaked provisioning key must not lock out the others, nor lift the end of its own. */
+/** A leaked provisioning key must not be able to disable others or extend its own expiry. */
 function requireOrdinary(key: ApiKey): ApiKey {
   if (key.kind === 'ordinary') return key
   throw new GatewayError(

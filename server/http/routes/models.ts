@@ -1,4 +1,4 @@
-/** GET /v1/models and one card of it, cut to what the key may call (spec §4.1, contract §6). Takes no slot. */
+/** GET /v1/models and GET /v1/models/{id}, restricted to what the key may call (spec §4.1, contract §6). Takes no slot. */
 import { allows } from '#domain/allow-list.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import { modelNotAllowed, modelNotFound } from '#domain/offer.ts'
@@ -9,7 +9,7 @@ import { renderCard } from '../wire/render-card.ts'
 import { admitOrdinary } from './admit-kind.ts'
 
 export interface ModelFilter {
-  /** `?output_modalities=image,text`: every one of them must be drawn. */
+  /** `?output_modalities=image,text`: a model must support all of them. */
   readonly outputModalities: readonly string[]
   /** `?q=`: words of the id, name or description. */
   readonly words: readonly string[]

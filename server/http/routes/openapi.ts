@@ -1,4 +1,4 @@
-/** GET /openapi.json: the description of this interface. It asks for no key, and nothing of it is loaded before somebody does. */
+/** GET /openapi.json. Requires no key; the document is loaded at the first request. */
 import type { ApiDeps } from '../deps.ts'
 import { headersFor, JSON_TEXT, type RequestContext } from '../request-context.ts'
 

@@ -1,4 +1,4 @@
-/** An answer that may be asked for twice: kept as it leaves, and sent again as it left (contract §7). */
+/** Answers of repeatable requests: stored when they are sent, and sent again unchanged (contract §7). */
 import { type KeptAnswer, MOST_ANSWER_BYTES, type Pay } from '#domain/idempotency.ts'
 import type { ApiDeps } from '../deps.ts'
 import type { FirstRun } from '../first-runs.ts'
@@ -11,7 +11,7 @@ import {
 } from '../request-context.ts'
 import { toBody } from '../wire/long-body.ts'
 
-/** The very bytes of the first answer, under the headers of this request; takes no slot and no money. */
+/** The bytes of the first answer with the headers of this request. Takes no slot and is not charged. */
 export async function replay(
   deps: ApiDeps,
   context: RequestContext,
@@ -25,7 +25,7 @@ export async function replay(
   return new Response(toBody(body), { headers })
 }
 
-/** Keeps a whole answer that is about to leave, and commits its charge. */
+/** Stores an answer before it is sent, and commits its charge. */
 export async function keepAnswer(
   { clock }: ApiDeps,
   { generationId }: RequestContext,
@@ -39,10 +39,10 @@ export async function keepAnswer(
   await run.keep({ generationId, contentType, body, keptAt: clock.now() }, pay)
 }
 
-/** What a stream has said so far. */
+/** The text of a stream so far. */
 export interface Transcript {
   note(text: string): void
-  /** Keeps everything noted and how it ends, unless that is too long to be kept, and commits its charge. */
+  /** Stores all of the text with its ending and commits the charge, unless it is too long to store. */
   keep(ending: string, pay: Pay): Promise<void>
 }
 

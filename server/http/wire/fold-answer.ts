@@ -1,4 +1,4 @@
-/** Folds the events of a walk into one whole answer in OpenAI's shape (contract §7), as text in pieces. */
+/** Folds the events of a walk into one answer in OpenAI's shape (contract §7), as pieces of text. */
 import type {
   AnswerHead,
   ChatEvent,
@@ -13,7 +13,7 @@ import { renderImage } from './render-image.ts'
 import { renderToolCall, type ToolCall } from './render-tool-call.ts'
 import { renderUsage } from './render-usage.ts'
 
-/** What most answers have none of is null until it comes. */
+/** Fields that most answers lack are null until needed. */
 interface Choice {
   readonly index: number
   text: string
@@ -30,15 +30,15 @@ interface Choice {
 export interface Fold {
   note(events: ChatEvents): void
   /**
-   * The JSON of the `chat.completion`, in pieces that follow each other: a picture is megabytes, and is not copied into one
-   * text with the rest.
+   * The JSON of the `chat.completion` in consecutive pieces, so that an image of megabytes is not copied into one string with
+   * the rest.
    */
   render(head: AnswerHead, charge: Charge): readonly string[]
 }
 
 export const startFold = (): Fold => new AnswerFold()
 
-/** A class, because every whole answer makes one: its methods are made once. */
+/** A class instead of closures, because every non-streamed answer has one. */
 class AnswerFold implements Fold {
   private first: Choice | null = null
   private further: Map<number, Choice> | null = null
@@ -142,7 +142,7 @@ function noteToolCall(calls: Map<number, ToolCall>, delta: ToolCallDelta): void 
   }
 }
 
-/** What the provider says of an answer beside its choices, and over it what the gateway says itself. */
+/** The provider's unknown fields, overridden by the gateway's own. */
 const toAnswer = (
   fields: JsonObject | null,
   { id, createdUnixSeconds, model, provider }: AnswerHead,
@@ -167,9 +167,9 @@ const toChoice = (choice: Choice): JsonObject => ({
   native_finish_reason: choice.native,
 })
 
-/** All of it but the pictures. */
+/** The message without its images. */
 function toMessage({ fields, text, refusal, reasoning, toolCalls }: Choice): JsonObject {
-  // OpenAI leaves null beside tool calls alone; anything else is a string, if an empty one.
+  // As in OpenAI's API, content is null only beside tool calls; otherwise it is a string.
   const content = text === '' && toolCalls !== null ? null : text
   const message = merge(fields, { role: 'assistant', content })
   if (refusal === '' && reasoning === '' && toolCalls === null) return message
@@ -190,7 +190,7 @@ const toEnding = ({ logprobs, reason, native }: Choice): JsonObject => ({
   native_finish_reason: native,
 })
 
-/** What `JSON.stringify` would make of it, with the pictures left as they are. */
+/** The same as `JSON.stringify`, but without copying images. */
 function renderInPieces(
   label: JsonObject,
   choices: readonly Choice[],
@@ -217,5 +217,5 @@ function renderChoice(choice: Choice, before: string, into: string[]): void {
   into.push(`${images.length > 0 ? ']' : ''}},${JSON.stringify(toEnding(choice)).slice(1)}`)
 }
 
-/** Whatever the provider called so beside them would be said twice. */
+/** Removes a provider's own `images` field, which would be a duplicate. */
 const NO_IMAGES = { images: undefined }

@@ -1,7 +1,7 @@
-/** Puts the log probabilities of several deltas end to end. */
+/** Concatenates the log probabilities of several deltas. */
 import type { JsonObject } from '#domain/chat.ts'
 
-/** Lists of one name are joined; anything else is replaced by the newer. */
+/** Arrays of the same name are concatenated; other values are replaced. */
 export function mergeLogprobs(known: JsonObject | null, more: unknown): JsonObject | null {
   if (typeof more !== 'object' || more === null) return known
   if (known === null) return more as JsonObject

@@ -33,15 +33,15 @@ export function renderCard(card: ModelCard) {
   }
 }
 
-/** `image` is per input picture and `image_output` per picture drawn, the dearest where there are several. */
+/** `image` is per input image; `image_output` per generated image, the highest if there are several prices. */
 function renderPricing(prices: Prices) {
-  const dearest = prices.imagePrices.reduce((most, { usd }) => (usd > most ? usd : most), FREE)
+  const highest = prices.imagePrices.reduce((most, { usd }) => (usd > most ? usd : most), FREE)
   return {
     prompt: renderPrice(prices.prompt),
     completion: renderPrice(prices.completion),
     request: renderPrice(prices.request),
     image: renderPrice(prices.inputImage),
-    image_output: renderPrice(dearest),
+    image_output: renderPrice(highest),
     ...(prices.imageInputToken !== null && {
       image_input_token: renderPrice(prices.imageInputToken),
     }),

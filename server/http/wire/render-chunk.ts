@@ -10,7 +10,7 @@ import { NOTHING_USED, renderUsage } from './render-usage.ts'
 export const KEEP_ALIVE = ': keep-alive\n\n'
 const DONE = 'data: [DONE]\n\n'
 
-/** What every chunk of one stream repeats; `provider` is unknown until one has answered. */
+/** The fields that every chunk of a stream repeats; `provider` is absent until one has answered. */
 export interface StreamHead {
   readonly id: string
   readonly createdUnixSeconds: number
@@ -19,10 +19,10 @@ export interface StreamHead {
 }
 
 export interface ChunkRenderer {
-  /** Empty when nothing of it is the client's to see. */
+  /** Empty if nothing is to be sent. */
   events(events: ChatEvents): string
   error(error: GatewayError, requestId: string): string
-  /** Whatever is still owed: finish reasons, the usage chunk, `[DONE]`. A null charge was for nothing. */
+  /** What is still missing: finish reasons, the usage chunk, `[DONE]`. A null charge means no charge. */
   end(charge: Charge | null): string
 }
 
@@ -32,17 +32,17 @@ interface StreamedChoice {
   finished: boolean
 }
 
-/** One renderer per stream: what its chunks repeat is put into words once. */
+/** One renderer per stream; the repeated fields are serialised once. */
 export const startChunks = (head: StreamHead, includeUsage: boolean): ChunkRenderer =>
   new StreamChunks(head, includeUsage)
 
-/** A class, because it lives as long as its stream, of which there are thousands: its methods are made once. */
+/** A class instead of closures, because there are thousands of streams at once. */
 class StreamChunks implements ChunkRenderer {
   private readonly opening: string
   private readonly includeUsage: boolean
   private first: StreamedChoice | null = null
   private further: Map<number, StreamedChoice> | null = null
-  /** Fields beside `choices` ride on the next chunk. */
+  /** Fields beside `choices`, for the next chunk. */
   private fields = ''
 
   constructor(head: StreamHead, includeUsage: boolean) {
@@ -90,7 +90,7 @@ class StreamChunks implements ChunkRenderer {
     if (event.type !== 'finish') {
       return text + this.choiceChunk(index, renderDelta(event, choice), renderRest(event))
     }
-    // Some providers repeat it; a client is told once.
+    // Some providers repeat the finish reason; it is sent once.
     if (choice.finished) return text
     choice.finished = true
     return text + this.finish(index, event.reason, event.native)
@@ -111,7 +111,7 @@ class StreamChunks implements ChunkRenderer {
     return choice
   }
 
-  /** In the order in which they came. */
+  /** In order of first appearance. */
   private unfinished(): readonly StreamedChoice[] {
     const all = [...(this.first ? [this.first] : []), ...(this.further?.values() ?? [])]
     return all.filter(({ finished }) => !finished)
@@ -159,7 +159,7 @@ const renderRest = (event: DeltaEvent): string =>
     ? `,"logprobs":${JSON.stringify(event.logprobs)}${UNFINISHED}`
     : UNFINISHED
 
-/** Names that the gateway says itself. */
+/** Fields that the gateway sets itself. */
 const OWN_FIELDS = new Set([
   'id',
   'object',
@@ -171,7 +171,7 @@ const OWN_FIELDS = new Set([
   'error',
 ])
 
-/** `,"a":1,"b":2`, without what would say a name twice. */
+/** `,"a":1,"b":2`, without names that would be duplicates. */
 function renderFields(fields: JsonObject): string {
   let text = ''
   for (const name of Object.keys(fields)) {

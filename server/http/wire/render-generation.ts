@@ -1,4 +1,4 @@
-/** A receipt as its key's holder reads it, and OpenRouter's words for it beside, so that cost trackers work. */
+/** A receipt, and the same in OpenRouter's format, so that cost trackers work. */
 import { renderInstant } from '#domain/clock.ts'
 import { renderUsdNumber } from '#domain/money.ts'
 import type { Receipt } from '#domain/receipt.ts'
@@ -10,7 +10,7 @@ export const renderGeneration = (receipt: Receipt) => ({
   data: renderOpenRouter(receipt),
 })
 
-/** Counts are the provider's own, so that its `native_` fields say the same as the others. */
+/** Counts are the provider's own, so the `native_` fields equal the others. */
 function renderOpenRouter({ entry, total }: Receipt) {
   const { usage } = entry
   const cost = renderUsdNumber(total)
@@ -25,7 +25,7 @@ function renderOpenRouter({ entry, total }: Receipt) {
     streamed: entry.stream,
     cancelled: entry.endedBy === 'client',
     finish_reason: entry.finishReason,
-    // The log keeps the gateway's word alone.
+    // The log keeps only the gateway's finish reason.
     native_finish_reason: null,
     latency: entry.totalMs,
     generation_time: entry.totalMs - entry.queuedMs,

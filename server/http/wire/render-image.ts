@@ -1,9 +1,9 @@
-/** One entry of a message's `images`: a picture as a data URL (spec §2.2). */
+/** One entry of a message's `images`: a data URL (spec §2.2). */
 import { isBase64 } from '#domain/base64.ts'
 
 const HEAD = /^data:[a-z0-9.+/-]{1,80};base64,/i
 
-/** Its JSON, in pieces; the address stands alone in one, as it is, where no character of it needs an escape. */
+/** Its JSON in pieces; a URL that needs no escaping is a piece of its own, so that it is not copied. */
 export function renderImage(url: string, index: number): readonly string[] {
   const head = HEAD.exec(url)?.[0]
   const isPlain = head !== undefined && isBase64(url.slice(head.length))

@@ -1,4 +1,4 @@
-/** What a key may ask about itself (contract §5), and OpenRouter's words for it, so that credit widgets work. */
+/** `GET /v1/key` (contract §5), and the same in OpenRouter's format, so that credit widgets work. */
 import type { KeyUsage } from '#domain/admission.ts'
 import {
   dayOf,
@@ -68,7 +68,7 @@ export function renderKeyInfo({ key, usage, balance, rubPerUsd, at }: KeyFacts) 
   }
 }
 
-/** OpenRouter knows one limit per key: the month's, or the day's where only that is set. */
+/** OpenRouter has one limit per key: the monthly one, or the daily one if only that is set. */
 function renderCredit(
   { label, kind, limits }: ApiKey,
   { spendDay, spendMonth }: KeyUsage,

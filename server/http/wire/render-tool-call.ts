@@ -1,7 +1,7 @@
-/** A tool call on OpenAI's wire, in a chunk and in a whole message alike. */
+/** A tool call in OpenAI's format, in a chunk and in a message. */
 import type { JsonObject, ToolCallDelta } from '#domain/chat.ts'
 
-/** A tool call put together from its deltas. */
+/** A tool call assembled from its deltas. */
 export interface ToolCall {
   readonly index: number
   readonly kind: ToolCallDelta['kind']
@@ -11,7 +11,7 @@ export interface ToolCall {
   fields: JsonObject
 }
 
-/** `type` and the name come once, with the delta that opens the call. */
+/** `type` and the name are sent once, with the first delta of the call. */
 export function renderToolCallDelta(delta: ToolCallDelta): JsonObject {
   const opens = delta.id !== undefined || delta.name !== undefined
   const name = delta.name === undefined ? {} : { name: delta.name }

@@ -1,9 +1,9 @@
-/** The `usage` of an answer, priced: OpenAI's counts, and what they cost in both currencies (contract §7). */
+/** The `usage` of an answer: OpenAI's counts, and their cost in both currencies (contract §7). */
 import type { Charge } from '#domain/ledger.ts'
 import { renderPrice, renderRub, renderRubPerUsd, renderUsdNumber } from '#domain/money.ts'
 import { completionTokens, promptTokens, type Usage } from '#domain/usage.ts'
 
-/** One literal without spreads: every answer makes it. */
+/** One object literal without spreads, because it is on the hot path. */
 export function renderUsage(charge: Charge) {
   const { usage, parts } = charge
   const prompt = promptTokens(usage)
@@ -41,7 +41,7 @@ interface PromptDetails {
   readonly image_tokens?: number
 }
 
-/** The usage of a stream that failed before anything was produced: nothing, for nothing. */
+/** The usage of a stream that failed before anything was produced. */
 export const NOTHING_USED = {
   prompt_tokens: 0,
   completion_tokens: 0,

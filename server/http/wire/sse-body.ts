@@ -1,12 +1,11 @@
-/** A stream's body, pulled by its reader: nothing is asked of the upstream that the client has not made room for. */
+/** A stream's body, pulled by the client: backpressure reaches the upstream. */
 import type { Timings } from '../timings.ts'
 import { KEEP_ALIVE } from './render-chunk.ts'
 
-/** Where the pieces come from. */
 export interface PieceSource {
   /** The next piece of text, or null after the last. Never throws. */
   next(): Promise<string | null>
-  /** The reader has gone. */
+  /** Called when the client has disconnected. */
   leave(): void
 }
 
@@ -16,9 +15,9 @@ const KEEP_ALIVE_BYTES = encoder.encode(KEEP_ALIVE)
 type Controller = ReadableStreamDefaultController<Uint8Array>
 
 /**
- * One piece is on its way at a time. While the upstream is silent a comment goes out every `keepAliveMs`, and at once where
- * it has been silent already: Bun sends headers with the first bytes of a body. A reader that leaves a piece lying for
- * `stalledReaderMs` is gone.
+ * One piece at a time. While the upstream is silent, a comment is sent every `keepAliveMs`, and at once with `isSilent`,
+ * because Bun sends the headers with the first bytes of the body. A reader that leaves a piece unread for `stalledReaderMs`
+ * counts as disconnected.
  */
 export const toSseBody = (
   source: PieceSource,
@@ -27,7 +26,7 @@ export const toSseBody = (
 ): ReadableStream<Uint8Array> =>
   new ReadableStream<Uint8Array>(new SseBody(source, timings, isSilent), { highWaterMark: 0 })
 
-/** A class, because it lives as long as its stream, of which there are thousands: its methods are made once. */
+/** A class instead of closures, because there are thousands of streams at once. */
 class SseBody {
   private readonly source: PieceSource
   private readonly timings: Timings
@@ -56,7 +55,7 @@ class SseBody {
     return this.source.next().then(this.pass)
   }
 
-  /** Bound once: an async function would cost each piece a generator with its scopes. */
+  /** Bound once; an async function would allocate more for every piece. */
   private readonly pass = (text: string | null): void => {
     const { controller } = this
     if (this.ended || controller === null) return
@@ -74,7 +73,7 @@ class SseBody {
     this.source.leave()
   }
 
-  /** Sends a keep-alive comment to a waiting reader, and gives up on one that has stalled. */
+  /** Sends a keep-alive comment to a waiting reader, and ends the stream of a stalled one. */
   checkSilence(): void {
     const { controller, awaited } = this
     const { keepAliveMs, stalledReaderMs } = this.timings
@@ -85,7 +84,7 @@ class SseBody {
       this.sleep(Math.min(this.longestSleepMs(), restMs))
       return
     }
-    // With nothing in the queue a waiting reader leaves room for exactly nothing.
+    // With a high-water mark of 0, the desired size is 0 if the queue is empty.
     const taken = awaited === 'upstream' && (controller.desiredSize ?? 0) >= 0
     if (taken) {
       controller.enqueue(KEEP_ALIVE_BYTES)
@@ -98,7 +97,7 @@ class SseBody {
     this.sleep(this.longestSleepMs())
   }
 
-  /** One timer serves both time-outs. It is reset only when it fires, not at every piece, so it must not outlast the shorter. */
+  /** One timer serves both time-outs. It is reset when it fires, not at every piece, so it must not exceed the shorter one. */
   private longestSleepMs(): number {
     return Math.min(this.timings.keepAliveMs, this.timings.stalledReaderMs)
   }

@@ -30,7 +30,11 @@ export type FederationProblem =
 export type SendResult = { readonly kind: 'sent'; readonly address: string } | FederationProblem
 
 export type ReturnResult =
-  | { readonly kind: 'told'; readonly provider: IdentityProvider; readonly told: IdentityClaims }
+  | {
+      readonly kind: 'identified'
+      readonly provider: IdentityProvider
+      readonly claims: IdentityClaims
+    }
   | FederationProblem
 
 export interface Federation {
@@ -51,7 +55,7 @@ export const uidOfState = (state: string | null): string | undefined =>
 export function openFederation(deps: SigninDeps, key: string): Federation {
   const { store, clock } = deps
   const clientOf = clientLoader(deps)
-  const draw = (purpose: string, state: string): string =>
+  const derive = (purpose: string, state: string): string =>
     createHmac('sha256', key).update(`${purpose}\n${state}`).digest('base64url')
   const loginOf = (
     provider: IdentityProvider,
@@ -62,12 +66,12 @@ export function openFederation(deps: SigninDeps, key: string): Federation {
     redirectUri: deps.issuer + callbackPath(provider.name),
     isFresh,
     state,
-    nonce: draw('nonce', state),
-    verifier: draw('verifier', state),
+    nonce: derive('nonce', state),
+    verifier: derive('verifier', state),
   })
-  const trouble = (provider: IdentityProvider, cause: unknown): FederationProblem => {
+  const toProblem = (provider: IdentityProvider, cause: unknown): FederationProblem => {
     if (cause instanceof Declined) return { kind: 'refused', provider }
-    deps.logFault(new Error(`signing in by "${provider.name}" failed: ${wordsOf(cause)}`))
+    deps.logFault(new Error(`signing in by "${provider.name}" failed: ${logMessageOf(cause)}`))
     return { kind: 'failed', provider }
   }
 
@@ -88,7 +92,7 @@ export function openFederation(deps: SigninDeps, key: string): Federation {
         })
         return { kind: 'sent', address }
       } catch (cause) {
-        return trouble(provider, cause)
+        return toProblem(provider, cause)
       }
     },
     async receive(name, uid, answer) {
@@ -101,12 +105,12 @@ export function openFederation(deps: SigninDeps, key: string): Federation {
         const secret = await store.identityProviders.secret(name)
         const client = await clientOf(provider)
         return {
-          kind: 'told',
+          kind: 'identified',
           provider,
-          told: await client.redeem(loginOf(provider, state, false), answer, secret),
+          claims: await client.redeem(loginOf(provider, state, false), answer, secret),
         }
       } catch (cause) {
-        return trouble(provider, cause)
+        return toProblem(provider, cause)
       }
     },
   }
@@ -132,7 +136,7 @@ function clientLoader({ reach, clock, issuer }: SigninDeps) {
 }
 
 /** Without its cause: that holds answers, and answers hold tokens. */
-function wordsOf(cause: unknown): string {
+function logMessageOf(cause: unknown): string {
   if (!(cause instanceof Error)) return 'unknown'
   const said = 'error' in cause && typeof cause.error === 'string' ? ` (${cause.error})` : ''
   return `${cause.message}${said}`.replace(/[^\x20-\x7e]/g, ' ').slice(0, 300)

@@ -4,18 +4,18 @@ import * as z from 'zod/mini'
 import type { Reach } from '../deps.ts'
 import { readEmail } from '../register/email.ts'
 import type { ClaimedEmail } from '../register/identity.ts'
-import { type Asking, askingOf } from './asking.ts'
+import { type FetchOptions, fetchOptionsOf } from './fetch-options.ts'
 import {
-  demandSubject,
   type FederatedLogin,
   type IdentityClient,
   readName,
+  requireSubject,
 } from './identity-client.ts'
 import { validated } from './oidc.ts'
 
 const GITHUB = 'https://github.com'
 
-const placesOf = (issuer: string) => {
+const endpointsOf = (issuer: string) => {
   const root = issuer.replace(/\/$/, '')
   const server: oauth.AuthorizationServer = {
     issuer,
@@ -29,7 +29,7 @@ const placesOf = (issuer: string) => {
 export function createGithubClient(reach: Reach, isDevelopment: boolean): IdentityClient {
   return {
     async authorizationUrl({ provider, redirectUri, state, verifier }) {
-      const address = new URL(placesOf(provider.issuer).server.authorization_endpoint ?? '')
+      const address = new URL(endpointsOf(provider.issuer).server.authorization_endpoint ?? '')
       const fields = {
         client_id: provider.clientId,
         redirect_uri: redirectUri,
@@ -45,13 +45,13 @@ export function createGithubClient(reach: Reach, isDevelopment: boolean): Identi
     async redeem(login, answer, secret) {
       const { issuer } = login.provider
       // It answers from its own second host, which is as much the operator's word as the first.
-      const asking = askingOf(reach, issuer, isDevelopment)
+      const asking = fetchOptionsOf(reach, issuer, isDevelopment)
       const token = await redeemCode(login, answer, secret, asking)
-      const { api } = placesOf(issuer)
-      const user = USER.parse(await ask(`${api}/user`, token, asking))
-      const emails = EMAILS.parse(await ask(`${api}/user/emails`, token, asking))
+      const { api } = endpointsOf(issuer)
+      const user = USER.parse(await requestApi(`${api}/user`, token, asking))
+      const emails = EMAILS.parse(await requestApi(`${api}/user/emails`, token, asking))
       return {
-        subject: demandSubject(String(user.id)),
+        subject: requireSubject(String(user.id)),
         name: readName(user.login),
         email: primaryOf(emails),
       }
@@ -63,9 +63,9 @@ async function redeemCode(
   { provider, redirectUri, state, verifier }: FederatedLogin,
   answer: URLSearchParams,
   secret: string,
-  asking: Asking,
+  asking: FetchOptions,
 ): Promise<string> {
-  const { server } = placesOf(provider.issuer)
+  const { server } = endpointsOf(provider.issuer)
   const client: oauth.Client = { client_id: provider.clientId }
   const callback = validated(() => oauth.validateAuthResponse(server, client, answer, state))
   const response = await oauth.authorizationCodeGrantRequest(
@@ -81,7 +81,7 @@ async function redeemCode(
   return tokens.access_token
 }
 
-async function ask(address: string, token: string, asking: Asking): Promise<unknown> {
+async function requestApi(address: string, token: string, asking: FetchOptions): Promise<unknown> {
   const headers = new Headers({ accept: 'application/vnd.github+json', 'user-agent': 'gatewayctl' })
   const url = new URL(address)
   const response = await oauth.protectedResourceRequest(token, 'GET', url, headers, null, asking)

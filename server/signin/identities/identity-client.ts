@@ -41,7 +41,7 @@ const LONGEST_SUBJECT = 255
 const LONGEST_NAME = 200
 
 /** As the specification bounds it (OpenID Connect Core §2). @throws when it is none */
-export function demandSubject(subject: string): string {
+export function requireSubject(subject: string): string {
   if (subject.length >= 1 && subject.length <= LONGEST_SUBJECT && subject.isWellFormed()) {
     return subject
   }

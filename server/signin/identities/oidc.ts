@@ -5,14 +5,14 @@ import type { Reach } from '../deps.ts'
 import { readEmail } from '../register/email.ts'
 import type { ClaimedEmail } from '../register/identity.ts'
 import type { IdentityProvider } from '../register/identity-provider.ts'
-import { type Asking, askingOf, demandEndpoint } from './asking.ts'
+import { type FetchOptions, fetchOptionsOf, requireEndpoint } from './fetch-options.ts'
 import {
   Declined,
-  demandSubject,
   type FederatedLogin,
   type IdentityClaims,
   type IdentityClient,
   readName,
+  requireSubject,
 } from './identity-client.ts'
 
 /** So long what a third party publishes of itself is believed without asking again; its keys by the library's own rule. */
@@ -34,12 +34,13 @@ export function createOidcClient(
   isDevelopment: boolean,
 ): IdentityClient {
   const known = new Map<string, Known>()
-  const askingFor = ({ issuer }: IdentityProvider) => askingOf(reach, issuer, isDevelopment)
+  const fetchOptionsFor = ({ issuer }: IdentityProvider) =>
+    fetchOptionsOf(reach, issuer, isDevelopment)
 
   const metadata = async (provider: IdentityProvider): Promise<oauth.AuthorizationServer> => {
     const kept = known.get(provider.issuer)
     if (kept !== undefined && kept.until > clock.now()) return kept.as
-    const as = await discover(provider.issuer, askingFor(provider), isDevelopment)
+    const as = await discover(provider.issuer, fetchOptionsFor(provider), isDevelopment)
     known.set(provider.issuer, { as, until: later(clock.now(), METADATA_MS) })
     return as
   }
@@ -65,23 +66,23 @@ export function createOidcClient(
     },
     async redeem(login, answer, secret) {
       const as = await metadata(login.provider)
-      return await redeem(as, login, answer, secret, askingFor(login.provider))
+      return await redeem(as, login, answer, secret, fetchOptionsFor(login.provider))
     },
   }
 }
 
 async function discover(
   issuer: string,
-  asking: Asking,
+  asking: FetchOptions,
   isDevelopment: boolean,
 ): Promise<oauth.AuthorizationServer> {
   const url = new URL(issuer)
   const as = await oauth.processDiscoveryResponse(url, await oauth.discoveryRequest(url, asking))
   // The library compares addresses; an issuer is a text.
   if (as.issuer !== issuer) throw new Error('its metadata names another issuer')
-  demandEndpoint('authorization_endpoint', as.authorization_endpoint, isDevelopment)
-  demandEndpoint('token_endpoint', as.token_endpoint, isDevelopment)
-  demandEndpoint('jwks_uri', as.jwks_uri, isDevelopment)
+  requireEndpoint('authorization_endpoint', as.authorization_endpoint, isDevelopment)
+  requireEndpoint('token_endpoint', as.token_endpoint, isDevelopment)
+  requireEndpoint('jwks_uri', as.jwks_uri, isDevelopment)
   return as
 }
 
@@ -90,7 +91,7 @@ async function redeem(
   { provider, redirectUri, state, nonce, verifier }: FederatedLogin,
   answer: URLSearchParams,
   secret: string,
-  asking: Asking,
+  asking: FetchOptions,
 ): Promise<IdentityClaims> {
   const client: oauth.Client = { client_id: provider.clientId }
   const callback = validated(() => oauth.validateAuthResponse(as, client, answer, state))
@@ -113,7 +114,7 @@ async function redeem(
   const isWhole = claims['email'] !== undefined || as.userinfo_endpoint === undefined
   const facts = isWhole ? claims : await userinfo(as, client, claims.sub, tokens, asking)
   return {
-    subject: demandSubject(claims.sub),
+    subject: requireSubject(claims.sub),
     name: readName(facts['preferred_username'], facts['email'], facts['name']),
     email: emailIn(facts),
   }
@@ -125,7 +126,7 @@ async function userinfo(
   client: oauth.Client,
   subject: string,
   { access_token }: oauth.TokenEndpointResponse,
-  asking: Asking,
+  asking: FetchOptions,
 ): Promise<Readonly<Record<string, unknown>>> {
   const response = await oauth.userInfoRequest(as, client, access_token, asking)
   return await oauth.processUserInfoResponse(as, client, subject, response)

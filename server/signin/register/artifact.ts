@@ -28,12 +28,12 @@ export interface Artifacts {
   /** True for exactly one caller, however many ask at once. */
   consume(kind: string, digest: string, at: Instant): Promise<boolean>
   /** Keeps it until then at least. Nothing when it is gone: who ended it meant it. */
-  prolong(kind: string, digest: string, expiresAt: Instant): Promise<void>
+  extend(kind: string, digest: string, expiresAt: Instant): Promise<void>
   remove(kind: string, digest: string): Promise<void>
   /** Ends all of one kind that a grant stands behind. */
   revokeGrant(kind: string, grantId: string): Promise<void>
   /** Signs a person out everywhere, and ends every token; answers how many sessions there were. */
-  endPerson(personId: PersonId, at: Instant): Promise<number>
+  revokePerson(personId: PersonId, at: Instant): Promise<number>
   /** How many sessions a person has. */
   countSessions(personId: PersonId, at: Instant): Promise<number>
   /** Forgets what expired before `before`; answers how many. A used code is kept that long, to know a replay. */

@@ -56,7 +56,7 @@ export function newClientSecret(): { readonly secret: string; readonly digest: s
 const LONGEST_URI = 2000
 
 /** What keeps an address from being one that people are sent back to; null when nothing does. */
-export function faultOfRedirect(text: string): string | null {
+export function redirectUriProblem(text: string): string | null {
   const url = URL.parse(text)
   if (url === null) return 'is not an absolute address'
   if (!['https:', 'http:'].includes(url.protocol)) return 'is neither https nor http'

@@ -34,7 +34,7 @@ export interface CodeMails {
   /** What is to be tried now and not over yet, at most `limit`, the longest due first. One sealed by another master key is forgotten. */
   due(at: Instant, limit: number): Promise<DueMails>
   /** Notes a failed try; nothing when another mail has taken its place. */
-  putOff(waiting: WaitingMail, nextTryAt: Instant): Promise<void>
+  reschedule(waiting: WaitingMail, nextTryAt: Instant): Promise<void>
   /** Forgets one that has left or was given up; not the one that took its place. */
   drop(waiting: WaitingMail): Promise<void>
 }

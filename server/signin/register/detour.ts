@@ -12,12 +12,12 @@ export interface Detour {
 }
 
 /** Who came back, and is nobody's yet: waits for an address to be proved by a code. */
-export interface Arrival {
+export interface PendingIdentity {
   readonly provider: string
   readonly subject: string
-  readonly toldName: string | null
+  readonly claimedName: string | null
   /** Proves nothing: it saves typing. */
-  readonly toldEmail: string | null
+  readonly claimedEmail: string | null
 }
 
 export interface Detours {
@@ -25,9 +25,9 @@ export interface Detours {
   /** True for exactly one caller, and only before it expires; the state opens nothing afterwards. */
   end(detour: Omit<Detour, 'expiresAt'>, at: Instant): Promise<boolean>
   /** Keeps who came back. False when the detour is not one that has ended, or its provider is gone. */
-  keep(interaction: string, arrival: Arrival): Promise<boolean>
+  keepIdentity(interaction: string, arrival: PendingIdentity): Promise<boolean>
   /** Who waits in this interaction. */
-  waiting(interaction: string, at: Instant): Promise<Arrival | undefined>
+  pendingIdentity(interaction: string, at: Instant): Promise<PendingIdentity | undefined>
   drop(interaction: string): Promise<void>
   /** Forgets what expired before `before`. */
   sweep(before: Instant): Promise<void>

@@ -59,7 +59,7 @@ export const callbackPath = (name: string): string => `/identity/${name}/callbac
 const LONGEST_ISSUER = 500
 
 /** What keeps a text from being an issuer; null when nothing does. */
-export function faultOfIssuer(text: string): string | null {
+export function issuerProblem(text: string): string | null {
   const url = URL.parse(text)
   if (url === null) return 'is not an absolute address'
   if (url.protocol !== 'https:' && !isLoopbackHttp(url)) return 'is not https'

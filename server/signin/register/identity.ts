@@ -12,7 +12,7 @@ export interface IdentityKey {
 /** An identity as its issuer told of it. */
 export interface ClaimedIdentity extends IdentityKey {
   /** What the person is called there, for operators to recognise: a login, an address. Proves nothing. */
-  readonly toldName: string | null
+  readonly claimedName: string | null
 }
 
 export interface Identity extends ClaimedIdentity {
@@ -27,7 +27,7 @@ export interface Identities {
    * the last word on, provided that a code has proved it before; that links them. Undefined otherwise. A disabled person is
    * answered as they are, and nothing changes.
    */
-  arrive(
+  recognise(
     identity: ClaimedIdentity,
     vouched: string | null,
     at: Instant,

@@ -45,7 +45,7 @@ export interface People {
    * with none, undefined. The first proof ends whatever sessions, tokens and identities were there before it. A disabled
    * person stays so, and is answered as they are.
    */
-  proved(email: string, newcomer: Person | null, at: Instant): Promise<Person | undefined>
+  confirmEmail(email: string, newcomer: Person | null, at: Instant): Promise<Person | undefined>
   /** Disabling ends every session, code and token of the person. Undefined when there is no such person. */
   setDisabled(id: PersonId, at: Instant | null): Promise<Person | undefined>
   /** Sessions, codes and tokens end with the person. False when there is no such person. */

@@ -27,13 +27,13 @@ const anIdentityProvider = (
 const anIdentity = (stated: Partial<ClaimedIdentity> = {}): ClaimedIdentity => ({
   issuer: 'https://sso.example.org',
   subject: 's-1',
-  toldName: 'ann',
+  claimedName: 'ann',
   ...stated,
 })
 
 async function aProved(bench: SigninBench, email: string): Promise<Person> {
   const at = bench.clock.now()
-  const person = await bench.signin.people.proved(email, newPerson(email, at), at)
+  const person = await bench.signin.people.confirmEmail(email, newPerson(email, at), at)
   if (person === undefined) throw new Error(`${email} was not added`)
   return person
 }
@@ -90,7 +90,7 @@ function providersContract(bench: SigninBench): void {
     expect(await identityProviders.remove('sso')).toBe(false)
     await identityProviders.add(sso, 'shh')
     expect(await detours.end(detour, clock.now())).toBe(false)
-    expect(await identities.arrive(anIdentity(), null, clock.now())).toBeUndefined()
+    expect(await identities.recognise(anIdentity(), null, clock.now())).toBeUndefined()
   })
 }
 
@@ -103,19 +103,23 @@ function arrivalsContract(bench: SigninBench): void {
     expect(await identities.link(anIdentity(), ann.id, clock.now())).toBe(true)
     clock.advance(MINUTE)
     const at = clock.now()
-    const came = await identities.arrive(anIdentity({ toldName: 'renamed' }), 'bob@example.org', at)
+    const came = await identities.recognise(
+      anIdentity({ claimedName: 'renamed' }),
+      'bob@example.org',
+      at,
+    )
     expect(came).toEqual({ ...ann, lastSignInAt: at })
     expect(await identities.ofPerson(ann.id)).toEqual([
       {
-        ...anIdentity({ toldName: 'renamed' }),
+        ...anIdentity({ claimedName: 'renamed' }),
         personId: ann.id,
         linkedAt: later(at, -MINUTE),
         lastUsedAt: at,
       },
     ])
-    expect(await identities.arrive(anIdentity({ subject: 'S-1' }), null, at)).toBeUndefined()
+    expect(await identities.recognise(anIdentity({ subject: 'S-1' }), null, at)).toBeUndefined()
     expect(
-      await identities.arrive(anIdentity({ issuer: 'https://other.example' }), null, at),
+      await identities.recognise(anIdentity({ issuer: 'https://other.example' }), null, at),
     ).toBeUndefined()
   })
 
@@ -127,7 +131,7 @@ function arrivalsContract(bench: SigninBench): void {
     await people.add(newPerson('unproved@example.org', at))
     const ann = await aProved(bench, 'ann@example.org')
     const arrive = (subject: string, email: string | null) =>
-      identities.arrive(anIdentity({ subject }), email, at)
+      identities.recognise(anIdentity({ subject }), email, at)
     expect(await arrive('1', null)).toBeUndefined()
     expect(await arrive('1', 'nobody@example.org')).toBeUndefined()
     expect(await arrive('1', 'unproved@example.org')).toBeUndefined()
@@ -140,7 +144,7 @@ function arrivalsContract(bench: SigninBench): void {
     const { identities } = bench.signin
     await aProved(bench, 'ann@example.org')
     const at = bench.clock.now()
-    expect(await identities.arrive(anIdentity(), 'ann@example.org', at)).toBeUndefined()
+    expect(await identities.recognise(anIdentity(), 'ann@example.org', at)).toBeUndefined()
   })
 
   test('whoever is disabled is answered so, by whatever way they come, and nothing is linked', async () => {
@@ -152,7 +156,11 @@ function arrivalsContract(bench: SigninBench): void {
     await people.setDisabled(ann.id, clock.now())
     clock.advance(MINUTE)
     for (const subject of ['s-1', 's-2']) {
-      const came = await identities.arrive(anIdentity({ subject }), 'ann@example.org', clock.now())
+      const came = await identities.recognise(
+        anIdentity({ subject }),
+        'ann@example.org',
+        clock.now(),
+      )
       expect(came?.disabledAt).not.toBeNull()
     }
     expect(await identities.ofPerson(ann.id)).toHaveLength(1)
@@ -169,7 +177,7 @@ function linksContract(bench: SigninBench): void {
     const won = await Promise.all([ann, bob].map(({ id }) => identities.link(anIdentity(), id, at)))
     expect(won).toEqual([true, false])
     expect(await identities.link(anIdentity(), ann.id, at)).toBe(true)
-    expect(await identities.arrive(anIdentity(), null, at)).toMatchObject({ id: ann.id })
+    expect(await identities.recognise(anIdentity(), null, at)).toMatchObject({ id: ann.id })
   })
 
   test('it is unlinked by issuer, and goes with its person', async () => {
@@ -205,11 +213,11 @@ function linksContract(bench: SigninBench): void {
       consumedAt: null,
       expiresAt: later(at, MINUTE),
     })
-    await people.proved('owner@example.org', null, at)
+    await people.confirmEmail('owner@example.org', null, at)
     expect(await identities.ofPerson(squatter.id)).toEqual([])
     expect(await artifacts.countSessions(squatter.id, at)).toBe(0)
     await identities.link(anIdentity(), squatter.id, at)
-    await people.proved('owner@example.org', null, at)
+    await people.confirmEmail('owner@example.org', null, at)
     expect(await identities.ofPerson(squatter.id)).toHaveLength(1)
   })
 }
@@ -245,23 +253,23 @@ function detoursContract(bench: SigninBench): void {
     const { clock } = bench
     const at = clock.now()
     await identityProviders.add(anIdentityProvider(clock), 'shh')
-    const arrival = { provider: 'sso', subject: 's', toldName: 'ann', toldEmail: null }
-    expect(await detours.keep('i1', arrival)).toBe(false)
+    const arrival = { provider: 'sso', subject: 's', claimedName: 'ann', claimedEmail: null }
+    expect(await detours.keepIdentity('i1', arrival)).toBe(false)
     await begin()
-    expect(await detours.keep('i1', arrival)).toBe(false)
+    expect(await detours.keepIdentity('i1', arrival)).toBe(false)
     await detours.end(detour, at)
-    expect(await detours.waiting('i1', at)).toBeUndefined()
-    expect(await detours.keep('i1', { ...arrival, provider: 'other' })).toBe(false)
-    expect(await detours.keep('i1', arrival)).toBe(true)
-    expect(await detours.waiting('i1', at)).toEqual(arrival)
-    expect(await detours.waiting('i2', at)).toBeUndefined()
-    expect(await detours.waiting('i1', later(at, MINUTE))).toBeUndefined()
+    expect(await detours.pendingIdentity('i1', at)).toBeUndefined()
+    expect(await detours.keepIdentity('i1', { ...arrival, provider: 'other' })).toBe(false)
+    expect(await detours.keepIdentity('i1', arrival)).toBe(true)
+    expect(await detours.pendingIdentity('i1', at)).toEqual(arrival)
+    expect(await detours.pendingIdentity('i2', at)).toBeUndefined()
+    expect(await detours.pendingIdentity('i1', later(at, MINUTE))).toBeUndefined()
     await begin()
-    expect(await detours.waiting('i1', at)).toBeUndefined()
+    expect(await detours.pendingIdentity('i1', at)).toBeUndefined()
     await detours.end(detour, at)
-    await detours.keep('i1', arrival)
+    await detours.keepIdentity('i1', arrival)
     await detours.drop('i1')
-    expect(await detours.waiting('i1', at)).toBeUndefined()
+    expect(await detours.pendingIdentity('i1', at)).toBeUndefined()
     await begin()
     await detours.sweep(later(at, MINUTE + 1))
     expect(await detours.end(detour, at)).toBe(false)

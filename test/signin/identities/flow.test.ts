@@ -54,7 +54,7 @@ describe('who comes back', () => {
     expect(isSignedIn(await context(deps, issuer))).toBe(true)
     expect(deps.told.size).toBe(1)
     expect(await deps.store.identities.ofPerson(ann?.id ?? 'usr_')).toMatchObject([
-      { issuer: issuer.url, subject: 's-1', toldName: EMAIL },
+      { issuer: issuer.url, subject: 's-1', claimedName: EMAIL },
     ])
     expect(deps.faults).toEqual([])
   })

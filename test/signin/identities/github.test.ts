@@ -43,7 +43,7 @@ test('people are sent with a challenge and the scopes that their address needs, 
   expect(isSignedIn(await context())).toBe(true)
   const ann = await deps.store.people.findByEmail('ann@example.org')
   expect(await deps.store.identities.ofPerson(ann?.id ?? 'usr_')).toMatchObject([
-    { issuer: github.url, subject: '583231', toldName: 'renamed' },
+    { issuer: github.url, subject: '583231', claimedName: 'renamed' },
   ])
   // Somebody else has taken the login that was given up.
   github.user = { id: 99, login: 'renamed' }

@@ -95,7 +95,7 @@ export async function openTestGateway({
         'canary-client-secret',
       ),
     async proved(email: string): Promise<Person> {
-      const person = await store.people.proved(email, newPerson(email, at), at)
+      const person = await store.people.confirmEmail(email, newPerson(email, at), at)
       if (person === undefined) throw new Error(`${email} was not added`)
       return person
     },

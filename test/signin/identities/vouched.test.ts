@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { vouchedEmail } from '#signin/register/identity.ts'
 import {
   callbackPath,
-  faultOfIssuer,
   isIdentityProviderName,
+  issuerProblem,
 } from '#signin/register/identity-provider.ts'
 
 const GOOGLE = 'https://accounts.google.com'
@@ -38,7 +38,7 @@ test.each([
   'http://localhost:8080/realms/x',
   'http://[::1]:8080',
 ])('%s may be an issuer', (issuer) => {
-  expect(faultOfIssuer(issuer)).toBeNull()
+  expect(issuerProblem(issuer)).toBeNull()
 })
 
 test.each([
@@ -51,7 +51,7 @@ test.each([
   ['https://sso.example.org/a b', 'characters'],
   [`https://sso.example.org/${'a'.repeat(500)}`, 'longer'],
 ])('%s may not: %s', (issuer, word) => {
-  expect(faultOfIssuer(issuer)).toContain(word)
+  expect(issuerProblem(issuer)).toContain(word)
 })
 
 test('a name stands in an address as it is', () => {

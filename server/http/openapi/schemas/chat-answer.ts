@@ -1,4 +1,4 @@
-/** The whole answer of a chat: OpenAI's shape, priced; what the gateway does not know of it passes through (contract §7). */
+/** A non-streamed chat answer: OpenAI's shape with prices; unknown fields pass through (contract §7). */
 import { z } from 'zod'
 import type { FinishReason } from '#domain/chat.ts'
 import type { renderQuote } from '../../routes/chat-quote.ts'
@@ -7,11 +7,11 @@ import { count, id, oneOf, rub, text, unixTime, usd } from './scalars.ts'
 import { usage } from './usage.ts'
 
 const FINISH_REASONS: Readonly<Record<FinishReason, string>> = {
-  stop: 'the model was finished',
-  length: 'it reached the maximum number of tokens',
-  tool_calls: 'it calls tools',
+  stop: 'the model completed its answer',
+  length: 'the maximum number of tokens was reached',
+  tool_calls: 'the model calls tools',
   content_filter: 'the provider withheld content',
-  error: 'the provider broke off',
+  error: 'the provider ended the answer early',
 }
 
 export const finishReason = oneOf<FinishReason>('Why the answer ended', FINISH_REASONS)
@@ -21,7 +21,7 @@ export const logprobs = z
   .nullable()
   .describe('Log probabilities, as the provider gave them')
 
-/** A picture of an answer (spec §2.2). */
+/** An image of an answer (spec §2.2). */
 export const image = z.object({
   type: z.literal('image_url'),
   image_url: z.object({ url: text('A data URL', 'data:image/png;base64,iVBORw0KGgo…') }),
@@ -74,7 +74,7 @@ const choice = z.object({
   native_finish_reason: nativeFinishReason,
 })
 
-/** What every chunk of a stream repeats. */
+/** The fields that every chunk of a stream repeats. */
 export const head = {
   id: id('gen-', 'The id of this generation, as `X-Generation-Id`'),
   created: unixTime('When the request arrived'),
@@ -102,18 +102,18 @@ export const quote = z
       .extend({ status: z.int().describe('The HTTP status of the refusal') })
       .nullable()
       .describe('The error that would refuse it'),
-    max_cost_usd: usd('The most that it can cost, at any hop of its route'),
+    max_cost_usd: usd('The highest possible cost, over all hops of the route'),
     max_cost_rub: rub('The same'),
     route: z
       .array(
         z.object({
           model: z.string(),
           provider: z.string(),
-          max_cost_usd: usd('The most that it can cost at this hop'),
+          max_cost_usd: usd('The highest possible cost at this hop'),
         }),
       )
-      .describe('The hops in the order in which they would be asked'),
+      .describe('The hops in the order in which they would be tried'),
   })
   .describe(
-    'The answer to `X-Gateway-Dry-Run: true`. No slot and no money was taken, and no provider was asked.',
+    'The answer to `X-Gateway-Dry-Run: true`. Nothing was consumed or charged, and no request was sent to a provider.',
   ) satisfies z.ZodType<ReturnType<typeof renderQuote>>

@@ -1,4 +1,4 @@
-/** One chunk of a streamed chat answer, as its `data:` line holds it (contract §7). */
+/** One chunk of a streamed chat answer, the content of a `data:` line (contract §7). */
 import { z } from 'zod'
 import { finishReason, head, image, logprobs, nativeFinishReason } from './chat-answer.ts'
 import { errorInChunk } from './error.ts'
@@ -46,7 +46,7 @@ export const chunk = z
     provider: z
       .string()
       .exactOptional()
-      .describe('Absent where a stream failed before any provider had answered'),
+      .describe('Absent if the stream failed before any provider answered'),
     choices: z.array(choice).describe('Empty in the usage chunk'),
     usage: streamUsage
       .exactOptional()
@@ -54,7 +54,7 @@ export const chunk = z
     ...errorInChunk,
   })
   .describe(
-    'One `data:` line of a stream: a role chunk, deltas, one with `finish_reason`, one with `usage` and no choices, then ' +
-      '`data: [DONE]`. All carry one `id` and `created`. Silence is filled with `: keep-alive` comments. A stream that ' +
-      'breaks says `error` and `finish_reason: "error"`, then its usage, then `[DONE]`.',
+    'One `data:` line of a stream: a chunk with the role, deltas, a chunk with `finish_reason`, a chunk with `usage` and no ' +
+      'choices, then `data: [DONE]`. All have the same `id` and `created`. While no data arrives, `: keep-alive` comments are ' +
+      'sent. A stream that fails ends with a chunk with `error` and `finish_reason: "error"`, its usage, and `[DONE]`.',
   )

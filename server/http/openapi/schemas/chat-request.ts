@@ -1,9 +1,9 @@
-/** Notes on a chat request's fields: those that the gateway reads, and those that it passes on (spec §4.2, contract §7). */
+/** Notes on the fields of a chat request: those that the gateway reads, and those that it passes through (spec §4.2, contract §7). */
 import type { z } from 'zod'
 import type { chatForm } from '../../read-chat-request.ts'
 import type { JsonSchema, Notes } from '../notes.ts'
 
-/** `messages` is read by hand and has a schema of its own. */
+/** Without `messages`, which is validated by hand and has its own schema. */
 type ChatForm = Omit<z.input<typeof chatForm>, 'messages'>
 
 const PROVIDERS = 'Names of providers'
@@ -12,7 +12,7 @@ export const CHAT_NOTES: Notes<ChatForm> = {
   model: { description: '`<provider>/<model>`', examples: ['openai/gpt-4o-mini'] },
   modalities: {
     description:
-      'With `image` in it, the answer contains images. Without it, a model that can do both answers with text. The order is irrelevant.',
+      'With `image`, the answer contains images. Without it, a model that supports both answers with text. The order is irrelevant.',
     items: { type: 'string', enum: ['text', 'image'] },
   },
   stream: { description: 'Whether to answer in chunks; not with image output', default: false },
@@ -25,8 +25,8 @@ export const CHAT_NOTES: Notes<ChatForm> = {
   user: 'The id of your end user. Spend is reported by it, and a key may have limits per end user. One that contains an API key is refused',
   n: { description: 'The number of answers', default: 1 },
   max_tokens:
-    'The maximum number of tokens of the answer. It also bounds the amount that is held while the request runs',
-  max_completion_tokens: 'The same; takes precedence over `max_tokens`',
+    'The maximum number of tokens of the answer. It also bounds the amount that is reserved while the request runs',
+  max_completion_tokens: 'The same as `max_tokens`, over which it takes precedence',
   temperature: 'Sampling temperature',
   top_p: 'Nucleus sampling: the probability mass to sample from',
   presence_penalty: 'Penalty for tokens that occurred at all',
@@ -42,18 +42,18 @@ export const CHAT_NOTES: Notes<ChatForm> = {
   },
   allow_fallbacks: {
     description:
-      'Whether another provider, or a model that `models` names, may answer where one fails before its first word. ' +
-      'False is exactly one attempt; recommended for images',
+      'Whether another provider, or a model of `models`, is tried if one fails before its first content. ' +
+      'False allows exactly one attempt, which is recommended for images',
     default: true,
   },
-  models: 'Further models to ask, in order, where the first fails before its first word',
+  models: 'Fallback models, in order, that are tried if the first fails before its first content',
   provider: {
     description: 'Which providers may serve the request',
     fields: {
       allow_fallbacks: 'The same as the top-level `allow_fallbacks`, which takes precedence',
-      order: `${PROVIDERS} to ask first`,
-      only: `${PROVIDERS}; no others are asked`,
-      ignore: `${PROVIDERS} to leave out`,
+      order: `${PROVIDERS} to try first, in order`,
+      only: `${PROVIDERS} to use; no others are tried`,
+      ignore: `${PROVIDERS} not to use`,
     },
   },
 }
@@ -65,7 +65,7 @@ const orNull = (type: Plain, description: string): JsonSchema => ({
   description,
 })
 
-/** Passed on as they come, and read at most by the translator of a provider's wire; null is absence. */
+/** Passed through unchanged, or read only by a provider's adapter; null means absent. */
 export const PASSED_ON: Readonly<Record<string, JsonSchema>> = {
   tools: {
     type: ['array', 'null'],
@@ -89,7 +89,7 @@ export const PASSED_ON: Readonly<Record<string, JsonSchema>> = {
   top_logprobs: orNull('integer', 'The number of candidates to return log probabilities for'),
   logit_bias: orNull('object', 'Bias for single tokens'),
   verbosity: orNull('string', '`low`, `medium`, `high`'),
-  prediction: orNull('object', 'Predicted output, most of which will be in the answer'),
+  prediction: orNull('object', 'Predicted output, most of which is expected in the answer'),
   prompt_cache_key: orNull(
     'string',
     "Groups requests with a common prefix for the provider's prompt cache",

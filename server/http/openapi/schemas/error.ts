@@ -1,9 +1,9 @@
-/** The one error body of the HTTP API, and what each of its codes means (contract §3). */
+/** The error body of the HTTP API, and the meaning of each code (contract §3). */
 import { z } from 'zod'
 import type { ErrorCode } from '#domain/errors.ts'
 import { moment } from './scalars.ts'
 
-/** Only an operator's commands end with these; they are no part of this interface. */
+/** Codes of operator commands only; the HTTP API never returns them. */
 export const OPERATOR_CODES = [
   'account_not_found',
   'provider_not_found',
@@ -15,51 +15,55 @@ export const OPERATOR_CODES = [
 
 export type HttpCode = Exclude<ErrorCode, (typeof OPERATOR_CODES)[number]>
 
-/** Every code that this interface answers with; a new one does not compile before it is explained here. */
+/** Every code of the HTTP API; a new one does not compile until it is explained here. */
 export const CODE_MEANINGS: Readonly<Record<HttpCode, string>> = {
-  invalid_json: 'the body is not JSON',
-  invalid_request: '`param` is the path to the field, or the header, that does not fit',
-  unknown_parameter: 'a key record has no such field',
-  image_streaming_not_supported: 'an image arrives whole; leave out `stream`',
-  unsupported_modality: 'the model does not take or does not draw what was asked for',
-  invalid_image: 'an input image is neither a data URL whose base64 decodes nor an https address',
-  too_many_images: 'more input images than a request may carry',
-  context_length_exceeded: "the prompt is longer than the model's context",
-  missing_api_key: 'no `Authorization: Bearer`; a key anywhere else is no key',
-  invalid_api_key: 'there is no such key',
+  invalid_json: 'the body is not valid JSON',
+  invalid_request: 'a field or header is invalid; `param` names it',
+  unknown_parameter: 'the body contains an unknown field; `param` names it',
+  image_streaming_not_supported: 'image output cannot be streamed; omit `stream`',
+  unsupported_modality: 'the model does not support a requested input or output modality',
+  invalid_image: 'an input image is neither a data URL with valid base64 nor an https URL',
+  too_many_images: 'the request exceeds the maximum number of input images',
+  context_length_exceeded: "the prompt exceeds the model's context length",
+  missing_api_key: 'the `Authorization: Bearer` header is missing; keys are not accepted elsewhere',
+  invalid_api_key: 'the key does not exist',
   api_key_revoked: 'the key was revoked',
   api_key_expired: 'the key has expired',
   api_key_disabled: 'the key is disabled',
-  daily_spend_limit_exceeded: 'until midnight UTC, or until the ceiling is raised',
-  monthly_spend_limit_exceeded: 'until the first of the month UTC, or until the ceiling is raised',
-  insufficient_balance: 'until the account is topped up',
-  model_not_allowed: "the model is outside the key's `allowed_models`",
-  provisioning_key_required: 'an ordinary key does not manage keys',
+  daily_spend_limit_exceeded: 'the daily ceiling is exhausted; it resets at midnight UTC',
+  monthly_spend_limit_exceeded:
+    'the monthly ceiling is exhausted; it resets at midnight UTC on the first of the month',
+  insufficient_balance: "the account's balance is exhausted; a top-up is required",
+  model_not_allowed: "the key's `allowed_models` do not include the model",
+  provisioning_key_required: 'the operation requires a provisioning key',
   provisioning_key_not_allowed:
-    'a provisioning key neither calls models nor is changed over HTTP; that is for the operator',
-  model_not_found: 'there is no such model',
-  key_not_found: 'the account has no such key',
-  generation_not_found: 'there is no such generation, or it has not ended yet',
-  route_not_found: 'there is nothing at this address',
-  method_not_allowed: '`Allow` names the methods that this address knows',
-  key_revoked: 'a revoked key cannot be changed',
-  idempotency_conflict: 'the first request is still running, or had another body',
-  request_too_large: '`metadata.limit_value` is the most bytes that a body may have',
-  unsupported_media_type: 'send JSON, without a `Content-Encoding`',
-  rate_limit_exceeded: '`metadata.limit` says which window; `Retry-After` when a slot frees',
-  concurrency_limit_exceeded: 'a place frees when a running request ends',
-  spend_reserved: 'running requests hold the rest of a ceiling or of the balance',
-  internal_error: 'a fault of the gateway; its log has the rest',
-  upstream_error: 'the provider failed, or no fallback was allowed',
+    'a provisioning key cannot call models, and only the operator can change one',
+  model_not_found: 'the model does not exist',
+  key_not_found: 'the account has no key with this id',
+  generation_not_found: 'the generation does not exist, or has not ended yet',
+  route_not_found: 'the path does not exist',
+  method_not_allowed: 'the path does not support the method; `Allow` lists those that it supports',
+  key_revoked: 'the key is revoked and cannot be changed',
+  idempotency_conflict:
+    'the first request with this `Idempotency-Key` is still running, or had a different body',
+  request_too_large: 'the body exceeds `metadata.limit_value` bytes',
+  unsupported_media_type: 'the body is not `application/json`, or has a `Content-Encoding`',
+  rate_limit_exceeded:
+    'a request limit is exhausted; `metadata.limit` names it, and `Retry-After` says when the next request is possible',
+  concurrency_limit_exceeded:
+    'too many requests are in progress; a slot frees when one of them ends',
+  spend_reserved: 'requests in progress reserve the rest of a ceiling or of the balance',
+  internal_error: "an internal error of the gateway; the operator's log has the details",
+  upstream_error: 'the provider failed, and no fallback was possible or allowed',
   no_image_returned: 'the provider answered without an image; nothing was charged',
   no_route_available: 'no provider that the request allows serves the model',
-  upstream_overloaded: 'the provider takes no more at the moment',
-  unpriced_model: 'a model without a price is refused, never free',
-  shutting_down: 'the gateway stops; ask again in a moment',
-  ended_by_operator: 'whoever runs the gateway ended the request; what came of it is charged',
-  store_unavailable: 'the gateway cannot write to its disk; nothing was taken or charged',
+  upstream_overloaded: 'the provider is overloaded',
+  unpriced_model: 'the model has no price yet, and is not served without one',
+  shutting_down: 'the gateway is shutting down; retry in a moment',
+  ended_by_operator: 'the operator ended the request; the output so far is charged',
+  store_unavailable: 'the gateway cannot write to its disk; nothing was consumed or charged',
   descriptors_exhausted:
-    'the gateway has no file descriptor left to reach a provider with; no provider was asked',
+    'the gateway has no free file descriptor for a connection; no request was sent to a provider',
   upstream_timeout: 'the provider did not answer in time',
 }
 
@@ -71,22 +75,22 @@ const metadata = z
       .string()
       .exactOptional()
       .describe(
-        'Which limit: a field of the key, `balance_usd`, `input_images`, `body_bytes` or `open_files`',
+        'The limit that was reached: a field of the key, `balance_usd`, `input_images`, `body_bytes` or `open_files`',
       ),
     limit_value: z.union([z.string(), z.number()]).exactOptional().describe('Its value'),
-    used: z.union([z.string(), z.number()]).exactOptional().describe('What is used of it'),
-    resets_at: moment('When it lifts by itself; null where it does not').nullable().exactOptional(),
-    provider: z.string().exactOptional().describe('Whose failure it is'),
-    provider_status: z.int().exactOptional().describe("The provider's own status"),
+    used: z.union([z.string(), z.number()]).exactOptional().describe('How much of it is used'),
+    resets_at: moment('When it resets by itself; null if it does not').nullable().exactOptional(),
+    provider: z.string().exactOptional().describe('The provider that failed'),
+    provider_status: z.int().exactOptional().describe("The provider's HTTP status"),
   })
-  .describe('Which limit refused, or whose failure it was.')
+  .describe('The limit that was reached, or the provider that failed.')
 
-/** What stands in `error`, in an answer, in a chunk and in a quote. */
+/** The `error` object of an error response, a chunk and a quote. */
 export const errorFields = z.object({
-  message: z.string().describe('For people; says what to do next'),
+  message: z.string().describe('For people: what is wrong and what to do next'),
   type: z.string().describe("OpenAI's class of the error"),
-  param: z.string().nullable().describe('Path to the field that is at fault'),
-  code: z.enum(HTTP_CODES).describe('For programs; each status lists those it comes with'),
+  param: z.string().nullable().describe('The path of the offending field'),
+  code: z.enum(HTTP_CODES).describe('For programs; each response lists its possible codes'),
   metadata: metadata.exactOptional(),
 })
 
@@ -94,7 +98,7 @@ const request_id = z.string().describe('As `X-Request-Id`')
 
 export const error = z.object({ error: errorFields, request_id })
 
-/** The fields that a chunk carries beside its choices when a stream breaks. */
+/** The additional fields of a chunk when a stream fails. */
 export const errorInChunk = {
   error: errorFields.exactOptional(),
   request_id: request_id.exactOptional(),

@@ -1,4 +1,4 @@
-/** The receipt of one request: what was counted × its price, who was asked, how long it took, how it ended (contract §7). */
+/** The receipt of one request: counts × prices, attempts, durations, and how it ended (contract §7). */
 import { z } from 'zod'
 import type { EndedBy } from '#domain/activity.ts'
 import type { UsageSource } from '#domain/ledger.ts'
@@ -10,9 +10,9 @@ import { count, id, moment, oneOf, rub, text, usd, usdNumber } from './scalars.t
 const line = z.object({
   class: z.enum(PRICE_CLASSES.map(({ name }) => name)).describe('The class of usage'),
   unit: oneOf<PriceClass['unit']>('', {
-    token: 'by the token',
-    image: 'by the piece',
-    request: 'once',
+    token: 'per token',
+    image: 'per image',
+    request: 'per request',
   }),
   count: count('The number of units'),
   unit_price_usd: usd('The price of one unit'),
@@ -25,15 +25,15 @@ const attempt = z.object({
   model: z.string(),
   provider: z.string(),
   outcome: oneOf<ReceiptAttempt['outcome']>('', {
-    answered: 'it answered',
-    left: 'the client hung up',
-    stopped: 'the gateway stopped',
-    rejected: 'it refused the request',
-    unauthorized: "it refused the gateway's account",
-    overloaded: 'it was overloaded',
-    failed: 'it failed, or broke off',
-    timeout: 'it did not answer in time',
-    'no-image': 'it answered without the requested image',
+    answered: 'the provider answered',
+    left: 'the client disconnected',
+    stopped: 'the gateway ended the request',
+    rejected: 'the provider rejected the request',
+    unauthorized: "the provider rejected the gateway's credential",
+    overloaded: 'the provider was overloaded',
+    failed: 'the provider failed, or ended the answer early',
+    timeout: 'the provider did not answer in time',
+    'no-image': 'the provider answered without the requested image',
   }),
   status: z.int().nullable().describe("The provider's own status, where it failed with one"),
   reason: z.string().nullable().describe('Why it failed'),
@@ -77,19 +77,16 @@ export const generation = z
     key_id: id('key_', 'The key that made the request'),
     key_name: z.string(),
     user: z.string().nullable().describe('The end user that the request named'),
-    model: z.string().describe('The model that served, else the one asked for'),
-    provider: z
-      .string()
-      .nullable()
-      .describe('The provider that was asked last; null where none was'),
+    model: z.string().describe('The model that served, or the requested one if none did'),
+    provider: z.string().nullable().describe('The provider that was tried last; null if none was'),
     stream: z.boolean(),
-    status: z.int().describe('The status sent; 499 where the client had left before one could be'),
+    status: z.int().describe('The HTTP status; 499 if the client disconnected before it was sent'),
     code: z.string().nullable().describe("The error's code; null on success"),
     ended_by: oneOf<EndedBy>('Who ended the request', {
-      completed: 'it ran to its end',
-      client: 'the client hung up',
-      upstream: 'the provider broke off',
-      gateway: 'the gateway stopped',
+      completed: 'the answer is complete',
+      client: 'the client disconnected',
+      upstream: 'the provider failed',
+      gateway: 'the gateway ended it',
       refused: 'it was not admitted',
     }),
     finish_reason: z.string().nullable(),
@@ -97,7 +94,7 @@ export const generation = z
     cost_rub: rub('The charge'),
     rub_per_usd: text('The exchange rate of the charge', '92.5').nullable(),
     price_version: id('price_', 'The version of the price list').nullable(),
-    charged_at: moment('Null where nothing was charged').nullable(),
+    charged_at: moment('When it was charged; null if it was not').nullable(),
     lines: z.array(line).describe('Each class of usage × its price'),
     image: z
       .object({ resolution: z.string().nullable(), quality: z.string().nullable() })
@@ -110,14 +107,14 @@ export const generation = z
       reasoning_tokens: count('Tokens of the answer that were reasoning'),
       images: count('Images that were returned'),
     }),
-    usage_source: oneOf<UsageSource>('Who counted', {
-      provider: "the provider's own",
-      estimated: "the gateway's estimate",
+    usage_source: oneOf<UsageSource>('The source of the counts', {
+      provider: 'the provider',
+      estimated: 'an estimate of the gateway',
     }).nullable(),
     queued_ms: count('Milliseconds from arrival to admission'),
-    first_byte_ms: count('Milliseconds to the first content; null where none came').nullable(),
+    first_byte_ms: count('Milliseconds to the first content; null if there was none').nullable(),
     total_ms: count('Milliseconds to its end'),
-    attempts: z.array(attempt).describe('In order; empty where no provider was asked'),
+    attempts: z.array(attempt).describe('In order; empty if no provider was tried'),
     data: openRouterFields,
   })
   .describe('The receipt of a request that has ended.') satisfies z.ZodType<

@@ -19,7 +19,7 @@ const MASKS = {
   examples: [['acme/*']],
 }
 
-/** Of a new key; null is no limit. */
+/** The fields of a new key; null means no limit. */
 export const ISSUE_NOTES: Notes<z.input<typeof issueForm>> = {
   name: {
     description: 'A name for people, without line breaks and other control characters',
@@ -43,7 +43,7 @@ export const ISSUE_NOTES: Notes<z.input<typeof issueForm>> = {
   },
 }
 
-/** Of changes to a key; what is left out stays, null takes a limit away. */
+/** The fields of a change; absent fields stay, null removes a limit. */
 export const AMENDMENT_NOTES: Notes<z.input<typeof amendmentForm>> = {
   ...ISSUE_NOTES,
   disabled: 'True disables the key, false enables it again',

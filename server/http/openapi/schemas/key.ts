@@ -1,4 +1,4 @@
-/** A key's record and its list, and what a key may ask about itself (contract §5). */
+/** A key's record, lists of keys, and `GET /v1/key` (contract §5). */
 import { z } from 'zod'
 import type { KeyKind, KeyStatus } from '#domain/key.ts'
 import type { KeyRecord, LimitsRecord } from '#domain/key-report.ts'
@@ -16,7 +16,7 @@ const limits = {
   allowed_models: z
     .array(text('An exact id, `<provider>/*` or `*`', 'acme/*'))
     .nullable()
-    .describe('Null is every model'),
+    .describe('Null allows every model'),
 }
 
 const keyId = id('key_', 'Its id')
@@ -33,7 +33,7 @@ const keyUsage = z.object({
   spend_month_usd: usd('In this UTC month'),
 })
 
-/** Null is no limit, in every limit alike. */
+/** A null limit means no limit. */
 export const keyRecord = z
   .object({
     object: z.literal('api_key'),
@@ -42,7 +42,7 @@ export const keyRecord = z
     kind,
     label,
     ...limits,
-    status: oneOf<KeyStatus>('The state of the key; of several reasons the strongest', {
+    status: oneOf<KeyStatus>('The state of the key; the strongest one if several apply', {
       active: 'it can be used',
       disabled: 'it can be enabled again',
       expired: '`expires_at` has passed',

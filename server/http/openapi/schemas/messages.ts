@@ -1,4 +1,4 @@
-/** The messages of a chat request, as `read-messages.ts` reads them by hand; a test holds the two together. */
+/** The messages of a chat request, as `read-messages.ts` validates them; a test compares the two. */
 import { z } from 'zod'
 import { MOST_INPUT_IMAGES } from '../../image-url.ts'
 import { MOST_MESSAGES, MOST_PARTS, ROLES } from '../../read-messages.ts'

@@ -1,11 +1,11 @@
-/** The scalars that answers are made of: money, moments, counts and closed lists of words, each said in words. */
+/** The scalar types of responses: money, times, counts and enumerations, each with a description. */
 import { z } from 'zod'
 
 /** Dollars as a decimal string, never a float (contract §1). */
 export const usd = (description: string) =>
   z.string().meta({ description, pattern: '^-?\\d+(\\.\\d+)?$', examples: ['5.00'] })
 
-/** Dollars as a number, where OpenRouter has one: to be shown, not to be reckoned with. */
+/** Dollars as a number, for compatibility with OpenRouter: for display only. */
 export const usdNumber = (description: string) => z.number().describe(`${description}, in dollars`)
 
 export const rub = (description: string) => z.number().describe(`${description}, in rubles`)
@@ -28,7 +28,7 @@ export const id = <Prefix extends string>(prefix: Prefix, description: string) =
     .templateLiteral([prefix, z.string().regex(/^[0-9a-z]{26}$/)])
     .meta({ description, examples: [`${prefix}01k3e5q9zzzzzzzzzzzzzzzzzz`] })
 
-/** A closed list: the type demands that each of its words is explained, and none beside them. */
+/** An enumeration; the type requires a description for each value. */
 export const oneOf = <Word extends string>(
   description: string,
   meanings: Readonly<Record<Word, string>>,

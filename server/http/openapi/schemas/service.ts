@@ -13,13 +13,16 @@ export const readiness = z.object({
       schema_current: z.boolean(),
       accepting_requests: z.boolean(),
     })
-    .describe('Ready when every one of them is true'),
+    .describe('Ready if all of them are true'),
 })
 
 export const lowBalance = z
   .object({
     type: z.literal('gateway.low_balance' satisfies NoticeType),
-    id: id('evt_', 'The same at every try: ignore an id that you have seen'),
+    id: id(
+      'evt_',
+      'The same at every delivery attempt; ignore an id that you have already processed',
+    ),
     timestamp: moment('When the balance fell'),
     data: z.object({
       account_id: id('acct_', 'The account'),
@@ -30,5 +33,5 @@ export const lowBalance = z
     test: z.literal(true).exactOptional().describe('Set in a test that an operator sent'),
   })
   .describe(
-    "An account's balance fell below its threshold. At most once a day; a top-up above it resets the mark.",
+    "An account's balance fell below its threshold. Sent at most once a day until a top-up brings the balance above it.",
   )

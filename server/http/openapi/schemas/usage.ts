@@ -33,9 +33,9 @@ const costDetails = z.object({
   images_usd: usd('The cost of generated images, not rounded'),
   rub_per_usd: text('The exchange rate of the charge', '92.5'),
   price_version: id('price_', 'The price version of the charge'),
-  source: oneOf<UsageSource>('Who counted', {
-    provider: "the provider's own",
-    estimated: "the gateway's estimate, where the provider's did not come",
+  source: oneOf<UsageSource>('The source of the counts', {
+    provider: 'the provider',
+    estimated: 'an estimate of the gateway, if the provider sent no counts',
   }),
 })
 
@@ -50,7 +50,7 @@ export const usage = counted
   ReturnType<typeof renderUsage>
 >
 
-/** Of a stream, which may have failed before anything was produced. */
+/** The usage of a stream, which may have failed before anything was produced. */
 export const streamUsage = counted
   .extend({
     prompt_tokens_details: promptDetails.exactOptional(),
@@ -58,5 +58,5 @@ export const streamUsage = counted
     cost_details: costDetails.exactOptional(),
   })
   .describe(
-    'The same as in a whole answer; where nothing was produced, all zeros and without details.',
+    'The same as in a non-streamed answer; if nothing was produced, all counts are zero and there are no details.',
   )

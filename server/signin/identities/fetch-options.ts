@@ -11,29 +11,33 @@ interface Init {
   readonly body?: unknown
 }
 
-export interface Asking {
+export interface FetchOptions {
   readonly [customFetch]: (address: string, init: Init) => Promise<Response>
   readonly [allowInsecureRequests]: boolean
 }
 
 /** `isDevelopment`: we ourselves are reached by http on this machine, and so may they be. */
-export const askingOf = (reach: Reach, issuer: string, isDevelopment: boolean): Asking => ({
+export const fetchOptionsOf = (
+  reach: Reach,
+  issuer: string,
+  isDevelopment: boolean,
+): FetchOptions => ({
   async [customFetch](address, { method, headers, body }) {
     const request = { method, headers, ...(body != null && { body: String(body) }) }
     try {
       return await reach(address, request, issuer)
     } catch (cause) {
-      throw new Unreachable(`${new URL(address).host} was not reached: ${wordOf(cause)}`)
+      throw new Unreachable(`${new URL(address).host} was not reached: ${reasonOf(cause)}`)
     }
   },
   [allowInsecureRequests]: isDevelopment,
 })
 
-const wordOf = (cause: unknown): string =>
+const reasonOf = (cause: unknown): string =>
   cause instanceof Error ? ('code' in cause ? String(cause.code) : cause.message) : 'unknown'
 
 /** An address that a third party's metadata names. @throws when it is missing, or not https */
-export function demandEndpoint(
+export function requireEndpoint(
   name: string,
   address: string | undefined,
   isDevelopment: boolean,

@@ -4,7 +4,7 @@ import type { Vault } from '../vault.ts'
 import type { Connection } from './connection.ts'
 
 /** @throws internal_error */
-export function demandVault({ vault }: Pick<Connection, 'vault'>): Vault {
+export function requireVault({ vault }: Pick<Connection, 'vault'>): Vault {
   if (vault) return vault
   throw new GatewayError(
     'internal_error',

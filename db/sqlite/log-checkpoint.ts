@@ -1,9 +1,9 @@
 /** Folds the write-ahead log into the database file on a thread of its own: it waits for the disk twice, and no request should. */
 import type { Database } from 'bun:sqlite'
-import type { FoldMessage } from './log-fold-thread.ts'
+import type { CheckpointMessage } from './log-checkpoint-thread.ts'
 import { statement } from './statement.ts'
 
-export interface LogFold {
+export interface LogCheckpointer {
   /** A commit was written: the log is checked soon. */
   dirty(): void
   /** Resolves once the thread's connection is closed; whoever closes last folds what is left. */
@@ -11,12 +11,12 @@ export interface LogFold {
 }
 
 /** Commits fold it themselves, every thousand pages: for a command, which is over soon, and for a store in memory. */
-export const NO_LOG_FOLD: LogFold = { dirty() {}, close: async () => {} }
+export const NO_CHECKPOINTER: LogCheckpointer = { dirty() {}, close: async () => {} }
 
 /** How long after a commit the length of the log is checked, and the least time between two folds. */
 const CHECK_MS = 250
 /** Pages of the log that are worth the two syncs of a fold. */
-const WORTH_FOLDING = 1_000
+const WORTHWHILE_PAGES = 1_000
 /**
  * A log begins anew only when all of it is folded, which a busy one never is: so of one that has become so long the thread
  * folds all it sees, and the event loop the few pages that were written meanwhile.
@@ -27,22 +27,22 @@ const MOST_PAGES = 24_000
 
 /** In the compiled program the thread's file lies where `scripts/compile.ts` puts it. */
 const THREAD = import.meta.url.includes('/$bunfs/')
-  ? '/$bunfs/root/db/sqlite/log-fold-thread.js'
-  : new URL('./log-fold-thread.ts', import.meta.url).href
+  ? '/$bunfs/root/db/sqlite/log-checkpoint-thread.js'
+  : new URL('./log-checkpoint-thread.ts', import.meta.url).href
 
 /**
  * The thread starts at once, and opens what it needs: one that is to start when the process has no descriptor left ends the
  * process, and any stranger can hold descriptors.
  */
-export function startLogFold(database: Database, path: string): LogFold {
+export function startLogCheckpointer(database: Database, path: string): LogCheckpointer {
   const thread = startThread()
   let timer: ReturnType<typeof setTimeout> | null = null
   let checking: Promise<void> | null = null
   let isOver = false
   /** Whether more was committed while the thread checked. */
   let isDirty = false
-  const asked = { path, worthPages: WORTH_FOLDING, longPages: LONG_PAGES }
-  const foldRest = statement(database, 'PRAGMA wal_checkpoint(PASSIVE)')
+  const asked = { path, worthwhilePages: WORTHWHILE_PAGES, longPages: LONG_PAGES }
+  const checkpointRest = statement(database, 'PRAGMA wal_checkpoint(PASSIVE)')
 
   const check = async (): Promise<void> => {
     const pages = await thread.post({ ...asked, isOver: false })
@@ -50,7 +50,7 @@ export function startLogFold(database: Database, path: string): LogFold {
     if (isDirty) scheduleCheck()
     if (pages < LONG_PAGES || isOver) return
     try {
-      foldRest().run()
+      checkpointRest().run()
     } catch {
       // A disk that takes nothing will be found out by whoever commits; the log has everything.
     }
@@ -82,7 +82,7 @@ export function startLogFold(database: Database, path: string): LogFold {
 
 interface Thread {
   /** Resolves when that was done, or tried: how many pages the log has, as far as is known. One at a time. */
-  post(message: FoldMessage): Promise<number>
+  post(message: CheckpointMessage): Promise<number>
   end(): void
 }
 

@@ -4,27 +4,30 @@ import type { KeyId } from '#domain/id.ts'
 import { statement } from './statement.ts'
 
 /** Where a sum lies among the others; before the first of a day where it names no key. */
-export type DayPlace = { readonly day: number; readonly key_id: KeyId | '' }
+export type DayPosition = { readonly day: number; readonly key_id: KeyId | '' }
 
-export const DAYS_BEGIN: DayPlace = { day: 0, key_id: '' }
-const DAYS_END: DayPlace = { day: Number.MAX_SAFE_INTEGER, key_id: '' }
+export const DAYS_BEGIN: DayPosition = { day: 0, key_id: '' }
+const DAYS_END: DayPosition = { day: Number.MAX_SAFE_INTEGER, key_id: '' }
 
 /** Sums behind a place, up to another. */
-export type Stretch = DayPlace & { readonly until_day: number; readonly until_key_id: KeyId | '' }
+export type DayRange = DayPosition & {
+  readonly until_day: number
+  readonly until_key_id: KeyId | ''
+}
 
 /** Which those are; binds a stretch. */
-export const IN_STRETCH = `(day, key_id) > ($day, $key_id) AND (day, key_id) <= ($until_day, $until_key_id)`
+export const IN_DAY_RANGE = `(day, key_id) > ($day, $key_id) AND (day, key_id) <= ($until_day, $until_key_id)`
 
 /** Answers the stretch of so many rows behind a place, and where the next begins; null when this is the last. */
-export function prepareStretches(database: Database, table: string, rows: number) {
-  const nth = statement<DayPlace, [DayPlace]>(
+export function prepareDayRanges(database: Database, table: string, rows: number) {
+  const nth = statement<DayPosition, [DayPosition]>(
     database,
     `SELECT day, key_id FROM ${table} WHERE (day, key_id) > ($day, $key_id)
      ORDER BY day, key_id LIMIT 1 OFFSET ${rows - 1}`,
   )
-  return (place: DayPlace): { readonly stretch: Stretch; readonly next: DayPlace | null } => {
+  return (place: DayPosition): { readonly range: DayRange; readonly next: DayPosition | null } => {
     const next = nth().get(place)
     const { day, key_id } = next ?? DAYS_END
-    return { stretch: { ...place, until_day: day, until_key_id: key_id }, next }
+    return { range: { ...place, until_day: day, until_key_id: key_id }, next }
   }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import { openStore } from '#db/index.ts'
-import { type LogFold, startLogFold } from '#db/sqlite/log-fold.ts'
+import { type LogCheckpointer, startLogCheckpointer } from '#db/sqlite/log-checkpoint.ts'
 import { openDatabase } from '#db/sqlite/open.ts'
 import { systemClock } from '#domain/clock.ts'
 import { anAccount } from '#test/support/nouns.ts'
@@ -13,14 +13,14 @@ import { tempDirectory } from '#test/support/temp-directory.ts'
 
 let path: string
 let database: Database
-let fold: LogFold
+let fold: LogCheckpointer
 
 beforeEach(() => {
   path = join(tempDirectory(), DATABASE_FILE)
   database = openDatabase(path)
   onTestFinished(() => database.close())
   database.run('CREATE TABLE rows (n INTEGER PRIMARY KEY, body BLOB)')
-  fold = startLogFold(database, path)
+  fold = startLogCheckpointer(database, path)
 })
 
 /** A page of the log or more for each row. */
@@ -89,7 +89,7 @@ test('closed, even in the middle, it leaves one whole file', async () => {
 })
 
 test('a file that it cannot open keeps nobody from closing', async () => {
-  const lost = startLogFold(database, join(tempDirectory(), 'none.db'))
+  const lost = startLogCheckpointer(database, join(tempDirectory(), 'none.db'))
   lost.dirty()
   await new Promise((resolve) => setTimeout(resolve, 150))
   await lost.close()
@@ -98,7 +98,7 @@ test('a file that it cannot open keeps nobody from closing', async () => {
 
 test('a store that serves closes as any other', async () => {
   const dataDir = tempDirectory()
-  const store = await openStore({ dataDir, clock: systemClock, foldAside: true })
+  const store = await openStore({ dataDir, clock: systemClock, checkpointOnThread: true })
   await store.accounts.create(anAccount())
   await store.close()
   expect(existsSync(join(dataDir, `${DATABASE_FILE}-wal`))).toBe(false)

@@ -1,12 +1,12 @@
-/** The thread of `log-fold.ts`: a connection of its own that folds the log, because folding waits for the disk twice. */
+/** The thread of `log-checkpoint.ts`: a connection of its own that folds the log, because folding waits for the disk twice. */
 import { Database } from 'bun:sqlite'
 
 declare const self: Worker
 
-export interface FoldMessage {
+export interface CheckpointMessage {
   readonly path: string
   /** Pages that are worth the two syncs of a fold. */
-  readonly worthPages: number
+  readonly worthwhilePages: number
   /** From so many on, all that can be seen is folded. */
   readonly longPages: number
   /** The connection is closed, and nothing more is asked. */
@@ -21,7 +21,7 @@ interface CheckpointRow {
 let database: Database | null = null
 
 /** How many pages the log has, as far as is known; what fails is tried again after the next commit. */
-function act({ path, worthPages, longPages, isOver }: FoldMessage): number {
+function act({ path, worthwhilePages, longPages, isOver }: CheckpointMessage): number {
   if (isOver) {
     database?.close(true)
     return 0
@@ -32,13 +32,13 @@ function act({ path, worthPages, longPages, isOver }: FoldMessage): number {
   const status = database.query<CheckpointRow, []>('PRAGMA wal_checkpoint(NOOP)').get()
   const { log, checkpointed } = status ?? { log: 0, checkpointed: 0 }
   // `PASSIVE` folds as far as nobody reads, and waits for nobody.
-  if (log - checkpointed >= (log < longPages ? worthPages : 1)) {
+  if (log - checkpointed >= (log < longPages ? worthwhilePages : 1)) {
     database.query('PRAGMA wal_checkpoint(PASSIVE)').get()
   }
   return log
 }
 
-self.onmessage = ({ data }: MessageEvent<FoldMessage>): void => {
+self.onmessage = ({ data }: MessageEvent<CheckpointMessage>): void => {
   let pages = 0
   try {
     pages = act(data)
