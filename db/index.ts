@@ -1,4 +1,4 @@
-/** Opens the store of a data directory: takes its lock, brings its schema up to date, resolves what a crash left. */
+/** Opens the store of a data directory: takes its lock, migrates its schema, and recovers from a crash. */
 import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import type { Clock } from '#domain/clock.ts'
@@ -15,7 +15,7 @@ import { createStore } from './sqlite/store.ts'
 import type { Vault } from './vault.ts'
 
 export interface StoreOptions {
-  /** A directory that exists, or `:memory:` for a store that dies with its process. */
+  /** An existing directory, or `:memory:`. */
   readonly dataDir: string
   readonly clock: Clock
   /** 32 bytes kept outside the directory's database; without it no credential can be kept or read. */
@@ -52,7 +52,7 @@ export async function openStore(options: StoreOptions): Promise<GatewayStore> {
     const rest = { clock, vault, syncCharges }
     return createStore(connect(database, logSync, rest, checkpointer, disk), path, release)
   } catch (error) {
-    // A thread that is left behind would keep the process from its end.
+    // A running thread would keep the process from exiting.
     await checkpointer.close()
     database?.close(true)
     release()

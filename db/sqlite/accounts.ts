@@ -1,4 +1,4 @@
-/** Accounts in SQLite; plain SQL, because a list of keys begins with whose they are. */
+/** Accounts in SQLite; plain SQL, so that listing keys need not load Drizzle. */
 import type { Account, Accounts } from '#domain/account.ts'
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'

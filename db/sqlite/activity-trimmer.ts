@@ -1,4 +1,4 @@
-/** Takes old lines out of the log, a slice at a time, and remembers since when it is whole. */
+/** Removes old log entries in slices, and records the instant since which the log is complete. */
 import type { Activity } from '#domain/activity.ts'
 import type { Instant } from '#domain/clock.ts'
 import { type GenerationId, generationsFrom } from '#domain/id.ts'
@@ -7,12 +7,12 @@ import { statement } from './statement.ts'
 
 type Slice = {
   readonly before: Instant
-  /** Whoever arrived later cannot have ended before. */
+  /** A request that arrived after `before` cannot have ended before it. */
   readonly below: GenerationId
   readonly limit: number
 }
 
-/** By its end: a request may have run for longer than the log is kept, and be in a window until it is over. */
+/** Selected by the end of a request: it may run for longer than the log is kept, and its window slot is needed until it ends. */
 const oldest = (columns: string): string => `
   SELECT ${columns} FROM activity
   WHERE generation_id < $below AND started_at + total_ms < $before

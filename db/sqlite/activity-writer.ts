@@ -1,4 +1,4 @@
-/** Writes a line of the activity log: one prepared statement, because every request leaves a line. */
+/** Writes activity entries with one prepared statement, because every request has one. */
 import type { Database, SQLQueryBindings } from 'bun:sqlite'
 import { type ActivityEntry, operatorCost } from '#domain/activity.ts'
 import type { Instant } from '#domain/clock.ts'
@@ -44,7 +44,7 @@ const COLUMNS = [
   'refusal',
 ]
 
-/** A second line of the same generation is not written: false. */
+/** Returns false for a second entry of the same generation, which is not written. */
 export function prepareActivity(
   database: Database,
 ): (entry: ActivityEntry, admittedAt: Instant | null) => boolean {

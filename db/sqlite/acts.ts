@@ -1,4 +1,4 @@
-/** The log of acts in SQLite: written and read, and nothing else; the table itself refuses it. */
+/** The log of acts in SQLite. Triggers of the table prevent updates and deletions. */
 import type { Act, Acts } from '#domain/act.ts'
 import type { Instant } from '#domain/clock.ts'
 import type { ActId } from '#domain/id.ts'

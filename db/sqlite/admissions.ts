@@ -1,4 +1,4 @@
-/** Admission in SQLite: the verdict and its effect happen in one turn in memory, and are committed with their turn's group. */
+/** Admission: verdict and effect happen in memory in one turn of the event loop; the rows are written by group commit. */
 import {
   type Admissions,
   type Claim,
@@ -42,7 +42,7 @@ export function createAdmissions(
     return hot
   }
 
-  /** With its windows, for whoever only looks at them: a turn may pass before it is answered. */
+  /** The key with its windows, for reading only: other turns may pass before it resolves. */
   const requireKeyWithWindows = async (id: KeyId, at: Instant): Promise<HotKey> => {
     const hot = requireKey(id, at)
     if (hot.hasWindows) return hot
@@ -63,7 +63,7 @@ export function createAdmissions(
     const endUser = hotState.endUser(claim, hot)
     const refusal = judge(claim, hot, endUser)
     if (refusal) return { admitted: false, quota: readQuota(hot, claim.at), refusal }
-    // Nobody waits for these: a hold that is lost with its process was never charged either.
+    // Deferred: a hold that is lost in a crash was never charged either.
     const hold = hotState.take(claim, hot, endUser)
     hold.rowWrite = commit.defer(writer.hold, claim)
     noteUse(hot, claim.at)
@@ -72,7 +72,7 @@ export function createAdmissions(
 
   const admitOnceRead = async (claim: Claim): Promise<Verdict> => {
     for (;;) {
-      // Asked again, so that the verdict falls and takes in one turn.
+      // Read again after the wait, so that verdict and reservation happen in one turn.
       const hot = requireKey(claim.keyId, claim.at)
       if (hot.hasWindows) return admitNow(claim, hot)
       await hotState.readWindows(hot, claim.at)
@@ -131,7 +131,7 @@ const countRequests = async (windows: WindowReader, { key, minute, day }: HotKey
   requestsDay: day?.count(at) ?? (await windows.count(key.id, DAY_MS, at)),
 })
 
-/** A key that was revoked between its look-up and this claim takes nothing. */
+/** The key may have been revoked between its look-up and this claim. */
 function judgeState({ at }: Claim, { key }: HotKey): Refusal | null {
   if (keyStatus(key, at) === 'active') return null
   return {

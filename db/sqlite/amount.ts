@@ -1,4 +1,4 @@
-/** Money as SQLite keeps it: an integer; the domain stays within 53 bits, and a value beyond them is a defect to stop at. */
+/** Money as SQLite integers. The domain stays within 53 bits; a larger value is a defect and throws. */
 
 export function toInteger(amount: bigint): number {
   const number = Number(amount)

@@ -1,4 +1,4 @@
-/** The cache of kept answers: its size in bytes, what is added, and what is evicted to make room or because it has expired. */
+/** The store of kept answers, bounded in bytes: adds answers, and evicts expired and oldest ones. */
 import type { Instant } from '#domain/clock.ts'
 import { KEPT_MS, type KeptAnswer, MOST_KEPT_BYTES } from '#domain/idempotency.ts'
 import type { AnswerRow, AnswerTable } from './answer-table.ts'
@@ -10,17 +10,17 @@ const MOST_EXPIRED_AT_ONCE = 100
 export interface AnswerCache {
   /** Runs `write` in a transaction of its own; every other method must be called in one. False when it was not committed. */
   tryWrite(write: () => void): boolean
-  /** The id of a row that is not yet whole; null where there is no room for it. */
+  /** Inserts an incomplete row and returns its id; null if there is no room. */
   begin(answer: KeptAnswer): number | null
-  /** It takes the place of the one before it. */
+  /** Marks the row as complete, replacing any earlier answer. */
   finish(id: number, answer: Pick<KeptAnswer, 'keyId' | 'idempotencyKey'>): void
   drop(row: Pick<AnswerRow, 'id' | 'bytes'>): void
-  /** Of those whose day is over at `at`, at most `limit` pieces; answers how many. */
+  /** Removes answers that have expired at `at`, at most `limit` pieces; returns how many. */
   dropDue(at: Instant, limit: number): number
 }
 
 export function openAnswerCache(table: AnswerTable, commit: GroupCommit): AnswerCache {
-  /** Null when it must be summed anew: after a transaction that was rolled back. */
+  /** Null if it must be summed again, after a rollback. */
   let keptBytes: number | null = null
 
   const drop = ({ id, bytes }: Pick<AnswerRow, 'id' | 'bytes'>): void => {
@@ -28,7 +28,7 @@ export function openAnswerCache(table: AnswerTable, commit: GroupCommit): Answer
     if (keptBytes !== null) keptBytes -= bytes
   }
 
-  /** Whether there is room once the expired and, as far as needed, the oldest have gone. */
+  /** Evicts expired answers and, as far as needed, the oldest; false if there is still no room. */
   const makeRoom = ({ body, keptAt }: KeptAnswer): boolean => {
     keptBytes ??= table.sumBytes()
     for (let dropped = 0; ; dropped++) {
@@ -62,7 +62,7 @@ export function openAnswerCache(table: AnswerTable, commit: GroupCommit): Answer
       table.finish(id)
     },
     drop,
-    /** The answer itself goes with its last piece; until then it is nobody's, for its day is over. */
+    /** The row is removed with its last piece; until then it cannot be found, because it has expired. */
     dropDue(at, limit) {
       let gone = 0
       while (gone < limit) {

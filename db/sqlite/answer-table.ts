@@ -24,23 +24,23 @@ export interface UnfinishedRow extends Pick<AnswerRow, 'id' | 'bytes' | 'generat
 }
 
 export interface AnswerTable {
-  /** Only what is whole is found. */
+  /** Finds complete answers only. */
   find(keyId: KeyId, idempotencyKey: string): AnswerRow | null
   piece(id: number, place: number): Uint8Array | null
-  /** Of those that are whole: what is being written is nobody's to drop. */
+  /** The oldest complete answer; incomplete ones are still being written. */
   oldest(): AnswerRow | null
-  /** Of all, those that are being written too. */
+  /** Over all answers, incomplete ones included. */
   sumBytes(): number
-  /** Answers the id of a row that is not yet whole. */
+  /** Inserts an incomplete row and returns its id. */
   begin(answer: KeptAnswer): number
   addPiece(id: number, place: number, body: Uint8Array): void
   finish(id: number): void
   /** Its pieces go with it. */
   drop(id: number): void
-  /** Of its pieces the last so many; answers how many there were. */
+  /** Removes the last `limit` pieces; returns how many there were. */
   dropPieces(id: number, limit: number): number
   unfinished(): readonly UnfinishedRow[]
-  /** Folds the log into the file, as far as nobody reads it; call it outside a transaction. */
+  /** Runs a passive WAL checkpoint; call it outside a transaction. */
   checkpoint(): void
 }
 

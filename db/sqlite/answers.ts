@@ -1,4 +1,4 @@
-/** Kept answers in SQLite, written and read piece by piece, so that no picture holds up the streams of others. */
+/** Kept answers in SQLite, written and read in pieces, so that a large one does not block other requests. */
 import {
   type Answers,
   KEPT_MS,
@@ -14,18 +14,18 @@ import { nextTurn } from './next-turn.ts'
 
 /** Written in half a millisecond; a whole answer of the longest, written at once, takes a quarter of a second. */
 const PIECE_BYTES = 256 * 1024
-/** The log is folded into the file this often: a megabyte holds everybody up for 5 to 10 ms, the usual four twice as long. */
+/** A checkpoint of one megabyte blocks for 5 to 10 ms, one of the usual four megabytes for twice as long. */
 const PIECES_PER_CHECKPOINT = 4
 
 const alreadyPaid: Pay = async () => true
 
-/** Ends what an earlier process had begun to keep. */
+/** Also completes or removes answers that an earlier process left incomplete. */
 export function createAnswers({ database, commit }: Connection): Answers {
   const table = openAnswerTable(database)
   const cache = openAnswerCache(table, commit)
   const isCharged = prepareIsCharged(database)
 
-  /** Of an earlier process: what was paid for is finished, what was not is dropped. */
+  /** Answers of an earlier process: completes those that are charged, removes the others. */
   const endBegun = (): void => {
     for (const begun of table.unfinished()) {
       const isOwed = begun.is_written === 1 && isCharged(begun.generation_id)
@@ -38,7 +38,7 @@ export function createAnswers({ database, commit }: Connection): Answers {
     cache.tryWrite(() => cache.drop({ id, bytes: body.byteLength }))
   }
 
-  /** Answers the id of what is now written and not yet found; null when there is no room for it. */
+  /** Writes an answer that cannot be found yet, and returns its id; null if there is no room. */
   const write = async (answer: KeptAnswer): Promise<number | null> => {
     const { body } = answer
     const pieces = Math.max(1, Math.ceil(body.byteLength / PIECE_BYTES))
@@ -71,7 +71,7 @@ export function createAnswers({ database, commit }: Connection): Answers {
       for (let place = 0, filled = 0; filled < row.bytes; place++) {
         if (place > 0) await nextTurn()
         const piece = table.piece(row.id, place)
-        // It had to make room while it was read.
+        // It was evicted while it was being read.
         if (piece === null) return undefined
         body.set(piece, filled)
         filled += piece.byteLength

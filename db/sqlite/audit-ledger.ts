@@ -1,4 +1,4 @@
-/** The ledger, added up: in memory while the sums are few, and put down in the table of sums before they are many. */
+/** Sums the ledger in memory, and spills the sums to a temporary table before they become many. */
 import type { Database } from 'bun:sqlite'
 import { slices } from './slices.ts'
 import { MOST_SUMS_IN_MEMORY, spill } from './spill.ts'
@@ -55,7 +55,7 @@ export async function addLedger(database: Database): Promise<number> {
   return entries
 }
 
-/** What a key spent is kept by end user, those without one apart, and added to its days when it is put down. */
+/** A key's spend is summed per end user (and without one), and added to the key's days when it is spilled. */
 function addEntry(balances: Map<string, Sum>, spent: Map<string, Sum>, entry: EntryRow): void {
   const { account_id, kind, amount_nanos, key_id, day, end_user } = entry
   const amount = BigInt(amount_nanos)

@@ -1,4 +1,4 @@
-/** A temporary table, on disk, of every sum twice: as the ledger adds up to it, and as it is kept. */
+/** A temporary table on disk with every sum twice: computed from the ledger, and as stored. */
 import type { Database } from 'bun:sqlite'
 import type { KeptSum } from '#domain/audit.ts'
 import type { Day } from '#domain/clock.ts'
@@ -30,7 +30,7 @@ export interface Sums {
   spent(id: KeyId, from: Day, before: Day): UsdNanos
 }
 
-/** Adds up the whole ledger and reads whatever is kept, in slices. */
+/** Sums the whole ledger and reads all stored sums, in slices. */
 export async function addUp(database: Database): Promise<Sums & { readonly entries: number }> {
   database.run(TABLE)
   const entries = await addLedger(database)

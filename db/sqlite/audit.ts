@@ -1,4 +1,4 @@
-/** The audit in SQLite: compares the ledger with the sums kept of it, in one snapshot. */
+/** The audit in SQLite: compares the ledger with the stored sums, in one snapshot. */
 import type { Database } from 'bun:sqlite'
 import { type Audit, type AuditFinding, MOST_FINDINGS } from '#domain/audit.ts'
 import type { AccountId } from '#domain/id.ts'
@@ -11,11 +11,11 @@ import type { HotState } from './hot-state.ts'
 import type { LiveSums } from './live-sums.ts'
 import { openSnapshot } from './reading.ts'
 
-/** Requests pass between two slices. @throws store_unavailable */
+/** Works in slices, between which requests are served. @throws store_unavailable */
 export async function audit(connection: Connection, hotState: HotState): Promise<Audit> {
   const at = connection.clock.now()
   const snapshot = openSnapshot(connection)
-  // In the same turn: what is in memory is what was committed.
+  // In the same turn as the snapshot, so that memory and tables agree.
   const live = hotState.copySums()
   try {
     return { at, ...(await compare(snapshot.database, live)) }
@@ -24,7 +24,7 @@ export async function audit(connection: Connection, hotState: HotState): Promise
   }
 }
 
-/** What is kept against what the ledger adds up to, of a database that nobody serves: how many lines, how many differences. */
+/** Compares stored sums with the ledger in a database that is not being served. */
 export async function auditSums(
   database: Database,
 ): Promise<{ readonly entries: number; readonly found: number }> {

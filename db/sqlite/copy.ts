@@ -1,4 +1,4 @@
-/** A copy of a whole database, as it is at one moment: it has its name only once it is complete. */
+/** Copies a database as a snapshot; the copy gets its final name only once it is complete. */
 import { Database } from 'bun:sqlite'
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -12,13 +12,13 @@ export interface CopyOptions {
 /** How long to wait for another connection's checkpoint of the log. */
 const BUSY_TIMEOUT_MS = 10_000
 
-/** What a copy is called until it is whole; a kill leaves it under this name. */
+/** The name of an incomplete copy; a crash leaves it under this name. */
 const partialOf = (file: string): string => `${file}.${process.pid}.partial`
 export const isPartial = (name: string): boolean => /\.\d+\.partial$/.test(name)
 
 /**
- * Copies the database at `path` beside whoever serves it, by a connection that only reads: it waits for nobody and nobody
- * for it. @throws store_unavailable when the copy is not sound
+ * Copies the database at `path` over a read-only connection, which neither blocks a serving process nor waits for it.
+ * @throws store_unavailable if the copy is damaged
  */
 export function copyFile(path: string, file: string, options: CopyOptions): void {
   const source = new Database(path, { readonly: true, strict: true })
@@ -30,7 +30,7 @@ export function copyFile(path: string, file: string, options: CopyOptions): void
   }
 }
 
-/** Writes, checks, syncs and only then names it; what had this name is replaced. @throws store_unavailable */
+/** Writes, checks and syncs the copy, then renames it, replacing any file of that name. @throws store_unavailable */
 export function copyDatabase(source: Database, file: string, { answers }: CopyOptions): void {
   const partial = partialOf(file)
   rmSync(partial, { force: true })
@@ -52,7 +52,7 @@ const WORTH_SHRINKING = 4
 function settle(partial: string, answers: boolean): void {
   const copy = new Database(partial, { strict: true })
   try {
-    // Whatever goes wrong, the file is thrown away: it needs no journal.
+    // No journal, because on any failure the file is deleted.
     for (const pragma of ['journal_mode = OFF', 'synchronous = OFF', 'secure_delete = ON']) {
       copy.run(`PRAGMA ${pragma}`)
     }

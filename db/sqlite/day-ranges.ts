@@ -1,24 +1,24 @@
-/** Sums of days in pieces, in the order of days and of keys within them: requests pass between two pieces. */
+/** Ranges of the tables of day sums, ordered by day and key, so that requests are served between two ranges. */
 import type { Database } from 'bun:sqlite'
 import type { KeyId } from '#domain/id.ts'
 import { statement } from './statement.ts'
 
-/** Where a sum lies among the others; before the first of a day where it names no key. */
+/** A position in that order; with an empty key, before the first row of the day. */
 export type DayPosition = { readonly day: number; readonly key_id: KeyId | '' }
 
 export const DAYS_BEGIN: DayPosition = { day: 0, key_id: '' }
 const DAYS_END: DayPosition = { day: Number.MAX_SAFE_INTEGER, key_id: '' }
 
-/** Sums behind a place, up to another. */
+/** Rows after one position, up to another. */
 export type DayRange = DayPosition & {
   readonly until_day: number
   readonly until_key_id: KeyId | ''
 }
 
-/** Which those are; binds a stretch. */
+/** The condition for rows in a range; binds a `DayRange`. */
 export const IN_DAY_RANGE = `(day, key_id) > ($day, $key_id) AND (day, key_id) <= ($until_day, $until_key_id)`
 
-/** Answers the stretch of so many rows behind a place, and where the next begins; null when this is the last. */
+/** Returns the range of the next `rows` rows, and the start of the following range; null after the last. */
 export function prepareDayRanges(database: Database, table: string, rows: number) {
   const nth = statement<DayPosition, [DayPosition]>(
     database,

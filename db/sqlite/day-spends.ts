@@ -1,4 +1,4 @@
-/** What each account spent day by day, added up from its keys' days: a thousand of them at a time, requests pass in between. */
+/** Spend per account and day, summed over its keys in slices, between which requests are served. */
 import type { AccountDaySpend } from '#domain/admission.ts'
 import type { Day } from '#domain/clock.ts'
 import type { AccountId } from '#domain/id.ts'

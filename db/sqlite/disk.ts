@@ -1,4 +1,4 @@
-/** Why a disk may refuse writes, and how much free space it has. */
+/** Disk trouble: why writes fail, and whether space is short. */
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { GatewayError } from '#domain/errors.ts'
@@ -13,7 +13,7 @@ export interface Disk {
 export const NO_DISK: Disk = { isShort: () => false }
 
 /**
- * Reserved for requests that already run: with less than this no request is admitted. A charge takes less than a kilobyte, and
+ * Reserved for running requests: with less free space, no request is admitted. A charge takes less than a kilobyte, and
  * as much again in the checkpoint of the log.
  */
 const RESERVED_BYTES = 16 * 2 ** 20
@@ -39,7 +39,7 @@ export function watchDisk(databasePath: string): Disk {
 export function explainOpening(error: unknown, disk: Disk): unknown {
   const trouble = troubleOf(error)
   if (trouble === null || trouble === 'read_only') return error
-  // SQLite asks for room in more ways than one, and calls only some of them by their name.
+  // SQLite reports only some failures for lack of space as SQLITE_FULL.
   return unavailable(trouble === 'failing' && disk.isShort() ? 'full' : trouble, error)
 }
 
@@ -58,7 +58,7 @@ export function troubleOf(error: unknown): StoreTrouble | null {
   return BY_CODE.find(([pattern]) => pattern.test(code))?.[1] ?? null
 }
 
-/** For work that nobody waits for: the disk's trouble surfaces at the next request. @throws any other error */
+/** For background work: disk trouble will surface at the next request. @throws any other error */
 export function ignoreTrouble(error: unknown): void {
   if (troubleOf(error) === null) throw error
 }

@@ -11,7 +11,7 @@ import type { MutableSpending } from './spending.ts'
 import { statement } from './statement.ts'
 
 export interface HotEndUser {
-  /** As it is counted; the rest share one. */
+  /** The name that it is counted under; `REST_OF_END_USERS` for those counted together. */
   readonly name: string
   /** Whether it has a row of its own today. */
   isCounted: boolean
@@ -84,7 +84,7 @@ export function prepareEndUsers({ database, commit }: Connection): EndUsers {
     },
     find(recent, { id, limits }, name, minutes) {
       const user = recent.users.get(name) ?? load(recent, id, name)
-      // The log knows every request by the name that it came with, so the window of the rest begins empty.
+      // The log has the original names, so the window of those counted together starts empty.
       if (limits.endUserRpm === null) user.minute = null
       else user.minute ??= minutes?.get(user.name) ?? new Window(MINUTE_MS)
       return user

@@ -21,45 +21,44 @@ import { type Trouble, watchTrouble } from './trouble.ts'
 export interface GroupCommit {
   /** Runs `write` in the next transaction and resolves once that is committed. */
   enqueue(write: () => void): Promise<void>
-  /** The same for the path of a request, which makes neither a closure nor a promise for it: `write` gets what it needs. */
+  /** The same for the hot path, without a closure or a promise: `what` is passed to `write`. */
   push<What>(write: (what: What) => void, what: What): Pending
-  /** Resolves once it is; a commit that the disk refused is waited for. @throws what it was refused for */
+  /** Resolves once the write is committed, however often the commit is retried. @throws why it was refused */
   committed(pending: Pending): Promise<true>
-  /** Commits what is awaited, now: for whoever has no company to wait for. */
+  /** Commits awaited writes now, when no other request is in progress that could share the transaction. */
   endTurn(): void
-  /** Runs `write` within a tenth of a second, or with the next `flush`: for what nobody waits for. */
+  /** Runs `write` within a tenth of a second or with the next `flush`; for writes that nothing awaits. */
   defer(write: () => void): Pending
-  /** What is dropped before is not written. */
+  /** A write that is dropped before then is skipped. */
   defer<What>(write: (what: What) => void, what: What): Pending
-  /** Commits what is pending, now: call it before reading what a pending write may have changed. */
+  /** Commits all pending writes now; call it before reading what they may change. */
   flush(): void
   /**
-   * Runs an operator's act in a transaction of its own and resolves once it is on the disk. `committed` brings what is
-   * kept in memory up to date in the same turn, before any request can see the difference.
+   * Runs `write` in its own transaction and resolves once it is synced to disk. `committed` updates in-memory state in the
+   * same turn, before any request can see a difference.
    */
   commitDurably<T>(write: () => T, committed?: (result: T) => void): Promise<T>
   /**
-   * Runs `write` in a transaction of its own, now, at best: false when the disk would not take it, and then it is not tried
-   * again. Nobody else's write fails with it.
+   * Tries `write` once, now, in its own transaction; false if the disk refused it. Other writes are not affected.
    */
   tryWrite(write: () => void): boolean
-  /** Registers what every transaction writes last: sums of what its writes added up. */
+  /** Registers what every transaction writes last: the sums over its writes. */
   atClose(closing: Closing): void
   /** Resolves once everything committed so far is on the disk. */
   synced(): Promise<void>
   /** False while the last commit failed (disk full, say). */
   readonly writable: boolean
   /**
-   * Why nothing may be begun now, or null: the last commit failed, there is too little room left, or, where no commit has
-   * told for a second, a write that changes nothing fails. Found out once a second at most.
+   * Why no request may be admitted, or null: the last commit failed, disk space is short, or, if there was no commit for a
+   * second, a test write fails. Checked once a second at most.
    */
   trouble(): StoreTrouble | null
   close(): void
 }
 
-/** How soon a commit that failed is tried again. */
+/** The delay before a failed commit is retried. */
 const RETRY_MS = 250
-/** What nobody waits for is written at this age, and at twice this at the latest: what it is about may be over before. */
+/** Deferred writes run at this age, at twice this at the latest; by then they may have become unnecessary. */
 const DEFER_MS = 50
 
 const NOTHING: readonly Pending[] = []
@@ -86,14 +85,14 @@ export function startGroupCommit(
     const refused = commitBatch(group, batch)
     trouble.report(refused?.trouble ?? null)
     if (refused?.trouble === 'damaged') {
-      // Trying again is in vain, and whoever waits must not wait for ever.
+      // A retry cannot succeed, so the waiting requests must fail.
       for (const one of refused.batch) refuse(one, unavailable('damaged'))
     } else if (refused) {
       awaited = [...refused.batch, ...awaited]
       retry ??= setTimeout(flush, RETRY_MS)
     }
     logSync.dirty()
-    // Every waiter looks what became of its own write; one that is still pending waits for the next transaction.
+    // Every waiter checks its own write; one that is still pending waits for the next transaction.
     commitSignal.fire()
   }
 
@@ -114,7 +113,7 @@ export function startGroupCommit(
     commit(withoutDropped(batch))
   }
 
-  /** Commits what somebody waits for. What nobody waits for may be settled before its time, and never be written. */
+  /** Commits awaited writes only. Deferred ones may be dropped before they are due. */
   const endTurn = (): void => commitWith(NOTHING)
 
   const flush = (): void => {
@@ -129,7 +128,7 @@ export function startGroupCommit(
     commitWith(due)
   }
 
-  /** Nothing may go ahead of what waits for the disk. */
+  /** Whether earlier writes wait for the disk; no other write may overtake them. */
   const isStuck = (): boolean => trouble.failure !== null && awaited.length > 0
 
   return {
@@ -139,7 +138,7 @@ export function startGroupCommit(
     push,
     committed: (pending) => whenCommitted(pending, commitSignal),
     endTurn() {
-      // While the disk takes nothing, the next try has its time.
+      // While the disk fails, only the retry timer commits.
       if (trouble.failure === null) endTurn()
     },
     defer<What>(write: (what: What) => void, what?: What) {
@@ -162,7 +161,7 @@ export function startGroupCommit(
       flush()
       closed = true
       if (retry) clearTimeout(retry)
-      // What the disk would not take to the last is lost with the process; whoever waits for it must know.
+      // Writes that the disk still refuses are lost; their waiters must fail.
       for (const one of awaited.splice(0)) refuse(one, unavailable())
       commitSignal.fire()
       logSync.close()
@@ -170,7 +169,7 @@ export function startGroupCommit(
   }
 }
 
-/** What is a transaction of its own. `isBarred` tells whether none may be begun. */
+/** The single-write transactions. `isBlocked` says whether none may begin. */
 function prepareTransactions(
   database: Database,
   logSync: LogSync,
@@ -209,7 +208,7 @@ function rejectAct(cause: unknown): never {
   throw unavailable('failing', cause)
 }
 
-/** False when the disk would not take it. */
+/** False if the disk refused it. */
 function isAccepted(write: () => void): boolean {
   try {
     write()

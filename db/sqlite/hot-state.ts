@@ -1,4 +1,4 @@
-/** The hot state of keys and accounts: what admission needs, in memory, written through and rebuilt from the tables. */
+/** The hot state of keys and accounts: what admission needs, cached in memory and rebuilt from the tables. */
 import type { Claim } from '#domain/admission.ts'
 import {
   DAY_MS,
@@ -40,9 +40,9 @@ export interface HotKey {
   key: ApiKey
   minute: Window | null
   day: Window | null
-  /** False while the windows have to be read from the log, for the limits of this key: nobody takes a slot of them before. */
+  /** False until the windows are read from the log; no request of the key is admitted before. */
   hasWindows: boolean
-  /** Null while nobody reads them. */
+  /** The read in progress, if any. */
   loadingWindows: Promise<void> | null
   inProgress: number
   today: Day
@@ -50,20 +50,20 @@ export interface HotKey {
   readonly daySpend: MutableSpending
   readonly monthSpend: MutableSpending
   lastUsedAt: Instant | null
-  /** What the row says of it. */
+  /** The value in the table. */
   useWrittenAt: Instant | null
-  /** Σ of its holds, of whatever day. */
+  /** The sum of its holds, over all days. */
   held: UsdNanos
   /** Null until a request names an end user. */
   recentEndUsers: RecentEndUsers | null
-  /** Of end users, as the log has them; those who asked since see to their own. Null while the key caps no rate of theirs. */
+  /** Windows per end user as read from the log, without later requests. Null while the key limits no end-user rate. */
   endUserMinutes: ReadonlyMap<string, Window> | null
 }
 
 export interface HotAccount {
   balance: UsdNanos
   held: UsdNanos
-  /** Null while the account asks for no notice; nothing is judged then. */
+  /** Null while the account wants no notices. */
   threshold: HotThreshold | null
 }
 
@@ -71,11 +71,11 @@ export interface HotAccount {
 export interface OpenHold {
   readonly claim: Claim
   readonly account: HotAccount
-  /** The periods whose spending holds it; its charge is spent there, however late it comes. */
+  /** The periods that its hold and later its charge count in, however late it ends. */
   readonly day: Day
   readonly month: Day
   readonly endUser: HotEndUser | null
-  /** The write of its row, dropped where it is resolved before; null until it is deferred. */
+  /** The deferred write of its row, dropped if it is resolved first. */
   rowWrite: Pending | null
 }
 
@@ -83,19 +83,19 @@ export interface HotState {
   readonly open: TransientMap<GenerationId, OpenHold>
   /** Undefined when there is no such key. Its windows may have to be read: see `isRead`. */
   key(id: KeyId, at: Instant): HotKey | undefined
-  /** Reads the windows, of a long log in slices, so that much may have happened by the end. */
+  /** Reads the windows in slices; other requests are served meanwhile. */
   readWindows(hot: HotKey, at: Instant): Promise<void>
-  /** What is in memory of a key, if anything is; asks no table. */
+  /** The cached state of a key, if any. */
   loaded(id: KeyId): HotKey | undefined
   account(id: AccountId): HotAccount
-  /** Takes a changed key over; windows follow its new limits. */
+  /** Replaces a changed key; its windows follow the new limits. */
   replace(key: ApiKey): void
   /** The end user that a claim names, as it would be counted; null where it names none. */
   endUser(claim: Claim, hot: HotKey): HotEndUser | null
   take(claim: Claim, hot: HotKey, endUser: HotEndUser | null): OpenHold
-  /** Gives slot and hold back, and spends `amount` instead. Undefined when it was resolved before. */
+  /** Releases slot and hold, and spends `amount`. Undefined if it was resolved before. */
   resolve(id: GenerationId, amount: UsdNanos): OpenHold | undefined
-  /** A copy of what is reckoned with at this moment. */
+  /** A copy of the current sums. */
   copySums(): LiveSums
 }
 
@@ -148,7 +148,7 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
       hot.hasWindows &&=
         keepsWindow(rpm, key.limits.rpm) &&
         keepsWindow(rpd, key.limits.rpd) &&
-        // These know all of their minute, so that another limit needs no more.
+        // Windows per end user keep every request of the minute, so that a changed limit needs no read.
         (endUserRpm !== null || key.limits.endUserRpm === null)
       if (key.limits.rpm === null) hot.minute = null
       if (key.limits.rpd === null) hot.day = null
@@ -172,7 +172,7 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
     resolve(id, amount) {
       const hold = open.take(id)
       if (!hold) return undefined
-      // Settled before its time, it leaves nothing to hold.
+      // Resolved before its row was written: the row is not needed.
       if (hold.rowWrite) drop(hold.rowWrite)
       const { account: owner, claim } = hold
       owner.held = subtractUsd(owner.held, claim.hold)
@@ -197,7 +197,7 @@ async function readWindows(windows: WindowReader, hot: HotKey, at: Instant): Pro
     windows.read(id, DAY_MS, limits.rpd, at),
     limits.endUserRpm === null ? null : windows.readByEndUser(id, MINUTE_MS, at),
   ])
-  // Where other limits were set meanwhile, what was read is not theirs.
+  // The limits changed meanwhile, so the windows must be read again.
   if (hot.key.limits !== limits) return
   hot.minute = minute
   hot.day = day
@@ -270,8 +270,8 @@ function prepareHotAccountReader({ database }: Connection): (id: AccountId) => H
 }
 
 /**
- * Whether an idle key was last used on a clock that has been set back by more than a day since: its ceilings would begin
- * anew only when that day comes. What the true day has spent is in the tables.
+ * Whether an idle key was last used before the clock was set back by more than a day. Its ceilings would reset only when that
+ * day comes; the tables have the spend of the true day.
  */
 const isDaysAhead = ({ today, inProgress }: HotKey, at: Instant): boolean =>
   today > nextDay(dayOf(at)) && inProgress === 0
@@ -282,7 +282,7 @@ function turnPeriods(hot: HotKey, at: Instant): void {
   if (today <= hot.today) return
   hot.today = today
   if (hot.recentEndUsers) {
-    // Those who were counted with the rest are told apart again; what they asked in their minute is in the log.
+    // End users that were counted together are counted separately again; their requests of the last minute are in the log.
     if (hot.recentEndUsers.users.has(REST_OF_END_USERS)) hot.hasWindows = false
     turnDay(hot.recentEndUsers, today, at)
   }
@@ -345,7 +345,7 @@ function releaseEndUser(user: HotEndUser, { day, claim }: OpenHold, spent: UsdNa
   if (day === user.day) endHold(user.daySpend, claim.hold, spent)
 }
 
-/** Drops the longest-known idle keys; one with a request in progress holds what the tables do not know. */
+/** Drops the idle keys that were loaded first. A key with requests in progress has state that the tables lack. */
 function evictIdle(hotKeys: Map<KeyId, HotKey>): void {
   const surplus = Math.ceil(MOST_HOT_KEYS / 10)
   let dropped = 0

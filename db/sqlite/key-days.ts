@@ -1,6 +1,6 @@
 /**
- * What each key spent, day by day. Recently changed sums are in a small table, all others in a large one: with a
- * hundred thousand busy keys, a group of requests by a thousand of them would write a page for each key in the large one.
+ * Spend per key and day. Recently changed sums are in a small table, all others in a large one: with a hundred thousand active
+ * keys, a group of requests by a thousand of them would write one page per key in the large table.
  */
 import type { SQLQueryBindings } from 'bun:sqlite'
 import type { Day } from '#domain/clock.ts'
@@ -55,7 +55,7 @@ export function openKeyDays(
   const rangeAfter = prepareDayRanges(database, 'key_days', restRows)
   let added = 0
 
-  /** Moves all recent sums to the large table, once; what the disk does not take stays where it is. */
+  /** Moves all recent sums to the large table; rows that the disk refuses stay where they are. */
   const moveToResting = async (): Promise<void> => {
     if (!commit.writable || (countRecent().get()?.sums ?? 0) <= mostRecent) return
     let place = DAYS_BEGIN

@@ -1,4 +1,4 @@
-/** When keys were last used. It is for people: memory knows it at once, and writing it once a minute per key is enough. */
+/** When keys were last used: updated in memory at once, and written once a minute per key, as it is informational. */
 import { type Instant, later } from '#domain/clock.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { HotKey } from './hot-state.ts'
@@ -6,7 +6,7 @@ import type { Writer } from './writer.ts'
 
 const WRITE_INTERVAL_MS = 60_000
 
-/** Notes a use; nobody waits for its row. */
+/** Records a use; the row is written later. */
 export type NoteUse = (hot: HotKey, at: Instant) => void
 
 export function prepareNoteUse({ defer }: GroupCommit, writer: Writer): NoteUse {

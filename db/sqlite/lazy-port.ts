@@ -1,4 +1,4 @@
-/** A port whose file is read when something is first asked of it: a short command touches one port of eight. */
+/** A port whose module is loaded at its first call, because a short command needs only one of many ports. */
 
 import type { MaybePromise } from '#domain/maybe-promise.ts'
 
@@ -9,7 +9,7 @@ type AsyncPort<Port> = {
   readonly [Name in keyof Port]: (...args: never[]) => MaybePromise<unknown>
 }
 
-/** The first call loads; from then on the methods are the port's own, and cost what they cost there. */
+/** The first call loads the port and replaces the methods by the port's own, so that later calls have no overhead. */
 export function lazyPort<Port extends AsyncPort<Port>>(
   methods: Methods<Port>,
   load: () => Promise<Port>,

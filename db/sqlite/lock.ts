@@ -7,7 +7,7 @@ import { explainOpening, troubleOf, watchDisk } from './disk.ts'
 /** How long a short command may keep the directory before another gives up. */
 const LOCK_WAIT_MS = 2_000
 
-/** A lock that nobody refers to would be collected, and with it released, while its process goes on writing. */
+/** References to held locks: a garbage-collected connection would release its lock. */
 const held = new Set<Database>()
 
 /** Takes the lock and returns its release. @throws store_unavailable when another process holds it */

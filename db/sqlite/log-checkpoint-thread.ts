@@ -9,7 +9,7 @@ export interface CheckpointMessage {
   readonly worthwhilePages: number
   /** From so many on, all that can be seen is folded. */
   readonly longPages: number
-  /** The connection is closed, and nothing more is asked. */
+  /** Close the connection; no further message follows. */
   readonly isOver: boolean
 }
 
@@ -20,14 +20,14 @@ interface CheckpointRow {
 
 let database: Database | null = null
 
-/** How many pages the log has, as far as is known; what fails is tried again after the next commit. */
+/** Returns the pages in the log, as far as known; a failed checkpoint is retried after the next commit. */
 function act({ path, worthwhilePages, longPages, isOver }: CheckpointMessage): number {
   if (isOver) {
     database?.close(true)
     return 0
   }
   database ??= new Database(path, { readwrite: true, create: false, strict: true })
-  // A connection learns how long the log has become when it reads.
+  // A connection only sees the current length of the log after a read.
   database.query('SELECT count(*) FROM sqlite_schema').get()
   const status = database.query<CheckpointRow, []>('PRAGMA wal_checkpoint(NOOP)').get()
   const { log, checkpointed } = status ?? { log: 0, checkpointed: 0 }
@@ -43,7 +43,7 @@ self.onmessage = ({ data }: MessageEvent<CheckpointMessage>): void => {
   try {
     pages = act(data)
   } catch {
-    // A disk that takes nothing will be found out by whoever commits; the log has everything.
+    // A failing disk will be reported by the next commit; the log has all data.
   }
   self.postMessage(pages)
 }

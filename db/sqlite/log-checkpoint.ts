@@ -1,4 +1,4 @@
-/** Folds the write-ahead log into the database file on a thread of its own: it waits for the disk twice, and no request should. */
+/** Runs WAL checkpoints on a separate thread, because each waits for two syncs, which would block requests. */
 import type { Database } from 'bun:sqlite'
 import type { CheckpointMessage } from './log-checkpoint-thread.ts'
 import { statement } from './statement.ts'
@@ -6,11 +6,11 @@ import { statement } from './statement.ts'
 export interface LogCheckpointer {
   /** A commit was written: the log is checked soon. */
   dirty(): void
-  /** Resolves once the thread's connection is closed; whoever closes last folds what is left. */
+  /** Resolves once the thread's connection is closed; the last connection to close checkpoints the rest. */
   close(): Promise<void>
 }
 
-/** Commits fold it themselves, every thousand pages: for a command, which is over soon, and for a store in memory. */
+/** For short commands and in-memory stores: commits run automatic checkpoints every thousand pages. */
 export const NO_CHECKPOINTER: LogCheckpointer = { dirty() {}, close: async () => {} }
 
 /** How long after a commit the length of the log is checked, and the least time between two folds. */
@@ -18,11 +18,11 @@ const CHECK_MS = 250
 /** Pages of the log that are worth the two syncs of a fold. */
 const WORTHWHILE_PAGES = 1_000
 /**
- * A log begins anew only when all of it is folded, which a busy one never is: so of one that has become so long the thread
- * folds all it sees, and the event loop the few pages that were written meanwhile.
+ * The log restarts only after a complete checkpoint, which never happens under load. From this length on, the thread
+ * checkpoints all it sees, and the event loop the few pages written meanwhile.
  */
 const LONG_PAGES = 8_000
-/** Should the log grow faster than the thread folds it, or the thread be gone, the commit that passes this folds after all. */
+/** If the log grows faster than the thread works, or the thread has failed, the commit that exceeds this runs a checkpoint. */
 const MOST_PAGES = 24_000
 
 /** In the compiled program the thread's file lies where `scripts/compile.ts` puts it. */
@@ -31,8 +31,8 @@ const THREAD = import.meta.url.includes('/$bunfs/')
   : new URL('./log-checkpoint-thread.ts', import.meta.url).href
 
 /**
- * The thread starts at once, and opens what it needs: one that is to start when the process has no descriptor left ends the
- * process, and any stranger can hold descriptors.
+ * Starts the thread at once, because starting one without a free file descriptor ends the process, and clients can use up
+ * descriptors.
  */
 export function startLogCheckpointer(database: Database, path: string): LogCheckpointer {
   const thread = startThread()

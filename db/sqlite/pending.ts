@@ -1,4 +1,4 @@
-/** Writes on their way into the database: many share one transaction, and each learns its own result. */
+/** Pending writes: many share one transaction, and each gets its own result. */
 import type { Database } from 'bun:sqlite'
 import type { StoreTrouble } from '#domain/store.ts'
 import { troubleOf } from './disk.ts'
@@ -12,14 +12,14 @@ export interface Pending {
   reason: unknown
 }
 
-/** There is nothing to write any more, nor to keep until then; of a write that was made nothing comes. */
+/** Cancels a write that is still waiting, and releases its argument. */
 export function drop(pending: Pending): void {
   if (pending.state !== 'waiting') return
   pending.state = 'dropped'
   pending.what = null as never
 }
 
-/** No transaction is begun for what is dropped. */
+/** The batch without dropped writes. */
 export const withoutDropped = (batch: readonly Pending[]): readonly Pending[] =>
   batch.some(isDropped) ? batch.filter((one) => !isDropped(one)) : batch
 
@@ -72,7 +72,7 @@ export function commitBatch(group: Group, batch: readonly Pending[]): Refused | 
   return null
 }
 
-/** One faulty write must not take its neighbours with it: each is committed alone, and only the faulty one rejects. */
+/** Commits each write separately, so that one faulty write does not fail the others. */
 function commitEach(group: Group, batch: readonly Pending[]): Refused | null {
   for (const [position, one] of batch.entries()) {
     try {
@@ -91,7 +91,7 @@ type Group = ReturnType<typeof prepareGroup>
 
 const nothing = (): void => {}
 
-/** One transaction of many writes, closed by what they added up to. */
+/** One transaction of many writes, followed by the sums over them. */
 export function prepareGroup(database: Database) {
   let closing: Closing = { write: nothing, forget: nothing }
 
@@ -132,7 +132,7 @@ export function startCommitSignal() {
   }
 }
 
-/** Writes that nobody waits for, in order; each becomes due once it has been through one `takeAged`. */
+/** Deferred writes in order; each is due at the second `takeAged` after it was added. */
 export function startDeferred() {
   let fresh: Pending[] = []
   let aged: Pending[] = []

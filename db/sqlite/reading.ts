@@ -1,4 +1,4 @@
-/** A connection of its own for whoever reads much, with tables of its own that may grow beyond what memory should hold. */
+/** A separate connection for large reads, with temporary tables on disk. */
 import { Database } from 'bun:sqlite'
 import type { Connection } from './connection.ts'
 import { unavailable } from './disk.ts'
@@ -20,8 +20,8 @@ export function openReading({ database, commit }: Connection): Reading {
 }
 
 /**
- * Everything committed by now, and nothing else. The log is not folded beyond it while it is open, and all at once after
- * that: some tens of milliseconds for a hundred megabytes, so it is for what needs one moment only.
+ * A consistent snapshot of everything committed so far. While it is open, checkpoints cannot go beyond it; the one after that
+ * takes tens of milliseconds per hundred megabytes, so use it only where one consistent state is needed.
  */
 export function openSnapshot(connection: Connection): Reading {
   const reading = openReading(connection)

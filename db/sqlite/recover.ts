@@ -1,4 +1,4 @@
-/** What a killed process left behind: open holds are voided, their requests noted as broken off; leases of notices end. */
+/** Recovery after a crash: voids open holds, logs their requests as failed, and ends leases of notices. */
 import type { ActivityEntry } from '#domain/activity.ts'
 import { dayOf, type Instant } from '#domain/clock.ts'
 import type { AccountId, GenerationId, KeyId } from '#domain/id.ts'
@@ -38,7 +38,7 @@ export function voidOpenHolds({ database, commit, clock }: Connection, writer: W
   return open.length
 }
 
-/** Whoever had notices in hand is gone with the directory's lock: nobody waits for a dead courier's leases to run out. */
+/** The lock on the directory proves that the previous courier is gone, so its leases need not expire first. */
 export function endLeases({ database, commit }: Connection): void {
   const held = "state = 'pending' AND lease_until IS NOT NULL"
   const some = statement(database, `SELECT 1 FROM outbox WHERE ${held} LIMIT 1`)

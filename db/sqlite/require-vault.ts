@@ -1,4 +1,4 @@
-/** The vault for whoever must seal or open something; a store that was opened without a master key has none. */
+/** The vault, which a store without a master key lacks. */
 import { GatewayError } from '#domain/errors.ts'
 import type { Vault } from '../vault.ts'
 import type { Connection } from './connection.ts'

@@ -1,4 +1,4 @@
-/** Digests of secrets: which key a secret opens. The secret itself is never written, and never kept. */
+/** Digests of secrets, and the key of each. The secret itself is never stored. */
 import type { Instant } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
@@ -25,7 +25,7 @@ interface KnownSecret {
 /** A digest always means the same key, so remembering it is safe while no rotation moves its end. */
 const MOST_KNOWN = 20_000
 
-/** In base64; of the runtime's ways to a digest the one that leaves nothing behind to collect, as every request needs one. */
+/** In base64. Of the runtime's hash APIs, this one allocates no objects to collect, and every request needs it. */
 const toDigest = (secret: Secret): string => Bun.SHA256.hash(secret, 'base64')
 
 export function createSecrets({ database, commit }: Connection): Secrets {

@@ -1,4 +1,4 @@
-/** The end of an admission: resolved in memory in one turn, and answered for once it is committed. */
+/** Settlement: resolves an admission in memory in one turn; the promise resolves once it is committed. */
 import type { Admissions, Settlement } from '#domain/admission.ts'
 import type { Instant } from '#domain/clock.ts'
 import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
@@ -38,7 +38,7 @@ export function prepareSettle(
     if (!hold) return RESOLVED_BEFORE
     const change = judgeDebit(hold, amount, at)
     const written = commit.push(write, { hold, settlement, amount, change })
-    // Whoever is alone has no company to wait for, and an answer that waits for this.
+    // With no other request in progress there is nothing to group with, so commit at once.
     if (hotState.open.size === 0) commit.endTurn()
     const committed = isWaiting(written) ? commit.committed(written) : COMMITTED
     return syncCharges ? committed.then(() => commit.synced()).then(() => true) : committed
@@ -56,7 +56,7 @@ export function prepareSettle(
 const COMMITTED: Promise<true> = Promise.resolve(true)
 const RESOLVED_BEFORE: Promise<false> = Promise.resolve(false)
 
-/** In the turn that moved the balance, so that of many debits at once one notifies. */
+/** Judged in the turn that changed the balance, so that only one of many concurrent debits notifies. */
 function judgeDebit(
   { claim, account: { threshold, balance } }: OpenHold,
   amount: UsdNanos,

@@ -1,4 +1,4 @@
-/** A long table in slices: a look at millions of rows must not hold up a request for longer than one. */
+/** Reads a long table in slices, so that no read blocks requests for longer than one slice. */
 import type { Database } from 'bun:sqlite'
 import type { Instant } from '#domain/clock.ts'
 import { generationsFrom } from '#domain/id.ts'

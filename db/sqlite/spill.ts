@@ -1,11 +1,11 @@
-/** Sums that have become many in memory are put down in a table, some at a time. */
+/** Spills sums from memory to a table when they become many. */
 import { nextTurn } from './next-turn.ts'
 import { SLICE_ROWS } from './slices.ts'
 
 /** Some megabytes. Rows of one time come together, so that few sums are put down more than once. */
 export const MOST_SUMS_IN_MEMORY = 20_000
 
-/** Puts each down and forgets them all. */
+/** Writes each sum, then clears the map. */
 export async function spill<Sum>(
   sums: Map<string, Sum>,
   put: (sum: Sum) => unknown,

@@ -76,7 +76,7 @@ export function createStore(
       }
     },
   })
-  // Every request asks these two, and they explain themselves: a promise more for each would be one too many.
+  // On the hot path: these two translate their own errors, which saves a promise per call.
   return { ...ports, admissions: { ...ports.admissions, admit, settle } }
 }
 
@@ -88,7 +88,7 @@ function createActivity(connection: Connection, writer: Writer): Activity {
   const { commit } = connection
   return {
     note(entry) {
-      // While the disk takes no writes, refusals are not worth the memory to remember them, nor its last room.
+      // While the disk fails or is nearly full, refusals are not logged.
       if (commit.trouble() === null) commit.defer(() => writer.activity(entry, null))
     },
     ...lazyPort<Reading>({ list: true, find: true, drift: true, usage: true }, async () =>

@@ -1,6 +1,6 @@
 /**
- * Balances and day sums change once per transaction, not once per request: what a group adds up is written when it closes, in
- * the same transaction as the entries it is the sum of.
+ * Balances and day sums are updated once per transaction instead of once per request: a group's sums are written at its end,
+ * in the same transaction as its entries.
  */
 import type { SQLQueryBindings } from 'bun:sqlite'
 import type { Day } from '#domain/clock.ts'

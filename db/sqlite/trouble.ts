@@ -1,4 +1,4 @@
-/** Whether the disk takes writes, judged by the last commit, the room that is left, or a write that changes nothing. */
+/** Whether the disk accepts writes, by the last commit, the free space, or a test write. */
 import type { Database } from 'bun:sqlite'
 import type { StoreTrouble } from '#domain/store.ts'
 import { type Disk, troubleOf } from './disk.ts'
@@ -27,7 +27,7 @@ export function watchTrouble(database: Database, disk: Disk): Trouble {
   let checkedMs = Number.NEGATIVE_INFINITY
 
   const report = (found: StoreTrouble | null): void => {
-    // Another page may be whole; this one stays as it is until somebody brings a backup.
+    // Damage stays until a backup is restored, even if writes to other pages succeed.
     if (failure === 'damaged') return
     failure = found
     if (found === null) committedMs = performance.now()

@@ -1,6 +1,6 @@
 /**
- * The slots that the requests of the log took, by key: an index that is brought up to the log thousands of lines at a time. In
- * step with the log it would write a page for every key of a group, as often as the key asks.
+ * An index by key of the window slots in the log, updated in batches of thousands of entries. Updating it with every log entry
+ * would write a page for every key of a group.
  */
 import { type Instant, later } from '#domain/clock.ts'
 import { type GenerationId, generationsFrom, type KeyId } from '#domain/id.ts'
@@ -10,8 +10,8 @@ import { nextTurn } from './next-turn.ts'
 import { statement } from './statement.ts'
 
 /**
- * Every line before its end is in the table; the lines behind it are found in the log. So a line is either brought in later,
- * with its neighbours, or brings itself in because the end has passed it: its request took longer than theirs.
+ * All entries before its end are in the table; later ones are found in the log. An entry is copied with a later batch, or, if
+ * the end has already passed it because its request took long, inserted at once.
  */
 export interface WindowSlots {
   /** A line of an admitted request is being written, in the transaction that is open. */
