@@ -1,4 +1,4 @@
-/** How sign-in codes leave: out of the store by the gateway's mail server, at once, and again while they still help. */
+/** Sends sign-in codes from the store through the mail server, at once, and retries while the code is valid. */
 
 import { type Clock, type Instant, later, MINUTE_MS } from '#domain/clock.ts'
 import { within } from '#domain/within.ts'
@@ -11,18 +11,18 @@ import type { CodeMails, WaitingMail } from '#signin/register/code-mail.ts'
 
 export interface CodeMailer {
   readonly delivery: CodeDelivery
-  /** Waits a moment for mails under way, then leaves them to the next start: one whose code still holds goes out then. */
+  /** Waits briefly for mails being sent; the others are sent at the next start if their codes are still valid. */
   close(): Promise<void>
 }
 
 const TRY_MS = 15_000
-/** After the first failure, the second …; nobody looks at the page for longer. */
+/** The pause after the first failure, the second, and so on; people do not wait longer than this. */
 const PAUSES_MS = [3_000, 15_000, MINUTE_MS, 2 * MINUTE_MS, 4 * MINUTE_MS]
 const STOP_TIMEOUT_MS = 2_000
 const MOST_AT_ONCE = 8
-/** While something is on its way. */
+/** The interval while mails are being sent. */
 const POLL_MS = 1_000
-/** Between two looks with nothing to do: whoever puts something in wakes it. */
+/** The longest sleep; a new mail wakes the loop. */
 const MAX_SLEEP_MS = MINUTE_MS
 
 export interface CodeMailerDeps {
@@ -40,7 +40,7 @@ export function startCodeMailer(deps: CodeMailerDeps): CodeMailer {
   const inProgress = new Map<string, Promise<void>>()
   let isClosed = false
 
-  /** Answers how long to rest. */
+  /** Starts sending what is due; returns how long to sleep. */
   const sendDue = async (): Promise<number> => {
     const { due, nextAt } = await mails.due(clock.now(), 2 * MOST_AT_ONCE)
     const free = due
@@ -84,7 +84,7 @@ export function startCodeMailer(deps: CodeMailerDeps): CodeMailer {
   }
 }
 
-/** One try. @throws what the operator should know: a mail that was given up */
+/** One attempt. @throws if the mail is given up, for the operator's log */
 async function deliver(
   { mails, smtp, clock }: CodeMailerDeps,
   waiting: WaitingMail,

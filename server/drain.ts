@@ -3,9 +3,9 @@ import type { GatewayError } from '#domain/errors.ts'
 import { within } from '#domain/within.ts'
 import type { RunningWalks } from '#http/running-walks.ts'
 
-/** How long a client may take to read why its stream ends. */
+/** How long a client may take to read the error that ends its stream. */
 export const END_GRACE_MS = 1_000
-/** How long an upstream that ignores its abort is waited for; its hold is voided at the next start. */
+/** How long to wait for an upstream that ignores its abort; its hold is voided at the next start. */
 const LAST_WAIT_MS = 5_000
 
 export async function drain(

@@ -1,4 +1,4 @@
-/** Composes a running gateway: the HTTP API on its listener, the operator API on its socket, sign-in on its own, one store behind all. */
+/** Composes a running gateway: HTTP API, operator API on its socket, and sign-in on its own listener, over one store. */
 
 import { ACTIVITY_KEPT_MS } from '#domain/activity.ts'
 import type { Clock } from '#domain/clock.ts'
@@ -37,18 +37,18 @@ export interface GatewayOptions {
   readonly timings?: Timings
   /** Port 0 takes a free one. */
   readonly listen: { readonly hostname: string; readonly port: number }
-  /** As applications type it, `/v1` included; told to operators. */
+  /** The public URL including `/v1`, as shown to operators. */
   readonly baseUrl?: string
   /** Null opens no socket for operators. */
   readonly adminSocket: string | null
   readonly version?: string
   /** Told to operators; null when everything is kept in memory. */
   readonly dataDir?: string | null
-  /** What notices leave by, told to operators in part; without it they stay in the outbox. */
+  /** How notices are delivered; without it they stay in the outbox. */
   readonly delivery?: { readonly smtp: SmtpServer | null; readonly webhooks: WebhookPermissions }
   /** The sign-in provider on its own listener; without it nobody signs in. */
   readonly signin?: SigninOptions
-  /** Told when the sign-in provider cannot listen: throws, or lets the gateway start without it. */
+  /** Called if the sign-in provider cannot start; may throw, else the gateway starts without it. */
   readonly signinMissing?: (cause: unknown) => void
   /** How long the log keeps a request that has ended, null for ever; by default `ACTIVITY_KEPT_MS`. */
   readonly activityKeptMs?: number | null
@@ -57,7 +57,7 @@ export interface GatewayOptions {
   readonly telemetry?: TelemetryOptions
   /** Who speaks to a provider; by default the wire family of its type. */
   readonly upstreamFor?: CompletionDeps['upstreamFor']
-  /** What broke outside any request of a client. */
+  /** Logs an error outside any client request. */
   readonly logFault?: (cause: unknown, errorId?: string) => void
 }
 
@@ -70,14 +70,13 @@ export interface Gateway {
   readonly metricsUrl: string | null
   live(): { readonly inFlight: number }
   /**
-   * Refuses new chat requests, lets those in progress end for at most `drainMs`, fails the rest with `shutting_down`, and
-   * resolves when every one of them is settled and no notice is on its way. The store stays open: it is its opener's to close.
-   * Asked again with 0, it waits for the drain no longer.
+   * Refuses new chat requests, waits at most `drainMs` for those in progress, fails the rest with `shutting_down`, and resolves
+   * when all are settled and no notice is being sent. The caller closes the store. A second call with 0 ends the drain at once.
    */
   stop(drainMs: number): Promise<void>
 }
 
-/** Listens; what it was given must stay open until `stop` has resolved. */
+/** Starts listening; the store must stay open until `stop` has resolved. */
 export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   let draining = false
   const observer = await startObserver(toObserved(given))
@@ -90,7 +89,7 @@ export async function startGateway(given: GatewayOptions): Promise<Gateway> {
   })
   const api = createApi(deps)
   const metricsUrl = observer.open(deps)
-  // It takes longest; once the API is ready, the operator's socket is open too.
+  // First, because it takes longest: once the API listens, the operator's socket follows at once.
   const signin = await openSignin(options)
   let listener: Listener
   try {
@@ -188,7 +187,7 @@ async function openSignin(options: GatewayOptions): Promise<SigninListener | nul
   try {
     return await startSignin(signin, { store: store.signin, clock, smtp, logFault })
   } catch (cause) {
-    // The gateway serves without it: a taken port, or keys sealed with another master key, are no reason to stop that.
+    // A port in use, or keys encrypted with another master key, need not keep the gateway from serving without sign-in.
     const isTolerable = isRefused(cause) || cause instanceof GatewayError
     if (signinMissing === undefined || !isTolerable) throw cause
     signinMissing(cause)
@@ -199,7 +198,7 @@ async function openSignin(options: GatewayOptions): Promise<SigninListener | nul
 const isRefused = (cause: unknown): boolean =>
   ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'].includes(systemCodeOf(cause))
 
-/** What an operator posts is sent at once. */
+/** Wakes the courier when an operator posts notices. */
 const wakeOnPost = (store: GatewayStore, wake: () => void): GatewayStore => ({
   ...store,
   notices: {

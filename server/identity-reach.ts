@@ -1,15 +1,15 @@
-/** How the sign-in provider reaches third parties: https, never redirected, bounded in time and bytes (hardening §3.2, §4.4). */
+/** Outbound requests of the sign-in provider: https, no redirects, bounded in time and bytes (hardening §3.2, §4.4). */
 import { isLoopbackAddress, isPrivateAddress, isPublicAddress } from '#outbound/addresses.ts'
 import { type DestinationPolicy, PUBLIC_HTTPS } from '#outbound/policy.ts'
 import { reach } from '#outbound/reach.ts'
 import type { Reach } from '#signin/deps.ts'
 
-/** For one question, from looking its name up to the last byte. */
+/** For one request, from DNS to the last byte. */
 const TOTAL_MS = 10_000
-/** More than any set of keys that was ever published. */
+/** More than any known JWKS document. */
 const MOST_BYTES = 512 * 1024
 
-/** The issuer's own host is the operator's word, and may lie inside; whatever else its metadata names is a stranger's. */
+/** The issuer's host is set by the operator and may be in a private network; other hosts in its metadata are untrusted. */
 const hostPolicy = (isDevelopment: boolean): DestinationPolicy => ({
   ...PUBLIC_HTTPS,
   protocols: isDevelopment ? ['https:', 'http:'] : ['https:'],
@@ -20,10 +20,10 @@ const hostPolicy = (isDevelopment: boolean): DestinationPolicy => ({
   },
 })
 
-/** A stranger's word leads to the usual ports of https alone: else it would be us who knock at every other. */
+/** Untrusted hosts are limited to the usual https ports, so that they cannot use the gateway for port scanning. */
 const THIRD_PARTY_POLICY: DestinationPolicy = { ...PUBLIC_HTTPS, ports: [443, 8443] }
 
-/** `isDevelopment`: http within this machine too. `totalMs` is for tests. */
+/** `isDevelopment` also allows http on loopback. `totalMs` is for tests. */
 export function identityReach(isDevelopment: boolean, totalMs = TOTAL_MS): Reach {
   const ofHost = hostPolicy(isDevelopment)
   return async (address, request, issuer) => {
@@ -33,7 +33,7 @@ export function identityReach(isDevelopment: boolean, totalMs = TOTAL_MS): Reach
     if (response === null) throw new Error('forbidden_address')
     const { status, headers } = response
     const body = await readBounded(response)
-    // Some statuses have no body, and a response of them must not be given one.
+    // Responses of some statuses must not have a body.
     return new Response(body.length === 0 ? null : body, { status, headers })
   }
 }

@@ -1,20 +1,20 @@
-/** An HTTP listener, for the API, for sign-in and for metrics: Bun's server, held to our own bounds and to JSON where it refuses by itself. */
+/** An HTTP listener for the API, sign-in and metrics: Bun's server with our own limits and JSON errors. */
 
 export interface Listener {
   /** `http://host:port` */
   readonly url: string
-  /** From now on this request's connection may be silent for as long as the gateway allows. */
+  /** Disables the idle time-out of this request's connection. */
   disableIdleTimeout(request: Request): void
-  /** The answer is complete: without this a connection that was held open stays so for ever, however idle. */
+  /** Restores the idle time-out when the answer is complete; otherwise the connection would stay open for ever. */
   restoreIdleTimeout(request: Request): void
   /** The network address that a request comes from; null when its connection is gone. */
   addressOf(request: Request): string | null
-  /** Lets what is being written leave, within reason, then cuts. */
+  /** Waits briefly for responses being written, then closes all connections. */
   close(): Promise<void>
 }
 
 const IDLE_SECONDS = 120
-/** Our own limit answers in JSON, and reads nothing of a body that states more; Bun's would answer in nothing. */
+/** Disables Bun's limit, which answers without a body. Our own answers in JSON, and does not read a body that is too large. */
 const NO_BODY_LIMIT = 2 ** 40
 const LAST_BYTES_MS = 1_000
 const POLL_MS = 5
@@ -27,7 +27,7 @@ export function listen(
   const server = Bun.serve({
     hostname,
     port,
-    // Its default shows source code to strangers, in compiled binaries too.
+    // The default shows source code in error pages, even in compiled binaries.
     development: false,
     idleTimeout: idleSeconds,
     maxRequestBodySize: NO_BODY_LIMIT,
@@ -44,7 +44,7 @@ export function listen(
     addressOf: (request) => server.requestIP(request)?.address ?? null,
     async close() {
       const stopping = server.stop()
-      // It resolves only when idle connections have gone too, which clients keep for minutes.
+      // It resolves only once idle connections are closed too, which clients keep open for minutes.
       for (let ms = 0; ms < LAST_BYTES_MS && server.pendingRequests > 0; ms += POLL_MS) {
         await Bun.sleep(POLL_MS)
       }
@@ -54,7 +54,7 @@ export function listen(
   }
 }
 
-/** For a throw that no route caught; the API catches its own. */
+/** The response to an uncaught error. */
 function renderFault(): Response {
   const error = {
     message: 'the gateway failed while it handled this request',

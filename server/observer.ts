@@ -1,4 +1,4 @@
-/** The observer: counts and traces what passes, where an operator asked for it; otherwise nothing of it is loaded or called. */
+/** Metrics and traces, loaded only if an operator enabled them. */
 import type { Clock } from '#domain/clock.ts'
 import { withEndingListener } from '#domain/ending-listener.ts'
 import type { GenerationId } from '#domain/id.ts'
@@ -19,7 +19,7 @@ export interface TelemetryOptions {
 export interface MetricsOptions {
   /** Port 0 takes a free one. */
   readonly listen: { readonly hostname: string; readonly port: number }
-  /** What a scrape has to show; null: whoever asks on this machine is answered. */
+  /** The bearer token of scrapes; null requires none, on loopback. */
   readonly token: string | null
   /** Turns what `listen` throws into an error for the operator. */
   refused?(cause: unknown): unknown
@@ -40,7 +40,7 @@ export interface Observer<Kept extends Store> {
   /** The store and the log that the gateway is to use instead. */
   readonly store: Kept
   readonly log: RequestLog | null
-  /** What stands before the API. */
+  /** Wraps the API. */
   before(fetch: Fetch): Fetch
   /** Listens for scrapes, and answers where; null where nobody may ask. @throws what `refused` makes of a taken address */
   open(deps: ApiDeps): string | null
@@ -72,7 +72,7 @@ export async function startObserver<Kept extends Store>(
   }
 }
 
-/** Endings are both's to hear; how notices are brought, the tally's alone. */
+/** Reports endings to both, and delivery attempts to the metrics. */
 function watchStore<Kept extends Store>(
   store: Kept,
   clock: Clock,

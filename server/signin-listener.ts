@@ -14,9 +14,9 @@ export interface SigninOptions {
   readonly listen: { readonly hostname: string; readonly port: number }
   /** `{auth_url}`, as people and applications reach it, without a path; null: as it listens. */
   readonly authUrl: string | null
-  /** Whether an address that nobody has becomes a person once it is proved. */
+  /** Whether an unknown address becomes a new person once it is verified. */
   readonly allowsSignup: boolean
-  /** Where there is no mail server: tells a code to whoever reads the log; null: nobody signs in by e-mail then. */
+  /** Without a mail server: writes codes to the log; null disables sign-in by e-mail. */
   readonly logCode: ((email: string, code: string) => void) | null
 }
 
@@ -31,7 +31,7 @@ export interface SigninListener {
   /** `http://host:port`, as it listens. */
   readonly url: string
   readonly issuer: string
-  /** Lets answers under way leave, and mails for a moment. */
+  /** Waits briefly for responses and mails in progress. */
   stop(): Promise<void>
 }
 
@@ -41,7 +41,7 @@ export async function startSignin(
   { store, clock, smtp, logFault }: SigninListenerDeps,
 ): Promise<SigninListener> {
   const { promise: app, resolve, reject } = Promise.withResolvers<SigninEndpoint>()
-  // Whoever asks before it is there is told by the listener; nobody else may be surprised.
+  // A request before it is ready gets the listener's error; this only avoids an unhandled rejection.
   app.catch(() => {})
   const listener: Listener = listen(options.listen, async (request) =>
     (await app).answer(request, addressOf(request, listener)),
@@ -104,8 +104,8 @@ async function openCodeChannel(
 }
 
 /**
- * Who asks. A proxy on this very machine is believed about the last address that it added itself; anybody else's word on
- * where they come from is not.
+ * The client's address. X-Forwarded-For is trusted only from a proxy on loopback, and only its last entry, which that proxy
+ * added itself.
  */
 function addressOf(request: Request, listener: Listener): string {
   const peer = listener.addressOf(request) ?? ''

@@ -1,4 +1,4 @@
-/** The sweeper: takes away what is no longer kept, soon after the start and then every hour, a little at a time. */
+/** The sweeper: removes expired data, soon after the start and then every hour, in small slices. */
 import { type Clock, later, pause } from '#domain/clock.ts'
 import { NOTICE_KEPT_MS } from '#domain/notice.ts'
 import type { Store } from '#domain/store.ts'
@@ -18,19 +18,19 @@ interface Pace {
   readonly firstMs: number
   /** From the end of a sweep to the next. */
   readonly everyMs: number
-  /** Between two slices. Each costs some pages of the store's log, and folding them is what holds requests up. */
+  /** Between two slices. Each writes some pages of the log, and checkpoints of these delay requests. */
   readonly pauseMs: number
 }
 
 const USUAL_PACE: Pace = { firstMs: 5_000, everyMs: 3_600_000, pauseMs: 100 }
 
-/** No request waits longer for a slice; what it holds is found out, because that depends on the disk and on how many keys there are. */
+/** The target duration of a slice. Its size is adapted, because the speed depends on the disk and the number of keys. */
 const SLICE_MS = 2
 const FIRST_SLICE = 16
 const MOST_IN_SLICE = 1_000
 
 export interface Sweeper {
-  /** Begins no further slice; resolves when the last has ended. */
+  /** Starts no further slice; resolves when the last has ended. */
   stop(): Promise<void>
 }
 
@@ -65,7 +65,7 @@ export function startSweeper(options: SweeperOptions): Sweeper {
 /** Removes at most `limit` of something and answers how many; fewer when there is no more. */
 type Trim = (limit: number) => Promise<number>
 
-/** What the clock says now is old stays the measure of the whole sweep. */
+/** All slices of a sweep use the same instant. */
 function trimsOf({ store, clock, activityKeptMs }: SweeperOptions): readonly Trim[] {
   const now = clock.now()
   const { activity, answers, notices } = store
@@ -90,6 +90,6 @@ async function trimAll(trim: Trim, pauseMs: number, signal: AbortSignal): Promis
   }
 }
 
-/** Grows twofold at most, so that one quick slice is not followed by a long one; shrinks at once. */
+/** Doubles at most, so that a fast slice is not followed by a long one; shrinks at once. */
 const nextLimit = (limit: number, tookMs: number): number =>
   Math.max(1, Math.min(2 * limit, Math.floor((limit * SLICE_MS) / tookMs), MOST_IN_SLICE))

@@ -1,4 +1,4 @@
-/** Keeps one open upstream per provider, and opens it anew when the operator has changed what it stands on. */
+/** Caches one open upstream per provider, and reopens it when the provider changes. */
 
 import type { MaybePromise } from '#domain/maybe-promise.ts'
 import type { Provider, Providers } from '#domain/provider.ts'
@@ -19,7 +19,7 @@ export function createUpstreamCache(
 
   return (provider) => {
     const known = opened.get(provider.name)
-    // The store answers another object once anything of it has changed, its credential too.
+    // The store returns a new object once anything changes, including the credential.
     if (known?.provider === provider) return known.upstream
     const upstream = providers
       .credential(provider.name)

@@ -1,4 +1,4 @@
-/** The watch over a running gateway: what an operator may see of its requests, and how one of them is ended. */
+/** Implements `Watch`: the requests in progress for an operator, and ending one of them. */
 import { type InFlight, readInFlight } from '#domain/snapshot/in-flight.ts'
 import type { Pulse } from '#domain/snapshot/pulse.ts'
 import { endedByOperator, type Watch } from '#domain/snapshot/watch.ts'

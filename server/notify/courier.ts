@@ -1,4 +1,4 @@
-/** The courier: takes what stands in the outbox, brings it, and notes what came of it; each notice at least once. */
+/** The courier: delivers the notices in the outbox and records the outcomes; each at least once. */
 import { type Instant, later } from '#domain/clock.ts'
 import type { Notice } from '#domain/notice.ts'
 import { within } from '#domain/within.ts'
@@ -9,27 +9,27 @@ import { followUp } from './schedule.ts'
 import { createWaker } from './waker.ts'
 
 export interface CourierOptions extends DeliveryDeps {
-  /** How long one try may take; by default 15 s (contract §9). */
+  /** The time limit of one attempt; by default 15 s (contract §9). */
   readonly tryMs?: number
-  /** What broke in the gateway itself. */
+  /** Logs an internal error. */
   readonly logFault?: (cause: unknown) => void
 }
 
 export interface Courier {
-  /** Looks into the outbox now, instead of within a second. */
+  /** Reads the outbox now instead of within a second. */
   wake(): void
-  /** Begins nothing more, and waits a few seconds for what is on its way; what has not ended by then is brought again. */
+  /** Starts no further delivery, and waits a few seconds for those in progress; unfinished ones are retried later. */
   stop(): Promise<void>
 }
 
 const TRY_MS = 15_000
-/** A notice is taken for so long; a courier that dies gives it back by doing nothing. */
+/** The lease of a notice; if the courier dies, the lease expires. */
 const LEASE_MS = 30_000
-/** Kept free at the end of a lease, to note what came of the try. */
+/** Time at the end of a lease for recording the outcome. */
 const RECORDING_MS = 2_000
 const POLL_MS = 1_000
 const STOP_TIMEOUT_MS = 5_000
-/** For what was cut off to let go. */
+/** How long aborted deliveries may take to end. */
 const ABORT_WAIT_MS = 1_000
 
 /** Runs until it is stopped. */
@@ -43,7 +43,7 @@ export function startCourier(options: CourierOptions): Courier {
   )
   let isStopped = false
 
-  /** True when there may be more. */
+  /** Claims due notices; true if there may be more. */
   async function collect(): Promise<boolean> {
     const { room } = queues
     if (room === 0) return false
@@ -51,7 +51,7 @@ export function startCourier(options: CourierOptions): Courier {
     const taken = await store.notices.claim(clock.now(), leaseUntil, room)
     const startBy = later(leaseUntil, -tryMs - RECORDING_MS)
     for (const notice of taken) {
-      // One in hand was sent again by an operator: the try under way speaks for both.
+      // An operator redelivered a notice that is already being delivered: the current attempt counts for both.
       if (!queues.has(notice)) queues.add(await toJob(options, notice, startBy))
     }
     return taken.length === room
@@ -89,7 +89,7 @@ export function startCourier(options: CourierOptions): Courier {
   }
 }
 
-/** Where nobody can tell its destination, it is a destination of its own, and the try fails. */
+/** If the destination cannot be determined, the attempt fails. */
 async function toJob(
   options: CourierOptions,
   notice: Notice,
@@ -104,7 +104,7 @@ async function toJob(
   }
 }
 
-/** One try, and a note of it; nothing at all where it begins too late or is cut off by our own end: then the lease runs out. */
+/** One attempt and its record. If it starts too late, or is aborted by our own stop, nothing is recorded and the lease expires. */
 async function tryOnce(
   { store, clock, logFault }: CourierOptions,
   { notice, startBy, deliver }: DeliveryJob,
@@ -127,7 +127,7 @@ async function tryOnce(
   await store.notices.tried(notice.eventId, notice.channel, attempt, then)
 }
 
-/** Reports a lasting fault once, not every second; null ends it. */
+/** Reports a persistent error once instead of every second; null resets it. */
 function reportOnce(report: (cause: unknown) => void): (cause: unknown) => void {
   let isReported = false
   return (cause) => {

@@ -1,11 +1,11 @@
-/** Delivery queues: what the courier has claimed, a few deliveries at once and one at a time for each destination. */
+/** Queues of claimed notices: a few deliveries at once, and one at a time per destination. */
 import type { Instant } from '#domain/clock.ts'
 import type { Notice } from '#domain/notice.ts'
 import type { Delivery } from './delivery.ts'
 
 export interface DeliveryJob extends Delivery {
   readonly notice: Notice
-  /** Begun later, it might still be on its way when its lease has ended. */
+  /** If it started later, it might exceed its lease. */
   readonly startBy: Instant
 }
 
@@ -14,14 +14,14 @@ export interface DeliveryQueues {
   readonly room: number
   has(notice: Notice): boolean
   add(job: DeliveryJob): void
-  /** Begins nothing more. */
+  /** Starts no further delivery. */
   close(): void
-  /** Resolves when nothing is on its way. */
+  /** Resolves when no delivery is in progress. */
   settled(): Promise<void>
 }
 
 const MOST_RUNNING = 8
-/** On their way, or waiting for their destination. */
+/** In progress, or waiting for their destination. */
 const MOST_QUEUED = 64
 
 /** `run` must not throw; `hasRoom` is called when the queues were full and are no longer. */

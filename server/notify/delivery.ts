@@ -1,4 +1,4 @@
-/** The bearing of a notice: where it goes today, and how it is brought there. */
+/** The delivery of a notice: its current destination and channel. */
 import type { Clock } from '#domain/clock.ts'
 import type { Notice } from '#domain/notice.ts'
 import type { Store } from '#domain/store.ts'
@@ -17,13 +17,13 @@ export interface DeliveryDeps {
 }
 
 export interface Delivery {
-  /** One notice at a time goes there. */
+  /** Deliveries to the same destination run one at a time. */
   readonly destination: string
-  /** Never throws for what the other side does. */
+  /** Never throws for a failure of the recipient. */
   deliver(signal: AbortSignal): Promise<Outcome>
 }
 
-/** Reads what is set today: an address or a secret that was changed since holds from the next try. */
+/** Reads the current settings, so that a changed address or secret applies from the next attempt. */
 export const prepareDelivery = (deps: DeliveryDeps, notice: Notice): Promise<Delivery> =>
   notice.channel === 'email' ? toEmail(deps, notice) : toWebhook(deps, notice)
 
@@ -51,7 +51,7 @@ async function toEmail({ store, smtp }: DeliveryDeps, notice: Notice): Promise<D
   const { email } = await store.thresholds.find(notice.accountId)
   if (email === null) return undeliverable(notice)
   return {
-    // All mail leaves by one server.
+    // All mail goes through one server.
     destination: 'smtp',
     async deliver(signal) {
       if (smtp === null) return unanswered('no_smtp')

@@ -1,4 +1,4 @@
-/** The e-mail that tells an account's owner that its money runs out, written from the body that was frozen with the event. */
+/** The low-balance e-mail, rendered from the event's stored body. */
 import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import type { Mail } from './mail.ts'
 
@@ -14,7 +14,7 @@ interface LowBalanceBody {
   readonly test?: true
 }
 
-/** The same words at every try; the account's name is the one that it has today. */
+/** The same text at every attempt, except for the account's current name. */
 export function writeLowBalance(body: string, account: string): Mail {
   const event = JSON.parse(body) as LowBalanceBody
   const name = account.replace(/[\p{Cc}\p{Cf}]/gu, '�')
@@ -62,6 +62,6 @@ export function writeLowBalance(body: string, account: string): Mail {
   }
 }
 
-/** As a shell reads it, so that the line works as pasted. */
+/** Quoted for a shell, so that the command can be pasted. */
 const quote = (text: string): string =>
   /^[\w.:@/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

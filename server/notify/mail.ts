@@ -1,4 +1,4 @@
-/** Sends one e-mail and tells what the mail server answered, by its code alone. */
+/** Sends one e-mail; the outcome has only the reply code of the mail server. */
 
 import { createTransport } from 'nodemailer'
 import type { EventId } from '#domain/id.ts'
@@ -12,7 +12,7 @@ export interface Mail {
   readonly html: string
 }
 
-/** `signal` aborts a try that takes too long; the connection is then closed. */
+/** `signal` aborts the attempt and closes the connection. */
 export async function sendMail(
   server: SmtpServer,
   to: string,
@@ -27,7 +27,7 @@ export async function sendMail(
       ...mail,
       from,
       to: { name: '', address: to },
-      // What arrives twice can be known by it.
+      // The same at every attempt, so that duplicates can be recognised.
       messageId: `<${eventId}@${sender.slice(sender.indexOf('@') + 1)}>`,
       headers: { 'Auto-Submitted': 'auto-generated' },
       signal: signal,
@@ -43,7 +43,7 @@ const connect = ({ host, port, isSecure, login, ca }: SmtpServer) =>
     host,
     port,
     secure: isSecure,
-    // A password goes in clear to this very machine, and to no other.
+    // A password is sent without TLS only to loopback.
     requireTLS: login !== null && !isLoopbackHost(host),
     ...(login && { auth: { user: login.user, pass: login.password } }),
     ...(ca !== undefined && { tls: { ca } }),
@@ -56,12 +56,12 @@ const readCode = (response: string): number | null => {
   return Number.isInteger(code) && code >= 200 ? code : null
 }
 
-/** Not a word against the mail: the server wants its user first. */
+/** The server requires authentication; not a rejection of the mail. */
 const AUTHENTICATION_REQUIRED = 530
 
 /**
- * A refusal for good (5xx) of sender, recipient or text ends the notice. One of the greeting or the login is about the
- * operator's settings, which can be put right.
+ * A permanent rejection (5xx) of sender, recipient or content ends the notice. A failed greeting or login is caused by the
+ * operator's settings, which can be corrected, so it is retried.
  */
 function toOutcome(thrown: unknown): Outcome {
   const { code, responseCode } = thrown as {

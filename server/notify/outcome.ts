@@ -1,25 +1,25 @@
-/** What came of one try at bringing a notice: arrived, or a class of failure. What the other side said in words is not kept. */
+/** The outcome of one delivery attempt: delivered, or a class of failure. The recipient's text is not kept. */
 
 export type FailureClass =
-  /** It took longer than a try may. */
+  /** It exceeded the time limit. */
   | 'timeout'
-  /** The name is not known, or nobody could be asked. */
+  /** The name does not exist, or DNS failed. */
   | 'dns'
   | 'refused'
   | 'unreachable'
-  /** The connection broke off. */
+  /** The connection was closed early. */
   | 'reset'
-  /** The certificate was not accepted, or TLS is not to be had. */
+  /** The certificate is not valid, or TLS is not available. */
   | 'tls'
-  /** Any other failure of the line. */
+  /** Any other network error. */
   | 'network'
-  /** An answer that is no success; its number is in `status`. */
+  /** Not a success; `status` has the code. */
   | 'status'
   /** A redirect, which is not followed. */
   | 'redirect'
   /** The mail server does not accept the gateway's user and password. */
   | 'auth'
-  /** The address lies where nothing may be sent, or is not https. */
+  /** The address is not allowed, or not https. */
   | 'forbidden_address'
   /** The account no longer has an address for this channel. */
   | 'no_address'
@@ -33,11 +33,11 @@ export type FailureClass =
 export interface Outcome {
   /** The HTTP status or the SMTP reply code, where one came. */
   readonly status: number | null
-  /** Null when it arrived. */
+  /** Null if it was delivered. */
   readonly failure: FailureClass | null
-  /** It would fail every time, so it is not tried again. */
+  /** Whether a retry cannot succeed. */
   readonly isFinal?: true
-  /** How long the other side wants to be left alone. */
+  /** The recipient's `Retry-After`. */
   readonly retryAfterMs?: number
 }
 
@@ -53,7 +53,7 @@ const BY_WORD: readonly (readonly [RegExp, FailureClass])[] = [
   [/ECONNRESET|EPIPE|ECONNECTION|ConnectionClosed/, 'reset'],
 ]
 
-/** The class of what resolver, connection or TLS threw; its own words may hold addresses, and go no further. */
+/** The class of an error of DNS, connection or TLS. Its message may contain addresses and is dropped. */
 export function classOf(thrown: unknown): FailureClass {
   if (!(thrown instanceof Error)) return 'network'
   const code = 'code' in thrown ? String(thrown.code) : ''

@@ -1,11 +1,11 @@
-/** When a notice is tried next: at growing distances for three days, and then no more (contract §9). */
+/** The retry schedule of notices: growing delays over three days, then none (contract §9). */
 import { DAY_MS, HOUR_MS, type Instant, later, MINUTE_MS } from '#domain/clock.ts'
 import type { NoticeState } from '#domain/notice.ts'
 import type { Outcome } from './outcome.ts'
 
 const SECOND_MS = 1_000
 
-/** After the first failure, the second …; the failure after the last of them is the end. */
+/** The delay after the first failure, the second, and so on; after the last, the notice is dead. */
 const DELAYS_MS: readonly number[] = [
   5 * SECOND_MS,
   5 * MINUTE_MS,
@@ -18,10 +18,10 @@ const DELAYS_MS: readonly number[] = [
   24 * HOUR_MS,
 ]
 
-/** Receivers that failed together are not tried again together. */
+/** Spreads the retries of deliveries that failed at the same time. */
 const JITTER = 0.1
 
-/** Whoever asks to be left alone for longer is asked again all the same. */
+/** A longer `Retry-After` is shortened to this. */
 const LONGEST_RETRY_AFTER_MS = DAY_MS
 
 export interface FollowUp {
@@ -30,8 +30,8 @@ export interface FollowUp {
 }
 
 /**
- * What follows from a try that ended `at`, when `earlierTries` had failed before it. A wish to be left alone puts the next
- * try off and never brings it forward. `random` is at least 0 and below 1.
+ * The next state after an attempt that ended `at`, with `earlierTries` failures before it. `Retry-After` can only delay the
+ * next attempt. `random` is at least 0 and below 1.
  */
 export function followUp(
   earlierTries: number,

@@ -1,12 +1,12 @@
 /** Signs a webhook as Standard Webhooks 1.0 says: HMAC-SHA256 over id, time of the try and body. */
 import { createHmac } from 'node:crypto'
 
-/** What the standard asks for; a shorter key could be guessed. */
+/** The minimum of the standard. */
 const LEAST_KEY_BYTES = 24
 
 const SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/
 
-/** The key that a secret holds; null for what is none, or too short. */
+/** The key of a secret; null if it is malformed or too short. */
 export function readSecret(secret: string): Uint8Array | null {
   const key = Buffer.from(SECRET.exec(secret)?.[1] ?? '', 'base64')
   return key.length < LEAST_KEY_BYTES ? null : key

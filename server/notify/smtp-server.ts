@@ -1,15 +1,15 @@
-/** The mail server that notices leave by: the operator's own word, as `smtp.url` and `smtp.from` say it. */
+/** The mail server, as configured in `smtp.url` and `smtp.from`. */
 
 export interface SmtpServer {
   readonly host: string
   readonly port: number
   /** TLS from the first byte (`smtps:`); without it STARTTLS wherever it is offered. */
   readonly isSecure: boolean
-  /** Never told to anybody but the server. */
+  /** Sent only to the server. */
   readonly login: { readonly user: string; readonly password: string } | null
-  /** Who sends: `Gateway <gateway@example.org>`, or the address alone. */
+  /** The sender: `Gateway <gateway@example.org>`, or only the address. */
   readonly from: string
-  /** Trusted beside the runtime's own certificates; tests alone say so. */
+  /** An additional trusted certificate, for tests. */
   readonly ca?: string
 }
 

@@ -1,7 +1,7 @@
-/** Wakes a loop before its time. */
+/** An interruptible sleep for a loop. */
 
 export interface Waker {
-  /** While nobody sleeps, it is kept for the next who does. */
+  /** Ends the current sleep, or the next one if none is in progress. */
   wake(): void
   /** Resolves when it is woken, at the latest after `ms`. */
   sleep(ms: number): Promise<void>

@@ -1,15 +1,15 @@
-/** Where webhooks may go: https to the public internet, and inside only where the operator said so (contract §9). */
+/** Allowed webhook destinations: https to public addresses, and private ones only if the operator permits it (contract §9). */
 import { isLoopbackAddress, isPrivateAddress, isPublicAddress } from '#outbound/addresses.ts'
 import { type DestinationPolicy, PUBLIC_HTTPS } from '#outbound/policy.ts'
 
 export interface WebhookPermissions {
-  /** To this very machine, by http too: for trying them out. */
+  /** Loopback addresses, by http too, for testing. */
   readonly loopback: boolean
   /** To private networks, by https. */
   readonly private: boolean
 }
 
-/** Any port; names of the inside are looked up where the inside is allowed, and their addresses judged like all others. */
+/** Any port. Internal names are resolved only if private addresses are permitted; their addresses are checked like all others. */
 export const webhookPolicy = (permissions: WebhookPermissions): DestinationPolicy => ({
   ...PUBLIC_HTTPS,
   protocols: permissions.loopback ? ['https:', 'http:'] : ['https:'],

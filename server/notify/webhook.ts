@@ -1,4 +1,4 @@
-/** Posts one webhook: signed for this try, to a judged address; of the answer only its status is looked at. */
+/** Posts one webhook, signed for this attempt, to a checked address. Only the status of the response is used. */
 import { type Instant, unixSeconds } from '#domain/clock.ts'
 import type { Notice } from '#domain/notice.ts'
 import type { DestinationPolicy } from '#outbound/policy.ts'
@@ -30,7 +30,7 @@ export async function postWebhook(
   try {
     const response = await reach(url, { method: 'POST', headers, body }, policy, signal)
     if (response === null) return unanswered('forbidden_address')
-    // What it says is nobody's business, and could be endless.
+    // The body is ignored, and could be endless.
     response.body?.cancel().catch(() => {})
     return judge(response)
   } catch (thrown) {
@@ -38,7 +38,7 @@ export async function postWebhook(
   }
 }
 
-/** Statuses whose `Retry-After` means what it says. */
+/** Statuses with which `Retry-After` is honoured. */
 const RETRY_AFTER_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
 function judge({ ok, status, headers }: Response): Outcome {

@@ -1,4 +1,4 @@
-/** The adapter: what the protocol's library keeps, by way of our own store. Ids are hashed before they leave this file. */
+/** The storage adapter of oidc-provider, on our own store. Ids are hashed before they are stored. */
 import { InvalidGrant } from 'oidc-provider/lib/helpers/errors.js'
 import type { Adapter, Payload } from 'oidc-provider/lib/provider.js'
 import { type Clock, later } from '#domain/clock.ts'
@@ -22,7 +22,7 @@ function artifactAdapter({ artifacts }: SigninStore, clock: Clock, kind: string)
       const { grantId } = artifact
       await Promise.all([
         artifacts.put(artifact),
-        // It opens nothing without its grant, which may be older by the life of a session, or by many rotations.
+        // A refresh token is useless without its grant, which may expire earlier, so the grant is extended.
         kind === 'RefreshToken' &&
           grantId !== null &&
           artifacts.extend('Grant', digestOf(grantId), expiresAt),
@@ -32,10 +32,10 @@ function artifactAdapter({ artifacts }: SigninStore, clock: Clock, kind: string)
       const artifact = await artifacts.find(kind, digestOf(id))
       if (artifact === undefined) return undefined
       const payload = { ...toPayload(artifact), jti: id }
-      // Else the library would call a used code that comes back late expired, and leave what it had issued alone.
+      // Otherwise the library would treat a late replay of a used code as expired, and not revoke its tokens.
       return isUsedCode(artifact) ? { ...payload, exp: NEVER } : payload
     },
-    // Without its id: whoever knows a session by its uid only compares it.
+    // Without the id, which callers that look up by uid do not need.
     async findByUid(uid) {
       const artifact = await artifacts.findByUid(kind, uid)
       return artifact && toPayload(artifact)
@@ -46,7 +46,7 @@ function artifactAdapter({ artifacts }: SigninStore, clock: Clock, kind: string)
     async consume(id) {
       const digest = digestOf(id)
       if (await artifacts.consume(kind, digest, clock.now())) return
-      // The library looked before it came here; whoever came in between has it, and this is a replay like any other.
+      // Consumed by a concurrent request since the library's check: treated as a replay.
       const grantId = (await artifacts.find(kind, digest))?.grantId
       if (grantId != null) await endGrant(artifacts, grantId)
       throw new InvalidGrant('already consumed')
@@ -62,7 +62,7 @@ const NEVER = Number.MAX_SAFE_INTEGER
 const isUsedCode = ({ kind, consumedAt }: Artifact): boolean =>
   kind === 'AuthorizationCode' && consumedAt !== null
 
-/** As the library ends one when it knows a replay by itself. */
+/** Revokes what the library revokes on a replay. */
 async function endGrant(artifacts: Artifacts, grantId: string): Promise<void> {
   const issued = ['AccessToken', 'RefreshToken', 'AuthorizationCode']
   await Promise.all([
@@ -94,7 +94,7 @@ function toArtifact(
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
-/** An interaction copies the id of the session that it began in, and never reads it. */
+/** The library copies the session id into an interaction and never reads it, so it is not stored. */
 function withoutCookie(payload: Payload): Payload {
   const { session } = payload
   if (typeof session !== 'object' || session === null || !('cookie' in session)) return payload

@@ -1,4 +1,4 @@
-/** The HTTP app of the sign-in provider: the protocol's addresses go over the bridge, a person's pages are our own (spec §4.6). */
+/** The HTTP app of the sign-in provider: protocol endpoints go to oidc-provider, the pages are our own (spec §4.6). */
 import { Hono } from 'hono'
 import { toGet, withLoginPrompt, withSpacedScope } from './authorize-request.ts'
 import { openBridge } from './bridge.ts'
@@ -15,7 +15,7 @@ import { isIdentityProviderName } from './register/identity-provider.ts'
 import { countRefusals, withRedirect } from './token-request.ts'
 
 export interface SigninApp {
-  /** `address` is the network address of whoever asks. */
+  /** `address`: the client's network address. */
   answer(request: Request, address: string): Promise<Response>
 }
 
@@ -28,7 +28,7 @@ const LOGOUT = '/oauth/logout'
 const STEPS: readonly Step[] = ['email', 'code', 'resend', 'restart', 'consent']
 const isStep = (text: string): text is Step => (STEPS as readonly string[]).includes(text)
 
-/** The context is asked for on every request: a rotated signing key makes another provider. */
+/** The context is read on every request, because a rotated signing key creates a new provider. */
 export function createSigninApp(
   first: SigninContext,
   signin: () => Promise<SigninContext>,
@@ -77,7 +77,7 @@ export function createSigninApp(
   })
 
   app.all(LOGOUT, (c, next) => {
-    // A question whether to sign out leaves a session behind, also with nobody signed in.
+    // The sign-out page stores a session even if nobody is signed in, so it counts against the limit.
     interactionLimit.begin(c.env.address)
     return next()
   })
@@ -136,7 +136,7 @@ function mountInteractions(app: Hono<Env>, signin: () => Promise<SigninContext>,
     return answerInteraction(await signin(), { ...context, address: c.env.address })
   })
 
-  // The interaction's cookie is bound to its own path, so its browser is sent there; any other has none.
+  // The interaction's cookie is bound to its path, so redirect there; only the right browser has the cookie.
   app.get('/identity/:name/callback', (c) => {
     const { search, searchParams } = new URL(c.req.url)
     const { name } = c.req.param()
@@ -147,7 +147,7 @@ function mountInteractions(app: Hono<Env>, signin: () => Promise<SigninContext>,
 }
 
 async function faultPage(deps: SigninDeps, request: Request, thrown: unknown): Promise<Response> {
-  // Nobody is left to read a page, and anybody may hang up as often as they like: the log takes no note of it.
+  // The client has disconnected; not logged, because clients could flood the log.
   if (thrown instanceof BodyBrokeOff) return new Response(null, { status: 400 })
   const language = readLanguage(request.headers.get('accept-language'))
   if (thrown instanceof TooManyInteractions) {

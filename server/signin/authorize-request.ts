@@ -1,4 +1,4 @@
-/** What a client may send to the authorization endpoint beyond what the library takes (spec §4.6). */
+/** Authorization requests that the library does not accept as they are (spec §4.6). */
 
 /** Longer addresses are cut off by listeners and proxies on the way. */
 const LONGEST = 8000

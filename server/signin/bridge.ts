@@ -1,4 +1,4 @@
-/** The bridge: takes a fetch request to a library that speaks node:http, and its answer back. */
+/** Adapts a fetch Request to the node:http objects that oidc-provider needs, and its answer to a Response. */
 import { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'

@@ -1,9 +1,9 @@
 /** Forms as they are posted: bounded before they are read. */
 
-/** More than any form of the protocol, and less than the library would take. */
+/** Larger than any form of the protocol, and smaller than the library's limit. */
 const MOST_BYTES = 32 * 1024
 
-/** The connection ended, or stopped making sense, before the body did. */
+/** The connection ended or failed before the body was complete. */
 export class BodyBrokeOff extends Error {}
 
 /** The body's bytes; null for one that is too long. @throws BodyBrokeOff */

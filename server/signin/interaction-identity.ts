@@ -1,4 +1,4 @@
-/** The part of an interaction that leads to a third party and back, and what becomes of whoever returns (hardening §3.2). */
+/** The part of an interaction that signs in through a third party (hardening §3.2). */
 import type { FederationProblem, ReturnResult } from './identities/federation.ts'
 import type { InteractionContext } from './interaction.ts'
 import { disabledPage, finish, page, seeOther, signInPage } from './interaction-pages.ts'
@@ -9,7 +9,7 @@ import { type ClaimedIdentity, vouchedEmail } from './register/identity.ts'
 import type { Person } from './register/person.ts'
 
 /**
- * A button was pressed. The browser leaves by a page of its own, because no form of ours may end at a stranger's.
+ * Handles the button. The redirect goes through a page of our own, because the CSP forbids forms that end at third parties.
  * @throws TooManyVisits
  */
 export async function sendToThirdParty(
@@ -25,14 +25,14 @@ export async function sendToThirdParty(
     : signInPage(context, problemOf(sending))
 }
 
-/** The browser is back, with its interaction's cookie and the third party's answer. */
+/** Handles the authorization response of the third party. */
 export async function receiveFromThirdParty(
   context: InteractionContext,
   name: string,
 ): Promise<Response> {
   const { call, identities } = context
   const { searchParams } = new URL(call.request.url)
-  // Somebody came by hand, or looks at it again without what it ended with.
+  // Opened without an authorization response, by hand or by a reload.
   if (!searchParams.has('state')) return seeOther(interactionPath(call.uid))
   const returned = await identities.receive(name, call.uid, searchParams)
   return returned.kind === 'identified'
@@ -72,7 +72,7 @@ async function completeSignIn(
     claimedEmail: claims.email?.email ?? null,
   })
   if (!isKept) return signInPage(context, { kind: 'identity-gone' })
-  // A code that was sent before said nothing of what it would open now.
+  // The mail of an earlier code did not mention that it would also link this identity.
   await mailCodes.drop(digestOf(call.uid))
   return seeOther(interactionPath(call.uid))
 }
@@ -87,7 +87,7 @@ const toIdentity = (
   claimedName,
 })
 
-/** Whoever has just proved their address by a code is from now on whom the third party knows, if they came from one. */
+/** Links the pending identity, if there is one, to the person who has verified their address. */
 export async function linkPendingIdentity(
   { deps, call }: InteractionContext,
   person: Person,
@@ -106,8 +106,8 @@ export async function linkPendingIdentity(
 }
 
 /**
- * By what else whoever proves this interaction's address will sign in: told in the mail with the code, by the operator's
- * own word for it. What the third party calls its person is a stranger's text, and the mail may go to anybody.
+ * The label of the identity provider that the code will link, for the mail. It is the operator's label, because names from a
+ * third party are untrusted text, and the mail may go to anybody.
  */
 export async function pendingIdentityLabel({
   deps,

@@ -1,11 +1,11 @@
-/** How often one network may begin an interaction: each leaves a row behind for an hour, whoever asks and for nothing. */
+/** Rate limit of new interactions per network, because each stores a row for an hour without authentication. */
 import { OIDCProviderError } from 'oidc-provider/lib/helpers/errors.js'
 import { type Clock, type Instant, instant, later, MINUTE_MS } from '#domain/clock.ts'
 import { networkOf } from './mail-code.ts'
 
-/** A company behind one address begins its day within these; codes are bounded more tightly, and apart. */
+/** Enough for a company behind one address; codes have their own, tighter limit. */
 const MOST = 100
-/** From a /48 of IPv6, which one customer may have whole, and with it 65,536 networks. */
+/** For an IPv6 /48, which one customer may have, with 65,536 networks. */
 const MOST_OF_SITE = 10 * MOST
 const WITHIN_MS = 10 * MINUTE_MS
 
@@ -14,7 +14,7 @@ export interface InteractionLimit {
   begin(address: string): void
 }
 
-/** Nothing is redirected: a client could do no more about it than the person can. */
+/** Shown as a page instead of a redirect, because the client cannot do anything about it. */
 export class TooManyInteractions extends OIDCProviderError {
   override allow_redirect = false
   readonly retryAfterSeconds: number
@@ -25,7 +25,7 @@ export class TooManyInteractions extends OIDCProviderError {
   }
 }
 
-/** Counted in memory, everybody anew when the time is over: so it needs no sweeping, and a restart forgives. */
+/** Fixed windows in memory: no cleanup is needed, and a restart resets them. */
 export function limitInteractions(clock: Clock): InteractionLimit {
   const begun = new Map<string, number>()
   let until: Instant = instant(0)

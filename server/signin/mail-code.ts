@@ -1,4 +1,4 @@
-/** Codes by e-mail: drawing one, sending it, and judging what comes back (hardening §3.1). */
+/** Codes by e-mail: creating, sending and verifying them (hardening §3.1). */
 import { createHmac, randomInt } from 'node:crypto'
 import { type Instant, instant, later, MINUTE_MS, renderInstant } from '#domain/clock.ts'
 import { codeMail, notKnownMail } from './code-mail.ts'
@@ -11,16 +11,16 @@ import type { IssueVerdict, MailCodeBounds, Redemption } from './register/mail-c
 
 export const CODE_MINUTES = 10
 
-/** Twenty-five guesses at 10^8 codes in a quarter of an hour are the most that one address has to bear. */
+/** At most 25 guesses at 10^8 codes per address in 15 minutes. */
 const BOUNDS: MailCodeBounds = {
   perEmail: { most: 5, withinMs: 15 * MINUTE_MS },
   perPeer: { most: 20, withinMs: 60 * MINUTE_MS },
 }
 
-/** So many codes within an hour are told to the operator, once an hour. They are sent: else a stranger could lock everybody out. */
+/** This many codes within an hour are logged, once an hour. They are still sent: otherwise an attacker could lock everybody out. */
 const ALARM_COUNT = 100
 
-/** What any bound looks back to. */
+/** The longest period of any bound. */
 export const LOOKBACK_MS = 60 * MINUTE_MS
 
 const DIGITS = 8
@@ -100,7 +100,7 @@ export function openMailCodeFlow(deps: SigninDeps, pepper: string): MailCodeFlow
   }
 }
 
-/** Whoever has an IPv6 address has 2^64 of them. */
+/** The network of an address: an IPv4 address, or the /64 of an IPv6 one, as a client usually has a whole /64. */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1]

@@ -46,7 +46,7 @@ export async function openSigninProvider(deps: SigninDeps): Promise<Signin> {
   return { answer: app.answer, close: startSweeping(deps) }
 }
 
-/** An empty or short key signs, and verifies, as readily as any: whoever guesses it signs what they like. */
+/** Rejects an empty or short secret, because HMAC would accept it and it could be guessed. */
 async function secretOf(keyring: Keyring, name: SecretName): Promise<string> {
   const fresh = randomSecret()
   const secret = await keyring.secret(name, fresh)

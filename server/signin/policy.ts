@@ -1,4 +1,4 @@
-/** When a person must be asked, and what they are asked: to sign in, or for consent. */
+/** When a person is prompted to sign in or for consent. */
 import { InvalidRedirectUri, LoginRequired } from 'oidc-provider/lib/helpers/errors.js'
 import {
   base,
@@ -9,7 +9,7 @@ import { decode } from 'oidc-provider/lib/helpers/jwt.js'
 import type { Context, Grant, Provider } from 'oidc-provider/lib/provider.js'
 import { type Clock, unixSeconds } from '#domain/clock.ts'
 
-/** How long anybody stays signed in, however much they come by. */
+/** The absolute lifetime of a session. */
 export const SESSION_SECONDS = 14 * 24 * 3600
 
 /** The library's own policy, and a session whose person is gone or disabled, or that is too old, asks for a new sign-in. */
@@ -34,7 +34,7 @@ export function interactionPolicy(clock: Clock): InteractionPolicy {
   return policy
 }
 
-/** The library looks whether it is registered when a request comes, and the person may take an hour. @throws InvalidRedirectUri */
+/** The redirect URI may be removed while the person signs in, after the library's check. @throws InvalidRedirectUri */
 function rejectRemovedRedirect({ params, client }: Context['oidc']): boolean {
   if (client?.redirectUriAllowed(params?.['redirect_uri'] ?? '') === false) {
     throw new InvalidRedirectUri()
@@ -55,7 +55,7 @@ function rejectOtherSubject({ params, session, result }: Context['oidc']): boole
   throw new LoginRequired('id_token_hint and authenticated subject do not match')
 }
 
-/** What outlives the session is never given unasked. */
+/** A scope that outlives the session always requires consent. */
 const NEEDS_CONSENT = 'offline_access'
 
 /**

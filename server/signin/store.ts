@@ -1,4 +1,4 @@
-/** The store's port of the sign-in provider: what it must find again after a kill. Every method is one atomic act. */
+/** The sign-in provider's port to the store. Every method is atomic. */
 import type { Store } from '#domain/store.ts'
 import type { Artifacts } from './register/artifact.ts'
 import type { Clients } from './register/client.ts'
@@ -22,7 +22,7 @@ export interface SigninStore {
   readonly detours: Detours
 }
 
-/** All that one engine keeps: the domain's ports, and the sign-in provider's beside them. */
+/** Everything that an engine stores: the domain's ports and the sign-in provider's. */
 export interface GatewayStore extends Store {
   readonly signin: SigninStore
 }

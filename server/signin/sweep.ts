@@ -1,12 +1,12 @@
-/** Sweeping: what has expired is forgotten, a slice at a time, so that requests pass between two of them. */
+/** Removes expired sign-in data in slices, between which requests are served. */
 import { DAY_MS, later, MINUTE_MS } from '#domain/clock.ts'
 import type { SigninDeps } from './deps.ts'
 import { LOOKBACK_MS } from './mail-code.ts'
 
 const SWEEP_EVERY_MS = MINUTE_MS
-/** So long a used code is remembered, to know its replay. */
+/** How long a used code is kept, to detect its replay. */
 const KEEP_EXPIRED_MS = 10 * MINUTE_MS
-/** So long what a retired key signed can still be verified: longer than anything that it signed is good for. */
+/** How long a retired key is kept for verification: longer than any token that it signed is valid. */
 const KEEP_RETIRED_MS = 90 * DAY_MS
 
 type Swept = Pick<SigninDeps, 'store' | 'clock'>

@@ -1,4 +1,4 @@
-/** What the token endpoint does beyond the library: the redirect address may be left out, and verifiers cannot be guessed. */
+/** Additions to the token endpoint: `redirect_uri` is optional, and guesses of PKCE verifiers are limited. */
 import { digestOf } from './register/digest.ts'
 import type { SigninStore } from './store.ts'
 
@@ -23,10 +23,10 @@ export async function withRedirect(
   return filled
 }
 
-/** For a code that nobody issued: so that the library says that of the code, and not that the address is missing. */
+/** For an unknown code, so that the library reports the code as invalid instead of a missing `redirect_uri`. */
 const NOWHERE = 'about:blank'
 
-/** A client that gets its own verifier wrong so often is not the one that asked. */
+/** Refusals after which a code is revoked. */
 const MOST_REFUSALS = 5
 const MOST_REMEMBERED = 10_000
 
@@ -52,7 +52,7 @@ export function countRefusals({ artifacts }: SigninStore): RefusalCount {
       if (count < MOST_REFUSALS) return
       refusals.delete(digest)
       const artifact = await artifacts.find(CODE, digest)
-      // A used code stays, so that its replay is known for one.
+      // A used code is kept, so that its replay is detected.
       if (artifact?.consumedAt === null) await artifacts.remove(CODE, digest)
     },
   }

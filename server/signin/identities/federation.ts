@@ -1,4 +1,4 @@
-/** Federation: sends people to third-party identity providers, and judges what they come back with (hardening §3.2). */
+/** Federation: redirects people to third-party identity providers, and validates their responses (hardening §3.2). */
 import { createHmac } from 'node:crypto'
 import { later, MINUTE_MS } from '#domain/clock.ts'
 import type { SigninDeps } from '../deps.ts'
@@ -18,13 +18,12 @@ import {
 /** As long as an interaction: some people look for their password. */
 const DETOUR_MS = 60 * MINUTE_MS
 
-/** What kept somebody from being sent, or from coming back. */
 export type FederationProblem =
-  /** There is no such provider any more. */
+  /** The provider was removed. */
   | { readonly kind: 'gone' }
-  /** The third party said no, or the way back is not one that we sent anybody on. */
+  /** The third party refused, or the response has no matching state. */
   | { readonly kind: 'refused'; readonly provider: IdentityProvider }
-  /** It could not be reached, or answered what it should not. */
+  /** It could not be reached, or its response is invalid. */
   | { readonly kind: 'failed'; readonly provider: IdentityProvider }
 
 export type SendResult = { readonly kind: 'sent'; readonly address: string } | FederationProblem
@@ -38,20 +37,20 @@ export type ReturnResult =
   | FederationProblem
 
 export interface Federation {
-  /** Where this interaction's browser is to go; an earlier way there and back ends. */
+  /** Starts a login and returns the URL to redirect to; replaces an earlier one of the interaction. */
   send(name: string, uid: string, isFresh: boolean): Promise<SendResult>
-  /** Takes the answer that the browser brought back, once. */
+  /** Validates the authorization response, once. */
   receive(name: string, uid: string, answer: URLSearchParams): Promise<ReturnResult>
 }
 
-/** A state carries its interaction, whose cookie is bound to its own path; to know it opens nothing. */
+/** A state contains the interaction's uid, which is not a secret: access needs the interaction's cookie. */
 const newState = (uid: string): string => `${uid}.${randomSecret()}`
 
 /** The interaction that a state names; undefined for what we never sent. */
 export const uidOfState = (state: string | null): string | undefined =>
   /^([\w-]{1,64})\.[\w-]{43}$/.exec(state ?? '')?.[1]
 
-/** `key` is a secret of the keyring: nonce and verifier are drawn from it and the state, so that neither is ever kept. */
+/** `key` is a secret of the keyring; nonce and verifier are derived from it and the state, so they need not be stored. */
 export function openFederation(deps: SigninDeps, key: string): Federation {
   const { store, clock } = deps
   const clientOf = clientLoader(deps)
@@ -116,7 +115,7 @@ export function openFederation(deps: SigninDeps, key: string): Federation {
   }
 }
 
-/** Read when somebody first comes that way. */
+/** Loads a client at its first use. */
 function clientLoader({ reach, clock, issuer }: SigninDeps) {
   const isDevelopment = isLoopbackHttp(new URL(issuer))
   let oidc: Promise<IdentityClient> | null = null
@@ -135,7 +134,7 @@ function clientLoader({ reach, clock, issuer }: SigninDeps) {
   }
 }
 
-/** Without its cause: that holds answers, and answers hold tokens. */
+/** Without `cause`, which may contain responses with tokens. */
 function logMessageOf(cause: unknown): string {
   if (!(cause instanceof Error)) return 'unknown'
   const said = 'error' in cause && typeof cause.error === 'string' ? ` (${cause.error})` : ''

@@ -1,4 +1,4 @@
-/** Asks third parties what the flow needs to know: by the gateway's own way out, in the library's terms. */
+/** Options for oauth4webapi, so that its requests use the gateway's own outbound client. */
 import { allowInsecureRequests, customFetch } from 'oauth4webapi'
 import type { Reach } from '../deps.ts'
 import { isLoopbackHttp } from '../register/identity-provider.ts'
@@ -16,7 +16,7 @@ export interface FetchOptions {
   readonly [allowInsecureRequests]: boolean
 }
 
-/** `isDevelopment`: we ourselves are reached by http on this machine, and so may they be. */
+/** `isDevelopment`: our own issuer is http on loopback, so third parties may be too. */
 export const fetchOptionsOf = (
   reach: Reach,
   issuer: string,

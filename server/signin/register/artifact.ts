@@ -1,4 +1,4 @@
-/** Artifacts: what the protocol leaves behind between two requests: sessions, interactions, grants, codes and tokens. */
+/** Artifacts: the stored state of the protocol: sessions, interactions, grants, codes and tokens. */
 import type { Instant } from '#domain/clock.ts'
 import type { PersonId } from './person.ts'
 
@@ -25,17 +25,17 @@ export interface Artifacts {
   /** Also one that has expired, until it is swept. */
   find(kind: string, digest: string): Promise<Artifact | undefined>
   findByUid(kind: string, uid: string): Promise<Artifact | undefined>
-  /** True for exactly one caller, however many ask at once. */
+  /** True for exactly one of several concurrent callers. */
   consume(kind: string, digest: string, at: Instant): Promise<boolean>
-  /** Keeps it until then at least. Nothing when it is gone: who ended it meant it. */
+  /** Extends its expiry to at least this. Does nothing if it no longer exists. */
   extend(kind: string, digest: string, expiresAt: Instant): Promise<void>
   remove(kind: string, digest: string): Promise<void>
-  /** Ends all of one kind that a grant stands behind. */
+  /** Removes all artifacts of one kind that were issued under a grant. */
   revokeGrant(kind: string, grantId: string): Promise<void>
-  /** Signs a person out everywhere, and ends every token; answers how many sessions there were. */
+  /** Removes all sessions and tokens of a person; returns how many sessions there were. */
   revokePerson(personId: PersonId, at: Instant): Promise<number>
   /** How many sessions a person has. */
   countSessions(personId: PersonId, at: Instant): Promise<number>
-  /** Forgets what expired before `before`; answers how many. A used code is kept that long, to know a replay. */
+  /** Removes what expired before `before`; returns how many. Used codes are kept until then, to detect replays. */
   sweep(before: Instant): Promise<number>
 }

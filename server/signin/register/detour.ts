@@ -1,4 +1,4 @@
-/** Detours: a person's way from an interaction to a third party and back. One per interaction; a new one ends the old. */
+/** Detours: logins at a third party that have begun. One per interaction; a new one replaces the old. */
 import type { Instant } from '#domain/clock.ts'
 
 export interface Detour {
@@ -11,22 +11,22 @@ export interface Detour {
   readonly expiresAt: Instant
 }
 
-/** Who came back, and is nobody's yet: waits for an address to be proved by a code. */
+/** An identity that is not linked to a person yet; it is linked once an address is verified by a code. */
 export interface PendingIdentity {
   readonly provider: string
   readonly subject: string
   readonly claimedName: string | null
-  /** Proves nothing: it saves typing. */
+  /** Unverified; only prefills the form. */
   readonly claimedEmail: string | null
 }
 
 export interface Detours {
   begin(detour: Detour): Promise<void>
-  /** True for exactly one caller, and only before it expires; the state opens nothing afterwards. */
+  /** Consumes the state; true for exactly one caller, before it expires. */
   end(detour: Omit<Detour, 'expiresAt'>, at: Instant): Promise<boolean>
-  /** Keeps who came back. False when the detour is not one that has ended, or its provider is gone. */
+  /** Stores the identity. False if the detour's state was not consumed, or its provider was removed. */
   keepIdentity(interaction: string, arrival: PendingIdentity): Promise<boolean>
-  /** Who waits in this interaction. */
+  /** The pending identity of an interaction. */
   pendingIdentity(interaction: string, at: Instant): Promise<PendingIdentity | undefined>
   drop(interaction: string): Promise<void>
   /** Forgets what expired before `before`. */

@@ -1,17 +1,17 @@
-/** Identities: whom third parties know a person as. The key is issuer and subject; an address is never one (hardening §3.2). */
+/** Identities of people at third parties. The key is issuer and subject, never an e-mail address (hardening §3.2). */
 import type { Instant } from '#domain/clock.ts'
 import type { IdentityProvider } from './identity-provider.ts'
 import type { Person, PersonId } from './person.ts'
 
 export interface IdentityKey {
   readonly issuer: string
-  /** How the issuer tells its people apart, for ever. */
+  /** The issuer's permanent identifier of the person. */
   readonly subject: string
 }
 
-/** An identity as its issuer told of it. */
+/** An identity as claimed by its issuer. */
 export interface ClaimedIdentity extends IdentityKey {
-  /** What the person is called there, for operators to recognise: a login, an address. Proves nothing. */
+  /** A login name or address, shown to operators. Unverified. */
   readonly claimedName: string | null
 }
 
@@ -23,16 +23,16 @@ export interface Identity extends ClaimedIdentity {
 
 export interface Identities {
   /**
-   * Whose identity came: that of whom it is linked to, else of whoever has `vouched`, an address that this very issuer has
-   * the last word on, provided that a code has proved it before; that links them. Undefined otherwise. A disabled person is
-   * answered as they are, and nothing changes.
+   * The person that the identity is linked to; else the person with the address `vouched` (one that this issuer is
+   * authoritative for), if it was verified by a code before, and the identity is then linked. Undefined otherwise. A disabled
+   * person is returned without changes.
    */
   recognise(
     identity: ClaimedIdentity,
     vouched: string | null,
     at: Instant,
   ): Promise<Person | undefined>
-  /** After a person has proved who they are by other means. False when it is somebody else's, or its provider is gone. */
+  /** Links after the person was verified by other means. False if it is linked to another person, or its provider was removed. */
   link(identity: ClaimedIdentity, personId: PersonId, at: Instant): Promise<boolean>
   /** Oldest first. */
   ofPerson(personId: PersonId): Promise<readonly Identity[]>

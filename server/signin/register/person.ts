@@ -41,9 +41,9 @@ export interface People {
   list(query: PeopleQuery): Promise<readonly Person[]>
   count(): Promise<number>
   /**
-   * A code that was sent to an address came back: whose address it is, now verified. A newcomer is added when nobody has it;
-   * with none, undefined. The first proof ends whatever sessions, tokens and identities were there before it. A disabled
-   * person stays so, and is answered as they are.
+   * Marks an address as verified by a code, and returns its person. If it is unknown, `newcomer` is added, or the result is
+   * undefined. The first verification ends all earlier sessions, tokens and identities. A disabled person stays disabled, and
+   * is returned.
    */
   confirmEmail(email: string, newcomer: Person | null, at: Instant): Promise<Person | undefined>
   /** Disabling ends every session, code and token of the person. Undefined when there is no such person. */
@@ -54,7 +54,7 @@ export interface People {
 
 const ID_CHARS = 26
 
-/** 130 random bits: an id that grew with time would tell who came before whom. */
+/** 130 random bits; a time-ordered id would disclose when people were added. */
 const newPersonId = (): PersonId => `usr_${randomName(ID_CHARS)}`
 
 /** Whoever comes by a code for the first time. */
