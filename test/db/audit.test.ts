@@ -147,7 +147,7 @@ describe('what was tampered with is found', () => {
     ])
   })
 
-  test('a hold that nobody runs under, and one that was charged', async () => {
+  test('a hold without a request in progress, and one that was already charged', async () => {
     const claim = aClaim(key, clock.now())
     await store.admissions.admit(claim)
     const beside = (sql: string, ...values: string[]): void => {
@@ -172,7 +172,7 @@ describe('what was tampered with is found', () => {
     ])
   })
 
-  test('more than anybody reads is counted, not listed', async () => {
+  test('findings beyond the maximum are counted, not listed', async () => {
     await tamper(`WITH RECURSIVE days (day) AS (SELECT 1 UNION ALL SELECT day + 1 FROM days WHERE day < 2500)
       INSERT INTO key_days SELECT id, day, 7, 1 FROM keys, days`)
     const { findings: listed, found, keyDays } = await store.audit()

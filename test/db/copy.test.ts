@@ -93,7 +93,7 @@ test('kept answers stay behind, to the last word', async () => {
   expect(await Bun.file(copy).text()).toContain('canary-word')
 })
 
-test('a source that is no database leaves nothing under the name of the copy', () => {
+test('a source that is not a database creates no copy', () => {
   const directory = tempDirectory()
   const source = join(directory, 'source')
   writeFileSync(source, 'not a database, whatever it is called'.repeat(500))

@@ -91,7 +91,7 @@ test('a full disk refuses, keeps what was owed, and recovers', async () => {
   await store.close()
 })
 
-test('a crossing that the disk would not take is told once it takes it, as it was', async () => {
+test('a notice that the full disk refused is written once there is space, unchanged', async () => {
   const { clock, store, key, mostPages, isWritable } = await open()
   await store.thresholds.set(aThreshold({ webhookUrl: null }), undefined, clock.now())
   const claim = aClaim(key, clock.now(), usd('90'))
@@ -129,7 +129,7 @@ test('a crossing that the disk would not take is told once it takes it, as it wa
   await store.close()
 })
 
-test('an answer for which there is no room is not kept, and stops nobody', async () => {
+test('an answer for which there is no room is not kept, and blocks no other request', async () => {
   const { clock, database, store, key, mostPages, isWritable } = await open()
   const keep = (idempotencyKey: string, length: number) =>
     store.answers.keep({

@@ -45,7 +45,7 @@ describe('a group', () => {
     expect(lines()).toEqual(['a', 'b', 'c'])
   })
 
-  test('is committed at once when somebody wants to read', () => {
+  test('is committed at once by a flush', () => {
     void commit.enqueue(insert('a'))
     commit.flush()
     expect(lines()).toEqual(['a'])
@@ -98,7 +98,7 @@ describe('a group', () => {
 })
 
 describe('a write that is pushed', () => {
-  test('is told what became of it, as its neighbours are', async () => {
+  test('gets its own result, as its neighbours do', async () => {
     const [good, faulty] = [commit.push(text, 'a'), commit.push(() => BigInt(1.5), 'b')]
     expect([isWaiting(good), isWaiting(faulty)]).toEqual([true, true])
     expect(await commit.committed(good)).toBe(true)
@@ -107,7 +107,7 @@ describe('a write that is pushed', () => {
     expect(lines()).toEqual(['a'])
   })
 
-  test('is committed in its own turn where nobody else is waited for', () => {
+  test('is committed in its own turn if no other write is awaited', () => {
     const written = commit.push(text, 'a')
     commit.defer(insert('later'))
     commit.endTurn()
@@ -116,7 +116,7 @@ describe('a write that is pushed', () => {
     expect(lines()).toEqual(['a', 'later'])
   })
 
-  test('waits on while the disk takes nothing, and is not pushed at it', async () => {
+  test('waits for the retry while the disk fails', async () => {
     fullFor = 1
     const first = commit.push(text, 'a')
     commit.endTurn()
@@ -128,15 +128,15 @@ describe('a write that is pushed', () => {
   })
 })
 
-describe('what nobody waits for', () => {
-  test('lets what somebody waits for go ahead, and is written soon after by itself', async () => {
+describe('a deferred write', () => {
+  test('does not run with an awaited write, and is written soon after', async () => {
     commit.defer(insert('later'))
     await commit.enqueue(insert('now'))
     expect(lines()).toEqual(['now'])
     await vi.waitFor(() => expect(lines()).toEqual(['later', 'now']))
   })
 
-  test('is written first when somebody wants to read, in its order', () => {
+  test('is written first by a flush, in order', () => {
     const written: string[] = []
     void commit.enqueue(() => written.push('awaited'))
     commit.defer(() => written.push('deferred'))
@@ -159,7 +159,7 @@ describe('what nobody waits for', () => {
     expect([transactions, lines(), tried]).toEqual([1, ['another'], ['another']])
   })
 
-  test('is left out when it is dropped while the disk takes nothing', async () => {
+  test('is skipped when it is dropped while the disk fails', async () => {
     fullFor = 1
     const hold = commit.defer((line: string) => text(line ?? 'nothing'), 'hold')
     const written = commit.push(text, 'a')
@@ -179,7 +179,7 @@ describe('what nobody waits for', () => {
   })
 })
 
-describe('a disk that takes nothing', () => {
+describe('a failing disk', () => {
   test('is waited for: nothing is lost, nothing is rejected, order is kept', async () => {
     fullFor = 2
     const first = commit.enqueue(insert('a'))
@@ -245,7 +245,7 @@ describe('an operator’s act', () => {
     await acting
   })
 
-  test('that is refused leaves nothing, and its reason is told as it is', async () => {
+  test('that is refused leaves no trace, and rejects with its own reason', async () => {
     const refusal = new GatewayError('key_not_found', 'no such key')
     const act = commit.commitDurably(() => {
       insert('half')()
@@ -256,7 +256,7 @@ describe('an operator’s act', () => {
     expect(lines()).toEqual([])
   })
 
-  test('whose disk fails is told that the store is unavailable', async () => {
+  test('whose disk fails rejects with store_unavailable', async () => {
     fullFor = 1
     await expect(commit.commitDurably(insert('a'))).rejects.toMatchObject({
       code: 'store_unavailable',
@@ -307,7 +307,7 @@ describe('whether anything may be begun', () => {
     expect(lines()).toEqual(['a', 'b'])
   })
 
-  test('damage is final: whoever waits is told, and no later write speaks against it', async () => {
+  test('damage is final: waiting writes reject, and a later success does not clear it', async () => {
     const ruined = Object.assign(new Error('malformed'), { code: 'SQLITE_CORRUPT' })
     const lost = commit.enqueue(() => {
       throw ruined
@@ -319,7 +319,7 @@ describe('whether anything may be begun', () => {
 })
 
 describe('once it is closed', () => {
-  test('what was pending is written, and what comes later is told', async () => {
+  test('pending writes are written, and later ones reject', async () => {
     const pending = commit.enqueue(insert('a'))
     commit.close()
     await pending
@@ -332,7 +332,7 @@ describe('once it is closed', () => {
     expect(lines()).toEqual(['a'])
   })
 
-  test('what a full disk would not take is told to whoever waits for it', async () => {
+  test('a write that a full disk refused rejects', async () => {
     fullFor = 100
     const lost = commit.enqueue(insert('a'))
     commit.close()

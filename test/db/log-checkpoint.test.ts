@@ -88,7 +88,7 @@ test('closed, even in the middle, it leaves one whole file', async () => {
   copy.close(true)
 })
 
-test('a file that it cannot open keeps nobody from closing', async () => {
+test('a file that it cannot open does not prevent closing', async () => {
   const lost = startLogCheckpointer(database, join(tempDirectory(), 'none.db'))
   lost.dirty()
   await new Promise((resolve) => setTimeout(resolve, 150))

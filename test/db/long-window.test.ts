@@ -34,7 +34,7 @@ test('after a restart what is left of it is served, and each slot frees at its o
   expect(await deps.serve(key, second + 10)).toBe(second)
 })
 
-test('a key without a limit is told how many they were', async () => {
+test('a key without a limit reads the number of its requests', async () => {
   const deps = await openWindowStore()
   const key = await deps.issue({})
   await use(deps, key)
@@ -71,7 +71,7 @@ test('limits that are set while it is read hold for those who wait', async () =>
   expect(await waiting).toBe(7)
 })
 
-test('a key that is revoked while it is read admits nobody', async () => {
+test('a key that is revoked while its windows are read admits no request', async () => {
   const deps = await openWindowStore()
   const key = await deps.issue({ rpd: USED + 3 })
   await use(deps, key)

@@ -25,7 +25,7 @@ test('every migration runs once', () => {
   expect(database.query('SELECT count(*) AS accounts FROM accounts').get()).toEqual({ accounts: 1 })
 })
 
-test('a migration that fails leaves nothing behind', () => {
+test('a failed migration is rolled back', () => {
   const database = new Database(':memory:', { strict: true })
   database.run('CREATE TABLE ledger (id TEXT)')
   expect(() => migrate(database, ':memory:')).toThrow()

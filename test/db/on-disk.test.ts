@@ -154,7 +154,7 @@ describe('the ledger', () => {
     database.close(true)
   })
 
-  test('allows one charge per generation, whoever writes it', async () => {
+  test('allows one charge per generation, even by direct SQL', async () => {
     await spendSome()
     await store.close()
     const database = new Database(join(dataDir, DATABASE_FILE))
@@ -248,7 +248,7 @@ describe('a hold', () => {
     return rows.map(({ id }) => id)
   }
 
-  test('is on the disk within moments, without anybody waiting for it, and gone with its charge', async () => {
+  test('is on the disk within moments, although nothing awaits it, and is removed with its charge', async () => {
     const { id, settle } = await begin()
     await vi.waitFor(() => expect(holds()).toEqual([id]), { interval: 5 })
     await settle()
@@ -361,7 +361,7 @@ describe('kept answers', () => {
     expect(rows()).toEqual({ names: ['k'], pieces: 1 })
   })
 
-  test('that a killed process had only begun are nobody’s, and soon gone', async () => {
+  test('that a killed process left incomplete cannot be found, and are removed', async () => {
     const keep = await keeper()
     await keep('whole')
     await store.close()

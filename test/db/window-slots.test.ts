@@ -28,7 +28,7 @@ function countSlots({ dataDir }: WindowStore): number {
   return slots
 }
 
-test('many are brought in while others pass, and whoever takes longer than they brings itself in', async () => {
+test('slots are copied in batches while requests are served, and a longer request inserts its own', async () => {
   const deps = await openWindowStore()
   const key = await deps.issue()
   const slow = await deps.begin(key)
@@ -46,7 +46,7 @@ test('many are brought in while others pass, and whoever takes longer than they 
   expect(await findings(deps)).toEqual([])
 })
 
-test('a clock that steps back behind what was brought in loses nobody', async () => {
+test('a clock that steps back behind the copied slots loses none', async () => {
   const deps = await openWindowStore()
   const key = await deps.issue()
   await deps.serveAll(key, 1_000)
@@ -73,7 +73,7 @@ test('what the log no longer keeps has no slot', async () => {
   expect(await deps.countDay(key)).toBe(3)
 })
 
-test('a slot that is gone, and one that nobody took, are found', async () => {
+test('a missing slot and a stray slot are found', async () => {
   const deps = await openWindowStore()
   const key = await deps.issue()
   await deps.serveAll(key, 600)
@@ -91,7 +91,7 @@ test('a slot that is gone, and one that nobody took, are found', async () => {
   ])
 })
 
-test('a ruined page that is only read to bring slots in is left to whoever asks for it', async () => {
+test('a damaged page that is read while copying slots fails only its own readers', async () => {
   const deps = await openWindowStore()
   const key = await deps.issue()
   const claims = []

@@ -134,7 +134,7 @@ describe('a hop that fails before it has said anything', () => {
     expect(JSON.stringify(walked.steps, plain)).not.toContain('"id":"x"')
   })
 
-  test('every one of them: the last failure is told, and nothing is owed', async () => {
+  test('every one of them: the last failure is returned, and nothing is charged', async () => {
     await route('acme', 'beta', 'gamma')
     const scripts = { acme: fails('overloaded'), beta: fails('failed'), gamma: fails('timeout') }
     const walked = await walk(depsOf(scripts))
@@ -149,7 +149,7 @@ describe('a hop that fails before it has said anything', () => {
     ])
   })
 
-  test('once a word has come nobody else is asked', async () => {
+  test('after the first content no other hop is tried', async () => {
     await route('acme', 'beta')
     const acme = script(async function* () {
       yield [text('12345678')]
@@ -212,7 +212,7 @@ describe('the same hop once more', () => {
     expect(calls(scripts)).toEqual({ acme: 1 })
   })
 
-  test('the pause before it is nobody’s time', async () => {
+  test('the pause before it counts for no attempt', async () => {
     let asked = 0
     const acme = script(
       async function* () {},
@@ -228,7 +228,7 @@ describe('the same hop once more', () => {
     expect(line.failedAttempts.map(({ ms }) => ms)).toEqual([0, 30])
   })
 
-  test('a client that leaves during the pause owes nothing, and nobody is asked', async () => {
+  test('a client that disconnects during the pause is not charged, and no hop is tried', async () => {
     const gone = new AbortController()
     const scripts = { acme: fails() }
     const deps = depsOf(scripts)
@@ -258,7 +258,7 @@ describe('exactly one attempt', () => {
     expect([charges, line.failedAttempts.length]).toEqual([0, 1])
   })
 
-  test('a picture that fails is asked for once', async () => {
+  test('a failed image request is not retried', async () => {
     const scripts = { acme: fails() }
     const walked = await walk(depsOf(scripts), {
       model: 'acme/pixel',
@@ -280,7 +280,7 @@ describe('exactly one attempt', () => {
   })
 })
 
-describe('a picture', () => {
+describe('an image', () => {
   const pixel = { model: 'acme/pixel', wantsImages: true } as const
   const routePixel = () =>
     bench.store.models.route('acme/pixel', [hopOf('acme'), hopOf('beta', { position: 2 })])
@@ -300,7 +300,7 @@ describe('a picture', () => {
     ])
   })
 
-  test('that nobody draws costs the client nothing', async () => {
+  test('that no provider generates is not charged', async () => {
     await routePixel()
     const scripts = { acme: talks(), beta: talks() }
     const walked = await walk(depsOf(scripts), pixel)
@@ -339,7 +339,7 @@ describe('what the request says of providers', () => {
     expect(line.failedAttempts.map(({ provider }) => provider)).toEqual(asked)
   })
 
-  test('that leaves nobody is refused before anything is taken', async () => {
+  test('that leaves no provider is refused before admission', async () => {
     await route('acme', 'beta')
     const walked = await walk(depsOf({}), told({ ignore: ['acme', 'beta'] }))
     expect(walked.thrown).toMatchObject({ error: { code: 'no_route_available' } })
@@ -491,7 +491,7 @@ describe('the time of a request', () => {
     ).toEqual([60_000, 40_000, 15_000])
   })
 
-  test('once it is up nobody else is asked', async () => {
+  test('after it has passed no other hop is tried', async () => {
     await route('acme', 'beta')
     const scripts = { acme: fails('timeout', {}, 60_000), beta: answers() }
     const walked = await walk(depsOf(scripts, { settings }))

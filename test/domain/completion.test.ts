@@ -99,7 +99,7 @@ describe('an answer that comes whole', () => {
     expect((await books(walked.caller)).charged).toBe(usd('0.00003'))
   })
 
-  test('a picture is charged by the piece, however many there are', async () => {
+  test('images are charged per image', async () => {
     const request = aRequest({ model: 'acme/pixel', wantsImages: true })
     const walked = await walk(says([IMAGE, IMAGE], [COUNTED]), request)
     const { charged, line } = await books(walked.caller)
@@ -107,7 +107,7 @@ describe('an answer that comes whole', () => {
     expect(line.usage.outputImages).toBe(2)
   })
 
-  test('a picture made of tokens that nobody counted is not free', async () => {
+  test('an image billed by token that the provider did not count is not free', async () => {
     const request = aRequest({ model: 'acme/tokens', wantsImages: true, textBytes: 0 })
     const walked = await walk(says([IMAGE]), request)
     expect((await books(walked.caller)).charged).toBe(usd('0.0129'))
@@ -149,7 +149,7 @@ describe('an upstream that fails', () => {
     expect((await books(walked.caller)).charges).toBe(0)
   })
 
-  test('after a count and no content costs nothing: nobody got anything', async () => {
+  test('after a count and without content is not charged', async () => {
     const broken = script(async function* () {
       yield [{ type: 'usage', usage: { ...NO_USAGE, inputTokens: 5_000 } }]
       throw fails('failed')
@@ -175,7 +175,7 @@ describe('an upstream that fails', () => {
     },
   )
 
-  test('with something nobody knows is our fault, and its text stays inside', async () => {
+  test('with an unknown error is an internal error, whose text is not disclosed', async () => {
     const broken = script(async function* () {
       yield [text('12345678')]
       throw new TypeError('http://user:password@10.0.0.1 is not a function')
@@ -199,7 +199,7 @@ describe('an upstream that fails', () => {
     expect((await books(caller)).charges).toBe(0)
   })
 
-  test('without the picture asked for costs nothing, whatever it counted', async () => {
+  test('without the requested image is not charged, whatever it counted', async () => {
     const request = aRequest({ model: 'acme/pixel', wantsImages: true })
     const walked = await walk(says([text('I would rather not'), finish()], [COUNTED]), request)
     expect(walked.thrown).toMatchObject({ code: 'no_image_returned', status: 502 })
@@ -259,7 +259,7 @@ describe('a client that leaves', () => {
       await until(never, call)
     })
 
-  test('before the provider was asked owes nothing, and the provider hears nothing', async () => {
+  test('before the request was sent is not charged, and nothing is sent', async () => {
     const upstream = speaksThenHangs()
     const walked = await walk(upstream, aRequest(), { signal: AbortSignal.abort() })
     expect(types(walked)).toEqual(['admitted'])
@@ -327,7 +327,7 @@ describe('a client that leaves', () => {
     expect((await books(walked.caller)).line).toMatchObject({ endedBy: 'client', status: 499 })
   })
 
-  test('is told apart from a gateway that stops', async () => {
+  test('is distinguished from a stopping gateway', async () => {
     const stop = new AbortController()
     const walked = await walk(speaksThenHangs(), aRequest(), {
       signal: stop.signal,
@@ -342,7 +342,7 @@ describe('a client that leaves', () => {
     })
   })
 
-  test('is told apart from a gateway that stops while its reader stands still', async () => {
+  test('is distinguished from a stopping gateway while its reader does not read', async () => {
     const stop = new AbortController()
     const { caller, generator } = await start(speaksThenHangs(), aRequest(), stop.signal)
     for (const type of ['admitted', 'opened', 'events']) {

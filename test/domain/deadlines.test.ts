@@ -36,7 +36,7 @@ test('each at its own time, in whatever order they came and went', async () => {
   expect(waiters.every(({ place }) => place === -1)).toBe(true)
 })
 
-test('a time that moves away is waited for, and one that comes nearer is told', async () => {
+test('a deadline that moves later is waited for, and one that moves earlier is set again', async () => {
   const later = wait(10)
   later.due += 60_000
   const sooner = wait(60_000)
@@ -49,7 +49,7 @@ test('a time that moves away is waited for, and one that comes nearer is told', 
   await until(() => later.expiredAt.length === 1)
 })
 
-test('whoever comes while others expire is watched too', async () => {
+test('a deadline that is set while others expire is watched too', async () => {
   const first = wait(20)
   let second: Waiter | undefined
   first.expire = () => {

@@ -87,7 +87,7 @@ describe('a hop that fails', () => {
     ])
   })
 
-  test('is told with its failures and until when it rests', () => {
+  test('is reported with its failures and the end of its rest', () => {
     for (let i = 0; i < 3; i++) askInVain(A)
     askInVain(B)
     const readings = health.readings().map(({ restsUntil, ...reading }) => ({
@@ -103,7 +103,7 @@ describe('a hop that fails', () => {
   })
 })
 
-describe('nobody is left out', () => {
+describe('no hop is left out', () => {
   test('those that rest keep their own order behind the others', () => {
     for (const one of [A, B]) for (let i = 0; i < 3; i++) askInVain(one)
     expect(order()).toBe('cab')
@@ -174,7 +174,7 @@ describe('a probe', () => {
     expect([order(), restSeconds()]).toEqual(['bca', 10])
   })
 
-  test('nobody else’s leaving ends it', () => {
+  test('another request’s disconnect does not end it', () => {
     letRest()
     health.attempted(A)
     health.abandoned(B)

@@ -38,7 +38,7 @@ describe('at a threshold of $20', () => {
     expect(verdict).toEqual({ mark: expected, notify })
   })
 
-  test('a clock that steps back tells nobody twice', () => {
+  test('a clock that steps back causes no second notice', () => {
     const ahead = { notifiedAt: later(now, DAY_MS) }
     expect(judgeLowBalance(usd('1'), usd('20'), ahead, 'debit', now).notify).toBe(false)
   })

@@ -137,7 +137,7 @@ describe('without the provider’s word', () => {
     })
   })
 
-  test('what was drawn is what the latest picture says', () => {
+  test('the generated size is that of the latest image', () => {
     const meter = startMeter(aRequest(), aCard())
     expect(meter.drawn).toEqual({ resolution: undefined, quality: undefined })
     const drawn = { resolution: '1024x1024', quality: 'low' }

@@ -287,7 +287,7 @@ describe('after a walk', () => {
     })
   })
 
-  test('that a client left: what came, and a picture it did not wait for, at its size', async () => {
+  test('that a client left: what arrived, and an image it did not wait for, at its size', async () => {
     const imagePrices = [
       { resolution: 'small', quality: '*', usd: price('0.01') },
       { resolution: 'large', quality: '*', usd: price('0.25') },
@@ -316,7 +316,7 @@ describe('after a walk', () => {
     })
   })
 
-  test('that left before anybody was asked: no attempt, no charge', async () => {
+  test('that left before any attempt: no attempt, no charge', async () => {
     const leaving = new AbortController()
     const receipt = await walk(takes(0, null), aRequest(), {
       signal: leaving.signal,

@@ -36,7 +36,7 @@ describe('never', () => {
     expect(pause('overloaded', { permanent, retryAfterSeconds: 1 })).toBeNull()
   })
 
-  test('for a picture, which may have been drawn and billed', () => {
+  test('for an image, which may have been generated and billed', () => {
     expect(pause('failed', {}, { wantsImages: true })).toBeNull()
     expect(pause('overloaded', {}, { wantsImages: true })).toBeNull()
   })

@@ -35,7 +35,7 @@ const draws = fc
   })
 
 describe('a route', () => {
-  test('that nobody set is the own provider alone', () => {
+  test('that was not set is only the model’s own provider', () => {
     expect(routeOf(aCard())).toEqual([
       { provider: 'acme', upstreamName: 'small', position: 1, weight: 1 },
     ])
@@ -105,7 +105,7 @@ describe('the order of one request', () => {
     expect(seconds.w4 / many).toBeCloseTo(2 / 21 + 8 / 35, 1)
   })
 
-  test('the edges of a draw belong to somebody', () => {
+  test('the extreme values of a draw select a hop', () => {
     const route = [1, 1, 1].map((weight, n) => aHop({ provider: `p${n}`, weight }))
     expect(names(drawOrder(route, () => 0))).toEqual(['p0', 'p1', 'p2'])
     expect(names(drawOrder(route, () => 1 - Number.EPSILON / 2))).toEqual(['p2', 'p1', 'p0'])

@@ -116,7 +116,7 @@ export function answersContract(bench: Bench): void {
       expect(brief(await find(key))).toEqual(brief(answer))
     })
 
-    test('is not kept when it is not, and takes nobody’s place', async () => {
+    test('is not kept when it is not paid, and replaces no other answer', async () => {
       const { key } = await bench.issue()
       const before = anAnswer(key)
       await bench.store.answers.keep(before)
@@ -130,7 +130,7 @@ export function answersContract(bench: Bench): void {
   })
 
   describe('bounds', () => {
-    test('one that is too long is not kept, and takes nobody’s place', async () => {
+    test('one that is too long is not kept, and replaces no other answer', async () => {
       const { key } = await bench.issue()
       const before = anAnswer(key)
       await bench.store.answers.keep(before)

@@ -84,7 +84,7 @@ export function endUsersContract(bench: Bench): void {
     expect(await ask(key, 'ann')).toBeNull()
   })
 
-  test('beyond the most that are told apart, all the others share one cap', async () => {
+  test('end users beyond the maximum share one limit', async () => {
     const { key } = await bench.issue({ endUserDailySpend: usd('0.01') })
     for (let i = 0; i < MOST_END_USERS_A_DAY; i++) await ask(key, `user ${i}`, '0.001')
     expect(await ask(key, 'one more', '0.01')).toBeNull()
@@ -93,7 +93,7 @@ export function endUsersContract(bench: Bench): void {
     expect(await ask(key, 'user 7', '0.01')).toBe('end_user_daily_usd')
   })
 
-  test('those who shared a cap in the evening are told apart after midnight, by the log', async () => {
+  test('end users that shared a limit are counted separately after midnight, from the log', async () => {
     const { key } = await bench.issue({ endUserRpm: 1 })
     const turnTo = (time: string) => bench.clock.set(Date.parse(time) as never)
     turnTo('2026-08-22T23:58:50Z')

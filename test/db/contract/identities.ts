@@ -77,7 +77,7 @@ function providersContract(bench: SigninBench): void {
     expect(await identityProviders.amend({ ...sso, name: 'nobody' }, 'x')).toBeUndefined()
   })
 
-  test('identities and detours end with their provider, also when it comes back', async () => {
+  test('identities and detours end with their provider, even if it is added again', async () => {
     const { identityProviders, identities, detours } = bench.signin
     const { clock } = bench
     const sso = anIdentityProvider(clock)
@@ -123,7 +123,7 @@ function arrivalsContract(bench: SigninBench): void {
     ).toBeUndefined()
   })
 
-  test('a vouched address links whom a code has proved, and nobody else', async () => {
+  test('a vouched address links only a person whose address was verified by a code', async () => {
     const { identityProviders, identities, people } = bench.signin
     const { clock } = bench
     const at = clock.now()
@@ -140,14 +140,14 @@ function arrivalsContract(bench: SigninBench): void {
     expect(await identities.countPeople('https://sso.example.org')).toBe(1)
   })
 
-  test('a vouched address of an issuer that nobody added links nothing', async () => {
+  test('a vouched address of an unknown issuer links nothing', async () => {
     const { identities } = bench.signin
     await aProved(bench, 'ann@example.org')
     const at = bench.clock.now()
     expect(await identities.recognise(anIdentity(), 'ann@example.org', at)).toBeUndefined()
   })
 
-  test('whoever is disabled is answered so, by whatever way they come, and nothing is linked', async () => {
+  test('a disabled person is returned as disabled, and nothing is linked', async () => {
     const { identityProviders, identities, people } = bench.signin
     const { clock } = bench
     await identityProviders.add(anIdentityProvider(clock), 'shh')
@@ -169,7 +169,7 @@ function arrivalsContract(bench: SigninBench): void {
 }
 
 function linksContract(bench: SigninBench): void {
-  test('an identity is one person’s; whoever is second does not take it', async () => {
+  test('an identity belongs to one person; a second one cannot link it', async () => {
     const { identityProviders, identities } = bench.signin
     const at = bench.clock.now()
     await identityProviders.add(anIdentityProvider(bench.clock), 'shh')
@@ -231,7 +231,7 @@ function detoursContract(bench: SigninBench): void {
       expiresAt: later(bench.clock.now(), MINUTE),
     })
 
-  test('of many who come back with one state one does; not too late, not elsewhere, not after the next began', async () => {
+  test('a state is consumed once: not after it expires, not for another interaction, not after the next detour began', async () => {
     const { detours, identityProviders } = bench.signin
     const at = bench.clock.now()
     await identityProviders.add(anIdentityProvider(bench.clock), 'shh')

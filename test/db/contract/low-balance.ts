@@ -195,7 +195,7 @@ export function lowBalanceContract(bench: Bench): void {
       return key
     }
 
-    test('above the threshold resets the mark: the next fall is told at once', async () => {
+    test('above the threshold resets the mark: the next fall notifies at once', async () => {
       const key = await fall()
       await bench.topUp('10.000000001')
       expect(await mark()).toBeNull()

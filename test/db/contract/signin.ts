@@ -161,7 +161,7 @@ function artifactsContract(bench: SigninBench): void {
     expect(await artifacts.find(kind, digest)).toBeUndefined()
   })
 
-  test('what is prolonged lasts longer, never shorter, and nothing comes back', async () => {
+  test('extending an artifact never shortens it, and does not restore a removed one', async () => {
     const { artifacts } = bench.signin
     const { kind, digest, ...rest } = anArtifact(bench.clock)
     await artifacts.put({ kind, digest, ...rest })

@@ -12,7 +12,7 @@ export function spendingContract(bench: Bench): void {
     bench.store.admissions.usage(id, bench.clock.now())
   const balance = async () => (await bench.store.accounts.find('acct_1'))?.balance
 
-  test('what all keys spent is told for the day and for the month', async () => {
+  test('the spend of all keys is reported for the day and for the month', async () => {
     const { key: first } = await bench.issue()
     const { key: second } = await bench.issue()
     await bench.spend(first, '0.25')
@@ -29,7 +29,7 @@ export function spendingContract(bench: Bench): void {
     expect(await bench.store.admissions.spend(nextMonth)).toEqual({ day: 0n, month: 0n })
   })
 
-  test('what an account spent is told day by day, whatever became of its keys', async () => {
+  test('the spend of an account is reported day by day, revoked keys included', async () => {
     const { key: first } = await bench.issue()
     const { key: second } = await bench.issue()
     const { admissions } = bench.store
@@ -49,7 +49,7 @@ export function spendingContract(bench: Bench): void {
     expect(await admissions.spendByDay(nextDay(nextDay(today)))).toEqual([])
   })
 
-  test('what a key spent, holds and has in progress is told without its windows', async () => {
+  test('a key’s spend, holds and requests in progress are read without its windows', async () => {
     const { key } = await bench.issue()
     const { admissions } = bench.store
     await bench.spend(key, '0.25')

@@ -169,7 +169,7 @@ export function usageContract(bench: Bench): void {
       }
     })
 
-    test('beyond the dearest, all others are one', async () => {
+    test('groups beyond the most expensive are summed into one', async () => {
       const all = await report({ by: 'user' })
       const cut = await report({ by: 'user', top: 1 })
       expect(cut.rows).toEqual(all.rows.slice(0, 1))
