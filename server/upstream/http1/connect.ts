@@ -8,8 +8,8 @@ import {
   sendRest,
   startConnection,
 } from './connection.ts'
-import { fail, hangUp, isAlone, receive } from './exchange.ts'
-import { forgetResting } from './resting.ts'
+import { fail, isOnlyExchange, onPeerClosed, receive } from './exchange.ts'
+import { forgetIdle } from './idle-connections.ts'
 import type { Target } from './target.ts'
 
 /**
@@ -30,21 +30,21 @@ export function connect(target: Target, exchange: Exchange): void {
   })
 }
 
-let beginning: Connection[] = []
+let queued: Connection[] = []
 
 /**
  * Puts the request on a connection that stands. One of many goes together with all that begin in this turn of the event loop,
  * so that their answers come together too and are committed together; one that is alone goes at once.
  */
-export function begin(connection: Connection): void {
-  if (isAlone(connection)) send(connection)
-  else if (beginning.push(connection) === 1) setImmediate(sendAll)
+export function sendOrQueue(connection: Connection): void {
+  if (isOnlyExchange(connection)) send(connection)
+  else if (queued.push(connection) === 1) setImmediate(sendAll)
 }
 
 function sendAll(): void {
-  const lines = beginning
-  beginning = []
-  for (const connection of lines) send(connection)
+  const connections = queued
+  queued = []
+  for (const connection of connections) send(connection)
 }
 
 function send(connection: Connection): void {
@@ -52,7 +52,7 @@ function send(connection: Connection): void {
   if (exchange === null || exchange.request === null) return
   const isSent = sendRequest(connection, exchange.request)
   exchange.request = null
-  if (!isSent) hangUp(exchange, connection, false)
+  if (!isSent) onPeerClosed(exchange, connection, false)
 }
 
 const SHARED = {
@@ -63,27 +63,27 @@ const SHARED = {
       return
     }
     // Nothing was asked; what is said now would be taken for the answer to the next request.
-    forgetResting(connection)
+    forgetIdle(connection)
     dropConnection(connection)
   },
   drain: ({ data: connection }: Socket<Connection>): void => sendRest(connection),
-  end: ({ data: connection }: Socket<Connection>): void => lose(connection, true),
-  close: ({ data: connection }: Socket<Connection>): void => lose(connection, false),
+  end: ({ data: connection }: Socket<Connection>): void => onClosed(connection, true),
+  close: ({ data: connection }: Socket<Connection>): void => onClosed(connection, false),
   // A TLS session that fails is closed by the runtime next.
-  error: ({ data: connection }: Socket<Connection>): void => lose(connection, false),
+  error: ({ data: connection }: Socket<Connection>): void => onClosed(connection, false),
 }
 
 const CLEAR = {
   ...SHARED,
   open(socket: Socket<Connection>): void {
-    if (take(socket)) stand(socket.data)
+    if (attachSocket(socket)) onConnected(socket.data)
   },
 }
 
 const SECURE = {
   ...SHARED,
   open(socket: Socket<Connection>): void {
-    take(socket)
+    attachSocket(socket)
   },
   handshake(
     { data: connection }: Socket<Connection>,
@@ -91,13 +91,13 @@ const SECURE = {
     error: Error | null,
   ): void {
     if (connection.isDead) return
-    if (isTrusted) stand(connection)
+    if (isTrusted) onConnected(connection)
     else if (connection.exchange !== null) fail(connection.exchange, error)
   },
 }
 
 /** False when nobody waits for this connection any more. */
-function take(socket: Socket<Connection>): boolean {
+function attachSocket(socket: Socket<Connection>): boolean {
   const connection = socket.data
   connection.socket = socket
   if (connection.isDead) socket.terminate()
@@ -105,15 +105,15 @@ function take(socket: Socket<Connection>): boolean {
 }
 
 /** Nothing lies between the request and its provider any more. */
-function stand(connection: Connection): void {
+function onConnected(connection: Connection): void {
   connection.exchange?.control.connected()
-  begin(connection)
+  sendOrQueue(connection)
 }
 
-function lose(connection: Connection, isClean: boolean): void {
+function onClosed(connection: Connection, isClean: boolean): void {
   if (connection.isDead) return
   const { exchange } = connection
-  if (exchange === null) forgetResting(connection)
-  else hangUp(exchange, connection, isClean)
+  if (exchange === null) forgetIdle(connection)
+  else onPeerClosed(exchange, connection, isClean)
   dropConnection(connection)
 }

@@ -15,7 +15,7 @@ export interface Connection {
   /** What the network did not take yet of the request. */
   unsent: Buffer | null
   /** On the clock of `performance`. */
-  restsUntilMs: number
+  idleUntilMs: number
   isPaused: boolean
   isDead: boolean
 }
@@ -28,20 +28,20 @@ export interface Exchange extends Reply {
   /** Hears when its connection stands. */
   readonly control: Pick<ExchangeControl, 'connected'>
   /** It asked for a connection of its own, which others need not find resting afterwards. */
-  readonly isSolitary: boolean
+  readonly isDedicated: boolean
   /** Null before it has one, and as soon as it needs none any more. */
   connection: Connection | null
   /** Who waits for the head; null once told. */
   opening: Opening | null
   /** False where the body is compressed all the same. */
-  isPlain: boolean
+  isUncompressed: boolean
   /** All of the body came with the head, and lies where the parser found it until somebody takes it. */
-  isWhole: boolean
+  hasWholeBody: boolean
   /** Who waits for the next piece. */
   reading: Pick<PromiseWithResolvers<Piece>, 'resolve' | 'reject'> | null
   /** Pieces that nobody has asked for yet. */
-  readonly held: Uint8Array[]
-  heldBytes: number
+  readonly buffered: Uint8Array[]
+  bufferedBytes: number
   /** What broke it. */
   fault: { readonly thrown: unknown } | null
 }
@@ -52,7 +52,7 @@ export const startConnection = (target: Target, exchange: Exchange): Connection 
   socket: null,
   exchange,
   unsent: null,
-  restsUntilMs: 0,
+  idleUntilMs: 0,
   isPaused: false,
   isDead: false,
 })

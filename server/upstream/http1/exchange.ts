@@ -10,33 +10,33 @@ import {
   resumeConnection,
 } from './connection.ts'
 import type { Head } from './head.ts'
-import { cutPiece, cutText, endsHere, startParser, takeBytes } from './parser.ts'
+import { countIdle, keepIdle } from './idle-connections.ts'
+import { cutPiece, cutText, endsAtClose, startParser, takeBytes } from './parser.ts'
 import type { RequestText } from './request.ts'
-import { countResting, rest } from './resting.ts'
 
 /** What may wait here unread; a piece is at most what the runtime takes off a socket at once (half a mebibyte). */
-const MOST_HELD_BYTES = 262_144
+const MOST_BUFFERED_BYTES = 262_144
 /** What an object costs, so that a crowd of tiny pieces counts as well. */
 const PIECE_BYTES = 256
 
 const END: Piece = { done: true }
 
 /** Exchanges that have begun and not ended, with all providers. */
-let underWay = 0
+let activeExchanges = 0
 
 /** Whether this is the only exchange in progress, and this provider had no two at once recently. */
-export const isAlone = ({ target }: Connection): boolean =>
-  underWay < 2 && countResting(target.origin) === 0
+export const isOnlyExchange = ({ target }: Connection): boolean =>
+  activeExchanges < 2 && countIdle(target.origin) === 0
 
 /** Starts before its request is sent; it ends once, in `fail` or in `finish`. */
 export function startExchange(
   request: RequestText,
   opening: Opening,
   control: ExchangeControl,
-  isSolitary: boolean,
+  isDedicated: boolean,
 ): Exchange {
-  underWay++
-  const exchange = new ConnectionExchange(request, opening, control, isSolitary)
+  activeExchanges++
+  const exchange = new ConnectionExchange(request, opening, control, isDedicated)
   control.hold(exchange)
   return exchange
 }
@@ -46,26 +46,26 @@ class ConnectionExchange implements Exchange, Reply {
   request: RequestText | null
   readonly parser = startParser()
   readonly control: ExchangeControl
-  readonly isSolitary: boolean
+  readonly isDedicated: boolean
   connection: Connection | null = null
   opening: Opening | null
-  isPlain = true
-  isWhole = false
+  isUncompressed = true
+  hasWholeBody = false
   reading: Exchange['reading'] = null
-  readonly held: Uint8Array[] = []
-  heldBytes = 0
+  readonly buffered: Uint8Array[] = []
+  bufferedBytes = 0
   fault: Exchange['fault'] = null
 
   constructor(
     request: RequestText,
     opening: Opening,
     control: ExchangeControl,
-    isSolitary: boolean,
+    isDedicated: boolean,
   ) {
     this.request = request
     this.opening = opening
     this.control = control
-    this.isSolitary = isSolitary
+    this.isDedicated = isDedicated
   }
 
   get status(): number {
@@ -79,13 +79,13 @@ class ConnectionExchange implements Exchange, Reply {
   }
 
   read(): MaybePromise<Piece> {
-    return this.isPlain ? read(this) : refuseCoding(this)
+    return this.isUncompressed ? read(this) : refuseCoding(this)
   }
 
   takeText(mostBytes: number): string | null {
     const { start, end } = this.parser
-    if (!this.isWhole || !this.isPlain || end - start > mostBytes) return null
-    this.isWhole = false
+    if (!this.hasWholeBody || !this.isUncompressed || end - start > mostBytes) return null
+    this.hasWholeBody = false
     return cutText(this.parser)
   }
 
@@ -94,7 +94,7 @@ class ConnectionExchange implements Exchange, Reply {
   }
 
   abort(reason: unknown): void {
-    abandon(this, reason)
+    abortExchange(this, reason)
   }
 }
 
@@ -107,40 +107,40 @@ export function receive(exchange: Exchange, connection: Connection, bytes: Buffe
     fail(exchange, thrown)
     return
   }
-  if (parser.isOver && opening !== null) exchange.isWhole = true
-  else if (parser.end > parser.start) hand(exchange, cutPiece(parser), bytes.length)
-  if (parser.isOver) finish(exchange, connection)
-  else if (exchange.heldBytes > MOST_HELD_BYTES) pauseConnection(connection)
+  if (parser.isComplete && opening !== null) exchange.hasWholeBody = true
+  else if (parser.end > parser.start) deliver(exchange, cutPiece(parser), bytes.length)
+  if (parser.isComplete) finish(exchange, connection)
+  else if (exchange.bufferedBytes > MOST_BUFFERED_BYTES) pauseConnection(connection)
   if (opening === null || parser.head === null) return
   exchange.opening = null
-  exchange.isPlain = isPlain(parser.head)
+  exchange.isUncompressed = isUncompressed(parser.head)
   // At the very end: the reader may at once read what came with the head, or abort.
   opening.resolve(exchange)
 }
 
-function isPlain(head: Head): boolean {
+function isUncompressed(head: Head): boolean {
   const coding = head.get('content-encoding')
   return coding === null || coding === '' || coding.toLowerCase() === 'identity'
 }
 
 /** The other side has closed; `isClean` when it said so in good order. */
-export function hangUp(exchange: Exchange, connection: Connection, isClean: boolean): void {
+export function onPeerClosed(exchange: Exchange, connection: Connection, isClean: boolean): void {
   const { parser } = exchange
-  if (isClean && endsHere(parser)) {
-    parser.isOver = true
+  if (isClean && endsAtClose(parser)) {
+    parser.isComplete = true
     finish(exchange, connection)
     return
   }
   // Whoever answers a new connection by closing it may have read the request all the same.
-  const wasResting = connection.restsUntilMs > 0
-  fail(exchange, parser.hasReceived || !wasResting ? brokenOff() : nothingReceived())
+  const wasIdle = connection.idleUntilMs > 0
+  fail(exchange, parser.hasReceived || !wasIdle ? connectionLost() : nothingReceived())
 }
 
 /** Ends it with its failure: no more bytes are taken. Pieces that came before may still be read. */
 export function fail(exchange: Exchange, thrown: unknown): void {
   const { connection, opening, reading } = exchange
-  if (exchange.fault !== null || exchange.parser.isOver) return
-  underWay--
+  if (exchange.fault !== null || exchange.parser.isComplete) return
+  activeExchanges--
   exchange.fault = { thrown }
   exchange.connection = null
   exchange.opening = null
@@ -151,19 +151,19 @@ export function fail(exchange: Exchange, thrown: unknown): void {
 }
 
 /** Ends it because nobody wants it any more. */
-function abandon(exchange: Exchange, reason: unknown): void {
+function abortExchange(exchange: Exchange, reason: unknown): void {
   fail(exchange, reason)
   exchange.fault ??= { thrown: reason }
-  exchange.isWhole = false
-  exchange.held.length = 0
-  exchange.heldBytes = 0
+  exchange.hasWholeBody = false
+  exchange.buffered.length = 0
+  exchange.bufferedBytes = 0
 }
 
-function hand(exchange: Exchange, piece: Uint8Array, costBytes: number): void {
+function deliver(exchange: Exchange, piece: Uint8Array, costBytes: number): void {
   const { reading } = exchange
   if (reading === null) {
-    exchange.held.push(piece)
-    exchange.heldBytes += costBytes + PIECE_BYTES
+    exchange.buffered.push(piece)
+    exchange.bufferedBytes += costBytes + PIECE_BYTES
     return
   }
   exchange.reading = null
@@ -172,38 +172,38 @@ function hand(exchange: Exchange, piece: Uint8Array, costBytes: number): void {
 
 /** A connection whose answer came before the whole request was sent would mistake the rest of it for the next one. */
 function finish(exchange: Exchange, connection: Connection): void {
-  const { restMs } = exchange.parser
-  underWay--
+  const { idleMs } = exchange.parser
+  activeExchanges--
   exchange.connection = null
   connection.exchange = null
   resumeConnection(connection)
-  if (restMs > 0 && connection.unsent === null && isWorthKeeping(exchange, connection))
-    rest(connection, restMs)
+  if (idleMs > 0 && connection.unsent === null && isWorthKeeping(exchange, connection))
+    keepIdle(connection, idleMs)
   else dropConnection(connection)
   exchange.reading?.resolve(END)
   exchange.reading = null
 }
 
 /** Whoever asks for connections of their own takes none that rest: theirs would pile up, one for each request. */
-const isWorthKeeping = ({ isSolitary }: Exchange, { target }: Connection): boolean =>
-  !isSolitary || countResting(target.origin) === 0
+const isWorthKeeping = ({ isDedicated }: Exchange, { target }: Connection): boolean =>
+  !isDedicated || countIdle(target.origin) === 0
 
 function read(exchange: Exchange): MaybePromise<Piece> {
-  if (exchange.isWhole) {
-    exchange.isWhole = false
+  if (exchange.hasWholeBody) {
+    exchange.hasWholeBody = false
     const value = cutPiece(exchange.parser)
     if (value.length > 0) return { done: false, value }
   }
-  const value = exchange.held.shift()
+  const value = exchange.buffered.shift()
   if (value !== undefined) {
-    if (exchange.held.length === 0) {
-      exchange.heldBytes = 0
+    if (exchange.buffered.length === 0) {
+      exchange.bufferedBytes = 0
       if (exchange.connection !== null) resumeConnection(exchange.connection)
     }
     return { done: false, value }
   }
   if (exchange.fault !== null) return Promise.reject(exchange.fault.thrown)
-  if (exchange.parser.isOver) return END
+  if (exchange.parser.isComplete) return END
   const reading = Promise.withResolvers<Piece>()
   exchange.reading = reading
   return reading.promise
@@ -212,11 +212,12 @@ function read(exchange: Exchange): MaybePromise<Piece> {
 /** Plain text was asked for. Nothing is inflated, because a small answer could become an endless one. */
 function refuseCoding(exchange: Exchange): Promise<Piece> {
   const failure = new UpstreamFailure('failed', 'it compressed an answer that was asked for plain')
-  abandon(exchange, failure)
+  abortExchange(exchange, failure)
   return Promise.reject(failure)
 }
 
-const brokenOff = (): UpstreamFailure => new UpstreamFailure('failed', 'the connection broke off')
+const connectionLost = (): UpstreamFailure =>
+  new UpstreamFailure('failed', 'the connection broke off')
 
 /** Only this may be tried again: it carries the code by which a transport says so. */
 const nothingReceived = (): Error =>

@@ -5,7 +5,7 @@ import { malformed } from './malformed.ts'
 export class Head {
   readonly status: number
   /** HTTP/1.0 */
-  readonly isOld: boolean
+  readonly isHttp10: boolean
   /** Every line end is kept in front of a field, so that a name is only ever found at the start of a line. */
   private text: string
 
@@ -14,7 +14,7 @@ export class Head {
     if (!STATUS_LINE.test(text)) throw malformed('no status line')
     this.text = text
     this.status = Number(text.slice(STATUS_AT, STATUS_AT + 3))
-    this.isOld = text[STATUS_AT - 2] === '0'
+    this.isHttp10 = text[STATUS_AT - 2] === '0'
     checkFields(text, text.indexOf('\r\n') + 2)
   }
 
@@ -75,7 +75,7 @@ export function readFraming(head: Head): Framing {
   const length = head.get('content-length')
   if (coding !== null) {
     if (length !== null) throw malformed('two statements of its length')
-    if (head.isOld || coding.toLowerCase() !== 'chunked') {
+    if (head.isHttp10 || coding.toLowerCase() !== 'chunked') {
       throw malformed('a transfer coding that was not asked for')
     }
     return 'chunked'
@@ -95,7 +95,7 @@ function readLength(text: string): number {
   return Number(length)
 }
 
-const LONGEST_REST_MS = 30_000
+const LONGEST_IDLE_MS = 30_000
 const CLOSE = /(?:^|,)\s*close\s*(?:,|$)/i
 const HINT = /(?:^|[\s,])timeout=(\d{1,9})/i
 
@@ -103,11 +103,11 @@ const HINT = /(?:^|[\s,])timeout=(\d{1,9})/i
  * How long the connection may rest after this answer before it serves another, in milliseconds; 0 for not at all. A
  * provider that says when it will hang up is left a second before that.
  */
-export function readRest(head: Head): number {
+export function readIdleTime(head: Head): number {
   const connection = head.get('connection')
-  if (head.isOld || (connection !== null && CLOSE.test(connection))) return 0
+  if (head.isHttp10 || (connection !== null && CLOSE.test(connection))) return 0
   const keepAlive = head.get('keep-alive')
   const hint = keepAlive === null ? null : HINT.exec(keepAlive)
-  if (hint === null) return LONGEST_REST_MS
-  return Math.min(Math.max(0, (Number(hint[1]) - 1) * 1_000), LONGEST_REST_MS)
+  if (hint === null) return LONGEST_IDLE_MS
+  return Math.min(Math.max(0, (Number(hint[1]) - 1) * 1_000), LONGEST_IDLE_MS)
 }

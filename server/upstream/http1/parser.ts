@@ -1,17 +1,17 @@
 /** Reads one answer out of a connection's bytes, however the network cut them, and tells where it ends. */
 import { type Chunks, startChunks, takeChunks } from './chunks.ts'
-import { Head, readFraming, readRest } from './head.ts'
+import { Head, readFraming, readIdleTime } from './head.ts'
 import { malformed } from './malformed.ts'
 
 export interface Parser {
   /** Null until all of it has come; interim answers (1xx) are passed over. */
   head: Head | null
   /** The body has come to its end. */
-  isOver: boolean
+  isComplete: boolean
   /** Whether anything came at all. */
   hasReceived: boolean
   /** How long the connection may rest before it serves another request; 0 when it may not. Known at the end. */
-  restMs: number
+  idleMs: number
   partial: Buffer | null
   /** Of heads, interim ones included. */
   headBytes: number
@@ -32,9 +32,9 @@ const NOTHING = Buffer.alloc(0)
 /** Starts before the first byte of an answer. */
 export const startParser = (): Parser => ({
   head: null,
-  isOver: false,
+  isComplete: false,
   hasReceived: false,
-  restMs: 0,
+  idleMs: 0,
   partial: null,
   headBytes: 0,
   chunks: null,
@@ -63,7 +63,7 @@ export function takeBytes(parser: Parser, bytes: Buffer): void {
     seen = at
   }
   parser.taken = text
-  if (parser.chunks === null) takeCounted(parser, text, at)
+  if (parser.chunks === null) takeByLength(parser, text, at)
   else takeChunked(parser, parser.chunks, text, at)
 }
 
@@ -74,10 +74,10 @@ export function cutPiece(parser: Parser): Buffer {
   if (start === 0 && end === taken.length) return taken
   const piece = taken.subarray(start, end)
   // A view keeps all the bytes that it was cut from in memory: next to nothing must not hold half a mebibyte.
-  return piece.length * MOST_HELD_TIMES < taken.length ? Buffer.from(piece) : piece
+  return piece.length * MOST_WASTE_FACTOR < taken.length ? Buffer.from(piece) : piece
 }
 
-const MOST_HELD_TIMES = 4
+const MOST_WASTE_FACTOR = 4
 
 /** The same as text. A byte order mark is no part of it. */
 export function cutText(parser: Parser): string {
@@ -90,7 +90,7 @@ export function cutText(parser: Parser): string {
 const BYTE_ORDER_MARK = 0xfeff
 
 /** Whether the end of the connection is the proper end of the answer. */
-export function endsHere(parser: Parser): boolean {
+export function endsAtClose(parser: Parser): boolean {
   return parser.head !== null && parser.left === Number.POSITIVE_INFINITY
 }
 
@@ -121,12 +121,12 @@ function checkBeginning(text: Buffer): void {
 function startBody(parser: Parser, head: Head): void {
   const framing = readFraming(head)
   parser.head = head
-  parser.restMs = framing === 'close' ? 0 : readRest(head)
+  parser.idleMs = framing === 'close' ? 0 : readIdleTime(head)
   if (framing === 'chunked') parser.chunks = startChunks()
   else parser.left = framing === 'close' ? Number.POSITIVE_INFINITY : framing
 }
 
-function takeCounted(parser: Parser, bytes: Buffer, at: number): void {
+function takeByLength(parser: Parser, bytes: Buffer, at: number): void {
   const came = bytes.length - at
   parser.start = at
   parser.end = at + Math.min(came, parser.left)
@@ -147,6 +147,6 @@ function takeChunked(parser: Parser, chunks: Chunks, bytes: Buffer, at: number):
 
 /** Bytes behind the end belong to nothing that was asked: whoever sent them is not trusted with another request. */
 function conclude(parser: Parser, hasStray: boolean): void {
-  parser.isOver = true
-  if (hasStray) parser.restMs = 0
+  parser.isComplete = true
+  if (hasStray) parser.idleMs = 0
 }

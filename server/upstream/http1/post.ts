@@ -1,9 +1,9 @@
 /** Our own HTTP/1.1 client: posts on a resting connection where there is one, else on a new one. */
 import type { Post } from '../reply.ts'
-import { begin, connect } from './connect.ts'
+import { connect, sendOrQueue } from './connect.ts'
 import { startExchange } from './exchange.ts'
+import { takeIdle } from './idle-connections.ts'
 import { type RequestText, toRequestText } from './request.ts'
-import { takeResting } from './resting.ts'
 import type { Target } from './target.ts'
 
 /** The client for one address. However many it is given at once, each request has a connection of its own. */
@@ -20,13 +20,13 @@ export const postOverConnection =
     const exchange = startExchange(request, opening, control, fresh)
     // Pulled before it began: nothing was sent, and nothing will be.
     if (control.isAborted) return
-    const connection = fresh ? undefined : takeResting(target.origin)
+    const connection = fresh ? undefined : takeIdle(target.origin)
     if (connection === undefined) {
       control.connects()
       connect(target, exchange)
     } else {
       exchange.connection = connection
       connection.exchange = exchange
-      begin(connection)
+      sendOrQueue(connection)
     }
   }

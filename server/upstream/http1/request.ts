@@ -17,12 +17,12 @@ const VALUE = /^[\t\x20-\x7e]*$/
 
 /** @throws UpstreamFailure `failed` when a field holds what no field may hold; a credential can be pasted wrongly */
 export function toRequestText(
-  { lead }: Target,
+  { requestPrefix }: Target,
   { headers, requestId, body }: Message,
 ): RequestText {
   const bodyBytes = countBytes(body)
   const own = requestId === undefined ? '' : toLine('x-request-id', requestId)
-  const head = `${lead}content-length: ${bodyBytes}\r\n${toLines(headers)}${own}\r\n`
+  const head = `${requestPrefix}content-length: ${bodyBytes}\r\n${toLines(headers)}${own}\r\n`
   return { head, body, bytes: head.length + bodyBytes }
 }
 

@@ -9,7 +9,7 @@ export interface Target {
   /** Null speaks in clear text. */
   readonly tls: Bun.TLSOptions | null
   /** The request line and the fields that never change. */
-  readonly lead: string
+  readonly requestPrefix: string
 }
 
 /**
@@ -31,7 +31,7 @@ export function toTarget(url: URL): Target {
     hostname,
     port: Number(url.port) || (isTls ? 443 : 80),
     tls: isTls ? TLS : null,
-    lead:
+    requestPrefix:
       `POST ${url.pathname}${url.search} HTTP/1.1\r\n` +
       `host: ${url.host}\r\nconnection: keep-alive\r\n`,
   }

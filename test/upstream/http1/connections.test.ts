@@ -1,6 +1,6 @@
 // Which connection serves which request: kept while both sides agree, never trusted beyond that.
 import { describe, expect, test } from 'vitest'
-import { countResting } from '#upstream/http1/resting.ts'
+import { countIdle } from '#upstream/http1/idle-connections.ts'
 import { openUpstream } from '#upstream/registry.ts'
 import { call, collectFolded, provider as named } from '../fixtures.ts'
 import { answer, answerAll, exchange, post, type RawLine, startRaw, until } from './raw-provider.ts'
@@ -34,7 +34,7 @@ test('one after another: one connection; the latest to rest is the first to serv
   expect(served.splice(0)).toEqual([0, 0, 0, 0, 0])
   await Promise.all(Array.from({ length: 10 }, () => exchange(provider)))
   expect(provider.lines).toHaveLength(10)
-  expect(countResting(provider.url.origin)).toBe(10)
+  expect(countIdle(provider.url.origin)).toBe(10)
   served.length = 0
   for (let i = 0; i < 5; i++) await exchange(provider)
   expect(new Set(served).size).toBe(1)
@@ -56,7 +56,7 @@ test('two thousand at once, each on a connection of its own, and again on the sa
   }
   // No more than 1,024 rest.
   expect(provider.lines).toHaveLength(crowd + crowd - 1_024)
-  expect(countResting(provider.url.origin)).toBe(1_024)
+  expect(countIdle(provider.url.origin)).toBe(1_024)
 })
 
 describe('a connection is not kept', () => {
@@ -74,9 +74,9 @@ describe('a connection is not kept', () => {
   test('beyond the time that the provider named', async () => {
     const provider = await startRaw(answerAll(answer('a', 'keep-alive: timeout=2\r\n')))
     await exchange(provider)
-    expect(countResting(provider.url.origin)).toBe(1)
+    expect(countIdle(provider.url.origin)).toBe(1)
     await until(() => provider.open === 0)
-    expect(countResting(provider.url.origin)).toBe(0)
+    expect(countIdle(provider.url.origin)).toBe(0)
     await exchange(provider)
     expect(provider.lines).toHaveLength(2)
   })
@@ -96,7 +96,7 @@ describe('a connection is not kept', () => {
       setTimeout(() => socket.end(), 10)
     })
     await exchange(provider)
-    await until(() => countResting(provider.url.origin) === 0)
+    await until(() => countIdle(provider.url.origin) === 0)
     await exchange(provider)
     expect(provider.lines).toHaveLength(2)
   })
@@ -106,7 +106,7 @@ test('one that is asked for fresh takes none that rest, and stays only where non
   const provider = await startRaw(answerAll())
   for (let i = 0; i < 3; i++) await exchange(provider, { fresh: true })
   expect(provider.lines).toHaveLength(3)
-  expect(countResting(provider.url.origin)).toBe(1)
+  expect(countIdle(provider.url.origin)).toBe(1)
   await until(() => provider.open === 1)
   await exchange(provider)
   expect(provider.lines).toHaveLength(3)

@@ -1,6 +1,6 @@
 // Bytes in both directions at the other side's pace, and an end at any moment.
 import { describe, expect, test } from 'vitest'
-import { countResting } from '#upstream/http1/resting.ts'
+import { countIdle } from '#upstream/http1/idle-connections.ts'
 import {
   answer,
   exchange,
@@ -83,7 +83,7 @@ test('nobody reads: the provider has to wait; then every byte comes, in order', 
   }
   expect(at).toBe(body.length)
   expect(taken.equals(body)).toBe(true)
-  expect(countResting(provider.url.origin)).toBe(1)
+  expect(countIdle(provider.url.origin)).toBe(1)
 })
 
 test('chunks of next to nothing that nobody reads are held back too', async () => {
@@ -145,7 +145,7 @@ test('an answer that came whole rests its connection before anybody reads it', a
     for (let n = 0; (await request()) !== null; n++) socket.write(answer(`answer ${n}`))
   })
   const first = await post(provider)
-  await until(() => countResting(provider.url.origin) === 1)
+  await until(() => countIdle(provider.url.origin) === 1)
   const second = await post(provider)
   expect([await readAll(second), await readAll(first)]).toEqual(['answer 1', 'answer 0'])
   expect(provider.lines).toHaveLength(1)
@@ -231,7 +231,7 @@ describe('cut short', () => {
     control.abort(reason)
     await isCut(opening)
     await until(() => provider.open === 0)
-    expect(countResting(provider.url.origin)).toBe(0)
+    expect(countIdle(provider.url.origin)).toBe(0)
   })
 
   test('while the next piece is waited for, and for ever after', async () => {
@@ -247,7 +247,7 @@ describe('cut short', () => {
     await isCut(reading)
     await isCut(reply.read())
     await until(() => provider.open === 0)
-    expect(countResting(provider.url.origin)).toBe(0)
+    expect(countIdle(provider.url.origin)).toBe(0)
   })
 
   test('while the provider is held back', async () => {
@@ -273,7 +273,7 @@ describe('cut short', () => {
     })
     const control = handControl()
     const first = await post(provider, { control })
-    await until(() => countResting(provider.url.origin) === 1)
+    await until(() => countIdle(provider.url.origin) === 1)
     const second = post(provider)
     control.abort(reason)
     await isCut(first.read())

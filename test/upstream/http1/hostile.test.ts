@@ -1,6 +1,6 @@
 // Providers that break the rules on real sockets: each costs one failure, one connection, and no memory to speak of.
 import { expect, test } from 'vitest'
-import { countResting } from '#upstream/http1/resting.ts'
+import { countIdle } from '#upstream/http1/idle-connections.ts'
 import type { Reply } from '#upstream/reply.ts'
 import { answer, exchange, post, type RawLine, readAll, startRaw, until } from './raw-provider.ts'
 
@@ -100,7 +100,7 @@ test('bytes behind an answer: the answer counts, the connection does not', async
   const provider = await startRaw(say(`${answer('one')}${answer('forged')}`))
   expect(await exchange(provider)).toBe('one')
   await until(() => provider.open === 0)
-  expect(countResting(provider.url.origin)).toBe(0)
+  expect(countIdle(provider.url.origin)).toBe(0)
 })
 
 test('bytes on a connection that rests: it is let go, and they answer nothing', async () => {
@@ -108,9 +108,9 @@ test('bytes on a connection that rests: it is let go, and they answer nothing', 
     say(answer('one'), ({ socket }) => socket.write(answer('forged'))),
   )
   expect(await exchange(provider)).toBe('one')
-  expect(countResting(provider.url.origin)).toBe(1)
+  expect(countIdle(provider.url.origin)).toBe(1)
   await until(() => provider.open === 0)
-  expect(countResting(provider.url.origin)).toBe(0)
+  expect(countIdle(provider.url.origin)).toBe(0)
 })
 
 test('an answer before the request is sent: it counts, and the connection serves nothing more', async () => {
@@ -121,7 +121,7 @@ test('an answer before the request is sent: it counts, and the connection serves
   const reply = await post(provider, { body: 'x'.repeat(30_000_000) })
   expect(reply.status).toBe(413)
   expect(await readAll(reply)).toBe('no')
-  expect(countResting(provider.url.origin)).toBe(0)
+  expect(countIdle(provider.url.origin)).toBe(0)
   provider.lines[0]?.socket.resume()
   await until(() => provider.open === 0)
 })

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import {
   cutPiece,
   cutText,
-  endsHere,
+  endsAtClose,
   type Parser,
   startParser,
   takeBytes,
@@ -13,8 +13,8 @@ import {
 interface Taken {
   readonly status: number | undefined
   readonly body: string
-  readonly isOver: boolean
-  readonly restMs: number
+  readonly isComplete: boolean
+  readonly idleMs: number
 }
 
 /** What comes out when `text` comes in, cut at these places. */
@@ -31,8 +31,8 @@ function take(text: string, cuts: readonly number[] = []): Taken & { readonly pa
     }
     at = Math.max(at, cut)
   }
-  const { head, isOver, restMs } = parser
-  return { status: head?.status, body, isOver, restMs, parser }
+  const { head, isComplete, idleMs } = parser
+  return { status: head?.status, body, isComplete, idleMs, parser }
 }
 
 const OK = 'HTTP/1.1 200 OK\r\n'
@@ -40,52 +40,52 @@ const CHUNKED = `${OK}transfer-encoding: chunked\r\n\r\n`
 const REST = 30_000
 
 const ANSWERS: readonly [name: string, text: string, taken: Partial<Taken>][] = [
-  ['a stated length', `${OK}content-length: 5\r\n\r\nhello`, { body: 'hello', restMs: REST }],
-  ['a length of nothing', `${OK}content-length: 0\r\n\r\n`, { body: '', restMs: REST }],
+  ['a stated length', `${OK}content-length: 5\r\n\r\nhello`, { body: 'hello', idleMs: REST }],
+  ['a length of nothing', `${OK}content-length: 0\r\n\r\n`, { body: '', idleMs: REST }],
   ['a length said twice', `${OK}content-length: 2\r\nContent-Length: 2\r\n\r\nhi`, { body: 'hi' }],
   ['a length said twice in one', `${OK}content-length: 2, 2\r\n\r\nhi`, { body: 'hi' }],
   ['no reason in words', 'HTTP/1.1 200\r\ncontent-length: 2\r\n\r\nhi', { body: 'hi' }],
-  ['no fields', 'HTTP/1.1 204 No Content\r\n\r\n', { status: 204, body: '', restMs: REST }],
+  ['no fields', 'HTTP/1.1 204 No Content\r\n\r\n', { status: 204, body: '', idleMs: REST }],
   ['no body for a 304', 'HTTP/1.1 304 \r\ncontent-length: 9\r\n\r\n', { status: 304, body: '' }],
   ['chunks', `${CHUNKED}3\r\nabc\r\nA\r\n0123456789\r\n0\r\n\r\n`, { body: 'abc0123456789' }],
   ['big letters', `${OK}Transfer-Encoding: Chunked\r\n\r\n1\r\na\r\n0\r\n\r\n`, { body: 'a' }],
-  ['one empty body in chunks', `${CHUNKED}0\r\n\r\n`, { body: '', restMs: REST }],
+  ['one empty body in chunks', `${CHUNKED}0\r\n\r\n`, { body: '', idleMs: REST }],
   ['a padded size', `${CHUNKED}00000003\r\nabc\r\n0000\r\n\r\n`, { body: 'abc' }],
   ['extensions', `${CHUNKED}3;a="b\tc"\r\nabc\r\n2 ; x\r\nde\r\n0;z\r\n\r\n`, { body: 'abcde' }],
-  ['trailers', `${CHUNKED}1\r\na\r\n0\r\nx-sum: 1\r\nx: \r\n\r\n`, { body: 'a', restMs: REST }],
+  ['trailers', `${CHUNKED}1\r\na\r\n0\r\nx-sum: 1\r\nx: \r\n\r\n`, { body: 'a', idleMs: REST }],
   ['line ends inside chunks', `${CHUNKED}6\r\n\r\n0\r\n\r\r\n0\r\n\r\n`, { body: '\r\n0\r\n\r' }],
   [
     'interim answers',
     `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 \r\nx: y\r\n\r\n${OK}content-length: 1\r\n\r\na`,
     { status: 200, body: 'a' },
   ],
-  ['a farewell', `${OK}Connection: Close\r\ncontent-length: 1\r\n\r\na`, { body: 'a', restMs: 0 }],
+  ['a farewell', `${OK}Connection: Close\r\ncontent-length: 1\r\n\r\na`, { body: 'a', idleMs: 0 }],
   [
     'a farewell among others',
     `${OK}connection: te, close\r\ncontent-length: 0\r\n\r\n`,
-    { restMs: 0 },
+    { idleMs: 0 },
   ],
-  ['an old dialect', 'HTTP/1.0 200 OK\r\ncontent-length: 1\r\n\r\na', { body: 'a', restMs: 0 }],
-  ['a hint', `${OK}keep-alive: timeout=5, max=9\r\ncontent-length: 0\r\n\r\n`, { restMs: 4_000 }],
-  ['a hint too short', `${OK}keep-alive: timeout=1\r\ncontent-length: 0\r\n\r\n`, { restMs: 0 }],
-  ['a long hint', `${OK}keep-alive: timeout=600\r\ncontent-length: 0\r\n\r\n`, { restMs: REST }],
-  ['more than was said', `${OK}content-length: 1\r\n\r\nab`, { body: 'a', restMs: 0 }],
+  ['an old dialect', 'HTTP/1.0 200 OK\r\ncontent-length: 1\r\n\r\na', { body: 'a', idleMs: 0 }],
+  ['a hint', `${OK}keep-alive: timeout=5, max=9\r\ncontent-length: 0\r\n\r\n`, { idleMs: 4_000 }],
+  ['a hint too short', `${OK}keep-alive: timeout=1\r\ncontent-length: 0\r\n\r\n`, { idleMs: 0 }],
+  ['a long hint', `${OK}keep-alive: timeout=600\r\ncontent-length: 0\r\n\r\n`, { idleMs: REST }],
+  ['more than was said', `${OK}content-length: 1\r\n\r\nab`, { body: 'a', idleMs: 0 }],
   [
     'more behind the last chunk',
     `${CHUNKED}1\r\na\r\n0\r\n\r\nHTTP/1.1 `,
-    { body: 'a', restMs: 0 },
+    { body: 'a', idleMs: 0 },
   ],
 ]
 
 describe.each(ANSWERS)('%s', (_, text, taken) => {
   test('at once, in two at every byte, and byte by byte', () => {
     const whole = take(text)
-    expect(whole).toMatchObject({ status: 200, isOver: true, ...taken })
+    expect(whole).toMatchObject({ status: 200, isComplete: true, ...taken })
     for (let cut = 1; cut < text.length; cut++) {
       const { parser: _, ...rest } = take(text, [cut])
       // What stands behind the end is seen only when it comes before the connection is let go.
-      const restMs = text.endsWith('ab') || text.endsWith(' ') ? rest.restMs : whole.restMs
-      expect(rest).toEqual({ status: whole.status, body: whole.body, isOver: true, restMs })
+      const idleMs = text.endsWith('ab') || text.endsWith(' ') ? rest.idleMs : whole.idleMs
+      expect(rest).toEqual({ status: whole.status, body: whole.body, isComplete: true, idleMs })
     }
     const everywhere = Array.from({ length: text.length }, (_, i) => i)
     expect(take(text, everywhere).body).toBe(whole.body)
@@ -97,23 +97,23 @@ test('any body in any chunks with any cuts', () => {
   fc.assert(
     fc.property(fc.array(piece), fc.array(fc.nat(2_000)), (pieces, cuts) => {
       const chunks = pieces.map((text) => `${text.length.toString(16)}\r\n${text}\r\n`).join('')
-      const { body, isOver } = take(
+      const { body, isComplete } = take(
         `${CHUNKED}${chunks}0\r\n\r\n`,
         cuts.toSorted((a, b) => a - b),
       )
       expect(body).toBe(pieces.join(''))
-      expect(isOver).toBe(true)
+      expect(isComplete).toBe(true)
     }),
   )
 })
 
 test('a body without a length ends with its connection, and with nothing else', () => {
-  const { parser, body, isOver, restMs } = take(`${OK}\r\nsome`)
-  expect({ body, isOver, restMs }).toEqual({ body: 'some', isOver: false, restMs: 0 })
-  expect(endsHere(parser)).toBe(true)
-  expect(endsHere(take(`${OK}content-length: 9\r\n\r\nsome`).parser)).toBe(false)
-  expect(endsHere(take(`${CHUNKED}9\r\nsome`).parser)).toBe(false)
-  expect(endsHere(take(OK).parser)).toBe(false)
+  const { parser, body, isComplete, idleMs } = take(`${OK}\r\nsome`)
+  expect({ body, isComplete, idleMs }).toEqual({ body: 'some', isComplete: false, idleMs: 0 })
+  expect(endsAtClose(parser)).toBe(true)
+  expect(endsAtClose(take(`${OK}content-length: 9\r\n\r\nsome`).parser)).toBe(false)
+  expect(endsAtClose(take(`${CHUNKED}9\r\nsome`).parser)).toBe(false)
+  expect(endsAtClose(take(OK).parser)).toBe(false)
 })
 
 test('fields are found by name, whatever the letters, and those that stand twice are joined', () => {
@@ -221,7 +221,7 @@ test.each(REFUSED)('%s is refused, at once and byte by byte', (_, text) => {
 })
 
 test('256 fields and a head of just under 64 KiB are taken', () => {
-  expect(take(`${OK}${'x: y\r\n'.repeat(255)}content-length: 0\r\n\r\n`).isOver).toBe(true)
+  expect(take(`${OK}${'x: y\r\n'.repeat(255)}content-length: 0\r\n\r\n`).isComplete).toBe(true)
   const long = `${OK}content-length: 0\r\nx: ${'y'.repeat(65_400)}\r\n\r\n`
-  expect(take(long).isOver).toBe(true)
+  expect(take(long).isComplete).toBe(true)
 })

@@ -112,20 +112,20 @@ export interface HandControl extends ExchangeControl {
 
 export function handControl(): HandControl {
   let aborted: { readonly reason: unknown } | null = null
-  let held: Abortable | null = null
+  let buffered: Abortable | null = null
   return {
     get isAborted() {
       return aborted !== null
     },
     hold(next) {
-      held = next
-      if (aborted) held.abort(aborted.reason)
+      buffered = next
+      if (aborted) buffered.abort(aborted.reason)
     },
     connects() {},
     connected() {},
     abort(reason) {
       aborted ??= { reason }
-      held?.abort(reason)
+      buffered?.abort(reason)
     },
   }
 }

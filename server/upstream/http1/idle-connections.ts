@@ -1,0 +1,65 @@
+/** The connections that rest between two requests, by origin: the latest to rest is the first to serve again. */
+import { type Connection, dropConnection } from './connection.ts'
+
+const MOST_PER_ORIGIN = 1_024
+const SWEEP_MS = 1_000
+
+const idle = new Map<string, Connection[]>()
+let sweeper: ReturnType<typeof setInterval> | null = null
+
+/** A connection that has rested no longer than it may, or undefined. It is the taker's until it rests again. */
+export function takeIdle(origin: string): Connection | undefined {
+  const connections = idle.get(origin)
+  if (connections === undefined) return undefined
+  const nowMs = performance.now()
+  for (;;) {
+    const connection = connections.pop()
+    if (connection === undefined || connection.idleUntilMs > nowMs) {
+      connection?.socket?.ref()
+      return connection
+    }
+    dropConnection(connection)
+  }
+}
+
+/** Lets a connection rest; it keeps no process alive. One too many is hung up. */
+export function keepIdle(connection: Connection, idleMs: number): void {
+  const { origin } = connection.target
+  let connections = idle.get(origin)
+  if (connections === undefined) {
+    connections = []
+    idle.set(origin, connections)
+  }
+  if (connections.length >= MOST_PER_ORIGIN) {
+    dropConnection(connection)
+    return
+  }
+  connection.idleUntilMs = performance.now() + idleMs
+  connection.socket?.unref()
+  connections.push(connection)
+  sweeper ??= setInterval(sweep, SWEEP_MS).unref()
+}
+
+/** Takes out a connection that the other side has closed. */
+export function forgetIdle(connection: Connection): void {
+  const connections = idle.get(connection.target.origin)
+  const place = connections?.lastIndexOf(connection) ?? -1
+  if (place >= 0) connections?.splice(place, 1)
+}
+
+/** How many rest. */
+export const countIdle = (origin: string): number => idle.get(origin)?.length ?? 0
+
+function sweep(): void {
+  const nowMs = performance.now()
+  for (const [origin, connections] of idle) {
+    const fresh = connections.filter((connection) => connection.idleUntilMs > nowMs)
+    for (const connection of connections)
+      if (connection.idleUntilMs <= nowMs) dropConnection(connection)
+    if (fresh.length === 0) idle.delete(origin)
+    else idle.set(origin, fresh)
+  }
+  if (idle.size > 0 || sweeper === null) return
+  clearInterval(sweeper)
+  sweeper = null
+}
