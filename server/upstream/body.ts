@@ -14,7 +14,7 @@ const ERROR_BYTES = 65_536
 const ERROR_MS = 5_000
 
 /** What has come of a body so far. */
-interface Gathered {
+interface BufferedBody {
   readonly answer: Answer
   readonly mostBytes: number
   /** Put together already; null as long as there is no crowd of pieces. */
@@ -36,11 +36,11 @@ export function readWhole(answer: Answer): MaybePromise<unknown> {
     watchdog.stop()
     return parseText(text)
   }
-  const body = gather(answer, WHOLE_BYTES)
+  const body = readUpTo(answer, WHOLE_BYTES)
   return body instanceof Promise ? parseLater(answer, body) : parse(body)
 }
 
-async function parseLater({ watchdog }: Answer, body: Promise<Gathered>): Promise<unknown> {
+async function parseLater({ watchdog }: Answer, body: Promise<BufferedBody>): Promise<unknown> {
   try {
     return parse(await body)
   } catch (thrown) {
@@ -49,18 +49,18 @@ async function parseLater({ watchdog }: Answer, body: Promise<Gathered>): Promis
   }
 }
 
-function parse(body: Gathered): unknown {
+function parse(body: BufferedBody): unknown {
   body.answer.watchdog.stop()
   if (!body.isWhole) throw new UpstreamFailure('failed', 'its answer is larger than 64 MiB')
   if (body.length === 0) throw new UpstreamFailure('failed', 'its answer is empty')
-  return parseJson(join(body))
+  return parseJson(concatPieces(body))
 }
 
 /** The first 64 KiB of an error's body; nothing of it when it cannot be read, since the status has said the most. */
 export async function readErrorText(answer: Answer): Promise<string> {
   answer.watchdog.limitRest(ERROR_MS)
   try {
-    return DECODER.decode(join(await gather(answer, ERROR_BYTES)))
+    return DECODER.decode(concatPieces(await readUpTo(answer, ERROR_BYTES)))
   } catch {
     return ''
   } finally {
@@ -71,8 +71,8 @@ export async function readErrorText(answer: Answer): Promise<string> {
 const DECODER = new TextDecoder()
 
 /** Reads to the end, or to the bound; at once as far as it has come. */
-function gather(answer: Answer, mostBytes: number): MaybePromise<Gathered> {
-  const body: Gathered = {
+function readUpTo(answer: Answer, mostBytes: number): MaybePromise<BufferedBody> {
+  const body: BufferedBody = {
     answer,
     mostBytes,
     earlier: null,
@@ -82,14 +82,14 @@ function gather(answer: Answer, mostBytes: number): MaybePromise<Gathered> {
   }
   for (;;) {
     const piece = next(answer)
-    if (piece instanceof Promise) return gatherLater(body, piece)
-    if (take(body, piece)) return body
+    if (piece instanceof Promise) return readRestUpTo(body, piece)
+    if (append(body, piece)) return body
   }
 }
 
-async function gatherLater(body: Gathered, coming: Promise<Piece>): Promise<Gathered> {
+async function readRestUpTo(body: BufferedBody, coming: Promise<Piece>): Promise<BufferedBody> {
   let piece = await coming
-  while (!take(body, piece)) {
+  while (!append(body, piece)) {
     const later = next(body.answer)
     piece = later instanceof Promise ? await later : later
   }
@@ -98,7 +98,7 @@ async function gatherLater(body: Gathered, coming: Promise<Piece>): Promise<Gath
 
 function next({ reply, watchdog }: Answer): MaybePromise<Piece> {
   const piece = reply.read()
-  if (piece instanceof Promise) watchdog.waits()
+  if (piece instanceof Promise) watchdog.startWaiting()
   return piece
 }
 
@@ -106,7 +106,7 @@ function next({ reply, watchdog }: Answer): MaybePromise<Piece> {
 const MOST_PIECES = 1_024
 
 /** True when nothing more is wanted. */
-function take(body: Gathered, { done, value }: Piece): boolean {
+function append(body: BufferedBody, { done, value }: Piece): boolean {
   const { watchdog } = body.answer
   watchdog.received()
   if (done) return true
@@ -129,7 +129,7 @@ let scratch = Buffer.alloc(0)
  * All of it, in memory that is there already, if it is large enough: new megabytes for every picture cost more than the
  * copying. Whoever gets it may not keep it: it may stand where the next body will.
  */
-function join({ earlier, pieces, length }: Gathered): Uint8Array {
+function concatPieces({ earlier, pieces, length }: BufferedBody): Uint8Array {
   const [only] = pieces
   if (earlier === null && pieces.length === 1 && only !== undefined) return only
   const all = earlier === null ? pieces : [...earlier, ...pieces]

@@ -8,7 +8,7 @@ declare const GATEWAY_VERSION: string
 const USER_AGENT = `gatewayctl/${typeof GATEWAY_VERSION === 'undefined' ? 'dev' : GATEWAY_VERSION}`
 
 /** The fields of every request to a provider, made once: for an answer that comes whole, and for one that streams. */
-export interface StandingHeaders {
+export interface ProviderHeaders {
   readonly whole: Message['headers']
   readonly stream: Message['headers']
 }
@@ -17,7 +17,7 @@ export interface StandingHeaders {
 export function toHeaders(
   auth: Readonly<Record<string, string>>,
   contentType = 'application/json',
-): StandingHeaders {
+): ProviderHeaders {
   const whole = {
     'content-type': contentType,
     accept: 'application/json',
@@ -38,7 +38,7 @@ export interface Outgoing extends Message {
 export const toOutgoing = (
   { requestId, request }: UpstreamCall,
   post: Post,
-  { whole, stream }: StandingHeaders,
+  { whole, stream }: ProviderHeaders,
   body: Message['body'],
 ): Outgoing => ({ post, headers: request.stream ? stream : whole, requestId, body })
 

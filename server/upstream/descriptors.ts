@@ -24,7 +24,7 @@ function readLimit(): number | null {
 
 /** Asked right after a connection has failed with `cause`; null where a descriptor can be had: then it was the provider. */
 export function descriptorsExhausted(cause: unknown): GatewayError | null {
-  const code = [systemCodeOf(cause), tryDescriptor()].find((one) => EXHAUSTED.has(one))
+  const code = [systemCodeOf(cause), probeDescriptor()].find((one) => EXHAUSTED.has(one))
   if (code === undefined) return null
   const isOwn = code === 'EMFILE'
   const all = mostOpenFiles === null ? 'all of its' : `all ${mostOpenFiles} of its`
@@ -46,7 +46,7 @@ export function descriptorsExhausted(cause: unknown): GatewayError | null {
 }
 
 /** The code by which the system refuses one; empty where it gives one. */
-function tryDescriptor(): string {
+function probeDescriptor(): string {
   try {
     closeSync(openSync('/dev/null', 'r'))
     return ''

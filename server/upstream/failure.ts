@@ -20,9 +20,9 @@ const KINDS: Readonly<Record<number, FailureKind>> = {
 export const kindOfStatus = (status: number): FailureKind => KINDS[status] ?? 'failed'
 
 /** Codes of a connection that was there and went away, as opposed to one that never came about. */
-const BROKEN_OFF: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ConnectionClosed'])
+const CONNECTION_LOST: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ConnectionClosed'])
 
-const WORDS: Readonly<Record<string, string>> = {
+const MESSAGES: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'it refused the connection',
   ConnectionRefused: 'it refused the connection',
   ENOTFOUND: 'its name is not known',
@@ -36,7 +36,7 @@ const codeOf = (thrown: unknown): string =>
   thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : ''
 
 /** Whether a connection that had stood died. */
-export const brokeOff = (thrown: unknown): boolean => BROKEN_OFF.has(codeOf(thrown))
+export const isConnectionLost = (thrown: unknown): boolean => CONNECTION_LOST.has(codeOf(thrown))
 
 /**
  * A failure of the line itself, or the gateway's own where it had no descriptor to connect with. The runtime's error holds the
@@ -44,12 +44,12 @@ export const brokeOff = (thrown: unknown): boolean => BROKEN_OFF.has(codeOf(thro
  */
 export function fromTransportError(thrown: unknown): UpstreamFailure | GatewayError {
   const code = codeOf(thrown)
-  if (BROKEN_OFF.has(code)) return new UpstreamFailure('failed', 'the connection broke off')
+  if (CONNECTION_LOST.has(code)) return new UpstreamFailure('failed', 'the connection broke off')
   if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code)) {
     return new UpstreamFailure('failed', `its certificate was not accepted (${code})`)
   }
   return (
     descriptorsExhausted(thrown) ??
-    new UpstreamFailure('failed', WORDS[code] ?? 'the connection failed')
+    new UpstreamFailure('failed', MESSAGES[code] ?? 'the connection failed')
   )
 }

@@ -18,16 +18,13 @@ const NESTED: ReadonlySet<string> = new Set([
  * The same schema with each one in it, innermost first, as `change` makes it. Only what is a schema is looked into: a property
  * may well be called "items", and a default is anything.
  */
-export function changeSchemas(
-  schema: unknown,
-  change: (schema: JsonObject) => JsonObject,
-): unknown {
-  if (Array.isArray(schema)) return schema.map((one) => changeSchemas(one, change))
+export function mapSchemas(schema: unknown, change: (schema: JsonObject) => JsonObject): unknown {
+  if (Array.isArray(schema)) return schema.map((one) => mapSchemas(one, change))
   if (!isObject(schema)) return schema
   const changeEach = ([keyword, value]: [string, unknown]) => {
-    if (NESTED.has(keyword)) return [keyword, changeSchemas(value, change)]
+    if (NESTED.has(keyword)) return [keyword, mapSchemas(value, change)]
     if (!BY_NAME.has(keyword) || !isObject(value)) return [keyword, value]
-    const members = Object.entries(value).map(([name, one]) => [name, changeSchemas(one, change)])
+    const members = Object.entries(value).map(([name, one]) => [name, mapSchemas(one, change)])
     return [keyword, Object.fromEntries(members)]
   }
   return change(Object.fromEntries(Object.entries(schema).map(changeEach)))

@@ -65,7 +65,7 @@ function lift(bytes: Buffer): Lifted | null {
     if (start < 0) {
       start = at + 1
     } else if (!isEscaped(bytes, at)) {
-      if (isWorthIt(bytes, start, at)) {
+      if (isLiftable(bytes, start, at)) {
         rest += `${decoder.decode(bytes.subarray(restFrom, start))}${MARK}${strings.length}`
         strings.push(bytes.toString('utf8', start, at))
         restFrom = at
@@ -78,7 +78,7 @@ function lift(bytes: Buffer): Lifted | null {
 }
 
 /** Not what has an escape in it, nor a name. */
-function isWorthIt(bytes: Buffer, start: number, end: number): boolean {
+function isLiftable(bytes: Buffer, start: number, end: number): boolean {
   if (end - start < LONG_BYTES || bytes.subarray(start, end).includes(BACKSLASH)) return false
   let next = end + 1
   while (isSpace(bytes[next])) next++

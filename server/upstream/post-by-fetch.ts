@@ -7,10 +7,10 @@ import type { ExchangeControl, Message, Piece, Post, Reply } from './reply.ts'
 /** The client for one address. */
 export const postByFetch =
   (url: string): Post =>
-  (message, opening, control, fresh) => {
+  (message, handler, control, fresh) => {
     fetchReply(url, message, control, fresh).then(
-      (reply) => opening.resolve(reply),
-      (thrown) => opening.reject(thrown),
+      (reply) => handler.resolve(reply),
+      (thrown) => handler.reject(thrown),
     )
   }
 
@@ -21,7 +21,7 @@ async function fetchReply(
   fresh: boolean,
 ): Promise<Reply> {
   const controller = new AbortController()
-  control.hold(controller)
+  control.attach(controller)
   const init: BunFetchRequestInit & { timeout: false } = {
     method: 'POST',
     headers: requestId === undefined ? headers : { ...headers, 'x-request-id': requestId },

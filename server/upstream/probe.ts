@@ -17,7 +17,7 @@ import { createScrub } from './scrub.ts'
 
 /** Longer than any list takes; an operator is waiting for it. */
 const LIST_TIMEOUT_MS = 15_000
-const SPEND_MS = 45_000
+const COMPLETION_TIMEOUT_MS = 45_000
 const MOST_LIST_BYTES = 16 * 1_024 * 1_024
 
 export function createProbe(clock: Clock): Probe {
@@ -29,7 +29,8 @@ export function createProbe(clock: Clock): Probe {
       if (answer.skewMs !== null) last = { provider: provider.name, skewMs: answer.skewMs }
       return answer
     },
-    askModel: (provider, credential, card) => timed(clock, () => buy(provider, credential, card)),
+    askModel: (provider, credential, card) =>
+      timed(clock, () => requestCompletion(provider, credential, card)),
   }
 }
 
@@ -38,12 +39,12 @@ type Untimed = Omit<ProbeAnswer, 'ms'>
 async function timed(clock: Clock, ask: () => Promise<Untimed>): Promise<ProbeAnswer> {
   const startedAt = clock.now()
   const answer = await ask().catch(
-    (thrown: unknown): Untimed => ({ ...NOTHING, ...describeFailure(thrown) }),
+    (thrown: unknown): Untimed => ({ ...NO_ANSWER, ...describeFailure(thrown) }),
   )
   return { ...answer, ms: clock.now() - startedAt }
 }
 
-const NOTHING: Untimed = {
+const NO_ANSWER: Untimed = {
   ok: false,
   status: null,
   models: null,
@@ -68,7 +69,7 @@ async function list(
   credential: string | null,
   withinMs: number,
 ): Promise<Untimed> {
-  if (PROVIDER_PRESETS[provider.type].family === 'demo') return { ...NOTHING, ok: true }
+  if (PROVIDER_PRESETS[provider.type].family === 'demo') return { ...NO_ANSWER, ok: true }
   const { url, headers } = toList(provider, credential)
   const response = await fetch(url, {
     headers,
@@ -78,7 +79,7 @@ async function list(
   const { status } = response
   const serverTime = readHttpDate(response.headers.get('date') ?? '')
   const seen = {
-    ...NOTHING,
+    ...NO_ANSWER,
     status,
     skewMs: serverTime === undefined ? null : skewOf(serverTime, clock),
   }
@@ -150,7 +151,7 @@ function readModels(body: string): readonly string[] | null {
   })
 }
 
-async function buy(
+async function requestCompletion(
   provider: Provider,
   credential: string | null,
   card: ModelCard,
@@ -159,7 +160,7 @@ async function buy(
     hop: { card, provider },
     requestId: 'req_probe',
     timeouts: DEFAULT_SETTINGS,
-    signal: AbortSignal.timeout(SPEND_MS),
+    signal: AbortSignal.timeout(COMPLETION_TIMEOUT_MS),
     request: {
       model: card.id,
       body: { model: card.id, messages: [{ role: 'user', content: 'hi' }], max_tokens: 1 },
@@ -180,5 +181,5 @@ async function buy(
     for (const event of some) if (event.type === 'usage' && event.usage) usage = event.usage
   }
   const tokens = { input: promptTokens(usage), output: completionTokens(usage) }
-  return { ...NOTHING, ok: true, status: 200, tokens }
+  return { ...NO_ANSWER, ok: true, status: 200, tokens }
 }

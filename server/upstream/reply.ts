@@ -44,15 +44,15 @@ export interface Abortable {
 export interface ExchangeControl {
   readonly isAborted: boolean
   /** Aborts the latest that it holds, once: when the exchange is to end, or now if it has ended. */
-  hold(held: Abortable): void
+  attach(attached: Abortable): void
   /** A connection is being made; where nobody says so, only the answer is waited for. */
-  connects(): void
+  connecting(): void
   /** It stands, and the request leaves. */
   connected(): void
 }
 
 /** Who waits for the head of an answer, a promise's two ends perhaps: one of them is called, once. */
-export interface Opening {
+export interface ReplyHandler {
   resolve(reply: Reply): void
   reject(thrown: unknown): void
 }
@@ -64,7 +64,7 @@ export interface Opening {
  */
 export type Post = (
   message: Message,
-  opening: Opening,
+  handler: ReplyHandler,
   control: ExchangeControl,
   fresh: boolean,
 ) => void

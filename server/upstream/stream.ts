@@ -51,7 +51,7 @@ class StreamReader implements AsyncIterableIterator<ChatEvents, undefined> {
     while (!this.ended) {
       const coming = this.reply.read()
       if (coming instanceof Promise) {
-        this.watchdog.waits()
+        this.watchdog.startWaiting()
         return coming.then(this.whenRead, this.whenBroken)
       }
       const batch = this.take(coming)

@@ -24,7 +24,7 @@ export class Watchdog implements ExchangeControl, Deadline {
   private hasReceived = false
   private expired = false
   private reason: unknown = undefined
-  private held: Abortable | null = null
+  private attached: Abortable | null = null
 
   constructor({ timeouts, signal }: UpstreamCall) {
     this.timeouts = timeouts
@@ -34,9 +34,9 @@ export class Watchdog implements ExchangeControl, Deadline {
     setDeadline(this, this.startedMs)
   }
 
-  hold(held: Abortable): void {
-    if (this.isAborted) held.abort(this.reason)
-    else this.held = held
+  attach(attached: Abortable): void {
+    if (this.isAborted) attached.abort(this.reason)
+    else this.attached = attached
   }
 
   /** The client has left. */
@@ -44,7 +44,7 @@ export class Watchdog implements ExchangeControl, Deadline {
     this.abort(this.signal.reason)
   }
 
-  connects(): void {
+  connecting(): void {
     const nowMs = performance.now()
     this.connectingSinceMs = nowMs
     setDeadline(this, nowMs)
@@ -55,7 +55,7 @@ export class Watchdog implements ExchangeControl, Deadline {
   }
 
   /** From now on the provider is waited for; a client that reads slowly is not the provider's silence. */
-  waits(): void {
+  startWaiting(): void {
     if (!this.hasReceived || this.isAborted) return
     const nowMs = performance.now()
     this.waitingSinceMs = nowMs
@@ -89,7 +89,7 @@ export class Watchdog implements ExchangeControl, Deadline {
   /** Lets the provider go at once, and stops. */
   cancel(): void {
     this.stop()
-    if (!this.isAborted) this.abort(cut())
+    if (!this.isAborted) this.abort(abortError())
   }
 
   /** Whether it was the client, or the gateway's stop, that ended the exchange. */
@@ -100,7 +100,8 @@ export class Watchdog implements ExchangeControl, Deadline {
   /** What a broken exchange means: the client's leaving as it was given, a time-out, or the line's failure. */
   explain(thrown: unknown): unknown {
     if (this.signal.aborted) return this.signal.reason
-    if (this.expired) return new UpstreamFailure('timeout', late(this.connectingSinceMs !== null))
+    if (this.expired)
+      return new UpstreamFailure('timeout', timeoutMessage(this.connectingSinceMs !== null))
     return thrown instanceof UpstreamFailure ? thrown : fromTransportError(thrown)
   }
 
@@ -116,7 +117,7 @@ export class Watchdog implements ExchangeControl, Deadline {
 
   expire(): void {
     this.expired = true
-    this.abort(cut())
+    this.abort(abortError())
   }
 
   private abort(reason: unknown): void {
@@ -124,12 +125,12 @@ export class Watchdog implements ExchangeControl, Deadline {
     clearDeadline(this)
     this.isAborted = true
     this.reason = reason
-    this.held?.abort(reason)
+    this.attached?.abort(reason)
   }
 }
 
-const late = (isConnecting: boolean): string =>
+const timeoutMessage = (isConnecting: boolean): string =>
   isConnecting ? 'it could not be reached in time' : 'it did not answer in time'
 
 /** What a reader that is still waiting is told; what it means, `explain` knows. */
-const cut = (): Error => new DOMException('the exchange was cut short', 'AbortError')
+const abortError = (): Error => new DOMException('the exchange was cut short', 'AbortError')

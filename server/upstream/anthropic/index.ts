@@ -1,9 +1,9 @@
 /** The Anthropic family: the Messages API over HTTP. */
 import type { Provider } from '#domain/provider.ts'
 import type { Upstream, UpstreamFailure } from '#domain/upstream.ts'
-import { ask, type Wire } from '../ask.ts'
 import { readErrorText } from '../body.ts'
 import { type Answer, toHeaders, toOutgoing } from '../call.ts'
+import { performCall, type Wire } from '../perform-call.ts'
 import { openPost } from '../post.ts'
 import { createScrub, type Scrub } from '../scrub.ts'
 import { toEndpoint } from './endpoint.ts'
@@ -28,7 +28,7 @@ export function openAnthropic(provider: Provider, credential: string | null): Up
     startStream: (contentType) => (EVENT_STREAM.test(contentType) ? startStream(scrub) : null),
     fromBody: (body) => ({ events: fromResponse(body, scrub), failure: null }),
   }
-  return { open: (call) => ask(wire, call) }
+  return { open: (call) => performCall(wire, call) }
 }
 
 const EVENT_STREAM = /event-stream/i

@@ -1,7 +1,7 @@
 /** Ours → theirs: the shape that an answer must have. */
 import type { JSONOutputFormat, TextBlockParam } from '@anthropic-ai/sdk/resources/messages'
 import type { JsonObject } from '#domain/chat.ts'
-import { changeSchemas } from '../json-schema.ts'
+import { mapSchemas } from '../json-schema.ts'
 import { isObject, readObject } from '../read-json.ts'
 import { rejected } from '../rejected.ts'
 
@@ -26,7 +26,7 @@ export function toFormat(format: unknown): Format {
     )
   }
   return {
-    format: { type: 'json_schema', schema: changeSchemas(schema, close) as JsonObject },
+    format: { type: 'json_schema', schema: mapSchemas(schema, close) as JsonObject },
     instruction: [],
   }
 }

@@ -3,7 +3,7 @@ import type { ChatEvent } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { isObject } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
-import type { Translated } from '../whole.ts'
+import type { Translated } from '../whole-answer.ts'
 import { type Chunks, startChunks } from './from-chunks.ts'
 import { findError } from './from-error.ts'
 

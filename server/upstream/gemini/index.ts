@@ -2,9 +2,9 @@
 import type { Provider } from '#domain/provider.ts'
 import type { Upstream, UpstreamFailure } from '#domain/upstream.ts'
 import { readRetryAfter } from '#outbound/retry-after.ts'
-import { ask, type Wire } from '../ask.ts'
 import { readErrorText } from '../body.ts'
 import { type Answer, toHeaders, toOutgoing } from '../call.ts'
+import { performCall, type Wire } from '../perform-call.ts'
 import { openPost } from '../post.ts'
 import type { Post } from '../reply.ts'
 import { createScrub, type Scrub } from '../scrub.ts'
@@ -45,7 +45,7 @@ export function openGemini(provider: Provider, credential: string | null): Upstr
     startStream: (contentType, asked) => (isStream(contentType, asked) ? startStream(scrub) : null),
     fromBody: (body) => fromResponse(body, scrub),
   }
-  return { open: (call) => ask(wire, call) }
+  return { open: (call) => performCall(wire, call) }
 }
 
 async function toFailure(answer: Answer, scrub: Scrub): Promise<UpstreamFailure> {

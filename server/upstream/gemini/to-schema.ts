@@ -1,6 +1,6 @@
 /** Ours → theirs: a JSON Schema without the keywords that Gemini refuses; it takes most others as they are. */
 import type { JsonObject } from '#domain/chat.ts'
-import { changeSchemas } from '../json-schema.ts'
+import { mapSchemas } from '../json-schema.ts'
 
 const REFUSED: ReadonlySet<string> = new Set([
   '$schema',
@@ -11,7 +11,7 @@ const REFUSED: ReadonlySet<string> = new Set([
 ])
 
 /** A property may well be called `examples`: only keywords are left out, and `const` becomes an `enum` of one. */
-export const toSchema = (schema: unknown): unknown => changeSchemas(schema, withoutRefused)
+export const toSchema = (schema: unknown): unknown => mapSchemas(schema, withoutRefused)
 
 const withoutRefused = (schema: JsonObject): JsonObject =>
   Object.fromEntries(

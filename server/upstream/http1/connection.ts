@@ -1,7 +1,7 @@
 /** One connection to a provider: it carries one exchange at a time, and rests between two of them. */
 import { Buffer } from 'node:buffer'
 import type { Socket } from 'bun'
-import type { ExchangeControl, Opening, Piece, Reply } from '../reply.ts'
+import type { ExchangeControl, Piece, Reply, ReplyHandler } from '../reply.ts'
 import type { Parser } from './parser.ts'
 import { type RequestText, writeText } from './request.ts'
 import type { Target } from './target.ts'
@@ -32,7 +32,7 @@ export interface Exchange extends Reply {
   /** Null before it has one, and as soon as it needs none any more. */
   connection: Connection | null
   /** Who waits for the head; null once told. */
-  opening: Opening | null
+  handler: ReplyHandler | null
   /** False where the body is compressed all the same. */
   isUncompressed: boolean
   /** All of the body came with the head, and lies where the parser found it until somebody takes it. */

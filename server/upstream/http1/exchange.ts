@@ -1,7 +1,7 @@
 /** One request and its answer: the head to whoever opened it, the body to whoever reads, and every way it can end. */
 import type { MaybePromise } from '#domain/maybe-promise.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
-import type { ExchangeControl, Opening, Piece, Reply } from '../reply.ts'
+import type { ExchangeControl, Piece, Reply, ReplyHandler } from '../reply.ts'
 import {
   type Connection,
   dropConnection,
@@ -31,13 +31,13 @@ export const isOnlyExchange = ({ target }: Connection): boolean =>
 /** Starts before its request is sent; it ends once, in `fail` or in `finish`. */
 export function startExchange(
   request: RequestText,
-  opening: Opening,
+  handler: ReplyHandler,
   control: ExchangeControl,
   isDedicated: boolean,
 ): Exchange {
   activeExchanges++
-  const exchange = new ConnectionExchange(request, opening, control, isDedicated)
-  control.hold(exchange)
+  const exchange = new ConnectionExchange(request, handler, control, isDedicated)
+  control.attach(exchange)
   return exchange
 }
 
@@ -48,7 +48,7 @@ class ConnectionExchange implements Exchange, Reply {
   readonly control: ExchangeControl
   readonly isDedicated: boolean
   connection: Connection | null = null
-  opening: Opening | null
+  handler: ReplyHandler | null
   isUncompressed = true
   hasWholeBody = false
   reading: Exchange['reading'] = null
@@ -58,12 +58,12 @@ class ConnectionExchange implements Exchange, Reply {
 
   constructor(
     request: RequestText,
-    opening: Opening,
+    handler: ReplyHandler,
     control: ExchangeControl,
     isDedicated: boolean,
   ) {
     this.request = request
-    this.opening = opening
+    this.handler = handler
     this.control = control
     this.isDedicated = isDedicated
   }
@@ -100,22 +100,22 @@ class ConnectionExchange implements Exchange, Reply {
 
 /** Bytes came, which are the exchange's own from now on. */
 export function receive(exchange: Exchange, connection: Connection, bytes: Buffer): void {
-  const { parser, opening } = exchange
+  const { parser, handler } = exchange
   try {
     takeBytes(parser, bytes)
   } catch (thrown) {
     fail(exchange, thrown)
     return
   }
-  if (parser.isComplete && opening !== null) exchange.hasWholeBody = true
+  if (parser.isComplete && handler !== null) exchange.hasWholeBody = true
   else if (parser.end > parser.start) deliver(exchange, cutPiece(parser), bytes.length)
   if (parser.isComplete) finish(exchange, connection)
   else if (exchange.bufferedBytes > MOST_BUFFERED_BYTES) pauseConnection(connection)
-  if (opening === null || parser.head === null) return
-  exchange.opening = null
+  if (handler === null || parser.head === null) return
+  exchange.handler = null
   exchange.isUncompressed = isUncompressed(parser.head)
   // At the very end: the reader may at once read what came with the head, or abort.
-  opening.resolve(exchange)
+  handler.resolve(exchange)
 }
 
 function isUncompressed(head: Head): boolean {
@@ -138,15 +138,15 @@ export function onPeerClosed(exchange: Exchange, connection: Connection, isClean
 
 /** Ends it with its failure: no more bytes are taken. Pieces that came before may still be read. */
 export function fail(exchange: Exchange, thrown: unknown): void {
-  const { connection, opening, reading } = exchange
+  const { connection, handler, reading } = exchange
   if (exchange.fault !== null || exchange.parser.isComplete) return
   activeExchanges--
   exchange.fault = { thrown }
   exchange.connection = null
-  exchange.opening = null
+  exchange.handler = null
   exchange.reading = null
   if (connection !== null) dropConnection(connection)
-  opening?.reject(thrown)
+  handler?.reject(thrown)
   reading?.reject(thrown)
 }
 

@@ -9,20 +9,20 @@ import type { Target } from './target.ts'
 /** The client for one address. However many it is given at once, each request has a connection of its own. */
 export const postOverConnection =
   (target: Target): Post =>
-  (message, opening, control, fresh) => {
+  (message, handler, control, fresh) => {
     let request: RequestText
     try {
       request = toRequestText(target, message)
     } catch (thrown) {
-      opening.reject(thrown)
+      handler.reject(thrown)
       return
     }
-    const exchange = startExchange(request, opening, control, fresh)
+    const exchange = startExchange(request, handler, control, fresh)
     // Pulled before it began: nothing was sent, and nothing will be.
     if (control.isAborted) return
     const connection = fresh ? undefined : takeIdle(target.origin)
     if (connection === undefined) {
-      control.connects()
+      control.connecting()
       connect(target, exchange)
     } else {
       exchange.connection = connection

@@ -1,9 +1,9 @@
 /** The OpenAI family: chat completions over HTTP, as OpenAI and everyone who followed it speak them. */
 import type { Provider } from '#domain/provider.ts'
 import type { Upstream } from '#domain/upstream.ts'
-import { ask, type Wire } from '../ask.ts'
 import { toHeaders, toOutgoing } from '../call.ts'
 import { fetchPicture as fetchGuarded } from '../guarded-fetch/fetch-picture.ts'
+import { performCall, type Wire } from '../perform-call.ts'
 import { openPost } from '../post.ts'
 import { createScrub } from '../scrub.ts'
 import { toEndpoint } from './endpoint.ts'
@@ -42,7 +42,7 @@ export function openOpenAi(
     startStream: (contentType, asked) => (isStream(contentType, asked) ? startStream(scrub) : null),
     fromBody: (body, { signal }) => inlinePictures(fromResponse(body, scrub), fetchPicture, signal),
   }
-  return { open: (call) => ask(isForImages(call) ? drawing : chat, call) }
+  return { open: (call) => performCall(isForImages(call) ? drawing : chat, call) }
 }
 
 /** What came counts, not what was asked for: some answer a stream's request with one body, some stream unasked. */

@@ -3,7 +3,7 @@ import { type CancelSignal, toAbortSignal } from '#domain/cancel.ts'
 import type { ChatEvent } from '#domain/chat.ts'
 import type { MaybePromise } from '#domain/maybe-promise.ts'
 import type { Picture } from '../guarded-fetch/fetch-picture.ts'
-import type { Translated } from '../whole.ts'
+import type { Translated } from '../whole-answer.ts'
 import { isRemote } from './from-image.ts'
 
 /** Null when there is none to be had, for whatever reason. */

@@ -112,20 +112,20 @@ export interface HandControl extends ExchangeControl {
 
 export function handControl(): HandControl {
   let aborted: { readonly reason: unknown } | null = null
-  let buffered: Abortable | null = null
+  let attached: Abortable | null = null
   return {
     get isAborted() {
       return aborted !== null
     },
-    hold(next) {
-      buffered = next
-      if (aborted) buffered.abort(aborted.reason)
+    attach(next) {
+      attached = next
+      if (aborted) attached.abort(aborted.reason)
     },
-    connects() {},
+    connecting() {},
     connected() {},
     abort(reason) {
       aborted ??= { reason }
-      buffered?.abort(reason)
+      attached?.abort(reason)
     },
   }
 }

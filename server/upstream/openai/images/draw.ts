@@ -1,7 +1,7 @@
 /** Asks the images API: a drawing or an edit goes out, pictures come back. */
 import type { Provider } from '#domain/provider.ts'
-import type { Wire } from '../../ask.ts'
 import { toHeaders, toOutgoing } from '../../call.ts'
+import type { Wire } from '../../perform-call.ts'
 import { openPost } from '../../post.ts'
 import type { Post } from '../../reply.ts'
 import type { Scrub } from '../../scrub.ts'

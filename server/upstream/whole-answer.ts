@@ -27,7 +27,7 @@ const DONE: Promise<Step> = Promise.resolve({ done: true, value: undefined })
  * Read when it is first asked for, and once. A class, because each answer has one; an async generator for one batch would
  * cost as much as four awaits more.
  */
-export class Whole implements Answer, AsyncIterableIterator<ChatEvents, undefined> {
+export class WholeAnswer implements Answer, AsyncIterableIterator<ChatEvents, undefined> {
   readonly reply: Reply
   readonly watchdog: Watchdog
   private readonly wire: WholeWire

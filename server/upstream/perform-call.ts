@@ -3,11 +3,11 @@ import type { ChatEvents } from '#domain/chat.ts'
 import type { MaybePromise } from '#domain/maybe-promise.ts'
 import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { type Answer, isSentOnce, type Outgoing } from './call.ts'
-import { brokeOff } from './failure.ts'
-import type { Opening, Reply } from './reply.ts'
+import { isConnectionLost } from './failure.ts'
+import type { Reply, ReplyHandler } from './reply.ts'
 import { readStream, type Translation } from './stream.ts'
 import { startWatchdog, type Watchdog } from './watchdog.ts'
-import { Whole, type WholeWire } from './whole.ts'
+import { WholeAnswer, type WholeWire } from './whole-answer.ts'
 
 /** What a family makes of one provider's wire. */
 export interface Wire extends WholeWire {
@@ -23,19 +23,19 @@ export interface Wire extends WholeWire {
  * Sends a request, and gives the events of its answer once a good status has come.
  * @throws UpstreamFailure; the signal's own reason when the client has left
  */
-export function ask(wire: Wire, call: UpstreamCall): Promise<AsyncIterable<ChatEvents>> {
+export function performCall(wire: Wire, call: UpstreamCall): Promise<AsyncIterable<ChatEvents>> {
   try {
     const outgoing = wire.toOutgoing(call)
     return outgoing instanceof Promise
-      ? outgoing.then((late) => new Asking(wire, call, late).post())
-      : new Asking(wire, call, outgoing).post()
+      ? outgoing.then((late) => new PendingCall(wire, call, late).post())
+      : new PendingCall(wire, call, outgoing).post()
   } catch (thrown) {
     return Promise.reject(thrown)
   }
 }
 
 /** A class, because each request has one: what an `async` function and its awaits leave behind costs more than it does. */
-class Asking implements Opening {
+class PendingCall implements ReplyHandler {
   private readonly wire: Wire
   private readonly call: UpstreamCall
   private readonly outgoing: Outgoing
@@ -69,7 +69,7 @@ class Asking implements Opening {
     const { isFresh, watchdog } = this
     // A provider closes idle connections when it likes, and a request may meet one that is just closing. It is sent once
     // more, because no byte of an answer had come.
-    if (!isFresh && brokeOff(thrown) && !watchdog.isAborted) {
+    if (!isFresh && isConnectionLost(thrown) && !watchdog.isAborted) {
       this.isFresh = true
       void this.post()
       return
@@ -91,7 +91,7 @@ class Asking implements Opening {
     const { source, stream } = call.request
     if (source) source.text = null
     const translation = wire.startStream(reply.headers.get('content-type') ?? '', stream)
-    if (translation === null) return new Whole(wire, call, reply, watchdog)
+    if (translation === null) return new WholeAnswer(wire, call, reply, watchdog)
     reply.forgetHead?.()
     return readStream({ reply, watchdog }, translation)
   }
