@@ -1,7 +1,7 @@
 /** Theirs → ours: the content blocks of one message, opened, continued and closed, whether they came whole or in pieces. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { isObject, readText } from '../read-json.ts'
-import { type Thought, toReasoningDetail } from './thoughts.ts'
+import { type ThinkingBlock, toReasoningDetail } from './thinking-blocks.ts'
 
 /** The blocks of one message so far. */
 export interface Blocks {
@@ -28,9 +28,9 @@ interface Thinking {
 export function startBlocks(): Blocks {
   const tools = new Map<number, Tool>()
   const thinking = new Map<number, Thinking>()
-  const thoughts: Thought[] = []
+  const thoughts: ThinkingBlock[] = []
   let toolCount = 0
-  let attachedThoughts = 0
+  let attachedCount = 0
 
   const continueTool = (tool: Tool, text: string, into: ChatEvent[]): void => {
     if (text === '') return
@@ -50,8 +50,8 @@ export function startBlocks(): Blocks {
     const id = readText(block['id'])
     const name = readText(block['name'])
     // A client that rebuilds its messages may drop every other unknown field, but it hands tool calls back as they are.
-    const fresh = thoughts.slice(attachedThoughts).map(toReasoningDetail)
-    attachedThoughts = thoughts.length
+    const fresh = thoughts.slice(attachedCount).map(toReasoningDetail)
+    attachedCount = thoughts.length
     into.push({
       type: 'tool-call-delta',
       choice: 0,

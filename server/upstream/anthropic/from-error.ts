@@ -8,7 +8,7 @@ import type { Scrub } from '../scrub.ts'
 
 const TOO_LONG = /prompt is too long|exceeds? (?:the )?context (?:limit|window)/i
 /** Told as a 400, though it is the operator's account that is empty or closed. */
-const OPERATORS_OWN = /credit balance is too low|organization has been disabled/i
+const ACCOUNT_PROBLEM = /credit balance is too low|organization has been disabled/i
 /** The account's own number, which only this wire puts into its words. */
 const ORGANIZATION = /\b(org(?:anization)?[: (]+)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi
 
@@ -62,9 +62,9 @@ function toFailure(
   const providerCode = tooLong ? 'context_length_exceeded' : code
   const details = { ...known, ...(providerCode !== undefined && { providerCode }) }
   const said = scrub(message.replace(ORGANIZATION, '$1removed'))
-  const real = OPERATORS_OWN.test(message) ? 'unauthorized' : kind
-  return new UpstreamFailure(real, said || withoutWords(known.status), details)
+  const real = ACCOUNT_PROBLEM.test(message) ? 'unauthorized' : kind
+  return new UpstreamFailure(real, said || defaultMessage(known.status), details)
 }
 
-const withoutWords = (status: number | undefined): string =>
+const defaultMessage = (status: number | undefined): string =>
   status === undefined ? 'it reported an error without words' : `it answered with status ${status}`

@@ -4,9 +4,9 @@ import { UpstreamFailure } from '#domain/upstream.ts'
 import { isObject, readObject, readText } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
 import { startBlocks } from './blocks.ts'
-import { pushEnding } from './ending.ts'
 import { fromErrorInside } from './from-error.ts'
 import { fromUsage } from './from-usage.ts'
+import { pushFinish } from './push-finish.ts'
 
 /** Reads the JSON of a 200. @throws UpstreamFailure when it is no message */
 export function fromResponse(body: unknown, scrub: Scrub): ChatEvents {
@@ -22,7 +22,7 @@ export function fromResponse(body: unknown, scrub: Scrub): ChatEvents {
     blocks.close(index, events)
   }
   blocks.conclude(events)
-  pushEnding(readText(body['stop_reason']) ?? 'end_turn', body['stop_details'], events)
+  pushFinish(readText(body['stop_reason']) ?? 'end_turn', body['stop_details'], events)
   const usage = fromUsage(body['usage'])
   if (usage) events.push({ type: 'usage', usage })
   return events

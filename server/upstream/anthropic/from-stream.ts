@@ -8,9 +8,9 @@ import type { Scrub } from '../scrub.ts'
 import type { SseEvent } from '../sse.ts'
 import type { Translation } from '../stream.ts'
 import { startBlocks } from './blocks.ts'
-import { pushEnding } from './ending.ts'
 import { fromErrorInside } from './from-error.ts'
 import { fromUsage } from './from-usage.ts'
+import { pushFinish } from './push-finish.ts'
 
 /** Starts before the first event. */
 export function startStream(scrub: Scrub): Translation {
@@ -36,7 +36,7 @@ export function startStream(scrub: Scrub): Translation {
   const conclude = (batch: ChatEvent[]): void => {
     if (ending === null) throw incomplete()
     blocks.conclude(batch)
-    pushEnding(ending.native, ending.details, batch)
+    pushFinish(ending.native, ending.details, batch)
   }
 
   /** True when the answer is complete. A ping, and whatever is not known, says nothing. */

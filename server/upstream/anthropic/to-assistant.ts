@@ -3,32 +3,32 @@ import type { ContentBlockParam, ToolUseBlockParam } from '@anthropic-ai/sdk/res
 import type { JsonObject } from '#domain/chat.ts'
 import { isObject, readList, readObject, readText } from '../read-json.ts'
 import { rejected } from '../rejected.ts'
-import { fromReasoningDetails, type Thought } from './thoughts.ts'
+import { fromReasoningDetails, type ThinkingBlock } from './thinking-blocks.ts'
 import { toText } from './to-content.ts'
 
 /** The blocks of an assistant message. @throws UpstreamFailure `rejected` */
-export function toAssistant(message: JsonObject, place: string): readonly ContentBlockParam[] {
-  const text = toText(message['content'], `${place}.content`)
-  const said = text.length > 0 ? text : toText(message['refusal'] ?? '', `${place}.refusal`)
+export function toAssistant(message: JsonObject, path: string): readonly ContentBlockParam[] {
+  const text = toText(message['content'], `${path}.content`)
+  const said = text.length > 0 ? text : toText(message['refusal'] ?? '', `${path}.refusal`)
   const calls = readList(message['tool_calls']).map((call, i) =>
-    toToolUse(readObject(call), `${place}.tool_calls[${i}]`),
+    toToolUse(readObject(call), `${path}.tool_calls[${i}]`),
   )
-  return placeThoughts(findThoughts(message), [...said, ...calls])
+  return insertThinking(findThinking(message), [...said, ...calls])
 }
 
 /** An id as this wire allows it; another provider may have issued it earlier in the conversation. */
 export const toToolId = (id: string): string => id.replace(/[^\w-]/g, '_')
 
-function toToolUse(call: JsonObject, place: string): ToolUseBlockParam {
+function toToolUse(call: JsonObject, path: string): ToolUseBlockParam {
   const id = readText(call['id'])
   const { name, arguments: text } = readObject(call['function'])
   if (id === undefined || typeof name !== 'string') {
-    throw rejected(place, 'must be a function call with an id and a name')
+    throw rejected(path, 'must be a function call with an id and a name')
   }
-  return { type: 'tool_use', id: toToolId(id), name, input: readArguments(text, place) }
+  return { type: 'tool_use', id: toToolId(id), name, input: readArguments(text, path) }
 }
 
-function readArguments(text: unknown, place: string): JsonObject {
+function readArguments(text: unknown, path: string): JsonObject {
   if (isObject(text)) return text
   if (typeof text !== 'string' || text.trim() === '') return {}
   try {
@@ -37,11 +37,11 @@ function readArguments(text: unknown, place: string): JsonObject {
   } catch {
     // Judged below, together with JSON that is no object.
   }
-  throw rejected(`${place}.function.arguments`, 'must be a JSON object')
+  throw rejected(`${path}.function.arguments`, 'must be a JSON object')
 }
 
 /** Beside the message, or where a client kept nothing but the tool calls, inside those. */
-function findThoughts(message: JsonObject): readonly Thought[] {
+function findThinking(message: JsonObject): readonly ThinkingBlock[] {
   const thoughts = fromReasoningDetails(message['reasoning_details'])
   if (thoughts.length > 0) return thoughts
   return readList(message['tool_calls']).flatMap((call) =>
@@ -50,8 +50,8 @@ function findThoughts(message: JsonObject): readonly Thought[] {
 }
 
 /** Each where it stood. Thoughts that led to nothing (an answer cut short) may not be sent back. */
-function placeThoughts(
-  thoughts: readonly Thought[],
+function insertThinking(
+  thoughts: readonly ThinkingBlock[],
   others: readonly ContentBlockParam[],
 ): readonly ContentBlockParam[] {
   if (others.length === 0) return []

@@ -21,15 +21,15 @@ const PICTURES: Readonly<Record<string, Base64ImageSource['media_type']>> = {
 }
 
 /** A string or a list of parts. @throws UpstreamFailure `rejected` for a part that this wire does not know */
-export const toContent = (content: unknown, place: string): readonly ContentBlock[] =>
-  toParts(content).flatMap((part) => toBlock(part, place))
+export const toContent = (content: unknown, path: string): readonly ContentBlock[] =>
+  toParts(content).flatMap((part) => toBlock(part, path))
 
 /** The same where nothing but text may stand. @throws UpstreamFailure `rejected` */
-export const toText = (content: unknown, place: string): readonly TextBlockParam[] =>
+export const toText = (content: unknown, path: string): readonly TextBlockParam[] =>
   toParts(content).flatMap((part) => {
     const { type } = part
     if (type !== 'text' && type !== 'refusal') {
-      throw rejected(place, `only text may stand here, not "${String(type)}"`)
+      throw rejected(path, `only text may stand here, not "${String(type)}"`)
     }
     return toTextBlock(part['text'] ?? part['refusal'], part)
   })
@@ -49,36 +49,36 @@ function toTextBlock(text: unknown, part: JsonObject): readonly TextBlockParam[]
   return [{ type: 'text', text, ...toCacheMark(part) }]
 }
 
-function toBlock(part: JsonObject, place: string): readonly ContentBlock[] {
+function toBlock(part: JsonObject, path: string): readonly ContentBlock[] {
   switch (part['type']) {
     case 'text':
       return toTextBlock(part['text'], part)
     case 'image_url':
-      return [{ ...toPicture(part, place), ...toCacheMark(part) }]
+      return [{ ...toPicture(part, path), ...toCacheMark(part) }]
     case 'file':
-      return [{ ...toDocument(readObject(part['file']), place), ...toCacheMark(part) }]
+      return [{ ...toDocument(readObject(part['file']), path), ...toCacheMark(part) }]
     default:
-      throw rejected(place, `this model takes no part of type "${String(part['type'])}"`)
+      throw rejected(path, `this model takes no part of type "${String(part['type'])}"`)
   }
 }
 
-function toPicture(part: JsonObject, place: string): ImageBlockParam {
+function toPicture(part: JsonObject, path: string): ImageBlockParam {
   const url = readText(readObject(part['image_url'])['url']) ?? ''
   const head = DATA_URL.exec(url)
   if (head === null) return { type: 'image', source: { type: 'url', url } }
   const kind = PICTURES[(head[1] ?? '').toLowerCase()]
   if (kind === undefined) {
-    throw rejected(place, `a picture must be a PNG, JPEG, GIF or WebP, not ${head[1]}`)
+    throw rejected(path, `a picture must be a PNG, JPEG, GIF or WebP, not ${head[1]}`)
   }
   const data = url.slice(head[0].length)
   return { type: 'image', source: { type: 'base64', media_type: kind, data } }
 }
 
-function toDocument(file: JsonObject, place: string): DocumentBlockParam {
+function toDocument(file: JsonObject, path: string): DocumentBlockParam {
   const url = readText(file['file_data']) ?? ''
   const head = DATA_URL.exec(url)
   if (head?.[1]?.toLowerCase() !== 'application/pdf') {
-    throw rejected(place, 'a file must hold a PDF as "data:application/pdf;base64,…"')
+    throw rejected(path, 'a file must hold a PDF as "data:application/pdf;base64,…"')
   }
   const title = readText(file['filename'])
   return {

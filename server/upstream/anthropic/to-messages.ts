@@ -29,18 +29,18 @@ export function toMessages(messages: unknown): Conversation {
   const system: TextBlockParam[] = []
   const turns: Turn[] = []
   for (const [i, message] of readList(messages).map(readObject).entries()) {
-    const place = `messages[${i}]`
+    const path = `messages[${i}]`
     const { role, content } = message
     if (role === 'system' || role === 'developer') {
-      system.push(...toText(content, `${place}.content`))
-    } else if (role === 'assistant') append(turns, 'assistant', toAssistant(message, place))
-    else if (role === 'tool') append(turns, 'user', [toToolResult(message, place)])
-    else append(turns, 'user', toContent(content, `${place}.content`))
+      system.push(...toText(content, `${path}.content`))
+    } else if (role === 'assistant') append(turns, 'assistant', toAssistant(message, path))
+    else if (role === 'tool') append(turns, 'user', [toToolResult(message, path)])
+    else append(turns, 'user', toContent(content, `${path}.content`))
   }
   // Instructions alone are what there is to answer.
   if (turns.length === 0) append(turns, 'user', system.splice(0))
   if (turns.length === 0) throw rejected('messages', 'there is nothing to answer in them')
-  return { system, turns: turns.map(order) }
+  return { system, turns: turns.map(arrange) }
 }
 
 function append(turns: Turn[], role: Turn['role'], content: readonly ContentBlockParam[]): void {
@@ -50,10 +50,10 @@ function append(turns: Turn[], role: Turn['role'], content: readonly ContentBloc
   else turns[turns.length - 1] = { role, content: [...last.content, ...content] }
 }
 
-function toToolResult(message: JsonObject, place: string): ToolResultBlockParam {
+function toToolResult(message: JsonObject, path: string): ToolResultBlockParam {
   const id = readText(message['tool_call_id'])
-  if (id === undefined) throw rejected(`${place}.tool_call_id`, 'must name the call it answers')
-  const content = toContent(message['content'], `${place}.content`)
+  if (id === undefined) throw rejected(`${path}.tool_call_id`, 'must name the call it answers')
+  const content = toContent(message['content'], `${path}.content`)
   return {
     type: 'tool_result',
     tool_use_id: toToolId(id),
@@ -62,13 +62,13 @@ function toToolResult(message: JsonObject, place: string): ToolResultBlockParam 
 }
 
 /** Results stand before whatever else the user says; and a text that the model is to continue may not end in blanks. */
-function order({ role, content }: Turn, place: number, turns: readonly Turn[]): Turn {
+function arrange({ role, content }: Turn, index: number, turns: readonly Turn[]): Turn {
   if (role === 'user') {
     const isResult = ({ type }: ContentBlockParam): boolean => type === 'tool_result'
     const others = content.filter((block) => !isResult(block))
     return { role, content: [...content.filter(isResult), ...others] }
   }
   const last = content.at(-1)
-  if (place < turns.length - 1 || last?.type !== 'text') return { role, content }
+  if (index < turns.length - 1 || last?.type !== 'text') return { role, content }
   return { role, content: [...content.slice(0, -1), { ...last, text: last.text.trimEnd() }] }
 }

@@ -4,8 +4,8 @@ import type { ChatRequest } from '#domain/chat.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import { isObject, readList, readText } from '../read-json.ts'
 import { rejected } from '../rejected.ts'
-import { keepThoughts } from './keep-thoughts.ts'
-import { habitsOf } from './model-habits.ts'
+import { capabilitiesOf } from './model-capabilities.ts'
+import { resolveThinking } from './resolve-thinking.ts'
 import { toCacheMark } from './to-content.ts'
 import { toFormat } from './to-format.ts'
 import { toMessages } from './to-messages.ts'
@@ -22,13 +22,13 @@ export type MessagesRequest = MessageCreateParamsBase & Sampling
 export function toRequest(request: ChatRequest, card: ModelCard): MessagesRequest {
   const { body, stream } = request
   refuseUnsupported(request)
-  const habits = habitsOf(card.upstreamName)
+  const capabilities = capabilitiesOf(card.upstreamName)
   const maxTokens = request.maxOutputTokens ?? card.maxCompletionTokens ?? DEFAULT_MAX_TOKENS
   const conversation = toMessages(body['messages'])
-  const { tools, tool_choice: choice } = toTools(body, conversation.turns, habits)
+  const { tools, tool_choice: choice } = toTools(body, conversation.turns, capabilities)
   const toolForced = choice?.type === 'any' || choice?.type === 'tool'
-  const requested = toThinking(body, habits, maxTokens, toolForced)
-  const { thinking, turns } = keepThoughts(requested, conversation.turns, habits)
+  const requested = toThinking(body, capabilities, maxTokens, toolForced)
+  const { thinking, turns } = resolveThinking(requested, conversation.turns, capabilities)
   const { format, instruction } = toFormat(body['response_format'])
   const system = [...conversation.system, ...instruction]
   const thinks = thinking.thinking !== undefined && thinking.thinking.type !== 'disabled'
@@ -42,7 +42,7 @@ export function toRequest(request: ChatRequest, card: ModelCard): MessagesReques
     ...(choice && { tool_choice: choice }),
     ...(thinking.thinking && { thinking: thinking.thinking }),
     ...(Object.keys(output).length > 0 && { output_config: output }),
-    ...toSampling(body, habits, thinks),
+    ...toSampling(body, capabilities, thinks),
     ...toStop(body['stop']),
     ...toEndUser(request),
     ...toCacheMark(body),

@@ -1,6 +1,6 @@
 /** Ours → theirs: temperature and top_p, as far as the model's generation still lets them be chosen. */
 import type { JsonObject } from '#domain/chat.ts'
-import type { ModelHabits } from './model-habits.ts'
+import type { ModelCapabilities } from './model-capabilities.ts'
 
 export interface Sampling {
   readonly temperature?: number
@@ -12,12 +12,16 @@ export interface Sampling {
  * Clamped to this wire's 0..1, where OpenAI allows a temperature of 2. Left out while the model thinks, and on models that
  * refuse them; of two that exclude each other the temperature stays, unless it is the default.
  */
-export function toSampling(body: JsonObject, habits: ModelHabits, thinks: boolean): Sampling {
-  if (thinks || habits.sampling === 'none') return {}
+export function toSampling(
+  body: JsonObject,
+  capabilities: ModelCapabilities,
+  thinks: boolean,
+): Sampling {
+  if (thinks || capabilities.sampling === 'none') return {}
   const temperature = readUnit(body['temperature'])
   const topP = readUnit(body['top_p'])
   const { top_k: topK } = body
-  const both = temperature !== undefined && topP !== undefined && habits.sampling === 'one'
+  const both = temperature !== undefined && topP !== undefined && capabilities.sampling === 'one'
   const topPStays = both && temperature === 1 && topP !== 1
   return {
     ...(temperature !== undefined && !topPStays && { temperature }),

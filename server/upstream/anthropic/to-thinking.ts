@@ -3,7 +3,7 @@ import type { OutputConfig, ThinkingConfigParam } from '@anthropic-ai/sdk/resour
 import type { JsonObject } from '#domain/chat.ts'
 import { isObject, readObject } from '../read-json.ts'
 import { rejected } from '../rejected.ts'
-import type { ModelHabits } from './model-habits.ts'
+import type { ModelCapabilities } from './model-capabilities.ts'
 
 export interface Thinking {
   readonly thinking?: ThinkingConfigParam
@@ -33,7 +33,7 @@ type Effort = keyof typeof BUDGETS
  */
 export function toThinking(
   body: JsonObject,
-  habits: ModelHabits,
+  capabilities: ModelCapabilities,
   maxTokens: number,
   toolForced: boolean,
 ): Thinking {
@@ -41,12 +41,13 @@ export function toThinking(
   if (isObject(body['thinking'])) return { thinking: body['thinking'] as never }
   const { effort: word, max_tokens: tokens, enabled } = readObject(body['reasoning'])
   const stated = body['reasoning_effort'] ?? word ?? (enabled === true ? 'medium' : undefined)
-  if (stated === 'none' || enabled === false) return habits.thinksUnasked ? { effort: 'low' } : {}
+  if (stated === 'none' || enabled === false)
+    return capabilities.thinksByDefault ? { effort: 'low' } : {}
   const effort = stated === undefined ? undefined : readEffort(stated)
   const wanted = typeof tokens === 'number' ? tokens : effort && BUDGETS[effort]
   if (wanted === undefined) return {}
-  return habits.thinking === 'adaptive'
-    ? toAdaptive(effort, habits)
+  return capabilities.thinking === 'adaptive'
+    ? toAdaptive(effort, capabilities)
     : toBudget(Math.round(wanted), maxTokens)
 }
 
@@ -55,14 +56,14 @@ function readEffort(word: unknown): Effort {
   throw rejected('reasoning_effort', `must be none, ${Object.keys(BUDGETS).join(', ')}`)
 }
 
-function toAdaptive(effort: Effort | undefined, { mostEffort }: ModelHabits): Thinking {
+function toAdaptive(effort: Effort | undefined, { maxEffort }: ModelCapabilities): Thinking {
   // From the generation on that knows more than "high", thoughts are left out unless they are asked for.
-  const display = mostEffort === 'max' ? ({ display: 'summarized' } as const) : {}
+  const display = maxEffort === 'max' ? ({ display: 'summarized' } as const) : {}
   const thinking = { type: 'adaptive', ...display } as const
   if (effort === undefined) return { thinking }
   if (effort === 'minimal') return { thinking, effort: 'low' }
   const beyond = effort === 'xhigh' || effort === 'max'
-  return { thinking, effort: beyond && mostEffort === 'high' ? 'high' : effort }
+  return { thinking, effort: beyond && maxEffort === 'high' ? 'high' : effort }
 }
 
 function toBudget(wanted: number, maxTokens: number): Thinking {

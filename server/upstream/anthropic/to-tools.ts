@@ -3,7 +3,7 @@ import type { Tool, ToolChoice } from '@anthropic-ai/sdk/resources/messages'
 import type { JsonObject } from '#domain/chat.ts'
 import { isObject, readList, readObject, readText } from '../read-json.ts'
 import { rejected } from '../rejected.ts'
-import type { ModelHabits } from './model-habits.ts'
+import type { ModelCapabilities } from './model-capabilities.ts'
 import { toCacheMark } from './to-content.ts'
 import type { Turn } from './to-messages.ts'
 
@@ -13,23 +13,27 @@ export interface Tools {
 }
 
 /** @throws UpstreamFailure `rejected` for tools that are no functions */
-export function toTools(body: JsonObject, turns: readonly Turn[], habits: ModelHabits): Tools {
-  const tools = readList(body['tools']).map((tool, i) => toTool(tool, `tools[${i}]`, habits))
-  if (tools.length === 0) return toFormerTools(turns)
+export function toTools(
+  body: JsonObject,
+  turns: readonly Turn[],
+  capabilities: ModelCapabilities,
+): Tools {
+  const tools = readList(body['tools']).map((tool, i) => toTool(tool, `tools[${i}]`, capabilities))
+  if (tools.length === 0) return toPreviousTools(turns)
   const single = body['parallel_tool_calls'] === false
-  const allowed = readAllowed(body['tool_choice'])
-  if (allowed !== null) return toAllowed(tools, allowed, single)
+  const allowed = readAllowedTools(body['tool_choice'])
+  if (allowed !== null) return toAllowedTools(tools, allowed, single)
   const choice = toChoice(body['tool_choice'], single)
   return { tools, ...(choice && { tool_choice: choice }) }
 }
 
-interface Allowed {
+interface AllowedTools {
   readonly names: ReadonlySet<string | undefined>
   readonly mode: 'auto' | 'required'
 }
 
 /** OpenAI's choice among some of the tools; null for any other choice. */
-function readAllowed(choice: unknown): Allowed | null {
+function readAllowedTools(choice: unknown): AllowedTools | null {
   const { type, allowed_tools: stated } = readObject(choice)
   if (type !== 'allowed_tools') return null
   const { mode, tools } = readObject(stated)
@@ -40,18 +44,22 @@ function readAllowed(choice: unknown): Allowed | null {
 }
 
 /** This wire has no word for it: what may not be called is not declared, and where that is everything, nothing may be. */
-function toAllowed(tools: readonly Tool[], { names, mode }: Allowed, single: boolean): Tools {
+function toAllowedTools(
+  tools: readonly Tool[],
+  { names, mode }: AllowedTools,
+  single: boolean,
+): Tools {
   const some = tools.filter(({ name }) => names.has(name))
   if (some.length === 0) return { tools: [...tools], tool_choice: { type: 'none' } }
   const choice = toChoice(mode, single)
   return { tools: some, ...(choice && { tool_choice: choice }) }
 }
 
-function toTool(value: unknown, place: string, { strictTools }: ModelHabits): Tool {
+function toTool(value: unknown, path: string, { strictTools }: ModelCapabilities): Tool {
   const tool = readObject(value)
   const { name, description, parameters, strict } = readObject(tool['function'])
   if (tool['type'] !== 'function' || typeof name !== 'string') {
-    throw rejected(place, 'this model takes tools of type "function", with a name')
+    throw rejected(path, 'this model takes tools of type "function", with a name')
   }
   return {
     name,
@@ -79,7 +87,7 @@ function toChoice(choice: unknown, single: boolean): ToolChoice | undefined {
 }
 
 /** This wire wants every tool that the conversation mentions declared, also when none may be called any more. */
-function toFormerTools(turns: readonly Turn[]): Tools {
+function toPreviousTools(turns: readonly Turn[]): Tools {
   const names = new Set(
     turns.flatMap(({ content }) =>
       content.flatMap((block) => (block.type === 'tool_use' ? [block.name] : [])),

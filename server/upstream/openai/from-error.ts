@@ -66,10 +66,10 @@ function toFailure(
     ...(permanent !== undefined && { permanent }),
     ...(kind === 'rejected' && problem.param !== undefined && { param: scrub(problem.param) }),
   }
-  return new UpstreamFailure(real, message || withoutWords(status), details)
+  return new UpstreamFailure(real, message || defaultMessage(status), details)
 }
 
-const withoutWords = (status: number | undefined): string =>
+const defaultMessage = (status: number | undefined): string =>
   status === undefined ? 'it reported an error without words' : `it answered with status ${status}`
 
 function toProviderCode(kind: FailureKind, { code, type, message }: Problem): string | undefined {

@@ -4,7 +4,7 @@ import { readObject, readText } from '../read-json.ts'
 import { fromFinish } from './from-finish.ts'
 
 /** Appends them; `details` is the wire's `stop_details`. */
-export function pushEnding(native: string, details: unknown, into: ChatEvent[]): void {
+export function pushFinish(native: string, details: unknown, into: ChatEvent[]): void {
   const explanation = readText(readObject(details)['explanation'])
   if (native === 'refusal' && explanation !== undefined) {
     into.push({ type: 'refusal-delta', choice: 0, text: explanation })

@@ -3,7 +3,7 @@ import type { JsonObject } from '#domain/chat.ts'
 import { isObject, readList } from '../read-json.ts'
 
 /** A block of thinking as it has to be sent back: unchanged, signed, and where it stood among the blocks of its message. */
-export interface Thought {
+export interface ThinkingBlock {
   readonly index: number
   readonly block:
     | { readonly type: 'thinking'; readonly thinking: string; readonly signature: string }
@@ -14,7 +14,7 @@ export interface Thought {
 const FORMAT = 'anthropic-claude-v1'
 
 /** An entry of `reasoning_details`. */
-export const toReasoningDetail = ({ index, block }: Thought): JsonObject =>
+export const toReasoningDetail = ({ index, block }: ThinkingBlock): JsonObject =>
   block.type === 'thinking'
     ? {
         type: 'reasoning.text',
@@ -26,8 +26,8 @@ export const toReasoningDetail = ({ index, block }: Thought): JsonObject =>
     : { type: 'reasoning.encrypted', data: block.data, format: FORMAT, index }
 
 /** The thoughts in a client's `reasoning_details`; what another wire signed, or nobody did, is left out. */
-export function fromReasoningDetails(details: unknown): readonly Thought[] {
-  return readList(details).flatMap((detail, place): Thought[] => {
+export function fromReasoningDetails(details: unknown): readonly ThinkingBlock[] {
+  return readList(details).flatMap((detail, place): ThinkingBlock[] => {
     if (!isObject(detail) || detail['format'] !== FORMAT) return []
     const { text, signature, data, index: stated } = detail
     const index = typeof stated === 'number' ? stated : place
