@@ -23,10 +23,10 @@ const NOTHING: readonly unknown[] = Object.freeze([])
 const MOST_CHOICES = 128
 
 /** The index of a choice as the provider says it, else its place; bounded, because a client's memory hangs on it. */
-export const readChoiceIndex = (value: unknown, place: number): number =>
+export const readChoiceIndex = (value: unknown, position: number): number =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < MOST_CHOICES
     ? value
-    : place
+    : position
 
 /** The fields beside the known ones that hold something, or null when there are none. */
 export function readUnknownFields(

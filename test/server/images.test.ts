@@ -9,7 +9,7 @@ import type { Upstream } from '#domain/upstream.ts'
 import { aCard, aPriceList, aProvider, perM, price, usd } from '#test/support/nouns.ts'
 import { readRecording, recordings } from '#test/support/replay.ts'
 import { eventually } from '#test/support/scripted-upstream.ts'
-import { fetchPicture } from '#upstream/guarded-fetch/fetch-picture.ts'
+import { fetchImage } from '#upstream/guarded-fetch/fetch-image.ts'
 import { PUBLIC_INTERNET } from '#upstream/guarded-fetch/policy.ts'
 import { openOpenAi } from '#upstream/openai/index.ts'
 import { openUpstream } from '#upstream/registry.ts'
@@ -28,7 +28,7 @@ let client: OpenAI
 
 /** Fetches as in earnest, but from this test's own server, which every name leads to. */
 const fetched = (address: string, signal: AbortSignal) =>
-  fetchPicture(address, signal, {
+  fetchImage(address, signal, {
     ...PUBLIC_INTERNET,
     protocols: ['http:'],
     ports: 'any',

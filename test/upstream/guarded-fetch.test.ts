@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { fetchPicture } from '#upstream/guarded-fetch/fetch-picture.ts'
+import { fetchImage } from '#upstream/guarded-fetch/fetch-image.ts'
 import { type FetchPolicy, PUBLIC_INTERNET } from '#upstream/guarded-fetch/policy.ts'
 
 const PNG = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ', 'base64')
@@ -84,7 +84,7 @@ describe('fetching', () => {
     pulledBytes = 0
     cancelled = Promise.withResolvers()
     const address = path.startsWith('http') ? path : `https://${host}:${server.port}${path}`
-    return fetchPicture(address, new AbortController().signal, policy(changes))
+    return fetchImage(address, new AbortController().signal, policy(changes))
   }
 
   test('a picture, by its bytes and not by its label', async () => {
@@ -133,7 +133,7 @@ describe('fetching', () => {
   test('whoever leaves is told so, and nothing is fetched any longer', async () => {
     const controller = new AbortController()
     const address = `https://pics.example:${server.port}/slow`
-    const fetching = fetchPicture(address, controller.signal, policy())
+    const fetching = fetchImage(address, controller.signal, policy())
     controller.abort(new Error('left'))
     await expect(fetching).rejects.toThrow('left')
   })

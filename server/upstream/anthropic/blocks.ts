@@ -14,7 +14,7 @@ export interface Blocks {
 }
 
 interface Tool {
-  readonly place: number
+  readonly index: number
   readonly input: unknown
   any: boolean
 }
@@ -38,14 +38,14 @@ export function startBlocks(): Blocks {
     into.push({
       type: 'tool-call-delta',
       choice: 0,
-      index: tool.place,
+      index: tool.index,
       kind: 'function',
       arguments: text,
     })
   }
 
   const openTool = (index: number, block: JsonObject, into: ChatEvent[]): void => {
-    const tool: Tool = { place: toolCount++, input: block['input'], any: false }
+    const tool: Tool = { index: toolCount++, input: block['input'], any: false }
     tools.set(index, tool)
     const id = readText(block['id'])
     const name = readText(block['name'])
@@ -55,7 +55,7 @@ export function startBlocks(): Blocks {
     into.push({
       type: 'tool-call-delta',
       choice: 0,
-      index: tool.place,
+      index: tool.index,
       ...(id !== undefined && { id }),
       ...(name !== undefined && { name }),
       kind: 'function',

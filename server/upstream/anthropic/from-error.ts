@@ -62,8 +62,8 @@ function toFailure(
   const providerCode = tooLong ? 'context_length_exceeded' : code
   const details = { ...known, ...(providerCode !== undefined && { providerCode }) }
   const said = scrub(message.replace(ORGANIZATION, '$1removed'))
-  const real = ACCOUNT_PROBLEM.test(message) ? 'unauthorized' : kind
-  return new UpstreamFailure(real, said || defaultMessage(known.status), details)
+  const actualKind = ACCOUNT_PROBLEM.test(message) ? 'unauthorized' : kind
+  return new UpstreamFailure(actualKind, said || defaultMessage(known.status), details)
 }
 
 const defaultMessage = (status: number | undefined): string =>

@@ -27,10 +27,10 @@ export const toReasoningDetail = ({ index, block }: ThinkingBlock): JsonObject =
 
 /** The thoughts in a client's `reasoning_details`; what another wire signed, or nobody did, is left out. */
 export function fromReasoningDetails(details: unknown): readonly ThinkingBlock[] {
-  return readList(details).flatMap((detail, place): ThinkingBlock[] => {
+  return readList(details).flatMap((detail, position): ThinkingBlock[] => {
     if (!isObject(detail) || detail['format'] !== FORMAT) return []
     const { text, signature, data, index: stated } = detail
-    const index = typeof stated === 'number' ? stated : place
+    const index = typeof stated === 'number' ? stated : position
     if (detail['type'] === 'reasoning.encrypted' && typeof data === 'string') {
       return [{ index, block: { type: 'redacted_thinking', data } }]
     }

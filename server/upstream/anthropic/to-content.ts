@@ -12,7 +12,7 @@ import { rejected } from '../rejected.ts'
 export type ContentBlock = TextBlockParam | ImageBlockParam | DocumentBlockParam
 
 const DATA_URL = /^data:([a-z]+\/[a-z0-9.+-]+);base64,/i
-const PICTURES: Readonly<Record<string, Base64ImageSource['media_type']>> = {
+const IMAGE_TYPES: Readonly<Record<string, Base64ImageSource['media_type']>> = {
   'image/png': 'image/png',
   'image/jpeg': 'image/jpeg',
   'image/jpg': 'image/jpeg',
@@ -54,7 +54,7 @@ function toBlock(part: JsonObject, path: string): readonly ContentBlock[] {
     case 'text':
       return toTextBlock(part['text'], part)
     case 'image_url':
-      return [{ ...toPicture(part, path), ...toCacheMark(part) }]
+      return [{ ...toImage(part, path), ...toCacheMark(part) }]
     case 'file':
       return [{ ...toDocument(readObject(part['file']), path), ...toCacheMark(part) }]
     default:
@@ -62,11 +62,11 @@ function toBlock(part: JsonObject, path: string): readonly ContentBlock[] {
   }
 }
 
-function toPicture(part: JsonObject, path: string): ImageBlockParam {
+function toImage(part: JsonObject, path: string): ImageBlockParam {
   const url = readText(readObject(part['image_url'])['url']) ?? ''
   const head = DATA_URL.exec(url)
   if (head === null) return { type: 'image', source: { type: 'url', url } }
-  const kind = PICTURES[(head[1] ?? '').toLowerCase()]
+  const kind = IMAGE_TYPES[(head[1] ?? '').toLowerCase()]
   if (kind === undefined) {
     throw rejected(path, `a picture must be a PNG, JPEG, GIF or WebP, not ${head[1]}`)
   }

@@ -23,7 +23,7 @@ const PER_WORD: Prices = {
   tiers: [],
 }
 
-const PER_PICTURE: Prices = {
+const PER_IMAGE: Prices = {
   ...PER_WORD,
   prompt: NOTHING,
   completion: NOTHING,
@@ -45,13 +45,7 @@ export const demoCards = (at: Instant): readonly ModelCard[] => [
   toCard(at, 'lorem', 'Demo Lorem', 'Speaks max_tokens words, at the pace you ask for.'),
   toCard(at, 'flaky', 'Demo Flaky', 'Echoes, and breaks in the way that "user" asks for.'),
   {
-    ...toCard(
-      at,
-      'image',
-      'Demo Image',
-      'Draws a small landscape out of your prompt.',
-      PER_PICTURE,
-    ),
+    ...toCard(at, 'image', 'Demo Image', 'Draws a small landscape out of your prompt.', PER_IMAGE),
     inputModalities: ['text', 'image'],
     outputModalities: ['image'],
     maxCompletionTokens: null,

@@ -15,7 +15,7 @@ const MOST_WORDS = 100_000
 export async function* answerLorem(call: UpstreamCall): AsyncGenerator<ChatEvents, void> {
   const { request } = call
   const count = Math.min(request.maxOutputTokens ?? USUAL_WORDS, MOST_WORDS)
-  const words = Array.from({ length: count }, (_, place) => `${WORDS[place % WORDS.length]} `)
+  const words = Array.from({ length: count }, (_, index) => `${WORDS[index % WORDS.length]} `)
   yield* speak(call, words, readPace(request.endUser))
   yield [
     ...everyChoice(call, (choice) => ({ type: 'finish', choice, reason: 'stop', native: 'stop' })),

@@ -56,10 +56,10 @@ export async function* speak(
 ): AsyncGenerator<ChatEvents, void> {
   if (delayMs > 0) await pause(delayMs, call.signal)
   const startedMs = performance.now()
-  for (const [place, text] of words.entries()) {
+  for (const [index, text] of words.entries()) {
     // The pace is kept by the clock, so that timers that fire late do not slow it down.
-    const restMs = startedMs + place * gapMs - performance.now()
-    if (restMs >= 1 || place % WORDS_PER_TURN === 0) await pause(Math.max(0, restMs), call.signal)
+    const restMs = startedMs + index * gapMs - performance.now()
+    if (restMs >= 1 || index % WORDS_PER_TURN === 0) await pause(Math.max(0, restMs), call.signal)
     yield everyChoice(call, (choice) => ({ type: 'text-delta', choice, text }))
   }
 }

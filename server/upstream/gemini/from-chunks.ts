@@ -43,9 +43,9 @@ export function startChunks(): Chunks {
     return choice
   }
 
-  const noteCandidate = (value: unknown, place: number, into: ChatEvent[]): void => {
+  const noteCandidate = (value: unknown, index: number, into: ChatEvent[]): void => {
     if (!isObject(value)) return
-    const choice = choiceAt(readChoiceIndex(value['index'], place))
+    const choice = choiceAt(readChoiceIndex(value['index'], index))
     choice.parts.note(value['content'], fromLogprobs(value['logprobsResult']), into)
     choice.finish ??= readText(value['finishReason']) ?? null
   }
@@ -66,7 +66,7 @@ export function startChunks(): Chunks {
   return {
     note(chunk, into) {
       const candidates = readList(chunk['candidates'])
-      for (const [place, candidate] of candidates.entries()) noteCandidate(candidate, place, into)
+      for (const [index, candidate] of candidates.entries()) noteCandidate(candidate, index, into)
       // A blocked prompt has no candidates; counts that are zero are left out of their JSON.
       if (choices.size === 0) {
         blocked ??= readText(readObject(chunk['promptFeedback'])['blockReason']) ?? null

@@ -55,7 +55,7 @@ function toFailure(
   const word = readText(problem?.['status'])
   const message = readText(problem?.['message']) ?? plain(text, problem !== undefined)
   const kind = status === null ? 'failed' : kindOf(status, word, details, message)
-  const isOut = kind === 'overloaded' && hasNothingLeft(details, message)
+  const isQuotaExhausted = kind === 'overloaded' && hasNoQuota(details, message)
   const wait = readDelay(details) ?? retryAfterSeconds
   const tooLong = kind === 'rejected' && TOO_LONG.test(message)
   const providerCode = tooLong ? 'context_length_exceeded' : (reasonOf(details) ?? word)
@@ -63,7 +63,7 @@ function toFailure(
     ...(status !== null && { status }),
     ...(providerCode !== undefined && { providerCode }),
     ...(wait !== undefined && { retryAfterSeconds: wait }),
-    ...(isOut && { permanent: 'account' }),
+    ...(isQuotaExhausted && { permanent: 'account' }),
   }
   const said = scrub(message)
   return new UpstreamFailure(
@@ -100,7 +100,7 @@ const reasonOf = (details: readonly JsonObject[]): string | undefined =>
  * `QuotaFailure`: a quota of a day, or one of nothing (a model that the account's tier may not ask), which only the words tell,
  * because a zero is left out of Google's JSON. The seconds in `RetryInfo` are of no use with either.
  */
-const hasNothingLeft = (details: readonly JsonObject[], message: string): boolean =>
+const hasNoQuota = (details: readonly JsonObject[], message: string): boolean =>
   /\blimit: 0(?![\d.,]*\d)/.test(message) ||
   details
     .flatMap(({ violations }) => readList(violations))

@@ -1,5 +1,5 @@
 /** Theirs → ours: pictures count only when their bytes are there and are those of a picture (contract §7). */
-import { toPictureUrl } from '../picture.ts'
+import { toImageUrl } from '../image-type.ts'
 import { readObject, readText } from '../read-json.ts'
 
 /** The data URL of an `inlineData`; undefined for other media and for bytes that are no picture. */
@@ -7,5 +7,5 @@ export function fromInlineData(value: unknown): string | undefined {
   const { mimeType, data } = readObject(value)
   const bytes = readText(data)
   if (bytes === undefined || !/^image\//i.test(readText(mimeType) ?? '')) return undefined
-  return toPictureUrl(bytes)
+  return toImageUrl(bytes)
 }

@@ -6,9 +6,9 @@ import { isObject, readList, readObject } from '../read-json.ts'
 export function fromLogprobs(value: unknown): JsonObject | undefined {
   if (!isObject(value)) return undefined
   const tops = readList(value['topCandidates'])
-  const content = readList(value['chosenCandidates']).map((chosen, place) => ({
+  const content = readList(value['chosenCandidates']).map((chosen, index) => ({
     ...toToken(chosen),
-    top_logprobs: readList(readObject(tops[place])['candidates']).map(toToken),
+    top_logprobs: readList(readObject(tops[index])['candidates']).map(toToken),
   }))
   return content.length > 0 ? { content, refusal: null } : undefined
 }

@@ -19,7 +19,7 @@ export interface Parts {
 export function startParts(choice: number): Parts {
   const signed = new Map<SignedPart, string>()
   let calls = 0
-  let pictures = 0
+  let imageCount = 0
 
   const keep = (part: SignedPart, { thoughtSignature }: JsonObject): string | undefined => {
     const signature = readText(thoughtSignature)
@@ -42,11 +42,11 @@ export function startParts(choice: number): Parts {
     })
   }
 
-  const notePicture = (part: JsonObject, into: ChatEvent[]): void => {
+  const noteImage = (part: JsonObject, into: ChatEvent[]): void => {
     const url = fromInlineData(part['inlineData'])
     // A sketch made while thinking is not the picture that was asked for.
     if (url === undefined || part['thought'] === true) return
-    keep(`image:${pictures++}`, part)
+    keep(`image:${imageCount++}`, part)
     into.push({ type: 'image', choice, url })
   }
 
@@ -62,7 +62,7 @@ export function startParts(choice: number): Parts {
   const notePart = (part: JsonObject, into: ChatEvent[]): void => {
     const call = part['functionCall']
     if (isObject(call)) noteCall(call, part, into)
-    else if (isObject(part['inlineData'])) notePicture(part, into)
+    else if (isObject(part['inlineData'])) noteImage(part, into)
     else noteText(part, into)
   }
 
@@ -94,7 +94,7 @@ function withLogprobs(
 ): readonly ChatEvent[] {
   const last = batch.findLastIndex(({ type }) => type === 'text-delta')
   if (last < 0) return [...batch, { type: 'text-delta', choice, text: '', logprobs }]
-  return batch.map((event, place) =>
-    place === last && event.type === 'text-delta' ? { ...event, logprobs } : event,
+  return batch.map((event, index) =>
+    index === last && event.type === 'text-delta' ? { ...event, logprobs } : event,
   )
 }

@@ -30,8 +30,8 @@ export function fromUsage(value: unknown): Usage | undefined {
     Math.max(0, count('totalTokenCount') - prompt - ofTools - thoughts)
   const cacheReadTokens = Math.min(count('cachedContentTokenCount'), prompt)
   const uncached = prompt - cacheReadTokens
-  const imageInputTokens = Math.min(ofPictures(value, 'promptTokensDetails'), uncached)
-  const imageOutputTokens = Math.min(ofPictures(value, 'candidatesTokensDetails'), candidates)
+  const imageInputTokens = Math.min(imageTokens(value, 'promptTokensDetails'), uncached)
+  const imageOutputTokens = Math.min(imageTokens(value, 'candidatesTokensDetails'), candidates)
   return {
     ...NO_USAGE,
     inputTokens: uncached - imageInputTokens + ofTools,
@@ -43,7 +43,7 @@ export function fromUsage(value: unknown): Usage | undefined {
   }
 }
 
-const ofPictures = (
+const imageTokens = (
   usage: JsonObject,
   side: 'promptTokensDetails' | 'candidatesTokensDetails',
 ): number =>

@@ -24,9 +24,9 @@ export function toContents(
     else turns.push({ role, parts: [...parts] })
   }
 
-  for (const [place, value] of readList(body['messages']).entries()) {
+  for (const [index, value] of readList(body['messages']).entries()) {
     const message = readObject(value)
-    const path = `messages[${place}]`
+    const path = `messages[${index}]`
     const content = (): readonly Part[] => toParts(message['content'], `${path}.content`)
     switch (message['role']) {
       case 'system':

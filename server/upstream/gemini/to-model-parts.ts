@@ -8,7 +8,7 @@ import {
   type SignedPart,
   UNSIGNED,
 } from './signatures.ts'
-import { toParts, toPictures } from './to-parts.ts'
+import { toImageParts, toParts } from './to-parts.ts'
 import type { Part } from './wire.ts'
 
 /**
@@ -23,13 +23,13 @@ export function toModelParts(
 ): readonly Part[] {
   const signatures = readSignatures(message)
   const said = toParts(message['content'] ?? message['refusal'], `${path}.content`)
-  const pictures = toPictures(message['images'], `${path}.images`)
+  const images = toImageParts(message['images'], `${path}.images`)
   const calls = readList(message['tool_calls']).map((call) => toCall(readObject(call), signatures))
   for (const { functionCall } of calls) called.set(functionCall.id, functionCall.name)
   const [first, ...others] = calls
   return [
     ...signText(said, signatures),
-    ...pictures.map((part, place) => sign(part, `image:${place}`, signatures)),
+    ...images.map((part, index) => sign(part, `image:${index}`, signatures)),
     ...signEnd(signatures),
     // Of calls made together only the first is signed; the rest follow as they are.
     ...(first ? [demandsSignatures(model) ? { thoughtSignature: UNSIGNED, ...first } : first] : []),
@@ -61,7 +61,7 @@ function parse(text: string): unknown {
 
 /** A text is signed in its last part. */
 const signText = (parts: readonly Part[], signatures: Signatures): readonly Part[] =>
-  parts.map((part, place) => (place === parts.length - 1 ? sign(part, 'text', signatures) : part))
+  parts.map((part, index) => (index === parts.length - 1 ? sign(part, 'text', signatures) : part))
 
 /** A stream may sign its text in a last part that holds nothing else; signed and unsigned parts are not to be merged. */
 function signEnd(signatures: Signatures): readonly Part[] {

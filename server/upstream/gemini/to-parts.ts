@@ -7,7 +7,7 @@ import type { Part } from './wire.ts'
 /** `path` names the content for a refusal. @throws UpstreamFailure `rejected` */
 export function toParts(content: unknown, path: string): readonly Part[] {
   if (typeof content === 'string') return content === '' ? [] : [{ text: content }]
-  return readList(content).flatMap((part, place) => toPart(readObject(part), `${path}[${place}]`))
+  return readList(content).flatMap((part, index) => toPart(readObject(part), `${path}[${index}]`))
 }
 
 function toPart(part: JsonObject, path: string): readonly Part[] {
@@ -63,7 +63,7 @@ function guessType(address: string): string | undefined {
 }
 
 /** The pictures of an earlier answer, as a client brings them back in `images`. */
-export const toPictures = (images: unknown, path: string): readonly Part[] =>
+export const toImageParts = (images: unknown, path: string): readonly Part[] =>
   readList(images)
     .filter(isObject)
-    .map((image, place) => toMedia(readObject(image['image_url'])['url'], `${path}[${place}]`))
+    .map((image, index) => toMedia(readObject(image['image_url'])['url'], `${path}[${index}]`))

@@ -10,12 +10,12 @@ import type { GenerateContentRequest } from './wire.ts'
 
 /** What would change the answer and cannot be said; everything else that is unknown is harmless and left out. */
 const SEARCH = 'web_search_options'
-const CANNOT_SAY = ['logit_bias', 'audio', 'functions', 'function_call', SEARCH]
+const UNSUPPORTED = ['logit_bias', 'audio', 'functions', 'function_call', SEARCH]
 
 /** The body to send. @throws UpstreamFailure `rejected` for what this wire cannot say */
 export function toRequest(request: ChatRequest, card: ModelCard): GenerateContentRequest {
   const { body } = request
-  const unsupported = CANNOT_SAY.find((name) => isSaid(body, name))
+  const unsupported = UNSUPPORTED.find((name) => isSet(body, name))
   if (unsupported !== undefined) throw rejected(unsupported, 'this provider has nothing like it')
   const safetySettings = readList(body['safety_settings'])
   const generationConfig = toGenerationConfig(request, card)
@@ -27,7 +27,7 @@ export function toRequest(request: ChatRequest, card: ModelCard): GenerateConten
   }
 }
 
-function isSaid(body: JsonObject, name: string): boolean {
+function isSet(body: JsonObject, name: string): boolean {
   const value = body[name]
   if (value === undefined || value === null) return false
   // An empty object is how a search is asked for; of anything else it says nothing.

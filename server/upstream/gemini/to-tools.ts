@@ -13,12 +13,12 @@ export function toTools(body: JsonObject): Pick<GenerateContentRequest, 'tools' 
   return { tools: [{ functionDeclarations }], ...(toolConfig && { toolConfig }) }
 }
 
-function toDeclaration(tool: unknown, place: number): FunctionDeclaration {
+function toDeclaration(tool: unknown, index: number): FunctionDeclaration {
   const { type, function: stated } = readObject(tool)
-  if (type !== 'function') throw rejected(`tools[${place}]`, 'only functions can be offered')
+  if (type !== 'function') throw rejected(`tools[${index}]`, 'only functions can be offered')
   const { name: called, description, parameters } = readObject(stated)
   const name = readText(called)
-  if (name === undefined) throw rejected(`tools[${place}].function.name`, 'is required')
+  if (name === undefined) throw rejected(`tools[${index}].function.name`, 'is required')
   const words = readText(description)
   return {
     name,

@@ -43,8 +43,8 @@ export function keepIdle(connection: Connection, idleMs: number): void {
 /** Takes out a connection that the other side has closed. */
 export function forgetIdle(connection: Connection): void {
   const connections = idle.get(connection.target.origin)
-  const place = connections?.lastIndexOf(connection) ?? -1
-  if (place >= 0) connections?.splice(place, 1)
+  const index = connections?.lastIndexOf(connection) ?? -1
+  if (index >= 0) connections?.splice(index, 1)
 }
 
 /** How many rest. */

@@ -5,7 +5,7 @@ import { type FailureDetails, type FailureKind, UpstreamFailure } from '#domain/
 import { kindOfStatus } from '../failure.ts'
 import { isObject } from '../read-json.ts'
 import type { Scrub } from '../scrub.ts'
-import { isSpentCode, permanentOf } from './permanent.ts'
+import { isQuotaCode, permanentOf } from './permanent.ts'
 import { type Problem, readProblem } from './read-problem.ts'
 
 /** Wordings by which OpenAI, Groq, DeepSeek and the servers built after them say that a prompt is too long. */
@@ -33,18 +33,18 @@ export function fromErrorInside(value: unknown, scrub: Scrub): UpstreamFailure {
 
 /** The error that a chunk or a body under a 200 carries: its own, one of its choices', or Groq's beside them. */
 export function findError(body: JsonObject, scrub: Scrub): UpstreamFailure | null {
-  if (isSaid(body['error']) || body['object'] === 'error') return fromErrorInside(body, scrub)
+  if (isSet(body['error']) || body['object'] === 'error') return fromErrorInside(body, scrub)
   const groq = body['x_groq']
-  if (isObject(groq) && isSaid(groq['error'])) return fromErrorInside(groq['error'], scrub)
+  if (isObject(groq) && isSet(groq['error'])) return fromErrorInside(groq['error'], scrub)
   const choices = body['choices']
   if (!Array.isArray(choices)) return null
   for (const choice of choices) {
-    if (isObject(choice) && isSaid(choice['error'])) return fromErrorInside(choice['error'], scrub)
+    if (isObject(choice) && isSet(choice['error'])) return fromErrorInside(choice['error'], scrub)
   }
   return null
 }
 
-const isSaid = (error: unknown): boolean =>
+const isSet = (error: unknown): boolean =>
   error !== undefined && error !== null && error !== '' && error !== false
 
 function toFailure(
@@ -58,7 +58,7 @@ function toFailure(
   const providerCode = toProviderCode(kind, problem)
   const permanent = kind === 'overloaded' ? permanentOf(problem) : undefined
   // OpenAI's images API tells a spent account as a 400.
-  const real = kind === 'rejected' && isSpentCode(problem) ? 'unauthorized' : kind
+  const actualKind = kind === 'rejected' && isQuotaCode(problem) ? 'unauthorized' : kind
   const details: FailureDetails = {
     ...(status !== undefined && { status }),
     ...(providerCode !== undefined && { providerCode }),
@@ -66,7 +66,7 @@ function toFailure(
     ...(permanent !== undefined && { permanent }),
     ...(kind === 'rejected' && problem.param !== undefined && { param: scrub(problem.param) }),
   }
-  return new UpstreamFailure(real, message || defaultMessage(status), details)
+  return new UpstreamFailure(actualKind, message || defaultMessage(status), details)
 }
 
 const defaultMessage = (status: number | undefined): string =>

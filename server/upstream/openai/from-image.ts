@@ -1,26 +1,26 @@
 /** Theirs → ours: pictures count only when their bytes are there (contract §7). */
-import { readPicture } from '../picture.ts'
+import { readBase64Image } from '../image-type.ts'
 import { isObject, readText } from '../read-json.ts'
 
 /** The address in an image part of an answer; undefined for what is no picture. */
-export type PictureReader = (part: unknown) => string | undefined
+export type ImageReader = (part: unknown) => string | undefined
 
 const HEAD = /^data:image\/[a-z0-9][a-z0-9.+-]{0,63}(?:;[^,;]{1,64})*;base64,/i
 
 /** The data URL in a part; undefined for a remote address or for bytes that are those of no picture. */
-export const fromImagePart: PictureReader = (part) => {
+export const fromImagePart: ImageReader = (part) => {
   const url = readUrl(part) ?? ''
   const head = HEAD.exec(url)?.[0]
   if (head === undefined) return undefined
   const text = url.slice(head.length)
-  const picture = readPicture(text.trimEnd())
+  const image = readBase64Image(text.trimEnd())
   // What is right as it stands is not put together again: it is megabytes.
-  if (picture?.head === head && picture.base64 === text) return url
-  return picture && picture.head + picture.base64
+  if (image?.head === head && image.base64 === text) return url
+  return image && image.head + image.base64
 }
 
 /** The same, or a remote address as it stands. */
-export const fromAnyImagePart: PictureReader = (part) => {
+export const fromAnyImagePart: ImageReader = (part) => {
   const url = readUrl(part)
   return url !== undefined && isRemote(url) ? url : fromImagePart(part)
 }

@@ -1,7 +1,7 @@
 /** Theirs → ours: a message, or a piece of one, as events in the order in which a model makes them. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { isObject, readList, readText, readUnknownFields } from '../read-json.ts'
-import { fromImagePart, type PictureReader } from './from-image.ts'
+import { fromImagePart, type ImageReader } from './from-image.ts'
 import { noteToolCall, type ToolCalls } from './tool-calls.ts'
 
 const KNOWN_FIELDS: ReadonlySet<string> = new Set([
@@ -24,7 +24,7 @@ export function fromMessage(
   logprobs: unknown,
   toolCalls: ToolCalls,
   into: ChatEvent[],
-  pictureOf: PictureReader = fromImagePart,
+  readImageUrl: ImageReader = fromImagePart,
 ): void {
   const reasoning = readText(message['reasoning_content']) ?? readText(message['reasoning'])
   if (reasoning !== undefined) into.push({ type: 'reasoning-delta', choice, text: reasoning })
@@ -36,14 +36,14 @@ export function fromMessage(
     choice,
     refusal === undefined ? about : undefined,
     into,
-    pictureOf,
+    readImageUrl,
   )
   if (refusal !== undefined) {
     into.push({ type: 'refusal-delta', choice, text: refusal, ...(about && { logprobs: about }) })
   }
 
   const { images, tool_calls: calls } = message
-  if (images !== undefined) fromImages(images, choice, into, pictureOf)
+  if (images !== undefined) fromImages(images, choice, into, readImageUrl)
   if (calls !== undefined) {
     for (const entry of readList(calls)) {
       const delta = noteToolCall(toolCalls, choice, entry)
@@ -60,10 +60,10 @@ function fromContent(
   choice: number,
   logprobs: object | undefined,
   into: ChatEvent[],
-  pictureOf: PictureReader,
+  readImageUrl: ImageReader,
 ): void {
   if (Array.isArray(content)) {
-    for (const part of content) fromPart(part, choice, into, pictureOf)
+    for (const part of content) fromPart(part, choice, into, readImageUrl)
     return
   }
   const text = typeof content === 'string' ? content : ''
@@ -75,7 +75,7 @@ function fromPart(
   part: unknown,
   choice: number,
   into: ChatEvent[],
-  pictureOf: PictureReader,
+  readImageUrl: ImageReader,
 ): void {
   if (typeof part === 'string') {
     if (part !== '') into.push({ type: 'text-delta', choice, text: part })
@@ -89,7 +89,7 @@ function fromPart(
   } else if (text !== undefined) {
     into.push({ type: 'text-delta', choice, text })
   } else {
-    fromImages([part], choice, into, pictureOf)
+    fromImages([part], choice, into, readImageUrl)
   }
 }
 
@@ -104,10 +104,10 @@ function fromImages(
   images: unknown,
   choice: number,
   into: ChatEvent[],
-  pictureOf: PictureReader,
+  readImageUrl: ImageReader,
 ): void {
   for (const part of readList(images)) {
-    const url = pictureOf(part)
+    const url = readImageUrl(part)
     if (url !== undefined) into.push({ type: 'image', choice, url })
   }
 }

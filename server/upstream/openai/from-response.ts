@@ -21,7 +21,8 @@ export function fromResponse(body: unknown, scrub: Scrub): Translated {
   if (!failure) {
     const choices = readList(body['choices'])
     if (choices.length === 0) return broken('its answer holds no choices')
-    for (let place = 0; place < choices.length; place++) fromChoice(choices[place], place, events)
+    for (let position = 0; position < choices.length; position++)
+      fromChoice(choices[position], position, events)
     noteAnswerFields(null, body, events)
   }
   if (usage) events.push(usage)
@@ -34,9 +35,9 @@ export const broken = (message: string): Translated => ({
   failure: new UpstreamFailure('failed', message),
 })
 
-function fromChoice(value: unknown, place: number, into: ChatEvent[]): void {
+function fromChoice(value: unknown, position: number, into: ChatEvent[]): void {
   const choice = readObject(value)
-  const index = readChoiceIndex(choice['index'], place)
+  const index = readChoiceIndex(choice['index'], position)
   const toolCalls = startToolCalls()
   fromMessage(
     readObject(choice['message']),

@@ -76,7 +76,8 @@ class OpenAiStream implements Translation {
     const before = batch.length
     const list = chunk['choices']
     if (Array.isArray(list)) {
-      for (let place = 0; place < list.length; place++) this.noteChoice(list[place], place, batch)
+      for (let position = 0; position < list.length; position++)
+        this.noteChoice(list[position], position, batch)
     }
     if (isCounted) this.isBehind = false
     else if (!this.isBehind && this.usage && batch.length > before) {
@@ -122,9 +123,9 @@ class OpenAiStream implements Translation {
     )
   }
 
-  private noteChoice(value: unknown, place: number, batch: ChatEvent[]): void {
+  private noteChoice(value: unknown, position: number, batch: ChatEvent[]): void {
     if (!isObject(value)) return
-    const index = readChoiceIndex(value['index'], place)
+    const index = readChoiceIndex(value['index'], position)
     const choice = this.choiceOf(index)
     const { delta, message } = value
     if (isObject(delta)) {

@@ -2,16 +2,16 @@
 import type { Provider } from '#domain/provider.ts'
 import type { Upstream } from '#domain/upstream.ts'
 import { toHeaders, toOutgoing } from '../call.ts'
-import { fetchPicture as fetchGuarded } from '../guarded-fetch/fetch-picture.ts'
+import { fetchImage as fetchGuarded } from '../guarded-fetch/fetch-image.ts'
 import { performCall, type Wire } from '../perform-call.ts'
 import { openPost } from '../post.ts'
 import { createScrub } from '../scrub.ts'
 import { toEndpoint } from './endpoint.ts'
 import { fromResponse } from './from-response.ts'
 import { startStream } from './from-stream.ts'
-import { openDrawing } from './images/draw.ts'
-import { isForImages } from './images/rule.ts'
-import { type FetchPicture, inlinePictures } from './inline-pictures.ts'
+import { usesImagesApi } from './images/uses-images-api.ts'
+import { openImagesWire } from './images/wire.ts'
+import { type FetchImage, inlineImages } from './inline-images.ts'
 import { toFailure } from './to-failure.ts'
 import { toRequest } from './to-request.ts'
 import { toPieces } from './to-text.ts'
@@ -23,13 +23,13 @@ import { toPieces } from './to-text.ts'
 export function openOpenAi(
   provider: Provider,
   credential: string | null,
-  fetchPicture: FetchPicture = fetchGuarded,
+  fetchImage: FetchImage = fetchGuarded,
 ): Upstream {
   const { url, host, auth } = toEndpoint(provider, credential)
   const post = openPost(url)
   const headers = toHeaders(auth)
   const scrub = createScrub(host, credential)
-  const drawing = openDrawing(provider, credential, scrub, fetchPicture)
+  const imagesApi = openImagesWire(provider, credential, scrub, fetchImage)
   const chat: Wire = {
     toOutgoing(call) {
       const { request, hop } = call
@@ -40,9 +40,9 @@ export function openOpenAi(
     },
     toFailure: (answer) => toFailure(answer, scrub),
     startStream: (contentType, asked) => (isStream(contentType, asked) ? startStream(scrub) : null),
-    fromBody: (body, { signal }) => inlinePictures(fromResponse(body, scrub), fetchPicture, signal),
+    fromBody: (body, { signal }) => inlineImages(fromResponse(body, scrub), fetchImage, signal),
   }
-  return { open: (call) => performCall(isForImages(call) ? drawing : chat, call) }
+  return { open: (call) => performCall(usesImagesApi(call) ? imagesApi : chat, call) }
 }
 
 /** What came counts, not what was asked for: some answer a stream's request with one body, some stream unasked. */

@@ -3,10 +3,10 @@ import type { FailureDetails } from '#domain/upstream.ts'
 import type { Problem } from './read-problem.ts'
 
 /** OpenAI's own codes, and Moonshot's. */
-const SPENT_CODE =
+const QUOTA_CODE =
   /^(?:insufficient_quota|billing_hard_limit_reached|billing_not_active|exceeded_current_quota_error)$/
 /** Where the code says less: Moonshot, xAI, z.ai (in either language). */
-const SPENT_WORDS =
+const QUOTA_MESSAGE =
   /insufficient balance|余额不足|used all available credits|reached its monthly spending limit/i
 /** Alibaba says `insufficient_quota` of a limit per minute too, and then links to this. */
 const ALIBABA_THROTTLED = /#token-limit|allocated quota/i
@@ -14,15 +14,15 @@ const ALIBABA_THROTTLED = /#token-limit|allocated quota/i
 const LIMIT_AND_REQUESTED = /\blimit:? ([\d,]+),? (?:used:? [\d,]+,? )?requested:? ([\d,]+)/i
 
 /** Whether the operator's account with the provider has nothing left to spend, by its code alone. */
-export const isSpentCode = ({ code, type }: Problem): boolean =>
-  SPENT_CODE.test(code ?? '') || SPENT_CODE.test(type ?? '')
+export const isQuotaCode = ({ code, type }: Problem): boolean =>
+  QUOTA_CODE.test(code ?? '') || QUOTA_CODE.test(type ?? '')
 
 /** Why waiting does not help with what was refused as too much; undefined where it may. */
 export function permanentOf(problem: Problem): FailureDetails['permanent'] {
   const message = problem.message ?? ''
   if (isOversize(message)) return 'request'
   if (ALIBABA_THROTTLED.test(message)) return undefined
-  return isSpentCode(problem) || SPENT_WORDS.test(message) ? 'account' : undefined
+  return isQuotaCode(problem) || QUOTA_MESSAGE.test(message) ? 'account' : undefined
 }
 
 /** A request for more tokens than a whole minute has. */

@@ -22,7 +22,7 @@ export function toMessages(messages: unknown, type: ProviderType): unknown {
   const refusesUnknown = STRICT.has(type) || PROVIDER_PRESETS[type].isOldDialect
   if (!refusesUnknown || !Array.isArray(messages)) return messages
   const sent = messages.map((message) => toMessage(message, type))
-  return sent.every((message, place) => message === messages[place]) ? messages : sent
+  return sent.every((message, index) => message === messages[index]) ? messages : sent
 }
 
 /** The very same message where nothing has to change. */
@@ -48,7 +48,7 @@ function toAnswer(message: JsonObject, type: ProviderType): JsonObject {
   const calls = kept['tool_calls']
   if (!Array.isArray(calls)) return kept
   const sent = calls.map((call) => (isObject(call) ? toCall(call, type) : call))
-  return sent.every((call, place) => call === calls[place]) ? kept : { ...kept, tool_calls: sent }
+  return sent.every((call, index) => call === calls[index]) ? kept : { ...kept, tool_calls: sent }
 }
 
 function toCall(call: JsonObject, type: ProviderType): JsonObject {

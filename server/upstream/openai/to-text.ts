@@ -15,9 +15,9 @@ export function toPieces(sent: JsonObject, source: BodySource | undefined): read
   if (source === undefined || text.length < LONG_CHARS) return [JSON.stringify(sent)]
   const { fields } = source
   const names = Object.keys(fields)
-  const places = findMembers(text, fields, names)
-  if (places === null) return [JSON.stringify(sent)]
-  return splice(sent, fields, text, names, places)
+  const positions = findMembers(text, fields, names)
+  if (positions === null) return [JSON.stringify(sent)]
+  return splice(sent, fields, text, names, positions)
 }
 
 /** Members that follow each other both here and there are taken over at once. */
@@ -26,7 +26,7 @@ function splice(
   fields: JsonObject,
   text: string,
   names: readonly string[],
-  places: readonly number[],
+  positions: readonly number[],
 ): readonly string[] {
   const pieces: string[] = []
   let words = ''
@@ -35,13 +35,13 @@ function splice(
   let from = -1
   for (let i = 0; i <= names.length; i++) {
     const name = names[i]
-    const place = places[i] as number
+    const position = positions[i] as number
     if (name !== undefined && isKept(sent, fields, name)) {
-      if (from < 0) from = place
+      if (from < 0) from = position
       continue
     }
     if (from >= 0) {
-      pieces.push(words + lead, text.slice(from, skipSpaceBack(text, place)))
+      pieces.push(words + lead, text.slice(from, skipSpaceBack(text, position)))
       words = ''
       lead = ','
       from = -1
@@ -87,7 +87,7 @@ function findMembers(
   fields: JsonObject,
   names: readonly string[],
 ): readonly number[] | null {
-  const places: number[] = []
+  const positions: number[] = []
   let colonsLeft = text.length / CHARS_PER_COLON
   let seen = 0
   /** As many have been seen when the next outer one comes. */
@@ -97,15 +97,15 @@ function findMembers(
     const quote = skipSpaceBack(text, at)
     if (text.charCodeAt(quote) !== QUOTE || isEscaped(text, quote)) continue
     if (seen++ < due) continue
-    const name = names[places.length]
-    const place = name === undefined ? -1 : findName(text, quote, name)
-    if (name === undefined || place < 0) return null
-    places.push(place)
+    const name = names[positions.length]
+    const position = name === undefined ? -1 : findName(text, quote, name)
+    if (name === undefined || position < 0) return null
+    positions.push(position)
     due += 1 + countNames(fields[name])
   }
-  if (seen !== due || places.length !== names.length) return null
-  places.push(text.lastIndexOf('}') + 1)
-  return places
+  if (seen !== due || positions.length !== names.length) return null
+  positions.push(text.lastIndexOf('}') + 1)
+  return positions
 }
 
 /** Where the string that ends with this quote begins, or -1 when it is not `name`, letter by letter. */

@@ -7,7 +7,7 @@ import type { ModelCard } from '#domain/model-card.ts'
 import type { ProviderType } from '#domain/provider.ts'
 import type { UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { readRecording, recordings } from '#test/support/replay.ts'
-import { isForImages } from '#upstream/openai/images/rule.ts'
+import { usesImagesApi } from '#upstream/openai/images/uses-images-api.ts'
 import { openOpenAi } from '#upstream/openai/index.ts'
 import { type CallWishes, call, collect, fold, provider, request } from '../fixtures.ts'
 
@@ -98,12 +98,12 @@ describe('which requests', () => {
     return { ...made, hop: { ...made.hop, card: { ...made.hop.card, ...changes } } }
   }
   const ofType = (type: ProviderType, model = 'gpt-image-1') =>
-    isForImages(wish({}, { type, model }))
+    usesImagesApi(wish({}, { type, model }))
 
   test('those for a model that only draws', () => {
-    expect(isForImages(card({ outputModalities: ['image'] }))).toBe(true)
-    expect(isForImages(card({ outputModalities: ['image', 'file'] }))).toBe(true)
-    expect(isForImages(card({ outputModalities: ['text', 'image'] }))).toBe(false)
+    expect(usesImagesApi(card({ outputModalities: ['image'] }))).toBe(true)
+    expect(usesImagesApi(card({ outputModalities: ['image', 'file'] }))).toBe(true)
+    expect(usesImagesApi(card({ outputModalities: ['text', 'image'] }))).toBe(false)
   })
 
   test.each([
@@ -119,14 +119,14 @@ describe('which requests', () => {
   )
 
   test("a deployment under another name, by the model's id", () => {
-    expect(isForImages(card({ id: 'acme/gpt-image-1', upstreamName: 'painter-eu' }))).toBe(true)
+    expect(usesImagesApi(card({ id: 'acme/gpt-image-1', upstreamName: 'painter-eu' }))).toBe(true)
   })
 
   test('not where a provider draws by chat alone, nor without a wish for pictures', () => {
     expect(ofType('azure')).toBe(true)
     expect(ofType('openrouter')).toBe(false)
     const { hop, ...rest } = wish({}, {})
-    expect(isForImages({ ...rest, hop, request: { ...rest.request, wantsImages: false } })).toBe(
+    expect(usesImagesApi({ ...rest, hop, request: { ...rest.request, wantsImages: false } })).toBe(
       false,
     )
   })

@@ -2,7 +2,7 @@
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import type { ImageChoice } from '#domain/pricing.ts'
 import type { Usage } from '#domain/usage.ts'
-import { toPictureUrl } from '../../picture.ts'
+import { toImageUrl } from '../../image-type.ts'
 import { isObject, readList, readObject, readText } from '../../read-json.ts'
 import type { Scrub } from '../../scrub.ts'
 import type { Translated } from '../../whole-answer.ts'
@@ -22,8 +22,8 @@ export function fromImages(body: unknown, choices: number, scrub: Scrub): Transl
   const events: ChatEvent[] = []
   if (!failure) {
     const drawn = { resolution: readText(body['size']), quality: readText(body['quality']) }
-    for (const [place, entry] of readList(body['data']).entries()) {
-      fromEntry(readObject(entry), Math.min(place, choices - 1), drawn, events)
+    for (const [index, entry] of readList(body['data']).entries()) {
+      fromEntry(readObject(entry), Math.min(index, choices - 1), drawn, events)
     }
     for (let choice = 0; choice < choices; choice++) {
       events.push({ type: 'finish', choice, reason: 'stop', native: 'stop' })
@@ -38,7 +38,7 @@ export function fromImages(body: unknown, choices: number, scrub: Scrub): Transl
 function fromEntry(entry: JsonObject, choice: number, drawn: ImageChoice, into: ChatEvent[]): void {
   const address = readText(entry['url'])
   const bytes = readText(entry['b64_json'])
-  const url = bytes === undefined ? remote(address) : toPictureUrl(bytes.trimEnd())
+  const url = bytes === undefined ? remote(address) : toImageUrl(bytes.trimEnd())
   if (url !== undefined) into.push({ type: 'image', choice, url, drawn })
   const revised = readText(entry['revised_prompt'])
   if (revised === undefined) return

@@ -2,10 +2,10 @@
 import type { JsonObject } from '#domain/chat.ts'
 import { isObject, readList, readText } from '../../read-json.ts'
 
-export interface Asked {
+export interface ImagePrompt {
   readonly prompt: string
   /** Addresses as the client wrote them, in its order. */
-  readonly pictures: readonly string[]
+  readonly images: readonly string[]
 }
 
 /**
@@ -13,7 +13,7 @@ export interface Asked {
  * names, then the last user message. The pictures are those of the latest message that has any, an answer's own included, so
  * that "now in blue" is about the picture just drawn.
  */
-export function readConversation(body: JsonObject): Asked {
+export function readConversation(body: JsonObject): ImagePrompt {
   const messages = readList(body['messages']).filter(isObject)
   const last = messages.findLastIndex(({ role }) => role === 'user')
   const wishes = messages.filter(isInstruction).map(textOf)
@@ -26,8 +26,8 @@ export function readConversation(body: JsonObject): Asked {
     earlier.length > 0 ? `Earlier in this conversation:\n${earlier.join('\n')}` : '',
     textOf(messages[last] ?? {}),
   ]
-  const pictures = messages.map(picturesOf).findLast((found) => found.length > 0)
-  return { prompt: parts.filter((part) => part !== '').join('\n\n'), pictures: pictures ?? [] }
+  const images = messages.map(imagesOf).findLast((found) => found.length > 0)
+  return { prompt: parts.filter((part) => part !== '').join('\n\n'), images: images ?? [] }
 }
 
 const isInstruction = ({ role }: JsonObject): boolean => role === 'system' || role === 'developer'
@@ -39,7 +39,7 @@ function textOf({ content }: JsonObject): string {
     .join('\n')
 }
 
-function picturesOf({ content, images }: JsonObject): readonly string[] {
+function imagesOf({ content, images }: JsonObject): readonly string[] {
   return [...readList(content), ...readList(images)].flatMap((part) => {
     const holder = isObject(part) ? part['image_url'] : undefined
     return (isObject(holder) ? readText(holder['url']) : undefined) ?? []

@@ -1,6 +1,6 @@
 /** Ours → theirs: a chat request as a drawing (JSON), or as an edit when it brings pictures (a form with their bytes). */
 import type { UpstreamCall } from '#domain/upstream.ts'
-import { sniffPicture } from '../../picture.ts'
+import { sniffImageType } from '../../image-type.ts'
 import { rejected } from '../../rejected.ts'
 import type { Operation } from '../endpoint.ts'
 import { readConversation } from './read-conversation.ts'
@@ -16,22 +16,25 @@ const JSON_TYPE = 'application/json'
 
 /** @throws UpstreamFailure `rejected` when nothing says what to draw, or a picture's bytes are not in the request */
 export async function toImageRequest(call: UpstreamCall): Promise<ImageRequest> {
-  const { prompt, pictures } = readConversation(call.request.body)
+  const { prompt, images } = readConversation(call.request.body)
   if (prompt === '') throw rejected('messages', 'none of them says in words what to draw')
   const fields = toFields(call, prompt)
-  if (pictures.length === 0) {
+  if (images.length === 0) {
     const body = JSON.stringify(fields)
     return { operation: '/images/generations', contentType: JSON_TYPE, body }
   }
   return call.hop.provider.type === 'xai'
-    ? toXaiEdit(fields, pictures)
-    : await toForm(fields, pictures.map(toFile))
+    ? toXaiEdit(fields, images)
+    : await toForm(fields, images.map(toFile))
 }
 
 /** xAI's edits are JSON, and take addresses of either kind. */
-function toXaiEdit(fields: Fields, pictures: readonly string[]): ImageRequest {
-  const images = pictures.map((url) => ({ type: 'image_url', url }))
-  const body = { ...fields, ...(images.length === 1 ? { image: images[0] } : { images }) }
+function toXaiEdit(fields: Fields, images: readonly string[]): ImageRequest {
+  const entries = images.map((url) => ({ type: 'image_url', url }))
+  const body = {
+    ...fields,
+    ...(entries.length === 1 ? { image: entries[0] } : { images: entries }),
+  }
   return { operation: '/images/edits', contentType: JSON_TYPE, body: JSON.stringify(body) }
 }
 
@@ -50,13 +53,13 @@ async function toForm(fields: Fields, files: readonly File[]): Promise<ImageRequ
 }
 
 /** A file of the type that its bytes have. Remote addresses are not fetched: a client's word opens no connection from here. */
-function toFile(url: string, place: number): File {
+function toFile(url: string, index: number): File {
   const comma = url.indexOf(',')
   if (!url.startsWith('data:')) {
     throw rejected('messages', 'this model takes pictures as data URLs, not as addresses')
   }
   const bytes = Buffer.from(url.slice(comma + 1), 'base64')
-  const type = sniffPicture(bytes)
+  const type = sniffImageType(bytes)
   if (type === undefined) throw rejected('messages', 'a picture is no PNG, JPEG, WebP or GIF')
-  return new File([bytes], `image-${place + 1}.${type.slice('image/'.length)}`, { type })
+  return new File([bytes], `image-${index + 1}.${type.slice('image/'.length)}`, { type })
 }

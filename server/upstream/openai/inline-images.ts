@@ -2,25 +2,25 @@
 import { type CancelSignal, toAbortSignal } from '#domain/cancel.ts'
 import type { ChatEvent } from '#domain/chat.ts'
 import type { MaybePromise } from '#domain/maybe-promise.ts'
-import type { Picture } from '../guarded-fetch/fetch-picture.ts'
+import type { FetchedImage } from '../guarded-fetch/fetch-image.ts'
 import type { Translated } from '../whole-answer.ts'
 import { isRemote } from './from-image.ts'
 
 /** Null when there is none to be had, for whatever reason. */
-export type FetchPicture = (address: string, signal: AbortSignal) => Promise<Picture | null>
+export type FetchImage = (address: string, signal: AbortSignal) => Promise<FetchedImage | null>
 
 /** The same answer, at once where nothing of it has to be fetched. */
-export const inlinePictures = (
+export const inlineImages = (
   translated: Translated,
-  fetchPicture: FetchPicture,
+  fetchImage: FetchImage,
   signal: CancelSignal,
 ): MaybePromise<Translated> =>
-  translated.events.some(isRemoteImage) ? inlineLater(translated, fetchPicture, signal) : translated
+  translated.events.some(isRemoteImage) ? inlineLater(translated, fetchImage, signal) : translated
 
 /** One after the other, so that no more than one lies in memory twice; one that cannot be had is left out. */
 async function inlineLater(
   { events, failure }: Translated,
-  fetchPicture: FetchPicture,
+  fetchImage: FetchImage,
   signal: CancelSignal,
 ): Promise<Translated> {
   const inlined: ChatEvent[] = []
@@ -29,13 +29,13 @@ async function inlineLater(
       inlined.push(event)
       continue
     }
-    const picture = await fetchPicture(event.url, toAbortSignal(signal))
-    if (picture !== null) inlined.push({ ...event, url: toDataUrl(picture) })
+    const image = await fetchImage(event.url, toAbortSignal(signal))
+    if (image !== null) inlined.push({ ...event, url: toDataUrl(image) })
   }
   return { events: inlined, failure }
 }
 
 const isRemoteImage = (event: ChatEvent): boolean => event.type === 'image' && isRemote(event.url)
 
-const toDataUrl = ({ type, bytes }: Picture): string =>
+const toDataUrl = ({ type, bytes }: FetchedImage): string =>
   `data:${type};base64,${Buffer.from(bytes).toString('base64')}`

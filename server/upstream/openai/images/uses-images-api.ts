@@ -11,20 +11,20 @@ const TYPES: ReadonlySet<ProviderType> = new Set([
   'together',
 ])
 
-const OPENAI_DRAWERS = /(?:^|\/)(?:chat)?gpt-image|(?:^|\/)dall-e/i
+const OPENAI_IMAGE_MODELS = /(?:^|\/)(?:chat)?gpt-image|(?:^|\/)dall-e/i
 
 /**
  * A picture is asked for, and the card says that its model only draws: text is not among its outputs, or the model is one of
  * OpenAI's by its name. The name is asked too because public lists give text as an output of some of them, and the id beside
  * the upstream name because a deployment at Azure may be called anything.
  */
-export function isForImages({ request, hop }: UpstreamCall): boolean {
+export function usesImagesApi({ request, hop }: UpstreamCall): boolean {
   const { card, provider } = hop
   return (
     request.wantsImages &&
     TYPES.has(provider.type) &&
     (!card.outputModalities.includes('text') ||
-      OPENAI_DRAWERS.test(card.upstreamName) ||
-      OPENAI_DRAWERS.test(card.id))
+      OPENAI_IMAGE_MODELS.test(card.upstreamName) ||
+      OPENAI_IMAGE_MODELS.test(card.id))
   )
 }

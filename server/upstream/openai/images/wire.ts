@@ -6,17 +6,17 @@ import { openPost } from '../../post.ts'
 import type { Post } from '../../reply.ts'
 import type { Scrub } from '../../scrub.ts'
 import { toEndpoint } from '../endpoint.ts'
-import { type FetchPicture, inlinePictures } from '../inline-pictures.ts'
+import { type FetchImage, inlineImages } from '../inline-images.ts'
 import { toFailure } from '../to-failure.ts'
 import { fromImages } from './from-images.ts'
 import { type ImageRequest, toImageRequest } from './to-request.ts'
 
 /** Draws; opened once for a provider. */
-export function openDrawing(
+export function openImagesWire(
   provider: Provider,
   credential: string | null,
   scrub: Scrub,
-  fetchPicture: FetchPicture,
+  fetchImage: FetchImage,
 ): Wire {
   const open = (operation: ImageRequest['operation']): Post =>
     openPost(toEndpoint(provider, credential, operation).url)
@@ -34,6 +34,6 @@ export function openDrawing(
     // This API is never asked for a stream.
     startStream: () => null,
     fromBody: (body, { request, signal }) =>
-      inlinePictures(fromImages(body, request.choices, scrub), fetchPicture, signal),
+      inlineImages(fromImages(body, request.choices, scrub), fetchImage, signal),
   }
 }

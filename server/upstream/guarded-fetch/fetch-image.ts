@@ -1,10 +1,10 @@
 /** Fetches a picture from an untrusted address; the result is the picture or null, so that no failure reveals anything of the network. */
 import { reach } from '#outbound/reach.ts'
-import { type PictureType, sniffPicture } from '../picture.ts'
+import { type ImageType, sniffImageType } from '../image-type.ts'
 import { type FetchPolicy, PUBLIC_INTERNET } from './policy.ts'
 
-export interface Picture {
-  readonly type: PictureType
+export interface FetchedImage {
+  readonly type: ImageType
   readonly bytes: Uint8Array
 }
 
@@ -16,11 +16,11 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
  * inside. At most two redirects are followed, each judged like the first, and no header is carried along.
  * @throws the signal's own reason when the caller has left
  */
-export async function fetchPicture(
+export async function fetchImage(
   address: string,
   signal: AbortSignal,
   policy: FetchPolicy = PUBLIC_INTERNET,
-): Promise<Picture | null> {
+): Promise<FetchedImage | null> {
   const bounded = AbortSignal.any([signal, AbortSignal.timeout(policy.totalMs)])
   try {
     return await follow(address, bounded, policy)
@@ -34,12 +34,12 @@ async function follow(
   address: string,
   signal: AbortSignal,
   policy: FetchPolicy,
-): Promise<Picture | null> {
+): Promise<FetchedImage | null> {
   let next = address
   for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
     const response = await reach(next, { headers: { accept: 'image/*' } }, policy, signal)
     if (response === null) return null
-    if (!REDIRECTS.has(response.status)) return await readPicture(response, policy.mostBytes)
+    if (!REDIRECTS.has(response.status)) return await readImage(response, policy.mostBytes)
     await response.body?.cancel()
     const location = URL.parse(response.headers.get('location') ?? '', next)
     if (location === null) return null
@@ -49,7 +49,7 @@ async function follow(
 }
 
 /** Reads until it is whole, or too much. */
-async function readPicture(response: Response, mostBytes: number): Promise<Picture | null> {
+async function readImage(response: Response, mostBytes: number): Promise<FetchedImage | null> {
   const reader = response.body?.getReader()
   const coding = response.headers.get('content-encoding') ?? 'identity'
   const stated = Number(response.headers.get('content-length') ?? 0)
@@ -68,6 +68,6 @@ async function readPicture(response: Response, mostBytes: number): Promise<Pictu
     await reader?.cancel()
   }
   const bytes = Buffer.concat(pieces)
-  const type = sniffPicture(bytes)
+  const type = sniffImageType(bytes)
   return type === undefined ? null : { type, bytes }
 }
