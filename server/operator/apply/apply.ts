@@ -5,12 +5,12 @@ import { GatewayError } from '#domain/errors.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { credentialField } from '../providers.ts'
 import { invalid, verb } from '../verb.ts'
-import { type CarriedOut, carryOut } from './carry-out.ts'
+import { readCurrent } from './current.ts'
+import { readDesired, sectionsOf } from './desired.ts'
 import { type GatewayDocument, type GatewayFile, gatewayDocument } from './document.ts'
 import type { Entity } from './entity.ts'
-import { demandServed, planSteps, type Step } from './plan.ts'
-import { readPresent } from './present.ts'
-import { readWanted, sectionsOf } from './wanted.ts'
+import { executePlan, type PlanResult } from './execute-plan.ts'
+import { planSteps, requireReferences, type Step } from './plan.ts'
 import { writeDocument } from './write-document.ts'
 
 export interface PlanRecord {
@@ -21,7 +21,7 @@ export interface PlanRecord {
   readonly credentials: readonly { readonly provider: string; readonly from_env: string }[]
 }
 
-export interface AppliedRecord extends PlanRecord, CarriedOut {}
+export interface AppliedRecord extends PlanRecord, PlanResult {}
 
 const planFields = {
   document: gatewayDocument,
@@ -31,7 +31,7 @@ const planFields = {
 /** All that a file may state, as it is now; secrets are not in it. */
 export const exportDocument = verb(
   z.strictObject({}),
-  async (deps): Promise<GatewayFile> => writeDocument(await readPresent(deps)),
+  async (deps): Promise<GatewayFile> => writeDocument(await readCurrent(deps)),
 )
 
 /** What applying would do; changes nothing. @throws invalid_request */
@@ -49,7 +49,7 @@ export const applyDocument = verb(
     credentials: z._default(z.record(z.string(), credentialField), {}),
   }),
   async (deps, { plan, credentials, ...input }): Promise<AppliedRecord> => {
-    const { record, wanted, present } = await prepare(deps, input)
+    const { record, desired, current } = await prepare(deps, input)
     if (record.plan !== plan) {
       throw new GatewayError('invalid_request', 'something was changed since this was planned', {
         hint: 'apply again, and look at the new plan',
@@ -57,30 +57,30 @@ export const applyDocument = verb(
     }
     const missing = record.credentials.find(({ provider }) => credentials[provider] === undefined)
     if (missing) throw invalid('credentials', `none was sent for provider ${missing.provider}`)
-    return { ...record, ...(await carryOut(deps, record.steps, wanted, present, credentials)) }
+    return { ...record, ...(await executePlan(deps, record.steps, desired, current, credentials)) }
   },
 )
 
 interface Prepared {
   readonly record: PlanRecord
-  readonly wanted: readonly Entity[]
-  readonly present: readonly Entity[]
+  readonly desired: readonly Entity[]
+  readonly current: readonly Entity[]
 }
 
 async function prepare(
   deps: OperatorDeps,
   { document, prune }: { readonly document: GatewayDocument; readonly prune: boolean },
 ): Promise<Prepared> {
-  const present = await readPresent(deps)
-  const wanted = await readWanted(deps, document, present)
-  const steps = planSteps({ wanted, sections: sectionsOf(document), prune }, present)
-  demandServed(steps, wanted, present)
+  const current = await readCurrent(deps)
+  const desired = await readDesired(deps, document, current)
+  const steps = planSteps({ entities: desired, sections: sectionsOf(document), prune }, current)
+  requireReferences(steps, desired, current)
   const plan = createHash('sha256').update(JSON.stringify(steps)).digest('hex').slice(0, 16)
-  return { record: { steps, plan, credentials: neededBy(steps, document) }, wanted, present }
+  return { record: { steps, plan, credentials: credentialsFor(steps, document) }, desired, current }
 }
 
 /** A credential goes where its operator sends it: another address needs it to be sent anew. */
-function neededBy(
+function credentialsFor(
   steps: readonly Step[],
   { providers = [] }: GatewayDocument,
 ): PlanRecord['credentials'] {

@@ -17,37 +17,39 @@ export type Changes = {
 }
 
 export interface DesiredState {
-  readonly wanted: readonly Entity[]
-  /** The kinds that the file speaks of at all. */
+  readonly entities: readonly Entity[]
+  /** The sections that the file has, also empty ones. */
   readonly sections: ReadonlySet<Kind>
-  /** Whether what it does not name of those kinds goes. */
+  /** Whether entities of those kinds that the file does not name are removed. */
   readonly prune: boolean
 }
 
-/** Rates and accounts have a history, and money: they stay. */
-const STAYING: ReadonlySet<Kind> = new Set(['rate', 'account'])
+/** They have a history, and accounts have money. */
+const NEVER_REMOVED: ReadonlySet<Kind> = new Set(['rate', 'account'])
 
-/** Additions and changes in the order in which things depend on each other, then removals in the reverse. */
-export function planSteps(desired: DesiredState, present: readonly Entity[]): readonly Step[] {
-  const known = byName(present)
-  const wanted = byName(desired.wanted)
+/** Additions and changes in the order of their dependencies, then removals in the reverse order. */
+export function planSteps(desired: DesiredState, current: readonly Entity[]): readonly Step[] {
+  const { entities, sections, prune } = desired
+  const known = byRef(current)
+  const named = byRef(entities)
   const steps = KINDS.flatMap((kind) =>
-    desired.wanted
+    entities
       .filter((entity) => entity.kind === kind)
-      .flatMap((entity) => stepsTo(entity, known.get(titleOf(entity)))),
+      .flatMap((entity) => stepsTo(entity, known.get(entityRef(entity)))),
   )
-  if (!desired.prune) return steps
+  if (!prune) return steps
   const isUnnamed = (entity: Entity): boolean =>
-    desired.sections.has(entity.kind) && !STAYING.has(entity.kind) && !wanted.has(titleOf(entity))
-  const gone = new Set(
-    present.filter((entity) => entity.kind === 'provider' && isUnnamed(entity)).map(nameOf),
+    sections.has(entity.kind) && !NEVER_REMOVED.has(entity.kind) && !named.has(entityRef(entity))
+  const removedProviders = new Set(
+    current.filter((entity) => entity.kind === 'provider' && isUnnamed(entity)).map(nameOf),
   )
-  // The models of a provider go with it, whether or not the file speaks of models.
-  const goes = (entity: Entity): boolean => isUnnamed(entity) || isModelOf(entity, gone)
-  const going = KINDS.toReversed().flatMap((kind) =>
-    present.filter((entity) => entity.kind === kind && goes(entity)),
+  // A provider's models are removed with it, even when the file has no models section.
+  const isRemoved = (entity: Entity): boolean =>
+    isUnnamed(entity) || isModelOf(entity, removedProviders)
+  const removals = KINDS.toReversed().flatMap((kind) =>
+    current.filter((entity) => entity.kind === kind && isRemoved(entity)),
   )
-  return [...steps, ...going.map(({ kind, name }): Step => ({ op: 'remove', kind, name }))]
+  return [...steps, ...removals.map(({ kind, name }): Step => ({ op: 'remove', kind, name }))]
 }
 
 const nameOf = ({ name }: Entity): string => name
@@ -56,14 +58,14 @@ const isModelOf = ({ kind, fields }: Entity, providers: ReadonlySet<string>): bo
   kind === 'model' && providers.has(String(fields['provider']))
 
 /** Every model that will be here has its providers here as well. @throws invalid_request */
-export function demandServed(
+export function requireReferences(
   steps: readonly Step[],
-  wanted: readonly Entity[],
-  present: readonly Entity[],
+  desired: readonly Entity[],
+  current: readonly Entity[],
 ): void {
-  const removed = new Set(steps.filter(({ op }) => op === 'remove').map(titleOf))
-  const staying = present.filter((entity) => !removed.has(titleOf(entity)))
-  const after = byName([...staying, ...wanted])
+  const removed = new Set(steps.filter(({ op }) => op === 'remove').map(entityRef))
+  const staying = current.filter((entity) => !removed.has(entityRef(entity)))
+  const after = byRef([...staying, ...desired])
   for (const { kind, name, fields } of after.values()) {
     if (kind === 'key' && !after.has(`account ${String(fields['account'])}`)) {
       throw refusal(`key ${name} is of an account that is neither here nor in the file`)
@@ -80,18 +82,19 @@ export function demandServed(
 
 const refusal = (words: string): GatewayError => new GatewayError('invalid_request', words)
 
-export const titleOf = ({ kind, name }: Pick<Entity, 'kind' | 'name'>): string => `${kind} ${name}`
+export const entityRef = ({ kind, name }: Pick<Entity, 'kind' | 'name'>): string =>
+  `${kind} ${name}`
 
-export const byName = (entities: readonly Entity[]): ReadonlyMap<string, Entity> =>
-  new Map(entities.map((entity) => [titleOf(entity), entity]))
+export const byRef = (entities: readonly Entity[]): ReadonlyMap<string, Entity> =>
+  new Map(entities.map((entity) => [entityRef(entity), entity]))
 
 function stepsTo({ kind, name, fields }: Entity, known: Entity | undefined): readonly Step[] {
-  if (known === undefined) return [{ op: 'add', kind, name, fields: statedIn(fields) }]
+  if (known === undefined) return [{ op: 'add', kind, name, fields: withoutNulls(fields) }]
   const changes = changesBetween(known.fields, fields)
   return Object.keys(changes).length === 0 ? [] : [{ op: 'change', kind, name, changes }]
 }
 
-const statedIn = (fields: Fields): Fields =>
+const withoutNulls = (fields: Fields): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
 
 const changesBetween = (from: Fields, to: Fields): Changes =>

@@ -14,7 +14,7 @@ import { setRate } from '../rates.ts'
 import { setThreshold } from '../thresholds.ts'
 import { perform } from '../verb.ts'
 import { CARD_FIELDS, type Entity, type Fields, isPriceField } from './entity.ts'
-import { byName, type Changes, type Step, titleOf } from './plan.ts'
+import { byRef, type Changes, entityRef, type Step } from './plan.ts'
 
 /** A secret that is shown once, and what it opens. */
 export interface IssuedSecret {
@@ -25,7 +25,7 @@ export interface IssuedSecret {
   readonly secret: string
 }
 
-export interface CarriedOut {
+export interface PlanResult {
   /** How many steps were done; the others were not tried. */
   readonly done: number
   readonly secrets: readonly IssuedSecret[]
@@ -33,30 +33,30 @@ export interface CarriedOut {
   readonly failure: { readonly step: Step; readonly code: string; readonly message: string } | null
 }
 
-interface Undertaking {
+interface PlanContext {
   readonly deps: OperatorDeps
-  readonly wanted: ReadonlyMap<string, Entity>
-  readonly present: ReadonlyMap<string, Entity>
+  readonly desired: ReadonlyMap<string, Entity>
+  readonly current: ReadonlyMap<string, Entity>
   readonly credentials: Readonly<Record<string, string>>
   readonly secrets: IssuedSecret[]
   readonly warnings: string[]
 }
 
 /** Never throws once a step was done: secrets that were made must reach whoever asked. */
-export async function carryOut(
+export async function executePlan(
   deps: OperatorDeps,
   steps: readonly Step[],
-  wanted: readonly Entity[],
-  present: readonly Entity[],
+  desired: readonly Entity[],
+  current: readonly Entity[],
   credentials: Readonly<Record<string, string>>,
-): Promise<CarriedOut> {
+): Promise<PlanResult> {
   const secrets: IssuedSecret[] = []
   const warnings: string[] = []
-  const [named, known] = [byName(wanted), byName(present)]
-  const work = { deps, wanted: named, present: known, credentials, secrets, warnings }
+  const [named, known] = [byRef(desired), byRef(current)]
+  const context = { deps, desired: named, current: known, credentials, secrets, warnings }
   for (const [done, step] of steps.entries()) {
     try {
-      await take(work, step)
+      await executeStep(context, step)
     } catch (thrown) {
       const { code, message } = toGatewayError(thrown)
       return { done, secrets, warnings, failure: { step, code, message } }
@@ -65,31 +65,31 @@ export async function carryOut(
   return { done: steps.length, secrets, warnings, failure: null }
 }
 
-const take = (work: Undertaking, step: Step): Promise<void> => {
+const executeStep = (context: PlanContext, step: Step): Promise<void> => {
   switch (step.kind) {
     case 'rate':
-      return takeRate(work, step)
+      return applyRate(context, step)
     case 'account':
-      return takeAccount(work, step)
+      return applyAccount(context, step)
     case 'provider':
-      return takeProvider(work, step)
+      return applyProvider(context, step)
     case 'model':
-      return takeModel(work, step)
+      return applyModel(context, step)
     case 'key':
-      return takeKey(work, step)
+      return applyKey(context, step)
     case 'client':
-      return takeClient(work, step)
+      return applyClient(context, step)
   }
 }
 
-async function takeRate({ deps, wanted }: Undertaking, step: Step): Promise<void> {
-  const { rub_per_usd } = fieldsOf(wanted, step)
+async function applyRate({ deps, desired }: PlanContext, step: Step): Promise<void> {
+  const { rub_per_usd } = fieldsOf(desired, step)
   await perform(setRate, deps, { pair: 'USD/RUB', rub_per_usd })
 }
 
-async function takeAccount({ deps, wanted, secrets, warnings }: Undertaking, step: Step) {
+async function applyAccount({ deps, desired, secrets, warnings }: PlanContext, step: Step) {
   if (step.op === 'add') await perform(createAccount, deps, { name: step.name })
-  const fields = fieldsOf(wanted, step)
+  const fields = fieldsOf(desired, step)
   if (step.op === 'add' && Object.values(fields).every((value) => value === null)) return
   const set = await perform(setThreshold, deps, { account: step.name, ...fields })
   warnings.push(...set.warnings.map((warning) => `${step.name}: ${warning}`))
@@ -97,49 +97,49 @@ async function takeAccount({ deps, wanted, secrets, warnings }: Undertaking, ste
   secrets.push({ kind: 'webhook', name: step.name, id: null, secret: set.webhook_secret })
 }
 
-async function takeProvider(work: Undertaking, step: Step): Promise<void> {
-  const { deps, wanted, credentials } = work
+async function applyProvider(context: PlanContext, step: Step): Promise<void> {
+  const { deps, desired, credentials } = context
   const { name } = step
   if (step.op === 'remove') {
     await perform(removeProvider, deps, { name })
     return
   }
-  const fields = fieldsOf(wanted, step)
+  const fields = fieldsOf(desired, step)
   const facts = {
     name,
     type: fields['type'] as ProviderType,
     baseUrl: String(fields['base_url']),
     hasCredential: fields['has_credential'] === true,
   }
-  const credential = facts.hasCredential ? demandCredential(credentials, name) : null
+  const credential = facts.hasCredential ? credentialFor(credentials, name) : null
   const { providers } = deps.store
   if (step.op === 'add') {
     const provider: Provider = { ...facts, createdAt: deps.clock.now() }
-    await note(work, 'providers.add', step, () => providers.add(provider, credential))
+    await performAs(context, 'providers.add', step, () => providers.add(provider, credential))
     return
   }
   const before = await findProvider(deps, name)
   const provider = { ...before, ...facts }
-  await note(work, 'providers.edit', step, () => providers.edit(provider, { credential }))
+  await performAs(context, 'providers.edit', step, () => providers.edit(provider, { credential }))
 }
 
-function demandCredential(credentials: Undertaking['credentials'], name: string): string {
+function credentialFor(credentials: PlanContext['credentials'], name: string): string {
   const credential = credentials[name]
   if (credential !== undefined) return credential
   throw new GatewayError('invalid_request', `the credential of provider ${name} was not sent`)
 }
 
-async function takeModel(work: Undertaking, step: Step): Promise<void> {
-  const { models } = work.deps.store
+async function applyModel(context: PlanContext, step: Step): Promise<void> {
+  const { models } = context.deps.store
   const { name } = step
   if (step.op === 'remove') {
-    await note(work, 'models.remove', step, () => models.remove(name))
+    await performAs(context, 'models.remove', step, () => models.remove(name))
     return
   }
-  const card = work.wanted.get(titleOf(step))?.card
+  const card = context.desired.get(entityRef(step))?.card
   if (card === undefined) throw new GatewayError('internal_error', `no card of ${name}`)
   if (step.op === 'add') {
-    await note(work, 'models.add', step, () => models.add(card))
+    await performAs(context, 'models.add', step, () => models.add(card))
     return
   }
   const changed = Object.keys(step.changes)
@@ -152,16 +152,18 @@ async function takeModel(work: Undertaking, step: Step): Promise<void> {
   const cardFields = changed.filter((field) => (CARD_FIELDS as readonly string[]).includes(field))
   const prices = changed.filter(isPriceField)
   if (cardFields.length > 0) {
-    await note(work, 'models.edit', changes(cardFields), () => models.amend(name, toFacts(card)))
+    await performAs(context, 'models.edit', changes(cardFields), () =>
+      models.amend(name, toFacts(card)),
+    )
   }
   if (prices.length > 0) {
     const { price } = card
     const set = () => (price === null ? models.unprice(name) : models.price(name, price))
-    await note(work, 'models.price', changes(prices), set)
+    await performAs(context, 'models.price', changes(prices), set)
   }
   if (changed.includes('route')) {
     const hops = changes(['route'])
-    await note(work, 'models.route.set', hops, () => models.route(name, card.route))
+    await performAs(context, 'models.route.set', hops, () => models.route(name, card.route))
   }
 }
 
@@ -172,21 +174,21 @@ const toFacts = (card: ModelCard): CardFacts => {
 
 const EDITED = ['name', 'note', 'expires_at', 'disabled']
 
-async function takeKey(work: Undertaking, step: Step): Promise<void> {
-  const { deps, wanted, secrets, warnings } = work
+async function applyKey(context: PlanContext, step: Step): Promise<void> {
+  const { deps, desired, secrets, warnings } = context
   if (step.op === 'remove') {
-    await perform(revokeKey, deps, { key: idOf(work, step) })
+    await perform(revokeKey, deps, { key: idOf(context, step) })
     return
   }
   if (step.op === 'add') {
-    const { disabled, ...fields } = fieldsOf(wanted, step)
+    const { disabled, ...fields } = fieldsOf(desired, step)
     const issued = await perform(createKey, deps, fields)
     secrets.push({ kind: 'key', name: step.name, id: issued.id, secret: issued.key })
     warnings.push(...issued.warnings.map((warning) => `${step.name}: ${warning}`))
     if (disabled === true) await perform(editKey, deps, { key: issued.id, disabled })
     return
   }
-  const id = idOf(work, step) as KeyId
+  const id = idOf(context, step) as KeyId
   const to = valuesOf(step.changes)
   const edited = Object.entries(to).filter(([field]) => EDITED.includes(field))
   const limits = Object.entries(to).filter(([field]) => !EDITED.includes(field))
@@ -202,38 +204,38 @@ async function takeKey(work: Undertaking, step: Step): Promise<void> {
   }
 }
 
-async function takeClient(work: Undertaking, step: Step): Promise<void> {
-  const { deps, wanted, secrets, warnings } = work
+async function applyClient(context: PlanContext, step: Step): Promise<void> {
+  const { deps, desired, secrets, warnings } = context
   if (step.op === 'remove') {
-    await perform(removeClient, deps, { client: idOf(work, step) })
+    await perform(removeClient, deps, { client: idOf(context, step) })
     return
   }
   if (step.op === 'change') {
-    const input = { client: idOf(work, step), ...valuesOf(step.changes) }
+    const input = { client: idOf(context, step), ...valuesOf(step.changes) }
     await perform(editClient, deps, input)
     return
   }
-  const issued = await perform(createClient, deps, fieldsOf(wanted, step))
+  const issued = await perform(createClient, deps, fieldsOf(desired, step))
   const { client_id: id, client_secret: secret } = issued
   secrets.push({ kind: 'client', name: step.name, id, secret })
   warnings.push(...issued.warnings.map((warning) => `${step.name}: ${warning}`))
 }
 
-const fieldsOf = (wanted: Undertaking['wanted'], step: Step): Fields =>
-  wanted.get(titleOf(step))?.fields ?? {}
+const fieldsOf = (desired: PlanContext['desired'], step: Step): Fields =>
+  desired.get(entityRef(step))?.fields ?? {}
 
 const valuesOf = (changes: Changes): Fields =>
   Object.fromEntries(Object.entries(changes).map(([field, { to }]) => [field, to]))
 
-function idOf({ present }: Undertaking, step: Step): string {
-  const id = present.get(titleOf(step))?.id
+function idOf({ current }: PlanContext, step: Step): string {
+  const id = current.get(entityRef(step))?.id
   if (typeof id === 'string') return id
-  throw new GatewayError('internal_error', `${titleOf(step)} has no id`)
+  throw new GatewayError('internal_error', `${entityRef(step)} has no id`)
 }
 
 /** An act that no verb does in just this way, noted as the one that it is like. */
-async function note(
-  { deps }: Undertaking,
+async function performAs(
+  { deps }: PlanContext,
   verb: string,
   step: Step,
   run: () => Promise<unknown>,

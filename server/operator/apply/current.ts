@@ -14,7 +14,7 @@ import {
 } from './entity.ts'
 
 /** Revoked keys are history; a rate that nobody set is none. */
-export async function readPresent(deps: OperatorDeps): Promise<readonly Entity[]> {
+export async function readCurrent(deps: OperatorDeps): Promise<readonly Entity[]> {
   const { store, clock } = deps
   const rate = await store.rates.at(clock.now())
   const providers = await store.providers.list()
@@ -22,15 +22,15 @@ export async function readPresent(deps: OperatorDeps): Promise<readonly Entity[]
   const cards = await store.models.list()
   return [
     ...(rate.setByOperator ? [rateEntity(rate.rubPerUsd)] : []),
-    ...(await presentAccounts(deps)),
+    ...(await currentAccounts(deps)),
     ...providers.filter(({ name }) => !demo.has(name)).map(providerEntity),
     ...cards.filter(({ provider }) => !demo.has(provider)).map(modelEntity),
-    ...(await presentKeys(deps)),
-    ...(await presentClients(deps)),
+    ...(await currentKeys(deps)),
+    ...(await currentClients(deps)),
   ]
 }
 
-async function presentAccounts({ store }: OperatorDeps): Promise<readonly Entity[]> {
+async function currentAccounts({ store }: OperatorDeps): Promise<readonly Entity[]> {
   const entities: Entity[] = []
   for (const { id, name } of await store.accounts.list()) {
     entities.push(accountEntity(name, await store.thresholds.find(id)))
@@ -38,11 +38,11 @@ async function presentAccounts({ store }: OperatorDeps): Promise<readonly Entity
   return entities
 }
 
-async function presentKeys(deps: OperatorDeps): Promise<readonly Entity[]> {
+async function currentKeys(deps: OperatorDeps): Promise<readonly Entity[]> {
   const entities: Entity[] = []
   for (const account of await deps.store.accounts.list()) {
     const keys = await everyKey(deps, false, account.id)
-    const shared = sharedNames(keys)
+    const shared = duplicateNames(keys)
     for (const key of keys.toReversed()) {
       const title = shared.has(key.name) ? key.id : key.name
       const facts = { ...key, isDisabled: key.disabledAt !== null }
@@ -52,15 +52,15 @@ async function presentKeys(deps: OperatorDeps): Promise<readonly Entity[]> {
   return entities
 }
 
-async function presentClients({ store }: OperatorDeps): Promise<readonly Entity[]> {
+async function currentClients({ store }: OperatorDeps): Promise<readonly Entity[]> {
   const clients = await store.signin.clients.list()
-  const shared = sharedNames(clients)
+  const shared = duplicateNames(clients)
   return clients.map((client) =>
     clientEntity(shared.has(client.name) ? client.id : client.name, client.id, client),
   )
 }
 
-function sharedNames(all: readonly { readonly name: string }[]): ReadonlySet<string> {
+function duplicateNames(all: readonly { readonly name: string }[]): ReadonlySet<string> {
   const seen = new Set<string>()
   return new Set(all.map(({ name }) => name).filter((name) => seen.has(name) || !seen.add(name)))
 }

@@ -1,4 +1,4 @@
-/** What a file states, as the same entities that `present.ts` makes of the store. */
+/** What a file states, as the same entities that `current.ts` makes of the store. */
 import type { Instant } from '#domain/clock.ts'
 import { newPriceVersionId } from '#domain/id.ts'
 import { NO_LIMITS } from '#domain/key.ts'
@@ -21,32 +21,32 @@ import {
   providerEntity,
   rateEntity,
 } from './entity.ts'
-import { byName, titleOf } from './plan.ts'
+import { byRef, entityRef } from './plan.ts'
 
 type Entry<Section extends keyof GatewayDocument> =
   NonNullable<GatewayDocument[Section]> extends readonly (infer One)[] ? One : never
 
 /** @throws invalid_request for what cannot be, whose `param` is the path in the file */
-export async function readWanted(
+export async function readDesired(
   deps: OperatorDeps,
   document: GatewayDocument,
-  present: readonly Entity[],
+  current: readonly Entity[],
 ): Promise<readonly Entity[]> {
   const at = deps.clock.now()
   const { rates, accounts = [], providers = [], models = [], keys = [], clients = [] } = document
   const stated = [
     ...(rates ? [rateEntity(rates.usd_rub)] : []),
-    ...accounts.map((entry, n) => wantedAccount(deps, entry, n)),
-    ...providers.map(wantedProvider),
-    ...models.map((entry, n) => modelEntity(wantedCard(entry, n, at))),
-    ...keys.map((entry, n) => wantedKey(entry, n, present)),
-    ...clients.map((entry, n) => wantedClient(entry, n, present)),
+    ...accounts.map((entry, n) => desiredAccount(deps, entry, n)),
+    ...providers.map(desiredProvider),
+    ...models.map((entry, n) => modelEntity(desiredCard(entry, n, at))),
+    ...keys.map((entry, n) => desiredKey(entry, n, current)),
+    ...clients.map((entry, n) => desiredClient(entry, n, current)),
   ]
-  demandOnce(stated)
-  demandSameKind(stated, present)
-  demandUnshared(stated, present)
-  demandAhead(keys, stated, present, at)
-  return [...stated, ...(await fromCatalog(providers, stated, present, at))]
+  refuseDuplicates(stated)
+  refuseKindChange(stated, current)
+  refuseAmbiguousNames(stated, current)
+  requireFutureExpiry(keys, stated, current, at)
+  return [...stated, ...(await fromCatalog(providers, stated, current, at))]
 }
 
 /** The kinds that a file speaks of. */
@@ -64,7 +64,7 @@ export const sectionsOf = (document: GatewayDocument): ReadonlySet<Kind> =>
     ).flatMap(([section, kind]) => (document[section] === undefined ? [] : [kind])),
   )
 
-function wantedAccount({ delivery }: OperatorDeps, entry: Entry<'accounts'>, n: number): Entity {
+function desiredAccount({ delivery }: OperatorDeps, entry: Entry<'accounts'>, n: number): Entity {
   const { name, threshold_usd, email, webhook_url } = entry
   let webhookUrl: string | null = null
   try {
@@ -77,7 +77,10 @@ function wantedAccount({ delivery }: OperatorDeps, entry: Entry<'accounts'>, n: 
   return accountEntity(name, { below: threshold_usd ?? null, email: email ?? null, webhookUrl })
 }
 
-function wantedProvider({ name, type, base_url, from_env }: Entry<'providers'>, n: number): Entity {
+function desiredProvider(
+  { name, type, base_url, from_env }: Entry<'providers'>,
+  n: number,
+): Entity {
   if (name === DEMO || type === DEMO) {
     throw invalid(`providers.${n}`, 'the demo provider is built in; a file does not state it')
   }
@@ -86,7 +89,7 @@ function wantedProvider({ name, type, base_url, from_env }: Entry<'providers'>, 
   return providerEntity({ name, type: known, baseUrl, hasCredential: from_env !== undefined })
 }
 
-function wantedCard(entry: Entry<'models'>, n: number, at: Instant): ModelCard {
+function desiredCard(entry: Entry<'models'>, n: number, at: Instant): ModelCard {
   const slash = entry.id.indexOf('/')
   const own = entry.id.slice(slash + 1)
   const provider = entry.provider ?? entry.id.slice(0, slash)
@@ -117,9 +120,9 @@ function wantedCard(entry: Entry<'models'>, n: number, at: Instant): ModelCard {
   }
 }
 
-function wantedKey(entry: Entry<'keys'>, n: number, present: readonly Entity[]): Entity {
+function desiredKey(entry: Entry<'keys'>, n: number, current: readonly Entity[]): Entity {
   const { account, name, kind, note, expires_at, disabled, id } = entry
-  if (id !== undefined) demandKnown(present, 'key', id, `keys.${n}.id`)
+  if (id !== undefined) requireKnownId(current, 'key', id, `keys.${n}.id`)
   const limits = { ...NO_LIMITS, ...statedLimits(entry) }
   return keyEntity(account, id ?? name, id ?? null, {
     name,
@@ -131,9 +134,9 @@ function wantedKey(entry: Entry<'keys'>, n: number, present: readonly Entity[]):
   })
 }
 
-function wantedClient(entry: Entry<'clients'>, n: number, present: readonly Entity[]): Entity {
+function desiredClient(entry: Entry<'clients'>, n: number, current: readonly Entity[]): Entity {
   const { name, id, redirect_uris, logout_uris, require_pkce } = entry
-  if (id !== undefined) demandKnown(present, 'client', id, `clients.${n}.id`)
+  if (id !== undefined) requireKnownId(current, 'client', id, `clients.${n}.id`)
   return clientEntity(id ?? name, id ?? null, {
     name,
     redirectUris: redirect_uris,
@@ -143,26 +146,26 @@ function wantedClient(entry: Entry<'clients'>, n: number, present: readonly Enti
 }
 
 /** An id is the gateway's own word: nothing can be made under one. */
-function demandKnown(present: readonly Entity[], kind: Kind, id: string, param: string): void {
-  const known = present.some((entity) => entity.kind === kind && entity.id === id)
+function requireKnownId(current: readonly Entity[], kind: Kind, id: string, param: string): void {
+  const known = current.some((entity) => entity.kind === kind && entity.id === id)
   if (!known) throw invalid(param, `there is no ${kind} ${id} here; leave the id out to make one`)
 }
 
-function demandOnce(stated: readonly Entity[]): void {
+function refuseDuplicates(stated: readonly Entity[]): void {
   const seen = new Set<string>()
   for (const entity of stated) {
-    const title = titleOf(entity)
+    const title = entityRef(entity)
     if (seen.has(title)) throw invalid(`${entity.kind}s`, `${title} is stated twice`)
     seen.add(title)
   }
 }
 
 /** What a key is for is decided when it is made. */
-function demandSameKind(stated: readonly Entity[], present: readonly Entity[]): void {
-  const known = byName(present)
+function refuseKindChange(stated: readonly Entity[], current: readonly Entity[]): void {
+  const known = byRef(current)
   for (const entity of stated) {
     if (entity.kind !== 'key') continue
-    const before = known.get(titleOf(entity))
+    const before = known.get(entityRef(entity))
     if (before && before.fields['kind'] !== entity.fields['kind']) {
       const { kind } = before.fields
       throw invalid('keys', `key ${entity.name} is ${String(kind)} and cannot become another kind`)
@@ -171,18 +174,18 @@ function demandSameKind(stated: readonly Entity[], present: readonly Entity[]): 
 }
 
 /** A new end of a key lies ahead; one that has come already may stay in the file. */
-function demandAhead(
+function requireFutureExpiry(
   keys: readonly Entry<'keys'>[],
   stated: readonly Entity[],
-  present: readonly Entity[],
+  current: readonly Entity[],
   at: Instant,
 ): void {
-  const known = byName(present)
+  const known = byRef(current)
   const entities = stated.filter(({ kind }) => kind === 'key')
   for (const [n, { expires_at }] of keys.entries()) {
     const entity = entities[n]
     if (expires_at === undefined || expires_at > at || entity === undefined) continue
-    const before = known.get(titleOf(entity))
+    const before = known.get(entityRef(entity))
     if (before?.fields['expires_at'] === entity.fields['expires_at']) continue
     throw invalid(
       `keys.${n}.expires_at`,
@@ -192,10 +195,10 @@ function demandAhead(
 }
 
 /** A name that several have means none of them. */
-function demandUnshared(stated: readonly Entity[], present: readonly Entity[]): void {
+function refuseAmbiguousNames(stated: readonly Entity[], current: readonly Entity[]): void {
   for (const { kind, id, fields } of stated) {
     if ((kind !== 'key' && kind !== 'client') || id !== null) continue
-    const same = present.filter(
+    const same = current.filter(
       (known) =>
         known.kind === kind &&
         known.fields['name'] === fields['name'] &&
@@ -213,17 +216,17 @@ function demandUnshared(stated: readonly Entity[], present: readonly Entity[]): 
 async function fromCatalog(
   providers: readonly Entry<'providers'>[],
   stated: readonly Entity[],
-  present: readonly Entity[],
+  current: readonly Entity[],
   at: Instant,
 ): Promise<readonly Entity[]> {
-  const [named, known] = [byName(stated), byName(present)]
+  const [named, known] = [byRef(stated), byRef(current)]
   const found: Entity[] = []
   for (const { name, type, base_url, catalog } of providers) {
     if (!catalog) continue
     const vendor = typeFor(name, type, base_url)
     for (const entry of await catalogOf(vendor)) {
       const entity = modelEntity(toCard(entry, { name }, at))
-      const title = titleOf(entity)
+      const title = entityRef(entity)
       if (!named.has(title)) found.push(known.get(title) ?? entity)
     }
   }
