@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { readSender, readSmtpUrl, type SmtpServer } from '#notify/smtp-server.ts'
 import type { WebhookPermissions } from '#notify/webhook-policy.ts'
-import type { DeliveryMeans } from '#operator/deps.ts'
+import type { DeliveryConfig } from '#operator/deps.ts'
 import type { GatewayOptions } from '#server/gateway.ts'
 import type { Context, Environment } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
@@ -23,7 +23,7 @@ export function readDeliverySettings(context: Context): DeliverySettings {
 }
 
 /** For a command: whether there is a way, not which. A broken configuration is not its affair. */
-export function readDelivery(context: Context): DeliveryMeans {
+export function readDelivery(context: Context): DeliveryConfig {
   const { env } = context
   const file = readOrEmpty(context)
   const smtp = Boolean(env[URL_FILE_VARIABLE] || findSetting(env, file, 'smtp.url'))

@@ -7,7 +7,7 @@ import { NO_MONEY, renderUsd } from '#domain/money.ts'
 import { nameField } from '#forms/fields.ts'
 import { findAccount } from './find-account.ts'
 import { renderThreshold, type ThresholdRecord } from './threshold-record.ts'
-import { acting, verb } from './verb.ts'
+import { mutation, verb } from './verb.ts'
 
 export interface AccountRecord {
   readonly id: string
@@ -34,7 +34,7 @@ export const listAccounts = verb(z.strictObject({}), async ({ store }) =>
 )
 
 /** With an empty balance and no key. @throws already_exists */
-export const createAccount = acting(
+export const createAccount = mutation(
   'accounts.create',
   z.strictObject({ name: nameField }),
   async ({ store, clock }, { name }): Promise<AccountRecord> => {

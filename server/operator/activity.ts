@@ -70,15 +70,15 @@ export const listActivity = verb(
       ...(since !== null && { since }),
       ...(until !== null && { until }),
     }
-    const lines = await deps.store.activity.list(query)
-    const names = await namesOf(deps, lines)
-    return lines.map((line) => renderActivity(line, names.get(line.keyId) ?? line.keyId))
+    const entries = await deps.store.activity.list(query)
+    const names = await namesOf(deps, entries)
+    return entries.map((entry) => renderActivity(entry, names.get(entry.keyId) ?? entry.keyId))
   },
 )
 
-async function namesOf({ store }: OperatorDeps, lines: readonly ActivityEntry[]) {
+async function namesOf({ store }: OperatorDeps, entries: readonly ActivityEntry[]) {
   const names = new Map<KeyId, string>()
-  for (const id of new Set(lines.map(({ keyId }) => keyId))) {
+  for (const id of new Set(entries.map(({ keyId }) => keyId))) {
     const key = await store.keys.find(id)
     if (key) names.set(id, key.name)
   }
@@ -87,13 +87,13 @@ async function namesOf({ store }: OperatorDeps, lines: readonly ActivityEntry[])
 
 /** The receipt of one request. @throws generation_not_found, also when several carry that request id */
 export const showActivity = verb(z.strictObject({ id: textField }), async (deps, { id }) =>
-  renderOperatorReceipt(await readReceipt(deps.store, await findLine(deps, id, 'activity show'))),
+  renderOperatorReceipt(await readReceipt(deps.store, await findEntry(deps, id, 'activity show'))),
 )
 
 const MOST_CANDIDATES = 10
 
 /** By the generation's id, or the request's. @throws generation_not_found, also when several carry that request id */
-export async function findLine(
+export async function findEntry(
   { store }: OperatorDeps,
   id: string,
   command: string,
@@ -124,12 +124,12 @@ async function notFound({ activity, ledger }: Store, id: string): Promise<Gatewa
   )
 }
 
-const ambiguous = (id: string, lines: readonly ActivityEntry[], command: string): GatewayError =>
+const ambiguous = (id: string, entries: readonly ActivityEntry[], command: string): GatewayError =>
   new GatewayError(
     'generation_not_found',
-    `several requests were sent as "${id}"\n${lines.map(titleOf).join('\n')}`,
-    { hint: `gatewayctl ${command} ${lines[0]?.generationId}` },
+    `several requests were sent as "${id}"\n${entries.map(summarise).join('\n')}`,
+    { hint: `gatewayctl ${command} ${entries[0]?.generationId}` },
   )
 
-const titleOf = ({ generationId, startedAt, status, model }: ActivityEntry): string =>
+const summarise = ({ generationId, startedAt, status, model }: ActivityEntry): string =>
   `${generationId} (${renderInstant(startedAt)}, ${status}, ${model})`

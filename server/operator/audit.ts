@@ -35,9 +35,9 @@ export interface AuditRecord {
 }
 
 /** Adds everything up again from the ledger. @throws store_unavailable */
-export const auditBooks = verb(z.strictObject({}), async (deps): Promise<AuditRecord> => {
+export const runAudit = verb(z.strictObject({}), async (deps): Promise<AuditRecord> => {
   const audit = await deps.store.audit()
-  const nameOf = nameBook(
+  const nameOf = createNameLookup(
     deps,
     new Map(audit.balances.map(({ accountId, accountName }) => [accountId, accountName])),
   )
@@ -59,7 +59,7 @@ export const auditBooks = verb(z.strictObject({}), async (deps): Promise<AuditRe
 })
 
 /** "key worker", "account default"; whatever has no name goes by its id. */
-function nameBook({ store }: OperatorDeps, accounts: ReadonlyMap<string, string>) {
+function createNameLookup({ store }: OperatorDeps, accounts: ReadonlyMap<string, string>) {
   const keys = new Map<string, string>()
   return async (id: string): Promise<string> => {
     if (id.startsWith('acct_')) return `account ${accounts.get(id) ?? id}`
@@ -70,18 +70,18 @@ function nameBook({ store }: OperatorDeps, accounts: ReadonlyMap<string, string>
   }
 }
 
-type Money = Extract<AuditFinding, { readonly kept: unknown }>
+type SumFinding = Extract<AuditFinding, { readonly kept: unknown }>
 
 export function render(finding: AuditFinding, name: string): FindingRecord {
   const { what, subject: id } = finding
   if (what === 'hold')
-    return { ...NO_SUM, what, id, message: describeHold(finding.fault, id, name) }
+    return { ...NO_SUMS, what, id, message: describeHold(finding.fault, id, name) }
   const day = finding.day === null ? null : renderDay(finding.day)
   const known = { what, id, day, user: finding.endUser }
   if (what === 'requests') {
     const { requests, charges } = finding
     const message = `${place(finding, name)}: ${requests} requests counted, but ${charges} were charged`
-    return { ...NO_SUM, ...known, message }
+    return { ...NO_SUMS, ...known, message }
   }
   const { kept, ledger } = finding
   const difference = renderUsd(subtractUsd(kept, ledger))
@@ -94,9 +94,9 @@ export function render(finding: AuditFinding, name: string): FindingRecord {
   }
 }
 
-const NO_SUM = { day: null, user: null, kept_usd: null, ledger_usd: null, difference_usd: null }
+const NO_SUMS = { day: null, user: null, kept_usd: null, ledger_usd: null, difference_usd: null }
 
-function describeKept({ what, kept }: Money): string {
+function describeKept({ what, kept }: SumFinding): string {
   const amount = `$${renderUsd(kept)}`
   if (what.startsWith('live_')) return `the running gateway reckons with ${amount}`
   return what === 'balance' ? `the balance is ${amount}` : `${amount} is kept`

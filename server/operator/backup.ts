@@ -3,12 +3,12 @@ import * as z from 'zod/mini'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { timeField } from '#forms/fields.ts'
 import type { OperatorDeps } from './deps.ts'
-import { acting } from './verb.ts'
+import { mutation } from './verb.ts'
 
 const pathField = z.string().check(z.minLength(1), z.maxLength(4_096))
 
 /** Somebody took a copy of everything: who, where to, how large. */
-export const noteBackup = acting(
+export const noteBackup = mutation(
   'backup',
   z.strictObject({
     file: pathField,
@@ -23,7 +23,7 @@ export const noteBackup = acting(
 )
 
 /** Somebody put a backup in the place of what was there. */
-export const noteRestore = acting(
+export const noteRestore = mutation(
   'backup.restore',
   z.strictObject({ file: pathField, replaced: z.nullable(pathField) }),
   async (_, noted) => noted,

@@ -20,7 +20,7 @@ import { accountField, lineField, noteField, readAs, usdField } from '#forms/fie
 import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { type EntryRecord, renderEntry } from './ledger.ts'
-import { acting, verb } from './verb.ts'
+import { mutation, verb } from './verb.ts'
 
 export interface BalanceRecord {
   readonly account: string
@@ -61,7 +61,7 @@ export const showBalance = verb(
  * Credits an account. A `ref` seen before with the same amount changes nothing and says so, so that a script may repeat
  * itself. @throws account_not_found, already_exists (the same `ref` for another amount)
  */
-export const topUp = acting(
+export const topUp = mutation(
   'balance.top-up',
   z.strictObject({
     account: accountField,
@@ -104,7 +104,7 @@ const signedUsdField = readAs((text) => {
  * Corrects a balance, either way, also below nothing; the ledger keeps the reason. Downwards it is judged as a charge is.
  * @throws account_not_found
  */
-export const adjustBalance = acting(
+export const adjustBalance = mutation(
   'balance.adjust',
   z.strictObject({
     account: accountField,

@@ -44,12 +44,12 @@ export interface CatalogEntry {
 export async function catalogOf(vendor: string): Promise<readonly CatalogEntry[]> {
   const { default: entries } = await import('./catalog/models.json', { with: { type: 'json' } })
   return (entries as readonly CatalogEntry[]).filter(
-    ({ served_by, model }) => served_by === vendor && !OF_ANOTHER_WIRE.test(`${vendor}/${model}`),
+    ({ served_by, model }) => served_by === vendor && !UNSUPPORTED.test(`${vendor}/${model}`),
   )
 }
 
 /** Google's Imagen models are asked by an operation of their own (`:predict`), which nothing here speaks. */
-const OF_ANOTHER_WIRE = /^google\/imagen-/
+const UNSUPPORTED = /^google\/imagen-/
 
 const PARAMETERS = {
   tools: ['tools', 'tool_choice'],

@@ -9,7 +9,7 @@ import { type Client, isClearText, newClientId, newClientSecret } from '#signin/
 import { newSigningKey } from '#signin/register/signing-key.ts'
 import { logoutsField, redirectsField } from './client-fields.ts'
 import type { OperatorDeps } from './deps.ts'
-import { acting, verb } from './verb.ts'
+import { mutation, verb } from './verb.ts'
 
 export interface ClientRecord {
   readonly client_id: string
@@ -55,7 +55,7 @@ const issued = (deps: OperatorDeps, client: Client, secret: string): IssuedClien
 })
 
 /** @throws invalid_request */
-export const createClient = acting(
+export const createClient = mutation(
   'clients.create',
   z.strictObject({
     name: nameField,
@@ -93,15 +93,15 @@ export const listClients = verb(z.strictObject({}), async ({ store }) =>
   (await store.signin.clients.list()).map(render),
 )
 
-const ofOne = z.strictObject({ client: z.string() })
+const byName = z.strictObject({ client: z.string() })
 
 /** @throws client_not_found */
-export const showClient = verb(ofOne, async (deps, { client }) =>
+export const showClient = verb(byName, async (deps, { client }) =>
   render(await findClient(deps, client)),
 )
 
 /** What is not named stays. @throws client_not_found, invalid_request */
-export const editClient = acting(
+export const editClient = mutation(
   'clients.edit',
   z.strictObject({
     client: z.string(),
@@ -127,9 +127,9 @@ export const editClient = acting(
 )
 
 /** The old secret ends at once; people stay signed in. @throws client_not_found */
-export const rotateClientSecret = acting(
+export const rotateClientSecret = mutation(
   'clients.rotate-secret',
-  ofOne,
+  byName,
   async (deps, input) => {
     const client = await findClient(deps, input.client)
     const { secret, digest } = newClientSecret()
@@ -139,9 +139,9 @@ export const rotateClientSecret = acting(
 )
 
 /** Its codes and tokens end with it. @throws client_not_found */
-export const removeClient = acting(
+export const removeClient = mutation(
   'clients.remove',
-  ofOne,
+  byName,
   async (deps, input) => {
     const client = await findClient(deps, input.client)
     await deps.store.signin.clients.remove(client.id)
@@ -151,7 +151,7 @@ export const removeClient = acting(
 )
 
 /** What the old key signed can still be verified. */
-export const rotateSigningKey = acting(
+export const rotateSigningKey = mutation(
   'clients.rotate-signing-key',
   z.strictObject({}),
   async ({ store, clock }) => {

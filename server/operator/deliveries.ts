@@ -8,7 +8,7 @@ import type { Channel, DeliveryTry, Notice } from '#domain/notice.ts'
 import { accountField } from '#forms/fields.ts'
 import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
-import { acting, invalid, verb } from './verb.ts'
+import { invalidInput, mutation, verb } from './verb.ts'
 
 export interface DeliveryRecord {
   readonly event_id: string
@@ -119,7 +119,7 @@ export const showDelivery = verb(
  * Sends an event again, with the id and the body it had: on the stated channel, else wherever it has not arrived, else on
  * every channel. @throws notice_not_found, invalid_request where no address is set any more
  */
-export const redeliver = acting(
+export const redeliver = mutation(
   'deliveries.redeliver',
   z.strictObject({
     event: eventField,
@@ -134,7 +134,7 @@ export const redeliver = acting(
       ({ channel }) => reachable.includes(channel) && channel === (input.channel ?? channel),
     )
     if (wanted.length === 0) {
-      throw invalid('channel', `${eventId} cannot be sent again: no address is set for it`)
+      throw invalidInput('channel', `${eventId} cannot be sent again: no address is set for it`)
     }
     const missing = wanted.filter(({ state }) => state !== 'delivered')
     const again = missing.length > 0 ? missing : wanted

@@ -26,7 +26,7 @@ export interface LiveFacts {
 }
 
 /** What notices can leave by, as this process is configured. */
-export interface DeliveryMeans {
+export interface DeliveryConfig {
   /** Whether a mail server is known. */
   readonly smtp: boolean
   /** Webhooks may go to this very machine without TLS: for trying them out. */
@@ -49,7 +49,7 @@ export interface OperatorDeps {
   readonly live: LiveFacts | null
   /** Who acts, as far as the system knows: "uid 1000 (ann)". */
   readonly who: string
-  readonly delivery: DeliveryMeans
+  readonly delivery: DeliveryConfig
   /** Reaches out to providers; handed in, because `operator` may not import `upstream`. */
   readonly probe: Probe
   /** Handed in likewise; asked for by `init` alone. */

@@ -2,20 +2,14 @@
 import * as z from 'zod/mini'
 import type { OperatorDeps } from './deps.ts'
 import { checkBackup } from './doctor/backup.ts'
-import {
-  checkCatalogue,
-  checkMasks,
-  checkProviders,
-  checkRate,
-  checkRoutes,
-} from './doctor/catalogue.ts'
 import { checkFiles } from './doctor/files.ts'
 import { type Finding, problem } from './doctor/finding.ts'
+import { checkAddresses, checkClock, checkDisk, checkProgram } from './doctor/host.ts'
+import { checkMasks, checkPrices, checkProviders, checkRate, checkRoutes } from './doctor/models.ts'
 import { checkThresholds } from './doctor/notices.ts'
 import { checkDescriptors } from './doctor/process.ts'
 import { checkIdentities } from './doctor/signin.ts'
 import { checkHolds, checkLedger, checkLog, checkStore } from './doctor/store.ts'
-import { checkAddresses, checkClock, checkDisk, checkProgram } from './doctor/world.ts'
 import { verb } from './verb.ts'
 
 type Check = (deps: OperatorDeps) => Promise<readonly Finding[]>
@@ -33,7 +27,7 @@ const CHECKS: readonly Check[] = [
   checkBackup,
   checkRate,
   checkProviders,
-  checkCatalogue,
+  checkPrices,
   checkRoutes,
   checkMasks,
   checkThresholds,

@@ -6,7 +6,7 @@ import { demandFuture, nameField, noteField, timeField } from '#forms/fields.ts'
 import { nameWarnings } from '#forms/key-warnings.ts'
 import { findKey } from './find-key.ts'
 import { type OperatorKeyRecord, reportKey } from './list-keys.ts'
-import { acting } from './verb.ts'
+import { mutation } from './verb.ts'
 
 export interface KeyChange {
   readonly field: 'name' | 'note' | 'disabled' | 'expires_at'
@@ -20,7 +20,7 @@ export interface EditedKeyRecord extends OperatorKeyRecord {
 }
 
 /** Changes what is stated and nothing else; holds from the next request. @throws key_not_found, key_revoked */
-export const editKey = acting(
+export const editKey = mutation(
   'keys.edit',
   z.strictObject({
     key: z.string().check(z.minLength(1)),

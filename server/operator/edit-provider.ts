@@ -11,7 +11,7 @@ import {
   report,
   typeFor,
 } from './providers.ts'
-import { acting } from './verb.ts'
+import { mutation } from './verb.ts'
 
 export interface EditedProviderRecord extends ProviderRecord {
   readonly credential_changed: boolean
@@ -22,7 +22,7 @@ export interface EditedProviderRecord extends ProviderRecord {
  * What is not stated stays, but a credential goes to no address that its operator did not send it to (hardening §4.2).
  * It holds from the next request. @throws provider_not_found, invalid_request
  */
-export const editProvider = acting(
+export const editProvider = mutation(
   'providers.edit',
   z.strictObject({
     name: z.string(),
@@ -40,7 +40,7 @@ export const editProvider = acting(
     const kept = type === before.type ? before.baseUrl : undefined
     const edited: Provider = { ...before, type, baseUrl: baseUrlFor(type, input.base_url ?? kept) }
     const { credential } = input
-    if (credential === undefined) demandSameAddress(before, edited)
+    if (credential === undefined) requireSameAddress(before, edited)
     await deps.store.providers.edit(edited, credential === undefined ? 'keep' : { credential })
     return {
       ...(await report(deps, await findProvider(deps, before.name))),
@@ -52,7 +52,7 @@ export const editProvider = acting(
 )
 
 /** @throws invalid_request on `credential`: whoever sends an edit without one may ask for it and send it again */
-function demandSameAddress(before: Provider, { name, type, baseUrl }: Provider): void {
+function requireSameAddress(before: Provider, { name, type, baseUrl }: Provider): void {
   if (!before.hasCredential || isSameAddress(before.baseUrl, baseUrl)) return
   const flags = `${type === before.type ? '' : ` --type ${type}`} --base-url ${baseUrl}`
   throw new GatewayError(

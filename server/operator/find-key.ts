@@ -15,19 +15,19 @@ export async function findKey(deps: OperatorDeps, text: string): Promise<ApiKey>
   const named = found.filter(({ name }) => name === text)
   const candidates = named.length > 0 ? named : found
   // A name may be given again after its key was revoked; the living one is meant.
-  const living = candidates.filter(({ revokedAt }) => revokedAt === null)
-  const meant = living.length > 0 ? living : candidates
+  const active = candidates.filter(({ revokedAt }) => revokedAt === null)
+  const meant = active.length > 0 ? active : candidates
   const [only, another] = meant
   if (only === undefined) throw await notFound(deps, text)
   if (another === undefined) return only
   throw new GatewayError(
     'key_not_found',
-    `"${text}" means several keys\n${meant.map(titleOf).join('\n')}`,
+    `"${text}" means several keys\n${meant.map(describeKey).join('\n')}`,
     { hint: 'name one by its id: gatewayctl keys list' },
   )
 }
 
-const titleOf = ({ name, id, label }: ApiKey): string => `${name} (${id}, ${label})`
+const describeKey = ({ name, id, label }: ApiKey): string => `${name} (${id}, ${label})`
 
 async function notFound({ store }: OperatorDeps, text: string): Promise<GatewayError> {
   const { keys } = await store.keys.list({ includeRevoked: false, limit: MOST_NAMES })

@@ -30,10 +30,10 @@ export interface HealthRecord {
 
 type Reading = Pick<HopReading, 'failures' | 'restsUntil'>
 
-const WELL: Reading = { failures: 0, restsUntil: null }
+const HEALTHY: Reading = { failures: 0, restsUntil: null }
 
 /** A hop without a reading is well: only recent failures are remembered. */
-export const renderHealth = ({ failures, restsUntil }: Reading = WELL): HealthRecord => ({
+export const renderHealth = ({ failures, restsUntil }: Reading = HEALTHY): HealthRecord => ({
   state: restsUntil === null ? 'serving' : 'resting',
   failures_in_a_row: failures,
   rests_until: restsUntil === null ? null : renderInstant(restsUntil),
@@ -46,7 +46,7 @@ export const worstOf = (readings: readonly Reading[]): Reading =>
       failures: Math.max(worst.failures, failures),
       restsUntil: latest(worst.restsUntil, restsUntil),
     }),
-    WELL,
+    HEALTHY,
   )
 
 const latest = (a: Instant | null, b: Instant | null): Instant | null =>

@@ -21,7 +21,7 @@ import {
   providerNameField,
   secretField,
 } from './identity-fields.ts'
-import { acting, verb } from './verb.ts'
+import { mutation, verb } from './verb.ts'
 
 export interface IdentityProviderRecord {
   readonly name: string
@@ -67,7 +67,7 @@ const warningsOf = ({ issuer }: IdentityProvider): readonly string[] =>
     : []
 
 /** @throws invalid_request, already_exists, internal_error without a master key */
-export const addIdentityProvider = acting(
+export const addIdentityProvider = mutation(
   'identities.add',
   z.strictObject({
     name: providerNameField,
@@ -132,15 +132,15 @@ export const listIdentityProviders = verb(z.strictObject({}), async (deps) =>
   ),
 )
 
-const ofOne = z.strictObject({ name: z.string() })
+const byName = z.strictObject({ name: z.string() })
 
 /** @throws provider_not_found */
-export const showIdentityProvider = verb(ofOne, async (deps, { name }) =>
+export const showIdentityProvider = verb(byName, async (deps, { name }) =>
   report(deps, await findIdentityProvider(deps, name)),
 )
 
 /** What is not named stays; name, type and issuer always do. @throws provider_not_found, invalid_request */
-export const editIdentityProvider = acting(
+export const editIdentityProvider = mutation(
   'identities.edit',
   z.strictObject({
     name: z.string(),
@@ -168,9 +168,9 @@ export const editIdentityProvider = acting(
 )
 
 /** Nobody signs in by it any more, and whose identity is whose is forgotten. @throws provider_not_found */
-export const removeIdentityProvider = acting(
+export const removeIdentityProvider = mutation(
   'identities.remove',
-  ofOne,
+  byName,
   async (deps, { name }) => {
     const provider = await report(deps, await findIdentityProvider(deps, name))
     await deps.store.signin.identityProviders.remove(name)

@@ -7,7 +7,7 @@ import { nameField, usdField } from '#forms/fields.ts'
 import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { createKey, type IssuedKeyRecord } from './keys.ts'
-import { acting } from './verb.ts'
+import { mutation } from './verb.ts'
 
 export interface InitRecord {
   readonly account: string
@@ -22,7 +22,7 @@ export interface InitRecord {
 const FIRST_KEY_NAME = 'default'
 
 /** Makes what is missing and answers what there is. */
-export const initialise = acting(
+export const initialise = mutation(
   'init',
   z.strictObject({
     key_name: z._default(nameField, FIRST_KEY_NAME),

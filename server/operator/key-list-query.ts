@@ -1,7 +1,7 @@
 /** What `keys.list` is asked with, read by hand: loading a parser would cost a waiting shell a tenth of the whole command. */
 import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import type { KeyKind } from '#domain/key.ts'
-import { invalid } from './verb.ts'
+import { invalidInput } from './verb.ts'
 
 export interface SentKeyListQuery {
   /** By name or id; absent is the default account. */
@@ -18,7 +18,7 @@ const KINDS: readonly unknown[] = ['ordinary', 'provisioning', null] satisfies (
 /** @throws invalid_request */
 export function readKeyListQuery(untrusted: unknown): KeyListQuery {
   if (typeof untrusted !== 'object' || untrusted === null || Array.isArray(untrusted)) {
-    throw invalid('', 'must be an object')
+    throw invalidInput('', 'must be an object')
   }
   const {
     account = DEFAULT_ACCOUNT_NAME,
@@ -27,10 +27,10 @@ export function readKeyListQuery(untrusted: unknown): KeyListQuery {
     ...rest
   } = untrusted as Record<string, unknown>
   const [unknown] = Object.keys(rest)
-  if (unknown !== undefined) throw invalid('', `there is no field "${unknown}"`)
-  if (typeof account !== 'string') throw invalid('account', 'must be a text')
+  if (unknown !== undefined) throw invalidInput('', `there is no field "${unknown}"`)
+  if (typeof account !== 'string') throw invalidInput('account', 'must be a text')
   if (typeof include_revoked !== 'boolean')
-    throw invalid('include_revoked', 'must be true or false')
-  if (!KINDS.includes(kind)) throw invalid('kind', 'must be "ordinary" or "provisioning"')
+    throw invalidInput('include_revoked', 'must be true or false')
+  if (!KINDS.includes(kind)) throw invalidInput('kind', 'must be "ordinary" or "provisioning"')
   return { account, include_revoked, kind: kind as KeyKind | null }
 }

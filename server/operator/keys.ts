@@ -20,7 +20,7 @@ import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { findKey } from './find-key.ts'
 import { type OperatorKeyRecord, reportKey } from './list-keys.ts'
-import { acting, verb } from './verb.ts'
+import { mutation, verb } from './verb.ts'
 
 export interface IssuedKeyRecord extends OperatorKeyRecord {
   /** The secret; this is its only appearance. */
@@ -29,7 +29,7 @@ export interface IssuedKeyRecord extends OperatorKeyRecord {
 }
 
 /** Issues a key; the answer carries its secret once. @throws account_not_found */
-export const createKey = acting(
+export const createKey = mutation(
   'keys.create',
   z.strictObject({
     ...limitsFields,
@@ -108,7 +108,7 @@ async function detailsOf(deps: OperatorDeps, key: ApiKey) {
 }
 
 /** Holds from the next request; answers in progress end whole. @throws key_not_found */
-export const revokeKey = acting(
+export const revokeKey = mutation(
   'keys.revoke',
   z.strictObject({ key: z.string().check(z.minLength(1)) }),
   async (deps, input): Promise<OperatorKeyRecord> => {

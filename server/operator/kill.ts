@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import { GatewayError } from '#domain/errors.ts'
 import type { InFlight } from '#domain/snapshot/in-flight.ts'
 import type { OperatorDeps } from './deps.ts'
-import { acting } from './verb.ts'
+import { mutation } from './verb.ts'
 
 export interface KillRecord {
   readonly id: string
@@ -15,7 +15,7 @@ export interface KillRecord {
 }
 
 /** By the generation's id, or the request's. @throws generation_not_found, also when several carry that request id */
-export const killRequest = acting(
+export const killRequest = mutation(
   'activity.kill',
   z.strictObject({ id: z.string().check(z.minLength(1)) }),
   async (deps, { id }): Promise<KillRecord> => {

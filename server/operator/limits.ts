@@ -7,8 +7,8 @@ import { accountField, limitsFields, statedLimits } from '#forms/fields.ts'
 import { maskWarnings } from '#forms/key-warnings.ts'
 import { findAccount } from './find-account.ts'
 import { findKey } from './find-key.ts'
-import { everyKey } from './list-keys.ts'
-import { acting, verb } from './verb.ts'
+import { listAllKeys } from './list-keys.ts'
+import { mutation, verb } from './verb.ts'
 
 export interface KeyLimitsRecord extends LimitsRecord {
   readonly id: string
@@ -41,12 +41,12 @@ export const showLimits = verb(
   async (deps, input): Promise<readonly KeyLimitsRecord[]> => {
     if (input.key !== null) return [render(await findKey(deps, input.key))]
     const { id } = await findAccount(deps, input.account)
-    return (await everyKey(deps, false, id)).map(render)
+    return (await listAllKeys(deps, false, id)).map(render)
   },
 )
 
 /** Changes what is stated and nothing else; holds from the next request. @throws key_not_found, key_revoked */
-export const setLimits = acting(
+export const setLimits = mutation(
   'limits.set',
   z.strictObject({
     ...limitsFields,
@@ -55,7 +55,7 @@ export const setLimits = acting(
   async (deps, input): Promise<readonly AmendedLimitsRecord[]> => {
     // Every key is found before any is changed, so that a misspelt second name changes nothing.
     const keys: ApiKey[] = []
-    for (const text of input.keys) keys.push(demandLiving(await findKey(deps, text)))
+    for (const text of input.keys) keys.push(requireNotRevoked(await findKey(deps, text)))
     const limits = statedLimits(input)
     const warnings = await maskWarnings(deps.store, limits.allowedModels ?? null)
     const amended: AmendedLimitsRecord[] = []
@@ -74,7 +74,7 @@ export const setLimits = acting(
       })),
 )
 
-function demandLiving(key: ApiKey): ApiKey {
+function requireNotRevoked(key: ApiKey): ApiKey {
   if (key.revokedAt === null) return key
   throw new GatewayError('key_revoked', `key ${key.name} is revoked and cannot be changed`)
 }

@@ -18,14 +18,14 @@ export const listKeys: Verb<SentKeyListQuery, KeyListQuery, readonly OperatorKey
   read: readKeyListQuery,
   async run(deps, query) {
     const account = await findAccount(deps, query.account)
-    const keys = await everyKey(deps, query.include_revoked, account.id)
+    const keys = await listAllKeys(deps, query.include_revoked, account.id)
     const wanted = query.kind === null ? keys : keys.filter(({ kind }) => kind === query.kind)
     return await Promise.all(wanted.map((key) => reportKey(deps, key)))
   },
 }
 
 /** All keys, of one account or of every one, newest first, read page by page. */
-export async function everyKey(
+export async function listAllKeys(
   { store }: OperatorDeps,
   includeRevoked: boolean,
   accountId?: AccountId,

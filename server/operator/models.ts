@@ -11,7 +11,7 @@ import { didYouMean, nearest } from '#forms/nearest.ts'
 import type { OperatorDeps } from './deps.ts'
 import { type ModelRecord, renderModel, renderVersion } from './model-record.ts'
 import { findProvider } from './providers.ts'
-import { acting, verb } from './verb.ts'
+import { mutation, verb } from './verb.ts'
 
 const labelField = z.string().check(z.minLength(1), z.maxLength(32))
 
@@ -83,7 +83,7 @@ export async function findModel({ store }: OperatorDeps, id: string): Promise<Mo
 }
 
 /** Adds a model by hand. @throws invalid_request, provider_not_found, already_exists */
-export const addModel = acting(
+export const addModel = mutation(
   'models.add',
   z.strictObject({
     ...priceFields,
@@ -132,7 +132,7 @@ export const addModel = acting(
 )
 
 /** A new price version; what is not stated stays. @throws model_not_found, invalid_request */
-export const priceModel = acting(
+export const priceModel = mutation(
   'models.price',
   z.strictObject({
     ...priceFields,
@@ -202,7 +202,7 @@ const changed = (
 ): UsdAttos | null => (stated === undefined ? (known ?? null) : stated)
 
 /** Takes its price away, the future ones too: requests to it are refused until it is priced. @throws model_not_found */
-export const unpriceModel = acting(
+export const unpriceModel = mutation(
   'models.unprice',
   z.strictObject({ model: z.string() }),
   async (deps, { model }) => {
@@ -217,7 +217,7 @@ export const unpriceModel = acting(
 )
 
 /** Its route and its prices go with it; past charges keep what they name. @throws model_not_found */
-export const removeModel = acting(
+export const removeModel = mutation(
   'models.remove',
   z.strictObject({ model: z.string() }),
   async (deps, { model }) => {

@@ -10,7 +10,7 @@ import { newPerson, type Person, type PersonId } from '#signin/register/person.t
 import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { findIdentityProvider, type IdentityRecord, identitiesOf } from './identities.ts'
-import { acting, verb } from './verb.ts'
+import { mutation, verb } from './verb.ts'
 
 export interface PersonRecord {
   /** What applications know as `sub`. */
@@ -85,15 +85,15 @@ export const listPeople = verb(
   },
 )
 
-const ofOne = z.strictObject({ person: z.string() })
+const byName = z.strictObject({ person: z.string() })
 
 /** @throws person_not_found */
-export const showPerson = verb(ofOne, async (deps, { person }) =>
+export const showPerson = verb(byName, async (deps, { person }) =>
   details(deps, await findPerson(deps, person)),
 )
 
 /** The address is proved when its person signs in. @throws invalid_request, already_exists, account_not_found */
-export const addPerson = acting(
+export const addPerson = mutation(
   'users.add',
   z.strictObject({
     email: readAs(readEmail, 'an e-mail address'),
@@ -113,33 +113,33 @@ export const addPerson = acting(
 const describe = ({ id }: PersonRecord, changed: ActChanges): ActFacts => ({ target: id, changed })
 
 /** Signed out everywhere at once, and let in no more. @throws person_not_found */
-export const disablePerson = acting(
+export const disablePerson = mutation(
   'users.disable',
-  ofOne,
+  byName,
   async (deps, { person }) => setDisabled(deps, person, deps.clock.now()),
   (_, person) => describe(person, { disabled: true }),
 )
 
 /** @throws person_not_found */
-export const enablePerson = acting(
+export const enablePerson = mutation(
   'users.enable',
-  ofOne,
+  byName,
   async (deps, { person }) => setDisabled(deps, person, null),
   (_, person) => describe(person, { disabled: false }),
 )
 
 async function setDisabled(deps: OperatorDeps, text: string, at: Instant | null) {
   const person = await findPerson(deps, text)
-  const isSo = (person.disabledAt !== null) === (at !== null)
-  const changed = isSo ? person : await deps.store.signin.people.setDisabled(person.id, at)
+  const isUnchanged = (person.disabledAt !== null) === (at !== null)
+  const changed = isUnchanged ? person : await deps.store.signin.people.setDisabled(person.id, at)
   if (changed === undefined) throw notFound(text, undefined)
   return details(deps, changed)
 }
 
 /** Applications that knew this person will see somebody new when the address signs in again. @throws person_not_found */
-export const removePerson = acting(
+export const removePerson = mutation(
   'users.remove',
-  ofOne,
+  byName,
   async (deps, input) => {
     const person = await findPerson(deps, input.person)
     const record = await details(deps, person)
@@ -150,9 +150,9 @@ export const removePerson = acting(
 )
 
 /** Ends every session, code and token; the person may sign in again. @throws person_not_found */
-export const revokeSessions = acting(
+export const revokeSessions = mutation(
   'users.sessions.revoke',
-  ofOne,
+  byName,
   async (deps, input) => {
     const person = await findPerson(deps, input.person)
     const ended = await deps.store.signin.artifacts.revokePerson(person.id, deps.clock.now())
@@ -162,7 +162,7 @@ export const revokeSessions = acting(
 )
 
 /** They sign in by a code or another way; whoever is signed in stays so. @throws person_not_found, provider_not_found */
-export const unlinkIdentity = acting(
+export const unlinkIdentity = mutation(
   'users.identities.remove',
   z.strictObject({ person: z.string(), provider: z.string() }),
   async (deps, input) => {

@@ -12,7 +12,7 @@ import {
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import { catalogOf, toCard } from './catalog.ts'
 import type { OperatorDeps } from './deps.ts'
-import { acting, verb } from './verb.ts'
+import { mutation, verb } from './verb.ts'
 
 export interface ProviderRecord {
   readonly name: string
@@ -81,7 +81,7 @@ export const credentialField = z.string().check(
 )
 
 /** Adds a provider and what the catalog knows of its models. @throws invalid_request, already_exists */
-export const addProvider = acting(
+export const addProvider = mutation(
   'providers.add',
   z.strictObject({
     name: z.string().check(
@@ -163,7 +163,7 @@ async function addCatalog({ store }: OperatorDeps, provider: Provider, at: Insta
 }
 
 /** Its models go with it; past charges stay. @throws provider_not_found */
-export const removeProvider = acting(
+export const removeProvider = mutation(
   'providers.remove',
   z.strictObject({ name: z.string() }),
   async (deps, { name }) => {

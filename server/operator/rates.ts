@@ -4,7 +4,7 @@ import { renderInstant } from '#domain/clock.ts'
 import { readRubPerUsd, renderRubPerUsd } from '#domain/money.ts'
 import type { Rate } from '#domain/rate.ts'
 import { timeField } from '#forms/fields.ts'
-import { acting, verb } from './verb.ts'
+import { mutation, verb } from './verb.ts'
 
 export interface RateRecord {
   readonly pair: 'USD/RUB'
@@ -34,7 +34,7 @@ const rateField = z.string().check(
 )
 
 /** A new rate from its date on; past charges keep theirs. */
-export const setRate = acting(
+export const setRate = mutation(
   'rates.set',
   z.strictObject({
     pair: z.literal('USD/RUB'),

@@ -5,7 +5,7 @@ import { newSecret } from '#domain/secret.ts'
 import { findKey } from './find-key.ts'
 import type { IssuedKeyRecord } from './keys.ts'
 import { reportKey } from './list-keys.ts'
-import { acting } from './verb.ts'
+import { mutation } from './verb.ts'
 
 const DAY_SECONDS = 86_400
 /** A grace that never ends would make the rotation pointless. */
@@ -18,7 +18,7 @@ export interface RotatedKeyRecord extends IssuedKeyRecord {
 }
 
 /** The answer carries the new secret once. @throws key_not_found, key_revoked */
-export const rotateKey = acting(
+export const rotateKey = mutation(
   'keys.rotate',
   z.strictObject({
     key: z.string().check(z.minLength(1)),

@@ -9,7 +9,7 @@ import type { OperatorDeps } from './deps.ts'
 import { type HealthRecord, type HopRecord, renderHealth, renderHop } from './hop-record.ts'
 import { findModel } from './models.ts'
 import { findProvider } from './providers.ts'
-import { acting, verb } from './verb.ts'
+import { mutation, verb } from './verb.ts'
 
 export interface RouteRecord {
   readonly model: string
@@ -42,17 +42,17 @@ export const showRoute = verb(z.strictObject({ model: z.string() }), async (deps
 
 /** A request that fails at so many, one after the other, has waited long enough. */
 const MOST_HOPS = 16
-const MOST = 1_000
+const MOST_RANK = 1_000
 
 const rankField = z
-  .int(`must be a whole number from 1 to ${MOST}`)
-  .check(z.minimum(1), z.maximum(MOST))
+  .int(`must be a whole number from 1 to ${MOST_RANK}`)
+  .check(z.minimum(1), z.maximum(MOST_RANK))
 
 /**
  * Adds a hop, or changes what is stated of one that is there. The first hop that is added leaves the model's own provider
  * where it was, before it. @throws model_not_found, provider_not_found, invalid_request
  */
-export const setHop = acting(
+export const setHop = mutation(
   'models.route.set',
   z.strictObject({
     model: z.string(),
@@ -79,16 +79,16 @@ export const setHop = acting(
     const hop: RouteHop = {
       provider: name,
       upstreamName: input.upstream ?? known?.upstreamName ?? card.upstreamName,
-      position: input.position ?? known?.position ?? Math.min(last + 1, MOST),
+      position: input.position ?? known?.position ?? Math.min(last + 1, MOST_RANK),
       weight: input.weight ?? known?.weight ?? 1,
     }
-    return await keep(deps, card, [...others, hop])
+    return await saveRoute(deps, card, [...others, hop])
   },
   (_, route) => describeRoute(route),
 )
 
 /** Takes a hop out. @throws model_not_found, provider_not_found, invalid_request when it is the last one */
-export const dropHop = acting(
+export const dropHop = mutation(
   'models.route.drop',
   z.strictObject({ model: z.string(), provider: z.string() }),
   async (deps, input) => {
@@ -97,16 +97,16 @@ export const dropHop = acting(
     const left = route.filter(({ provider }) => provider !== input.provider)
     if (left.length === route.length) throw noHop(card, route, input.provider)
     if (left.length === 0) throw lastHop(card, input.provider)
-    return await keep(deps, card, left)
+    return await saveRoute(deps, card, left)
   },
   (_, route) => describeRoute(route),
 )
 
 /** Back to the model's own provider alone. @throws model_not_found */
-export const resetRoute = acting(
+export const resetRoute = mutation(
   'models.route.reset',
   z.strictObject({ model: z.string() }),
-  async (deps, { model }) => keep(deps, await findModel(deps, model), []),
+  async (deps, { model }) => saveRoute(deps, await findModel(deps, model), []),
   (_, route) => describeRoute(route),
 )
 
@@ -123,7 +123,7 @@ const describeRoute = ({ model, hops }: RouteRecord): ActFacts => ({
   },
 })
 
-async function keep(
+async function saveRoute(
   deps: OperatorDeps,
   card: ModelCard,
   route: readonly RouteHop[],

@@ -8,7 +8,7 @@ import { readForm } from '#forms/read-form.ts'
 import { filterFields, toFilter } from './activity.ts'
 import { type ActivityRecord, renderActivity } from './activity-record.ts'
 import type { OperatorDeps } from './deps.ts'
-import { invalid } from './verb.ts'
+import { invalidInput } from './verb.ts'
 
 /** A line of the log, with what its sender was told. */
 export interface TailRecord extends ActivityRecord {
@@ -33,7 +33,7 @@ export async function tail(
   heartbeatMs = HEARTBEAT_MS,
 ): Promise<Response> {
   const reading = await readForm(tailForm, sent)
-  if (!reading.fits) throw invalid(reading.path.join('.'), reading.message)
+  if (!reading.fits) throw invalidInput(reading.path.join('.'), reading.message)
   const filter = await toFilter(deps, reading.value)
   const endings = openEndings(deps, filter, heartbeatMs)
   return new Response(toLines(endings), { headers: { 'Content-Type': 'application/x-ndjson' } })
@@ -94,7 +94,7 @@ function messageOf({ refusal, code, failedAttempts }: ActivityEntry): string | n
 /** Pulled: a reader that has stopped reading costs nothing. */
 function toLines(endings: Endings): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
-  const gone = new AbortController()
+  const closed = new AbortController()
   return new ReadableStream(
     {
       start(controller) {
@@ -102,11 +102,11 @@ function toLines(endings: Endings): ReadableStream<Uint8Array> {
         controller.enqueue(encoder.encode('\n'))
       },
       async pull(controller) {
-        const lines = (await endings(gone.signal)).map((record) => `${JSON.stringify(record)}\n`)
-        if (!gone.signal.aborted) controller.enqueue(encoder.encode(lines.join('') || '\n'))
+        const lines = (await endings(closed.signal)).map((record) => `${JSON.stringify(record)}\n`)
+        if (!closed.signal.aborted) controller.enqueue(encoder.encode(lines.join('') || '\n'))
       },
       cancel() {
-        gone.abort()
+        closed.abort()
       },
     },
     { highWaterMark: 0 },

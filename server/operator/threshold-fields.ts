@@ -1,7 +1,7 @@
 /** Where an account wants to hear: addresses that a mail or a webhook can be sent to, and nothing that steers either. */
 import { isLoopbackHost } from '#domain/loopback.ts'
 import { readAs } from '#forms/fields.ts'
-import { invalid } from './verb.ts'
+import { invalidInput } from './verb.ts'
 
 const MOST_EMAIL_CHARS = 254
 const MOST_LOCAL_CHARS = 64
@@ -40,4 +40,4 @@ export function readWebhookUrl(text: string, allowsLoopback: boolean): string {
   )
 }
 
-const wrong = (expected: string) => invalid('webhook_url', expected)
+const wrong = (expected: string) => invalidInput('webhook_url', expected)

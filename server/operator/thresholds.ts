@@ -9,11 +9,11 @@ import { NO_MONEY, renderUsd } from '#domain/money.ts'
 import { type Channel, draftNotices, type LowBalanceFacts } from '#domain/notice.ts'
 import { newWebhookSecret } from '#domain/webhook-secret.ts'
 import { accountField, usdField } from '#forms/fields.ts'
-import type { DeliveryMeans, OperatorDeps } from './deps.ts'
+import type { DeliveryConfig, OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
 import { emailField, readWebhookUrl } from './threshold-fields.ts'
 import { renderThreshold, type ThresholdRecord } from './threshold-record.ts'
-import { acting, invalid, verb } from './verb.ts'
+import { invalidInput, mutation, verb } from './verb.ts'
 
 export interface AccountThresholdRecord extends ThresholdRecord {
   readonly account: string
@@ -54,7 +54,7 @@ export const showThreshold = verb(z.strictObject({ account: accountField }), asy
  * Changes what is stated and nothing else, and judges the balance at once. The secret of a webhook is made when one is first
  * set, kept when its address changes, and gone with it. @throws account_not_found, invalid_request
  */
-export const setThreshold = acting(
+export const setThreshold = mutation(
   'thresholds.set',
   z.strictObject({
     account: accountField,
@@ -75,7 +75,7 @@ export const setThreshold = acting(
           ? null
           : before.webhookUrl
     if (webhookUrl === null && input.rotate_secret) {
-      throw invalid('rotate_secret', 'there is no webhook whose secret could be changed')
+      throw invalidInput('rotate_secret', 'there is no webhook whose secret could be changed')
     }
     const isMade = webhookUrl !== null && (before.webhookUrl === null || input.rotate_secret)
     const secret = isMade ? newWebhookSecret() : null
@@ -110,7 +110,7 @@ function describeChange({ account, previous, webhook_secret, ...now }: SetThresh
   return Object.keys(changed).length === 0 ? null : { target: account, changed }
 }
 
-function warningsFor({ below, email, webhookUrl }: Threshold, { smtp }: DeliveryMeans): string[] {
+function warningsFor({ below, email, webhookUrl }: Threshold, { smtp }: DeliveryConfig): string[] {
   const hasNoChannel = email === null && webhookUrl === null
   return [
     ...(below !== null && hasNoChannel
@@ -124,7 +124,7 @@ function warningsFor({ below, email, webhookUrl }: Threshold, { smtp }: Delivery
 }
 
 /** Posts a notice that says of itself that it is a test. @throws account_not_found, invalid_request */
-export const testThreshold = acting(
+export const testThreshold = mutation(
   'thresholds.test',
   z.strictObject({
     account: accountField,
@@ -135,7 +135,7 @@ export const testThreshold = acting(
     const threshold = await deps.store.thresholds.find(account.id)
     const set = channelsOf(threshold)
     const channels = input.channel === null ? set : set.filter((one) => one === input.channel)
-    if (channels.length === 0) throw nowhere(account, input.channel)
+    if (channels.length === 0) throw noChannel(account, input.channel)
     const facts = await draftTest(deps, account, threshold)
     await deps.store.notices.post(draftNotices(facts, channels))
     return { event_id: facts.eventId, channels, running: deps.live !== null }
@@ -155,7 +155,7 @@ async function draftTest(
   return { ...facts, below: below ?? NO_MONEY, isTest: true }
 }
 
-function nowhere({ name }: Account, channel: Channel | null): GatewayError {
+function noChannel({ name }: Account, channel: Channel | null): GatewayError {
   const wanted = { email: 'no e-mail is', webhook: 'no webhook is' }
   const what = channel === null ? 'neither an e-mail nor a webhook is' : wanted[channel]
   const flag = channel === 'email' ? '--email ops@example.org' : '--webhook https://ops.example.org'

@@ -16,8 +16,8 @@ import {
 import { timeField } from '#forms/fields.ts'
 import type { OperatorDeps } from './deps.ts'
 import { findAccount } from './find-account.ts'
-import { keptSince } from './kept.ts'
-import { invalid, verb } from './verb.ts'
+import { keptSince } from './kept-since.ts'
+import { invalidInput, verb } from './verb.ts'
 
 export interface UsageSumRecord {
   readonly requests: number
@@ -72,7 +72,7 @@ export const reportUsage = verb(
   }),
   async (deps, input): Promise<UsageReportRecord> => {
     const { by, then_by: thenBy, account, since, until, top } = input
-    if (by === thenBy) throw invalid('then_by', `must be another dimension than ${by}`)
+    if (by === thenBy) throw invalidInput('then_by', `must be another dimension than ${by}`)
     const query: UsageQuery = {
       by,
       thenBy,

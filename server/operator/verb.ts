@@ -34,7 +34,7 @@ export const verb = <Schema extends z.ZodMiniType, Answer>(
 })
 
 /** A verb that changes something; whenever it has, it leaves an act in the log, as `describe` puts it: never a secret. */
-export const acting = <Schema extends z.ZodMiniType, Answer>(
+export const mutation = <Schema extends z.ZodMiniType, Answer>(
   name: string,
   input: Schema,
   run: (deps: OperatorDeps, input: z.output<Schema>) => Promise<Answer>,
@@ -55,11 +55,11 @@ export async function perform<Input, Answer>(
 ): Promise<Answer> {
   const input = await read(untrusted)
   const answer = await run(deps, input)
-  if (acts) await note(deps, acts.verb, acts.describe(input, answer))
+  if (acts) await recordActs(deps, acts.verb, acts.describe(input, answer))
   return answer
 }
 
-async function note(
+async function recordActs(
   { store, clock, who }: OperatorDeps,
   verb: string,
   facts: ActFacts | readonly ActFacts[] | null,
@@ -67,13 +67,13 @@ async function note(
   const all = facts === null ? [] : isList(facts) ? facts : [facts]
   for (const one of all) {
     await store.acts.note(draftAct(clock.now(), who, verb, one)).catch((cause) => {
-      throw unnoted(verb, cause)
+      throw notRecorded(verb, cause)
     })
   }
 }
 
 /** The disk filled up in between, say. */
-const unnoted = (verb: string, cause: unknown): GatewayError =>
+const notRecorded = (verb: string, cause: unknown): GatewayError =>
   new GatewayError(
     'store_unavailable',
     `${verb} was done, but the log of acts took no note of it`,
@@ -92,11 +92,11 @@ async function parse<Schema extends z.ZodMiniType>(
 ): Promise<z.output<Schema>> {
   const reading = await readForm(schema, untrusted)
   if (reading.fits) return reading.value
-  throw invalid(reading.path.join('.'), reading.message)
+  throw invalidInput(reading.path.join('.'), reading.message)
 }
 
 /** An input that cannot be read; `param` is the path of the field, empty for the whole. */
-export const invalid = (param: string, expected: string): GatewayError =>
+export const invalidInput = (param: string, expected: string): GatewayError =>
   new GatewayError(
     'invalid_request',
     param === '' ? expected : `${param}: ${expected}`,

@@ -7,7 +7,7 @@ import type { ApiKey } from '#domain/key.ts'
 import { renderLimits } from '#domain/key-report.ts'
 import { renderUsd } from '#domain/money.ts'
 import { readReceipt } from '#domain/receipt.ts'
-import { findLine } from './activity.ts'
+import { findEntry } from './activity.ts'
 import { renderOperatorReceipt } from './activity-record.ts'
 import type { OperatorDeps } from './deps.ts'
 import { verb } from './verb.ts'
@@ -49,36 +49,39 @@ export interface WhyRecord {
 export const explain = verb(
   z.strictObject({ id: z.string().check(z.minLength(1)) }),
   async (deps, { id }): Promise<WhyRecord> => {
-    const line = await findLine(deps, id, 'why')
-    const receipt = renderOperatorReceipt(await readReceipt(deps.store, line))
+    const entry = await findEntry(deps, id, 'why')
+    const receipt = renderOperatorReceipt(await readReceipt(deps.store, entry))
     const { request_id, created_at, key_id, key_name, user, model, status, code, ended_by } =
       receipt
     return {
-      id: line.generationId,
+      id: entry.generationId,
       ...{ request_id, created_at, key_id, key_name, user, model, status, code, ended_by },
-      ...(ended_by === 'refused' ? await retry(deps, line) : NOT_REFUSED),
+      ...(ended_by === 'refused' ? await explainRefusal(deps, entry) : NOT_REFUSED),
       story: ended_by === 'refused' ? [] : storyOf(receipt),
     }
   },
 )
 
-type Retrial = Pick<WhyRecord, 'refusal' | 'now' | 'remedies'>
+type RefusalExplanation = Pick<WhyRecord, 'refusal' | 'now' | 'remedies'>
 
-const NOT_REFUSED: Retrial = { refusal: null, now: null, remedies: [] }
+const NOT_REFUSED: RefusalExplanation = { refusal: null, now: null, remedies: [] }
 
-async function retry(deps: OperatorDeps, line: ActivityEntry): Promise<Retrial> {
+async function explainRefusal(
+  deps: OperatorDeps,
+  entry: ActivityEntry,
+): Promise<RefusalExplanation> {
   const { store } = deps
-  const key = await store.keys.find(line.keyId)
-  const { code, refusal } = line
+  const key = await store.keys.find(entry.keyId)
+  const { code, refusal } = entry
   const then = { code: code ?? '', metadata: refusal?.metadata ?? null }
   const rendered = {
     ...renderRefusal(then, refusal?.message ?? 'the log has no words of it'),
     most_cost_usd: refusal?.hold ? renderUsd(refusal.hold) : null,
   }
   if (!key) return { refusal: rendered, now: null, remedies: [] }
-  const now = await judgeAgain(deps, line, key)
-  const owner = await store.accounts.find(line.accountId)
-  const scene = { key, model: line.model, accountName: owner?.name ?? line.accountId }
+  const now = await judgeAgain(deps, entry, key)
+  const owner = await store.accounts.find(entry.accountId)
+  const context = { key, model: entry.model, accountName: owner?.name ?? entry.accountId }
   const facts = [
     ...(stillHolds(then, key) ? [then] : []),
     ...(now instanceof GatewayError ? [toFacts(now)] : []),
@@ -86,7 +89,7 @@ async function retry(deps: OperatorDeps, line: ActivityEntry): Promise<Retrial> 
   return {
     refusal: rendered,
     now: renderNow(now),
-    remedies: [...new Set(facts.flatMap((one) => remediesFor(one, scene)))],
+    remedies: [...new Set(facts.flatMap((one) => remediesFor(one, context)))],
   }
 }
 

@@ -4,7 +4,7 @@ import * as z from 'zod/mini'
 import { GatewayError } from '#domain/errors.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { credentialField } from '../providers.ts'
-import { invalid, verb } from '../verb.ts'
+import { invalidInput, verb } from '../verb.ts'
 import { readCurrent } from './current.ts'
 import { readDesired, sectionsOf } from './desired.ts'
 import { type GatewayDocument, type GatewayFile, gatewayDocument } from './document.ts'
@@ -56,7 +56,7 @@ export const applyDocument = verb(
       })
     }
     const missing = record.credentials.find(({ provider }) => credentials[provider] === undefined)
-    if (missing) throw invalid('credentials', `none was sent for provider ${missing.provider}`)
+    if (missing) throw invalidInput('credentials', `none was sent for provider ${missing.provider}`)
     return { ...record, ...(await executePlan(deps, record.steps, desired, current, credentials)) }
   },
 )

@@ -1,7 +1,7 @@
 /** What the gateway has of all that a file may state. The demo provider and its models belong to the binary, not to a file. */
 
 import type { OperatorDeps } from '../deps.ts'
-import { everyKey } from '../list-keys.ts'
+import { listAllKeys } from '../list-keys.ts'
 import {
   accountEntity,
   clientEntity,
@@ -41,7 +41,7 @@ async function currentAccounts({ store }: OperatorDeps): Promise<readonly Entity
 async function currentKeys(deps: OperatorDeps): Promise<readonly Entity[]> {
   const entities: Entity[] = []
   for (const account of await deps.store.accounts.list()) {
-    const keys = await everyKey(deps, false, account.id)
+    const keys = await listAllKeys(deps, false, account.id)
     const shared = duplicateNames(keys)
     for (const key of keys.toReversed()) {
       const title = shared.has(key.name) ? key.id : key.name

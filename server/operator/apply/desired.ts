@@ -8,7 +8,7 @@ import { catalogOf, toCard } from '../catalog.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { baseUrlFor, typeFor } from '../providers.ts'
 import { readWebhookUrl } from '../threshold-fields.ts'
-import { invalid } from '../verb.ts'
+import { invalidInput } from '../verb.ts'
 import { type GatewayDocument, toPrices } from './document.ts'
 import {
   accountEntity,
@@ -72,7 +72,7 @@ function desiredAccount({ delivery }: OperatorDeps, entry: Entry<'accounts'>, n:
       webhookUrl = readWebhookUrl(webhook_url, delivery.loopbackWebhooks)
     }
   } catch (thrown) {
-    throw invalid(`accounts.${n}`, thrown instanceof Error ? thrown.message : String(thrown))
+    throw invalidInput(`accounts.${n}`, thrown instanceof Error ? thrown.message : String(thrown))
   }
   return accountEntity(name, { below: threshold_usd ?? null, email: email ?? null, webhookUrl })
 }
@@ -82,7 +82,7 @@ function desiredProvider(
   n: number,
 ): Entity {
   if (name === DEMO || type === DEMO) {
-    throw invalid(`providers.${n}`, 'the demo provider is built in; a file does not state it')
+    throw invalidInput(`providers.${n}`, 'the demo provider is built in; a file does not state it')
   }
   const known = typeFor(name, type, base_url)
   const baseUrl = baseUrlFor(known, base_url)
@@ -94,7 +94,7 @@ function desiredCard(entry: Entry<'models'>, n: number, at: Instant): ModelCard 
   const own = entry.id.slice(slash + 1)
   const provider = entry.provider ?? entry.id.slice(0, slash)
   if (provider === DEMO) {
-    throw invalid(`models.${n}`, 'the models of the demo provider are built in')
+    throw invalidInput(`models.${n}`, 'the models of the demo provider are built in')
   }
   const upstreamName = entry.upstream ?? own
   const prices = entry.price === undefined ? null : toPrices(entry.price)
@@ -148,14 +148,15 @@ function desiredClient(entry: Entry<'clients'>, n: number, current: readonly Ent
 /** An id is the gateway's own word: nothing can be made under one. */
 function requireKnownId(current: readonly Entity[], kind: Kind, id: string, param: string): void {
   const known = current.some((entity) => entity.kind === kind && entity.id === id)
-  if (!known) throw invalid(param, `there is no ${kind} ${id} here; leave the id out to make one`)
+  if (!known)
+    throw invalidInput(param, `there is no ${kind} ${id} here; leave the id out to make one`)
 }
 
 function refuseDuplicates(stated: readonly Entity[]): void {
   const seen = new Set<string>()
   for (const entity of stated) {
     const title = entityRef(entity)
-    if (seen.has(title)) throw invalid(`${entity.kind}s`, `${title} is stated twice`)
+    if (seen.has(title)) throw invalidInput(`${entity.kind}s`, `${title} is stated twice`)
     seen.add(title)
   }
 }
@@ -168,7 +169,10 @@ function refuseKindChange(stated: readonly Entity[], current: readonly Entity[])
     const before = known.get(entityRef(entity))
     if (before && before.fields['kind'] !== entity.fields['kind']) {
       const { kind } = before.fields
-      throw invalid('keys', `key ${entity.name} is ${String(kind)} and cannot become another kind`)
+      throw invalidInput(
+        'keys',
+        `key ${entity.name} is ${String(kind)} and cannot become another kind`,
+      )
     }
   }
 }
@@ -187,7 +191,7 @@ function requireFutureExpiry(
     if (expires_at === undefined || expires_at > at || entity === undefined) continue
     const before = known.get(entityRef(entity))
     if (before?.fields['expires_at'] === entity.fields['expires_at']) continue
-    throw invalid(
+    throw invalidInput(
       `keys.${n}.expires_at`,
       'must be a time in the future; leave out a key that should have ended',
     )
@@ -206,7 +210,7 @@ function refuseAmbiguousNames(stated: readonly Entity[], current: readonly Entit
     )
     if (same.length < 2) continue
     const ids = same.map((known) => known.id).join(', ')
-    throw invalid(
+    throw invalidInput(
       `${kind}s`,
       `several ${kind}s are called "${fields['name']}": state an id (${ids})`,
     )

@@ -4,7 +4,7 @@ import type { OperatorDeps } from '../deps.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 
 /** A request takes two: its client's and its provider's. */
-const FEW = 4_096
+const LOW_LIMIT = 4_096
 const MOST_SHARE = 0.9
 
 /** Of a gateway that runs, where the system tells. */
@@ -26,5 +26,5 @@ export function judgeDescriptors(used: number | null, most: number): Finding {
     return problem('descriptors', message, next)
   }
   const message = `${used} of ${most} descriptors in use`
-  return most < FEW ? warning('descriptors', message, next) : ok('descriptors', message)
+  return most < LOW_LIMIT ? warning('descriptors', message, next) : ok('descriptors', message)
 }

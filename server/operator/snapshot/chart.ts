@@ -61,7 +61,7 @@ const MOST_GROUPS = 8
 const LEDGER_LINES = 10
 
 /** Looks through the log of that time, and requests pass meanwhile. @throws account_not_found, store_unavailable */
-export const drawChart = verb(
+export const readChart = verb(
   z.strictObject({
     account: accountField,
     by: z._default(z.enum(['key', 'user', 'model', 'provider']), 'key'),

@@ -19,20 +19,24 @@ import type {
   SpendGaugeRecord,
   WarningRecord,
 } from './record.ts'
-import { oneDecimal, rounded, whole } from './traffic.ts'
+import { integerOrNull, oneDecimal, tenthsOrNull } from './traffic.ts'
 
 /** Whoever has more sees the newest, and whatever is asked with at the moment. */
 export const MOST_KEYS = 1_000
 const MOST_KEY_ROWS = 200
 const NEAR_PERCENT = 90
 
-interface Seen {
+interface KeysReading {
   readonly keys: KeysRecord
   readonly caps: Caps
 }
 
 /** `span` is the last hour. Between every few keys requests are let pass: one that was never used is read from the disk. */
-export async function readKeys(deps: OperatorDeps, account: Account, span: Span): Promise<Seen> {
+export async function readKeys(
+  deps: OperatorDeps,
+  account: Account,
+  span: Span,
+): Promise<KeysReading> {
   const { store, clock } = deps
   const page = await store.keys.list({
     accountId: account.id,
@@ -40,7 +44,7 @@ export async function readKeys(deps: OperatorDeps, account: Account, span: Span)
     limit: MOST_KEYS,
   })
   const ended = Map.groupBy(span.endings, ({ keyId }) => keyId)
-  const keys = await withAsking(deps, account, page.keys, ended)
+  const keys = await withRecentlyUsed(deps, account, page.keys, ended)
   const rows: KeyRowRecord[] = []
   const warnings: WarningRecord[] = []
   for (const [place, key] of keys.entries()) {
@@ -60,7 +64,7 @@ export async function readKeys(deps: OperatorDeps, account: Account, span: Span)
     keys: {
       total: page.totalCount,
       active: active.length,
-      rows: rows.toSorted(nearest).slice(0, MOST_KEY_ROWS),
+      rows: rows.toSorted(byNearestLimit).slice(0, MOST_KEY_ROWS),
       warnings: warnings.toSorted((a, b) => b.level - a.level),
     },
   }
@@ -70,7 +74,7 @@ const ACTIVE_MS = 300_000
 const NEVER = new AbortController().signal
 
 /** Those asked with lately, too, that a page of the newest does not hold. */
-async function withAsking(
+async function withRecentlyUsed(
   { store }: OperatorDeps,
   { id }: Account,
   keys: readonly ApiKey[],
@@ -93,7 +97,7 @@ function capsOf(keys: readonly ApiKey[]): Caps {
 }
 
 /** Full before near, then by percent, then by what was spent today. */
-const nearest = (a: KeyRowRecord, b: KeyRowRecord): number =>
+const byNearestLimit = (a: KeyRowRecord, b: KeyRowRecord): number =>
   (b.percent ?? -1) - (a.percent ?? -1) ||
   Number(b.spend_day.spent_usd) - Number(a.spend_day.spent_usd) ||
   a.name.localeCompare(b.name)
@@ -188,11 +192,11 @@ function toTraffic(ended: readonly Ended[], span: Span): KeyTrafficRecord {
     seconds: Math.round(ms / 1000),
     ok: figures.ok,
     failed: figures.failed,
-    p95_ms: whole(figures.totalMs.p95),
-    cached_percent: rounded(figures.cachedPercent),
+    p95_ms: integerOrNull(figures.totalMs.p95),
+    cached_percent: tenthsOrNull(figures.cachedPercent),
     models: sharesOf(ended, ({ model }) => model, MOST_SHARES).map(({ name, percent }) => ({
       name,
-      percent: rounded(percent),
+      percent: tenthsOrNull(percent),
     })),
     users: sharesOf(ended, ({ endUser }) => endUser, MOST_SHARES).map(({ name, costNanos }) => ({
       name,

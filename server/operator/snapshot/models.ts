@@ -13,7 +13,7 @@ import { MOST_USAGE_GROUPS, type UsageReport } from '#domain/usage-report.ts'
 import type { LiveFacts, OperatorDeps } from '../deps.ts'
 import { renderHealth, worstOf } from '../hop-record.ts'
 import type { ModelTrafficRecord, ProviderTrafficRecord } from './record.ts'
-import { rounded, whole } from './traffic.ts'
+import { integerOrNull, tenthsOrNull } from './traffic.ts'
 
 /** What each model cost since midnight UTC: a look through the day's log. */
 export const readModelDay = ({ store, clock }: OperatorDeps): Promise<UsageReport> =>
@@ -45,11 +45,11 @@ export function renderModels(
       providers: [...providers].toSorted(),
       requests_per_minute: figures.lastMinute,
       in_flight: running.filter((one) => one.model === model).length,
-      p50_ms: whole(figures.totalMs.p50),
-      p95_ms: whole(figures.totalMs.p95),
-      first_byte_p50_ms: whole(figures.firstEventMs.p50),
-      tokens_per_second: rounded(figures.tokensPerSecond),
-      error_percent: rounded(errorPercent(figures)),
+      p50_ms: integerOrNull(figures.totalMs.p50),
+      p95_ms: integerOrNull(figures.totalMs.p95),
+      first_byte_p50_ms: integerOrNull(figures.firstEventMs.p50),
+      tokens_per_second: tenthsOrNull(figures.tokensPerSecond),
+      error_percent: tenthsOrNull(errorPercent(figures)),
       requests_day: day?.requests ?? 0,
       spend_day_usd: renderUsd(day?.cost ?? (0n as never)),
       share_percent:
@@ -98,14 +98,14 @@ export function renderServed(name: string, span: Span, failures: readonly HopFai
   const own = span.endings.filter(({ provider }) => provider === name)
   const served = own.filter(({ status }) => status < 500)
   return {
-    served_percent: rounded(servedPercent(served.length, failures)),
-    p95_ms: whole(toFigures(own, span).totalMs.p95),
+    served_percent: tenthsOrNull(servedPercent(served.length, failures)),
+    p95_ms: integerOrNull(toFigures(own, span).totalMs.p95),
     requests: own.length,
     failed: countStatuses(failures),
   }
 }
 
-const WELL_PERCENT = 99
+const HEALTHY_PERCENT = 99
 
 function stateOf(
   health: 'serving' | 'resting',
@@ -113,7 +113,7 @@ function stateOf(
 ): ProviderTrafficRecord['state'] {
   if (health === 'resting' || percent === 0) return 'down'
   if (percent === null) return 'unused'
-  return percent < WELL_PERCENT ? 'degraded' : 'ok'
+  return percent < HEALTHY_PERCENT ? 'degraded' : 'ok'
 }
 
 /** The most frequent first. */

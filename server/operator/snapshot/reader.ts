@@ -6,11 +6,11 @@ import { FIGURES_MS, readSpan, type Span } from '#domain/snapshot/figures.ts'
 import { MOST_RECENT, MOST_RECENT_ERRORS } from '#domain/snapshot/pulse.ts'
 import type { LiveFacts, OperatorDeps } from '../deps.ts'
 import { findAccount } from '../find-account.ts'
+import { type CachedPart, createCachedPart } from './cached-part.ts'
 import { readKeys } from './keys.ts'
 import { readEarlier, startTail } from './log.ts'
 import { readModelDay, readProviders, renderModels } from './models.ts'
 import { readMoney } from './money.ts'
-import { type Part, startPart } from './part.ts'
 import type { FrameRecord, GatewayRecord } from './record.ts'
 import { renderInFlight, renderTraffic } from './traffic.ts'
 
@@ -25,13 +25,13 @@ const MODEL_DAY_MS = 10_000
 
 /** One account's money and keys, everybody's requests. @throws account_not_found, store_unavailable */
 export async function openSnapshots(deps: OperatorDeps, name: string): Promise<SnapshotReader> {
-  const live = demandLive(deps)
+  const live = requireRunning(deps)
   const account = await findAccount(deps, name)
   const parts = startParts(deps, live, account)
   const earlier = await readEarlier(deps)
 
   const startWatching = () => {
-    const seen = new Map<Part<unknown>, number>()
+    const seen = new Map<CachedPart<unknown>, number>()
     const { recent, errors: failed } = live.watch.pulse
     const tails = {
       log: startTail(deps, recent, earlier.log, MOST_RECENT),
@@ -61,7 +61,7 @@ export async function openSnapshots(deps: OperatorDeps, name: string): Promise<S
   return { watch: startWatching }
 }
 
-function demandLive({ live, dataDir }: OperatorDeps): LiveFacts {
+function requireRunning({ live, dataDir }: OperatorDeps): LiveFacts {
   if (live) return live
   throw new GatewayError(
     'store_unavailable',
@@ -74,21 +74,25 @@ function startParts(deps: OperatorDeps, live: LiveFacts, account: Account) {
   const { clock } = deps
   const { watch } = live
   const span = (ms: number) => (): Span => readSpan(watch.pulse.endings, clock.now(), ms)
-  const lately = startPart(clock, SECOND_MS, async () => span(FIGURES_MS)())
-  const keys = startPart(clock, 2 * SECOND_MS, () => readKeys(deps, account, span(HOUR_MS)()))
-  const modelDay = startPart(clock, MODEL_DAY_MS, () => readModelDay(deps))
+  const lately = createCachedPart(clock, SECOND_MS, async () => span(FIGURES_MS)())
+  const keys = createCachedPart(clock, 2 * SECOND_MS, () =>
+    readKeys(deps, account, span(HOUR_MS)()),
+  )
+  const modelDay = createCachedPart(clock, MODEL_DAY_MS, () => readModelDay(deps))
   const recent = async (): Promise<Span> => (await lately.read()).value
   return {
-    gateway: startPart(clock, SECOND_MS, () => readGateway(deps, live, clock.now())),
-    traffic: startPart(clock, SECOND_MS, async () => renderTraffic(watch, await recent())),
-    keys: startPart(clock, 2 * SECOND_MS, async () => (await keys.read()).value.keys),
-    money: startPart(clock, SECOND_MS, async () =>
+    gateway: createCachedPart(clock, SECOND_MS, () => readGateway(deps, live, clock.now())),
+    traffic: createCachedPart(clock, SECOND_MS, async () => renderTraffic(watch, await recent())),
+    keys: createCachedPart(clock, 2 * SECOND_MS, async () => (await keys.read()).value.keys),
+    money: createCachedPart(clock, SECOND_MS, async () =>
       readMoney(deps, account, (await keys.read()).value.caps),
     ),
-    models: startPart(clock, 2 * SECOND_MS, async () =>
+    models: createCachedPart(clock, 2 * SECOND_MS, async () =>
       renderModels(live, await recent(), (await modelDay.read()).value),
     ),
-    providers: startPart(clock, SECOND_MS, async () => readProviders(deps, live, await recent())),
+    providers: createCachedPart(clock, SECOND_MS, async () =>
+      readProviders(deps, live, await recent()),
+    ),
   }
 }
 

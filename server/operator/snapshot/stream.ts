@@ -46,24 +46,24 @@ export function createWatchers(deps: OperatorDeps): Watchers {
 /** Pulled: a watcher that does not read costs nothing. */
 function toLines(next: () => Promise<unknown>, everyMs: number): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
-  const gone = new AbortController()
+  const closed = new AbortController()
   let isFirst = true
   return new ReadableStream(
     {
       async pull(controller) {
         try {
-          if (!isFirst) await pause(everyMs, gone.signal)
+          if (!isFirst) await pause(everyMs, closed.signal)
           isFirst = false
           controller.enqueue(encoder.encode(`${JSON.stringify(await next())}\n`))
         } catch (thrown) {
-          if (gone.signal.aborted) return
+          if (closed.signal.aborted) return
           const { code, message } = toGatewayError(thrown)
           controller.enqueue(encoder.encode(`${JSON.stringify({ error: { code, message } })}\n`))
           controller.close()
         }
       },
       cancel() {
-        gone.abort()
+        closed.abort()
       },
     },
     { highWaterMark: 0 },

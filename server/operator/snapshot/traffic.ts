@@ -57,7 +57,7 @@ export function renderTraffic({ pulse, inFlight }: Watch, span: Span): TrafficRe
     tokens_per_second: oneDecimal(sum(minute) / minute.length),
     total_ms: renderPercentiles(figures.totalMs),
     first_byte_ms: renderPercentiles(figures.firstEventMs),
-    error_percent: rounded(errorPercent(figures)),
+    error_percent: tenthsOrNull(errorPercent(figures)),
     ok: figures.ok,
     failed: figures.failed,
     spend_per_hour_usd: renderUsd(perHour(figures.costNanos, ms)),
@@ -87,16 +87,16 @@ const perHour = (costNanos: number, ms: number): UsdNanos => {
 }
 
 const renderPercentiles = ({ p50, p95, p99 }: Percentiles): PercentilesRecord => ({
-  p50: whole(p50),
-  p95: whole(p95),
-  p99: whole(p99),
+  p50: integerOrNull(p50),
+  p95: integerOrNull(p95),
+  p99: integerOrNull(p99),
 })
 
-export const whole = (value: number | null): number | null =>
+export const integerOrNull = (value: number | null): number | null =>
   value === null ? null : Math.round(value)
 
 /** To one decimal place. */
-export const rounded = (value: number | null): number | null =>
+export const tenthsOrNull = (value: number | null): number | null =>
   value === null ? null : oneDecimal(value)
 
 export const oneDecimal = (value: number): number => Math.round(value * 10) / 10

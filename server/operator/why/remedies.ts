@@ -11,7 +11,7 @@ export interface RefusalFacts {
   readonly metadata: ErrorMetadata | null
 }
 
-export interface Scene {
+export interface RemedyContext {
   readonly key: ApiKey
   readonly model: string
   readonly accountName: string
@@ -20,7 +20,7 @@ export interface Scene {
 /** Empty where no command helps: a body that cannot be served, a request that only has to wait. */
 export function remediesFor(
   { code, metadata }: RefusalFacts,
-  { key, model, accountName }: Scene,
+  { key, model, accountName }: RemedyContext,
 ): readonly string[] {
   switch (code) {
     case 'rate_limit_exceeded':

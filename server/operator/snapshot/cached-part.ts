@@ -1,15 +1,15 @@
 /** A part of a snapshot: made when somebody looks, and again only when it is old enough for what making it costs. */
 import type { Clock } from '#domain/clock.ts'
 
-export interface Made<Value> {
+export interface Versioned<Value> {
   readonly value: Value
   /** Differs whenever the value was made anew. */
   readonly version: number
 }
 
-export interface Part<Value> {
+export interface CachedPart<Value> {
   /** Waits for a quick reading; a slow one answers its last value while it is made anew. */
-  read(): Promise<Made<Value>>
+  read(): Promise<Versioned<Value>>
 }
 
 /** Making one may take so much of the time, and no more: however large a gateway is, looking at it is not what it does. */
@@ -20,23 +20,23 @@ const QUICK_MS = 100
 const LONGEST_STALE_MS = 5_000
 
 /** Made at most every `leastMs`, one at a time; where that fails, the last value is answered. */
-export function startPart<Value>(
+export function createCachedPart<Value>(
   clock: Clock,
   leastMs: number,
-  make: () => Promise<Value>,
-): Part<Value> {
-  let last: Made<Value> | null = null
-  let making: Promise<Made<Value>> | null = null
+  compute: () => Promise<Value>,
+): CachedPart<Value> {
+  let last: Versioned<Value> | null = null
+  let refreshing: Promise<Versioned<Value>> | null = null
   let dueAt = 0
   let tookMs = 0
 
-  const remake = async (): Promise<Made<Value>> => {
+  const refresh = async (): Promise<Versioned<Value>> => {
     const startedAt = clock.now()
     try {
-      last = { value: await make(), version: (last?.version ?? 0) + 1 }
+      last = { value: await compute(), version: (last?.version ?? 0) + 1 }
       return last
     } finally {
-      making = null
+      refreshing = null
       tookMs = clock.now() - startedAt
       dueAt = startedAt + Math.max(leastMs, tookMs / MOST_SHARE)
     }
@@ -45,12 +45,12 @@ export function startPart<Value>(
   return {
     async read() {
       const now = clock.now()
-      if (making === null && (last === null || now >= dueAt)) making = remake()
-      if (making === null) return last ?? (await remake())
-      if (last === null) return await making
+      if (refreshing === null && (last === null || now >= dueAt)) refreshing = refresh()
+      if (refreshing === null) return last ?? (await refresh())
+      if (last === null) return await refreshing
       const isStale = now >= dueAt + LONGEST_STALE_MS
       const known = last
-      const made = making.catch(() => known)
+      const made = refreshing.catch(() => known)
       return tookMs <= QUICK_MS || isStale ? await made : known
     },
   }

@@ -5,7 +5,7 @@ import { renderRubPerUsd } from '#domain/money.ts'
 import { type RouteHop, routeOf } from '#domain/route.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from '../deps.ts'
-import { everyKey } from '../list-keys.ts'
+import { listAllKeys } from '../list-keys.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 
 /** Whether somebody decided the rate. */
@@ -54,7 +54,7 @@ async function credentialProblem(
 }
 
 /** Models without a price are refused, never free. */
-export async function checkCatalogue({ store }: OperatorDeps): Promise<readonly Finding[]> {
+export async function checkPrices({ store }: OperatorDeps): Promise<readonly Finding[]> {
   const cards = await store.models.list()
   const unpriced = cards.filter(({ price }) => price === null)
   const [first] = unpriced
@@ -94,7 +94,7 @@ export async function checkRoutes({ store, live }: OperatorDeps): Promise<readon
 /** A mask that matches nothing is often a typing error. */
 export async function checkMasks(deps: OperatorDeps): Promise<readonly Finding[]> {
   const models = (await deps.store.models.list()).map(({ id }) => id)
-  const idle = (await everyKey(deps, false)).flatMap((key) =>
+  const idle = (await listAllKeys(deps, false)).flatMap((key) =>
     idleMasks(key.limits.allowedModels, models).map((mask) => ({ key, mask })),
   )
   if (idle.length === 0) return [ok('masks', 'every mask matches a model')]

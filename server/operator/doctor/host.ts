@@ -39,7 +39,7 @@ const inTheClear = (setting: string, url: string, what: string): Finding =>
 
 const MEGABYTE = 1_000_000
 /** A tenth is much on a small disk and nothing to speak of on a large one. */
-const LITTLE = { share: 0.1, bytes: 5_000 * MEGABYTE }
+const LOW_SPACE = { share: 0.1, bytes: 5_000 * MEGABYTE }
 /** The log may grow by so much while somebody reads; below it every request may be the last. */
 const LEAST_BYTES = 256 * MEGABYTE
 /** Folded every few megabytes, unless somebody keeps it from that. */
@@ -67,7 +67,7 @@ export async function checkDisk({ dataDir }: OperatorDeps): Promise<readonly Fin
 /** `share` is of the whole disk. */
 export function judgeFreeSpace(dataDir: string, bytes: number, share: number): Finding {
   const message = `${inMegabytes(bytes)} free (${Math.floor(share * 100)}%) where the data lies`
-  if (bytes >= LEAST_BYTES && (share >= LITTLE.share || bytes >= LITTLE.bytes)) {
+  if (bytes >= LEAST_BYTES && (share >= LOW_SPACE.share || bytes >= LOW_SPACE.bytes)) {
     return ok('disk', message)
   }
   const judge = bytes < LEAST_BYTES ? problem : warning

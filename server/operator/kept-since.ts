@@ -15,7 +15,7 @@ export async function keptSince(
 }
 
 /** The same for answers that are lists. */
-export const showKept = verb(
+export const showKeptSince = verb(
   z.strictObject({ since: z._default(z.nullable(timeField), null) }),
   async (deps, { since }) => ({ kept_since: await keptSince(deps, since) }),
 )
