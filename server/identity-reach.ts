@@ -1,7 +1,7 @@
 /** Outbound requests of the sign-in provider: https, no redirects, bounded in time and bytes (hardening §3.2, §4.4). */
 import { isLoopbackAddress, isPrivateAddress, isPublicAddress } from '#outbound/addresses.ts'
+import { fetchUntrusted } from '#outbound/fetch-untrusted.ts'
 import { type DestinationPolicy, PUBLIC_HTTPS } from '#outbound/policy.ts'
-import { reach } from '#outbound/reach.ts'
 import type { Reach } from '#signin/deps.ts'
 
 /** For one request, from DNS to the last byte. */
@@ -13,7 +13,7 @@ const MOST_BYTES = 512 * 1024
 const hostPolicy = (isDevelopment: boolean): DestinationPolicy => ({
   ...PUBLIC_HTTPS,
   protocols: isDevelopment ? ['https:', 'http:'] : ['https:'],
-  insideNames: true,
+  internalNames: true,
   isAllowed(address, protocol) {
     if (isLoopbackAddress(address)) return isDevelopment || protocol === 'https:'
     return protocol === 'https:' && (isPublicAddress(address) || isPrivateAddress(address))
@@ -29,7 +29,12 @@ export function identityReach(isDevelopment: boolean, totalMs = TOTAL_MS): Reach
   return async (address, request, issuer) => {
     const isHost = new URL(address).hostname === new URL(issuer).hostname
     const signal = AbortSignal.timeout(totalMs)
-    const response = await reach(address, request, isHost ? ofHost : THIRD_PARTY_POLICY, signal)
+    const response = await fetchUntrusted(
+      address,
+      request,
+      isHost ? ofHost : THIRD_PARTY_POLICY,
+      signal,
+    )
     if (response === null) throw new Error('forbidden_address')
     const { status, headers } = response
     const body = await readBounded(response)

@@ -119,8 +119,8 @@ const withTraceParent =
 function openMetrics(options: MetricsOptions, tally: Tally, deps: ApiDeps): Listener {
   const metricsDeps = { ...deps, startedAt: deps.clock.now() }
   const scrape = async (): Promise<string> => {
-    const [{ gather }, { renderFamilies }] = await Promise.all([
-      import('#telemetry/gather.ts'),
+    const [{ collectMetrics: gather }, { renderFamilies }] = await Promise.all([
+      import('#telemetry/collect-metrics.ts'),
       import('#telemetry/exposition.ts'),
     ])
     return await renderFamilies(await gather(metricsDeps, tally))

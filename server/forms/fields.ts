@@ -63,15 +63,15 @@ export const perMillionField = readAs((text) => {
 export const timeField = readAs(readInstant, 'an RFC 3339 time such as "2026-12-01T00:00:00Z"')
 
 /** When something ends; it must lie ahead. Null is never. @throws invalid_request */
-export function demandFuture(end: Instant | null, now: Instant): Instant | null {
+export function requireFuture(end: Instant | null, now: Instant): Instant | null {
   if (end === null || end > now) return end
   throw new GatewayError('invalid_request', 'expires_at: must be a time in the future', {
     param: 'expires_at',
   })
 }
 
-const NAME = `must be a text of 1 to ${MOST_NAME_CHARS} characters, without line breaks and other control characters`
-const PLAIN = 'must hold no line breaks and no other control characters'
+const NAME_MESSAGE = `must be a text of 1 to ${MOST_NAME_CHARS} characters, without line breaks and other control characters`
+const PLAIN_MESSAGE = 'must hold no line breaks and no other control characters'
 
 // C0, DEL, C1, line and paragraph separators: they would break a line of a list or of a log, or steer a terminal.
 const CONTROL = '\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029'
@@ -88,30 +88,39 @@ const isName = (text: string): boolean => {
 }
 
 export const nameField = z
-  .string(NAME)
-  .check(z.refine(isPlain, { error: NAME, abort: true }), z.trim(), z.refine(isName, NAME))
+  .string(NAME_MESSAGE)
+  .check(
+    z.refine(isPlain, { error: NAME_MESSAGE, abort: true }),
+    z.trim(),
+    z.refine(isName, NAME_MESSAGE),
+  )
 
 /** A text of one line, and of so many characters at most. */
 export const lineField = (most: number) =>
   z
     .string()
-    .check(z.maxLength(most, `must be at most ${most} characters`), z.refine(isPlain, PLAIN))
+    .check(
+      z.maxLength(most, `must be at most ${most} characters`),
+      z.refine(isPlain, PLAIN_MESSAGE),
+    )
 
 export const noteField = lineField(1_000)
 export const accountField = z._default(z.string(), DEFAULT_ACCOUNT_NAME)
 
-const WHOLE =
+const COUNT_MESSAGE =
   'must be a whole number of at least 1; null is no limit, and a key is stopped by disabling it'
 
-const countField = z.int(WHOLE).check(z.minimum(1, WHOLE))
+const countField = z.int(COUNT_MESSAGE).check(z.minimum(1, COUNT_MESSAGE))
 const windowField = countField.check(
   z.maximum(MOST_WINDOW_SLOTS, `must be at most ${MOST_WINDOW_SLOTS}`),
 )
 
-const MASK = 'must be a model id, "<provider>/*" or "*"'
+const MASK_MESSAGE = 'must be a model id, "<provider>/*" or "*"'
 const maskField = z
-  .string(MASK)
-  .check(z.refine(isMask, { error: ({ input }) => `${MASK} (got ${quoted(String(input))})` }))
+  .string(MASK_MESSAGE)
+  .check(
+    z.refine(isMask, { error: ({ input }) => `${MASK_MESSAGE} (got ${quoted(String(input))})` }),
+  )
 
 /** Any of a key's limits by its wire name; absent leaves it as it is, null removes it. */
 export const limitsFields = {

@@ -13,7 +13,7 @@ export interface WebhookPermissions {
 export const webhookPolicy = (permissions: WebhookPermissions): DestinationPolicy => ({
   ...PUBLIC_HTTPS,
   protocols: permissions.loopback ? ['https:', 'http:'] : ['https:'],
-  insideNames: permissions.loopback || permissions.private,
+  internalNames: permissions.loopback || permissions.private,
   isAllowed(address, protocol) {
     if (permissions.loopback && isLoopbackAddress(address)) return true
     if (protocol !== 'https:') return false

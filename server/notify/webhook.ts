@@ -1,8 +1,8 @@
 /** Posts one webhook, signed for this attempt, to a checked address. Only the status of the response is used. */
 import { type Instant, unixSeconds } from '#domain/clock.ts'
 import type { Notice } from '#domain/notice.ts'
+import { fetchUntrusted } from '#outbound/fetch-untrusted.ts'
 import type { DestinationPolicy } from '#outbound/policy.ts'
-import { reach } from '#outbound/reach.ts'
 import { readRetryAfter } from '#outbound/retry-after.ts'
 import { classOf, type Outcome, unanswered } from './outcome.ts'
 import { sign } from './signature.ts'
@@ -28,7 +28,7 @@ export async function postWebhook(
     'webhook-signature': sign(key, eventId, triedAt, body),
   }
   try {
-    const response = await reach(url, { method: 'POST', headers, body }, policy, signal)
+    const response = await fetchUntrusted(url, { method: 'POST', headers, body }, policy, signal)
     if (response === null) return unanswered('forbidden_address')
     // The body is ignored, and could be endless.
     response.body?.cancel().catch(() => {})

@@ -2,7 +2,7 @@
 import * as z from 'zod/mini'
 import { renderInstant } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
-import { demandFuture, nameField, noteField, timeField } from '#forms/fields.ts'
+import { nameField, noteField, requireFuture, timeField } from '#forms/fields.ts'
 import { nameWarnings } from '#forms/key-warnings.ts'
 import { findKey } from './find-key.ts'
 import { type OperatorKeyRecord, reportKey } from './list-keys.ts'
@@ -43,7 +43,7 @@ export const editKey = mutation(
         ...(name !== undefined && { name }),
         ...(note !== undefined && { note }),
         ...(disabled !== undefined && { disabledAt: disabled ? (before.disabledAt ?? at) : null }),
-        ...(expires_at !== undefined && { expiresAt: demandFuture(expires_at, at) }),
+        ...(expires_at !== undefined && { expiresAt: requireFuture(expires_at, at) }),
       },
       at,
     )

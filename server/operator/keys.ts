@@ -8,10 +8,10 @@ import type { WindowReading } from '#domain/quota.ts'
 import { newSecret, readSecret } from '#domain/secret.ts'
 import {
   accountField,
-  demandFuture,
   limitsFields,
   nameField,
   noteField,
+  requireFuture,
   statedLimits,
   timeField,
 } from '#forms/fields.ts'
@@ -50,7 +50,7 @@ export const createKey = mutation(
     ]
     const secret = newSecret()
     const { name, kind, note } = input
-    const expiresAt = demandFuture(input.expires_at, at)
+    const expiresAt = requireFuture(input.expires_at, at)
     const draft = { accountId: account.id, name, kind, note, limits, expiresAt }
     const key = draftKey(draft, secret, at)
     await store.keys.issue(key, secret)

@@ -4,7 +4,7 @@ import { BlockList, isIP } from 'node:net'
 type Range = readonly [network: string, prefix: number]
 
 /** What IANA's registry of special-purpose IPv4 addresses holds, and everything from multicast upwards. */
-const INSIDE_V4: readonly Range[] = [
+const SPECIAL_V4: readonly Range[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
@@ -28,7 +28,7 @@ const INSIDE_V4: readonly Range[] = [
 const GLOBAL_V6: Range = ['2000::', 3]
 
 /** Parts of that block with another meaning: protocols' own (Teredo), documentation, 6to4 (an IPv4 address in disguise). */
-const INSIDE_V6: readonly Range[] = [
+const SPECIAL_V6: readonly Range[] = [
   ['2001::', 23],
   ['2001:db8::', 32],
   ['2002::', 16],
@@ -51,9 +51,9 @@ const PRIVATE: readonly Range[] = [
 ]
 
 /** What asks for the secrets of a cloud's machine within ULA. */
-const CLOUD_SECRETS: readonly Range[] = [['fd00:ec2::', 32]]
+const CLOUD_METADATA: readonly Range[] = [['fd00:ec2::', 32]]
 
-function listOf(ranges: readonly Range[]): (address: string) => boolean {
+function matcherOf(ranges: readonly Range[]): (address: string) => boolean {
   const list = new BlockList()
   for (const [network, prefix] of ranges) list.addSubnet(network, prefix, familyOf(network))
   return (address) => isIP(address) !== 0 && list.check(address, familyOf(address))
@@ -61,26 +61,26 @@ function listOf(ranges: readonly Range[]): (address: string) => boolean {
 
 const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 4 ? 'ipv4' : 'ipv6')
 
-const isInside = listOf([...INSIDE_V4, ...INSIDE_V6])
-const isGlobalV6 = listOf([GLOBAL_V6])
-const isListedPrivate = listOf(PRIVATE)
-const isCloudSecret = listOf(CLOUD_SECRETS)
+const isSpecial = matcherOf([...SPECIAL_V4, ...SPECIAL_V6])
+const isGlobalV6 = matcherOf([GLOBAL_V6])
+const isListedPrivate = matcherOf(PRIVATE)
+const isCloudMetadata = matcherOf(CLOUD_METADATA)
 
 /** Whether `address` (dotted IPv4 or IPv6, without brackets and zone) is global unicast; false for what is no address. */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {
     case 4:
-      return !isInside(address)
+      return !isSpecial(address)
     case 6:
-      return isGlobalV6(address) && !isInside(address)
+      return isGlobalV6(address) && !isSpecial(address)
     default:
       return false
   }
 }
 
 /** Whether it is this very machine, in the plain spelling of either family. */
-export const isLoopbackAddress = listOf(LOOPBACK)
+export const isLoopbackAddress = matcherOf(LOOPBACK)
 
 /** Whether it is one that networks give to their own machines; loopback and link-local are not. */
 export const isPrivateAddress = (address: string): boolean =>
-  isListedPrivate(address) && !isCloudSecret(address)
+  isListedPrivate(address) && !isCloudMetadata(address)

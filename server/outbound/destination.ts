@@ -12,15 +12,15 @@ export interface Destination {
 }
 
 /** Names that mean this machine or this network, whatever a resolver says of them. */
-const INSIDE = /(?:^|\.)(?:localhost|local|internal|home\.arpa)$/
+const INTERNAL_NAME = /(?:^|\.)(?:localhost|local|internal|home\.arpa)$/
 
-const isInsideName = (name: string): boolean => INSIDE.test(name) || !name.includes('.')
+const isInternalName = (name: string): boolean => INTERNAL_NAME.test(name) || !name.includes('.')
 
 /**
  * Null when nothing may be sent there. A name is resolved once, and one forbidden address among many is enough to refuse it.
  * The URL parser has already made one spelling of the many that an address can have. @throws what the resolver throws
  */
-export async function judgeDestination(
+export async function resolveDestination(
   address: string,
   policy: DestinationPolicy,
 ): Promise<Destination | null> {
@@ -32,7 +32,7 @@ export async function judgeDestination(
 
   const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
   const isName = isIP(hostname) === 0
-  if (isName && !policy.insideNames && isInsideName(hostname)) return null
+  if (isName && !policy.internalNames && isInternalName(hostname)) return null
   const found = isName ? await policy.resolve(hostname) : [hostname]
   if (!found.every((one) => policy.isAllowed(one, url.protocol))) return null
   // Where both are offered, a machine without IPv6 must not be left out.

@@ -7,7 +7,7 @@ export interface DestinationPolicy {
   readonly protocols: readonly string[]
   readonly ports: readonly number[] | 'any'
   /** Whether names that mean the inside (`localhost`, `x.internal`, one without a dot) are looked up at all. */
-  readonly insideNames: boolean
+  readonly internalNames: boolean
   /** Every address of a name; asked once for each destination. */
   readonly resolve: (hostname: string) => Promise<readonly string[]>
   readonly isAllowed: (address: string, protocol: string) => boolean
@@ -19,7 +19,7 @@ export interface DestinationPolicy {
 export const PUBLIC_HTTPS: DestinationPolicy = {
   protocols: ['https:'],
   ports: 'any',
-  insideNames: false,
+  internalNames: false,
   resolve: async (hostname) =>
     (await lookup(hostname, { all: true, verbatim: true })).map(({ address }) => address),
   isAllowed: isPublicAddress,

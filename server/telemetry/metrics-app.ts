@@ -10,23 +10,23 @@ export function metricsApp(
   token: string | null,
   scrape: () => Promise<string>,
 ): (request: Request) => Promise<Response> {
-  let underWay: Promise<string> | null = null
+  let inProgress: Promise<string> | null = null
   return async (request) => {
     if (URL.parse(request.url)?.pathname !== '/metrics')
       return refuse(404, 'metrics are at /metrics')
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       return refuse(405, 'metrics are read by GET', { Allow: 'GET, HEAD' })
     }
-    if (token === null && !namesThisMachine(request)) {
+    if (token === null && !hasLocalHost(request)) {
       return refuse(403, 'without a token metrics are for this machine alone')
     }
-    if (token !== null && !isShown(token, request)) {
+    if (token !== null && !hasToken(token, request)) {
       return refuse(401, 'metrics want their token', { 'WWW-Authenticate': 'Bearer' })
     }
-    underWay ??= scrape().finally(() => {
-      underWay = null
+    inProgress ??= scrape().finally(() => {
+      inProgress = null
     })
-    return new Response(await underWay, { headers: { 'Content-Type': METRICS_TEXT } })
+    return new Response(await inProgress, { headers: { 'Content-Type': METRICS_TEXT } })
   }
 }
 
@@ -34,14 +34,14 @@ export function metricsApp(
  * A page in somebody's browser may reach this machine under a name of its own, whose address it changes meanwhile; its
  * requests then carry that name.
  */
-function namesThisMachine(request: Request): boolean {
+function hasLocalHost(request: Request): boolean {
   const name = (request.headers.get('host') ?? '').replace(/:\d+$/, '').replace(/^\[|\]$/g, '')
   return name === 'localhost' || isIP(name) !== 0
 }
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-function isShown(token: string, request: Request): boolean {
+function hasToken(token: string, request: Request): boolean {
   const shown = /^Bearer (\S+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
   return shown !== undefined && timingSafeEqual(digest(shown), digest(token))
 }

@@ -38,7 +38,7 @@ interface SpanEvent {
 const SERVER = 2
 const CLIENT = 3
 const UNSET = 0
-const FAILED = 2
+const ERROR = 2
 
 /** Hexadecimal, from the system's randomness. */
 const randomId = (bytes: number): string => crypto.getRandomValues(new Uint8Array(bytes)).toHex()
@@ -74,20 +74,20 @@ const requestSpan = (entry: ActivityEntry, traceId: string, parent: TraceParent 
     'gateway.queued_ms': entry.queuedMs,
     'gateway.cost_usd': renderUsd(entry.cost),
   }),
-  status: { code: entry.status >= 500 ? FAILED : UNSET },
+  status: { code: entry.status >= 500 ? ERROR : UNSET },
 })
 
 /** The conventions of OpenTelemetry for generative AI: the whole of the operation, its fallbacks and retries included. */
 function inferenceSpan(entry: ActivityEntry, traceId: string, parentSpanId: string): Span {
   const { model, provider, usage } = entry
-  const begun = entry.startedAt + entry.queuedMs
+  const startedMs = entry.startedAt + entry.queuedMs
   return {
     traceId,
     spanId: randomId(8),
     parentSpanId,
     name: `chat ${model}`,
     kind: CLIENT,
-    startTimeUnixNano: nanos(begun),
+    startTimeUnixNano: nanos(startedMs),
     endTimeUnixNano: nanos(entry.startedAt + entry.totalMs),
     attributes: attributes({
       'gen_ai.operation.name': 'chat',
@@ -106,8 +106,8 @@ function inferenceSpan(entry: ActivityEntry, traceId: string, parentSpanId: stri
       'gateway.time_to_first_token_ms': entry.firstEventMs,
       'error.type': entry.code,
     }),
-    events: attemptEvents(entry.failedAttempts, begun),
-    status: { code: entry.code === null ? UNSET : FAILED },
+    events: attemptEvents(entry.failedAttempts, startedMs),
+    status: { code: entry.code === null ? UNSET : ERROR },
   }
 }
 

@@ -32,19 +32,19 @@ export interface Tracer {
 }
 
 /** Beyond it nobody is reading; what comes then is lost, and told. */
-const MOST_WAITING = 8_192
-const MOST_IN_POST = 512
+const MOST_PENDING = 8_192
+const MOST_PER_BATCH = 512
 const MOST_PARENTS = 10_000
 const FLUSH_MS = 2_000
 /** A whole answer has ended before it leaves, and only then is it known to whom it belongs. */
 const SETTLE_MS = 500
-const POST_MS = 5_000
-const TRIES = 3
-const PAUSE_MS = 500
+const POST_TIMEOUT_MS = 5_000
+const MOST_ATTEMPTS = 3
+const RETRY_MS = 500
 /** A receiver that hangs must not keep a gateway from ending. */
-const STOP_MS = 3_000
+const STOP_TIMEOUT_MS = 3_000
 
-interface Waiting {
+interface PendingEntry {
   readonly entry: ActivityEntry
   readonly since: Instant
   parent: TraceParent | null
@@ -52,20 +52,20 @@ interface Waiting {
 
 export function startTracer(target: TraceTarget, deps: TracerDeps): Tracer {
   const { clock } = deps
-  const waiting = new TransientMap<GenerationId, Waiting>()
+  const pending = new TransientMap<GenerationId, PendingEntry>()
   const parents = new TransientMap<GenerationId, TraceParent>()
-  const gone = new AbortController()
-  const post = poster(target, deps, gone.signal)
-  let lost = 0
+  const stopped = new AbortController()
+  const post = createPoster(target, deps, stopped.signal)
+  let dropped = 0
   let timer: ReturnType<typeof setTimeout> | null = null
   let flushing: Promise<void> | null = null
 
-  const take = (endedBefore: Instant): readonly Waiting[] => {
-    const due: Waiting[] = []
-    for (const [id, one] of waiting) {
-      if (due.length === MOST_IN_POST || one.since > endedBefore) break
+  const take = (endedBefore: Instant): readonly PendingEntry[] => {
+    const due: PendingEntry[] = []
+    for (const [id, one] of pending) {
+      if (due.length === MOST_PER_BATCH || one.since > endedBefore) break
       due.push(one)
-      waiting.take(id)
+      pending.take(id)
     }
     return due
   }
@@ -75,13 +75,13 @@ export function startTracer(target: TraceTarget, deps: TracerDeps): Tracer {
       const due = take(isLast ? later(clock.now(), 1) : later(clock.now(), -SETTLE_MS))
       if (due.length === 0) break
       const missed = await post(due)
-      lost += missed
+      dropped += missed
     }
     // Of those that were given up at the end `stop` has told.
-    if (lost > 0 && !gone.signal.aborted) {
-      deps.logFault(new Error(`${lost} traced requests were lost: ${target.url}`))
+    if (dropped > 0 && !stopped.signal.aborted) {
+      deps.logFault(new Error(`${dropped} traced requests were lost: ${target.url}`))
     }
-    lost = 0
+    dropped = 0
   }
 
   const arm = (): void => {
@@ -90,7 +90,7 @@ export function startTracer(target: TraceTarget, deps: TracerDeps): Tracer {
       timer = null
       flushing = flush(false).finally(() => {
         flushing = null
-        if (waiting.size > 0) arm()
+        if (pending.size > 0) arm()
       })
     }, FLUSH_MS)
     timer.unref()
@@ -99,14 +99,14 @@ export function startTracer(target: TraceTarget, deps: TracerDeps): Tracer {
   return {
     ended(entry) {
       const parent = parents.take(entry.generationId) ?? null
-      if (waiting.size >= MOST_WAITING) lost++
-      else waiting.set(entry.generationId, { entry, since: clock.now(), parent })
+      if (pending.size >= MOST_PENDING) dropped++
+      else pending.set(entry.generationId, { entry, since: clock.now(), parent })
       arm()
     },
     join(id, traceparent) {
       const parent = readTraceparent(traceparent)
       if (parent === null) return
-      const one = waiting.get(id)
+      const one = pending.get(id)
       if (one) {
         one.parent = parent
         return
@@ -121,8 +121,8 @@ export function startTracer(target: TraceTarget, deps: TracerDeps): Tracer {
         await flushing
         await flush(true)
       }
-      if (await within(flushed(), STOP_MS)) return
-      gone.abort()
+      if (await within(flushed(), STOP_TIMEOUT_MS)) return
+      stopped.abort()
       deps.logFault(new Error(`the last traced requests were lost: ${target.url}`))
     },
   }
@@ -136,35 +136,36 @@ function forgetOldest(parents: TransientMap<GenerationId, TraceParent>): void {
 }
 
 /** Posts one batch; answers how many requests were lost. */
-function poster(
+function createPoster(
   { url, headers, serviceName }: TraceTarget,
   { version, clock }: TracerDeps,
-  gone: AbortSignal,
+  stopped: AbortSignal,
 ) {
   const resource: readonly Attribute[] = attributes({
     'service.name': serviceName,
     'service.version': version,
   })
   const scope = { name: 'gatewayctl', version }
-  let restsUntil = clock.now()
+  let pausedUntil = clock.now()
 
-  return async (batch: readonly Waiting[]): Promise<number> => {
+  return async (batch: readonly PendingEntry[]): Promise<number> => {
     const sampled = batch.filter(({ parent }) => parent === null || parent.isSampled)
     if (sampled.length === 0) return 0
     // A receiver that is gone must not hold up those that end meanwhile, try after try.
-    if (clock.now() < restsUntil) return sampled.length
+    if (clock.now() < pausedUntil) return sampled.length
     const spans = sampled.flatMap(({ entry, parent }) => toSpans(entry, parent))
     const body = JSON.stringify({
       resourceSpans: [{ resource: { attributes: resource }, scopeSpans: [{ scope, spans }] }],
     })
-    for (let turn = 1; turn <= TRIES; turn++) {
-      const status = await send(url, headers, body, gone)
-      if (gone.aborted) break
+    for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+      const status = await send(url, headers, body, stopped)
+      if (stopped.aborted) break
       if (status >= 200 && status < 300) return 0
       if (status !== 0 && ![429, 502, 503, 504].includes(status)) break
-      if (turn < TRIES) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * turn))
+      if (attempt < MOST_ATTEMPTS)
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS * attempt))
     }
-    restsUntil = later(clock.now(), POST_MS)
+    pausedUntil = later(clock.now(), POST_TIMEOUT_MS)
     return sampled.length
   }
 }
@@ -174,7 +175,7 @@ async function send(
   url: string,
   headers: TraceTarget['headers'],
   body: string,
-  gone: AbortSignal,
+  stopped: AbortSignal,
 ): Promise<number> {
   try {
     const response = await fetch(url, {
@@ -182,7 +183,7 @@ async function send(
       headers: { ...headers, 'content-type': 'application/json' },
       body,
       redirect: 'manual',
-      signal: AbortSignal.any([gone, AbortSignal.timeout(POST_MS)]),
+      signal: AbortSignal.any([stopped, AbortSignal.timeout(POST_TIMEOUT_MS)]),
     })
     await response.body?.cancel()
     return response.status

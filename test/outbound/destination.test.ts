@@ -1,7 +1,7 @@
 // Addresses on a stranger's word: every way inside that is known, tried on the rules and on a resolver of our own.
 import { describe, expect, test } from 'vitest'
 import { isLoopbackAddress, isPrivateAddress, isPublicAddress } from '#outbound/addresses.ts'
-import { judgeDestination } from '#outbound/destination.ts'
+import { resolveDestination } from '#outbound/destination.ts'
 import { type DestinationPolicy, PUBLIC_HTTPS } from '#outbound/policy.ts'
 
 const PUBLIC = '93.184.215.14'
@@ -162,7 +162,7 @@ describe('destinations', () => {
     '',
   ])('T34: %s is refused whatever a resolver says', async (address) => {
     const { policy, asked } = resolving([PUBLIC])
-    expect(await judgeDestination(address, policy)).toBeNull()
+    expect(await resolveDestination(address, policy)).toBeNull()
     expect(asked).toEqual([])
   })
 
@@ -174,12 +174,12 @@ describe('destinations', () => {
     [['::ffff:10.0.0.1']],
     [[]],
   ])('T31: a name with the addresses %j is refused', async (found) => {
-    expect(await judgeDestination('https://pics.example/', resolving(found).policy)).toBeNull()
+    expect(await resolveDestination('https://pics.example/', resolving(found).policy)).toBeNull()
   })
 
   test('T34: the address that was judged is the one that is connected to', async () => {
     const { policy, asked } = resolving(['2606:4700::1', PUBLIC], ['127.0.0.1'])
-    expect(await judgeDestination('https://Pics.Example:8443/a?b=c#d', policy)).toEqual({
+    expect(await resolveDestination('https://Pics.Example:8443/a?b=c#d', policy)).toEqual({
       pinned: `https://${PUBLIC}:8443/a?b=c`,
       host: 'pics.example:8443',
       serverName: 'pics.example',
@@ -189,9 +189,9 @@ describe('destinations', () => {
 
   test('an IPv6 address stands in brackets, and an address has no name to certify', async () => {
     const { policy } = resolving(['2606:4700::1'])
-    const named = await judgeDestination('https://pics.example/', policy)
+    const named = await resolveDestination('https://pics.example/', policy)
     expect(named?.pinned).toBe('https://[2606:4700::1]/')
-    const bare = await judgeDestination(`https://${PUBLIC}/`, policy)
+    const bare = await resolveDestination(`https://${PUBLIC}/`, policy)
     expect(bare).toMatchObject({ host: PUBLIC, serverName: null })
   })
 })

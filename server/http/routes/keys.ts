@@ -12,7 +12,7 @@ import type { KeyId } from '#domain/id.ts'
 import { type ApiKey, draftKey, NO_LIMITS } from '#domain/key.ts'
 import { type KeyRecord, renderKey } from '#domain/key-report.ts'
 import { newSecret } from '#domain/secret.ts'
-import { demandFuture, statedLimits } from '#forms/fields.ts'
+import { requireFuture, statedLimits } from '#forms/fields.ts'
 import { maskWarnings, nameWarnings } from '#forms/key-warnings.ts'
 import { readBody } from '../body.ts'
 import type { ApiDeps } from '../deps.ts'
@@ -44,7 +44,7 @@ export async function issueKey(deps: ApiDeps, context: RequestContext): Promise<
   const { accountId } = caller
   const { name } = form
   const limits = { ...NO_LIMITS, ...statedLimits(form) }
-  const expiresAt = demandFuture(form.expires_at ?? null, at)
+  const expiresAt = requireFuture(form.expires_at ?? null, at)
   const warnings = [
     ...(await nameWarnings(store, name, accountId)),
     ...(await maskWarnings(store, limits.allowedModels)),
@@ -117,7 +117,7 @@ export async function amendKey(
       limits,
       ...(name !== undefined && { name }),
       ...(disabled !== undefined && { disabledAt: disabled ? (before.disabledAt ?? at) : null }),
-      ...(expires_at !== undefined && { expiresAt: demandFuture(expires_at, at) }),
+      ...(expires_at !== undefined && { expiresAt: requireFuture(expires_at, at) }),
     },
     at,
   )

@@ -1,5 +1,5 @@
 /** Fetches a picture from an untrusted address; the result is the picture or null, so that no failure reveals anything of the network. */
-import { reach } from '#outbound/reach.ts'
+import { fetchUntrusted } from '#outbound/fetch-untrusted.ts'
 import { type ImageType, sniffImageType } from '../image-type.ts'
 import { type FetchPolicy, PUBLIC_INTERNET } from './policy.ts'
 
@@ -37,7 +37,7 @@ async function follow(
 ): Promise<FetchedImage | null> {
   let next = address
   for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
-    const response = await reach(next, { headers: { accept: 'image/*' } }, policy, signal)
+    const response = await fetchUntrusted(next, { headers: { accept: 'image/*' } }, policy, signal)
     if (response === null) return null
     if (!REDIRECTS.has(response.status)) return await readImage(response, policy.mostBytes)
     await response.body?.cancel()

@@ -1,5 +1,5 @@
 /** Reaches an address on a stranger's word: judged, pinned to the address that was judged, and never redirected. */
-import { type Destination, judgeDestination } from './destination.ts'
+import { type Destination, resolveDestination } from './destination.ts'
 import type { DestinationPolicy } from './policy.ts'
 
 export interface OutboundRequest {
@@ -13,13 +13,13 @@ export interface OutboundRequest {
  * has a connection of its own, because a resting one would belong to whoever was judged before.
  * @throws what resolver and connection throw; the signal's reason once it is aborted
  */
-export async function reach(
+export async function fetchUntrusted(
   address: string,
   request: OutboundRequest,
   policy: DestinationPolicy,
   signal: AbortSignal,
 ): Promise<Response | null> {
-  const destination = await orCut(judgeDestination(address, policy), signal)
+  const destination = await orAbort(resolveDestination(address, policy), signal)
   return destination === null ? null : await send(destination, request, policy, signal)
 }
 
@@ -43,7 +43,7 @@ function send(
 }
 
 /** A resolver cannot be called back; nobody waits for it any longer. */
-async function orCut<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+async function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const cut = Promise.withResolvers<never>()
   const leave = (): void => cut.reject(signal.reason)
   if (signal.aborted) leave()

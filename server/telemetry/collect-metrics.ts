@@ -19,7 +19,7 @@ import {
 } from './metric-families.ts'
 import type { Tally } from './tally.ts'
 
-export interface GatherDeps {
+export interface MetricsDeps {
   readonly store: Pick<
     Store,
     'accounts' | 'admissions' | 'health' | 'keys' | 'providers' | 'thresholds'
@@ -36,11 +36,11 @@ export interface GatherDeps {
 const MOST_KEYS = 500
 const MOST_ACCOUNTS = 500
 /** So many look-ups, then requests pass. */
-const SLICE = 50
+const KEYS_PER_TURN = 50
 
 /** Every family, in the order in which it is written. */
-export async function gather(
-  deps: GatherDeps,
+export async function collectMetrics(
+  deps: MetricsDeps,
   tally: Tally,
 ): Promise<readonly (MetricFamily | HistogramFamily)[]> {
   return [
@@ -54,7 +54,7 @@ export async function gather(
   ]
 }
 
-async function storeFamilies(deps: GatherDeps): Promise<readonly MetricFamily[]> {
+async function storeFamilies(deps: MetricsDeps): Promise<readonly MetricFamily[]> {
   const { store, version, startedAt } = deps
   const health = await store.health({ checkIntegrity: false })
   return [
@@ -80,7 +80,7 @@ function processFamilies(): readonly MetricFamily[] {
   ]
 }
 
-function inFlight({ running }: GatherDeps, tally: Tally): MetricFamily {
+function inFlight({ running }: MetricsDeps, tally: Tally): MetricFamily {
   const counts = new Map<string, number>([...countedKeys(tally)].map((key) => [key, 0]))
   for (const { caller } of running.list()) {
     counts.set(caller.key.id, (counts.get(caller.key.id) ?? 0) + 1)
@@ -89,7 +89,7 @@ function inFlight({ running }: GatherDeps, tally: Tally): MetricFamily {
   return gauge('gateway_inflight_requests', 'Chat requests in progress', samples)
 }
 
-async function restingProviders({ store, health }: GatherDeps): Promise<MetricFamily> {
+async function restingProviders({ store, health }: MetricsDeps): Promise<MetricFamily> {
   const resting = new Set(
     health
       .readings()
@@ -106,7 +106,7 @@ async function restingProviders({ store, health }: GatherDeps): Promise<MetricFa
   )
 }
 
-async function accountFamilies({ store }: GatherDeps): Promise<readonly MetricFamily[]> {
+async function accountFamilies({ store }: MetricsDeps): Promise<readonly MetricFamily[]> {
   const accounts = (await store.accounts.list()).slice(0, MOST_ACCOUNTS)
   const thresholds: Sample[] = []
   const marks: Sample[] = []
@@ -130,14 +130,14 @@ const balanceOf = ({ name, balance }: Account): Sample => ({
 })
 
 async function keyFamilies(
-  deps: GatherDeps,
+  deps: MetricsDeps,
   ids: readonly KeyId[],
 ): Promise<readonly MetricFamily[]> {
   const infos: Sample[] = []
   const limits: Sample[] = []
   const used: Sample[] = []
   for (const [n, id] of ids.slice(0, MOST_KEYS).entries()) {
-    if (n % SLICE === SLICE - 1) await new Promise((resolve) => setTimeout(resolve))
+    if (n % KEYS_PER_TURN === KEYS_PER_TURN - 1) await new Promise((resolve) => setTimeout(resolve))
     const key = await deps.store.keys.find(id)
     if (!key || keyStatus(key, deps.clock.now()) !== 'active') continue
     infos.push({ labels: { key: id, name: key.name }, value: 1 })
@@ -156,7 +156,7 @@ async function keyFamilies(
 type LimitUse = readonly [limit: string, most: number, used: number]
 
 async function limitUseOf(
-  { store, clock }: GatherDeps,
+  { store, clock }: MetricsDeps,
   { id, limits }: ApiKey,
 ): Promise<readonly LimitUse[]> {
   const at = clock.now()
@@ -167,10 +167,10 @@ async function limitUseOf(
     ...(minute ? [['rpm', minute.limit, minute.limit - minute.remaining] as const] : []),
     ...(day ? [['rpd', day.limit, day.limit - day.remaining] as const] : []),
     ...(concurrency === null ? [] : [['concurrency', concurrency, requestsInProgress] as const]),
-    ...ofMoney('day', dailySpend, spendDay),
-    ...ofMoney('month', monthlySpend, spendMonth),
+    ...spendUse('day', dailySpend, spendDay),
+    ...spendUse('month', monthlySpend, spendMonth),
   ]
 }
 
-const ofMoney = (limit: string, most: UsdNanos | null, used: UsdNanos): readonly LimitUse[] =>
+const spendUse = (limit: string, most: UsdNanos | null, used: UsdNanos): readonly LimitUse[] =>
   most === null ? [] : [[limit, renderUsdNumber(most), renderUsdNumber(used)]]
