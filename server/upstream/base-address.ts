@@ -1,8 +1,8 @@
-/** The address that an operator gave a provider: http or https, whatever else it says. */
+/** Reads the base URL that an operator configured for a provider: http or https. */
 import type { Provider } from '#domain/provider.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 
-/** A fresh URL without fragment and without a slash at the end of its path. @throws UpstreamFailure `failed` */
+/** A new URL without fragment and without trailing slash. @throws UpstreamFailure `failed` */
 export function readBaseAddress({ baseUrl }: Provider): URL {
   const url = URL.parse(baseUrl)
   if (url === null || !/^https?:$/.test(url.protocol)) {

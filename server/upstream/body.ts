@@ -1,4 +1,4 @@
-/** Reads the body of an answer up to a bound, under the eyes of its watchdog. */
+/** Reads the body of an answer up to a size limit; the watchdog enforces the time-outs. */
 import type { MaybePromise } from '#domain/maybe-promise.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import type { Answer } from './call.ts'
@@ -6,28 +6,27 @@ import { LONG_BYTES, parseJson, parseText } from './parse-json.ts'
 import type { Piece } from './reply.ts'
 
 const MEBIBYTE = 1_048_576
-/** Sixteen large pictures in base64, and far more text than any model writes. */
+/** Sixteen large images in base64, and far more text than any model writes. */
 const WHOLE_BYTES = 64 * MEBIBYTE
 const ERROR_BYTES = 65_536
 
-/** An error is told by its status; its words are not worth a long wait. */
+/** The status says what failed; the error's text is not worth a long wait. */
 const ERROR_MS = 5_000
 
-/** What has come of a body so far. */
 interface BufferedBody {
   readonly answer: Answer
   readonly mostBytes: number
-  /** Put together already; null as long as there is no crowd of pieces. */
+  /** Concatenated already; null until there are `MOST_PIECES` pieces. */
   earlier: Uint8Array[] | null
   pieces: Uint8Array[]
   length: number
-  /** False when there was more, and the rest was let go. */
+  /** False when the body exceeded the limit and the rest was dropped. */
   isWhole: boolean
 }
 
 /**
- * The value of a whole JSON answer of at most 64 MiB; undefined when it is no JSON. At once where all of it has come.
- * @throws UpstreamFailure when it breaks off, falls silent, is larger or empty
+ * The parsed JSON of a whole answer of at most 64 MiB; undefined when it is not JSON. Synchronous when all bytes are here.
+ * @throws UpstreamFailure when it is cut off, times out, is too large or empty
  */
 export function readWhole(answer: Answer): MaybePromise<unknown> {
   const { reply, watchdog } = answer
@@ -56,7 +55,7 @@ function parse(body: BufferedBody): unknown {
   return parseJson(concatPieces(body))
 }
 
-/** The first 64 KiB of an error's body; nothing of it when it cannot be read, since the status has said the most. */
+/** The first 64 KiB of an error's body; empty when it cannot be read, because the status alone is enough. */
 export async function readErrorText(answer: Answer): Promise<string> {
   answer.watchdog.limitRest(ERROR_MS)
   try {
@@ -70,7 +69,7 @@ export async function readErrorText(answer: Answer): Promise<string> {
 
 const DECODER = new TextDecoder()
 
-/** Reads to the end, or to the bound; at once as far as it has come. */
+/** Reads to the end or to the limit; synchronous while pieces are available. */
 function readUpTo(answer: Answer, mostBytes: number): MaybePromise<BufferedBody> {
   const body: BufferedBody = {
     answer,
@@ -102,10 +101,10 @@ function next({ reply, watchdog }: Answer): MaybePromise<Piece> {
   return piece
 }
 
-/** Beyond so many, small pieces are put together early: each is an object of its own. */
+/** So many small pieces are concatenated early, because each is an object of its own. */
 const MOST_PIECES = 1_024
 
-/** True when nothing more is wanted. */
+/** True when the body is complete or too large. */
 function append(body: BufferedBody, { done, value }: Piece): boolean {
   const { watchdog } = body.answer
   watchdog.received()
@@ -126,8 +125,8 @@ const MOST_ROOM_BYTES = 8 * MEBIBYTE
 let scratch = Buffer.alloc(0)
 
 /**
- * All of it, in memory that is there already, if it is large enough: new megabytes for every picture cost more than the
- * copying. Whoever gets it may not keep it: it may stand where the next body will.
+ * The whole body, in a reused buffer: allocating megabytes for every image costs more than copying. The caller must not keep
+ * the result, because the next body may overwrite it.
  */
 function concatPieces({ earlier, pieces, length }: BufferedBody): Uint8Array {
   const [only] = pieces

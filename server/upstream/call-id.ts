@@ -1,4 +1,4 @@
-/** Ids for tool calls that a provider left without one. */
+/** Ids for tool calls that a provider sent without one. */
 
-/** Unlike any other, also across turns: a client sends it back beside the ids of earlier answers. */
+/** Unique across turns too, because a client sends it back beside the ids of earlier answers. */
 export const newCallId = (): string => `call_${crypto.randomUUID().replaceAll('-', '')}`

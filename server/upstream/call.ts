@@ -1,4 +1,4 @@
-/** What goes out to a provider and what comes back: the two ends that the HTTP families share. */
+/** Outgoing requests and incoming answers, as all HTTP provider families share them. */
 import type { UpstreamCall } from '#domain/upstream.ts'
 import type { Message, Post, Reply } from './reply.ts'
 import type { Watchdog } from './watchdog.ts'
@@ -7,13 +7,13 @@ declare const GATEWAY_VERSION: string
 
 const USER_AGENT = `gatewayctl/${typeof GATEWAY_VERSION === 'undefined' ? 'dev' : GATEWAY_VERSION}`
 
-/** The fields of every request to a provider, made once: for an answer that comes whole, and for one that streams. */
+/** The header fields of every request to a provider, built once: for whole and for streamed answers. */
 export interface ProviderHeaders {
   readonly whole: Message['headers']
   readonly stream: Message['headers']
 }
 
-/** `auth` is the operator's; no header of the client's is ever carried over. */
+/** `auth` holds the operator's credential; no header of the client is ever forwarded. */
 export function toHeaders(
   auth: Readonly<Record<string, string>>,
   contentType = 'application/json',
@@ -21,7 +21,7 @@ export function toHeaders(
   const whole = {
     'content-type': contentType,
     accept: 'application/json',
-    // A compressed event stream arrives in lumps, and a compressed body could inflate without bound.
+    // Compression would delay stream events, and a compressed body could inflate without bound.
     'accept-encoding': 'identity',
     'user-agent': USER_AGENT,
     ...auth,
@@ -29,12 +29,11 @@ export function toHeaders(
   return { whole, stream: { ...whole, accept: 'text/event-stream' } }
 }
 
-/** What goes out, and where to. */
+/** A request and the client that posts it. */
 export interface Outgoing extends Message {
   readonly post: Post
 }
 
-/** What goes out for one request. */
 export const toOutgoing = (
   { requestId, request }: UpstreamCall,
   post: Post,
@@ -42,15 +41,15 @@ export const toOutgoing = (
   body: Message['body'],
 ): Outgoing => ({ post, headers: request.stream ? stream : whole, requestId, body })
 
-/** What comes back, with the watchdog that guards the reading of it. */
+/** A reply and the watchdog that limits how long reading it may take. */
 export interface Answer {
   readonly reply: Reply
   readonly watchdog: Watchdog
 }
 
 /**
- * What may not be sent twice goes out on a connection of its own, which cannot be closing: a request for exactly one attempt
- * (contract §7), and one for a picture, which might be drawn and billed twice.
+ * Whether a request must not be retried: one for exactly one attempt (contract §7), and one for an image, which might be drawn
+ * and billed twice. It gets a new connection, because an idle one may be closing.
  */
 export const isSentOnce = ({ request }: UpstreamCall): boolean =>
   !request.allowFallbacks || request.wantsImages

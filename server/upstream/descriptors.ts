@@ -1,15 +1,15 @@
-/** Whether this very process, or the whole machine, has run out of descriptors: the runtime tells that as a refused connection. */
+/** Detects that this process, or the whole machine, has run out of file descriptors: the runtime reports it as a refused connection. */
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { GatewayError } from '#domain/errors.ts'
 import { systemCodeOf } from '#domain/system-code.ts'
 
-/** Descriptors are free as soon as other requests end. */
+/** Descriptors become free as soon as other requests end. */
 const RETRY_SECONDS = 1
 
 /** Of the process, and of the machine. */
 const EXHAUSTED: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE'])
 
-/** Read at the start: there is no descriptor to read it with when it is told. Null where the system does not tell. */
+/** Read at start, because without a descriptor it can no longer be read. Null where `/proc` does not have it. */
 const mostOpenFiles = readLimit()
 
 function readLimit(): number | null {
@@ -22,7 +22,7 @@ function readLimit(): number | null {
   }
 }
 
-/** Asked right after a connection has failed with `cause`; null where a descriptor can be had: then it was the provider. */
+/** Call right after a connection failed with `cause`; null when a descriptor is available, so that the provider is at fault. */
 export function descriptorsExhausted(cause: unknown): GatewayError | null {
   const code = [systemCodeOf(cause), probeDescriptor()].find((one) => EXHAUSTED.has(one))
   if (code === undefined) return null
@@ -45,7 +45,7 @@ export function descriptorsExhausted(cause: unknown): GatewayError | null {
   )
 }
 
-/** The code by which the system refuses one; empty where it gives one. */
+/** The system's error code for opening a file; empty when it succeeds. */
 function probeDescriptor(): string {
   try {
     closeSync(openSync('/dev/null', 'r'))

@@ -1,4 +1,4 @@
-/** What a provider's status or a broken connection means to the walk (contract §3, last paragraph). */
+/** Maps a provider's status or a transport error to a kind of failure, which decides about fallback (contract §3). */
 import type { GatewayError } from '#domain/errors.ts'
 import { type FailureKind, UpstreamFailure } from '#domain/upstream.ts'
 import { descriptorsExhausted } from './descriptors.ts'
@@ -16,10 +16,9 @@ const KINDS: Readonly<Record<number, FailureKind>> = {
   529: 'overloaded',
 }
 
-/** The caller's fault, the operator's, not now, or broken. */
 export const kindOfStatus = (status: number): FailureKind => KINDS[status] ?? 'failed'
 
-/** Codes of a connection that was there and went away, as opposed to one that never came about. */
+/** Codes of an established connection that was lost, as opposed to one that was never established. */
 const CONNECTION_LOST: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ConnectionClosed'])
 
 const MESSAGES: Readonly<Record<string, string>> = {
@@ -35,12 +34,12 @@ const MESSAGES: Readonly<Record<string, string>> = {
 const codeOf = (thrown: unknown): string =>
   thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : ''
 
-/** Whether a connection that had stood died. */
+/** Whether an established connection was lost. */
 export const isConnectionLost = (thrown: unknown): boolean => CONNECTION_LOST.has(codeOf(thrown))
 
 /**
- * A failure of the line itself, or the gateway's own where it had no descriptor to connect with. The runtime's error holds the
- * full address, so only its code goes on.
+ * The failure for a transport error; a GatewayError when the gateway had no file descriptor to connect with. The runtime's
+ * error contains the full address, so only its code is passed on.
  */
 export function fromTransportError(thrown: unknown): UpstreamFailure | GatewayError {
   const code = codeOf(thrown)

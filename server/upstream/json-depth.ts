@@ -1,10 +1,10 @@
-/** Bounds how deeply the JSON of a provider is nested: to render it again takes a stack that is not endless (hardening §4.5). */
+/** Limits how deeply a provider's JSON is nested: serialising it again is recursive and could overflow the stack (hardening §4.5). */
 
 const MOST_DEPTH = 64
-/** No text this short is nested deeply enough to hurt. */
+/** A text this short cannot be nested deeply enough to overflow the stack. */
 const HARMLESS_CHARS = 16_384
 
-/** Whether a value parsed from so many characters, or bytes, is nested 64 levels deep at most. */
+/** Whether a value parsed from `chars` characters (or bytes) is nested at most 64 levels deep. */
 export const isShallow = (value: unknown, chars: number): boolean =>
   chars <= HARMLESS_CHARS || isWithin(value, MOST_DEPTH)
 

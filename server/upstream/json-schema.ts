@@ -1,8 +1,8 @@
-/** JSON Schemas on their way to a wire that takes less than all of the language. */
+/** Transforms JSON Schemas for APIs that accept only a subset of the language. */
 import type { JsonObject } from '#domain/chat.ts'
 import { isObject } from './read-json.ts'
 
-/** Keywords whose members are schemas by name, and those that hold a schema or a list of them. */
+/** Keywords that hold schemas by name; `NESTED`: those that hold a schema or a list of schemas. */
 const BY_NAME: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions'])
 const NESTED: ReadonlySet<string> = new Set([
   'items',
@@ -15,8 +15,8 @@ const NESTED: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The same schema with each one in it, innermost first, as `change` makes it. Only what is a schema is looked into: a property
- * may well be called "items", and a default is anything.
+ * Applies `change` to a schema and to each schema nested in it, innermost first. Property names and values such as `default`
+ * are not schemas and stay as they are.
  */
 export function mapSchemas(schema: unknown, change: (schema: JsonObject) => JsonObject): unknown {
   if (Array.isArray(schema)) return schema.map((one) => mapSchemas(one, change))

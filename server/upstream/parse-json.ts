@@ -1,12 +1,12 @@
-/** Parses the bytes of an answer. A picture in it is cut out beforehand, and becomes text once, where a parser would copy it. */
+/** Parses JSON answers. Long strings (base64 images) are cut out first and decoded once, which is cheaper than JSON.parse. */
 import { Buffer } from 'node:buffer'
 import { isShallow } from './json-depth.ts'
 
-/** A string of fewer bytes is not worth it. */
+/** Shorter strings are not cut out. */
 export const LONG_BYTES = 65_536
-/** An answer with more quotes before its pictures is text, and goes to the parser as it is. */
+/** An answer with more quotes than this is mostly text, and the search for long strings stops. */
 const MOST_QUOTES = 2_000
-/** What the parser is given instead of a long string. Nobody outside knows it, so nobody else can say it. */
+/** Stands for a long string in the text given to the parser. Random, so that no provider can forge it. */
 const MARK = `${crypto.randomUUID()}:`
 
 const QUOTE = 0x22
@@ -15,7 +15,7 @@ const COLON = 0x3a
 
 const decoder = new TextDecoder()
 
-/** The value of a text that holds no picture worth it; undefined when it is no JSON, or nested too deeply. */
+/** Parses text without cutting out strings; undefined when it is not JSON or nested too deeply. */
 export function parseText(text: string): unknown {
   try {
     return bounded(JSON.parse(text), text.length)
@@ -27,7 +27,7 @@ export function parseText(text: string): unknown {
 const bounded = (value: unknown, chars: number): unknown =>
   isShallow(value, chars) ? value : undefined
 
-/** The value of any bytes; undefined when they are no JSON, or nested too deeply. (A long string may hold raw control characters, which JSON forbids.) */
+/** Parses bytes; undefined when they are not JSON or nested too deeply. (A string that was cut out may hold raw control characters, which JSON forbids.) */
 export function parseJson(bytes: Uint8Array): unknown {
   try {
     const lifted = bytes.length > LONG_BYTES ? lift(toBuffer(bytes)) : null
@@ -48,12 +48,12 @@ const toBuffer = ({ buffer, byteOffset, length }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, length)
 
 interface Lifted {
-  /** The text with a mark in place of each long string. */
+  /** The text with `MARK` and a number in place of each long string. */
   readonly rest: string
   readonly strings: readonly string[]
 }
 
-/** Null when there is no long string. */
+/** Cuts out the long strings; null when there is none. */
 function lift(bytes: Buffer): Lifted | null {
   const strings: string[] = []
   let rest = ''
@@ -77,7 +77,7 @@ function lift(bytes: Buffer): Lifted | null {
   return { rest: rest + decoder.decode(bytes.subarray(restFrom)), strings }
 }
 
-/** Not what has an escape in it, nor a name. */
+/** Long enough, without escapes, and not a member's name. */
 function isLiftable(bytes: Buffer, start: number, end: number): boolean {
   if (end - start < LONG_BYTES || bytes.subarray(start, end).includes(BACKSLASH)) return false
   let next = end + 1
@@ -85,7 +85,6 @@ function isLiftable(bytes: Buffer, start: number, end: number): boolean {
   return bytes[next] !== COLON
 }
 
-/** White space as JSON has it. */
 const isSpace = (byte: number | undefined): boolean =>
   byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 

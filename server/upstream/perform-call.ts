@@ -1,4 +1,4 @@
-/** The transport that HTTP families share: one POST, watched from its first byte to its last, and never redirected. */
+/** The transport shared by all HTTP provider families: one POST with time-outs, one retry on a closed idle connection, no redirects. */
 import type { ChatEvents } from '#domain/chat.ts'
 import type { MaybePromise } from '#domain/maybe-promise.ts'
 import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
@@ -9,19 +9,19 @@ import { readStream, type Translation } from './stream.ts'
 import { startWatchdog, type Watchdog } from './watchdog.ts'
 import { WholeAnswer, type WholeWire } from './whole-answer.ts'
 
-/** What a family makes of one provider's wire. */
+/** How a family speaks one provider's API: builds requests, reads errors and answers. */
 export interface Wire extends WholeWire {
-  /** @throws UpstreamFailure where this wire has no words for the request */
+  /** @throws UpstreamFailure when this API cannot express the request */
   toOutgoing(call: UpstreamCall): MaybePromise<Outgoing>
-  /** What a bad status means; reads the error, and lets the connection go. */
+  /** The failure for an error status; reads the body and releases the connection. */
   toFailure(answer: Answer): Promise<UpstreamFailure>
-  /** Null where the answer is one body. What it says of itself counts: some answer a stream's request with one. */
+  /** Null when the answer is one body. `contentType` decides, because some providers answer a streaming request with one. */
   startStream(contentType: string, asked: boolean): Translation | null
 }
 
 /**
- * Sends a request, and gives the events of its answer once a good status has come.
- * @throws UpstreamFailure; the signal's own reason when the client has left
+ * Sends a request and resolves to the events of its answer once a success status has arrived.
+ * @throws UpstreamFailure; the signal's reason when the client has disconnected
  */
 export function performCall(wire: Wire, call: UpstreamCall): Promise<AsyncIterable<ChatEvents>> {
   try {
@@ -34,7 +34,7 @@ export function performCall(wire: Wire, call: UpstreamCall): Promise<AsyncIterab
   }
 }
 
-/** A class, because each request has one: what an `async` function and its awaits leave behind costs more than it does. */
+/** A class because there is one per request: an `async` function with its awaits costs measurably more. */
 class PendingCall implements ReplyHandler {
   private readonly wire: Wire
   private readonly call: UpstreamCall
@@ -57,7 +57,7 @@ class PendingCall implements ReplyHandler {
     return this.events.promise
   }
 
-  /** The head has come. */
+  /** The response head has arrived. */
   resolve(reply: Reply): void {
     const { status } = reply
     if (status >= 400) void this.refuse(reply)
@@ -67,8 +67,8 @@ class PendingCall implements ReplyHandler {
 
   reject(thrown: unknown): void {
     const { isFresh, watchdog } = this
-    // A provider closes idle connections when it likes, and a request may meet one that is just closing. It is sent once
-    // more, because no byte of an answer had come.
+    // A provider may close an idle connection just as a request is sent on it. The request is sent once more, because no
+    // byte of an answer had arrived.
     if (!isFresh && isConnectionLost(thrown) && !watchdog.isAborted) {
       this.isFresh = true
       void this.post()

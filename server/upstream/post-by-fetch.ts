@@ -1,10 +1,10 @@
 /**
- * Posts by the runtime's fetch, which knows how to speak to proxies. It holds at most 64 idle connections, and never says
- * when one stands: how long connecting takes is judged as part of the time to the first byte.
+ * Posts with the runtime's fetch, which supports proxies. It keeps at most 64 idle connections and does not report when one
+ * is established, so connecting counts towards the first-byte time-out.
  */
 import type { ExchangeControl, Message, Piece, Post, Reply } from './reply.ts'
 
-/** The client for one address. */
+/** The client for one URL. */
 export const postByFetch =
   (url: string): Post =>
   (message, handler, control, fresh) => {
@@ -29,7 +29,7 @@ async function fetchReply(
     signal: controller.signal,
     redirect: 'manual',
     keepalive: !fresh,
-    // How long a silence may last is the watchdog's to judge, not the runtime's.
+    // The watchdog enforces time-outs, not the runtime.
     timeout: false,
   }
   const response = await fetch(url, init)

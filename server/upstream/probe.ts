@@ -1,4 +1,4 @@
-/** Probes a provider: its list of models, or one answer of one token, without a client and without a charge. */
+/** Tests a provider: lists its models, or requests a completion of one token. Nothing is charged to an account. */
 import { type Clock, type Instant, later, readHttpDate } from '#domain/clock.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import type { Probe, ProbeAnswer } from '#domain/probe.ts'
@@ -15,7 +15,6 @@ import { isObject, readList, readObject, readText } from './read-json.ts'
 import { openUpstream } from './registry.ts'
 import { createScrub } from './scrub.ts'
 
-/** Longer than any list takes; an operator is waiting for it. */
 const LIST_TIMEOUT_MS = 15_000
 const COMPLETION_TIMEOUT_MS = 45_000
 const MOST_LIST_BYTES = 16 * 1_024 * 1_024
@@ -85,7 +84,7 @@ async function list(
   }
   const body = await readAll(response)
   if (status >= 200 && status < 300) return { ...seen, ok: true, models: readModels(body) }
-  // Many a server of one model has no list, and whether the credential is good is then known only when it is used.
+  // Servers with a single model often have no list; then only a completion can check the credential.
   if (status === 404 || status === 405) {
     return { ...seen, ok: true, message: 'it answers, but lists no models: key not checked' }
   }
@@ -94,7 +93,7 @@ async function list(
   return { ...seen, message: `${status} from ${url.host}${words === '' ? '' : `: ${words}`}` }
 }
 
-/** The header has whole seconds, truncated: half of one is added as the best guess. */
+/** The Date header is truncated to whole seconds; half a second is added as the best estimate. */
 const skewOf = (serverTime: Instant, clock: Clock): number => later(serverTime, 500) - clock.now()
 
 async function readAll(response: Response): Promise<string> {
@@ -107,7 +106,7 @@ async function readAll(response: Response): Promise<string> {
   return text
 }
 
-/** Where the list lies, and the whole of it where a page is asked for. */
+/** The URL of the models list, with the largest page size where the list is paged. */
 function toList(provider: Provider, credential: string | null) {
   const url = readBaseAddress(provider)
   const base = url.pathname.replace(/\/(?:chat\/completions|messages)$/, '')
@@ -133,7 +132,7 @@ function authOf(provider: Provider, credential: string | null): Readonly<Record<
     : toOpenAi(provider, credential).auth
 }
 
-/** OpenAI and Anthropic list under `data`, Gemini under `models` with the kind in front of the name, some as a bare list. */
+/** OpenAI and Anthropic list under `data`, Gemini under `models` with names like `models/…`, some servers send a bare array. */
 function readModels(body: string): readonly string[] | null {
   let parsed: unknown
   try {

@@ -1,10 +1,10 @@
-/** Tells whether the operator's environment sends a request through a proxy (curl's variables, as the runtime reads them). */
+/** Decides from the proxy variables (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY) whether a request goes through a proxy. */
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Whether `url` goes through a proxy. `NO_PROXY` is read for what every program agrees on: `*`, a name with all below it,
- * a port. What only some understand (ranges of addresses) is left to the client that speaks to proxies.
+ * Of `NO_PROXY` only the syntax that all programs share is read: `*`, a domain with its subdomains, a port. Address ranges are
+ * left to the client that uses the proxy.
  */
 export function isProxied(url: URL, env: Environment): boolean {
   const own = url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY'
@@ -16,7 +16,7 @@ export function isProxied(url: URL, env: Environment): boolean {
   return !exempt.some((entry) => entry !== '' && covers(entry, url))
 }
 
-/** The small letters win, as in curl. */
+/** Lower-case names take precedence, as in curl. */
 const read = (env: Environment, name: string): string => env[name.toLowerCase()] || env[name] || ''
 
 function covers(entry: string, { hostname, host, port, protocol }: URL): boolean {

@@ -1,12 +1,12 @@
-/** A provider's count of tokens, as far as it can be one. */
+/** Reads token counts that a provider sent, and rejects impossible ones. */
 
-/** No answer has more tokens than this. */
+/** More than any answer has. */
 export const MOST_TOKENS = 1_000_000_000
 
-/** Whole, 0 to 1e9; undefined when there is no number, or one that no answer has: a fault must not become a charge. */
+/** An integer from 0 to 1e9; undefined otherwise, because a faulty count must not become a charge. */
 export const readCount = (value: unknown): number | undefined =>
   typeof value === 'number' && value >= 0 && value <= MOST_TOKENS ? Math.round(value) : undefined
 
-/** Whether a count was stated that cannot be one; then nothing that is counted beside it can be relied on either. */
+/** Whether a number was sent that cannot be a count; then the counts beside it are not reliable either. */
 export const isImpossible = (value: unknown): boolean =>
   typeof value === 'number' && readCount(value) === undefined

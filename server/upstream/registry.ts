@@ -1,4 +1,4 @@
-/** Picks the family that speaks a provider's wire. */
+/** Chooses the provider family that implements a provider's API. */
 import { PROVIDER_PRESETS, type Provider } from '#domain/provider.ts'
 import type { Upstream } from '#domain/upstream.ts'
 import { openAnthropic } from './anthropic/index.ts'
@@ -6,7 +6,7 @@ import { openDemo } from './demo/index.ts'
 import { openGemini } from './gemini/index.ts'
 import { openOpenAi } from './openai/index.ts'
 
-/** The upstream behind a provider; `credential` is null where it needs none. Opens no connection yet. */
+/** `credential` is null for a provider that needs none. Opens no connection. */
 export function openUpstream(provider: Provider, credential: string | null): Upstream {
   const { family } = PROVIDER_PRESETS[provider.type]
   switch (family) {

@@ -1,6 +1,6 @@
-/** What a request asks for and a wire cannot say is refused before it is sent, by the path of its field. */
+/** The failure for a request that a provider's API cannot express: refused before it is sent, with the path of the field. */
 import { UpstreamFailure } from '#domain/upstream.ts'
 
-/** The caller's to change, or another provider's to serve. */
+/** The route may still fall back to another provider. */
 export const rejected = (param: string, problem: string): UpstreamFailure =>
   new UpstreamFailure('rejected', `${param}: ${problem}`, { param })

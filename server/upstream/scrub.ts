@@ -1,10 +1,10 @@
-/** Clears a provider's words of everything that names the operator: addresses, credentials, accounts, control characters. */
+/** Removes everything that identifies the operator from a provider's text: addresses, credentials, accounts; also control characters. */
 
-/** Takes a provider's text and gives what a stranger may read of it. */
+/** Turns a provider's text into one that a client may read. */
 export type Scrub = (text: string) => string
 
 const LONGEST_CHARS = 1_000
-/** Enough to find a secret that begins inside the first thousand characters. */
+/** Enough to find a secret that begins within the first 1,000 characters. */
 const EXAMINED_CHARS = 4_000
 
 const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
@@ -17,10 +17,10 @@ const CREDENTIALS: readonly RegExp[] = [
   /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g,
   /[^\s"']*\*{3,}[^\s"']*/g,
 ]
-/** Whose account the gateway uses is the operator's own affair. */
+/** Ids of the operator's account with the provider. */
 const ACCOUNTS = /\b(?:org|user|acct|proj|project|req)[-_][A-Za-z0-9]{8,}/g
 
-/** A scrubber that also knows this provider's own host and credential by sight. At most 1,000 characters come out. */
+/** Also removes this provider's host and credential. The result has at most 1,000 characters. */
 export function createScrub(host: string, credential: string | null): Scrub {
   const secrets = [credential ?? '', host].filter((secret) => secret.length >= 4)
   return (text) => {

@@ -1,4 +1,4 @@
-/** Server-sent events out of bytes, however the network cut them (HTML Standard, §9.2). */
+/** An incremental parser of server-sent events (HTML Standard, §9.2). */
 import { UpstreamFailure } from '#domain/upstream.ts'
 
 export interface SseEvent {
@@ -7,7 +7,7 @@ export interface SseEvent {
   readonly data: string
 }
 
-/** A picture of several megabytes travels in one line. */
+/** An image of several megabytes is one line. */
 const LONGEST_EVENT_BYTES = 16 * 1_048_576
 
 const LF = 0x0a
@@ -19,25 +19,24 @@ const COMMENT = Buffer.from(':')
 const CLOSING = Buffer.from('\n\n')
 const NOTHING: readonly SseEvent[] = []
 
-/** Never in the middle of a character: only whole lines are decoded. */
+/** Only whole lines are decoded, so that no character is split. */
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
-/** Starts at the first byte of a stream. */
 export const createSseReader = (): SseReader => new SseReader()
 
-/** A class, because each stream has one for as long as it lasts; between two pieces that end in a line's end it holds nothing. */
+/** A class because each stream has one for its whole life. It buffers nothing between pieces that end with a line. */
 export class SseReader {
-  /** Of a line whose end has not come: as many bytes of a buffer that may be larger. */
+  /** An incomplete line: the first `heldBytes` of a buffer that may be larger. */
   private held: Buffer | null = null
   private heldBytes = 0
   private isAtStart = true
-  /** A line feed that comes next belongs to the line end that was read. */
+  /** A line feed that comes next belongs to the same CRLF. */
   private endedInCr = false
-  /** Of an event whose blank line has not come; null without a line of data. */
+  /** The data of an incomplete event; null when it has no data line yet. */
   private data: string | null = null
   private event: string | undefined = undefined
 
-  /** The events that these bytes complete. @throws UpstreamFailure when one of them grows beyond 16 MiB */
+  /** The events completed by these bytes. @throws UpstreamFailure when an event exceeds 16 MiB */
   feed(bytes: Uint8Array): readonly SseEvent[] {
     if (bytes.length === 0) return NOTHING
     const start = this.endedInCr && bytes[0] === LF ? 1 : 0
@@ -48,12 +47,12 @@ export class SseReader {
     return events
   }
 
-  /** What the end of the stream leaves: an event without its blank line counts when it is whole. */
+  /** At the end of the stream: an event without its blank line counts when its data is complete. */
   end(): readonly SseEvent[] {
     return this.feed(CLOSING).filter(({ data }) => isWhole(data))
   }
 
-  /** Keeps a piece of a line (a copy: a view would keep all that came with it); of a comment only what tells that it is one. */
+  /** Buffers part of a line (a copy: a view would retain the whole piece); of a comment only its colon. */
   private hold(piece: Uint8Array): void {
     if (this.held === null && piece[0] === COLON) this.held = COMMENT
     if (this.held === COMMENT) return
@@ -74,7 +73,7 @@ export class SseReader {
     }
   }
 
-  /** Whole lines as text, with what was held before them. */
+  /** Decodes whole lines, together with the buffered start of the first. */
   private decode(bytes: Uint8Array, start: number, end: number): string {
     const text = decoder.decode(
       this.join(start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end)),
@@ -127,7 +126,7 @@ export class SseReader {
   }
 }
 
-/** Where the last line of these ends; most pieces end with one. */
+/** Where the last complete line ends; most pieces end with one. */
 function endOfLines(bytes: Uint8Array): number {
   if (bytes[bytes.length - 1] === LF) return bytes.length
   return Math.max(bytes.lastIndexOf(LF), bytes.lastIndexOf(CR)) + 1
@@ -137,7 +136,7 @@ const isField = (lines: string, name: string, at: number, end: number): boolean 
   lines.startsWith(name, at) &&
   (at + name.length === end || lines.charCodeAt(at + name.length) === COLON)
 
-/** What stands behind a colon, and a space; a name alone has an empty value. */
+/** The value after the colon and an optional space; a name without colon has an empty value. */
 function readValue(lines: string, colon: number, end: number): string {
   if (colon >= end) return ''
   return lines.slice(lines[colon + 1] === ' ' ? colon + 2 : colon + 1, end)

@@ -1,4 +1,4 @@
-/** Turns a streamed answer into batches of chat events: one batch for what arrived together, at the reader's pace. */
+/** Turns a streamed answer into batches of chat events: one batch per piece, pulled by the reader. */
 import type { ChatEvent, ChatEvents } from '#domain/chat.ts'
 import type { MaybePromise } from '#domain/maybe-promise.ts'
 import type { Answer } from './call.ts'
@@ -6,11 +6,11 @@ import type { Piece, Reply } from './reply.ts'
 import { createSseReader, type SseEvent } from './sse.ts'
 import type { Watchdog } from './watchdog.ts'
 
-/** What a family makes of its stream. It holds what it must until the end: the reasons to finish, the last usage. */
+/** A family's stream translation. It keeps finish reasons and the last usage until the end. */
 export interface Translation {
-  /** Translates events into `batch`; true when the provider said that its answer is complete. @throws UpstreamFailure */
+  /** Translates events into `batch`; true when the provider marked the answer as complete. @throws UpstreamFailure */
   take(events: readonly SseEvent[], batch: ChatEvent[]): boolean
-  /** The stream ended without saying so. @throws UpstreamFailure when the answer is not complete */
+  /** The stream ended without that mark. @throws UpstreamFailure when the answer is not complete */
   close(batch: ChatEvent[]): void
 }
 
@@ -18,13 +18,12 @@ type Step = IteratorResult<ChatEvents, undefined>
 
 const DONE: Promise<Step> = Promise.resolve({ done: true, value: undefined })
 
-/** Reads a stream once. Whatever ends it, `return()` included, the provider is let go at once. */
+/** Reads a stream once. `return()` and failures release the connection at once. */
 export const readStream = (answer: Answer, translation: Translation): AsyncIterable<ChatEvents> =>
   new StreamReader(answer, translation)
 
 /**
- * A class, because each stream has one for as long as it lasts. (An async generator costs a tenth more per chunk, and its
- * return() waits for a pending read.)
+ * A class because an async generator costs a tenth more per chunk, and its return() waits for a pending read.
  */
 class StreamReader implements AsyncIterableIterator<ChatEvents, undefined> {
   private readonly reply: Reply
@@ -33,7 +32,7 @@ class StreamReader implements AsyncIterableIterator<ChatEvents, undefined> {
   private readonly sse = createSseReader()
   private ended = false
   private failure: { readonly thrown: unknown } | null = null
-  /** Made once, not for every piece that is waited for. */
+  /** Created once, not for every piece. */
   private readonly whenRead = (piece: Piece) => this.noteLate(piece)
   private readonly whenBroken = (thrown: unknown) => this.noteBreak(thrown)
 
@@ -91,7 +90,7 @@ class StreamReader implements AsyncIterableIterator<ChatEvents, undefined> {
     this.failure = { thrown }
   }
 
-  /** A line that breaks after the last word of a complete answer has broken nothing. */
+  /** A connection that is lost after a complete answer is no failure. */
   private breakOff(thrown: unknown, batch: ChatEvent[]): void {
     this.fail(this.watchdog.explain(thrown))
     if (this.watchdog.abandoned) return
@@ -99,7 +98,7 @@ class StreamReader implements AsyncIterableIterator<ChatEvents, undefined> {
       this.translation.close(batch)
       this.failure = null
     } catch {
-      // It was not complete, and the line's own failure says why.
+      // The answer was not complete; the transport's failure is reported.
     }
   }
 
@@ -126,14 +125,14 @@ class StreamReader implements AsyncIterableIterator<ChatEvents, undefined> {
 const DRAIN_MS = 1_000
 const DRAIN_BYTES = 65_536
 
-/** Reads the few bytes behind the last event, so that the connection can serve the next request. */
+/** Reads the few bytes after the last event, so that the connection can be reused. */
 function drain(reply: Reply, watchdog: Watchdog): void {
   const coming = reply.read()
   if (!(coming instanceof Promise) && coming.done) {
     watchdog.stop()
     return
   }
-  // The client has all that it asked for, and may leave.
+  // The client has the whole answer; its disconnecting no longer matters.
   watchdog.release()
   watchdog.limitRest(DRAIN_MS)
   void drainLater(coming, reply, watchdog)

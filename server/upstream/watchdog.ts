@@ -1,16 +1,15 @@
-/** Judges the silence of providers: no connection or no first byte in time, too long a pause, or too long in all. */
+/** Enforces the time-outs of an exchange: connect, first byte, silence between bytes, total. */
 import { onCancel } from '#domain/cancel.ts'
 import { clearDeadline, type Deadline, setDeadline } from '#domain/deadlines.ts'
 import { type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { fromTransportError } from './failure.ts'
 import type { Abortable, ExchangeControl } from './reply.ts'
 
-/** Starts to wait for the first byte. */
 export const startWatchdog = (call: UpstreamCall): Watchdog => new Watchdog(call)
 
 /**
- * Watches one exchange, and aborts it when the client leaves, when a time is up, and by `cancel`. (A class: each
- * request has one, and a closure for each of its acts would cost more than all that they do.)
+ * Aborts one exchange when the client disconnects, on a time-out, and on `cancel`. (A class because there is one per request,
+ * and a set of closures costs more.)
  */
 export class Watchdog implements ExchangeControl, Deadline {
   place = -1
@@ -39,7 +38,7 @@ export class Watchdog implements ExchangeControl, Deadline {
     else this.attached = attached
   }
 
-  /** The client has left. */
+  /** The client has disconnected. */
   handleEvent(): void {
     this.abort(this.signal.reason)
   }
@@ -54,7 +53,7 @@ export class Watchdog implements ExchangeControl, Deadline {
     this.connectingSinceMs = null
   }
 
-  /** From now on the provider is waited for; a client that reads slowly is not the provider's silence. */
+  /** Starts the silence time-out. It does not run while a slow client is reading. */
   startWaiting(): void {
     if (!this.hasReceived || this.isAborted) return
     const nowMs = performance.now()
@@ -62,42 +61,42 @@ export class Watchdog implements ExchangeControl, Deadline {
     setDeadline(this, nowMs)
   }
 
-  /** Bytes came. */
+  /** Bytes have arrived. */
   received(): void {
     this.waitingSinceMs = null
     this.hasReceived = true
   }
 
-  /** What is left of the exchange may take no longer than this. */
+  /** Limits the remaining time of the exchange. */
   limitRest(ms: number): void {
     const nowMs = performance.now()
     this.endsMs = Math.min(this.endsMs, nowMs + ms)
     setDeadline(this, nowMs)
   }
 
-  /** The client has all that it asked for: what is left of the exchange is no business of its signal. */
+  /** The client has the whole answer: its signal no longer aborts the exchange. */
   release(): void {
     this.signal.removeEventListener('abort', this)
   }
 
-  /** The exchange is over: nobody watches it, and no listener stays behind. */
+  /** The exchange is over: removes the deadline and the listener. */
   stop(): void {
     clearDeadline(this)
     this.release()
   }
 
-  /** Lets the provider go at once, and stops. */
+  /** Stops, and aborts the exchange at once. */
   cancel(): void {
     this.stop()
     if (!this.isAborted) this.abort(abortError())
   }
 
-  /** Whether it was the client, or the gateway's stop, that ended the exchange. */
+  /** Whether the client, or the gateway's shutdown, ended the exchange. */
   get abandoned(): boolean {
     return this.signal.aborted
   }
 
-  /** What a broken exchange means: the client's leaving as it was given, a time-out, or the line's failure. */
+  /** The reason why an exchange failed: the client's abort reason, a time-out, or the transport error. */
   explain(thrown: unknown): unknown {
     if (this.signal.aborted) return this.signal.reason
     if (this.expired)
@@ -132,5 +131,5 @@ export class Watchdog implements ExchangeControl, Deadline {
 const timeoutMessage = (isConnecting: boolean): string =>
   isConnecting ? 'it could not be reached in time' : 'it did not answer in time'
 
-/** What a reader that is still waiting is told; what it means, `explain` knows. */
+/** Given to a pending read; `explain` turns it into the real reason. */
 const abortError = (): Error => new DOMException('the exchange was cut short', 'AbortError')

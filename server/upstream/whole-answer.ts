@@ -1,4 +1,4 @@
-/** An answer that comes whole, as the one batch of events that a stream would have brought in many. */
+/** A non-streamed answer, as one batch of the events that a stream would have sent. */
 import type { ChatEvents } from '#domain/chat.ts'
 import type { MaybePromise } from '#domain/maybe-promise.ts'
 import type { UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
@@ -7,14 +7,14 @@ import type { Answer } from './call.ts'
 import type { Reply } from './reply.ts'
 import type { Watchdog } from './watchdog.ts'
 
-/** What a family makes of a whole body. */
+/** A translated body. */
 export interface Translated {
   readonly events: ChatEvents
-  /** What the answer turned out to be after all; its events, a count perhaps, still hold. */
+  /** Set when the answer is an error; its events (a usage count, say) still count. */
   readonly failure: UpstreamFailure | null
 }
 
-/** The part of a wire that whole answers need. */
+/** The part of `Wire` that whole answers need. */
 export interface WholeWire {
   fromBody(body: unknown, call: UpstreamCall): MaybePromise<Translated>
 }
@@ -24,8 +24,7 @@ type Step = IteratorResult<ChatEvents, undefined>
 const DONE: Promise<Step> = Promise.resolve({ done: true, value: undefined })
 
 /**
- * Read when it is first asked for, and once. A class, because each answer has one; an async generator for one batch would
- * cost as much as four awaits more.
+ * The body is read on the first `next()`. A class because an async generator for one batch costs as much as four more awaits.
  */
 export class WholeAnswer implements Answer, AsyncIterableIterator<ChatEvents, undefined> {
   readonly reply: Reply

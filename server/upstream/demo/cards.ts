@@ -1,4 +1,4 @@
-/** What the demo provider offers, with prices, so that the whole road of money can be walked without a vendor. */
+/** The demo provider's models, with prices, so that charging can be tried without a vendor. */
 import type { Instant } from '#domain/clock.ts'
 import { newPriceVersionId } from '#domain/id.ts'
 import type { Modality, ModelCard, Prices } from '#domain/model-card.ts'
@@ -39,7 +39,7 @@ export const demoProvider = (at: Instant): Provider => ({
   createdAt: at,
 })
 
-/** Text at $1 and $2 per million words, pictures at a cent apiece. */
+/** Text at $1 (prompt) and $2 (completion) per million words, images at one cent each. */
 export const demoCards = (at: Instant): readonly ModelCard[] => [
   toCard(at, 'echo', 'Demo Echo', 'Says your last message back, word by word.'),
   toCard(at, 'lorem', 'Demo Lorem', 'Speaks max_tokens words, at the pace you ask for.'),

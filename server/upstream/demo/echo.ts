@@ -1,10 +1,10 @@
-/** demo/echo says the last user message back, word by word. */
+/** demo/echo repeats the last user message, word by word. */
 import type { ChatEvents } from '#domain/chat.ts'
 import type { UpstreamCall } from '#domain/upstream.ts'
 import { readPace } from './pace.ts'
 import { everyChoice, lastUserText, speak, toWords, usageOf } from './words.ts'
 
-/** Ends with `length` when `max_tokens` cuts it. */
+/** Finishes with `length` when `max_tokens` truncates it. */
 export async function* answerEcho(call: UpstreamCall): AsyncGenerator<ChatEvents, void> {
   const { request } = call
   const words = toWords(lastUserText(request))

@@ -1,5 +1,5 @@
 /**
- * demo/flaky echoes, and breaks as `user` says:
+ * demo/flaky echoes, or fails as `user` says:
  *
  * | `user`     | what it does                                                  |
  * | ---------- | ------------------------------------------------------------- |
@@ -24,7 +24,7 @@ import { everyChoice, lastUserText, speak, toWords } from './words.ts'
 const SLOW: Pace = { delayMs: 2_000, gapMs: 200 }
 const REST_SECONDS = 7
 
-/** Breaks as told; like a real provider's, a bad status and a silence come before any event. @throws UpstreamFailure */
+/** An error status and a stall come before any event, as with a real provider. @throws UpstreamFailure */
 export async function answerFlaky(call: UpstreamCall): Promise<AsyncIterable<ChatEvents>> {
   const user = call.request.endUser ?? ''
   const status = Number(/\bfail-([45]\d\d)\b/.exec(user)?.[1] ?? 0)

@@ -1,4 +1,4 @@
-/** demo/image draws a real picture that depends on the prompt alone; `image_config.size` is its size, else 256x256. */
+/** demo/image draws a PNG that depends only on the prompt; `image_config.size` is its size, else 256x256. */
 
 import type { ChatEvents, ChatRequest } from '#domain/chat.ts'
 import { pause } from '#domain/clock.ts'
@@ -13,7 +13,7 @@ const USUAL_PIXELS = 256
 const LEAST_PIXELS = 16
 const MOST_PIXELS = 1_024
 
-/** One picture for each choice; `user` may delay it (`delay-500`). */
+/** One image per choice; `user` may delay it (`delay-500`). */
 export async function* answerImage(call: UpstreamCall): AsyncGenerator<ChatEvents, void> {
   const { request } = call
   await pause(readPace(request.endUser).delayMs, call.signal)

@@ -1,4 +1,4 @@
-/** The demo family: models that live in this process, for a first look, for tests and for load, without any network. */
+/** The demo family: models in this process, without network, for a first trial, tests and load generation. */
 import type { ChatEvents } from '#domain/chat.ts'
 import { type Upstream, type UpstreamCall, UpstreamFailure } from '#domain/upstream.ts'
 import { answerEcho } from './echo.ts'
@@ -15,7 +15,7 @@ const MODELS: Readonly<Record<string, (call: UpstreamCall) => Answer>> = {
   flaky: answerFlaky,
 }
 
-/** The upstream of every demo model: `echo`, `lorem`, `image` and `flaky`, priced one token per word. */
+/** Serves `echo`, `lorem`, `image` and `flaky`; one token is one word. */
 export function openDemo(): Upstream {
   return {
     async open(call) {

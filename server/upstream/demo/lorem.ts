@@ -1,4 +1,4 @@
-/** demo/lorem speaks as many words as `max_tokens` says, else 64, at the pace that `user` says: for load. */
+/** demo/lorem generates `max_tokens` words (default 64) at the pace set in `user`: for load tests. */
 import type { ChatEvents } from '#domain/chat.ts'
 import type { UpstreamCall } from '#domain/upstream.ts'
 import { readPace } from './pace.ts'
@@ -11,7 +11,7 @@ const WORDS =
 const USUAL_WORDS = 64
 const MOST_WORDS = 100_000
 
-/** Always ends with `stop`: the length asked for is the whole answer. */
+/** Always finishes with `stop`: the requested length is the whole answer. */
 export async function* answerLorem(call: UpstreamCall): AsyncGenerator<ChatEvents, void> {
   const { request } = call
   const count = Math.min(request.maxOutputTokens ?? USUAL_WORDS, MOST_WORDS)

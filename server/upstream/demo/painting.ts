@@ -1,9 +1,9 @@
-/** A small landscape that depends on nothing but a text: a sky, a sun or moon, and three ranges of hills. */
+/** A small landscape derived from a text: a sky, a sun or moon, and three ranges of hills. */
 import type { Paint } from './png.ts'
 
 type Colour = readonly [red: number, green: number, blue: number]
 
-/** Paints the same picture for the same text and size, always. */
+/** Deterministic: the same text and size give the same image. */
 export function toPainting(text: string, width: number, height: number): Paint {
   const random = startRandom(text)
   const hue = random()
@@ -26,7 +26,7 @@ export function toPainting(text: string, width: number, height: number): Paint {
   }
 }
 
-/** A range of hills: the line of its tops and its colour; the nearest comes first and is darkest. */
+/** A range of hills: the height of each column, and its colour; the nearest range comes first and is darkest. */
 function toRange(random: () => number, hue: number, depth: number, width: number, height: number) {
   const base = height * (0.86 - 0.13 * depth)
   const waves = [1, 2, 5].map((turns) => ({
@@ -34,7 +34,7 @@ function toRange(random: () => number, hue: number, depth: number, width: number
     phase: random() * 2 * Math.PI,
     rise: (height * 0.06) / turns,
   }))
-  // Reckoned once for each column, not for each pixel.
+  // Computed once per column, not per pixel.
   const tops = Float64Array.from({ length: width }, (_, x) =>
     waves.reduce(
       (y, { frequency, phase, rise }) => y + rise * Math.sin(x * frequency + phase),
@@ -63,7 +63,7 @@ function toColour(hue: number, saturation: number, lightness: number): Colour {
   return [part(0), part(8), part(4)]
 }
 
-/** Numbers from 0 to 1 that follow from the text alone (FNV-1a for the start, mulberry32 for the rest). */
+/** A pseudo-random generator seeded by the text (FNV-1a for the seed, then mulberry32). */
 function startRandom(text: string): () => number {
   let state = 0x811c9dc5
   for (let i = 0; i < text.length; i++) state = Math.imul(state ^ text.charCodeAt(i), 0x01000193)

@@ -1,4 +1,4 @@
-/** Writes a PNG: 8 bits of red, green and blue per pixel, no more of the format than a picture needs. */
+/** Encodes a PNG with 8 bits of red, green and blue per pixel. */
 import { crc32, deflateSync } from 'node:zlib'
 
 const SIGNATURE = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a)
@@ -6,15 +6,14 @@ const BYTES_PER_PIXEL = 3
 const BIT_DEPTH = 8
 const TRUE_COLOUR = 2
 
-/** Colours, 0 to 255 each, of the pixel at a place. */
+/** The colours of a pixel, 0 to 255 each. */
 export type Paint = (x: number, y: number) => readonly [red: number, green: number, blue: number]
 
-/** The file of a picture painted pixel by pixel. */
 export function encodePng(width: number, height: number, paint: Paint): Buffer {
   const rowBytes = 1 + width * BYTES_PER_PIXEL
   const pixels = new Uint8Array(rowBytes * height)
   for (let y = 0; y < height; y++) {
-    // Each row begins with the number of its filter, 0 for none.
+    // Each row begins with its filter type; 0 is none.
     let at = y * rowBytes + 1
     for (let x = 0; x < width; x++) {
       pixels.set(paint(x, y), at)

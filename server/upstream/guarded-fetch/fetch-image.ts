@@ -1,4 +1,4 @@
-/** Fetches a picture from an untrusted address; the result is the picture or null, so that no failure reveals anything of the network. */
+/** Fetches an image from an untrusted URL. Failures have no details, so that they reveal nothing about the internal network. */
 import { fetchUntrusted } from '#outbound/fetch-untrusted.ts'
 import { type ImageType, sniffImageType } from '../image-type.ts'
 import { type FetchPolicy, PUBLIC_INTERNET } from './policy.ts'
@@ -12,9 +12,9 @@ const MOST_REDIRECTS = 2
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 /**
- * The picture at `address`, or null, for whatever reason: why is for nobody outside to know, since it would tell what stands
- * inside. At most two redirects are followed, each judged like the first, and no header is carried along.
- * @throws the signal's own reason when the caller has left
+ * The image at `address`; null on any failure. At most two redirects are followed, each checked like the first; no header is
+ * carried over.
+ * @throws the signal's reason when the caller has aborted
  */
 export async function fetchImage(
   address: string,
@@ -48,7 +48,7 @@ async function follow(
   return null
 }
 
-/** Reads until it is whole, or too much. */
+/** Null when it is too large, compressed or not an image. */
 async function readImage(response: Response, mostBytes: number): Promise<FetchedImage | null> {
   const reader = response.body?.getReader()
   const coding = response.headers.get('content-encoding') ?? 'identity'

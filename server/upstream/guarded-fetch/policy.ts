@@ -1,13 +1,13 @@
-/** How much may be fetched on a stranger's word, and from where (hardening against requests to the inside). */
+/** Limits for fetching untrusted URLs (protection against server-side request forgery). */
 import { type DestinationPolicy, PUBLIC_HTTPS } from '#outbound/policy.ts'
 
 export interface FetchPolicy extends DestinationPolicy {
-  /** For all hops together, from the first question to the last byte. */
+  /** For all redirects together, from the name lookup to the last byte. */
   readonly totalMs: number
   readonly mostBytes: number
 }
 
-/** https on its usual ports, from addresses of the public internet, for 15 seconds and 20 MiB. */
+/** https on ports 443 and 8443 of public addresses, at most 15 seconds and 20 MiB. */
 export const PUBLIC_INTERNET: FetchPolicy = {
   ...PUBLIC_HTTPS,
   ports: [443, 8443],

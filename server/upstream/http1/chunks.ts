@@ -1,4 +1,4 @@
-/** Takes the chunked transfer coding off a body, however the network cut it (RFC 9112 §7.1). */
+/** An incremental decoder of the chunked transfer coding (RFC 9112 §7.1). */
 import { malformed } from './malformed.ts'
 
 type Step =
@@ -14,15 +14,15 @@ type Step =
   | 'last-end'
   | 'over'
 
-/** Where the decoder stands between two pieces of the network's. */
+/** The decoder's state between two pieces. */
 export interface Chunks {
   step: Step
-  /** Of the chunk's size, then bytes still to come of it. */
+  /** The chunk's size while it is read, then the bytes still missing. */
   left: number
   digits: number
-  /** Of this line, or of all trailers. */
+  /** Bytes of this line, or of all trailers. */
   lineBytes: number
-  /** Where the payload stands in the piece that was taken last. */
+  /** Where the payload lies in the last piece. */
   start: number
   end: number
 }
@@ -34,7 +34,6 @@ const LONGEST_TRAILERS = 16_384
 const CR = 13
 const LF = 10
 
-/** Starts before the first size. */
 export const startChunks = (): Chunks => ({
   step: 'size',
   left: 0,
@@ -45,9 +44,9 @@ export const startChunks = (): Chunks => ({
 })
 
 /**
- * Moves the payload in `bytes` behind `from` together, in place: it then stands from `start` to `end`. Tells where reading
- * stopped, which is before the end of `bytes` only when the body is over.
- * @throws UpstreamFailure when the coding is broken
+ * Decodes `bytes` from `from` on, in place: the payload then lies from `start` to `end`. Returns where reading stopped, which is
+ * before the end of `bytes` only when the body is complete.
+ * @throws UpstreamFailure when the coding is invalid
  */
 export function takeChunks(chunks: Chunks, bytes: Buffer, from: number): number {
   let at = from
@@ -60,7 +59,7 @@ export function takeChunks(chunks: Chunks, bytes: Buffer, from: number): number 
       continue
     }
     const stop = Math.min(bytes.length, at + chunks.left)
-    // The first chunk stays where it is, and is the only one as a rule.
+    // The first chunk, usually the only one, stays where it is.
     if (start < 0) start = at
     else bytes.copyWithin(end, at, stop)
     end = start === at ? stop : end + (stop - at)

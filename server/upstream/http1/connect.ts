@@ -1,4 +1,4 @@
-/** Makes connections, and passes on what their sockets say. */
+/** Opens connections and handles the events of their sockets. */
 import type { Socket } from 'bun'
 import {
   type Connection,
@@ -13,8 +13,8 @@ import { forgetIdle } from './idle-connections.ts'
 import type { Target } from './target.ts'
 
 /**
- * Connects for an exchange and sends its request as soon as the connection stands and, with TLS, the certificate has been
- * accepted. A name is looked up and its addresses tried by the runtime.
+ * Connects for an exchange and sends its request once the connection is established and, with TLS, the certificate accepted.
+ * The runtime resolves the name and tries its addresses.
  */
 export function connect(target: Target, exchange: Exchange): void {
   const connection = startConnection(target, exchange)
@@ -33,8 +33,8 @@ export function connect(target: Target, exchange: Exchange): void {
 let queued: Connection[] = []
 
 /**
- * Puts the request on a connection that stands. One of many goes together with all that begin in this turn of the event loop,
- * so that their answers come together too and are committed together; one that is alone goes at once.
+ * Sends the request on an established connection: at once when it is the only one in progress; otherwise together with all that
+ * start in this turn of the event loop, so that their answers arrive, and are committed, together.
  */
 export function sendOrQueue(connection: Connection): void {
   if (isOnlyExchange(connection)) send(connection)
@@ -62,14 +62,14 @@ const SHARED = {
       receive(connection.exchange, connection, bytes)
       return
     }
-    // Nothing was asked; what is said now would be taken for the answer to the next request.
+    // No request is pending: these bytes would be taken for the answer to the next one.
     forgetIdle(connection)
     dropConnection(connection)
   },
   drain: ({ data: connection }: Socket<Connection>): void => sendRest(connection),
   end: ({ data: connection }: Socket<Connection>): void => onClosed(connection, true),
   close: ({ data: connection }: Socket<Connection>): void => onClosed(connection, false),
-  // A TLS session that fails is closed by the runtime next.
+  // The runtime closes a failed TLS session next.
   error: ({ data: connection }: Socket<Connection>): void => onClosed(connection, false),
 }
 
@@ -96,7 +96,7 @@ const SECURE = {
   },
 }
 
-/** False when nobody waits for this connection any more. */
+/** False when the exchange was aborted while connecting. */
 function attachSocket(socket: Socket<Connection>): boolean {
   const connection = socket.data
   connection.socket = socket
@@ -104,7 +104,6 @@ function attachSocket(socket: Socket<Connection>): boolean {
   return !connection.isDead
 }
 
-/** Nothing lies between the request and its provider any more. */
 function onConnected(connection: Connection): void {
   connection.exchange?.control.connected()
   sendOrQueue(connection)

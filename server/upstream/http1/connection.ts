@@ -1,4 +1,4 @@
-/** One connection to a provider: it carries one exchange at a time, and rests between two of them. */
+/** One connection to a provider: it carries one exchange at a time and is idle in between. */
 import { Buffer } from 'node:buffer'
 import type { Socket } from 'bun'
 import type { ExchangeControl, Piece, Reply, ReplyHandler } from '../reply.ts'
@@ -8,11 +8,11 @@ import type { Target } from './target.ts'
 
 export interface Connection {
   readonly target: Target
-  /** Null until it stands. */
+  /** Null until it is established. */
   socket: Socket<Connection> | null
-  /** Null while it rests. */
+  /** Null while it is idle. */
   exchange: Exchange | null
-  /** What the network did not take yet of the request. */
+  /** The part of the request that the socket has not accepted yet. */
   unsent: Buffer | null
   /** On the clock of `performance`. */
   idleUntilMs: number
@@ -22,31 +22,28 @@ export interface Connection {
 
 /** One request and, from its head on, its answer. */
 export interface Exchange extends Reply {
-  /** Null once it has left: an answer may take minutes, and a request may be large. */
+  /** Null once it was sent: an answer may take minutes, and a request may be large. */
   request: RequestText | null
   readonly parser: Parser
-  /** Hears when its connection stands. */
   readonly control: Pick<ExchangeControl, 'connected'>
-  /** It asked for a connection of its own, which others need not find resting afterwards. */
+  /** It asked for a new connection, which need not be kept afterwards. */
   readonly isDedicated: boolean
-  /** Null before it has one, and as soon as it needs none any more. */
+  /** Null before it has one and after the exchange has ended. */
   connection: Connection | null
-  /** Who waits for the head; null once told. */
+  /** Receives the head; null once it has. */
   handler: ReplyHandler | null
-  /** False where the body is compressed all the same. */
+  /** False when the provider compressed the body although `identity` was requested. */
   isUncompressed: boolean
-  /** All of the body came with the head, and lies where the parser found it until somebody takes it. */
+  /** The whole body arrived with the head and still lies in the parser's buffer. */
   hasWholeBody: boolean
-  /** Who waits for the next piece. */
+  /** The pending read. */
   reading: Pick<PromiseWithResolvers<Piece>, 'resolve' | 'reject'> | null
-  /** Pieces that nobody has asked for yet. */
+  /** Pieces that were not read yet. */
   readonly buffered: Uint8Array[]
   bufferedBytes: number
-  /** What broke it. */
   fault: { readonly thrown: unknown } | null
 }
 
-/** A connection that is about to be made for an exchange. */
 export const startConnection = (target: Target, exchange: Exchange): Connection => ({
   target,
   socket: null,
@@ -58,12 +55,12 @@ export const startConnection = (target: Target, exchange: Exchange): Connection 
 })
 
 /**
- * Where requests are put together: the network has its own copy when it has taken one, and memory that is used again is warm.
- * Text would be flattened and encoded into memory of its own.
+ * Requests are written into this buffer before they are sent: the socket copies what it accepts, and reused memory is in the
+ * CPU's cache. Passing a string would flatten and encode it into new memory.
  */
 const sendBuffer = Buffer.allocUnsafeSlow(262_144)
 
-/** Sends as much as the network takes; the rest follows when it has drained. False when nobody is there to take it. */
+/** Sends what the socket accepts; the rest follows when it drains. False when the connection is closed. */
 export function sendRequest(connection: Connection, request: RequestText): boolean {
   const { bytes } = request
   const isShort = bytes <= sendBuffer.length
@@ -77,16 +74,16 @@ export function sendRequest(connection: Connection, request: RequestText): boole
   return sent >= 0
 }
 
-/** Goes on where the network had enough. */
+/** Sends more after the socket has drained. */
 export function sendRest(connection: Connection): void {
   if (connection.unsent === null || connection.socket === null) return
   const sent = connection.socket.write(connection.unsent)
-  // A connection that is gone says so by itself.
+  // Closed: the socket's `close` event follows.
   if (sent < 0) return
   connection.unsent = sent < connection.unsent.length ? connection.unsent.subarray(sent) : null
 }
 
-/** Takes nothing more off the network, so that the other side has to wait. */
+/** Stops reading, so that TCP slows the provider down. */
 export function pauseConnection(connection: Connection): void {
   if (connection.isPaused) return
   connection.isPaused = true
@@ -99,7 +96,7 @@ export function resumeConnection(connection: Connection): void {
   connection.socket?.resume()
 }
 
-/** Hangs up at once. One that does not stand yet hangs up as soon as it does: nobody can call it back. */
+/** Closes at once. One that is still connecting is closed once it is established, because connecting cannot be cancelled. */
 export function dropConnection(connection: Connection): void {
   if (connection.isDead) return
   connection.isDead = true

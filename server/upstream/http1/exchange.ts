@@ -1,4 +1,4 @@
-/** One request and its answer: the head to whoever opened it, the body to whoever reads, and every way it can end. */
+/** One request and its answer: delivers the head, buffers the body, and handles every way an exchange can end. */
 import type { MaybePromise } from '#domain/maybe-promise.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import type { ExchangeControl, Piece, Reply, ReplyHandler } from '../reply.ts'
@@ -14,21 +14,21 @@ import { countIdle, keepIdle } from './idle-connections.ts'
 import { cutPiece, cutText, endsAtClose, startParser, takeBytes } from './parser.ts'
 import type { RequestText } from './request.ts'
 
-/** What may wait here unread; a piece is at most what the runtime takes off a socket at once (half a mebibyte). */
+/** Beyond it the connection is paused. The runtime reads at most half a mebibyte at once. */
 const MOST_BUFFERED_BYTES = 262_144
-/** What an object costs, so that a crowd of tiny pieces counts as well. */
+/** The cost of an object, so that many tiny pieces count as well. */
 const PIECE_BYTES = 256
 
 const END: Piece = { done: true }
 
-/** Exchanges that have begun and not ended, with all providers. */
+/** Exchanges in progress, with all providers. */
 let activeExchanges = 0
 
-/** Whether this is the only exchange in progress, and this provider had no two at once recently. */
+/** Whether this is the only exchange in progress and the provider has no idle connection, so had no two at once recently. */
 export const isOnlyExchange = ({ target }: Connection): boolean =>
   activeExchanges < 2 && countIdle(target.origin) === 0
 
-/** Starts before its request is sent; it ends once, in `fail` or in `finish`. */
+/** Ends once, in `fail` or in `finish`. */
 export function startExchange(
   request: RequestText,
   handler: ReplyHandler,
@@ -41,7 +41,7 @@ export function startExchange(
   return exchange
 }
 
-/** A class, because each request has one, which is its answer too. */
+/** A class because there is one per request; it is also the reply. */
 class ConnectionExchange implements Exchange, Reply {
   request: RequestText | null
   readonly parser = startParser()
@@ -98,7 +98,7 @@ class ConnectionExchange implements Exchange, Reply {
   }
 }
 
-/** Bytes came, which are the exchange's own from now on. */
+/** Handles received bytes; the exchange owns them from now on. */
 export function receive(exchange: Exchange, connection: Connection, bytes: Buffer): void {
   const { parser, handler } = exchange
   try {
@@ -114,7 +114,7 @@ export function receive(exchange: Exchange, connection: Connection, bytes: Buffe
   if (handler === null || parser.head === null) return
   exchange.handler = null
   exchange.isUncompressed = isUncompressed(parser.head)
-  // At the very end: the reader may at once read what came with the head, or abort.
+  // Last, because the handler may read or abort at once.
   handler.resolve(exchange)
 }
 
@@ -123,7 +123,7 @@ function isUncompressed(head: Head): boolean {
   return coding === null || coding === '' || coding.toLowerCase() === 'identity'
 }
 
-/** The other side has closed; `isClean` when it said so in good order. */
+/** The provider has closed the connection; `isClean` for an orderly close (FIN, TLS close_notify). */
 export function onPeerClosed(exchange: Exchange, connection: Connection, isClean: boolean): void {
   const { parser } = exchange
   if (isClean && endsAtClose(parser)) {
@@ -131,12 +131,12 @@ export function onPeerClosed(exchange: Exchange, connection: Connection, isClean
     finish(exchange, connection)
     return
   }
-  // Whoever answers a new connection by closing it may have read the request all the same.
+  // A provider that closes a new connection may have read the request, so that it must not be sent again.
   const wasIdle = connection.idleUntilMs > 0
   fail(exchange, parser.hasReceived || !wasIdle ? connectionLost() : nothingReceived())
 }
 
-/** Ends it with its failure: no more bytes are taken. Pieces that came before may still be read. */
+/** Ends it with a failure. Pieces that arrived before can still be read. */
 export function fail(exchange: Exchange, thrown: unknown): void {
   const { connection, handler, reading } = exchange
   if (exchange.fault !== null || exchange.parser.isComplete) return
@@ -150,7 +150,7 @@ export function fail(exchange: Exchange, thrown: unknown): void {
   reading?.reject(thrown)
 }
 
-/** Ends it because nobody wants it any more. */
+/** Ends it because the caller cancelled; buffered pieces are dropped. */
 function abortExchange(exchange: Exchange, reason: unknown): void {
   fail(exchange, reason)
   exchange.fault ??= { thrown: reason }
@@ -170,7 +170,7 @@ function deliver(exchange: Exchange, piece: Uint8Array, costBytes: number): void
   reading.resolve({ done: false, value: piece })
 }
 
-/** A connection whose answer came before the whole request was sent would mistake the rest of it for the next one. */
+/** A connection is not kept when its answer came before the whole request was sent: the rest would be read as the next request. */
 function finish(exchange: Exchange, connection: Connection): void {
   const { idleMs } = exchange.parser
   activeExchanges--
@@ -184,7 +184,7 @@ function finish(exchange: Exchange, connection: Connection): void {
   exchange.reading = null
 }
 
-/** Whoever asks for connections of their own takes none that rest: theirs would pile up, one for each request. */
+/** Exchanges with dedicated connections never reuse idle ones, so that their connections would pile up. */
 const isWorthKeeping = ({ isDedicated }: Exchange, { target }: Connection): boolean =>
   !isDedicated || countIdle(target.origin) === 0
 
@@ -209,7 +209,7 @@ function read(exchange: Exchange): MaybePromise<Piece> {
   return reading.promise
 }
 
-/** Plain text was asked for. Nothing is inflated, because a small answer could become an endless one. */
+/** `identity` was requested. Nothing is decompressed, because a small answer could inflate without bound. */
 function refuseCoding(exchange: Exchange): Promise<Piece> {
   const failure = new UpstreamFailure('failed', 'it compressed an answer that was asked for plain')
   abortExchange(exchange, failure)
@@ -219,6 +219,6 @@ function refuseCoding(exchange: Exchange): Promise<Piece> {
 const connectionLost = (): UpstreamFailure =>
   new UpstreamFailure('failed', 'the connection broke off')
 
-/** Only this may be tried again: it carries the code by which a transport says so. */
+/** The only failure that is retried: its code marks it (`isConnectionLost`). */
 const nothingReceived = (): Error =>
   Object.assign(new Error('the connection broke off'), { code: 'ECONNRESET' })

@@ -1,15 +1,15 @@
-/** Reads the head of an answer: its status, its fields on demand, and where its body ends (RFC 9112 §4–§6). */
+/** Parses the head of an answer: status, fields (on demand) and message framing (RFC 9112 §4–§6). */
 import { malformed } from './malformed.ts'
 
-/** A class, because each answer has one, and is asked for half a dozen fields. */
+/** A class because there is one per answer. Fields are searched on demand: only about six are needed. */
 export class Head {
   readonly status: number
   /** HTTP/1.0 */
   readonly isHttp10: boolean
-  /** Every line end is kept in front of a field, so that a name is only ever found at the start of a line. */
+  /** Each field follows a CRLF, so that a name is found only at the start of a line. */
   private text: string
 
-  /** `text` is everything up to the empty line, each line with its end. @throws UpstreamFailure when it is no head */
+  /** `text` is everything up to the empty line, each line with its CRLF. @throws UpstreamFailure when it is invalid */
   constructor(text: string) {
     if (!STATUS_LINE.test(text)) throw malformed('no status line')
     this.text = text
@@ -18,7 +18,7 @@ export class Head {
     checkFields(text, text.indexOf('\r\n') + 2)
   }
 
-  /** From now on no field is found. */
+  /** Frees the text; `get` finds no field afterwards. */
   forget(): void {
     this.text = ''
   }
@@ -36,7 +36,7 @@ export class Head {
   }
 }
 
-/** By the names that are asked for, which are few and our own. */
+/** By field name; the names are few and fixed. */
 const patterns = new Map<string, RegExp>()
 
 function toPattern(name: string): RegExp {
@@ -47,12 +47,12 @@ function toPattern(name: string): RegExp {
   return pattern
 }
 
-/** A number of bytes, chunks, or everything up to the end of the connection. */
+/** A Content-Length, the chunked coding, or everything until the connection closes. */
 export type Framing = number | 'chunked' | 'close'
 
 const STATUS_LINE = /^HTTP\/1\.[01] [1-5]\d\d(?: [^\r\n\0]*)?\r\n/
 const STATUS_AT = 'HTTP/1.1 '.length
-/** One field on one line; a folded one begins with a space and so fits nowhere. */
+/** One field on one line; obsolete line folding is not accepted. */
 const FIELD = /[!#$%&'*+.^_`|~\da-z-]+:[^\r\n\0]*\r\n/iy
 const MOST_FIELDS = 256
 
@@ -68,7 +68,7 @@ function checkFields(text: string, start: number): void {
   if (end !== text.length) throw malformed('a broken field')
 }
 
-/** @throws UpstreamFailure when the fields leave any doubt */
+/** @throws UpstreamFailure when the framing is ambiguous */
 export function readFraming(head: Head): Framing {
   if (head.status === 204 || head.status === 304) return 0
   const coding = head.get('transfer-encoding')
@@ -85,7 +85,7 @@ export function readFraming(head: Head): Framing {
 
 const LENGTH = /^\d{1,15}$/
 
-/** The same length said twice is one length (RFC 9112 §6.3). */
+/** The same length repeated is one length (RFC 9112 §6.3). */
 function readLength(text: string): number {
   if (LENGTH.test(text)) return Number(text)
   const [length = '', ...others] = text.split(/ *, */)
@@ -100,8 +100,8 @@ const CLOSE = /(?:^|,)\s*close\s*(?:,|$)/i
 const HINT = /(?:^|[\s,])timeout=(\d{1,9})/i
 
 /**
- * How long the connection may rest after this answer before it serves another, in milliseconds; 0 for not at all. A
- * provider that says when it will hang up is left a second before that.
+ * How long the connection may be idle after this answer, in milliseconds; 0 when it must be closed. One second less than the
+ * provider's own `keep-alive` time-out.
  */
 export function readIdleTime(head: Head): number {
   const connection = head.get('connection')

@@ -1,4 +1,4 @@
-/** The connections that rest between two requests, by origin: the latest to rest is the first to serve again. */
+/** The pool of idle connections, by origin; the one used last is reused first. */
 import { type Connection, dropConnection } from './connection.ts'
 
 const MOST_PER_ORIGIN = 1_024
@@ -7,7 +7,7 @@ const SWEEP_MS = 1_000
 const idle = new Map<string, Connection[]>()
 let sweeper: ReturnType<typeof setInterval> | null = null
 
-/** A connection that has rested no longer than it may, or undefined. It is the taker's until it rests again. */
+/** Takes an idle connection that has not expired; undefined when there is none. */
 export function takeIdle(origin: string): Connection | undefined {
   const connections = idle.get(origin)
   if (connections === undefined) return undefined
@@ -22,7 +22,7 @@ export function takeIdle(origin: string): Connection | undefined {
   }
 }
 
-/** Lets a connection rest; it keeps no process alive. One too many is hung up. */
+/** Adds a connection, or closes it when the pool is full. Idle connections do not keep the process alive. */
 export function keepIdle(connection: Connection, idleMs: number): void {
   const { origin } = connection.target
   let connections = idle.get(origin)
@@ -40,14 +40,13 @@ export function keepIdle(connection: Connection, idleMs: number): void {
   sweeper ??= setInterval(sweep, SWEEP_MS).unref()
 }
 
-/** Takes out a connection that the other side has closed. */
+/** Removes a connection that the provider has closed. */
 export function forgetIdle(connection: Connection): void {
   const connections = idle.get(connection.target.origin)
   const index = connections?.lastIndexOf(connection) ?? -1
   if (index >= 0) connections?.splice(index, 1)
 }
 
-/** How many rest. */
 export const countIdle = (origin: string): number => idle.get(origin)?.length ?? 0
 
 function sweep(): void {

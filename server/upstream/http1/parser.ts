@@ -1,24 +1,24 @@
-/** Reads one answer out of a connection's bytes, however the network cut them, and tells where it ends. */
+/** An incremental parser of one HTTP/1.1 answer. */
 import { type Chunks, startChunks, takeChunks } from './chunks.ts'
 import { Head, readFraming, readIdleTime } from './head.ts'
 import { malformed } from './malformed.ts'
 
 export interface Parser {
-  /** Null until all of it has come; interim answers (1xx) are passed over. */
+  /** Null until it is complete; interim responses (1xx) are skipped. */
   head: Head | null
-  /** The body has come to its end. */
+  /** The body is complete. */
   isComplete: boolean
-  /** Whether anything came at all. */
+  /** Whether any byte has arrived. */
   hasReceived: boolean
-  /** How long the connection may rest before it serves another request; 0 when it may not. Known at the end. */
+  /** How long the connection may be idle afterwards; 0 when it must be closed. Final once the body is complete. */
   idleMs: number
   partial: Buffer | null
-  /** Of heads, interim ones included. */
+  /** Bytes of all heads, interim ones included. */
   headBytes: number
   chunks: Chunks | null
-  /** Of a body whose length is stated; infinite where the end of the connection is its end. */
+  /** Missing bytes of a body with Content-Length; infinite when the close of the connection ends the body. */
   left: number
-  /** What was taken last, and where the part of the body in it stands. */
+  /** The bytes of the last `takeBytes`; the body's part lies from `start` to `end`. */
   taken: Buffer
   start: number
   end: number
@@ -29,7 +29,6 @@ const HEAD_END = Buffer.from('\r\n\r\n')
 const BEGINNING = Buffer.from('HTTP/1.')
 const NOTHING = Buffer.alloc(0)
 
-/** Starts before the first byte of an answer. */
 export const startParser = (): Parser => ({
   head: null,
   isComplete: false,
@@ -45,8 +44,8 @@ export const startParser = (): Parser => ({
 })
 
 /**
- * Finds the part of the body in `bytes`, which become the parser's own.
- * @throws UpstreamFailure when they are no answer
+ * Parses more bytes; the parser owns them from now on.
+ * @throws UpstreamFailure when they are not a valid answer
  */
 export function takeBytes(parser: Parser, bytes: Buffer): void {
   parser.hasReceived = true
@@ -54,7 +53,7 @@ export function takeBytes(parser: Parser, bytes: Buffer): void {
   parser.end = 0
   const { partial } = parser
   const text = partial === null ? bytes : Buffer.concat([partial, bytes])
-  // A head's end may have come half with the bytes before.
+  // The end of the head may be split between two pieces.
   let seen = partial === null ? 0 : Math.max(0, partial.length - HEAD_END.length + 1)
   let at = 0
   while (parser.head === null) {
@@ -67,19 +66,19 @@ export function takeBytes(parser: Parser, bytes: Buffer): void {
   else takeChunked(parser, parser.chunks, text, at)
 }
 
-/** The part of the body that was taken last, for whoever keeps it. */
+/** The body's part of the last bytes, as a buffer that may be kept. */
 export function cutPiece(parser: Parser): Buffer {
   const { taken, start, end } = parser
   parser.taken = NOTHING
   if (start === 0 && end === taken.length) return taken
   const piece = taken.subarray(start, end)
-  // A view keeps all the bytes that it was cut from in memory: next to nothing must not hold half a mebibyte.
+  // A view retains the whole buffer: a few bytes must not retain half a mebibyte.
   return piece.length * MOST_WASTE_FACTOR < taken.length ? Buffer.from(piece) : piece
 }
 
 const MOST_WASTE_FACTOR = 4
 
-/** The same as text. A byte order mark is no part of it. */
+/** The same as text, without a byte order mark. */
 export function cutText(parser: Parser): string {
   const { taken, start, end } = parser
   parser.taken = NOTHING
@@ -89,12 +88,12 @@ export function cutText(parser: Parser): string {
 
 const BYTE_ORDER_MARK = 0xfeff
 
-/** Whether the end of the connection is the proper end of the answer. */
+/** Whether the close of the connection ends the answer properly. */
 export function endsAtClose(parser: Parser): boolean {
   return parser.head !== null && parser.left === Number.POSITIVE_INFINITY
 }
 
-/** Where a head that begins at `at` ends, or -1 when its end has not come; up to `seen` it had not. */
+/** Where the head that begins at `at` ends, or -1 when it is incomplete. Everything before `seen` was searched already. */
 function takeHead(parser: Parser, text: Buffer, at: number, seen: number): number {
   const end = text.indexOf(HEAD_END, seen)
   const behind = end < 0 ? text.length : end + HEAD_END.length
@@ -112,7 +111,7 @@ function takeHead(parser: Parser, text: Buffer, at: number, seen: number): numbe
   return behind
 }
 
-/** Whoever speaks something else may wait for us while we wait for the end of a head. */
+/** Fails early: a server of another protocol may wait for us while we wait for the end of a head. */
 function checkBeginning(text: Buffer): void {
   const seen = Math.min(text.length, BEGINNING.length)
   if (text.compare(BEGINNING, 0, seen, 0, seen) !== 0) throw malformed('no status line')
@@ -145,7 +144,7 @@ function takeChunked(parser: Parser, chunks: Chunks, bytes: Buffer, at: number):
   if (chunks.step === 'over') conclude(parser, stopped < bytes.length)
 }
 
-/** Bytes behind the end belong to nothing that was asked: whoever sent them is not trusted with another request. */
+/** After stray bytes behind the answer the connection is not reused. */
 function conclude(parser: Parser, hasStray: boolean): void {
   parser.isComplete = true
   if (hasStray) parser.idleMs = 0

@@ -1,4 +1,4 @@
-/** Our own HTTP/1.1 client: posts on a resting connection where there is one, else on a new one. */
+/** Our own HTTP/1.1 client: posts on an idle connection when there is one, else on a new one. */
 import type { Post } from '../reply.ts'
 import { connect, sendOrQueue } from './connect.ts'
 import { startExchange } from './exchange.ts'
@@ -6,7 +6,7 @@ import { takeIdle } from './idle-connections.ts'
 import { type RequestText, toRequestText } from './request.ts'
 import type { Target } from './target.ts'
 
-/** The client for one address. However many it is given at once, each request has a connection of its own. */
+/** The client for one URL. The number of connections is not limited: concurrent requests never wait for each other. */
 export const postOverConnection =
   (target: Target): Post =>
   (message, handler, control, fresh) => {
@@ -18,7 +18,7 @@ export const postOverConnection =
       return
     }
     const exchange = startExchange(request, handler, control, fresh)
-    // Pulled before it began: nothing was sent, and nothing will be.
+    // Cancelled before anything was sent.
     if (control.isAborted) return
     const connection = fresh ? undefined : takeIdle(target.origin)
     if (connection === undefined) {

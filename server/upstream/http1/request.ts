@@ -1,4 +1,4 @@
-/** A request to a provider: put into words when it is made, and into bytes when it leaves, all at once. */
+/** Serialises a request: the head as text at once, the bytes when it is sent. */
 import { Buffer } from 'node:buffer'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import type { Message } from '../reply.ts'
@@ -7,15 +7,15 @@ import type { Target } from './target.ts'
 export interface RequestText {
   readonly head: string
   readonly body: Message['body']
-  /** Of both, in UTF-8. */
+  /** Length of head and body in UTF-8. */
   readonly bytes: number
 }
 
-/** A field that fails this could end its line and begin another request. */
+/** Anything else could inject a line, or another request. */
 const NAME = /^[!#$%&'*+.^_`|~\da-z-]+$/
 const VALUE = /^[\t\x20-\x7e]*$/
 
-/** @throws UpstreamFailure `failed` when a field holds what no field may hold; a credential can be pasted wrongly */
+/** @throws UpstreamFailure `failed` when a field has forbidden characters, as a badly pasted credential can have */
 export function toRequestText(
   { requestPrefix }: Target,
   { headers, requestId, body }: Message,
@@ -33,7 +33,7 @@ function countBytes(body: Message['body']): number {
   return bytes
 }
 
-/** Puts the whole of it at the beginning of `into`, which has room for it. */
+/** Writes the request to the beginning of `into`, which must be large enough. */
 export function writeText({ head, body }: RequestText, into: Buffer): void {
   let at = into.write(head)
   if (body instanceof Uint8Array) into.set(body, at)
@@ -41,7 +41,7 @@ export function writeText({ head, body }: RequestText, into: Buffer): void {
   else for (const piece of body) at += into.write(piece, at)
 }
 
-/** What a provider is always told is written once. */
+/** The headers of a provider are serialised once. */
 const written = new WeakMap<Message['headers'], string>()
 
 function toLines(headers: Message['headers']): string {

@@ -1,28 +1,28 @@
-/** Where a request goes: what the connection needs to know of a URL, and the lines that open each request to it. */
+/** What a connection needs to know of a URL, and the lines that begin each request to it. */
 
 export interface Target {
-  /** Connections are shared by everyone who posts to this origin. */
+  /** Idle connections are shared by origin. */
   readonly origin: string
-  /** A name or an address, without the brackets of IPv6. */
+  /** A name or an address; IPv6 without brackets. */
   readonly hostname: string
   readonly port: number
-  /** Null speaks in clear text. */
+  /** Null for plain http. */
   readonly tls: Bun.TLSOptions | null
-  /** The request line and the fields that never change. */
+  /** The request line and the constant fields. */
   readonly requestPrefix: string
 }
 
 /**
- * The certificate is judged by the runtime's store, to which `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE` add, and by the name
- * that is connected to.
+ * The certificate is verified for the host name against the runtime's store, extended by `NODE_EXTRA_CA_CERTS` and
+ * `SSL_CERT_FILE`.
  */
 const TLS: Bun.TLSOptions = {
   rejectUnauthorized: true,
-  // RFC 7301's list, with one entry; without it some front doors guess.
+  // ALPN (RFC 7301) with one entry; without it some load balancers guess.
   ALPNProtocols: Buffer.from('\x08http/1.1'),
 }
 
-/** Reads an absolute http or https URL, which the operator's edge lets in only without a user and a password. */
+/** `url` is absolute, http or https, without user and password: the operator API accepts no other. */
 export function toTarget(url: URL): Target {
   const isTls = url.protocol === 'https:'
   const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1')
