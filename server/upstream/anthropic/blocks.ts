@@ -1,15 +1,14 @@
-/** Theirs → ours: the content blocks of one message, opened, continued and closed, whether they came whole or in pieces. */
+/** Theirs → ours: the content blocks of one message, from a stream or a whole answer. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { isObject, readText } from '../read-json.ts'
 import { type ThinkingBlock, toReasoningDetail } from './thinking-blocks.ts'
 
-/** The blocks of one message so far. */
 export interface Blocks {
   open(index: number, block: JsonObject, into: ChatEvent[]): void
-  /** A delta for a block that was never opened, or of an unknown kind, is let pass. */
+  /** A delta for a block that was never opened, or of an unknown type, is ignored. */
   extend(index: number, delta: JsonObject, into: ChatEvent[]): void
   close(index: number, into: ChatEvent[]): void
-  /** Closes what is open, and tells the thoughts once, whole: they must come back exactly as they were. */
+  /** Closes open blocks and emits all thinking blocks once, complete: clients must send them back unchanged. */
   conclude(into: ChatEvent[]): void
 }
 
@@ -24,7 +23,6 @@ interface Thinking {
   signature: string
 }
 
-/** Starts with none. */
 export function startBlocks(): Blocks {
   const tools = new Map<number, Tool>()
   const thinking = new Map<number, Thinking>()
@@ -49,7 +47,7 @@ export function startBlocks(): Blocks {
     tools.set(index, tool)
     const id = readText(block['id'])
     const name = readText(block['name'])
-    // A client that rebuilds its messages may drop every other unknown field, but it hands tool calls back as they are.
+    // A client that rebuilds its messages may drop unknown fields, but it sends tool calls back unchanged.
     const fresh = thoughts.slice(attachedCount).map(toReasoningDetail)
     attachedCount = thoughts.length
     into.push({
@@ -76,7 +74,7 @@ export function startBlocks(): Blocks {
   const close = (index: number, into: ChatEvent[]): void => {
     const tool = tools.get(index)
     tools.delete(index)
-    // A tool without arguments sends an empty text; an empty object is what that means.
+    // A tool call without arguments sends an empty text, which means an empty object.
     if (tool && !tool.any) continueTool(tool, toArguments(tool.input), into)
     const thought = thinking.get(index)
     thinking.delete(index)

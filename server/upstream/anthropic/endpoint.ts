@@ -1,11 +1,11 @@
-/** Where an Anthropic-shaped provider is reached and how it is paid: the operator's words, and nothing of a request's. */
+/** The URL and credential header of an Anthropic-compatible provider, from the operator's settings alone. */
 import type { Provider } from '#domain/provider.ts'
 import { readBaseAddress } from '../base-address.ts'
 
 export interface Endpoint {
   readonly url: string
   readonly host: string
-  /** The credential, and the version of the wire that this family speaks. */
+  /** The credential and the API version. */
   readonly auth: Readonly<Record<string, string>>
 }
 

@@ -1,4 +1,4 @@
-/** Theirs → ours: a refusal or a fault; `{type: "error", error: {type, message}}`, or plain text from whatever stands in between. */
+/** Theirs → ours: errors, as `{type: "error", error: {type, message}}` or as plain text from a proxy. */
 import { type FailureDetails, type FailureKind, UpstreamFailure } from '#domain/upstream.ts'
 import { readRetryAfter } from '#outbound/retry-after.ts'
 import { kindOfStatus } from '../failure.ts'
@@ -7,9 +7,9 @@ import type { Reply } from '../reply.ts'
 import type { Scrub } from '../scrub.ts'
 
 const TOO_LONG = /prompt is too long|exceeds? (?:the )?context (?:limit|window)/i
-/** Told as a 400, though it is the operator's account that is empty or closed. */
+/** Sent with status 400, although the operator's account is out of credit or disabled. */
 const ACCOUNT_PROBLEM = /credit balance is too low|organization has been disabled/i
-/** The account's own number, which only this wire puts into its words. */
+/** The id of the operator's organization, which only this API puts into messages. */
 const ORGANIZATION = /\b(org(?:anization)?[: (]+)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi
 
 const KINDS: Readonly<Record<string, FailureKind>> = {
@@ -24,7 +24,7 @@ const KINDS: Readonly<Record<string, FailureKind>> = {
   timeout_error: 'timeout',
 }
 
-/** What an answer with a bad status means. `text` is its body, as far as it was read. */
+/** The failure for an error status. `text` is its body, as far as it was read. */
 export function fromErrorAnswer(
   status: number,
   text: string,
@@ -32,7 +32,7 @@ export function fromErrorAnswer(
   scrub: Scrub,
 ): UpstreamFailure {
   const retryAfterSeconds = readRetryAfter(headers)
-  // A prompt larger than the limit itself: no wait is named, and a retry is advised against.
+  // The prompt exceeds the rate limit itself: no wait is stated, and `x-should-retry` is false.
   const permanent =
     status === 429 &&
     retryAfterSeconds === undefined &&
@@ -44,7 +44,7 @@ export function fromErrorAnswer(
   })
 }
 
-/** What an error inside a 200 means: an `error` event, or a body of that type. In doubt the provider is broken. */
+/** The failure for an error within a 200: an `error` event, or a body of that type. Unknown types are `failed`. */
 export function fromErrorInside(value: unknown, scrub: Scrub): UpstreamFailure {
   const problem = readProblem(value)
   return toFailure(KINDS[problem.type ?? ''] ?? 'failed', problem, scrub, {})
@@ -57,7 +57,7 @@ function toFailure(
   known: FailureDetails,
 ): UpstreamFailure {
   const tooLong = kind === 'rejected' && TOO_LONG.test(message)
-  // An envelope around mere text says no more of its type than that it is an error.
+  // Around plain text the type is only "error".
   const code = type === 'error' ? undefined : type
   const providerCode = tooLong ? 'context_length_exceeded' : code
   const details = { ...known, ...(providerCode !== undefined && { providerCode }) }

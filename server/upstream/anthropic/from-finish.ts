@@ -1,4 +1,4 @@
-/** Theirs → ours: why an answer ended. */
+/** Theirs → ours: finish reasons. */
 import type { FinishReason } from '#domain/chat.ts'
 
 const REASONS: Readonly<Record<string, FinishReason>> = {
@@ -11,5 +11,5 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   refusal: 'content_filter',
 }
 
-/** An unknown word is an ordinary end: the answer is there. */
+/** An unknown reason is `stop`: the answer is complete. */
 export const fromFinish = (word: string): FinishReason => REASONS[word] ?? 'stop'

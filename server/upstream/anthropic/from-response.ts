@@ -1,4 +1,4 @@
-/** Theirs → ours: a whole message as the same events that a stream would have brought. */
+/** Theirs → ours: a whole message as the events that a stream would have sent. */
 import type { ChatEvent, ChatEvents } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { isObject, readObject, readText } from '../read-json.ts'
@@ -8,7 +8,7 @@ import { fromErrorInside } from './from-error.ts'
 import { fromUsage } from './from-usage.ts'
 import { pushFinish } from './push-finish.ts'
 
-/** Reads the JSON of a 200. @throws UpstreamFailure when it is no message */
+/** Translates the body of a 200. @throws UpstreamFailure when it is not a message */
 export function fromResponse(body: unknown, scrub: Scrub): ChatEvents {
   if (!isObject(body)) throw new UpstreamFailure('failed', 'its answer is not a JSON object')
   if (body['type'] === 'error') throw fromErrorInside(body, scrub)

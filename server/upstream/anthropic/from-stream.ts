@@ -1,4 +1,4 @@
-/** Theirs → ours: the events of a stream. Its first word counts the prompt, its last one everything. */
+/** Theirs → ours: the events of a stream. `message_start` has the prompt's usage, `message_delta` the final one. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { promptTokens, type Usage } from '#domain/usage.ts'
@@ -12,19 +12,18 @@ import { fromErrorInside } from './from-error.ts'
 import { fromUsage } from './from-usage.ts'
 import { pushFinish } from './push-finish.ts'
 
-/** Starts before the first event. */
 export function startStream(scrub: Scrub): Translation {
   const blocks = startBlocks()
   let usage: Usage | undefined
   let ending: { readonly native: string; readonly details: unknown } | null = null
 
-  /** Until a reason to stop was said, more may have been written than was counted. */
+  /** Usage is partial until the stop reason has arrived: more output may follow. */
   const noteUsage = (stated: unknown, batch: ChatEvent[]): void => {
     const read = fromUsage(stated, usage)
     if (read === undefined) return
     usage = read
     if (ending !== null) batch.push({ type: 'usage', usage })
-    // A first word that does not know the prompt yet must not stand in the way of an estimate.
+    // Without prompt tokens it would replace a better estimate.
     else if (promptTokens(usage) > 0) batch.push({ type: 'usage', usage, partial: true })
   }
 
@@ -39,7 +38,7 @@ export function startStream(scrub: Scrub): Translation {
     pushFinish(ending.native, ending.details, batch)
   }
 
-  /** True when the answer is complete. A ping, and whatever is not known, says nothing. */
+  /** True when the answer is complete. `ping` and unknown events are ignored. */
   const noteEvent = (data: JsonObject, batch: ChatEvent[]): boolean => {
     const index = toIndex(data['index'])
     switch (data['type']) {
@@ -88,7 +87,7 @@ const incomplete = (): UpstreamFailure =>
 
 const toIndex = (value: unknown): number => (typeof value === 'number' ? value : 0)
 
-/** @throws UpstreamFailure when the data is no JSON object; an error may be mere text */
+/** An error's data may be plain text. @throws UpstreamFailure when other data is not a JSON object */
 function readEvent({ event, data }: SseEvent): JsonObject {
   const read = parseText(data)
   if (isObject(read)) return event === 'error' ? { ...read, type: 'error' } : read

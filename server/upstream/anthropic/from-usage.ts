@@ -1,9 +1,9 @@
-/** Theirs → ours: a count in disjoint classes. On this wire they are disjoint already; only reasoning stands inside the output. */
+/** Theirs → ours: usage in disjoint classes. This API's classes are disjoint; only thinking tokens are part of the output. */
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
 import { isImpossible, readCount } from '../read-count.ts'
 import { isObject, readObject } from '../read-json.ts'
 
-/** A count that says what is charged; one that is impossible makes the whole statement worthless. */
+/** Counts that are charged; when one of them is impossible, the whole usage is ignored. */
 const CHARGED = [
   'input_tokens',
   'output_tokens',
@@ -12,8 +12,8 @@ const CHARGED = [
 ] as const
 
 /**
- * Undefined when nothing was counted, or what cannot be. Counts are cumulative, so a later statement replaces an earlier one; what it leaves
- * out or says is none (the prompt, in the last word of many servers) holds as it was `before`.
+ * Undefined when there is no count or an impossible one. Counts are cumulative, so a later usage replaces an earlier one; counts
+ * that it omits or sends as zero (the prompt, in the last event of many servers) keep their value of `before`.
  * @example input 4, cache read 1163, output 202 → a prompt of 1167 tokens
  */
 export function fromUsage(value: unknown, before?: Usage): Usage | undefined {

@@ -1,4 +1,4 @@
-/** The Anthropic family: the Messages API over HTTP. */
+/** The Anthropic family: the Messages API. */
 import type { Provider } from '#domain/provider.ts'
 import type { Upstream, UpstreamFailure } from '#domain/upstream.ts'
 import { readErrorText } from '../body.ts'
@@ -12,7 +12,7 @@ import { fromResponse } from './from-response.ts'
 import { startStream } from './from-stream.ts'
 import { toRequest } from './to-request.ts'
 
-/** An Anthropic-shaped provider. @throws UpstreamFailure when its base URL is no http address */
+/** @throws UpstreamFailure when the base URL is not http or https */
 export function openAnthropic(provider: Provider, credential: string | null): Upstream {
   const { url, host, auth } = toEndpoint(provider, credential)
   const post = openPost(url)
@@ -24,7 +24,7 @@ export function openAnthropic(provider: Provider, credential: string | null): Up
       return toOutgoing(call, post, headers, body)
     },
     toFailure: (answer) => toFailure(answer, scrub),
-    // What came counts, not what was asked for: a server in between may gather a stream into one body.
+    // Decided by the answer, not the request: a proxy may collect a stream into one body.
     startStream: (contentType) => (EVENT_STREAM.test(contentType) ? startStream(scrub) : null),
     fromBody: (body) => ({ events: fromResponse(body, scrub), failure: null }),
   }

@@ -1,19 +1,19 @@
-/** What a model of this wire accepts, told by the generation in its name: the wire has changed under one version number. */
+/** What a model accepts, by the generation in its name: the API has changed without a new version number. */
 
 export interface ModelCapabilities {
-  /** Whether thinking has a budget in tokens, or the model decides and is told how much effort to make. */
+  /** Whether thinking takes a budget in tokens, or is adaptive and takes an effort. */
   readonly thinking: 'budget' | 'adaptive'
-  /** Whether it thinks when nothing is said about it. */
+  /** Whether it thinks when the request does not mention thinking. */
   readonly thinksByDefault: boolean
-  /** Whether `temperature` and `top_p` may both be sent, one of them, or neither. */
+  /** How many of `temperature` and `top_p` may be sent. */
   readonly sampling: 'both' | 'one' | 'none'
   /** Whether a tool's schema can be enforced. */
   readonly strictTools: boolean
-  /** The effort words beyond `high` that it knows. */
+  /** The highest effort that it accepts. */
   readonly maxEffort: 'high' | 'max'
 }
 
-/** Servers of other vendors took over the wire as it was with the first Claude 4. */
+/** Servers of other vendors implement the API as of the first Claude 4. */
 const OTHER_VENDORS: ModelCapabilities = {
   thinking: 'budget',
   thinksByDefault: false,
@@ -22,11 +22,11 @@ const OTHER_VENDORS: ModelCapabilities = {
   maxEffort: 'high',
 }
 
-/** `claude-3-5-sonnet-20240620`, `claude-opus-4-7`, `claude-sonnet-5`: major, minor; a date is no minor. */
+/** `claude-3-5-sonnet-20240620`, `claude-opus-4-7`, `claude-sonnet-5`: major and minor; a date is not a minor version. */
 const GENERATION = /claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/i
 const NEWEST = 99
 
-/** Reads `upstreamName`; a Claude whose name says no generation is taken for a new one. */
+/** A Claude model without a generation in its name is treated as the newest. */
 export function capabilitiesOf(upstreamName: string): ModelCapabilities {
   if (!/claude/i.test(upstreamName)) return OTHER_VENDORS
   const [, major, minor] = GENERATION.exec(upstreamName) ?? []

@@ -1,9 +1,9 @@
-/** Theirs → ours: the last words of a message: why it ended, and what a refusal says of itself. */
+/** Theirs → ours: the finish reason of a message, and the explanation of a refusal. */
 import type { ChatEvent } from '#domain/chat.ts'
 import { readObject, readText } from '../read-json.ts'
 import { fromFinish } from './from-finish.ts'
 
-/** Appends them; `details` is the wire's `stop_details`. */
+/** `native` is `stop_reason`, `details` is `stop_details`. */
 export function pushFinish(native: string, details: unknown, into: ChatEvent[]): void {
   const explanation = readText(readObject(details)['explanation'])
   if (native === 'refusal' && explanation !== undefined) {

@@ -1,4 +1,4 @@
-/** Decides whether thinking may be on, and whether old thoughts travel: this wire refuses a request that has it half. */
+/** Decides whether thinking is enabled and whether earlier thinking blocks are sent: the API refuses inconsistent requests. */
 import type { ContentBlockParam } from '@anthropic-ai/sdk/resources/messages'
 import type { ModelCapabilities } from './model-capabilities.ts'
 import type { Turn } from './to-messages.ts'
@@ -10,9 +10,8 @@ export interface ResolvedThinking {
 }
 
 /**
- * With a budget, an exchange with tools that is still going on must begin with the thoughts it began with: where a client
- * has lost them, this request goes without thinking. Without thinking no thoughts are sent. Models that set their own
- * measure take a conversation with or without.
+ * With a budget, an unfinished tool exchange must start with its thinking blocks; when the client has lost them, thinking is
+ * disabled for this request. With thinking disabled no thinking blocks are sent. Models with adaptive thinking accept both.
  */
 export function resolveThinking(
   thinking: Thinking,
@@ -34,7 +33,7 @@ const withoutThinking = (turns: readonly Turn[]): readonly Turn[] =>
     content: content.filter((block) => !isThinkingBlock(block)),
   }))
 
-/** Whether the answer under way, if there is one, began with a thought. */
+/** Whether the unfinished answer, if there is one, starts with a thinking block. */
 function startsWithThinking(turns: readonly Turn[]): boolean {
   let first: Turn | undefined
   for (const turn of turns.toReversed()) {

@@ -1,8 +1,8 @@
-/** Thinking on both wires: their signed blocks, and `reasoning_details` in the shape that OpenRouter gave them. */
+/** Converts Anthropic's signed thinking blocks to and from `reasoning_details` in OpenRouter's format. */
 import type { JsonObject } from '#domain/chat.ts'
 import { isObject, readList } from '../read-json.ts'
 
-/** A block of thinking as it has to be sent back: unchanged, signed, and where it stood among the blocks of its message. */
+/** A thinking block as it must be sent back: unchanged, signed, and at its index among the message's blocks. */
 export interface ThinkingBlock {
   readonly index: number
   readonly block:
@@ -10,10 +10,9 @@ export interface ThinkingBlock {
     | { readonly type: 'redacted_thinking'; readonly data: string }
 }
 
-/** Tells our own signatures from another wire's; OpenRouter's word for them. */
+/** OpenRouter's name of the format; distinguishes these signatures from other vendors'. */
 const FORMAT = 'anthropic-claude-v1'
 
-/** An entry of `reasoning_details`. */
 export const toReasoningDetail = ({ index, block }: ThinkingBlock): JsonObject =>
   block.type === 'thinking'
     ? {
@@ -25,7 +24,7 @@ export const toReasoningDetail = ({ index, block }: ThinkingBlock): JsonObject =
       }
     : { type: 'reasoning.encrypted', data: block.data, format: FORMAT, index }
 
-/** The thoughts in a client's `reasoning_details`; what another wire signed, or nobody did, is left out. */
+/** The thinking blocks in a client's `reasoning_details`; unsigned ones and those of other vendors are left out. */
 export function fromReasoningDetails(details: unknown): readonly ThinkingBlock[] {
   return readList(details).flatMap((detail, position): ThinkingBlock[] => {
     if (!isObject(detail) || detail['format'] !== FORMAT) return []

@@ -1,4 +1,4 @@
-/** Ours → theirs: what the model said before: its text, the tools it called, and the thoughts that it signed. */
+/** Ours → theirs: assistant messages: text, tool calls and signed thinking blocks. */
 import type { ContentBlockParam, ToolUseBlockParam } from '@anthropic-ai/sdk/resources/messages'
 import type { JsonObject } from '#domain/chat.ts'
 import { isObject, readList, readObject, readText } from '../read-json.ts'
@@ -16,7 +16,7 @@ export function toAssistant(message: JsonObject, path: string): readonly Content
   return insertThinking(findThinking(message), [...said, ...calls])
 }
 
-/** An id as this wire allows it; another provider may have issued it earlier in the conversation. */
+/** An id in the characters that this API allows; another provider may have issued it earlier in the conversation. */
 export const toToolId = (id: string): string => id.replace(/[^\w-]/g, '_')
 
 function toToolUse(call: JsonObject, path: string): ToolUseBlockParam {
@@ -35,12 +35,12 @@ function readArguments(text: unknown, path: string): JsonObject {
     const read: unknown = JSON.parse(text)
     if (isObject(read)) return read
   } catch {
-    // Judged below, together with JSON that is no object.
+    // Rejected below, like JSON that is not an object.
   }
   throw rejected(`${path}.function.arguments`, 'must be a JSON object')
 }
 
-/** Beside the message, or where a client kept nothing but the tool calls, inside those. */
+/** In the message, or when the client kept only the tool calls, in those. */
 function findThinking(message: JsonObject): readonly ThinkingBlock[] {
   const thoughts = fromReasoningDetails(message['reasoning_details'])
   if (thoughts.length > 0) return thoughts
@@ -49,7 +49,7 @@ function findThinking(message: JsonObject): readonly ThinkingBlock[] {
   )
 }
 
-/** Each where it stood. Thoughts that led to nothing (an answer cut short) may not be sent back. */
+/** Inserts each at its index. Thinking without other content (a truncated answer) must not be sent back. */
 function insertThinking(
   thoughts: readonly ThinkingBlock[],
   others: readonly ContentBlockParam[],
@@ -58,7 +58,7 @@ function insertThinking(
   const placed: ContentBlockParam[] = []
   const rest = [...others]
   for (const { index, block } of thoughts) {
-    // The last block must not be a thought.
+    // The last block must not be a thinking block.
     while (rest.length > 1 && placed.length < index) placed.push(...rest.splice(0, 1))
     placed.push(block)
   }

@@ -1,4 +1,4 @@
-/** Ours → theirs: the parts of a message as content blocks: texts, pictures, documents. */
+/** Ours → theirs: message parts as content blocks: texts, images, documents. */
 import type {
   Base64ImageSource,
   DocumentBlockParam,
@@ -20,11 +20,11 @@ const IMAGE_TYPES: Readonly<Record<string, Base64ImageSource['media_type']>> = {
   'image/webp': 'image/webp',
 }
 
-/** A string or a list of parts. @throws UpstreamFailure `rejected` for a part that this wire does not know */
+/** `content` is a string or a list of parts. @throws UpstreamFailure `rejected` for an unsupported part */
 export const toContent = (content: unknown, path: string): readonly ContentBlock[] =>
   toParts(content).flatMap((part) => toBlock(part, path))
 
-/** The same where nothing but text may stand. @throws UpstreamFailure `rejected` */
+/** The same where only text is allowed. @throws UpstreamFailure `rejected` */
 export const toText = (content: unknown, path: string): readonly TextBlockParam[] =>
   toParts(content).flatMap((part) => {
     const { type } = part
@@ -34,7 +34,7 @@ export const toText = (content: unknown, path: string): readonly TextBlockParam[
     return toTextBlock(part['text'] ?? part['refusal'], part)
   })
 
-/** A cache mark, wherever the client put one. Its time to live stays behind: the card has one price for a cache write. */
+/** Passes `cache_control` on without its `ttl`, because a model has only one price for cache writes. */
 export const toCacheMark = (part: JsonObject): { cache_control?: { type: 'ephemeral' } } =>
   isObject(part['cache_control']) ? { cache_control: { type: 'ephemeral' } } : {}
 
@@ -43,7 +43,7 @@ const toParts = (content: unknown): readonly JsonObject[] =>
     ? [{ type: 'text', text: content }]
     : readList(content).filter(isObject)
 
-/** This wire refuses a text without a visible character, where others take it for nothing. */
+/** Blank texts are dropped: this API refuses them, others ignore them. */
 function toTextBlock(text: unknown, part: JsonObject): readonly TextBlockParam[] {
   if (typeof text !== 'string' || text.trim() === '') return []
   return [{ type: 'text', text, ...toCacheMark(part) }]

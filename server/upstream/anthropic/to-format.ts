@@ -1,4 +1,4 @@
-/** Ours → theirs: the shape that an answer must have. */
+/** Ours → theirs: `response_format`. */
 import type { JSONOutputFormat, TextBlockParam } from '@anthropic-ai/sdk/resources/messages'
 import type { JsonObject } from '#domain/chat.ts'
 import { mapSchemas } from '../json-schema.ts'
@@ -7,13 +7,13 @@ import { rejected } from '../rejected.ts'
 
 export interface Format {
   readonly format?: JSONOutputFormat
-  /** What has to be said in words, because the wire has no field for it. */
+  /** A system instruction for `json_object`, which this API has no field for. */
   readonly instruction: readonly TextBlockParam[]
 }
 
 const JSON_ONLY = 'Answer with one valid JSON object and nothing else: no prose, no code fence.'
 
-/** Reads `response_format`. @throws UpstreamFailure `rejected` */
+/** @throws UpstreamFailure `rejected` */
 export function toFormat(format: unknown): Format {
   const { type, json_schema: named } = readObject(format)
   if (type === undefined || type === 'text') return { instruction: [] }
@@ -31,7 +31,7 @@ export function toFormat(format: unknown): Format {
   }
 }
 
-/** This wire enforces a schema only when every object in it is closed, and without most bounds; an object that says nothing of it is meant so. */
+/** The API requires `additionalProperties: false` on every object and refuses most bounds. It is added where it is unset. */
 function close(schema: JsonObject): JsonObject {
   const kept = Object.fromEntries(
     Object.entries(schema).filter(([name, value]) => !isRefused(name, value)),
@@ -43,7 +43,7 @@ function close(schema: JsonObject): JsonObject {
 const isOfObjects = (type: unknown): boolean =>
   type === 'object' || (Array.isArray(type) && type.includes('object'))
 
-/** Bounds that this wire answers with a 400; without them an answer has the shape that was asked for all the same. */
+/** Bounds that the API answers with a 400. Without them the answer still has the requested structure. */
 const REFUSED = new Set([
   'minimum',
   'maximum',

@@ -1,4 +1,4 @@
-/** Ours → theirs: a list of messages as a system prompt and turns that alternate. */
+/** Ours → theirs: messages as a system prompt and alternating turns. */
 import type {
   ContentBlockParam,
   TextBlockParam,
@@ -22,7 +22,7 @@ export interface Conversation {
 }
 
 /**
- * System and developer messages go to the system prompt, wherever they stand; neighbours of one role become one turn.
+ * System and developer messages become the system prompt; consecutive messages of one role become one turn.
  * @throws UpstreamFailure `rejected`
  */
 export function toMessages(messages: unknown): Conversation {
@@ -37,7 +37,7 @@ export function toMessages(messages: unknown): Conversation {
     else if (role === 'tool') append(turns, 'user', [toToolResult(message, path)])
     else append(turns, 'user', toContent(content, `${path}.content`))
   }
-  // Instructions alone are what there is to answer.
+  // Without other messages the instructions are sent as the user's.
   if (turns.length === 0) append(turns, 'user', system.splice(0))
   if (turns.length === 0) throw rejected('messages', 'there is nothing to answer in them')
   return { system, turns: turns.map(arrange) }
@@ -61,7 +61,7 @@ function toToolResult(message: JsonObject, path: string): ToolResultBlockParam {
   }
 }
 
-/** Results stand before whatever else the user says; and a text that the model is to continue may not end in blanks. */
+/** Tool results must come first in a user turn; a final assistant text (a prefill) must not end in white space. */
 function arrange({ role, content }: Turn, index: number, turns: readonly Turn[]): Turn {
   if (role === 'user') {
     const isResult = ({ type }: ContentBlockParam): boolean => type === 'tool_result'

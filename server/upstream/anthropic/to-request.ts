@@ -1,4 +1,4 @@
-/** Ours → theirs: a Messages request, field by field. What this wire cannot say is refused, unless nobody would miss it. */
+/** Ours → theirs: a Messages request. Unsupported fields are refused when they would change the answer, otherwise dropped. */
 import type { MessageCreateParamsBase } from '@anthropic-ai/sdk/resources/messages'
 import type { ChatRequest } from '#domain/chat.ts'
 import type { ModelCard } from '#domain/model-card.ts'
@@ -13,12 +13,12 @@ import { type Sampling, toSampling } from './to-sampling.ts'
 import { toThinking } from './to-thinking.ts'
 import { toTools } from './to-tools.ts'
 
-/** The wire demands a bound; this one is meant where neither the client nor the card names one. */
+/** `max_tokens` is required; used when neither the client nor the model card has one. */
 const DEFAULT_MAX_TOKENS = 4_096
 
 export type MessagesRequest = MessageCreateParamsBase & Sampling
 
-/** The body to send. @throws UpstreamFailure `rejected` before anything has left */
+/** The body to send. @throws UpstreamFailure `rejected` */
 export function toRequest(request: ChatRequest, card: ModelCard): MessagesRequest {
   const { body, stream } = request
   refuseUnsupported(request)
@@ -66,7 +66,7 @@ function toEndUser({ body, endUser }: ChatRequest): { metadata?: { user_id: stri
   return user === undefined ? {} : { metadata: { user_id: user } }
 }
 
-/** What changes the answer that a client reads, and would be missed. */
+/** Fields that would change the answer. */
 function refuseUnsupported({ body, choices }: ChatRequest): void {
   if (choices > 1) throw rejected('n', 'this model gives one choice at a time')
   if (body['logprobs'] === true) throw rejected('logprobs', 'this model does not tell them')

@@ -1,4 +1,4 @@
-/** Ours → theirs: temperature and top_p, as far as the model's generation still lets them be chosen. */
+/** Ours → theirs: temperature, top_p and top_k, as far as the model accepts them. */
 import type { JsonObject } from '#domain/chat.ts'
 import type { ModelCapabilities } from './model-capabilities.ts'
 
@@ -9,8 +9,8 @@ export interface Sampling {
 }
 
 /**
- * Clamped to this wire's 0..1, where OpenAI allows a temperature of 2. Left out while the model thinks, and on models that
- * refuse them; of two that exclude each other the temperature stays, unless it is the default.
+ * Clamped to 0..1 (OpenAI allows a temperature of 2). Omitted while the model thinks and on models that refuse them. Where only
+ * one is accepted, temperature takes precedence over top_p unless it is the default.
  */
 export function toSampling(
   body: JsonObject,

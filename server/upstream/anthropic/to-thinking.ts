@@ -1,4 +1,4 @@
-/** Ours → theirs: how hard the model should think, as a budget or as an effort, whichever its generation understands. */
+/** Ours → theirs: reasoning effort as a token budget or as adaptive thinking, depending on the model. */
 import type { OutputConfig, ThinkingConfigParam } from '@anthropic-ai/sdk/resources/messages'
 import type { JsonObject } from '#domain/chat.ts'
 import { isObject, readObject } from '../read-json.ts'
@@ -10,9 +10,9 @@ export interface Thinking {
   readonly effort?: NonNullable<OutputConfig['effort']>
 }
 
-/** The wire's own least. */
+/** The API's minimum. */
 const LEAST_BUDGET = 1_024
-/** What is left for the answer, where there is room. */
+/** Reserved for the answer when `max_tokens` allows it. */
 const ANSWER_TOKENS = 1_024
 
 const BUDGETS = {
@@ -27,9 +27,9 @@ const BUDGETS = {
 type Effort = keyof typeof BUDGETS
 
 /**
- * Reads `reasoning_effort`, OpenRouter's `reasoning`, or the wire's own `thinking`, which goes out as it came. Says nothing
- * where the client does not ask, where a tool is forced (this wire knows no thinking then), or where no budget fits.
- * @throws UpstreamFailure `rejected` for an effort that is none
+ * Reads `reasoning_effort`, OpenRouter's `reasoning`, or Anthropic's own `thinking`, which is passed through. Empty when the
+ * client asks for nothing, when a tool is forced (thinking is not allowed then), or when no budget fits.
+ * @throws UpstreamFailure `rejected` for an unknown effort
  */
 export function toThinking(
   body: JsonObject,
@@ -57,7 +57,7 @@ function readEffort(word: unknown): Effort {
 }
 
 function toAdaptive(effort: Effort | undefined, { maxEffort }: ModelCapabilities): Thinking {
-  // From the generation on that knows more than "high", thoughts are left out unless they are asked for.
+  // Models that know more than "high" omit thinking from the answer unless `display` asks for it.
   const display = maxEffort === 'max' ? ({ display: 'summarized' } as const) : {}
   const thinking = { type: 'adaptive', ...display } as const
   if (effort === undefined) return { thinking }

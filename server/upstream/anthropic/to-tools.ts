@@ -1,4 +1,4 @@
-/** Ours → theirs: the tools that a model may call, and how free it is to call them. */
+/** Ours → theirs: `tools` and `tool_choice`. */
 import type { Tool, ToolChoice } from '@anthropic-ai/sdk/resources/messages'
 import type { JsonObject } from '#domain/chat.ts'
 import { isObject, readList, readObject, readText } from '../read-json.ts'
@@ -12,7 +12,7 @@ export interface Tools {
   readonly tool_choice?: ToolChoice
 }
 
-/** @throws UpstreamFailure `rejected` for tools that are no functions */
+/** @throws UpstreamFailure `rejected` for tools other than functions */
 export function toTools(
   body: JsonObject,
   turns: readonly Turn[],
@@ -32,7 +32,7 @@ interface AllowedTools {
   readonly mode: 'auto' | 'required'
 }
 
-/** OpenAI's choice among some of the tools; null for any other choice. */
+/** OpenAI's `allowed_tools`; null for any other choice. */
 function readAllowedTools(choice: unknown): AllowedTools | null {
   const { type, allowed_tools: stated } = readObject(choice)
   if (type !== 'allowed_tools') return null
@@ -43,7 +43,7 @@ function readAllowedTools(choice: unknown): AllowedTools | null {
   return { names: new Set(names), mode: mode === 'required' ? 'required' : 'auto' }
 }
 
-/** This wire has no word for it: what may not be called is not declared, and where that is everything, nothing may be. */
+/** The API has no equivalent: only the allowed tools are declared; when none is allowed, the choice is `none`. */
 function toAllowedTools(
   tools: readonly Tool[],
   { names, mode }: AllowedTools,
@@ -86,7 +86,7 @@ function toChoice(choice: unknown, single: boolean): ToolChoice | undefined {
   return { type: 'tool', name, ...alone }
 }
 
-/** This wire wants every tool that the conversation mentions declared, also when none may be called any more. */
+/** The API requires that tools called earlier are declared, also when the request offers none. */
 function toPreviousTools(turns: readonly Turn[]): Tools {
   const names = new Set(
     turns.flatMap(({ content }) =>

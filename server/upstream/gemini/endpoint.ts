@@ -1,13 +1,13 @@
-/** Where Gemini is reached and how it is paid: the operator's words, and nothing of a request's. */
+/** The URLs and credential header of a Gemini provider, from the operator's settings and the model card alone. */
 import type { Provider } from '#domain/provider.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { readBaseAddress } from '../base-address.ts'
 
 export interface Endpoint {
   readonly host: string
-  /** A header, and never `?key=`: addresses end up in logs. */
+  /** A header, never `?key=`, because URLs end up in logs. */
   readonly auth: Readonly<Record<string, string>>
-  /** The address that serves one model; `model` is the card's name for it. @throws UpstreamFailure `failed` */
+  /** The URL for a model; `model` is the card's `upstreamName`. @throws UpstreamFailure `failed` */
   address(model: string, stream: boolean): string
 }
 
@@ -27,11 +27,11 @@ export function toEndpoint(provider: Provider, credential: string | null): Endpo
   }
 }
 
-/** `gemini-2.5-flash` → `models/gemini-2.5-flash`; a full resource name (`tunedModels/…`) stays what it is. */
+/** `gemini-2.5-flash` → `models/gemini-2.5-flash`; a full resource name (`tunedModels/…`) is unchanged. */
 function toResource(model: string): string {
   const full = /^(?:models|tunedModels)\//.test(model) ? model : `models/${model}`
   const steps = full.split('/')
-  // A step that is only dots would climb out of the path that the operator gave.
+  // A segment of dots would leave the operator's base path.
   if (steps.some((step) => /^\.*$/.test(step))) {
     throw new UpstreamFailure('failed', 'the name of its model is no path')
   }

@@ -1,4 +1,4 @@
-/** Theirs → ours: GenerateContentResponses, one or many of them, into one answer. */
+/** Theirs → ours: one or more GenerateContentResponses as one answer. */
 import type { ChatEvent, FinishReason, JsonObject } from '#domain/chat.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
 import { isObject, readChoiceIndex, readList, readObject, readText } from '../read-json.ts'
@@ -9,25 +9,23 @@ import { fromUsage } from './from-usage.ts'
 
 interface Choice {
   readonly parts: Parts
-  /** Why it ended, in their words. */
+  /** Gemini's finish reason. */
   finish: string | null
 }
 
-/** An answer while its chunks arrive. */
 export interface Chunks {
-  /** Appends what this chunk says, but for its count. */
+  /** Appends the events of a chunk, without its usage. */
   note(chunk: JsonObject, into: ChatEvent[]): void
-  /** Appends the latest count, where one has come since the last. It grows with every chunk, and a client may leave at any. */
+  /** Appends the latest usage if it is new. It grows with every chunk, and the client may disconnect after any. */
   emitUsage(into: ChatEvent[]): void
-  /** Appends the reasons to finish and the last count. */
+  /** Appends the finish reasons and the last usage. */
   conclude(into: ChatEvent[]): void
-  /** Whether anything of an answer, or the refusal of one, has come. */
+  /** Whether a candidate or a block reason has arrived. */
   readonly begun: boolean
-  /** Whether there is an answer, and every choice of it has ended. */
+  /** Whether every candidate has a finish reason, or the prompt was blocked. */
   readonly complete: boolean
 }
 
-/** Starts before the first chunk. */
 export function startChunks(): Chunks {
   const choices = new Map<number, Choice>()
   let usage: Usage | undefined
@@ -67,7 +65,7 @@ export function startChunks(): Chunks {
     note(chunk, into) {
       const candidates = readList(chunk['candidates'])
       for (const [index, candidate] of candidates.entries()) noteCandidate(candidate, index, into)
-      // A blocked prompt has no candidates; counts that are zero are left out of their JSON.
+      // A blocked prompt has no candidates. Zero counts are omitted in Google's JSON.
       if (choices.size === 0) {
         blocked ??= readText(readObject(chunk['promptFeedback'])['blockReason']) ?? null
       }

@@ -1,4 +1,4 @@
-/** Theirs → ours: a google.rpc.Status, alone or in a list, with the reason and the delay in its details. */
+/** Theirs → ours: errors as google.rpc.Status, alone or in a list, with reason and retry delay in `details`. */
 import type { JsonObject } from '#domain/chat.ts'
 import { type FailureDetails, type FailureKind, UpstreamFailure } from '#domain/upstream.ts'
 import { readRetryAfter } from '#outbound/retry-after.ts'
@@ -9,7 +9,7 @@ import type { Scrub } from '../scrub.ts'
 const TOO_LONG = /token count.{0,80}exceeds|exceeds the maximum number of tokens/i
 const BAD_KEY = /^API_KEY_|^(?:CREDENTIALS_MISSING|ACCESS_TOKEN_|SERVICE_DISABLED|BILLING_DISABLED)/
 
-/** What an answer with a bad status means. `text` is its body, as far as it was read. */
+/** The failure for an error status. `text` is its body, as far as it was read. */
 export function fromErrorAnswer(
   status: number,
   text: string,
@@ -19,7 +19,7 @@ export function fromErrorAnswer(
   return toFailure(status, readStatus(parse(text)), text, retryAfterSeconds, scrub)
 }
 
-/** The error that a chunk or a body under a 200 carries; null when it carries none. */
+/** The error within a chunk or body of a 200; null when there is none. */
 export function findError(chunk: JsonObject, scrub: Scrub): UpstreamFailure | null {
   const { error } = chunk
   if (error === undefined || error === null) return null
@@ -35,7 +35,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Some streams wrap their only chunk, an error, in a list. */
+/** Some streams send an error as a list of one. */
 function readStatus(body: unknown): JsonObject | undefined {
   const [chunk] = Array.isArray(body) ? body : [body]
   if (!isObject(chunk)) return undefined
@@ -73,11 +73,11 @@ function toFailure(
   )
 }
 
-/** A body that is no JSON is the word of some proxy; a page for human eyes has nothing for the caller. */
+/** A body that is not JSON comes from a proxy; an HTML page is not passed on. */
 const plain = (text: string, isJson: boolean): string =>
   isJson || /^\s*[<[{]/.test(text) ? '' : text.trim()
 
-/** A bad key is a 400 here, and so is an account that may not call from where it stands: both are the operator's. */
+/** Gemini answers an invalid key, or an account in an unsupported region, with 400: both are the operator's to fix. */
 function kindOf(
   status: number,
   word: string | undefined,
@@ -97,8 +97,8 @@ const reasonOf = (details: readonly JsonObject[]): string | undefined =>
   details.map(({ reason }) => readText(reason)).find((reason) => reason !== undefined)
 
 /**
- * `QuotaFailure`: a quota of a day, or one of nothing (a model that the account's tier may not ask), which only the words tell,
- * because a zero is left out of Google's JSON. The seconds in `RetryInfo` are of no use with either.
+ * `QuotaFailure`: a daily quota, or a quota of zero (a model that the account's tier does not include). The zero appears only in
+ * the message, because Google's JSON omits it. `RetryInfo` is useless for both.
  */
 const hasNoQuota = (details: readonly JsonObject[], message: string): boolean =>
   /\blimit: 0(?![\d.,]*\d)/.test(message) ||

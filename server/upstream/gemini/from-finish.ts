@@ -1,4 +1,4 @@
-/** Theirs → ours: Gemini's words for why an answer ended, in the five of the contract. */
+/** Theirs → ours: Gemini's finish reasons as the five of the contract. */
 import type { FinishReason } from '#domain/chat.ts'
 
 const REASONS: Readonly<Record<string, FinishReason>> = {
@@ -15,7 +15,7 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   IMAGE_SAFETY: 'content_filter',
   IMAGE_PROHIBITED_CONTENT: 'content_filter',
   IMAGE_RECITATION: 'content_filter',
-  // The model said something that is no answer: neither text nor a call that could be carried out.
+  // The output is unusable: neither text nor a valid tool call.
   MALFORMED_FUNCTION_CALL: 'error',
   UNEXPECTED_TOOL_CALL: 'error',
   TOO_MANY_TOOL_CALLS: 'error',
@@ -25,7 +25,7 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   OTHER: 'error',
 }
 
-/** An unknown word is an ordinary end. Calls end with STOP, which is what OpenAI's clients know as `tool_calls`. */
+/** An unknown reason is `stop`. Gemini ends tool calls with STOP; OpenAI clients expect `tool_calls`. */
 export function fromFinish(word: string, called: boolean): FinishReason {
   const reason = Object.hasOwn(REASONS, word) ? (REASONS[word] ?? 'stop') : 'stop'
   return reason === 'stop' && called ? 'tool_calls' : reason

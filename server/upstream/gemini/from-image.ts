@@ -1,8 +1,8 @@
-/** Theirs → ours: pictures count only when their bytes are there and are those of a picture (contract §7). */
+/** Theirs → ours: images, only when their bytes are present and really an image (contract §7). */
 import { toImageUrl } from '../image-type.ts'
 import { readObject, readText } from '../read-json.ts'
 
-/** The data URL of an `inlineData`; undefined for other media and for bytes that are no picture. */
+/** The data URL of an `inlineData`; undefined for other media and for bytes that are not an image. */
 export function fromInlineData(value: unknown): string | undefined {
   const { mimeType, data } = readObject(value)
   const bytes = readText(data)

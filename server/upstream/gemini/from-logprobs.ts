@@ -16,7 +16,7 @@ export function fromLogprobs(value: unknown): JsonObject | undefined {
 function toToken(value: unknown): JsonObject {
   const { token, logProbability } = readObject(value)
   const text = typeof token === 'string' ? token : ''
-  // A probability of one is a logarithm of zero, which their JSON leaves out.
+  // Google's JSON omits zero, the logarithm of probability one.
   const logprob = typeof logProbability === 'number' ? logProbability : 0
   return { token: text, logprob, bytes: [...ENCODER.encode(text)] }
 }

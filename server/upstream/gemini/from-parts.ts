@@ -1,21 +1,19 @@
-/** Theirs → ours: the parts of one candidate, as events in the order in which the model made them. */
+/** Theirs → ours: the parts of one candidate as events, in order. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { newCallId } from '../call-id.ts'
 import { isObject, readList, readText } from '../read-json.ts'
 import { fromInlineData } from './from-image.ts'
 import { type SignedPart, toCallFields, toDetail } from './signatures.ts'
 
-/** The parts of one candidate so far. */
 export interface Parts {
-  /** Appends what a chunk of the candidate's content says. `logprobs` goes with its text. */
+  /** Appends the events of a chunk of the candidate's content. `logprobs` belongs to its text. */
   note(content: unknown, logprobs: JsonObject | undefined, into: ChatEvent[]): void
-  /** Appends what a client has to bring back with the next turn, once: a later list would replace an earlier one. */
+  /** Appends the signatures that the client must send back, once: a second list would replace the first. */
   conclude(into: ChatEvent[]): void
   /** Whether a tool was called. */
   readonly called: boolean
 }
 
-/** Starts with none. */
 export function startParts(choice: number): Parts {
   const signed = new Map<SignedPart, string>()
   let calls = 0
@@ -44,7 +42,7 @@ export function startParts(choice: number): Parts {
 
   const noteImage = (part: JsonObject, into: ChatEvent[]): void => {
     const url = fromInlineData(part['inlineData'])
-    // A sketch made while thinking is not the picture that was asked for.
+    // An image made while thinking is not the requested one.
     if (url === undefined || part['thought'] === true) return
     keep(`image:${imageCount++}`, part)
     into.push({ type: 'image', choice, url })
@@ -53,7 +51,7 @@ export function startParts(choice: number): Parts {
   const noteText = (part: JsonObject, into: ChatEvent[]): void => {
     const text = readText(part['text'])
     const isThought = part['thought'] === true
-    // Thoughts are not sent back, so that nothing of theirs is either.
+    // Thoughts are not sent back, so their signatures are not needed.
     if (!isThought) keep(text === undefined ? 'end' : 'text', part)
     if (text === undefined) return
     into.push({ type: isThought ? 'reasoning-delta' : 'text-delta', choice, text })
@@ -86,7 +84,7 @@ export function startParts(choice: number): Parts {
   }
 }
 
-/** They are about the chunk's tokens, which OpenAI's clients look for beside its text. */
+/** Attaches the log probabilities to the chunk's last text, where OpenAI clients expect them. */
 function withLogprobs(
   batch: readonly ChatEvent[],
   choice: number,

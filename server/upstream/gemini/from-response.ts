@@ -1,4 +1,4 @@
-/** Theirs → ours: a whole answer as the same events that a stream would have brought. */
+/** Theirs → ours: a whole answer as the events that a stream would have sent. */
 import type { ChatEvent } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { isObject } from '../read-json.ts'
@@ -7,7 +7,7 @@ import type { Translated } from '../whole-answer.ts'
 import { type Chunks, startChunks } from './from-chunks.ts'
 import { findError } from './from-error.ts'
 
-/** Reads the JSON of a 200: one response, or the list of chunks that a stream without `alt=sse` is. */
+/** Translates the body of a 200: one response, or the list of chunks of a stream without `alt=sse`. */
 export function fromResponse(body: unknown, scrub: Scrub): Translated {
   const chunks = startChunks()
   const events: ChatEvent[] = []
@@ -17,7 +17,7 @@ export function fromResponse(body: unknown, scrub: Scrub): Translated {
   return { events, failure }
 }
 
-/** What is wrong with the answer, as far as it was noted; null when nothing is. */
+/** Stops at the first failure; null when there is none. */
 function noteAll(
   list: readonly unknown[],
   chunks: Chunks,

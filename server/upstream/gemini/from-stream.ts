@@ -1,4 +1,4 @@
-/** Theirs → ours: the chunks of a stream. No word ends it: it is complete when it ends and every candidate has. */
+/** Theirs → ours: the chunks of a stream. It has no end marker: it is complete when it ends and every candidate has finished. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { parseText } from '../parse-json.ts'
@@ -9,7 +9,6 @@ import type { Translation } from '../stream.ts'
 import { startChunks } from './from-chunks.ts'
 import { findError } from './from-error.ts'
 
-/** Starts before the first chunk. */
 export function startStream(scrub: Scrub): Translation {
   const chunks = startChunks()
   return {
@@ -37,7 +36,7 @@ export function startStream(scrub: Scrub): Translation {
   }
 }
 
-/** An error may come in a list of one. @throws UpstreamFailure when the data is no chunk */
+/** An error may be a list of one. @throws UpstreamFailure when the data is not a chunk */
 function readData({ data }: SseEvent): readonly JsonObject[] {
   const value = parseText(data)
   const list: readonly unknown[] = Array.isArray(value) ? value : [value]

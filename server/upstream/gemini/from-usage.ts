@@ -1,4 +1,4 @@
-/** Theirs → ours: Gemini's count in disjoint classes, so that each token is priced exactly once. */
+/** Theirs → ours: Gemini's usage in disjoint classes, so that each token is priced exactly once. */
 import type { JsonObject } from '#domain/chat.ts'
 import { NO_USAGE, type Usage } from '#domain/usage.ts'
 import { isImpossible, readCount } from '../read-count.ts'
@@ -13,8 +13,8 @@ const COUNTS = [
 ] as const
 
 /**
- * Undefined when nothing was counted, or what cannot be. Cached tokens stand inside the prompt, tokens of tool prompts and of thoughts stand
- * outside prompt and candidates and are billed; `candidatesTokenCount` may be absent, then the total tells it.
+ * Undefined when there is no count or an impossible one. Cached tokens are part of the prompt; tokens of tool prompts and of
+ * thoughts are counted besides prompt and candidates, and billed. A missing `candidatesTokenCount` follows from the total.
  * @example prompt 9622 of which 9609 cached, candidates 35, thoughts 136 → input 13, cache read 9609, output 171
  */
 export function fromUsage(value: unknown): Usage | undefined {

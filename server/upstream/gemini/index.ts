@@ -1,4 +1,4 @@
-/** The Gemini family: Google's generateContent, and its stream. */
+/** The Gemini family: Google's generateContent and streamGenerateContent. */
 import type { Provider } from '#domain/provider.ts'
 import type { Upstream, UpstreamFailure } from '#domain/upstream.ts'
 import { readRetryAfter } from '#outbound/retry-after.ts'
@@ -14,17 +14,17 @@ import { fromResponse } from './from-response.ts'
 import { startStream } from './from-stream.ts'
 import { toRequest } from './to-request.ts'
 
-/** Two for every model that a large catalogue has; an operator who renames many only pays to open some again. */
+/** Two per model of a large catalogue; beyond it clients are created anew. */
 const MOST_POSTS = 512
 
-/** Google's Gemini API, or what speaks like it. @throws UpstreamFailure when its base URL is no http address */
+/** @throws UpstreamFailure when the base URL is not http or https */
 export function openGemini(provider: Provider, credential: string | null): Upstream {
   const { host, auth, address } = toEndpoint(provider, credential)
   const headers = toHeaders(auth)
   const scrub = createScrub(host, credential)
   const posts = new Map<string, Post>()
 
-  /** The model and the manner of answering stand in the address. */
+  /** The URL contains the model and whether the answer streams. */
   const postFor = (model: string, stream: boolean): Post => {
     const url = address(model, stream)
     const known = posts.get(url)
@@ -53,7 +53,7 @@ async function toFailure(answer: Answer, scrub: Scrub): Promise<UpstreamFailure>
   return fromErrorAnswer(status, await readErrorText(answer), readRetryAfter(headers), scrub)
 }
 
-/** What came counts, not what was asked for: without `alt=sse`, which a proxy may lose, a stream is one JSON list. */
+/** Decided by the answer: without `alt=sse`, which a proxy may drop, a stream is one JSON list. */
 const isStream = (contentType: string, asked: boolean): boolean =>
   EVENT_STREAM.test(contentType) || (asked && !ONE_BODY.test(contentType))
 

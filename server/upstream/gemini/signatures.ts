@@ -1,6 +1,6 @@
 /**
- * Thought signatures on their way to a client and back. They travel twice, because clients keep different fields: in the
- * tool call as Google's own OpenAI surface sends them, and in the message's `reasoning_details` as OpenRouter does.
+ * Thought signatures, sent to the client and read back. They are sent twice, because clients keep different fields: in the
+ * tool call, as Google's OpenAI-compatible API does, and in the message's `reasoning_details`, as OpenRouter does.
  */
 import type { JsonObject } from '#domain/chat.ts'
 import { isObject, readList, readObject, readText } from '../read-json.ts'
@@ -10,10 +10,10 @@ const FORMAT = 'google-gemini-v1'
 /** Which part of a turn a signature belongs to: a call by its id, the text, the n-th picture, or an empty part at the end. */
 export type SignedPart = `call:${string}` | 'text' | `image:${number}` | 'end'
 
-/** Google's documented stand-in for a signature that was lost or never was; without one, Gemini 3 refuses a call. */
+/** Google's documented placeholder for a missing signature; Gemini 3 refuses a tool call without one. */
 export const UNSIGNED = 'skip_thought_signature_validator'
 
-/** Older models neither give nor ask for the signature of a call. */
+/** Older models neither send nor require signatures of tool calls. */
 export const demandsSignatures = (model: string): boolean =>
   !/(?:^|\/)(?:gemini-[12]\b|gemma|learnlm)/.test(model)
 
@@ -22,7 +22,7 @@ export const toCallFields = (signature: string): JsonObject => ({
   extra_content: { google: { thought_signature: signature } },
 })
 
-/** An entry of `reasoning_details`; its `id` is the tool call's, as OpenRouter has it. */
+/** An entry of `reasoning_details`; its `id` is the tool call's, as in OpenRouter's format. */
 export const toDetail = (part: SignedPart, signature: string, index: number): JsonObject => ({
   type: 'reasoning.encrypted',
   data: signature,
@@ -31,12 +31,12 @@ export const toDetail = (part: SignedPart, signature: string, index: number): Js
   index,
 })
 
-/** What a client brought back with one assistant message. */
+/** The signatures that a client sent back with one assistant message. */
 export interface Signatures {
   of(part: SignedPart): string | undefined
 }
 
-/** Details of another vendor's format are none of ours. A signature in the tool call itself wins. */
+/** Details in another vendor's format are ignored. A signature in the tool call takes precedence. */
 export function readSignatures(message: JsonObject): Signatures {
   const known = new Map<string, string>()
   for (const detail of readList(message['reasoning_details'])) {

@@ -1,4 +1,4 @@
-/** Ours → theirs: messages as turns. System words stand apart, turns of one role are one, results follow their calls. */
+/** Ours → theirs: messages as turns: a separate system instruction, and consecutive messages of one role merged. */
 import type { JsonObject } from '#domain/chat.ts'
 import { readList, readObject } from '../read-json.ts'
 import { rejected } from '../rejected.ts'
@@ -7,14 +7,14 @@ import { toModelParts } from './to-model-parts.ts'
 import { toParts } from './to-parts.ts'
 import type { Content, GenerateContentRequest, Part } from './wire.ts'
 
-/** `model` is what the provider calls it. @throws UpstreamFailure `rejected` */
+/** `model` is the provider's name for it. @throws UpstreamFailure `rejected` */
 export function toContents(
   body: JsonObject,
   model: string,
 ): Pick<GenerateContentRequest, 'contents' | 'systemInstruction'> {
   const system: Part[] = []
   const turns: { readonly role: string; readonly parts: Part[] }[] = []
-  /** The function of each call so far: a result names it, and only its call knows it. */
+  /** The function name of each call id: Gemini's results need the name, OpenAI's have only the id. */
   const called = new Map<string, string>()
 
   const say = (role: string, parts: readonly Part[]): void => {
@@ -46,7 +46,7 @@ export function toContents(
   return arrange(system, turns)
 }
 
-/** A conversation of nothing but instructions is one here too: they are asked as a question. */
+/** Without other messages the system instructions are sent as the user's. */
 function arrange(
   system: readonly Part[],
   turns: readonly Content[],

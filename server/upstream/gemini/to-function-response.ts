@@ -1,11 +1,11 @@
-/** Ours → theirs: what a tool answered, under the name of the function that was called. */
+/** Ours → theirs: tool results, with the name of the called function. */
 import type { JsonObject } from '#domain/chat.ts'
 import { isObject, readText } from '../read-json.ts'
 import { rejected } from '../rejected.ts'
 import { toParts } from './to-parts.ts'
 import type { Part } from './wire.ts'
 
-/** The result, then whatever of it is no text (a screenshot, say). @throws UpstreamFailure `rejected` */
+/** The result, then its other media (a screenshot, say). @throws UpstreamFailure `rejected` */
 export function toFunctionResponse(
   message: JsonObject,
   called: ReadonlyMap<string, string>,
@@ -22,13 +22,13 @@ export function toFunctionResponse(
   return [{ functionResponse: { id, name, response: toResponse(text) } }, ...media]
 }
 
-/** A response is an object here: JSON that is one stays itself, anything else becomes its `result`. */
+/** Gemini requires an object: a JSON object stays as it is, anything else becomes its `result`. */
 function toResponse(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text)
     if (isObject(value)) return value
   } catch {
-    // Ordinary words.
+    // Plain text.
   }
   return { result: text }
 }

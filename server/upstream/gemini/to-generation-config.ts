@@ -1,4 +1,4 @@
-/** Ours → theirs: how to generate, from OpenAI's parameters. */
+/** Ours → theirs: OpenAI's sampling, format and image parameters as a GenerationConfig. */
 import type { ChatRequest, JsonObject } from '#domain/chat.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import { readList, readObject, readText } from '../read-json.ts'
@@ -7,7 +7,7 @@ import { toSchema } from './to-schema.ts'
 import { toThinking } from './to-thinking.ts'
 import type { GenerationConfig } from './wire.ts'
 
-/** Undefined when nothing was asked for. @throws UpstreamFailure `rejected` */
+/** Undefined when it would be empty. @throws UpstreamFailure `rejected` */
 export function toGenerationConfig(
   request: ChatRequest,
   card: ModelCard,
@@ -66,7 +66,7 @@ function toFormat({ type, json_schema: stated }: JsonObject): GenerationConfig {
   }
 }
 
-/** A model that also draws would do so unasked; it answers with text unless pictures are wanted (spec §4.2). */
+/** A model that can draw is told to answer with text unless images are requested (spec §4.2). */
 function toModalities({ body, wantsImages }: ChatRequest, card: ModelCard): GenerationConfig {
   if (!wantsImages) {
     return card.outputModalities.includes('image') ? { responseModalities: ['TEXT'] } : {}
@@ -75,7 +75,7 @@ function toModalities({ body, wantsImages }: ChatRequest, card: ModelCard): Gene
   return { responseModalities: withText ? ['TEXT', 'IMAGE'] : ['IMAGE'] }
 }
 
-/** Sizes are `1K`, `2K`, `4K` here; OpenAI's pixels and qualities have no counterpart. */
+/** Sizes are `1K`, `2K`, `4K`; OpenAI's pixel sizes and qualities have no equivalent. */
 function toImageConfig(value: unknown): GenerationConfig {
   const { aspect_ratio: ratio, image_size, size } = readObject(value)
   const aspectRatio = readText(ratio)

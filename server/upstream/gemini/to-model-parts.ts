@@ -1,4 +1,4 @@
-/** Ours → theirs: what the model said in an earlier turn, with the signatures of its thoughts where a client kept them. */
+/** Ours → theirs: assistant messages as model parts, with the thought signatures that the client kept. */
 import type { JsonObject } from '#domain/chat.ts'
 import { isObject, readList, readObject, readText } from '../read-json.ts'
 import {
@@ -12,8 +12,8 @@ import { toImageParts, toParts } from './to-parts.ts'
 import type { Part } from './wire.ts'
 
 /**
- * Text, pictures and calls, in this order; thoughts stay at home, their signatures stand for them. Notes the function of
- * each call in `called`. @throws UpstreamFailure `rejected`
+ * Text, images and calls, in this order; thoughts are not sent, only their signatures. Records the function name of each call in
+ * `called`. @throws UpstreamFailure `rejected`
  */
 export function toModelParts(
   message: JsonObject,
@@ -31,7 +31,7 @@ export function toModelParts(
     ...signText(said, signatures),
     ...images.map((part, index) => sign(part, `image:${index}`, signatures)),
     ...signEnd(signatures),
-    // Of calls made together only the first is signed; the rest follow as they are.
+    // Of parallel calls only the first is signed.
     ...(first ? [demandsSignatures(model) ? { thoughtSignature: UNSIGNED, ...first } : first] : []),
     ...others,
   ]
@@ -44,7 +44,7 @@ function toCall(call: JsonObject, signatures: Signatures) {
   return { functionCall, ...signatureOf(`call:${id}`, signatures) }
 }
 
-/** Arguments are an object here. What a client made of them otherwise travels as one member. */
+/** Gemini requires an object; anything else becomes its member `input`. */
 function toArgs(text: unknown): Record<string, unknown> {
   const value = typeof text === 'string' ? parse(text) : text
   if (isObject(value)) return value
@@ -59,11 +59,11 @@ function parse(text: string): unknown {
   }
 }
 
-/** A text is signed in its last part. */
+/** The signature of a text belongs to its last part. */
 const signText = (parts: readonly Part[], signatures: Signatures): readonly Part[] =>
   parts.map((part, index) => (index === parts.length - 1 ? sign(part, 'text', signatures) : part))
 
-/** A stream may sign its text in a last part that holds nothing else; signed and unsigned parts are not to be merged. */
+/** A stream may send the signature in a last, empty part; signed and unsigned parts must not be merged. */
 function signEnd(signatures: Signatures): readonly Part[] {
   const signature = signatureOf('end', signatures)
   return signature ? [{ text: '', ...signature }] : []

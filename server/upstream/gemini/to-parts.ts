@@ -1,10 +1,10 @@
-/** Ours → theirs: a message's content as parts. Empty text says nothing and is refused there, so it is left out. */
+/** Ours → theirs: a message's content as parts. Empty text is left out, because Gemini refuses it. */
 import type { JsonObject } from '#domain/chat.ts'
 import { isObject, readList, readObject, readText } from '../read-json.ts'
 import { rejected } from '../rejected.ts'
 import type { Part } from './wire.ts'
 
-/** `path` names the content for a refusal. @throws UpstreamFailure `rejected` */
+/** `path` is the field's path for errors. @throws UpstreamFailure `rejected` */
 export function toParts(content: unknown, path: string): readonly Part[] {
   if (typeof content === 'string') return content === '' ? [] : [{ text: content }]
   return readList(content).flatMap((part, index) => toPart(readObject(part), `${path}[${index}]`))
@@ -30,10 +30,10 @@ function toPart(part: JsonObject, path: string): readonly Part[] {
   }
 }
 
-/** With few parameters: among millions a pattern searches for most of a second. */
+/** The number of parameters is limited: with millions the pattern takes most of a second. */
 const DATA_URL = /^data:([a-z]+\/[a-z0-9][a-z0-9.+-]{0,127})(?:;[^,;]{1,64}){0,8};base64,/i
 
-/** A data URL goes along; an https address is fetched by Google, and by nobody here. */
+/** A data URL is sent inline; an https URL is fetched by Google, never by the gateway. */
 function toMedia(url: unknown, path: string): Part {
   const text = readText(url) ?? ''
   const head = DATA_URL.exec(text)
@@ -56,13 +56,13 @@ const TYPES: Readonly<Record<string, string>> = {
   pdf: 'application/pdf',
 }
 
-/** By the ending of the path; an address without one is left for Google to find out. */
+/** By the file extension; without one Google detects the type. */
 function guessType(address: string): string | undefined {
   const ending = /\.([a-z]{3,4})$/i.exec(URL.parse(address)?.pathname ?? '')?.[1]?.toLowerCase()
   return ending !== undefined && Object.hasOwn(TYPES, ending) ? TYPES[ending] : undefined
 }
 
-/** The pictures of an earlier answer, as a client brings them back in `images`. */
+/** The images of an earlier answer, which the client sends back in `images`. */
 export const toImageParts = (images: unknown, path: string): readonly Part[] =>
   readList(images)
     .filter(isObject)

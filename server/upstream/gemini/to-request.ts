@@ -1,4 +1,4 @@
-/** Ours → theirs: an OpenAI-shaped request as the body of generateContent, built anew: an unknown name is an error there. */
+/** Ours → theirs: an OpenAI request as a body of generateContent, built from known fields only: Gemini refuses unknown ones. */
 import type { ChatRequest, JsonObject } from '#domain/chat.ts'
 import type { ModelCard } from '#domain/model-card.ts'
 import { readList } from '../read-json.ts'
@@ -8,11 +8,11 @@ import { toGenerationConfig } from './to-generation-config.ts'
 import { toTools } from './to-tools.ts'
 import type { GenerateContentRequest } from './wire.ts'
 
-/** What would change the answer and cannot be said; everything else that is unknown is harmless and left out. */
+/** Fields that would change the answer and have no equivalent; all other unknown fields are dropped. */
 const SEARCH = 'web_search_options'
 const UNSUPPORTED = ['logit_bias', 'audio', 'functions', 'function_call', SEARCH]
 
-/** The body to send. @throws UpstreamFailure `rejected` for what this wire cannot say */
+/** The body to send. @throws UpstreamFailure `rejected` */
 export function toRequest(request: ChatRequest, card: ModelCard): GenerateContentRequest {
   const { body } = request
   const unsupported = UNSUPPORTED.find((name) => isSet(body, name))
@@ -30,6 +30,6 @@ export function toRequest(request: ChatRequest, card: ModelCard): GenerateConten
 function isSet(body: JsonObject, name: string): boolean {
   const value = body[name]
   if (value === undefined || value === null) return false
-  // An empty object is how a search is asked for; of anything else it says nothing.
+  // An empty object requests a search, but has no meaning for the other fields.
   return typeof value !== 'object' || name === SEARCH || Object.keys(value).length > 0
 }

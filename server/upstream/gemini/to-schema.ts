@@ -1,4 +1,4 @@
-/** Ours → theirs: a JSON Schema without the keywords that Gemini refuses; it takes most others as they are. */
+/** Ours → theirs: a JSON Schema without the keywords that Gemini refuses. */
 import type { JsonObject } from '#domain/chat.ts'
 import { mapSchemas } from '../json-schema.ts'
 
@@ -10,7 +10,7 @@ const REFUSED: ReadonlySet<string> = new Set([
   'exclusiveMaximum',
 ])
 
-/** A property may well be called `examples`: only keywords are left out, and `const` becomes an `enum` of one. */
+/** Only keywords are removed, not properties of those names; `const` becomes an `enum` of one value. */
 export const toSchema = (schema: unknown): unknown => mapSchemas(schema, withoutRefused)
 
 const withoutRefused = (schema: JsonObject): JsonObject =>

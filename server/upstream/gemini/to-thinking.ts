@@ -1,10 +1,10 @@
-/** Ours → theirs: how much a model should think. Gemini 2.5 takes a budget of tokens, every later one a level. */
+/** Ours → theirs: reasoning effort. Gemini 2.5 takes a token budget, later models a level. */
 import type { JsonObject } from '#domain/chat.ts'
 import { readObject } from '../read-json.ts'
 import { rejected } from '../rejected.ts'
 import type { ThinkingConfig } from './wire.ts'
 
-/** As Google's own OpenAI surface counts them. The Pro models cannot but think: none is their least. */
+/** As in Google's OpenAI-compatible API. Pro models cannot disable thinking: `none` is their minimum. */
 const BUDGETS: Readonly<Record<string, number>> = {
   none: 0,
   minimal: 1_024,
@@ -24,13 +24,13 @@ const LEVELS: Readonly<Record<string, 'MINIMAL' | 'LOW' | 'MEDIUM' | 'HIGH'>> = 
   xhigh: 'HIGH',
 }
 
-/** What every model takes that can be told how much; the smallest of them takes no less but nothing. */
+/** The range that all models with a budget accept; Flash-Lite accepts 512 or more, or none. */
 const LEAST_BUDGET = 512
 const MOST_BUDGET = 24_576
 
 /**
- * `reasoning_effort` (one of none, minimal, low, medium, high, xhigh), else OpenRouter's `reasoning`; undefined leaves it to
- * the model. Thoughts are shown unless there should be none. @throws UpstreamFailure `rejected` for another word
+ * Reads `reasoning_effort` (none, minimal, low, medium, high, xhigh), else OpenRouter's `reasoning`; undefined leaves it to the
+ * model. Thoughts are included unless the effort is `none`. @throws UpstreamFailure `rejected` for another value
  */
 export function toThinking(body: JsonObject, model: string): ThinkingConfig | undefined {
   const own = body['reasoning_effort'] ?? undefined
@@ -49,7 +49,7 @@ export function toThinking(body: JsonObject, model: string): ThinkingConfig | un
   return { ...amount, ...(effort !== 'none' && { includeThoughts: true }) }
 }
 
-/** A budget of the client's own, and the effort that comes nearest to it from below. */
+/** A client's token budget within the range, and the effort that corresponds to it. */
 function toBudget(stated: number): { readonly tokens: number; readonly effort: string } {
   const tokens = Math.round(Math.min(Math.max(stated, LEAST_BUDGET), MOST_BUDGET))
   if (tokens < 8_192) return { tokens, effort: 'low' }
@@ -66,6 +66,6 @@ function budgetOf(effort: string, model: string): number {
 function levelOf(effort: string, model: string) {
   const level = LEVELS[effort] ?? 'LOW'
   if (level === 'MINIMAL' && isPro(model)) return 'LOW'
-  // The first Pro of the third generation knows two levels only.
+  // Gemini 3 Pro has only two levels.
   return level === 'MEDIUM' && /gemini-3-pro\b/.test(model) ? 'HIGH' : level
 }

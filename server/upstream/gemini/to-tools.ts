@@ -1,11 +1,11 @@
-/** Ours → theirs: the functions a model may call, and whether it must. */
+/** Ours → theirs: `tools` and `tool_choice`. */
 import type { JsonObject } from '#domain/chat.ts'
 import { isObject, readList, readObject, readText } from '../read-json.ts'
 import { rejected } from '../rejected.ts'
 import { toSchema } from './to-schema.ts'
 import type { FunctionDeclaration, GenerateContentRequest, ToolConfig } from './wire.ts'
 
-/** Nothing where no tool is offered: a choice among none says nothing. @throws UpstreamFailure `rejected` */
+/** Empty without tools, whatever the choice. @throws UpstreamFailure `rejected` */
 export function toTools(body: JsonObject): Pick<GenerateContentRequest, 'tools' | 'toolConfig'> {
   const functionDeclarations = readList(body['tools']).map(toDeclaration)
   if (functionDeclarations.length === 0) return {}
@@ -27,7 +27,7 @@ function toDeclaration(tool: unknown, index: number): FunctionDeclaration {
   }
 }
 
-/** A function without arguments has no schema here; an object without properties was long refused. */
+/** A function without arguments is declared without schema: Gemini long refused an object without properties. */
 function hasParameters(schema: unknown): boolean {
   if (!isObject(schema) || Object.keys(schema).length === 0) return false
   const { type, properties } = schema
@@ -44,7 +44,7 @@ function toToolConfig(choice: unknown): ToolConfig | undefined {
   if (type === 'allowed_tools') {
     const { mode, tools } = readObject(allowed)
     const functions = readList(tools).map((tool) => readObject(tool)['function'])
-    // AUTO takes no list of names; VALIDATED is the AUTO that does.
+    // AUTO accepts no list of names; VALIDATED is AUTO with one.
     return toAllowed(mode === 'required' ? 'ANY' : 'VALIDATED', functions)
   }
   throw rejected('tool_choice', 'cannot be said on this wire')

@@ -1,7 +1,7 @@
-/** Gemini's wire as its own SDK types it, with enumerations as the words that travel. Types only: no SDK in the binary. */
+/** Types of Gemini's API from Google's SDK, as JSON: enums become strings. Types only: the SDK is not in the binary. */
 import type * as Sdk from '@google/genai'
 
-/** A type of the SDK's as JSON: its enums are words, and nothing changes once it is made. */
+/** A type of the SDK as JSON: enums as strings, everything readonly. */
 type Wire<T> = T extends string
   ? `${T}`
   : T extends readonly (infer Item)[]
@@ -15,12 +15,12 @@ export type Part = Wire<Sdk.Part>
 export type FunctionDeclaration = Wire<Sdk.FunctionDeclaration>
 export type ToolConfig = Wire<Sdk.ToolConfig>
 export type ThinkingConfig = Wire<Sdk.ThinkingConfig>
-/** The SDK's own type lacks what only the Gemini API takes. */
+/** The SDK's type lacks `imageConfig`. */
 export type GenerationConfig = Wire<Sdk.GenerationConfig> & {
   readonly imageConfig?: Wire<Sdk.ImageConfig>
 }
 
-/** The body of generateContent and streamGenerateContent; the model stands in the address. */
+/** The body of generateContent and streamGenerateContent; the model is in the URL. */
 export interface GenerateContentRequest {
   readonly contents: readonly Content[]
   readonly systemInstruction?: Content
