@@ -1,7 +1,7 @@
-/** Passes on what a provider says beside its choices (fingerprint, citations), once per value. */
+/** Passes on unknown top-level fields of an answer (fingerprint, citations), each value once. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 
-/** Ours to say, read elsewhere, or mere padding. */
+/** Fields that the gateway sets itself or reads elsewhere, and padding. */
 const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   'id',
   'object',
@@ -18,12 +18,12 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   'p',
 ])
 
-/** What has been passed on of an answer; null as long as nothing has. */
+/** The values passed on so far. */
 export interface AnswerFields {
   said: Map<string, unknown> | null
 }
 
-/** Appends an event when this chunk says something new. An answer that comes whole, all of it new, needs no memory: null. */
+/** Appends an event when a chunk has a new or changed field. `memory` is null for a whole answer. */
 export function noteAnswerFields(
   memory: AnswerFields | null,
   chunk: JsonObject,
@@ -42,7 +42,7 @@ export function noteAnswerFields(
 }
 
 function hasChanged(memory: AnswerFields, name: string, value: unknown): boolean {
-  // Lists come again with every chunk (Perplexity's citations); their text is what tells them apart.
+  // Perplexity repeats its lists of citations in every chunk; they are compared as JSON.
   const mark = typeof value === 'object' ? JSON.stringify(value) : value
   memory.said ??= new Map()
   if (memory.said.get(name) === mark) return false

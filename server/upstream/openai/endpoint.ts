@@ -1,4 +1,4 @@
-/** Where an OpenAI-shaped provider is reached and how it is paid: the operator's words, and nothing of a request's. */
+/** The URLs and credential header of an OpenAI-compatible provider, from the operator's settings alone. */
 import { PROVIDER_PRESETS, type Provider } from '#domain/provider.ts'
 import { readBaseAddress } from '../base-address.ts'
 
@@ -10,11 +10,11 @@ export interface Endpoint {
 
 const CHAT = '/chat/completions'
 
-/** The operations of this wire; a base URL may already name the first. */
+/** A base URL may already end with the path of chat completions. */
 export type Operation = typeof CHAT | '/images/generations' | '/images/edits'
 
 /**
- * Appends the operation's path to the base URL, before a query that the base may carry (`?api-version=…`).
+ * Appends the operation's path to the base URL, before its query if it has one (`?api-version=…`).
  * @throws UpstreamFailure `failed` when the base URL is no http address
  */
 export function toEndpoint(

@@ -1,13 +1,13 @@
-/** Theirs → ours: what a provider says that an answer cost the operator. It is compared with the charge, and never changes it. */
+/** Theirs → ours: the cost to the operator that a provider states. It is compared with the charge and never changes it. */
 import { addUsd, readUsdNumber, type UsdNanos } from '#domain/money.ts'
 import { isObject, readObject } from '../read-json.ts'
 
-/** xAI's ticks are 1e-10 dollars. */
+/** A tick of xAI is 1e-10 dollars. */
 const TICK_PLACES = 10
 
 /**
- * Of a `usage`: OpenRouter's `cost` (a number of dollars), Perplexity's (an object with a total), or xAI's `cost_in_usd_ticks`.
- * Undefined where there is none, or none that can be one.
+ * Reads from `usage`: OpenRouter's `cost` (dollars), Perplexity's `cost.total_cost`, or xAI's `cost_in_usd_ticks`. Undefined when
+ * there is none or it is invalid.
  */
 export function fromCost(usage: unknown): UsdNanos | undefined {
   if (!isObject(usage)) return undefined
@@ -19,9 +19,9 @@ export function fromCost(usage: unknown): UsdNanos | undefined {
 }
 
 /**
- * Where OpenRouter uses a key of the operator's own with the vendor, `cost` is only its fee (often 0), and the vendor bills the
- * `upstream_inference_cost` beside it: the operator pays both. Without its second half the sum would be wrong, so there is
- * none. Of any other request that field repeats `cost`, or is null.
+ * When OpenRouter uses the operator's own key with the vendor (BYOK), `cost` is only its fee (often 0) and the vendor bills
+ * `upstream_inference_cost`: the operator pays the sum. Undefined when either is missing. Without BYOK that field repeats `cost`
+ * or is null.
  */
 function ofOwnKey(cost: unknown, details: unknown): UsdNanos | undefined {
   const fee = readDollars(cost)

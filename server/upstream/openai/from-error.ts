@@ -1,4 +1,4 @@
-/** Theirs → ours: a refusal or a fault, in whatever shape the provider wrapped it. */
+/** Theirs → ours: errors of all the shapes that OpenAI-compatible providers send. */
 
 import type { JsonObject } from '#domain/chat.ts'
 import { type FailureDetails, type FailureKind, UpstreamFailure } from '#domain/upstream.ts'
@@ -8,11 +8,11 @@ import type { Scrub } from '../scrub.ts'
 import { isQuotaCode, permanentOf } from './permanent.ts'
 import { type Problem, readProblem } from './read-problem.ts'
 
-/** Wordings by which OpenAI, Groq, DeepSeek and the servers built after them say that a prompt is too long. */
+/** How OpenAI, Groq, DeepSeek and compatible servers word that a prompt is too long. */
 const TOO_LONG =
   /maximum context length is|context_length_exceeded|exceeds? the (?:model'?s )?(?:maximum )?context (?:length|window)|reduce the length of the messages/i
 
-/** What an answer with a bad status means. `text` is its body, as far as it was read. */
+/** The failure for an error status. `text` is its body, as far as it was read. */
 export function fromErrorAnswer(
   status: number,
   text: string,
@@ -23,7 +23,7 @@ export function fromErrorAnswer(
   return toFailure(kindOfStatus(status), status, problem, scrub, retryAfterSeconds)
 }
 
-/** What an error inside a 200 means: an `error` member, or the data of an `event: error`. */
+/** The failure for an error within a 200: an `error` member, or the data of an `event: error`. */
 export function fromErrorInside(value: unknown, scrub: Scrub): UpstreamFailure {
   const problem = readProblem(value)
   const { status } = problem
@@ -31,7 +31,7 @@ export function fromErrorInside(value: unknown, scrub: Scrub): UpstreamFailure {
   return toFailure(kind, status, problem, scrub)
 }
 
-/** The error that a chunk or a body under a 200 carries: its own, one of its choices', or Groq's beside them. */
+/** The error within a chunk or body of a 200: top-level, in a choice, or in Groq's `x_groq`. Null when there is none. */
 export function findError(body: JsonObject, scrub: Scrub): UpstreamFailure | null {
   if (isSet(body['error']) || body['object'] === 'error') return fromErrorInside(body, scrub)
   const groq = body['x_groq']
@@ -57,7 +57,7 @@ function toFailure(
   const message = scrub(problem.message ?? '')
   const providerCode = toProviderCode(kind, problem)
   const permanent = kind === 'overloaded' ? permanentOf(problem) : undefined
-  // OpenAI's images API tells a spent account as a 400.
+  // OpenAI's images API answers 400 when the account has no credit left.
   const actualKind = kind === 'rejected' && isQuotaCode(problem) ? 'unauthorized' : kind
   const details: FailureDetails = {
     ...(status !== undefined && { status }),
@@ -79,7 +79,7 @@ function toProviderCode(kind: FailureKind, { code, type, message }: Problem): st
   return code ?? type
 }
 
-/** Where no status is said, the code's own words decide; in doubt the provider is broken. */
+/** Without a status the code and type decide; unknown ones are `failed`. */
 function kindOfWords({ code, type }: Problem): FailureKind {
   const words = `${code ?? ''} ${type ?? ''}`.toLowerCase()
   if (/content_filter|invalid_request|bad_request|context_length|unprocessable/.test(words)) {

@@ -1,4 +1,4 @@
-/** Theirs → ours: the many words for why an answer ended, in the five of the contract. */
+/** Theirs → ours: providers' finish reasons as the five of the contract. */
 import type { FinishReason } from '#domain/chat.ts'
 
 const REASONS: Readonly<Record<string, FinishReason>> = {
@@ -30,5 +30,5 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   error: 'error',
 }
 
-/** An unknown word is an ordinary end: the answer is there. */
+/** An unknown reason is `stop`: the answer is complete. */
 export const fromFinish = (word: string): FinishReason => REASONS[word.toLowerCase()] ?? 'stop'

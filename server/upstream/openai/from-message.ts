@@ -1,4 +1,4 @@
-/** Theirs → ours: a message, or a piece of one, as events in the order in which a model makes them. */
+/** Theirs → ours: a message or delta as events, in the order in which models produce them. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import { isObject, readList, readText, readUnknownFields } from '../read-json.ts'
 import { fromImagePart, type ImageReader } from './from-image.ts'
@@ -15,8 +15,8 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Appends the events of one message or delta. `logprobs` goes with the text that it is about. Remote pictures pass only where
- * `pictureOf` lets them: whoever does must fetch them before they go on.
+ * Appends the events of one message or delta. `logprobs` belongs to its text. With `fromAnyImagePart` remote images pass, and
+ * the caller must fetch them.
  */
 export function fromMessage(
   message: JsonObject,
@@ -54,7 +54,7 @@ export function fromMessage(
   if (fields) into.push({ type: 'message-fields', choice, fields })
 }
 
-/** A text, nothing, or a list of parts (Mistral's thinking). */
+/** `content` is a text, null, or a list of parts (Mistral's thinking). */
 function fromContent(
   content: unknown,
   choice: number,

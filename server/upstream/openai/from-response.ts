@@ -1,4 +1,4 @@
-/** Theirs → ours: a whole answer as the same events that a stream would have brought. */
+/** Theirs → ours: a whole answer as the events that a stream would have sent. */
 import type { ChatEvent } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { isObject, readChoiceIndex, readList, readObject, readText } from '../read-json.ts'
@@ -12,7 +12,7 @@ import { fromMessage } from './from-message.ts'
 import { toUsageEvent } from './from-usage.ts'
 import { startToolCalls } from './tool-calls.ts'
 
-/** Reads the JSON of a 200. A picture may still be a remote address. */
+/** Translates the body of a 200. An image may still be a remote URL. */
 export function fromResponse(body: unknown, scrub: Scrub): Translated {
   if (!isObject(body)) return broken('its answer is not a JSON object')
   const events: ChatEvent[] = []
@@ -29,7 +29,7 @@ export function fromResponse(body: unknown, scrub: Scrub): Translated {
   return { events, failure }
 }
 
-/** Nothing came of it. */
+/** A failure without events. */
 export const broken = (message: string): Translated => ({
   events: [],
   failure: new UpstreamFailure('failed', message),

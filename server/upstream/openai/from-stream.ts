@@ -1,4 +1,4 @@
-/** Theirs → ours: the chunks of a stream. Reasons to finish wait for the end; the provider's last count follows them. */
+/** Theirs → ours: the chunks of a stream. Finish reasons are emitted at the end, followed by the last usage. */
 import type { ChatEvent, FinishReason, JsonObject } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { promptTokens } from '#domain/usage.ts'
@@ -17,26 +17,25 @@ import { startToolCalls, type ToolCalls } from './tool-calls.ts'
 interface Choice {
   readonly index: number
   readonly toolCalls: ToolCalls
-  /** Whether a delta came; then a `message` beside a later one only repeats it all. */
+  /** Whether a delta has arrived; a later `message` then only repeats everything. */
   begun: boolean
-  /** The first reason said; some repeat it, some send none after it. */
+  /** The first finish reason; some providers repeat it. */
   reason: FinishReason | null
   native: string
 }
 
-/** Starts before the first chunk. */
 export const startStream = (scrub: Scrub): Translation => new OpenAiStream(scrub)
 
-/** A class, because each stream has one for as long as it lasts, and there may be thousands. */
+/** A class because there may be thousands of streams at once. */
 class OpenAiStream implements Translation {
   private readonly scrub: Scrub
   private readonly choices: Choice[] = []
   private readonly answerFields: AnswerFields = { said: null }
   private usage: ReturnType<typeof toUsageEvent>
   private counted = false
-  /** Content has come after the last count, which is therefore not yet one of the whole answer. */
+  /** Content has arrived after the last usage, which therefore does not cover the whole answer. */
   private isBehind = false
-  /** The last count is one of the prompt alone, or of the answer alone. */
+  /** The last usage counts only the prompt or only the completion. */
   private isOneSided = false
   private isOver = false
 
@@ -87,13 +86,13 @@ class OpenAiStream implements Translation {
     noteAnswerFields(this.answerFields, chunk, batch)
   }
 
-  /** Whether the chunk has a count, or a cost. */
+  /** Whether the chunk has a usage or a cost. */
   private noteUsage(chunk: JsonObject): boolean {
     const stated = chunk['usage'] ?? readObject(chunk['x_groq'])['usage']
     if (stated === undefined || stated === null) return false
     const read = toUsageEvent(stated)
     if (read === undefined) return false
-    // A count and a cost may come apart.
+    // Usage and cost may arrive in different chunks.
     const statedCost = read.statedCost ?? this.usage?.statedCost
     this.usage = {
       type: 'usage',
@@ -113,8 +112,8 @@ class OpenAiStream implements Translation {
   }
 
   /**
-   * Whether the last count is one of all that has come. Some servers count anew with every chunk, and a client that leaves pays
-   * by that (contract §7); others send zeros until the end.
+   * Whether the last usage covers everything so far. Some servers send it with every chunk, and a client that disconnects pays
+   * by it (contract §7); others send zeros until the end.
    */
   private isWhole(): boolean {
     const counted = this.usage?.usage
@@ -169,7 +168,7 @@ const incomplete = (): UpstreamFailure =>
 const isDone = ({ data }: SseEvent): boolean =>
   data.charCodeAt(0) === 0x5b && data.trim() === '[DONE]'
 
-/** @throws UpstreamFailure when the data is no chunk; an error may be mere text */
+/** An error's data may be plain text. @throws UpstreamFailure when other data is not a JSON object */
 function readChunk(data: string, isError: boolean): JsonObject {
   const chunk = parseText(data)
   if (isObject(chunk)) return chunk

@@ -1,11 +1,11 @@
-/** Theirs → ours: a provider's count in disjoint classes, so that each token is priced exactly once. */
+/** Theirs → ours: a provider's usage in disjoint classes, so that each token is priced exactly once. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import type { Usage } from '#domain/usage.ts'
 import { isImpossible, MOST_TOKENS, readCount } from '../read-count.ts'
 import { isObject, readObject } from '../read-json.ts'
 import { fromCost } from './from-cost.ts'
 
-/** A count that says what is charged; one that is impossible makes the whole statement worthless. */
+/** Counts that are charged; when one of them is impossible, the whole usage is ignored. */
 const CHARGED = [
   'prompt_tokens',
   'input_tokens',
@@ -15,8 +15,8 @@ const CHARGED = [
 ] as const
 
 /**
- * The event of a count, a stated cost, or both; undefined when `usage` holds neither. A count of one side alone is partial:
- * the other was used too, and is not given away.
+ * The event for a usage, a stated cost, or both; undefined when there is neither. A usage of only the prompt or only the
+ * completion is partial: the other side is estimated and charged.
  */
 export function toUsageEvent(
   stated: unknown,
@@ -30,7 +30,7 @@ export function toUsageEvent(
   return usage && { type: 'usage', usage, ...partial }
 }
 
-/** Whether the prompt or the answer was counted, and nothing tells the other. */
+/** Whether only the prompt or only the completion was counted, and no total. */
 function isOneSided(value: unknown): boolean {
   const usage = readObject(value)
   const isTold = (...names: readonly string[]): boolean =>
@@ -42,7 +42,7 @@ function isOneSided(value: unknown): boolean {
 }
 
 /**
- * Undefined when nothing was counted, or what cannot be; a count of zero is a count. Pictures are counted by the meter, not here.
+ * Undefined when there is no count or an impossible one; zero is a count. Images are counted by the meter, not here.
  * @example prompt 1144 of which 1024 cached, completion 2 → input 120, cache read 1024, output 2
  */
 export function fromUsage(value: unknown): Usage | undefined {
@@ -59,8 +59,8 @@ export function fromUsage(value: unknown): Usage | undefined {
 }
 
 /**
- * Cached tokens stand inside the prompt count, whether just read or just written; so do those of pictures. Nobody says how many
- * of the one are the other, so that what is cached is taken for text as far as there is text: no picture is charged too little.
+ * Cached tokens, read or written, are part of the prompt count, and so are image tokens. How many image tokens were cached is
+ * unknown: cached tokens are counted as text first, so that no image is charged too little.
  */
 function readPrompt(usage: JsonObject, prompt: number): Counted {
   const details = readObject(usage['prompt_tokens_details'] ?? usage['input_tokens_details'])
@@ -86,7 +86,6 @@ function readPrompt(usage: JsonObject, prompt: number): Counted {
   }
 }
 
-/** A count in the making. */
 type Counted = { -readonly [Class in keyof Usage]: Usage[Class] }
 
 function noteCompletion(
@@ -98,7 +97,7 @@ function noteCompletion(
 ): void {
   const details = readObject(usage['completion_tokens_details'] ?? usage['output_tokens_details'])
   const beside = (total ?? 0) - prompt - completion
-  // Some count reasoning beside the completion and bill it, xAI with and Google without saying so; the total gives it away.
+  // Some providers bill reasoning in addition to the completion (xAI states it, Google does not); the total shows it.
   const reasoning = readCount(details['reasoning_tokens']) ?? Math.max(0, beside)
   const outside = reasoning > 0 && beside === reasoning
   const produced = outside ? Math.min(completion + reasoning, MOST_TOKENS) : completion

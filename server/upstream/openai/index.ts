@@ -1,4 +1,4 @@
-/** The OpenAI family: chat completions over HTTP, as OpenAI and everyone who followed it speak them. */
+/** The OpenAI family: chat completions and images of OpenAI and compatible providers. */
 import type { Provider } from '#domain/provider.ts'
 import type { Upstream } from '#domain/upstream.ts'
 import { toHeaders, toOutgoing } from '../call.ts'
@@ -17,8 +17,8 @@ import { toRequest } from './to-request.ts'
 import { toPieces } from './to-text.ts'
 
 /**
- * An OpenAI-shaped provider; `fetchPicture` brings home what its answers name by an address.
- * @throws UpstreamFailure when its base URL is no http address
+ * `fetchImage` fetches images that an answer has as remote URLs.
+ * @throws UpstreamFailure when the base URL is not http or https
  */
 export function openOpenAi(
   provider: Provider,
@@ -45,7 +45,7 @@ export function openOpenAi(
   return { open: (call) => performCall(usesImagesApi(call) ? imagesApi : chat, call) }
 }
 
-/** What came counts, not what was asked for: some answer a stream's request with one body, some stream unasked. */
+/** Decided by the answer: some providers answer a streaming request with one body, some stream unasked. */
 const isStream = (contentType: string, asked: boolean): boolean =>
   EVENT_STREAM.test(contentType) || (asked && !ONE_BODY.test(contentType))
 

@@ -1,4 +1,4 @@
-/** Brings remote pictures of an answer home: a client gets the bytes, and counts only those that came (contract §7). */
+/** Replaces remote image URLs in an answer by data URLs, so that only images whose bytes arrived are counted (contract §7). */
 import { type CancelSignal, toAbortSignal } from '#domain/cancel.ts'
 import type { ChatEvent } from '#domain/chat.ts'
 import type { MaybePromise } from '#domain/maybe-promise.ts'
@@ -6,10 +6,10 @@ import type { FetchedImage } from '../guarded-fetch/fetch-image.ts'
 import type { Translated } from '../whole-answer.ts'
 import { isRemote } from './from-image.ts'
 
-/** Null when there is none to be had, for whatever reason. */
+/** Null on any failure. */
 export type FetchImage = (address: string, signal: AbortSignal) => Promise<FetchedImage | null>
 
-/** The same answer, at once where nothing of it has to be fetched. */
+/** Synchronous when nothing has to be fetched. */
 export const inlineImages = (
   translated: Translated,
   fetchImage: FetchImage,
@@ -17,7 +17,7 @@ export const inlineImages = (
 ): MaybePromise<Translated> =>
   translated.events.some(isRemoteImage) ? inlineLater(translated, fetchImage, signal) : translated
 
-/** One after the other, so that no more than one lies in memory twice; one that cannot be had is left out. */
+/** One after the other, so that at most one is in memory twice; an image that cannot be fetched is dropped. */
 async function inlineLater(
   { events, failure }: Translated,
   fetchImage: FetchImage,

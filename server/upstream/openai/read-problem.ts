@@ -1,8 +1,8 @@
-/** Finds the message, code and status in an error of any of the shapes seen: enveloped, flat, a list, nested, plain text. */
+/** Finds message, code and status in an error of any known shape: in an envelope, flat, a list, nested, plain text. */
 import type { JsonObject } from '#domain/chat.ts'
 import { isObject, readText } from '../read-json.ts'
 
-/** What an error says, as the provider said it. */
+/** An error in the provider's own words. */
 export interface Problem {
   readonly message?: string | undefined
   readonly code?: string | undefined
@@ -11,11 +11,11 @@ export interface Problem {
   readonly param?: string | undefined
 }
 
-/** OpenRouter wraps another provider's error in its own, which may be wrapped again. */
+/** OpenRouter wraps another provider's error in its own, possibly several times. */
 const DEEPEST = 5
 const MOST_DETAILS = 5
 
-/** Reads an error's body: its text, or what was parsed of it. */
+/** `value` is an error's body, as text or parsed. */
 export function readProblem(value: unknown, depth = 0): Problem {
   if (depth > DEEPEST) return {}
   if (typeof value === 'string') return readProblemText(value, depth)
@@ -29,10 +29,10 @@ function readProblemText(text: string, depth: number): Problem {
     try {
       return readProblem(JSON.parse(trimmed), depth + 1)
     } catch {
-      // Text that only looks like JSON.
+      // Not JSON after all.
     }
   }
-  // A page for human eyes belongs to some proxy on the way; nothing in it is for the caller.
+  // An HTML page comes from a proxy and is not passed on.
   return trimmed === '' || trimmed.startsWith('<') ? {} : { message: trimmed }
 }
 
@@ -53,7 +53,7 @@ function readProblemObject(object: JsonObject, depth: number): Problem {
     message: found.message ?? outer.message,
     code: found.code ?? outer.code,
     type: found.type ?? outer.type,
-    // What the wrapper says of the status is what the gateway has been told; the rest is hearsay.
+    // The outer status is the one that this provider answered with.
     status: outer.status ?? found.status,
     param: found.param ?? outer.param,
   }
@@ -62,7 +62,7 @@ function readProblemObject(object: JsonObject, depth: number): Problem {
 const readRaw = (metadata: unknown): unknown =>
   isObject(metadata) ? (metadata['raw'] ?? undefined) : undefined
 
-/** A list of findings, each with its place in the request (Mistral, FastAPI). */
+/** A list of validation errors with their locations (Mistral, FastAPI). */
 function readDetails(details: readonly unknown[]): string | undefined {
   const lines = details.slice(0, MOST_DETAILS).flatMap((detail) => {
     if (!isObject(detail)) return typeof detail === 'string' ? [detail] : []
@@ -74,13 +74,13 @@ function readDetails(details: readonly unknown[]): string | undefined {
   return lines.length > 0 ? lines.join('; ') : undefined
 }
 
-/** A code is a word; some put a sentence or the status there. */
+/** A code is one word; some providers send a sentence or the status. */
 function readCode(value: unknown): string | undefined {
   if (typeof value === 'number') return readStatus(value) === undefined ? String(value) : undefined
   return typeof value === 'string' && /^[\w.:-]{1,64}$/.test(value) ? value : undefined
 }
 
-/** A path such as `messages[0].content`, and not a sentence. */
+/** A path such as `messages[0].content`; sentences are ignored. */
 const readParam = (value: unknown): string | undefined =>
   typeof value === 'string' && /^[\w.[\]-]{1,128}$/.test(value) ? value : undefined
 

@@ -1,12 +1,11 @@
-/** Ours → theirs: the id of a tool call that another vendor made, where this one does not take it as it is. */
+/** Ours → theirs: converts tool call ids of other vendors that this one does not accept. */
 import { createHash } from 'node:crypto'
 import type { ProviderType } from '#domain/provider.ts'
 
-/** Letters and digits, nine of them. */
 const MISTRAL_ID = /^[a-zA-Z0-9]{9}$/
 const MOST_OPENAI_CHARS = 40
 
-/** The same id for a call and for its result, whenever the conversation comes back; as it is where that will do. */
+/** Deterministic, so that a call and its result keep the same id in every turn; an acceptable id is unchanged. */
 export function toCallId(id: string, type: ProviderType): string {
   switch (type) {
     case 'mistral':

@@ -1,4 +1,4 @@
-/** What an answer with a bad status means, once its body has been read. */
+/** The failure for an answer with an error status. */
 import type { UpstreamFailure } from '#domain/upstream.ts'
 import { readRetryAfter } from '#outbound/retry-after.ts'
 import { readErrorText } from '../body.ts'
@@ -6,7 +6,7 @@ import type { Answer } from '../call.ts'
 import type { Scrub } from '../scrub.ts'
 import { fromErrorAnswer } from './from-error.ts'
 
-/** Reads the error and lets the connection go. */
+/** Reads the body and releases the connection. */
 export async function toFailure(answer: Answer, scrub: Scrub): Promise<UpstreamFailure> {
   const { status, headers } = answer.reply
   return fromErrorAnswer(status, await readErrorText(answer), readRetryAfter(headers), scrub)

@@ -1,13 +1,13 @@
-/** Ours → theirs: the conversation, in the words that a vendor takes and without what a gateway has added to earlier answers. */
+/** Ours → theirs: the messages, with roles and ids that the vendor accepts and without fields added to earlier answers. */
 import type { JsonObject } from '#domain/chat.ts'
 import { PROVIDER_PRESETS, type ProviderType } from '#domain/provider.ts'
 import { isObject } from '../read-json.ts'
 import { toCallId } from './to-call-id.ts'
 
-/** Vendors that answer a field of a message they do not know with a 400. */
+/** Vendors that answer an unknown message field with a 400. */
 const STRICT: ReadonlySet<ProviderType> = new Set(['openai', 'azure', 'groq', 'mistral'])
 
-/** A client sends an earlier answer back as it got it: thoughts, signatures and pictures of whatever model it came from. */
+/** Fields of earlier answers, possibly of other models, that clients send back: reasoning, signatures, images. */
 const ADDED = new Set([
   'reasoning',
   'reasoning_content',
@@ -17,7 +17,7 @@ const ADDED = new Set([
 ])
 const ADDED_TO_CALLS = new Set(['extra_content', 'reasoning_details'])
 
-/** The messages for this vendor; the very same array where nothing has to change. */
+/** Returns the same array when nothing changes. */
 export function toMessages(messages: unknown, type: ProviderType): unknown {
   const refusesUnknown = STRICT.has(type) || PROVIDER_PRESETS[type].isOldDialect
   if (!refusesUnknown || !Array.isArray(messages)) return messages
@@ -25,7 +25,7 @@ export function toMessages(messages: unknown, type: ProviderType): unknown {
   return sent.every((message, index) => message === messages[index]) ? messages : sent
 }
 
-/** The very same message where nothing has to change. */
+/** Returns the same message when nothing changes. */
 function toMessage(message: unknown, type: ProviderType): unknown {
   if (!isObject(message)) return message
   switch (message['role']) {
@@ -58,7 +58,7 @@ function toCall(call: JsonObject, type: ProviderType): JsonObject {
   return sent === id ? kept : { ...kept, id: sent }
 }
 
-/** The very same object where it has none of them. */
+/** Returns the same object when it has none of these members. */
 function without(object: JsonObject, names: ReadonlySet<string>): JsonObject {
   for (const name in object) {
     if (names.has(name)) {

@@ -1,10 +1,10 @@
-/** Ours → theirs: the client's body, renamed to what the provider calls the model, with usage always asked for. */
+/** Ours → theirs: the client's body with the provider's name for the model; usage is always requested. */
 import type { ChatRequest, JsonObject } from '#domain/chat.ts'
 import { PROVIDER_PRESETS, type ProviderType } from '#domain/provider.ts'
 import { readObject } from '../read-json.ts'
 import { toMessages } from './to-messages.ts'
 
-/** The body to send. Fields that the gateway does not know travel with it (contract §7). */
+/** The body to send. Unknown fields are passed through (contract §7). */
 export function toRequest(
   { body, stream }: ChatRequest,
   upstreamName: string,
@@ -25,7 +25,7 @@ export function toRequest(
   return sent
 }
 
-/** Whatever the client asked, the gateway has to know what the answer cost (contract §7). */
+/** Requests usage even if the client did not: the gateway charges by it (contract §7). */
 function toStreamOptions(options: unknown, type: ProviderType): JsonObject | null {
   const { include_usage: _, ...others } = readObject(options)
   if (PROVIDER_PRESETS[type].asksForUsage) return { ...others, include_usage: true }

@@ -1,14 +1,14 @@
-/** Ours → theirs: a body as text. Of a long one, what was not changed goes out in the client's own words, uncopied. */
+/** Ours → theirs: serialises a body. Unchanged members of a long one are sent as slices of the client's own text. */
 import type { BodySource, JsonObject } from '#domain/chat.ts'
 
-/** A shorter body is put into words anew: to look through it costs as much. */
+/** Shorter bodies are serialised: searching their text costs as much. */
 const LONG_CHARS = 1_024
-/** A text with more colons than one in so many characters takes longer to look through than to write. */
+/** With more than one colon per so many characters, searching the text costs more than serialising. */
 const CHARS_PER_COLON = 16
 
 /**
- * The JSON of `sent`, by value; `source` is what the client sent, where it is known. In pieces, so that nobody has to put a long
- * text together before its bytes are written.
+ * The JSON of `sent`, in pieces, so that a long text is not concatenated before it is encoded. `source` is the client's text,
+ * when it is known.
  */
 export function toPieces(sent: JsonObject, source: BodySource | undefined): readonly string[] {
   const text = source?.text ?? ''
@@ -20,7 +20,7 @@ export function toPieces(sent: JsonObject, source: BodySource | undefined): read
   return splice(sent, fields, text, names, positions)
 }
 
-/** Members that follow each other both here and there are taken over at once. */
+/** Consecutive unchanged members become one slice. */
 function splice(
   sent: JsonObject,
   fields: JsonObject,
@@ -31,7 +31,7 @@ function splice(
   const pieces: string[] = []
   let words = ''
   let lead = '{'
-  /** Where what is taken over begins. */
+  /** Start of the current slice in `text`; -1 outside one. */
   let from = -1
   for (let i = 0; i <= names.length; i++) {
     const name = names[i]
@@ -66,7 +66,7 @@ function splice(
 const isKept = (sent: JsonObject, fields: JsonObject, name: string): boolean =>
   Object.hasOwn(sent, name) && sent[name] === fields[name]
 
-/** Empty where there is nothing to say. */
+/** A serialised member; empty when it is undefined. */
 const toMember = (sent: JsonObject, name: string): string =>
   Object.hasOwn(sent, name) && sent[name] !== undefined
     ? `${JSON.stringify(name)}:${JSON.stringify(sent[name])}`
@@ -76,11 +76,11 @@ const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
 /**
- * Where the names of the outermost object begin in `text`, which `fields` were parsed of, and behind them where it ends. A name
- * is a string before a colon; the beginning of a string may look like one (`": x"`). So they are counted: where there are no
- * more than the value has, each of them is one, and their order says whose it is. Null in any doubt: where there are more,
- * because of such a string or because a name that stands twice is one in the value (and whoever reads the text might take the
- * other of the two), and where a name is written with escapes, or stands elsewhere.
+ * Where the member names of the outermost object begin in `text`, from which `fields` was parsed, and last where the object
+ * ends. A name is a string before a colon, but a string's content can look like one (`": x"`). Therefore all candidates are
+ * counted: when there are exactly as many as the parsed value has members, each is a name, and their order tells which. Null in
+ * any doubt: more candidates (such a string, or a duplicate name, of which other parsers may take the other), a name with
+ * escapes, or names in another order.
  */
 function findMembers(
   text: string,
@@ -90,7 +90,7 @@ function findMembers(
   const positions: number[] = []
   let colonsLeft = text.length / CHARS_PER_COLON
   let seen = 0
-  /** As many have been seen when the next outer one comes. */
+  /** The count of candidates before the next outermost name. */
   let due = 0
   for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1)) {
     if (--colonsLeft < 0) return null
@@ -108,14 +108,14 @@ function findMembers(
   return positions
 }
 
-/** Where the string that ends with this quote begins, or -1 when it is not `name`, letter by letter. */
+/** Where the string that ends with this quote begins; -1 when it is not literally `name`. */
 function findName(text: string, quote: number, name: string): number {
   const start = quote - 1 - name.length
   const isPlain = text.charCodeAt(start) === QUOTE && text.startsWith(name, start + 1)
   return isPlain && !name.includes('\\') && !isEscaped(text, start) ? start : -1
 }
 
-/** How many members all objects in a value have; not a number where JSON cannot say what it holds (1e999). */
+/** The number of members of all objects in a value; NaN when it has a number that JSON cannot express (1e999). */
 function countNames(value: unknown): number {
   if (typeof value === 'number') return Number.isFinite(value) ? 0 : Number.NaN
   if (typeof value !== 'object' || value === null) return 0
@@ -128,7 +128,7 @@ function countNames(value: unknown): number {
   return names
 }
 
-/** The last position before `at` that holds no white space, as JSON has it. */
+/** The last position before `at` that is not JSON white space. */
 function skipSpaceBack(text: string, at: number): number {
   let before = at - 1
   while (isSpace(text.charCodeAt(before))) before--

@@ -1,4 +1,4 @@
-/** Keeps the tool calls of one choice apart while their pieces arrive, also where a provider numbers them badly. */
+/** Assembles the streamed tool calls of one choice, also when a provider numbers them wrongly. */
 import type { JsonObject, ToolCallDelta } from '#domain/chat.ts'
 import { newCallId } from '../call-id.ts'
 import { parseText } from '../parse-json.ts'
@@ -14,14 +14,13 @@ interface Slot {
 
 type Latest = Map<number, Slot>
 
-/** The calls of one choice so far: most answers have none, and both stay null. */
+/** The calls of one choice so far; both are null until the first, because most answers have none. */
 export interface ToolCalls {
   slots: Slot[] | null
-  /** By the provider's own numbers. */
+  /** The latest call by the provider's `index`. */
   latest: Latest | null
 }
 
-/** Starts with none. */
 export const startToolCalls = (): ToolCalls => ({ slots: null, latest: null })
 
 const KNOWN_FIELDS: ReadonlySet<string> = new Set(['index', 'id', 'type', 'function', 'custom'])
@@ -29,7 +28,7 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set(['index', 'id', 'type', 'funct
 const isCustom = (entry: JsonObject): boolean =>
   entry['type'] === 'custom' || isObject(entry['custom'])
 
-/** The event for one entry of `tool_calls`; undefined for what is none. */
+/** The event for one entry of `tool_calls`; undefined when it is not an object. */
 export function noteToolCall(
   toolCalls: ToolCalls,
   choice: number,
@@ -61,7 +60,7 @@ export function noteToolCall(
   return delta
 }
 
-/** Some number every call 0 and tell them apart by id alone; some send a fresh id with every piece; some number nothing. */
+/** Some providers send index 0 for every call and only distinct ids; some a new id with every piece; some no index at all. */
 function find(slots: Slot[], latest: Latest, entry: JsonObject, named: boolean): Slot {
   const stated = entry['index']
   const number = typeof stated === 'number' ? stated : undefined
@@ -72,7 +71,7 @@ function find(slots: Slot[], latest: Latest, entry: JsonObject, named: boolean):
   const isNew = named && (id !== undefined || number === undefined || isDone(continued))
   if (continued && !isNew) return continued
   const kind = isCustom(entry) ? 'custom' : 'function'
-  // A client answers a call by its id, and one without is refused when the conversation comes back.
+  // Clients refer to a call by its id, and providers refuse a conversation with a call without one.
   const slot: Slot = {
     index: slots.length,
     id: id ?? newCallId(),
@@ -85,12 +84,12 @@ function find(slots: Slot[], latest: Latest, entry: JsonObject, named: boolean):
   return slot
 }
 
-/** A call that has its name and all of its arguments, so that another name is another call's, whatever its number. */
+/** Whether a call has its name and complete arguments, so that another name begins another call, whatever its index. */
 function isDone(slot: Slot | undefined): boolean {
   return slot?.named === true && slot.kind === 'function' && isObject(parseText(slot.arguments))
 }
 
-/** Text as a rule; a provider that sends the object itself means the same. */
+/** Usually text; some providers send the object itself. */
 function toArguments(value: unknown): string {
   if (typeof value === 'string') return value
   return isObject(value) ? JSON.stringify(value) : ''

@@ -1,4 +1,4 @@
-/** Theirs → ours: an answer of the images API as the events of a message that holds pictures. */
+/** Theirs → ours: an answer of the images API as the events of a message with images. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import type { ImageChoice } from '#domain/pricing.ts'
 import type { Usage } from '#domain/usage.ts'
@@ -13,8 +13,8 @@ import { broken } from '../from-response.ts'
 import { fromUsage, toUsageEvent } from '../from-usage.ts'
 
 /**
- * Reads the JSON of a 200. Of `n` pictures each is a choice of its own, as `n` means in a chat; one too many joins the last. A
- * picture may still be a remote address; bytes that are those of no picture are no picture.
+ * Translates the body of a 200. Each of `n` images is a choice of its own, as `n` means in chat; surplus images join the last
+ * choice. An image may still be a remote URL; bytes that are not an image are dropped.
  */
 export function fromImages(body: unknown, choices: number, scrub: Scrub): Translated {
   if (!isObject(body)) return broken('its answer is not a JSON object')
@@ -48,7 +48,7 @@ function fromEntry(entry: JsonObject, choice: number, drawn: ImageChoice, into: 
 const remote = (address: string | undefined): string | undefined =>
   address !== undefined && isRemote(address) ? address : undefined
 
-/** Where the output is not told apart, all of it was drawn: the first models of this API wrote nothing. */
+/** Without `output_tokens_details` all output is image tokens: the first models of this API wrote no text. */
 function fromImageUsage(stated: unknown): Usage | undefined {
   const usage = fromUsage(stated)
   if (usage === undefined || isObject(readObject(stated)['output_tokens_details'])) return usage

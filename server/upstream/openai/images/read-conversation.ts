@@ -1,17 +1,17 @@
-/** Ours → theirs: a conversation as the one text and the pictures that a model which only draws can take. */
+/** Ours → theirs: a conversation as one prompt and input images, for models that only generate images. */
 import type { JsonObject } from '#domain/chat.ts'
 import { isObject, readList, readText } from '../../read-json.ts'
 
 export interface ImagePrompt {
   readonly prompt: string
-  /** Addresses as the client wrote them, in its order. */
+  /** URLs as the client sent them, in order. */
   readonly images: readonly string[]
 }
 
 /**
- * A single message is the prompt, word for word. Otherwise: what system and developer say, then the earlier turns under their
- * names, then the last user message. The pictures are those of the latest message that has any, an answer's own included, so
- * that "now in blue" is about the picture just drawn.
+ * A single message is the prompt, unchanged. Otherwise: system and developer messages, then the earlier turns with their roles,
+ * then the last user message. The images are those of the latest message that has any, assistant messages included, so that
+ * "now in blue" refers to the image just generated.
  */
 export function readConversation(body: JsonObject): ImagePrompt {
   const messages = readList(body['messages']).filter(isObject)

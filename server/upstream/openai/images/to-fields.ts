@@ -1,4 +1,4 @@
-/** Ours → theirs: the fields that a drawing and an edit have in common. */
+/** Ours → theirs: the fields common to generations and edits. */
 import type { JsonObject } from '#domain/chat.ts'
 import type { ProviderType } from '#domain/provider.ts'
 import type { UpstreamCall } from '#domain/upstream.ts'
@@ -6,7 +6,7 @@ import { readObject, readText } from '../../read-json.ts'
 
 export type Fields = Readonly<Record<string, string | number>>
 
-/** What `image_config` may say beside size and quality, by OpenAI's own names. */
+/** Fields of `image_config` that are passed on, besides size and quality. */
 const OPTIONS = [
   'background',
   'moderation',
@@ -19,7 +19,7 @@ const OPTIONS = [
 /** xAI takes no sizes in pixels. */
 const XAI_OPTIONS = ['aspect_ratio', 'resolution'] as const
 
-/** What is not stated is left to the provider. */
+/** Fields that are not set are left to the provider's defaults. */
 export function toFields({ request, hop }: UpstreamCall, prompt: string): Fields {
   const { type } = hop.provider
   const config = readObject(request.body['image_config'])
@@ -41,7 +41,7 @@ export function toFields({ request, hop }: UpstreamCall, prompt: string): Fields
 
 const GPT_IMAGE = /gpt-image/i
 
-/** OpenAI's newer models answer with bytes always and refuse to be asked; Together has another word, and sends addresses. */
+/** gpt-image models always answer with bytes and refuse the field; Together has another value for it, and sends URLs. */
 function toResponseFormat(type: ProviderType, model: string): Fields {
   const asks =
     type === 'openai' || type === 'azure'
@@ -50,7 +50,7 @@ function toResponseFormat(type: ProviderType, model: string): Fields {
   return asks ? { response_format: 'b64_json' } : {}
 }
 
-/** A size in pixels as it is, or the size of OpenAI's that has the proportions asked for. */
+/** A size in pixels, or OpenAI's size for the requested aspect ratio. */
 function toSize(
   resolution: string | undefined,
   config: JsonObject,

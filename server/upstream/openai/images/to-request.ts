@@ -1,4 +1,4 @@
-/** Ours → theirs: a chat request as a drawing (JSON), or as an edit when it brings pictures (a form with their bytes). */
+/** Ours → theirs: a chat request as a generation (JSON), or as an edit when it has images (multipart form with their bytes). */
 import type { UpstreamCall } from '#domain/upstream.ts'
 import { sniffImageType } from '../../image-type.ts'
 import { rejected } from '../../rejected.ts'
@@ -14,7 +14,7 @@ export interface ImageRequest {
 
 const JSON_TYPE = 'application/json'
 
-/** @throws UpstreamFailure `rejected` when nothing says what to draw, or a picture's bytes are not in the request */
+/** @throws UpstreamFailure `rejected` without a prompt, or when an image is not a data URL */
 export async function toImageRequest(call: UpstreamCall): Promise<ImageRequest> {
   const { prompt, images } = readConversation(call.request.body)
   if (prompt === '') throw rejected('messages', 'none of them says in words what to draw')
@@ -28,7 +28,7 @@ export async function toImageRequest(call: UpstreamCall): Promise<ImageRequest> 
     : await toForm(fields, images.map(toFile))
 }
 
-/** xAI's edits are JSON, and take addresses of either kind. */
+/** xAI's edits are JSON and accept data URLs and remote URLs. */
 function toXaiEdit(fields: Fields, images: readonly string[]): ImageRequest {
   const entries = images.map((url) => ({ type: 'image_url', url }))
   const body = {
@@ -41,7 +41,7 @@ function toXaiEdit(fields: Fields, images: readonly string[]): ImageRequest {
 async function toForm(fields: Fields, files: readonly File[]): Promise<ImageRequest> {
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) form.append(name, String(value))
-  // A list has a name of its own, which older models do not know.
+  // A list is named `image[]`, which older models do not accept.
   const name = files.length === 1 ? 'image' : 'image[]'
   for (const file of files) form.append(name, file, file.name)
   const packed = new Response(form)
@@ -52,7 +52,7 @@ async function toForm(fields: Fields, files: readonly File[]): Promise<ImageRequ
   }
 }
 
-/** A file of the type that its bytes have. Remote addresses are not fetched: a client's word opens no connection from here. */
+/** A file with the type of its bytes. Remote URLs are not fetched: a client must not make the gateway open connections. */
 function toFile(url: string, index: number): File {
   const comma = url.indexOf(',')
   if (!url.startsWith('data:')) {

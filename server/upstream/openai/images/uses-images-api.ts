@@ -2,7 +2,7 @@
 import type { ProviderType } from '#domain/provider.ts'
 import type { UpstreamCall } from '#domain/upstream.ts'
 
-/** Those with OpenAI's image operations. OpenRouter, for one, draws by chat alone, whatever the model. */
+/** Providers with OpenAI's images API. OpenRouter, for one, generates images only in chat. */
 const TYPES: ReadonlySet<ProviderType> = new Set([
   'openai',
   'azure',
@@ -14,9 +14,9 @@ const TYPES: ReadonlySet<ProviderType> = new Set([
 const OPENAI_IMAGE_MODELS = /(?:^|\/)(?:chat)?gpt-image|(?:^|\/)dall-e/i
 
 /**
- * A picture is asked for, and the card says that its model only draws: text is not among its outputs, or the model is one of
- * OpenAI's by its name. The name is asked too because public lists give text as an output of some of them, and the id beside
- * the upstream name because a deployment at Azure may be called anything.
+ * Whether an image is requested of a model that only generates images: its card has no text output, or its name is that of an
+ * OpenAI image model. The name is checked because public catalogues list text as an output of some of them, and the id besides
+ * the upstream name because an Azure deployment can have any name.
  */
 export function usesImagesApi({ request, hop }: UpstreamCall): boolean {
   const { card, provider } = hop

@@ -1,4 +1,4 @@
-/** Asks the images API: a drawing or an edit goes out, pictures come back. */
+/** The images API as a `Wire`: generations and edits. */
 import type { Provider } from '#domain/provider.ts'
 import { toHeaders, toOutgoing } from '../../call.ts'
 import type { Wire } from '../../perform-call.ts'
@@ -11,7 +11,7 @@ import { toFailure } from '../to-failure.ts'
 import { fromImages } from './from-images.ts'
 import { type ImageRequest, toImageRequest } from './to-request.ts'
 
-/** Draws; opened once for a provider. */
+/** Created once per provider. */
 export function openImagesWire(
   provider: Provider,
   credential: string | null,
@@ -31,7 +31,7 @@ export function openImagesWire(
       return toOutgoing(call, posts[operation], toHeaders(auth, contentType), body)
     },
     toFailure: (answer) => toFailure(answer, scrub),
-    // This API is never asked for a stream.
+    // Streaming is never requested from this API.
     startStream: () => null,
     fromBody: (body, { request, signal }) =>
       inlineImages(fromImages(body, request.choices, scrub), fetchImage, signal),
