@@ -1,4 +1,4 @@
-/** Fields that the HTTP API and the operator's verbs share: money, times, names and limits as they travel, read into the domain's own values. */
+/** Input fields shared by the HTTP API and the operator's verbs: money, times, names and limits, parsed into domain values. */
 import * as z from 'zod/mini'
 import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { isMask, MOST_MASKS } from '#domain/allow-list.ts'
@@ -10,22 +10,22 @@ import { perMillion, readPrice, readUsd } from '#domain/money.ts'
 const MOST_QUOTED_CHARS = 40
 const PLAIN_DECIMAL = /^\d+(\.\d+)?$/
 
-/** How keys of ours and of others begin. */
+/** How API keys and webhook secrets begin. */
 const LIKE_SECRET = /^\s*(?:if-|sk-|whsec_|AIza)/
 
-/** What was sent, for a refusal to repeat: not all of it, because it may be long, and nothing of a secret. */
+/** An input to quote in an error message: shortened, and never a secret. */
 function quoted(text: string): string {
   if (LIKE_SECRET.test(text)) return 'what looks like a secret'
   return `"${text.length > MOST_QUOTED_CHARS ? `${text.slice(0, MOST_QUOTED_CHARS)}…` : text}"`
 }
 
-/** A number where a decimal string is wanted has usually lost nothing yet; the next one would. */
+/** A JSON number is refused where a decimal string is required, because it can lose digits. */
 const refuseType = (input: unknown, expected: string): string =>
   typeof input === 'number' && PLAIN_DECIMAL.test(String(input))
     ? `must be a string: send "${input}" and not ${input}`
     : `must be ${expected}`
 
-/** A text that `read` understands, or an issue that says what was expected. */
+/** A string that `read` accepts; otherwise an issue that says what was expected. */
 export const readAs = <T>(read: (text: string) => T | undefined, expected: string) =>
   z.pipe(
     z.string({ error: ({ input }) => refuseType(input, expected) }),
@@ -62,7 +62,7 @@ export const perMillionField = readAs((text) => {
 /** An RFC 3339 time. */
 export const timeField = readAs(readInstant, 'an RFC 3339 time such as "2026-12-01T00:00:00Z"')
 
-/** When something ends; it must lie ahead. Null is never. @throws invalid_request */
+/** Checks an expiry time; null is never. @throws invalid_request when it is not in the future */
 export function requireFuture(end: Instant | null, now: Instant): Instant | null {
   if (end === null || end > now) return end
   throw new GatewayError('invalid_request', 'expires_at: must be a time in the future', {
@@ -73,15 +73,15 @@ export function requireFuture(end: Instant | null, now: Instant): Instant | null
 const NAME_MESSAGE = `must be a text of 1 to ${MOST_NAME_CHARS} characters, without line breaks and other control characters`
 const PLAIN_MESSAGE = 'must hold no line breaks and no other control characters'
 
-// C0, DEL, C1, line and paragraph separators: they would break a line of a list or of a log, or steer a terminal.
+// C0, DEL, C1, line and paragraph separators: they would break lines of lists and logs, or control a terminal.
 const CONTROL = '\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029'
 const PLAIN_TEXT = new RegExp(`^[^${CONTROL}]*$`)
-/** A name: plain, and not of spaces alone. */
+/** A name: no control characters, not only white space. */
 export const NAME_PATTERN = new RegExp(`^[^${CONTROL}]*[^\\s${CONTROL}][^${CONTROL}]*$`)
 
 const isPlain = (text: string): boolean => PLAIN_TEXT.test(text)
 
-/** Characters as people count them, not as UTF-16 does. */
+/** Counts code points, not UTF-16 units. */
 const isName = (text: string): boolean => {
   const chars = [...text].length
   return chars >= 1 && chars <= MOST_NAME_CHARS && text.isWellFormed()
@@ -95,7 +95,7 @@ export const nameField = z
     z.refine(isName, NAME_MESSAGE),
   )
 
-/** A text of one line, and of so many characters at most. */
+/** A text of one line and at most `most` characters. */
 export const lineField = (most: number) =>
   z
     .string()
@@ -122,7 +122,7 @@ const maskField = z
     z.refine(isMask, { error: ({ input }) => `${MASK_MESSAGE} (got ${quoted(String(input))})` }),
   )
 
-/** Any of a key's limits by its wire name; absent leaves it as it is, null removes it. */
+/** A key's limits by their API names; absent leaves one unchanged, null removes it. */
 export const limitsFields = {
   rpm_limit: z.nullish(windowField),
   rpd_limit: z.nullish(windowField),
@@ -140,7 +140,7 @@ export const limitsFields = {
 
 const limitsInput = z.object(limitsFields)
 
-/** The limits that were stated, under the domain's names. */
+/** The limits that are present in the input, by the domain's names. */
 export function statedLimits(input: z.output<typeof limitsInput>): Partial<Limits> {
   const named = {
     rpm: input.rpm_limit,

@@ -1,10 +1,10 @@
-/** What is accepted of a key and still deserves a word: a second bearer of its name, a mask that matches nothing yet. */
+/** Warnings about a key that is accepted: its name is in use, or a mask matches no model. */
 import { type AllowList, idleMasks } from '#domain/allow-list.ts'
 import type { AccountId } from '#domain/id.ts'
 import type { Store } from '#domain/store.ts'
 import { nearest } from './nearest.ts'
 
-/** One sentence for each mask that matches no model that is known today. */
+/** One sentence for each mask that matches no known model. */
 export async function maskWarnings(
   { models }: Pick<Store, 'models'>,
   masks: AllowList,
@@ -18,7 +18,7 @@ export async function maskWarnings(
   })
 }
 
-/** One sentence when the name is taken already, in this account or, without one, in any. */
+/** One sentence when another key has the name, in this account or, without one, in any. */
 export const nameWarnings = async (
   { keys }: Pick<Store, 'keys'>,
   name: string,

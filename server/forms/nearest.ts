@@ -1,6 +1,6 @@
-/** What a mistyped word was probably meant to be. */
+/** Suggests what a mistyped word was meant to be. */
 
-/** The candidate closest to `word` by edits of one character, or undefined when none is close. */
+/** The candidate with the smallest edit distance to `word`; undefined when none is close. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const wanted = plain(word)
   const most = Math.max(1, Math.floor(wanted.length / 3))
@@ -16,10 +16,10 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return best
 }
 
-/** People misremember case and hyphens more often than letters. */
+/** Ignores case and separators, which are mistyped most often. */
 const plain = (text: string): string => text.toLowerCase().replace(/[-_. ]/g, '')
 
-/** Levenshtein's distance, one row at a time; two letters the wrong way round are one edit. */
+/** The Levenshtein distance, row by row; two swapped letters count as one edit. */
 function editsBetween(a: string, b: string): number {
   let before: readonly number[] = []
   let row: readonly number[] = Array.from({ length: b.length + 1 }, (_, column) => column)
@@ -37,6 +37,6 @@ function editsBetween(a: string, b: string): number {
   return row[b.length] ?? 0
 }
 
-/** The second line of a refusal, or nothing where nothing is near. */
+/** The second line of an error message; empty without a suggestion. */
 export const didYouMean = (meant: string | undefined): string =>
   meant === undefined ? '' : `\ndid you mean ${meant}?`

@@ -1,18 +1,18 @@
-/** Reads input against a schema; the error names the path of the first field that does not fit, and why. */
+/** Parses input with a schema; a failure has the path of the first invalid field and a message. */
 import type * as z from 'zod/mini'
 
 export type FormResult<T> =
   | { readonly fits: true; readonly value: T }
   | { readonly fits: false; readonly path: readonly PropertyKey[]; readonly message: string }
 
-/** Never throws: how a misfit is answered is the caller's decision. */
+/** Never throws: the caller decides how to report invalid input. */
 export async function readForm<Schema extends z.ZodMiniType>(
   schema: Schema,
   untrusted: unknown,
 ): Promise<FormResult<z.output<Schema>>> {
   const parsed = schema.safeParse(untrusted)
   if (parsed.success) return { fits: true, value: parsed.data }
-  // The words of the parser are loaded only when it has something to say.
+  // The parser's messages are loaded only for invalid input.
   const { default: english } = await import('zod/v4/locales/en.js')
   const { localeError } = english()
   const issue = schema.safeParse(untrusted, { error: (raw) => messageFor(raw) ?? localeError(raw) })
@@ -20,7 +20,7 @@ export async function readForm<Schema extends z.ZodMiniType>(
   return { fits: false, path: issue?.path ?? [], message: issue?.message ?? 'invalid input' }
 }
 
-/** What the schema itself has no words for, in words that follow the name of a field; undefined where the parser's do. */
+/** Our message for an issue, phrased to follow a field's name; undefined for the parser's own. */
 function messageFor(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'too_small':
@@ -44,7 +44,7 @@ const isText = (origin: string): boolean => origin === 'string' || origin === 'a
 
 const MOST_REPEATED_CHARS = 40
 
-/** Long texts are not repeated: their length is what is wrong with them. */
+/** Quotes short inputs only. */
 function describeInput(input: unknown): string {
   if (typeof input === 'number') return ` (got ${input})`
   return typeof input === 'string' && input.length <= MOST_REPEATED_CHARS ? ` (got "${input}")` : ''

@@ -1,9 +1,9 @@
-/** Tells the addresses of the public internet from those inside, where nothing is reached on a stranger's word. */
+/** Classifies IP addresses as public, private or loopback, for requests to untrusted URLs. */
 import { BlockList, isIP } from 'node:net'
 
 type Range = readonly [network: string, prefix: number]
 
-/** What IANA's registry of special-purpose IPv4 addresses holds, and everything from multicast upwards. */
+/** IANA's IPv4 Special-Purpose Address Registry, and everything from multicast upwards. */
 const SPECIAL_V4: readonly Range[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -24,10 +24,10 @@ const SPECIAL_V4: readonly Range[] = [
   ['224.0.0.0', 3],
 ]
 
-/** Global unicast is one block of IPv6; mapped and translated IPv4, ULA, link-local and multicast all lie outside it. */
+/** IPv6 global unicast; IPv4-mapped, translated, ULA, link-local and multicast addresses are outside it. */
 const GLOBAL_V6: Range = ['2000::', 3]
 
-/** Parts of that block with another meaning: protocols' own (Teredo), documentation, 6to4 (an IPv4 address in disguise). */
+/** Special-purpose parts of that block: protocol assignments (Teredo), documentation, 6to4 (embeds an IPv4 address). */
 const SPECIAL_V6: readonly Range[] = [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -41,7 +41,7 @@ const LOOPBACK: readonly Range[] = [
   ['::1', 128],
 ]
 
-/** Where a gateway keeps its own machines: RFC 1918, carriers' shared addresses, ULA. No link-local: there clouds tell secrets. */
+/** Private networks: RFC 1918, shared address space, ULA. Not link-local, where clouds serve instance metadata. */
 const PRIVATE: readonly Range[] = [
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
@@ -50,7 +50,7 @@ const PRIVATE: readonly Range[] = [
   ['fc00::', 7],
 ]
 
-/** What asks for the secrets of a cloud's machine within ULA. */
+/** The metadata address of AWS lies within ULA. */
 const CLOUD_METADATA: readonly Range[] = [['fd00:ec2::', 32]]
 
 function matcherOf(ranges: readonly Range[]): (address: string) => boolean {
@@ -66,7 +66,7 @@ const isGlobalV6 = matcherOf([GLOBAL_V6])
 const isListedPrivate = matcherOf(PRIVATE)
 const isCloudMetadata = matcherOf(CLOUD_METADATA)
 
-/** Whether `address` (dotted IPv4 or IPv6, without brackets and zone) is global unicast; false for what is no address. */
+/** Whether `address` (IPv4 or IPv6, without brackets and zone) is global unicast; false for anything else. */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {
     case 4:
@@ -78,9 +78,9 @@ export function isPublicAddress(address: string): boolean {
   }
 }
 
-/** Whether it is this very machine, in the plain spelling of either family. */
+/** Whether `address` is loopback: 127.0.0.0/8 or ::1. */
 export const isLoopbackAddress = matcherOf(LOOPBACK)
 
-/** Whether it is one that networks give to their own machines; loopback and link-local are not. */
+/** Whether `address` is of a private network; loopback and link-local are not. */
 export const isPrivateAddress = (address: string): boolean =>
   isListedPrivate(address) && !isCloudMetadata(address)

@@ -1,24 +1,24 @@
-/** Judges an address on a stranger's word, and pins it: the very address that was judged is the one that is connected to. */
+/** Checks an untrusted URL and pins it to the checked IP address, so that DNS rebinding cannot change it (T34). */
 import { isIP } from 'node:net'
 import type { DestinationPolicy } from './policy.ts'
 
 export interface Destination {
-  /** The same place, with a judged address in place of the name. */
+  /** The URL with the checked address in place of the host name. */
   readonly pinned: string
-  /** What the `Host` field says. */
+  /** The `Host` header. */
   readonly host: string
-  /** The name that a certificate must hold; null where the URL itself named an address. */
+  /** The name that the certificate must match; null when the URL has an IP address. */
   readonly serverName: string | null
 }
 
-/** Names that mean this machine or this network, whatever a resolver says of them. */
+/** Names of this machine or network, whatever they resolve to. */
 const INTERNAL_NAME = /(?:^|\.)(?:localhost|local|internal|home\.arpa)$/
 
 const isInternalName = (name: string): boolean => INTERNAL_NAME.test(name) || !name.includes('.')
 
 /**
- * Null when nothing may be sent there. A name is resolved once, and one forbidden address among many is enough to refuse it.
- * The URL parser has already made one spelling of the many that an address can have. @throws what the resolver throws
+ * Null when the policy forbids it. A name is resolved once, and one forbidden address is enough to refuse it. The URL parser has
+ * already normalised the spellings of IP addresses. @throws what the resolver throws
  */
 export async function resolveDestination(
   address: string,
@@ -35,7 +35,7 @@ export async function resolveDestination(
   if (isName && !policy.internalNames && isInternalName(hostname)) return null
   const found = isName ? await policy.resolve(hostname) : [hostname]
   if (!found.every((one) => policy.isAllowed(one, url.protocol))) return null
-  // Where both are offered, a machine without IPv6 must not be left out.
+  // IPv4 first, because the gateway's machine may have no IPv6.
   const chosen = found.find((one) => isIP(one) === 4) ?? found[0]
   if (chosen === undefined) return null
 

@@ -1,4 +1,4 @@
-/** Reaches an address on a stranger's word: judged, pinned to the address that was judged, and never redirected. */
+/** Requests an untrusted URL: checked, pinned to the checked address, never redirected. */
 import { type Destination, resolveDestination } from './destination.ts'
 import type { DestinationPolicy } from './policy.ts'
 
@@ -9,8 +9,8 @@ export interface OutboundRequest {
 }
 
 /**
- * The answer from `address`, whatever its status, its body not yet read; null when nothing may be sent there. Each request
- * has a connection of its own, because a resting one would belong to whoever was judged before.
+ * The answer from `address`, whatever its status, with its body unread; null when the policy forbids it. Each request has a new
+ * connection, because an idle one may belong to another destination.
  * @throws what resolver and connection throw; the signal's reason once it is aborted
  */
 export async function fetchUntrusted(
@@ -31,7 +31,7 @@ function send(
 ): Promise<Response> {
   const init: BunFetchRequestInit & { decompress: false } = {
     ...rest,
-    // What is compressed could inflate without end.
+    // A compressed body could inflate without bound.
     headers: { ...headers, host, 'accept-encoding': 'identity', connection: 'close' },
     redirect: 'manual',
     decompress: false,
@@ -42,7 +42,7 @@ function send(
   return fetch(pinned, init)
 }
 
-/** A resolver cannot be called back; nobody waits for it any longer. */
+/** Stops waiting when aborted; the name lookup itself cannot be cancelled. */
 async function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const cut = Promise.withResolvers<never>()
   const leave = (): void => cut.reject(signal.reason)

@@ -1,4 +1,4 @@
-/** Which addresses may be reached on a stranger's word: how, on which ports, and where they may lie. */
+/** Policies for requests to untrusted URLs: protocols, ports, names and addresses. */
 import { lookup } from 'node:dns/promises'
 import { isPublicAddress } from './addresses.ts'
 
@@ -6,16 +6,16 @@ export interface DestinationPolicy {
   /** With its colon: `https:`. */
   readonly protocols: readonly string[]
   readonly ports: readonly number[] | 'any'
-  /** Whether names that mean the inside (`localhost`, `x.internal`, one without a dot) are looked up at all. */
+  /** Whether internal names (`localhost`, `x.internal`, names without a dot) are resolved at all. */
   readonly internalNames: boolean
-  /** Every address of a name; asked once for each destination. */
+  /** All addresses of a name; called once per request. */
   readonly resolve: (hostname: string) => Promise<readonly string[]>
   readonly isAllowed: (address: string, protocol: string) => boolean
-  /** Trusted beside the runtime's own certificates; tests alone say so. */
+  /** An additional trusted CA, for tests only. */
   readonly ca?: string
 }
 
-/** https, from addresses of the public internet. */
+/** https to public addresses. */
 export const PUBLIC_HTTPS: DestinationPolicy = {
   protocols: ['https:'],
   ports: 'any',

@@ -1,10 +1,10 @@
-/** Reads how long the other side wants to be left alone: `retry-after-ms`, else `retry-after` in seconds or as an HTTP date. */
+/** Reads `retry-after-ms`, else `retry-after` in seconds or as an HTTP date. */
 import { readHttpDate } from '#domain/clock.ts'
 
-/** Whoever asks for more than this is out of order; a client should not be told to wait longer either. */
+/** Longer waits are implausible and are capped. */
 const LONGEST_SECONDS = 7 * 86_400
 
-/** Whole seconds, at least 1; undefined when nothing readable was said (RFC 9110 §10.2.3). */
+/** Whole seconds, at least 1; undefined without a valid header (RFC 9110 §10.2.3). */
 export function readRetryAfter(headers: Pick<Headers, 'get'>): number | undefined {
   const ms = readNumber(headers.get('retry-after-ms'))
   if (ms !== undefined) return toSeconds(ms / 1_000)
@@ -14,7 +14,7 @@ export function readRetryAfter(headers: Pick<Headers, 'get'>): number | undefine
   return text === null ? undefined : secondsUntil(text, headers.get('date'))
 }
 
-/** Reckoned by the other side's own clock, which also said the date. */
+/** Relative to the server's own `date` header, so that clock skew does not matter. */
 function secondsUntil(until: string, now: string | null): number | undefined {
   const from = now === null ? undefined : readHttpDate(now)
   const to = readHttpDate(until)

@@ -1,4 +1,4 @@
-/** What a scrape asks of the running gateway: what was counted, and how everything stands now. */
+/** Collects the metrics of the running gateway for a scrape: counters, and gauges of the present state. */
 import type { Account } from '#domain/account.ts'
 import type { Caller } from '#domain/caller.ts'
 import type { Clock, Instant } from '#domain/clock.ts'
@@ -32,13 +32,13 @@ export interface MetricsDeps {
   draining(): boolean
 }
 
-/** How many keys and how many accounts tell how they stand; those beyond are still counted. */
+/** Limits of keys and accounts with gauges of their own; all are still counted in the counters. */
 const MOST_KEYS = 500
 const MOST_ACCOUNTS = 500
-/** So many look-ups, then requests pass. */
+/** After so many look-ups the event loop serves requests. */
 const KEYS_PER_TURN = 50
 
-/** Every family, in the order in which it is written. */
+/** All metric families, in output order. */
 export async function collectMetrics(
   deps: MetricsDeps,
   tally: Tally,

@@ -1,4 +1,4 @@
-/** The text that Prometheus reads; the library behind it is loaded with the first scrape. */
+/** Renders metrics in Prometheus's text format; prom-client is loaded on the first scrape. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { HistogramFamily, MetricFamily, Sample } from './metric-families.ts'
 
@@ -21,7 +21,7 @@ function register(registry: Registry, { name, help, type, samples }: MetricFamil
   for (const { labels, value } of samples) metric.inc(labels, value)
 }
 
-/** A histogram whose observations were counted elsewhere; the library only takes them one by one. */
+/** A histogram with counts made elsewhere: prom-client only accepts single observations. */
 class CountedHistogram extends Histogram {
   readonly #family: HistogramFamily
 
@@ -30,7 +30,7 @@ class CountedHistogram extends Histogram {
     this.#family = family
   }
 
-  /** What a registry asks for when it writes its text. */
+  /** Called by the registry when it renders. */
   async getForPromString() {
     const { name, help, series } = this.#family
     const values = series.flatMap(({ labels, bounds, cumulative, sum }) => [

@@ -1,9 +1,9 @@
-/** A histogram: counts per bucket, as Prometheus adds them up; each bucket reaches a power of two further than the last. */
+/** A histogram with exponential buckets: each bound is a fixed power of two times the one before. */
 
 export interface Scale {
   /** The largest value of the first bucket. */
   readonly unit: number
-  /** Each bound is the one before times 2 to this. */
+  /** Each bound is 2 ** doublings times the one before. */
   readonly doublings: number
   readonly bounds: readonly number[]
 }
@@ -14,15 +14,15 @@ const powers = (unit: number, doublings: number, buckets: number): Scale => ({
   bounds: Array.from({ length: buckets }, (_, n) => unit * 2 ** (n * doublings)),
 })
 
-/** 10 ms doubled up to 82 s, and once more for answers that think long (those of the GenAI conventions, and one). */
+/** From 10 ms, doubled 14 times up to 164 s: the bounds of OpenTelemetry's GenAI conventions, and one more for long reasoning. */
 export const MILLISECONDS: Scale = powers(10, 1, 15)
 
-/** 1, 4, 16 … 67 million: the ones of the GenAI conventions. */
+/** 1, 4, 16 … 67 million: the bounds of the GenAI conventions. */
 export const TOKENS: Scale = powers(1, 2, 14)
 
 export interface Histogram {
   readonly scale: Scale
-  /** Per bound, and last of all what lies beyond; not cumulative. */
+  /** One per bound and one above the last; not cumulative. */
   readonly counts: number[]
   sum: number
 }
@@ -33,7 +33,7 @@ export const startHistogram = (of: Scale): Histogram => ({
   sum: 0,
 })
 
-/** Into the first bucket whose bound is not less: how often the unit has to be doubled is how many bits its count has. */
+/** Counts a value in the first bucket whose bound is not less; the bit length of value / unit gives the bucket without a search. */
 export function observe(histogram: Histogram, value: number): void {
   const { scale, counts } = histogram
   const { unit, doublings } = scale

@@ -1,4 +1,4 @@
-/** Families of metrics as plain data, before anybody writes them down for Prometheus. */
+/** Metric families as plain data, independent of Prometheus's format. */
 import { renderUsdNumber } from '#domain/money.ts'
 import type { Channel, NoticeType } from '#domain/notice.ts'
 import type { Histogram } from './histogram.ts'
@@ -16,7 +16,7 @@ export interface MetricFamily {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge'
-  /** All with the same names of labels; none leaves the family out. */
+  /** All with the same label names; a family without samples is not rendered. */
   readonly samples: readonly Sample[]
 }
 
@@ -31,7 +31,7 @@ export interface HistogramSeries {
   readonly labels: Labels
   /** Without +Inf. */
   readonly bounds: readonly number[]
-  /** One per bound and one beyond them, each with all below it. */
+  /** One per bound and one for +Inf, cumulative. */
   readonly cumulative: readonly number[]
   readonly sum: number
 }
@@ -52,7 +52,7 @@ export const gauge = (name: string, help: string, samples: readonly Sample[]): M
 
 export const one = (value: number): readonly Sample[] => [{ labels: {}, value }]
 
-/** What the tally has counted since the start. */
+/** The families of everything counted since the start. */
 export const talliedFamilies = (tally: Tally): readonly (MetricFamily | HistogramFamily)[] => {
   const rows = [...tally.rows]
   return [
@@ -91,7 +91,7 @@ const deliveries = ({ tries }: Tally, channel: Channel): readonly Sample[] =>
     value,
   }))
 
-/** Under our own names, and under those that OpenTelemetry's conventions for generative AI are about to give them. */
+/** Under our own names and under those of OpenTelemetry's draft conventions for generative AI. */
 const servingFamilies = ({ servedModels }: Tally): readonly HistogramFamily[] => {
   const served = [...servedModels].filter(({ provider }) => provider !== '')
   const own = ({ model, provider }: ServedModel): Labels => ({ model, provider })
@@ -121,7 +121,7 @@ const servingFamilies = ({ servedModels }: Tally): readonly HistogramFamily[] =>
   ]
 }
 
-/** The keys that have been counted by their own id. */
+/** The ids of the keys that are counted separately. */
 export const countedKeys = (tally: Tally): ReadonlySet<string> => {
   const keys = new Set([...tally.rows].map(({ key }) => key))
   keys.delete(OTHER_KEYS)
@@ -187,7 +187,7 @@ const usageFamilies = (rows: readonly RequestRow[]): readonly MetricFamily[] => 
   ),
 ]
 
-/** Added up as integers, and divided once. */
+/** Summed as integers and converted once. */
 function costs(rows: readonly RequestRow[]): readonly Sample[] {
   const sums = new Map<string, { key: string; model: string; cost: bigint }>()
   for (const { key, model, cost } of rows) {
@@ -203,7 +203,7 @@ function costs(rows: readonly RequestRow[]): readonly Sample[] {
   }))
 }
 
-/** Samples of the same labels become one. */
+/** Adds up samples with the same labels. */
 function summed(
   rows: readonly RequestRow[],
   samplesOf: (row: RequestRow) => readonly Sample[],
@@ -241,7 +241,7 @@ const histogram = (
   series: series.filter(({ cumulative }) => (cumulative.at(-1) ?? 0) > 0),
 })
 
-/** `divisor` units of what was counted are one of what is exported. */
+/** `divisor` converts the counted unit to the exported one. */
 function toSeries(
   labels: Labels,
   { scale, counts, sum }: Histogram,

@@ -1,11 +1,11 @@
-/** Who may read metrics: whoever brings the token, or, without one, whoever asks for this very machine. */
+/** The metrics endpoint: requires the token or, without one, a local `Host` header. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { isIP } from 'node:net'
 
 const TEXT = 'text/plain; charset=utf-8'
 const METRICS_TEXT = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** Serves `scrape`: `GET /metrics`, and nothing else. Scrapes that come together share one. */
+/** Serves only `GET /metrics`. Concurrent requests share one scrape. */
 export function metricsApp(
   token: string | null,
   scrape: () => Promise<string>,
@@ -31,8 +31,8 @@ export function metricsApp(
 }
 
 /**
- * A page in somebody's browser may reach this machine under a name of its own, whose address it changes meanwhile; its
- * requests then carry that name.
+ * Prevents DNS rebinding: a web page can point its own host name at this machine, but its requests then have that name in the
+ * `Host` header.
  */
 function hasLocalHost(request: Request): boolean {
   const name = (request.headers.get('host') ?? '').replace(/:\d+$/, '').replace(/^\[|\]$/g, '')

@@ -1,4 +1,4 @@
-/** Names of providers as OpenTelemetry's conventions for generative AI have them. */
+/** Provider names of OpenTelemetry's conventions for generative AI. */
 
 const KNOWN: Readonly<Record<string, string>> = {
   google: 'gcp.gemini',
@@ -7,5 +7,5 @@ const KNOWN: Readonly<Record<string, string>> = {
   xai: 'x_ai',
 }
 
-/** Many vendors are called there as here; one that nobody knows goes by the operator's own name. */
+/** Most names are the same as ours; unknown providers keep the operator's name. */
 export const semanticName = (provider: string): string => KNOWN[provider] ?? provider

@@ -1,4 +1,4 @@
-/** The spans of one chat request, as OTLP's JSON has them: the request itself, and under it what was asked of a provider. */
+/** The spans of one chat request in OTLP JSON: the request, and a child span for the inference. */
 import type { ActivityEntry, FailedAttempt } from '#domain/activity.ts'
 import { renderUsd } from '#domain/money.ts'
 import { completionTokens, promptTokens } from '#domain/usage.ts'
@@ -40,10 +40,9 @@ const CLIENT = 3
 const UNSET = 0
 const ERROR = 2
 
-/** Hexadecimal, from the system's randomness. */
 const randomId = (bytes: number): string => crypto.getRandomValues(new Uint8Array(bytes)).toHex()
 
-/** Numbers and names alone: never a text, a secret, a key's name or an end user. */
+/** Contains no text of prompts or answers, no secret, no key name and no end user. */
 export function toSpans(entry: ActivityEntry, parent: TraceParent | null): readonly Span[] {
   const traceId = parent?.traceId ?? randomId(16)
   const request = requestSpan(entry, traceId, parent)
@@ -77,7 +76,7 @@ const requestSpan = (entry: ActivityEntry, traceId: string, parent: TraceParent 
   status: { code: entry.status >= 500 ? ERROR : UNSET },
 })
 
-/** The conventions of OpenTelemetry for generative AI: the whole of the operation, its fallbacks and retries included. */
+/** One span by OpenTelemetry's conventions for generative AI, fallbacks and retries included. */
 function inferenceSpan(entry: ActivityEntry, traceId: string, parentSpanId: string): Span {
   const { model, provider, usage } = entry
   const startedMs = entry.startedAt + entry.queuedMs
@@ -111,7 +110,7 @@ function inferenceSpan(entry: ActivityEntry, traceId: string, parentSpanId: stri
   }
 }
 
-/** Each at the moment of its end, as far as it is known: pauses between attempts are not. */
+/** Timestamped at the end of each attempt; pauses between attempts are not known. */
 function attemptEvents(attempts: readonly FailedAttempt[], begun: number): readonly SpanEvent[] {
   let at = begun
   return attempts.map(({ model, provider, outcome, status, ms }) => {
@@ -133,7 +132,7 @@ const nanos = (epochMs: number): string => String(BigInt(epochMs) * 1_000_000n)
 
 type Plain = string | number | boolean | readonly string[] | null
 
-/** What is null has no attribute. */
+/** Null values are left out. */
 export const attributes = (plain: Readonly<Record<string, Plain>>): readonly Attribute[] =>
   Object.entries(plain).flatMap(([key, value]) =>
     value === null ? [] : [{ key, value: toValue(value) }],

@@ -1,20 +1,20 @@
-/** The tally: what has happened since the start, in integers that a request adds to once, as it ends. */
+/** The tally: counters since the start; each request is added once, when it ends. */
 import type { ActivityEntry, FailedAttempt } from '#domain/activity.ts'
 import { addUsd, NO_MONEY, type UsdNanos } from '#domain/money.ts'
 import type { Channel, DeliveryTry } from '#domain/notice.ts'
 import { completionTokens, NO_USAGE, promptTokens, type Usage } from '#domain/usage.ts'
 import { type Histogram, MILLISECONDS, observe, startHistogram, TOKENS } from './histogram.ts'
 
-/** Requests that are alike in all that a label may say. */
+/** The counters of all requests with the same labels. */
 export interface RequestRow {
-  /** The key's id; `other` beyond `MOST_ROWS`. */
+  /** The key's id, or `other` beyond `MOST_ROWS`. */
   readonly key: string
-  /** The model that served; empty for a refusal, because a refused request may name anything. */
+  /** The model that served; empty for a refusal, because a refused request may name any model. */
   readonly model: string
   readonly provider: string
   readonly status: number
   readonly code: string
-  /** Which limit refused it, by its field's name; empty otherwise. */
+  /** The field name of the limit that refused it; empty otherwise. */
   readonly limit: string
   readonly stream: boolean
   readonly served: ServedModel
@@ -23,7 +23,7 @@ export interface RequestRow {
   readonly usage: { -readonly [Class in keyof Usage]: number }
 }
 
-/** How long one model took at one provider, and how much it read and wrote; refusals apart, under two empty names. */
+/** Durations and token counts of one model at one provider; refusals have empty names. */
 export interface ServedModel {
   readonly model: string
   readonly provider: string
@@ -40,7 +40,7 @@ export interface ServedModel {
 export interface CountedFailure {
   readonly provider: string
   readonly outcome: string
-  /** The provider's own status; null where none came. */
+  /** The provider's status; null without an answer. */
   readonly status: number | null
   count: number
 }
@@ -55,13 +55,13 @@ export interface Tally {
   readonly tries: ReadonlyMap<Channel, ReadonlyMap<string, number>>
   /** A chat request ended, or was refused. */
   ended(entry: ActivityEntry): void
-  /** Any request was answered, also one without a key. */
+  /** Any HTTP request was answered, also one without a key. */
   answered(route: string, status: number): void
-  /** A notice was tried to be brought. */
+  /** Delivery of a notice was attempted. */
   tried(channel: Channel, attempt: DeliveryTry): void
 }
 
-/** What a scrape may have of rows; keys that come later are counted together. */
+/** Limits the size of a scrape; later keys are counted together. */
 const MOST_ROWS = 10_000
 
 export const OTHER_KEYS = 'other'
@@ -135,7 +135,7 @@ const isRefused = ({ endedBy }: ActivityEntry): boolean => endedBy === 'refused'
 
 const limitOf = ({ refusal }: ActivityEntry): string => String(refusal?.metadata?.['limit'] ?? '')
 
-/** A key has few rows, and what it asked for last it asks for again: a row that is found moves one place forward. */
+/** A linear search is enough, because a key has few rows; a found row moves one place forward, as it is likely to be used again. */
 function findRow(rows: RequestRow[], entry: ActivityEntry): RequestRow | undefined {
   const refused = isRefused(entry)
   const model = refused ? '' : entry.model

@@ -1,4 +1,4 @@
-/** The tracer: keeps requests that have ended for some seconds, and posts their spans together (OTLP over HTTP, JSON). */
+/** The tracer: collects ended requests for some seconds and posts their spans in batches (OTLP over HTTP, JSON). */
 
 import type { ActivityEntry } from '#domain/activity.ts'
 import { type Clock, type Instant, later } from '#domain/clock.ts'
@@ -9,9 +9,9 @@ import { type Attribute, attributes, toSpans } from './spans.ts'
 import { readTraceparent, type TraceParent } from './traceparent.ts'
 
 export interface TraceTarget {
-  /** Where spans are posted: `http://127.0.0.1:4318/v1/traces`. */
+  /** Such as `http://127.0.0.1:4318/v1/traces`. */
   readonly url: string
-  /** What the receiver wants to be shown, by lower-case name. */
+  /** Headers required by the receiver, with lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   readonly serviceName: string
 }
@@ -19,29 +19,29 @@ export interface TraceTarget {
 export interface TracerDeps {
   readonly clock: Clock
   readonly version: string
-  /** Told when spans are lost, without what the receiver said. */
+  /** Called when spans are dropped; the receiver's answer is not included. */
   logFault(cause: unknown): void
 }
 
 export interface Tracer {
   ended(entry: ActivityEntry): void
-  /** Says which trace a request belongs to, before or shortly after it ended. */
+  /** Sets a request's parent span, before or shortly after the request ended. */
   join(id: GenerationId, traceparent: string): void
-  /** Posts what is left, for three seconds at most. */
+  /** Posts what is pending, for at most three seconds. */
   stop(): Promise<void>
 }
 
-/** Beyond it nobody is reading; what comes then is lost, and told. */
+/** Beyond it further requests are dropped, and the drop is logged. */
 const MOST_PENDING = 8_192
 const MOST_PER_BATCH = 512
 const MOST_PARENTS = 10_000
 const FLUSH_MS = 2_000
-/** A whole answer has ended before it leaves, and only then is it known to whom it belongs. */
+/** A whole answer ends before its response is sent, and `join` is called only then. */
 const SETTLE_MS = 500
 const POST_TIMEOUT_MS = 5_000
 const MOST_ATTEMPTS = 3
 const RETRY_MS = 500
-/** A receiver that hangs must not keep a gateway from ending. */
+/** A receiver that hangs must not delay the shutdown. */
 const STOP_TIMEOUT_MS = 3_000
 
 interface PendingEntry {
@@ -77,7 +77,7 @@ export function startTracer(target: TraceTarget, deps: TracerDeps): Tracer {
       const missed = await post(due)
       dropped += missed
     }
-    // Of those that were given up at the end `stop` has told.
+    // `stop` reports those that it drops itself.
     if (dropped > 0 && !stopped.signal.aborted) {
       deps.logFault(new Error(`${dropped} traced requests were lost: ${target.url}`))
     }
@@ -112,7 +112,7 @@ export function startTracer(target: TraceTarget, deps: TracerDeps): Tracer {
         return
       }
       parents.set(id, parent)
-      // Of an answer that was replayed nothing ends any more.
+      // A replayed (idempotent) answer never reaches `ended`, so that its parent would stay.
       if (parents.size > MOST_PARENTS) forgetOldest(parents)
     },
     async stop() {
@@ -135,7 +135,7 @@ function forgetOldest(parents: TransientMap<GenerationId, TraceParent>): void {
   }
 }
 
-/** Posts one batch; answers how many requests were lost. */
+/** Returns a function that posts one batch and resolves to the number of dropped requests. */
 function createPoster(
   { url, headers, serviceName }: TraceTarget,
   { version, clock }: TracerDeps,
@@ -151,7 +151,7 @@ function createPoster(
   return async (batch: readonly PendingEntry[]): Promise<number> => {
     const sampled = batch.filter(({ parent }) => parent === null || parent.isSampled)
     if (sampled.length === 0) return 0
-    // A receiver that is gone must not hold up those that end meanwhile, try after try.
+    // After a failed batch the next ones are dropped for a while instead of retried.
     if (clock.now() < pausedUntil) return sampled.length
     const spans = sampled.flatMap(({ entry, parent }) => toSpans(entry, parent))
     const body = JSON.stringify({
@@ -170,7 +170,7 @@ function createPoster(
   }
 }
 
-/** 0 when nobody answered. */
+/** The status; 0 without an answer. */
 async function send(
   url: string,
   headers: TraceTarget['headers'],
