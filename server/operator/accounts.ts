@@ -1,4 +1,4 @@
-/** Accounts, as an operator makes and sees them. */
+/** Verbs for accounts: list, create, show. */
 import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
 import { renderInstant } from '#domain/clock.ts'
@@ -33,7 +33,7 @@ export const listAccounts = verb(z.strictObject({}), async ({ store }) =>
   (await store.accounts.list()).map(renderAccount),
 )
 
-/** With an empty balance and no key. @throws already_exists */
+/** The new account has no balance and no keys. @throws already_exists */
 export const createAccount = mutation(
   'accounts.create',
   z.strictObject({ name: nameField }),
@@ -46,7 +46,7 @@ export const createAccount = mutation(
   (_, { id, name }) => ({ target: id, changed: { name } }),
 )
 
-/** One account, its keys counted, and when its owner wants to hear. @throws account_not_found */
+/** One account with its number of keys and its low-balance threshold. @throws account_not_found */
 export const showAccount = verb(
   z.strictObject({ name: z.string() }),
   async (deps, { name }): Promise<AccountDetailsRecord> => {

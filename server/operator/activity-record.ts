@@ -1,4 +1,4 @@
-/** A request as an operator reads it: one line of the log, and the receipt with what its key's holder is not told. */
+/** Records of requests for operators: a log entry, and a receipt with the costs that the key's holder does not see. */
 import type { ActivityEntry } from '#domain/activity.ts'
 import { renderInstant } from '#domain/clock.ts'
 import { driftBasisPoints } from '#domain/drift.ts'
@@ -16,7 +16,7 @@ export interface ActivityRecord {
   readonly key_name: string
   readonly user: string | null
   readonly model: string
-  /** Null where nobody was asked. */
+  /** Null when no provider was asked. */
   readonly provider: string | null
   readonly stream: boolean
   readonly status: number
@@ -69,9 +69,9 @@ export interface OperatorAttemptRecord extends AttemptRecord {
 export interface OperatorReceiptRecord extends Omit<ReceiptRecord, 'attempts'> {
   readonly account_id: string
   readonly attempts: readonly OperatorAttemptRecord[]
-  /** Of the attempts that nobody was charged for. */
+  /** The cost of failed attempts, which is not charged. */
   readonly operator_cost_usd: string
-  /** What the provider says that it charges; null where it says nothing. */
+  /** The cost stated by the provider; null without one. */
   readonly stated_cost_usd: string | null
   /** Stated less charged. */
   readonly stated_difference_usd: string | null
@@ -103,7 +103,7 @@ export const renderOperatorReceipt = (receipt: Receipt): OperatorReceiptRecord =
   }
 }
 
-/** With two places: 4.76; null where nothing was charged. */
+/** With two decimal places: 4.76; null when nothing was charged. */
 export function percentOf(costs: Parameters<typeof driftBasisPoints>[0]): number | null {
   const basisPoints = driftBasisPoints(costs)
   return basisPoints === null ? null : basisPoints / 100

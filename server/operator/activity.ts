@@ -1,4 +1,4 @@
-/** The activity log, as an operator searches it, and the receipt of one request. */
+/** Verbs for the activity log: search, and the receipt of one request. */
 import * as z from 'zod/mini'
 import type { ActivityEntry, ActivityQuery } from '#domain/activity.ts'
 import { renderInstant } from '#domain/clock.ts'
@@ -17,7 +17,7 @@ import { verb } from './verb.ts'
 const MOST_LINES = 100_000
 const textField = z.string().check(z.minLength(1))
 
-/** "429", or "4xx" for all of its class. */
+/** "429", or "4xx" for the whole class. */
 const statusField = readAs((text) => {
   const match = /^([1-5])(?:xx|\d\d)$/.exec(text)
   if (!match) return undefined
@@ -27,7 +27,6 @@ const statusField = readAs((text) => {
     : { least: Number(text), most: Number(text) }
 }, 'a status such as "429" or a class of them such as "4xx"')
 
-/** The filters. */
 export const filterFields = {
   account: z._default(z.nullable(textField), null),
   key: z._default(z.nullable(textField), null),
@@ -40,7 +39,7 @@ export const filterFields = {
 
 const filterForm = z.object(filterFields)
 
-/** The names that were typed, found. @throws account_not_found, key_not_found */
+/** Resolves account and key names to ids. @throws account_not_found, key_not_found */
 export async function toFilter(deps: OperatorDeps, stated: z.output<typeof filterForm>) {
   const { account, key, model, provider, status, least_total_ms, errors } = stated
   return {
@@ -54,7 +53,7 @@ export async function toFilter(deps: OperatorDeps, stated: z.output<typeof filte
   }
 }
 
-/** Newest first, of every account unless one is named. @throws account_not_found, key_not_found */
+/** Newest first, of all accounts unless one is named. @throws account_not_found, key_not_found */
 export const listActivity = verb(
   z.strictObject({
     ...filterFields,
@@ -85,14 +84,14 @@ async function namesOf({ store }: OperatorDeps, entries: readonly ActivityEntry[
   return names
 }
 
-/** The receipt of one request. @throws generation_not_found, also when several carry that request id */
+/** The receipt of one request. @throws generation_not_found, also when several have that request id */
 export const showActivity = verb(z.strictObject({ id: textField }), async (deps, { id }) =>
   renderOperatorReceipt(await readReceipt(deps.store, await findEntry(deps, id, 'activity show'))),
 )
 
 const MOST_CANDIDATES = 10
 
-/** By the generation's id, or the request's. @throws generation_not_found, also when several carry that request id */
+/** By generation id or request id. @throws generation_not_found, also when several have that request id */
 export async function findEntry(
   { store }: OperatorDeps,
   id: string,
@@ -105,7 +104,7 @@ export async function findEntry(
   throw only ? ambiguous(id, [only, ...others], command) : await notFound(store, id)
 }
 
-/** A request that was trimmed from the log is told from one that never was by its id or its charge. */
+/** The error says whether the request may have been removed from the log, judged by its id and its charge. */
 async function notFound({ activity, ledger }: Store, id: string): Promise<GatewayError> {
   const since = await activity.keptSince()
   const isOld = since !== null && isGenerationId(id) && id < generationsFrom(since)

@@ -1,4 +1,4 @@
-/** The log of acts, as an operator reads it: who changed what, and when. */
+/** The log of acts (the audit trail): who changed what, and when. */
 import * as z from 'zod/mini'
 import type { Act, ActChanges } from '#domain/act.ts'
 import { renderInstant } from '#domain/clock.ts'

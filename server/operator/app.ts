@@ -20,7 +20,7 @@ export interface OperatorErrorBody {
   }
 }
 
-/** Names who asks, percent-encoded; whoever may open the socket is believed. */
+/** The caller's name, percent-encoded; trusted, because only the owner can open the socket. */
 const OPERATOR_HEADER = 'x-operator'
 
 /** Answers verbs with JSON; the permissions of the socket are its only authentication. */

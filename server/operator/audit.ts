@@ -1,4 +1,4 @@
-/** The audit, as an operator reads it: what was added up, and every sum that is not what the ledger says, in words. */
+/** The audit verb: recomputes all sums from the ledger and reports every difference with a message. */
 import * as z from 'zod/mini'
 import type { AuditFinding } from '#domain/audit.ts'
 import { type Day, renderDay, renderInstant } from '#domain/clock.ts'
@@ -9,14 +9,14 @@ import { verb } from './verb.ts'
 
 export interface FindingRecord {
   readonly what: string
-  /** Of an account, a key or a generation. */
+  /** The id of an account, a key or a generation. */
   readonly id: string
-  /** The UTC day; of a month its first. */
+  /** The UTC day; for a month its first day. */
   readonly day: string | null
   readonly user: string | null
   readonly kept_usd: string | null
   readonly ledger_usd: string | null
-  /** Kept less the ledger's. */
+  /** kept_usd minus ledger_usd. */
   readonly difference_usd: string | null
   readonly message: string
 }
@@ -34,7 +34,7 @@ export interface AuditRecord {
   readonly found: number
 }
 
-/** Adds everything up again from the ledger. @throws store_unavailable */
+/** @throws store_unavailable */
 export const runAudit = verb(z.strictObject({}), async (deps): Promise<AuditRecord> => {
   const audit = await deps.store.audit()
   const nameOf = createNameLookup(
@@ -58,7 +58,7 @@ export const runAudit = verb(z.strictObject({}), async (deps): Promise<AuditReco
   }
 })
 
-/** "key worker", "account default"; whatever has no name goes by its id. */
+/** "key worker", "account default"; the id when there is no name. */
 function createNameLookup({ store }: OperatorDeps, accounts: ReadonlyMap<string, string>) {
   const keys = new Map<string, string>()
   return async (id: string): Promise<string> => {

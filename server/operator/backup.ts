@@ -1,4 +1,4 @@
-/** Backups, as the gateway remembers them: the copy itself is made beside it (`cli/backup/`), and noted here. */
+/** Records backups and restores as acts; the copy itself is made by `cli/backup/`. */
 import * as z from 'zod/mini'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { timeField } from '#forms/fields.ts'
@@ -7,7 +7,7 @@ import { mutation } from './verb.ts'
 
 const pathField = z.string().check(z.minLength(1), z.maxLength(4_096))
 
-/** Somebody took a copy of everything: who, where to, how large. */
+/** Records that a backup was taken. */
 export const noteBackup = mutation(
   'backup',
   z.strictObject({
@@ -22,7 +22,7 @@ export const noteBackup = mutation(
   }),
 )
 
-/** Somebody put a backup in the place of what was there. */
+/** Records that a backup was restored. */
 export const noteRestore = mutation(
   'backup.restore',
   z.strictObject({ file: pathField, replaced: z.nullable(pathField) }),
@@ -30,7 +30,7 @@ export const noteRestore = mutation(
   ({ file, replaced }) => ({ target: file, changed: { replaced } }),
 )
 
-/** When the newest backup was noted; null when none ever was. */
+/** When the latest backup was recorded; null if none was. */
 export async function lastBackupAt({
   store,
 }: Pick<OperatorDeps, 'store'>): Promise<Instant | null> {

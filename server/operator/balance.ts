@@ -1,4 +1,4 @@
-/** The balance of an account, and what an operator moves of it. */
+/** Verbs for balances: show, top up, adjust. */
 import * as z from 'zod/mini'
 import { type ActFacts, statedIn } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
@@ -35,7 +35,7 @@ export interface AdjustmentRecord extends BalanceRecord {
 }
 
 export interface TopUpRecord extends BalanceRecord {
-  /** False when this `ref` had been applied before, and then nothing moved. */
+  /** False when this `ref` had been applied before, so that nothing changed. */
   readonly applied: boolean
   readonly entry: EntryRecord
 }
@@ -58,8 +58,8 @@ export const showBalance = verb(
 )
 
 /**
- * Credits an account. A `ref` seen before with the same amount changes nothing and says so, so that a script may repeat
- * itself. @throws account_not_found, already_exists (the same `ref` for another amount)
+ * Credits an account. Idempotent by `ref`: a repeated one with the same amount changes nothing.
+ * @throws account_not_found, already_exists (the same `ref` with another amount)
  */
 export const topUp = mutation(
   'balance.top-up',
@@ -101,7 +101,8 @@ const signedUsdField = readAs((text) => {
 }, 'a decimal amount of dollars other than nothing, such as "-2.50", with at most 9 places and up to 9007199')
 
 /**
- * Corrects a balance, either way, also below nothing; the ledger keeps the reason. Downwards it is judged as a charge is.
+ * Corrects a balance up or down, also below zero; the ledger keeps the reason. A decrease is checked against the low-balance
+ * threshold as a charge is.
  * @throws account_not_found
  */
 export const adjustBalance = mutation(
@@ -130,7 +131,7 @@ const describeEntry = (account: string, { id, amount_usd, note, ref }: EntryReco
   changed: { amount_usd, entry: id, ...statedIn({ note, ref }) },
 })
 
-/** A movement of now, stamped with the rate of now. */
+/** A ledger entry with the current time and exchange rate. */
 async function draftEntry(
   { store, clock }: OperatorDeps,
   accountId: AccountId,

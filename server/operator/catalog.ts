@@ -1,4 +1,4 @@
-/** The catalog: what public sources say about the models of well-known providers, turned into cards (docs/catalog.md). */
+/** The built-in catalog: models of well-known providers from public sources, as model cards (docs/catalog.md). */
 import { type Instant, readInstant } from '#domain/clock.ts'
 import { newPriceVersionId } from '#domain/id.ts'
 import type { Modality, ModelCard, Prices } from '#domain/model-card.ts'
@@ -12,11 +12,11 @@ interface TokenPrices {
   readonly cache_write?: string
 }
 
-/** A line of models.json: prices are exact decimals in dollars, per million tokens or per picture. */
+/** An entry of models.json: prices are exact decimals in dollars, per million tokens or per image. */
 export interface CatalogEntry {
-  /** Whose list price it is, and which provider type serves it. */
+  /** The provider type that serves it at this list price. */
   readonly served_by: string
-  /** What that provider calls it. */
+  /** The provider's name for it. */
   readonly model: string
   readonly name: string
   /** A date or a month. */
@@ -29,7 +29,7 @@ export interface CatalogEntry {
   readonly usd_per_million?: TokenPrices & {
     readonly output_image?: string
     readonly input_image?: string
-    /** Present where thinking costs another price than answering. */
+    /** Present when reasoning tokens have another price than output. */
     readonly reasoning?: string
   }
   readonly tiers?: readonly (TokenPrices & { readonly above_input_tokens: number })[]
@@ -40,7 +40,7 @@ export interface CatalogEntry {
   }[]
 }
 
-/** Every entry of one vendor that can be asked; the file is read when it is first asked for. */
+/** The supported entries of one vendor; the file is loaded on first use. */
 export async function catalogOf(vendor: string): Promise<readonly CatalogEntry[]> {
   const { default: entries } = await import('./catalog/models.json', { with: { type: 'json' } })
   return (entries as readonly CatalogEntry[]).filter(
@@ -48,7 +48,7 @@ export async function catalogOf(vendor: string): Promise<readonly CatalogEntry[]
   )
 }
 
-/** Google's Imagen models are asked by an operation of their own (`:predict`), which nothing here speaks. */
+/** Google's Imagen models need another operation (`:predict`), which is not implemented. */
 const UNSUPPORTED = /^google\/imagen-/
 
 const PARAMETERS = {
@@ -57,7 +57,7 @@ const PARAMETERS = {
   reasoning: ['reasoning_effort'],
 } as const
 
-/** The card of an entry as `provider` serves it: `<provider>/<model>`. */
+/** The model card of an entry, with the id `<provider>/<model>`. */
 export function toCard(
   entry: CatalogEntry,
   provider: Pick<Provider, 'name'>,
@@ -96,17 +96,17 @@ const perToken = (text: string | undefined): UsdAttos | null => {
 }
 
 /**
- * Prices of pieces, where pieces are what is billed. A vendor that has a price for tokens of a drawn picture counts and bills
- * those; what it lists per piece beside it is only what they usually come to.
+ * Prices per image, when images are billed by piece. A vendor with a price for image output tokens bills those; its price per
+ * image is then only a typical cost.
  */
 const byPiece = ({ usd_per_million, usd_per_image }: CatalogEntry) =>
   usd_per_million?.output_image === undefined ? (usd_per_image ?? []) : []
 
-/** Tokens of a drawn picture cost many times those of words, which is all that the sources say of OpenRouter's. */
+/** Image output tokens cost many times more than text, but for OpenRouter the sources only have text prices. */
 const drawsAtUnknownPrice = ({ output, usd_per_million, usd_per_image }: CatalogEntry): boolean =>
   output.includes('image') && !usd_per_image && usd_per_million?.output_image === undefined
 
-/** Null where no source states a price, or where one price would be wrong for half of the answers. */
+/** Null without a price in the sources, and when the price is incomplete. */
 function toPrices(entry: CatalogEntry): Prices | null {
   const tokens = entry.usd_per_million ?? {}
   const prompt = perToken(tokens.input)

@@ -1,4 +1,4 @@
-/** Fields of a client, as an operator fills them in. */
+/** Input fields of sign-in clients. */
 import * as z from 'zod/mini'
 import { redirectUriProblem } from '#signin/register/client.ts'
 

@@ -1,4 +1,4 @@
-/** Clients: the applications that people sign in to, as an operator registers them (contract §10). */
+/** Verbs for sign-in clients: the applications that people sign in to (contract §10). */
 import * as z from 'zod/mini'
 import type { ActFacts } from '#domain/act.ts'
 import { renderInstant } from '#domain/clock.ts'
@@ -19,12 +19,11 @@ export interface ClientRecord {
   readonly require_pkce: boolean
   readonly created_at: string
   readonly updated_at: string
-  /** What an operator should know of it. */
   readonly warnings: readonly string[]
 }
 
 export interface IssuedClientRecord extends ClientRecord {
-  /** Shown once: only its hash is kept. */
+  /** Shown once; only its hash is stored. */
   readonly client_secret: string
   /** Null while no server runs. */
   readonly issuer: string | null
@@ -82,7 +81,7 @@ export const createClient = mutation(
   (_, client) => describe(client),
 )
 
-/** The client as it is from now on, without its secret. */
+/** The client's new state, without its secret. */
 const describe = (client: ClientRecord): ActFacts => {
   const { client_id: target, name, redirect_uris, logout_uris, require_pkce } = client
   return { target, changed: { name, redirect_uris, logout_uris, require_pkce } }
@@ -100,7 +99,7 @@ export const showClient = verb(byName, async (deps, { client }) =>
   render(await findClient(deps, client)),
 )
 
-/** What is not named stays. @throws client_not_found, invalid_request */
+/** Absent fields stay unchanged. @throws client_not_found, invalid_request */
 export const editClient = mutation(
   'clients.edit',
   z.strictObject({
@@ -126,7 +125,7 @@ export const editClient = mutation(
   (_, client) => describe(client),
 )
 
-/** The old secret ends at once; people stay signed in. @throws client_not_found */
+/** The old secret becomes invalid at once; people stay signed in. @throws client_not_found */
 export const rotateClientSecret = mutation(
   'clients.rotate-secret',
   byName,
@@ -138,7 +137,7 @@ export const rotateClientSecret = mutation(
   (_, { client_id, name }) => ({ target: client_id, changed: { name, client_secret: 'new' } }),
 )
 
-/** Its codes and tokens end with it. @throws client_not_found */
+/** Its codes and tokens become invalid. @throws client_not_found */
 export const removeClient = mutation(
   'clients.remove',
   byName,
@@ -150,7 +149,7 @@ export const removeClient = mutation(
   (_, { client_id, name, removed }) => ({ target: client_id, changed: { name, removed } }),
 )
 
-/** What the old key signed can still be verified. */
+/** Old keys are kept to verify existing tokens. */
 export const rotateSigningKey = mutation(
   'clients.rotate-signing-key',
   z.strictObject({}),
@@ -173,7 +172,7 @@ async function amend({ store, clock }: OperatorDeps, client: Client): Promise<Cl
   return amended
 }
 
-/** By its id, or by a name that only one has. @throws client_not_found */
+/** By id, or by an unambiguous name. @throws client_not_found */
 async function findClient({ store }: OperatorDeps, text: string): Promise<Client> {
   const { clients } = store.signin
   const exact = await clients.find(text)

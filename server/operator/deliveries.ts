@@ -1,4 +1,4 @@
-/** Deliveries: what was sent to whom, every try of it, and sending it again. */
+/** Verbs for deliveries of notices: list, show every attempt, redeliver. */
 import * as z from 'zod/mini'
 import { renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
@@ -16,17 +16,17 @@ export interface DeliveryRecord {
   readonly type: string
   readonly test: boolean
   readonly state: Notice['state']
-  /** Since it was last posted. */
+  /** Attempts since it was last queued. */
   readonly tries: number
   readonly created_at: string
-  /** Null once nothing more will be tried. */
+  /** Null when no further attempt is planned. */
   readonly next_try_at: string | null
 }
 
 export interface TryRecord {
   readonly at: string
   readonly status: number | null
-  /** Null when it arrived. */
+  /** Null on success. */
   readonly failure: string | null
   readonly ms: number
 }
@@ -37,7 +37,7 @@ export interface EventRecord {
   readonly type: string
   readonly test: boolean
   readonly created_at: string
-  /** What is sent, the same at every try. */
+  /** The payload, the same for every attempt. */
   readonly body: unknown
   readonly channels: readonly (Pick<
     DeliveryRecord,
@@ -94,7 +94,7 @@ async function findEvent({ store }: OperatorDeps, event: string) {
   })
 }
 
-/** One event with every try on every channel. @throws notice_not_found */
+/** One event with every attempt on every channel. @throws notice_not_found */
 export const showDelivery = verb(
   z.strictObject({ event: eventField }),
   async (deps, { event }): Promise<EventRecord> => {
@@ -116,8 +116,8 @@ export const showDelivery = verb(
 )
 
 /**
- * Sends an event again, with the id and the body it had: on the stated channel, else wherever it has not arrived, else on
- * every channel. @throws notice_not_found, invalid_request where no address is set any more
+ * Sends an event again with the same id and body: on the given channel, else on those where it was not delivered, else on
+ * all. @throws notice_not_found, invalid_request when no address is configured
  */
 export const redeliver = mutation(
   'deliveries.redeliver',

@@ -1,4 +1,4 @@
-/** What an operator's verb is given, whether a server runs or a command opened the store by itself. */
+/** The dependencies of a verb, the same in a running server and in a command that opened the store itself. */
 import type { Clock, Instant } from '#domain/clock.ts'
 import type { HopReading } from '#domain/hop-health.ts'
 import type { ModelCard } from '#domain/model-card.ts'
@@ -7,11 +7,11 @@ import type { Provider } from '#domain/provider.ts'
 import type { Watch } from '#domain/snapshot/watch.ts'
 import type { GatewayStore } from '#signin/store.ts'
 
-/** What only a running server knows. */
+/** State that only a running server has. */
 export interface LiveFacts {
   /** `host:port` */
   readonly listen: string
-  /** As applications type it, `/v1` included. */
+  /** For applications, with `/v1`. */
   readonly baseUrl: string
   /** Where people sign in; null when the sign-in provider is off. */
   readonly authUrl: string | null
@@ -19,17 +19,17 @@ export interface LiveFacts {
   readonly startedAt: Instant
   /** Requests in progress now. */
   inFlight(): number
-  /** The hops that have failed lately. */
+  /** Hops with recent failures. */
   hops(): readonly HopReading[]
-  /** Its requests, those in progress and the last that ended. */
+  /** Requests in progress and the latest that ended. */
   readonly watch: Watch
 }
 
-/** What notices can leave by, as this process is configured. */
+/** How this process is configured to deliver notices. */
 export interface DeliveryConfig {
-  /** Whether a mail server is known. */
+  /** Whether a mail server is configured. */
   readonly smtp: boolean
-  /** Webhooks may go to this very machine without TLS: for trying them out. */
+  /** Whether webhooks may go to this machine without TLS, for testing. */
   readonly loopbackWebhooks: boolean
 }
 
@@ -43,15 +43,15 @@ export interface OperatorDeps {
   readonly store: GatewayStore
   readonly clock: Clock
   readonly version: string
-  /** Null when everything is kept in memory. */
+  /** Null for a store in memory. */
   readonly dataDir: string | null
   /** Null while no server runs. */
   readonly live: LiveFacts | null
-  /** Who acts, as far as the system knows: "uid 1000 (ann)". */
+  /** The caller, for the log of acts: "uid 1000 (ann)". */
   readonly who: string
   readonly delivery: DeliveryConfig
-  /** Reaches out to providers; handed in, because `operator` may not import `upstream`. */
+  /** Tests providers; injected, because `operator` may not import `upstream`. */
   readonly probe: Probe
-  /** Handed in likewise; asked for by `init` alone. */
+  /** Injected for the same reason; used only by `init`. */
   demoKit(at: Instant): Promise<DemoKit>
 }

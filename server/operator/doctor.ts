@@ -1,4 +1,4 @@
-/** Doctor: every check of an installation in one list, each finding with what to type next. */
+/** Doctor: runs every check of an installation; each finding has the command to type next. */
 import * as z from 'zod/mini'
 import type { OperatorDeps } from './deps.ts'
 import { checkBackup } from './doctor/backup.ts'
@@ -35,7 +35,7 @@ const CHECKS: readonly Check[] = [
   checkDescriptors,
 ]
 
-/** What is broken may well keep a check from looking; it must not keep the others from it. */
+/** A check that throws becomes a finding, so that the others still run. */
 const checkFailed = (thrown: unknown): readonly Finding[] => [
   problem(
     'check_failed',
@@ -43,7 +43,6 @@ const checkFailed = (thrown: unknown): readonly Finding[] => [
   ),
 ]
 
-/** Runs every check; a check finds at least one thing to say. */
 export const examine = verb(z.strictObject({}), async (deps) => {
   const findings: Finding[] = []
   for (const check of CHECKS) findings.push(...(await check(deps).catch(checkFailed)))

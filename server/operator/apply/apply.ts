@@ -1,4 +1,4 @@
-/** Applying a file, and writing one: what is wanted against what is here, the plan between them, and its carrying out. */
+/** Verbs to export, plan and apply a configuration file: compares the desired with the current state and executes the difference. */
 import { createHash } from 'node:crypto'
 import * as z from 'zod/mini'
 import { GatewayError } from '#domain/errors.ts'
@@ -15,9 +15,9 @@ import { writeDocument } from './write-document.ts'
 
 export interface PlanRecord {
   readonly steps: readonly Step[]
-  /** Names this plan: whoever agreed to it can ask for it and for no other. */
+  /** A digest of the steps; `apply` requires it, so that only the confirmed plan is executed. */
   readonly plan: string
-  /** Which variables hold the credentials that its steps need. */
+  /** The environment variables with the credentials that the steps need. */
   readonly credentials: readonly { readonly provider: string; readonly from_env: string }[]
 }
 
@@ -28,24 +28,24 @@ const planFields = {
   prune: z._default(z.boolean(), false),
 }
 
-/** All that a file may state, as it is now; secrets are not in it. */
+/** The current state as a file, without secrets. */
 export const exportDocument = verb(
   z.strictObject({}),
   async (deps): Promise<GatewayFile> => writeDocument(await readCurrent(deps)),
 )
 
-/** What applying would do; changes nothing. @throws invalid_request */
+/** The plan for a file; changes nothing. @throws invalid_request */
 export const planDocument = verb(
   z.strictObject(planFields),
   async (deps, input): Promise<PlanRecord> => (await prepare(deps, input)).record,
 )
 
-/** Does it, as long as the plan is still the one that was agreed to. @throws invalid_request */
+/** Executes the plan if it is still the confirmed one. @throws invalid_request */
 export const applyDocument = verb(
   z.strictObject({
     ...planFields,
     plan: z.string(),
-    /** By name of the provider. */
+    /** By provider name. */
     credentials: z._default(z.record(z.string(), credentialField), {}),
   }),
   async (deps, { plan, credentials, ...input }): Promise<AppliedRecord> => {
@@ -79,7 +79,7 @@ async function prepare(
   return { record: { steps, plan, credentials: credentialsFor(steps, document) }, desired, current }
 }
 
-/** A credential goes where its operator sends it: another address needs it to be sent anew. */
+/** Any added or changed provider needs its credential again: it must not be sent to a new address without the operator's consent. */
 function credentialsFor(
   steps: readonly Step[],
   { providers = [] }: GatewayDocument,

@@ -1,4 +1,4 @@
-/** What the gateway has of all that a file may state. The demo provider and its models belong to the binary, not to a file. */
+/** Reads the current state as entities, without the built-in demo provider and its models. */
 
 import type { OperatorDeps } from '../deps.ts'
 import { listAllKeys } from '../list-keys.ts'
@@ -13,7 +13,7 @@ import {
   rateEntity,
 } from './entity.ts'
 
-/** Revoked keys are history; a rate that nobody set is none. */
+/** Without revoked keys, and without the rate unless an operator set it. */
 export async function readCurrent(deps: OperatorDeps): Promise<readonly Entity[]> {
   const { store, clock } = deps
   const rate = await store.rates.at(clock.now())

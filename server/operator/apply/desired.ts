@@ -26,7 +26,7 @@ import { byRef, entityRef } from './plan.ts'
 type Entry<Section extends keyof GatewayDocument> =
   NonNullable<GatewayDocument[Section]> extends readonly (infer One)[] ? One : never
 
-/** @throws invalid_request for what cannot be, whose `param` is the path in the file */
+/** @throws invalid_request, whose `param` is the path in the file */
 export async function readDesired(
   deps: OperatorDeps,
   document: GatewayDocument,
@@ -49,7 +49,7 @@ export async function readDesired(
   return [...stated, ...(await fromCatalog(providers, stated, current, at))]
 }
 
-/** The kinds that a file speaks of. */
+/** The kinds whose section the file has. */
 export const sectionsOf = (document: GatewayDocument): ReadonlySet<Kind> =>
   new Set(
     (
@@ -145,7 +145,7 @@ function desiredClient(entry: Entry<'clients'>, n: number, current: readonly Ent
   })
 }
 
-/** An id is the gateway's own word: nothing can be made under one. */
+/** Ids are assigned by the gateway, so that an id in the file must exist. */
 function requireKnownId(current: readonly Entity[], kind: Kind, id: string, param: string): void {
   const known = current.some((entity) => entity.kind === kind && entity.id === id)
   if (!known)
@@ -161,7 +161,7 @@ function refuseDuplicates(stated: readonly Entity[]): void {
   }
 }
 
-/** What a key is for is decided when it is made. */
+/** The kind of a key cannot be changed. */
 function refuseKindChange(stated: readonly Entity[], current: readonly Entity[]): void {
   const known = byRef(current)
   for (const entity of stated) {
@@ -177,7 +177,7 @@ function refuseKindChange(stated: readonly Entity[], current: readonly Entity[])
   }
 }
 
-/** A new end of a key lies ahead; one that has come already may stay in the file. */
+/** A new expiry must be in the future; an unchanged past one may stay in the file. */
 function requireFutureExpiry(
   keys: readonly Entry<'keys'>[],
   stated: readonly Entity[],
@@ -198,7 +198,7 @@ function requireFutureExpiry(
   }
 }
 
-/** A name that several have means none of them. */
+/** A name shared by several keys or clients needs an id. */
 function refuseAmbiguousNames(stated: readonly Entity[], current: readonly Entity[]): void {
   for (const { kind, id, fields } of stated) {
     if ((kind !== 'key' && kind !== 'client') || id !== null) continue

@@ -1,4 +1,4 @@
-/** The file as it is read: every section, every field, its default; what it does not know is refused. */
+/** The schema of the configuration file: sections, fields, defaults. Unknown fields are refused. */
 import * as z from 'zod/mini'
 import { isModelId, type Prices } from '#domain/model-card.ts'
 import { FREE, readRubPerUsd } from '#domain/money.ts'
@@ -26,7 +26,7 @@ const rankField = countField.check(z.maximum(1_000))
 const modalityField = z.enum(['text', 'image', 'audio', 'video', 'file'])
 const modalitiesField = z.array(modalityField).check(z.maxLength(5))
 
-/** A name in the environment of whoever applies the file; the secret itself is never in it. */
+/** The name of an environment variable of the `apply` command; the file never contains the secret. */
 const variableField = z
   .string()
   .check(z.regex(/^[A-Z_][A-Z0-9_]*$/, 'must be the name of a variable such as "OPENAI_API_KEY"'))
@@ -66,7 +66,7 @@ const priceDocument = z.strictObject({
   ),
 })
 
-/** What was stated over what is free or falls back. */
+/** Absent prices are free, or null for those that fall back to another price. */
 export const toPrices = (stated: z.output<typeof priceDocument>): Prices => ({
   prompt: stated.in_usd,
   completion: stated.out_usd,
@@ -116,7 +116,7 @@ const keyDocument = z.strictObject({
   ...limitsFields,
   name: nameField,
   account: accountField,
-  /** Where several keys of an account have one name. */
+  /** Needed when several keys of the account have the name. */
   id: z.optional(z.string()),
   kind: z._default(z.enum(['ordinary', 'provisioning']), 'ordinary'),
   note: z.optional(noteField),
@@ -127,7 +127,7 @@ const keyDocument = z.strictObject({
 const sectionOf = <Entry extends z.ZodMiniType>(entry: Entry) =>
   z.optional(z.array(entry).check(z.maxLength(MOST_ENTRIES)))
 
-/** The whole file. A section that is left out is none of its business. */
+/** The whole file. Sections that are absent are not changed. */
 export const gatewayDocument = z.strictObject({
   rates: z.optional(
     z.strictObject({
@@ -147,9 +147,9 @@ export const gatewayDocument = z.strictObject({
       name: z.string().check(z.refine(isProviderName, 'must be lower-case letters and digits')),
       type: z.optional(z.string()),
       base_url: z.optional(z.string()),
-      /** Left out: it asks for no key. */
+      /** Absent for a provider without credential. */
       from_env: z.optional(variableField),
-      /** The models that this binary knows of it, where there are none of their names. */
+      /** Adds the provider's models from the built-in catalog, unless they exist. */
       catalog: z._default(z.boolean(), false),
     }),
   ),
@@ -158,7 +158,7 @@ export const gatewayDocument = z.strictObject({
   clients: sectionOf(
     z.strictObject({
       name: nameField,
-      /** Where several clients have one name. */
+      /** Needed when several clients have the name. */
       id: z.optional(z.string()),
       redirect_uris: redirectsField,
       logout_uris: z._default(logoutsField, []),
@@ -167,8 +167,8 @@ export const gatewayDocument = z.strictObject({
   ),
 })
 
-/** As it is read. */
+/** The parsed file. */
 export type GatewayDocument = z.output<typeof gatewayDocument>
 
-/** As it is written. */
+/** The file before parsing, as `export` writes it. */
 export type GatewayFile = z.input<typeof gatewayDocument>

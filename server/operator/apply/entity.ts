@@ -1,4 +1,4 @@
-/** An entity: one thing that a file may state, under a name of its own, as plain fields that can be compared. */
+/** An entity: one thing that a file can configure, as plain fields that can be compared. */
 import { renderInstant } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { renderLimits } from '#domain/key-report.ts'
@@ -10,10 +10,10 @@ import type { Client } from '#signin/register/client.ts'
 import { renderHop } from '../hop-record.ts'
 import { renderVersion } from '../model-record.ts'
 
-/** In the order in which things are made, because later ones name earlier ones. */
+/** In the order of creation, because later kinds refer to earlier ones. */
 export const KINDS = ['rate', 'account', 'provider', 'model', 'key', 'client'] as const
 
-/** Built in: it and its models are nobody's to state. */
+/** The built-in provider; a file cannot configure it or its models. */
 export const DEMO = 'demo'
 
 export type Kind = (typeof KINDS)[number]
@@ -30,13 +30,13 @@ export type Fields = { readonly [field: string]: Value }
 
 export interface Entity {
   readonly kind: Kind
-  /** What it is recognised by: `default/prod-web` for a key. */
+  /** Unique within its kind: `default/prod-web` for a key. */
   readonly name: string
-  /** Every field, the unset ones as null. */
+  /** All fields; unset ones are null. */
   readonly fields: Fields
-  /** Of a key or a client that exists; null for what is only wanted. */
+  /** The id of an existing key or client; null for others. */
   readonly id: string | null
-  /** Of a model: all that the fields say, as the catalogue has it. */
+  /** Of a model: the same as a domain object. */
   readonly card?: ModelCard
 }
 
@@ -73,7 +73,7 @@ export const providerEntity = ({
   id: null,
 })
 
-/** The fields that no price and no route is. */
+/** The model fields other than prices and route. */
 export const CARD_FIELDS = [
   'provider',
   'upstream',
@@ -106,7 +106,7 @@ export const modelEntity = (card: ModelCard): Entity => ({
   card,
 })
 
-/** The order within a position says nothing. */
+/** Sorted, because the order within a position has no meaning. */
 const inOrder = <Hop extends { readonly position: number; readonly provider: string }>(
   hops: readonly Hop[],
 ): readonly Hop[] =>
@@ -127,7 +127,7 @@ const PRICE_FIELDS = [
 
 const FREE_BY_DEFAULT: readonly string[] = ['per_request_usd', 'per_input_image_usd']
 
-/** Under `price.` each; a model without a price has none of them. */
+/** Each prefixed with `price.`; all null without a price. */
 function priceFields({ price }: ModelCard): Fields {
   const record = price && renderVersion(price)
   const plain = PRICE_FIELDS.map((field): [string, Value] => {
@@ -143,12 +143,12 @@ function priceFields({ price }: ModelCard): Fields {
 
 export const isPriceField = (field: string): boolean => field.startsWith('price.')
 
-/** What a file may state of a key. */
+/** The properties of a key that a file can configure. */
 export type KeyFacts = Pick<ApiKey, 'name' | 'kind' | 'note' | 'limits' | 'expiresAt'> & {
   readonly isDisabled: boolean
 }
 
-/** `title` is the key's own name, or its id where several have that name. */
+/** `title` is the key's name, or its id when several have that name. */
 export const keyEntity = (
   account: string,
   title: string,

@@ -1,4 +1,4 @@
-/** Carries a plan out, step by step, each as the act that it would be when typed; stops at the first that fails. */
+/** Executes a plan step by step, recording each step as the act of the equivalent command; stops at the first failure. */
 import { GatewayError, toGatewayError } from '#domain/errors.ts'
 import type { KeyId } from '#domain/id.ts'
 import type { CardFacts, ModelCard } from '#domain/model-card.ts'
@@ -16,7 +16,7 @@ import { perform } from '../verb.ts'
 import { CARD_FIELDS, type Entity, type Fields, isPriceField } from './entity.ts'
 import { byRef, type Changes, entityRef, type Step } from './plan.ts'
 
-/** A secret that is shown once, and what it opens. */
+/** A secret that is shown once. */
 export interface IssuedSecret {
   readonly kind: 'key' | 'client' | 'webhook'
   /** `default/prod-web`, the name of a client, or the account of a webhook. */
@@ -26,7 +26,7 @@ export interface IssuedSecret {
 }
 
 export interface PlanResult {
-  /** How many steps were done; the others were not tried. */
+  /** The number of completed steps; the rest was not attempted. */
   readonly done: number
   readonly secrets: readonly IssuedSecret[]
   readonly warnings: readonly string[]
@@ -42,7 +42,7 @@ interface PlanContext {
   readonly warnings: string[]
 }
 
-/** Never throws once a step was done: secrets that were made must reach whoever asked. */
+/** A failing step is returned, not thrown, so that the caller gets the secrets created so far. */
 export async function executePlan(
   deps: OperatorDeps,
   steps: readonly Step[],
@@ -233,7 +233,7 @@ function idOf({ current }: PlanContext, step: Step): string {
   throw new GatewayError('internal_error', `${entityRef(step)} has no id`)
 }
 
-/** An act that no verb does in just this way, noted as the one that it is like. */
+/** Runs a change that no verb makes in this form, and records it as the act of the verb named `verb`. */
 async function performAs(
   { deps }: PlanContext,
   verb: string,

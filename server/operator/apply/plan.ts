@@ -1,4 +1,4 @@
-/** The plan: what has to happen so that the gateway becomes what a file says, and nothing else. Pure: it asks nobody. */
+/** Computes the plan: the steps that turn the current state into the desired one. Pure. */
 import { GatewayError } from '#domain/errors.ts'
 import { DEMO, type Entity, type Fields, KINDS, type Kind, type Value } from './entity.ts'
 
@@ -57,7 +57,7 @@ const nameOf = ({ name }: Entity): string => name
 const isModelOf = ({ kind, fields }: Entity, providers: ReadonlySet<string>): boolean =>
   kind === 'model' && providers.has(String(fields['provider']))
 
-/** Every model that will be here has its providers here as well. @throws invalid_request */
+/** Checks that after the plan every model's providers and every key's account exist. @throws invalid_request */
 export function requireReferences(
   steps: readonly Step[],
   desired: readonly Entity[],

@@ -1,8 +1,8 @@
-/** Writes what the gateway has as a file would state it: unset fields and defaults are left out. */
+/** Writes the current state as a file, without unset fields and defaults. */
 import type { GatewayFile } from './document.ts'
 import type { Entity, Fields, Kind, Value } from './entity.ts'
 
-/** Sections in the order of reading; those with nothing in them are left out. Credentials are named, never shown. */
+/** Empty sections are left out. Credentials appear only as names of variables. */
 export function writeDocument(entities: readonly Entity[]): GatewayFile {
   const of = (kind: Kind): readonly Entity[] => entities.filter((entity) => entity.kind === kind)
   const rate = of('rate')[0]
@@ -14,20 +14,20 @@ export function writeDocument(entities: readonly Entity[]): GatewayFile {
     keys: listed(of('key').map(writeNamed)),
     clients: listed(of('client').map(writeNamed)),
   }
-  // What was written is read again before it is believed: the property of export and apply.
+  // The cast is safe by test: exporting and applying is tested to change nothing.
   return stated(sections as Fields) as GatewayFile
 }
 
 const listed = (entries: readonly Fields[]): readonly Value[] | null =>
   entries.length === 0 ? null : entries.map(stated)
 
-/** Without what is null, and without what holds anyway. */
+/** Without null and undefined fields. */
 const stated = (fields: Fields): Fields =>
   Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== null && value !== undefined),
   )
 
-/** Each credential has a variable of its own: a key goes to no address that it was not given for. */
+/** Each credential has a variable of its own, so that no key is sent to another provider's address. */
 function writeProviders(providers: readonly Entity[]): readonly Fields[] {
   const taken = new Set<string>()
   return providers.map(({ name, fields }) => {
@@ -41,7 +41,7 @@ function writeProviders(providers: readonly Entity[]): readonly Fields[] {
   })
 }
 
-/** As most vendors call it; a digit cannot begin a variable. */
+/** The usual name, such as OPENAI_API_KEY; a variable cannot begin with a digit. */
 const variableFor = (name: string): string =>
   `${name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}_API_KEY`.replace(/^(?=\d)/, '_')
 
@@ -61,7 +61,7 @@ function writeModel({ name: id, fields }: Entity): Fields {
 const withoutNulls = (value: Value): Value =>
   Array.isArray(value) ? value.map((one: Value) => stated(one as Fields)) : value
 
-/** Keys and clients, whose title is an id where their name is not theirs alone. */
+/** Keys and clients; those with a shared name get their id. */
 function writeNamed({ name: title, id, fields }: Entity): Fields {
   const isShared = id !== null && (title === id || title.endsWith(`/${id}`))
   const { name = null, disabled, kind, ...rest } = fields

@@ -1,13 +1,13 @@
-/** Whether a loss of the disk would be a loss of the gateway: when the last backup was taken. */
+/** Checks that backups are taken. */
 import { DAY_MS, later } from '#domain/clock.ts'
 import { lastBackupAt } from '../backup.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { type Finding, ok, warning } from './finding.ts'
 
-/** Weekends pass; a week without one is a timer that has died. */
+/** More than a weekend; after a week the timer has probably failed. */
 const OLD_DAYS = 7
 
-/** Nothing to say on the first day of charges. */
+/** No warning before there were charges for a day. */
 export async function checkBackup(deps: OperatorDeps): Promise<readonly Finding[]> {
   if (deps.dataDir === null) return []
   const at = await lastBackupAt(deps)

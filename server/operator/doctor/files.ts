@@ -1,4 +1,4 @@
-/** Who may read the data directory: its owner and nobody else. */
+/** Checks that only the owner can read the data directory. */
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { OperatorDeps } from '../deps.ts'
@@ -12,7 +12,7 @@ export async function checkFiles({ dataDir }: OperatorDeps): Promise<readonly Fi
   const inside = await readdir(dataDir, { recursive: true })
   const open: string[] = []
   for (const path of [dataDir, ...inside.map((name) => join(dataDir, name))]) {
-    // A journal may go away between the listing and the look.
+    // A file such as a journal may be removed in between.
     const mode = await stat(path).then(
       (found) => found.mode,
       () => 0,

@@ -1,11 +1,11 @@
-/** What a check of `doctor` found, and what to type next. */
+/** The result of a check of `doctor`. */
 
-/** `ok` is a pass, `warning` is worth a look, `problem` makes the installation unhealthy. */
+/** A `problem` makes the installation unhealthy. */
 export interface Finding {
   readonly check: string
   readonly level: 'ok' | 'warning' | 'problem'
   readonly message: string
-  /** What to type next; null where nothing is to be done. */
+  /** The command to type next; null when there is nothing to do. */
   readonly next: string | null
 }
 

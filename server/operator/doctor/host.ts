@@ -1,4 +1,4 @@
-/** The world around the store: the program, the addresses it goes by, the disk under it, the clock beside it. */
+/** Checks the environment: the program, its public addresses, the disk and the clock. */
 
 import { stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,13 +6,13 @@ import { isLoopbackHost } from '#domain/loopback.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 
-/** Which program answers. */
+/** The version, and whether a gateway is running. */
 export async function checkProgram({ version, live }: OperatorDeps): Promise<readonly Finding[]> {
   const what = `gatewayctl v${version} ${process.platform}-${process.arch}`
   return [ok('program', live === null ? `${what}, no gateway running` : `${what}, pid ${live.pid}`)]
 }
 
-/** An address without TLS is fine where nobody else listens: on this very machine. */
+/** Plain http is acceptable only on loopback. */
 export async function checkAddresses({ live }: OperatorDeps): Promise<readonly Finding[]> {
   if (live === null) return []
   const { baseUrl, authUrl } = live
@@ -38,14 +38,14 @@ const inTheClear = (setting: string, url: string, what: string): Finding =>
   )
 
 const MEGABYTE = 1_000_000
-/** A tenth is much on a small disk and nothing to speak of on a large one. */
+/** A warning needs both: little by share (small disks) and little by size (large disks). */
 const LOW_SPACE = { share: 0.1, bytes: 5_000 * MEGABYTE }
-/** The log may grow by so much while somebody reads; below it every request may be the last. */
+/** The database's log (WAL) may grow by this much during a long read; below it the disk may fill up at any moment. */
 const LEAST_BYTES = 256 * MEGABYTE
-/** Folded every few megabytes, unless somebody keeps it from that. */
+/** The WAL is checkpointed every few megabytes, unless a long read prevents it. */
 const MOST_LOG_BYTES = 64 * MEGABYTE
 
-/** Whether there is free space, and whether the log of the database is folded in time. */
+/** Whether there is free space, and whether the WAL is checkpointed. */
 export async function checkDisk({ dataDir }: OperatorDeps): Promise<readonly Finding[]> {
   if (dataDir === null) return []
   const { bavail, blocks, bsize } = await statfs(dataDir)
@@ -64,7 +64,7 @@ export async function checkDisk({ dataDir }: OperatorDeps): Promise<readonly Fin
   ]
 }
 
-/** `share` is of the whole disk. */
+/** `share` is the free fraction of the disk. */
 export function judgeFreeSpace(dataDir: string, bytes: number, share: number): Finding {
   const message = `${inMegabytes(bytes)} free (${Math.floor(share * 100)}%) where the data lies`
   if (bytes >= LEAST_BYTES && (share >= LOW_SPACE.share || bytes >= LOW_SPACE.bytes)) {
@@ -79,10 +79,10 @@ const inMegabytes = (bytes: number): string =>
     ? `${Math.floor(bytes / (1_000 * MEGABYTE))} GB`
     : `${Math.floor(bytes / MEGABYTE)} MB`
 
-/** Windows, ceilings and signatures go by the clock; providers' own know nothing of it, and should agree. */
+/** Rate windows, ceilings and signatures depend on the clock. */
 const MOST_SKEW_MS = 5_000
 
-/** Known once a provider was tested since the gateway started; a doctor reaches out to nobody. */
+/** Uses the skew of the last `providers test`; the doctor itself makes no network requests. */
 export async function checkClock({ probe }: OperatorDeps): Promise<readonly Finding[]> {
   const last = probe.lastSkew()
   if (last === null) return []

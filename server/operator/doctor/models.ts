@@ -1,4 +1,4 @@
-/** What requests would stumble over: providers, prices, masks, the rate. */
+/** Checks what requests depend on: exchange rate, providers, prices, routes, masks. */
 
 import { idleMasks } from '#domain/allow-list.ts'
 import { renderRubPerUsd } from '#domain/money.ts'
@@ -8,7 +8,7 @@ import type { OperatorDeps } from '../deps.ts'
 import { listAllKeys } from '../list-keys.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 
-/** Whether somebody decided the rate. */
+/** Whether an operator has set the rate. */
 export async function checkRate({ store, clock }: OperatorDeps): Promise<readonly Finding[]> {
   const { rubPerUsd, setByOperator } = await store.rates.at(clock.now())
   const rate = `USD/RUB ${renderRubPerUsd(rubPerUsd)}`
@@ -23,7 +23,7 @@ export async function checkRate({ store, clock }: OperatorDeps): Promise<readonl
   ]
 }
 
-/** Whether every credential can be read, and none is a key of this gateway. */
+/** Whether every credential can be decrypted and none is a key of this gateway. */
 export async function checkProviders({ store }: OperatorDeps): Promise<readonly Finding[]> {
   const findings: Finding[] = []
   for (const { name, hasCredential } of await store.providers.list()) {
@@ -53,7 +53,7 @@ async function credentialProblem(
   }
 }
 
-/** Models without a price are refused, never free. */
+/** Requests to a model without a price are refused. */
 export async function checkPrices({ store }: OperatorDeps): Promise<readonly Finding[]> {
   const cards = await store.models.list()
   const unpriced = cards.filter(({ price }) => price === null)
@@ -69,7 +69,7 @@ export async function checkPrices({ store }: OperatorDeps): Promise<readonly Fin
   ]
 }
 
-/** A model whose every hop rests is asked all the same, but has nobody who did well lately. */
+/** Warns of models whose every hop is resting after failures. */
 export async function checkRoutes({ store, live }: OperatorDeps): Promise<readonly Finding[]> {
   const cards = await store.models.list()
   const resting = (live?.hops() ?? []).filter(({ restsUntil }) => restsUntil !== null)
@@ -91,7 +91,7 @@ export async function checkRoutes({ store, live }: OperatorDeps): Promise<readon
   ]
 }
 
-/** A mask that matches nothing is often a typing error. */
+/** A mask that matches no model is probably a typing error. */
 export async function checkMasks(deps: OperatorDeps): Promise<readonly Finding[]> {
   const models = (await deps.store.models.list()).map(({ id }) => id)
   const idle = (await listAllKeys(deps, false)).flatMap((key) =>

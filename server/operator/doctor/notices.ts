@@ -1,4 +1,4 @@
-/** Whether a low balance would be heard of: an address to tell, and a way to get there. */
+/** Checks that low-balance notices can be delivered. */
 
 import type { Account } from '#domain/account.ts'
 import { channelsOf } from '#domain/low-balance.ts'
@@ -7,7 +7,7 @@ import { shellWord } from '#forms/shell-word.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 
-/** One finding for each account with a threshold, or for what keeps its notices from leaving. */
+/** For each account with a threshold: an `ok`, or a finding per reason why its notices cannot be sent. */
 export async function checkThresholds(deps: OperatorDeps): Promise<readonly Finding[]> {
   const accounts = await deps.store.accounts.list()
   const findings = await Promise.all(accounts.map((account) => checkThreshold(deps, account)))

@@ -1,13 +1,13 @@
-/** The process that serves: whether it has descriptors left for those who are still to come. */
+/** Checks the file descriptors of the serving process. */
 import { readdir, readFile } from 'node:fs/promises'
 import type { OperatorDeps } from '../deps.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 
-/** A request takes two: its client's and its provider's. */
+/** A request needs two: for its client and for its provider. */
 const LOW_LIMIT = 4_096
 const MOST_SHARE = 0.9
 
-/** Of a gateway that runs, where the system tells. */
+/** Only for a running gateway, on Linux. */
 export async function checkDescriptors({ live }: OperatorDeps): Promise<readonly Finding[]> {
   if (live === null || process.platform !== 'linux') return []
   const limits = await readFile('/proc/self/limits', 'utf8').catch(() => null)
@@ -18,7 +18,7 @@ export async function checkDescriptors({ live }: OperatorDeps): Promise<readonly
   return [judgeDescriptors(names?.length ?? null, most)]
 }
 
-/** `used` is null where not one was left to count the others with. */
+/** `used` is null when no descriptor was left to count them with. */
 export function judgeDescriptors(used: number | null, most: number): Finding {
   const next = 'raise the limit of the service: LimitNOFILE=65536'
   if (used === null || used > most * MOST_SHARE) {

@@ -1,9 +1,8 @@
-/** Whether people could come by the third parties that are named: a secret that opens, and a way to send a first code. */
+/** Checks that people can sign in with the configured identity providers. */
 
 import type { OperatorDeps } from '../deps.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 
-/** One finding for all that is well, or one for each worry. */
 export async function checkIdentities(deps: OperatorDeps): Promise<readonly Finding[]> {
   const { identityProviders } = deps.store.signin
   const providers = await identityProviders.list()

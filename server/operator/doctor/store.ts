@@ -1,4 +1,4 @@
-/** What the store says of itself: integrity, schema, and money that adds up. */
+/** Checks the store: integrity, schema, ledger sums, retention and holds. */
 import { renderInstant } from '#domain/clock.ts'
 import { renderUsd } from '#domain/money.ts'
 import type { StoreHealth, StoreTrouble } from '#domain/store.ts'
@@ -29,7 +29,7 @@ function firstOf(parts: readonly string[]): string {
   return parts.slice(0, MOST_PARTS).join('; ') + (more > 0 ? `; and ${more} more` : '')
 }
 
-/** The version alone says nothing of a trigger that somebody has dropped, and the ledger rests on some. */
+/** Compares the objects too: the version does not show a dropped trigger, and the ledger depends on triggers. */
 function judgeSchema(health: StoreHealth): readonly Finding[] {
   const { schemaVersion, newestSchemaVersion, schemaFindings } = health
   const found = schemaFindings ?? []
@@ -62,7 +62,7 @@ function judgeSchema(health: StoreHealth): readonly Finding[] {
   ]
 }
 
-/** Whatever it is, requests are refused meanwhile, and served again by themselves when it has gone. */
+/** Requests are refused until the trouble is over, then served again without a restart. */
 function describeTrouble(trouble: StoreTrouble, dataDir: string): Finding {
   const said: Readonly<Record<StoreTrouble, readonly [message: string, next: string]>> = {
     full: ['its disk is full, or nearly', `df -h ${dataDir}`],
@@ -75,7 +75,7 @@ function describeTrouble(trouble: StoreTrouble, dataDir: string): Finding {
   return problem('writable', `the gateway refuses requests: ${message}`, next)
 }
 
-/** Each balance is the sum of its ledger, to the nano-dollar, and so is every day of every key. */
+/** Whether each balance and each key's daily sum equals the sum of the ledger, to the nano-dollar. */
 export async function checkLedger({ store }: OperatorDeps): Promise<readonly Finding[]> {
   const { balances, findings, found } = await store.audit()
   const elsewhere = found - findings.filter(({ what }) => what === 'balance').length
@@ -103,7 +103,7 @@ export async function checkLedger({ store }: OperatorDeps): Promise<readonly Fin
   ]
 }
 
-/** Whether the log has lost anything yet; it should, where it is not kept for ever. */
+/** Reports since when the log is complete; older requests are removed when a retention is set. */
 export async function checkLog({ store }: OperatorDeps): Promise<readonly Finding[]> {
   const since = await store.activity.keptSince()
   return [
@@ -116,7 +116,7 @@ export async function checkLog({ store }: OperatorDeps): Promise<readonly Findin
   ]
 }
 
-/** A hold that outlives its server would keep money from being spent for ever. */
+/** A hold without a running server would block that money for ever. */
 export async function checkHolds({ store, live }: OperatorDeps): Promise<readonly Finding[]> {
   const { openHolds } = await store.health({ checkIntegrity: false })
   if (live !== null) return [ok('holds', `${openHolds} requests in progress hold money`)]
