@@ -1,4 +1,4 @@
-/** Everything about a key that is neither limit nor secret: its name, its note, its end, and whether it works. */
+/** Edits a key's name, note, expiry and whether it is disabled. */
 import * as z from 'zod/mini'
 import { renderInstant } from '#domain/clock.ts'
 import type { ApiKey } from '#domain/key.ts'
@@ -19,13 +19,13 @@ export interface EditedKeyRecord extends OperatorKeyRecord {
   readonly warnings: readonly string[]
 }
 
-/** Changes what is stated and nothing else; holds from the next request. @throws key_not_found, key_revoked */
+/** Absent fields stay unchanged. Takes effect with the next request. @throws key_not_found, key_revoked */
 export const editKey = mutation(
   'keys.edit',
   z.strictObject({
     key: z.string().check(z.minLength(1)),
     name: z.optional(nameField),
-    /** Null takes the note away. */
+    /** Null removes the note. */
     note: z.optional(z.nullable(noteField)),
     disabled: z.optional(z.boolean()),
     /** Null is never. */

@@ -1,4 +1,4 @@
-/** A provider's address, kind or credential changed, without losing its models, prices and routes. */
+/** Edits a provider's address, type or credential; its models, prices and routes stay. */
 import * as z from 'zod/mini'
 import { type ActFacts, changesBetween } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
@@ -19,8 +19,8 @@ export interface EditedProviderRecord extends ProviderRecord {
 }
 
 /**
- * What is not stated stays, but a credential goes to no address that its operator did not send it to (hardening §4.2).
- * It holds from the next request. @throws provider_not_found, invalid_request
+ * Absent fields stay unchanged, but a new address needs the credential again (hardening §4.2). Takes effect with the next
+ * request. @throws provider_not_found, invalid_request
  */
 export const editProvider = mutation(
   'providers.edit',
@@ -28,7 +28,7 @@ export const editProvider = mutation(
     name: z.string(),
     type: z.optional(z.string()),
     base_url: z.optional(z.string()),
-    /** Null: it asks for none any more. */
+    /** Null removes it. */
     credential: z.optional(z.nullable(credentialField)),
   }),
   async (deps, input): Promise<EditedProviderRecord> => {
@@ -36,7 +36,7 @@ export const editProvider = mutation(
     if (before.type === 'demo') throw builtIn(before)
     const type =
       input.type === undefined ? before.type : typeFor(before.name, input.type, undefined)
-    // The address of another vendor's type is that vendor's, unless one is stated.
+    // A new type gets its vendor's address unless one is given.
     const kept = type === before.type ? before.baseUrl : undefined
     const edited: Provider = { ...before, type, baseUrl: baseUrlFor(type, input.base_url ?? kept) }
     const { credential } = input
@@ -51,7 +51,7 @@ export const editProvider = mutation(
   (_, edited) => describeEdit(edited),
 )
 
-/** @throws invalid_request on `credential`: whoever sends an edit without one may ask for it and send it again */
+/** @throws invalid_request with param `credential`: the caller can ask for it and repeat the edit */
 function requireSameAddress(before: Provider, { name, type, baseUrl }: Provider): void {
   if (!before.hasCredential || isSameAddress(before.baseUrl, baseUrl)) return
   const flags = `${type === before.type ? '' : ` --type ${type}`} --base-url ${baseUrl}`
@@ -65,11 +65,11 @@ function requireSameAddress(before: Provider, { name, type, baseUrl }: Provider)
   )
 }
 
-/** Origin and path; how they are spelled makes no difference. */
+/** Compares the normalised URLs. */
 const isSameAddress = (one: string, other: string): boolean =>
   new URL(one).href === new URL(other).href
 
-/** That the credential is another one, never which. */
+/** Records that the credential changed, never its value. */
 function describeEdit({
   name,
   type,

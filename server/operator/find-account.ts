@@ -1,4 +1,4 @@
-/** From what an operator types to the account that is meant: its exact name, or its id. */
+/** Finds an account by exact name or id. */
 import { type Account, DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { AccountId } from '#domain/id.ts'

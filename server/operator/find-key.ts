@@ -1,4 +1,4 @@
-/** From what an operator types to the one key that is meant: an id, an exact name, or the shown prefix (cli grammar). */
+/** Finds a key by id, exact name, or displayed prefix (cli grammar). */
 import { GatewayError } from '#domain/errors.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
@@ -7,14 +7,14 @@ import type { OperatorDeps } from './deps.ts'
 const MOST_CANDIDATES = 10
 const MOST_NAMES = 1_000
 
-/** @throws key_not_found, also when several keys answer to `text`; the message then lists them */
+/** @throws key_not_found, also when several keys match; the message then lists them */
 export async function findKey(deps: OperatorDeps, text: string): Promise<ApiKey> {
   const found = await deps.store.keys.search(text, MOST_CANDIDATES)
   const byId = found.find(({ id }) => id === text)
   if (byId) return byId
   const named = found.filter(({ name }) => name === text)
   const candidates = named.length > 0 ? named : found
-  // A name may be given again after its key was revoked; the living one is meant.
+  // A name can be reused after its key was revoked; active keys take precedence.
   const active = candidates.filter(({ revokedAt }) => revokedAt === null)
   const meant = active.length > 0 ? active : candidates
   const [only, another] = meant

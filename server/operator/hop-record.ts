@@ -1,15 +1,15 @@
-/** A hop and its health as an operator sees them. */
+/** Records of a route's hop and its health. */
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import type { HopReading } from '#domain/hop-health.ts'
 import type { RouteHop } from '#domain/route.ts'
 
 export interface HopRecord {
-  /** Hops of a lower one are asked first. */
+  /** Lower positions are tried first. */
   readonly position: number
-  /** Its share of the requests among hops of one position. */
+  /** Its share of the requests among the hops of one position. */
   readonly weight: number
   readonly provider: string
-  /** What that provider calls the model. */
+  /** The provider's name for the model. */
   readonly upstream: string
 }
 
@@ -21,7 +21,7 @@ export const renderHop = ({ position, weight, provider, upstreamName }: RouteHop
 })
 
 export interface HealthRecord {
-  /** One that rests is asked after all others. */
+  /** Resting hops are tried after all others. */
   readonly state: 'serving' | 'resting'
   readonly failures_in_a_row: number
   /** Null while it serves. */
@@ -32,14 +32,14 @@ type Reading = Pick<HopReading, 'failures' | 'restsUntil'>
 
 const HEALTHY: Reading = { failures: 0, restsUntil: null }
 
-/** A hop without a reading is well: only recent failures are remembered. */
+/** A hop without a reading is healthy: only recent failures are kept. */
 export const renderHealth = ({ failures, restsUntil }: Reading = HEALTHY): HealthRecord => ({
   state: restsUntil === null ? 'serving' : 'resting',
   failures_in_a_row: failures,
   rests_until: restsUntil === null ? null : renderInstant(restsUntil),
 })
 
-/** Several as one: the longest rest, and the most failures in a row. */
+/** The longest rest and the most failures in a row of several hops. */
 export const worstOf = (readings: readonly Reading[]): Reading =>
   readings.reduce(
     (worst, { failures, restsUntil }) => ({

@@ -1,4 +1,4 @@
-/** Identity providers: third parties that people may sign in by, as an operator names them (hardening §3.2). */
+/** Verbs for identity providers: third parties that people can sign in with (hardening §3.2). */
 import * as z from 'zod/mini'
 import type { ActFacts } from '#domain/act.ts'
 import { renderInstant } from '#domain/clock.ts'
@@ -30,13 +30,12 @@ export interface IdentityProviderRecord {
   readonly issuer: string
   readonly client_id: string
   readonly authoritative_for: readonly string[]
-  /** How many people sign in by it. */
+  /** The number of people who sign in with it. */
   readonly people: number
-  /** What to register there; null while no server runs. */
+  /** The callback URL to register there; null while no server runs. */
   readonly callback_url: string | null
   readonly created_at: string
   readonly updated_at: string
-  /** What an operator should know of it. */
   readonly warnings: readonly string[]
 }
 
@@ -96,7 +95,7 @@ export const addIdentityProvider = mutation(
   (_, provider) => describe(provider),
 )
 
-/** What the name, the type and the issuer say together; each may be left out where the others know it. */
+/** Derives the preset from name, type and issuer; each may be absent when the others determine it. */
 function presetFor({
   name,
   type,
@@ -119,13 +118,13 @@ function presetFor({
   )
 }
 
-/** The provider as it is from now on, without its secret. */
+/** The provider's new state, without its secret. */
 const describe = (provider: IdentityProviderRecord, more: ActFacts['changed'] = {}): ActFacts => {
   const { name: target, type, label, issuer, client_id, authoritative_for } = provider
   return { target, changed: { type, label, issuer, client_id, authoritative_for, ...more } }
 }
 
-/** In the order of their buttons. */
+/** In the order of the buttons on the sign-in page. */
 export const listIdentityProviders = verb(z.strictObject({}), async (deps) =>
   Promise.all(
     (await deps.store.signin.identityProviders.list()).map((provider) => report(deps, provider)),
@@ -139,7 +138,7 @@ export const showIdentityProvider = verb(byName, async (deps, { name }) =>
   report(deps, await findIdentityProvider(deps, name)),
 )
 
-/** What is not named stays; name, type and issuer always do. @throws provider_not_found, invalid_request */
+/** Absent fields stay unchanged; name, type and issuer cannot be changed. @throws provider_not_found, invalid_request */
 export const editIdentityProvider = mutation(
   'identities.edit',
   z.strictObject({
@@ -167,7 +166,7 @@ export const editIdentityProvider = mutation(
   ({ secret }, provider) => describe(provider, secret === undefined ? {} : { secret: 'new' }),
 )
 
-/** Nobody signs in by it any more, and whose identity is whose is forgotten. @throws provider_not_found */
+/** Removes the links between people and their identities there too. @throws provider_not_found */
 export const removeIdentityProvider = mutation(
   'identities.remove',
   byName,
@@ -201,13 +200,13 @@ const notFound = (name: string, meant: string | undefined): GatewayError =>
     { hint: 'gatewayctl identities list' },
   )
 
-/** By what a person signs in, beside codes by e-mail. */
+/** A person's identity at an identity provider. */
 export interface IdentityRecord {
   /** The name of the identity provider. */
   readonly provider: string
   readonly label: string
   readonly subject: string
-  /** What the person is called there, when they last came; it proves nothing. */
+  /** The person's name there at the last sign-in; not verified. */
   readonly name: string | null
   readonly linked_at: string
   readonly last_used_at: string

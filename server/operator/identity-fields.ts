@@ -1,4 +1,4 @@
-/** Fields of an identity provider, as an operator fills them in. */
+/** Input fields of identity providers. */
 import * as z from 'zod/mini'
 import { readAs } from '#forms/fields.ts'
 import { readEmail } from '#signin/register/email.ts'
@@ -18,7 +18,7 @@ export const issuerField = z.string().check((checked) => {
   checked.issues.push({ code: 'custom', input: checked.value, message })
 })
 
-/** Both travel in a form or a header. */
+/** Client id and secret are sent in a form or a header. */
 const ONE_LINE = /^[\x21-\x7e]{1,4096}$/
 const oneLine = () =>
   z.string().check(
@@ -31,7 +31,7 @@ export const secretField = oneLine()
 
 const MOST_DOMAINS = 50
 
-/** As addresses have it: in lower case and ASCII. */
+/** A domain in lower case and ASCII (Punycode). */
 const readDomain = (text: string): string | undefined =>
   text.includes('@') ? undefined : readEmail(`x@${text}`)?.slice(2)
 

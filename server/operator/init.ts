@@ -1,4 +1,4 @@
-/** The first act: an account, the built-in provider with its priced models, and a first key. Repeating it adds only what is missing. */
+/** Creates the default account, the demo provider with its models, and a first key. Idempotent: adds only what is missing. */
 import * as z from 'zod/mini'
 import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { newAccountId, newEntryId } from '#domain/id.ts'
@@ -12,24 +12,23 @@ import { mutation } from './verb.ts'
 export interface InitRecord {
   readonly account: string
   readonly balance_usd: string
-  /** What this run made; empty when there was nothing to do. */
+  /** What this run created. */
   readonly created: readonly ('account' | 'provider' | 'credit' | 'key')[]
   readonly models: readonly string[]
-  /** The first key with its secret; null when the account had one. */
+  /** The first key with its secret; null when there already was a key. */
   readonly key: IssuedKeyRecord | null
 }
 
 const FIRST_KEY_NAME = 'default'
 
-/** Makes what is missing and answers what there is. */
 export const initialise = mutation(
   'init',
   z.strictObject({
     key_name: z._default(nameField, FIRST_KEY_NAME),
-    /** Off when a server prepares its own store: nobody would see the secret. */
+    /** False when a server initialises its own store: nobody would see the secret. */
     first_key: z._default(z.boolean(), true),
     demo: z._default(z.boolean(), true),
-    /** Given once, with the account. */
+    /** Credited only when the account is created. */
     demo_credit_usd: z._default(z.nullable(usdField), null),
     rpm_limit: z._default(z.nullable(z.int().check(z.minimum(1))), null),
   }),
@@ -91,7 +90,7 @@ async function credit(deps: OperatorDeps, amount: UsdNanos): Promise<boolean> {
   return true
 }
 
-/** A demo that an operator removed stays removed: it comes with the account, or when no provider is there at all. */
+/** Added only with a new account or when there is no provider, so that a removed demo is not added again. */
 async function addDemo(deps: OperatorDeps, isNew: boolean): Promise<boolean> {
   const { store, clock } = deps
   if (!isNew && (await store.providers.list()).length > 0) return false

@@ -1,11 +1,11 @@
-/** Since when the log is whole: what an answer from the log says beside itself, where it may lack something. */
+/** Since when the activity log is complete, for answers that may lack removed entries. */
 import * as z from 'zod/mini'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { timeField } from '#forms/fields.ts'
 import type { OperatorDeps } from './deps.ts'
 import { verb } from './verb.ts'
 
-/** Null where all is there that came at `since` or later (null is whenever); else the instant before which an end is not kept. */
+/** Null when all requests since `since` (null: ever) are in the log; otherwise the time before which ended requests were removed. */
 export async function keptSince(
   { store }: Pick<OperatorDeps, 'store'>,
   since: Instant | null,
@@ -14,7 +14,7 @@ export async function keptSince(
   return kept === null || (since !== null && since >= kept) ? null : renderInstant(kept)
 }
 
-/** The same for answers that are lists. */
+/** The same as a verb, for verbs whose answer is a list. */
 export const showKeptSince = verb(
   z.strictObject({ since: z._default(z.nullable(timeField), null) }),
   async (deps, { since }) => ({ kept_since: await keptSince(deps, since) }),

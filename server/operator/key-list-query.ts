@@ -1,13 +1,13 @@
-/** What `keys.list` is asked with, read by hand: loading a parser would cost a waiting shell a tenth of the whole command. */
+/** The input of `keys.list`, validated without zod: loading it would take a tenth of the command's run time. */
 import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import type { KeyKind } from '#domain/key.ts'
 import { invalidInput } from './verb.ts'
 
 export interface SentKeyListQuery {
-  /** By name or id; absent is the default account. */
+  /** Name or id; the default account when absent. */
   readonly account?: string
   readonly include_revoked?: boolean
-  /** Null and absent are both kinds. */
+  /** All kinds when null or absent. */
   readonly kind?: KeyKind | null
 }
 

@@ -1,4 +1,4 @@
-/** Keys, as an operator issues, shows and revokes them. */
+/** Verbs for keys: create, show, identify, revoke. */
 import * as z from 'zod/mini'
 import { type ActChanges, statedIn } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
@@ -23,12 +23,12 @@ import { type OperatorKeyRecord, reportKey } from './list-keys.ts'
 import { mutation, verb } from './verb.ts'
 
 export interface IssuedKeyRecord extends OperatorKeyRecord {
-  /** The secret; this is its only appearance. */
+  /** The secret, shown only once. */
   readonly key: string
   readonly warnings: readonly string[]
 }
 
-/** Issues a key; the answer carries its secret once. @throws account_not_found */
+/** The answer contains the secret, only this once. @throws account_not_found */
 export const createKey = mutation(
   'keys.create',
   z.strictObject({
@@ -59,7 +59,7 @@ export const createKey = mutation(
   ({ account }, record) => ({ target: record.id, changed: { account, ...factsOf(record) } }),
 )
 
-/** What a key was issued with, by name: its secret is in the same record. */
+/** An explicit list, because the record also contains the secret. */
 const ACT_FIELDS = [
   'kind',
   'label',
@@ -85,13 +85,13 @@ const renderWindow = (reading: WindowReading | null) =>
         reset_seconds: reading.resetSeconds,
       }
 
-/** One key and what is left of its windows. @throws key_not_found */
+/** One key with the remaining requests of its rate windows. @throws key_not_found */
 export const showKey = verb(
   z.strictObject({ key: z.string().check(z.minLength(1)) }),
   async (deps, input) => detailsOf(deps, await findKey(deps, input.key)),
 )
 
-/** The key that answers to a whole secret. @throws key_not_found */
+/** The key with this secret. @throws key_not_found */
 export const identifyKey = verb(z.strictObject({ secret: z.string() }), async (deps, input) => {
   const secret = readSecret(input.secret)
   const key = secret && (await deps.store.keys.findBySecret(secret, deps.clock.now()))
@@ -107,7 +107,7 @@ async function detailsOf(deps: OperatorDeps, key: ApiKey) {
   }
 }
 
-/** Holds from the next request; answers in progress end whole. @throws key_not_found */
+/** Takes effect with the next request; answers in progress are completed. @throws key_not_found */
 export const revokeKey = mutation(
   'keys.revoke',
   z.strictObject({ key: z.string().check(z.minLength(1)) }),

@@ -1,4 +1,4 @@
-/** Ends one running request: what came of it is charged, and its client is told who ended it. */
+/** Ends one request in progress: the output so far is charged, and the client gets an error. */
 import * as z from 'zod/mini'
 import { GatewayError } from '#domain/errors.ts'
 import type { InFlight } from '#domain/snapshot/in-flight.ts'
@@ -10,11 +10,11 @@ export interface KillRecord {
   readonly request_id: string
   readonly key_id: string
   readonly model: string
-  /** False when it had not ended some seconds later: its upstream ignores that it was let go. */
+  /** False when it had not ended after some seconds. */
   readonly ended: boolean
 }
 
-/** By the generation's id, or the request's. @throws generation_not_found, also when several carry that request id */
+/** By generation id or request id. @throws generation_not_found, also when several have that request id */
 export const killRequest = mutation(
   'activity.kill',
   z.strictObject({ id: z.string().check(z.minLength(1)) }),

@@ -1,4 +1,4 @@
-/** The ledger, as an operator reads it. */
+/** The verb that lists ledger entries, and their record. */
 
 import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
@@ -20,21 +20,20 @@ export interface EntryRecord {
   readonly kind: string
   /** Signed: a charge is negative. */
   readonly amount_usd: string
-  /** What a charge cost at the rate stamped on it; null for anything else. */
+  /** A charge in rubles at its recorded exchange rate; null for other entries. */
   readonly cost_rub: number | null
   readonly rub_per_usd: string
   readonly key_id: string | null
   readonly generation_id: string | null
-  /** The UTC day whose ceilings a charge counted against. */
+  /** The UTC day whose spend limits a charge counted against. */
   readonly day: string | null
-  /** As it was counted that day: empty for one of those who were not told apart. */
+  /** Empty for end users beyond those that are counted separately. */
   readonly user: string | null
   readonly price_version: string | null
   readonly note: string | null
   readonly ref: string | null
 }
 
-/** A ledger entry as records show it. */
 export const renderEntry = (entry: LedgerEntry): EntryRecord => ({
   id: entry.id,
   at: renderInstant(entry.at),
@@ -80,7 +79,7 @@ export const listLedger = verb(
   },
 )
 
-/** An empty list would say that the key had charged nothing. */
+/** An error, because an empty list would mean that the key has no charges. */
 async function notOf(
   { store }: OperatorDeps,
   key: ApiKey,

@@ -1,4 +1,4 @@
-/** Limits of keys: what they are, and what a change moved from where to where. */
+/** Verbs for the limits of keys: show, and set with the changes reported. */
 import * as z from 'zod/mini'
 import { GatewayError } from '#domain/errors.ts'
 import type { ApiKey } from '#domain/key.ts'
@@ -32,7 +32,7 @@ const render = (key: ApiKey): KeyLimitsRecord => ({
   ...renderLimits(key),
 })
 
-/** The limits of one key, or of every key of an account that is not revoked. @throws account_not_found, key_not_found */
+/** The limits of one key, or of all keys of an account that are not revoked. @throws account_not_found, key_not_found */
 export const showLimits = verb(
   z.strictObject({
     account: accountField,
@@ -45,7 +45,7 @@ export const showLimits = verb(
   },
 )
 
-/** Changes what is stated and nothing else; holds from the next request. @throws key_not_found, key_revoked */
+/** Absent limits stay unchanged. Takes effect with the next request. @throws key_not_found, key_revoked */
 export const setLimits = mutation(
   'limits.set',
   z.strictObject({
@@ -53,7 +53,7 @@ export const setLimits = mutation(
     keys: z.array(z.string().check(z.minLength(1))).check(z.minLength(1)),
   }),
   async (deps, input): Promise<readonly AmendedLimitsRecord[]> => {
-    // Every key is found before any is changed, so that a misspelt second name changes nothing.
+    // All keys are found before any is changed, so that a misspelt name changes nothing.
     const keys: ApiKey[] = []
     for (const text of input.keys) keys.push(requireNotRevoked(await findKey(deps, text)))
     const limits = statedLimits(input)

@@ -1,4 +1,4 @@
-/** The list of keys: apart from the other acts, because it is the one that a shell waits for most often. */
+/** Lists keys; in a file of its own so that this most frequent command loads quickly. */
 import type { AccountId, KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { type KeyRecord, renderKey } from '#domain/key-report.ts'
@@ -24,7 +24,7 @@ export const listKeys: Verb<SentKeyListQuery, KeyListQuery, readonly OperatorKey
   },
 }
 
-/** All keys, of one account or of every one, newest first, read page by page. */
+/** All keys of one account or of all, newest first. */
 export async function listAllKeys(
   { store }: OperatorDeps,
   includeRevoked: boolean,
@@ -45,7 +45,7 @@ export async function listAllKeys(
   }
 }
 
-/** The record of a key with its usage at this moment. */
+/** The record of a key with its current usage. */
 export async function reportKey(
   { store, clock }: OperatorDeps,
   key: ApiKey,

@@ -1,4 +1,4 @@
-/** The record of a model as an operator sees it: prices per million tokens, as price lists state them. */
+/** The record of a model, with prices per million tokens as in price lists. */
 import { renderInstant } from '#domain/clock.ts'
 import { type ModelCard, type Prices, type PriceVersion, pricingModel } from '#domain/model-card.ts'
 import { renderPerMillion, renderPrice, type UsdAttos } from '#domain/money.ts'
@@ -9,7 +9,7 @@ export interface PriceRecord {
   readonly version: string
   readonly effective_from: string
   readonly pricing_model: string
-  /** Per million tokens, all six. */
+  /** The first six are per million tokens. */
   readonly in_usd: string
   readonly out_usd: string
   readonly cached_in_usd: string | null
@@ -36,7 +36,7 @@ export interface ModelRecord {
   readonly id: string
   readonly provider: string
   readonly upstream: string
-  /** The hops that serve it; its own provider alone where no route is set. */
+  /** The hops that serve it; only its own provider when no route is set. */
   readonly route: readonly HopRecord[]
   readonly name: string
   readonly created_at: string

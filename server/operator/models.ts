@@ -1,4 +1,4 @@
-/** The catalogue, as an operator fills and prices it. */
+/** Verbs for models: list, show, add, price, unprice, remove. */
 import * as z from 'zod/mini'
 import { changesBetween } from '#domain/act.ts'
 import { allows } from '#domain/allow-list.ts'
@@ -15,11 +15,11 @@ import { mutation, verb } from './verb.ts'
 
 const labelField = z.string().check(z.minLength(1), z.maxLength(32))
 
-/** Prices as they are stated; one left out stays as it was. */
+/** Absent prices stay unchanged. */
 const priceFields = {
   in_usd: z.optional(perMillionField),
   out_usd: z.optional(perMillionField),
-  /** Null clears them: those tokens cost what the others do. */
+  /** Null clears a price: those tokens then cost the general price. */
   cached_in_usd: z.optional(z.nullable(perMillionField)),
   cache_write_usd: z.optional(z.nullable(perMillionField)),
   image_in_usd: z.optional(z.nullable(perMillionField)),
@@ -41,7 +41,7 @@ const priceFields = {
 const statedPrices = z.object(priceFields)
 type StatedPrices = z.output<typeof statedPrices>
 
-/** By id; a mask is `*`, `<provider>/*` or an exact id. @throws provider_not_found */
+/** Sorted by id; a mask is `*`, `<provider>/*` or an exact id. @throws provider_not_found */
 export const listModels = verb(
   z.strictObject({
     mask: z._default(z.nullable(z.string()), null),
@@ -49,7 +49,7 @@ export const listModels = verb(
     unpriced: z._default(z.boolean(), false),
   }),
   async (deps, { mask, provider, unpriced }): Promise<readonly ModelRecord[]> => {
-    // An empty list would say that it serves nothing.
+    // An empty list would mean that the provider serves nothing.
     if (provider !== null) await findProvider(deps, provider)
     return (await deps.store.models.list())
       .filter(
@@ -62,7 +62,7 @@ export const listModels = verb(
   },
 )
 
-/** Its own, or one that it serves for another. */
+/** Whether the provider owns the model or is in its route. */
 const isOf = (card: ModelCard, name: string): boolean =>
   card.provider === name || card.route.some(({ provider }) => provider === name)
 
@@ -116,7 +116,7 @@ export const addModel = mutation(
       createdAt: at,
       contextLength: input.context_length,
       maxCompletionTokens: input.max_completion_tokens,
-      // An operator may point a model at anything; what cannot see says so itself.
+      // Unknown models may accept images; those that do not refuse them themselves.
       inputModalities: ['text', 'image'],
       outputModalities: draws ? ['text', 'image'] : ['text'],
       supportedParameters: draws ? ['max_tokens', 'modalities'] : ['max_tokens'],
@@ -131,7 +131,7 @@ export const addModel = mutation(
   }),
 )
 
-/** A new price version; what is not stated stays. @throws model_not_found, invalid_request */
+/** Adds a price version; absent prices stay unchanged. @throws model_not_found, invalid_request */
 export const priceModel = mutation(
   'models.price',
   z.strictObject({
@@ -167,14 +167,14 @@ const stated = (input: StatedPrices): readonly unknown[] =>
     .map((field) => input[field as keyof StatedPrices])
     .filter((value) => value !== undefined)
 
-/** The stated prices over the known ones; null when nothing is known or stated. */
+/** The given prices merged into the known ones; null when there are neither. */
 function pricesFrom(input: StatedPrices, known: Prices | null): Prices | null {
   if (stated(input).length === 0) return known
   const imagePrices = input.per_image_usd ?? known?.imagePrices ?? []
   const prompt = input.in_usd ?? known?.prompt
   const completion = input.out_usd ?? known?.completion
   const byToken = prompt !== undefined && completion !== undefined
-  // Half a price would serve the other half for free.
+  // With only one of the two prices the other side would be free.
   if (!byToken && (imagePrices.length === 0 || prompt !== completion)) {
     throw new GatewayError(
       'invalid_request',
@@ -195,13 +195,13 @@ function pricesFrom(input: StatedPrices, known: Prices | null): Prices | null {
   }
 }
 
-/** What is stated, null too, else what was known. */
+/** The given price, null included; else the known one. */
 const changed = (
   stated: UsdAttos | null | undefined,
   known: UsdAttos | null | undefined,
 ): UsdAttos | null => (stated === undefined ? (known ?? null) : stated)
 
-/** Takes its price away, the future ones too: requests to it are refused until it is priced. @throws model_not_found */
+/** Removes all prices, future ones too: requests are refused until a new price is set. @throws model_not_found */
 export const unpriceModel = mutation(
   'models.unprice',
   z.strictObject({ model: z.string() }),
@@ -216,7 +216,7 @@ export const unpriceModel = mutation(
       : { target: id, changed: { price: { from: previous.version, to: null } } },
 )
 
-/** Its route and its prices go with it; past charges keep what they name. @throws model_not_found */
+/** Removes its route and prices too; past charges stay. @throws model_not_found */
 export const removeModel = mutation(
   'models.remove',
   z.strictObject({ model: z.string() }),

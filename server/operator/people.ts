@@ -1,4 +1,4 @@
-/** People: who may sign in, as an operator sees and ends it. */
+/** Verbs for people who can sign in: list, show, add, disable, remove, revoke sessions, unlink identities. */
 import * as z from 'zod/mini'
 import type { ActChanges, ActFacts } from '#domain/act.ts'
 import { type Instant, renderInstant } from '#domain/clock.ts'
@@ -13,12 +13,12 @@ import { findIdentityProvider, type IdentityRecord, identitiesOf } from './ident
 import { mutation, verb } from './verb.ts'
 
 export interface PersonRecord {
-  /** What applications know as `sub`. */
+  /** The `sub` claim. */
   readonly id: string
   readonly email: string
   readonly email_verified: boolean
   readonly name: string | null
-  /** The name of the account; null: none. */
+  /** The name of the account; null without one. */
   readonly account: string | null
   readonly disabled: boolean
   readonly disabled_at: string | null
@@ -27,9 +27,8 @@ export interface PersonRecord {
 }
 
 export interface PersonDetailsRecord extends PersonRecord {
-  /** In how many browsers this person is signed in. */
+  /** The number of active sign-in sessions. */
   readonly sessions: number
-  /** By what they sign in beside codes by e-mail. */
   readonly identities: readonly IdentityRecord[]
 }
 
@@ -65,10 +64,10 @@ const MOST_LISTED = 10_000
 export const listPeople = verb(
   z.strictObject({
     account: z.optional(z.string()),
-    /** Only addresses that contain it. */
+    /** A substring of the e-mail address. */
     matching: z._default(z.nullable(z.string()), null),
     disabled: z._default(z.nullable(z.boolean()), null),
-    /** Only those who came before this one, by address or id: the next page. */
+    /** The last person of the previous page, by address or id. */
     before: z._default(z.nullable(z.string()), null),
     limit: z._default(z.int().check(z.minimum(1), z.maximum(MOST_LISTED)), 50),
   }),
@@ -92,7 +91,7 @@ export const showPerson = verb(byName, async (deps, { person }) =>
   details(deps, await findPerson(deps, person)),
 )
 
-/** The address is proved when its person signs in. @throws invalid_request, already_exists, account_not_found */
+/** The address is verified at the first sign-in. @throws invalid_request, already_exists, account_not_found */
 export const addPerson = mutation(
   'users.add',
   z.strictObject({
@@ -109,10 +108,10 @@ export const addPerson = mutation(
   (_, person) => describe(person, { account: person.account }),
 )
 
-/** By id alone: a person may be removed, and what the log of acts knows stays. */
+/** Only the id, because the log of acts outlives a removed person. */
 const describe = ({ id }: PersonRecord, changed: ActChanges): ActFacts => ({ target: id, changed })
 
-/** Signed out everywhere at once, and let in no more. @throws person_not_found */
+/** Signs the person out everywhere and prevents sign-in. @throws person_not_found */
 export const disablePerson = mutation(
   'users.disable',
   byName,
@@ -136,7 +135,7 @@ async function setDisabled(deps: OperatorDeps, text: string, at: Instant | null)
   return details(deps, changed)
 }
 
-/** Applications that knew this person will see somebody new when the address signs in again. @throws person_not_found */
+/** If the address signs in again, it is a new person with a new `sub`. @throws person_not_found */
 export const removePerson = mutation(
   'users.remove',
   byName,
@@ -149,7 +148,7 @@ export const removePerson = mutation(
   (_, person) => describe(person, { removed: true }),
 )
 
-/** Ends every session, code and token; the person may sign in again. @throws person_not_found */
+/** Revokes every session, code and token; the person can sign in again. @throws person_not_found */
 export const revokeSessions = mutation(
   'users.sessions.revoke',
   byName,
@@ -161,7 +160,7 @@ export const revokeSessions = mutation(
   (_, person) => describe(person, { ended_sessions: person.ended_sessions }),
 )
 
-/** They sign in by a code or another way; whoever is signed in stays so. @throws person_not_found, provider_not_found */
+/** Other ways to sign in and existing sessions stay. @throws person_not_found, provider_not_found */
 export const unlinkIdentity = mutation(
   'users.identities.remove',
   z.strictObject({ person: z.string(), provider: z.string() }),
@@ -192,7 +191,7 @@ async function findPerson({ store }: OperatorDeps, text: string): Promise<Person
   )
 }
 
-/** A mistyped address is looked for among so many of the latest. */
+/** Suggestions for a mistyped address come from the latest so many people. */
 const MOST_GUESSED = 1000
 
 const notFound = (text: string, meant: string | undefined): GatewayError =>

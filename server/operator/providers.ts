@@ -1,4 +1,4 @@
-/** Providers: the operator's own accounts with upstreams, and the catalog models that come with them. */
+/** Verbs for providers: list, show, add (with its catalog models), remove. */
 import * as z from 'zod/mini'
 import { type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
@@ -21,13 +21,12 @@ export interface ProviderRecord {
   readonly has_credential: boolean
   readonly created_at: string
   readonly models: number
-  /** Of those, the ones that are refused until they are priced. */
+  /** Of those, the ones without a price. */
   readonly unpriced_models: number
-  /** Models of other providers that a route brings here. */
+  /** Models of other providers with a route to this one. */
   readonly routed_models: number
 }
 
-/** With the models that hang on it. */
 export async function report({ store }: OperatorDeps, provider: Provider): Promise<ProviderRecord> {
   const all = await store.models.list()
   const cards = all.filter((card) => card.provider === provider.name)
@@ -46,7 +45,7 @@ export async function report({ store }: OperatorDeps, provider: Provider): Promi
   }
 }
 
-/** By name; credentials are never part of it. */
+/** Sorted by name, without credentials. */
 export const listProviders = verb(z.strictObject({}), async (deps) =>
   Promise.all((await deps.store.providers.list()).map((provider) => report(deps, provider))),
 )
@@ -92,7 +91,7 @@ export const addProvider = mutation(
     ),
     type: z.optional(z.string()),
     base_url: z.optional(z.string()),
-    /** Null where the upstream asks for none. */
+    /** Null for an upstream without authentication. */
     credential: z.nullable(credentialField),
   }),
   async (deps, input): Promise<ProviderRecord> => {
@@ -115,7 +114,7 @@ export const addProvider = mutation(
   }),
 )
 
-/** The stated type, else the one that the name says, else any OpenAI-shaped server at a stated address. */
+/** The given type, else the one that equals the name, else `openai-compatible` when an address is given. */
 export function typeFor(
   name: string,
   stated: string | undefined,
@@ -134,7 +133,7 @@ export function typeFor(
   )
 }
 
-/** @throws invalid_request for what is no plain http address */
+/** @throws invalid_request unless it is an http or https URL without user, query and fragment */
 export function baseUrlFor(type: ProviderType, stated: string | undefined): string {
   const text = stated ?? PROVIDER_PRESETS[type].baseUrl
   if (text === null) {
@@ -162,7 +161,7 @@ async function addCatalog({ store }: OperatorDeps, provider: Provider, at: Insta
   }
 }
 
-/** Its models go with it; past charges stay. @throws provider_not_found */
+/** Removes its models too; past charges stay. @throws provider_not_found */
 export const removeProvider = mutation(
   'providers.remove',
   z.strictObject({ name: z.string() }),

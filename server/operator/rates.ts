@@ -10,7 +10,7 @@ export interface RateRecord {
   readonly pair: 'USD/RUB'
   readonly rub_per_usd: string
   readonly effective_from: string | null
-  /** False while the documented default serves. */
+  /** False while the default rate applies. */
   readonly set_by_operator: boolean
 }
 
@@ -21,7 +21,7 @@ const render = ({ rubPerUsd, effectiveFrom, setByOperator }: Rate): RateRecord =
   set_by_operator: setByOperator,
 })
 
-/** The rate in force and every rate there was, newest first. */
+/** The current rate and the history, newest first. */
 export const showRates = verb(z.strictObject({}), async ({ store, clock }) => ({
   ...render(await store.rates.at(clock.now())),
   history: (await store.rates.list()).map(render),
@@ -33,7 +33,7 @@ const rateField = z.string().check(
   }),
 )
 
-/** A new rate from its date on; past charges keep theirs. */
+/** Sets the rate from a date on; past charges keep theirs. */
 export const setRate = mutation(
   'rates.set',
   z.strictObject({

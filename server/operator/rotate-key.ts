@@ -1,4 +1,4 @@
-/** A new secret for an old key: its id, limits, counters and line in the log stay (contract §5). */
+/** Rotates a key's secret; its id, limits, counters and log entries stay (contract §5). */
 import * as z from 'zod/mini'
 import { later, renderInstant } from '#domain/clock.ts'
 import { newSecret } from '#domain/secret.ts'
@@ -8,21 +8,21 @@ import { reportKey } from './list-keys.ts'
 import { mutation } from './verb.ts'
 
 const DAY_SECONDS = 86_400
-/** A grace that never ends would make the rotation pointless. */
+/** An unlimited grace period would make the rotation pointless. */
 const MOST_GRACE_SECONDS = 365 * DAY_SECONDS
 const GRACE = `must be whole seconds, at most ${MOST_GRACE_SECONDS} (365 days)`
 
 export interface RotatedKeyRecord extends IssuedKeyRecord {
-  /** Until when its earlier secrets open it; null when they no longer do. */
+  /** Until when earlier secrets remain valid; null when they are invalid at once. */
   readonly earlier_secrets_until: string | null
 }
 
-/** The answer carries the new secret once. @throws key_not_found, key_revoked */
+/** The answer contains the new secret, only this once. @throws key_not_found, key_revoked */
 export const rotateKey = mutation(
   'keys.rotate',
   z.strictObject({
     key: z.string().check(z.minLength(1)),
-    /** How long the earlier secrets work on; 0 ends them at once. */
+    /** How long earlier secrets remain valid; 0 invalidates them at once. */
     grace_seconds: z._default(
       z.int(GRACE).check(z.minimum(0, GRACE), z.maximum(MOST_GRACE_SECONDS, GRACE)),
       DAY_SECONDS,

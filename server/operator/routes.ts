@@ -1,4 +1,4 @@
-/** Routes: which providers serve a model, in which order, and how they are doing. Changes hold from the next request. */
+/** Verbs for routes: which providers serve a model, in which order, with their health. Changes take effect with the next request. */
 import * as z from 'zod/mini'
 import type { ActFacts } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
@@ -13,7 +13,7 @@ import { mutation, verb } from './verb.ts'
 
 export interface RouteRecord {
   readonly model: string
-  /** In the order they are asked, as far as that is settled; `health` is null while no server runs. */
+  /** Sorted by position; `health` is null while no server runs. */
   readonly hops: readonly (HopRecord & { readonly health: HealthRecord | null })[]
 }
 
@@ -40,7 +40,7 @@ export const showRoute = verb(z.strictObject({ model: z.string() }), async (deps
   report(deps, await findModel(deps, model)),
 )
 
-/** A request that fails at so many, one after the other, has waited long enough. */
+/** Limits how long a request can take when every hop fails. */
 const MOST_HOPS = 16
 const MOST_RANK = 1_000
 
@@ -49,17 +49,17 @@ const rankField = z
   .check(z.minimum(1), z.maximum(MOST_RANK))
 
 /**
- * Adds a hop, or changes what is stated of one that is there. The first hop that is added leaves the model's own provider
- * where it was, before it. @throws model_not_found, provider_not_found, invalid_request
+ * Adds a hop, or edits the existing one of that provider. The model's own provider stays the first hop.
+ * @throws model_not_found, provider_not_found, invalid_request
  */
 export const setHop = mutation(
   'models.route.set',
   z.strictObject({
     model: z.string(),
     provider: z.string(),
-    /** As the model's own provider calls it, where nothing is said. */
+    /** Default: the upstream name at the model's own provider. */
     upstream: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
-    /** After the last, where nothing is said. */
+    /** Default: after the last hop. */
     position: z.optional(rankField),
     weight: z.optional(rankField),
   }),
@@ -87,7 +87,7 @@ export const setHop = mutation(
   (_, route) => describeRoute(route),
 )
 
-/** Takes a hop out. @throws model_not_found, provider_not_found, invalid_request when it is the last one */
+/** Removes a hop. @throws model_not_found, provider_not_found, invalid_request when it is the last one */
 export const dropHop = mutation(
   'models.route.drop',
   z.strictObject({ model: z.string(), provider: z.string() }),
@@ -102,7 +102,7 @@ export const dropHop = mutation(
   (_, route) => describeRoute(route),
 )
 
-/** Back to the model's own provider alone. @throws model_not_found */
+/** Removes the route, so that only the model's own provider serves it. @throws model_not_found */
 export const resetRoute = mutation(
   'models.route.reset',
   z.strictObject({ model: z.string() }),
@@ -110,7 +110,6 @@ export const resetRoute = mutation(
   (_, route) => describeRoute(route),
 )
 
-/** The route as it is from now on. */
 const describeRoute = ({ model, hops }: RouteRecord): ActFacts => ({
   target: model,
   changed: {
