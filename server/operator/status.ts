@@ -1,4 +1,4 @@
-/** Status: is it running, is it healthy, what is it spending. */
+/** The status verb. */
 import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
 import { dayOf, dayStart, monthStart, renderInstant } from '#domain/clock.ts'
@@ -16,10 +16,9 @@ import { renderTraffic } from './snapshot/traffic.ts'
 import { renderThreshold } from './threshold-record.ts'
 import { verb } from './verb.ts'
 
-/** Whether keys near their limits and the last backup are looked for: not for who only asks whether it is healthy. */
+/** False skips keys near their limits and the last backup, for callers that only need the health. */
 const input = z.strictObject({ warnings: z._default(z.boolean(), true) })
 
-/** What is known of the appliance at one moment. */
 export const showStatus = verb(input, async (deps, { warnings }) => {
   const { store, clock, live } = deps
   const at = clock.now()
@@ -39,7 +38,7 @@ export const showStatus = verb(input, async (deps, { warnings }) => {
     pid: live?.pid ?? null,
     started_at: live ? renderInstant(live.startedAt) : null,
     uptime_seconds: live ? Math.floor((at - live.startedAt) / 1000) : null,
-    /** Null while no server runs, or nobody can sign in. */
+    /** Null while no server runs or the sign-in provider is off. */
     auth_url: live?.authUrl ?? null,
     clients: await store.signin.clients.count(),
     people: await store.signin.people.count(),
@@ -51,7 +50,7 @@ export const showStatus = verb(input, async (deps, { warnings }) => {
     size_bytes: health.sizeBytes,
     schema_version: health.schemaVersion,
     newest_schema_version: health.newestSchemaVersion,
-    /** Null where none was taken, and of a gateway in memory. */
+    /** Null without a backup, and for a store in memory. */
     last_backup_at: warnings ? await backupOf(deps) : null,
     providers: (await store.providers.list()).map(({ name, type, hasCredential }) => ({
       name,
@@ -70,7 +69,7 @@ export const showStatus = verb(input, async (deps, { warnings }) => {
   }
 })
 
-/** A provider's hops as one, and those of them that have failed lately. */
+/** A provider's health over all its hops, and the hops with recent failures. */
 function healthOf(name: string, readings: readonly HopReading[]) {
   const own = readings.filter(({ provider }) => provider === name)
   return {
@@ -84,7 +83,7 @@ function trafficOf({ watch }: LiveFacts, span: Span) {
   return traffic
 }
 
-/** How well a provider served in five minutes, and what it answered instead; null where nobody asked it. */
+/** A provider's success rate and failures in the last five minutes; null without requests. */
 function servedOf(name: string, live: LiveFacts | null, span: Span | null) {
   if (live === null || span === null) return { served_percent: null, failed: null }
   const failures = [...live.watch.pulse.failures.since()].filter(
@@ -110,7 +109,7 @@ async function reportAccounts(deps: OperatorDeps, accounts: readonly Account[]) 
   )
 }
 
-/** A running server knows its windows; without one only ceilings are judged, of keys that were used this month. */
+/** Without a running server only spend limits are checked, of keys used this month. */
 async function warningsOf(
   deps: OperatorDeps,
   accounts: readonly Account[],

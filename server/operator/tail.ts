@@ -1,4 +1,4 @@
-/** `GET /tail`: requests as they end, a JSON document a line, until whoever reads them leaves. */
+/** `GET /tail`: requests as they end, as JSON lines until the reader disconnects. */
 import * as z from 'zod/mini'
 import type { ActivityEntry, ActivityQuery } from '#domain/activity.ts'
 import { pause } from '#domain/clock.ts'
@@ -10,14 +10,14 @@ import { type ActivityRecord, renderActivity } from './activity-record.ts'
 import type { OperatorDeps } from './deps.ts'
 import { invalidInput } from './verb.ts'
 
-/** A line of the log, with what its sender was told. */
+/** A log entry with its error message. */
 export interface TailRecord extends ActivityRecord {
   readonly message: string | null
 }
 
-/** How often new endings are looked for: faster than a person notices. */
+/** The polling interval: shorter than a person notices. */
 const POLL_MS = 100
-/** What lies between and closes a silent connection has more patience than this: a reader's own runtime, say. */
+/** Shorter than the idle time-outs of proxies and HTTP clients. */
 const HEARTBEAT_MS = 30_000
 
 const tailForm = z.strictObject({
@@ -26,7 +26,10 @@ const tailForm = z.strictObject({
   least_total_ms: z._default(z.nullable(z.coerce.number().check(z.minimum(0))), null),
 })
 
-/** Only what ends from now on, and an empty line whenever nothing has for `heartbeatMs`. @throws invalid_request, account_not_found, key_not_found, store_unavailable where nothing runs */
+/**
+ * Sends requests that end from now on, and an empty line after `heartbeatMs` without any.
+ * @throws invalid_request, account_not_found, key_not_found, store_unavailable when no gateway runs
+ */
 export async function tail(
   deps: OperatorDeps,
   sent: Readonly<Record<string, string>>,
@@ -39,7 +42,7 @@ export async function tail(
   return new Response(toLines(endings), { headers: { 'Content-Type': 'application/x-ndjson' } })
 }
 
-/** What has ended since it was asked last, oldest first; waits until something has, or for a heartbeat: then nothing. */
+/** Waits for requests that ended since the last call, oldest first; empty after a heartbeat interval. */
 type Endings = (signal: AbortSignal) => Promise<readonly TailRecord[]>
 
 function openEndings(deps: OperatorDeps, filter: Filter, heartbeatMs: number): Endings {
@@ -61,7 +64,7 @@ function openEndings(deps: OperatorDeps, filter: Filter, heartbeatMs: number): E
 
 export type Filter = Omit<ActivityQuery, 'limit' | 'since' | 'until' | 'requestId'>
 
-/** As the log itself would choose. */
+/** The same filter as the store's query. */
 export const isWanted = (
   { accountId, keyId, model, provider, status, leastTotalMs, errorsOnly }: Filter,
   entry: ActivityEntry,
@@ -91,14 +94,14 @@ function messageOf({ refusal, code, failedAttempts }: ActivityEntry): string | n
   return code === null || last === undefined ? null : `${last.provider}: ${last.reason}`
 }
 
-/** Pulled: a reader that has stopped reading costs nothing. */
+/** Pull-based: a reader that has stopped reading costs nothing. */
 function toLines(endings: Endings): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   const closed = new AbortController()
   return new ReadableStream(
     {
       start(controller) {
-        // The headers leave with the first byte: an empty line says that from now on nothing is missed.
+        // Headers are sent with the first byte; the empty line tells the reader that nothing is missed from now on.
         controller.enqueue(encoder.encode('\n'))
       },
       async pull(controller) {

@@ -1,4 +1,4 @@
-/** Providers put to the test: whether they answer, take the credential, and know a model. */
+/** The verb that tests providers: whether they answer, accept the credential, and know a model. */
 import * as z from 'zod/mini'
 import { GatewayError } from '#domain/errors.ts'
 import type { ModelCard } from '#domain/model-card.ts'
@@ -15,23 +15,23 @@ export interface ProviderTestRecord {
   readonly ok: boolean
   readonly status: number | null
   readonly ms: number
-  /** How many it lists; null where it lists none. */
+  /** The number of models that it lists; null without a list. */
   readonly models: number | null
-  /** Of those, the ones that have a price here; null where it lists none. */
+  /** Of those, the ones with a price here; null without a list. */
   readonly priced_models: number | null
-  /** The model that was asked about, and what the provider calls it. */
+  /** The tested model, and the provider's name for it. */
   readonly model: string | null
   readonly upstream: string | null
-  /** Of the answer that was bought; null where none was. */
+  /** Usage of the completion; null without one. */
   readonly prompt_tokens: number | null
   readonly completion_tokens: number | null
-  /** The provider's clock less ours; null where it does not tell. */
+  /** The provider's clock minus ours; null without a Date header. */
   readonly clock_skew_ms: number | null
   readonly message: string | null
 }
 
 /**
- * Every provider, or one, or those that serve a model. Without `spend` nothing is bought: the list of models is asked for.
+ * Tests all providers, one, or those that serve a model. Without `spend` it only lists models; with it, it pays for a completion.
  * @throws provider_not_found, model_not_found, invalid_request
  */
 export const testProviders = verb(
@@ -39,7 +39,7 @@ export const testProviders = verb(
     name: z._default(z.nullable(z.string()), null),
     model: z._default(z.nullable(z.string()), null),
     spend: z._default(z.boolean(), false),
-    /** How long to wait for a list of models; an answer that is bought has the usual time-outs. */
+    /** The time-out of a models list; a completion has the usual time-outs. */
     within_ms: z.optional(z.int().check(z.minimum(1), z.maximum(60_000))),
   }),
   async (
@@ -109,7 +109,7 @@ async function test(
   }
 }
 
-/** How many of a provider's own names are the upstream names of models that cost something here, or are free by word. */
+/** How many of the listed names are upstream names of models with a price (also a price of zero). */
 async function countPriced(
   { store }: OperatorDeps,
   { name }: Provider,
@@ -121,7 +121,7 @@ async function countPriced(
   return new Set(listed).intersection(priced).size
 }
 
-/** As the route has it; a provider that does not serve the model is asked for it under the name of the model's own. */
+/** The route's hop for the provider; a provider outside the route is tested with the model's own upstream name. */
 const hopOf = (card: ModelCard, { name }: Provider): RouteHop | ModelCard =>
   routeOf(card).find(({ provider }) => provider === name) ?? card
 

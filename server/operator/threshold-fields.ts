@@ -1,4 +1,4 @@
-/** Where an account wants to hear: addresses that a mail or a webhook can be sent to, and nothing that steers either. */
+/** Input fields for the addresses of low-balance notices: e-mail and webhook, without anything that could inject headers. */
 import { isLoopbackHost } from '#domain/loopback.ts'
 import { readAs } from '#forms/fields.ts'
 import { invalidInput } from './verb.ts'
@@ -7,7 +7,7 @@ const MOST_EMAIL_CHARS = 254
 const MOST_LOCAL_CHARS = 64
 const MOST_URL_CHARS = 2_048
 
-/** Letters of any script, and of ASCII's signs those that need no quotes (RFC 5321, RFC 6531). */
+/** Letters of any script, and the ASCII signs that need no quotes (RFC 5321, RFC 6531). */
 const LOCAL = /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*$/u
 const DOMAIN =
   /^[\p{L}\p{N}]([\p{L}\p{N}-]*[\p{L}\p{N}])?(\.[\p{L}\p{N}]([\p{L}\p{N}-]*[\p{L}\p{N}])?)*$/u
@@ -19,12 +19,12 @@ function readEmail(text: string): string | undefined {
   return at > 0 && fits && LOCAL.test(local) && DOMAIN.test(domain) ? text : undefined
 }
 
-/** One plain address: no name, no quotes, no white space. */
+/** A plain address: no display name, no quotes, no white space. */
 export const emailField = readAs(readEmail, 'an e-mail address such as "ops@example.org"')
 
 /**
- * The address as it is kept. Whether it leads to a place that may be spoken to is asked again at every sending, when its
- * name has been resolved. @throws invalid_request
+ * The normalised URL. Whether its IP address is allowed is checked at each delivery, after name resolution.
+ * @throws invalid_request
  */
 export function readWebhookUrl(text: string, allowsLoopback: boolean): string {
   const url = text.length <= MOST_URL_CHARS ? URL.parse(text) : null

@@ -1,16 +1,16 @@
-/** A threshold as records show it: everything but the secret that signs its webhooks. */
+/** The record of a threshold, without the secret that signs its webhooks. */
 import { renderInstant } from '#domain/clock.ts'
 import type { Mark, Threshold } from '#domain/low-balance.ts'
 import { renderUsd } from '#domain/money.ts'
 
 export interface ThresholdRecord {
-  /** Null while no notice is asked for. */
+  /** Null without a threshold. */
   readonly threshold_usd: string | null
   readonly email: string | null
   readonly webhook_url: string | null
-  /** Whether the account is known to be low. */
+  /** Whether the balance is below the threshold and a notice was created. */
   readonly marked: boolean
-  /** When its owner was last told; null while it is not marked. */
+  /** When the last notice was created; null while not marked. */
   readonly notified_at: string | null
 }
 

@@ -1,4 +1,4 @@
-/** Thresholds: when an account's owner wants to hear that money runs out, where, and whether a notice gets there. */
+/** Verbs for low-balance thresholds: show, set, send a test notice. */
 import * as z from 'zod/mini'
 import type { Account } from '#domain/account.ts'
 import { changesBetween } from '#domain/act.ts'
@@ -22,7 +22,7 @@ export interface AccountThresholdRecord extends ThresholdRecord {
 
 export interface SetThresholdRecord extends AccountThresholdRecord {
   readonly previous: ThresholdRecord
-  /** Made by this act, and shown by it alone; null where none was made. */
+  /** A new secret, shown only once; null when none was created. */
   readonly webhook_secret: string | null
   readonly warnings: readonly string[]
 }
@@ -30,13 +30,13 @@ export interface SetThresholdRecord extends AccountThresholdRecord {
 export interface TestRecord {
   readonly event_id: string
   readonly channels: readonly Channel[]
-  /** Whether a gateway runs here, to send it. */
+  /** Whether a gateway runs that will send it. */
   readonly running: boolean
 }
 
 async function report({ store }: OperatorDeps, { id }: Account): Promise<AccountThresholdRecord> {
   const threshold = await store.thresholds.find(id)
-  // Read after the threshold, because a change of it may wait for the disk.
+  // Read after the threshold: setting one may wait for the disk, while the balance changes.
   const account = await store.accounts.find(id)
   return {
     account: account?.name ?? id,
@@ -51,8 +51,8 @@ export const showThreshold = verb(z.strictObject({ account: accountField }), asy
 )
 
 /**
- * Changes what is stated and nothing else, and judges the balance at once. The secret of a webhook is made when one is first
- * set, kept when its address changes, and gone with it. @throws account_not_found, invalid_request
+ * Absent fields stay unchanged; the balance is checked at once. The webhook secret is created with the first URL, kept when the
+ * URL changes, and removed with it. @throws account_not_found, invalid_request
  */
 export const setThreshold = mutation(
   'thresholds.set',
@@ -91,7 +91,7 @@ export const setThreshold = mutation(
   (_, record) => describeChange(record),
 )
 
-/** The path of a webhook's address may be its only secret, so the log of acts has its host alone. */
+/** The path of a webhook URL may be secret, so only its origin is recorded in the log of acts. */
 const hostOf = (url: string | null): string | null => url && new URL(url).origin
 
 function describeChange({ account, previous, webhook_secret, ...now }: SetThresholdRecord) {
@@ -123,7 +123,7 @@ function warningsFor({ below, email, webhookUrl }: Threshold, { smtp }: Delivery
   ]
 }
 
-/** Posts a notice that says of itself that it is a test. @throws account_not_found, invalid_request */
+/** Queues a notice marked as a test. @throws account_not_found, invalid_request */
 export const testThreshold = mutation(
   'thresholds.test',
   z.strictObject({
@@ -143,7 +143,6 @@ export const testThreshold = mutation(
   ({ account }, { event_id, channels }) => ({ target: account, changed: { event_id, channels } }),
 )
 
-/** A threshold that was never set has no changes. */
 async function draftTest(
   { store, clock }: OperatorDeps,
   { id: accountId, balance }: Account,

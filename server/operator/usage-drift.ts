@@ -1,4 +1,4 @@
-/** Usage over all requests: how our prices compare with what providers say that they charge. */
+/** Compares what was charged with the costs that providers state. */
 import * as z from 'zod/mini'
 import { type Drift, driftUsd } from '#domain/drift.ts'
 import { renderUsd } from '#domain/money.ts'
@@ -8,13 +8,13 @@ import { verb } from './verb.ts'
 
 export interface DriftRecord {
   readonly model: string
-  /** Those that were charged and whose provider stated a cost. */
+  /** Charged requests with a stated cost. */
   readonly requests: number
   readonly charged_usd: string
   readonly stated_usd: string
-  /** Stated less charged: positive where the provider takes more than we do. */
+  /** Stated minus charged: positive when the provider charges more than we do. */
   readonly difference_usd: string
-  /** Of what was charged. */
+  /** Relative to the charged amount. */
   readonly difference_percent: number | null
 }
 
@@ -32,7 +32,7 @@ const sizeOf = (drift: Drift): bigint => {
   return difference < 0n ? -difference : difference
 }
 
-/** The largest difference first, either way. */
+/** Sorted by the absolute difference, largest first. */
 export const showDrift = verb(
   z.strictObject({ since: z._default(z.nullable(timeField), null) }),
   async ({ store }, { since }): Promise<readonly DriftRecord[]> => {

@@ -1,4 +1,4 @@
-/** The usage report, as an operator reads it: groups by name, what each used and cost, and its share of the whole. */
+/** The usage report: requests, tokens and cost by group, with each group's share. */
 import * as z from 'zod/mini'
 import { type Day, instant, renderDay, renderInstant } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
@@ -26,11 +26,11 @@ export interface UsageSumRecord {
   readonly images: number
   readonly cost_usd: string
   readonly cost_rub: number
-  /** Of the whole cost, in percent with two places; null where nothing cost anything. */
+  /** Of the total cost, in percent with two decimal places; null when the total is zero. */
   readonly share_percent: number | null
 }
 
-/** Of these only the dimensions that were asked for are there. */
+/** Only the requested dimensions are present. */
 export interface UsageGroupRecord {
   readonly key_id?: string
   readonly key_name?: string
@@ -39,7 +39,7 @@ export interface UsageGroupRecord {
   readonly provider?: string | null
   /** "2026-08-23", UTC. */
   readonly day?: string
-  /** When it begins. */
+  /** The start of the hour. */
   readonly hour?: string
 }
 
@@ -48,18 +48,18 @@ export interface UsageReportRecord {
   readonly then_by: UsageDimension | null
   readonly since: string | null
   readonly until: string | null
-  /** Requests that ended before are no longer in the log, and not in here; null where none is missing. */
+  /** Requests that ended before were removed from the log and are not included; null when none is missing. */
   readonly kept_since: string | null
-  /** The dearest first; days and hours in their order. */
+  /** The most expensive first; days and hours in chronological order. */
   readonly rows: readonly (UsageGroupRecord & UsageSumRecord)[]
-  /** What has no row of its own, together. */
+  /** The sum of the groups without a row. */
   readonly other: UsageSumRecord & { readonly groups: number }
   readonly total: UsageSumRecord
 }
 
 const dimensionField = z.enum(USAGE_DIMENSIONS)
 
-/** Of every account unless one is named. @throws account_not_found, invalid_request, store_unavailable */
+/** Of all accounts unless one is named. @throws account_not_found, invalid_request, store_unavailable */
 export const reportUsage = verb(
   z.strictObject({
     by: z._default(dimensionField, 'key'),
@@ -67,7 +67,7 @@ export const reportUsage = verb(
     account: z._default(z.nullable(z.string()), null),
     since: z._default(z.nullable(timeField), null),
     until: z._default(z.nullable(timeField), null),
-    /** How many groups have a row, the dearest. */
+    /** The number of groups with a row. */
     top: z._default(z.int().check(z.minimum(1), z.maximum(MOST_USAGE_GROUPS)), MOST_USAGE_GROUPS),
   }),
   async (deps, input): Promise<UsageReportRecord> => {
@@ -87,7 +87,7 @@ export const reportUsage = verb(
       then_by: thenBy,
       since: since === null ? null : renderInstant(since),
       until: until === null ? null : renderInstant(until),
-      // Asked after the report: what was removed meanwhile may be missing from it.
+      // Read after the report, so that entries removed meanwhile are covered.
       kept_since: await keptSince(deps, since),
       ...(await render(deps, query, report)),
     }
@@ -112,7 +112,7 @@ async function render(deps: OperatorDeps, { by, thenBy }: UsageQuery, report: Us
 const isTime = (dimension: UsageDimension | null): boolean =>
   dimension === 'day' || dimension === 'hour'
 
-/** Time runs forward; what is split by time stays together, the dearest whole first. */
+/** Chronological for time; groups split by time stay together, the most expensive group first. */
 function inOrder(
   rows: readonly UsageRow[],
   by: UsageDimension,
@@ -174,6 +174,6 @@ const renderSum = (sum: UsageSum, whole: UsdNanos): UsageSumRecord => ({
   share_percent: whole === 0n ? null : shareOf(sum.cost, whole),
 })
 
-/** Halves up, to two places. */
+/** Rounded half up to two decimal places. */
 const shareOf = (cost: UsdNanos, whole: UsdNanos): number =>
   Number((cost * 20_000n + whole) / (whole * 2n)) / 100

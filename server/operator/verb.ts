@@ -1,4 +1,4 @@
-/** A verb: one act of an operator, its input parsed, its answer exactly what `--json` prints. */
+/** A verb: one operation of the operator API: validated input, and an answer that is exactly what `--json` prints. */
 import type * as z from 'zod/mini'
 import { type ActFacts, draftAct } from '#domain/act.ts'
 import { GatewayError } from '#domain/errors.ts'
@@ -9,22 +9,22 @@ export interface Verb<Sent, Input, Answer> {
   /** Reads the untrusted input; it is JSON on the socket and a plain object in-process. @throws invalid_request */
   read(untrusted: unknown): Input | Promise<Input>
   run(deps: OperatorDeps, input: Input): Promise<Answer>
-  /** Set on a verb that changes something: what the log of acts says that it did. */
+  /** Set on a mutation: describes the change for the log of acts. */
   readonly acts?: ActDescription<Input, Answer>
-  /** Never set: it tells the compiler what a caller sends. */
+  /** Never set; carries the type of the input before parsing. */
   readonly sent?: Sent
 }
 
-/** The name and the facts of an act; `describe` answers null where nothing changed after all. */
+/** `describe` returns null when nothing changed. */
 interface ActDescription<Input, Answer> {
   readonly verb: string
   describe(input: Input, answer: Answer): ActFacts | readonly ActFacts[] | null
 }
 
-/** Any verb, for whoever calls it by name. */
+/** Any verb, for callers by name. */
 export type AnyVerb = Verb<unknown, unknown, unknown>
 
-/** A verb that changes nothing. Ties an input to its answer, so that both keep their types. */
+/** Defines a verb that changes nothing. */
 export const verb = <Schema extends z.ZodMiniType, Answer>(
   input: Schema,
   run: (deps: OperatorDeps, input: z.output<Schema>) => Promise<Answer>,
@@ -33,7 +33,7 @@ export const verb = <Schema extends z.ZodMiniType, Answer>(
   run,
 })
 
-/** A verb that changes something; whenever it has, it leaves an act in the log, as `describe` puts it: never a secret. */
+/** Defines a verb that changes something and records it in the log of acts. `describe` must not include secrets. */
 export const mutation = <Schema extends z.ZodMiniType, Answer>(
   name: string,
   input: Schema,
@@ -45,7 +45,7 @@ export const mutation = <Schema extends z.ZodMiniType, Answer>(
 })
 
 /**
- * Reads, runs, and notes what was changed; the act is in the log before the answer is returned.
+ * Parses the input, runs the verb and records its acts before the answer is returned.
  * @throws invalid_request, whose `param` is the path of the field, and what the verb itself throws
  */
 export async function perform<Input, Answer>(
@@ -72,7 +72,7 @@ async function recordActs(
   }
 }
 
-/** The disk filled up in between, say. */
+/** The change was made, but recording it failed, for instance because the disk is full. */
 const notRecorded = (verb: string, cause: unknown): GatewayError =>
   new GatewayError(
     'store_unavailable',
@@ -95,7 +95,7 @@ async function parse<Schema extends z.ZodMiniType>(
   throw invalidInput(reading.path.join('.'), reading.message)
 }
 
-/** An input that cannot be read; `param` is the path of the field, empty for the whole. */
+/** The error for invalid input; `param` is the path of the field, empty for the whole input. */
 export const invalidInput = (param: string, expected: string): GatewayError =>
   new GatewayError(
     'invalid_request',

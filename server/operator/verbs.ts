@@ -1,4 +1,4 @@
-/** The table of verbs: all that an operator can do, by name; a verb's file is read when it is first asked for. */
+/** The table of all verbs by name; a verb's module is loaded on first use. */
 import type { AnyVerb } from './verb.ts'
 
 export const VERBS = {

@@ -1,4 +1,4 @@
-/** Why: the verdict on a request replayed. What refused it then, what would now, and what to type; or how it went. */
+/** The why verb: why a request was refused, whether it would be now, and the command that helps; or how an admitted one went. */
 import * as z from 'zod/mini'
 import type { ActivityEntry } from '#domain/activity.ts'
 import { type ErrorMetadata, GatewayError } from '#domain/errors.ts'
@@ -14,7 +14,7 @@ import { verb } from './verb.ts'
 import { type RefusalFacts, remediesFor } from './why/remedies.ts'
 import { storyOf } from './why/story.ts'
 
-/** Which limit refused, its value, what was used of it, and when it lifts by itself; null where no limit did. */
+/** The refusing limit with its value, usage and reset time; null when it was not a limit. */
 export interface RefusalRecord {
   readonly code: string
   readonly message: string
@@ -37,15 +37,15 @@ export interface WhyRecord {
   readonly ended_by: string
   /** Null where it was admitted. */
   readonly refusal: (RefusalRecord & { readonly most_cost_usd: string | null }) | null
-  /** The same request judged at this instant; `admitted` is null where that depends on its body, which is not kept. */
+  /** The decision for the same request now; `admitted` is null when it depends on the body, which is not stored. */
   readonly now: { readonly admitted: boolean | null; readonly refusal: RefusalRecord | null } | null
-  /** Commands, each of which lifts what refused it or would. */
+  /** Commands that would resolve the refusal. */
   readonly remedies: readonly string[]
-  /** What became of it, where it was admitted. */
+  /** How it went, when it was admitted. */
   readonly story: readonly string[]
 }
 
-/** By the generation's id, or the request's. @throws generation_not_found, also when several carry that request id */
+/** By generation id or request id. @throws generation_not_found, also when several have that request id */
 export const explain = verb(
   z.strictObject({ id: z.string().check(z.minLength(1)) }),
   async (deps, { id }): Promise<WhyRecord> => {
@@ -103,7 +103,7 @@ const renderNow = (now: GatewayError | 'unknown' | null): WhyRecord['now'] => ({
   refusal: now instanceof GatewayError ? renderRefusal(toFacts(now), now.message) : null,
 })
 
-/** A limit that is what it was will refuse again, be it free at the moment; money and catalogue are judged by now alone. */
+/** An unchanged limit can refuse again even if it is free now; balance and catalogue count only as they are now. */
 function stillHolds({ metadata }: RefusalFacts, key: ApiKey): boolean {
   const limits: Readonly<Record<string, unknown>> = { ...renderLimits(key) }
   const name = String(metadata?.['limit'])

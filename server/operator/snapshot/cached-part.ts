@@ -1,25 +1,25 @@
-/** A part of a snapshot: made when somebody looks, and again only when it is old enough for what making it costs. */
+/** A cached part of a snapshot: computed on demand, and less often the longer it takes. */
 import type { Clock } from '#domain/clock.ts'
 
 export interface Versioned<Value> {
   readonly value: Value
-  /** Differs whenever the value was made anew. */
+  /** Increases with each computation. */
   readonly version: number
 }
 
 export interface CachedPart<Value> {
-  /** Waits for a quick reading; a slow one answers its last value while it is made anew. */
+  /** Waits for a fast computation; during a slow one it returns the last value. */
   read(): Promise<Versioned<Value>>
 }
 
-/** Making one may take so much of the time, and no more: however large a gateway is, looking at it is not what it does. */
+/** The largest share of time spent on computing a part, so that watching does not slow down a large gateway. */
 const MOST_SHARE = 1 / 50
-/** Longer than this nobody waits, where there is anything to tell meanwhile. */
+/** Slower computations return the last value meanwhile. */
 const QUICK_MS = 100
-/** Unless nobody has asked for a while. */
+/** An older value is not returned. */
 const LONGEST_STALE_MS = 5_000
 
-/** Made at most every `leastMs`, one at a time; where that fails, the last value is answered. */
+/** Computed at most every `leastMs`, one at a time; if it fails, the last value is returned. */
 export function createCachedPart<Value>(
   clock: Clock,
   leastMs: number,

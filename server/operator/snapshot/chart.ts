@@ -1,4 +1,4 @@
-/** The chart of a dashboard: what was spent, asked or produced in the last days or hours, by whom, and the end of the ledger. */
+/** The dashboard's chart: spend, requests or tokens of the last days or hours by group, and the latest ledger entries. */
 import * as z from 'zod/mini'
 import {
   DAY_MS,
@@ -33,10 +33,10 @@ export interface ChartPoint {
 }
 
 export interface ChartGroup {
-  /** Null where no end user was named, or nobody served. */
+  /** Null for requests without end user, or without provider. */
   readonly name: string | null
   readonly total: ChartPoint
-  /** One for each label. */
+  /** One per label. */
   readonly points: readonly ChartPoint[]
 }
 
@@ -44,7 +44,7 @@ export interface ChartRecord {
   readonly by: string
   readonly bucket: 'day' | 'hour'
   readonly metric: 'spend' | 'requests' | 'tokens'
-  /** "2026-08-23" or the time an hour begins at, UTC, oldest first. */
+  /** "2026-08-23", or the start of an hour; UTC, oldest first. */
   readonly labels: readonly string[]
   /** The largest, by the metric. */
   readonly groups: readonly ChartGroup[]
@@ -60,7 +60,7 @@ const HOURS = 24
 const MOST_GROUPS = 8
 const LEDGER_LINES = 10
 
-/** Looks through the log of that time, and requests pass meanwhile. @throws account_not_found, store_unavailable */
+/** Scans the log of that time without blocking requests. @throws account_not_found, store_unavailable */
 export const readChart = verb(
   z.strictObject({
     account: accountField,
@@ -114,7 +114,7 @@ export const readChart = verb(
   },
 )
 
-/** Where each bucket begins, as a report of usage tells it, and how it is called. */
+/** The start of each bucket, as usage reports have it, and its label. */
 function timesOf(bucket: 'day' | 'hour', now: Instant) {
   if (bucket === 'day') {
     const first = dayOf(now) - DAYS + 1

@@ -1,4 +1,4 @@
-/** The keys of an account with what is used of each limit, the nearest to one of them first, and what deserves a warning. */
+/** The keys of an account with the usage of each limit, those nearest to a limit first, and warnings. */
 import type { Account } from '#domain/account.ts'
 import { type Instant, pause, renderInstant } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
@@ -21,7 +21,7 @@ import type {
 } from './record.ts'
 import { integerOrNull, oneDecimal, tenthsOrNull } from './traffic.ts'
 
-/** Whoever has more sees the newest, and whatever is asked with at the moment. */
+/** Of more keys only the newest and the recently used ones are read. */
 export const MOST_KEYS = 1_000
 const MOST_KEY_ROWS = 200
 const NEAR_PERCENT = 90
@@ -31,7 +31,7 @@ interface KeysReading {
   readonly caps: Caps
 }
 
-/** `span` is the last hour. Between every few keys requests are let pass: one that was never used is read from the disk. */
+/** `span` is the last hour. Yields to requests every few keys, because unused keys are read from disk. */
 export async function readKeys(
   deps: OperatorDeps,
   account: Account,
@@ -73,7 +73,7 @@ export async function readKeys(
 const ACTIVE_MS = 300_000
 const NEVER = new AbortController().signal
 
-/** Those asked with lately, too, that a page of the newest does not hold. */
+/** Adds recently used keys that are not among the newest. */
 async function withRecentlyUsed(
   { store }: OperatorDeps,
   { id }: Account,
@@ -96,7 +96,7 @@ function capsOf(keys: readonly ApiKey[]): Caps {
   return { day: sum('dailySpend'), month: sum('monthlySpend') }
 }
 
-/** Full before near, then by percent, then by what was spent today. */
+/** By percent of the fullest limit, then by today's spend, then by name. */
 const byNearestLimit = (a: KeyRowRecord, b: KeyRowRecord): number =>
   (b.percent ?? -1) - (a.percent ?? -1) ||
   Number(b.spend_day.spent_usd) - Number(a.spend_day.spent_usd) ||
@@ -137,7 +137,7 @@ async function readRow(
   }
 }
 
-/** Without a limit nobody counts; of a minute it is known all the same, of a day it would have to be looked for. */
+/** Without a limit there is no window; the last minute is known from recent requests, a day would need a log scan. */
 const toWindowGauge = (reading: WindowReading | null, used: number | null): GaugeRecord =>
   reading === null
     ? toGauge(used, null, null)
@@ -234,7 +234,7 @@ async function warningsOf(
   return [...full, ...(await paceWarnings(store.admissions, key, now))]
 }
 
-/** Ceilings whose half is gone too fast, and those that are nearly or wholly reached. */
+/** Spend limits that are half used too early, nearly reached or reached. */
 export async function paceWarnings(
   admissions: OperatorDeps['store']['admissions'],
   key: ApiKey,

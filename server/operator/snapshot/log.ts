@@ -1,4 +1,4 @@
-/** The last requests as the log has them; what ended before the start is read back once. */
+/** The latest requests; those that ended before the process started are read from the log once. */
 import type { ActivityEntry } from '#domain/activity.ts'
 import { DAY_MS, later } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
@@ -8,7 +8,7 @@ import { renderActivity } from '../activity-record.ts'
 import type { OperatorDeps } from '../deps.ts'
 import type { LogRecord } from './record.ts'
 
-/** What came to a ring since it was last asked, newest first, or null; at first what is known of the time before as well. */
+/** Returns the entries added to a ring since the last call, newest first, or null; the first call includes `earlier`. */
 export function startTail(
   deps: OperatorDeps,
   ring: Latest<ActivityEntry>,
@@ -25,11 +25,11 @@ export function startTail(
   }
 }
 
-/** The log before the process began, for screens that would be empty after a restart. */
+/** The log before the process started, so that screens are not empty after a restart. */
 export async function readEarlier(deps: OperatorDeps) {
   const { live, store, clock } = deps
   const until = live?.startedAt ?? clock.now()
-  // Errors may be far apart, and a log of millions is not read through for them.
+  // Only a day, because errors may be rare and a log of millions must not be scanned for them.
   const before = { since: later(until, -DAY_MS), until }
   const [log, errors] = await Promise.all([
     store.activity.list({ ...before, limit: MOST_RECENT }),
@@ -37,7 +37,7 @@ export async function readEarlier(deps: OperatorDeps) {
   ])
   return {
     log: await renderEntries(deps, log),
-    // Of a client that left there is nothing to be told.
+    // Requests that the client cancelled are not errors.
     errors: await renderEntries(
       deps,
       errors.filter(({ code }) => code !== null),

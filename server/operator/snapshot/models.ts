@@ -1,4 +1,4 @@
-/** Models and providers: what they were asked lately, how quick they are, and how often they fail. */
+/** Recent traffic, latency and errors of models and providers. */
 import { dayOf, dayStart, later } from '#domain/clock.ts'
 import { renderUsd } from '#domain/money.ts'
 import {
@@ -15,7 +15,7 @@ import { renderHealth, worstOf } from '../hop-record.ts'
 import type { ModelTrafficRecord, ProviderTrafficRecord } from './record.ts'
 import { integerOrNull, tenthsOrNull } from './traffic.ts'
 
-/** What each model cost since midnight UTC: a look through the day's log. */
+/** The cost of each model since midnight UTC; scans the day's log. */
 export const readModelDay = ({ store, clock }: OperatorDeps): Promise<UsageReport> =>
   store.activity.usage({
     by: 'model',
@@ -24,7 +24,7 @@ export const readModelDay = ({ store, clock }: OperatorDeps): Promise<UsageRepor
     top: MOST_USAGE_GROUPS,
   })
 
-/** Those that were asked lately or today, the dearest first, then the busiest. `span` is of five minutes. */
+/** Models used recently or today, the most expensive first, then the busiest. `span` is of five minutes. */
 export function renderModels(
   { watch }: LiveFacts,
   span: Span,
@@ -93,7 +93,7 @@ export async function readProviders(
   })
 }
 
-/** How a provider served in a span; `failures` are its own. */
+/** A provider's results in a span; `failures` are its own. */
 export function renderServed(name: string, span: Span, failures: readonly HopFailure[]) {
   const own = span.endings.filter(({ provider }) => provider === name)
   const served = own.filter(({ status }) => status < 500)

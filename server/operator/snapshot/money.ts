@@ -1,4 +1,4 @@
-/** An account's money: what is left and for how long, what was spent, and when its owner is told. */
+/** An account's money: balance, runway, spend, limits and low-balance threshold. */
 import type { Account } from '#domain/account.ts'
 import type { AccountDaySpend } from '#domain/admission.ts'
 import { type Day, dayOf, type Instant, monthStart, renderInstant } from '#domain/clock.ts'
@@ -10,10 +10,10 @@ import { renderThreshold } from '../threshold-record.ts'
 import type { ChannelRecord, MoneyRecord, RunwayRecord } from './record.ts'
 import { oneDecimal } from './traffic.ts'
 
-/** Far enough back for the month, and for the week before today. */
+/** Covers the month and the seven days before today. */
 const MOST_DAYS = 32
 
-/** Σ of the ceilings of an account's keys; null where there is none, or nobody can tell. */
+/** Sums of the spend limits of an account's keys; null when there is none or there are too many keys. */
 export interface Caps {
   readonly day: UsdNanos | null
   readonly month: UsdNanos | null
@@ -55,7 +55,7 @@ export async function readMoney(
   }
 }
 
-/** What every account spent by day: of this month, and of the last week even where the month has just begun. */
+/** The daily spend of every account for this month and at least the last week. */
 export const readDays = (
   { store }: OperatorDeps,
   now: Instant,

@@ -1,4 +1,4 @@
-/** Reads snapshots of a running gateway for whoever watches: each part is made anew as often as it deserves, and no oftener. */
+/** Reads snapshots of a running gateway for watchers; each part has its own refresh interval. */
 import type { Account } from '#domain/account.ts'
 import { HOUR_MS, type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
@@ -15,15 +15,15 @@ import type { FrameRecord, GatewayRecord } from './record.ts'
 import { renderInFlight, renderTraffic } from './traffic.ts'
 
 export interface SnapshotReader {
-  /** What a watcher has not seen yet; a new one is shown everything. */
+  /** `next` returns what this watcher has not seen yet; first everything. */
   watch(): { next(): Promise<FrameRecord> }
 }
 
 const SECOND_MS = 1_000
-/** A day's log is looked through for it. */
+/** Less often, because it scans a day's log. */
 const MODEL_DAY_MS = 10_000
 
-/** One account's money and keys, everybody's requests. @throws account_not_found, store_unavailable */
+/** Money and keys of one account, requests of all. @throws account_not_found, store_unavailable */
 export async function openSnapshots(deps: OperatorDeps, name: string): Promise<SnapshotReader> {
   const live = requireRunning(deps)
   const account = await findAccount(deps, name)

@@ -1,4 +1,4 @@
-/** The snapshot: everything that the dashboard draws and `status` sums up, as it travels over the operator's socket. */
+/** The snapshot that the dashboard displays, as sent over the operator's socket. */
 
 import type { AttemptRecord } from '#domain/receipt-report.ts'
 import type { InFlightState } from '#domain/snapshot/in-flight.ts'
@@ -6,7 +6,7 @@ import type { Period } from '#domain/snapshot/pace.ts'
 import type { ActivityRecord } from '../activity-record.ts'
 import type { HealthRecord } from '../hop-record.ts'
 
-/** Money is a decimal string in dollars, a share is in percent, a time RFC 3339; null is "nothing to tell". */
+/** Money is a decimal string in dollars, shares are in percent, times are RFC 3339; null is unknown or not applicable. */
 export interface SnapshotRecord {
   readonly at: string
   readonly gateway: GatewayRecord
@@ -18,11 +18,11 @@ export interface SnapshotRecord {
   readonly providers: readonly ProviderTrafficRecord[]
   /** Newest first, at most `MOST_RECENT`. */
   readonly log: readonly LogRecord[]
-  /** Of those that ended otherwise than well, which a busy hour pushes out of `log`. */
+  /** Failed requests, which a busy hour would push out of `log`. */
   readonly errors: readonly LogRecord[]
 }
 
-/** What a frame adds to the one before: parts that changed, whole, and new lines of the log. The first has every part. */
+/** The difference to the previous frame: changed parts (complete) and new log entries. The first frame has every part. */
 export interface FrameRecord extends Partial<SnapshotRecord> {
   readonly at: string
 }
@@ -35,7 +35,7 @@ export interface GatewayRecord {
   readonly started_at: string
   readonly uptime_seconds: number
   readonly healthy: boolean
-  /** It takes no new requests, and stops when those in progress have ended. */
+  /** Accepts no new requests and stops when those in progress have ended. */
   readonly draining: boolean
 }
 
@@ -60,7 +60,7 @@ export interface InFlightRecord {
   readonly arrived_at: string
   readonly elapsed_ms: number
   readonly first_byte_ms: number | null
-  /** What has been counted or estimated so far; the provider's own count comes last. */
+  /** Counted or estimated so far; the provider's usage arrives last. */
   readonly prompt_tokens: number
   readonly completion_tokens: number
   readonly tokens_per_second: number | null
@@ -68,14 +68,14 @@ export interface InFlightRecord {
   readonly failed_attempts: number
 }
 
-/** Of the last five minutes, or as far back as there is memory for. */
+/** Of the last five minutes, or less if the buffer does not reach back so far. */
 export interface TrafficRecord {
   readonly seconds: number
   readonly requests_per_minute: number
   readonly tokens_per_second: number
   readonly total_ms: PercentilesRecord
   readonly first_byte_ms: PercentilesRecord
-  /** Of those that ended, how many with 5xx. */
+  /** The share of ended requests with status 5xx. */
   readonly error_percent: number | null
   readonly ok: number
   readonly failed: readonly StatusCountRecord[]
@@ -108,7 +108,7 @@ export interface MoneyRecord {
   readonly balance_usd: string
   readonly spend_day_usd: string
   readonly spend_month_usd: string
-  /** Σ of its keys' ceilings; null where no key has one, or there are too many keys to add up. */
+  /** The sum of its keys' spend limits; null when no key has one or there are too many keys. */
   readonly day_caps_usd: string | null
   readonly month_caps_usd: string | null
   readonly day_percent: number | null
@@ -123,23 +123,23 @@ export interface MoneyRecord {
 }
 
 export interface RunwayRecord {
-  /** Null where nothing is spent. */
+  /** Null when nothing is spent. */
   readonly seconds: number | null
   readonly mean_day_usd: string
-  /** How many full days that is the mean of; 0: today's pace. */
+  /** The number of full days in the mean; 0 for today's pace. */
   readonly days: number
 }
 
 export interface ChannelRecord {
   readonly channel: 'email' | 'webhook'
-  /** What became of its last notice; null where none was sent. */
+  /** The state of its last notice; null without one. */
   readonly last: 'pending' | 'delivered' | 'dead' | null
 }
 
 export interface KeysRecord {
-  /** Of the account, the revoked ones left out. */
+  /** Without revoked keys. */
   readonly total: number
-  /** How many were asked with in the last five minutes, or are in use now. */
+  /** Keys used in the last five minutes or in use now. */
   readonly active: number
   /** The nearest to a limit first; at most `MOST_KEY_ROWS`. */
   readonly rows: readonly KeyRowRecord[]
@@ -150,12 +150,12 @@ export interface KeysRecord {
 export type Level = 'ok' | 'near' | 'full'
 
 export interface GaugeRecord {
-  /** Null where it is not known without a look through the log. */
+  /** Null when it is not known without scanning the log. */
   readonly used: number | null
   readonly limit: number | null
   readonly percent: number | null
   readonly level: Level
-  /** When the next slot frees; null where no window is counted or it is empty. */
+  /** When the next slot becomes free; null without a window or when it is empty. */
   readonly frees_in_seconds: number | null
 }
 
@@ -185,11 +185,11 @@ export interface KeyRowRecord {
   readonly level: Level
   /** Of the fullest of its limits; null where it has none. */
   readonly percent: number | null
-  /** Null where it was not asked with. */
+  /** Null when it was not used. */
   readonly lately: KeyTrafficRecord | null
 }
 
-/** Of the last hour, or as far back as there is memory for. */
+/** Of the last hour, or less if the buffer does not reach back so far. */
 export interface KeyTrafficRecord {
   readonly seconds: number
   readonly ok: number
@@ -206,11 +206,11 @@ export interface WarningRecord {
   readonly key_id: string
   readonly key_name: string
   readonly what: 'rpm' | 'rpd' | 'concurrency' | Period
-  /** Of a ceiling: so many percent are gone. Of a count: it is used up. */
+  /** The percentage of a spend limit that is used; always 100 for other limits. */
   readonly level: 50 | 80 | 100
   readonly used: string
   readonly limit: string
-  /** When a ceiling is reached at this pace, if that is before it resets; null else. */
+  /** When the spend limit will be reached at this pace; null unless that is before the reset. */
   readonly reached_at: string | null
   readonly resets_at: string | null
 }
@@ -242,12 +242,12 @@ export interface ProviderTrafficRecord {
   readonly p95_ms: number | null
   readonly requests: number
   readonly in_flight: number
-  /** Its own failures, also those after which another answered; status null is one that never came. */
+  /** Its own failures, also those followed by a fallback; status is null without an answer. */
   readonly failed: readonly { readonly status: number | null; readonly count: number }[]
 }
 
 export interface LogRecord extends ActivityRecord {
-  /** What it was told, or what its last provider said; null where it went well. */
+  /** The error sent to the client, or the last provider's; null on success. */
   readonly message: string | null
   readonly attempts: readonly AttemptRecord[]
 }

@@ -1,4 +1,4 @@
-/** `GET /watch`: a snapshot, then what changed of it, a JSON document a line, until whoever watches leaves. */
+/** `GET /watch`: a snapshot, then its changes, as JSON lines until the watcher disconnects. */
 import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import { pause } from '#domain/clock.ts'
 import { toGatewayError } from '#domain/errors.ts'
@@ -19,7 +19,7 @@ function readFps(text: string | undefined): number {
   return Number.isFinite(fps) ? Math.min(MOST_FPS, Math.max(1, fps)) : USUAL_FPS
 }
 
-/** The watchers of one account share what is made for them. */
+/** The watchers of one account share a reader. */
 export function createWatchers(deps: OperatorDeps): Watchers {
   const readers = new Map<string, Promise<SnapshotReader>>()
   const readerOf = (account: string): Promise<SnapshotReader> => {
@@ -43,7 +43,7 @@ export function createWatchers(deps: OperatorDeps): Watchers {
   }
 }
 
-/** Pulled: a watcher that does not read costs nothing. */
+/** Pull-based: a watcher that does not read costs nothing. */
 function toLines(next: () => Promise<unknown>, everyMs: number): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   const closed = new AbortController()

@@ -12,7 +12,7 @@ import type {
   TrafficRecord,
 } from './record.ts'
 
-/** A screen shows some thirty; a filter looks through these. */
+/** A screen shows about thirty; the rest is for filtering. */
 const MOST_REQUESTS = 500
 
 export const renderInFlight = (watch: Watch, count: number, now: Instant): InFlightSumRecord => ({
@@ -70,7 +70,7 @@ export function renderTraffic({ pulse, inFlight }: Watch, span: Span): TrafficRe
   }
 }
 
-/** The tokens of a request in progress came since its first. */
+/** The tokens of a request in progress, spread over the time since its first. */
 const toFlow =
   (now: Instant) =>
   ({ arrivedAt, firstEventMs, outputTokens }: InFlight): readonly Flow[] =>
@@ -80,7 +80,7 @@ const toFlow =
 
 const CENT_NANOS = 10_000_000n
 
-/** To the cent: it is a guess. */
+/** Rounded to cents, because it is an estimate. */
 const perHour = (costNanos: number, ms: number): UsdNanos => {
   const nanos = BigInt(Math.round((costNanos * HOUR_MS) / Math.max(1, ms)))
   return (((nanos + CENT_NANOS / 2n) / CENT_NANOS) * CENT_NANOS) as UsdNanos

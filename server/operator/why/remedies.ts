@@ -1,11 +1,11 @@
-/** What to type against a refusal: the exact command that lifts it, with a value that would have let the request pass. */
+/** The exact commands that resolve a refusal, with values that would have admitted the request. */
 import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
 import type { ErrorMetadata } from '#domain/errors.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { readUsd, renderUsd, type UsdNanos } from '#domain/money.ts'
 import { shellWord } from '#forms/shell-word.ts'
 
-/** A refusal of then or of now, as its caller gets it. */
+/** A refusal as the client gets it. */
 export interface RefusalFacts {
   readonly code: string
   readonly metadata: ErrorMetadata | null
@@ -17,7 +17,7 @@ export interface RemedyContext {
   readonly accountName: string
 }
 
-/** Empty where no command helps: a body that cannot be served, a request that only has to wait. */
+/** Empty when no command helps: an invalid body, or a request that only has to wait. */
 export function remediesFor(
   { code, metadata }: RefusalFacts,
   { key, model, accountName }: RemedyContext,
@@ -53,7 +53,7 @@ export function remediesFor(
   }
 }
 
-/** The flags of `limits set`, by the names that refusals tell. */
+/** The flags of `limits set` by the limit names in refusals. */
 const FLAGS: Readonly<Record<string, string>> = {
   rpm_limit: '--rpm',
   rpd_limit: '--rpd',
@@ -71,12 +71,12 @@ function raise({ id }: ApiKey, metadata: ErrorMetadata | null): readonly string[
   return [`gatewayctl limits set ${id} ${flag} ${twice(limit, used)}`]
 }
 
-/** Twice the limit, or twice what is used where that is more already. */
+/** Twice the limit, or twice the usage if that is more. */
 function twice(limit: ErrorMetadata[string], used: ErrorMetadata[string]): string {
   if (typeof limit === 'number') return String(2 * Math.max(limit, Number(used)))
   const [most, spent] = [readUsd(String(limit)) ?? 0n, readUsd(String(used)) ?? 0n]
   const amount = toCents(2n * (most > spent ? most : spent))
-  // A ceiling of nothing has no double worth the name.
+  // Doubling a limit of zero would have no effect.
   return renderUsd(most === 0n && amount < DOLLAR ? DOLLAR : amount)
 }
 
@@ -92,7 +92,7 @@ const topUp = (accountName: string): readonly string[] => [
     : `gatewayctl balance top-up 10 --account ${shellWord(accountName)}`,
 ]
 
-/** The list is replaced as a whole, so what it has is said again. */
+/** `--allow` replaces the whole list, so existing masks are repeated. */
 function allow({ id, limits }: ApiKey, model: string): string {
   const masks = [...(limits.allowedModels ?? []), model]
   return `gatewayctl limits set ${id} ${masks.map((mask) => `--allow ${shellWord(mask)}`).join(' ')}`

@@ -1,7 +1,6 @@
-/** What became of a request that was admitted, in words: who was asked, how it ended, what it cost. */
+/** Describes an admitted request in sentences: attempts, ending, cost. */
 import type { OperatorAttemptRecord, OperatorReceiptRecord } from '../activity-record.ts'
 
-/** One sentence each, in order. */
 export const storyOf = (receipt: OperatorReceiptRecord): readonly string[] => [
   ...(receipt.attempts.length === 0
     ? ['no provider was asked']
