@@ -47,7 +47,7 @@ describe('activity list', () => {
   const ids = async (input: Parameters<typeof act<'activity.list'>>[2]) =>
     (await act(deps, 'activity.list', input)).map(({ id }) => id)
 
-  test('tells each line with the name of its key, newest first', async () => {
+  test('lists each entry with the name of its key, newest first', async () => {
     const refused = note({ status: 429, code: 'rate_limit_exceeded', endedBy: 'refused' })
     const served = await charged({ endUser: 'u_1', totalMs: 900 })
     const [newest, oldest] = await act(deps, 'activity.list', {})
@@ -126,7 +126,7 @@ describe('activity list', () => {
 describe('activity show', () => {
   const show = (id: string) => act(deps, 'activity.show', { id })
 
-  test('is the receipt, with what its key’s holder is not told', async () => {
+  test('is the receipt, with the costs that the key’s holder does not see', async () => {
     const attempt = {
       model: 'demo/echo',
       provider: 'spare',

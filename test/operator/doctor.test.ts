@@ -76,7 +76,7 @@ test.each([
   expect(judgeFreeSpace('/data', megabytes * 1_000_000, share)).toMatchObject({ level })
 })
 
-test('a log that nobody folds is told', async () => {
+test('a WAL that is not checkpointed is reported', async () => {
   const deps = onDisk(await openFurnished())
   expect(await findings(deps, 'disk')).toHaveLength(1)
   expect(await findings(deps, 'log-size')).toEqual([])

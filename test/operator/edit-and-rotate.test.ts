@@ -11,7 +11,7 @@ const refused = (work: Promise<unknown>) => work.catch((error) => error)
 const HOUR_SECONDS = 3_600
 
 describe('edit', () => {
-  test('changes what is stated, and tells from what to what', async () => {
+  test('changes only the given fields and reports old and new values', async () => {
     const deps = await openFurnished()
     const { id } = await create(deps, 'ci', { note: 'old', rpm_limit: 5 })
     const edit = async (input: object) => {
@@ -97,7 +97,7 @@ describe('rotate', () => {
   const whoAnswers = async ({ store, clock }: TestOperatorDeps, secret: string) =>
     (await store.keys.findBySecret(readSecret(secret) as Secret, clock.now()))?.id
 
-  test('shows the new secret once, and lets the old one live for a day unless told', async () => {
+  test('shows the new secret once; the old one stays valid for a day by default', async () => {
     const deps = await openFurnished()
     const made = await create(deps, 'ci', { rpm_limit: 5 })
     const rotated = await act(deps, 'keys.rotate', { key: 'ci' })

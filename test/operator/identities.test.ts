@@ -7,7 +7,7 @@ const SECRET = 'canary-client-secret'
 const google = { name: 'google', client_id: 'gw.apps.example', secret: SECRET }
 
 describe('identity providers', () => {
-  test('google and github are known by name; any other says who it is', async () => {
+  test('google and github have presets; any other needs an issuer', async () => {
     const deps = await openFurnished()
     expect(await act(deps, 'identities.add', google)).toMatchObject({
       name: 'google',
@@ -75,7 +75,7 @@ describe('identity providers', () => {
     })
   })
 
-  test('a name and an issuer are taken once; a mistyped name is guessed at', async () => {
+  test('a name and an issuer are unique; a mistyped name gets a suggestion', async () => {
     const deps = await openFurnished()
     await act(deps, 'identities.add', google)
     for (const name of ['google', 'second']) {
@@ -89,7 +89,7 @@ describe('identity providers', () => {
     })
   })
 
-  test('what is not named stays when one is edited, the secret too', async () => {
+  test('absent fields stay unchanged when one is edited, the secret too', async () => {
     const deps = await openFurnished()
     await act(deps, 'identities.add', { ...google, authoritative_for: ['example.org'] })
     const { identityProviders } = deps.store.signin
@@ -105,7 +105,7 @@ describe('identity providers', () => {
     ).rejects.toMatchObject({ code: 'invalid_request' })
   })
 
-  test('clear text on this machine is told', async () => {
+  test('plain http on this machine is warned of', async () => {
     const deps = await openFurnished()
     const added = await act(deps, 'identities.add', {
       ...google,
@@ -115,7 +115,7 @@ describe('identity providers', () => {
     expect(added.warnings[0]).toContain('without TLS')
   })
 
-  test('where a gateway runs, what to register there is told', async () => {
+  test('while a gateway runs, the callback URL is reported', async () => {
     const deps = await openFurnished()
     const live = { authUrl: 'https://auth.example.org' } as NonNullable<typeof deps.live>
     expect(await act({ ...deps, live }, 'identities.add', google)).toMatchObject({

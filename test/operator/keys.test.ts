@@ -106,7 +106,7 @@ describe('which key is meant', () => {
     }
   })
 
-  test('two of a name are listed, and nothing is revoked', async () => {
+  test('several keys of a name are listed, and nothing is revoked', async () => {
     const deps = await openFurnished()
     const one = await create(deps, 'twin')
     const two = await create(deps, 'twin')
@@ -118,7 +118,7 @@ describe('which key is meant', () => {
     }
   })
 
-  test('of a revoked key and its living namesake, the living one', async () => {
+  test('of a revoked and an active key of one name, the active one', async () => {
     const deps = await openFurnished()
     const old = await create(deps, 'again')
     await act(deps, 'keys.revoke', { key: 'again' })
@@ -127,7 +127,7 @@ describe('which key is meant', () => {
     expect((await act(deps, 'keys.show', { key: 'again' })).id).toBe(young.id)
   })
 
-  test('nobody answers to an empty word, a wildcard, or a secret that was never issued', async () => {
+  test('an empty text, a wildcard and an unknown secret find no key', async () => {
     const deps = await openFurnished()
     for (const key of ['%', '_', 'if-%']) {
       expect(await codeOf(act(deps, 'keys.show', { key }))).toBe('key_not_found')
@@ -162,7 +162,7 @@ test('a long list comes whole, newest first', async () => {
   expect(names.slice(0, 2)).toEqual(['k519', 'k518'])
 })
 
-test('limits.set changes what is stated and tells from where to where', async () => {
+test('limits.set changes only the given limits and reports old and new values', async () => {
   const deps = await openFurnished()
   await create(deps, 'a', { rpm_limit: 60, daily_spend_limit_usd: '5' })
   const [amended] = await act(deps, 'limits.set', {

@@ -5,7 +5,7 @@ import { act, openFurnished } from './deps.ts'
 const CALLBACK = 'https://wiki.example.org/callback'
 
 describe('clients', () => {
-  test('one is registered with a secret that nobody sees again', async () => {
+  test('one is registered with a secret that is shown only once', async () => {
     const deps = await openFurnished()
     const made = await act(deps, 'clients.create', { name: 'Wiki', redirect_uris: [CALLBACK] })
     expect(made).toMatchObject({
@@ -25,7 +25,7 @@ describe('clients', () => {
     expect(rotated.client_secret).not.toBe(made.client_secret)
   })
 
-  test('what is not named stays when one is edited; what weakens it is told', async () => {
+  test('absent fields stay unchanged when one is edited; weak settings are warned of', async () => {
     const deps = await openFurnished()
     const { client_id: client } = await act(deps, 'clients.create', {
       name: 'Wiki',
@@ -56,7 +56,7 @@ describe('clients', () => {
     })
   })
 
-  test('a name that two have is no name; a mistyped one is guessed at', async () => {
+  test('a name shared by two is refused; a mistyped one gets a suggestion', async () => {
     const deps = await openFurnished()
     for (const name of ['Wiki', 'Wiki', 'Grafana']) {
       await act(deps, 'clients.create', { name, redirect_uris: [CALLBACK] })

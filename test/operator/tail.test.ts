@@ -57,7 +57,7 @@ test.each([
   expect(entries.filter((entry) => isWanted(filter, entry))).toEqual(listed)
 })
 
-test('while nothing ends, an empty line says every so often that the gateway is there', async () => {
+test('while nothing ends, an empty line is sent as a heartbeat', async () => {
   const deps = await openFurnished()
   const live: OperatorDeps['live'] = {
     listen: 'h:1',

@@ -39,7 +39,7 @@ async function note(
 }
 
 describe('a threshold', () => {
-  test('is set piece by piece, and what is not stated stays', async () => {
+  test('is set field by field; absent fields stay unchanged', async () => {
     const deps = await openFurnished()
     const nothing = { threshold_usd: null, email: null, webhook_url: null }
     const unmarked = { marked: false, notified_at: null }
@@ -397,7 +397,7 @@ describe('status and doctor', () => {
     ])
   })
 
-  test('find whom nobody would tell', async () => {
+  test('find accounts whose owner would not be notified', async () => {
     const deps = await openFurnished()
     const findings = async (smtp = false) =>
       (await act({ ...deps, delivery: { ...deps.delivery, smtp } }, 'doctor', {})).findings

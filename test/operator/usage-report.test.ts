@@ -65,7 +65,7 @@ describe('a report', () => {
     await serve('default', '0.5', { model: 'a/x', endUser: 'ann' })
   })
 
-  test('by key names it, the dearest first, with its share', async () => {
+  test('by key names it, the most expensive first, with its share', async () => {
     const [batch, worker] = [await find('batch'), await find('default')]
     expect(await report()).toMatchObject({
       rows: [
@@ -87,7 +87,7 @@ describe('a report', () => {
     })
   })
 
-  test('cut to the dearest tells the others together', async () => {
+  test('cut to the most expensive sums up the others', async () => {
     expect(await report({ by: 'user', top: 1 })).toMatchObject({
       rows: [{ user: 'bob', cost_usd: '4.00' }],
       other: { groups: 2, requests: 3, cost_usd: '3.00', share_percent: 42.86 },

@@ -84,7 +84,7 @@ describe('a refused request', () => {
     })
   })
 
-  test('is judged by the limits of now, and takes nothing by being judged', async () => {
+  test('is checked against the present limits, without using any of them', async () => {
     await limit({ rpm_limit: 1 })
     await ask()
     const refused = await ask()
@@ -197,7 +197,7 @@ describe('a refused request', () => {
     expect(await why(unknown)).toMatchObject({ now: ADMITTED, remedies: [] })
   })
 
-  test('whose key has ended since', async () => {
+  test('whose key was disabled, expired or revoked since', async () => {
     await limit({ rpm_limit: 1 })
     await ask()
     const refused = await ask()
@@ -227,7 +227,7 @@ describe('a refused request', () => {
     })
   })
 
-  test('that a line of old has no words of is still judged', async () => {
+  test('of an old entry without a message is still explained', async () => {
     const refused = await ask({ model: 'demo/none' })
     const line = await deps.store.activity.find(refused as `gen-${string}`)
     if (!line) throw new Error('no line')

@@ -1,4 +1,4 @@
-// Addresses on a stranger's word: every way inside that is known, tried on the rules and on a resolver of our own.
+// Untrusted URLs: every known way to reach internal addresses, tried against the policy and with a resolver of our own.
 import { describe, expect, test } from 'vitest'
 import { isLoopbackAddress, isPrivateAddress, isPublicAddress } from '#outbound/addresses.ts'
 import { resolveDestination } from '#outbound/destination.ts'
@@ -177,7 +177,7 @@ describe('destinations', () => {
     expect(await resolveDestination('https://pics.example/', resolving(found).policy)).toBeNull()
   })
 
-  test('T34: the address that was judged is the one that is connected to', async () => {
+  test('T34: the connection goes to the address that was checked', async () => {
     const { policy, asked } = resolving(['2606:4700::1', PUBLIC], ['127.0.0.1'])
     expect(await resolveDestination('https://Pics.Example:8443/a?b=c#d', policy)).toEqual({
       pinned: `https://${PUBLIC}:8443/a?b=c`,

@@ -118,7 +118,7 @@ describe('counters', () => {
     expect(bounds.slice(-2)).toEqual(['163.84', '+Inf'])
   })
 
-  test('a try to bring a notice is counted by its outcome', async () => {
+  test('a delivery attempt is counted by its outcome', async () => {
     await start({ delivery: { smtp: null, webhooks: { loopback: true, private: false } } })
     const { account, clock, store } = deps
     const threshold = { accountId: account.id, below: usd('200'), webhookUrl: null }
@@ -153,7 +153,7 @@ describe('counters', () => {
   })
 })
 
-describe('how things stand', () => {
+describe('gauges', () => {
   test('keys that were used tell their limits, accounts their balance', async () => {
     await start()
     await deps.store.thresholds.set(

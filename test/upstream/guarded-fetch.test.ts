@@ -1,4 +1,4 @@
-// Pictures fetched on a stranger's word, over real sockets: bounds, redirects, certificates, and nothing told of what stands inside.
+// Images fetched from untrusted URLs over real sockets: limits, redirects, certificates, and no details about the internal network.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -87,7 +87,7 @@ describe('fetching', () => {
     return fetchImage(address, new AbortController().signal, policy(changes))
   }
 
-  test('a picture, by its bytes and not by its label', async () => {
+  test('an image, by its bytes and not by its media type', async () => {
     const picture = await get('/a?b=c')
     expect(picture?.type).toBe('image/png')
     expect(Buffer.from(picture!.bytes)).toEqual(PNG)
@@ -130,7 +130,7 @@ describe('fetching', () => {
     expect(seen).toEqual([])
   })
 
-  test('whoever leaves is told so, and nothing is fetched any longer', async () => {
+  test('an abort rejects with its reason, and the fetch stops', async () => {
     const controller = new AbortController()
     const address = `https://pics.example:${server.port}/slow`
     const fetching = fetchImage(address, controller.signal, policy())

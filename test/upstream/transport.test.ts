@@ -1,4 +1,4 @@
-// The line to a provider: what is sent, when it is let go, how long it is waited for, and what a broken one means.
+// The connection to a provider: what is sent, when it is released, time-outs, and transport errors.
 import type { ServerResponse } from 'node:http'
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { ChatEvents } from '#domain/chat.ts'
@@ -135,7 +135,7 @@ describe('what is sent', () => {
   })
 })
 
-describe('the form of an answer is what it says of itself', () => {
+describe('the Content-Type decides how an answer is read', () => {
   test('one body for a stream asked for', async () => {
     await serve((response) => void asJson(response, ANSWER))
     expect(await collectFolded(open())).toMatchObject({ text: 'hi', failure: null })
@@ -323,7 +323,7 @@ describe('time', () => {
     expect(socket.seen).toHaveLength(1)
   })
 
-  test('no connection: the kernel drops whoever knocks', async () => {
+  test('no connection: the kernel drops the SYN', async () => {
     const hole = await openBlackHole()
     onTestFinished(() => hole.close())
     const timeouts = { connectTimeoutMs: 200 }

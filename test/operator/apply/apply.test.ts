@@ -271,7 +271,7 @@ describe('the plan is exact', () => {
     ],
   ]
 
-  test('any edits together are planned, carried out, and nothing else is', async () => {
+  test('any combination of edits is planned and executed, and nothing else', async () => {
     await fc.assert(
       fc.asyncProperty(fc.subarray(EDITS.map((_, n) => n)), async (chosen) => {
         const deps = await openFurnished()
@@ -308,7 +308,7 @@ describe('the plan is exact', () => {
     expect((await deps.store.models.list()).length).toBeGreaterThan(0)
   })
 
-  test('a section that is left out is none of its business', async () => {
+  test('an absent section is not changed', async () => {
     const deps = await openFurnished()
     await apply(deps, BASE)
     expect(await stepsOf(deps, {}, true)).toEqual([])
@@ -316,7 +316,7 @@ describe('the plan is exact', () => {
   })
 })
 
-describe('carrying out', () => {
+describe('executing a plan', () => {
   test('secrets of new keys, clients and webhooks are handed back, and work', async () => {
     const deps = await openFurnished()
     const { secrets } = await apply(deps, {
@@ -376,7 +376,7 @@ describe('carrying out', () => {
     ])
   })
 
-  test('a plan that somebody has overtaken is not carried out', async () => {
+  test('a plan that is out of date is not executed', async () => {
     const deps = await openFurnished()
     const document = { keys: [{ name: 'default', rpm_limit: 5 }] }
     const { plan } = await act(deps, 'plan', { document })
@@ -452,7 +452,7 @@ describe('carrying out', () => {
   })
 })
 
-describe('what cannot be is refused before anything is done', () => {
+describe('an impossible file is refused before anything changes', () => {
   test.each<readonly [string, object, RegExp]>([
     [
       'money as a number',

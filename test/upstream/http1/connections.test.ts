@@ -22,7 +22,7 @@ test('what is sent, to the letter', async () => {
   ])
 })
 
-test('one after another: one connection; the latest to rest is the first to serve', async () => {
+test('sequential requests share a connection; the one used last is reused first', async () => {
   const served: number[] = []
   const provider = await startRaw(async ({ request, socket, n }) => {
     while ((await request()) !== null) {
@@ -61,7 +61,7 @@ test('two thousand at once, each on a connection of its own, and again on the sa
 
 describe('a connection is not kept', () => {
   test.each([
-    ['when the provider says farewell', answer('a', 'connection: close\r\n')],
+    ['when the provider sends connection: close', answer('a', 'connection: close\r\n')],
     ['when it speaks an old dialect', answer('a').replace('1.1', '1.0')],
     ['when it would hang up within a second', answer('a', 'keep-alive: timeout=1\r\n')],
   ])('%s', async (_, text) => {
@@ -102,7 +102,7 @@ describe('a connection is not kept', () => {
   })
 })
 
-test('one that is asked for fresh takes none that rest, and stays only where none does', async () => {
+test('a fresh one reuses no idle connection, and is kept only when none is idle', async () => {
   const provider = await startRaw(answerAll())
   for (let i = 0; i < 3; i++) await exchange(provider, { fresh: true })
   expect(provider.lines).toHaveLength(3)
@@ -126,7 +126,7 @@ test('a kept connection that dies under a request: sent once more, on a fresh on
   expect(provider.lines).toHaveLength(3)
 })
 
-test('a provider that hangs up after 20 ms of rest fails nobody in a thousand requests', async () => {
+test('a provider that closes after 20 ms of idle time fails none of a thousand requests', async () => {
   const provider = await startRaw(async ({ request, socket }) => {
     let idle: ReturnType<typeof setTimeout> | undefined
     while ((await request()) !== null) {

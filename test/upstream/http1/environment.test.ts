@@ -27,7 +27,7 @@ async function ask(url: URL, env: Record<string, string> = {}): Promise<string> 
 describe('TLS', () => {
   const trusted = here('fixtures/localhost-cert.pem')
 
-  test('a certificate that nobody vouches for is refused, and not a byte is sent', async () => {
+  test('an untrusted certificate is refused, and not a byte is sent', async () => {
     const seen: (string | null)[] = []
     const provider = await startRaw(
       async ({ request }) => seen.push(await request()),

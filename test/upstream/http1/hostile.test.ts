@@ -73,7 +73,7 @@ test('a body that ends with its connection: whole when it is closed, not when it
   })
 })
 
-test('only a connection that had rested and dies without a word says that it may be tried again', async () => {
+test('only a reused idle connection that closes without a byte may be retried', async () => {
   const silent = { code: 'ECONNRESET' }
   const spoken = { kind: 'failed', message: 'the connection broke off' }
   for (const then of [finish, reset]) {
@@ -103,7 +103,7 @@ test('bytes behind an answer: the answer counts, the connection does not', async
   expect(countIdle(provider.url.origin)).toBe(0)
 })
 
-test('bytes on a connection that rests: it is let go, and they answer nothing', async () => {
+test('bytes on an idle connection: it is closed, and they answer nothing', async () => {
   const provider = await startRaw(
     say(answer('one'), ({ socket }) => socket.write(answer('forged'))),
   )
