@@ -23,11 +23,13 @@ interface Flags {
 export const mount: Mount = (root) =>
   root
     .command('dashboard')
-    .description('requests, limits and spend, live in this terminal; ? there lists the keys')
-    .addOption(new Option('--screen <name>', 'which screen first').choices(SCREENS).default('live'))
-    .option('--fps <n>', 'frames a second, 1 to 10', '4')
-    .option('--once', 'print one frame and end')
-    .option('--ascii', 'nothing but ASCII (GATEWAY_ASCII)')
+    .description('show live requests, limits and spend in this terminal; press ? for its keys')
+    .addOption(
+      new Option('--screen <name>', 'screen to open first').choices(SCREENS).default('live'),
+    )
+    .option('--fps <n>', 'frames per second, 1 to 10', '4')
+    .option('--once', 'print one frame and exit')
+    .option('--ascii', 'draw with ASCII characters only (GATEWAY_ASCII)')
     .action(
       action(async (given, flags: Flags) => {
         const fps = readFps(flags.fps)
@@ -82,7 +84,7 @@ function actionsOf(context: Context): DashboardActions {
       const { model, ended } = await callRunning(context, 'activity.kill', { id }, none)
       return ended
         ? `ended ${id} (${model})`
-        : `${id} was told to end; its provider does not let go`
+        : `ending ${id}: its provider has not closed the connection yet`
     },
   }
 }

@@ -55,7 +55,7 @@ function lastLine(scene: Scene): Line {
   const { mode } = view
   if (mode.kind === 'confirm') {
     return [
-      say(` end ${mode.title}? what came of it is charged, its client is told  `, 'yellow'),
+      say(` end ${mode.title}? output so far is charged, its client gets an error  `, 'yellow'),
       say('[y/N]', 'bold'),
     ]
   }

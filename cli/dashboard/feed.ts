@@ -181,7 +181,7 @@ function demandWhole(frame: FrameRecord): void {
   throw new Refused({
     error: {
       code: 'other_version',
-      message: `the running gateway is of another version: it tells nothing of ${missing}`,
+      message: `the running gateway has another version: its snapshot has no "${missing}"`,
       hint: 'restart the gateway with this version of gatewayctl',
     },
   })

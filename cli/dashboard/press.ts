@@ -76,7 +76,7 @@ function typeInto(view: View, before: string, key: Key): View {
 /** A clipboard is no sequence of keys: it is taken into a filter that is being typed, its first line, and else left alone. */
 export function paste(view: View, text: string): View {
   if (view.mode.kind !== 'typing') {
-    return { ...view, told: 'what is pasted is taken into a filter (/) and nowhere else' }
+    return { ...view, told: 'pasting works only in a filter: press / first' }
   }
   const { before } = view.mode
   const [line = ''] = text.trimStart().split(/[\r\n]/)
@@ -87,7 +87,7 @@ function answer(view: View, id: string, key: Key): Pressed {
   const back = inList(view)
   return key === 'y' || key === 'Y'
     ? now({ ...back, told: `ending ${id}…` }, { kind: 'kill', id })
-    : now({ ...back, told: 'left as it is' })
+    : now({ ...back, told: 'cancelled' })
 }
 
 function act(view: View, key: Key, snapshot: SnapshotRecord | null): Pressed {

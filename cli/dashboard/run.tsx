@@ -58,7 +58,7 @@ function endCrashed(thrown: unknown, unmount: () => void): void {
   const words = thrown instanceof Error ? thrown.message : String(thrown)
   try {
     writeSync(1, CLEAN)
-    writeSync(2, `error: the dashboard met a defect: ${words}\nhint: gatewayctl dashboard --once\n`)
+    writeSync(2, `error: the dashboard crashed: ${words}\nhint: gatewayctl dashboard --once\n`)
   } catch {
     // Whoever read it has gone.
   }

@@ -24,6 +24,6 @@ export function tellWarning(
   const ceiling = `${LIMITS[what]} of $${limit}`
   if (level === 100) return { mark: '✖', text: `${key} reached its ${ceiling}` }
   const reached = relativeTime(reached_at, now)
-  const pace = reached === null ? '' : `, at this pace all of it ${reached}`
+  const pace = reached === null ? '' : `, reached ${reached} at this pace`
   return { mark: '!', text: `${key} spent $${used} of its ${ceiling}${pace}` }
 }

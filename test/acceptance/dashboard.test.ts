@@ -211,7 +211,7 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     await terminal.shows(/^ ending gen-\w+…$/m)
     await terminal.shows(/^ ended gen-\w+ \(demo\/lorem\) *$/m)
     terminal.send('4')
-    await terminal.shows('adding up…')
+    await terminal.shows('loading…')
     await terminal.shows('─ by key ─')
     expect(terminal.screen()).toMatch(/^ m what .* q quit *$/m)
   })
@@ -257,9 +257,9 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     await gateway.kill()
     await terminal.shows(/○ reconnecting \ds/)
     terminal.send('4')
-    await terminal.shows('adding up…')
+    await terminal.shows('loading…')
     await terminal.shows(/○ reconnecting [2-9]s/)
-    expect(terminal.screen()).toContain('adding up…')
+    expect(terminal.screen()).toContain('loading…')
     await serve()
     await terminal.shows('─ by key ─')
   })
@@ -283,7 +283,7 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     const terminal = await openTerminal(cli, 80, 24)
     terminal.send(`${BINARY} dashboard; echo exit-$?`, 'Enter')
     const screen = await terminal.shows('exit-70')
-    expect(screen).toMatch(/^error: the dashboard met a defect: .+$/m)
+    expect(screen).toMatch(/^error: the dashboard crashed: .+$/m)
     expect(screen).toContain('hint: gatewayctl dashboard --once')
     expect(screen).not.toMatch(/\bat \w+ \(|bunfs|node_modules/)
     await isClean(terminal)
@@ -400,7 +400,7 @@ describe('without a terminal', () => {
       stderr: 'pipe',
     })
     expect(await child.stderr.text()).toBe(
-      'error: the running gateway is of another version: it tells nothing of money\nhint: restart the gateway with this version of gatewayctl\n',
+      'error: the running gateway has another version: its snapshot has no "money"\nhint: restart the gateway with this version of gatewayctl\n',
     )
     expect(await child.exited).toBe(1)
   })

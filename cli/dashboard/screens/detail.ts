@@ -26,7 +26,7 @@ const field = (title: string, text: string | null): Line => [
 const ms = (value: number | null): string | null => (value === null ? null : elapsed(value))
 
 function running(scene: Scene, one: InFlightRecord | undefined): readonly Line[] {
-  if (one === undefined) return [[say('   it has ended; see 5 Log', 'dim')]]
+  if (one === undefined) return [[say('   this request has ended: see 5 Log', 'dim')]]
   return [
     rule(scene, one.id, one.state),
     field('request id', one.request_id),
@@ -34,17 +34,17 @@ function running(scene: Scene, one: InFlightRecord | undefined): readonly Line[]
     field('user', one.user),
     field('model', one.model),
     field('provider', one.provider),
-    field('streams', one.stream ? 'yes' : 'no'),
+    field('stream', one.stream ? 'yes' : 'no'),
     field('arrived', one.arrived_at),
     field('elapsed', elapsed(one.elapsed_ms)),
     field('first byte', ms(one.first_byte_ms)),
     field('tokens in', count(one.prompt_tokens)),
     field('tokens out', count(one.completion_tokens)),
     field('tokens/s', one.tokens_per_second === null ? null : String(one.tokens_per_second)),
-    field('cost so far', `${cash(scene, one.cost_usd, 6)} (an estimate until it has ended)`),
+    field('cost so far', `${cash(scene, one.cost_usd, 6)} (an estimate until it ends)`),
     field('failed hops', String(one.failed_attempts)),
     [],
-    [say(' x ends it: what came is charged, and its client is told', 'dim')],
+    [say(' x ends it: output so far is charged, its client gets an error', 'dim')],
   ]
 }
 
@@ -72,10 +72,10 @@ function ended(scene: Scene, one: LogRecord | undefined): readonly Line[] {
       `${one.ended_by}${one.finish_reason === null ? '' : `, ${one.finish_reason}`}`,
     ),
     field('tokens', `${count(one.prompt_tokens)} in, ${count(one.completion_tokens)} out`),
-    field('pictures', one.images === 0 ? null : count(one.images)),
-    field('cost', `${cash(scene, one.cost_usd, 6)}  counted by ${one.usage_source ?? 'nobody'}`),
+    field('images', one.images === 0 ? null : count(one.images)),
+    field('cost', `${cash(scene, one.cost_usd, 6)}  usage source ${one.usage_source ?? 'none'}`),
     ...attempts,
-    ...(one.message === null ? [] : [field('told', one.message)]),
+    ...(one.message === null ? [] : [field('message', one.message)]),
     [],
     [say(` ${carry(`gatewayctl activity show ${one.id}`, scene.typed)}`, 'dim')],
   ]

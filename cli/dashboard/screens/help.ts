@@ -7,23 +7,23 @@ type Help = readonly (readonly [keys: string, what: string])[]
 
 const EVERYWHERE: Help = [
   ['1-5, tab', 'screens: Live, Keys, Models, Spend, Log'],
-  ['up down, j k', 'move; PgUp PgDn by ten, g G to the first and the last'],
-  ['/', 'filter: words, key:prod model:gpt status:5xx user:u_1 slow:10s; ! turns one round'],
-  ['esc', 'back, and the filter away'],
-  ['s, S', 'sort by the next column, and the other way round'],
-  ['space', 'freeze what is shown; what comes is kept meanwhile'],
-  ['u', 'dollars or rubles, at the rate of now'],
-  ['+, -', 'frames a second, from 1 to 10'],
-  ['c', 'copy the id of what is selected (OSC 52)'],
-  ['r, ctrl-l', 'connect anew; draw all of it anew'],
-  ['ctrl-z', 'suspend; fg comes back'],
+  ['up down, j k', 'move; PgUp PgDn by ten rows, g G to the first and last'],
+  ['/', 'filter: words, key:prod status:5xx user:u_1 slow:10s; ! negates'],
+  ['esc', 'back, or clear the filter'],
+  ['s, S', 'sort by the next column, reverse the order'],
+  ['space', 'freeze the display; data is still collected'],
+  ['u', 'dollars or rubles, at the current rate'],
+  ['+, -', 'frames per second, from 1 to 10'],
+  ['c', 'copy the id of the selected row (OSC 52)'],
+  ['r, ctrl-l', 'reconnect, redraw the screen'],
+  ['ctrl-z', 'suspend; fg resumes'],
   ['q, ctrl-c', 'quit'],
 ]
 
 const HERE: Readonly<Record<Screen, Help>> = {
   live: [
-    ['enter', 'all about the selected request'],
-    ['x', 'end it, after a question: what came is charged, its client is told'],
+    ['enter', 'details of the selected request'],
+    ['x', 'end it (asks first): charges output so far, client gets an error'],
   ],
   keys: [['enter', 'the requests of the selected key, in the log']],
   models: [['enter', 'the requests of the selected model, in the log']],
@@ -33,7 +33,7 @@ const HERE: Readonly<Record<Screen, Help>> = {
     ['d', 'days or hours'],
   ],
   log: [
-    ['enter', 'the whole record of the selected request'],
+    ['enter', 'the full record of the selected request'],
     ['e', 'errors only'],
   ],
 }
@@ -42,10 +42,10 @@ const STATES = ['streaming', 'waiting', 'image', 'opening', 'retrying'] as const
 
 const MEANINGS: Readonly<Record<(typeof STATES)[number], string>> = {
   streaming: 'streaming',
-  waiting: 'waiting for a whole answer',
-  image: 'a picture',
+  waiting: 'waiting for the full answer',
+  image: 'generating an image',
   opening: 'no first byte yet',
-  retrying: 'the next hop, after one failed',
+  retrying: 'trying the next provider',
 }
 
 export function helpBody(scene: Scene, height: number): readonly Line[] {
@@ -54,11 +54,11 @@ export function helpBody(scene: Scene, height: number): readonly Line[] {
   const states = STATES.map((state) => `${glyphs.states[state]} ${MEANINGS[state]}`)
   return exactly(
     [
-      rule(scene, `keys of ${TITLES[view.screen]}`, 'any key goes back'),
+      rule(scene, `keys of ${TITLES[view.screen]}`, 'press any key to go back'),
       ...HERE[view.screen].map(line),
-      rule(scene, 'everywhere'),
+      rule(scene, 'on every screen'),
       ...EVERYWHERE.map(line),
-      rule(scene, 'marks'),
+      rule(scene, 'request states'),
       [say(` ${states.slice(0, 3).join('  ')}`)],
       [say(` ${states.slice(3).join('  ')}`)],
     ],
@@ -99,7 +99,7 @@ function onScreen({ view, glyphs }: Scene): readonly string[] {
     case 'models':
       return [...list, `${glyphs.enter} its requests`, ...found, 'c copy id']
     case 'spend':
-      return ['m what', 'b by whom', 'd days or hours']
+      return ['m metric', 'b group by', 'd day/hour']
     case 'log':
       return [...list, `${glyphs.enter} detail`, ...found, 'e errors', 'c copy id']
   }

@@ -57,8 +57,8 @@ export function keysBody(scene: Scene, height: number): readonly Line[] {
 /** A filter looks through what is here: in a large account that is not every key. */
 function nothing({ snapshot, typed }: Scene): string {
   const { rows, total } = snapshot.keys
-  if (total <= rows.length) return '   no key'
-  return `   none of the ${rows.length} keys that are shown; all ${total}: ${carry('gatewayctl keys', typed)}`
+  if (total <= rows.length) return '   no keys'
+  return `   no match among the ${rows.length} keys shown here; all ${total}: ${carry('gatewayctl keys', typed)}`
 }
 
 /** A name that two keys have names neither. */
@@ -147,16 +147,18 @@ function detail(scene: Scene, key: KeyRowRecord): readonly Line[] {
     say(` ${title.padEnd(11)}`, 'dim'),
     say(text),
   ]
-  const used = key.last_used_at === null ? 'never used' : `used ${key.last_used_at.slice(0, 19)}Z`
+  const used = key.last_used_at === null ? 'never' : `${key.last_used_at.slice(0, 19)}Z`
   const models = key.allowed_models === null ? 'all' : key.allowed_models.join(', ') || 'none'
   return [
-    rule(scene, `${key.name}  ${key.id}  ${key.label}`, `made ${key.created_at.slice(0, 10)}`),
+    rule(scene, `${key.name}  ${key.id}  ${key.label}`, `created ${key.created_at.slice(0, 10)}`),
     line('models', models),
     line('minute', windowText(scene, key.minute, key.lately)),
     line('day', windowText(scene, key.day, null)),
     line('spend', `today ${spendText(scene, key.spend_day)}`),
     line('', `month ${spendText(scene, key.spend_month)}`),
-    line('lately', key.lately === null ? used : latelyText(scene, key.lately)),
+    key.lately === null
+      ? line('last used', used)
+      : line('last 5 min', latelyText(scene, key.lately)),
     line(
       'top models',
       key.lately?.models

@@ -101,7 +101,7 @@ function throughput(scene: Scene): readonly Line[] {
   return [
     [
       say(` in flight ${count(in_flight.count).padStart(5)}`, 'bold'),
-      say(`    most at once ${in_flight.peak}`),
+      say(`    peak ${in_flight.peak}`),
     ],
     [
       say(` req/min   ${count(traffic.requests_per_minute).padStart(5)}    `),
@@ -146,8 +146,7 @@ function moneyLines(scene: Scene): readonly Line[] {
       : `runway ${lasting(seconds)} (${mean} ${cash(scene, mean_day_usd)}/day)`
   const channels = money.channels.map(({ channel, last }) => `${channel} ${last ?? 'unused'}`)
   const told = [alert(scene) || 'no alert', money.marked ? 'marked' : 'not marked', ...channels]
-  const rateSince =
-    money.rate_set_at === null ? 'nobody has set it' : `set ${money.rate_set_at.slice(0, 10)}`
+  const rateSince = money.rate_set_at === null ? 'default' : `set ${money.rate_set_at.slice(0, 10)}`
   return [
     spent('today', money.spend_day_usd, money.day_percent, money.day_caps_usd),
     spent('month', money.spend_month_usd, money.month_percent, money.month_caps_usd),

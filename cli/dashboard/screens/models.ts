@@ -24,7 +24,7 @@ export function modelsBody(scene: Scene, height: number): readonly Line[] {
   const { rows, place } = windowOf(MODELS, scene.snapshot, scene.view, 'models', room - 1)
   const list =
     rows.length === 0
-      ? [[], [say('   no model was asked today', 'dim')]]
+      ? [[], [say('   no requests today', 'dim')]]
       : table(scene, columnsFor(scene), rows, place)
   return [
     tabs(scene),

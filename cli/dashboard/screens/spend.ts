@@ -15,7 +15,7 @@ export function spendBody(scene: Scene, height: number): readonly Line[] {
   const head = [today ?? [], balance ?? [], tabs(scene)]
   const { chart } = scene
   const room = height - head.length
-  if (chart === null) return [...head, ...exactly([[], [say('   adding up…', 'dim')]], room)]
+  if (chart === null) return [...head, ...exactly([[], [say('   loading…', 'dim')]], room)]
   const groups = groupLines(scene, chart)
   const ledger = [rule(scene, 'ledger', 'newest first'), ...ledgerLines(scene, chart.ledger)]
   const bars = Math.max(3, room - groups.length - LEDGER_LINES - 1)
@@ -84,7 +84,7 @@ function groupLines(scene: Scene, chart: ChartRecord): readonly Line[] {
   ]
   const most = scene.size.rows >= 34 ? 8 : 5
   return [
-    rule(scene, `by ${chart.by}`, 'm what  b by whom  d days or hours'),
+    rule(scene, `by ${chart.by}`, 'm metric  b group by  d day/hour'),
     ...chart.groups.slice(0, most).map((group) => line(group.name ?? '(none)', group)),
     ...(chart.other === null ? [] : [line(`other (${chart.other.groups})`, chart.other)]),
     line('total', chart.total),

@@ -169,7 +169,7 @@ test('a request is ended after a yes, and it is said what became of it', async (
   keyboard.type('jx')
   await shows('end prod-web · openai/gpt-mini?')
   keyboard.type('n')
-  await shows('left as it is')
+  await shows('cancelled')
   expect(killed).toEqual([])
   keyboard.type('xy')
   await shows(`ended ${SNAPSHOT.in_flight.requests[1]?.id}`)
@@ -187,7 +187,7 @@ test('what is pasted ends nothing: a filter takes its first line', async () => {
   })
   await shows('[1 Live]')
   keyboard.type('\u001b[200~xyq\u001b[201~')
-  await shows('what is pasted is taken into a filter (/) and nowhere else')
+  await shows('pasting works only in a filter: press / first')
   keyboard.type('/')
   await shows(' / ')
   keyboard.type('\u001b[200~ mobile\nxy\u001b[201~')
@@ -206,7 +206,7 @@ test('a chart that could not be had is asked for again', async () => {
     },
   })
   keyboard.type('4')
-  await shows('adding up…')
+  await shows('loading…')
   await until(() => {
     frame()
     return asked === 2

@@ -209,7 +209,7 @@ test('a filter that finds none of the keys shown says that there are more', () =
   const keys = { ...SNAPSHOT.keys, total: 5_007 }
   const rows = SNAPSHOT.keys.rows.length
   const text = linesOf(sceneOf(view, { snapshot: { ...SNAPSHOT, keys } })).join('\n')
-  expect(text).toContain(`none of the ${rows} keys that are shown; all 5007: gatewayctl keys `)
+  expect(text).toContain(`no match among the ${rows} keys shown here; all 5007: gatewayctl keys `)
 })
 
 test('a name that two keys have stands for neither in a command', () => {

@@ -201,6 +201,6 @@ test('a warning says what, of how much, and when', () => {
   })
   expect(tell({ what: 'month', reached_at: '2026-11-21T15:00:00Z' })).toEqual({
     mark: '!',
-    text: 'ci� spent $4.00 of its monthly ceiling of $5.00, at this pace all of it in 3h',
+    text: 'ci� spent $4.00 of its monthly ceiling of $5.00, reached in 3h at this pace',
   })
 })
