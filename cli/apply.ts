@@ -28,13 +28,13 @@ type Applied = VerbRecord<'apply'>
 export const mount: Mount = (root) =>
   root
     .command('apply')
-    .description('make keys, limits, accounts, providers, models … what a file says')
+    .description('make keys, limits, accounts, providers, models … match a file')
     .requiredOption(
       '-f, --file <file>',
-      'TOML, as `gatewayctl export` writes it; - is standard input',
+      'TOML as written by `gatewayctl export`; - is standard input',
     )
     .option('--dry-run', 'show the plan and change nothing')
-    .option('--prune', 'also remove what the sections of the file do not name')
+    .option('--prune', 'also remove what the sections of the file do not list')
     .option('--secrets-out <file>', 'write secrets of new keys and clients to a new file (0600)')
     .action(
       action(async (context, flags: Flags) => {
@@ -53,7 +53,7 @@ export const mount: Mount = (root) =>
         }
         const credentials = readCredentials(context, plan)
         await confirm(context, {
-          question: `${countSteps(plan.steps)}: go on?`,
+          question: `${countSteps(plan.steps)}: continue?`,
           act: `apply ${flags.file}`,
         })
         const file = flags.secretsOut === undefined ? null : reserveFile(flags.secretsOut)
@@ -111,7 +111,7 @@ function readCredentials({ env }: Context, { credentials }: Plan): Record<string
       const credential = env[from_env]?.trim()
       if (credential) return [provider, credential]
       throw usageError(
-        `provider ${provider} takes its credential from ${from_env}, which is empty`,
+        `provider ${provider} takes its credential from ${from_env}, which is not set`,
         `export ${from_env}=…`,
       )
     }),
@@ -124,8 +124,8 @@ function showApplied(context: Context, applied: Applied, file: SecretFile | null
     [kind, name, id ?? '', secret].join('\t'),
   )
   const copy = {
-    done: `made ${secrets.map(({ kind, name }) => `${kind} ${clean(name)}`).join(', ')}`,
-    help: 'gatewayctl keys rotate KEY, or gatewayctl clients rotate-secret ID: each of them',
+    done: `created ${secrets.map(({ kind, name }) => `${kind} ${clean(name)}`).join(', ')}`,
+    help: 'gatewayctl keys rotate KEY, or gatewayctl clients rotate-secret ID, for each of them',
   }
   if (file && lines.length > 0) showOnce(() => file.keep(lines.join('\n')), copy)
   for (const warning of warnings) printNote(context, `! ${clean(warning)}`)
@@ -143,7 +143,7 @@ function showApplied(context: Context, applied: Applied, file: SecretFile | null
       code,
       EXIT.failed,
       `${done} of ${steps.length} steps are done; ${step.kind} ${clean(step.name)} failed: ${message}`,
-      'apply again when that is mended: what is done is not done twice',
+      'fix that and apply again: completed steps are not repeated',
     )
   }
   printNote(context, `${paint(context, 'green', '✓')} ${countSteps(steps, true)}`)

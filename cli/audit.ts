@@ -9,9 +9,7 @@ import { paint, print, printJson } from './terminal/output.ts'
 export const mount: Mount = (root) =>
   root
     .command('audit')
-    .description(
-      'add every balance, day and month up again from the ledger; exit 1 on any difference',
-    )
+    .description('recompute every balance, day and month from the ledger; exit 1 on any difference')
     .action(
       action(async (context) => {
         const audit = await call(context, 'audit', {})

@@ -14,19 +14,20 @@ interface Flags {
 export const mount: Mount = (root) =>
   root
     .command('backup')
-    .description(
-      'copy the whole database while it serves (without --restore), or put a copy in its place',
-    )
+    .description('back up the database while the gateway serves, or restore a backup (--restore)')
     .argument('[file]', 'a new file, or a directory; default: backups/ in the data directory')
-    .option('--verify', 'look through the whole copy, and add every sum of it up again')
-    .option('--keep <n>', 'in a directory: remove all but the newest n that were made there')
-    .option('--restore <file>', 'put this copy in the place of the database; stop the server first')
-    .option('--confirm <name>', 'the name of what --restore replaces: gateway.db')
+    .option('--verify', 'check the whole copy and recompute every sum in it')
+    .option('--keep <n>', 'in a directory: keep only the newest n backups made there')
+    .option('--restore <file>', 'replace the database with this copy; stop the server first')
+    .option(
+      '--confirm <name>',
+      'confirm --restore with the name of the file it replaces: gateway.db',
+    )
     .action(
       action(async (context, file: string | undefined, flags: Flags) => {
         const { restore, confirm, verify, keep } = flags
         if (restore === undefined) {
-          if (confirm !== undefined) throw usageError('--confirm goes with --restore')
+          if (confirm !== undefined) throw usageError('--confirm requires --restore')
           const { takeBackup } = await import('./backup/take.ts')
           const wishes = {
             verify: verify === true,
@@ -36,7 +37,7 @@ export const mount: Mount = (root) =>
         }
         if (file !== undefined || keep !== undefined || verify) {
           throw usageError(
-            '--restore goes with --confirm alone',
+            '--restore can be combined only with --confirm',
             `gatewayctl backup --restore ${shellWord(restore)} --confirm gateway.db`,
           )
         }

@@ -7,22 +7,22 @@ const GLOBAL_FLAGS = [
   ['--json', 'one JSON document on standard output'],
   ['-q, --quiet', 'ids only, one per line'],
   ['-y, --yes', 'answer yes to confirmations'],
-  ['--no-input', 'never ask (implied when standard input is no terminal)'],
+  ['--no-input', 'never prompt (implied when standard input is not a terminal)'],
   ['--no-color', 'no colour (also NO_COLOR)'],
-  ['--debug', 'tell where an error comes from'],
-  ['--data-dir <dir>', 'where the gateway keeps its data (GATEWAY_DATA_DIR)'],
+  ['--debug', 'print the stack trace of an error'],
+  ['--data-dir <dir>', 'data directory of the gateway (GATEWAY_DATA_DIR)'],
   ['--config <file>', 'configuration file (GATEWAY_CONFIG)'],
-  ['--account <name>', 'whose keys and money; without it, the account "default"'],
+  ['--account <name>', 'account to act on; without it, the account "default"'],
 ] as const
 
-const EVERY_COMMAND = 'Every command takes:'
+const EVERY_COMMAND = 'Global options:'
 
 /** The flags of every command. */
 export function globalFlags(command: Command): void {
   for (const [flags, description] of GLOBAL_FLAGS) {
     command.addOption(new Option(flags, description).helpGroup(EVERY_COMMAND))
   }
-  command.addHelpOption(new Option('-h, --help', 'this page').helpGroup(EVERY_COMMAND))
+  command.addHelpOption(new Option('-h, --help', 'show this help').helpGroup(EVERY_COMMAND))
 }
 
 /** Flags of every command that take a value, and may stand before the words that name it. */

@@ -16,7 +16,7 @@ const SHELLS = Object.keys(SCRIPTS).join(', ')
 export const mount: Mount = (root) =>
   root
     .command('completion')
-    .description('print the completion script of a shell; its first line says where it goes')
+    .description('print the completion script of a shell; its first line says where to save it')
     .argument('<shell>', SHELLS)
     .action(
       action(async (context, shell: string) => {

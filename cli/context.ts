@@ -85,7 +85,7 @@ export function openContext(
 
 /** An empty flag is most often an unset variable of a script, and would mean the working directory. */
 function demandPlace(flag: string, stated: string | undefined): void {
-  if (stated === '') throw usageError(`${flag} is empty: name a path`)
+  if (stated === '') throw usageError(`${flag} is empty: give a path`)
 }
 
 /** An empty variable is no variable. */

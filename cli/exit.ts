@@ -62,8 +62,8 @@ function endingOf(thrown: unknown): Ending {
   return {
     code: 'crash',
     exitCode: EXIT.crash,
-    message: `gatewayctl met a defect: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
-    hint: 'run it again with --debug and report what it says',
+    message: `gatewayctl crashed: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+    hint: 'run it again with --debug and report the output as a bug',
   }
 }
 

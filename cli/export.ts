@@ -15,11 +15,11 @@ interface Flags {
 const headOf = (reasons: readonly string[]): string =>
   [
     reasons.length === 0
-      ? '# The gateway as a file: gatewayctl apply -f FILE makes it so again, here or elsewhere.'
-      : '# The gateway as a file: gatewayctl apply -f FILE makes it so again, but nowhere else, because',
+      ? '# Written by gatewayctl export. gatewayctl apply -f FILE applies it, here or to another gateway.'
+      : '# Written by gatewayctl export. gatewayctl apply -f FILE applies it here, but not to another gateway, because',
     ...reasons.map((reason) => `#   ${reason}`),
-    "# Balances, secrets, revoked keys and prices of the future are not in it. A provider's credential is",
-    '# taken from the variable that from_env names, by whoever applies it.',
+    '# Balances, secrets, revoked keys and future prices are not included. apply reads the credential of a',
+    '# provider from the environment variable that from_env names.',
     '\n',
   ].join('\n')
 
@@ -35,7 +35,7 @@ export const mount: Mount = (root) =>
         const obstacles = hereAlone(document, context.clock.now())
         const text = headOf(obstacles.map(({ what }) => what)) + Bun.TOML.stringify(document)
         for (const { what, next } of obstacles) {
-          printNote(context, `! this gateway alone can apply the file: ${what}\n  next: ${next}`)
+          printNote(context, `! only this gateway can apply the file: ${what}\n  next: ${next}`)
         }
         if (out === undefined) return print(text.trimEnd())
         try {

@@ -4,9 +4,9 @@ import { systemCodeOf } from '#domain/system-code.ts'
 const WORDS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
-  EEXIST: 'it exists',
+  EEXIST: 'it already exists',
   EISDIR: 'it is a directory',
-  ENOENT: 'there is no such file or directory',
+  ENOENT: 'no such file or directory',
   ENOTDIR: 'a part of this path is a file',
   EROFS: 'its disk is read-only',
   ENOSPC: 'the disk is full',

@@ -26,17 +26,18 @@ export const mount: Mount = (root) =>
   root
     .command('init')
     .description(
-      'create the data directory, a demo provider and a first key; asks three things at most',
+      'create the data directory, a demo provider and a first key; asks at most three questions',
     )
     .option('--no-demo', 'without the built-in demo provider')
-    .option('--demo-credit <amount>', 'put dollars into the new balance')
+    .option('--demo-credit <amount>', 'initial balance in dollars')
     .option('--name <name>', 'name of the first key')
-    .option('--force', 'begin anew; what is there is kept aside')
-    .option('--confirm <name>', 'the name of what --force sets aside: gateway.db')
+    .option('--force', 'start over; the existing database is kept')
+    .option('--confirm <name>', 'confirm --force with the name of the file it replaces: gateway.db')
     .action(
       action(async (context, flags: Flags) => {
         const setAside = await beginAnew(context, flags)
-        if (setAside !== null) printNote(context, `· what was there is kept: ${clean(setAside)}`)
+        if (setAside !== null)
+          printNote(context, `· the previous database is kept: ${clean(setAside)}`)
         const input = {
           demo: flags.demo,
           ...(flags.name === undefined ? {} : { key_name: flags.name }),
@@ -84,7 +85,7 @@ function show(context: Context, made: VerbRecord<'init'>): void {
   const record = { data_dir: context.dataDir, ...made }
   if (made.key === null) {
     if (context.json) printJson(record)
-    printNote(context, '· nothing to add; a key: gatewayctl keys create NAME')
+    printNote(context, '· nothing to do; to add a key: gatewayctl keys create NAME')
     return
   }
   printNote(context, `${tick} key       ${clean(made.key.name)} (${made.key.id}), shown once:`)
@@ -99,7 +100,7 @@ function show(context: Context, made: VerbRecord<'init'>): void {
 async function beginAnew(context: Context, { force, confirm }: Flags): Promise<string | null> {
   if (!force) {
     if (confirm === undefined) return null
-    throw usageError('--confirm goes with --force')
+    throw usageError('--confirm requires --force')
   }
   const path = join(context.dataDir, DATABASE_FILE)
   if (!existsSync(path)) return null
@@ -107,7 +108,7 @@ async function beginAnew(context: Context, { force, confirm }: Flags): Promise<s
   await confirmByName(context, {
     name: DATABASE_FILE,
     confirmed: confirm,
-    question: `set ${path} aside and begin anew? Its keys are refused from then on, and its balances and its log are no longer in force.`,
+    question: `set ${path} aside and start over? Its keys stop working, and its balances and log no longer apply.`,
     act: `set ${path} aside`,
   })
   const { asideOf, lockStopped } = await import('./backup/aside.ts')

@@ -20,7 +20,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
     () => import('./init.ts'),
   ),
   serve: alone('run the gateway (default http://127.0.0.1:4140)', () => import('./serve.ts')),
-  status: alone('is it running, is it healthy, what is it spending', () => import('./status.ts')),
+  status: alone('state, health and spend of the gateway', () => import('./status.ts')),
   dashboard: alone(
     'live requests, limits and spend in this terminal',
     () => import('./dashboard.ts'),
@@ -46,7 +46,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
     },
   },
   accounts: {
-    summary: 'who owns keys and a balance',
+    summary: 'owners of keys and a balance',
     bare: 'list',
     verbs: {
       list: () => import('./accounts/list.ts'),
@@ -67,7 +67,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
     },
   },
   models: {
-    summary: 'catalogue, prices, and who serves what',
+    summary: 'catalogue, prices, routes',
     bare: 'list',
     verbs: {
       list: () => import('./models/list.ts'),
@@ -82,7 +82,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
     "write this gateway's configuration as a file, without secrets",
     () => import('./export.ts'),
   ),
-  apply: alone('make it what a file says; the plan comes first', () => import('./apply.ts')),
+  apply: alone('apply such a file, after showing the plan', () => import('./apply.ts')),
   balance: {
     summary: 'show, top-up, adjust',
     bare: 'show',
@@ -122,8 +122,8 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
       show: () => import('./activity/show.ts'),
     },
   },
-  why: alone('why a request was refused, and what lifts it', () => import('./why.ts')),
-  audit: alone('add every sum up again from the ledger', () => import('./audit.ts')),
+  why: alone('why a request was refused, and how to lift that', () => import('./why.ts')),
+  audit: alone('verify every sum against the ledger', () => import('./audit.ts')),
   thresholds: {
     summary: 'low-balance threshold, e-mail and webhook',
     bare: 'show',
@@ -134,7 +134,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
     },
   },
   deliveries: {
-    summary: 'notices that were sent, every try of them',
+    summary: 'sent notices and their delivery attempts',
     bare: 'list',
     verbs: {
       list: () => import('./deliveries/list.ts'),
@@ -170,7 +170,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
     },
   },
   identities: {
-    summary: 'Google, GitHub … that people sign in by',
+    summary: 'external sign-in: Google, GitHub …',
     bare: 'list',
     verbs: {
       add: () => import('./identities/add.ts'),
@@ -180,7 +180,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
       remove: () => import('./identities/remove.ts'),
     },
   },
-  backup: alone('copy everything while it serves, and restore', () => import('./backup.ts')),
+  backup: alone('consistent copy while serving, and restore', () => import('./backup.ts')),
   config: {
     summary: 'effective settings',
     bare: 'show',

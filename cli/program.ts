@@ -65,7 +65,7 @@ async function runNoun(
     .command(name)
     .description(noun.summary)
     .helpCommand(false)
-    .helpOption('-h, --help', 'this page')
+    .helpOption('-h, --help', 'show this help')
   const verb = second === undefined ? noun.bare : second
   const asksForHelp = second === undefined && wantsHelp(operands)
   const load = asksForHelp ? undefined : noun.verbs[verb]

@@ -45,15 +45,15 @@ export const mount: Mount = (root) =>
   root
     .command('serve')
     .description('run the gateway until SIGTERM or Ctrl-C')
-    .option('--listen <host:port>', 'where to listen (GATEWAY_LISTEN, 127.0.0.1:4140)')
-    .option('--base-url <url>', 'what applications call it (GATEWAY_BASE_URL)')
-    .option('--auth-listen <host:port>', 'where people sign in, or off (127.0.0.1:4141)')
-    .option('--auth-url <url>', 'what people and applications call that (GATEWAY_AUTH_URL)')
-    .option('--metrics-listen <host:port>', 'where Prometheus asks for /metrics (off)')
-    .option('--demo', 'in memory, with a key and models that need no provider')
+    .option('--listen <host:port>', 'address to listen on (GATEWAY_LISTEN, 127.0.0.1:4140)')
+    .option('--base-url <url>', 'public URL for applications (GATEWAY_BASE_URL)')
+    .option('--auth-listen <host:port>', 'address of the sign-in provider, or off (127.0.0.1:4141)')
+    .option('--auth-url <url>', 'public URL of the sign-in provider (GATEWAY_AUTH_URL)')
+    .option('--metrics-listen <host:port>', 'address for Prometheus /metrics (off)')
+    .option('--demo', 'run in memory, with a key and models that need no provider')
     .option('--log <format>', 'json or pretty; default: pretty on a terminal')
-    .option('--sync-charges', 'every charge waits for the disk: a power cut then loses none')
-    .option('--drain <duration>', 'how long answers in progress may take to end', '300s')
+    .option('--sync-charges', 'sync every charge to disk, so that a power cut loses none')
+    .option('--drain <duration>', 'how long to wait for requests in progress', '300s')
     .action(
       action(async (context, flags: Flags) => {
         settleRuntime(context)
@@ -83,7 +83,7 @@ export const mount: Mount = (root) =>
 function checkSocketPath({ adminSocket }: Context): void {
   if (Buffer.byteLength(adminSocket) <= MOST_SOCKET_PATH_BYTES) return
   throw usageError(
-    `the path of the commands' socket is longer than ${MOST_SOCKET_PATH_BYTES} bytes: ${adminSocket}`,
+    `the path of the command socket is longer than ${MOST_SOCKET_PATH_BYTES} bytes: ${adminSocket}`,
     'GATEWAY_ADMIN_SOCKET=/run/user/1000/gatewayctl.sock, for serve and for every command',
   )
 }
@@ -97,7 +97,10 @@ function readLogFormat(context: Context, format: string | undefined): boolean {
 function warnOfClearText(context: Context, { hostname, baseUrl }: ServeSettings): void {
   if (isLoopbackHost(hostname) || baseUrl.startsWith('https:')) return
   printNote(context, `! listening on ${hostname} without TLS: keys travel in clear text`)
-  printNote(context, '  put a TLS proxy in front and name it: --base-url https://gateway.example')
+  printNote(
+    context,
+    '  put a TLS proxy in front and give its URL: --base-url https://gateway.example',
+  )
 }
 
 function warnOfClearSignIn(context: Context, signin: SigninSettings | null): void {
@@ -105,8 +108,8 @@ function warnOfClearSignIn(context: Context, signin: SigninSettings | null): voi
   if (hostname === undefined || authUrl?.startsWith('https:')) return
   const named = authUrl == null ? hostname : new URL(authUrl).hostname
   if (isLoopbackHost(hostname) && isLoopbackHost(named)) return
-  printNote(context, '! people would sign in without TLS: codes and sessions travel in clear text')
-  printNote(context, '  put a TLS proxy in front and name it: --auth-url https://auth.example')
+  printNote(context, '! sign-in without TLS: codes and sessions travel in clear text')
+  printNote(context, '  put a TLS proxy in front and give its URL: --auth-url https://auth.example')
 }
 
 async function openMemory({ clock }: Context): Promise<GatewayStore> {
@@ -142,7 +145,7 @@ const alreadyServed = ({ code, message }: GatewayError): CommandError =>
     code,
     EXIT.failed,
     message,
-    'stop it first, or serve another directory: --data-dir DIR; what it does: gatewayctl status',
+    'stop it first, or serve another directory: --data-dir DIR; its state: gatewayctl status',
   )
 
 interface Settings extends ServeSettings {
@@ -202,7 +205,7 @@ async function serve(
   await stopping.asked
   const { inFlight } = gateway.live()
   if (inFlight > 0)
-    printNote(context, `stopping: ${inFlight} in progress may take ${drainMs / 1000} s`)
+    printNote(context, `stopping: waiting up to ${drainMs / 1000} s for ${inFlight} in progress`)
   void stopping.askedAgain.then(() => gateway.stop(0))
   await gateway.stop(drainMs)
   log.flush()
@@ -238,13 +241,13 @@ function signinOf(
     },
     signinMissing(cause) {
       if (cause instanceof GatewayError) {
-        printNote(context, `! nobody can sign in: ${cause.message}`)
+        printNote(context, `! sign-in is off: ${cause.message}`)
         return
       }
       if (isStated)
         throw notListening(cause, signin, 'gatewayctl serve --auth-listen 127.0.0.1:4151')
-      printNote(context, `! nobody can sign in: cannot listen on ${hostname}:${port}`)
-      printNote(context, '  say where: --auth-listen 127.0.0.1:4151, or off')
+      printNote(context, `! sign-in is off: cannot listen on ${hostname}:${port}`)
+      printNote(context, '  choose another address: --auth-listen 127.0.0.1:4151, or off')
     },
   }
 }
@@ -255,7 +258,7 @@ function notListening(cause: unknown, { hostname, port }: Address, hint: string)
   return new CommandError(
     'not_listening',
     EXIT.failed,
-    `cannot listen on ${hostname}:${port}: ${code === 'EADDRINUSE' ? 'something else does' : code}`,
+    `cannot listen on ${hostname}:${port}: ${code === 'EADDRINUSE' ? 'the address is in use' : code}`,
     hint,
   )
 }

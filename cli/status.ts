@@ -17,7 +17,7 @@ type Status = VerbRecord<'status'>
 export const mount: Mount = (root) =>
   root
     .command('status')
-    .description('is it running, is it healthy, what is it spending (-q: exit code only)')
+    .description('show state, health and spend of the gateway (-q: exit code only)')
     .action(
       action(async (context) => {
         const status = await ask(context)
@@ -87,7 +87,7 @@ function lines(context: Context, status: Status): readonly (readonly [string, st
   const balances = status.accounts.map(({ name, balance_usd }) =>
     status.accounts.length === 1 ? `$${balance_usd}` : `${clean(name)} $${balance_usd}`,
   )
-  const rate = `USD/RUB ${status.rub_per_usd}${status.rate_set_by_operator ? '' : ' (default: nobody has set it)'}`
+  const rate = `USD/RUB ${status.rub_per_usd}${status.rate_set_by_operator ? '' : ' (default, not set)'}`
   return [
     ['gateway', gatewayLine(context, status)],
     ['sign-in', signinLine(context, status)],
@@ -167,11 +167,11 @@ function limitLines(
   return [['limits', [...told, ...(more > 0 ? [`and ${more} more`] : [])].join('   ')]]
 }
 
-/** "alert below $20.00 (low, told 3h ago)"; nothing where no account asks for it. */
+/** "alert below $20.00 (low, notified 3h ago)"; nothing where no account asks for it. */
 function alertsOf(context: Context, { accounts }: Status): readonly string[] {
   const alerts = accounts.flatMap(({ name, threshold_usd, marked, notified_at }) => {
     if (threshold_usd === null) return []
-    const low = `low, told ${relativeTime(notified_at, context.clock.now())}`
+    const low = `low, notified ${relativeTime(notified_at, context.clock.now())}`
     const mark = marked ? ` (${paint(context, 'yellow', low)})` : ''
     return [`${accounts.length === 1 ? '' : `${clean(name)} `}$${threshold_usd}${mark}`]
   })

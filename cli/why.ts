@@ -14,7 +14,7 @@ type Field = readonly [name: string, value: string | number | null]
 export const mount: Mount = (root) =>
   root
     .command('why')
-    .description('why a request was refused, whether it would be now, and what lifts that')
+    .description('explain why a request was refused, whether it would be now, and how to lift that')
     .argument('<id>', 'gen-… (X-Generation-Id), or the request id')
     .action(
       action(async (context, id: string) => {
@@ -71,7 +71,7 @@ function liftText(context: Context, { code, resets_at }: Refusal): string | null
 function nowFields(context: Context, now: Why['now']): readonly Field[] {
   if (now === null) return []
   if (now.admitted === null) {
-    return [['now', 'it was refused for what it asks, and no log keeps that: look at its body']]
+    return [['now', 'it was refused for its content, which is not logged: check the request body']]
   }
   if (now.refusal === null) return [['now', 'it would be admitted']]
   const lifting = liftText(context, now.refusal)

@@ -8,7 +8,7 @@ export const mount: Mount = (accounts) =>
   accounts
     .command('create')
     .description('create an account with an empty balance and no key')
-    .argument('<name>', 'how you will know it')
+    .argument('<name>', 'name of the account')
     .action(
       action(async (context, text: string) => {
         const record = await call(context, 'accounts.create', { name: text })

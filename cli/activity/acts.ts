@@ -41,7 +41,7 @@ const columns = (context: Context): readonly Column<Act>[] => [
     short: ({ at }) => relativeTime(at, context.clock.now()),
   },
   { title: 'who', full: ({ who }) => who },
-  { title: 'act', full: ({ verb }) => verb },
-  { title: 'of', full: ({ target }) => target },
+  { title: 'action', full: ({ verb }) => verb },
+  { title: 'target', full: ({ target }) => target },
   { title: 'changed', full: changesOf },
 ]

@@ -17,10 +17,10 @@ export const addFilterFlags = (command: Command): Command =>
   command
     .option('--key <key>', 'only this key: id, name or shown prefix')
     .option('--model <id>', 'only this model')
-    .option('--provider <name>', 'only what this provider served')
-    .option('--status <status>', '4xx, 5xx, 429, 200 …')
-    .option('--slow <duration>', 'only what took at least so long: 500ms, 10s, 2m')
-    .option('--errors', 'only what did not run to its end')
+    .option('--provider <name>', 'only requests that this provider served')
+    .option('--status <status>', 'only this status: 4xx, 5xx, 429, 200 …')
+    .option('--slow <duration>', 'only requests that took at least: 500ms, 10s, 2m')
+    .option('--errors', 'only requests that did not complete')
 
 /** By their names on the wire. @throws CommandError 2 */
 export function readFilterFlags({ whose }: Context, flags: FilterFlags) {

@@ -27,15 +27,15 @@ export const mount: Mount = (activity) =>
   addFilterFlags(
     activity.command('list').description('list requests that have ended, newest first'),
   )
-    .option('--since <time>', 'from then on: 1h, today, month, 2026-12-01T00:00:00Z')
-    .option('--until <time>', 'before then')
-    .option('--limit <n>', 'at most so many', '50')
+    .option('--since <time>', 'start time: 1h, today, month, 2026-12-01T00:00:00Z')
+    .option('--until <time>', 'end time, exclusive')
+    .option('--limit <n>', 'maximum number of rows', '50')
     .option('--csv', 'comma-separated, with a header')
-    .option('--admin', 'what operators and provisioning keys changed, instead of requests')
+    .option('--admin', 'list changes by operators and provisioning keys instead of requests')
     .action(
       action(async (context, flags: Flags) => {
         if (flags.csv && (context.json || context.quiet)) {
-          throw usageError('--csv goes with neither --json nor --quiet')
+          throw usageError('--csv cannot be combined with --json or --quiet')
         }
         if (flags.admin) return await listAdmin(context, flags)
         const query = toQuery(context, flags)
@@ -53,7 +53,8 @@ const OF_REQUESTS = ['key', 'model', 'provider', 'status', 'slow', 'errors'] as 
 
 async function listAdmin(context: Context, flags: Flags): Promise<void> {
   const strange = OF_REQUESTS.find((flag) => flags[flag] !== undefined)
-  if (strange !== undefined) throw usageError(`--${strange} is about requests, --admin about acts`)
+  if (strange !== undefined)
+    throw usageError(`--${strange} filters requests and cannot be combined with --admin`)
   const { listActs } = await import('./acts.ts')
   await listActs(context, flags)
 }
@@ -90,7 +91,10 @@ const columns = (context: Context): readonly Column<Line>[] => [
   { title: 'out', right: true, yields: 3, full: ({ completion_tokens }) => completion_tokens },
   { title: 'images', right: true, yields: 1, full: ({ images }) => images || null },
   { title: 'cost $', right: true, full: ({ cost_usd }) => cost_usd },
-  { title: 'error', full: ({ code, ended_by }) => code ?? (ended_by === 'client' ? 'left' : null) },
+  {
+    title: 'error',
+    full: ({ code, ended_by }) => code ?? (ended_by === 'client' ? 'client closed' : null),
+  },
 ]
 
 const CSV_FIELDS = [

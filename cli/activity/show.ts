@@ -12,7 +12,7 @@ type Field = readonly [name: string, value: string | number | null]
 export const mount: Mount = (activity) =>
   activity
     .command('show')
-    .description('show the receipt of a request: what was counted, who was asked, how it ended')
+    .description('show the receipt of a request: usage, cost, providers tried, outcome')
     .argument('<id>', 'gen-…, or the request id')
     .action(
       action(async (context, id: string) => {
@@ -67,7 +67,7 @@ function moneyOf(receipt: Receipt): readonly Field[] {
         : `$${receipt.cost_usd} = ${receipt.cost_rub} ₽ at ${receipt.rub_per_usd}`,
     ],
     ['price version', receipt.price_version],
-    ['counted by', receipt.usage_source],
+    ['usage source', receipt.usage_source],
     ['operator cost', `$${receipt.operator_cost_usd}`],
     ['provider states', stated_cost_usd === null ? null : `$${stated_cost_usd}${difference}`],
   ]

@@ -13,7 +13,9 @@ export const mount: Mount = (activity) =>
   addFilterFlags(
     activity
       .command('tail')
-      .description('requests as they end, until Ctrl-C; --json is one document a line'),
+      .description(
+        'stream requests as they end, until Ctrl-C; --json prints one document per line',
+      ),
   ).action(
     action(async (context, flags: FilterFlags) => {
       const sent = Object.entries(readFilterFlags(context, flags)).flatMap(([name, value]) =>

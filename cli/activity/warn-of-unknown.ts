@@ -37,6 +37,6 @@ function warnOfOne(context: Context, noun: string, asked: string, known: readonl
   const meant = nearest(asked, known)
   printNote(
     context,
-    `! there is no ${noun} "${clean(asked)}" today${meant ? `; did you mean ${clean(meant)}?` : ''}`,
+    `! there is currently no ${noun} "${clean(asked)}"${meant ? `; did you mean ${clean(meant)}?` : ''}`,
   )
 }

@@ -20,8 +20,8 @@ export function lockStopped(dataDir: string): () => void {
     throw new CommandError(
       'in_use',
       EXIT.failed,
-      `a gateway has ${dataDir} open: stop it first`,
-      'systemctl stop gatewayctl, or Ctrl-C where it serves',
+      `a gateway is using ${dataDir}: stop it first`,
+      'systemctl stop gatewayctl, or Ctrl-C in its terminal',
     )
   }
 }

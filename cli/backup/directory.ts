@@ -39,28 +39,28 @@ export function chooseDestination(
   } catch (cause) {
     throw cannotWrite(path, reasonOf(cause))
   }
-  if (stated?.endsWith('/')) throw cannotWrite(path, 'there is no such directory')
+  if (stated?.endsWith('/')) throw cannotWrite(path, 'no such directory')
   if (keep !== null) {
     throw existsSync(path)
       ? usageError(
-          `--keep goes with a directory, and ${path} is a file`,
+          `--keep needs a directory, but ${path} is a file`,
           'gatewayctl backup /var/backups/gatewayctl --keep 7',
         )
       : usageError(
-          `--keep goes with a directory, and ${path} is not there`,
+          `--keep needs a directory, but ${path} does not exist`,
           `mkdir ${shellWord(path)}`,
         )
   }
-  if (existsSync(path)) throw cannotWrite(path, 'it exists')
+  if (existsSync(path)) throw cannotWrite(path, 'it already exists')
   return { file: path, directory: null }
 }
 
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
-  EROFS: 'that disk takes no writes',
-  ENOENT: 'there is no such directory',
-  ENOTDIR: 'a part of it is no directory',
+  EROFS: 'its disk is read-only',
+  ENOENT: 'no such directory',
+  ENOTDIR: 'a part of this path is a file',
 }
 
 /** What the system said, in words. */

@@ -35,7 +35,7 @@ export async function restoreBackup(
 ): Promise<void> {
   const source = resolve(stated)
   const path = join(context.dataDir, DATABASE_FILE)
-  if (!existsSync(source)) throw refused(`there is no file ${source}`)
+  if (!existsSync(source)) throw refused(`no such file: ${source}`)
   const facts = await examineSource(context, source)
   await agree(context, { path, stated, confirmed })
   makePrivate(context.dataDir)
@@ -65,13 +65,13 @@ async function agree(
   await confirmByName(context, {
     name: DATABASE_FILE,
     confirmed,
-    question: `replace ${path} by ${clean(stated)}? Whatever was charged, credited or changed since that backup is no longer in force.`,
+    question: `replace ${path} with ${clean(stated)}? Charges, credits and changes made since that backup no longer apply.`,
     act: `replace ${path}`,
   })
 }
 
 async function examineSource(context: Context, source: string) {
-  const progress = showProgress(context, 'looking through the backup')
+  const progress = showProgress(context, 'checking the backup')
   const facts = await examineCopy(source)
     .catch((cause: unknown) => {
       if (!(cause instanceof GatewayError)) throw cause
@@ -89,7 +89,7 @@ const refused = (message: string, hint: string | null = null): CommandError =>
 function show(context: Context, record: RestoreRecord): void {
   const { restored, replaced, audit } = record
   printNote(context, `${paint(context, 'green', '✓')} restored ${clean(restored)}`)
-  if (replaced !== null) printNote(context, `  what was there is kept: ${clean(replaced)}`)
+  if (replaced !== null) printNote(context, `  the previous database is kept: ${clean(replaced)}`)
   if (context.quiet) return
   if (audit.clean) print(`audit clean: ${audit.entries} entries, ${audit.accounts} accounts`)
   else print(`audit found ${audit.found} differences: ${carry('gatewayctl audit', context.typed)}`)

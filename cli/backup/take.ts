@@ -62,7 +62,7 @@ export async function takeBackup(
   const checked = verify ? ', every page and every sum verified' : ''
   printNote(context, `${paint(context, 'green', '✓')} backup taken: ${size}${checked}`)
   for (const old of record.removed) printNote(context, `  removed ${clean(old)}`)
-  printNote(context, '  the master key is not in it: keep that elsewhere')
+  printNote(context, '  the master key is not included: back it up separately')
 }
 
 function copy(context: Context, source: string, file: string): void {
@@ -70,7 +70,7 @@ function copy(context: Context, source: string, file: string): void {
   const sizeBytes = statSync(source).size
   const { bavail, bsize } = statfsSync(dirname(file))
   if (bavail * bsize < sizeBytes) {
-    throw cannotWrite(file, `${bytes(sizeBytes)} are needed, and ${bytes(bavail * bsize)} are free`)
+    throw cannotWrite(file, `${bytes(sizeBytes)} needed, ${bytes(bavail * bsize)} free`)
   }
   const progress = showProgress(context, `copying ${bytes(sizeBytes)}`)
   try {
@@ -99,11 +99,11 @@ async function verifyCopy(context: Context, file: string): Promise<CopyFacts> {
     ...facts.integrityFindings,
     ...(facts.audit === null || facts.audit.found === 0
       ? []
-      : [`${facts.audit.found} sums are not what its ledger adds up to`]),
+      : [`${facts.audit.found} sums do not match its ledger`]),
   ]
   if (findings.length === 0) return facts
   throw failed(
-    `the copy ${file} is as wrong as its source:\n${findings.join('\n')}`,
+    `the copy ${file} has the same faults as its source:\n${findings.join('\n')}`,
     'gatewayctl audit',
   )
 }
@@ -115,7 +115,10 @@ const failed = (message: string, hint: string | null): CommandError =>
 async function note(context: Context, record: BackupRecord, takenAt: Instant): Promise<void> {
   // The log of acts of an older schema is closed until serve upgrades it: whoever backs up before wants to be able to go back.
   if (record.schema_version !== NEWEST_SCHEMA_VERSION) {
-    printNote(context, '! taken before an upgrade of the database, so not noted in the log of acts')
+    printNote(
+      context,
+      '! not recorded in the log of acts: the database has an older schema until serve upgrades it',
+    )
     return
   }
   const { file, size_bytes } = record
@@ -123,6 +126,6 @@ async function note(context: Context, record: BackupRecord, takenAt: Instant): P
     await call(context, 'backup', { file, size_bytes, taken_at: renderInstant(takenAt) })
   } catch (cause) {
     if (!(cause instanceof GatewayError || cause instanceof CommandError)) throw cause
-    printNote(context, `! the backup stands, but could not be noted: ${clean(cause.message)}`)
+    printNote(context, `! the backup was taken, but could not be recorded: ${clean(cause.message)}`)
   }
 }

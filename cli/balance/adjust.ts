@@ -13,16 +13,16 @@ export const mount: Mount = (balance) =>
   balance
     .command('adjust')
     .description('correct the balance, up or down; the ledger keeps the reason')
-    .argument('<amount>', 'with a sign: +2.50 or -2.50 dollars, or -185rub at the rate of now')
-    .requiredOption('--note <text>', 'why')
+    .argument('<amount>', 'with a sign: +2.50 or -2.50 dollars, or -185rub at the current rate')
+    .requiredOption('--note <text>', 'reason')
     .action(
       action(async (context, amount: string, { note }: { note: string }) => {
         const [sign, dollars] = await readSigned(context, amount)
         const { account, balance_usd } = await call(context, 'balance.show', context.whose)
         if (sign === '-') {
           await confirm(context, {
-            question: `take $${dollars} from the balance of ${clean(account)}, which is $${balance_usd}? This cannot be undone.`,
-            act: `take $${dollars} from the balance of ${clean(account)}`,
+            question: `subtract $${dollars} from the balance of ${clean(account)}, now $${balance_usd}? This cannot be undone.`,
+            act: `subtract $${dollars} from the balance of ${clean(account)}`,
           })
         }
         const amount_usd = `${sign}${dollars}`
@@ -48,6 +48,6 @@ async function readSigned(
   }
   throw usageError(
     `the amount needs a sign, such as +2.50 or -2.50 (got "${text}")`,
-    `money that came in: gatewayctl balance top-up ${shellWord(text)}`,
+    `to add money: gatewayctl balance top-up ${shellWord(text)}`,
   )
 }

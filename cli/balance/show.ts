@@ -6,7 +6,7 @@ import { printRecord } from '../terminal/output.ts'
 export const mount: Mount = (balance) =>
   balance
     .command('show')
-    .description('show what is left to spend')
+    .description('show the balance')
     .action(
       action(async (context) => {
         const record = await call(context, 'balance.show', context.whose)

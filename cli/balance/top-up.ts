@@ -13,9 +13,9 @@ interface Flags {
 export const mount: Mount = (balance) =>
   balance
     .command('top-up')
-    .description('put money into the balance')
-    .argument('<amount>', 'dollars: 50, 50.00 or $50; or rubles at the rate of now: 1850rub')
-    .option('--ref <id>', 'your own reference; repeating it changes nothing')
+    .description('add money to the balance')
+    .argument('<amount>', 'dollars: 50, 50.00 or $50; or rubles at the current rate: 1850rub')
+    .option('--ref <id>', 'your own reference; each one is applied only once')
     .option('--note <text>', 'a note for the ledger')
     .action(
       action(async (context, amount: string, flags: Flags) => {
@@ -31,7 +31,7 @@ export const mount: Mount = (balance) =>
           context,
           record.applied
             ? `${paint(context, 'green', '✓')} topped up by $${record.entry.amount_usd} (${record.entry.id})`
-            : `! reference ${clean(record.entry.ref ?? '')} was applied before (${record.entry.id}); nothing moved`,
+            : `! reference ${clean(record.entry.ref ?? '')} was already applied (${record.entry.id}); nothing changed`,
         )
         print(`balance $${record.balance_usd}`)
       }),

@@ -14,11 +14,11 @@ export const mount: Mount = (clients) =>
   clients
     .command('create')
     .description('register an application and show its secret once')
-    .argument('<name>', 'what people see when they sign in to it')
-    .option('--redirect-uri <uri>', 'where people come back to, exactly; may be repeated', collect)
-    .option('--redirect <uri>', 'the same', collect)
-    .option('--logout-uri <uri>', 'where a sign-out may end; may be repeated', collect)
-    .option('--no-require-pkce', 'for an application that cannot do PKCE')
+    .argument('<name>', 'name shown to people when they sign in')
+    .option('--redirect-uri <uri>', 'exact redirect URI after sign-in; repeatable', collect)
+    .option('--redirect <uri>', 'alias of --redirect-uri', collect)
+    .option('--logout-uri <uri>', 'allowed redirect URI after sign-out; repeatable', collect)
+    .option('--no-require-pkce', 'for an application without PKCE support')
     .action(
       action(
         async (context, name: string, flags: Flags & { readonly redirect?: readonly string[] }) => {

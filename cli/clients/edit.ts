@@ -23,12 +23,12 @@ interface Flags {
 export const mount: Mount = (clients) =>
   clients
     .command('edit')
-    .description('change an application; the addresses that are named replace all it had')
+    .description('change an application; the given URIs replace all previous ones')
     .argument('<client>', 'client_id or name')
-    .option('--name <name>', 'what people see')
-    .option('--redirect-uri <uri>', 'where people come back to; may be repeated', collect)
-    .option('--redirect <uri>', 'the same', collect)
-    .option('--logout-uri <uri>', 'where a sign-out may end; may be repeated', collect)
+    .option('--name <name>', 'name shown to people')
+    .option('--redirect-uri <uri>', 'exact redirect URI after sign-in; repeatable', collect)
+    .option('--redirect <uri>', 'alias of --redirect-uri', collect)
+    .option('--logout-uri <uri>', 'allowed redirect URI after sign-out; repeatable', collect)
     .option('--pkce <rule>', 'required or optional')
     .option('--require-pkce', 'the same as --pkce required')
     .option('--no-require-pkce', 'the same as --pkce optional')
@@ -45,7 +45,7 @@ export const mount: Mount = (clients) =>
         }
         if (Object.keys(stated).length === 0) {
           throw usageError(
-            'nothing to change is stated',
+            'no change given',
             `gatewayctl clients edit ${shellWord(client)} --name NEW`,
           )
         }
@@ -66,15 +66,15 @@ async function confirmLoss(
   const lost = redirect_uris.filter((uri) => !redirects.includes(uri))
   if (lost.length === 0) return
   await confirm(context, {
-    question: `take ${clean(lost.join(' '))} away from ${clean(name)}? Nobody comes back there any more`,
-    act: `take ${clean(lost.join(' '))} away from ${clean(name)}`,
+    question: `remove ${clean(lost.join(' '))} from ${clean(name)}? Sign-ins that return there will fail`,
+    act: `remove ${clean(lost.join(' '))} from ${clean(name)}`,
   })
 }
 
 function readPkce({ pkce, requirePkce }: Flags): boolean | undefined {
   if (pkce === undefined) return requirePkce
   if (requirePkce !== undefined) {
-    throw usageError(`--pkce and --${requirePkce ? '' : 'no-'}require-pkce exclude each other`)
+    throw usageError(`--pkce and --${requirePkce ? '' : 'no-'}require-pkce cannot be combined`)
   }
   if (pkce === 'required' || pkce === 'optional') return pkce === 'required'
   throw usageError(`--pkce must be required or optional (got "${pkce}")`)

@@ -8,13 +8,13 @@ import { paint, print, printJson, printNote } from '../terminal/output.ts'
 export const mount: Mount = (clients) =>
   clients
     .command('remove')
-    .description('remove an application; its codes and tokens end at once')
+    .description('remove an application; its codes and tokens stop working at once')
     .argument('<client>', 'client_id or name')
     .action(
       action(async (context, text: string) => {
         const { name, client_id: client } = await call(context, 'clients.show', { client: text })
         await confirm(context, {
-          question: `remove client ${clean(name)} (${client})? Its tokens end`,
+          question: `remove client ${clean(name)} (${client})? Its tokens stop working`,
           act: `remove client ${clean(name)}`,
         })
         const removed = await call(context, 'clients.remove', { client })

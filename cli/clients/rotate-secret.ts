@@ -8,13 +8,13 @@ import { showIssued } from './show-issued.ts'
 export const mount: Mount = (clients) =>
   clients
     .command('rotate-secret')
-    .description('give an application a new secret; the old one ends at once')
+    .description('replace the secret of an application; the old one stops working at once')
     .argument('<client>', 'client_id or name')
     .action(
       action(async (context, text: string) => {
         const { name, client_id: client } = await call(context, 'clients.show', { client: text })
         await confirm(context, {
-          question: `give ${clean(name)} a new secret? Nobody signs in to it until it has that`,
+          question: `replace the secret of ${clean(name)}? Sign-in fails until the application has the new one`,
           act: `rotate the secret of ${clean(name)}`,
         })
         showIssued(

@@ -6,13 +6,13 @@ import { paint, print, printJson, printNote } from '../terminal/output.ts'
 export const mount: Mount = (clients) =>
   clients
     .command('rotate-signing-key')
-    .description('sign ID tokens by a new key; what the old ones signed stays verifiable')
+    .description('sign ID tokens with a new key; those signed with old keys stay verifiable')
     .action(
       action(async (context) => {
         const rotated = await call(context, 'clients.rotate-signing-key', {})
         if (context.json) return printJson(rotated)
-        printNote(context, `${paint(context, 'green', '✓')} ID tokens are signed by a new key`)
+        printNote(context, `${paint(context, 'green', '✓')} ID tokens are signed with a new key`)
         print(rotated.key_id)
-        printNote(context, `still published: ${rotated.kept.join(', ') || 'no other'}`)
+        printNote(context, `old keys still published: ${rotated.kept.join(', ') || 'none'}`)
       }),
     )

@@ -29,7 +29,7 @@ export function showIssued(
     ['issuer', issuer],
   ] as const
   showOnce(() => printRecord(context, issued, id, fields), copy)
-  printNote(context, 'The secret is shown once; only its hash is kept.')
+  printNote(context, 'The secret is shown once; only its hash is stored.')
   for (const warning of warnings) printNote(context, `! ${clean(warning)}`)
   if (issuer) printNote(context, `metadata: ${issuer}/.well-known/openid-configuration`)
 }

@@ -53,7 +53,7 @@ async function forNothing(before: readonly string[], current: string): Promise<r
 
 const topWords = (): readonly Name[] => [
   ...Object.entries(NOUNS).map(([value, { summary }]) => ({ value, description: summary })),
-  { value: 'help', description: 'pages and topics' },
+  { value: 'help', description: 'help pages and topics' },
 ]
 
 async function helpWords(): Promise<readonly Name[]> {
@@ -122,7 +122,7 @@ const flagsOf = ({ options }: Command): readonly Name[] => [
   ...options
     .filter(({ hidden, long }) => !hidden && long !== undefined)
     .map(({ long, description }) => ({ value: long ?? '', description: description })),
-  { value: '--help', description: 'the page of this command' },
+  { value: '--help', description: 'help for this command' },
 ]
 
 /** What was typed and is neither a flag, nor the value of one, nor the name of the command. */
@@ -165,7 +165,7 @@ async function ofKind(
   if (kind !== 'mask') return read(kind)
   const all = read('provider', current.replace(/\/.*/, '')).map(({ value }) => ({
     value: `${value}/*`,
-    description: 'all of them',
+    description: 'all models of this provider',
   }))
   return [...all, ...read('model')]
 }

@@ -17,8 +17,8 @@ export interface ConfigCheckRecord {
 export const mount: Mount = (config) =>
   config
     .command('check')
-    .description('whether serve would start with this file; exit 2 when it would not')
-    .argument('[file]', 'default: the one in use here')
+    .description('check whether serve would start with this file; exit 2 when it would not')
+    .argument('[file]', 'default: the file in use')
     .action(
       action(async (context, stated: string | undefined) => {
         const path = stated ?? context.configFile.path

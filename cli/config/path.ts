@@ -12,13 +12,13 @@ export interface ConfigPathRecord {
 export const mount: Mount = (config) =>
   config
     .command('path')
-    .description('which configuration file is read here')
+    .description('print the path of the configuration file in use')
     .action(
       action(async (context) => {
         const { path } = context.configFile
         const record: ConfigPathRecord = { path, exists: existsSync(path) }
         if (context.json) return printJson(record)
         print(path)
-        if (!record.exists) printNote(context, '! there is no such file: the defaults hold')
+        if (!record.exists) printNote(context, '! this file does not exist: the defaults apply')
       }),
     )

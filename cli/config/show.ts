@@ -29,8 +29,8 @@ interface Flags extends GlobalFlags {
 export const mount: Mount = (config) =>
   config
     .command('show')
-    .description('show the settings that serve would start with here')
-    .option('--origin', 'and where each comes from')
+    .description('show the settings that serve would start with')
+    .option('--origin', 'also show where each comes from')
     .action(
       action(async (context, flags: Flags) => {
         const file = readConfigFile(context)

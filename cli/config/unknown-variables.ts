@@ -28,5 +28,5 @@ export const describeUnknown = (env: Environment): readonly string[] =>
     .toSorted()
     .map((name) => {
       const meant = nearest(name, VARIABLES)
-      return `${name} is set, and nobody reads it${meant ? `; did you mean ${meant}?` : ''}`
+      return `${name} is set, but there is no such setting${meant ? `; did you mean ${meant}?` : ''}`
     })

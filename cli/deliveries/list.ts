@@ -17,7 +17,7 @@ export const mount: Mount = (deliveries) =>
     .command('list')
     .description('list notices, newest first')
     .option('--state <state>', 'pending, delivered or dead (given up)')
-    .option('--limit <n>', 'at most so many', '50')
+    .option('--limit <n>', 'maximum number of rows', '50')
     .action(
       action(async (context, { state, limit }: { state?: string; limit: string }) => {
         const rows = await call(context, 'deliveries.list', {
@@ -31,13 +31,13 @@ export const mount: Mount = (deliveries) =>
 
 const columns = (context: Context): readonly Column<Delivery>[] => [
   {
-    title: 'made',
+    title: 'created',
     full: ({ created_at }) => created_at,
     short: ({ created_at }) => relativeTime(created_at, context.clock.now()),
   },
   { title: 'event', isId: true, full: ({ event_id }) => event_id },
   { title: 'type', full: ({ type, test }) => (test ? `${type} (test)` : type) },
-  { title: 'by', full: ({ channel }) => channel },
+  { title: 'channel', full: ({ channel }) => channel },
   { title: 'state', full: ({ state }) => state },
   { title: 'tries', right: true, yields: 1, full: ({ tries }) => tries },
   {

@@ -7,9 +7,9 @@ import { paint, print, printJson, printNote } from '../terminal/output.ts'
 export const mount: Mount = (deliveries) =>
   deliveries
     .command('redeliver')
-    .description('send a notice again, wherever it has not arrived')
-    .argument('<event>', 'its id: evt_…')
-    .argument('[channel]', 'email or webhook: there alone, even if it had arrived')
+    .description('resend a notice on every channel that has not delivered it')
+    .argument('<event>', 'event id: evt_…')
+    .argument('[channel]', 'email or webhook: only this one, even if it was delivered')
     .action(
       action(async (context, event: string, channel: string | undefined) => {
         const record = await call(context, 'deliveries.redeliver', {
@@ -18,7 +18,7 @@ export const mount: Mount = (deliveries) =>
         })
         if (context.json) return printJson(record)
         const { event_id, channels, running } = record
-        const when = running ? 'is sent again' : 'is sent again when a gateway runs'
+        const when = running ? 'will be sent again' : 'will be sent again when a gateway runs'
         printNote(
           context,
           `${paint(context, 'green', '✓')} ${event_id} ${when} by ${channels.join(' and ')}`,

@@ -35,7 +35,7 @@ function sharedNames(nouns: 'keys' | 'clients', all: readonly Named[]): readonly
     ({ account = '', name }) => JSON.stringify([account, name]),
   )
   return [...groups.values()].map((group) => ({
-    what: `${nouns} ${group.map(({ id }) => id).join(', ')} are all called "${clean(group[0]?.name ?? '')}"`,
+    what: `${nouns} ${group.map(({ id }) => id).join(', ')} have the same name "${clean(group[0]?.name ?? '')}"`,
     next: `gatewayctl ${nouns} edit ${group.at(-1)?.id} --name NEW`,
   }))
 }
@@ -44,6 +44,6 @@ const isOver = (end: string | undefined, now: Instant): boolean =>
   end !== undefined && (readInstant(end) ?? now) <= now
 
 const ended = ({ name, id, expires_at }: Named): Obstacle => ({
-  what: `key "${clean(name)}" ended at ${expires_at}`,
+  what: `key "${clean(name)}" expired at ${expires_at}`,
   next: `gatewayctl keys revoke ${shellWord(id ?? name)}`,
 })

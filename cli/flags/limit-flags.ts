@@ -27,21 +27,21 @@ export const addLimitFlags = (command: Command): Command =>
     .option('--rpd <n>', 'requests in any 24 hours, or none')
     .option('--concurrency <n>', 'requests in progress at once, or none')
     .option('--daily-usd <amount>', 'spend ceiling of a UTC day: 20, $20 or 1850rub; or none')
-    .option('--monthly-usd <amount>', 'spend ceiling of a UTC month, likewise')
+    .option('--monthly-usd <amount>', 'spend ceiling of a UTC month, in the same forms')
     .option('--end-user-rpm <n>', 'requests of each end user in any minute, or none')
     .option(
       '--end-user-daily-usd <amount>',
-      'spend ceiling of each end user in a UTC day, likewise',
+      'spend ceiling of each end user in a UTC day, in the same forms',
     )
-    .option('--allow <mask>', "a model id, 'provider/*' or '*'; repeat it for more", gather)
-    .option('--allow-all', 'every model')
+    .option('--allow <mask>', "a model id, 'provider/*' or '*'; repeatable", gather)
+    .option('--allow-all', 'allow every model')
 
 /**
  * The stated limits by their wire names; what was not stated is absent. `keys` are as a command names them, null while there is none yet.
  * @throws CommandError 2
  */
 export async function readLimitFlags(context: Context, flags: LimitFlags, keys: string | null) {
-  if (flags.allow && flags.allowAll) throw usageError('--allow and --allow-all exclude each other')
+  if (flags.allow && flags.allowAll) throw usageError('--allow and --allow-all cannot be combined')
   const zero = [flags.rpm, flags.rpd, flags.concurrency, flags.endUserRpm].includes('0')
   const hint =
     zero && keys !== null ? `to stop a key from working: gatewayctl keys revoke ${keys}` : null

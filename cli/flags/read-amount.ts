@@ -49,6 +49,6 @@ async function fromRubles(
 function demandKeepable(what: string, dollars: string, text: string): string {
   if (readUsd(dollars) !== undefined) return dollars
   throw usageError(
-    `${what} must be dollars such as 20.00, with at most 9 places and up to 9007199, or their worth in rubles (got "${text}")`,
+    `${what} must be dollars such as 20.00, with at most 9 places and up to 9007199, or an amount in rubles (got "${text}")`,
   )
 }

@@ -23,8 +23,8 @@ export async function readSecretInput(
   const secret = (await readFrom(context, flags)).trim()
   if (secret.length > 0 && secret.length <= MOST_SECRET_CHARS) return secret
   throw usageError(
-    secret === '' ? 'the credential is empty' : 'the credential is too long to be one',
-    `pipe it in, or name --key-file FILE${flags.key === undefined ? ' or --from-env NAME' : ', --from-env NAME or --no-key'}`,
+    secret === '' ? 'the credential is empty' : 'the credential is too long',
+    `pipe it in, or give --key-file FILE${flags.key === undefined ? ' or --from-env NAME' : ', --from-env NAME or --no-key'}`,
   )
 }
 
@@ -35,14 +35,14 @@ function demandOneSource({ keyFile, fromEnv, key }: SecretFlags): void {
     ...(fromEnv === undefined ? [] : ['--from-env']),
     ...(key === false ? ['--no-key'] : []),
   ]
-  if (stated.length > 1) throw usageError(`${stated.join(' and ')} exclude each other`)
+  if (stated.length > 1) throw usageError(`${stated.join(' and ')} cannot be combined`)
 }
 
 async function readFrom(context: Context, { keyFile, fromEnv }: SecretFlags): Promise<string> {
   if (fromEnv !== undefined) {
     const value = context.env[fromEnv]
     if (value) return value
-    throw usageError(`the environment has no ${fromEnv}`)
+    throw usageError(`${fromEnv} is not set in the environment`)
   }
   if (keyFile !== undefined && keyFile !== '-') {
     const { readFile } = await import('node:fs/promises')
@@ -58,10 +58,7 @@ async function readFrom(context: Context, { keyFile, fromEnv }: SecretFlags): Pr
 export async function readSecretStdin(context: Context): Promise<string> {
   const secret = (await readTyped(context, 'secret of the key')).trim()
   if (secret !== '') return secret
-  throw usageError(
-    'there is no secret on standard input',
-    'gatewayctl keys show --secret-stdin < file',
-  )
+  throw usageError('no secret on standard input', 'gatewayctl keys show --secret-stdin < file')
 }
 
 /** Standard input to its end, or what is typed at a terminal; nothing where nobody may be asked. */

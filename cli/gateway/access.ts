@@ -66,9 +66,9 @@ const WHY_UNMADE: Readonly<Record<string, string>> = {
   EPERM: 'permission denied',
   EROFS: 'its disk is read-only',
   ENOTDIR: 'a part of this path is a file',
-  EEXIST: 'there is something else in its place',
-  ENOENT: 'the place for it does not exist',
-  ELOOP: 'its symbolic links lead in a circle',
+  EEXIST: 'a file with this name exists',
+  ENOENT: 'its parent directory does not exist',
+  ELOOP: 'its symbolic links form a loop',
   ENAMETOOLONG: 'the name is too long',
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is used up',
@@ -87,7 +87,7 @@ export function makePrivate(directory: string): void {
     throw new CommandError(
       isDenied(cause) ? 'permission_denied' : 'not_made',
       EXIT.failed,
-      `cannot make ${directory}: ${why}`,
+      `cannot create ${directory}: ${why}`,
       `ls -ld ${place}`,
     )
   }

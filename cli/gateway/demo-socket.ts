@@ -44,7 +44,7 @@ export function besideDemo(context: Context): Context {
     if (isOursAlone(dirname(path))) return { ...context, adminSocket: path, isDemo: true }
     printNote(
       context,
-      `! not asked, because ${dirname(path)} is not yours alone: ${FILE_NAME} in it`,
+      `! ignored ${FILE_NAME} in ${dirname(path)}: the directory is not private to you`,
     )
   }
   return context
@@ -52,24 +52,25 @@ export function besideDemo(context: Context): Context {
 
 /** Says that a command has reached the demo, because it may have meant another gateway. */
 export function warnOfDemo(context: Context): void {
-  if (context.isDemo) printNote(context, '· this is the demo: it is in memory, and keeps nothing')
+  if (context.isDemo)
+    printNote(context, '· this is the demo gateway: it runs in memory and saves nothing')
 }
 
 /** Where a demo that starts now listens for commands; null, and why, where it cannot. */
 export async function chooseDemoSocket(
   context: Context,
 ): Promise<{ readonly path: string | null; readonly why: string }> {
-  let why = 'there is no place for its socket'
+  let why = 'there is no directory for its socket'
   for (const path of placesOf(context)) {
     const directory = dirname(path)
     try {
       mkdirSync(directory, { recursive: true, mode: 0o700 })
     } catch {
-      why = `${directory} cannot be made`
+      why = `${directory} cannot be created`
       continue
     }
-    if (!isOursAlone(directory)) why = `${directory} is not yours alone`
-    else if (await isAnswered(path)) return { path: null, why: 'another demo has them' }
+    if (!isOursAlone(directory)) why = `${directory} is not private to you`
+    else if (await isAnswered(path)) return { path: null, why: 'another demo is running' }
     else return { path, why: '' }
   }
   return { path: null, why }

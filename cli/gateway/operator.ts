@@ -144,7 +144,7 @@ export const notAnswering = (
     'not_reachable',
     EXIT.notRunning,
     `the gateway at ${adminSocket} does not answer (waited ${waitedMs / 1_000} s)`,
-    'look at its process and its log; it may have to be restarted',
+    'check its process and its log; it may need a restart',
   )
 
 /** The error that the other side threw. */

@@ -19,15 +19,15 @@ interface Flags extends SecretFlags {
 export const mount: Mount = (identities) =>
   identities
     .command('add')
-    .description('let people sign in by a third party; its secret comes by standard input')
-    .argument('<name>', 'google, github, or a name for one of your own')
-    .requiredOption('--client-id <id>', 'as what the gateway is registered there')
-    .option('--issuer <url>', 'who it is, when the name does not say: exactly as in its tokens')
-    .option('--type <type>', 'oidc or github; default: what the name says, else oidc')
-    .option('--label <text>', 'what people see on its button')
+    .description('add an external identity provider; its secret is read from standard input')
+    .argument('<name>', 'google, github, or a name of your choice')
+    .requiredOption('--client-id <id>', 'client id of the gateway at this provider')
+    .option('--issuer <url>', 'issuer URL, exactly as in its tokens; google and github have one')
+    .option('--type <type>', 'oidc or github; default: by the name, else oidc')
+    .option('--label <text>', 'text of its sign-in button')
     .option(
       '--authoritative-for <domain>',
-      'it has the last word on addresses there; may be repeated',
+      'e-mail domain it is authoritative for; repeatable',
       collect,
     )
     .option('--key-file <file>', 'read the client secret from a file; - is standard input')
@@ -46,7 +46,7 @@ export const mount: Mount = (identities) =>
         })
         printNote(context, `${paint(context, 'green', '✓')} added identity provider ${clean(name)}`)
         showProvider(context, added)
-        printNote(context, 'register its redirect address there, exactly as it is written')
+        printNote(context, 'register this redirect URI at the provider, exactly as printed')
       }),
     )
 

@@ -18,15 +18,19 @@ interface Flags extends SecretFlags {
 export const mount: Mount = (identities) =>
   identities
     .command('edit')
-    .description('change a third party; the domains that are named replace all it had')
+    .description('change an identity provider; the given domains replace all previous ones')
     .argument('<name>')
-    .option('--client-id <id>', 'as what the gateway is registered there')
-    .option('--label <text>', 'what people see on its button')
-    .option('--authoritative-for <domain>', 'domains it has the last word on', collect)
-    .option('--no-authoritative-for', 'it has the last word on none')
+    .option('--client-id <id>', 'client id of the gateway at this provider')
+    .option('--label <text>', 'text of its sign-in button')
+    .option(
+      '--authoritative-for <domain>',
+      'e-mail domain it is authoritative for; repeatable',
+      collect,
+    )
+    .option('--no-authoritative-for', 'it is authoritative for no domain')
     .option('--new-secret', 'read a new client secret from standard input')
-    .option('--key-file <file>', 'read the new one from a file')
-    .option('--from-env <name>', 'read the new one from this variable')
+    .option('--key-file <file>', 'read the new client secret from a file')
+    .option('--from-env <name>', 'read the new client secret from this variable')
     .action(
       action(async (context, name: string, flags: Flags) => {
         const { clientId, label, authoritativeFor, newSecret, keyFile, fromEnv } = flags

@@ -7,7 +7,7 @@ import { type Column, printList } from '../terminal/output.ts'
 export const mount: Mount = (identities) =>
   identities
     .command('list')
-    .description('list third parties that people sign in by')
+    .description('list external identity providers')
     .action(
       action(async (context) => {
         const rows = await call(context, 'identities.list', {})

@@ -8,12 +8,12 @@ import { paint, print, printJson, printNote } from '../terminal/output.ts'
 export const mount: Mount = (identities) =>
   identities
     .command('remove')
-    .description('remove a third party; people sign in by e-mail or another one')
+    .description('remove an identity provider; people sign in by e-mail or another one')
     .argument('<name>')
     .action(
       action(async (context, name: string) => {
         const { label, people } = await call(context, 'identities.show', { name })
-        const whom = `${people} ${people === 1 ? 'person signs' : 'people sign'} in by it`
+        const whom = `${people} ${people === 1 ? 'person signs' : 'people sign'} in with it`
         await confirm(context, {
           question: `remove identity provider ${clean(label)}? ${whom}`,
           act: `remove identity provider ${clean(name)}`,

@@ -6,7 +6,7 @@ import { showProvider } from './show-provider.ts'
 export const mount: Mount = (identities) =>
   identities
     .command('show')
-    .description('show one third party, with the redirect address to register there')
+    .description('show one identity provider, with the redirect URI to register there')
     .argument('<name>')
     .action(
       action(async (context, name: string) => {

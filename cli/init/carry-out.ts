@@ -24,7 +24,7 @@ export async function carryOut(
     await call(context, 'thresholds.set', { ...context.whose, email })
     printNote(
       context,
-      `${tick} alerts    ${clean(email)}; below which balance: gatewayctl thresholds set`,
+      `${tick} alerts    ${clean(email)}; to set the threshold: gatewayctl thresholds set`,
     )
   }
   if (provider !== null) {

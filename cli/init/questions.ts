@@ -23,7 +23,7 @@ export interface Answers {
 export async function askQuestions(context: Context): Promise<Answers> {
   const { createInterface } = await import('node:readline/promises')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const left = leaving(terminal, 'nothing was made')
+  const left = leaving(terminal, 'nothing was created')
   const ask = async <Answer>(question: string, read: (text: string) => Answer) => {
     for (;;) {
       const text = await answerTo(terminal, question, left)
@@ -39,7 +39,7 @@ export async function askQuestions(context: Context): Promise<Answers> {
       ? await ask(`address to listen on [${DEFAULT_LISTEN}]: `, readAddress)
       : null
     const email = await ask('e-mail for low-balance alerts [none]: ', readEmail)
-    const name = await ask(`provider (${VENDORS.join(' ')}) [the demo alone]: `, readVendor)
+    const name = await ask(`provider (${VENDORS.join(' ')}) [demo only]: `, readVendor)
     terminal.close()
     const provider = name === null ? null : { name, credential: await askCredential(context) }
     return { listen, email, provider }
@@ -74,8 +74,8 @@ function readVendor(text: string): string {
   const meant = nearest(name, VENDORS)
   throw usageError(
     meant === undefined
-      ? `"${text}" is none of them; for any other, later: gatewayctl providers add NAME --base-url URL`
-      : `"${text}" is none of them; did you mean ${meant}?`,
+      ? `"${text}" is not in the list; to add another provider later: gatewayctl providers add NAME --base-url URL`
+      : `"${text}" is not in the list; did you mean ${meant}?`,
   )
 }
 
@@ -84,5 +84,5 @@ async function askCredential(context: Context): Promise<string> {
   const credential = (await readSecretInput(context, {})) ?? ''
   const read = z.safeParse(credentialField, credential)
   if (read.success) return read.data
-  throw usageError(`the credential ${read.error.issues[0]?.message ?? 'cannot be one'}`)
+  throw usageError(`the credential ${read.error.issues[0]?.message ?? 'is not valid'}`)
 }

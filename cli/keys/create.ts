@@ -17,10 +17,10 @@ interface Flags extends LimitFlags {
 
 export const mount: Mount = (keys) =>
   addLimitFlags(keys.command('create').description('create a key and show its secret once'))
-    .argument('<name>', 'how you will know it')
+    .argument('<name>', 'name of the key')
     .option('--kind <kind>', 'ordinary calls models; provisioning manages keys over HTTP')
     .option('--note <text>', 'a note for yourself')
-    .option('--expires <time>', 'when it stops: 30d, 2026-12-01T00:00:00Z, never')
+    .option('--expires <time>', 'expiry: 30d, 2026-12-01T00:00:00Z, never')
     .option('--env', 'print export lines for a shell')
     .option('--out <file>', 'write the secret to a new file (0600) and print the id')
     .action(

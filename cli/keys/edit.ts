@@ -21,15 +21,15 @@ export const mount: Mount = (keys) =>
     .command('edit')
     .description('rename, annotate, disable or enable a key, or set when it expires')
     .argument('<key>', 'id, name or shown prefix')
-    .option('--name <text>', 'how you will know it from now on')
-    .option('--note <text>', "a note for yourself; '' takes it away")
-    .option('--disable', 'refuse it from its next request, until it is enabled')
-    .option('--enable', 'let it work again')
-    .option('--expires <time>', 'when it stops: 30d, 2026-12-01T00:00:00Z, never')
+    .option('--name <text>', 'new name')
+    .option('--note <text>', "a note for yourself; '' removes it")
+    .option('--disable', 'refuse its requests until it is enabled')
+    .option('--enable', 'accept its requests again')
+    .option('--expires <time>', 'expiry: 30d, 2026-12-01T00:00:00Z, never')
     .action(
       action(async (context, key: string, flags: Flags) => {
         if (flags.disable && flags.enable) {
-          throw usageError('--disable and --enable exclude each other')
+          throw usageError('--disable and --enable cannot be combined')
         }
         const { name, note, expires } = flags
         const stated = {
@@ -41,10 +41,7 @@ export const mount: Mount = (keys) =>
           }),
         }
         if (Object.keys(stated).length === 0) {
-          throw usageError(
-            'nothing to change is stated',
-            `gatewayctl keys edit ${shellWord(key)} --name NEW`,
-          )
+          throw usageError('no change given', `gatewayctl keys edit ${shellWord(key)} --name NEW`)
         }
         const edited = await call(context, 'keys.edit', { key, ...stated })
         if (context.json) return printJson(edited)

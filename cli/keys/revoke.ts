@@ -9,7 +9,7 @@ import { paint, print, printJson, printNote } from '../terminal/output.ts'
 export const mount: Mount = (keys) =>
   keys
     .command('revoke')
-    .description('revoke keys for good, from their next request')
+    .description('revoke keys permanently, from their next request')
     .argument('<key...>', 'ids, names or shown prefixes')
     .action(
       action(async (context, texts: readonly string[]) => {

@@ -20,7 +20,7 @@ export const mount: Mount = (keys) =>
     .command('rotate')
     .description('give a key a new secret; id, limits and counters stay')
     .argument('<key>', 'id, name or shown prefix')
-    .option('--grace <time>', 'how long the old secret works on: 90s, 24h, 7d, or 0', '24h')
+    .option('--grace <time>', 'how long the old secret still works: 90s, 24h, 7d, or 0', '24h')
     .option('--env', 'print export lines for a shell')
     .option('--out <file>', 'write the secret to a new file (0600) and print the id')
     .action(
@@ -40,8 +40,8 @@ export const mount: Mount = (keys) =>
             act: 'rotated',
             note:
               until === null
-                ? '  old     refused from now on'
-                : `  old     works until ${until}; put the new one in place before`,
+                ? '  the old secret is refused from now on'
+                : `  the old secret works until ${until}; deploy the new one before`,
           })
         } finally {
           file?.close()
@@ -54,7 +54,7 @@ async function agree(context: Context, text: string): Promise<string> {
   const { id, name, usage } = await call(context, 'keys.show', { key: text })
   const running = usage.requests_in_progress
   await confirm(context, {
-    question: `rotate ${clean(name)} without grace? ${await recentRequests(context, { key: id })}, ${inFlight(running)}; the old secret is refused from the next one.`,
+    question: `rotate ${clean(name)} without grace? ${await recentRequests(context, { key: id })}, ${inFlight(running)}; the old secret is refused from the next request.`,
     act: `rotate ${clean(name)} without grace`,
   })
   return id

@@ -60,7 +60,7 @@ export async function showIssued(
 /** The lines of `--env` are for whoever calls models. @throws CommandError 2 */
 export function demandEnvFits(kind: string | undefined): void {
   if (kind !== 'provisioning') return
-  throw usageError('--env makes lines for an application; a provisioning key calls no models')
+  throw usageError('--env prints variables for an application; a provisioning key calls no models')
 }
 
 async function resultOf(context: Context, { id, key }: Issued, shown: Shown): Promise<string> {

@@ -13,11 +13,11 @@ export const mount: Mount = (keys) =>
     .command('show')
     .description('show one key and what is left of its limits')
     .argument('[key]', 'id, name or shown prefix')
-    .option('--secret-stdin', 'find the key that answers to the secret on standard input')
+    .option('--secret-stdin', 'find the key by its secret, read from standard input')
     .action(
       action(async (context, text: string | undefined, flags: { secretStdin?: boolean }) => {
         if ((text === undefined) === (flags.secretStdin !== true)) {
-          throw usageError('name one key, or --secret-stdin', 'gatewayctl keys list')
+          throw usageError('give one key, or --secret-stdin', 'gatewayctl keys list')
         }
         const key =
           text === undefined

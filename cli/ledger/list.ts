@@ -27,14 +27,14 @@ export const mount: Mount = (ledger) =>
     .description('list charges and credits, newest first')
     .option('--key <key>', 'only this key: id, name or shown prefix')
     .option('--kind <kind>', 'charge, top_up, adjust or refund')
-    .option('--since <time>', 'from then on: 7d, today, month, 2026-12-01T00:00:00Z')
-    .option('--until <time>', 'before then')
-    .option('--limit <n>', 'at most so many', '50')
+    .option('--since <time>', 'start time: 7d, today, month, 2026-12-01T00:00:00Z')
+    .option('--until <time>', 'end time, exclusive')
+    .option('--limit <n>', 'maximum number of rows', '50')
     .option('--csv', 'comma-separated, with a header')
     .action(
       action(async (context, flags: Flags) => {
         if (flags.csv && (context.json || context.quiet)) {
-          throw usageError('--csv goes with neither --json nor --quiet')
+          throw usageError('--csv cannot be combined with --json or --quiet')
         }
         const now = context.clock.now()
         const rows = await call(context, 'ledger.list', {

@@ -18,7 +18,7 @@ export const mount: Mount = (limits) =>
         const words = keys.map(shellWord).join(' ')
         const stated = await readLimitFlags(context, flags, words)
         if (Object.keys(stated).length === 0) {
-          throw usageError('no limit is stated', `gatewayctl limits set ${words} --rpm 60`)
+          throw usageError('no limit given', `gatewayctl limits set ${words} --rpm 60`)
         }
         const amended = await call(context, 'limits.set', { ...stated, keys: [...keys] })
         if (context.json) return printJson(amended.length === 1 ? amended[0] : amended)

@@ -16,13 +16,16 @@ interface Flags extends PriceFlags {
 
 export const mount: Mount = (models) =>
   addPriceFlags(models.command('add').description('add a model and its price'))
-    .argument('<model>', 'provider/model, as applications will say it')
-    .option('--provider <name>', 'who serves it; default: the first half of its id')
-    .option('--upstream <name>', 'what the provider calls it; default: the second half')
-    .option('--name <text>', 'how people call it')
-    .option('--context <n>', 'tokens of prompt and answer together')
-    .option('--max-output <n>', 'tokens of answer')
-    .option('--images', 'it draws pictures')
+    .argument('<model>', 'provider/model, as applications request it')
+    .option('--provider <name>', 'provider that serves it; default: the first part of its id')
+    .option(
+      '--upstream <name>',
+      'name of the model at the provider; default: the second part of its id',
+    )
+    .option('--name <text>', 'display name')
+    .option('--context <n>', 'context length in tokens')
+    .option('--max-output <n>', 'maximum output tokens')
+    .option('--images', 'it generates images')
     .action(
       action(async (context, model: string, flags: Flags) => {
         const record = await call(context, 'models.add', {
@@ -46,10 +49,10 @@ export const mount: Mount = (models) =>
           printNote(context, '! it has no price, so requests to it are refused')
           printNote(context, `next: gatewayctl models price ${record.id} --in-usd X --out-usd Y`)
         } else if (flags.inUsd === undefined) {
-          printNote(context, '! only its pictures have a price; a request for text costs nothing')
+          printNote(context, '! only its images have a price: text requests cost nothing')
           printNote(
             context,
-            `if it writes: gatewayctl models price ${record.id} --in-usd X --out-usd Y`,
+            `next, if it answers with text: gatewayctl models price ${record.id} --in-usd X --out-usd Y`,
           )
         }
       }),

@@ -17,7 +17,7 @@ export const mount: Mount = (models) =>
     .description('list models with their prices in dollars per million tokens')
     .argument('[mask]', "an id, 'provider/*' or '*'")
     .option('--provider <name>', 'only models that this provider serves')
-    .option('--unpriced', 'only models that are refused for want of a price')
+    .option('--unpriced', 'only models without a price, which are refused')
     .action(
       action(async (context, mask: string | undefined, flags: Flags) => {
         const rows = await call(context, 'models.list', {

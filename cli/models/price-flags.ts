@@ -21,21 +21,15 @@ const gather = (price: string, prices: readonly string[] = []): readonly string[
 
 export const addPriceFlags = (command: Command): Command =>
   command
-    .option('--in-usd <price>', 'per million tokens of prompt')
-    .option('--out-usd <price>', 'per million tokens of answer')
-    .option('--cached-in-usd <price>', 'per million tokens read from a cache, or none')
-    .option('--cache-write-usd <price>', 'per million tokens written to a cache, or none')
-    .option(
-      '--image-in-usd <price>',
-      'per million tokens of pictures in the prompt; or none: as --in-usd',
-    )
-    .option(
-      '--image-out-usd <price>',
-      'per million tokens of pictures drawn; or none: as --out-usd',
-    )
+    .option('--in-usd <price>', 'per million input tokens')
+    .option('--out-usd <price>', 'per million output tokens')
+    .option('--cached-in-usd <price>', 'per million cached input tokens, or none')
+    .option('--cache-write-usd <price>', 'per million cache write tokens, or none')
+    .option('--image-in-usd <price>', 'per million image input tokens; none: as --in-usd')
+    .option('--image-out-usd <price>', 'per million image output tokens; none: as --out-usd')
     .option(
       '--per-image-usd <price>',
-      'per picture drawn: X, SIZE=X or SIZE/QUALITY=X; repeat it for more; or none',
+      'per generated image: X, SIZE=X or SIZE/QUALITY=X; repeatable; or none',
       gather,
     )
 
@@ -80,7 +74,7 @@ const QUALITIES = ['low', 'medium', 'high', 'standard', 'hd', 'auto', '*']
 
 /** A file states what a provider of other habits calls its sizes. */
 const ELSEWHERE =
-  "for a word of a provider's own, state the price in a file: gatewayctl apply -f FILE"
+  'for other names of sizes and qualities, set the price in a file: gatewayctl apply -f FILE'
 
 function demandSize(size: string): void {
   if (SIZE.test(size)) return

@@ -17,10 +17,10 @@ interface Flags extends PriceFlags {
 }
 
 export const mount: Mount = (models) =>
-  addPriceFlags(models.command('price').description('change prices; what is not stated stays'))
+  addPriceFlags(models.command('price').description('change prices; those not given stay'))
     .argument('<model>', 'provider/model')
-    .option('--from <time>', 'when it begins to hold; default: now')
-    .option('--clear', 'take the price away: requests are refused until it has one')
+    .option('--from <time>', 'when it takes effect; default: now')
+    .option('--clear', 'remove the price: requests are refused until it has one')
     .action(
       action(async (context, model: string, flags: Flags) => {
         if (flags.clear) return await clear(context, model, flags)
@@ -75,12 +75,14 @@ const imagesOf = (price: PriceRecord | null): string =>
 
 async function clear(context: Context, text: string, flags: Flags): Promise<void> {
   if (Object.keys(readPriceFlags(flags)).length > 0 || flags.from !== undefined) {
-    throw usageError('--clear takes every price away, now: state no other')
+    throw usageError(
+      '--clear removes every price now: it cannot be combined with a price or --from',
+    )
   }
   const { id: model } = await call(context, 'models.show', { model: text })
   await confirm(context, {
-    question: `take the price of ${clean(model)} away? ${await recentRequests(context, { model })}; the next one is refused`,
-    act: `take the price of ${clean(model)} away`,
+    question: `remove the price of ${clean(model)}? ${await recentRequests(context, { model })}; further requests are refused`,
+    act: `remove the price of ${clean(model)}`,
   })
   const record = await call(context, 'models.unprice', { model })
   if (context.json) return printJson(record)

@@ -16,7 +16,7 @@ export function printModel(context: Context, model: ModelRecord): void {
     ['served by', model.route.map(({ provider }) => provider).join(', ')],
     ['name', model.name],
     ['context', model.context_length],
-    ['most output', model.max_completion_tokens],
+    ['max output', model.max_completion_tokens],
     ['input', model.input_modalities.join(' ')],
     ['output', model.output_modalities.join(' ')],
     ['price version', price?.version ?? 'unpriced: requests to it are refused'],

@@ -15,7 +15,7 @@ export const mount: Mount = (models) =>
       action(async (context, text: string) => {
         const { id: model } = await call(context, 'models.show', { model: text })
         await confirm(context, {
-          question: `remove model ${clean(model)}? ${await recentRequests(context, { model })}; the next one is refused`,
+          question: `remove model ${clean(model)}? ${await recentRequests(context, { model })}; further requests are refused`,
           act: `remove model ${clean(model)}`,
         })
         const removed = await call(context, 'models.remove', { model })

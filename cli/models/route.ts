@@ -27,12 +27,12 @@ export const mount: Mount = (models) =>
     .command('route')
     .description('show which providers serve a model, or change it from the next request on')
     .argument('<model>', 'provider/model')
-    .option('--via <provider>', 'add this provider, or change how it serves')
-    .option('--upstream <name>', "what it calls the model; default: the model's upstream name")
-    .option('--order <n>', 'its position: lower ones are asked first; default: after the last')
+    .option('--via <provider>', 'add this provider, or change its hop')
+    .option('--upstream <name>', "its name for the model; default: the model's upstream name")
+    .option('--order <n>', 'its position: lower ones are tried first; default: after the last')
     .option('--weight <n>', 'its share of the requests within one position; default: 1')
-    .option('--drop <provider>', 'take this provider out')
-    .option('--reset', "back to the model's own provider alone")
+    .option('--drop <provider>', 'remove this provider from the route')
+    .option('--reset', "route to the model's own provider only")
     .action(
       action(async (context, model: string, flags: Flags) => {
         checkFlags(flags, model)
@@ -46,11 +46,11 @@ export const mount: Mount = (models) =>
 /** One act at a time; what describes a hop goes with the hop. */
 function checkFlags({ via, upstream, order, weight, drop, reset }: Flags, model: string): void {
   const acts = [via, drop, reset].filter((act) => act !== undefined)
-  if (acts.length > 1) throw usageError('--via, --drop and --reset exclude each other')
+  if (acts.length > 1) throw usageError('--via, --drop and --reset cannot be combined')
   const describes = [upstream, order, weight].some((flag) => flag !== undefined)
   if (!describes || via !== undefined) return
   throw usageError(
-    '--upstream, --order and --weight describe a hop: say which, by --via',
+    '--upstream, --order and --weight need --via, the provider they apply to',
     `gatewayctl models route ${shellWord(model)} --via PROVIDER`,
   )
 }

@@ -14,14 +14,16 @@ interface Flags extends SecretFlags {
 export const mount: Mount = (providers) =>
   providers
     .command('add')
-    .description('add an upstream account; its key comes by standard input, file or variable')
-    .argument('<name>', "first half of its models' ids")
+    .description(
+      'add an upstream account; its key is read from standard input, a file or a variable',
+    )
+    .argument('<name>', "its name, the first part of its models' ids")
     .option('--type <type>', 'openai, anthropic, google, …, openai-compatible; default: the name')
-    .option('--base-url <url>', 'where it listens, when its type does not say')
+    .option('--base-url <url>', 'base URL, when its type has none')
     .option('--key-file <file>', 'read the key from a file; - is standard input')
     .option('--from-env <name>', 'read the key from this variable')
-    .option('--no-key', 'it asks for no key')
-    .option('--no-check', 'do not ask it for its models, which buys nothing')
+    .option('--no-key', 'it needs no key')
+    .option('--no-check', 'skip the check, which lists its models and costs nothing')
     .action(
       action(async (context, name: string, flags: Flags) => {
         const record = await call(context, 'providers.add', {
@@ -39,11 +41,11 @@ export const mount: Mount = (providers) =>
         )
         const { models, unpriced_models: unpriced } = record
         if (flags.check) printChecked(context, record, checked)
-        else printNote(context, `  does it answer: gatewayctl providers test ${name}`)
+        else printNote(context, `  to check it: gatewayctl providers test ${name}`)
         if (models > 0)
           printNote(context, `  ${models - unpriced} priced models from the catalogue`)
         if (unpriced > 0) {
-          printNote(context, `! ${unpriced} without a price are refused`)
+          printNote(context, `! ${unpriced} models without a price are refused`)
           printNote(context, `next: gatewayctl models list --unpriced --provider ${name}`)
         }
         if (models === 0) {

@@ -43,8 +43,8 @@ function describe(
   checked: Checked | null,
 ): readonly string[] {
   if (checked === null || (!checked.ok && checked.status === null)) {
-    const why = clean(checked?.message ?? 'the look went wrong')
-    return [`! not checked: ${why}`, `  again: gatewayctl providers test ${name}`]
+    const why = clean(checked?.message ?? 'the check failed')
+    return [`! not checked: ${why}`, `  try again: gatewayctl providers test ${name}`]
   }
   const { ok, models, priced_models: priced, message } = checked
   if (!ok) {
@@ -57,6 +57,6 @@ function describe(
   if (models === priced) return [found]
   return [
     found,
-    `  ${models - priced} have no price here and are refused; one more: gatewayctl models add ${name}/MODEL --in-usd X --out-usd Y`,
+    `  ${models - priced} have no price here and are refused; to add one: gatewayctl models add ${name}/MODEL --in-usd X --out-usd Y`,
   ]
 }

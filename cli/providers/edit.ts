@@ -20,10 +20,10 @@ export const mount: Mount = (providers) =>
     .description('change the key, the address or the type of an upstream account')
     .argument('<name>')
     .option('--type <type>', 'openai, anthropic, google, …, openai-compatible')
-    .option('--base-url <url>', 'where it listens; another address needs the key anew')
+    .option('--base-url <url>', 'base URL; another one needs the key again')
     .option('--key-file <file>', 'read the new key from a file; - is standard input')
     .option('--from-env <name>', 'read the new key from this variable')
-    .option('--no-key', 'it asks for no key any more')
+    .option('--no-key', 'it no longer needs a key')
     .action(
       action(async (context, name: string, flags: Flags) => {
         const { type, baseUrl, keyFile, fromEnv, key } = flags
@@ -34,10 +34,7 @@ export const mount: Mount = (providers) =>
           ...(isKeyStated && { credential: await readSecretInput(context, flags) }),
         }
         if (Object.keys(stated).length === 0) {
-          throw usageError(
-            'nothing to change is stated',
-            `gatewayctl providers edit ${name} --key-file -`,
-          )
+          throw usageError('no change given', `gatewayctl providers edit ${name} --key-file -`)
         }
         const edited = await edit(context, { name, ...stated })
         if (context.json) return printJson(edited)

@@ -18,7 +18,7 @@ export const mount: Mount = (providers) =>
 const COLUMNS: readonly Column<VerbRecord<'providers.list'>[number]>[] = [
   { title: 'name', full: ({ name }) => name },
   { title: 'type', full: ({ type }) => type },
-  { title: 'key', full: ({ has_credential }) => (has_credential ? 'sealed' : 'none') },
+  { title: 'key', full: ({ has_credential }) => (has_credential ? 'encrypted' : 'none') },
   { title: 'models', right: true, full: ({ models }) => models },
   { title: 'unpriced', right: true, yields: 1, full: ({ unpriced_models }) => unpriced_models },
   { title: 'base url', full: ({ base_url }) => base_url },

@@ -14,7 +14,7 @@ export const mount: Mount = (providers) =>
     .action(
       action(async (context, name: string) => {
         const { models, routed_models: routed } = await call(context, 'providers.show', { name })
-        const others = routed === 0 ? '' : ` ${routed} models of others lose a hop.`
+        const others = routed === 0 ? '' : ` ${routed} models of other providers lose a hop.`
         await confirm(context, {
           question: `remove provider ${clean(name)} and its ${models} models?${others} ${await recentRequests(context, { provider: name })}`,
           act: `remove provider ${clean(name)}`,

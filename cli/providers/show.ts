@@ -15,10 +15,10 @@ export const mount: Mount = (providers) =>
           ['name', provider.name],
           ['type', provider.type],
           ['base url', provider.base_url],
-          ['key', provider.has_credential ? 'sealed' : 'none'],
+          ['key', provider.has_credential ? 'encrypted' : 'none'],
           ['models', provider.models],
           ['unpriced', provider.unpriced_models],
-          ['serves for others', provider.routed_models],
+          ['routed models', provider.routed_models],
           ['created', provider.created_at],
         ])
       }),

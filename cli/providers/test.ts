@@ -18,15 +18,15 @@ interface Flags {
 export const mount: Mount = (providers) =>
   providers
     .command('test')
-    .description('ask upstream accounts for their models; nothing is bought without --spend')
-    .argument('[name]', 'only this one; else all, or those that serve --model')
-    .option('--model <id>', 'whether they know this model')
-    .option('--spend', 'buy an answer of one token from it, at your expense')
+    .description('check upstream accounts by listing their models; free without --spend')
+    .argument('[name]', 'only this provider; default: all, or those that serve --model')
+    .option('--model <id>', 'also check that they know this model')
+    .option('--spend', 'also request one token from the model, at your expense')
     .action(
       action(async (context, name: string | undefined, { model, spend }: Flags) => {
         if (spend && model === undefined) {
           throw usageError(
-            '--spend needs --model: what is to be bought',
+            '--spend needs --model, the model to request',
             `gatewayctl providers test ${name === undefined ? '' : `${name} `}--spend --model PROVIDER/MODEL`,
           )
         }

@@ -16,7 +16,7 @@ export const mount: Mount = (rates) =>
     .description('set the exchange rate to rubles')
     .argument('<pair>', 'USD/RUB')
     .argument('<rate>', 'rubles per dollar, such as 92.50')
-    .option('--from <time>', 'when it begins to hold; default: now')
+    .option('--from <time>', 'when it takes effect; default: now')
     .action(
       action(async (context, pair: string, rate: string, flags: { from?: string }) => {
         if (pair !== 'USD/RUB') {

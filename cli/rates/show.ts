@@ -7,7 +7,7 @@ import { printRecord } from '../terminal/output.ts'
 export const mount: Mount = (rates) =>
   rates
     .command('show')
-    .description('show the exchange rate to rubles, and those that will hold later')
+    .description('show the exchange rate to rubles, and scheduled changes')
     .action(
       action(async (context) => {
         const rate = await call(context, 'rates.show', {})
@@ -17,7 +17,7 @@ export const mount: Mount = (rates) =>
           .toReversed()
         printRecord(context, rate, rate.rub_per_usd, [
           [rate.pair, rate.rub_per_usd],
-          ['since', rate.effective_from ?? 'always: the default, nobody has set it'],
+          ['since', rate.effective_from ?? 'always: the default, not set by an operator'],
           ...later.map(
             ({ rub_per_usd, effective_from }) => [`from ${effective_from}`, rub_per_usd] as const,
           ),

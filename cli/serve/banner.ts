@@ -110,7 +110,7 @@ const DEMO_REDIRECT = 'http://localhost:3000/callback'
 
 /** What to type beside it: plainly, unless a command would find a data directory first. */
 function commandsLine(context: Context, { path, why }: DemoAddresses['demoSocket']): string {
-  if (path === null) return `No commands reach this demo: ${clean(why)}`
+  if (path === null) return `Commands cannot reach this demo: ${clean(why)}`
   return hasNoPlace(context)
     ? 'In another terminal: gatewayctl dashboard'
     : `In another terminal:\n  GATEWAY_ADMIN_SOCKET=${clean(path)} gatewayctl dashboard`

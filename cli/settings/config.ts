@@ -87,7 +87,7 @@ function readKept({ name, text }: FoundSetting): number | null {
   const ms = readDuration(name, text, 'none')
   if (ms >= LEAST_ACTIVITY_KEPT_MS) return ms
   throw usageError(
-    `${name} must be at least 24h, or none (got "${text}")\na limit of requests a day is counted from the log after a restart`,
+    `${name} must be at least 24h, or none (got "${text}")\ndaily request limits are counted from the log after a restart`,
     'retention.activity = "90d"',
   )
 }

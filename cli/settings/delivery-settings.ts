@@ -62,7 +62,7 @@ function readSmtp(env: Environment, file: ConfigFile): SmtpServer | null {
   const from = findSetting(env, file, 'smtp.from')
   if (from === undefined) {
     throw usageError(
-      'there is a mail server and nobody who sends',
+      'a mail server is set, but no sender address',
       `${variableOf('smtp.from')}='Gateway <gateway@example.org>'`,
     )
   }

@@ -31,7 +31,7 @@ export function readMasterKey(
 }
 
 function readKeyFile(path: string, dataDir: string): Uint8Array {
-  if (!isThere(path)) throw wrong(`there is no master key ${path}`, dataDir)
+  if (!isThere(path)) throw wrong(`no such master key file: ${path}`, dataDir)
   let text: string
   try {
     text = readFileSync(path, 'utf8')
@@ -67,6 +67,6 @@ const wrong = (message: string, dataDir: string): CommandError =>
     EXIT.failed,
     message,
     existsSync(join(dataDir, DATABASE_FILE))
-      ? 'put the master key back that sealed the credentials; a new one cannot open them'
+      ? 'restore the master key that encrypted the credentials; a new one cannot decrypt them'
       : 'head -c 32 /dev/urandom | base64',
   )

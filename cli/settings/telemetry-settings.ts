@@ -35,7 +35,7 @@ function readMetrics(
   const token = readToken(env, file)
   if (token === null && !isLoopbackHost(listen.hostname)) {
     throw usageError(
-      `metrics name keys and tell what they spend: on ${listen.hostname} they need a token`,
+      `metrics show names and spend of keys: on ${listen.hostname} they need a token`,
       `${TOKEN_FILE_VARIABLE}=/etc/gatewayctl/metrics.token, or --metrics-listen ${DEFAULT_METRICS_LISTEN}`,
     )
   }
@@ -84,7 +84,7 @@ function readTraces(context: Context, file: ConfigFile): TelemetryOptions['trace
   if (own === undefined && protocol && protocol !== 'http/json') {
     printNote(
       context,
-      `! traces are off: they leave as http/json, and ${OTLP}_PROTOCOL is ${protocol}`,
+      `! traces are off: only http/json is supported, and ${OTLP}_PROTOCOL is ${protocol}`,
     )
     return null
   }

@@ -18,5 +18,5 @@ export function showOnce(write: () => void, { done, help }: OnlyCopy): void {
   } catch (cause) {
     throw cause instanceof UnwritableError ? lost(cause.message) : cause
   }
-  if (isReaderGone()) throw lost('nobody reads standard output')
+  if (isReaderGone()) throw lost('standard output is closed')
 }

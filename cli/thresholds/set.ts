@@ -21,11 +21,11 @@ type SetRecord = VerbRecord<'thresholds.set'>
 export const mount: Mount = (thresholds) =>
   thresholds
     .command('set')
-    .description('set when the owner is told that money runs out, and where')
-    .option('--below <amount>', 'tell when the balance falls below it, or none')
-    .option('--email <address>', 'where a mail goes, or none')
-    .option('--webhook <url>', 'where a signed webhook goes (https), or none')
-    .option('--rotate-secret', 'a new secret for the webhook; the old one signs nothing more')
+    .description('set the low-balance threshold and where its notice goes')
+    .option('--below <amount>', 'notify when the balance falls below it, or none')
+    .option('--email <address>', 'e-mail address for the notice, or none')
+    .option('--webhook <url>', 'https URL for a signed webhook, or none')
+    .option('--rotate-secret', 'replace the secret of the webhook; the old one is no longer used')
     .action(
       action(async (context, flags: Flags) => {
         const { below, email, webhook, rotateSecret = false } = flags
@@ -38,7 +38,7 @@ export const mount: Mount = (thresholds) =>
           ...(rotateSecret ? { rotate_secret: true } : {}),
         }
         if (Object.keys(stated).length === 0) {
-          throw usageError('nothing is stated', 'gatewayctl thresholds set --below 20')
+          throw usageError('no change given', 'gatewayctl thresholds set --below 20')
         }
         const record = await call(context, 'thresholds.set', { ...context.whose, ...stated })
         for (const warning of record.warnings) printNote(context, `! ${clean(warning)}`)
@@ -67,7 +67,7 @@ function showChanges(context: Context, record: SetRecord): void {
   })
   printNote(
     context,
-    '  Shown once. It signs every webhook: webhook-signature, by Standard Webhooks.',
+    '  Shown once. It signs every webhook (header webhook-signature, Standard Webhooks).',
   )
   printNote(context, 'next: gatewayctl thresholds test webhook')
 }

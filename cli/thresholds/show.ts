@@ -7,7 +7,7 @@ import { thresholdFields } from './threshold-fields.ts'
 export const mount: Mount = (thresholds) =>
   thresholds
     .command('show')
-    .description('show when the owner is told, and where')
+    .description('show the low-balance threshold and where its notice goes')
     .action(
       action(async (context) => {
         const record = await call(context, 'thresholds.show', context.whose)

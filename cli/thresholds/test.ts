@@ -14,7 +14,7 @@ export const mount: Mount = (thresholds) =>
   thresholds
     .command('test')
     .description('send a test notice and wait for it; exit 6 when it fails')
-    .argument('[channel]', 'email or webhook; without it, wherever an address is set')
+    .argument('[channel]', 'email or webhook; default: every one that is set')
     .action(
       action(async (context, stated: string | undefined) => {
         const channel = stated === undefined ? null : readChoice('the channel', stated, CHANNELS)
@@ -39,7 +39,7 @@ const hasArrived = ({ log }: Channel): boolean => log.at(-1)?.failure === null
 function printWaiting(context: Context, eventId: string): void {
   printNote(
     context,
-    '! no gateway is running on this data directory: the test is sent when one runs',
+    '! no gateway is running on this data directory: the test will be sent when one runs',
   )
   print(eventId)
   printNote(context, `next: gatewayctl serve     then: gatewayctl deliveries show ${eventId}`)

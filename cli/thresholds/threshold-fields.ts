@@ -17,6 +17,8 @@ export const thresholdFields = (
   ['webhook', webhook_url],
   [
     'low',
-    marked ? `yes, told ${relativeTime(notified_at, context.clock.now())} (${notified_at})` : 'no',
+    marked
+      ? `yes, notified ${relativeTime(notified_at, context.clock.now())} (${notified_at})`
+      : 'no',
   ],
 ]

@@ -11,8 +11,8 @@ type Drift = VerbRecord<'usage.drift'>[number]
 export const mount: Mount = (usage) =>
   usage
     .command('drift')
-    .description('compare our charges with what providers state, the largest difference first')
-    .option('--since <time>', 'from then on: 7d, today, month, 2026-12-01T00:00:00Z', 'month')
+    .description('compare charges with the costs that providers state, largest difference first')
+    .option('--since <time>', 'start time: 7d, today, month, 2026-12-01T00:00:00Z', 'month')
     .action(
       action(async (context, flags: { readonly since: string }) => {
         const since = readSince('--since', flags.since, context.clock.now())

@@ -36,24 +36,20 @@ const USUAL_TOP = 10
 export const mount: Mount = (usage) =>
   usage
     .command('report')
-    .description('add up requests, tokens, pictures and cost; the dearest first')
+    .description('report requests, tokens, images and cost, most expensive first')
     .option('--by <dimension>', KNOWN, 'key')
-    .option('--then-by <dimension>', 'split each of them further')
+    .option('--then-by <dimension>', 'split each row further')
+    .option('--since <time>', 'start time: month, today, 7d, 2026-12-01T00:00:00Z', 'month')
+    .option('--until <time>', 'end time, exclusive')
     .option(
-      '--since <time>',
-      'admitted from then on: month, today, 7d, 2026-12-01T00:00:00Z',
-      'month',
+      '--top <n>',
+      `number of rows, the rest summed up in one (${USUAL_TOP}; days, hours and CSV: all)`,
     )
-    .option('--until <time>', 'admitted before then')
-    .option('--top <n>', `so many rows, the others in one (${USUAL_TOP}; days, hours and CSV: all)`)
-    .option(
-      '--csv',
-      'comma-separated, with a header; without the total, which a spreadsheet adds up',
-    )
+    .option('--csv', 'comma-separated, with a header and without the total')
     .action(
       action(async (context, flags: Flags) => {
         if (flags.csv && (context.json || context.quiet)) {
-          throw usageError('--csv goes with neither --json nor --quiet')
+          throw usageError('--csv cannot be combined with --json or --quiet')
         }
         const report = await call(context, 'usage.report', toQuery(context, flags))
         if (context.json) return printJson(report)
@@ -69,7 +65,7 @@ export const mount: Mount = (usage) =>
             fieldsOf(report),
             lines.map((line) => toCells(report, line)),
           )
-        if (lines.length === 0) return printNote(context, `nothing was used since ${report.since}`)
+        if (lines.length === 0) return printNote(context, `no usage since ${report.since}`)
         lines.push({ ...report.total, first: 'total', second: '' })
         printList(context, lines, columnsOf(report), ({ first }) => first)
       }),

@@ -8,9 +8,9 @@ import { showPerson } from './show-person.ts'
 export const mount: Mount = (users) =>
   users
     .command('add')
-    .description('add somebody who may sign in; --account says whose keys and money are theirs')
+    .description('add a person who may sign in; --account is the account they own')
     .argument('<email>')
-    .option('--name <name>', 'what applications are told')
+    .option('--name <name>', 'name given to applications')
     .action(
       action(async (context, email: string, flags: { readonly name?: string }) => {
         const { name } = flags

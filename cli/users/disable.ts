@@ -9,13 +9,13 @@ import { countSessions, showPerson } from './show-person.ts'
 export const mount: Mount = (users) =>
   users
     .command('disable')
-    .description('sign somebody out everywhere and let them in no more')
+    .description('sign a person out everywhere and block sign-in')
     .argument('<person>', 'e-mail address or id')
     .action(
       action(async (context, text: string) => {
         const { email, sessions } = await call(context, 'users.show', { person: text })
         await confirm(context, {
-          question: `disable ${clean(email)}? ${countSessions(sessions)} and every token end`,
+          question: `disable ${clean(email)}? ${countSessions(sessions)} and all tokens end`,
           act: `disable ${clean(email)}`,
         })
         const person = await call(context, 'users.disable', { person: text })

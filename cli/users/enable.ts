@@ -8,7 +8,7 @@ import { showPerson } from './show-person.ts'
 export const mount: Mount = (users) =>
   users
     .command('enable')
-    .description('let somebody in again')
+    .description('allow a person to sign in again')
     .argument('<person>', 'e-mail address or id')
     .action(
       action(async (context, text: string) => {

@@ -10,7 +10,7 @@ import { showPerson } from './show-person.ts'
 export const mount: Mount = (users) =>
   users
     .command('identities')
-    .description('let somebody sign in by a third party no more: identities remove <person> <name>')
+    .description('unlink an external identity from a person: identities remove <person> <name>')
     .argument('<act>', 'remove')
     .argument('<person>', 'e-mail address or id')
     .argument('<name>', 'as `identities list` has it')
@@ -18,19 +18,19 @@ export const mount: Mount = (users) =>
       action(async (context, act: string, text: string, provider: string) => {
         if (act !== 'remove') {
           throw usageError(
-            `identities can be removed (got "${act}")`,
+            `the only action is remove (got "${act}")`,
             'gatewayctl users identities remove EMAIL NAME',
           )
         }
         const { email, sessions } = await call(context, 'users.show', { person: text })
         await confirm(context, {
-          question: `let ${clean(email)} sign in by ${clean(provider)} no more?`,
+          question: `unlink ${clean(provider)} from ${clean(email)}? They can no longer sign in with it`,
           act: `unlink ${clean(provider)} from ${clean(email)}`,
         })
         const person = await call(context, 'users.identities.remove', { person: text, provider })
         printNote(
           context,
-          `${paint(context, 'green', '✓')} ${clean(email)} signs in by ${person.unlinked} no more`,
+          `${paint(context, 'green', '✓')} unlinked ${person.unlinked} from ${clean(email)}`,
         )
         showPerson(context, person)
         if (sessions > 0)

@@ -17,12 +17,12 @@ interface Flags {
 export const mount: Mount = (users) =>
   users
     .command('list')
-    .description('list people who sign in, newest first; --account: only its people')
-    .option('--matching <text>', 'only addresses that contain it')
-    .option('--disabled', 'only who is disabled')
-    .option('--enabled', 'only who is not')
-    .option('--before <person>', 'only who came before: the last line of the page before')
-    .option('--limit <n>', 'at most so many', '50')
+    .description('list people who sign in, newest first; --account: only those of one account')
+    .option('--matching <text>', 'only e-mail addresses that contain this')
+    .option('--disabled', 'only disabled people')
+    .option('--enabled', 'only enabled people')
+    .option('--before <person>', 'start after this person: the last of the previous page')
+    .option('--limit <n>', 'maximum number of rows', '50')
     .action(
       action(async (context, flags: Flags) => {
         const limit = readCount('--limit', flags.limit)

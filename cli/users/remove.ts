@@ -9,13 +9,13 @@ import { countSessions } from './show-person.ts'
 export const mount: Mount = (users) =>
   users
     .command('remove')
-    .description('forget somebody; to keep them out, disable them instead')
+    .description('remove a person; to block sign-in, disable them instead')
     .argument('<person>', 'e-mail address or id')
     .action(
       action(async (context, text: string) => {
         const { email, sessions } = await call(context, 'users.show', { person: text })
         await confirm(context, {
-          question: `remove ${clean(email)}? ${countSessions(sessions)} end, and applications will know them as somebody new`,
+          question: `remove ${clean(email)}? ${countSessions(sessions)} end, and applications will see a new person`,
           act: `remove ${clean(email)}`,
         })
         const removed = await call(context, 'users.remove', { person: text })

@@ -10,20 +10,20 @@ import { countSessions } from './show-person.ts'
 export const mount: Mount = (users) =>
   users
     .command('sessions')
-    .description('sign somebody out everywhere: sessions revoke <person>')
+    .description('sign a person out everywhere: sessions revoke <person>')
     .argument('<act>', 'revoke')
     .argument('<person>', 'e-mail address or id')
     .action(
       action(async (context, act: string, text: string) => {
         if (act !== 'revoke') {
           throw usageError(
-            `sessions can be revoked (got "${act}")`,
+            `the only action is revoke (got "${act}")`,
             'gatewayctl users sessions revoke EMAIL',
           )
         }
         const { email, sessions } = await call(context, 'users.show', { person: text })
         await confirm(context, {
-          question: `sign ${clean(email)} out everywhere? ${countSessions(sessions)} and every token end`,
+          question: `sign ${clean(email)} out everywhere? ${countSessions(sessions)} and all tokens end`,
           act: `sign ${clean(email)} out`,
         })
         const person = await call(context, 'users.sessions.revoke', { person: text })

@@ -8,14 +8,14 @@ export const countSessions = (count: number): string =>
 
 export const showPerson = (context: Context, person: VerbRecord<'users.show'>): void =>
   printRecord(context, person, person.id, [
-    ['email', `${person.email}${person.email_verified ? '' : ' (not proved yet)'}`],
+    ['email', `${person.email}${person.email_verified ? '' : ' (not verified)'}`],
     ['id', person.id],
     ['name', person.name],
     ['account', person.account],
     ['state', person.disabled ? `disabled since ${person.disabled_at}` : 'enabled'],
     ['sessions', person.sessions],
     ...person.identities.map(
-      ({ provider, name, subject }) => ['signs in by', `${provider}: ${name ?? subject}`] as const,
+      ({ provider, name, subject }) => ['identity', `${provider}: ${name ?? subject}`] as const,
     ),
     ['last sign-in', person.last_sign_in_at],
     ['created', person.created_at],

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type SoakUpstream, startUpstream } from './upstream.ts'
 import { WIRES } from './wires.ts'
 
-/** Dollars per million tokens of prompt and of answer, of every model. */
+/** Dollars per million input and output tokens, of every model. */
 export const IN_USD = 1
 export const OUT_USD = 2
 

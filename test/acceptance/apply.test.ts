@@ -164,7 +164,7 @@ describe('with the gateway up', () => {
     expect(apply(['--yes']).code).toBe(0)
     await until(() => Date.now() > Date.parse(soon), 'it has ended')
     expect(apply(['--yes']).err).toBe('✓ nothing to change\n')
-    expect(cli.run(['export']).err).toContain(`key "brief" ended at ${soon}`)
+    expect(cli.run(['export']).err).toContain(`key "brief" expired at ${soon}`)
     expect(cli.run(['keys', 'revoke', 'brief', '--yes']).code).toBe(0)
   })
 
@@ -172,7 +172,7 @@ describe('with the gateway up', () => {
     const ids = [1, 2].map(() => cli.json<{ id: string }>(['keys', 'create', 'twin']).id)
     const { code, out, err } = cli.run(['export'])
     expect(code).toBe(0)
-    const reason = /keys (key_\w+), (key_\w+) are all called "twin"/
+    const reason = /keys (key_\w+), (key_\w+) have the same name "twin"/
     expect(reason.exec(err)?.slice(1).toSorted()).toEqual(ids.toSorted())
     expect(out).toMatch(/^# .*, but nowhere else, because\n# {3}keys key_\w+, key_\w+ are all/)
     write(out)

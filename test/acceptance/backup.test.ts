@@ -49,7 +49,7 @@ test('taken under load, it restores to a store whose audit is clean, with every 
     'gateway.db',
   ])
   expect(refused).toMatchObject({ code: 1, out: '' })
-  expect(refused.err).toContain(`error: a gateway has ${cli.dataDir} open: stop it first`)
+  expect(refused.err).toContain(`error: a gateway is using ${cli.dataDir}: stop it first`)
   isOver = true
   await Promise.all(load)
   expect(await appliance.stop()).toBe(0)

@@ -33,7 +33,7 @@ const run = (...args: readonly string[]): Ended => cli.run(args, { env })
 const keyOf = (demo: Appliance): string => /^ {2}key {8}(\S+) /m.exec(demo.said())?.[1] ?? ''
 const socket = (): string => join(cli.home, 'run', 'gatewayctl', 'demo.sock')
 const hello = { model: 'demo/echo', messages: [{ role: 'user', content: 'hi' }] }
-const SAYS_SO = '· this is the demo: it is in memory, and keeps nothing\n'
+const SAYS_SO = '· this is the demo gateway: it runs in memory and saves nothing\n'
 
 /** Nothing is there, and nobody was asked. */
 const UNMADE = { code: 1, out: '', err: expect.stringMatching(/^error: there is no gateway in /) }
@@ -132,7 +132,7 @@ describe('sockets of others', () => {
   test('a second demo serves without one, and leaves the first its own', async () => {
     const first = await startDemo()
     const second = await startDemo()
-    expect(second.said()).toContain('No commands reach this demo: another demo has them')
+    expect(second.said()).toContain('Commands cannot reach this demo: another demo is running')
     expect((await second.chat(keyOf(second), hello)).status).toBe(200)
     expect(await second.stop()).toBe(0)
     expect(run('dashboard', '--once').out).toContain(first.url.slice('http://'.length))
@@ -159,7 +159,7 @@ describe('sockets of others', () => {
     else chmodSync(cli.home, 0o700)
     spoil()
     const demo = await startDemo()
-    expect(demo.said()).toContain(`No commands reach this demo: ${own()} is not yours alone`)
+    expect(demo.said()).toContain(`Commands cannot reach this demo: ${own()} is not private to you`)
 
     const asked: string[] = []
     const trap = Bun.serve({
@@ -172,7 +172,7 @@ describe('sockets of others', () => {
     const { code, out, err } = await cli.runBeside(['keys'], { env })
     await trap.stop(true)
     expect({ code, out, asked }).toEqual({ code: 1, out: '', asked: [] })
-    expect(err).toContain(`${own()} is not yours alone`)
+    expect(err).toContain(`in ${own()}: the directory is not private to you`)
     expect(err).toContain('hint: gatewayctl init')
   })
 })

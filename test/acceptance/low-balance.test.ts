@@ -115,7 +115,9 @@ test('twenty charges at once that cross it are told once', async () => {
   ])
   expect(fall()[0]?.data).toMatchObject({ threshold_usd: '9.999999999' })
   expect(Number(fall()[0]?.data.balance_usd)).toBeLessThan(9.999999999)
-  expect((await type('status')).out).toMatch(/alert below \$9\.999999999 \(low, told \w+( ago)?\)/)
+  expect((await type('status')).out).toMatch(
+    /alert below \$9\.999999999 \(low, notified \w+( ago)?\)/,
+  )
 })
 
 test('a notice outlives the gateway that wrote it, and is sent again under its own id', async () => {

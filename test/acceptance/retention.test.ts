@@ -141,6 +141,6 @@ describe('how long', () => {
     const { code, err } = cli.run(['serve', '--listen', '127.0.0.1:0'], { env })
     expect(code).toBe(2)
     expect(err).toContain('GATEWAY_RETENTION_ACTIVITY must be at least 24h, or none (got "12h")')
-    expect(err).toContain('a limit of requests a day is counted from the log after a restart')
+    expect(err).toContain('daily request limits are counted from the log after a restart')
   })
 })

@@ -152,12 +152,12 @@ describe('with the server down', () => {
     [
       ['demo/echo', '--weight', '3'],
       2,
-      'error: --upstream, --order and --weight describe a hop: say which, by --via\nhint: gatewayctl models route demo/echo --via PROVIDER\n',
+      'error: --upstream, --order and --weight need --via, the provider they apply to\nhint: gatewayctl models route demo/echo --via PROVIDER\n',
     ],
     [
       ['demo/echo', '--via', 'acme', '--reset'],
       2,
-      'error: --via, --drop and --reset exclude each other\n',
+      'error: --via, --drop and --reset cannot be combined\n',
     ],
     [
       ['demo/echo', '--via', 'acme', '--order', '0'],

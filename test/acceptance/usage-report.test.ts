@@ -97,7 +97,7 @@ describe('usage report', () => {
   test('of a time in which nothing was used says so', () => {
     const { code, out, err } = cli.run(['usage', '--since', '0s'])
     expect([code, out]).toEqual([0, ''])
-    expect(err).toContain('nothing was used since')
+    expect(err).toContain('no usage since')
     expect(lines('usage', '--until', 'month')).toEqual([])
   })
 

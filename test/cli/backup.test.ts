@@ -27,7 +27,7 @@ describe('backup', () => {
     const { code, out, err } = cli.run(['backup', 'one.db'])
     expect({ code, out }).toEqual({ code: 0, out: `${place('one.db')}\n` })
     expect(err).toMatch(
-      /^✓ backup taken: \d+ kB, schema \d+\n {2}the master key is not in it: keep that elsewhere\n$/,
+      /^✓ backup taken: \d+ kB, schema \d+\n {2}the master key is not included: back it up separately\n$/,
     )
     expect(mode(place('one.db'))).toBe('600')
     expect(readdirSync(cli.home).filter((name) => name.startsWith('one'))).toEqual(['one.db'])
@@ -86,26 +86,30 @@ describe('backup', () => {
   })
 
   test.each([
-    [['backup', 'one.db'], 1, /^error: cannot write .*\/one\.db: it exists\n$/],
-    [['backup', 'nowhere/'], 1, /^error: cannot write .*\/nowhere: there is no such directory\n$/],
+    [['backup', 'one.db'], 1, /^error: cannot write .*\/one\.db: it already exists\n$/],
+    [['backup', 'nowhere/'], 1, /^error: cannot write .*\/nowhere: no such directory\n$/],
     [
       ['backup', 'nowhere/new.db'],
       1,
-      /^error: cannot write .*\/nowhere\/new\.db: there is no such directory\n$/,
+      /^error: cannot write .*\/nowhere\/new\.db: no such directory\n$/,
     ],
     [
       ['backup', 'one.db/new.db'],
       1,
-      /^error: cannot write .*\/one\.db\/new\.db: a part of it is no directory\n$/,
+      /^error: cannot write .*\/one\.db\/new\.db: a part of this path is a file\n$/,
     ],
     [
       ['backup', 'two.db', '--keep', '3'],
       2,
-      /^error: --keep goes with a directory, and .*two\.db is not there\nhint: mkdir .*two\.db\n$/,
+      /^error: --keep needs a directory, but .*two\.db does not exist\nhint: mkdir .*two\.db\n$/,
     ],
     [['backup', '--keep', '0'], 2, /--keep must be a whole number of at least 1/],
-    [['backup', '--confirm', 'gateway.db'], 2, /^error: --confirm goes with --restore\n$/],
-    [['backup', '--restore', 'one.db', '--verify'], 2, /--restore goes with --confirm alone/],
+    [['backup', '--confirm', 'gateway.db'], 2, /^error: --confirm requires --restore\n$/],
+    [
+      ['backup', '--restore', 'one.db', '--verify'],
+      2,
+      /--restore can be combined only with --confirm/,
+    ],
     [
       ['backup', '--data-dir', 'empty'],
       1,
@@ -126,7 +130,7 @@ describe('backup', () => {
       database.close(true)
       const { code, err } = other.run(['backup', 'wrong.db', '--verify'])
       expect(code).toBe(1)
-      expect(err).toContain('  1 sums are not what its ledger adds up to\nhint: gatewayctl audit\n')
+      expect(err).toContain('  1 sums do not match its ledger\nhint: gatewayctl audit\n')
       expect(other.run(['backup', 'as-it-is.db']).code).toBe(0)
     } finally {
       other.close()
@@ -145,7 +149,7 @@ describe('backup', () => {
       database.close(true)
       const { code, err } = other.run(['backup', 'before.db'])
       expect(code).toBe(0)
-      expect(err).toContain('! taken before an upgrade of the database')
+      expect(err).toContain('! not recorded in the log of acts')
       const after = new Database(path, { readonly: true })
       expect(after.query('PRAGMA user_version').get()).toEqual({ user_version: newest - 1 })
       after.close()
@@ -250,7 +254,7 @@ describe('init --force', () => {
       expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^if-\w{49}\n$/) })
       expect(names(other)).toEqual(['default'])
       expect(other.json(['balance'])).toMatchObject({ balance_usd: '0' })
-      const aside = /what was there is kept: (\S+)/.exec(err)?.[1] ?? ''
+      const aside = /the previous database is kept: (\S+)/.exec(err)?.[1] ?? ''
       expect(other.run(['backup', '--restore', aside, '--confirm', 'gateway.db']).code).toBe(0)
       expect(names(other)).toEqual(['old', 'default'])
     } finally {
@@ -287,7 +291,7 @@ describe('restore', () => {
     expect(cli.json(['balance'])).toMatchObject({ balance_usd: '25.00' })
     const { code, out, err } = restore('one.db', '--confirm', 'gateway.db')
     expect({ code, out }).toEqual({ code: 0, out: 'audit clean: 1 entries, 1 accounts\n' })
-    const aside = /what was there is kept: (\S+)/.exec(err)?.[1] ?? ''
+    const aside = /the previous database is kept: (\S+)/.exec(err)?.[1] ?? ''
     expect(cli.json(['balance'])).toMatchObject({ balance_usd: '20.00' })
     const [act] = cli.json<object[]>(['activity', 'list', '--admin', '--limit', '1'])
     expect(act).toMatchObject({
@@ -322,7 +326,7 @@ describe('restore', () => {
     later.close(true)
     const before = readFileSync(join(cli.dataDir, 'gateway.db'))
     for (const [file, words] of [
-      ['missing.db', 'there is no file'],
+      ['missing.db', 'no such file'],
       ['words.db', 'is no database of a gateway'],
       ['damaged.db', 'is damaged'],
       ['later.db', 'this database is schema 999, this binary knows'],

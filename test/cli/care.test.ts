@@ -117,7 +117,7 @@ describe('providers', () => {
     ])
     expect(cli.json(['ledger', '--kind', 'charge'])).toEqual([])
     expect((await testOf('--spend')).err).toBe(
-      'error: --spend needs --model: what is to be bought\nhint: gatewayctl providers test --spend --model PROVIDER/MODEL\n',
+      'error: --spend needs --model, the model to request\nhint: gatewayctl providers test --spend --model PROVIDER/MODEL\n',
     )
   })
 
@@ -220,7 +220,7 @@ describe('providers', () => {
     [
       ['providers', 'edit', 'acme'],
       2,
-      'error: nothing to change is stated\nhint: gatewayctl providers edit acme --key-file -\n',
+      'error: no change given\nhint: gatewayctl providers edit acme --key-file -\n',
     ],
     [
       ['providers', 'edit', 'acem', '--no-key'],
@@ -252,10 +252,10 @@ test('a filter that names nothing is no error, and is told', () => {
   expect(list('--model', 'demo/ecko')).toEqual({
     code: 0,
     out: '',
-    err: '! there is no model "demo/ecko" today; did you mean demo/echo?\n',
+    err: '! there is currently no model "demo/ecko"; did you mean demo/echo?\n',
   })
   expect(list('--provider', 'demmo').err).toBe(
-    '! there is no provider "demmo" today; did you mean demo?\n',
+    '! there is currently no provider "demmo"; did you mean demo?\n',
   )
   expect(list('--model', 'demo/image', '--provider', 'demo').err).toBe('')
   expect(list('--model', 'demo/ecko', '-q').err).toBe('')
@@ -296,7 +296,7 @@ describe('models', () => {
     expect(cli.run(clear)).toEqual({
       code: 5,
       out: '',
-      err: 'error: refusing to take the price of acme/small away without confirmation (stdin is not a terminal)\nhint: gatewayctl models price acme/small --clear --yes\n',
+      err: 'error: refusing to remove the price of acme/small without confirmation (stdin is not a terminal)\nhint: gatewayctl models price acme/small --clear --yes\n',
     })
     expect(cli.run([...clear, '--in-usd', '2']).code).toBe(2)
     // One that would begin tomorrow goes too.

@@ -74,7 +74,7 @@ describe('keys', () => {
     expect(again).toMatchObject({
       code: 1,
       out: '',
-      err: `error: cannot write ${file}: it exists\n`,
+      err: `error: cannot write ${file}: it already exists\n`,
     })
     expect(cli.run(['keys', 'show', 'unfiled']).code).toBe(3)
     const json = cli.json<{ id: string; key: string }>(['keys', 'create', 'scripted'])
@@ -104,7 +104,7 @@ describe('keys', () => {
       expect(ownCli.run(['keys', ...args, '--env'])).toEqual({
         code: 2,
         out: '',
-        err: 'error: --env makes lines for an application; a provisioning key calls no models\n',
+        err: 'error: --env prints variables for an application; a provisioning key calls no models\n',
       })
     }
     expect(ownCli.json(['keys', '--kind', 'provisioning'])).toHaveLength(1)
@@ -193,7 +193,7 @@ test('a top-up with a reference is applied once', () => {
   )
   const again = cli.run(['balance', 'top-up', '50.00', '--ref', 'inv-1'])
   expect(again).toMatchObject({ code: 0, out: 'balance $50.00\n' })
-  expect(again.err).toContain('nothing moved')
+  expect(again.err).toContain('nothing changed')
   expect(cli.run(['balance', 'top-up', '51', '--ref', 'inv-1']).code).toBe(1)
   expect(cli.json(['balance'])).toMatchObject({ balance_usd: '50.00', balance_rub: 4500 })
   expect(cli.json(['ledger', '--since', '1h'])).toMatchObject([
@@ -201,7 +201,7 @@ test('a top-up with a reference is applied once', () => {
   ])
 })
 
-test('rubles are taken at the rate of now, exactly, and it is said', () => {
+test('rubles are taken at the current rate, exactly, and it is said', () => {
   const before = cli.json<{ rub_per_usd: string; balance_usd: string }>(['balance'])
   expect(before).toMatchObject({ rub_per_usd: '90', balance_usd: '50.00' })
   const moved = cli.run(['balance', 'top-up', '1800rub'])
@@ -214,7 +214,7 @@ test('rubles are taken at the rate of now, exactly, and it is said', () => {
   expect(cli.run(['balance', 'top-up', '1800eur']).code).toBe(2)
 })
 
-test('a ceiling in rubles is set in dollars, at the rate of now', () => {
+test('a ceiling in rubles is set in dollars, at the current rate', () => {
   cli.run(['keys', 'create', 'ruble', '--daily-usd', '1800rub'])
   const moved = cli.run(['limits', 'set', 'ruble', '--monthly-usd', '100.5rub'])
   expect(moved).toMatchObject({ code: 0, err: '  100.5rub at 90 is $1.116667\n' })
@@ -296,7 +296,7 @@ describe('providers and models', () => {
     const both = add('both', ['--from-env', 'SOME_KEY', '--no-key'], '', { SOME_KEY: 'sk-y' })
     expect(both).toMatchObject({
       code: 2,
-      err: 'error: --from-env and --no-key exclude each other\n',
+      err: 'error: --from-env and --no-key cannot be combined\n',
     })
     expect(add('both', ['--key-file', '-', '--from-env', 'SOME_KEY'], 'sk-x').code).toBe(2)
     const own = add('self', [], 'if-something')
@@ -304,8 +304,8 @@ describe('providers and models', () => {
     expect(own.err).toContain('it is a key of this gateway')
     expect(cli.run(['providers']).out).toBe(
       [
-        'acme\topenai-compatible\tsealed\t0\t0\thttp://127.0.0.1:9/v1',
-        'byenv\topenai-compatible\tsealed\t0\t0\thttp://127.0.0.1:9/v1',
+        'acme\topenai-compatible\tencrypted\t0\t0\thttp://127.0.0.1:9/v1',
+        'byenv\topenai-compatible\tencrypted\t0\t0\thttp://127.0.0.1:9/v1',
         'demo\tdemo\tnone\t4\t0\tdemo:',
         'open\topenai-compatible\tnone\t0\t0\thttp://127.0.0.1:9/v1',
         '',
@@ -379,7 +379,7 @@ describe('providers and models', () => {
     const prices = ['--per-image-usd', '1024x1024/high=0.19', '--per-image-usd', '512x512=0.02']
     const added = cli.run(['models', 'add', 'acme/pix', ...prices])
     expect(added.code).toBe(0)
-    expect(added.err).toContain('a request for text costs nothing')
+    expect(added.err).toContain('text requests cost nothing')
     expect(added.err).toContain('gatewayctl models price acme/pix --in-usd X --out-usd Y')
     const whole = ['--in-usd', '0', '--out-usd', '0', ...prices]
     expect(cli.run(['models', 'add', 'acme/gift', ...whole]).err).not.toContain('costs nothing')
@@ -411,7 +411,7 @@ describe('providers and models', () => {
     })
     expect(added.code).toBe(0)
     expect(added.err).toContain('6 priced models')
-    expect(added.err).toContain('! 2 without a price')
+    expect(added.err).toContain('! 2 models without a price')
     expect(cli.run(['models', 'list', 'groq/*', '--unpriced', '-q']).out).toBe(
       'groq/groq/compound\ngroq/groq/compound-mini\n',
     )

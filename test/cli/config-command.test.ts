@@ -101,7 +101,7 @@ test('a stated default changes nothing: what is shown is what serves', () => {
 test('a variable that nobody reads is told, with the one that was meant', () => {
   const env = { GATEWAY_LISTN: '127.0.0.1:1', GATEWAY_SOMETHING_ELSE: '1', GATEWAY_ASCII: '1' }
   expect(cli.run(['config', 'show'], { env }).err).toBe(
-    '! GATEWAY_LISTN is set, and nobody reads it; did you mean GATEWAY_LISTEN?\n! GATEWAY_SOMETHING_ELSE is set, and nobody reads it\n',
+    '! GATEWAY_LISTN is set, but there is no such setting; did you mean GATEWAY_LISTEN?\n! GATEWAY_SOMETHING_ELSE is set, but there is no such setting\n',
   )
   expect(cli.run(['config', 'show']).err).toBe('')
 })
@@ -137,7 +137,7 @@ test('check reads a file as serve would, the environment aside', () => {
   expect(wrong('lisen = "x"')).toContain('there is no setting "lisen"\n  did you mean listen?')
   expect(wrong('listen = "nowhere:at-all"')).toContain('listen must be host:port')
   expect(wrong('listen = 4140')).toContain('listen must be a text in quotes')
-  expect(wrong('[smtp]\nurl = "smtp://mail.example"')).toContain('nobody who sends')
+  expect(wrong('[smtp]\nurl = "smtp://mail.example"')).toContain('no sender address')
   expect(cli.run(['config', 'check', 'missing.toml']).code).toBe(1)
 })
 
@@ -146,6 +146,6 @@ test('path prints the path alone', () => {
   expect(cli.run(['config', 'path', '--config', '/none.toml'])).toEqual({
     code: 0,
     out: '/none.toml\n',
-    err: '! there is no such file: the defaults hold\n',
+    err: '! this file does not exist: the defaults apply\n',
   })
 })

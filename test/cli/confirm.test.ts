@@ -70,11 +70,11 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
   test.each([
     [
       'models remove demo/flaky',
-      'remove model demo/flaky? no request in the last minute; the next one is refused',
+      'remove model demo/flaky? no request in the last minute; further requests are refused',
     ],
     [
       'models price demo/flaky --clear',
-      'take the price of demo/flaky away? no request in the last minute',
+      'remove the price of demo/flaky? no request in the last minute',
     ],
     [
       'providers remove demo',
@@ -86,7 +86,7 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
     ],
     [
       'balance adjust -5 --note typo',
-      'take $5 from the balance of default, which is $20.00? This cannot be undone.',
+      'subtract $5 from the balance of default, now $20.00? This cannot be undone.',
     ],
   ])('%s', async (command, question) => {
     const terminal = ask(command)

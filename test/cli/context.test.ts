@@ -24,7 +24,7 @@ test('the data directory: each place hides the ones after it', () => {
 
 test('a place that is stated as empty is refused: it would be the working directory', () => {
   for (const flags of [{ dataDir: '' }, { config: '' }]) {
-    expect(() => openContext(flags, {})).toThrow('is empty: name a path')
+    expect(() => openContext(flags, {})).toThrow('is empty: give a path')
   }
 })
 
@@ -103,13 +103,13 @@ describe('the configuration file', () => {
     expect(() => settings(TIMES, wrong)).toThrow(/^GATEWAY_UPSTREAM_SILENCE_TIMEOUT must be a/)
   })
 
-  test('says how long the log is kept, at least a day: a limit of requests a day is counted from it', () => {
+  test('says how long the log is kept, at least a day: daily request limits are counted from it', () => {
     const kept = (text: string, env: Environment = {}) =>
       settings(`[retention]\nactivity = "${text}"`, env).activityKeptMs
     expect([kept('24h'), kept('400d'), kept('none')]).toEqual([DAY_MS, 400 * DAY_MS, null])
     expect(kept('7d', { GATEWAY_RETENTION_ACTIVITY: '2d' })).toBe(2 * DAY_MS)
     const why =
-      /^retention.activity must be at least 24h, or none \(got "1439m"\)\na limit of requests a day/
+      /^retention.activity must be at least 24h, or none \(got "1439m"\)\ndaily request limits/
     expect(() => kept('1439m')).toThrow(why)
     expect(() => kept('forever')).toThrow('24h or 7d, or none (got "forever")')
     expect(() => kept('7d', { GATEWAY_RETENTION_ACTIVITY: '5s' })).toThrow(

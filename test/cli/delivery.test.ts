@@ -19,7 +19,7 @@ const settings = (toml: string, env?: Environment) => readDeliverySettings(conte
 
 const SMTP = '[smtp]\nurl = "smtps://me:pw@mail.example"\nfrom = "gateway@example.org"\n'
 
-test('nothing is stated: no mail, and webhooks to the public internet alone', () => {
+test('no change given: no mail, and webhooks to the public internet alone', () => {
   expect(settings('')).toEqual({ smtp: null, webhooks: NOWHERE })
   expect(readDelivery(contextOf(''))).toEqual({ smtp: false, loopbackWebhooks: false })
 })
@@ -73,7 +73,7 @@ test.each([
 
 test('a mail has a sender', () => {
   const url = { GATEWAY_SMTP_URL: 'smtp://me:hunter2@mail.example' }
-  expect(() => settings('', url)).toThrow('there is a mail server and nobody who sends')
+  expect(() => settings('', url)).toThrow('a mail server is set, but no sender address')
   expect(() => settings('', { ...url, GATEWAY_SMTP_FROM: 'Gateway' })).toThrow(
     'GATEWAY_SMTP_FROM must be one address (got "Gateway")',
   )

@@ -50,8 +50,8 @@ describe('edit', () => {
   })
 
   test.each([
-    [[], 'nothing to change is stated'],
-    [['--disable', '--enable'], '--disable and --enable exclude each other'],
+    [[], 'no change given'],
+    [['--disable', '--enable'], '--disable and --enable cannot be combined'],
     [['--name', ''], '--name must be a text of 1 to 128 characters'],
     [['--expires', '2001-01-01T00:00:00Z'], '--expires must be a time in the future'],
     [['--expires', 'soon'], '--expires must be a time such as'],
@@ -71,7 +71,7 @@ describe('rotate', () => {
     expect(out).toMatch(SECRET)
     expect(err).toContain(`✓ rotated key rotated (${made.id})`)
     expect(err).toMatch(
-      / {2}old {5}works until \d{4}-\d\d-\d\dT[\d:.]+Z; put the new one in place before/,
+      / {2}the old secret works until \d{4}-\d\d-\d\dT[\d:.]+Z; deploy the new one before/,
     )
     expect(err).toContain('Shown once')
     expect(err).not.toContain(out.trim())
@@ -101,7 +101,7 @@ describe('rotate', () => {
     expect(refused.err).toContain('hint: gatewayctl keys rotate sudden --grace 0 --yes')
     expect(ownerOf(key)).toBe(id)
     const { out, err } = cli.run(['keys', 'rotate', 'sudden', '--grace', '0', '--yes'])
-    expect(err).toContain('old     refused from now on')
+    expect(err).toContain('the old secret is refused from now on')
     expect(ownerOf(key)).toBe('')
     expect(ownerOf(out)).toBe(id)
   })
@@ -120,7 +120,7 @@ describe('rotate', () => {
     expect(again).toMatchObject({
       code: 1,
       out: '',
-      err: `error: cannot write ${file}: it exists\n`,
+      err: `error: cannot write ${file}: it already exists\n`,
     })
     for (const secret of [key, kept]) expect(ownerOf(secret)).toBe(id)
   })

@@ -45,11 +45,11 @@ test.each([
     2,
     'error: there is no command "version"\n  did you mean gatewayctl --version?\nhint: gatewayctl help\n',
   ],
-  [['apply', '-f', 'nofile'], 1, 'error: cannot read nofile: there is no such file or directory\n'],
+  [['apply', '-f', 'nofile'], 1, 'error: cannot read nofile: no such file or directory\n'],
   [
     ['config', 'check', 'nofile'],
     1,
-    'error: cannot read the configuration nofile: there is no such file or directory\n',
+    'error: cannot read the configuration nofile: no such file or directory\n',
   ],
   [
     ['keys', 'prod web'],
@@ -69,17 +69,17 @@ test.each([
   [
     ['limits', 'set', 'prod web', 'ci'],
     2,
-    "error: no limit is stated\nhint: gatewayctl limits set 'prod web' ci --rpm 60\n",
+    "error: no limit given\nhint: gatewayctl limits set 'prod web' ci --rpm 60\n",
   ],
   [
     ['keys', 'edit', 'prod web'],
     2,
-    "error: nothing to change is stated\nhint: gatewayctl keys edit 'prod web' --name NEW\n",
+    "error: no change given\nhint: gatewayctl keys edit 'prod web' --name NEW\n",
   ],
   [
     ['balance', 'adjust', '$20', '--note', 'n'],
     2,
-    'error: the amount needs a sign, such as +2.50 or -2.50 (got "$20")\nhint: money that came in: gatewayctl balance top-up \'$20\'\n',
+    'error: the amount needs a sign, such as +2.50 or -2.50 (got "$20")\nhint: to add money: gatewayctl balance top-up \'$20\'\n',
   ],
   [
     ['keys', 'create', 'x', '--rmp', '3'],
@@ -168,12 +168,12 @@ test.each([
   [
     ['balance', 'top-up', '99999999'],
     2,
-    'error: the amount must be dollars such as 20.00, with at most 9 places and up to 9007199, or their worth in rubles (got "99999999")\n',
+    'error: the amount must be dollars such as 20.00, with at most 9 places and up to 9007199, or an amount in rubles (got "99999999")\n',
   ],
   [
     ['balance', 'adjust', '-9999999999rub', '--note', 'x'],
     2,
-    '  9999999999rub at 90 is $111111111.10\nerror: the amount must be dollars such as 20.00, with at most 9 places and up to 9007199, or their worth in rubles (got "9999999999rub")\n',
+    '  9999999999rub at 90 is $111111111.10\nerror: the amount must be dollars such as 20.00, with at most 9 places and up to 9007199, or an amount in rubles (got "9999999999rub")\n',
   ],
   [
     ['keys', 'create', 'x', '--rpm', '99999999999999999999'],
@@ -275,7 +275,7 @@ describe('secrets in arguments', () => {
     expect(cli.run(['keys', 'show', '--secret-stdin'])).toEqual({
       code: 2,
       out: '',
-      err: 'error: there is no secret on standard input\nhint: gatewayctl keys show --secret-stdin < file\n',
+      err: 'error: no secret on standard input\nhint: gatewayctl keys show --secret-stdin < file\n',
     })
   })
 

@@ -38,7 +38,7 @@ describe('identities', () => {
       ].join('\n'),
     )
     expect(err).toBe(
-      '✓ added identity provider google\nregister its redirect address there, exactly as it is written\n',
+      '✓ added identity provider google\nregister this redirect URI at the provider, exactly as printed\n',
     )
   })
 
@@ -118,7 +118,7 @@ describe('identities', () => {
 test('users identities knows one act, and whom it is done to', () => {
   cli.json(['users', 'add', 'ann@example.org'])
   const odd = cli.run(['users', 'identities', 'add', 'ann@example.org', 'sso'])
-  expect([odd.code, odd.err]).toEqual([2, expect.stringContaining('identities can be removed')])
+  expect([odd.code, odd.err]).toEqual([2, expect.stringContaining('the only action is remove')])
   const asked = cli.run(['users', 'identities', 'remove', 'ann@example.org', 'sso'])
   expect([asked.code, asked.err]).toEqual([5, expect.stringContaining('--yes')])
   const none = cli.run(['users', 'identities', 'remove', 'ann@example.org', 'sso', '--yes'])

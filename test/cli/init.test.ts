@@ -14,7 +14,7 @@ afterEach(() => cli.close())
 const LISTEN = 'address to listen on [127.0.0.1:4140]: '
 const EMAIL = 'e-mail for low-balance alerts [none]: '
 const PROVIDER =
-  'provider (openai anthropic openrouter groq mistral deepseek xai together fireworks google) [the demo alone]: '
+  'provider (openai anthropic openrouter groq mistral deepseek xai together fireworks google) [demo only]: '
 const SECRET = 'sk-0123456789-hidden'
 
 /** A pseudo-terminal without a size would have the hidden prompt fold after every letter. */
@@ -42,7 +42,7 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
     const again = init()
     expect(await again.exited).toBe(0)
     expect(again.shown()).not.toContain('[')
-    expect(again.shown()).toContain('nothing to add')
+    expect(again.shown()).toContain('nothing to do')
   })
 
   test('what is answered is set; what cannot be is asked again, and the credential is not shown', async () => {
@@ -58,7 +58,7 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
     terminal.type('ops@example.org\r')
     await terminal.says(PROVIDER)
     terminal.type('grok\r')
-    await terminal.says('"grok" is none of them; did you mean groq?')
+    await terminal.says('"grok" is not in the list; did you mean groq?')
     terminal.type('groq\r')
     await terminal.says('credential')
     expect(existsSync(cli.dataDir)).toBe(false)

@@ -124,14 +124,14 @@ describe('thresholds', () => {
     cli.run(['balance', 'adjust', '-6', '--note', 'n', '-y'])
     const status = cli.run(['status']).out
     expect(status).toContain('balance default $19.00, acme $9.00, other $1.25')
-    expect(status).toContain('alert below default $20.00 (low, told ')
+    expect(status).toContain('alert below default $20.00 (low, notified ')
     expect(cli.run(['doctor']).out).toContain('! account default wants an e-mail')
     const env = { GATEWAY_SMTP_URL: 'smtp://127.0.0.1:1' }
     expect(cli.run(['doctor'], { env }).out).toContain(
       '✓ account default: below $20.00 tells by email and webhook',
     )
     const low = cli.run(['thresholds']).out
-    expect(low).toMatch(/^low\tyes, told .*Z\)$/m)
+    expect(low).toMatch(/^low\tyes, notified .*Z\)$/m)
   })
 })
 
@@ -168,7 +168,7 @@ describe('deliveries', () => {
     const tested = cli.run(['thresholds', 'test', 'webhook'])
     expect(tested.code).toBe(4)
     expect(tested.out).toMatch(/^evt_\w+\n$/)
-    expect(tested.err).toContain('the test is sent when one runs')
+    expect(tested.err).toContain('the test will be sent when one runs')
     expect(list()[0]).toMatchObject({ channel: 'webhook', test: true, state: 'pending' })
     expect(cli.run(['thresholds', 'test', 'pigeon']).code).toBe(2)
     expect(cli.run(['thresholds', 'test', '--account', 'acme']).code).toBe(2)
@@ -178,7 +178,7 @@ describe('deliveries', () => {
     const { event_id: event } = list().find((one) => !one.test) ?? { event_id: '' }
     const again = cli.run(['deliveries', 'redeliver', event, 'email'])
     expect(again).toMatchObject({ code: 0, out: `${event}\n` })
-    expect(again.err).toContain('is sent again when a gateway runs by email')
+    expect(again.err).toContain('will be sent again when a gateway runs by email')
     expect(cli.run(['deliveries', 'redeliver', 'evt_x']).code).toBe(3)
     expect(cli.run(['deliveries', 'show', 'evt_x']).code).toBe(3)
   })

@@ -49,17 +49,17 @@ describe.skipIf(skips)('somebody else', () => {
       code: 1,
       out: '',
       err: expect.stringMatching(
-        /^error: cannot make .*\/ro\/x.*: permission denied\nhint: ls -ld .*\/ro\n$/,
+        /^error: cannot create .*\/ro\/x.*: permission denied\nhint: ls -ld .*\/ro\n$/,
       ),
     })
     expect(run(verb, '--data-dir', join(cli.home, 'file')).err).toMatch(
-      /^error: cannot make .*\/file: there is something else in its place\n/,
+      /^error: cannot create .*\/file: a file with this name exists\n/,
     )
     expect(run(verb, '--data-dir', join(cli.home, 'file', 'x'))).toEqual({
       code: 1,
       out: '',
       err: expect.stringMatching(
-        /^error: cannot make .*\/file\/x.*: a part of this path is a file\nhint: /,
+        /^error: cannot create .*\/file\/x.*: a part of this path is a file\nhint: /,
       ),
     })
   })
@@ -112,6 +112,6 @@ test('a new master key is advice for a new gateway alone', () => {
   const elsewhere = ['--data-dir', join(cli.home, 'new')]
   expect(cli.run(['init', ...elsewhere], missing).err).toContain('hint: head -c 32 /dev/urandom')
   expect(cli.run(['doctor'], missing).err).toMatch(
-    /^error: there is no master key .*\/none\nhint: put the master key back/,
+    /^error: no such master key file: .*\/none\nhint: restore the master key/,
   )
 })

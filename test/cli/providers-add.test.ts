@@ -55,7 +55,7 @@ test('a key that is taken: how many models it has, and how many of them cost som
   expect(added).toBe('✓ added provider mine (openai)')
   expect(found).toBe('✓ key valid · 3 models, 2 of them priced here')
   expect(others).toBe(
-    '  1 have no price here and are refused; one more: gatewayctl models add mine/MODEL --in-usd X --out-usd Y',
+    '  1 have no price here and are refused; to add one: gatewayctl models add mine/MODEL --in-usd X --out-usd Y',
   )
   expect(rest[0]).toMatch(/^ {2}\d+ priced models from the catalogue$/)
   expect(asked).toEqual(['/v1/models'])
@@ -86,7 +86,7 @@ test('scripts have it in the document, or say that they do not want it', async (
   asked = []
 
   const unchecked = await add('/v1', GOOD_KEY, '--no-check')
-  expect(unchecked.err).toContain('  does it answer: gatewayctl providers test mine\n')
+  expect(unchecked.err).toContain('  to check it: gatewayctl providers test mine\n')
   expect(isThere()).toBe(true)
   expect(JSON.parse((await add('/v1', GOOD_KEY, '--no-check', '--json')).out).check).toBe(null)
   expect(isThere()).toBe(true)
@@ -109,7 +109,7 @@ test.each([
     'is not there',
     'http://127.0.0.1:9/v1',
     GOOD_KEY,
-    /^! not checked: no answer: .*\n {2}again: gatewayctl providers test mine$/m,
+    /^! not checked: no answer: .*\n {2}try again: gatewayctl providers test mine$/m,
   ],
   ['never ends', '/slow', GOOD_KEY, /^! not checked: no answer in time$/m],
 ] as const)('one that %s is added all the same', async (_, path, key, words) => {

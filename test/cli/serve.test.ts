@@ -227,7 +227,7 @@ describe('starting and stopping', () => {
     holder.stop(true)
     expect([code, out]).toEqual([1, ''])
     expect(err).toBe(
-      `error: cannot listen on ${taken}: something else does\nhint: gatewayctl serve --listen 127.0.0.1:4150\n`,
+      `error: cannot listen on ${taken}: the address is in use\nhint: gatewayctl serve --listen 127.0.0.1:4150\n`,
     )
   })
 
@@ -246,7 +246,7 @@ describe('starting and stopping', () => {
     const taken = new URL(url).host
     const { code, err } = cli.run(['serve', '--demo', '--listen', taken, '--auth-listen', 'off'])
     expect(code).toBe(1)
-    expect(err).toContain(`cannot listen on ${taken}: something else does`)
+    expect(err).toContain(`cannot listen on ${taken}: the address is in use`)
   })
 
   test('a socket path that the kernel cannot keep is refused before anything starts', () => {

@@ -71,7 +71,7 @@ describe('clients', () => {
       'client_id\twiki_X\nclient_secret\tcs_X\nissuer\thttp://127.0.0.1:4141\n',
     )
     expect(made.err).toBe(
-      '✓ created client Wiki\nThe secret is shown once; only its hash is kept.\nmetadata: http://127.0.0.1:4141/.well-known/openid-configuration\n',
+      '✓ created client Wiki\nThe secret is shown once; only its hash is stored.\nmetadata: http://127.0.0.1:4141/.well-known/openid-configuration\n',
     )
     wiki = /wiki_\w{6}/.exec(made.out)?.[0] ?? ''
     const quiet = cli.run(['clients', 'create', 'Grafana', '--redirect-uri', CALLBACK, '-q'])
@@ -111,14 +111,14 @@ describe('clients', () => {
     const edit = (...flags: string[]) => cli.run(['clients', 'edit', 'Wiki', ...flags])
     expect(edit()).toMatchObject({
       code: 2,
-      err: 'error: nothing to change is stated\nhint: gatewayctl clients edit Wiki --name NEW\n',
+      err: 'error: no change given\nhint: gatewayctl clients edit Wiki --name NEW\n',
     })
     expect(edit('--redirect-uri', CALLBACK, '--redirect-uri', other).code).toBe(0)
     const refused = edit('--redirect-uri', CALLBACK)
     expect(refused).toEqual({
       code: 5,
       out: '',
-      err: `error: refusing to take ${other} away from Wiki without confirmation (stdin is not a terminal)\nhint: gatewayctl clients edit Wiki --redirect-uri ${CALLBACK} --yes\n`,
+      err: `error: refusing to remove ${other} from Wiki without confirmation (stdin is not a terminal)\nhint: gatewayctl clients edit Wiki --redirect-uri ${CALLBACK} --yes\n`,
     })
     expect(edit('--redirect-uri', CALLBACK, '--yes').code).toBe(0)
     expect(cli.json(['clients', 'show', 'Wiki'])).toMatchObject({ redirect_uris: [CALLBACK] })
@@ -136,7 +136,7 @@ describe('clients', () => {
     expect(isNow()).toMatchObject({ redirect_uris: [CALLBACK, other] })
     const refused = edit('--redirect', CALLBACK)
     expect([refused.code, refused.out]).toEqual([5, ''])
-    expect(refused.err).toContain(`refusing to take ${other} away from Wiki`)
+    expect(refused.err).toContain(`refusing to remove ${other} from Wiki`)
     expect(edit('--redirect', CALLBACK, '-y').code).toBe(0)
     expect(isNow()).toMatchObject({ redirect_uris: [CALLBACK] })
 
@@ -147,7 +147,7 @@ describe('clients', () => {
     expect(isNow()).toMatchObject({ require_pkce: true })
     expect(edit('--pkce', 'required', '--no-require-pkce')).toMatchObject({
       code: 2,
-      err: 'error: --pkce and --no-require-pkce exclude each other\n',
+      err: 'error: --pkce and --no-require-pkce cannot be combined\n',
     })
   })
 
@@ -162,7 +162,7 @@ describe('clients', () => {
     const rotated = cli.run(['clients', 'rotate-signing-key'])
     expect(settled(rotated.out)).toBe('sig_X\n')
     expect(settled(rotated.err)).toBe(
-      '✓ ID tokens are signed by a new key\nstill published: no other\n',
+      '✓ ID tokens are signed with a new key\nold keys still published: none\n',
     )
     const again = cli.json<{ kept: string[] }>(['clients', 'rotate-signing-key'])
     expect(again.kept).toEqual([rotated.out.trim()])
@@ -194,7 +194,7 @@ describe('users', () => {
     const ada = cli.run(['users', 'add', 'Ada@Example.org', '--account', 'acme', '--name', 'Ada'])
     expect(settled(ada.out)).toBe(
       [
-        'email\tAda@example.org (not proved yet)',
+        'email\tAda@example.org (not verified)',
         'id\tusr_X',
         'name\tAda',
         'account\tacme',

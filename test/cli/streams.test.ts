@@ -102,7 +102,7 @@ describe('a secret that reaches nobody', () => {
 
   test('because its reader has left', () => {
     expect(run(`${UNREAD} "$0" keys create d -q`)).toEqual(
-      lost('created key d .*', 'nobody reads standard output', 'keys rotate key_'),
+      lost('created key d .*', 'standard output is closed', 'keys rotate key_'),
     )
   })
 

@@ -33,7 +33,7 @@ test('a stated listener that is taken keeps the gateway from starting, and names
     ])
     expect(code).toBe(1)
     expect(err).toBe(
-      `error: cannot listen on ${taken.address}: something else does\nhint: gatewayctl serve --auth-listen 127.0.0.1:4151\n`,
+      `error: cannot listen on ${taken.address}: the address is in use\nhint: gatewayctl serve --auth-listen 127.0.0.1:4151\n`,
     )
   } finally {
     taken.close()
