@@ -1,8 +1,8 @@
-/** What every command file is made of: a mounted command whose action is handed its context. */
+/** What every command file consists of: a mounted command whose action receives a context. */
 import type { Command } from 'commander'
 import { type Context, type GlobalFlags, openContext } from './context.ts'
 
-/** Adds one command to its noun and answers it. */
+/** Adds one command to its noun and returns it. */
 export type Mount = (noun: Command) => Command
 
 /** Turns an act into a commander action: the context first, then the arguments, then the flags. */

@@ -1,4 +1,4 @@
-/** `gatewayctl apply`: makes the gateway what a file says; the plan comes first, and nothing is deleted unless asked. */
+/** `gatewayctl apply`: makes the gateway match a file; prints the plan first, and deletes only with `--prune`. */
 import { readFile } from 'node:fs/promises'
 import { GatewayError } from '#domain/errors.ts'
 import type { VerbInput, VerbRecord } from '#operator/verbs.ts'
@@ -87,7 +87,7 @@ async function readDocument(path: string): Promise<PlanInput['document']> {
   }
 }
 
-/** A fault in the file is told by its place in the file. */
+/** Turns a refusal into an error that names the place in the file. */
 async function asked<Answer>(path: string, ask: () => Promise<Answer>): Promise<Answer> {
   try {
     return await ask()
@@ -104,7 +104,7 @@ async function asked<Answer>(path: string, ask: () => Promise<Answer>): Promise<
   }
 }
 
-/** Asked before anything is done. @throws CommandError 2 when a variable is empty */
+/** Reads credentials before anything is changed. @throws CommandError 2 when a variable is not set */
 function readCredentials({ env }: Context, { credentials }: Plan): Record<string, string> {
   return Object.fromEntries(
     credentials.map(({ provider, from_env }) => {

@@ -1,4 +1,4 @@
-/** `gatewayctl audit`: adds every balance, day and month up again from the ledger; exit 1 on any difference. */
+/** `gatewayctl audit`: recomputes every balance, day and month from the ledger; exit 1 on any difference. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from './action.ts'
 import { EXIT, endWith } from './exit.ts'

@@ -1,4 +1,4 @@
-/** `gatewayctl backup`: a consistent copy of everything while it serves, and the way back from one. */
+/** `gatewayctl backup`: a consistent copy of the database while it serves, and restoring one. */
 import { shellWord } from '#forms/shell-word.ts'
 import { action, type Mount } from './action.ts'
 import { usageError } from './exit.ts'

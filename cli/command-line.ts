@@ -1,8 +1,8 @@
-/** The command line before anything of it is understood: the words that name a command, and the flags of every one. */
+/** The command line before it is parsed: the words that name a command, and the global flags. */
 import { type Command, Option } from 'commander'
 import { NOUNS } from './nouns.ts'
 
-/** The flags of every command, and what they are for. */
+/** The flags of every command, and their descriptions. */
 const GLOBAL_FLAGS = [
   ['--json', 'one JSON document on standard output'],
   ['-q, --quiet', 'ids only, one per line'],
@@ -25,7 +25,7 @@ export function globalFlags(command: Command): void {
   command.addHelpOption(new Option('-h, --help', 'show this help').helpGroup(EVERY_COMMAND))
 }
 
-/** Flags of every command that take a value, and may stand before the words that name it. */
+/** Global flags that take a value; they may come before the words that name the command. */
 export const VALUED = new Set(['--data-dir', '--config', '--account'])
 
 /**
@@ -51,7 +51,7 @@ export function splitWords(args: readonly string[]): {
     rest.push(arg)
     const isKnown = GLOBAL_FLAGS.some(([flags]) => flags.split(/[ ,]+/).includes(arg))
     if (VALUED.has(arg)) rest.push(args[++index] ?? '')
-    // A flag of the command itself: what follows it is its own affair.
+    // A flag of the command itself: what follows may be its value.
     else if (!isKnown && words.length > 0) {
       index++
       break
@@ -60,12 +60,12 @@ export function splitWords(args: readonly string[]): {
   return { words, rest: [...rest, ...args.slice(index)] }
 }
 
-/** "-100rub", "-$5": an amount to take away. No flag of ours begins with a digit. */
+/** "-100rub", "-$5": a negative amount. No flag begins with a digit. */
 const SIGNED_AMOUNT = /^-\$?\d/
 
 /**
- * The same line with signed amounts, and the operands after them, behind a `--`: the parser would take them for flags.
- * What is the value of a flag stays where it is.
+ * The same line with negative amounts, and the operands after them, behind a `--`: the parser would take them for flags.
+ * Values of flags stay where they are.
  */
 export function signedAsOperands(
   { options }: Pick<Command, 'options'>,

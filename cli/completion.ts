@@ -1,4 +1,4 @@
-/** `gatewayctl completion`: the script that a shell loads; it asks the program itself for every word. */
+/** `gatewayctl completion`: prints the script that a shell loads; it calls `gatewayctl __complete` for every word. */
 import { didYouMean } from '#forms/nearest.ts'
 import { action, type Mount } from './action.ts'
 import { usageError } from './exit.ts'

@@ -1,4 +1,4 @@
-/** The context of one command: where things live (flag > GATEWAY_* > systemd > XDG), and how the terminal wants to be spoken to. */
+/** The context of one command: its locations (flag > GATEWAY_* > systemd > XDG), global flags and terminal. */
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type Clock, systemClock } from '#domain/clock.ts'
@@ -23,25 +23,25 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export interface Context {
   readonly env: Environment
   readonly clock: Clock
-  /** The command line itself: what is hinted at repeats of it what it has to. */
+  /** The command line itself: hints repeat its global options. */
   readonly typed: readonly string[]
   readonly dataDir: string
-  /** The configuration file, and whether somebody named it: a named file must exist. */
+  /** The configuration file, and whether it was given explicitly: then it must exist. */
   readonly configFile: { readonly path: string; readonly isNamed: boolean }
-  /** Whether somebody said where the gateway is; else it is looked for in the usual place. */
+  /** Whether the location of the gateway was given explicitly. */
   readonly isPlaceNamed: boolean
   readonly adminSocket: string
   /** Whether that is the socket of a demo. */
   readonly isDemo: boolean
-  /** What verbs are told of whose keys and money are meant; nothing leaves it to them. */
+  /** The `--account` flag as input fields of a verb; empty where it was not given. */
   readonly whose: { readonly account?: string }
   readonly json: boolean
   readonly quiet: boolean
   readonly yes: boolean
   readonly debug: boolean
-  /** Whether a question may be asked. */
+  /** Whether the command may prompt. */
   readonly mayAsk: () => boolean
-  /** Whether a person reads standard output. */
+  /** Whether standard output is a terminal. */
   readonly isTerminal: boolean
   readonly columns: number
   readonly color: boolean
@@ -50,7 +50,7 @@ export interface Context {
 const NARROWEST_COLUMNS = 40
 const USUAL_COLUMNS = 80
 
-/** Gathers flags, environment and terminal; touches no file. @throws CommandError 2 where a place is stated as empty */
+/** Gathers flags, environment and terminal; touches no file. @throws CommandError 2 for an empty path */
 export function openContext(
   flags: GlobalFlags,
   env: Environment = process.env,
@@ -83,12 +83,12 @@ export function openContext(
   }
 }
 
-/** An empty flag is most often an unset variable of a script, and would mean the working directory. */
+/** An empty path is usually an unset variable in a script, and would mean the working directory. */
 function demandPlace(flag: string, stated: string | undefined): void {
   if (stated === '') throw usageError(`${flag} is empty: give a path`)
 }
 
-/** An empty variable is no variable. */
+/** An empty variable counts as unset. */
 const set = (text: string | undefined): string | undefined => (text === '' ? undefined : text)
 
 /** systemd lists several directories with colons; the first is ours. */

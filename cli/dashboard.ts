@@ -58,7 +58,7 @@ function demandTerminal({ env }: Context): void {
   )
 }
 
-/** The first snapshot tells whether there is anything to watch. */
+/** Fails where there is no gateway to watch. */
 async function readFirst(context: Context): Promise<SnapshotRecord> {
   const { readOnce, Refused, SILENCE_MS } = await import('./dashboard/feed.ts')
   if (!isThere(context.adminSocket)) throw noGateway(context, 'gatewayctl serve')
@@ -75,7 +75,7 @@ async function readFirst(context: Context): Promise<SnapshotRecord> {
   }
 }
 
-/** Of the running gateway alone: a dashboard that opened the store would keep the next gateway from it. */
+/** Uses only the running gateway: a dashboard that opened the store would hold its lock and keep a gateway from starting. */
 function actionsOf(context: Context): DashboardActions {
   const none = noGateway(context, 'gatewayctl serve')
   return {
@@ -118,7 +118,7 @@ async function printFrame(
   for (const line of lines) print(toText(line, context.color ? inColor : plain).trimEnd())
 }
 
-/** A terminal's own size, or what the environment says, or the usual one. */
+/** The size of the terminal, else of COLUMNS and LINES, else the default. */
 function sizeOf({ isTerminal: isRead, env }: Context) {
   const stated = (name: string, usual: number): number => {
     const value = Number(env[name])
@@ -135,7 +135,7 @@ async function run(
   fps: number,
   first: SnapshotRecord,
 ): Promise<void> {
-  // Ink would look for its development tools, and print that there are none.
+  // With DEV set, Ink looks for its development tools and prints that it found none.
   delete process.env['DEV']
   const [{ startController }, { runDashboard }, { glyphsFor }] = await Promise.all([
     import('./dashboard/controller.ts'),

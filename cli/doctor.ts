@@ -30,7 +30,7 @@ export const mount: Mount = (root) =>
       }),
     )
 
-/** What to type next, for a person and a script alike, acts where this command did. */
+/** Adds the global options of this command to suggested commands, also in JSON. */
 const placed = (context: Context, { findings, ...counts }: Report): Report => ({
   findings: findings.map(({ next, ...finding }) => ({
     ...finding,
@@ -39,7 +39,7 @@ const placed = (context: Context, { findings, ...counts }: Report): Report => ({
   ...counts,
 })
 
-/** Why nobody gets as far as the checks. */
+/** Errors that keep the checks from running. */
 const UNOPENED: ReadonlySet<string> = new Set([
   'store_unavailable',
   'permission_denied',
@@ -47,7 +47,7 @@ const UNOPENED: ReadonlySet<string> = new Set([
   'not_reachable',
 ])
 
-/** Where not even the store opens, that is what is wrong. */
+/** A store that cannot be opened is the only finding. */
 function toReport(thrown: unknown): Report {
   const isExpected = thrown instanceof GatewayError || thrown instanceof CommandError
   if (!isExpected || !UNOPENED.has(thrown.code)) throw thrown
@@ -60,7 +60,7 @@ function toReport(thrown: unknown): Report {
   }
 }
 
-/** A hint that leads here. */
+/** A hint that points back to this command. */
 const DOCTOR = 'gatewayctl doctor'
 
 const MARKS = { ok: ['✓', 'green'], warning: ['!', 'yellow'], problem: ['✖', 'red'] } as const

@@ -1,4 +1,4 @@
-/** What somebody types: an example or two of every command, the last lines of its help page. */
+/** Examples for the end of each help page. */
 
 const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   init: ['init', 'init --no-input --name prod-web --demo-credit 10'],
@@ -121,13 +121,13 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** The lines below a help page: of one command all of its examples, of several the first of each. */
+/** All examples of one command, or the first example of each of several. */
 export function examplesOf(commands: readonly string[]): string {
   const all = commands.map((command) => EXAMPLES[command] ?? [])
   const lines = (commands.length === 1 ? all : all.map((own) => own.slice(0, 1))).flat()
   return ['', lines.length === 1 ? 'Example:' : 'Examples:', ...lines.map(inFull)].join('\n')
 }
 
-/** With the program's name, where it does not stand in a larger line. */
+/** Adds the program's name, unless the line already has it. */
 const inFull = (line: string): string =>
   line.includes('gatewayctl ') ? `  ${line}` : `  gatewayctl ${line}`

@@ -4,7 +4,7 @@ import { clean } from './terminal/clean.ts'
 import { carry } from './terminal/hint.ts'
 import { UnwritableError, writeError } from './terminal/streams.ts'
 
-/** Exit codes, and what `gatewayctl help exit-codes` says of them. */
+/** Exit codes; `gatewayctl help exit-codes` explains them. */
 export const EXIT = {
   ok: 0,
   failed: 1,
@@ -19,7 +19,7 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
-/** An end that only the command line knows; further lines of `message` are shown below the first. */
+/** An error of the command line itself; further lines of `message` are printed below the first. */
 export class CommandError extends Error {
   readonly code: string
   readonly exitCode: ExitCode
@@ -38,7 +38,7 @@ export class CommandError extends Error {
 export const usageError = (message: string, hint: string | null = null): CommandError =>
   new CommandError('usage', EXIT.usage, message, hint)
 
-/** Ends with a code and nothing more to say: the command has printed what it found. */
+/** Sets the exit code without an error message: the command has already printed its findings. */
 export function endWith(exitCode: ExitCode): void {
   process.exitCode = exitCode
 }
@@ -67,7 +67,7 @@ function endingOf(thrown: unknown): Ending {
   }
 }
 
-/** The exit code that a throw ends in. */
+/** The exit code for a thrown error. */
 export const exitCodeOf = (thrown: unknown): ExitCode => endingOf(thrown).exitCode
 
 function codeOf({ code, status, details }: GatewayError): ExitCode {
@@ -77,11 +77,11 @@ function codeOf({ code, status, details }: GatewayError): ExitCode {
   return status === 404 ? EXIT.notFound : EXIT.failed
 }
 
-/** It waits for another binary, or for its upgrade, and not for a server that does not answer. */
+/** The database needs another binary or an upgrade; no server is missing. */
 export const isOfOtherSchema = ({ metadata }: GatewayError['details']): boolean =>
   metadata?.['schema_version'] !== undefined
 
-/** Tells an error of the command that was typed and sets the exit code; `--json` gets one JSON object, `--debug` the stack. */
+/** Prints an error and sets the exit code; as one JSON object with `--json`, with the stack with `--debug`. */
 export function endWithError(
   thrown: unknown,
   typed: readonly string[],

@@ -1,4 +1,4 @@
-/** `gatewayctl export`: the present state as the file that `apply` reads; secrets are not in it. */
+/** `gatewayctl export`: the current state as the file that `apply` reads, without secrets. */
 
 import { writeFileSync } from 'node:fs'
 import { action, type Mount } from './action.ts'
@@ -11,7 +11,7 @@ interface Flags {
   readonly out?: string
 }
 
-/** `reasons` are why no other gateway can apply it. */
+/** `reasons` say why no other gateway can apply it. */
 const headOf = (reasons: readonly string[]): string =>
   [
     reasons.length === 0

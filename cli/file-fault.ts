@@ -1,4 +1,4 @@
-/** Why a file that was named cannot be read or made, in words instead of the system's code. */
+/** Why a file cannot be read or created, as text instead of the system's error code. */
 import { systemCodeOf } from '#domain/system-code.ts'
 
 const WORDS: Readonly<Record<string, string>> = {

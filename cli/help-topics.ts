@@ -1,4 +1,4 @@
-/** Topics that are read once and looked up later: what `--json` promises, and the first ten minutes. */
+/** Longer help topics: `--json` and the first run. */
 
 /** `gatewayctl help json` */
 export const JSON_TOPIC = `--json on any command makes standard output one JSON document, and nothing else.

@@ -24,10 +24,10 @@ const TOPICS: Readonly<Record<string, () => string | Promise<string>>> = {
   openapi,
 }
 
-/** What `help` knows beside commands. */
+/** The help topics beside commands. */
 export const TOPIC_NAMES = Object.keys(TOPICS)
 
-/** `help` and `help <topic>`; for `help <noun> [<verb>]` it answers the line to run instead. @throws CommandError 2 for anything else */
+/** `help` and `help <topic>`; for `help <noun> [<verb>]` it returns the command line to run instead. @throws CommandError 2 for anything else */
 export async function showHelp(
   words: readonly string[],
   rest: readonly string[],

@@ -60,7 +60,7 @@ export const mount: Mount = (root) =>
       }),
     )
 
-/** A person is asked, once: before there is anything. */
+/** Asks only at a terminal, and only before a database exists. */
 const asksQuestions = (context: Context, { force }: Flags): boolean =>
   force !== true &&
   !context.json &&
@@ -96,7 +96,7 @@ function show(context: Context, made: VerbRecord<'init'>): void {
   })
 }
 
-/** Where the old database lies from now on; null where there was none, or nobody wants it away. @throws CommandError 1, 2, 5 */
+/** Where the old database was moved; null where there was none, or without `--force`. @throws CommandError 1, 2, 5 */
 async function beginAnew(context: Context, { force, confirm }: Flags): Promise<string | null> {
   if (!force) {
     if (confirm === undefined) return null

@@ -1,8 +1,8 @@
-/** The entry point: prints the version at once, and loads the rest of the program for anything else. */
+/** The entry point: prints the version, or loads the rest of the program. */
 
 declare const GATEWAY_VERSION: string
 
-// Whatever this process writes is for its owner alone.
+// Files of this process are readable only by their owner.
 process.umask(0o077)
 
 const args = process.argv.slice(2)

@@ -1,14 +1,14 @@
-/** The table of commands: a noun, its verbs, and the file of each; nothing is loaded before it is typed. */
+/** The table of commands: nouns, their verbs, and the file of each, loaded on demand. */
 import type { Mount } from './action.ts'
 
 type Load = () => Promise<{ readonly mount: Mount }>
 
 export interface Noun {
   readonly summary: string
-  /** Set when the noun is a command by itself. */
+  /** Set when the noun is a command without verbs. */
   readonly command?: Load
   readonly verbs: Readonly<Record<string, Load>>
-  /** The verb that a bare noun means. */
+  /** The default verb of the noun. */
   readonly bare: string
 }
 

@@ -1,4 +1,4 @@
-/** The program: finds the command that was typed, loads that one file, runs it, and tells how it ended. */
+/** The program: finds the command, loads its file, runs it, and reports errors. */
 import { Command, CommanderError } from 'commander'
 import type { Mount } from './action.ts'
 import { globalFlags, signedAsOperands, splitWords } from './command-line.ts'
@@ -6,7 +6,7 @@ import { endWithError, usageError } from './exit.ts'
 import { refuseSecrets } from './flags/read-secret.ts'
 import { NOUNS, type Noun } from './nouns.ts'
 
-/** Runs one command line; errors end on standard error and in the exit code, never in a throw. */
+/** Runs one command line; reports errors on standard error and in the exit code, and never throws. */
 export async function runProgram(args: readonly string[]): Promise<void> {
   if (args[0] === '__complete') {
     const { complete } = await import('./completion/complete.ts')
@@ -40,7 +40,7 @@ async function dispatch(args: readonly string[]): Promise<void> {
   }
 }
 
-/** What commander did not understand, with the page that explains it; its own early ends (help) pass. */
+/** A usage error from commander with a hint to the help page; its exits for help pass through. */
 function misunderstood(thrown: CommanderError, words: readonly string[]): Error {
   if (thrown.exitCode === 0) return thrown
   const message = thrown.message.replace(/^error: /, '').replace(/\n?\((Did.*)\)$/, '\n$1')
@@ -85,7 +85,7 @@ async function runNoun(
   else await root.parseAsync(typed, { from: 'user' })
 }
 
-/** What a verb refused is told by the flag that was typed. */
+/** Runs the command; a refusal by a verb names the flag that was typed. */
 async function run(root: Command, command: Command, typed: readonly string[]): Promise<void> {
   try {
     await root.parseAsync(typed, { from: 'user' })
@@ -114,14 +114,14 @@ async function addExamples(command: Command, names: readonly string[]): Promise<
   command.addHelpText('after', examplesOf(names))
 }
 
-/** A program that reports by throwing, so that every end goes through one place. */
+/** A commander program that throws its errors, so that all are reported in one place. */
 const newProgram = (): Command =>
   new Command('gatewayctl')
     .exitOverride()
     .configureOutput({ writeErr: () => {} })
     .helpCommand(false)
 
-/** A verb that was misspelt, or the name of one thing where a verb belongs. */
+/** The error for a misspelt verb, or for a name in the place of a verb. */
 async function unknownVerb(name: string, verb: string, verbs: readonly string[]): Promise<Error> {
   const [{ didYouMean, nearest }, { shellWord }, { verbFor }] = await Promise.all([
     import('#forms/nearest.ts'),

@@ -1,4 +1,4 @@
-/** `gatewayctl serve`: runs the gateway until it is told to stop, then lets answers in progress end. */
+/** `gatewayctl serve`: runs the gateway until a signal, then lets requests in progress complete. */
 
 import { dirname } from 'node:path'
 import { GatewayError } from '#domain/errors.ts'
@@ -70,7 +70,7 @@ export const mount: Mount = (root) =>
           ? await openMemory(context)
           : await openKept(context, flags.syncCharges === true)
         try {
-          // A demo's first lines are for people, in a pipe as well, unless a log of JSON was asked for in so many words.
+          // A demo prints its banner also into a pipe, unless --log json was given.
           const welcomes = isPretty || flags.log === undefined
           const manner = { drainMs, isPretty, welcomes, isDemo: flags.demo === true }
           await serve(context, store, { ...settings, signin, delivery, telemetry }, manner)
@@ -114,7 +114,7 @@ function warnOfClearSignIn(context: Context, signin: SigninSettings | null): voi
 
 async function openMemory({ clock }: Context): Promise<GatewayStore> {
   const { openStore } = await import('#db/index.ts')
-  // Signing keys are sealed even where they die with the process.
+  // Signing keys are encrypted even in memory.
   const masterKey = crypto.getRandomValues(new Uint8Array(32))
   return await openStore({ dataDir: ':memory:', clock, masterKey })
 }
@@ -131,7 +131,7 @@ async function openKept(context: Context, syncCharges: boolean): Promise<Gateway
     throw isHeld(thrown) ? alreadyServed(thrown) : toDamageError(thrown, false)
   })
   const { initialise } = await import('#operator/init.ts')
-  // A container starts with an empty volume and nobody to type `init`; a key is then made when somebody asks for one.
+  // A container starts with an empty volume and without `init`; the operator creates a first key later.
   await perform(initialise, toOperatorDeps(context, store, context.dataDir), { first_key: false })
   return store
 }
@@ -139,7 +139,7 @@ async function openKept(context: Context, syncCharges: boolean): Promise<Gateway
 const isHeld = (thrown: unknown): thrown is GatewayError =>
   thrown instanceof GatewayError && thrown.details.metadata?.['held_directory'] !== undefined
 
-/** Any other command may ask the process that has the directory; this one wants to take its place. */
+/** Other commands use the socket of the process that holds the directory; `serve` cannot. */
 const alreadyServed = ({ code, message }: GatewayError): CommandError =>
   new CommandError(
     code,
@@ -157,7 +157,7 @@ interface Settings extends ServeSettings {
 interface Manner {
   readonly drainMs: number
   readonly isPretty: boolean
-  /** Whether a demo says in words what to type. */
+  /** Whether a demo prints its banner. */
   readonly welcomes: boolean
   readonly isDemo: boolean
 }
@@ -172,7 +172,7 @@ async function serve(
   const { VERSION } = await import('./version.ts')
   const log = startRequestLog(isPretty)
   const stopping = listenForSignals()
-  // Before anybody can connect.
+  // Before any client can connect.
   await startFetch()
   const demoSocket = isDemo ? await chooseDemoSocket(context) : null
   if (!isDemo) makePrivate(dirname(context.adminSocket))

@@ -34,7 +34,7 @@ export const mount: Mount = (root) =>
 
 const TITLE_COLUMNS = 11
 
-/** A line that a terminal would break anywhere goes on below itself, after a dot or a gap; a pipe gets it whole. */
+/** Wraps a long line at a dot or a gap, indented; in a pipe it stays one line. */
 function folded({ isTerminal, columns }: Context, text: string): string {
   if (!isTerminal) return text
   const room = columns - TITLE_COLUMNS
@@ -48,7 +48,7 @@ function folded({ isTerminal, columns }: Context, text: string): string {
   return lines.map((line) => line.trimEnd()).join(`\n${' '.repeat(TITLE_COLUMNS)}`)
 }
 
-/** Where there is no database, a damaged one, or one of another schema, no server answered either. */
+/** Whether the error also means that no server runs: no database, a damaged one, or another schema. */
 const isUnserved = (thrown: unknown): thrown is CommandError | GatewayError =>
   thrown instanceof DamageError
     ? !thrown.isServed
@@ -56,7 +56,7 @@ const isUnserved = (thrown: unknown): thrown is CommandError | GatewayError =>
       ? thrown.code === 'not_initialised'
       : thrown instanceof GatewayError && isOfOtherSchema(thrown.details)
 
-/** Null when there is nothing to tell: `-q` says with its exit code alone that nothing runs here. */
+/** Null where `-q` leaves only the exit code. */
 async function ask(context: Context): Promise<Status | null> {
   try {
     return await call(context, 'status', { warnings: !context.quiet })
@@ -109,7 +109,7 @@ function lines(context: Context, status: Status): readonly (readonly [string, st
   ]
 }
 
-/** "/var/lib/gatewayctl   412 MB   schema 14   last backup 6h ago"; in memory there is nothing to copy. */
+/** "/var/lib/gatewayctl   412 MB   schema 14   last backup 6h ago"; in memory without a backup. */
 function dataLine(context: Context, status: Status): string {
   const { data_dir, size_bytes, schema_version, last_backup_at } = status
   const held = `${bytes(size_bytes)}   schema ${schema_version}`
@@ -121,7 +121,7 @@ function dataLine(context: Context, status: Status): string {
   return `${data_dir}   ${held}   ${backup}`
 }
 
-/** "14 in flight · 232 req/min · p95 6.4s · errors 0.8% (5 min)"; without a server nobody counts. */
+/** "14 in flight · 232 req/min · p95 6.4s · errors 0.8% (5 min)"; without a server only what the database knows. */
 function nowLine({ in_flight, keys, traffic }: Status): string {
   const { requests_per_minute, total_ms, error_percent } = traffic ?? {}
   return [
@@ -135,7 +135,7 @@ function nowLine({ in_flight, keys, traffic }: Status): string {
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(ms < 9_950 ? 1 : 0)}s`
 
-/** "runway ~7d 17h"; nothing where no money is spent. */
+/** "runway ~7d 17h"; empty where no money is spent. */
 const runwaysOf = ({ accounts }: Status): readonly string[] => {
   const known = accounts.filter(({ runway }) => runway.seconds !== null)
   const told = known.map(
@@ -147,7 +147,7 @@ const runwaysOf = ({ accounts }: Status): readonly string[] => {
 
 const MOST_DAYS = 999
 
-/** Beyond some years a guess is worth nothing. */
+/** Longer estimates mean nothing. */
 const lasts = (seconds: number): string =>
   seconds > MOST_DAYS * 86_400 ? `more than ${MOST_DAYS}d` : `~${duration(seconds)}`
 
@@ -178,7 +178,7 @@ function alertsOf(context: Context, { accounts }: Status): readonly string[] {
   return alerts.length === 0 ? [] : [`alert below ${alerts.join(', ')}`]
 }
 
-/** "anthropic ◐ resting 40s (3 failures)"; without a server nothing is known but the name. */
+/** "anthropic ◐ resting 40s (3 failures)"; without a server only the name. */
 function describeProvider(
   context: Context,
   { name, health, served_percent, failed }: Status['providers'][number],
@@ -202,7 +202,7 @@ function signinLine(context: Context, { running, auth_url, clients, people }: St
 const counted = (count: number, one: string, many: string): string =>
   `${count} ${count === 1 ? one : many}`
 
-/** As the dashboard says it. */
+/** The same words as on the dashboard. */
 function stateOf(context: Context, { draining, healthy }: Status): string {
   if (draining) return `${paint(context, 'yellow', '◐')} draining`
   return healthy

@@ -1,4 +1,4 @@
-/** What other programs call it: words that are near none of ours, and mean one. */
+/** Synonyms from other programs, for suggestions. */
 
 const NOUNS: Readonly<Record<string, string>> = {
   log: 'activity',
@@ -17,7 +17,7 @@ const NOUNS: Readonly<Record<string, string>> = {
   version: '--version',
 }
 
-/** The first that a noun has. */
+/** The first one that the noun has is suggested. */
 const VERBS: Readonly<Record<string, readonly string[]>> = {
   add: ['create', 'top-up'],
   new: ['create', 'add'],

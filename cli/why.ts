@@ -1,4 +1,4 @@
-/** `gatewayctl why`: the verdict on a request replayed: what refused it, what would now, and what to type against it. */
+/** `gatewayctl why`: why a request was refused, whether it would be refused now, and the command that lifts that. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from './action.ts'
 import type { Context } from './context.ts'
@@ -19,7 +19,7 @@ export const mount: Mount = (root) =>
     .action(
       action(async (context, id: string) => {
         const told = await call(context, 'why', { id })
-        // For a person and a script alike.
+        // Also in JSON.
         const why = { ...told, remedies: told.remedies.map((next) => carry(next, context.typed)) }
         printRecord(context, why, why.id, [
           ['request', `${why.request_id} (${why.id})`],
@@ -55,7 +55,7 @@ const refusalFields = (
 const limitText = ({ limit, limit_value, used }: Refusal): string | null =>
   limit === null ? null : `${limit} ${limit_value}, used ${used ?? 'unknown'}`
 
-/** What lifts a limit that no clock lifts. */
+/** How limits without a reset time are lifted. */
 const LIFTED_BY: Readonly<Record<string, string>> = {
   concurrency_limit_exceeded: 'when a request in progress ends',
   spend_reserved: 'when a request in progress ends',

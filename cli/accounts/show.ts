@@ -1,4 +1,4 @@
-/** `gatewayctl accounts show`: one account, its money, its keys, and when its owner wants to hear. */
+/** `gatewayctl accounts show`: one account, its balance, its keys, and its low-balance threshold. */
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { printRecord } from '../terminal/output.ts'

@@ -1,4 +1,4 @@
-/** What tells requests apart, as flags of `activity list` and `activity tail`. */
+/** Filters on requests, as flags of `activity list` and `activity tail`. */
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'

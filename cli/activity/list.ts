@@ -40,7 +40,7 @@ export const mount: Mount = (activity) =>
         if (flags.admin) return await listAdmin(context, flags)
         const query = toQuery(context, flags)
         const rows = await call(context, 'activity.list', query)
-        // Fewer than were asked for: it looked back to the end of the log.
+        // Fewer rows than the limit: the search reached the end of the log.
         if (rows.length < query.limit) await checkTrimmed(context, query.since)
         if (rows.length === 0) await warnOfUnknown(context, flags)
         if (flags.csv) printCsv(CSV_FIELDS, rows)
@@ -48,7 +48,7 @@ export const mount: Mount = (activity) =>
       }),
     )
 
-/** The filters that tell requests apart. */
+/** The filters on requests. */
 const OF_REQUESTS = ['key', 'model', 'provider', 'status', 'slow', 'errors'] as const
 
 async function listAdmin(context: Context, flags: Flags): Promise<void> {

@@ -1,4 +1,4 @@
-/** `gatewayctl activity show`: the receipt of one request, with what its key's holder is not told. */
+/** `gatewayctl activity show`: the receipt of one request, with details that the key's holder does not see. */
 import { readPrice, renderPerMillion } from '#domain/money.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'

@@ -1,4 +1,4 @@
-/** Spans of a request as a person reads them. */
+/** Durations of a request for people. */
 
 /** "85ms", "1.24s", "3m 20s". */
 export function spanOf(ms: number): string {

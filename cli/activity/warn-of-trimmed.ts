@@ -1,9 +1,9 @@
-/** Warns that the log no longer has all that was asked for, so that a part is not taken for the whole. */
+/** Warns that the log no longer covers the whole period asked for. */
 import type { Context } from '../context.ts'
 import { call } from '../gateway/operator.ts'
 import { printNote } from '../terminal/output.ts'
 
-/** `keptSince` is null where nothing is missing. */
+/** Does nothing where `keptSince` is null. */
 export function warnOfTrimmed(context: Context, keptSince: string | null): void {
   if (keptSince === null) return
   printNote(

@@ -1,4 +1,4 @@
-/** For a search that found nothing: a filter may be misspelt. A model or provider that was removed may still be in the log, so this is no error. */
+/** Warnings for a search without results: a filter may be misspelt. No error, as removed models and providers stay in the log. */
 import { nearest } from '#forms/nearest.ts'
 import type { Context } from '../context.ts'
 import { call } from '../gateway/operator.ts'
@@ -6,7 +6,7 @@ import { clean } from '../terminal/clean.ts'
 import { printNote } from '../terminal/output.ts'
 import type { FilterFlags } from './filter-flags.ts'
 
-/** Names the filters that match no model or provider, and what was probably meant. */
+/** Warns of filters that match no model or provider, with a suggestion. */
 export async function warnOfUnknown(
   context: Context,
   { model, provider }: FilterFlags,

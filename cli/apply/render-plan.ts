@@ -1,4 +1,4 @@
-/** A plan as people read it: `+` is made, `~` is changed, `-` goes. */
+/** A plan for people: `+` is added, `~` is changed, `-` is removed. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
 import { clean } from '../terminal/clean.ts'
@@ -12,7 +12,7 @@ const SIGNS = {
   remove: ['-', 'red'],
 } as const
 
-/** What the line begins with says it already. */
+/** Fields that the first words of the line already show. */
 const SAID_BY_TITLE = new Set(['account', 'name'])
 
 /** A line for each step, and one below it for each field that changes. */

@@ -1,4 +1,4 @@
-/** Where a database is kept that another one replaces, and the lock that nobody serves it meanwhile. */
+/** Where a replaced database is kept, and the lock that keeps gateways out meanwhile. */
 import { join } from 'node:path'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import { lockDirectory } from '#db/sqlite/lock.ts'
@@ -11,7 +11,7 @@ import { CommandError, EXIT } from '../exit.ts'
 export const asideOf = ({ dataDir, clock }: Context): string =>
   join(dataDir, `${DATABASE_FILE}.replaced-${renderInstant(clock.now()).replace(/[-:.]/g, '')}`)
 
-/** Answers how to let go of it. @throws CommandError 1 while a gateway or a command has the directory */
+/** Returns the function that releases the lock. @throws CommandError 1 while a gateway or a command holds the directory */
 export function lockStopped(dataDir: string): () => void {
   try {
     return lockDirectory(dataDir)

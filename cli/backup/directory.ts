@@ -1,4 +1,4 @@
-/** A directory of backups: how they are named, which are removed, and what a killed one left. */
+/** A directory of backups: names, removal of old ones, and clean-up after killed ones. */
 
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -10,9 +10,9 @@ import type { Context } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
 
 export interface Destination {
-  /** Absolute; nothing lies there yet. */
+  /** Absolute; it does not exist yet. */
   readonly file: string
-  /** Set where the name is ours: then old ones may be removed. */
+  /** Set where the file name is generated: only then may old backups be removed. */
   readonly directory: string | null
 }
 
@@ -21,7 +21,7 @@ const OURS = /^gateway-\d{8}T\d{9}Z\.db$/
 const nameOf = (at: Instant): string => `gateway-${renderInstant(at).replace(/[-:.]/g, '')}.db`
 
 /**
- * Where a backup goes; makes the default directory, and sweeps what killed backups left there.
+ * Where a backup goes; creates the default directory, and removes leftovers of killed backups there.
  * @throws CommandError 1 for a file that is there or a place that cannot be written to, 2
  */
 export function chooseDestination(
@@ -63,7 +63,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of this path is a file',
 }
 
-/** What the system said, in words. */
+/** The reason of a system error, as text. */
 function reasonOf(cause: unknown): string {
   return REASONS[systemCodeOf(cause)] ?? (cause instanceof Error ? cause.message : String(cause))
 }
@@ -71,7 +71,7 @@ function reasonOf(cause: unknown): string {
 export const cannotWrite = (path: string, why: string): CommandError =>
   new CommandError('backup_failed', EXIT.failed, `cannot write ${path}: ${why}`)
 
-/** Removes all but the newest `keep` backups, and answers which. */
+/** Removes all but the newest `keep` backups, and returns the removed ones. */
 export function removeOldest(directory: string, keep: number): readonly string[] {
   const ours = readdirSync(directory)
     .filter((name) => OURS.test(name))
@@ -81,7 +81,7 @@ export function removeOldest(directory: string, keep: number): readonly string[]
   return old
 }
 
-/** Removes what killed backups left in a directory: nobody writes at one for a day. */
+/** Removes partial files of killed backups: no backup takes longer than a day. */
 function sweepPartials(directory: string, now: Instant): void {
   for (const name of readdirSync(directory)) {
     if (!isPartial(name)) continue

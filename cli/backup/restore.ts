@@ -1,4 +1,4 @@
-/** Puts a backup in the place of the database: checked before, kept aside, audited after. */
+/** Replaces the database with a backup: checks the backup, keeps the old database aside, audits the result. */
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DATABASE_FILE } from '#db/file-name.ts'
@@ -20,14 +20,14 @@ import { asideOf, lockStopped } from './aside.ts'
 /** What `--json` prints of a restore. */
 export interface RestoreRecord {
   readonly restored: string
-  /** Where what was there is kept; null where nothing was. */
+  /** Where the previous database is kept; null where there was none. */
   readonly replaced: string | null
-  /** Of the backup as it was; opening it has brought it to the newest. */
+  /** Schema of the backup itself; opening it has upgraded it. */
   readonly schema_version: number
   readonly audit: VerbRecord<'audit'>
 }
 
-/** @throws CommandError 1 while a server runs or the file will not do, 5 without consent */
+/** @throws CommandError 1 while a server runs or for an unusable file, 5 without consent */
 export async function restoreBackup(
   context: Context,
   stated: string,
@@ -55,7 +55,7 @@ export async function restoreBackup(
   else show(context, record)
 }
 
-/** What lies in an empty directory is nobody's loss. */
+/** Asks for consent where a database would be replaced. */
 async function agree(
   context: Context,
   asked: { path: string; stated: string; confirmed: string | undefined },

@@ -1,4 +1,4 @@
-/** Takes a backup: in this process, by a connection of its own that only reads, so that a running gateway notices nothing. */
+/** Takes a backup in this process, over a read-only connection, so that a running gateway is not disturbed. */
 import { accessSync, constants, statfsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DATABASE_FILE } from '#db/file-name.ts'
@@ -30,7 +30,7 @@ export interface BackupRecord {
   readonly size_bytes: number
   readonly schema_version: number
   readonly verified: boolean
-  /** Older backups that `--keep` took away. */
+  /** Older backups that `--keep` removed. */
   readonly removed: readonly string[]
 }
 
@@ -83,7 +83,7 @@ function copy(context: Context, source: string, file: string): void {
   }
 }
 
-/** Said before anything is opened: SQLite does not tell which of two files it was that it could not open. */
+/** Checked first: SQLite's error does not say which of the two files it could not open. */
 function demandReadable({ dataDir }: Context, source: string): void {
   try {
     accessSync(source, constants.R_OK)
@@ -111,9 +111,9 @@ async function verifyCopy(context: Context, file: string): Promise<CopyFacts> {
 const failed = (message: string, hint: string | null): CommandError =>
   new CommandError('backup_failed', EXIT.failed, message, hint)
 
-/** The copy stands, whether or not the gateway can remember it. */
+/** Records the backup in the log of acts; the copy is good even where that fails. */
 async function note(context: Context, record: BackupRecord, takenAt: Instant): Promise<void> {
-  // The log of acts of an older schema is closed until serve upgrades it: whoever backs up before wants to be able to go back.
+  // The log of acts of an older schema cannot be written until serve upgrades it, and a backup must not upgrade.
   if (record.schema_version !== NEWEST_SCHEMA_VERSION) {
     printNote(
       context,

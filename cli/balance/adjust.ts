@@ -37,7 +37,7 @@ export const mount: Mount = (balance) =>
       }),
     )
 
-/** A missing sign is more often forgotten than meant. */
+/** Requires a sign: a missing one is more likely a mistake. */
 async function readSigned(
   context: Context,
   text: string,

@@ -1,4 +1,4 @@
-/** `gatewayctl balance top-up`: puts money in, once per reference. */
+/** `gatewayctl balance top-up`: adds money, once per reference. */
 import { action, type Mount } from '../action.ts'
 import { readAmount } from '../flags/read-amount.ts'
 import { call } from '../gateway/operator.ts'

@@ -1,4 +1,4 @@
-/** `gatewayctl clients edit`: changes an application from its next request on; what is not named stays. */
+/** `gatewayctl clients edit`: changes an application from its next request on; fields not given stay. */
 import { shellWord } from '#forms/shell-word.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
@@ -56,7 +56,7 @@ export const mount: Mount = (clients) =>
       }),
     )
 
-/** An address that is taken away ends every sign-in that comes back there. */
+/** Asks before a redirect URI is removed: sign-ins that return there would fail. */
 async function confirmLoss(
   context: Context,
   text: string,

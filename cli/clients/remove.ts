@@ -1,4 +1,4 @@
-/** `gatewayctl clients remove`: nobody signs in to it any more, and its tokens end. */
+/** `gatewayctl clients remove`: removes an application and ends its tokens. */
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'

@@ -1,4 +1,4 @@
-/** `gatewayctl clients rotate-secret`: a new secret; the old one ends at once. */
+/** `gatewayctl clients rotate-secret`: a new secret; the old one stops working at once. */
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'

@@ -1,4 +1,4 @@
-/** `gatewayctl clients rotate-signing-key`: ID tokens are signed by a new key from now on. */
+/** `gatewayctl clients rotate-signing-key`: ID tokens are signed with a new key from now on. */
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { paint, print, printJson, printNote } from '../terminal/output.ts'

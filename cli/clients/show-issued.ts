@@ -1,4 +1,4 @@
-/** A client and its secret, which is shown this once. */
+/** Prints a client and its secret, which is shown only once. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
 import { configuredAuthUrl } from '../settings/configured-auth-url.ts'
@@ -6,7 +6,7 @@ import { clean } from '../terminal/clean.ts'
 import { paint, print, printJson, printNote, printRecord } from '../terminal/output.ts'
 import { showOnce } from '../terminal/show-once.ts'
 
-/** `-q` prints the secret: its only copy. @throws CommandError 1 where that is lost */
+/** `-q` prints the secret, not the id: it is the only copy. @throws CommandError 1 where it cannot be written */
 export function showIssued(
   context: Context,
   issued: VerbRecord<'clients.create'>,

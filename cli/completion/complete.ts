@@ -1,4 +1,4 @@
-/** `gatewayctl __complete -- WORD…`: what the last word may become, one candidate a line; `:files` leaves it to the shell. */
+/** `gatewayctl __complete -- WORD…`: candidates for the last word, one per line; `:files` stands for file completion by the shell. */
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,11 +12,11 @@ import { clean } from '../terminal/clean.ts'
 import { writeOut } from '../terminal/streams.ts'
 import { type Kind, kindOf, type Place, valuesOf } from './kinds.ts'
 
-/** Says nothing rather than anything wrong: a shell has no use for an error. */
+/** Prints nothing on an error: a shell has no use for it. */
 export async function complete(args: readonly string[]): Promise<void> {
   const typed = args[0] === '--' ? args.slice(1) : args
   const last = typed.at(-1) ?? ''
-  // PowerShell has no other way to say nothing.
+  // PowerShell passes an empty word as "".
   const current = last === '""' ? '' : last
   const candidates = await candidatesFor(typed.slice(0, -1), current)
   const lines = candidates
@@ -43,7 +43,7 @@ async function candidatesFor(before: readonly string[], current: string): Promis
   return await forCommand({ noun: first, command, before, namedBy: isVerb ? 2 : 1 }, current)
 }
 
-/** Flags of every command may stand before the words that name it. */
+/** Global flags may come before the words that name the command. */
 async function forNothing(before: readonly string[], current: string): Promise<readonly Name[]> {
   const command = new Command()
   globalFlags(command)
@@ -86,7 +86,7 @@ interface Line {
   readonly noun: string
   readonly command: Command
   readonly before: readonly string[]
-  /** How many words name the command. */
+  /** Number of words that name the command. */
   readonly namedBy: number
 }
 
@@ -125,7 +125,7 @@ const flagsOf = ({ options }: Command): readonly Name[] => [
   { value: '--help', description: 'help for this command' },
 ]
 
-/** What was typed and is neither a flag, nor the value of one, nor the name of the command. */
+/** The words typed so far that are neither flags, nor their values, nor the name of the command. */
 function operandsOf({ command, before, namedBy }: Line): readonly string[] {
   const found: string[] = []
   for (let index = 0; index < before.length; index++) {
@@ -170,6 +170,6 @@ async function ofKind(
   return [...all, ...read('model')]
 }
 
-/** A name that would steer the terminal, or fall apart in the shell's hands, is typed by hand. */
+/** Leaves out names with control characters or spaces, which could affect the terminal or be split by the shell. */
 const isPlain = ({ value, description }: Name): boolean =>
   clean(value + description) === value + description && !/\s/.test(value)

@@ -1,14 +1,14 @@
-/** What stands where on a command line: names of things, files, or one of a few words. */
+/** What completes an argument or flag: names of objects, files, or fixed words. */
 
 import { DATABASE_FILE } from '#db/file-name.ts'
 import type { Named } from '#db/sqlite/names.ts'
 import { PROVIDER_PRESETS } from '#domain/provider.ts'
 import { USAGE_DIMENSIONS } from '#domain/usage-report.ts'
 
-/** A mask is a model, or all of a provider's. */
+/** A mask is a model, or all models of a provider. */
 export type Kind = Named | 'file' | 'mask'
 
-/** By what the page of a command calls it. */
+/** By the placeholder in the help of a command. */
 const BY_PLACEHOLDER: Readonly<Record<string, Kind>> = {
   key: 'key',
   model: 'model',
@@ -20,7 +20,7 @@ const BY_PLACEHOLDER: Readonly<Record<string, Kind>> = {
   dir: 'file',
 }
 
-/** By the name of the flag, where its value is called just a name or an id. */
+/** By the name of the flag, where its placeholder is only `name` or `id`. */
 const BY_FLAG: Readonly<Record<string, Kind>> = {
   account: 'account',
   model: 'model',
@@ -29,7 +29,7 @@ const BY_FLAG: Readonly<Record<string, Kind>> = {
   'data-dir': 'file',
 }
 
-/** By the command, where its argument is called just a name; one that makes something new has none to offer. */
+/** By the command, where its placeholder is only `name`; null where it names something new. */
 const BY_COMMAND: Readonly<Record<string, Kind | null>> = {
   'accounts show': 'account',
   'identities show': 'identity',
@@ -45,13 +45,13 @@ const BY_COMMAND: Readonly<Record<string, Kind | null>> = {
 /** Where on the line. */
 export interface Place {
   readonly noun: string
-  /** Of a flag, without its dashes; of an argument the words that name its command. */
+  /** The flag without its dashes; for an argument, the words that name its command. */
   readonly name: string
-  /** As the page of the command calls what is expected. */
+  /** The placeholder in the help of the command. */
   readonly placeholder: string
 }
 
-/** Null where nothing is known that could stand there. */
+/** Null where there is nothing to suggest. */
 export function kindOf({ name, placeholder }: Place): Kind | null {
   const own = BY_COMMAND[name]
   return own !== undefined ? own : (BY_FLAG[name] ?? BY_PLACEHOLDER[placeholder] ?? null)
@@ -84,6 +84,6 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   'monthly-usd': ['none'],
 }
 
-/** The words that are possible, where they are few and known. */
+/** The fixed words to choose from, if any. */
 export const valuesOf = ({ noun, name, placeholder }: Place): readonly string[] =>
   VALUES[`${noun} ${name}`] ?? VALUES[name] ?? VALUES[`${name} ${placeholder}`] ?? []

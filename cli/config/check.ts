@@ -1,4 +1,4 @@
-/** `gatewayctl config check`: whether `serve` would start with a configuration file; the environment has no say in it. */
+/** `gatewayctl config check`: checks whether `serve` would start with a configuration file, without the environment. */
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
 import { readServeSettings } from '../settings/config.ts'

@@ -1,4 +1,4 @@
-/** `gatewayctl config path`: which configuration file is read here. */
+/** `gatewayctl config path`: prints the path of the configuration file in use. */
 import { existsSync } from 'node:fs'
 import { action, type Mount } from '../action.ts'
 import { print, printJson, printNote } from '../terminal/output.ts'

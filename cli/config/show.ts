@@ -16,7 +16,7 @@ import { describeUnknown } from './unknown-variables.ts'
 /** One setting as it is in force. */
 export interface SettingRecord {
   readonly name: string
-  /** Null where nothing is set; a password in it is not told. */
+  /** Null where nothing is set; without passwords. */
   readonly value: string | null
   /** A flag, a variable, a file, or "default"; null where nothing is set. */
   readonly origin: string | null
@@ -55,7 +55,7 @@ const COLUMNS: readonly Column<SettingRecord>[] = [
 ]
 const ORIGIN: Column<SettingRecord> = { title: 'origin', full: ({ origin }) => origin }
 
-/** What holds where nobody says anything; a setting that is not here is then off, or made of the others. */
+/** Defaults; a setting that is not here is off, or derived from others. */
 const DEFAULTS: Partial<Readonly<Record<SettingName, string>>> = {
   listen: '127.0.0.1:4140',
   auth_listen: '127.0.0.1:4141',
@@ -97,7 +97,7 @@ function withoutPassword(text: string): string {
   return decodeURIComponent(url.href)
 }
 
-/** Where things are, which no file can say. */
+/** Locations, which the configuration file cannot set. */
 function placesOf(
   { env, dataDir, adminSocket, configFile }: Context,
   flags: Flags,

@@ -1,10 +1,10 @@
-/** Variables that look like settings and that nobody reads: a typing error keeps a default in force, in silence. */
+/** Finds GATEWAY_* variables that no setting reads: a misspelt one would silently leave the default in force. */
 import { nearest } from '#forms/nearest.ts'
 import type { Environment } from '../context.ts'
 import { NAMES } from '../settings/config-file.ts'
 import { variableOf } from '../settings/find-setting.ts'
 
-/** Those that stand for no setting of the file. */
+/** Variables that have no setting in the file. */
 const OTHERS = [
   'GATEWAY_ADMIN_SOCKET',
   'GATEWAY_ALLOW_LOOPBACK_WEBHOOKS',
@@ -21,7 +21,7 @@ const OTHERS = [
 /** Every variable of ours. */
 export const VARIABLES: readonly string[] = [...NAMES.map(variableOf), ...OTHERS]
 
-/** A line for each, with what was probably meant. */
+/** A line for each, with a suggestion. */
 export const describeUnknown = (env: Environment): readonly string[] =>
   Object.keys(env)
     .filter((name) => name.startsWith('GATEWAY_') && env[name] !== '' && !VARIABLES.includes(name))

@@ -1,4 +1,4 @@
-/** The dashboard in Ink: lines in, keys out; everything else is the controller's. */
+/** The dashboard in Ink: draws the controller's lines and sends it the keys. */
 import { Box, Text, useApp, useInput, usePaste, useWindowSize } from 'ink'
 import { type ReactNode, useEffect, useLayoutEffect, useReducer } from 'react'
 import type { Controller, Terminal } from './controller.ts'
@@ -8,13 +8,13 @@ import { type Painter, toText } from './line.ts'
 interface Props {
   readonly controller: Controller
   readonly painter: Painter
-  /** Writes past Ink, what moves nothing on the screen. */
+  /** Writes directly to the terminal, for sequences that do not move the cursor. */
   write(text: string): void
-  /** Takes everything from the screen, what Ink knows nothing of too. */
+  /** Clears the whole screen, including output that is not Ink's. */
   erase(): void
 }
 
-/** A line that is longer than the terminal is cut, or goes on in the next one, as terminals usually want it. */
+/** DECAWM: long lines are cut (off), or wrap (on, the terminal's default). */
 const CUT = '\u001b[?7l'
 export const WRAP = '\u001b[?7h'
 
@@ -23,7 +23,7 @@ export function Dashboard({ controller, painter, write, erase }: Props): ReactNo
   const { exit, suspendTerminal } = useApp()
   const { columns, rows } = useWindowSize()
   useEffect(() => controller.subscribe(redraw), [controller])
-  // Of a terminal that has just become narrower Ink draws the old frame first: wrapped, its lines would push others away.
+  // After the terminal becomes narrower, Ink draws the old frame once more: wrapped lines would scroll the screen.
   useLayoutEffect(() => {
     write(CUT)
     return () => write(WRAP)
@@ -52,14 +52,14 @@ export function Dashboard({ controller, painter, write, erase }: Props): ReactNo
   )
 }
 
-/** What was typed before the terminal is Ink's stands on the line, and the first frame would begin behind it. */
+/** Clears input echoed before Ink took over the terminal, which would displace the first frame. */
 export function beginLine(write: Props['write']): void {
-  // Nothing more is echoed; what was typed is read by Ink.
+  // Turns echo off. Ink still reads what was typed.
   if (process.stdin.isTTY) process.stdin.setRawMode(true)
   write('\r\u001b[K')
 }
 
-/** Ctrl-Z as the shell knows it; the terminal is its own again until `fg`. */
+/** Ctrl-Z as in a shell: stops the process and gives the terminal back until `fg`. */
 const stopUntilContinued = (write: Props['write']): Promise<void> =>
   new Promise((resolve) => {
     write(WRAP)

@@ -1,4 +1,4 @@
-/** The controller: holds what is looked at and how, hears keys and frames, and does what a key asks for outside of the view. */
+/** The controller: holds the view, receives keys and frames, and performs the effects of keys. */
 import type { ChartRecord } from '#operator/snapshot/chart.ts'
 import type { SnapshotRecord } from '#operator/snapshot/record.ts'
 import { draw, drawWords } from './draw.ts'
@@ -9,10 +9,10 @@ import { type Effect, type Key, paste, press } from './press.ts'
 import type { Size } from './scene.ts'
 import { type ChartWish, type Screen, startView, type View } from './view.ts'
 
-/** What it asks of the running gateway beside the feed. */
+/** Calls to the running gateway beside the feed. */
 export interface DashboardActions {
   chart(wish: ChartWish): Promise<ChartRecord>
-  /** Answers in words what became of it. */
+  /** Resolves with a message about the result. */
   kill(id: string): Promise<string>
 }
 
@@ -20,7 +20,7 @@ export interface DashboardActions {
 export interface Terminal {
   quit(): void
   suspend(): void
-  /** All of it anew, whatever something else has written over it. */
+  /** Redraws the whole screen, over anything another program wrote. */
   redraw(): void
   copy(text: string): void
 }
@@ -32,9 +32,9 @@ export interface ControllerOptions {
   readonly typed: readonly string[]
   readonly screen: Screen
   readonly fps: number
-  /** What was seen already when it starts. */
+  /** The snapshot to start with. */
   readonly first: SnapshotRecord | null
-  /** By default frames come over the socket. */
+  /** Defaults to the feed over the socket. */
   readonly feed?: (options: FeedOptions) => Feed
 }
 
@@ -42,14 +42,14 @@ export interface Controller {
   lines(size: Size): readonly Line[]
   press(key: Key, terminal: Terminal): void
   paste(text: string): void
-  /** Calls back whenever there is something new to draw; answers how to stop that. */
+  /** Calls back whenever there is something new to draw; returns the function that unsubscribes. */
   subscribe(changed: () => void): () => void
   stop(): void
 }
 
-/** A chart is added up from the log: that is worth doing once a minute. */
+/** A chart is computed from the whole log, so it is refreshed only once a minute. */
 const CHART_MS = 60_000
-/** How long one that failed is not asked for. */
+/** How long to wait after a failed request. */
 const CHART_AGAIN_MS = 2_000
 const CLOCK_MS = 1_000
 
@@ -78,7 +78,7 @@ export function startController(options: ControllerOptions): Controller {
       if (isNews) changed()
     },
   })
-  // While nothing comes, the seconds that it has been away still pass.
+  // Without frames, the time since the last one is still counted up.
   const clock = setInterval(() => 'sinceMs' in link && changed(), CLOCK_MS)
 
   const tell = (told: string): void => {
@@ -135,7 +135,7 @@ const wordsFor = (link: Link): string =>
 const wordsOf = (thrown: unknown): string =>
   thrown instanceof Error ? (thrown.message.split('\n')[0] ?? '') : String(thrown)
 
-/** The chart that was asked for last, made anew once it is old. */
+/** Keeps the last requested chart, and requests it again once it is old. */
 function keepChart(actions: DashboardActions, changed: () => void) {
   let chart: ChartRecord | null = null
   let asked = ''
@@ -156,7 +156,7 @@ function keepChart(actions: DashboardActions, changed: () => void) {
           chart = made
           changed()
         },
-        // It is asked for again with a frame after some seconds, or by another wish.
+        // Requested again with a frame some seconds later, or by another query.
         () => {
           if (name === asked) askedAt = performance.now() - CHART_MS + CHART_AGAIN_MS
         },

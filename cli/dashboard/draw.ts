@@ -22,7 +22,7 @@ const BODIES: Readonly<Record<Screen, Body>> = {
   log: logBody,
 }
 
-/** The head and the last line take one each. */
+/** The header and the footer, one line each. */
 const FRAME_LINES = 2
 
 export function draw(scene: Scene): readonly Line[] {
@@ -39,7 +39,7 @@ const isTooSmall = ({ columns, rows }: Size): boolean =>
 const tooSmall = ({ columns, rows }: Size): string =>
   `${columns}×${rows} is too small: ${LEAST.columns}×${LEAST.rows} at least`
 
-/** Words alone, before there is anything to draw. */
+/** A message only, before there is anything to draw. */
 export const drawWords = (size: Size, words: string): readonly Line[] =>
   fitted([[say(` ${words}`)]], size)
 
@@ -49,7 +49,7 @@ function bodyOf({ view }: Scene): Body {
   return view.mode.kind === 'detail' && hasDetail ? detailBody : BODIES[view.screen]
 }
 
-/** A question, what is being typed, what was just done, or the keys that are good here. */
+/** A question, the filter being typed, the last message, or the available keys. */
 function lastLine(scene: Scene): Line {
   const { view } = scene
   const { mode } = view
@@ -70,7 +70,7 @@ function fitted(lines: readonly Line[], { columns, rows }: Size, isAscii = false
   return Array.from({ length: rows }, (_, index) => toSize(lines[index] ?? BLANK))
 }
 
-/** Whatever a name or a message brought along, too. */
+/** Also replaces characters in names and messages. */
 const inAscii = (line: Line): Line =>
   line.map((piece) => ({
     ...piece,

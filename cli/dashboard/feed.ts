@@ -1,15 +1,15 @@
-/** The feed: frames from the running gateway, for as long as there is one; when it goes, it is asked for again until it is back. */
+/** The feed: frames from the running gateway; when it stops, the feed reconnects until it is back. */
 import { existsSync } from 'node:fs'
 import type { FrameRecord, SnapshotRecord } from '#operator/snapshot/record.ts'
 import { cutLines } from '../gateway/cut-lines.ts'
 import { NO_TIMEOUT } from '../gateway/operator.ts'
 import { mergeFrame } from './merge-frame.ts'
 
-/** How it stands with the gateway; what was seen last stays on the screen, dimmed, while it is away. */
+/** State of the connection; while the gateway is away, the last snapshot stays on the screen, dimmed. */
 export type Link =
   | { readonly kind: 'connecting' }
   | { readonly kind: 'live' }
-  /** Connected, but nothing comes: what is seen is old. */
+  /** Connected, but no frames arrive: the snapshot is old. */
   | { readonly kind: 'silent'; readonly sinceMs: number }
   | { readonly kind: 'away'; readonly sinceMs: number; readonly why: string }
 
@@ -17,14 +17,14 @@ export interface FeedOptions {
   readonly socket: string
   readonly account: string | undefined
   readonly fps: number
-  /** After how long without a frame it does not answer; five seconds unless told. */
+  /** How long without a frame counts as silence; five seconds by default. */
   readonly silenceMs?: number
   onFrame(snapshot: SnapshotRecord): void
   onLink(link: Link): void
 }
 
 export interface Feed {
-  /** Asks for so many frames a second from now on. */
+  /** Changes the number of frames per second. */
   setRate(fps: number): void
   reconnect(): void
   stop(): void
@@ -32,7 +32,7 @@ export interface Feed {
 
 const FIRST_WAIT_MS = 250
 const LONGEST_WAIT_MS = 2_000
-/** After so long without a frame a gateway does not answer; the slowest rate is a frame a second. */
+/** Without a frame for this long, the gateway counts as not answering; the slowest rate is one frame per second. */
 export const SILENCE_MS = 5_000
 
 export function startFeed(options: FeedOptions): Feed {
@@ -42,7 +42,7 @@ export function startFeed(options: FeedOptions): Feed {
   let wake: (() => void) | null = null
   let silence: ReturnType<typeof setTimeout> | undefined
 
-  /** From now on something should come. A rate that is changed does not make an old frame younger. */
+  /** Starts the silence timer. Counted from the last frame, also after a change of rate. */
   const expectFrame = (sinceMs: number): void => {
     const { silenceMs = SILENCE_MS } = options
     const restMs = Math.max(0, sinceMs + silenceMs - performance.now())
@@ -83,7 +83,7 @@ export function startFeed(options: FeedOptions): Feed {
       }
       clearTimeout(silence)
       if (isOver) return
-      // Another rate was asked for: nothing is wrong.
+      // Aborted by a change of rate, which is no failure.
       if (signal.aborted) continue
       heardMs = null
       awaySinceMs ??= performance.now()
@@ -114,7 +114,7 @@ export function startFeed(options: FeedOptions): Feed {
 
 type Source = Pick<FeedOptions, 'socket' | 'account' | 'fps'>
 
-/** Until the gateway ends it. @throws when there is none, or it refuses */
+/** Reads until the gateway closes the stream. @throws when no gateway runs, or it refuses */
 async function readFrames(
   source: Source,
   signal: AbortSignal,
@@ -134,7 +134,7 @@ interface Refusal {
   readonly error: { readonly code: string; readonly message: string; readonly hint?: string | null }
 }
 
-/** The operator API's own refusal: no such account, say. */
+/** A refusal by the operator API, such as an unknown account. */
 export class Refused extends Error {
   readonly code: string
   readonly hint: string | null
@@ -174,7 +174,7 @@ const PARTS = [
   'errors',
 ] as const satisfies readonly (keyof SnapshotRecord)[]
 
-/** A gateway that was not restarted after an upgrade may tell less than this program draws. */
+/** A gateway that was not restarted after an upgrade may send fewer fields than this program draws. */
 function demandWhole(frame: FrameRecord): void {
   const missing = PARTS.find((part) => frame[part] === undefined)
   if (missing === undefined) return
@@ -187,7 +187,7 @@ function demandWhole(frame: FrameRecord): void {
   })
 }
 
-/** One whole snapshot. @throws Refused, TimeoutError after some seconds of silence, or what kept it from being read */
+/** One whole snapshot. @throws Refused, TimeoutError after some seconds of silence, or the error of the connection */
 export async function readOnce(
   source: Omit<Source, 'fps'>,
   silenceMs = SILENCE_MS,

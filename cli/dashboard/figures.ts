@@ -1,4 +1,4 @@
-/** Numbers as a narrow column shows them, and money in the currency that is looked at. */
+/** Numbers for narrow columns, and money in the selected currency. */
 import { NO_MONEY, readRubPerUsd, readUsd, renderRub, toRub } from '#domain/money.ts'
 
 /** "18 204": thousands apart. */
@@ -30,7 +30,7 @@ export function span(seconds: number): string {
   return `${Math.floor(whole / 86_400)}d${two((whole % 86_400) / 3_600)}h`
 }
 
-/** Beyond it a guess is worth nothing. */
+/** Longer estimates mean nothing. */
 const MOST_DAYS = 999
 
 /** How long money lasts: "~7d17h", ">999d". */
@@ -51,7 +51,7 @@ export interface Currency {
   readonly sign: string
 }
 
-/** An amount with so many places, its sign in front of it or behind. A ruble amount is what it is at today's rate. */
+/** An amount with its currency sign before ($) or after it (₽); rubles at the current rate. */
 export function money(usd: string, currency: Currency, places = 2): string {
   if (currency.name === 'usd') {
     const amount = figure(usd, currency, places)
@@ -60,7 +60,7 @@ export function money(usd: string, currency: Currency, places = 2): string {
   return `${figure(usd, currency, places)} ${currency.sign}`
 }
 
-/** The same without a sign, for a column whose title has it. */
+/** The same without the currency sign, for a column whose title has it. */
 export function figure(usd: string, { name, rubPerUsd }: Currency, places = 2): string {
   const isNegative = usd.startsWith('-')
   const amount = readUsd(isNegative ? usd.slice(1) : usd) ?? NO_MONEY

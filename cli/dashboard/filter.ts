@@ -1,6 +1,6 @@
-/** What `/` takes: words, `field:part` and `field:"all of it"`, each of which a row must fit; `!` in front turns one round. */
+/** The filter language of `/`: words, `field:part` and `field:"exact value"`; a row must match all of them, and `!` negates one. */
 
-/** A row as filters see it: every field that may be asked for, by name. */
+/** A row as filters see it: its searchable text, and its fields by name. */
 export interface Filterable {
   readonly text: readonly (string | null)[]
   readonly fields: Readonly<Record<string, string | number | null>>
@@ -37,7 +37,7 @@ function readWord(word: string): Test {
   }
 }
 
-/** A filter for this value and no other; what holds a quote itself, for all of its words. */
+/** A filter for exactly this value; for a value with a quote in it, a filter for each of its words. */
 export const exactFilter = (field: string, value: string): string =>
   value.includes('"')
     ? (value.match(/[^\s"]+/g) ?? []).map((word) => `${field}:${word}`).join(' ')

@@ -1,10 +1,10 @@
-/** Bars, curves and marks, in Unicode or in ASCII for terminals that have no more. */
+/** Bars, sparklines and marks, in Unicode, or in ASCII for terminals without it. */
 import type { Level } from '#operator/snapshot/record.ts'
 
 export interface Glyphs {
   readonly full: string
   readonly empty: string
-  /** From nothing to most. */
+  /** From the lowest to the highest. */
   readonly steps: readonly string[]
   readonly rule: string
   readonly wall: string
@@ -74,7 +74,7 @@ export const ASCII: Glyphs = {
   states: { streaming: '=', waiting: '-', image: '#', opening: '.', retrying: '@' },
 }
 
-/** Whoever asks for it gets ASCII, and a locale that names another encoding; one that says nothing is believed to be new. */
+/** ASCII on request, and for a locale with another encoding than UTF-8; without a locale, Unicode. */
 export function glyphsFor(
   env: Readonly<Record<string, string | undefined>>,
   wantsAscii: boolean,
@@ -84,14 +84,14 @@ export function glyphsFor(
   return wantsAscii || env['GATEWAY_ASCII'] || !isUtf8 ? ASCII : UNICODE
 }
 
-/** `percent` of a bar; anything at all shows as one block, and only all of it fills the last. */
+/** A bar filled to `percent`; above 0 it has at least one block, and the last block is filled only at 100. */
 export function bar(glyphs: Glyphs, percent: number, width: number): string {
   const share = Math.min(100, Math.max(0, percent)) / 100
   const blocks = share === 1 ? width : Math.min(width - 1, Math.ceil(share * width))
   return glyphs.full.repeat(blocks) + glyphs.empty.repeat(width - blocks)
 }
 
-/** The newest `width` points of a curve, its most as high as it goes; points that do not fit are put together. */
+/** A sparkline scaled to its highest point; where there are more points than columns, neighbours are averaged. */
 export function curve(glyphs: Glyphs, points: readonly (number | null)[], width: number): string {
   const drawn = squeeze(points, width)
   const most = Math.max(...drawn.map((point) => point ?? 0))

@@ -1,4 +1,4 @@
-/** From what a terminal sends to keys by name: fast fingers and slow lines bring several in one piece. */
+/** Translates terminal input into named keys; one chunk of input may hold several. */
 import type { Key as InkKey } from 'ink'
 import type { Key } from './press.ts'
 
@@ -15,7 +15,7 @@ const NAMED = [
   ['delete', 'backspace'],
 ] as const satisfies readonly (readonly [keyof InkKey, Key])[]
 
-/** In the order they were struck. */
+/** In the order they were pressed. */
 export function readKeys(input: string, key: InkKey): readonly Key[] {
   if (key.tab) return [key.shift ? 'shift-tab' : 'tab']
   const named = NAMED.find(([flag]) => key[flag])
@@ -25,7 +25,7 @@ export function readKeys(input: string, key: InkKey): readonly Key[] {
   return [...input].flatMap((character) => CONTROLS[character] ?? character)
 }
 
-/** Within a piece of several they come as they are. */
+/** Control characters inside a chunk of several keys. */
 const CONTROLS: Readonly<Record<string, Key>> = {
   '\r': 'enter',
   '\n': 'enter',

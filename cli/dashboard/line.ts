@@ -1,4 +1,4 @@
-/** A line of the screen: pieces of text with their colours, cut and padded by the columns that they take. */
+/** A line of the screen: pieces of text with their colours, cut and padded by display width. */
 
 import { clean } from '../terminal/clean.ts'
 import { cutTo } from '../terminal/cut.ts'
@@ -11,7 +11,7 @@ export interface Piece {
 
 export type Line = readonly Piece[]
 
-/** Text from anywhere, made harmless. */
+/** A piece of text without control characters. */
 export const say = (text: string, tone?: Tone): Piece =>
   tone === undefined ? { text: clean(text) } : { text: clean(text), tone }
 
@@ -20,19 +20,19 @@ export const BLANK: Line = []
 export const widthOf = (line: Line): number =>
   line.reduce((width, { text }) => width + Bun.stringWidth(text), 0)
 
-/** Exactly so many columns: what is too long ends in `…`. */
+/** Exactly this many columns, left-aligned: longer text ends in `…`. */
 export function toLeft(text: string, columns: number): string {
   const cut = cutTo(text, columns)
   return cut + ' '.repeat(Math.max(0, columns - Bun.stringWidth(cut)))
 }
 
-/** The same, standing right. */
+/** The same, right-aligned. */
 export function toRight(text: string, columns: number): string {
   const width = Bun.stringWidth(text)
   return width <= columns ? ' '.repeat(columns - width) + text : toLeft(text, columns)
 }
 
-/** A line of exactly so many columns. */
+/** A line of exactly this many columns. */
 export function fitLine(line: Line, columns: number): Line {
   let left = columns
   const fitted: Piece[] = []
@@ -51,7 +51,7 @@ export function fitLine(line: Line, columns: number): Line {
   return fitted
 }
 
-/** One at the left edge, one at the right; the left one is cut where both do not fit, and does not touch the other. */
+/** One line at the left edge, one at the right; the left one is cut where both do not fit, with a gap between them. */
 export function spread(left: Line, right: Line, columns: number): Line {
   const rest = Math.max(0, columns - widthOf(right))
   const touches = widthOf(left) > rest && right[0]?.text.startsWith(' ') === false
@@ -75,5 +75,5 @@ export const toText = (line: Line, painter: Painter): string =>
     .map(({ text, tone }) => (tone === undefined || text === '' ? text : painter(text, tone)))
     .join('')
 
-/** All of one tone: what is known to be old. */
+/** The line dimmed, for outdated content. */
 export const dimmed = (line: Line): Line => line.map(({ text }) => ({ text, tone: 'dim' }))

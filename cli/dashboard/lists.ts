@@ -1,4 +1,4 @@
-/** The lists of the screens: which rows there are, in which order, after the filter. */
+/** The lists of the screens: their rows, filtered and sorted. */
 import type {
   InFlightRecord,
   KeyRowRecord,
@@ -11,7 +11,7 @@ import { type ListView, placeOf, type Screen, type View } from './view.ts'
 
 interface Sort<Row> {
   readonly name: string
-  /** Larger comes first, unless it is a text; none leaves the order as it came. */
+  /** Numbers sort descending, text ascending; without it the order stays as received. */
   of?(row: Row): number | string
 }
 
@@ -100,7 +100,7 @@ export const LOG: ListOf<LogRecord> = {
   ],
 }
 
-/** The rows that are shown, in their order. */
+/** The rows that pass the filter, in their order. */
 function arrange<Row>(
   list: ListOf<Row>,
   snapshot: SnapshotRecord,
@@ -118,11 +118,11 @@ function arrange<Row>(
 const compare = (a: number | string, b: number | string): number =>
   typeof a === 'string' || typeof b === 'string' ? String(a).localeCompare(String(b)) : b - a
 
-/** What keys need to know of a screen's list. */
+/** What key handling needs to know of a screen's list. */
 export interface Listed {
   readonly ids: readonly string[]
   readonly sorts: readonly string[]
-  /** Of all rows, the filtered out ones too. */
+  /** Number of rows before filtering. */
   readonly total: number
 }
 
@@ -152,7 +152,7 @@ const toListed = <Row>(list: ListOf<Row>, snapshot: SnapshotRecord, view: View):
 /** The rows that fit on `height` lines with the cursor among them. */
 export interface Window<Row> {
   readonly rows: readonly Row[]
-  /** Of the cursor, in `rows`. */
+  /** Index of the cursor in `rows`. */
   readonly place: number
   readonly all: readonly Row[]
   readonly selected: Row | undefined

@@ -1,10 +1,10 @@
-/** Lays a frame over the snapshot before it: parts that came replace theirs, lines of the log go on top. */
+/** Merges a frame into the previous snapshot: its parts replace the old ones, its log lines go on top. */
 import type { FrameRecord, LogRecord, SnapshotRecord } from '#operator/snapshot/record.ts'
 
 const MOST_LINES = 500
 const MOST_ERRORS = 100
 
-/** The first frame is whole, so that `before` is only missing then. */
+/** `before` is null for the first frame, which is complete. */
 export function mergeFrame(before: SnapshotRecord | null, frame: FrameRecord): SnapshotRecord {
   if (before === null) return frame as SnapshotRecord
   const { log, errors, ...parts } = frame

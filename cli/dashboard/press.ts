@@ -1,4 +1,4 @@
-/** What a key does: the view after it, and what has to be done outside of it. */
+/** What a key does: the next view, and an effect to perform outside of it. */
 import type { SnapshotRecord } from '#operator/snapshot/record.ts'
 import { exactFilter } from './filter.ts'
 import { LIVE, type Listed, listed } from './lists.ts'
@@ -34,7 +34,7 @@ export interface Pressed {
 
 const MOST_FPS = 10
 const MOST_FILTER_CHARS = 60
-/** A page, wherever the screen is of another size. */
+/** A page, whatever the size of the screen. */
 const PAGE_ROWS = 10
 
 const now = (view: View, effect: Effect | null = null): Pressed => ({ view, effect })
@@ -66,14 +66,14 @@ function typeInto(view: View, before: string, key: Key): View {
   if (key === 'backspace') {
     return withList(view, { filter: [...filter].slice(0, -1).join(''), selected: null })
   }
-  // As a shell's line is cleared.
+  // As in a shell.
   if (key === 'ctrl-u') return withList(view, { filter: '', selected: null, place: 0 })
   const isText = [...key].length === 1 && key >= ' '
   if (!isText || filter.length >= MOST_FILTER_CHARS) return view
   return withList(view, { filter: filter + key, selected: null, place: 0 })
 }
 
-/** A clipboard is no sequence of keys: it is taken into a filter that is being typed, its first line, and else left alone. */
+/** Pasted text is no sequence of keys: its first line goes into a filter that is being typed; otherwise it is ignored. */
 export function paste(view: View, text: string): View {
   if (view.mode.kind !== 'typing') {
     return { ...view, told: 'pasting works only in a filter: press / first' }
@@ -125,7 +125,7 @@ const chart =
   (view: View): View =>
     view.screen === 'spend' ? { ...view, chart: { ...view.chart, ...change(view) } } : view
 
-/** Keys that need to know nothing but the view. */
+/** Keys that depend only on the view. */
 const SIMPLE: Readonly<Record<Key, (view: View) => View>> = {
   '?': (view) => ({ ...view, mode: { kind: 'help' } }),
   u: (view) => ({ ...view, currency: view.currency === 'usd' ? 'rub' : 'usd' }),
@@ -188,7 +188,7 @@ function moveTo(view: View, { ids }: Listed, wanted: number): View {
   return withList(view, { place, selected: ids[place] ?? null })
 }
 
-/** A key leads to its requests, a model to its own, anything else to its details. */
+/** Opens the log filtered by a key or a model, or the details of a request. */
 function open(view: View, selected: string, snapshot: SnapshotRecord): View {
   const pinned = withList(view, { selected })
   const wanted =

@@ -1,4 +1,4 @@
-/** Runs the dashboard on a terminal, and leaves that as it was, whatever happens. */
+/** Runs the dashboard on a terminal, and restores the terminal whatever happens. */
 import { writeSync } from 'node:fs'
 import { render } from 'ink'
 import { EXIT } from '../exit.ts'
@@ -24,7 +24,7 @@ export async function runDashboard(controller: Controller, color: boolean): Prom
       alternateScreen: true,
       incrementalRendering: true,
       exitOnCtrlC: false,
-      // Ink draws nothing in what it takes for a CI until it ends; this one is on a terminal, or was not started.
+      // Where CI is set, Ink would draw only the last frame; here there is always a terminal.
       interactive: true,
     },
   )
@@ -42,17 +42,17 @@ export async function runDashboard(controller: Controller, color: boolean): Prom
   }
 }
 
-/** From the first column of the first line on, nothing. */
+/** Cursor home, erase to the end of the screen. */
 const BLANK_SCREEN = '\u001b[H\u001b[J'
 /** End of synchronized output, alternate screen off, cursor on, lines wrapped, colours off. */
 const CLEAN = `\u001b[?2026l\u001b[?1049l\u001b[?25h${WRAP}\u001b[0m`
 
-/** A defect: the terminal first, then one line about it; nothing that still runs may draw over either. */
+/** After a crash: restores the terminal, prints one line, and exits before anything can draw over it. */
 function endCrashed(thrown: unknown, unmount: () => void): void {
   try {
     unmount()
   } catch {
-    // What is left of it is undone by hand.
+    // The terminal is restored below.
   }
   if (process.stdin.isTTY) process.stdin.setRawMode(false)
   const words = thrown instanceof Error ? thrown.message : String(thrown)
@@ -60,7 +60,7 @@ function endCrashed(thrown: unknown, unmount: () => void): void {
     writeSync(1, CLEAN)
     writeSync(2, `error: the dashboard crashed: ${words}\nhint: gatewayctl dashboard --once\n`)
   } catch {
-    // Whoever read it has gone.
+    // The terminal is gone.
   }
   // biome-ignore lint/nursery/noProcessExit: after a defect nothing is to be waited for
   process.exit(EXIT.crash)

@@ -1,4 +1,4 @@
-/** What a screen is drawn from; nothing of it is computed while it is drawn. */
+/** What a screen is drawn from: all data is computed before. */
 import type { ChartRecord } from '#operator/snapshot/chart.ts'
 import type { SnapshotRecord } from '#operator/snapshot/record.ts'
 import type { Tone } from '../terminal/tone.ts'
@@ -17,20 +17,20 @@ export interface Scene {
   readonly view: View
   readonly snapshot: SnapshotRecord
   readonly link: Link
-  /** How long the gateway has been away; 0 while it is there. */
+  /** How long the gateway has been away; 0 while connected. */
   readonly awayMs: number
   readonly chart: ChartRecord | null
   readonly size: Size
   readonly glyphs: Glyphs
-  /** The command line that started it: commands that are shown act where it looks. */
+  /** The command line that started it: suggested commands repeat its global options. */
   readonly typed: readonly string[]
 }
 
-/** Below this there is only room to say so. */
+/** Below this size only a message is shown. */
 export const LEAST: Size = { columns: 60, rows: 15 }
-/** Below this a table leaves out what one can do without. */
+/** Below this width tables leave out less important columns. */
 export const NARROW_COLUMNS = 80
-/** From here on two columns stand side by side. */
+/** From this size on there are two columns side by side. */
 const WIDE: Size = { columns: 110, rows: 34 }
 
 export const isWide = ({ size }: Scene): boolean =>
@@ -45,14 +45,14 @@ const currencyOf = ({ view, snapshot, glyphs }: Scene): Currency => ({
 export const cash = (scene: Scene, usd: string, places = 2): string =>
   money(usd, currencyOf(scene), places)
 
-/** Without its sign: the title of the column has it. */
+/** Without the currency sign: the title of the column has it. */
 export const amount = (scene: Scene, usd: string, places = 2): string =>
   figure(usd, currencyOf(scene), places)
 
 export const signOf = (scene: Scene): string =>
   scene.view.currency === 'usd' ? '$' : scene.glyphs.ruble
 
-/** A line across with something said in it: `─ errors ────── newest first ─`. */
+/** A horizontal rule with text in it: `─ errors ────── newest first ─`. */
 export function rule({ glyphs, size }: Scene, left: string, right = '', columns?: number): Line {
   const width = columns ?? size.columns
   const start = `${glyphs.rule}${left === '' ? '' : ` ${left} `}`
@@ -61,7 +61,7 @@ export function rule({ glyphs, size }: Scene, left: string, right = '', columns?
   return [say(toLeft(start + glyphs.rule.repeat(between) + end, width), 'dim')]
 }
 
-/** A column of a table; `width` 0 takes what the others leave. */
+/** A column of a table; `width` 0 takes the remaining columns. */
 export interface Column<Row> {
   readonly title: string
   readonly width: number
@@ -70,7 +70,7 @@ export interface Column<Row> {
   tone?(row: Row): Tone | undefined
 }
 
-/** The title and the rows of a table; a cursor stands before the selected one. Each column ends in a space. */
+/** The header and the rows of a table, with a cursor before the selected row. Each column ends in a space. */
 export function table<Row>(
   scene: Scene,
   columns: readonly Column<Row>[],
@@ -100,7 +100,7 @@ export function table<Row>(
 
 const CURSOR_COLUMNS = 3
 
-/** Exactly so many lines: cut, or filled up with empty ones. */
+/** Exactly this many lines: cut, or filled up with empty ones. */
 export const exactly = (lines: readonly Line[], height: number): readonly Line[] =>
   Array.from({ length: Math.max(0, height) }, (_, index) => lines[index] ?? [])
 
@@ -112,5 +112,5 @@ export function orderOf(scene: Scene, sorts: readonly string[]): string {
   return filter === '' ? order : `${order} ${scene.glyphs.dot} /${filter}`
 }
 
-/** The tail of an id tells it from others; its beginning is the time. */
+/** The end of an id is unique; its beginning is the time. */
 export const shortId = (id: string): string => id.slice(-8)

@@ -1,4 +1,4 @@
-/** A warning in words, the same in `status` and on the dashboard. */
+/** The text of a warning, the same in `status` and on the dashboard. */
 import type { Instant } from '#domain/clock.ts'
 import type { WarningRecord } from '#operator/snapshot/record.ts'
 import { clean } from '../terminal/clean.ts'
@@ -12,7 +12,7 @@ const LIMITS = {
   month: 'monthly ceiling',
 } as const
 
-/** `✖` where requests are refused until money comes or a period ends, `!` where it frees by itself or is yet to come. */
+/** `✖` where requests are refused until the period ends, `!` where the limit frees by itself or is not reached yet. */
 export function tellWarning(
   { key_name, what, level, used, limit, reached_at }: WarningRecord,
   now: Instant,

@@ -1,4 +1,4 @@
-/** The view: which screen is looked at, and how: what is selected, filtered and sorted on each, which survives switching. */
+/** The view: the current screen, and the selection, filter and sort of each screen, which survive switching. */
 import type { SnapshotRecord } from '#operator/snapshot/record.ts'
 
 export const SCREENS = ['live', 'keys', 'models', 'spend', 'log'] as const
@@ -13,9 +13,9 @@ export const TITLES: Readonly<Record<Screen, string>> = {
 }
 
 export interface ListView {
-  /** The row the cursor is on; null is the first. It stays on its row while others come and go. */
+  /** Id of the row under the cursor; null is the first. The cursor follows its row while others come and go. */
   readonly selected: string | null
-  /** Where it was last, for when its row is gone. */
+  /** Its last index, for when its row is gone. */
   readonly place: number
   readonly filter: string
   /** Index into the sorts of its screen. */
@@ -27,16 +27,16 @@ export type Mode =
   | { readonly kind: 'list' }
   | { readonly kind: 'detail' }
   | { readonly kind: 'help' }
-  /** A filter being typed; `before` comes back on escape. */
+  /** A filter being typed; escape restores `before`. */
   | { readonly kind: 'typing'; readonly before: string }
-  /** Waits for a yes before a request is ended. */
+  /** Waits for confirmation before a request is ended. */
   | { readonly kind: 'confirm'; readonly id: string; readonly title: string }
 
 export const METRICS = ['spend', 'requests', 'tokens'] as const
 export const DIMENSIONS = ['key', 'user', 'model', 'provider'] as const
 export const BUCKETS = ['day', 'hour'] as const
 
-/** What the chart of money is asked for. */
+/** The query of the spend chart. */
 export interface ChartWish {
   readonly metric: (typeof METRICS)[number]
   readonly by: (typeof DIMENSIONS)[number]
@@ -48,12 +48,12 @@ export interface View {
   readonly lists: Readonly<Record<Screen, ListView>>
   readonly mode: Mode
   readonly currency: 'usd' | 'rub'
-  /** What is shown instead of what comes in. */
+  /** The snapshot shown while the display is frozen. */
   readonly frozen: SnapshotRecord | null
   readonly fps: number
   readonly errorsOnly: boolean
   readonly chart: ChartWish
-  /** One line about what was just done; the next key takes it away. */
+  /** One line about the last action; the next key clears it. */
   readonly told: string | null
 }
 
@@ -78,7 +78,7 @@ export const withList = (view: View, change: Partial<ListView>): View => ({
   lists: { ...view.lists, [view.screen]: { ...listOf(view), ...change } },
 })
 
-/** Where the cursor is: on its own row, or where that was. */
+/** The cursor's index: that of its row, or the last one where the row is gone. */
 export function placeOf({ selected, place }: ListView, ids: readonly string[]): number {
   const at = selected === null ? 0 : ids.indexOf(selected)
   return Math.max(0, Math.min(at < 0 ? place : at, ids.length - 1))

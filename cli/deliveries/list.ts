@@ -1,4 +1,4 @@
-/** `gatewayctl deliveries list`: notices on their way, arrived or given up, newest first. */
+/** `gatewayctl deliveries list`: notices that are pending, delivered or given up, newest first. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'

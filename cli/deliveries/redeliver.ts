@@ -1,4 +1,4 @@
-/** `gatewayctl deliveries redeliver`: sends a notice again, with the id and the body it had. */
+/** `gatewayctl deliveries redeliver`: sends a notice again, with the same id and body. */
 import { action, type Mount } from '../action.ts'
 import { CHANNELS, readChoice } from '../flags/read-choice.ts'
 import { call } from '../gateway/operator.ts'

@@ -1,4 +1,4 @@
-/** `gatewayctl deliveries show`: one notice, what it says, and every try on every channel. */
+/** `gatewayctl deliveries show`: one notice, its body, and every delivery attempt on every channel. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'

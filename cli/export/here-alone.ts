@@ -1,4 +1,4 @@
-/** What of an exported file no other gateway can apply, and the command that mends each. */
+/** Finds parts of an exported file that no other gateway can apply, and the command that fixes each. */
 import { type Instant, readInstant } from '#domain/clock.ts'
 import { shellWord } from '#forms/shell-word.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
@@ -28,7 +28,7 @@ export const hereAlone = (
   ...keys.filter(({ expires_at }) => isOver(expires_at, now)).map(ended),
 ]
 
-/** Those that need their id, which is this gateway's own word. */
+/** Objects with the same name are told apart only by id, which is different on another gateway. */
 function sharedNames(nouns: 'keys' | 'clients', all: readonly Named[]): readonly Obstacle[] {
   const groups = Map.groupBy(
     all.filter(({ id }) => id !== undefined),

@@ -1,4 +1,4 @@
-/** The limits of a key as flags, the same wherever a key is made or amended. */
+/** The limits of a key as flags, shared by the commands that create or change a key. */
 import type { Command } from 'commander'
 import { MOST_WINDOW_SLOTS } from '#domain/key.ts'
 import type { Context } from '../context.ts'
@@ -37,7 +37,7 @@ export const addLimitFlags = (command: Command): Command =>
     .option('--allow-all', 'allow every model')
 
 /**
- * The stated limits by their wire names; what was not stated is absent. `keys` are as a command names them, null while there is none yet.
+ * The given limits by their API names; others are absent. `keys` is the shell text for a hint, null while there is no key.
  * @throws CommandError 2
  */
 export async function readLimitFlags(context: Context, flags: LimitFlags, keys: string | null) {

@@ -1,8 +1,8 @@
-/** A field that a verb refused, told by the flag or the argument that it was typed as. */
+/** Names the flag or argument, instead of the API field, in a verb's refusal. */
 import type { Command } from 'commander'
 import { GatewayError } from '#domain/errors.ts'
 
-/** Fields that are typed under another name than their own. */
+/** Fields whose flag or argument has another name. */
 const TYPED_AS: Readonly<Record<string, string>> = {
   allowed_models: 'allow',
   amount_usd: 'amount',

@@ -9,13 +9,13 @@ import { readLimitMoney, readMoney } from './read-value.ts'
 const RUBLES = /^(\d{1,12})(?:\.(\d{1,6}))?\s?(?:rub|₽)$/i
 const NANOS = 1_000_000_000n
 
-/** Dollars as the verbs read them; "1850rub" is turned into them, rounded once, and said. @throws CommandError 2 */
+/** Dollars as the verbs read them; "1850rub" is converted, rounded once, and the result printed. @throws CommandError 2 */
 export async function readAmount(context: Context, what: string, text: string): Promise<string> {
   const dollars = (await fromRubles(context, text, 1n)) ?? readMoney(what, text)
   return demandKeepable(what, dollars, text)
 }
 
-/** The same for a ceiling, which has six places; null for `none`. It stays in dollars, whatever the rate becomes. */
+/** The same for a ceiling, which has six places; null for `none`. It is stored in dollars. */
 export async function readCeiling(
   context: Context,
   flag: string,
@@ -26,7 +26,7 @@ export async function readCeiling(
 
 const NANOS_OF_A_MILLIONTH = 1_000n
 
-/** Rounded half up to whole steps of so many nano-dollars; null where the text is no amount of rubles. */
+/** Rounded half up to multiples of `stepNanos`; null where the text is no amount of rubles. */
 async function fromRubles(
   context: Context,
   text: string,
@@ -45,7 +45,7 @@ async function fromRubles(
   return dollars
 }
 
-/** Before anybody is asked whether to go on. */
+/** Checked before any confirmation is asked for. */
 function demandKeepable(what: string, dollars: string, text: string): string {
   if (readUsd(dollars) !== undefined) return dollars
   throw usageError(

@@ -8,7 +8,7 @@ export const CHANNELS = ['email', 'webhook'] as const
 /** What a key may be for. */
 export const KEY_KINDS = ['ordinary', 'provisioning'] as const
 
-/** `what` is the flag, or what the argument is. @throws CommandError 2, with what was probably meant */
+/** `what` names the flag or argument. @throws CommandError 2, with a suggestion */
 export function readChoice<Word extends string>(
   what: string,
   text: string,

@@ -1,4 +1,4 @@
-/** Secrets come in by standard input, a file or a named variable, never as an argument. */
+/** Reads secrets from standard input, a file or an environment variable, never from an argument. */
 import type { Context } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
 import { fileFault } from '../file-fault.ts'
@@ -7,13 +7,13 @@ import { interrupted } from '../terminal/leaving.ts'
 export interface SecretFlags {
   readonly keyFile?: string
   readonly fromEnv?: string
-  /** False after `--no-key`; undefined where there is always one. */
+  /** False after `--no-key`; undefined where the command has no such flag. */
   readonly key?: boolean
 }
 
 const MOST_SECRET_CHARS = 8_192
 
-/** The secret, or null after `--no-key`. @throws CommandError 2 when there is none to read, or two are named; 5, 130 */
+/** The secret, or null after `--no-key`. @throws CommandError 2 without a source or with two; 5, 130 */
 export async function readSecretInput(
   context: Context,
   flags: SecretFlags,
@@ -28,7 +28,7 @@ export async function readSecretInput(
   )
 }
 
-/** One of two would be dropped without a word. */
+/** With two sources, one would be silently ignored. */
 function demandOneSource({ keyFile, fromEnv, key }: SecretFlags): void {
   const stated = [
     ...(keyFile === undefined ? [] : ['--key-file']),
@@ -54,24 +54,24 @@ async function readFrom(context: Context, { keyFile, fromEnv }: SecretFlags): Pr
   return await readTyped(context, 'credential')
 }
 
-/** A secret of ours on standard input; at a terminal it is asked for, and not shown. @throws CommandError 2 when there is none */
+/** A key's secret from standard input, or from a hidden prompt at a terminal. @throws CommandError 2 when there is none */
 export async function readSecretStdin(context: Context): Promise<string> {
   const secret = (await readTyped(context, 'secret of the key')).trim()
   if (secret !== '') return secret
   throw usageError('no secret on standard input', 'gatewayctl keys show --secret-stdin < file')
 }
 
-/** Standard input to its end, or what is typed at a terminal; nothing where nobody may be asked. */
+/** Standard input to its end, or a hidden prompt at a terminal; empty where prompts are off. */
 async function readTyped(context: Context, message: string): Promise<string> {
   if (!process.stdin.isTTY) return await Bun.stdin.text()
   if (!context.mayAsk()) return ''
   return await askUnseen(message)
 }
 
-/** What a person types and nobody sees. @throws CommandError 130 for Ctrl-C, 5 for any other way to leave */
+/** A prompt that hides its input. @throws CommandError 130 for Ctrl-C, 5 for Escape or end of input */
 async function askUnseen(message: string): Promise<string> {
   const { password, isCancel } = await import('@clack/prompts')
-  // The prompt answers alike to Escape and to Ctrl-C, and not at all to the end of input.
+  // The prompt does not distinguish Escape from Ctrl-C, and ignores end of input.
   const ended = new AbortController()
   let isInterrupted = false
   const onCharacter = (character: string | undefined): void => {
@@ -89,7 +89,7 @@ async function askUnseen(message: string): Promise<string> {
     : new CommandError('declined', EXIT.unconfirmed, problem)
 }
 
-/** An argument that is a whole secret is in the shell's history by now. @throws CommandError 2 */
+/** Refuses a whole secret as an argument: it is now in the shell's history. @throws CommandError 2 */
 export function refuseSecrets(args: readonly string[]): void {
   if (!args.some((arg) => /(^|=)if-[0-9A-Za-z]{40,}$/.test(arg))) return
   throw usageError(

@@ -27,7 +27,7 @@ export function readLimitCount(
   throw usageError(`${flag} must be ${wholeNumber(count, most)}, or "none" (got "${text}")`, hint)
 }
 
-/** A whole number of at least 1; its verb knows a lower maximum. */
+/** A whole number of at least 1; the verb may set a lower maximum. */
 export function readCount(flag: string, text: string): number {
   const count = toCount(text)
   if (count >= 1 && count <= MOST_COUNT) return count
@@ -42,7 +42,7 @@ const wholeNumber = (count: number, most: number): string =>
 /** Dollars as the verbs read them: "20", "20.00" or "$20" is "20.00"'s plain decimal. */
 export function readMoney(flag: string, text: string): string {
   const plain = text.startsWith('$') ? text.slice(1) : text
-  // How much is too much is the verb's to say, by the name of this flag.
+  // The verb checks the maximum, and its refusal names this flag.
   if (/^\d+(\.\d+)?$/.test(plain)) return plain
   throw usageError(`${flag} must be an amount of dollars such as 20 or 20.00 (got "${text}")`)
 }
@@ -59,7 +59,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   d: DAY_MS,
 }
 
-/** "500ms", "90s", "15m", "24h", "7d" in milliseconds. A refusal names `word` where its caller understands that too. */
+/** "500ms", "90s", "15m", "24h", "7d" in milliseconds. The error also names `word`, which the caller accepts too. */
 export function readDuration(flag: string, text: string, word: string | null = null): number {
   const match = /^(\d{1,9})(ms|[smhd])$/.exec(text)
   const unitMs = UNIT_MS[match?.[2] ?? '']
@@ -88,7 +88,7 @@ export function readUntil(flag: string, text: string, now: Instant): string | nu
   )
 }
 
-/** When something begins to hold: RFC 3339, a date or how long from now. */
+/** When something takes effect: RFC 3339, a date or how long from now. */
 export function readStart(flag: string, text: string, now: Instant): string {
   const stated = readAhead(flag, text, now)
   if (stated !== undefined) return stated
@@ -105,7 +105,7 @@ function readAhead(flag: string, text: string, now: Instant): string | undefined
     : undefined
 }
 
-/** Of a day that is named alone its beginning is meant. */
+/** A date means its first instant, UTC. */
 const readTime = (text: string): Instant | undefined =>
   readInstant(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text)
 

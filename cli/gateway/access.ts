@@ -1,15 +1,15 @@
-/** Whether a file is there, may be looked at, or can be made: what the system forbids is told as that, never taken for a gap. */
+/** Checks whether a file exists or can be created; a refusal by the system is an error, not a missing file. */
 
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { systemCodeOf } from '#domain/system-code.ts'
 import { CommandError, EXIT } from '../exit.ts'
 
-/** Whether the system, or the engine in its place, has refused: by permissions, or because a disk is read-only. */
+/** Whether the system or SQLite refused access: by permissions, or because a disk is read-only. */
 export const isDenied = (cause: unknown): boolean =>
   /^(EACCES|EPERM|EROFS|SQLITE_CANTOPEN|SQLITE_READONLY)/.test(systemCodeOf(cause))
 
-/** Whether there is such a file. @throws CommandError 1 where nobody may know, because a directory above it is closed */
+/** Whether the file exists. @throws CommandError 1 where a parent directory may not be read */
 export function isThere(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false }) !== undefined
@@ -20,7 +20,7 @@ export function isThere(path: string): boolean {
   }
 }
 
-/** What a file's own permissions, or those of a directory above it, forbid: tells whose it is, or that its disk takes no writes. */
+/** The error for a file that may not be opened; the hint names the owner, or the read-only disk. */
 export function denied(path: string): CommandError {
   const { place, uid } = nearestVisible(dirname(path))
   if (isReadOnly(place)) {
@@ -41,7 +41,7 @@ export function denied(path: string): CommandError {
   )
 }
 
-/** The directory itself, or the first above it that may be looked at. */
+/** The directory itself, or its first parent that may be read. */
 function nearestVisible(place: string): { readonly place: string; readonly uid: number | null } {
   try {
     return { place, uid: statSync(place).uid }
@@ -50,7 +50,7 @@ function nearestVisible(place: string): { readonly place: string; readonly uid: 
   }
 }
 
-/** Whether the disk refuses, whoever asks. */
+/** Whether the disk is read-only for every user. */
 function isReadOnly(directory: string): boolean {
   try {
     accessSync(directory, constants.W_OK)
@@ -60,7 +60,7 @@ function isReadOnly(directory: string): boolean {
   }
 }
 
-/** Why a directory cannot be made, where that is the fault of the place and not ours. */
+/** Why a directory cannot be created, for errors that the operator can fix. */
 const WHY_UNMADE: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
@@ -74,7 +74,7 @@ const WHY_UNMADE: Readonly<Record<string, string>> = {
   EDQUOT: 'the disk quota is used up',
 }
 
-/** Makes a directory that only its owner may enter; one that is there is left as it is. @throws CommandError 1 */
+/** Creates a directory that only its owner may enter; leaves an existing one as it is. @throws CommandError 1 */
 export function makePrivate(directory: string): void {
   if (existsSync(directory) && statSync(directory).isDirectory()) return
   try {

@@ -1,4 +1,4 @@
-/** Lines of an answer as they end; the last, where nothing ends it, is none. */
+/** Complete lines of a response body; an unterminated last line is dropped. */
 export async function* cutLines(body: Response['body']): AsyncGenerator<string, void> {
   const decoder = new TextDecoder()
   let rest = ''

@@ -1,9 +1,9 @@
-/** A database that is damaged waits for its operator, and not for a server: exit 1, not 4. */
+/** A damaged database needs its operator, not a server: exit 1, not 4. */
 
 import { GatewayError } from '#domain/errors.ts'
 import { CommandError, EXIT } from '../exit.ts'
 
-/** Told by a running gateway, or found while the store was opened or read here. */
+/** Reported by a running gateway (`isServed`), or found while opening or reading the store here. */
 export class DamageError extends CommandError {
   readonly isServed: boolean
 
@@ -14,7 +14,7 @@ export class DamageError extends CommandError {
   }
 }
 
-/** What was thrown, with the exit code of what it is. */
+/** Turns a refusal because of damage into a DamageError; returns anything else unchanged. */
 export const toDamageError = (thrown: unknown, isServed: boolean): unknown =>
   thrown instanceof GatewayError && thrown.details.trouble === 'damaged'
     ? new DamageError(thrown, isServed)

@@ -8,12 +8,12 @@ import type { Context } from '../context.ts'
 import { printNote } from '../terminal/output.ts'
 import { isRefused } from './is-refused.ts'
 
-/** The kernel keeps the path of a Unix socket in 108 bytes, its end mark included. */
+/** The kernel limits the path of a Unix socket to 108 bytes, with its final NUL. */
 export const MOST_SOCKET_PATH_BYTES = 107
 
 const FILE_NAME = 'demo.sock'
 
-/** Where a demo of this user may have its socket, the best place first: each in a directory that only the user may enter. */
+/** Where a demo of this user may have its socket, best first: each in a directory that only the user may enter. */
 function placesOf({ env }: Context): readonly string[] {
   const runtime = env['XDG_RUNTIME_DIR'] ?? ''
   return [
@@ -26,17 +26,17 @@ function placesOf({ env }: Context): readonly string[] {
 
 const ownUid = (): number => process.getuid?.() ?? 0
 
-/** Anybody may make a directory of this name in the temporary one: what is not ours alone is not believed. */
+/** Any user can create a directory of this name in the temporary directory, so only a private one is trusted. */
 function isOursAlone(directory: string): boolean {
   const found = lstatSync(directory, { throwIfNoEntry: false })
   return found?.isDirectory() === true && found.uid === ownUid() && (found.mode & 0o077) === 0
 }
 
-/** A place that commands would look into when nothing was said about one, and where no gateway ever was. */
+/** Whether no location was given and the default one has no gateway. */
 export const hasNoPlace = ({ isPlaceNamed, dataDir, adminSocket }: Context): boolean =>
   !isPlaceNamed && !existsSync(join(dataDir, DATABASE_FILE)) && !existsSync(adminSocket)
 
-/** The same context, or one that speaks to this user's demo: where no data directory was named and none is there. */
+/** The context of this user's demo where no location was given and the default one has no gateway; else the same context. */
 export function besideDemo(context: Context): Context {
   if (context.isDemo || !hasNoPlace(context)) return context
   for (const path of placesOf(context)) {
@@ -50,13 +50,13 @@ export function besideDemo(context: Context): Context {
   return context
 }
 
-/** Says that a command has reached the demo, because it may have meant another gateway. */
+/** Notes that a command has reached the demo: the operator may have meant another gateway. */
 export function warnOfDemo(context: Context): void {
   if (context.isDemo)
     printNote(context, '· this is the demo gateway: it runs in memory and saves nothing')
 }
 
-/** Where a demo that starts now listens for commands; null, and why, where it cannot. */
+/** The socket path for a new demo; null with the reason where there is none. */
 export async function chooseDemoSocket(
   context: Context,
 ): Promise<{ readonly path: string | null; readonly why: string }> {
@@ -76,7 +76,7 @@ export async function chooseDemoSocket(
   return { path: null, why }
 }
 
-/** What a killed demo left behind answers nobody, and is replaced. */
+/** A socket left by a killed demo does not answer, and is replaced. */
 async function isAnswered(path: string): Promise<boolean> {
   if (!existsSync(path)) return false
   try {

@@ -1,14 +1,14 @@
-/** What a consequential act would hit, as it runs at this moment: said before anybody agrees. */
+/** Current traffic that a destructive command would affect, for its confirmation. */
 import { later, MINUTE_MS, renderInstant } from '#domain/clock.ts'
 import type { Context } from '../context.ts'
 import { call } from './operator.ts'
 
-/** Enough to say that it is many. */
+/** Beyond this the exact count does not matter. */
 const MOST_COUNTED = 1_000
 
 type Subject = { readonly key: string } | { readonly model: string } | { readonly provider: string }
 
-/** "41 requests in the last minute", "no request in the last minute"; of several together. Asks nobody under `--yes`. */
+/** "41 requests in the last minute", "no request in the last minute"; summed over `subjects`. Skipped under `--yes`. */
 export async function recentRequests(
   context: Context,
   ...subjects: readonly Subject[]

@@ -1,7 +1,7 @@
-/** Whether nobody listens at a socket: what Bun says of a file that a killed server left, or that is not there. */
+/** Whether nothing listens on a Unix socket: a file left by a killed server, or no file. */
 import { systemCodeOf } from '#domain/system-code.ts'
 
 const REFUSED = ['ECONNREFUSED', 'ENOENT', 'FailedToOpenSocket', 'ConnectionRefused']
 
-/** Of what a fetch over a Unix socket threw. */
+/** For an error of a fetch over a Unix socket. */
 export const isRefused = (cause: unknown): boolean => REFUSED.includes(systemCodeOf(cause))

@@ -1,4 +1,4 @@
-/** Opens a data directory for one command, when no server has it. */
+/** Opens a data directory for one command, when no server holds it. */
 
 import { join } from 'node:path'
 import { DATABASE_FILE } from '#db/file-name.ts'
@@ -13,14 +13,14 @@ import { VERSION } from '../version.ts'
 import { denied, isDenied, isThere, makePrivate } from './access.ts'
 import { whoTypes } from './who.ts'
 
-/** `init` and `serve` make what is missing; any other command wants it to be there. */
+/** `create`: `init` and `serve` create a missing database; other commands require one. */
 export interface OpenOptions {
   readonly create: boolean
-  /** Whether a database of an older schema is brought to the newest, after which no older binary opens it; else it is refused. */
+  /** Whether a database with an older schema is upgraded, after which older binaries cannot open it; otherwise it is refused. */
   readonly upgrade: boolean
-  /** Whether credentials will be kept or read. */
+  /** Whether credentials will be stored or read. */
   readonly withMasterKey: boolean
-  /** Whether every charge waits for the disk; by default those of the last 20 ms may be lost to a power cut. */
+  /** Whether every charge is synced to disk; by default a power cut may lose those of the last 20 ms. */
   readonly syncCharges?: boolean
   /** Whether requests will be served meanwhile. */
   readonly serves?: boolean
@@ -67,7 +67,7 @@ export const toOperatorDeps = (
   version: VERSION,
   dataDir,
   live: null,
-  // Few verbs ask, and both read a file.
+  // Getters, because few verbs need them and both read a file.
   get who() {
     return whoTypes(context.env)
   },
@@ -81,7 +81,7 @@ export const toOperatorDeps = (
   },
 })
 
-/** Whoever tests a provider loads what speaks to it. */
+/** Loads the provider clients only when a provider is tested. */
 function deferredProbe(clock: Context['clock']): OperatorDeps['probe'] {
   const load = async () => (await import('#upstream/probe.ts')).createProbe(clock)
   return {
@@ -91,7 +91,7 @@ function deferredProbe(clock: Context['clock']): OperatorDeps['probe'] {
   }
 }
 
-/** Nobody has typed `init` here. */
+/** The error for a directory without a database. */
 export const unmade = (dataDir: string): CommandError =>
   new CommandError(
     'not_initialised',

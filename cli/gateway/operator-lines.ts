@@ -1,4 +1,4 @@
-/** What a running gateway tells as it happens: JSON lines over the operator's socket. */
+/** Streams of a running gateway: JSON lines over the admin socket. */
 import { systemCodeOf } from '#domain/system-code.ts'
 import type { OperatorErrorBody } from '#operator/app.ts'
 import type { Context } from '../context.ts'
@@ -11,8 +11,8 @@ import { isRefused } from './is-refused.ts'
 import { fromErrorBody, NO_TIMEOUT } from './operator.ts'
 
 /**
- * The documents of one path, each as its line ends, and null for an empty line: the first says that nothing is missed from
- * then on, any other that the gateway is there. It ends when the gateway ends it, however long it was silent.
+ * The documents of one path, one per line, and null for an empty line: the first one says that nothing is missed from
+ * then on, later ones are keep-alives. Ends when the gateway closes the stream; silence does not end it.
  * @throws GatewayError from the gateway, CommandError 4 where none runs
  */
 export async function* readLines(
@@ -40,7 +40,7 @@ export async function* readLines(
   }
 }
 
-/** Nobody answers on the socket. */
+/** The error where no gateway answers on the socket. */
 export const noGateway = ({ dataDir }: Context, hint: string): CommandError =>
   new CommandError(
     'not_running',

@@ -30,7 +30,7 @@ export async function call<Name extends VerbName>(
 }
 
 /**
- * The same of the gateway that runs, with nothing written beside it: for whoever draws on the terminal.
+ * The same, but only by a running gateway and without notes on standard error: for the dashboard.
  * @throws GatewayError from the verb, CommandError, `none` where no gateway answers
  */
 export async function callRunning<Name extends VerbName>(
@@ -44,7 +44,7 @@ export async function callRunning<Name extends VerbName>(
   return answer.record as VerbRecord<Name>
 }
 
-/** What a command does with the directory where no server has it. */
+/** How a command opens the directory when no server holds it. */
 type CallOptions = Pick<OpenOptions, 'create' | 'upgrade'>
 
 const LOOKING: CallOptions = { create: false, upgrade: false }
@@ -53,7 +53,7 @@ interface Answer {
   readonly record: unknown
 }
 
-/** Whoever has the directory may have been starting when its socket was looked for: then it is looked for once more. */
+/** A gateway that is starting holds the directory before it has a socket, so the socket is tried once more. */
 async function ask(
   context: Context,
   name: VerbName,
@@ -76,9 +76,9 @@ const isHeld = (thrown: unknown): boolean =>
 
 /** Adding a provider writes a hundred models, each to the disk. */
 const ANSWER_MS = 60_000
-/** What looks through the whole log or ledger, ten million lines of it on a busy machine. */
+/** For verbs that scan the whole log or ledger: ten million rows on a busy machine. */
 const LONG_ANSWER_MS = 600_000
-/** Whoever asks how it does asks whether it answers at all; Docker's health check waits for five seconds. */
+/** `status` must say quickly that nothing answers: Docker's health check waits five seconds. */
 const STATUS_MS = 4_000
 const LONG_VERBS: ReadonlySet<string> = new Set<VerbName>([
   'apply',
@@ -93,13 +93,13 @@ const LONG_VERBS: ReadonlySet<string> = new Set<VerbName>([
   'usage.chart',
 ])
 
-/** Bun gives up on a connection that is silent for five minutes, unless told; its types know no such option. */
+/** Bun closes a connection that is silent for five minutes; this option, missing in its types, prevents that. */
 export const NO_TIMEOUT = { timeout: false } as const
 
 const timeoutMs = (name: string): number =>
   name === 'status' ? STATUS_MS : LONG_VERBS.has(name) ? LONG_ANSWER_MS : ANSWER_MS
 
-/** Null when nobody answers: there is no socket, or its server died without removing it. */
+/** Null when nothing listens: there is no socket, or its server died without removing it. */
 async function overSocket(context: Context, name: string, input: unknown): Promise<Answer | null> {
   if (!existsSync(context.adminSocket)) return null
   let response: Response
@@ -131,11 +131,11 @@ async function overSocket(context: Context, name: string, input: unknown): Promi
   throw toDamageError(fromErrorBody(record as OperatorErrorBody), true)
 }
 
-/** Whether a deadline of our own has passed. */
+/** Whether an error is a passed deadline (AbortSignal.timeout). */
 export const isTimeout = (cause: unknown): boolean =>
   cause instanceof Error && cause.name === 'TimeoutError'
 
-/** Something listens, and says nothing: a process that is stopped, or busy beyond measure. */
+/** The error for a socket that accepts and does not answer: a stopped or overloaded process. */
 export const notAnswering = (
   { adminSocket }: Pick<Context, 'adminSocket'>,
   waitedMs: number,
@@ -153,12 +153,12 @@ export function fromErrorBody({ error }: OperatorErrorBody): GatewayError {
   return new GatewayError(code, error.message, {
     ...(error.param === null ? {} : { param: error.param }),
     ...(error.hint === null ? {} : { hint: error.hint }),
-    // A gateway that was not restarted since it was replaced says nothing of it.
+    // An older running gateway does not send this field.
     ...(error.trouble == null ? {} : { trouble: error.trouble }),
   })
 }
 
-/** The verbs that touch credentials; all others leave the vault shut. */
+/** The verbs that use credentials; only they read the master key. */
 const WITH_MASTER_KEY: ReadonlySet<VerbName> = new Set([
   'apply',
   'init',

@@ -1,4 +1,4 @@
-/** Who types, as far as the system knows: for the log of acts. */
+/** The operator's user name for the log of acts. */
 import { readFileSync } from 'node:fs'
 import type { Environment } from '../context.ts'
 
@@ -12,7 +12,7 @@ export function whoTypes(env: Environment): string {
   return behind && behind !== name ? `${self} for ${behind}` : self
 }
 
-/** From the file of users: Bun's own answer is what the environment claims. A user kept elsewhere, or nowhere, has a number. */
+/** From /etc/passwd: Bun's own function trusts the environment. Null for a user that is not in that file. */
 function nameOf(uid: number): string | null {
   try {
     const users = readFileSync('/etc/passwd', 'utf8').split('\n')

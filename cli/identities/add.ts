@@ -1,4 +1,4 @@
-/** `gatewayctl identities add`: a third party that people may sign in by. */
+/** `gatewayctl identities add`: an external identity provider that people may sign in with. */
 import { action, type Mount } from '../action.ts'
 import { collect } from '../clients/collect.ts'
 import { usageError } from '../exit.ts'

@@ -1,4 +1,4 @@
-/** `gatewayctl identities edit`: changes a third party from the next sign-in on; what is not named stays. */
+/** `gatewayctl identities edit`: changes an identity provider from the next sign-in on; fields not given stay. */
 import { action, type Mount } from '../action.ts'
 import { collect } from '../clients/collect.ts'
 import { readSecretInput, type SecretFlags } from '../flags/read-secret.ts'

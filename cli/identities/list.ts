@@ -1,4 +1,4 @@
-/** `gatewayctl identities list`: third parties that people sign in by, never their secrets. */
+/** `gatewayctl identities list`: external identity providers, without their secrets. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'

@@ -1,4 +1,4 @@
-/** `gatewayctl identities remove`: nobody signs in by it any more. */
+/** `gatewayctl identities remove`: removes an identity provider. */
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'

@@ -22,7 +22,7 @@ export function showProvider(context: Context, provider: VerbRecord<'identities.
   for (const warning of provider.warnings) printNote(context, `! ${clean(warning)}`)
 }
 
-/** What to register at the third party: as the running gateway is called, else as this configuration would call it. */
+/** The redirect URI to register at the provider: by the address of the running gateway, else by the configuration. */
 function redirectOf(context: Context, provider: VerbRecord<'identities.show'>): string | null {
   const authUrl = provider.callback_url === null ? configuredAuthUrl(context) : null
   return provider.callback_url ?? (authUrl && authUrl + callbackPath(provider.name))

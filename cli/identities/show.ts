@@ -1,4 +1,4 @@
-/** `gatewayctl identities show`: one third party, never its secret. */
+/** `gatewayctl identities show`: one identity provider, without its secret. */
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { showProvider } from './show-provider.ts'

@@ -1,4 +1,4 @@
-/** What becomes of the answers that `init` was given: a line of configuration, an address for alerts, a provider. */
+/** Applies the answers given to `init`: a configuration file, an e-mail for alerts, a provider. */
 import { existsSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Context } from '../context.ts'
@@ -9,7 +9,7 @@ import { clean } from '../terminal/clean.ts'
 import { paint, printNote } from '../terminal/output.ts'
 import type { Answers } from './questions.ts'
 
-/** Each by the verb that its own command would use. @throws GatewayError, CommandError */
+/** Uses the same verbs as the commands would. @throws GatewayError, CommandError */
 export async function carryOut(
   context: Context,
   { listen, email, provider }: Answers,
@@ -37,7 +37,7 @@ export async function carryOut(
   }
 }
 
-/** A new file: where there is one nobody is asked. */
+/** Creates a new file: the question is asked only where there is none. */
 function writeConfig(path: string, listen: string): void {
   if (!existsSync(dirname(path))) makePrivate(dirname(path))
   writeFileSync(path, `listen = ${JSON.stringify(listen)}\n`, { mode: 0o600, flag: 'wx' })

@@ -1,4 +1,4 @@
-/** What `init` asks a person at a terminal, once and before anything is made: three questions, each with an answer for Enter. */
+/** The questions of `init` at a terminal, before anything is created: three, each with a default. */
 import { existsSync } from 'node:fs'
 import * as z from 'zod/mini'
 import { PROVIDER_PRESETS } from '#domain/provider.ts'
@@ -12,14 +12,14 @@ import { DEFAULT_LISTEN, readListen } from '../settings/config.ts'
 import { answerTo, leaving } from '../terminal/leaving.ts'
 import { writeError } from '../terminal/streams.ts'
 
-/** Null is what Enter means: the usual address, nobody, the demo models alone. */
+/** Null is the default: the usual address, no alerts, the demo models only. */
 export interface Answers {
   readonly listen: string | null
   readonly email: string | null
   readonly provider: { readonly name: string; readonly credential: string } | null
 }
 
-/** Asks; whoever leaves in the middle has changed nothing. @throws CommandError 5 at the end of input, 130 for Ctrl-C */
+/** Asks all questions; nothing is changed until all are answered. @throws CommandError 5 at the end of input, 130 for Ctrl-C */
 export async function askQuestions(context: Context): Promise<Answers> {
   const { createInterface } = await import('node:readline/promises')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
@@ -48,11 +48,11 @@ export async function askQuestions(context: Context): Promise<Answers> {
   }
 }
 
-/** Somebody who has a file, or a variable, has answered there. */
+/** Not asked where a configuration file or a variable may set it. */
 const isListenOpen = ({ env, configFile }: Context): boolean =>
   !env['GATEWAY_LISTEN'] && !existsSync(configFile.path)
 
-/** Those that need to be told no address. */
+/** Provider types with a default base URL. */
 const VENDORS = Object.entries(PROVIDER_PRESETS).flatMap(([type, { family, baseUrl }]) =>
   family === 'demo' || baseUrl === null ? [] : [type],
 )
@@ -79,7 +79,7 @@ function readVendor(text: string): string {
   )
 }
 
-/** Typed unseen. What no provider would take is refused before anything is made. @throws CommandError 2, 5, 130 */
+/** A hidden prompt. An invalid credential is refused before anything is created. @throws CommandError 2, 5, 130 */
 async function askCredential(context: Context): Promise<string> {
   const credential = (await readSecretInput(context, {})) ?? ''
   const read = z.safeParse(credentialField, credential)

@@ -1,4 +1,4 @@
-/** Limits in one line, as a person reads them. */
+/** Limits in one line for people. */
 import type { LimitsRecord } from '#domain/key-report.ts'
 import { clean } from '../terminal/clean.ts'
 

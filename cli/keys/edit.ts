@@ -1,4 +1,4 @@
-/** `gatewayctl keys edit`: the name, the note, the end of a key, and whether it works; holds from the next request. */
+/** `gatewayctl keys edit`: name, note, expiry and enabled state of a key, from its next request on. */
 import { shellWord } from '#forms/shell-word.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'

@@ -1,4 +1,4 @@
-/** `gatewayctl keys revoke`: the next request with the key is refused; answers in progress end whole. */
+/** `gatewayctl keys revoke`: the next request with the key is refused; requests in progress complete. */
 import { action, type Mount } from '../action.ts'
 import { inFlight, recentRequests } from '../gateway/impact.ts'
 import { call } from '../gateway/operator.ts'

@@ -49,7 +49,7 @@ export const mount: Mount = (keys) =>
       }),
     )
 
-/** The id of a key whose old secret may end at once. @throws CommandError 5 */
+/** Confirms that the old secret stops working at once; returns the id of the key. @throws CommandError 5 */
 async function agree(context: Context, text: string): Promise<string> {
   const { id, name, usage } = await call(context, 'keys.show', { key: text })
   const running = usage.requests_in_progress

@@ -1,4 +1,4 @@
-/** A file for one secret: reserved before the key is made, so that no secret is lost to a full or forbidden place. */
+/** A file for one secret: created before the key, so that no secret is lost because the file cannot be written. */
 
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { CommandError, EXIT } from '../exit.ts'
@@ -8,11 +8,11 @@ import { UnwritableError } from '../terminal/streams.ts'
 export interface SecretFile {
   /** @throws UnwritableError */
   keep(secret: string): void
-  /** Removes the file again when nothing was kept in it. */
+  /** Closes the file, and removes it if nothing was written to it. */
   close(): void
 }
 
-/** Makes a new file of 0600; an existing one is never overwritten. @throws CommandError 1 */
+/** Creates a new file with mode 0600; never overwrites one. @throws CommandError 1 */
 export function reserveFile(path: string): SecretFile {
   const file = open(path)
   let kept = false

@@ -1,4 +1,4 @@
-/** Shows a secret its one time: on standard output alone, or as lines for a shell. */
+/** Prints a new secret once: alone on standard output, as lines for a shell, or into a file. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
@@ -10,16 +10,16 @@ import type { SecretFile } from './secret-file.ts'
 import { whereServed } from './where-served.ts'
 
 type Issued = VerbRecord<'keys.create'>
-/** On standard output, as it is or as lines for a shell, or in a file. */
+/** Where the secret goes: standard output, export lines, or a file. */
 type Shown = 'secret' | 'env' | SecretFile
 
 interface IssueMessage {
   readonly act: 'created' | 'rotated'
-  /** One more line for the reader. */
+  /** An additional line. */
   readonly note?: string
 }
 
-/** `--quiet` still prints the secret: an id alone would destroy its only copy. @throws CommandError 1 where that is lost */
+/** `--quiet` still prints the secret: an id alone would lose its only copy. @throws CommandError 1 where it cannot be written */
 export async function showIssued(
   context: Context,
   issued: Issued,
@@ -51,13 +51,13 @@ export async function showIssued(
       isOrdinary
         ? `next: export OPENAI_BASE_URL=${address} OPENAI_API_KEY=if-…`
         : `next: curl -H 'Authorization: Bearer if-…' ${address}/keys`,
-      // Not its name, which another key may have too, and a shell may read otherwise.
+      // The id, as the name may be shared with another key or need quoting.
       `      gatewayctl keys show ${issued.id}`,
     ].join('\n'),
   )
 }
 
-/** The lines of `--env` are for whoever calls models. @throws CommandError 2 */
+/** `--env` is only for keys that call models. @throws CommandError 2 */
 export function demandEnvFits(kind: string | undefined): void {
   if (kind !== 'provisioning') return
   throw usageError('--env prints variables for an application; a provisioning key calls no models')

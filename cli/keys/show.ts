@@ -52,7 +52,7 @@ const fieldsOf = (key: Key): readonly (readonly [string, string | number | null]
   ['models', key.allowed_models?.join(' ') ?? 'all'],
 ]
 
-/** Null where the key caps none. */
+/** Null without limits per end user. */
 function endUserOf({ end_user_rpm: rpm, end_user_daily_usd: daily }: Key): string | null {
   const caps = [
     ...(rpm === null ? [] : [`${rpm} requests per minute`]),

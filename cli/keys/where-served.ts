@@ -1,10 +1,10 @@
-/** The address that a key is for: that of the gateway which runs, else the one that the settings name. */
+/** The base URL for a new key: that of the running gateway, else that of the settings. */
 import { existsSync } from 'node:fs'
 import type { Context } from '../context.ts'
 import { call } from '../gateway/operator.ts'
 import { readBaseUrl } from '../settings/config.ts'
 
-/** As applications type it, `/v1` included. A gateway that does not answer is not this command's affair. */
+/** With `/v1`. Falls back to the settings where the gateway does not answer. */
 export async function whereServed(context: Context): Promise<string> {
   const settled = `${readBaseUrl(context)}/v1`
   if (!existsSync(context.adminSocket)) return settled

@@ -1,4 +1,4 @@
-/** `gatewayctl limits set`: changes what is stated, from the next request, and tells what moved. */
+/** `gatewayctl limits set`: changes the given limits from the next request on, and prints the changes. */
 import { shellWord } from '#forms/shell-word.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'

@@ -29,7 +29,7 @@ export const mount: Mount = (models) =>
       }),
     )
 
-/** "0.04", or from the cheapest to the dearest "0.011–0.25". */
+/** "0.04", or the range "0.011–0.25". */
 function perImage({ price }: Model): string | null {
   const prices = (price?.per_image_usd ?? []).map(({ usd }) => usd)
   const sorted = prices.toSorted((a, b) => Number(a) - Number(b))

@@ -1,4 +1,4 @@
-/** Prices as flags, in dollars per million tokens or per picture. */
+/** Prices as flags, in dollars per million tokens or per image. */
 import type { Command } from 'commander'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import { usageError } from '../exit.ts'
@@ -33,11 +33,11 @@ export const addPriceFlags = (command: Command): Command =>
       gather,
     )
 
-/** The stated prices by their wire names. @throws CommandError 2 */
+/** The given prices by their API names. @throws CommandError 2 */
 export function readPriceFlags(flags: PriceFlags) {
   const price = (flag: string, text: string | undefined) =>
     text === undefined ? undefined : readMoney(flag, text)
-  // What "none" clears costs what its likes cost.
+  // "none" clears a price: such tokens then cost the same as --in-usd or --out-usd.
   const orNone = (flag: string, text: string | undefined) =>
     text === undefined ? undefined : readLimitMoney(flag, text)
   const stated = {
@@ -68,11 +68,11 @@ function readImagePrice(text: string) {
   return { resolution, quality, usd: readMoney('--per-image-usd', usd) }
 }
 
-/** What a request may ask for, and a provider say that it drew (OpenAI, Gemini, xAI): a price of anything else would never be met. */
+/** Sizes and qualities that requests and providers use (OpenAI, Gemini, xAI): a price for any other would never apply. */
 const SIZE = /^(?:\d{2,5}x\d{2,5}|512(?:px)?|0\.5K|[1-9][Kk]|auto|\*)$/
 const QUALITIES = ['low', 'medium', 'high', 'standard', 'hd', 'auto', '*']
 
-/** A file states what a provider of other habits calls its sizes. */
+/** `apply` accepts any names. */
 const ELSEWHERE =
   'for other names of sizes and qualities, set the price in a file: gatewayctl apply -f FILE'
 

@@ -32,7 +32,7 @@ export const mount: Mount = (models) =>
             : { from: readStart('--from', flags.from, context.clock.now()) }),
         })
         if (context.json) return printJson(record)
-        // Not the price in force: what was added may begin to hold later.
+        // Prints the added price, which may take effect later, and not the current one.
         const { id, added, previous } = record
         if (context.quiet) return print(added.version)
         printNote(context, `${paint(context, 'green', '✓')} priced ${clean(id)} (${added.version})`)
@@ -50,7 +50,7 @@ const PER_MILLION = [
   ['image out', 'image_out_usd'],
 ] as const satisfies readonly (readonly [string, keyof PriceRecord])[]
 
-/** "in $2.5 → $3 per million tokens, per image $0.04 → 512x512 $0.02": what differs from the price in force. */
+/** "in $2.5 → $3 per million tokens, per image $0.04 → 512x512 $0.02": changes to the current price. */
 function movesBetween(before: PriceRecord | null, after: PriceRecord): string {
   const tokens = PER_MILLION.filter(([, field]) => (before?.[field] ?? null) !== after[field]).map(
     ([name, field]) => `${name} ${dollars(before?.[field])} → ${dollars(after[field])}`,

@@ -1,4 +1,4 @@
-/** One model, as a person reads it. */
+/** Prints one model for people. */
 import type { ModelRecord } from '#operator/model-record.ts'
 import type { Context } from '../context.ts'
 import { printRecord } from '../terminal/output.ts'

@@ -1,4 +1,4 @@
-/** `gatewayctl models remove`: nobody is served it any more; past charges stay. */
+/** `gatewayctl models remove`: removes a model; past charges stay. */
 import { action, type Mount } from '../action.ts'
 import { recentRequests } from '../gateway/impact.ts'
 import { call } from '../gateway/operator.ts'

@@ -43,7 +43,7 @@ export const mount: Mount = (models) =>
       }),
     )
 
-/** One act at a time; what describes a hop goes with the hop. */
+/** One change at a time; flags of a hop need --via. */
 function checkFlags({ via, upstream, order, weight, drop, reset }: Flags, model: string): void {
   const acts = [via, drop, reset].filter((act) => act !== undefined)
   if (acts.length > 1) throw usageError('--via, --drop and --reset cannot be combined')
@@ -57,7 +57,7 @@ function checkFlags({ via, upstream, order, weight, drop, reset }: Flags, model:
 
 interface Acted {
   readonly route: Route
-  /** Null where nothing was changed. */
+  /** What was changed; null for nothing. */
   readonly news: string | null
 }
 

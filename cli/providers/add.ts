@@ -1,4 +1,4 @@
-/** `gatewayctl providers add`: an upstream account, its credential, and the models known of it. */
+/** `gatewayctl providers add`: an upstream account, its credential, and its models from the catalogue. */
 import { action, type Mount } from '../action.ts'
 import { readSecretInput, type SecretFlags } from '../flags/read-secret.ts'
 import { call } from '../gateway/operator.ts'

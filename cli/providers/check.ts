@@ -7,10 +7,10 @@ import { paint, printNote } from '../terminal/output.ts'
 
 export type Checked = VerbRecord<'providers.test'>[number]
 
-/** The provider is added whatever the check finds, so it is short. */
+/** Short, because the provider is added whatever the check finds. */
 const CHECK_TIMEOUT_MS = 5_000
 
-/** What it answered; null where the check itself failed: the provider has been added all the same. */
+/** The result; null where the check itself failed, in which case the provider has still been added. */
 export async function checkProvider(context: Context, name: string): Promise<Checked | null> {
   try {
     const tested = await call(context, 'providers.test', { name, within_ms: CHECK_TIMEOUT_MS })
@@ -20,7 +20,7 @@ export async function checkProvider(context: Context, name: string): Promise<Che
   }
 }
 
-/** "✓ key valid · 87 models, 12 of them priced here", and what becomes of the others. */
+/** "✓ key valid · 87 models, 12 of them priced here", and a note about the others. */
 export function printChecked(
   context: Context,
   { name, has_credential }: { readonly name: string; readonly has_credential: boolean },

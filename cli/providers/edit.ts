@@ -1,4 +1,4 @@
-/** `gatewayctl providers edit`: another key, address or type; models, prices and routes stay. */
+/** `gatewayctl providers edit`: changes key, base URL or type; models, prices and routes stay. */
 import { GatewayError } from '#domain/errors.ts'
 import type { VerbInput, VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
@@ -44,7 +44,7 @@ export const mount: Mount = (providers) =>
       }),
     )
 
-/** At a terminal a credential that another address needs anew is asked for. */
+/** A new base URL needs the credential again; at a terminal it is prompted for. */
 async function edit(
   context: Context,
   input: VerbInput<'providers.edit'>,

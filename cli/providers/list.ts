@@ -1,4 +1,4 @@
-/** `gatewayctl providers list`: upstream accounts, never their credentials. */
+/** `gatewayctl providers list`: upstream accounts, without their credentials. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'

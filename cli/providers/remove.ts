@@ -1,4 +1,4 @@
-/** `gatewayctl providers remove`: the account and its models go; past charges stay. */
+/** `gatewayctl providers remove`: removes the account and its models; past charges stay. */
 import { action, type Mount } from '../action.ts'
 import { recentRequests } from '../gateway/impact.ts'
 import { call } from '../gateway/operator.ts'

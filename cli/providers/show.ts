@@ -1,4 +1,4 @@
-/** `gatewayctl providers show`: one upstream account, never its credential. */
+/** `gatewayctl providers show`: one upstream account, without its credential. */
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { printRecord } from '../terminal/output.ts'

@@ -1,4 +1,4 @@
-/** `gatewayctl providers test`: asks providers for their models, which buys nothing; exit 6 when one does not do well. */
+/** `gatewayctl providers test`: checks providers by listing their models, which is free; exit 6 when one fails. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
@@ -54,7 +54,7 @@ const COLUMNS: readonly Column<Tested>[] = [
   { title: 'message', full: ({ message }) => message },
 ]
 
-/** "openai      ✓ 87 models · 212 ms"; of one that fails, what to type next. */
+/** "openai      ✓ 87 models · 212 ms"; after a failure, also the next command. */
 function describe(context: Context, tested: Tested, width: number): string {
   const { provider, ok, models, upstream, ms, message, prompt_tokens, completion_tokens } = tested
   const name = clean(provider).padEnd(width + 2)

@@ -1,4 +1,4 @@
-/** `gatewayctl rates set`: a new rate from its date on; past charges keep theirs. */
+/** `gatewayctl rates set`: a new exchange rate from its date on; past charges keep their rate. */
 import { readRubPerUsd } from '#domain/money.ts'
 import { action, type Mount } from '../action.ts'
 import { usageError } from '../exit.ts'
@@ -7,7 +7,7 @@ import { call } from '../gateway/operator.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { print, printJson } from '../terminal/output.ts'
 
-/** A larger move is more often a typing error than news. */
+/** A larger change is more likely a typing error, and needs confirmation. */
 const LARGE_MOVE_PERCENT = 10
 
 export const mount: Mount = (rates) =>

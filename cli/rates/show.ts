@@ -1,4 +1,4 @@
-/** `gatewayctl rates show`: the exchange rate to rubles, and those that are yet to hold. */
+/** `gatewayctl rates show`: the exchange rate to rubles, and scheduled changes. */
 import { readInstant } from '#domain/clock.ts'
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'

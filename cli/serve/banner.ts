@@ -1,4 +1,4 @@
-/** What `serve` says first: where it listens, and for the demo all that a stranger needs to ask. */
+/** The first output of `serve`: its addresses, and for the demo also a key and example commands. */
 
 import { renderInstant } from '#domain/clock.ts'
 import { initialise } from '#operator/init.ts'
@@ -21,7 +21,7 @@ interface Addresses {
   readonly metricsUrl: string | null
 }
 
-/** In a log of JSON it is a line of that log. */
+/** With a JSON log it is one line of that log. */
 export function showBanner(context: Context, addresses: Addresses, isPretty: boolean): void {
   const { dataDir } = context
   if (!isPretty) {
@@ -52,11 +52,11 @@ function printLine(
 }
 
 interface DemoAddresses extends Addresses {
-  /** Where commands reach it, or why they cannot. */
+  /** The socket for commands, or why there is none. */
   readonly demoSocket: { readonly path: string | null; readonly why: string }
 }
 
-/** Furnishes the store in memory and prints lines that work as pasted, or their facts as a line of a log of JSON. */
+/** Fills the store in memory and prints commands to paste, or the same data as one line of the JSON log. */
 export async function showDemoBanner(
   context: Context,
   store: GatewayStore,
@@ -108,7 +108,7 @@ export async function showDemoBanner(
 
 const DEMO_REDIRECT = 'http://localhost:3000/callback'
 
-/** What to type beside it: plainly, unless a command would find a data directory first. */
+/** The command to try next; with the socket, where commands would otherwise use a data directory. */
 function commandsLine(context: Context, { path, why }: DemoAddresses['demoSocket']): string {
   if (path === null) return `Commands cannot reach this demo: ${clean(why)}`
   return hasNoPlace(context)
@@ -116,7 +116,7 @@ function commandsLine(context: Context, { path, why }: DemoAddresses['demoSocket
     : `In another terminal:\n  GATEWAY_ADMIN_SOCKET=${clean(path)} gatewayctl dashboard`
 }
 
-/** A client to try signing in with at once. */
+/** A client for trying out sign-in. */
 async function makeClient(context: Context, store: GatewayStore) {
   const { createClient } = await import('#operator/clients.ts')
   const client = { name: 'Demo', redirect_uris: [DEMO_REDIRECT] }

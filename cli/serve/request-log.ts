@@ -4,15 +4,15 @@ import { clean } from '../terminal/clean.ts'
 
 export interface ServeLog {
   readonly note: RequestLog
-  /** What broke outside any request. */
+  /** Reports a failure outside any request. */
   readonly fault: (cause: unknown) => void
   readonly flush: () => void
 }
 
-/** A write costs more than its lines, and nobody reads faster than this; the activity log is what must not be lost. */
+/** One write costs more than its lines, so they are batched; the lasting record is the activity log. */
 const BATCH_MS = 50
 
-/** A log that nobody reads any more, or that finds no room, is no reason to end, nor to say so with every line. */
+/** A closed pipe or a full disk must not stop the gateway. */
 const forget = (): void => {}
 
 export function startRequestLog(isPretty: boolean): ServeLog {
@@ -35,7 +35,7 @@ export function startRequestLog(isPretty: boolean): ServeLog {
   }
 }
 
-/** Its words and where it was thrown, with what caused it; the runtime's own words would show the program's text as well. */
+/** Message, stack and causes; Bun.inspect would also print source code. */
 function stackOf(cause: unknown): string {
   if (!(cause instanceof Error)) return Bun.inspect(cause)
   const stack = cause.stack ?? `${cause.name}: ${cause.message}`

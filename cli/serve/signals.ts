@@ -1,13 +1,13 @@
-/** The signals that stop a server: asked once it drains, asked again it cuts and charges, and a third time it just ends. */
+/** Signals that stop a server: the first one drains, the second cuts requests and charges them, the third ends the process. */
 import { readFileSync } from 'node:fs'
 
 export interface Stopping {
   readonly asked: Promise<void>
-  /** What is in progress is not to be waited for. */
+  /** Requests in progress are no longer waited for. */
   readonly askedAgain: Promise<void>
 }
 
-/** From the third signal on the system ends the process at once; holds are then resolved at the next start. */
+/** The third signal ends the process at once; open holds are then resolved at the next start. */
 export function listenForSignals(): Stopping {
   const signals: readonly NodeJS.Signals[] = isHangUpOurs()
     ? ['SIGTERM', 'SIGINT', 'SIGHUP']
@@ -26,7 +26,7 @@ export function listenForSignals(): Stopping {
   return { asked: asked.promise, askedAgain: askedAgain.promise }
 }
 
-/** Not under `nohup`, which has it ignored: to listen for it would undo that. Elsewhere than on Linux nobody can tell. */
+/** Whether to handle SIGHUP: not under `nohup`, which ignores it, as a handler would undo that. Only Linux shows this. */
 function isHangUpOurs(): boolean {
   try {
     const ignored = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]

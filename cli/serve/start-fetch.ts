@@ -1,11 +1,11 @@
-/** Starts the thread that fetches, while there are descriptors to start it with. */
+/** Starts Bun's fetch thread while file descriptors are still available. */
 
-/** Nobody answers there, on any machine; nothing leaves it. */
+/** Not a socket on any machine, so the request fails locally. */
 const NOWHERE = '/dev/null'
 
 /**
- * The runtime starts that thread with the first fetch: webhooks, pictures, a proxy, third parties. One that is to start when no
- * descriptor is left ends the process, and any stranger can hold descriptors.
+ * Bun starts this thread with the first fetch (webhooks, images, proxies, identity providers). Starting it when no
+ * descriptor is left crashes the process, and any client can use up descriptors.
  */
 export const startFetch = (): Promise<void> =>
   fetch('http://nowhere/', { unix: NOWHERE }).then(

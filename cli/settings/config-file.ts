@@ -1,4 +1,4 @@
-/** The configuration file: TOML, settings of the process only; what it does not know is an error, never passed over. */
+/** The configuration file: TOML, settings of the process only; an unknown setting is an error. */
 
 import { readFileSync } from 'node:fs'
 import { systemCodeOf } from '#domain/system-code.ts'
@@ -7,7 +7,7 @@ import type { Context } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
 import { fileFault } from '../file-fault.ts'
 
-/** What stands in the file: a text in quotes, a whole number, or `true` and `false` as they are. */
+/** The type of a value: a string, an integer, or a boolean. */
 type Kind = 'text' | 'count' | 'flag'
 
 /** Every setting, `table.key` as TOML writes it, and its kind. */
@@ -33,7 +33,7 @@ const SETTINGS = {
 
 export type SettingName = keyof typeof SETTINGS
 
-/** In the order of the guide. */
+/** In the order of the documentation. */
 export const NAMES = Object.keys(SETTINGS) as readonly SettingName[]
 
 const KINDS: Readonly<
@@ -44,10 +44,10 @@ const KINDS: Readonly<
   flag: ['true or false', (value) => typeof value === 'boolean'],
 }
 
-/** What the operator wrote down; a number or a flag is told as text, as a variable would. */
+/** The settings of the file; numbers and booleans as text, as in a variable. */
 export type ConfigFile = Partial<Readonly<Record<SettingName, string>>>
 
-/** Empty where there is no file and nobody named one. @throws CommandError 2 for a bad value or an unknown setting */
+/** Empty where the default file does not exist. @throws CommandError 2 for a bad value or an unknown setting */
 export function readConfigFile({ configFile: { path, isNamed } }: Context): ConfigFile {
   const found: Partial<Record<SettingName, string>> = {}
   for (const [name, value] of flatten(parse(path, readText(path, isNamed)))) {
@@ -87,7 +87,7 @@ const isTable = (value: unknown): value is Table =>
 
 const isKnownTable = (name: string): boolean => NAMES.some((known) => known.startsWith(`${name}.`))
 
-/** `[upstream]` with `connect_timeout` is `upstream.connect_timeout`. An empty table says nothing, unless nobody knows it. */
+/** `[upstream]` with `connect_timeout` is `upstream.connect_timeout`. An empty table is ignored if its name is known. */
 const flatten = (table: Table, prefix = ''): (readonly [name: string, value: unknown])[] =>
   Object.entries(table).flatMap(([key, value]) => {
     const name = prefix + key
@@ -107,7 +107,7 @@ function unknownSetting(path: string, name: string): CommandError {
 
 const lastPart = (name: string): string => name.slice(name.lastIndexOf('.') + 1)
 
-/** The right key in the wrong table, or in none. */
+/** Finds a known key in another table, or in none. */
 function inAnotherTable(name: string): SettingName | undefined {
   const key = nearest(lastPart(name), NAMES.map(lastPart))
   return NAMES.find((known) => lastPart(known) === key)

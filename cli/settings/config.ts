@@ -1,4 +1,4 @@
-/** The settings of a serving process; what serves is flag > variable > file > default. */
+/** The settings of a serving process: flag > variable > file > default. */
 import { ACTIVITY_KEPT_MS, LEAST_ACTIVITY_KEPT_MS } from '#domain/activity.ts'
 import { DAY_MS } from '#domain/clock.ts'
 import { DEFAULT_SETTINGS, type Settings } from '#domain/settings.ts'
@@ -14,7 +14,7 @@ export interface ServeSettings {
   /** Without a path: `https://gateway.example`. */
   readonly baseUrl: string
   readonly gateway: Settings
-  /** How long the log keeps a request; null is for ever. */
+  /** How long the log keeps a request; null is forever. */
   readonly activityKeptMs: number | null
 }
 
@@ -23,7 +23,7 @@ export interface ServeFlags {
   readonly baseUrl?: string
 }
 
-/** Loopback: nobody else is let in without a word of the operator's. */
+/** Loopback: other machines get access only when the operator says so. */
 export const DEFAULT_LISTEN = '127.0.0.1:4140'
 
 /** Where to listen, what applications call it, how long to wait. @throws CommandError 2 for a bad value or an unknown setting */
@@ -44,13 +44,13 @@ export function readServeSettings(context: Context, flags: ServeFlags): ServeSet
   }
 }
 
-/** As a browser on this machine types it. */
+/** The URL for a browser on this machine. */
 export function addressOf(hostname: string, port: number): string {
   const host = ['0.0.0.0', '::', '[::]'].includes(hostname) ? '127.0.0.1' : hostname
   return `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`
 }
 
-/** The address that applications use, for hints; a broken configuration is not this command's affair. */
+/** The public URL, for hints; the default where the configuration is invalid. */
 export function readBaseUrl(context: Context): string {
   try {
     return readServeSettings(context, {}).baseUrl
@@ -81,7 +81,7 @@ function readTimeout({ name, text }: FoundSetting): number {
   throw usageError(`${name} must be at least 1s and at most 24h (got "${text}")`)
 }
 
-/** Null for `none`: for ever. */
+/** Null for `none`: forever. */
 function readKept({ name, text }: FoundSetting): number | null {
   if (text === 'none') return null
   const ms = readDuration(name, text, 'none')
@@ -92,7 +92,7 @@ function readKept({ name, text }: FoundSetting): number | null {
   )
 }
 
-/** No model writes more in one answer, and a hold of more would stay beyond what an amount can be. */
+/** No model writes more in one answer, and a larger hold could exceed the maximum amount. */
 const MOST_RESERVED_TOKENS = 1_000_000
 
 function readTokens({ name, text }: FoundSetting): number {
@@ -101,7 +101,7 @@ function readTokens({ name, text }: FoundSetting): number {
   throw usageError(`${name} must be at most ${MOST_RESERVED_TOKENS} (got "${text}")`)
 }
 
-/** `name` is what whoever set it called it. @throws CommandError 2 */
+/** `name` is the flag, variable or setting that the value came from. @throws CommandError 2 */
 export function readListen(
   text: string,
   name = 'listen',

@@ -1,10 +1,10 @@
-/** Where people would sign in, by what this command can read of the configuration. */
+/** The URL of the sign-in provider by the configuration, without a running gateway. */
 
 import type { Context } from '../context.ts'
 import { readServeSettings } from './config.ts'
 import { readSigninSettings } from './signin-settings.ts'
 
-/** What a server of this configuration will call itself; a broken one is not this command's affair. */
+/** Null where sign-in is off or the configuration is invalid. */
 export function configuredAuthUrl(context: Context): string | null {
   try {
     const { port } = readServeSettings(context, {})

@@ -1,4 +1,4 @@
-/** What notices can leave by: the mail server, and how far webhooks may go; by variable, else by the configuration file. */
+/** Settings for delivering notices: the mail server, and permitted webhook addresses; variable > file. */
 import { readFileSync } from 'node:fs'
 import { readSender, readSmtpUrl, type SmtpServer } from '#notify/smtp-server.ts'
 import type { WebhookPermissions } from '#notify/webhook-policy.ts'
@@ -15,14 +15,14 @@ const URL_VARIABLE = variableOf('smtp.url')
 const URL_FILE_VARIABLE = `${URL_VARIABLE}_FILE`
 const LOOPBACK_VARIABLE = 'GATEWAY_ALLOW_LOOPBACK_WEBHOOKS'
 
-/** For a serving process. @throws CommandError 2 for a bad value, 1 for a file that cannot be read; none tells the password */
+/** For a serving process. @throws CommandError 2 for a bad value, 1 for an unreadable file; never with the password */
 export function readDeliverySettings(context: Context): DeliverySettings {
   const file = readConfigFile(context)
   const { env } = context
   return { smtp: readSmtp(env, file), webhooks: readLeave(env, file) }
 }
 
-/** For a command: whether there is a way, not which. A broken configuration is not its affair. */
+/** For a command: only whether delivery is configured. An invalid configuration counts as none. */
 export function readDelivery(context: Context): DeliveryConfig {
   const { env } = context
   const file = readOrEmpty(context)
@@ -54,7 +54,7 @@ function readFlag({ name, text }: FoundSetting): boolean {
 function readSmtp(env: Environment, file: ConfigFile): SmtpServer | null {
   const url = readUrlFile(env) ?? findSetting(env, file, 'smtp.url')
   if (url === undefined) return null
-  // What stands there holds a password, so a refusal does not repeat it.
+  // The value holds a password, so the error does not repeat it.
   const server = readSmtpUrl(url.text.trim())
   if (server === undefined) {
     throw usageError(`${url.name} must be smtp://user:password@host:587, or smtps:// for port 465`)

@@ -1,11 +1,11 @@
-/** Finds what a setting says: its variable in the environment, else the configuration file. */
+/** Finds the value of a setting: its environment variable, else the configuration file. */
 
 import type { Environment } from '../context.ts'
 import type { ConfigFile, SettingName } from './config-file.ts'
 
 export interface FoundSetting {
   readonly text: string
-  /** As whoever set it wrote it. */
+  /** The variable, or the setting in the file, that it came from. */
   readonly name: string
 }
 

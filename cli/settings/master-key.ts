@@ -1,4 +1,4 @@
-/** The master key: 32 bytes that seal providers' credentials; from systemd, a variable, or a file of its own. */
+/** The master key: 32 bytes that encrypt providers' credentials; from systemd, a variable, or a file of its own. */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const KEY_BYTES = 32
 const FILE_NAME = 'master.key'
 
 /**
- * Where the key is kept, the first that exists: systemd's credentials, `GATEWAY_MASTER_KEY_FILE`, `GATEWAY_MASTER_KEY`,
+ * Reads the key from the first source that exists: systemd's credentials, `GATEWAY_MASTER_KEY_FILE`, `GATEWAY_MASTER_KEY`,
  * `master.key` in the data directory, which `create` makes. Null when there is none.
  */
 export function readMasterKey(
@@ -60,7 +60,7 @@ function decode(text: string, place: string, dataDir: string): Uint8Array {
   throw wrong(`${place} does not hold a master key: 32 bytes in base64 or hexadecimal`, dataDir)
 }
 
-/** A new key is advice for a new gateway alone: it opens nothing that another has sealed. */
+/** Suggests a new key only for a new gateway: it cannot decrypt existing credentials. */
 const wrong = (message: string, dataDir: string): CommandError =>
   new CommandError(
     'master_key',

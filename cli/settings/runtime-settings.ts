@@ -1,4 +1,4 @@
-/** What the runtime reads at its own start alone: where `serve` needs it otherwise, the process starts again, once. */
+/** Settings that the runtime reads only at start-up: where `serve` needs other values, it re-executes itself once. */
 import type { Context } from '../context.ts'
 
 const PROXIES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY'].flatMap((name) => [
@@ -6,11 +6,11 @@ const PROXIES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY'].flatMap((name) => [
   name.toLowerCase(),
 ])
 
-/** Through a proxy requests go by fetch, which runs 256 at once unless it is told otherwise. */
+/** Requests through a proxy use fetch, which by default runs at most 256 at once. */
 const AT_ONCE = 'BUN_CONFIG_MAX_HTTP_REQUESTS'
 const MOST_AT_ONCE = '20000'
 
-/** Starts the process again where a setting is missing; what the operator has set stays. Elsewhere it returns. */
+/** Re-executes the process where a setting is missing; a value set by the operator stays. */
 export function settleRuntime({ env }: Context): void {
   if (env[AT_ONCE] !== undefined || PROXIES.every((name) => !env[name])) return
   if (!process.execve) return

@@ -1,4 +1,4 @@
-/** The settings of the sign-in provider; what serves is flag > variable > file > default. */
+/** The settings of the sign-in provider: flag > variable > file > default. */
 
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
@@ -9,11 +9,11 @@ import { findSetting } from './find-setting.ts'
 export interface SigninSettings {
   readonly hostname: string
   readonly port: number
-  /** What people and applications call it; null: as it listens, on whatever port it gets. */
+  /** Its public URL; null: the address it listens on. */
   readonly authUrl: string | null
-  /** Whether anybody who proves an address may sign in, or only whom the operator added. */
+  /** Whether anyone with a verified e-mail address may sign in, or only people added by the operator. */
   readonly allowsSignup: boolean
-  /** Whether somebody said where to listen: then it must. */
+  /** Whether an address was given explicitly: then a failure to listen is an error. */
   readonly isStated: boolean
 }
 
@@ -25,7 +25,7 @@ export interface SigninFlags {
 const DEFAULT_LISTEN = '127.0.0.1:4141'
 
 /**
- * Null where it is switched off (`off`). A gateway on any free port (0) takes one for signing in as well. @throws
+ * Null where it is switched off (`off`). With port 0 for the gateway, sign-in also gets a free port. @throws
  * CommandError 2
  */
 export function readSigninSettings(
@@ -58,7 +58,7 @@ function readSignup(text: string): boolean {
   throw usageError(`auth_signup must be open or closed (got "${text}")`)
 }
 
-/** Tokens name it, and applications compare it character by character; so it has one form. */
+/** Normalised, as tokens contain it and applications compare it byte for byte. */
 function readAuthUrl(text: string): string {
   const url = URL.parse(text)
   const isPlain = url !== null && ['http:', 'https:'].includes(url.protocol)

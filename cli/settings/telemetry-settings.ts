@@ -1,4 +1,4 @@
-/** What is counted and traced: by flag, by variable, also those of OpenTelemetry, else by the configuration file. */
+/** Settings for metrics and traces: flag > variable, also those of OpenTelemetry > file. */
 
 import { readFileSync } from 'node:fs'
 import { isLoopbackHost } from '#domain/loopback.ts'
@@ -16,7 +16,7 @@ export interface TelemetryFlags {
 
 export const DEFAULT_METRICS_LISTEN = '127.0.0.1:4142'
 
-/** Off unless said. @throws CommandError 2 for a bad value, 1 for a file that cannot be read; none tells the token */
+/** Off by default. @throws CommandError 2 for a bad value, 1 for an unreadable file; never with the token */
 export function readTelemetrySettings(context: Context, flags: TelemetryFlags): TelemetryOptions {
   const file = readConfigFile(context)
   return { metrics: readMetrics(context, file, flags), traces: readTraces(context, file) }
@@ -69,7 +69,7 @@ function readFile(path: string, name: string): string {
 
 const OTLP = 'OTEL_EXPORTER_OTLP'
 
-/** The variables are those that every OpenTelemetry library obeys; the general endpoint gets its path, the others have theirs. */
+/** Uses the standard OpenTelemetry variables; only the general endpoint gets the path /v1/traces appended. */
 function readTraces(context: Context, file: ConfigFile): TelemetryOptions['traces'] {
   const { env } = context
   if (env['OTEL_SDK_DISABLED'] === 'true' || env['OTEL_TRACES_EXPORTER'] === 'none') return null
@@ -105,7 +105,7 @@ function readEndpoint(name: string, text: string): string {
   throw usageError(`${name} must be an http or https address without a password`)
 }
 
-/** `name=value` pairs between commas, values percent-encoded; what is wrong is not repeated, because it is a secret. */
+/** Comma-separated `name=value` pairs, values percent-encoded; errors do not repeat the text, which holds secrets. */
 function readHeaders(text: string): Readonly<Record<string, string>> {
   const pairs = text.split(',').filter((pair) => pair.trim() !== '')
   return Object.fromEntries(

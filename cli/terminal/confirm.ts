@@ -1,4 +1,4 @@
-/** Consent: a person is asked, a script must have said `--yes`. */
+/** Confirmation: a prompt at a terminal, `--yes` in a script. */
 import type { Context } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
 import { repeat } from './hint.ts'
@@ -11,7 +11,7 @@ export interface Consent {
   readonly act: string
 }
 
-/** Returns when the operator agrees. @throws CommandError 5 when nobody may be asked, or the answer is no, 130 for Ctrl-C */
+/** Returns when the operator agrees. @throws CommandError 5 when prompts are off or the answer is no, 130 for Ctrl-C */
 export async function confirm(context: Context, { question, act }: Consent): Promise<void> {
   if (context.yes) return
   if (!context.mayAsk()) throw unconfirmed(act, repeat(context.typed, '--yes'))
@@ -20,12 +20,12 @@ export async function confirm(context: Context, { question, act }: Consent): Pro
 }
 
 export interface NamedConsent extends Consent {
-  /** What must be typed, or stated by `--confirm`; `--yes` is not enough. */
+  /** What must be typed, or given by `--confirm`; `--yes` is not enough. */
   readonly name: string
   readonly confirmed: string | undefined
 }
 
-/** For what overwrites: returns when the operator has named it. @throws CommandError 2 for another name, 5, 130 */
+/** For overwriting: returns when the operator has given the name. @throws CommandError 2 for another name, 5, 130 */
 export async function confirmByName(context: Context, consent: NamedConsent): Promise<void> {
   const { name, confirmed, question, act } = consent
   if (confirmed === name) return

@@ -13,7 +13,7 @@ export function printCsv<Field extends string>(
   print([fields.join(','), ...lines].join('\n'))
 }
 
-/** A spreadsheet runs what begins like a formula, and names of models and users come from strangers. */
+/** A spreadsheet would run text that begins like a formula, and names of models and users are untrusted. */
 const FORMULA = /^[=+\-@]/
 
 function renderCell(value: Value): string {

@@ -1,8 +1,8 @@
-/** Cutting a text to the columns of a terminal: what is drawn as one, an emoji made of several say, stays one. */
+/** Cuts a text to terminal columns by graphemes, so that combined characters such as emoji stay whole. */
 
 let graphemes: Intl.Segmenter | null = null
 
-/** What is too long ends in `…`: then it is as wide as there is room, or narrower by half a wide character. */
+/** Longer text ends in `…`; it may be one column narrower where a wide character does not fit. */
 export function cutTo(text: string, columns: number): string {
   if (Bun.stringWidth(text) <= columns) return text
   if (columns <= 0) return ''

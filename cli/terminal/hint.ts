@@ -1,11 +1,11 @@
-/** Commands that are shown to be pasted: they act where, and for whom, the one that was typed did. */
+/** Suggested commands repeat the global options (location, account) of the command that was typed. */
 import { shellWord } from '#forms/shell-word.ts'
 
-/** The flags that say where the gateway is; every command takes them. */
+/** The flags for the location of the gateway; every command takes them. */
 const PLACE = ['--data-dir', '--config']
 const ACCOUNT = '--account'
 
-/** Whose keys and money makes a difference to these alone. */
+/** Commands that use --account. */
 const OF_AN_ACCOUNT: ReadonlySet<string> = new Set([
   'activity',
   'balance',
@@ -20,7 +20,7 @@ const OF_AN_ACCOUNT: ReadonlySet<string> = new Set([
 ])
 
 /**
- * What was typed, and the flags that were missing from it; a flag that has another value now stands once. No flag takes a
+ * The typed command with further flags; a flag given again replaces its old value. No flag takes a
  * secret, and a whole key among the arguments was refused before anything else.
  */
 export function repeat(typed: readonly string[], ...asked: readonly string[]): string {
@@ -32,10 +32,10 @@ export function repeat(typed: readonly string[], ...asked: readonly string[]): s
   return ['gatewayctl', ...[...kept, ...asked, ...operands].map(shellWord)].join(' ')
 }
 
-/** A command of ours within a sentence; a path that ends like one is left alone. */
+/** A gatewayctl command within a sentence, but not a path that ends in gatewayctl. */
 const COMMAND = /(?<![\w/.-])gatewayctl (?:([a-z]+)\b)(?:(?!gatewayctl ).)*/g
 
-/** A hint, each command in it with the place and the account that were stated, unless it states its own. */
+/** Adds the typed location and account to each command in a hint, unless the command has its own. */
 export const carry = (text: string, typed: readonly string[]): string =>
   text.replace(COMMAND, (command, noun: string) => {
     if (noun === 'help') return command
@@ -60,7 +60,7 @@ function statedOf(typed: readonly string[], name: string): string | undefined {
   return values.at(-1)
 }
 
-/** Behind `--` nothing is a flag. */
+/** After `--` there are no flags. */
 function split(typed: readonly string[]) {
   const end = typed.includes('--') ? typed.indexOf('--') : typed.length
   return { own: typed.slice(0, end), operands: typed.slice(end) }

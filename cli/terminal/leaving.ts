@@ -1,13 +1,13 @@
-/** A question at a terminal, and leaving it: Ctrl-C interrupts the command, the end of input declines. */
+/** Prompts at a terminal: Ctrl-C interrupts the command, end of input declines. */
 import type { Interface } from 'node:readline/promises'
 import { CommandError, EXIT } from '../exit.ts'
 import { writeError } from './streams.ts'
 
-/** Ctrl-C while somebody was asked. */
+/** The error for Ctrl-C at a prompt. */
 export const interrupted = (message: string): CommandError =>
   new CommandError('interrupted', EXIT.interrupted, message)
 
-/** Never resolves: rejects, with what has not been done, when the person has gone. Wait for it beside the answer. */
+/** Rejects with `message` on Ctrl-C or end of input; never resolves. To be raced against the answer. */
 export function leaving(terminal: Interface, message: string): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>()
   terminal.once('SIGINT', () => reject(interrupted(message)))
@@ -16,7 +16,7 @@ export function leaving(terminal: Interface, message: string): Promise<never> {
   return promise
 }
 
-/** What was typed; what is told of somebody who has left begins on a line of its own. @throws what `left` rejects with */
+/** The typed answer. A newline separates the prompt from an error. @throws what `left` rejects with */
 export async function answerTo(
   terminal: Interface,
   question: string,

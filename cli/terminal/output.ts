@@ -1,4 +1,4 @@
-/** What a command prints: results on standard output (a table, TSV or JSON), everything else on standard error. */
+/** Output of a command: results on standard output (a table, TSV or JSON), everything else on standard error. */
 
 import type { Context } from '../context.ts'
 import { clean } from './clean.ts'
@@ -9,15 +9,15 @@ import { inTone, type Tone } from './tone.ts'
 
 export interface Column<Row> {
   readonly title: string
-  /** Numbers stand right, and are never cut. */
+  /** Right-aligned, for numbers; never cut. */
   readonly right?: boolean
-  /** A long id: in a narrow terminal its end stands for it. */
+  /** A long id: a narrow terminal shows only its end. */
   readonly isId?: boolean
-  /** In a narrow terminal it goes, 1 before 2; what has none stays. Money has none. */
+  /** A narrow terminal drops columns in this order, 1 first; without it the column stays, as money does. */
   readonly yields?: number
-  /** The full value, as a script wants it; null is an empty field. */
+  /** The full value, for scripts; null is an empty field. */
   full(row: Row): string | number | null
-  /** How a person wants it; null is a dash. */
+  /** The value for people; null is a dash. */
   short?(row: Row): string | null
 }
 
@@ -30,7 +30,7 @@ export const print = (text: string): void => {
   writeOut(`${text}\n`)
 }
 
-/** Writes lines that accompany the result, commands to be pasted among them; `--quiet` silences them. */
+/** Writes a note to standard error, with the global options added to commands in it; silent with `--quiet` and `--json`. */
 export const printNote = (context: Context, text: string): void => {
   if (!context.quiet && !context.json) writeError(`${carry(text, context.typed)}\n`)
 }
@@ -48,7 +48,7 @@ export function printList<Row>(
   idOf: (row: Row) => string,
 ): void {
   if (context.json) printJson(rows)
-  // A header with nothing below it looks like a fault.
+  // A header without rows would look like a bug.
   else if (rows.length === 0 && context.isTerminal) printNote(context, 'nothing to list')
   else printLines(linesOf(context, rows, columns, idOf))
 }
@@ -95,7 +95,7 @@ function fieldLines(
 }
 
 const GAP = '  '
-/** As far as a column of text is cut before others go, and when none is left that may. */
+/** Minimum width of a text column while other columns can be dropped, and after that. */
 const LEAST_TEXT_COLUMNS = 16
 const LEAST_COLUMNS = 4
 
@@ -149,7 +149,7 @@ const toStrip = (strip: Omit<Strip, 'width'>): Strip => ({
 const excess = (strips: readonly Strip[], columns: number): number =>
   strips.reduce((sum, { width }) => sum + width + GAP.length, -GAP.length) - columns
 
-/** Ids are shortened first, then the last wide text is cut, then columns go by what they are worth; numbers stay whole. */
+/** Shortens ids first, then cuts the last wide text, then drops columns in their order; numbers are never cut. */
 function fitting(strips: readonly Strip[], columns: number): readonly Strip[] {
   if (excess(strips, columns) <= 0) return strips
   let kept: readonly Strip[] = strips.map((strip) =>
@@ -162,7 +162,7 @@ function fitting(strips: readonly Strip[], columns: number): readonly Strip[] {
     if (next === Number.POSITIVE_INFINITY) break
     kept = kept.filter(({ yields }) => yields !== next)
   }
-  // Nothing more may go: what is left of the texts is cut, the last first.
+  // No more columns can be dropped: cuts the remaining texts, the last first.
   for (const least of [LEAST_TEXT_COLUMNS, LEAST_COLUMNS]) {
     for (let texts = kept.length; texts > 0 && excess(kept, columns) > 0; texts--) {
       kept = cutLastText(kept, columns, least)
@@ -171,7 +171,7 @@ function fitting(strips: readonly Strip[], columns: number): readonly Strip[] {
   return kept
 }
 
-/** The last column of text that is wider than `least`, cut by what is too much, but not below that. */
+/** Cuts the last text column that is wider than `least`, but not below that. */
 function cutLastText(strips: readonly Strip[], columns: number, least: number): readonly Strip[] {
   const wide = strips.findLastIndex(({ right, width }) => !right && width > least)
   const tooMuch = Math.max(0, excess(strips, columns))
@@ -180,5 +180,5 @@ function cutLastText(strips: readonly Strip[], columns: number, least: number): 
   )
 }
 
-/** "key_…4k2m9x": ids of one day begin alike, so it is their ends that tell them apart. */
+/** "key_…4k2m9x": ids of one day begin alike and differ at their ends. */
 const shortId = (id: string): string => id.replace(/^([a-z]+[_-]).{2,}(.{6})$/, '$1…$2')

@@ -1,18 +1,18 @@
-/** A line of progress on standard error, for a person who would wait longer than a second; a script sees none. */
+/** A progress line on standard error, at a terminal only, for work that takes longer than a second. */
 import type { Context } from '../context.ts'
 import { isTerminal, writeError } from './streams.ts'
 
 export interface Progress {
-  /** Takes the line away again. */
+  /** Clears the line. */
   readonly done: () => void
 }
 
 const SILENT: Progress = { done: () => {} }
 const CLEAR_LINE = '\r\u001b[K'
-/** Nobody wonders before. */
+/** Shorter waits need no progress line. */
 const SHOW_AFTER_MS = 1_000
 
-/** Shows `what` at once: the work itself may keep this process from ever telling later. */
+/** Shows `what` at once, for work that blocks this process. */
 export function showProgress(context: Context, what: string): Progress {
   if (!isWanted(context)) return SILENT
   writeError(`${what} …`)
@@ -25,7 +25,7 @@ export function awaitProgress(context: Context, what: string): Progress {
   let isShown = false
   const timer = setInterval(() => {
     seconds++
-    // Not asked before: to wake the stream costs a short command a millisecond.
+    // Checked only now, because the check costs a short command a millisecond.
     isShown = isWanted(context)
     if (isShown) writeError(`${CLEAR_LINE}${what} … ${seconds}s`)
   }, SHOW_AFTER_MS)

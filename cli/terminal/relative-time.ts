@@ -1,4 +1,4 @@
-/** Times and sizes as a person reads them in passing. */
+/** Short times and sizes for people. */
 import { type Instant, readInstant } from '#domain/clock.ts'
 
 const STEPS = [

@@ -1,17 +1,17 @@
-/** Standard output and error, written to directly: the runtime's own streams cost a short command milliseconds to wake. */
+/** Standard output and error, written to directly: creating the runtime's streams costs a short command milliseconds. */
 import { fstatSync, writeSync } from 'node:fs'
 
 interface Output {
   readonly fd: 1 | 2
   stream(): NodeJS.WriteStream
-  /** Set once the stream has had to take over: what comes later must not overtake what it still holds. */
+  /** Set once output goes through the stream: later output must not overtake what it has buffered. */
   isStream: boolean
 }
 
 const OUT: Output = { fd: 1, stream: () => process.stdout, isStream: false }
 const ERR: Output = { fd: 2, stream: () => process.stderr, isStream: false }
 
-/** Every byte arrives, however slow the reader: what the descriptor does not take at once, the stream waits to deliver. */
+/** Delivers every byte, however slow the reader: the stream buffers what the descriptor does not accept at once. */
 function write(output: Output, text: string): void {
   const bytes = Buffer.from(text)
   const taken = output.isStream ? 0 : writeNow(output.fd, bytes)
@@ -21,7 +21,7 @@ function write(output: Output, text: string): void {
   output.stream().write(bytes.subarray(taken))
 }
 
-/** How many bytes need no further care: all of them, unless the descriptor would have to be waited for. */
+/** Returns how many bytes were handled: all, unless the descriptor would block. */
 function writeNow(fd: number, bytes: Uint8Array): number {
   let taken = 0
   try {
@@ -29,7 +29,7 @@ function writeNow(fd: number, bytes: Uint8Array): number {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : null
     if (code === 'EAGAIN') return taken
-    // Nobody could be told that standard error cannot be written.
+    // A failure of standard error cannot be reported anywhere.
     if (!GONE.has(code) && fd === OUT.fd) throw new UnwritableError('standard output', error)
     gone.add(fd)
     return bytes.length
@@ -37,7 +37,7 @@ function writeNow(fd: number, bytes: Uint8Array): number {
   return taken
 }
 
-/** What should have been printed or kept could not be: a disk is full, say. */
+/** Output could not be written, for example because a disk is full. */
 export class UnwritableError extends Error {
   constructor(place: string, cause: unknown) {
     super(`cannot write to ${place}: ${cause instanceof Error ? cause.message : String(cause)}`, {
@@ -47,7 +47,7 @@ export class UnwritableError extends Error {
   }
 }
 
-/** A reader that has left, as `head` does, or never was, wants no more and no complaint. */
+/** The reader has closed the pipe, as `head` does, or there never was one: not an error. */
 const GONE: ReadonlySet<unknown> = new Set(['EPIPE', 'EBADF'])
 
 function forget(error: NodeJS.ErrnoException, fd: number): void {
@@ -57,20 +57,20 @@ function forget(error: NodeJS.ErrnoException, fd: number): void {
 
 const gone = new Set<number>()
 
-/** Whether nobody reads standard output any more: what never ends by itself ends then. */
+/** Whether the reader of standard output has gone: endless commands then stop. */
 export const isReaderGone = (): boolean => gone.has(OUT.fd)
 
 export const writeOut = (text: string): void => write(OUT, text)
 export const writeError = (text: string): void => write(ERR, text)
 
-/** Whether a person is at the other end. Only a character device can be a terminal; asking further costs a millisecond. */
+/** Whether the descriptor is a terminal. Only a character device can be one; the full check costs a millisecond. */
 export function isTerminal(fd: 0 | 1 | 2): boolean {
   if (!isCharacterDevice(fd)) return false
   const { stdin, stdout, stderr } = process
   return (fd === 0 ? stdin : fd === 1 ? stdout : stderr).isTTY === true
 }
 
-/** A descriptor that was closed before we started is nobody's terminal. */
+/** False for a descriptor that was closed before the start. */
 function isCharacterDevice(fd: number): boolean {
   try {
     return fstatSync(fd).isCharacterDevice()

@@ -1,4 +1,4 @@
-/** Tones of text on a terminal, by their codes (ECMA-48, SGR): the runtime's module for them costs every start ten milliseconds. */
+/** Text styles by their SGR codes (ECMA-48): the runtime's own module for them adds ten milliseconds to every start. */
 
 const CODES = {
   bold: [1, 22],
@@ -12,7 +12,7 @@ const CODES = {
 
 export type Tone = keyof typeof CODES
 
-/** Whether a terminal wants tones at all is the caller's to know. */
+/** The caller decides whether to use colour at all. */
 export function inTone(text: string, tone: Tone): string {
   const [on, off] = CODES[tone]
   return `\u001b[${on}m${text}\u001b[${off}m`

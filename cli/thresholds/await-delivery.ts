@@ -1,13 +1,13 @@
-/** Waits for what becomes of a notice: its first try on every channel, or patience's end. */
+/** Waits for the first delivery attempt of a notice on every channel, up to a time-out. */
 import type { VerbRecord } from '#operator/verbs.ts'
 
 export type SentEvent = VerbRecord<'deliveries.show'>
 
 const POLL_MS = 100
-/** A try may take fifteen seconds, and a courier looks every few. */
+/** An attempt may take fifteen seconds, and the courier polls every few seconds. */
 const TIMEOUT_MS = 30_000
 
-/** The event as it stands once every channel has a try in its log; as it stands then, when that takes too long. */
+/** The event once every channel has an attempt in its log, or its state at the time-out. */
 export async function awaitDelivery(
   fetchEvent: () => Promise<SentEvent>,
   timeoutMs = TIMEOUT_MS,

@@ -1,4 +1,4 @@
-/** `gatewayctl thresholds set`: changes what is stated; a webhook's secret is shown when it is made, and never again. */
+/** `gatewayctl thresholds set`: changes the given fields; a webhook's secret is shown only when it is created. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
@@ -51,7 +51,7 @@ export const mount: Mount = (thresholds) =>
 
 const orNull = (text: string): string | null => (text === 'none' ? null : text)
 
-/** Where a secret was made standard output is that secret alone, so that a script can keep it. */
+/** With a new secret, standard output is exactly that secret, for scripts. */
 function showChanges(context: Context, record: SetRecord): void {
   const { account, webhook_secret: secret } = record
   const changes = clean(`${account}: ${movesOf(record).join(', ') || 'nothing changed'}`)

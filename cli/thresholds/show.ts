@@ -1,4 +1,4 @@
-/** `gatewayctl thresholds show`: when an account's owner wants to hear that money runs out, and where. */
+/** `gatewayctl thresholds show`: the low-balance threshold of an account, and where its notice goes. */
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { printRecord } from '../terminal/output.ts'

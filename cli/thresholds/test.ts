@@ -1,4 +1,4 @@
-/** `gatewayctl thresholds test`: sends a notice that says it is a test, and waits for it; exit 6 when it fails. */
+/** `gatewayctl thresholds test`: sends a notice marked as a test, and waits for it; exit 6 when it fails. */
 import { action, type Mount } from '../action.ts'
 import type { Context } from '../context.ts'
 import { EXIT, endWith } from '../exit.ts'

@@ -1,4 +1,4 @@
-/** A threshold in the lines that a person reads. */
+/** The fields of a threshold for people. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
 import { relativeTime } from '../terminal/relative-time.ts'

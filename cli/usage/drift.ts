@@ -1,4 +1,4 @@
-/** `gatewayctl usage drift`: what providers say that they charge, beside what we charged for the same requests. */
+/** `gatewayctl usage drift`: costs stated by providers, compared with our charges for the same requests. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
 import { checkTrimmed } from '../activity/warn-of-trimmed.ts'

@@ -1,4 +1,4 @@
-/** `gatewayctl usage report`: requests, tokens, pictures and cost by key, end user, model, provider, day or hour. */
+/** `gatewayctl usage report`: requests, tokens, images and cost by key, end user, model, provider, day or hour. */
 import { USAGE_DIMENSIONS, type UsageDimension } from '#domain/usage-report.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from '../action.ts'
@@ -14,7 +14,7 @@ import { type Column, printJson, printList, printNote } from '../terminal/output
 type Report = VerbRecord<'usage.report'>
 type Sum = Report['total']
 
-/** A group, all others, or the whole. */
+/** A group, the sum of all others, or the total. */
 interface Line extends Sum {
   readonly first: string
   readonly second: string
@@ -30,7 +30,7 @@ interface Flags {
 }
 
 const KNOWN = USAGE_DIMENSIONS.join(', ')
-/** As many rows as a person wants to see, unless the rows are a calendar. */
+/** Default number of rows, except by day or hour. */
 const USUAL_TOP = 10
 
 export const mount: Mount = (usage) =>
@@ -96,7 +96,7 @@ const namesOf = ({ by, then_by }: Report, row: Row) => ({
   second: then_by === null ? '' : nameIn(row, then_by),
 })
 
-/** Who or what nobody named is a dash in brackets, as no name is. */
+/** "(none)" where the dimension has no value. */
 const nameIn = (row: Row, dimension: UsageDimension): string =>
   (dimension === 'key' ? row.key_name : row[dimension]) ?? '(none)'
 
@@ -160,5 +160,5 @@ const count = (title: string, yields: number | null, of: (line: Line) => number)
 /** "12 304" */
 const grouped = (number: number): string => String(number).replace(/\B(?=(\d{3})+$)/g, ' ')
 
-/** Cents are enough from a dollar on: "131.20"; below it every digit counts. */
+/** Two decimals from one dollar on: "131.20"; all digits below it. */
 const shorten = (usd: string): string => (/^0\./.test(usd) ? usd : Number(usd).toFixed(2))

@@ -1,4 +1,4 @@
-/** `gatewayctl users add`: somebody who may sign in, and whose account they own. */
+/** `gatewayctl users add`: adds a person who may sign in, and the account they own. */
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'

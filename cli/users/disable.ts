@@ -1,4 +1,4 @@
-/** `gatewayctl users disable`: signs somebody out everywhere, and lets them in no more. */
+/** `gatewayctl users disable`: signs a person out everywhere and blocks sign-in. */
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'

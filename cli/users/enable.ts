@@ -1,4 +1,4 @@
-/** `gatewayctl users enable`: lets somebody in again. */
+/** `gatewayctl users enable`: allows a person to sign in again. */
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'

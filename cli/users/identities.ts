@@ -1,4 +1,4 @@
-/** `gatewayctl users identities remove`: somebody signs in by a third party no more. */
+/** `gatewayctl users identities remove`: unlinks an external identity from a person. */
 import { action, type Mount } from '../action.ts'
 import { usageError } from '../exit.ts'
 import { call } from '../gateway/operator.ts'

@@ -47,7 +47,7 @@ export const mount: Mount = (users) =>
       }),
     )
 
-/** Both together are everybody, as are neither. */
+/** Both flags, or neither, mean everybody. */
 const stateOf = ({ disabled = false, enabled = false }: Flags): boolean | null =>
   disabled === enabled ? null : disabled
 

@@ -1,4 +1,4 @@
-/** `gatewayctl users remove`: forgets somebody; the address may sign in again as somebody new. */
+/** `gatewayctl users remove`: removes a person; the address may sign in again as a new one. */
 import { action, type Mount } from '../action.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'

@@ -1,4 +1,4 @@
-/** `gatewayctl users sessions revoke`: signs somebody out everywhere. */
+/** `gatewayctl users sessions revoke`: signs a person out everywhere. */
 import { action, type Mount } from '../action.ts'
 import { usageError } from '../exit.ts'
 import { call } from '../gateway/operator.ts'

@@ -1,4 +1,4 @@
-/** One person, as several commands print them. */
+/** Prints one person, for several commands. */
 import type { VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
 import { printRecord } from '../terminal/output.ts'

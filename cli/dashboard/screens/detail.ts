@@ -1,4 +1,4 @@
-/** One request in full: what is known of it while it runs, or the whole line that it left in the log. */
+/** One request in full: its state while it runs, or its record in the log. */
 import type { InFlightRecord, LogRecord } from '#operator/snapshot/record.ts'
 import { carry } from '../../terminal/hint.ts'
 import { count, elapsed } from '../figures.ts'

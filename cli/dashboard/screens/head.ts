@@ -1,4 +1,4 @@
-/** The head of every screen: where the gateway is and how it does, and the line of tabs. */
+/** The header of every screen: address and state of the gateway, and the line of tabs. */
 import { count, elapsed, lasting, percent, span, timeOfDay } from '../figures.ts'
 import { bar, curve } from '../glyphs.ts'
 import { type Line, type Piece, say, spread, widthOf } from '../line.ts'
@@ -6,7 +6,7 @@ import { listed } from '../lists.ts'
 import { cash, isWide, orderOf, type Scene } from '../scene.ts'
 import { listOf, SCREENS, TITLES } from '../view.ts'
 
-/** One line: name, state, address, version, age; the time of what is shown. */
+/** One line: name, state, address, version, uptime; the time of the snapshot. */
 export function nameLine(scene: Scene): Line {
   const { snapshot, size, view } = scene
   const { gateway, at } = snapshot
@@ -47,7 +47,7 @@ export function tabs(scene: Scene): Line {
       ? ` ${view.chart.metric} by ${view.chart.by}, a ${view.chart.bucket} `
       : `${counted}${glyphs.dot} ${orderOf(scene, sorts)} `
   const isFiltered = view.screen !== 'spend' && listOf(view).filter !== ''
-  // In a narrow terminal the order goes, then the names of the other screens: which one it is stays.
+  // A narrow terminal drops the sort order, then the names of the other screens.
   const [left, right] = [
     [named(scene, true), ended(scene, told)] as const,
     ...(isFiltered || view.screen === 'spend'
@@ -62,7 +62,7 @@ export function tabs(scene: Scene): Line {
   return spread([...left, say(glyphs.rule.repeat(Math.max(0, filled)), 'dim')], right, size.columns)
 }
 
-/** The screens, the one that is looked at in brackets; the others by name or by number alone. */
+/** The screens, the current one in brackets; the others by name, or by number only. */
 function named({ view, glyphs }: Scene, withNames: boolean): Line {
   const names = SCREENS.flatMap((screen, index): Line => {
     const isHere = screen === view.screen
@@ -76,13 +76,13 @@ function named({ view, glyphs }: Scene, withNames: boolean): Line {
 
 const ended = ({ glyphs }: Scene, text: string): Line => [say(text), say(glyphs.rule, 'dim')]
 
-/** A list may be shorter than what there is. */
+/** The snapshot may hold only a part of the rows. */
 function rowsBehind({ view, snapshot }: Scene, shown: number): number {
   if (view.screen === 'live') return Math.max(shown, snapshot.in_flight.count)
   return view.screen === 'keys' ? Math.max(shown, snapshot.keys.total) : shown
 }
 
-/** Four lines: rates, curves, what was spent, what is left. */
+/** Four lines: rates, sparklines, spend, balance. */
 export function summary(scene: Scene): readonly Line[] {
   const { snapshot, glyphs, size } = scene
   const { traffic, in_flight } = snapshot
@@ -137,7 +137,7 @@ function spentLine(scene: Scene): Line {
   ]
 }
 
-/** There is no room for kopecks. */
+/** Rubles without kopecks, for lack of room. */
 const places = ({ view }: Scene): number => (view.currency === 'usd' ? 2 : 0)
 
 function capped(
@@ -154,7 +154,7 @@ function capped(
 
 const NEAR_PERCENT = 90
 
-/** Yellow from 90 % on, red when all is used. */
+/** Yellow from 90 %, red from 100 %. */
 export const gaugeOf = ({ glyphs }: Scene, share: number, columns: number): Piece =>
   say(
     bar(glyphs, share, columns),

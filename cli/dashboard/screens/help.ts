@@ -1,4 +1,4 @@
-/** The keys of a screen, all of them on one page and the most needed on its last line. */
+/** The keys of a screen: all of them on the help page, the most needed in the footer. */
 import { type Line, say, spread } from '../line.ts'
 import { exactly, rule, type Scene } from '../scene.ts'
 import { type Screen, TITLES } from '../view.ts'
@@ -66,7 +66,7 @@ export function helpBody(scene: Scene, height: number): readonly Line[] {
   )
 }
 
-/** The keys that are good for something here, as many as fit; the help has them all. */
+/** The keys available here, as many as fit; the help page lists all. */
 export function keysLine(scene: Scene): Line {
   const { view, size } = scene
   const here = view.mode.kind === 'detail' ? inDetail(scene) : onScreen(scene)

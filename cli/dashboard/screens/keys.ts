@@ -1,4 +1,4 @@
-/** Screen 2: keys with what is used of each limit, the nearest to one first; below, all about the selected one. */
+/** Screen 2: keys with their use of each limit, the nearest to a limit first; below, details of the selected key. */
 
 import { instant, readInstant } from '#domain/clock.ts'
 import { shellWord } from '#forms/shell-word.ts'
@@ -28,9 +28,9 @@ import { tellWarning } from '../tell-warning.ts'
 import { tabs } from './head.ts'
 
 const DETAIL_LINES = 10
-/** The list's title, and rows enough to see where the cursor is. */
+/** The header of the list, and some rows around the cursor. */
 const LEAST_LIST_LINES = 5
-/** The line of tabs, the warnings and the command. */
+/** The tabs, the warnings and the suggested command. */
 const OTHER_LINES = 3
 
 export function keysBody(scene: Scene, height: number): readonly Line[] {
@@ -54,20 +54,20 @@ export function keysBody(scene: Scene, height: number): readonly Line[] {
   ]
 }
 
-/** A filter looks through what is here: in a large account that is not every key. */
+/** A filter searches only the keys of the snapshot, which in a large account are not all. */
 function nothing({ snapshot, typed }: Scene): string {
   const { rows, total } = snapshot.keys
   if (total <= rows.length) return '   no keys'
   return `   no match among the ${rows.length} keys shown here; all ${total}: ${carry('gatewayctl keys', typed)}`
 }
 
-/** A name that two keys have names neither. */
+/** The id where two keys have the same name. */
 function wordFor({ snapshot }: Scene, { id, name }: KeyRowRecord): string {
   const isOne = snapshot.keys.rows.filter((row) => row.name === name).length === 1
   return isOne ? shellWord(name) : id
 }
 
-/** `place` below 0 selects none; its rows then carry the mark of their level instead. */
+/** With `place` below 0 no row is selected; rows then show the mark of their level. */
 export function keyTable(
   scene: Scene,
   rows: readonly KeyRowRecord[],
@@ -103,7 +103,7 @@ export function keyTable(
   return table(scene, columns, rows, place, (row) => markOf(scene, row))
 }
 
-/** The same mark as of a warning: `!` where it frees by itself. */
+/** The same mark as of a warning: `!` where the limit frees by itself. */
 function markOf({ glyphs }: Scene, { level, spend_day, spend_month }: KeyRowRecord): Piece {
   const isSpent = spend_day.level === 'full' || spend_month.level === 'full'
   const mark = isSpent ? glyphs.over : level === 'ok' ? ' ' : glyphs.near
@@ -122,7 +122,7 @@ const column = <Gauge extends GaugeRecord | SpendGaugeRecord>(
   tone: (row) => toneOf(of(row).level),
 })
 
-/** `███░░ 41/60`; without a limit the bar's place stays empty. */
+/** `███░░ 41/60`; without a limit the bar is blank. */
 function counted({ glyphs }: Scene, { used, limit, percent: share }: GaugeRecord, bars: number) {
   const drawn = share === null || bars === 0 ? ' '.repeat(bars) : bar(glyphs, share, bars)
   const text = `${used === null ? glyphs.none : brief(used)}/${limit === null ? glyphs.none : brief(limit)}`

@@ -1,4 +1,4 @@
-/** Screen 1: requests in progress, with what there is room for around them. */
+/** Screen 1: requests in progress, and as many summaries as there is room for. */
 import type { InFlightRecord, LogRecord, ProviderTrafficRecord } from '#operator/snapshot/record.ts'
 import { brief, count, elapsed, lasting, percent, timeOfDay } from '../figures.ts'
 import { curve } from '../glyphs.ts'
@@ -20,7 +20,7 @@ import {
 import { alert, countsLine, errors, gaugeOf, rateOf, spendRate, summary, tabs } from './head.ts'
 import { keyTable } from './keys.ts'
 
-/** Between the head and the line of keys. */
+/** Between the header and the footer. */
 export const liveBody = (scene: Scene, height: number): readonly Line[] =>
   isWide(scene) ? wideBody(scene, height) : narrowBody(scene, height)
 
@@ -76,7 +76,7 @@ const halfOf = ({ size }: Scene): number => Math.floor(size.columns / 2) - 1
 
 type Block = readonly [title: string, lines: readonly Line[]]
 
-/** Two blocks of the same height, a wall between them. */
+/** Two blocks of the same height, with a vertical line between them. */
 function sideBySide(
   scene: Scene,
   [leftTitle, left]: Block,
@@ -174,13 +174,13 @@ const right = (
   text: (row: InFlightRecord) => string,
 ): Column<InFlightRecord> => ({ title, width, right: true, text })
 
-/** How many hops failed before this one is part of the model's cell. */
+/** The cell of the model also counts the hops that failed before. */
 const modelOf = ({ glyphs }: Scene, { model, failed_attempts: failed }: InFlightRecord): string =>
   failed === 0 ? model : `${model} ${glyphs.right} #${failed + 1}`
 
 const cost = (scene: Scene): Column<InFlightRecord> => ({
   ...right(`COST ${signOf(scene)}`, 9, ({ cost_usd }) => amount(scene, cost_usd, 4)),
-  // An estimate, until it is settled.
+  // Dimmed: an estimate until it is settled.
   tone: () => 'dim',
 })
 
@@ -223,13 +223,13 @@ const wideColumns = (scene: Scene): Columns => [
 
 const tokens = (value: number): string => (value < 100_000 ? count(value) : brief(value))
 
-/** Pictures have no tokens that anybody waits for. */
+/** Image requests produce no text tokens. */
 const output = ({ glyphs }: Scene, { state, completion_tokens }: InFlightRecord): string =>
   state === 'image' ? glyphs.none : tokens(completion_tokens)
 
 /** `12:40:58 429 ci-evals   rate_limit_exceeded …` */
 function errorLine({ glyphs }: Scene, one: LogRecord, columns: number): Line {
-  // A refusal says all there is to say; of a failure one wants to know which model it was.
+  // The message of a refusal is enough; a failure upstream also names the model.
   const said = [...(one.provider === null ? [] : [one.model]), one.message ?? '']
     .filter((text) => text !== '')
     .join(` ${glyphs.dot} `)
@@ -251,7 +251,7 @@ const providerMark = ({ glyphs }: Scene, { state }: ProviderTrafficRecord): Piec
   return state === 'down' ? say(glyphs.off, 'red') : say(glyphs.none, 'dim')
 }
 
-/** A provider a line, and what their marks mean. */
+/** One line per provider, and a legend of their marks. */
 export function providerLines(scene: Scene): readonly Line[] {
   const { glyphs, snapshot } = scene
   const lines = snapshot.providers.map((one): Line => {

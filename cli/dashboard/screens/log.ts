@@ -1,4 +1,4 @@
-/** Screen 5: the last requests, or those alone that did not end well. */
+/** Screen 5: the last requests, or only failed ones. */
 import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
 import type { LogRecord } from '#operator/snapshot/record.ts'
 import type { Tone } from '../../terminal/tone.ts'

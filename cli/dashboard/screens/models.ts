@@ -1,4 +1,4 @@
-/** Screen 3: models by what they cost today, with how quick and how well they answer; below, the providers. */
+/** Screen 3: models by today's spend, with latency and error rate; below, the providers. */
 import type { ModelTrafficRecord } from '#operator/snapshot/record.ts'
 import { brief, count, elapsed, percent } from '../figures.ts'
 import { bar } from '../glyphs.ts'

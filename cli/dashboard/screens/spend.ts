@@ -1,4 +1,4 @@
-/** Screen 4: what was spent, asked or produced in the last days or hours, by whom, and the end of the ledger. */
+/** Screen 4: spend, requests or tokens of the last days or hours, grouped, and the latest ledger entries. */
 
 import type { EntryRecord } from '#operator/ledger.ts'
 import type { ChartGroup, ChartPoint, ChartRecord } from '#operator/snapshot/chart.ts'
@@ -36,7 +36,7 @@ const tell = (scene: Scene, metric: ChartRecord['metric'], point: ChartPoint): s
 
 const AXIS_COLUMNS = 9
 
-/** Bars in eighths of a line, the highest as high as there is room, and a line of what each stands for. */
+/** Bars in eighths of a line, scaled to the available height, and a line of labels. */
 function barLines(scene: Scene, chart: ChartRecord, height: number): readonly Line[] {
   const { glyphs, size } = scene
   const values = chart.total.points.map((point) => sizeOf(chart.metric, point))
@@ -63,11 +63,11 @@ function barLines(scene: Scene, chart: ChartRecord, height: number): readonly Li
   return [...lines, [say(' '.repeat(AXIS_COLUMNS)), say(names.join(''), 'dim')]]
 }
 
-/** The highest bar's value stands at the top. */
+/** The top line is labelled with the highest value. */
 const axis = (scene: Scene, metric: ChartRecord['metric'], most: number, row: number): string =>
   row > 0 ? '' : metric === 'spend' ? amount(scene, most.toFixed(9)) : brief(most)
 
-/** The largest groups, all others, and the total, each with its own small curve. */
+/** The largest groups, all others, and the total, each with a sparkline. */
 function groupLines(scene: Scene, chart: ChartRecord): readonly Line[] {
   const line = (name: string, group: ChartGroup): Line => [
     say(` ${toLeft(name, 24)} `),
