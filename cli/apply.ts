@@ -42,7 +42,7 @@ export const mount: Mount = (root) =>
           document: await readDocument(flags.file),
           prune: flags.prune === true,
         }
-        const plan = await asked(flags.file, () => call(context, 'plan', input))
+        const plan = await withPlaceInFile(flags.file, () => call(context, 'plan', input))
         if (flags.dryRun) return showDryRun(context, plan)
         for (const line of renderSteps(context, plan.steps)) printNote(context, line)
         if (plan.steps.length === 0) {
@@ -58,7 +58,7 @@ export const mount: Mount = (root) =>
         })
         const file = flags.secretsOut === undefined ? null : reserveFile(flags.secretsOut)
         try {
-          const applied = await asked(flags.file, () =>
+          const applied = await withPlaceInFile(flags.file, () =>
             call(context, 'apply', { ...input, plan: plan.plan, credentials }),
           )
           showApplied(context, applied, file)
@@ -88,7 +88,7 @@ async function readDocument(path: string): Promise<PlanInput['document']> {
 }
 
 /** Turns a refusal into an error that names the place in the file. */
-async function asked<Answer>(path: string, ask: () => Promise<Answer>): Promise<Answer> {
+async function withPlaceInFile<Answer>(path: string, ask: () => Promise<Answer>): Promise<Answer> {
   try {
     return await ask()
   } catch (thrown) {

@@ -29,11 +29,11 @@ export const mount: Mount = (root) =>
         if (restore === undefined) {
           if (confirm !== undefined) throw usageError('--confirm requires --restore')
           const { takeBackup } = await import('./backup/take.ts')
-          const wishes = {
+          const options = {
             verify: verify === true,
             keep: keep === undefined ? null : readCount('--keep', keep),
           }
-          return await takeBackup(context, file, wishes)
+          return await takeBackup(context, file, options)
         }
         if (file !== undefined || keep !== undefined || verify) {
           throw usageError(

@@ -29,18 +29,18 @@ export interface Context {
   /** The configuration file, and whether it was given explicitly: then it must exist. */
   readonly configFile: { readonly path: string; readonly isNamed: boolean }
   /** Whether the location of the gateway was given explicitly. */
-  readonly isPlaceNamed: boolean
+  readonly isLocationGiven: boolean
   readonly adminSocket: string
   /** Whether that is the socket of a demo. */
   readonly isDemo: boolean
   /** The `--account` flag as input fields of a verb; empty where it was not given. */
-  readonly whose: { readonly account?: string }
+  readonly accountInput: { readonly account?: string }
   readonly json: boolean
   readonly quiet: boolean
   readonly yes: boolean
   readonly debug: boolean
   /** Whether the command may prompt. */
-  readonly mayAsk: () => boolean
+  readonly canPrompt: () => boolean
   /** Whether standard output is a terminal. */
   readonly isTerminal: boolean
   readonly columns: number
@@ -56,8 +56,8 @@ export function openContext(
   env: Environment = process.env,
   typed: readonly string[] = process.argv.slice(2),
 ): Context {
-  demandPlace('--data-dir', flags.dataDir)
-  demandPlace('--config', flags.config)
+  requirePath('--data-dir', flags.dataDir)
+  requirePath('--config', flags.config)
   const named = flags.dataDir ?? set(env['GATEWAY_DATA_DIR']) ?? systemd(env['STATE_DIRECTORY'])
   const socket = set(env['GATEWAY_ADMIN_SOCKET'])
   const dataDir = resolve(named ?? xdg(env))
@@ -68,15 +68,15 @@ export function openContext(
     typed,
     dataDir,
     configFile: configFile(flags, env),
-    isPlaceNamed: named !== undefined || socket !== undefined,
+    isLocationGiven: named !== undefined || socket !== undefined,
     adminSocket: resolve(socket ?? join(dataDir, 'run', 'admin.sock')),
     isDemo: false,
-    whose: flags.account === undefined ? {} : { account: flags.account },
+    accountInput: flags.account === undefined ? {} : { account: flags.account },
     json: flags.json === true,
     quiet: flags.quiet === true,
     yes: flags.yes === true,
     debug: flags.debug === true,
-    mayAsk: () => flags.input !== false && !set(env['GATEWAY_NO_INPUT']) && isTerminal(0),
+    canPrompt: () => flags.input !== false && !set(env['GATEWAY_NO_INPUT']) && isTerminal(0),
     isTerminal: isRead,
     columns: isRead ? Math.max(NARROWEST_COLUMNS, process.stdout.columns) : USUAL_COLUMNS,
     color: flags.color !== false && wantsColor(env, isRead),
@@ -84,7 +84,7 @@ export function openContext(
 }
 
 /** An empty path is usually an unset variable in a script, and would mean the working directory. */
-function demandPlace(flag: string, stated: string | undefined): void {
+function requirePath(flag: string, stated: string | undefined): void {
   if (stated === '') throw usageError(`${flag} is empty: give a path`)
 }
 

@@ -6,8 +6,8 @@ import type { Context } from './context.ts'
 import type { DashboardActions } from './dashboard/controller.ts'
 import { SCREENS, type Screen } from './dashboard/view.ts'
 import { CommandError, EXIT, usageError } from './exit.ts'
-import { isThere } from './gateway/access.ts'
-import { besideDemo, warnOfDemo } from './gateway/demo-socket.ts'
+import { fileExists } from './gateway/access.ts'
+import { noteDemo, withDemo } from './gateway/demo-socket.ts'
 import { callRunning, isTimeout, notAnswering } from './gateway/operator.ts'
 import { noGateway } from './gateway/operator-lines.ts'
 import { print, printJson } from './terminal/output.ts'
@@ -35,9 +35,9 @@ export const mount: Mount = (root) =>
         const fps = readFps(flags.fps)
         const isOnce = flags.once === true || given.json
         if (!isOnce) demandTerminal(given)
-        const context = besideDemo(given)
+        const context = withDemo(given)
         const first = await readFirst(context)
-        warnOfDemo(context)
+        noteDemo(context)
         if (context.json) return printJson(first)
         if (isOnce) return await printFrame(context, flags, fps, first)
         await run(context, flags, fps, first)
@@ -61,8 +61,8 @@ function demandTerminal({ env }: Context): void {
 /** Fails where there is no gateway to watch. */
 async function readFirst(context: Context): Promise<SnapshotRecord> {
   const { readOnce, Refused, SILENCE_MS } = await import('./dashboard/feed.ts')
-  if (!isThere(context.adminSocket)) throw noGateway(context, 'gatewayctl serve')
-  const source = { socket: context.adminSocket, account: context.whose.account }
+  if (!fileExists(context.adminSocket)) throw noGateway(context, 'gatewayctl serve')
+  const source = { socket: context.adminSocket, account: context.accountInput.account }
   try {
     return await readOnce(source)
   } catch (thrown) {
@@ -79,7 +79,8 @@ async function readFirst(context: Context): Promise<SnapshotRecord> {
 function actionsOf(context: Context): DashboardActions {
   const none = noGateway(context, 'gatewayctl serve')
   return {
-    chart: (wish) => callRunning(context, 'usage.chart', { ...wish, ...context.whose }, none),
+    chart: (query) =>
+      callRunning(context, 'usage.chart', { ...query, ...context.accountInput }, none),
     async kill(id) {
       const { model, ended } = await callRunning(context, 'activity.kill', { id }, none)
       return ended
@@ -143,7 +144,7 @@ async function run(
     import('./dashboard/glyphs.ts'),
   ])
   const controller = startController({
-    source: { socket: context.adminSocket, account: context.whose.account },
+    source: { socket: context.adminSocket, account: context.accountInput.account },
     actions: actionsOf(context),
     glyphs: glyphsFor(context.env, ascii === true),
     typed: context.typed,

@@ -6,8 +6,8 @@ import type { Context } from './context.ts'
 import { CommandError, EXIT, endWith } from './exit.ts'
 import { call } from './gateway/operator.ts'
 import { clean } from './terminal/clean.ts'
-import { carry } from './terminal/hint.ts'
 import { paint, print, printJson } from './terminal/output.ts'
+import { withTypedFlags } from './terminal/typed-flags.ts'
 
 type Report = VerbRecord<'doctor'>
 type Finding = Report['findings'][number]
@@ -34,7 +34,7 @@ export const mount: Mount = (root) =>
 const placed = (context: Context, { findings, ...counts }: Report): Report => ({
   findings: findings.map(({ next, ...finding }) => ({
     ...finding,
-    next: next === null ? null : carry(next, context.typed),
+    next: next === null ? null : withTypedFlags(next, context.typed),
   })),
   ...counts,
 })

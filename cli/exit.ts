@@ -1,8 +1,8 @@
 /** How a command ends: one table of exit codes, one shape of error, on standard error. */
 import { GatewayError } from '#domain/errors.ts'
 import { clean } from './terminal/clean.ts'
-import { carry } from './terminal/hint.ts'
 import { UnwritableError, writeError } from './terminal/streams.ts'
+import { withTypedFlags } from './terminal/typed-flags.ts'
 
 /** Exit codes; `gatewayctl help exit-codes` explains them. */
 export const EXIT = {
@@ -88,7 +88,7 @@ export function endWithError(
   style: { json: boolean; debug: boolean },
 ): void {
   const { code, exitCode, message, hint: plain } = endingOf(thrown)
-  const hint = plain === null ? null : carry(plain, typed)
+  const hint = plain === null ? null : withTypedFlags(plain, typed)
   process.exitCode = exitCode
   if (style.json) {
     const error = { code, message: message.replaceAll('\n', '; '), hint, exit_code: exitCode }

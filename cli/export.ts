@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import { action, type Mount } from './action.ts'
 import { CommandError, EXIT } from './exit.ts'
-import { hereAlone } from './export/here-alone.ts'
+import { findObstacles } from './export/obstacles.ts'
 import { call } from './gateway/operator.ts'
 import { print, printJson, printNote } from './terminal/output.ts'
 
@@ -32,7 +32,7 @@ export const mount: Mount = (root) =>
       action(async (context, { out }: Flags) => {
         const document = await call(context, 'export', {})
         if (context.json && out === undefined) return printJson(document)
-        const obstacles = hereAlone(document, context.clock.now())
+        const obstacles = findObstacles(document, context.clock.now())
         const text = headOf(obstacles.map(({ what }) => what)) + Bun.TOML.stringify(document)
         for (const { what, next } of obstacles) {
           printNote(context, `! only this gateway can apply the file: ${what}\n  next: ${next}`)

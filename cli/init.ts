@@ -50,7 +50,7 @@ export const mount: Mount = (root) =>
         show(context, made)
         if (context.json) return
         if (answers !== null) {
-          const { carryOut } = await import('./init/carry-out.ts')
+          const { applyAnswers: carryOut } = await import('./init/apply-answers.ts')
           await carryOut(context, answers)
         }
         printNote(context, 'next: gatewayctl serve')
@@ -65,7 +65,7 @@ const asksQuestions = (context: Context, { force }: Flags): boolean =>
   force !== true &&
   !context.json &&
   !context.quiet &&
-  context.mayAsk() &&
+  context.canPrompt() &&
   !existsSync(join(context.dataDir, DATABASE_FILE))
 
 async function ask(context: Context): Promise<Answers> {

@@ -36,12 +36,12 @@ async function dispatch(args: readonly string[]): Promise<void> {
   try {
     await runNoun(first, noun, second, [...words.slice(1), ...rest])
   } catch (thrown) {
-    throw thrown instanceof CommanderError ? misunderstood(thrown, words) : thrown
+    throw thrown instanceof CommanderError ? toUsageError(thrown, words) : thrown
   }
 }
 
 /** A usage error from commander with a hint to the help page; its exits for help pass through. */
-function misunderstood(thrown: CommanderError, words: readonly string[]): Error {
+function toUsageError(thrown: CommanderError, words: readonly string[]): Error {
   if (thrown.exitCode === 0) return thrown
   const message = thrown.message.replace(/^error: /, '').replace(/\n?\((Did.*)\)$/, '\n$1')
   return usageError(message, `gatewayctl ${words.join(' ')} --help`)

@@ -12,7 +12,7 @@ import { action, type Mount } from './action.ts'
 import type { Context } from './context.ts'
 import { CommandError, EXIT, usageError } from './exit.ts'
 import { readDuration } from './flags/read-value.ts'
-import { makePrivate } from './gateway/access.ts'
+import { makePrivateDirectory } from './gateway/access.ts'
 import { toDamageError } from './gateway/damage.ts'
 import { chooseDemoSocket, MOST_SOCKET_PATH_BYTES } from './gateway/demo-socket.ts'
 import { startRequestLog } from './serve/request-log.ts'
@@ -68,12 +68,12 @@ export const mount: Mount = (root) =>
         warnOfClearSignIn(context, signin)
         const store = flags.demo
           ? await openMemory(context)
-          : await openKept(context, flags.syncCharges === true)
+          : await openDataDir(context, flags.syncCharges === true)
         try {
           // A demo prints its banner also into a pipe, unless --log json was given.
-          const welcomes = isPretty || flags.log === undefined
-          const manner = { drainMs, isPretty, welcomes, isDemo: flags.demo === true }
-          await serve(context, store, { ...settings, signin, delivery, telemetry }, manner)
+          const showsBanner = isPretty || flags.log === undefined
+          const run = { drainMs, isPretty, showsBanner, isDemo: flags.demo === true }
+          await serve(context, store, { ...settings, signin, delivery, telemetry }, run)
         } finally {
           await store.close()
         }
@@ -119,7 +119,7 @@ async function openMemory({ clock }: Context): Promise<GatewayStore> {
   return await openStore({ dataDir: ':memory:', clock, masterKey })
 }
 
-async function openKept(context: Context, syncCharges: boolean): Promise<GatewayStore> {
+async function openDataDir(context: Context, syncCharges: boolean): Promise<GatewayStore> {
   const { toOperatorDeps, openDirectory } = await import('./gateway/open-operator.ts')
   const store = await openDirectory(context, {
     create: true,
@@ -128,7 +128,7 @@ async function openKept(context: Context, syncCharges: boolean): Promise<Gateway
     syncCharges,
     serves: true,
   }).catch((thrown: unknown) => {
-    throw isHeld(thrown) ? alreadyServed(thrown) : toDamageError(thrown, false)
+    throw isLocked(thrown) ? alreadyServed(thrown) : toDamageError(thrown, false)
   })
   const { initialise } = await import('#operator/init.ts')
   // A container starts with an empty volume and without `init`; the operator creates a first key later.
@@ -136,7 +136,7 @@ async function openKept(context: Context, syncCharges: boolean): Promise<Gateway
   return store
 }
 
-const isHeld = (thrown: unknown): thrown is GatewayError =>
+const isLocked = (thrown: unknown): thrown is GatewayError =>
   thrown instanceof GatewayError && thrown.details.metadata?.['held_directory'] !== undefined
 
 /** Other commands use the socket of the process that holds the directory; `serve` cannot. */
@@ -154,11 +154,11 @@ interface Settings extends ServeSettings {
   readonly telemetry: TelemetryOptions
 }
 
-interface Manner {
+interface RunOptions {
   readonly drainMs: number
   readonly isPretty: boolean
   /** Whether a demo prints its banner. */
-  readonly welcomes: boolean
+  readonly showsBanner: boolean
   readonly isDemo: boolean
 }
 
@@ -166,7 +166,7 @@ async function serve(
   context: Context,
   store: GatewayStore,
   settings: Settings,
-  { drainMs, isPretty, welcomes, isDemo }: Manner,
+  { drainMs, isPretty, showsBanner: welcomes, isDemo }: RunOptions,
 ): Promise<void> {
   const { startGateway } = await import('#server/gateway.ts')
   const { VERSION } = await import('./version.ts')
@@ -175,7 +175,7 @@ async function serve(
   // Before any client can connect.
   await startFetch()
   const demoSocket = isDemo ? await chooseDemoSocket(context) : null
-  if (!isDemo) makePrivate(dirname(context.adminSocket))
+  if (!isDemo) makePrivateDirectory(dirname(context.adminSocket))
   const gateway = await startGateway({
     store,
     clock: context.clock,

@@ -3,14 +3,14 @@ import { GatewayError } from '#domain/errors.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from './action.ts'
 import type { Context } from './context.ts'
-import { tellWarning } from './dashboard/tell-warning.ts'
+import { describeWarning } from './dashboard/describe-warning.ts'
 import { CommandError, EXIT, type ExitCode, endWith, exitCodeOf, isOfOtherSchema } from './exit.ts'
 import { DamageError } from './gateway/damage.ts'
 import { call } from './gateway/operator.ts'
 import { clean } from './terminal/clean.ts'
-import { carry } from './terminal/hint.ts'
 import { paint, print, printJson } from './terminal/output.ts'
 import { bytes, duration, relativeTime, timeLeft } from './terminal/relative-time.ts'
+import { withTypedFlags } from './terminal/typed-flags.ts'
 
 type Status = VerbRecord<'status'>
 
@@ -138,11 +138,11 @@ const seconds = (ms: number): string => `${(ms / 1000).toFixed(ms < 9_950 ? 1 : 
 /** "runway ~7d 17h"; empty where no money is spent. */
 const runwaysOf = ({ accounts }: Status): readonly string[] => {
   const known = accounts.filter(({ runway }) => runway.seconds !== null)
-  const told = known.map(
+  const texts = known.map(
     ({ name, runway }) =>
       `${accounts.length === 1 ? '' : `${clean(name)} `}${lasts(runway.seconds ?? 0)}`,
   )
-  return told.length === 0 ? [] : [`runway ${told.join(', ')}`]
+  return texts.length === 0 ? [] : [`runway ${texts.join(', ')}`]
 }
 
 const MOST_DAYS = 999
@@ -159,15 +159,15 @@ function limitLines(
   { warnings }: Status,
 ): readonly (readonly [string, string])[] {
   if (warnings.length === 0) return []
-  const told = warnings
+  const texts = warnings
     .slice(0, MOST_WARNINGS)
-    .map((warning) => tellWarning(warning, context.clock.now()))
+    .map((warning) => describeWarning(warning, context.clock.now()))
     .map(({ mark, text }) => `${paint(context, mark === '✖' ? 'red' : 'yellow', mark)} ${text}`)
-  const more = warnings.length - told.length
-  return [['limits', [...told, ...(more > 0 ? [`and ${more} more`] : [])].join('   ')]]
+  const more = warnings.length - texts.length
+  return [['limits', [...texts, ...(more > 0 ? [`and ${more} more`] : [])].join('   ')]]
 }
 
-/** "alert below $20.00 (low, notified 3h ago)"; nothing where no account asks for it. */
+/** "alert below $20.00 (low, notified 3h ago)"; empty without a threshold. */
 function alertsOf(context: Context, { accounts }: Status): readonly string[] {
   const alerts = accounts.flatMap(({ name, threshold_usd, marked, notified_at }) => {
     if (threshold_usd === null) return []
@@ -213,6 +213,6 @@ function stateOf(context: Context, { draining, healthy }: Status): string {
 function gatewayLine(context: Context, status: Status): string {
   const version = `v${status.version}`
   if (!status.running)
-    return `${paint(context, 'red', '○')} not running   ${version}   next: ${carry('gatewayctl serve', context.typed)}`
+    return `${paint(context, 'red', '○')} not running   ${version}   next: ${withTypedFlags('gatewayctl serve', context.typed)}`
   return `${stateOf(context, status)} ${status.base_url}   ${version}   pid ${status.pid}   up ${duration(status.uptime_seconds ?? 0)}`
 }

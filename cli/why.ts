@@ -3,9 +3,9 @@ import type { VerbRecord } from '#operator/verbs.ts'
 import { action, type Mount } from './action.ts'
 import type { Context } from './context.ts'
 import { call } from './gateway/operator.ts'
-import { carry } from './terminal/hint.ts'
 import { printRecord } from './terminal/output.ts'
 import { relativeTime } from './terminal/relative-time.ts'
+import { withTypedFlags } from './terminal/typed-flags.ts'
 
 type Why = VerbRecord<'why'>
 type Refusal = NonNullable<NonNullable<Why['now']>['refusal']>
@@ -18,9 +18,12 @@ export const mount: Mount = (root) =>
     .argument('<id>', 'gen-… (X-Generation-Id), or the request id')
     .action(
       action(async (context, id: string) => {
-        const told = await call(context, 'why', { id })
+        const record = await call(context, 'why', { id })
         // Also in JSON.
-        const why = { ...told, remedies: told.remedies.map((next) => carry(next, context.typed)) }
+        const why = {
+          ...record,
+          remedies: record.remedies.map((next) => withTypedFlags(next, context.typed)),
+        }
         printRecord(context, why, why.id, [
           ['request', `${why.request_id} (${why.id})`],
           ['at', why.created_at],

@@ -19,11 +19,11 @@ export const mount: Mount = (accounts) =>
 
 const columns = (context: Context): readonly Column<VerbRecord<'accounts.list'>[number]>[] => [
   { title: 'name', full: ({ name }) => name },
-  { title: 'id', isId: true, yields: 2, full: ({ id }) => id },
+  { title: 'id', isId: true, dropOrder: 2, full: ({ id }) => id },
   { title: 'balance $', right: true, full: ({ balance_usd }) => balance_usd },
   {
     title: 'created',
-    yields: 1,
+    dropOrder: 1,
     full: ({ created_at }) => created_at,
     short: ({ created_at }) => relativeTime(created_at, context.clock.now()),
   },

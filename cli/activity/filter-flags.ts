@@ -23,7 +23,7 @@ export const addFilterFlags = (command: Command): Command =>
     .option('--errors', 'only requests that did not complete')
 
 /** By their names on the wire. @throws CommandError 2 */
-export function readFilterFlags({ whose }: Context, flags: FilterFlags) {
+export function readFilterFlags({ accountInput }: Context, flags: FilterFlags) {
   const { key, model, provider, status, slow, errors } = flags
   if (status !== undefined && !/^[1-5](xx|\d\d)$/.test(status)) {
     throw usageError(
@@ -31,7 +31,7 @@ export function readFilterFlags({ whose }: Context, flags: FilterFlags) {
     )
   }
   return {
-    ...whose,
+    ...accountInput,
     key: key ?? null,
     model: model ?? null,
     provider: provider ?? null,

@@ -8,13 +8,13 @@ import { GatewayError } from '#domain/errors.ts'
 import type { VerbRecord } from '#operator/verbs.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT, endWith } from '../exit.ts'
-import { makePrivate } from '../gateway/access.ts'
+import { makePrivateDirectory } from '../gateway/access.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { confirmByName } from '../terminal/confirm.ts'
-import { carry } from '../terminal/hint.ts'
 import { paint, print, printJson, printNote } from '../terminal/output.ts'
 import { showProgress } from '../terminal/progress.ts'
+import { withTypedFlags } from '../terminal/typed-flags.ts'
 import { asideOf, lockStopped } from './aside.ts'
 
 /** What `--json` prints of a restore. */
@@ -38,7 +38,7 @@ export async function restoreBackup(
   if (!existsSync(source)) throw refused(`no such file: ${source}`)
   const facts = await examineSource(context, source)
   await agree(context, { path, stated, confirmed })
-  makePrivate(context.dataDir)
+  makePrivateDirectory(context.dataDir)
   const release = lockStopped(context.dataDir)
   const aside = asideOf(context)
   let replaced: string | null
@@ -92,6 +92,9 @@ function show(context: Context, record: RestoreRecord): void {
   if (replaced !== null) printNote(context, `  the previous database is kept: ${clean(replaced)}`)
   if (context.quiet) return
   if (audit.clean) print(`audit clean: ${audit.entries} entries, ${audit.accounts} accounts`)
-  else print(`audit found ${audit.found} differences: ${carry('gatewayctl audit', context.typed)}`)
+  else
+    print(
+      `audit found ${audit.found} differences: ${withTypedFlags('gatewayctl audit', context.typed)}`,
+    )
   printNote(context, 'next: gatewayctl doctor    then: gatewayctl serve')
 }

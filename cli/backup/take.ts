@@ -9,8 +9,8 @@ import { type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
-import { denied, isThere } from '../gateway/access.ts'
-import { unmade } from '../gateway/open-operator.ts'
+import { denied, fileExists } from '../gateway/access.ts'
+import { notInitialised } from '../gateway/open-operator.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { paint, print, printJson, printNote } from '../terminal/output.ts'
@@ -18,7 +18,7 @@ import { showProgress } from '../terminal/progress.ts'
 import { bytes } from '../terminal/relative-time.ts'
 import { cannotWrite, chooseDestination, removeOldest } from './directory.ts'
 
-interface Wishes {
+interface BackupOptions {
   readonly verify: boolean
   readonly keep: number | null
 }
@@ -38,11 +38,11 @@ export interface BackupRecord {
 export async function takeBackup(
   context: Context,
   stated: string | undefined,
-  { verify, keep }: Wishes,
+  { verify, keep }: BackupOptions,
 ): Promise<void> {
   const { dataDir, clock } = context
   const source = join(dataDir, DATABASE_FILE)
-  if (!isThere(source)) throw unmade(dataDir)
+  if (!fileExists(source)) throw notInitialised(dataDir)
   const { file, directory } = chooseDestination(context, stated, keep)
   const takenAt = clock.now()
   copy(context, source, file)
@@ -55,7 +55,7 @@ export async function takeBackup(
     verified: verify,
     removed: directory === null || keep === null ? [] : removeOldest(directory, keep),
   }
-  await note(context, record, takenAt)
+  await recordBackup(context, record, takenAt)
   if (context.json) return printJson(record)
   print(clean(file))
   const size = `${bytes(record.size_bytes)}, schema ${record.schema_version}`
@@ -112,7 +112,11 @@ const failed = (message: string, hint: string | null): CommandError =>
   new CommandError('backup_failed', EXIT.failed, message, hint)
 
 /** Records the backup in the log of acts; the copy is good even where that fails. */
-async function note(context: Context, record: BackupRecord, takenAt: Instant): Promise<void> {
+async function recordBackup(
+  context: Context,
+  record: BackupRecord,
+  takenAt: Instant,
+): Promise<void> {
   // The log of acts of an older schema cannot be written until serve upgrades it, and a backup must not upgrade.
   if (record.schema_version !== NEWEST_SCHEMA_VERSION) {
     printNote(

@@ -18,7 +18,7 @@ export const mount: Mount = (balance) =>
     .action(
       action(async (context, amount: string, { note }: { note: string }) => {
         const [sign, dollars] = await readSigned(context, amount)
-        const { account, balance_usd } = await call(context, 'balance.show', context.whose)
+        const { account, balance_usd } = await call(context, 'balance.show', context.accountInput)
         if (sign === '-') {
           await confirm(context, {
             question: `subtract $${dollars} from the balance of ${clean(account)}, now $${balance_usd}? This cannot be undone.`,
@@ -26,7 +26,11 @@ export const mount: Mount = (balance) =>
           })
         }
         const amount_usd = `${sign}${dollars}`
-        const record = await call(context, 'balance.adjust', { ...context.whose, amount_usd, note })
+        const record = await call(context, 'balance.adjust', {
+          ...context.accountInput,
+          amount_usd,
+          note,
+        })
         if (context.json) return printJson(record)
         if (context.quiet) return print(record.entry.id)
         printNote(

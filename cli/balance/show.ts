@@ -9,7 +9,7 @@ export const mount: Mount = (balance) =>
     .description('show the balance')
     .action(
       action(async (context) => {
-        const record = await call(context, 'balance.show', context.whose)
+        const record = await call(context, 'balance.show', context.accountInput)
         printRecord(context, record, record.balance_usd, [
           ['account', record.account],
           ['balance', `$${record.balance_usd}`],

@@ -20,7 +20,7 @@ export const mount: Mount = (balance) =>
     .action(
       action(async (context, amount: string, flags: Flags) => {
         const record = await call(context, 'balance.top-up', {
-          ...context.whose,
+          ...context.accountInput,
           amount_usd: await readAmount(context, 'the amount', amount),
           ...(flags.ref === undefined ? {} : { ref: flags.ref }),
           ...(flags.note === undefined ? {} : { note: flags.note }),

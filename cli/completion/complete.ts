@@ -121,7 +121,7 @@ const placeholderOf = ({ flags }: Option): string => /[<[]([^>\].]+)/.exec(flags
 const flagsOf = ({ options }: Command): readonly Name[] => [
   ...options
     .filter(({ hidden, long }) => !hidden && long !== undefined)
-    .map(({ long, description }) => ({ value: long ?? '', description: description })),
+    .map(({ long, description }) => ({ value: long ?? '', description })),
   { value: '--help', description: 'help for this command' },
 ]
 

@@ -1,17 +1,17 @@
 /** The controller: holds the view, receives keys and frames, and performs the effects of keys. */
 import type { ChartRecord } from '#operator/snapshot/chart.ts'
 import type { SnapshotRecord } from '#operator/snapshot/record.ts'
-import { draw, drawWords } from './draw.ts'
+import { draw, drawMessage } from './draw.ts'
 import { type Feed, type FeedOptions, type Link, startFeed } from './feed.ts'
 import type { Glyphs } from './glyphs.ts'
 import type { Line } from './line.ts'
 import { type Effect, type Key, paste, press } from './press.ts'
 import type { Size } from './scene.ts'
-import { type ChartWish, type Screen, startView, type View } from './view.ts'
+import { type ChartQuery, type Screen, startView, type View } from './view.ts'
 
 /** Calls to the running gateway beside the feed. */
 export interface DashboardActions {
-  chart(wish: ChartWish): Promise<ChartRecord>
+  chart(query: ChartQuery): Promise<ChartRecord>
   /** Resolves with a message about the result. */
   kill(id: string): Promise<string>
 }
@@ -62,27 +62,27 @@ export function startController(options: ControllerOptions): Controller {
   const changed = (): void => {
     for (const watcher of watchers) watcher()
   }
-  const charts = keepChart(actions, changed)
+  const charts = createChartCache(actions, changed)
 
   const feed = openFeed({
     ...source,
     fps: options.fps,
     onFrame(frame) {
       snapshot = frame
-      if (view.screen === 'spend') charts.want(view.chart)
+      if (view.screen === 'spend') charts.request(view.chart)
       if (view.frozen === null) changed()
     },
-    onLink(told) {
-      const isNews = told.kind !== link.kind
-      link = told
+    onLink(next) {
+      const isNews = next.kind !== link.kind
+      link = next
       if (isNews) changed()
     },
   })
   // Without frames, the time since the last one is still counted up.
   const clock = setInterval(() => 'sinceMs' in link && changed(), CLOCK_MS)
 
-  const tell = (told: string): void => {
-    view = { ...view, told }
+  const showMessage = (message: string): void => {
+    view = { ...view, message }
     changed()
   }
 
@@ -93,20 +93,20 @@ export function startController(options: ControllerOptions): Controller {
     else if (effect.kind === 'copy') terminal.copy(effect.text)
     else if (effect.kind === 'rate') feed.setRate(effect.fps)
     else if (effect.kind === 'reconnect') feed.reconnect()
-    else actions.kill(effect.id).then(tell, (thrown) => tell(wordsOf(thrown)))
+    else actions.kill(effect.id).then(showMessage, (thrown) => showMessage(errorMessage(thrown)))
   }
 
   return {
     lines(size) {
       const seen = view.frozen ?? snapshot
-      if (seen === null) return drawWords(size, wordsFor(link))
+      if (seen === null) return drawMessage(size, linkMessage(link))
       const awayMs = 'sinceMs' in link ? performance.now() - link.sinceMs : 0
       return draw({ view, snapshot: seen, link, awayMs, chart: charts.chart, size, glyphs, typed })
     },
     press(key, terminal) {
       const pressed = press(view, key, snapshot)
       view = pressed.view
-      if (view.screen === 'spend') charts.want(view.chart)
+      if (view.screen === 'spend') charts.request(view.chart)
       changed()
       if (pressed.effect) perform(pressed.effect, terminal)
     },
@@ -125,18 +125,18 @@ export function startController(options: ControllerOptions): Controller {
   }
 }
 
-const wordsFor = (link: Link): string =>
+const linkMessage = (link: Link): string =>
   link.kind === 'away'
     ? `no gateway: ${link.why}`
     : link.kind === 'silent'
       ? 'the gateway does not answer'
       : 'connecting…'
 
-const wordsOf = (thrown: unknown): string =>
+const errorMessage = (thrown: unknown): string =>
   thrown instanceof Error ? (thrown.message.split('\n')[0] ?? '') : String(thrown)
 
 /** Keeps the last requested chart, and requests it again once it is old. */
-function keepChart(actions: DashboardActions, changed: () => void) {
+function createChartCache(actions: DashboardActions, changed: () => void) {
   let chart: ChartRecord | null = null
   let asked = ''
   let askedAt = Number.NEGATIVE_INFINITY
@@ -144,13 +144,13 @@ function keepChart(actions: DashboardActions, changed: () => void) {
     get chart() {
       return chart
     },
-    want(wish: ChartWish): void {
-      const name = `${wish.metric} ${wish.by} ${wish.bucket}`
+    request(query: ChartQuery): void {
+      const name = `${query.metric} ${query.by} ${query.bucket}`
       if (name === asked && performance.now() - askedAt < CHART_MS) return
       if (name !== asked) chart = null
       asked = name
       askedAt = performance.now()
-      actions.chart(wish).then(
+      actions.chart(query).then(
         (made) => {
           if (name !== asked) return
           chart = made

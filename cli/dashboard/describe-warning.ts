@@ -13,7 +13,7 @@ const LIMITS = {
 } as const
 
 /** `✖` where requests are refused until the period ends, `!` where the limit frees by itself or is not reached yet. */
-export function tellWarning(
+export function describeWarning(
   { key_name, what, level, used, limit, reached_at }: WarningRecord,
   now: Instant,
 ): { readonly mark: '✖' | '!'; readonly text: string } {

@@ -1,6 +1,6 @@
 /** Draws a scene: exactly as many lines as the terminal has, each exactly as wide. */
 import { ASCII } from './glyphs.ts'
-import { BLANK, dimmed, fitLine, type Line, say } from './line.ts'
+import { BLANK, dimmed, fitLine, type Line, styled } from './line.ts'
 import { LEAST, type Scene, type Size } from './scene.ts'
 import { detailBody } from './screens/detail.ts'
 import { nameLine } from './screens/head.ts'
@@ -27,7 +27,7 @@ const FRAME_LINES = 2
 
 export function draw(scene: Scene): readonly Line[] {
   const { size, link, glyphs } = scene
-  if (isTooSmall(size)) return drawWords(size, tooSmall(size))
+  if (isTooSmall(size)) return drawMessage(size, tooSmall(size))
   const body = bodyOf(scene)(scene, size.rows - FRAME_LINES)
   const old = 'sinceMs' in link ? body.map(dimmed) : body
   return fitted([nameLine(scene), ...old, lastLine(scene)], size, glyphs === ASCII)
@@ -40,8 +40,8 @@ const tooSmall = ({ columns, rows }: Size): string =>
   `${columns}×${rows} is too small: ${LEAST.columns}×${LEAST.rows} at least`
 
 /** A message only, before there is anything to draw. */
-export const drawWords = (size: Size, words: string): readonly Line[] =>
-  fitted([[say(` ${words}`)]], size)
+export const drawMessage = (size: Size, message: string): readonly Line[] =>
+  fitted([[styled(` ${message}`)]], size)
 
 function bodyOf({ view }: Scene): Body {
   if (view.mode.kind === 'help') return helpBody
@@ -55,12 +55,12 @@ function lastLine(scene: Scene): Line {
   const { mode } = view
   if (mode.kind === 'confirm') {
     return [
-      say(` end ${mode.title}? output so far is charged, its client gets an error  `, 'yellow'),
-      say('[y/N]', 'bold'),
+      styled(` end ${mode.title}? output so far is charged, its client gets an error  `, 'yellow'),
+      styled('[y/N]', 'bold'),
     ]
   }
-  if (mode.kind === 'typing') return [say(' / ', 'bold'), say(`${listOf(view).filter}█`)]
-  if (view.told !== null) return [say(` ${view.told}`, 'cyan')]
+  if (mode.kind === 'typing') return [styled(' / ', 'bold'), styled(`${listOf(view).filter}█`)]
+  if (view.message !== null) return [styled(` ${view.message}`, 'cyan')]
   return keysLine(scene)
 }
 
@@ -74,7 +74,12 @@ function fitted(lines: readonly Line[], { columns, rows }: Size, isAscii = false
 const inAscii = (line: Line): Line =>
   line.map((piece) => ({
     ...piece,
-    text: piece.text.replace(/[^ -~]/gu, (character) => LIKE[character] ?? '?'),
+    text: piece.text.replace(/[^ -~]/gu, (character) => ASCII_SUBSTITUTES[character] ?? '?'),
   }))
 
-const LIKE: Readonly<Record<string, string>> = { '…': '~', '–': '-', '×': 'x', '·': '-' }
+const ASCII_SUBSTITUTES: Readonly<Record<string, string>> = {
+  '…': '~',
+  '–': '-',
+  '×': 'x',
+  '·': '-',
+}

@@ -1,8 +1,8 @@
 /** The feed: frames from the running gateway; when it stops, the feed reconnects until it is back. */
 import { existsSync } from 'node:fs'
 import type { FrameRecord, SnapshotRecord } from '#operator/snapshot/record.ts'
-import { cutLines } from '../gateway/cut-lines.ts'
 import { NO_TIMEOUT } from '../gateway/operator.ts'
+import { splitLines } from '../gateway/split-lines.ts'
 import { mergeFrame } from './merge-frame.ts'
 
 /** State of the connection; while the gateway is away, the last snapshot stays on the screen, dimmed. */
@@ -37,8 +37,8 @@ export const SILENCE_MS = 5_000
 
 export function startFeed(options: FeedOptions): Feed {
   let { fps } = options
-  let isOver = false
-  let line = new AbortController()
+  let isStopped = false
+  let connection = new AbortController()
   let wake: (() => void) | null = null
   let silence: ReturnType<typeof setTimeout> | undefined
 
@@ -50,7 +50,7 @@ export function startFeed(options: FeedOptions): Feed {
     silence = setTimeout(() => options.onLink({ kind: 'silent', sinceMs }), restMs)
   }
 
-  const rest = (ms: number): Promise<void> =>
+  const pause = (ms: number): Promise<void> =>
     new Promise((resolve) => {
       const timer = setTimeout(resolve, ms)
       wake = () => {
@@ -62,19 +62,19 @@ export function startFeed(options: FeedOptions): Feed {
   const run = async (): Promise<void> => {
     let waitMs = FIRST_WAIT_MS
     let awaySinceMs: number | null = null
-    let heardMs: number | null = null
-    while (!isOver) {
-      line = new AbortController()
-      const { signal } = line
-      expectFrame(heardMs ?? performance.now())
+    let lastFrameMs: number | null = null
+    while (!isStopped) {
+      connection = new AbortController()
+      const { signal } = connection
+      expectFrame(lastFrameMs ?? performance.now())
       let why = 'the gateway closed the connection'
       try {
         await readFrames({ ...options, fps }, signal, (snapshot) => {
-          if (isOver) return
+          if (isStopped) return
           waitMs = FIRST_WAIT_MS
           awaySinceMs = null
-          heardMs = performance.now()
-          expectFrame(heardMs)
+          lastFrameMs = performance.now()
+          expectFrame(lastFrameMs)
           options.onLink({ kind: 'live' })
           options.onFrame(snapshot)
         })
@@ -82,32 +82,32 @@ export function startFeed(options: FeedOptions): Feed {
         why = cause instanceof Error ? cause.message : String(cause)
       }
       clearTimeout(silence)
-      if (isOver) return
+      if (isStopped) return
       // Aborted by a change of rate, which is no failure.
       if (signal.aborted) continue
-      heardMs = null
+      lastFrameMs = null
       awaySinceMs ??= performance.now()
       options.onLink({ kind: 'away', sinceMs: awaySinceMs, why })
-      await rest(waitMs)
+      await pause(waitMs)
       waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 2)
     }
   }
   void run()
 
-  const again = (): void => {
-    line.abort()
+  const reconnect = (): void => {
+    connection.abort()
     wake?.()
   }
   return {
     setRate(wanted) {
       fps = wanted
-      again()
+      reconnect()
     },
-    reconnect: again,
+    reconnect,
     stop() {
-      isOver = true
+      isStopped = true
       clearTimeout(silence)
-      again()
+      reconnect()
     },
   }
 }
@@ -124,7 +124,7 @@ async function readFrames(
   for await (const line of readLines(source, signal)) {
     const frame = JSON.parse(line) as FrameRecord | Refusal
     if ('error' in frame) throw new Error(frame.error.message)
-    if (snapshot === null) demandWhole(frame)
+    if (snapshot === null) requireAllParts(frame)
     snapshot = mergeFrame(snapshot, frame)
     onSnapshot(snapshot)
   }
@@ -159,7 +159,7 @@ async function* readLines(
     ...NO_TIMEOUT,
   })
   if (!response.ok) throw new Refused((await response.json()) as Refusal)
-  yield* cutLines(response.body)
+  yield* splitLines(response.body)
 }
 
 const PARTS = [
@@ -175,7 +175,7 @@ const PARTS = [
 ] as const satisfies readonly (keyof SnapshotRecord)[]
 
 /** A gateway that was not restarted after an upgrade may send fewer fields than this program draws. */
-function demandWhole(frame: FrameRecord): void {
+function requireAllParts(frame: FrameRecord): void {
   const missing = PARTS.find((part) => frame[part] === undefined)
   if (missing === undefined) return
   throw new Refused({
@@ -197,7 +197,7 @@ export async function readOnce(
   try {
     for await (const line of readLines({ ...source, fps: 1 }, signal)) {
       const frame = JSON.parse(line) as FrameRecord
-      demandWhole(frame)
+      requireAllParts(frame)
       return mergeFrame(null, frame)
     }
   } finally {

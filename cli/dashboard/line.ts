@@ -12,7 +12,7 @@ export interface Piece {
 export type Line = readonly Piece[]
 
 /** A piece of text without control characters. */
-export const say = (text: string, tone?: Tone): Piece =>
+export const styled = (text: string, tone?: Tone): Piece =>
   tone === undefined ? { text: clean(text) } : { text: clean(text), tone }
 
 export const BLANK: Line = []

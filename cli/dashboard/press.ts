@@ -37,32 +37,32 @@ const MOST_FILTER_CHARS = 60
 /** A page, whatever the size of the screen. */
 const PAGE_ROWS = 10
 
-const now = (view: View, effect: Effect | null = null): Pressed => ({ view, effect })
+const result = (view: View, effect: Effect | null = null): Pressed => ({ view, effect })
 
 export function press(view: View, key: Key, snapshot: SnapshotRecord | null): Pressed {
-  const fresh = view.told === null ? view : { ...view, told: null }
-  if (key === 'ctrl-c') return now(fresh, { kind: 'quit' })
-  if (key === 'ctrl-z') return now(fresh, { kind: 'suspend' })
-  if (key === 'ctrl-l') return now(fresh, { kind: 'redraw' })
+  const fresh = view.message === null ? view : { ...view, message: null }
+  if (key === 'ctrl-c') return result(fresh, { kind: 'quit' })
+  if (key === 'ctrl-z') return result(fresh, { kind: 'suspend' })
+  if (key === 'ctrl-l') return result(fresh, { kind: 'redraw' })
   switch (fresh.mode.kind) {
     case 'typing':
-      return now(typeInto(fresh, fresh.mode.before, key))
+      return result(typeInto(fresh, fresh.mode.before, key))
     case 'confirm':
-      return answer(fresh, fresh.mode.id, key)
+      return answerConfirm(fresh, fresh.mode.id, key)
     case 'help':
-      return key === 'q' ? now(fresh, { kind: 'quit' }) : now(inList(fresh))
+      return key === 'q' ? result(fresh, { kind: 'quit' }) : result(showList(fresh))
     case 'detail':
     case 'list':
-      return act(fresh, key, snapshot)
+      return pressInList(fresh, key, snapshot)
   }
 }
 
-const inList = (view: View): View => ({ ...view, mode: { kind: 'list' } })
+const showList = (view: View): View => ({ ...view, mode: { kind: 'list' } })
 
 function typeInto(view: View, before: string, key: Key): View {
   const { filter } = listOf(view)
-  if (key === 'enter') return inList(view)
-  if (key === 'escape') return inList(withList(view, { filter: before }))
+  if (key === 'enter') return showList(view)
+  if (key === 'escape') return showList(withList(view, { filter: before }))
   if (key === 'backspace') {
     return withList(view, { filter: [...filter].slice(0, -1).join(''), selected: null })
   }
@@ -76,37 +76,37 @@ function typeInto(view: View, before: string, key: Key): View {
 /** Pasted text is no sequence of keys: its first line goes into a filter that is being typed; otherwise it is ignored. */
 export function paste(view: View, text: string): View {
   if (view.mode.kind !== 'typing') {
-    return { ...view, told: 'pasting works only in a filter: press / first' }
+    return { ...view, message: 'pasting works only in a filter: press / first' }
   }
   const { before } = view.mode
   const [line = ''] = text.trimStart().split(/[\r\n]/)
   return [...line].reduce((typed, character) => typeInto(typed, before, character), view)
 }
 
-function answer(view: View, id: string, key: Key): Pressed {
-  const back = inList(view)
+function answerConfirm(view: View, id: string, key: Key): Pressed {
+  const back = showList(view)
   return key === 'y' || key === 'Y'
-    ? now({ ...back, told: `ending ${id}…` }, { kind: 'kill', id })
-    : now({ ...back, told: 'cancelled' })
+    ? result({ ...back, message: `ending ${id}…` }, { kind: 'kill', id })
+    : result({ ...back, message: 'cancelled' })
 }
 
-function act(view: View, key: Key, snapshot: SnapshotRecord | null): Pressed {
+function pressInList(view: View, key: Key, snapshot: SnapshotRecord | null): Pressed {
   const screen = screenFor(view, key)
-  if (screen !== null) return now({ ...inList(view), screen })
+  if (screen !== null) return result({ ...showList(view), screen })
   const simple = SIMPLE[key]
-  if (simple) return now(simple(view))
+  if (simple) return result(simple(view))
   switch (key) {
     case 'q':
-      return now(view, { kind: 'quit' })
+      return result(view, { kind: 'quit' })
     case 'r':
-      return now({ ...view, told: 'reconnecting' }, { kind: 'reconnect' })
+      return result({ ...view, message: 'reconnecting' }, { kind: 'reconnect' })
     case '+':
     case '-':
       return changeRate(view, key === '+' ? 1 : -1)
     case ' ':
-      return now({ ...view, frozen: view.frozen === null ? snapshot : null })
+      return result({ ...view, frozen: view.frozen === null ? snapshot : null })
     default:
-      return snapshot === null ? now(view) : actOnList(view, key, view.frozen ?? snapshot)
+      return snapshot === null ? result(view) : pressOnRows(view, key, view.frozen ?? snapshot)
   }
 }
 
@@ -117,7 +117,7 @@ function screenFor({ screen }: View, key: Key): Screen | null {
   return /^[1-5]$/.test(key) ? (SCREENS[Number(key) - 1] ?? null) : null
 }
 
-const after = <T>(all: readonly [T, ...T[]], one: T): T =>
+const nextOf = <T>(all: readonly [T, ...T[]], one: T): T =>
   all[(all.indexOf(one) + 1) % all.length] ?? all[0]
 
 const chart =
@@ -134,18 +134,18 @@ const SIMPLE: Readonly<Record<Key, (view: View) => View>> = {
       ? view
       : { ...view, mode: { kind: 'typing', before: listOf(view).filter } },
   escape: (view) =>
-    view.mode.kind === 'detail' ? inList(view) : withList(view, { filter: '', selected: null }),
+    view.mode.kind === 'detail' ? showList(view) : withList(view, { filter: '', selected: null }),
   S: (view) => withList(view, { isReversed: !listOf(view).isReversed }),
   e: (view) => (view.screen === 'log' ? { ...view, errorsOnly: !view.errorsOnly } : view),
-  m: chart(({ chart }) => ({ metric: after(METRICS, chart.metric) })),
-  b: chart(({ chart }) => ({ by: after(DIMENSIONS, chart.by) })),
-  d: chart(({ chart }) => ({ bucket: after(BUCKETS, chart.bucket) })),
+  m: chart(({ chart }) => ({ metric: nextOf(METRICS, chart.metric) })),
+  b: chart(({ chart }) => ({ by: nextOf(DIMENSIONS, chart.by) })),
+  d: chart(({ chart }) => ({ bucket: nextOf(BUCKETS, chart.bucket) })),
 }
 
 function changeRate(view: View, by: number): Pressed {
   const fps = Math.min(MOST_FPS, Math.max(1, view.fps + by))
-  if (fps === view.fps) return now(view)
-  return now({ ...view, fps }, { kind: 'rate', fps })
+  if (fps === view.fps) return result(view)
+  return result({ ...view, fps }, { kind: 'rate', fps })
 }
 
 const MOVES: Readonly<Record<Key, (place: number, last: number) => number>> = {
@@ -161,25 +161,27 @@ const MOVES: Readonly<Record<Key, (place: number, last: number) => number>> = {
   end: (_, last) => last,
 }
 
-function actOnList(view: View, key: Key, snapshot: SnapshotRecord): Pressed {
+function pressOnRows(view: View, key: Key, snapshot: SnapshotRecord): Pressed {
   const all = listed(snapshot, view)
   const place = placeOf(listOf(view), all.ids)
   const selected = all.ids[place]
   const move = MOVES[key]
-  if (move) return now(moveTo(view, all, move(place, all.ids.length - 1)))
+  if (move) return result(moveTo(view, all, move(place, all.ids.length - 1)))
   switch (key) {
     case 's':
-      return now(withList(view, { sort: (listOf(view).sort + 1) % Math.max(1, all.sorts.length) }))
+      return result(
+        withList(view, { sort: (listOf(view).sort + 1) % Math.max(1, all.sorts.length) }),
+      )
     case 'c':
       return selected === undefined
-        ? now(view)
-        : now({ ...view, told: `copied ${selected}` }, { kind: 'copy', text: selected })
+        ? result(view)
+        : result({ ...view, message: `copied ${selected}` }, { kind: 'copy', text: selected })
     case 'enter':
-      return selected === undefined ? now(view) : now(open(view, selected, snapshot))
+      return selected === undefined ? result(view) : result(openSelected(view, selected, snapshot))
     case 'x':
-      return now(askToEnd(view, selected, snapshot))
+      return result(confirmEnd(view, selected, snapshot))
     default:
-      return now(view)
+      return result(view)
   }
 }
 
@@ -189,7 +191,7 @@ function moveTo(view: View, { ids }: Listed, wanted: number): View {
 }
 
 /** Opens the log filtered by a key or a model, or the details of a request. */
-function open(view: View, selected: string, snapshot: SnapshotRecord): View {
+function openSelected(view: View, selected: string, snapshot: SnapshotRecord): View {
   const pinned = withList(view, { selected })
   const wanted =
     view.screen === 'keys'
@@ -207,7 +209,7 @@ function open(view: View, selected: string, snapshot: SnapshotRecord): View {
   }
 }
 
-function askToEnd(view: View, id: string | undefined, snapshot: SnapshotRecord): View {
+function confirmEnd(view: View, id: string | undefined, snapshot: SnapshotRecord): View {
   const found =
     view.screen === 'live'
       ? LIVE.rows(snapshot, view).find((row) => LIVE.idOf(row) === id)

@@ -5,7 +5,7 @@ import type { Tone } from '../terminal/tone.ts'
 import type { Link } from './feed.ts'
 import { type Currency, figure, money } from './figures.ts'
 import type { Glyphs } from './glyphs.ts'
-import { type Line, type Piece, say, toLeft, toRight } from './line.ts'
+import { type Line, type Piece, styled, toLeft, toRight } from './line.ts'
 import { listOf, type View } from './view.ts'
 
 export interface Size {
@@ -58,7 +58,7 @@ export function rule({ glyphs, size }: Scene, left: string, right = '', columns?
   const start = `${glyphs.rule}${left === '' ? '' : ` ${left} `}`
   const end = right === '' ? '' : ` ${right} ${glyphs.rule}`
   const between = Math.max(0, width - Bun.stringWidth(start) - Bun.stringWidth(end))
-  return [say(toLeft(start + glyphs.rule.repeat(between) + end, width), 'dim')]
+  return [styled(toLeft(start + glyphs.rule.repeat(between) + end, width), 'dim')]
 }
 
 /** A column of a table; `width` 0 takes the remaining columns. */
@@ -83,17 +83,17 @@ export function table<Row>(
   const cell = ({ width, right }: Column<Row>, text: string): string =>
     `${(right ? toRight : toLeft)(text, width === 0 ? rest : width)} `
   const title: Line = [
-    say('   '),
-    ...columns.map((column) => say(cell(column, column.title), 'dim')),
+    styled('   '),
+    ...columns.map((column) => styled(cell(column, column.title), 'dim')),
   ]
   const body = rows.map((row, index): Line => {
     const isHere = index === place && scene.view.mode.kind !== 'help'
     const cells = columns.map((column): Piece => {
       const text = cell(column, column.text(row))
-      return say(text, column.tone?.(row) ?? (isHere ? 'bold' : undefined))
+      return styled(text, column.tone?.(row) ?? (isHere ? 'bold' : undefined))
     })
-    const mark = isHere ? say(scene.glyphs.cursor, 'cyan') : (markOf?.(row) ?? say(' '))
-    return [say(' '), mark, say(' '), ...cells]
+    const mark = isHere ? styled(scene.glyphs.cursor, 'cyan') : (markOf?.(row) ?? styled(' '))
+    return [styled(' '), mark, styled(' '), ...cells]
   })
   return [title, ...body]
 }

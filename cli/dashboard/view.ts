@@ -37,7 +37,7 @@ export const DIMENSIONS = ['key', 'user', 'model', 'provider'] as const
 export const BUCKETS = ['day', 'hour'] as const
 
 /** The query of the spend chart. */
-export interface ChartWish {
+export interface ChartQuery {
   readonly metric: (typeof METRICS)[number]
   readonly by: (typeof DIMENSIONS)[number]
   readonly bucket: (typeof BUCKETS)[number]
@@ -52,9 +52,9 @@ export interface View {
   readonly frozen: SnapshotRecord | null
   readonly fps: number
   readonly errorsOnly: boolean
-  readonly chart: ChartWish
+  readonly chart: ChartQuery
   /** One line about the last action; the next key clears it. */
-  readonly told: string | null
+  readonly message: string | null
 }
 
 const LIST: ListView = { selected: null, place: 0, filter: '', sort: 0, isReversed: false }
@@ -68,7 +68,7 @@ export const startView = (screen: Screen, fps: number): View => ({
   fps,
   errorsOnly: false,
   chart: { metric: 'spend', by: 'key', bucket: 'day' },
-  told: null,
+  message: null,
 })
 
 export const listOf = ({ lists, screen }: View): ListView => lists[screen]

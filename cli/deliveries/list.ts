@@ -21,7 +21,7 @@ export const mount: Mount = (deliveries) =>
     .action(
       action(async (context, { state, limit }: { state?: string; limit: string }) => {
         const rows = await call(context, 'deliveries.list', {
-          ...context.whose,
+          ...context.accountInput,
           state: state === undefined ? null : readChoice('--state', state, STATES),
           limit: readCount('--limit', limit),
         })
@@ -39,7 +39,7 @@ const columns = (context: Context): readonly Column<Delivery>[] => [
   { title: 'type', full: ({ type, test }) => (test ? `${type} (test)` : type) },
   { title: 'channel', full: ({ channel }) => channel },
   { title: 'state', full: ({ state }) => state },
-  { title: 'tries', right: true, yields: 1, full: ({ tries }) => tries },
+  { title: 'tries', right: true, dropOrder: 1, full: ({ tries }) => tries },
   {
     title: 'next try',
     full: ({ next_try_at }) => next_try_at,

@@ -19,7 +19,7 @@ interface Named {
 }
 
 /** Empty where the file can be applied anywhere. */
-export const hereAlone = (
+export const findObstacles = (
   { keys = [], clients = [] }: Exported,
   now: Instant,
 ): readonly Obstacle[] => [

@@ -2,7 +2,7 @@
 import type { Context } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
 import { fileFault } from '../file-fault.ts'
-import { interrupted } from '../terminal/leaving.ts'
+import { interrupted } from '../terminal/prompt.ts'
 
 export interface SecretFlags {
   readonly keyFile?: string
@@ -51,25 +51,25 @@ async function readFrom(context: Context, { keyFile, fromEnv }: SecretFlags): Pr
       throw new CommandError('unreadable', EXIT.failed, `cannot read ${keyFile}: ${why}`)
     })
   }
-  return await readTyped(context, 'credential')
+  return await readStdin(context, 'credential')
 }
 
 /** A key's secret from standard input, or from a hidden prompt at a terminal. @throws CommandError 2 when there is none */
 export async function readSecretStdin(context: Context): Promise<string> {
-  const secret = (await readTyped(context, 'secret of the key')).trim()
+  const secret = (await readStdin(context, 'secret of the key')).trim()
   if (secret !== '') return secret
   throw usageError('no secret on standard input', 'gatewayctl keys show --secret-stdin < file')
 }
 
 /** Standard input to its end, or a hidden prompt at a terminal; empty where prompts are off. */
-async function readTyped(context: Context, message: string): Promise<string> {
+async function readStdin(context: Context, message: string): Promise<string> {
   if (!process.stdin.isTTY) return await Bun.stdin.text()
-  if (!context.mayAsk()) return ''
-  return await askUnseen(message)
+  if (!context.canPrompt()) return ''
+  return await promptHidden(message)
 }
 
 /** A prompt that hides its input. @throws CommandError 130 for Ctrl-C, 5 for Escape or end of input */
-async function askUnseen(message: string): Promise<string> {
+async function promptHidden(message: string): Promise<string> {
   const { password, isCancel } = await import('@clack/prompts')
   // The prompt does not distinguish Escape from Ctrl-C, and ignores end of input.
   const ended = new AbortController()

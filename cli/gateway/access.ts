@@ -10,7 +10,7 @@ export const isDenied = (cause: unknown): boolean =>
   /^(EACCES|EPERM|EROFS|SQLITE_CANTOPEN|SQLITE_READONLY)/.test(systemCodeOf(cause))
 
 /** Whether the file exists. @throws CommandError 1 where a parent directory may not be read */
-export function isThere(path: string): boolean {
+export function fileExists(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false }) !== undefined
   } catch (cause) {
@@ -75,7 +75,7 @@ const WHY_UNMADE: Readonly<Record<string, string>> = {
 }
 
 /** Creates a directory that only its owner may enter; leaves an existing one as it is. @throws CommandError 1 */
-export function makePrivate(directory: string): void {
+export function makePrivateDirectory(directory: string): void {
   if (existsSync(directory) && statSync(directory).isDirectory()) return
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 })

@@ -27,21 +27,21 @@ function placesOf({ env }: Context): readonly string[] {
 const ownUid = (): number => process.getuid?.() ?? 0
 
 /** Any user can create a directory of this name in the temporary directory, so only a private one is trusted. */
-function isOursAlone(directory: string): boolean {
+function isPrivate(directory: string): boolean {
   const found = lstatSync(directory, { throwIfNoEntry: false })
   return found?.isDirectory() === true && found.uid === ownUid() && (found.mode & 0o077) === 0
 }
 
 /** Whether no location was given and the default one has no gateway. */
-export const hasNoPlace = ({ isPlaceNamed, dataDir, adminSocket }: Context): boolean =>
-  !isPlaceNamed && !existsSync(join(dataDir, DATABASE_FILE)) && !existsSync(adminSocket)
+export const hasNoGateway = ({ isLocationGiven, dataDir, adminSocket }: Context): boolean =>
+  !isLocationGiven && !existsSync(join(dataDir, DATABASE_FILE)) && !existsSync(adminSocket)
 
 /** The context of this user's demo where no location was given and the default one has no gateway; else the same context. */
-export function besideDemo(context: Context): Context {
-  if (context.isDemo || !hasNoPlace(context)) return context
+export function withDemo(context: Context): Context {
+  if (context.isDemo || !hasNoGateway(context)) return context
   for (const path of placesOf(context)) {
     if (lstatSync(path, { throwIfNoEntry: false }) === undefined) continue
-    if (isOursAlone(dirname(path))) return { ...context, adminSocket: path, isDemo: true }
+    if (isPrivate(dirname(path))) return { ...context, adminSocket: path, isDemo: true }
     printNote(
       context,
       `! ignored ${FILE_NAME} in ${dirname(path)}: the directory is not private to you`,
@@ -51,7 +51,7 @@ export function besideDemo(context: Context): Context {
 }
 
 /** Notes that a command has reached the demo: the operator may have meant another gateway. */
-export function warnOfDemo(context: Context): void {
+export function noteDemo(context: Context): void {
   if (context.isDemo)
     printNote(context, '· this is the demo gateway: it runs in memory and saves nothing')
 }
@@ -69,7 +69,7 @@ export async function chooseDemoSocket(
       why = `${directory} cannot be created`
       continue
     }
-    if (!isOursAlone(directory)) why = `${directory} is not private to you`
+    if (!isPrivate(directory)) why = `${directory} is not private to you`
     else if (await isAnswered(path)) return { path: null, why: 'another demo is running' }
     else return { path, why: '' }
   }

@@ -10,8 +10,8 @@ import { readDelivery } from '../settings/delivery-settings.ts'
 import { readMasterKey } from '../settings/master-key.ts'
 import { printNote } from '../terminal/output.ts'
 import { VERSION } from '../version.ts'
-import { denied, isDenied, isThere, makePrivate } from './access.ts'
-import { whoTypes } from './who.ts'
+import { denied, fileExists, isDenied, makePrivateDirectory } from './access.ts'
+import { operatorName } from './operator-name.ts'
 
 /** `create`: `init` and `serve` create a missing database; other commands require one. */
 export interface OpenOptions {
@@ -32,8 +32,8 @@ export async function openDirectory(
   { create, upgrade, withMasterKey, syncCharges = false, serves = false }: OpenOptions,
 ): Promise<GatewayStore> {
   const { dataDir, clock } = context
-  if (create) makePrivate(dataDir)
-  if (!isThere(join(dataDir, DATABASE_FILE)) && !create) throw unmade(dataDir)
+  if (create) makePrivateDirectory(dataDir)
+  if (!fileExists(join(dataDir, DATABASE_FILE)) && !create) throw notInitialised(dataDir)
   const { openStore } = await import('#db/index.ts')
   try {
     const masterKey = withMasterKey ? readMasterKey(context, { create }) : null
@@ -69,7 +69,7 @@ export const toOperatorDeps = (
   live: null,
   // Getters, because few verbs need them and both read a file.
   get who() {
-    return whoTypes(context.env)
+    return operatorName(context.env)
   },
   get delivery() {
     return readDelivery(context)
@@ -92,7 +92,7 @@ function deferredProbe(clock: Context['clock']): OperatorDeps['probe'] {
 }
 
 /** The error for a directory without a database. */
-export const unmade = (dataDir: string): CommandError =>
+export const notInitialised = (dataDir: string): CommandError =>
   new CommandError(
     'not_initialised',
     EXIT.failed,

@@ -3,12 +3,12 @@ import { systemCodeOf } from '#domain/system-code.ts'
 import type { OperatorErrorBody } from '#operator/app.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
-import { isThere } from './access.ts'
-import { cutLines } from './cut-lines.ts'
+import { fileExists } from './access.ts'
 import { toDamageError } from './damage.ts'
-import { besideDemo, warnOfDemo } from './demo-socket.ts'
+import { noteDemo, withDemo } from './demo-socket.ts'
 import { isRefused } from './is-refused.ts'
 import { fromErrorBody, NO_TIMEOUT } from './operator.ts'
+import { splitLines } from './split-lines.ts'
 
 /**
  * The documents of one path, one per line, and null for an empty line: the first one says that nothing is missed from
@@ -20,8 +20,8 @@ export async function* readLines(
   path: string,
   notRunning: CommandError,
 ): AsyncGenerator<unknown, void> {
-  const target = besideDemo(context)
-  if (!isThere(target.adminSocket)) throw notRunning
+  const target = withDemo(context)
+  if (!fileExists(target.adminSocket)) throw notRunning
   let response: Response
   try {
     response = await fetch(`http://gateway${path}`, { unix: target.adminSocket, ...NO_TIMEOUT })
@@ -29,11 +29,11 @@ export async function* readLines(
     if (isRefused(cause)) throw notRunning
     throw cause
   }
-  warnOfDemo(target)
+  noteDemo(target)
   if (!response.ok)
     throw toDamageError(fromErrorBody((await response.json()) as OperatorErrorBody), true)
   try {
-    for await (const line of cutLines(response.body)) yield line === '' ? null : JSON.parse(line)
+    for await (const line of splitLines(response.body)) yield line === '' ? null : JSON.parse(line)
   } catch (cause) {
     // A gateway that stops closes its socket in the middle of a line.
     if (systemCodeOf(cause) === '') throw cause

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { Environment } from '../context.ts'
 
 /** "uid 1000 (ann)"; "uid 0 (root) for ann" under sudo. */
-export function whoTypes(env: Environment): string {
+export function operatorName(env: Environment): string {
   const uid = process.getuid?.()
   if (uid === undefined) return 'unknown'
   const name = nameOf(uid)

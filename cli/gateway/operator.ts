@@ -8,10 +8,10 @@ import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { awaitProgress } from '../terminal/progress.ts'
 import { toDamageError } from './damage.ts'
-import { besideDemo, warnOfDemo } from './demo-socket.ts'
+import { noteDemo, withDemo } from './demo-socket.ts'
 import { isRefused } from './is-refused.ts'
 import type { OpenOptions } from './open-operator.ts'
-import { whoTypes } from './who.ts'
+import { operatorName } from './operator-name.ts'
 
 /** Runs one verb; the answer is what `--json` prints. @throws GatewayError from the verb, CommandError */
 export async function call<Name extends VerbName>(
@@ -22,7 +22,7 @@ export async function call<Name extends VerbName>(
 ): Promise<VerbRecord<Name>> {
   const progress = awaitProgress(context, name.replace('.', ' '))
   try {
-    const { record } = await ask(context, name, input, { ...LOOKING, ...options })
+    const { record } = await ask(context, name, input, { ...DEFAULT_OPTIONS, ...options })
     return record as VerbRecord<Name>
   } finally {
     progress.done()
@@ -47,7 +47,7 @@ export async function callRunning<Name extends VerbName>(
 /** How a command opens the directory when no server holds it. */
 type CallOptions = Pick<OpenOptions, 'create' | 'upgrade'>
 
-const LOOKING: CallOptions = { create: false, upgrade: false }
+const DEFAULT_OPTIONS: CallOptions = { create: false, upgrade: false }
 
 interface Answer {
   readonly record: unknown
@@ -60,18 +60,18 @@ async function ask(
   input: unknown,
   options: CallOptions,
 ): Promise<Answer> {
-  const answer = await overSocket(options.create ? context : besideDemo(context), name, input)
+  const answer = await overSocket(options.create ? context : withDemo(context), name, input)
   if (answer !== null) return answer
   try {
     return await inProcess(context, name, input, options)
   } catch (thrown) {
-    const late = isHeld(thrown) ? await overSocket(context, name, input) : null
+    const late = isLocked(thrown) ? await overSocket(context, name, input) : null
     if (late === null) throw toDamageError(thrown, false)
     return late
   }
 }
 
-const isHeld = (thrown: unknown): boolean =>
+const isLocked = (thrown: unknown): boolean =>
   thrown instanceof GatewayError && thrown.code === 'store_unavailable'
 
 /** Adding a provider writes a hundred models, each to the disk. */
@@ -109,7 +109,7 @@ async function overSocket(context: Context, name: string, input: unknown): Promi
       method: 'POST',
       headers: {
         'content-type': 'application/json',
-        'x-operator': encodeURIComponent(whoTypes(context.env)),
+        'x-operator': encodeURIComponent(operatorName(context.env)),
       },
       body: JSON.stringify(input),
       ...NO_TIMEOUT,
@@ -125,7 +125,7 @@ async function overSocket(context: Context, name: string, input: unknown): Promi
       'gatewayctl status',
     )
   }
-  warnOfDemo(context)
+  noteDemo(context)
   const record: unknown = await response.json()
   if (response.ok) return { record }
   throw toDamageError(fromErrorBody(record as OperatorErrorBody), true)

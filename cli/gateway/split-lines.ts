@@ -1,5 +1,5 @@
 /** Complete lines of a response body; an unterminated last line is dropped. */
-export async function* cutLines(body: Response['body']): AsyncGenerator<string, void> {
+export async function* splitLines(body: Response['body']): AsyncGenerator<string, void> {
   const decoder = new TextDecoder()
   let rest = ''
   for await (const piece of body ?? []) {

@@ -2,7 +2,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Context } from '../context.ts'
-import { makePrivate } from '../gateway/access.ts'
+import { makePrivateDirectory } from '../gateway/access.ts'
 import { call } from '../gateway/operator.ts'
 import { checkProvider, printChecked } from '../providers/check.ts'
 import { clean } from '../terminal/clean.ts'
@@ -10,7 +10,7 @@ import { paint, printNote } from '../terminal/output.ts'
 import type { Answers } from './questions.ts'
 
 /** Uses the same verbs as the commands would. @throws GatewayError, CommandError */
-export async function carryOut(
+export async function applyAnswers(
   context: Context,
   { listen, email, provider }: Answers,
 ): Promise<void> {
@@ -21,7 +21,7 @@ export async function carryOut(
     printNote(context, `${tick} config    ${clean(path)}: listen = "${listen}"`)
   }
   if (email !== null) {
-    await call(context, 'thresholds.set', { ...context.whose, email })
+    await call(context, 'thresholds.set', { ...context.accountInput, email })
     printNote(
       context,
       `${tick} alerts    ${clean(email)}; to set the threshold: gatewayctl thresholds set`,
@@ -39,6 +39,6 @@ export async function carryOut(
 
 /** Creates a new file: the question is asked only where there is none. */
 function writeConfig(path: string, listen: string): void {
-  if (!existsSync(dirname(path))) makePrivate(dirname(path))
+  if (!existsSync(dirname(path))) makePrivateDirectory(dirname(path))
   writeFileSync(path, `listen = ${JSON.stringify(listen)}\n`, { mode: 0o600, flag: 'wx' })
 }

@@ -9,7 +9,7 @@ import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
 import { readSecretInput } from '../flags/read-secret.ts'
 import { DEFAULT_LISTEN, readListen } from '../settings/config.ts'
-import { answerTo, leaving } from '../terminal/leaving.ts'
+import { readAnswer, rejectOnExit } from '../terminal/prompt.ts'
 import { writeError } from '../terminal/streams.ts'
 
 /** Null is the default: the usual address, no alerts, the demo models only. */
@@ -23,10 +23,10 @@ export interface Answers {
 export async function askQuestions(context: Context): Promise<Answers> {
   const { createInterface } = await import('node:readline/promises')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const left = leaving(terminal, 'nothing was created')
+  const left = rejectOnExit(terminal, 'nothing was created')
   const ask = async <Answer>(question: string, read: (text: string) => Answer) => {
     for (;;) {
-      const text = await answerTo(terminal, question, left)
+      const text = await readAnswer(terminal, question, left)
       try {
         return text === '' ? null : read(text)
       } catch (thrown) {

@@ -27,7 +27,7 @@ export const mount: Mount = (keys) =>
       action(async (context, name: string, flags: Flags) => {
         if (flags.env) demandEnvFits(flags.kind)
         const input = {
-          ...context.whose,
+          ...context.accountInput,
           ...(await readLimitFlags(context, flags, null)),
           name,
           ...(flags.kind === undefined

@@ -29,7 +29,7 @@ export const mount: Mount = (keys) =>
       action(async (context, flags: Flags) => {
         const order = ORDERS[readChoice('--sort', flags.sort ?? 'created', ORDER_NAMES)]
         const all = await call(context, 'keys.list', {
-          ...context.whose,
+          ...context.accountInput,
           include_revoked: flags.all === true,
           kind: flags.kind === undefined ? null : readChoice('--kind', flags.kind, KEY_KINDS),
         })
@@ -55,12 +55,12 @@ const models = (key: Key): string =>
 
 const columns = (context: Context): readonly Column<Key>[] => [
   { title: 'name', full: (key) => key.name },
-  { title: 'id', isId: true, yields: 6, full: (key) => key.id },
-  { title: 'prefix', yields: 1, full: (key) => key.label },
-  { title: 'status', yields: 3, full: (key) => key.status },
-  { title: 'rpm', right: true, yields: 7, full: (key) => key.rpm_limit },
-  { title: 'rpd', right: true, yields: 4, full: (key) => key.rpd_limit },
-  { title: 'conc', right: true, yields: 5, full: (key) => key.concurrency_limit },
+  { title: 'id', isId: true, dropOrder: 6, full: (key) => key.id },
+  { title: 'prefix', dropOrder: 1, full: (key) => key.label },
+  { title: 'status', dropOrder: 3, full: (key) => key.status },
+  { title: 'rpm', right: true, dropOrder: 7, full: (key) => key.rpm_limit },
+  { title: 'rpd', right: true, dropOrder: 4, full: (key) => key.rpd_limit },
+  { title: 'conc', right: true, dropOrder: 5, full: (key) => key.concurrency_limit },
   {
     title: 'day $',
     right: true,
@@ -71,10 +71,10 @@ const columns = (context: Context): readonly Column<Key>[] => [
     right: true,
     full: (key) => `${key.usage.spend_month_usd}/${key.monthly_spend_limit_usd ?? '-'}`,
   },
-  { title: 'models', yields: 8, full: models },
+  { title: 'models', dropOrder: 8, full: models },
   {
     title: 'last used',
-    yields: 2,
+    dropOrder: 2,
     full: (key) => key.last_used_at,
     short: (key) => relativeTime(key.last_used_at, context.clock.now()),
   },

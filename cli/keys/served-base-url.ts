@@ -5,13 +5,13 @@ import { call } from '../gateway/operator.ts'
 import { readBaseUrl } from '../settings/config.ts'
 
 /** With `/v1`. Falls back to the settings where the gateway does not answer. */
-export async function whereServed(context: Context): Promise<string> {
-  const settled = `${readBaseUrl(context)}/v1`
-  if (!existsSync(context.adminSocket)) return settled
+export async function servedBaseUrl(context: Context): Promise<string> {
+  const configured = `${readBaseUrl(context)}/v1`
+  if (!existsSync(context.adminSocket)) return configured
   try {
     const { base_url: running } = await call(context, 'status', { warnings: false })
-    return running ?? settled
+    return running ?? configured
   } catch {
-    return settled
+    return configured
   }
 }

@@ -7,7 +7,7 @@ import { paint, print, printNote, toJson } from '../terminal/output.ts'
 import { showOnce } from '../terminal/show-once.ts'
 import { describeLimits } from './describe-limits.ts'
 import type { SecretFile } from './secret-file.ts'
-import { whereServed } from './where-served.ts'
+import { servedBaseUrl } from './served-base-url.ts'
 
 type Issued = VerbRecord<'keys.create'>
 /** Where the secret goes: standard output, export lines, or a file. */
@@ -39,7 +39,7 @@ export async function showIssued(
   else showOnce(() => print(result), { done, help })
   if (note !== undefined) printNote(context, note)
   if (shown !== 'secret' || context.quiet || context.json) return
-  const address = await whereServed(context)
+  const address = await servedBaseUrl(context)
   const isOrdinary = issued.kind === 'ordinary'
   printNote(
     context,
@@ -67,5 +67,5 @@ async function resultOf(context: Context, { id, key }: Issued, shown: Shown): Pr
   if (typeof shown === 'object') return id
   return shown === 'secret'
     ? key
-    : `export OPENAI_BASE_URL=${await whereServed(context)}\nexport OPENAI_API_KEY=${key}`
+    : `export OPENAI_BASE_URL=${await servedBaseUrl(context)}\nexport OPENAI_API_KEY=${key}`
 }

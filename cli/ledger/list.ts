@@ -38,7 +38,7 @@ export const mount: Mount = (ledger) =>
         }
         const now = context.clock.now()
         const rows = await call(context, 'ledger.list', {
-          ...context.whose,
+          ...context.accountInput,
           limit: readCount('--limit', flags.limit),
           key: flags.key ?? null,
           kind: flags.kind === undefined ? null : readChoice('--kind', flags.kind, KINDS),
@@ -61,12 +61,12 @@ const columns = (context: Context): readonly Column<Entry>[] => [
   { title: 'kind', full: ({ kind }) => kind },
   { title: 'amount $', right: true, full: ({ amount_usd }) => amount_usd },
   { title: 'cost ₽', right: true, full: ({ cost_rub }) => cost_rub },
-  { title: 'rate', right: true, yields: 2, full: ({ rub_per_usd }) => rub_per_usd },
-  { title: 'key', isId: true, yields: 6, full: ({ key_id }) => key_id },
-  { title: 'generation', isId: true, yields: 4, full: ({ generation_id }) => generation_id },
-  { title: 'ref', yields: 3, full: ({ ref }) => ref },
-  { title: 'note', yields: 5, full: ({ note }) => note },
-  { title: 'id', isId: true, yields: 1, full: ({ id }) => id },
+  { title: 'rate', right: true, dropOrder: 2, full: ({ rub_per_usd }) => rub_per_usd },
+  { title: 'key', isId: true, dropOrder: 6, full: ({ key_id }) => key_id },
+  { title: 'generation', isId: true, dropOrder: 4, full: ({ generation_id }) => generation_id },
+  { title: 'ref', dropOrder: 3, full: ({ ref }) => ref },
+  { title: 'note', dropOrder: 5, full: ({ note }) => note },
+  { title: 'id', isId: true, dropOrder: 1, full: ({ id }) => id },
 ]
 
 const CSV_FIELDS = [

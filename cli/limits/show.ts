@@ -13,7 +13,10 @@ export const mount: Mount = (limits) =>
     .argument('[key]', 'id, name or shown prefix')
     .action(
       action(async (context, key: string | undefined) => {
-        const rows = await call(context, 'limits.show', { ...context.whose, key: key ?? null })
+        const rows = await call(context, 'limits.show', {
+          ...context.accountInput,
+          key: key ?? null,
+        })
         if (context.json && key !== undefined) return printJson(rows[0])
         printList(context, rows, COLUMNS, ({ id }) => id)
       }),
@@ -21,11 +24,15 @@ export const mount: Mount = (limits) =>
 
 const COLUMNS: readonly Column<Limits>[] = [
   { title: 'name', full: ({ name }) => name },
-  { title: 'id', isId: true, yields: 1, full: ({ id }) => id },
+  { title: 'id', isId: true, dropOrder: 1, full: ({ id }) => id },
   { title: 'rpm', right: true, full: ({ rpm_limit }) => rpm_limit },
   { title: 'rpd', right: true, full: ({ rpd_limit }) => rpd_limit },
   { title: 'conc', right: true, full: ({ concurrency_limit }) => concurrency_limit },
   { title: 'day $', right: true, full: ({ daily_spend_limit_usd }) => daily_spend_limit_usd },
   { title: 'month $', right: true, full: ({ monthly_spend_limit_usd }) => monthly_spend_limit_usd },
-  { title: 'models', yields: 2, full: ({ allowed_models }) => allowed_models?.join(',') ?? 'all' },
+  {
+    title: 'models',
+    dropOrder: 2,
+    full: ({ allowed_models }) => allowed_models?.join(',') ?? 'all',
+  },
 ]

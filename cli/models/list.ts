@@ -40,9 +40,9 @@ function perImage({ price }: Model): string | null {
 
 const COLUMNS: readonly Column<Model>[] = [
   { title: 'model', full: ({ id }) => id },
-  { title: 'provider', yields: 3, full: ({ provider }) => provider },
-  { title: 'context', right: true, yields: 2, full: ({ context_length }) => context_length },
-  { title: 'output', yields: 1, full: ({ output_modalities }) => output_modalities.join('+') },
+  { title: 'provider', dropOrder: 3, full: ({ provider }) => provider },
+  { title: 'context', right: true, dropOrder: 2, full: ({ context_length }) => context_length },
+  { title: 'output', dropOrder: 1, full: ({ output_modalities }) => output_modalities.join('+') },
   {
     title: 'in $',
     right: true,

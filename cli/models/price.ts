@@ -37,7 +37,7 @@ export const mount: Mount = (models) =>
         if (context.quiet) return print(added.version)
         printNote(context, `${paint(context, 'green', '✓')} priced ${clean(id)} (${added.version})`)
         const from = flags.from === undefined ? '' : `, from ${added.effective_from}`
-        print(clean(`${movesBetween(previous, added)}${from}`))
+        print(clean(`${priceChanges(previous, added)}${from}`))
       }),
     )
 
@@ -51,7 +51,7 @@ const PER_MILLION = [
 ] as const satisfies readonly (readonly [string, keyof PriceRecord])[]
 
 /** "in $2.5 → $3 per million tokens, per image $0.04 → 512x512 $0.02": changes to the current price. */
-function movesBetween(before: PriceRecord | null, after: PriceRecord): string {
+function priceChanges(before: PriceRecord | null, after: PriceRecord): string {
   const tokens = PER_MILLION.filter(([, field]) => (before?.[field] ?? null) !== after[field]).map(
     ([name, field]) => `${name} ${dollars(before?.[field])} → ${dollars(after[field])}`,
   )

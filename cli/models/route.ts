@@ -36,8 +36,9 @@ export const mount: Mount = (models) =>
     .action(
       action(async (context, model: string, flags: Flags) => {
         checkFlags(flags, model)
-        const { route, news } = await act(context, model, flags)
-        if (news !== null) printNote(context, `${paint(context, 'green', '✓')} ${clean(news)}`)
+        const { route, message } = await act(context, model, flags)
+        if (message !== null)
+          printNote(context, `${paint(context, 'green', '✓')} ${clean(message)}`)
         if (context.json) printJson(route)
         else printList(context, route.hops, columns(context), ({ provider }) => provider)
       }),
@@ -58,7 +59,7 @@ function checkFlags({ via, upstream, order, weight, drop, reset }: Flags, model:
 interface Acted {
   readonly route: Route
   /** What was changed; null for nothing. */
-  readonly news: string | null
+  readonly message: string | null
 }
 
 async function act(context: Context, model: string, flags: Flags): Promise<Acted> {
@@ -71,15 +72,15 @@ async function act(context: Context, model: string, flags: Flags): Promise<Acted
       ...(order === undefined ? {} : { position: readCount('--order', order) }),
       ...(weight === undefined ? {} : { weight: readCount('--weight', weight) }),
     })
-    return { route, news: `${model} is served by ${via}, from the next request` }
+    return { route, message: `${model} is served by ${via}, from the next request` }
   }
   if (drop !== undefined) {
     const route = await call(context, 'models.route.drop', { model, provider: drop })
-    return { route, news: `${model} is no longer served by ${drop}` }
+    return { route, message: `${model} is no longer served by ${drop}` }
   }
-  if (!reset) return { route: await call(context, 'models.route.show', { model }), news: null }
+  if (!reset) return { route: await call(context, 'models.route.show', { model }), message: null }
   const route = await call(context, 'models.route.reset', { model })
-  return { route, news: `${model} is served by ${route.hops[0]?.provider} alone` }
+  return { route, message: `${model} is served by ${route.hops[0]?.provider} alone` }
 }
 
 const columns = ({ clock }: Context): readonly Column<Hop>[] => [

@@ -52,7 +52,7 @@ async function edit(
   try {
     return await call(context, 'providers.edit', input)
   } catch (thrown) {
-    if (!needsCredential(thrown) || input.credential !== undefined || !context.mayAsk())
+    if (!needsCredential(thrown) || input.credential !== undefined || !context.canPrompt())
       throw thrown
     printNote(context, clean(thrown.message))
     const credential = await readSecretInput(context, { key: true })

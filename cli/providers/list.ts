@@ -20,6 +20,6 @@ const COLUMNS: readonly Column<VerbRecord<'providers.list'>[number]>[] = [
   { title: 'type', full: ({ type }) => type },
   { title: 'key', full: ({ has_credential }) => (has_credential ? 'encrypted' : 'none') },
   { title: 'models', right: true, full: ({ models }) => models },
-  { title: 'unpriced', right: true, yields: 1, full: ({ unpriced_models }) => unpriced_models },
+  { title: 'unpriced', right: true, dropOrder: 1, full: ({ unpriced_models }) => unpriced_models },
   { title: 'base url', full: ({ base_url }) => base_url },
 ]

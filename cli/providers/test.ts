@@ -5,8 +5,8 @@ import type { Context } from '../context.ts'
 import { EXIT, endWith, usageError } from '../exit.ts'
 import { call } from '../gateway/operator.ts'
 import { clean } from '../terminal/clean.ts'
-import { carry } from '../terminal/hint.ts'
 import { type Column, paint, print, printList } from '../terminal/output.ts'
+import { withTypedFlags } from '../terminal/typed-flags.ts'
 
 type Tested = VerbRecord<'providers.test'>[number]
 
@@ -59,7 +59,10 @@ function describe(context: Context, tested: Tested, width: number): string {
   const { provider, ok, models, upstream, ms, message, prompt_tokens, completion_tokens } = tested
   const name = clean(provider).padEnd(width + 2)
   if (!ok) {
-    const edit = carry(`gatewayctl providers edit ${clean(provider)} --key-file -`, context.typed)
+    const edit = withTypedFlags(
+      `gatewayctl providers edit ${clean(provider)} --key-file -`,
+      context.typed,
+    )
     const next = `${' '.repeat(width + 4)}next: ${edit}`
     return `${name}${paint(context, 'red', '✖')} ${clean(message ?? 'it failed')}\n${next}`
   }

@@ -5,7 +5,7 @@ import { initialise } from '#operator/init.ts'
 import { perform } from '#operator/verb.ts'
 import type { GatewayStore } from '#signin/store.ts'
 import type { Context } from '../context.ts'
-import { hasNoPlace } from '../gateway/demo-socket.ts'
+import { hasNoGateway } from '../gateway/demo-socket.ts'
 import { toOperatorDeps } from '../gateway/open-operator.ts'
 import { clean } from '../terminal/clean.ts'
 import { print } from '../terminal/output.ts'
@@ -111,7 +111,7 @@ const DEMO_REDIRECT = 'http://localhost:3000/callback'
 /** The command to try next; with the socket, where commands would otherwise use a data directory. */
 function commandsLine(context: Context, { path, why }: DemoAddresses['demoSocket']): string {
   if (path === null) return `Commands cannot reach this demo: ${clean(why)}`
-  return hasNoPlace(context)
+  return hasNoGateway(context)
     ? 'In another terminal: gatewayctl dashboard'
     : `In another terminal:\n  GATEWAY_ADMIN_SOCKET=${clean(path)} gatewayctl dashboard`
 }

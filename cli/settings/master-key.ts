@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { DATABASE_FILE } from '#db/file-name.ts'
 import type { Context } from '../context.ts'
 import { CommandError, EXIT } from '../exit.ts'
-import { denied, isDenied, isThere } from '../gateway/access.ts'
+import { denied, fileExists, isDenied } from '../gateway/access.ts'
 
 const KEY_BYTES = 32
 const FILE_NAME = 'master.key'
@@ -20,18 +20,18 @@ export function readMasterKey(
 ): Uint8Array | null {
   const credentials = env['CREDENTIALS_DIRECTORY']
   const handed = credentials ? join(credentials, FILE_NAME) : undefined
-  if (handed !== undefined && isThere(handed)) return readKeyFile(handed, dataDir)
+  if (handed !== undefined && fileExists(handed)) return readKeyFile(handed, dataDir)
   const named = env['GATEWAY_MASTER_KEY_FILE']
   if (named) return readKeyFile(named, dataDir)
   const text = env['GATEWAY_MASTER_KEY']
   if (text) return decode(text, 'GATEWAY_MASTER_KEY', dataDir)
   const own = join(dataDir, FILE_NAME)
-  if (isThere(own)) return readKeyFile(own, dataDir)
+  if (fileExists(own)) return readKeyFile(own, dataDir)
   return create ? makeKeyFile(own) : null
 }
 
 function readKeyFile(path: string, dataDir: string): Uint8Array {
-  if (!isThere(path)) throw wrong(`no such master key file: ${path}`, dataDir)
+  if (!fileExists(path)) throw wrong(`no such master key file: ${path}`, dataDir)
   let text: string
   try {
     text = readFileSync(path, 'utf8')

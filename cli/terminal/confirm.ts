@@ -1,8 +1,8 @@
 /** Confirmation: a prompt at a terminal, `--yes` in a script. */
 import type { Context } from '../context.ts'
 import { CommandError, EXIT, usageError } from '../exit.ts'
-import { repeat } from './hint.ts'
-import { answerTo, leaving } from './leaving.ts'
+import { readAnswer, rejectOnExit } from './prompt.ts'
+import { repeatCommand } from './typed-flags.ts'
 
 export interface Consent {
   /** "revoke prod-web? 6 requests in flight (they will finish)" */
@@ -14,7 +14,7 @@ export interface Consent {
 /** Returns when the operator agrees. @throws CommandError 5 when prompts are off or the answer is no, 130 for Ctrl-C */
 export async function confirm(context: Context, { question, act }: Consent): Promise<void> {
   if (context.yes) return
-  if (!context.mayAsk()) throw unconfirmed(act, repeat(context.typed, '--yes'))
+  if (!context.canPrompt()) throw unconfirmed(act, repeatCommand(context.typed, '--yes'))
   if (/^y(es)?$/i.test(await ask(`${question} [y/N] `, act))) return
   throw new CommandError('declined', EXIT.unconfirmed, `did not ${act}`)
 }
@@ -29,11 +29,11 @@ export interface NamedConsent extends Consent {
 export async function confirmByName(context: Context, consent: NamedConsent): Promise<void> {
   const { name, confirmed, question, act } = consent
   if (confirmed === name) return
-  const command = repeat(context.typed, '--confirm', name)
+  const command = repeatCommand(context.typed, '--confirm', name)
   if (confirmed !== undefined) {
     throw usageError(`--confirm must be ${name} (got "${confirmed}")`, command)
   }
-  if (!context.mayAsk()) throw unconfirmed(act, command)
+  if (!context.canPrompt()) throw unconfirmed(act, command)
   if ((await ask(`${question}\ntype ${name} to continue: `, act)) === name) return
   throw new CommandError('declined', EXIT.unconfirmed, `did not ${act}`)
 }
@@ -50,9 +50,9 @@ const unconfirmed = (act: string, command: string): CommandError =>
 async function ask(question: string, act: string): Promise<string> {
   const { createInterface } = await import('node:readline/promises')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const left = leaving(terminal, `did not ${act}`)
+  const left = rejectOnExit(terminal, `did not ${act}`)
   try {
-    return await answerTo(terminal, question, left)
+    return await readAnswer(terminal, question, left)
   } finally {
     terminal.close()
   }

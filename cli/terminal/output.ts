@@ -3,9 +3,9 @@
 import type { Context } from '../context.ts'
 import { clean } from './clean.ts'
 import { cutTo } from './cut.ts'
-import { carry } from './hint.ts'
 import { writeError, writeOut } from './streams.ts'
 import { inTone, type Tone } from './tone.ts'
+import { withTypedFlags } from './typed-flags.ts'
 
 export interface Column<Row> {
   readonly title: string
@@ -14,7 +14,7 @@ export interface Column<Row> {
   /** A long id: a narrow terminal shows only its end. */
   readonly isId?: boolean
   /** A narrow terminal drops columns in this order, 1 first; without it the column stays, as money does. */
-  readonly yields?: number
+  readonly dropOrder?: number
   /** The full value, for scripts; null is an empty field. */
   full(row: Row): string | number | null
   /** The value for people; null is a dash. */
@@ -32,7 +32,7 @@ export const print = (text: string): void => {
 
 /** Writes a note to standard error, with the global options added to commands in it; silent with `--quiet` and `--json`. */
 export const printNote = (context: Context, text: string): void => {
-  if (!context.quiet && !context.json) writeError(`${carry(text, context.typed)}\n`)
+  if (!context.quiet && !context.json) writeError(`${withTypedFlags(text, context.typed)}\n`)
 }
 
 /** As `--json` prints it. */
@@ -105,9 +105,9 @@ function toTable<Row>(
   columns: readonly Column<Row>[],
 ): string[] {
   const all = columns.map((column) => {
-    const { title, right = false, full, short, isId = false, yields = null } = column
+    const { title, right = false, full, short, isId = false, dropOrder = null } = column
     const cells = rows.map((row) => clean(String((short ? short(row) : full(row)) ?? '–')))
-    return toStrip({ title: title.toUpperCase(), right, isId, yields, cells })
+    return toStrip({ title: title.toUpperCase(), right, isId, dropOrder, cells })
   })
   const strips = fitting(all, context.columns)
   const line = (cellOf: (strip: Strip) => string): string => {
@@ -133,7 +133,7 @@ interface Strip {
   readonly title: string
   readonly right: boolean
   readonly isId: boolean
-  readonly yields: number | null
+  readonly dropOrder: number | null
   readonly cells: readonly string[]
   readonly width: number
 }
@@ -158,9 +158,9 @@ function fitting(strips: readonly Strip[], columns: number): readonly Strip[] {
   for (;;) {
     const cut = cutLastText(kept, columns, LEAST_TEXT_COLUMNS)
     if (excess(cut, columns) <= 0) return cut
-    const next = Math.min(...kept.map(({ yields }) => yields ?? Number.POSITIVE_INFINITY))
+    const next = Math.min(...kept.map(({ dropOrder }) => dropOrder ?? Number.POSITIVE_INFINITY))
     if (next === Number.POSITIVE_INFINITY) break
-    kept = kept.filter(({ yields }) => yields !== next)
+    kept = kept.filter(({ dropOrder }) => dropOrder !== next)
   }
   // No more columns can be dropped: cuts the remaining texts, the last first.
   for (const least of [LEAST_TEXT_COLUMNS, LEAST_COLUMNS]) {

@@ -8,7 +8,7 @@ export const interrupted = (message: string): CommandError =>
   new CommandError('interrupted', EXIT.interrupted, message)
 
 /** Rejects with `message` on Ctrl-C or end of input; never resolves. To be raced against the answer. */
-export function leaving(terminal: Interface, message: string): Promise<never> {
+export function rejectOnExit(terminal: Interface, message: string): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>()
   terminal.once('SIGINT', () => reject(interrupted(message)))
   terminal.once('close', () => reject(new CommandError('declined', EXIT.unconfirmed, message)))
@@ -17,7 +17,7 @@ export function leaving(terminal: Interface, message: string): Promise<never> {
 }
 
 /** The typed answer. A newline separates the prompt from an error. @throws what `left` rejects with */
-export async function answerTo(
+export async function readAnswer(
   terminal: Interface,
   question: string,
   left: Promise<never>,

@@ -23,7 +23,7 @@ const OF_AN_ACCOUNT: ReadonlySet<string> = new Set([
  * The typed command with further flags; a flag given again replaces its old value. No flag takes a
  * secret, and a whole key among the arguments was refused before anything else.
  */
-export function repeat(typed: readonly string[], ...asked: readonly string[]): string {
+export function repeatCommand(typed: readonly string[], ...asked: readonly string[]): string {
   const [flag = ''] = asked
   const { own, operands } = split(typed)
   const kept = own.filter(
@@ -36,7 +36,7 @@ export function repeat(typed: readonly string[], ...asked: readonly string[]): s
 const COMMAND = /(?<![\w/.-])gatewayctl (?:([a-z]+)\b)(?:(?!gatewayctl ).)*/g
 
 /** Adds the typed location and account to each command in a hint, unless the command has its own. */
-export const carry = (text: string, typed: readonly string[]): string =>
+export const withTypedFlags = (text: string, typed: readonly string[]): string =>
   text.replace(COMMAND, (command, noun: string) => {
     if (noun === 'help') return command
     const names = OF_AN_ACCOUNT.has(noun) ? [...PLACE, ACCOUNT] : PLACE

@@ -40,7 +40,7 @@ export const mount: Mount = (thresholds) =>
         if (Object.keys(stated).length === 0) {
           throw usageError('no change given', 'gatewayctl thresholds set --below 20')
         }
-        const record = await call(context, 'thresholds.set', { ...context.whose, ...stated })
+        const record = await call(context, 'thresholds.set', { ...context.accountInput, ...stated })
         for (const warning of record.warnings) printNote(context, `! ${clean(warning)}`)
         if (record.marked && !record.previous.marked) {
           printNote(context, `! the balance of $${record.balance_usd} is below it already`)
@@ -54,7 +54,7 @@ const orNull = (text: string): string | null => (text === 'none' ? null : text)
 /** With a new secret, standard output is exactly that secret, for scripts. */
 function showChanges(context: Context, record: SetRecord): void {
   const { account, webhook_secret: secret } = record
-  const changes = clean(`${account}: ${movesOf(record).join(', ') || 'nothing changed'}`)
+  const changes = clean(`${account}: ${changesOf(record).join(', ') || 'nothing changed'}`)
   if (secret === null) {
     if (context.json) printJson(record)
     else print(context.quiet ? clean(account) : changes)
@@ -72,7 +72,7 @@ function showChanges(context: Context, record: SetRecord): void {
   printNote(context, 'next: gatewayctl thresholds test webhook')
 }
 
-function movesOf({ previous, ...now }: SetRecord): readonly string[] {
+function changesOf({ previous, ...now }: SetRecord): readonly string[] {
   const dollars = (usd: string | null) => usd && `$${usd}`
   const moves = [
     ['below', dollars(previous.threshold_usd), dollars(now.threshold_usd)],

@@ -10,7 +10,7 @@ export const mount: Mount = (thresholds) =>
     .description('show the low-balance threshold and where its notice goes')
     .action(
       action(async (context) => {
-        const record = await call(context, 'thresholds.show', context.whose)
+        const record = await call(context, 'thresholds.show', context.accountInput)
         printRecord(context, record, record.threshold_usd ?? '', [
           ['account', record.account],
           ['balance', `$${record.balance_usd}`],

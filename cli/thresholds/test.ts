@@ -18,9 +18,9 @@ export const mount: Mount = (thresholds) =>
     .action(
       action(async (context, stated: string | undefined) => {
         const channel = stated === undefined ? null : readChoice('the channel', stated, CHANNELS)
-        const threshold = await call(context, 'thresholds.show', context.whose)
+        const threshold = await call(context, 'thresholds.show', context.accountInput)
         const { event_id, running } = await call(context, 'thresholds.test', {
-          ...context.whose,
+          ...context.accountInput,
           channel,
         })
         const fetchEvent = () => call(context, 'deliveries.show', { event: event_id })

@@ -77,7 +77,7 @@ function toQuery(context: Context, { by, thenBy, since, until, top, csv }: Flags
   const isCalendar = first === 'day' || first === 'hour'
   const rows = top ?? (isCalendar || csv ? undefined : String(USUAL_TOP))
   return {
-    ...context.whose,
+    ...context.accountInput,
     by: first,
     then_by: thenBy === undefined ? null : readDimension('--then-by', thenBy),
     since: readSince('--since', since, now),
@@ -143,16 +143,20 @@ const columnsOf = ({ by, then_by }: Report): readonly Column<Line>[] => [
   {
     title: 'share',
     right: true,
-    yields: 2,
+    dropOrder: 2,
     full: ({ share_percent }) => share_percent,
     short: ({ share_percent: share }) => (share === null ? null : `${Math.round(share)}%`),
   },
 ]
 
-const count = (title: string, yields: number | null, of: (line: Line) => number): Column<Line> => ({
+const count = (
+  title: string,
+  dropOrder: number | null,
+  of: (line: Line) => number,
+): Column<Line> => ({
   title,
   right: true,
-  ...(yields !== null && { yields }),
+  ...(dropOrder !== null && { dropOrder }),
   full: of,
   short: (line) => (of(line) === 0 ? null : grouped(of(line))),
 })

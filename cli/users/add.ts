@@ -15,7 +15,7 @@ export const mount: Mount = (users) =>
       action(async (context, email: string, flags: { readonly name?: string }) => {
         const { name } = flags
         const person = await call(context, 'users.add', {
-          ...context.whose,
+          ...context.accountInput,
           email,
           ...(name === undefined ? {} : { name }),
         })

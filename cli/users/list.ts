@@ -27,7 +27,7 @@ export const mount: Mount = (users) =>
       action(async (context, flags: Flags) => {
         const limit = readCount('--limit', flags.limit)
         const rows = await call(context, 'users.list', {
-          ...context.whose,
+          ...context.accountInput,
           matching: flags.matching ?? null,
           disabled: stateOf(flags),
           before: flags.before ?? null,
@@ -55,7 +55,7 @@ type Row = VerbRecord<'users.list'>[number]
 
 const COLUMNS: readonly Column<Row>[] = [
   { title: 'email', full: ({ email }) => email },
-  { title: 'id', isId: true, yields: 1, full: ({ id }) => id },
+  { title: 'id', isId: true, dropOrder: 1, full: ({ id }) => id },
   { title: 'account', full: ({ account }) => account },
   { title: 'state', full: ({ disabled }) => (disabled ? 'disabled' : 'enabled') },
 ]

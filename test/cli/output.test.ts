@@ -47,10 +47,10 @@ const BILLS: readonly Bill[] = [
 
 const BILL_COLUMNS: readonly Column<Bill>[] = [
   { title: 'name', full: ({ name }) => name },
-  { title: 'id', isId: true, yields: 2, full: ({ id }) => id },
-  { title: 'rpm', right: true, yields: 1, full: () => 300 },
+  { title: 'id', isId: true, dropOrder: 2, full: ({ id }) => id },
+  { title: 'rpm', right: true, dropOrder: 1, full: () => 300 },
   { title: 'day $', right: true, full: () => '6.02/25' },
-  { title: 'models', yields: 3, full: ({ models }) => models },
+  { title: 'models', dropOrder: 3, full: ({ models }) => models },
 ]
 
 function billed(columns: number): readonly string[] {

@@ -1,8 +1,8 @@
 /** One request in full: its state while it runs, or its record in the log. */
 import type { InFlightRecord, LogRecord } from '#operator/snapshot/record.ts'
-import { carry } from '../../terminal/hint.ts'
+import { withTypedFlags } from '../../terminal/typed-flags.ts'
 import { count, elapsed } from '../figures.ts'
-import { type Line, say } from '../line.ts'
+import { type Line, styled } from '../line.ts'
 import { LIVE, LOG, windowOf } from '../lists.ts'
 import { cash, exactly, rule, type Scene } from '../scene.ts'
 import { tabs } from './head.ts'
@@ -19,14 +19,14 @@ export function detailBody(scene: Scene, height: number): readonly Line[] {
 const TITLE_COLUMNS = 14
 
 const field = (title: string, text: string | null): Line => [
-  say(` ${title.padEnd(TITLE_COLUMNS)}`, 'dim'),
-  say(text ?? '–'),
+  styled(` ${title.padEnd(TITLE_COLUMNS)}`, 'dim'),
+  styled(text ?? '–'),
 ]
 
 const ms = (value: number | null): string | null => (value === null ? null : elapsed(value))
 
 function running(scene: Scene, one: InFlightRecord | undefined): readonly Line[] {
-  if (one === undefined) return [[say('   this request has ended: see 5 Log', 'dim')]]
+  if (one === undefined) return [[styled('   this request has ended: see 5 Log', 'dim')]]
   return [
     rule(scene, one.id, one.state),
     field('request id', one.request_id),
@@ -44,12 +44,12 @@ function running(scene: Scene, one: InFlightRecord | undefined): readonly Line[]
     field('cost so far', `${cash(scene, one.cost_usd, 6)} (an estimate until it ends)`),
     field('failed hops', String(one.failed_attempts)),
     [],
-    [say(' x ends it: output so far is charged, its client gets an error', 'dim')],
+    [styled(' x ends it: output so far is charged, its client gets an error', 'dim')],
   ]
 }
 
 function ended(scene: Scene, one: LogRecord | undefined): readonly Line[] {
-  if (one === undefined) return [[say('   nothing is selected', 'dim')]]
+  if (one === undefined) return [[styled('   nothing is selected', 'dim')]]
   const attempts = one.attempts.map(({ provider, model, outcome, status, reason, ms: took }) =>
     field(
       'attempt',
@@ -77,6 +77,6 @@ function ended(scene: Scene, one: LogRecord | undefined): readonly Line[] {
     ...attempts,
     ...(one.message === null ? [] : [field('message', one.message)]),
     [],
-    [say(` ${carry(`gatewayctl activity show ${one.id}`, scene.typed)}`, 'dim')],
+    [styled(` ${withTypedFlags(`gatewayctl activity show ${one.id}`, scene.typed)}`, 'dim')],
   ]
 }

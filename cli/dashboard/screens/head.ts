@@ -1,7 +1,7 @@
 /** The header of every screen: address and state of the gateway, and the line of tabs. */
 import { count, elapsed, lasting, percent, span, timeOfDay } from '../figures.ts'
 import { bar, curve } from '../glyphs.ts'
-import { type Line, type Piece, say, spread, widthOf } from '../line.ts'
+import { type Line, type Piece, spread, styled, widthOf } from '../line.ts'
 import { listed } from '../lists.ts'
 import { cash, isWide, orderOf, type Scene } from '../scene.ts'
 import { listOf, SCREENS, TITLES } from '../view.ts'
@@ -12,16 +12,16 @@ export function nameLine(scene: Scene): Line {
   const { gateway, at } = snapshot
   const wide = size.columns >= 110
   const left: Line = [
-    say(' gatewayctl ', 'bold'),
+    styled(' gatewayctl ', 'bold'),
     ...state(scene),
-    say(` ${wide ? gateway.base_url : gateway.listen}  v${gateway.version}  `),
-    say(`${wide ? `pid ${gateway.pid}  ` : ''}up ${span(gateway.uptime_seconds)}`),
+    styled(` ${wide ? gateway.base_url : gateway.listen}  v${gateway.version}  `),
+    styled(`${wide ? `pid ${gateway.pid}  ` : ''}up ${span(gateway.uptime_seconds)}`),
   ]
   const day = wide ? `${at.slice(0, 10)} ` : ''
   const right: Line = [
-    ...(view.frozen === null ? [] : [say(' FROZEN ', 'inverse'), say(' ')]),
-    say(`${day}${timeOfDay(at)}Z  ${wide ? `${view.fps} fps  ` : ''}`),
-    say('? help ', 'dim'),
+    ...(view.frozen === null ? [] : [styled(' FROZEN ', 'inverse'), styled(' ')]),
+    styled(`${day}${timeOfDay(at)}Z  ${wide ? `${view.fps} fps  ` : ''}`),
+    styled('? help ', 'dim'),
   ]
   return spread(left, right, size.columns)
 }
@@ -29,11 +29,11 @@ export function nameLine(scene: Scene): Line {
 function state({ link, awayMs, snapshot, glyphs }: Scene): readonly Piece[] {
   if ('sinceMs' in link) {
     const how = link.kind === 'away' ? 'reconnecting' : 'not answering'
-    return [say(`${glyphs.off} ${how} ${Math.floor(awayMs / 1000)}s`, 'red')]
+    return [styled(`${glyphs.off} ${how} ${Math.floor(awayMs / 1000)}s`, 'red')]
   }
-  if (snapshot.gateway.draining) return [say(`${glyphs.degraded} draining`, 'yellow')]
-  if (!snapshot.gateway.healthy) return [say(`${glyphs.served} unhealthy`, 'red')]
-  return [say(glyphs.served, 'green'), say(' serving')]
+  if (snapshot.gateway.draining) return [styled(`${glyphs.degraded} draining`, 'yellow')]
+  if (!snapshot.gateway.healthy) return [styled(`${glyphs.served} unhealthy`, 'red')]
+  return [styled(glyphs.served, 'green'), styled(' serving')]
 }
 
 /** `─[1 Live]─ 2 Keys ─ … ─ 14 of 14 · elapsed ↓ ─` */
@@ -41,43 +41,50 @@ export function tabs(scene: Scene): Line {
   const { view, glyphs, size, snapshot } = scene
   const { ids, sorts, total } = listed(snapshot, view)
   const what = isWide(scene) && view.screen === 'live' ? ' in flight' : ''
-  const counted = ` ${ids.length} of ${rowsBehind(scene, total)}${what} `
-  const told =
+  const counted = ` ${ids.length} of ${totalRows(scene, total)}${what} `
+  const status =
     view.screen === 'spend'
       ? ` ${view.chart.metric} by ${view.chart.by}, a ${view.chart.bucket} `
       : `${counted}${glyphs.dot} ${orderOf(scene, sorts)} `
   const isFiltered = view.screen !== 'spend' && listOf(view).filter !== ''
   // A narrow terminal drops the sort order, then the names of the other screens.
   const [left, right] = [
-    [named(scene, true), ended(scene, told)] as const,
+    [tabNames(scene, true), tabsEnd(scene, status)] as const,
     ...(isFiltered || view.screen === 'spend'
       ? []
-      : [[named(scene, true), ended(scene, counted)] as const]),
-    [named(scene, false), ended(scene, told)] as const,
+      : [[tabNames(scene, true), tabsEnd(scene, counted)] as const]),
+    [tabNames(scene, false), tabsEnd(scene, status)] as const,
   ].find(([names, end], index, all) => {
     const fits = widthOf(names) + widthOf(end) <= size.columns
     return fits || index === all.length - 1
   }) ?? [[], []]
   const filled = size.columns - widthOf(left) - widthOf(right)
-  return spread([...left, say(glyphs.rule.repeat(Math.max(0, filled)), 'dim')], right, size.columns)
+  return spread(
+    [...left, styled(glyphs.rule.repeat(Math.max(0, filled)), 'dim')],
+    right,
+    size.columns,
+  )
 }
 
 /** The screens, the current one in brackets; the others by name, or by number only. */
-function named({ view, glyphs }: Scene, withNames: boolean): Line {
+function tabNames({ view, glyphs }: Scene, withNames: boolean): Line {
   const names = SCREENS.flatMap((screen, index): Line => {
     const isHere = screen === view.screen
     const title = isHere || withNames ? `${index + 1} ${TITLES[screen]}` : `${index + 1}`
     return isHere
-      ? [say('[', 'dim'), say(title, 'bold'), say(']', 'dim'), say(glyphs.rule, 'dim')]
-      : [say(` ${title} `), say(glyphs.rule, 'dim')]
+      ? [styled('[', 'dim'), styled(title, 'bold'), styled(']', 'dim'), styled(glyphs.rule, 'dim')]
+      : [styled(` ${title} `), styled(glyphs.rule, 'dim')]
   })
-  return [say(glyphs.rule, 'dim'), ...names]
+  return [styled(glyphs.rule, 'dim'), ...names]
 }
 
-const ended = ({ glyphs }: Scene, text: string): Line => [say(text), say(glyphs.rule, 'dim')]
+const tabsEnd = ({ glyphs }: Scene, text: string): Line => [
+  styled(text),
+  styled(glyphs.rule, 'dim'),
+]
 
 /** The snapshot may hold only a part of the rows. */
-function rowsBehind({ view, snapshot }: Scene, shown: number): number {
+function totalRows({ view, snapshot }: Scene, shown: number): number {
   if (view.screen === 'live') return Math.max(shown, snapshot.in_flight.count)
   return view.screen === 'keys' ? Math.max(shown, snapshot.keys.total) : shown
 }
@@ -90,22 +97,22 @@ export function summary(scene: Scene): readonly Line[] {
   const ms = (value: number | null): string => (value === null ? none : elapsed(value))
   return [
     [
-      say(' in flight '),
-      say(String(in_flight.count).padStart(3), 'bold'),
-      say(`   req/min ${count(traffic.requests_per_minute).padStart(4)}`),
-      say(`   tok/s ${count(traffic.tokens_per_second).padStart(5)}`),
-      say(`   p50 ${ms(traffic.total_ms.p50)}  p95 ${ms(traffic.total_ms.p95)}`),
-      say('   err '),
+      styled(' in flight '),
+      styled(String(in_flight.count).padStart(3), 'bold'),
+      styled(`   req/min ${count(traffic.requests_per_minute).padStart(4)}`),
+      styled(`   tok/s ${count(traffic.tokens_per_second).padStart(5)}`),
+      styled(`   p50 ${ms(traffic.total_ms.p50)}  p95 ${ms(traffic.total_ms.p95)}`),
+      styled('   err '),
       errors(scene),
     ],
     spread(
       [
-        say(' req/s '),
-        say(curve(glyphs, traffic.curves.requests_per_second, 30), 'cyan'),
-        say('  TTFT '),
-        say(curve(glyphs, traffic.curves.first_byte_ms, 24), 'cyan'),
+        styled(' req/s '),
+        styled(curve(glyphs, traffic.curves.requests_per_second, 30), 'cyan'),
+        styled('  TTFT '),
+        styled(curve(glyphs, traffic.curves.first_byte_ms, 24), 'cyan'),
       ],
-      [say('last 5m ', 'dim')],
+      [styled('last 5m ', 'dim')],
       size.columns,
     ),
     spentLine(scene),
@@ -119,8 +126,8 @@ const BROKEN_PERCENT = 10
 export function errors({ snapshot, glyphs }: Scene): Piece {
   const { error_percent: share } = snapshot.traffic
   const text = percent(share, glyphs.none)
-  if (share === null || share < DEGRADED_PERCENT) return say(text)
-  return say(text, share < BROKEN_PERCENT ? 'yellow' : 'red')
+  if (share === null || share < DEGRADED_PERCENT) return styled(text)
+  return styled(text, share < BROKEN_PERCENT ? 'yellow' : 'red')
 }
 
 const BAR_COLUMNS = 12
@@ -128,19 +135,19 @@ const BAR_COLUMNS = 12
 function spentLine(scene: Scene): Line {
   const { money } = scene.snapshot
   return [
-    say(' today '),
-    say(cash(scene, money.spend_day_usd, places(scene)), 'bold'),
-    ...capped(scene, money.day_percent, money.day_caps_usd, true),
-    say('   month '),
-    say(cash(scene, money.spend_month_usd, places(scene)), 'bold'),
-    ...capped(scene, money.month_percent, money.month_caps_usd, false),
+    styled(' today '),
+    styled(cash(scene, money.spend_day_usd, places(scene)), 'bold'),
+    ...spendShare(scene, money.day_percent, money.day_caps_usd, true),
+    styled('   month '),
+    styled(cash(scene, money.spend_month_usd, places(scene)), 'bold'),
+    ...spendShare(scene, money.month_percent, money.month_caps_usd, false),
   ]
 }
 
 /** Rubles without kopecks, for lack of room. */
 const places = ({ view }: Scene): number => (view.currency === 'usd' ? 2 : 0)
 
-function capped(
+function spendShare(
   scene: Scene,
   share: number | null,
   caps: string | null,
@@ -149,14 +156,14 @@ function capped(
   if (share === null || caps === null) return []
   const drawn = gaugeOf(scene, share, scene.view.currency === 'usd' ? BAR_COLUMNS : 8)
   const of = cash(scene, caps, 0)
-  return [say(' '), drawn, say(isLong ? ` ${Math.round(share)}% of ${of} caps` : ` of ${of}`)]
+  return [styled(' '), drawn, styled(isLong ? ` ${Math.round(share)}% of ${of} caps` : ` of ${of}`)]
 }
 
 const NEAR_PERCENT = 90
 
 /** Yellow from 90 %, red from 100 %. */
 export const gaugeOf = ({ glyphs }: Scene, share: number, columns: number): Piece =>
-  say(
+  styled(
     bar(glyphs, share, columns),
     share >= 100 ? 'red' : share >= NEAR_PERCENT ? 'yellow' : 'green',
   )
@@ -164,12 +171,12 @@ export const gaugeOf = ({ glyphs }: Scene, share: number, columns: number): Piec
 function balanceLine(scene: Scene): Line {
   const { money } = scene.snapshot
   const left: Line = [
-    say(' balance '),
-    say(cash(scene, money.balance_usd, places(scene)), money.marked ? 'red' : 'bold'),
-    say(`  runway ${runway(scene)}`),
-    say(`  ${alert(scene)}`),
+    styled(' balance '),
+    styled(cash(scene, money.balance_usd, places(scene)), money.marked ? 'red' : 'bold'),
+    styled(`  runway ${runway(scene)}`),
+    styled(`  ${alert(scene)}`),
   ]
-  return spread(left, [say(`$1 = ${rateOf(scene)} `)], scene.size.columns)
+  return spread(left, [styled(`$1 = ${rateOf(scene)} `)], scene.size.columns)
 }
 
 /** "92.50 ₽" */
@@ -193,11 +200,11 @@ export function countsLine(scene: Scene, right: Line): Line {
   const { traffic } = scene.snapshot
   const { dot, times } = scene.glyphs
   const failed = traffic.failed.map(({ status, count }) => `${count} ${times} ${status}`)
-  const told = [`${count(traffic.ok)} ok`, ...failed].join(` ${dot} `)
+  const counts = [`${count(traffic.ok)} ok`, ...failed].join(` ${dot} `)
   const minutes = Math.max(1, Math.round(traffic.seconds / 60))
-  return spread([say(` last ${minutes} min  ${told}`)], right, scene.size.columns)
+  return spread([styled(` last ${minutes} min  ${counts}`)], right, scene.size.columns)
 }
 
 export const spendRate = (scene: Scene): Line => [
-  say(`spend rate ${cash(scene, scene.snapshot.traffic.spend_per_hour_usd)}/h `),
+  styled(`spend rate ${cash(scene, scene.snapshot.traffic.spend_per_hour_usd)}/h `),
 ]

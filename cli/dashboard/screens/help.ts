@@ -1,5 +1,5 @@
 /** The keys of a screen: all of them on the help page, the most needed in the footer. */
-import { type Line, say, spread } from '../line.ts'
+import { type Line, spread, styled } from '../line.ts'
 import { exactly, rule, type Scene } from '../scene.ts'
 import { type Screen, TITLES } from '../view.ts'
 
@@ -50,7 +50,10 @@ const MEANINGS: Readonly<Record<(typeof STATES)[number], string>> = {
 
 export function helpBody(scene: Scene, height: number): readonly Line[] {
   const { view, glyphs } = scene
-  const line = ([keys, what]: Help[number]): Line => [say(` ${keys.padEnd(14)}`, 'bold'), say(what)]
+  const line = ([keys, what]: Help[number]): Line => [
+    styled(` ${keys.padEnd(14)}`, 'bold'),
+    styled(what),
+  ]
   const states = STATES.map((state) => `${glyphs.states[state]} ${MEANINGS[state]}`)
   return exactly(
     [
@@ -59,8 +62,8 @@ export function helpBody(scene: Scene, height: number): readonly Line[] {
       rule(scene, 'on every screen'),
       ...EVERYWHERE.map(line),
       rule(scene, 'request states'),
-      [say(` ${states.slice(0, 3).join('  ')}`)],
-      [say(` ${states.slice(3).join('  ')}`)],
+      [styled(` ${states.slice(0, 3).join('  ')}`)],
+      [styled(` ${states.slice(3).join('  ')}`)],
     ],
     height,
   )
@@ -86,7 +89,7 @@ export function keysLine(scene: Scene): Line {
       Bun.stringWidth(line) + Bun.stringWidth(one) + 3 > room ? line : `${line}${one}  `,
     ' ',
   )
-  return spread([say(fitting, 'dim')], [say(right, 'dim')], size.columns)
+  return spread([styled(fitting, 'dim')], [styled(right, 'dim')], size.columns)
 }
 
 function onScreen({ view, glyphs }: Scene): readonly string[] {

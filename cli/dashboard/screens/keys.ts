@@ -8,10 +8,11 @@ import type {
   KeyTrafficRecord,
   SpendGaugeRecord,
 } from '#operator/snapshot/record.ts'
-import { carry } from '../../terminal/hint.ts'
+import { withTypedFlags } from '../../terminal/typed-flags.ts'
+import { describeWarning } from '../describe-warning.ts'
 import { brief, count, elapsed, percent, span } from '../figures.ts'
 import { bar, curve, toneOf } from '../glyphs.ts'
-import { type Line, type Piece, say } from '../line.ts'
+import { type Line, type Piece, styled } from '../line.ts'
 import { KEYS, windowOf } from '../lists.ts'
 import {
   amount,
@@ -24,7 +25,6 @@ import {
   signOf,
   table,
 } from '../scene.ts'
-import { tellWarning } from '../tell-warning.ts'
 import { tabs } from './head.ts'
 
 const DETAIL_LINES = 10
@@ -37,17 +37,18 @@ export function keysBody(scene: Scene, height: number): readonly Line[] {
   const below = Math.min(DETAIL_LINES, Math.max(0, height - OTHER_LINES - LEAST_LIST_LINES))
   const room = height - OTHER_LINES - below
   const { rows, place, selected } = windowOf(KEYS, scene.snapshot, scene.view, 'keys', room - 1)
-  const list = rows.length === 0 ? [[], [say(nothing(scene), 'dim')]] : keyTable(scene, rows, place)
+  const list =
+    rows.length === 0 ? [[], [styled(emptyText(scene), 'dim')]] : keyTable(scene, rows, place)
   return [
     tabs(scene),
     ...exactly(list, room),
     ...exactly(selected === undefined ? [] : detail(scene, selected), below),
     warningLine(scene),
     [
-      say(
+      styled(
         selected === undefined
           ? ''
-          : ` edit in another shell: ${carry(`gatewayctl limits set ${wordFor(scene, selected)} --rpm 120`, scene.typed)}`,
+          : ` edit in another shell: ${withTypedFlags(`gatewayctl limits set ${keyArgument(scene, selected)} --rpm 120`, scene.typed)}`,
         'dim',
       ),
     ],
@@ -55,14 +56,14 @@ export function keysBody(scene: Scene, height: number): readonly Line[] {
 }
 
 /** A filter searches only the keys of the snapshot, which in a large account are not all. */
-function nothing({ snapshot, typed }: Scene): string {
+function emptyText({ snapshot, typed }: Scene): string {
   const { rows, total } = snapshot.keys
   if (total <= rows.length) return '   no keys'
-  return `   no match among the ${rows.length} keys shown here; all ${total}: ${carry('gatewayctl keys', typed)}`
+  return `   no match among the ${rows.length} keys shown here; all ${total}: ${withTypedFlags('gatewayctl keys', typed)}`
 }
 
 /** The id where two keys have the same name. */
-function wordFor({ snapshot }: Scene, { id, name }: KeyRowRecord): string {
+function keyArgument({ snapshot }: Scene, { id, name }: KeyRowRecord): string {
   const isOne = snapshot.keys.rows.filter((row) => row.name === name).length === 1
   return isOne ? shellWord(name) : id
 }
@@ -107,7 +108,7 @@ export function keyTable(
 function markOf({ glyphs }: Scene, { level, spend_day, spend_month }: KeyRowRecord): Piece {
   const isSpent = spend_day.level === 'full' || spend_month.level === 'full'
   const mark = isSpent ? glyphs.over : level === 'ok' ? ' ' : glyphs.near
-  return say(mark, toneOf(level))
+  return styled(mark, toneOf(level))
 }
 
 const column = <Gauge extends GaugeRecord | SpendGaugeRecord>(
@@ -144,8 +145,8 @@ function spent(
 function detail(scene: Scene, key: KeyRowRecord): readonly Line[] {
   const { dot } = scene.glyphs
   const line = (title: string, text: string): Line => [
-    say(` ${title.padEnd(11)}`, 'dim'),
-    say(text),
+    styled(` ${title.padEnd(11)}`, 'dim'),
+    styled(text),
   ]
   const used = key.last_used_at === null ? 'never' : `${key.last_used_at.slice(0, 19)}Z`
   const models = key.allowed_models === null ? 'all' : key.allowed_models.join(', ') || 'none'
@@ -207,9 +208,9 @@ function latelyText({ glyphs }: Scene, lately: KeyTrafficRecord): string {
 
 function warningLine({ snapshot, glyphs }: Scene): Line {
   const at = readInstant(snapshot.at) ?? instant(0)
-  const told = snapshot.keys.warnings.map((warning) => tellWarning(warning, at))
-  return told.flatMap(({ mark, text }) => [
-    say(` ${mark === '✖' ? glyphs.over : glyphs.near} `, mark === '✖' ? 'red' : 'yellow'),
-    say(`${text}  `),
+  const warnings = snapshot.keys.warnings.map((warning) => describeWarning(warning, at))
+  return warnings.flatMap(({ mark, text }) => [
+    styled(` ${mark === '✖' ? glyphs.over : glyphs.near} `, mark === '✖' ? 'red' : 'yellow'),
+    styled(`${text}  `),
   ])
 }

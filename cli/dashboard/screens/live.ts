@@ -2,7 +2,7 @@
 import type { InFlightRecord, LogRecord, ProviderTrafficRecord } from '#operator/snapshot/record.ts'
 import { brief, count, elapsed, lasting, percent, timeOfDay } from '../figures.ts'
 import { curve } from '../glyphs.ts'
-import { beside, type Line, type Piece, say, spread, toLeft, toRight } from '../line.ts'
+import { beside, type Line, type Piece, spread, styled, toLeft, toRight } from '../line.ts'
 import { LIVE, windowOf } from '../lists.ts'
 import {
   amount,
@@ -35,7 +35,7 @@ function narrowBody(scene: Scene, height: number): readonly Line[] {
       failed.slice(0, ERROR_LINES).map((one) => errorLine(scene, one, scene.size.columns)),
       ERROR_LINES,
     ),
-    countsLine(scene, [say('newest first ', 'dim')]),
+    countsLine(scene, [styled('newest first ', 'dim')]),
   ]
   const room = height - head.length - 1 - foot.length
   return [...head, tabs(scene), ...exactly(requestTable(scene, room), room), ...foot]
@@ -84,7 +84,7 @@ function sideBySide(
 ): readonly Line[] {
   const half = halfOf(scene)
   const rest = scene.size.columns - half
-  const wall = say(scene.glyphs.wall, 'dim')
+  const wall = styled(scene.glyphs.wall, 'dim')
   return [
     [...rule(scene, leftTitle, '', half), ...rule(scene, rightTitle, '', rest)],
     ...left.map((line, index) => beside(line, half, [wall, ...(right[index] ?? [])])),
@@ -97,26 +97,26 @@ function throughput(scene: Scene): readonly Line[] {
   const { total_ms: total, first_byte_ms: first, curves } = traffic
   const ms = (value: number | null): string => (value === null ? glyphs.none : elapsed(value))
   const drawn = (points: readonly (number | null)[]): Piece =>
-    say(curve(glyphs, points, 30), 'cyan')
+    styled(curve(glyphs, points, 30), 'cyan')
   return [
     [
-      say(` in flight ${count(in_flight.count).padStart(5)}`, 'bold'),
-      say(`    peak ${in_flight.peak}`),
+      styled(` in flight ${count(in_flight.count).padStart(5)}`, 'bold'),
+      styled(`    peak ${in_flight.peak}`),
     ],
     [
-      say(` req/min   ${count(traffic.requests_per_minute).padStart(5)}    `),
+      styled(` req/min   ${count(traffic.requests_per_minute).padStart(5)}    `),
       drawn(curves.requests_per_second),
     ],
     [
-      say(` tok/s     ${count(traffic.tokens_per_second).padStart(5)}    `),
+      styled(` tok/s     ${count(traffic.tokens_per_second).padStart(5)}    `),
       drawn(curves.tokens_per_second),
     ],
     [
-      say(toLeft(` TTFT p50 ${ms(first.p50)} p95 ${ms(first.p95)}`, 26)),
+      styled(toLeft(` TTFT p50 ${ms(first.p50)} p95 ${ms(first.p95)}`, 26)),
       drawn(curves.first_byte_ms),
     ],
     [
-      say(` total p50 ${ms(total.p50)} p95 ${ms(total.p95)} p99 ${ms(total.p99)}    errors `),
+      styled(` total p50 ${ms(total.p50)} p95 ${ms(total.p95)} p99 ${ms(total.p99)}    errors `),
       errors(scene),
     ],
   ]
@@ -128,14 +128,14 @@ function moneyLines(scene: Scene): readonly Line[] {
   const { money } = scene.snapshot
   const { dot } = scene.glyphs
   const spent = (title: string, usd: string, share: number | null, caps: string | null): Line => [
-    say(` ${title} `),
-    say(toRight(cash(scene, usd), 10), 'bold'),
+    styled(` ${title} `),
+    styled(toRight(cash(scene, usd), 10), 'bold'),
     ...(share === null || caps === null
-      ? [say('  no ceiling on any key', 'dim')]
+      ? [styled('  no ceiling on any key', 'dim')]
       : [
-          say('  '),
+          styled('  '),
           gaugeOf(scene, share, BAR_COLUMNS),
-          say(` ${Math.round(share)}% of ${cash(scene, caps, 0)} in caps`),
+          styled(` ${Math.round(share)}% of ${cash(scene, caps, 0)} in caps`),
         ]),
   ]
   const { seconds, mean_day_usd, days } = money.runway
@@ -145,24 +145,24 @@ function moneyLines(scene: Scene): readonly Line[] {
       ? `runway ${scene.glyphs.none}`
       : `runway ${lasting(seconds)} (${mean} ${cash(scene, mean_day_usd)}/day)`
   const channels = money.channels.map(({ channel, last }) => `${channel} ${last ?? 'unused'}`)
-  const told = [alert(scene) || 'no alert', money.marked ? 'marked' : 'not marked', ...channels]
+  const alerts = [alert(scene) || 'no alert', money.marked ? 'marked' : 'not marked', ...channels]
   const rateSince = money.rate_set_at === null ? 'default' : `set ${money.rate_set_at.slice(0, 10)}`
   return [
     spent('today', money.spend_day_usd, money.day_percent, money.day_caps_usd),
     spent('month', money.spend_month_usd, money.month_percent, money.month_caps_usd),
     [
-      say(' balance '),
-      say(cash(scene, money.balance_usd), money.marked ? 'red' : 'bold'),
-      say(`  ${lasts}`),
+      styled(' balance '),
+      styled(cash(scene, money.balance_usd), money.marked ? 'red' : 'bold'),
+      styled(`  ${lasts}`),
     ],
-    [say(` ${told.join(` ${dot} `)}`)],
-    [say(` 1 USD = ${rateOf(scene)} (${rateSince})`)],
+    [styled(` ${alerts.join(` ${dot} `)}`)],
+    [styled(` 1 USD = ${rateOf(scene)} (${rateSince})`)],
   ]
 }
 
 function requestTable(scene: Scene, room: number): readonly Line[] {
   const { rows, place } = windowOf(LIVE, scene.snapshot, scene.view, 'live', room - 1)
-  if (rows.length === 0) return [[], [say('   nothing in flight', 'dim')]]
+  if (rows.length === 0) return [[], [styled('   nothing in flight', 'dim')]]
   return table(scene, isWide(scene) ? wideColumns(scene) : narrowColumns(scene), rows, place)
 }
 
@@ -230,25 +230,25 @@ const output = ({ glyphs }: Scene, { state, completion_tokens }: InFlightRecord)
 /** `12:40:58 429 ci-evals   rate_limit_exceeded …` */
 function errorLine({ glyphs }: Scene, one: LogRecord, columns: number): Line {
   // The message of a refusal is enough; a failure upstream also names the model.
-  const said = [...(one.provider === null ? [] : [one.model]), one.message ?? '']
+  const details = [...(one.provider === null ? [] : [one.model]), one.message ?? '']
     .filter((text) => text !== '')
     .join(` ${glyphs.dot} `)
   return spread(
     [
-      say(` ${timeOfDay(one.created_at)} `, 'dim'),
-      say(String(one.status), one.status >= 500 ? 'red' : 'yellow'),
-      say(` ${toLeft(one.key_name, 14)} ${one.code ?? ''} `),
-      say(said, 'dim'),
+      styled(` ${timeOfDay(one.created_at)} `, 'dim'),
+      styled(String(one.status), one.status >= 500 ? 'red' : 'yellow'),
+      styled(` ${toLeft(one.key_name, 14)} ${one.code ?? ''} `),
+      styled(details, 'dim'),
     ],
-    [say(` ${shortId(one.id)} `, 'dim')],
+    [styled(` ${shortId(one.id)} `, 'dim')],
     columns,
   )
 }
 
 const providerMark = ({ glyphs }: Scene, { state }: ProviderTrafficRecord): Piece => {
-  if (state === 'ok') return say(glyphs.served, 'green')
-  if (state === 'degraded') return say(glyphs.degraded, 'yellow')
-  return state === 'down' ? say(glyphs.off, 'red') : say(glyphs.none, 'dim')
+  if (state === 'ok') return styled(glyphs.served, 'green')
+  if (state === 'degraded') return styled(glyphs.degraded, 'yellow')
+  return state === 'down' ? styled(glyphs.off, 'red') : styled(glyphs.none, 'dim')
 }
 
 /** One line per provider, and a legend of their marks. */
@@ -259,14 +259,14 @@ export function providerLines(scene: Scene): readonly Line[] {
       ({ status, count }) => `${count} ${glyphs.times} ${status ?? 'no answer'}`,
     )
     return [
-      say(` ${toLeft(one.name, 11)} `),
+      styled(` ${toLeft(one.name, 11)} `),
       providerMark(scene, one),
-      say(` ${toLeft(percent(one.served_percent, glyphs.none), 6)}`),
-      say(` p95 ${toRight(one.p95_ms === null ? glyphs.none : elapsed(one.p95_ms), 6)}`),
-      say(`  ${count(one.in_flight)} in flight  `),
-      say(failed.join(', ') || glyphs.none, failed.length > 0 ? 'yellow' : 'dim'),
+      styled(` ${toLeft(percent(one.served_percent, glyphs.none), 6)}`),
+      styled(` p95 ${toRight(one.p95_ms === null ? glyphs.none : elapsed(one.p95_ms), 6)}`),
+      styled(`  ${count(one.in_flight)} in flight  `),
+      styled(failed.join(', ') || glyphs.none, failed.length > 0 ? 'yellow' : 'dim'),
     ]
   })
   const legend = `${glyphs.served} ok  ${glyphs.degraded} degraded (<99% / 5m)  ${glyphs.off} down  ${glyphs.none} unused`
-  return [...lines.slice(0, PROVIDER_LINES - 1), [say(` ${legend}`, 'dim')]]
+  return [...lines.slice(0, PROVIDER_LINES - 1), [styled(` ${legend}`, 'dim')]]
 }

@@ -3,7 +3,7 @@ import { CLIENT_CLOSED_REQUEST } from '#domain/activity.ts'
 import type { LogRecord } from '#operator/snapshot/record.ts'
 import type { Tone } from '../../terminal/tone.ts'
 import { brief, elapsed, timeOfDay } from '../figures.ts'
-import { type Line, say } from '../line.ts'
+import { type Line, styled } from '../line.ts'
 import { LOG, windowOf } from '../lists.ts'
 import {
   amount,
@@ -21,10 +21,10 @@ export function logBody(scene: Scene, height: number): readonly Line[] {
   const { rows, place } = windowOf(LOG, scene.snapshot, scene.view, 'log', room - 1)
   const list =
     rows.length === 0
-      ? [[], [say('   nothing to show', 'dim')]]
+      ? [[], [styled('   nothing to show', 'dim')]]
       : table(scene, columnsFor(scene), rows, place)
   const which = scene.view.errorsOnly ? 'errors only (e)' : 'all (e: errors only)'
-  return [tabs(scene), ...exactly(list, room), countsLine(scene, [say(`${which} `, 'dim')])]
+  return [tabs(scene), ...exactly(list, room), countsLine(scene, [styled(`${which} `, 'dim')])]
 }
 
 const statusTone = ({ status }: LogRecord): Tone | undefined =>

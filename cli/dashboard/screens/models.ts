@@ -2,7 +2,7 @@
 import type { ModelTrafficRecord } from '#operator/snapshot/record.ts'
 import { brief, count, elapsed, percent } from '../figures.ts'
 import { bar } from '../glyphs.ts'
-import { type Line, say } from '../line.ts'
+import { type Line, styled } from '../line.ts'
 import { MODELS, windowOf } from '../lists.ts'
 import {
   amount,
@@ -24,7 +24,7 @@ export function modelsBody(scene: Scene, height: number): readonly Line[] {
   const { rows, place } = windowOf(MODELS, scene.snapshot, scene.view, 'models', room - 1)
   const list =
     rows.length === 0
-      ? [[], [say('   no requests today', 'dim')]]
+      ? [[], [styled('   no requests today', 'dim')]]
       : table(scene, columnsFor(scene), rows, place)
   return [
     tabs(scene),

@@ -4,7 +4,7 @@ import type { EntryRecord } from '#operator/ledger.ts'
 import type { ChartGroup, ChartPoint, ChartRecord } from '#operator/snapshot/chart.ts'
 import { brief, count, timeOfDay } from '../figures.ts'
 import { curve } from '../glyphs.ts'
-import { type Line, say, toLeft, toRight } from '../line.ts'
+import { type Line, styled, toLeft, toRight } from '../line.ts'
 import { amount, cash, exactly, rule, type Scene } from '../scene.ts'
 import { summary, tabs } from './head.ts'
 
@@ -15,7 +15,7 @@ export function spendBody(scene: Scene, height: number): readonly Line[] {
   const head = [today ?? [], balance ?? [], tabs(scene)]
   const { chart } = scene
   const room = height - head.length
-  if (chart === null) return [...head, ...exactly([[], [say('   loading…', 'dim')]], room)]
+  if (chart === null) return [...head, ...exactly([[], [styled('   loading…', 'dim')]], room)]
   const groups = groupLines(scene, chart)
   const ledger = [rule(scene, 'ledger', 'newest first'), ...ledgerLines(scene, chart.ledger)]
   const bars = Math.max(3, room - groups.length - LEDGER_LINES - 1)
@@ -28,10 +28,10 @@ export function spendBody(scene: Scene, height: number): readonly Line[] {
   ]
 }
 
-const sizeOf = (metric: ChartRecord['metric'], point: ChartPoint): number =>
+const pointValue = (metric: ChartRecord['metric'], point: ChartPoint): number =>
   metric === 'spend' ? Number(point.spend_usd) : point[metric]
 
-const tell = (scene: Scene, metric: ChartRecord['metric'], point: ChartPoint): string =>
+const formatValue = (scene: Scene, metric: ChartRecord['metric'], point: ChartPoint): string =>
   metric === 'spend' ? cash(scene, point.spend_usd) : count(point[metric])
 
 const AXIS_COLUMNS = 9
@@ -39,7 +39,7 @@ const AXIS_COLUMNS = 9
 /** Bars in eighths of a line, scaled to the available height, and a line of labels. */
 function barLines(scene: Scene, chart: ChartRecord, height: number): readonly Line[] {
   const { glyphs, size } = scene
-  const values = chart.total.points.map((point) => sizeOf(chart.metric, point))
+  const values = chart.total.points.map((point) => pointValue(chart.metric, point))
   const most = Math.max(...values)
   const width = Math.max(2, Math.floor((size.columns - AXIS_COLUMNS - 2) / values.length))
   const steps = glyphs.steps.length
@@ -53,14 +53,14 @@ function barLines(scene: Scene, chart: ChartRecord, height: number): readonly Li
       return ` ${glyph.repeat(width - 1)}`
     })
     return [
-      say(toRight(axis(scene, chart.metric, most, row), AXIS_COLUMNS)),
-      say(drawn.join(''), 'cyan'),
+      styled(toRight(axis(scene, chart.metric, most, row), AXIS_COLUMNS)),
+      styled(drawn.join(''), 'cyan'),
     ]
   })
   const names = chart.labels.map((label) =>
     toRight(chart.bucket === 'day' ? label.slice(8, 10) : label.slice(11, 13), width),
   )
-  return [...lines, [say(' '.repeat(AXIS_COLUMNS)), say(names.join(''), 'dim')]]
+  return [...lines, [styled(' '.repeat(AXIS_COLUMNS)), styled(names.join(''), 'dim')]]
 }
 
 /** The top line is labelled with the highest value. */
@@ -70,13 +70,13 @@ const axis = (scene: Scene, metric: ChartRecord['metric'], most: number, row: nu
 /** The largest groups, all others, and the total, each with a sparkline. */
 function groupLines(scene: Scene, chart: ChartRecord): readonly Line[] {
   const line = (name: string, group: ChartGroup): Line => [
-    say(` ${toLeft(name, 24)} `),
-    say(toRight(tell(scene, chart.metric, group.total), 14), 'bold'),
-    say('  '),
-    say(
+    styled(` ${toLeft(name, 24)} `),
+    styled(toRight(formatValue(scene, chart.metric, group.total), 14), 'bold'),
+    styled('  '),
+    styled(
       curve(
         scene.glyphs,
-        group.points.map((point) => sizeOf(chart.metric, point)),
+        group.points.map((point) => pointValue(chart.metric, point)),
         24,
       ),
       'cyan',
@@ -93,8 +93,8 @@ function groupLines(scene: Scene, chart: ChartRecord): readonly Line[] {
 
 const ledgerLines = (scene: Scene, entries: readonly EntryRecord[]): readonly Line[] =>
   entries.map((entry) => [
-    say(` ${entry.at.slice(5, 10)} ${timeOfDay(entry.at)} `, 'dim'),
-    say(`${toLeft(entry.kind, 8)} `),
-    say(toRight(cash(scene, entry.amount_usd, entry.kind === 'charge' ? 6 : 2), 16)),
-    say(`  ${entry.generation_id ?? entry.note ?? ''}`, 'dim'),
+    styled(` ${entry.at.slice(5, 10)} ${timeOfDay(entry.at)} `, 'dim'),
+    styled(`${toLeft(entry.kind, 8)} `),
+    styled(toRight(cash(scene, entry.amount_usd, entry.kind === 'charge' ? 6 : 2), 16)),
+    styled(`  ${entry.generation_id ?? entry.note ?? ''}`, 'dim'),
   ])

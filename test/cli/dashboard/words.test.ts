@@ -1,11 +1,11 @@
 /** The small things that screens are made of: filters, numbers, bars, curves, marks, and what a terminal says. */
 import { describe, expect, test } from 'vitest'
+import { describeWarning } from '#cli/dashboard/describe-warning.ts'
 import { brief, count, elapsed, figure, lasting, money, span } from '#cli/dashboard/figures.ts'
 import { exactFilter, readFilter } from '#cli/dashboard/filter.ts'
 import { ASCII, bar, curve, glyphsFor, UNICODE } from '#cli/dashboard/glyphs.ts'
 import { readKeys } from '#cli/dashboard/keyboard.ts'
-import { fitLine, say, toLeft, toRight } from '#cli/dashboard/line.ts'
-import { tellWarning } from '#cli/dashboard/tell-warning.ts'
+import { fitLine, styled, toLeft, toRight } from '#cli/dashboard/line.ts'
 import { cutTo } from '#cli/terminal/cut.ts'
 import { instant } from '#domain/clock.ts'
 
@@ -138,7 +138,7 @@ test('text is cut and padded by the columns that it takes', () => {
     'abc…',
   ])
   expect(toLeft('鍵鍵鍵', 4)).toBe('鍵… ')
-  const fitted = fitLine([say('ab'), say('鍵鍵鍵', 'red'), say('z')], 6)
+  const fitted = fitLine([styled('ab'), styled('鍵鍵鍵', 'red'), styled('z')], 6)
   expect(Bun.stringWidth(fitted.map(({ text }) => text).join(''))).toBe(6)
 })
 
@@ -189,8 +189,11 @@ describe('keys', () => {
 test('a warning says what, of how much, and when', () => {
   const now = instant(Date.parse('2026-11-21T12:00:00Z'))
   const of = { key_id: 'key_1', key_name: 'ci\u001b', used: '4.00', resets_at: null }
-  const tell = (more: Partial<Parameters<typeof tellWarning>[0]>) =>
-    tellWarning({ ...of, what: 'day', level: 80, limit: '5.00', reached_at: null, ...more }, now)
+  const tell = (more: Partial<Parameters<typeof describeWarning>[0]>) =>
+    describeWarning(
+      { ...of, what: 'day', level: 80, limit: '5.00', reached_at: null, ...more },
+      now,
+    )
   expect(tell({ what: 'rpm', level: 100, limit: '60' })).toEqual({
     mark: '!',
     text: 'ci� is at its RPM limit of 60',
