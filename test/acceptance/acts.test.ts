@@ -1,4 +1,4 @@
-/** The log of acts on the compiled binary: who did what, with the server up, down, and over HTTP. */
+/** The log of acts on the compiled binary: who did what, with the server up, with it down, and over HTTP. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Appliance, furnishCli, startAppliance } from '#test/support/appliance.ts'
 import { openCli } from '#test/support/cli-harness.ts'
@@ -48,7 +48,7 @@ test('what was done before the server came up is there, under the user who typed
 })
 
 describe('with the server up', () => {
-  test('an act is told with who, when and what; the secret is not', () => {
+  test('an act is recorded with who, when and what, without the secret', () => {
     const secret = cli
       .run(['keys', 'create', 'web', '--rpm', '60', '--note', 'a, "note"'])
       .out.trim()
@@ -111,7 +111,7 @@ describe('with the server up', () => {
     ])
   })
 
-  test('whoever speaks to the socket without a name is unknown', async () => {
+  test('a caller on the socket without a name is unknown', async () => {
     await gateway.verb('rates.set', { pair: 'USD/RUB', rub_per_usd: '92' })
     expect(acts('--limit', '1')[0]?.who).toBe('unknown')
   })
@@ -127,7 +127,7 @@ describe('with the server up', () => {
   )
 })
 
-test('what was refused, or only read, is no act; a kill loses none', async () => {
+test('refused and read-only commands are no acts; a kill loses no act', async () => {
   const before = acts('--limit', '1000')
   cli.run(['keys', 'list'])
   cli.run(['doctor'])

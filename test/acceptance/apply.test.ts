@@ -1,4 +1,4 @@
-// The gateway as a file, as an operator types it: planned, agreed to, applied, exported, with the gateway up and down.
+// `apply` and `export` as typed by an operator: plan, confirmation, result, with the gateway up and down.
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -47,7 +47,7 @@ beforeAll(() => {
 })
 afterAll(() => cli.close())
 
-describe('with nobody serving', () => {
+describe('with the gateway down', () => {
   test('a dry run prints the plan, needs no credential, and changes nothing', () => {
     const { code, out, err } = apply(['--dry-run'], {})
     expect([code, err]).toEqual([0, '4 to add, 2 to change\n'])
@@ -90,7 +90,7 @@ describe('with nobody serving', () => {
     expect([again.code, again.out, again.err]).toEqual([0, '', '✓ nothing to change\n'])
   })
 
-  test('a fault is told by its place in the file', () => {
+  test('an error names its place in the file', () => {
     write(`${FILE}daily_spend_limit_usd = 5\n`)
     expect(apply(['--dry-run']).err).toContain(
       `${path}: keys.1.daily_spend_limit_usd: must be a string: send "5" and not 5`,

@@ -69,7 +69,7 @@ async function isClean(terminal: TmuxTerminal): Promise<void> {
 }
 
 describe.skipIf(TMUX === null)('in a terminal', () => {
-  test('two hundred streams: no torn frame in two hundred looks', {
+  test('two hundred streams: no torn frame in two hundred captures', {
     timeout: 120_000,
   }, async () => {
     const gateway = await serve()
@@ -158,7 +158,7 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     await terminal.shows('exit-0')
   })
 
-  test('a gateway that was killed is waited for, and watched again when it is back', async () => {
+  test('after a kill it reconnects when the gateway is back', async () => {
     const gateway = await serve()
     await keepTalking(gateway, 5)
     const terminal = await openDashboard(120, 40)
@@ -204,7 +204,7 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     expect(acts[0]).toMatchObject({ verb: 'activity.kill', target: line?.id })
   })
 
-  test('what is waited for longer than a second leaves its line to the dashboard', async () => {
+  test('a slow request prints no progress line over the dashboard', async () => {
     serveSlow(join(cli.dataDir, 'run', 'admin.sock'), 1_500)
     const terminal = await openDashboard(80, 24)
     terminal.send('x', 'y')
@@ -227,7 +227,7 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     expect(torn(terminal.screen(), 80, 24)).toEqual([])
   })
 
-  test('what is typed before it is there is heard, and stands nowhere', async () => {
+  test('input typed before the start is handled, and not shown', async () => {
     await serve()
     const terminal = await openTerminal(cli, 80, 24)
     terminal.send(`${BINARY} dashboard`, 'Enter')
@@ -251,7 +251,7 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     expect(terminal.screen()).not.toMatch(/a job|in the|background|here too/)
   })
 
-  test('with the gateway gone it opens no store; its chart comes with the next one', async () => {
+  test('without a gateway it opens no store; the chart loads after a reconnect', async () => {
     const gateway = await serve()
     const terminal = await openDashboard(80, 24)
     await gateway.kill()
@@ -264,7 +264,7 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     await terminal.shows('─ by key ─')
   })
 
-  test('NO_COLOR, CI and DEV change nothing but the colours', async () => {
+  test('NO_COLOR, CI and DEV change only the colours', async () => {
     await serve()
     const env = { NO_COLOR: '1', CI: '1', DEV: 'true' }
     const terminal = await openDashboard(80, 24, { env })
@@ -278,7 +278,7 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     expect(coloured.screen(true)).toMatch(/\u001b\[[0-9;]*[1-9][0-9;]*m/)
   })
 
-  test('a defect leaves the terminal clean, one line about it, and exit code 70', async () => {
+  test('a crash restores the terminal, prints one line, and exits with 70', async () => {
     serveBroken(join(cli.dataDir, 'run', 'admin.sock'))
     const terminal = await openTerminal(cli, 80, 24)
     terminal.send(`${BINARY} dashboard; echo exit-$?`, 'Enter')
@@ -391,7 +391,7 @@ describe('without a terminal', () => {
     })
   })
 
-  test('a gateway of another version is told from a defect', async () => {
+  test('a gateway of another version is reported, not a crash', async () => {
     const { money: _, ...older } = SNAPSHOT
     serveBroken(join(cli.dataDir, 'run', 'admin.sock'), older)
     const child = Bun.spawn([BINARY, 'dashboard', '--once'], {
@@ -405,7 +405,7 @@ describe('without a terminal', () => {
     expect(await child.exited).toBe(1)
   })
 
-  test('with no gateway, an account nobody has, or a rate that is none, it says so', async () => {
+  test('a missing gateway, an unknown account and an invalid rate are errors', async () => {
     expect(cli.run(['dashboard', '--once'])).toEqual({
       code: 4,
       out: '',

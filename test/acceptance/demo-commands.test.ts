@@ -39,7 +39,7 @@ const SAYS_SO = '· this is the demo gateway: it runs in memory and saves nothin
 const UNMADE = { code: 1, out: '', err: expect.stringMatching(/^error: there is no gateway in /) }
 
 describe('beside a demo', () => {
-  test('what the banner says works: the dashboard, and the commands that need no other word', async () => {
+  test('the commands of the banner work', async () => {
     const demo = await startDemo()
     expect(demo.said()).toMatch(
       /^listening; ctrl-c stops\. {2}In another terminal: gatewayctl dashboard$/m,
@@ -62,7 +62,7 @@ describe('beside a demo', () => {
     expect(statSync(dirname(socket())).mode & 0o777).toBe(0o700)
   })
 
-  test('changes hold from the next request, and the log is told as it is written', async () => {
+  test('changes apply from the next request, and tail prints requests as they end', async () => {
     const demo = await startDemo()
     const secret = run('keys', 'create', 'second', '--rpm', '1').out.trim()
     expect((await demo.chat(secret, hello)).status).toBe(200)
@@ -85,7 +85,7 @@ describe('beside a demo', () => {
     await heard
   })
 
-  test('it takes its socket with it when it stops', async () => {
+  test('it removes its socket when it stops', async () => {
     const demo = await startDemo()
     expect(existsSync(socket())).toBe(true)
     expect(await demo.stop()).toBe(0)
@@ -95,14 +95,14 @@ describe('beside a demo', () => {
 })
 
 describe('another gateway than the demo', () => {
-  test('whoever names a data directory means that one', async () => {
+  test('a given data directory is used instead', async () => {
     await startDemo()
     expect(cli.run(['keys'])).toMatchObject(UNMADE)
     expect(run('keys', '--data-dir', cli.dataDir)).toMatchObject(UNMADE)
     expect(run('dashboard', '--once', '--data-dir', cli.dataDir).code).toBe(4)
   })
 
-  test('init makes a real one, which is meant from then on; a demo then says how to reach it', async () => {
+  test('after init, commands use the data directory, and a demo prints how to reach it', async () => {
     const demo = await startDemo()
     const made = run('init', '--name', 'real')
     expect(made.code).toBe(0)
@@ -119,7 +119,7 @@ describe('another gateway than the demo', () => {
 })
 
 describe('sockets of others', () => {
-  test('one that a killed demo left is nobody, and the next demo takes its place', async () => {
+  test('the socket of a killed demo is replaced by the next demo', async () => {
     const demo = await startDemo()
     await demo.kill()
     expect(existsSync(socket())).toBe(true)

@@ -51,7 +51,7 @@ describe('what the banner says', () => {
     demo = await startDemo()
   })
 
-  test('is a base URL, a key and the models', () => {
+  test('has a base URL, a key and the models', () => {
     expect(demo.baseURL).toBe(`${demo.gateway.url}/v1`)
     expect(demo.key).toMatch(/^if-[0-9A-Za-z]{49}$/)
     expect(demo.gateway.said()).toContain('demo/echo  demo/flaky  demo/image  demo/lorem')

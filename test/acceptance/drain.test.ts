@@ -234,7 +234,7 @@ describe('commands', () => {
   const timeless = (run: { readonly out: string } | undefined) =>
     run?.out.replace(/"reset_seconds": \d+/g, '"reset_seconds": …')
 
-  test('say the same with the server up and down', async () => {
+  test('print the same with the server up and down', async () => {
     furnishCli(cli)
     const made = cli.run(['keys', 'create', 'ci', '--rpm', '7', '--allow', 'demo/*'])
     const gateway = await start()
@@ -261,7 +261,7 @@ describe('commands', () => {
     }
   })
 
-  test('a key is told with the address of the gateway that runs', async () => {
+  test('a new key is printed with the address of the running gateway', async () => {
     furnishCli(cli)
     const gateway = await start()
     expect(cli.run(['keys', 'create', 'near', '--env']).out).toContain(

@@ -3,8 +3,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { nanos, openHolds, priced, until } from '#test/support/appliance.ts'
 import { dial, post } from '#test/support/raw-client.ts'
 import { oks, startSyntheticUpstream } from '#test/support/synthetic-upstream.ts'
+import {
+  type HangUpGateway,
+  LET_GO_MS,
+  openHangUpGateway,
+  tokens,
+} from './hang-up/hang-up-gateway.ts'
 import { testSilentStreams } from './hang-up/silent-streams.ts'
-import { type HangUpStand, LET_GO_MS, openHangUpStand, tokens } from './hang-up/stand.ts'
 
 const chat = { kind: 'chat', promptTokens: 100, completionTokens: 20, chunks: oks(10) } as const
 const upstream = await startSyntheticUpstream({
@@ -22,14 +27,14 @@ const upstream = await startSyntheticUpstream({
   stuck: { ...chat, breaksOff: { afterChunks: 1, ending: 'silence' } },
   silent: { kind: 'silence' },
 })
-let stand: HangUpStand
+let setup: HangUpGateway
 
 beforeAll(async () => {
-  stand = await openHangUpStand(upstream.baseUrls, upstream.requests)
+  setup = await openHangUpGateway(upstream.baseUrls, upstream.requests)
 })
 
 afterAll(async () => {
-  await stand?.close()
+  await setup?.close()
   await upstream.stop()
 })
 
@@ -42,7 +47,7 @@ describe('a client that hangs up', () => {
     ['on a provider that never answers', 'silent/m', true],
     ['on a whole answer that never comes', 'silent/m', false],
   ])('T15: %s pays for its prompt', async (_, model, stream) => {
-    const { row, body } = await stand.hangUp(model, stream, at)
+    const { row, body } = await setup.hangUp(model, stream, at)
     expect(row).toMatchObject({
       status: 499,
       code: null,
@@ -56,7 +61,7 @@ describe('a client that hangs up', () => {
   })
 
   test('T15: in the middle of a stream pays for what was produced', async () => {
-    const { row, text, body } = await stand.hangUp('middle/m', true, ({ received }) =>
+    const { row, text, body } = await setup.hangUp('middle/m', true, ({ received }) =>
       received.includes('"content":"ok "'),
     )
     expect(row).toMatchObject({ status: 499, ended_by: 'client', usage_source: 'estimated' })
@@ -66,10 +71,10 @@ describe('a client that hangs up', () => {
     expect(BigInt(row.cost_nanos)).toBe(priced([tokens(body), '1'], [row.output_tokens, '2']))
   })
 
-  testSilentStreams(() => stand, '"content":"ok "')
+  testSilentStreams(() => setup, '"content":"ok "')
 
   test('is followed by others: two hundred at once leave nothing behind', async () => {
-    const { cli, gateway } = stand
+    const { cli, gateway } = setup
     const { key, id } = await gateway.verb('keys.create', { name: 'crowd' })
     const clients = Array.from({ length: 200 }, (_, place) => {
       const client = dial(gateway.url)

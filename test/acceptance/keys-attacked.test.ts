@@ -2,31 +2,31 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readDatabase, until } from '#test/support/appliance.ts'
 import { dial } from '#test/support/raw-client.ts'
-import { type KeyStand, openKeyStand } from './keys/stand.ts'
+import { type KeyGateway, openKeyGateway } from './keys/key-gateway.ts'
 
-let stand: KeyStand
+let setup: KeyGateway
 beforeAll(async () => {
-  stand = await openKeyStand()
+  setup = await openKeyGateway()
 })
-afterAll(() => stand?.close())
+afterAll(() => setup?.close())
 
 describe('an attacker', () => {
-  const keyRows = () => readDatabase(stand.cli, 'SELECT * FROM keys ORDER BY id')
+  const keyRows = () => readDatabase(setup.cli, 'SELECT * FROM keys ORDER BY id')
 
   /** One request as raw text; answers its status and code. */
   const send = async (lines: readonly string[], body = '') => {
-    const client = dial(stand.gateway.url)
+    const client = dial(setup.gateway.url)
     client.send(
       `${[...lines, `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close'].join('\r\n')}\r\n\r\n${body}`,
     )
     await until(() => client.closed, 'an answer comes')
-    stand.answers.push(client.received)
+    setup.answers.push(client.received)
     const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(client.received)?.[1] ?? 0)
     return [status, /"code":"(\w+)"/.exec(client.received)?.[1] ?? null]
   }
 
   test('T1, T2, T11: gets nowhere by what is in the Authorization header', async () => {
-    const { admin } = stand
+    const { admin } = setup
     const before = keyRows()
     for (const token of [
       "' OR '1'='1' --",
@@ -59,9 +59,9 @@ describe('an attacker', () => {
   })
 
   test('T3, T5, T41: is not routed by a Host, an absolute form or an encoded slash', async () => {
-    const { admin } = stand
+    const { admin } = setup
     const before = keyRows()
-    const { id } = await stand.mint({ name: 'target' })
+    const { id } = await setup.mint({ name: 'target' })
     const bearer = `Authorization: Bearer ${admin}`
     for (const [line, host, expected] of [
       ['GET http://evil.example/v1/keys', ['Host: evil.example'], [401, 'missing_api_key']],
@@ -78,12 +78,12 @@ describe('an attacker', () => {
     ] as const) {
       expect([line, await send([`${line} HTTP/1.1`, ...host])]).toEqual([line, expected])
     }
-    expect((await stand.ask('GET', `/v1/keys/${id}`)).body.status).toBe('active')
+    expect((await setup.ask('GET', `/v1/keys/${id}`)).body.status).toBe('active')
     expect(keyRows()).toHaveLength(before.length + 1)
   })
 
   test('T8: finds no secret in any answer, log or file', async () => {
-    await stand.ask('GET', '/v1/keys')
-    await stand.expectNoSecret()
+    await setup.ask('GET', '/v1/keys')
+    await setup.expectNoSecret()
   })
 })

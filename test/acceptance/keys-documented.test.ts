@@ -2,13 +2,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BINARY } from '#scripts/compile.ts'
 import { typedIn } from './documented/pages.ts'
-import { type KeyStand, openKeyStand } from './keys/stand.ts'
+import { type KeyGateway, openKeyGateway } from './keys/key-gateway.ts'
 
-let stand: KeyStand
+let setup: KeyGateway
 beforeAll(async () => {
-  stand = await openKeyStand()
+  setup = await openKeyGateway()
 })
-afterAll(() => stand?.close())
+afterAll(() => setup?.close())
 
 const blocks = typedIn('docs/keys.md').map(({ text }) => text)
 
@@ -20,8 +20,8 @@ const preamble = (): string => `
 
 function paste(script: string): string {
   const { exitCode, stdout, stderr } = Bun.spawnSync(['bash', '-eu', '-c', preamble() + script], {
-    cwd: stand.cli.home,
-    env: { ...stand.cli.env },
+    cwd: setup.cli.home,
+    env: { ...setup.cli.env },
   })
   expect([exitCode, stderr.toString().replaceAll(/^(✓|next:| ).*\n|^\n/gm, '')]).toEqual([0, ''])
   return stdout.toString()
@@ -30,7 +30,7 @@ function paste(script: string): string {
 test('the calls, from the first to the last', () => {
   expect(blocks).toHaveLength(3)
   const [create = '', calls = ''] = blocks
-  const here = calls.replace('http://127.0.0.1:4140', stand.gateway.url)
+  const here = calls.replace('http://127.0.0.1:4140', setup.gateway.url)
   const out = paste(
     `${create}\n${here.replaceAll(/(?<=^|\n)(curl [^#]*?[^\\])(?=\n)/g, '$1; echo')}\necho "$MADE"`,
   )
@@ -53,9 +53,9 @@ test('the calls, from the first to the last', () => {
 })
 
 test('the rotations', async () => {
-  const { key } = await stand.gateway.verb('keys.create', { name: 'prod-web' })
+  const { key } = await setup.gateway.verb('keys.create', { name: 'prod-web' })
   const statusOf = async (secret: string) =>
-    (await stand.ask('GET', '/v1/key', { key: secret })).status
+    (await setup.ask('GET', '/v1/key', { key: secret })).status
   const [first = '', second = ''] = (blocks[2] ?? '').trim().split('\n')
   const renewed = paste(`${first}\necho "$NEW"`).trim()
   expect([await statusOf(key), await statusOf(renewed)]).toEqual([200, 200])

@@ -2,18 +2,18 @@
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readSse } from '#test/support/read-sse.ts'
+import { type KeyGateway, openKeyGateway } from './keys/key-gateway.ts'
 import { REFUSALS } from './keys/refusals.ts'
-import { type KeyStand, openKeyStand } from './keys/stand.ts'
 
-let stand: KeyStand
+let setup: KeyGateway
 beforeAll(async () => {
-  stand = await openKeyStand()
+  setup = await openKeyGateway()
 })
-afterAll(() => stand?.close())
+afterAll(() => setup?.close())
 
-const ask: KeyStand['ask'] = (...asked) => stand.ask(...asked)
-const mint: KeyStand['mint'] = (...minted) => stand.mint(...minted)
-const chat = (key: string, body: unknown) => stand.gateway.chat(key, body)
+const ask: KeyGateway['ask'] = (...asked) => setup.ask(...asked)
+const mint: KeyGateway['mint'] = (...minted) => setup.mint(...minted)
+const chat = (key: string, body: unknown) => setup.gateway.chat(key, body)
 
 const hello = { model: 'demo/echo', messages: [{ role: 'user' as const, content: 'hi' }] }
 const INSTANT = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z$/)
@@ -155,7 +155,7 @@ describe('what is refused', () => {
     'DELETE /v1/keys/key_0',
   ])('%s, to a key that calls models', async (line) => {
     const [method = '', path = ''] = line.split(' ')
-    const { status, body } = await ask(method, path, { key: stand.ordinary })
+    const { status, body } = await ask(method, path, { key: setup.ordinary })
     expect([status, body.error.type, body.error.code]).toEqual([
       403,
       'permission_error',
@@ -176,26 +176,26 @@ describe('what is refused', () => {
 
   test('in the classes of the stock client', async () => {
     const asked = (key: string, path: string) =>
-      stand.gateway
+      setup.gateway
         .client(key)
         .get(path)
         .catch((thrown) => thrown)
-    expect(await asked(stand.ordinary, '/keys')).toBeInstanceOf(OpenAI.PermissionDeniedError)
-    expect(await asked(stand.admin, '/keys/key_none')).toBeInstanceOf(OpenAI.NotFoundError)
-    const made = (await stand.gateway
-      .client(stand.admin)
+    expect(await asked(setup.ordinary, '/keys')).toBeInstanceOf(OpenAI.PermissionDeniedError)
+    expect(await asked(setup.admin, '/keys/key_none')).toBeInstanceOf(OpenAI.NotFoundError)
+    const made = (await setup.gateway
+      .client(setup.admin)
       .post('/keys', { body: { name: 'by the SDK' } })) as {
       key: string
     }
-    stand.secrets.push(made.key)
+    setup.secrets.push(made.key)
     expect((await chat(made.key, hello)).status).toBe(200)
   })
 })
 
 describe('another account', () => {
   test('T6: has no keys that this one could see, change, revoke, count or page through', async () => {
-    const theirs = await mint({ name: 'theirs', rpm_limit: 7 }, stand.rival)
-    const { body: before } = await ask('GET', `/v1/keys/${theirs.id}`, { key: stand.rival })
+    const theirs = await mint({ name: 'theirs', rpm_limit: 7 }, setup.rival)
+    const { body: before } = await ask('GET', `/v1/keys/${theirs.id}`, { key: setup.rival })
     const { body: none } = await ask('GET', '/v1/keys/key_00000000000000000000000000')
     for (const [method, sent] of [
       ['GET', undefined],
@@ -206,10 +206,10 @@ describe('another account', () => {
       const { status, body } = await ask(method, `/v1/keys/${theirs.id}`, { body: sent })
       expect([method, status, body.error]).toEqual([method, 404, none.error])
     }
-    expect((await ask('GET', `/v1/keys/${theirs.id}`, { key: stand.rival })).body).toEqual(before)
+    expect((await ask('GET', `/v1/keys/${theirs.id}`, { key: setup.rival })).body).toEqual(before)
     expect((await chat(theirs.key, hello)).status).toBe(402)
     const { body: page } = await ask('GET', `/v1/keys?include_revoked=true&after=${theirs.id}`, {
-      key: stand.rival,
+      key: setup.rival,
     })
     expect(page.data.map(({ name }: { name: string }) => name)).toEqual(['rival'])
     const all = await ask('GET', '/v1/keys?include_revoked=true')
@@ -254,7 +254,7 @@ describe('from the next request', () => {
         max_tokens: words,
         stream: true as const,
       }
-      const stream = await stand.gateway.client(key).chat.completions.create(slow)
+      const stream = await setup.gateway.client(key).chat.completions.create(slow)
       let heard = 0
       let usage: unknown = null
       let refused: Response | null = null
@@ -281,16 +281,16 @@ describe('from the next request', () => {
 
   test('a rotated secret works on until its grace ends, and its stream beyond it', async () => {
     const { key, id } = await mint({ name: 'turning', rpd_limit: 3 })
-    const first = stand.cli.run(['keys', 'rotate', id])
-    stand.secrets.push(first.out.trim())
+    const first = setup.cli.run(['keys', 'rotate', id])
+    setup.secrets.push(first.out.trim())
     const statusOf = async (secret: string) => (await chat(secret, hello)).status
     expect([first.code, await statusOf(key), await statusOf(first.out.trim())]).toEqual([
       0, 200, 200,
     ])
     const slow = { ...hello, model: 'demo/lorem', user: 'rate-50', max_tokens: 20, stream: true }
     const stream = await chat(key, slow)
-    const second = stand.cli.run(['keys', 'rotate', id, '--grace', '0', '--yes'])
-    stand.secrets.push(second.out.trim())
+    const second = setup.cli.run(['keys', 'rotate', id, '--grace', '0', '--yes'])
+    setup.secrets.push(second.out.trim())
     for (const old of [key, first.out.trim()]) expect(await statusOf(old)).toBe(401)
     expect(readSse(await stream.text()).done).toBe(true)
     // The counters went with the key: this is the fourth of three.
@@ -310,7 +310,7 @@ describe('many', () => {
     expect(new Set(made.map(({ id }) => id)).size).toBe(200)
     expect(new Set(made.map(({ key }) => key)).size).toBe(200)
     // Acknowledged means kept, whatever happens to the process.
-    await stand.restart()
+    await setup.restart()
     const seen: string[] = []
     let after = ''
     for (;;) {
@@ -339,7 +339,7 @@ describe('many', () => {
 })
 
 test('no secret is in any answer, log or file but in the answer that made it', async () => {
-  expect(stand.secrets.length).toBeGreaterThan(200)
-  expect(stand.answers.length).toBeGreaterThan(200)
-  await stand.expectNoSecret()
+  expect(setup.secrets.length).toBeGreaterThan(200)
+  expect(setup.answers.length).toBeGreaterThan(200)
+  await setup.expectNoSecret()
 })

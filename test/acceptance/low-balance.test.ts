@@ -68,7 +68,7 @@ afterAll(async () => {
   cli.close()
 })
 
-test('a test goes both ways and comes back with what the others said', async () => {
+test('a test is sent on both channels, and prints the responses', async () => {
   const where = ['--webhook', `${receiver.url}/hook`, '--email', 'ops@example.org']
   const set = await type('thresholds', 'set', ...where)
   secret = set.out.trim()
@@ -98,7 +98,7 @@ test('a test that fails ends with 6, and says how', async () => {
   status = 204
 })
 
-test('twenty charges at once that cross it are told once', async () => {
+test('twenty concurrent charges that cross it send one notice', async () => {
   const known = receiver.received.length
   await type('thresholds', 'set', '--below', '9.999999999')
   expect((await gateway.verb('status', {})).accounts).toMatchObject([{ marked: false }])

@@ -108,7 +108,7 @@ async function runBeside(...args: readonly string[]) {
 const idOf = ({ headers }: Received): string => headers['webhook-id'] ?? ''
 
 describe('a charge that takes the balance below its threshold', () => {
-  test('is told by webhook and by mail; again only after a top-up', async () => {
+  test('sends a webhook and an e-mail; again only after a top-up', async () => {
     const { secret, key } = await open()
     await ask(key)
     await until(() => outbox().length === 2 && arrived(), 'both have arrived')

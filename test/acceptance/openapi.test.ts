@@ -5,7 +5,12 @@ import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { type Holder, hear, holdTo } from '#test/support/openapi.ts'
 import { recordings } from '#test/support/replay.ts'
 import project from '../../package.json' with { type: 'json' }
-import { type Case, openStand, type Stand, toBody } from './recordings/stand.ts'
+import {
+  type Case,
+  openReplayGateway,
+  type ReplayGateway,
+  toBody,
+} from './recordings/replay-gateway.ts'
 import { draws, truthOf } from './recordings/truth.ts'
 
 describe('help openapi', () => {
@@ -39,20 +44,20 @@ const cases: readonly Case[] = recordings().map((recording, place) => ({
 }))
 
 describe.skipIf(cases.length === 0)('recorded traffic', () => {
-  let stand: Stand | undefined
+  let setup: ReplayGateway | undefined
   let holder: Holder
   beforeAll(async () => {
-    stand = await openStand(cases)
-    const { url = '' } = stand?.gateway ?? {}
+    setup = await openReplayGateway(cases)
+    const { url = '' } = setup?.gateway ?? {}
     holder = holdTo(await (await fetch(`${url}/openapi.json`)).json())
   })
-  afterAll(() => stand?.close())
+  afterAll(() => setup?.close())
 
   test.each(cases.map((one) => [one.recording.name, one] as const))(
     '%s comes out as the document tells it',
     async (_, one) => {
-      if (!stand) throw new Error('there is no stand')
-      const { gateway, key } = stand
+      if (!setup) throw new Error('the gateway was not started')
+      const { gateway, key } = setup
       const answer = await gateway.chat(key, toBody(one))
       holder.hold('POST', '/v1/chat/completions', await hear(answer))
       const path = `/v1/generation?id=${answer.headers.get('x-generation-id')}`

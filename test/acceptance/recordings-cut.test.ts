@@ -8,7 +8,7 @@ import {
   expectRefused,
   type Judged,
 } from './recordings/expect.ts'
-import { type Case, openStand, type Stand } from './recordings/stand.ts'
+import { type Case, openReplayGateway, type ReplayGateway } from './recordings/replay-gateway.ts'
 import { bytesOf, draws, truthOf } from './recordings/truth.ts'
 
 const SEED = Number(process.env['SEED'] ?? 20_260_824)
@@ -50,21 +50,21 @@ const cuts = new Map<string, readonly Cut[]>(
 )
 const cases = [...cuts.values()].flat()
 
-let stand: Stand | undefined
+let setup: ReplayGateway | undefined
 let charges: ReadonlyMap<string, readonly bigint[]> = new Map()
 
 beforeAll(async () => {
-  stand = await openStand(cases)
-  if (!stand) return
-  await stand.askAll(cases, 32)
-  charges = await stand.charges()
+  setup = await openReplayGateway(cases)
+  if (!setup) return
+  await setup.askAll(cases, 32)
+  charges = await setup.charges()
 }, LONGEST_MS)
-afterAll(() => stand?.close())
+afterAll(() => setup?.close())
 
 const judge = (one: Cut): Judged => {
-  if (!stand) throw new Error('there is no stand')
-  const seen = stand.seen(one)
-  return { one, seen, stand, charged: charges.get(seen.generation) ?? [], where: one.where }
+  if (!setup) throw new Error('the gateway was not started')
+  const seen = setup.seen(one)
+  return { one, seen, setup, charged: charges.get(seen.generation) ?? [], where: one.where }
 }
 
 describe.skipIf(all.length === 0)('a line that breaks', () => {
@@ -87,7 +87,7 @@ describe.skipIf(all.length === 0)('a line that breaks', () => {
   })
 
   test('nothing else was charged, nothing is held, and the balance is the sum', async () => {
-    if (!stand) throw new Error('there is no stand')
-    await expectNothingLeft(stand, cases, charges)
+    if (!setup) throw new Error('the gateway was not started')
+    await expectNothingLeft(setup, cases, charges)
   })
 })

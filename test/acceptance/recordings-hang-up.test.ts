@@ -1,12 +1,12 @@
 /** A client that hangs up in a recorded stream that has fallen silent: it pays for what came, by the provider's count where there is one. */
 import { afterAll, beforeAll, describe } from 'vitest'
 import { type Replay, recordings, startReplay } from '#test/support/replay.ts'
+import { type HangUpGateway, openHangUpGateway } from './hang-up/hang-up-gateway.ts'
 import { testSilentStreams } from './hang-up/silent-streams.ts'
-import { type HangUpStand, openHangUpStand } from './hang-up/stand.ts'
 
 describe.skipIf(recordings().length === 0)('a client that hangs up', () => {
   let replay: Replay | undefined
-  let stand: HangUpStand
+  let setup: HangUpGateway
 
   beforeAll(async () => {
     replay = await startReplay()
@@ -17,13 +17,13 @@ describe.skipIf(recordings().length === 0)('a client that hangs up', () => {
       counted: `${replay.url}/r/other-openai-compatible/perplexity-stream-no-done/~stall=4000`,
       stuck: `${replay.url}/r/openai-chat/stream-include-usage/~stall=700`,
     }
-    stand = await openHangUpStand(baseUrls, replay.requests)
+    setup = await openHangUpGateway(baseUrls, replay.requests)
   })
 
   afterAll(async () => {
-    await stand?.close()
+    await setup?.close()
     await replay?.stop()
   })
 
-  testSilentStreams(() => stand, 'Southern')
+  testSilentStreams(() => setup, 'Southern')
 })

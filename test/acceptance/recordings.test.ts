@@ -9,7 +9,7 @@ import {
   expectWholeError,
   type Judged,
 } from './recordings/expect.ts'
-import { type Case, openStand, type Stand } from './recordings/stand.ts'
+import { type Case, openReplayGateway, type ReplayGateway } from './recordings/replay-gateway.ts'
 import { bytesOf, draws, truthOf } from './recordings/truth.ts'
 
 const DRESSES = ['', 'split=1', 'crlf']
@@ -50,22 +50,22 @@ function meritOf({ stream }: Recording, bytes: Buffer): number {
   return (isWide ? 2 : 0) + (stream ? 1 : 0)
 }
 
-let stand: Stand | undefined
+let setup: ReplayGateway | undefined
 let charges: ReadonlyMap<string, readonly bigint[]> = new Map()
 
 beforeAll(async () => {
-  stand = await openStand(cases)
-  if (!stand) return
-  await Promise.all([stand.askAll(fast, 16), stand.askAll(slow, slow.length)])
-  charges = await stand.charges()
+  setup = await openReplayGateway(cases)
+  if (!setup) return
+  await Promise.all([setup.askAll(fast, 16), setup.askAll(slow, slow.length)])
+  charges = await setup.charges()
 }, LONGEST_MS)
-afterAll(() => stand?.close())
+afterAll(() => setup?.close())
 
 const judge = (one: Case): Judged => {
-  if (!stand) throw new Error('there is no stand')
-  const seen = stand.seen(one)
+  if (!setup) throw new Error('the gateway was not started')
+  const seen = setup.seen(one)
   const charged = charges.get(seen.generation) ?? []
-  return { one, seen, stand, charged, where: `${one.recording.name} ~${one.dress}` }
+  return { one, seen, setup, charged, where: `${one.recording.name} ~${one.dress}` }
 }
 const named = (list: readonly Case[]) =>
   list.map((one) => [`${one.recording.name} ~${one.dress}`, one] as const)
@@ -99,7 +99,7 @@ describe.skipIf(all.length === 0)('recorded traffic', () => {
   )
 
   test('nothing else was charged, nothing is held, and the balance is the sum', async () => {
-    if (!stand) throw new Error('there is no stand')
-    await expectNothingLeft(stand, cases, charges)
+    if (!setup) throw new Error('the gateway was not started')
+    await expectNothingLeft(setup, cases, charges)
   })
 })

@@ -49,14 +49,14 @@ async function heard(lines: () => readonly string[], model: string, key?: string
   await until(async () => {
     await ask(model, key)
     return lines().length > 0
-  }, 'the tail has told')
+  }, 'tail printed a request')
 }
 
 test('each request is one line as it ends, in JSON as the log has it', async () => {
   const { child, lines } = await startTail(['--json'])
   await heard(lines, 'demo/echo')
   const id = await ask('demo/lorem')
-  await until(() => lines().some((line) => line.includes(id)), 'it was told')
+  await until(() => lines().some((line) => line.includes(id)), 'tail printed it')
   const told = JSON.parse(lines().find((line) => line.includes(id)) ?? '') as Record<
     string,
     unknown
@@ -102,7 +102,7 @@ test('a reader that has left ends it', async () => {
   await asking
 })
 
-test('wrong words are refused, by the command or by the gateway', async () => {
+test('invalid filters are refused, by the command or by the gateway', async () => {
   expect(cli.run(['activity', 'tail', '--status', 'bad'])).toMatchObject({ code: 2, out: '' })
   const { code, err } = cli.run(['activity', 'tail', '--key', 'wbe'])
   expect({ code, err }).toEqual({

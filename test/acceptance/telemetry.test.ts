@@ -167,7 +167,7 @@ test('a scrape tells the same as the log', async () => {
 })
 
 describe('beyond loopback', () => {
-  test('metrics want a token, or the gateway does not start', () => {
+  test('metrics need a token, or the gateway does not start', () => {
     const { code, err } = cli.run(['serve', '--metrics-listen', '0.0.0.0:4142'])
     expect(code).toBe(2)
     expect(err).toMatch(/on 0\.0\.0\.0 they need a token/)
@@ -178,7 +178,7 @@ describe('beyond loopback', () => {
     expect(short.err).not.toContain('shortcanary')
   })
 
-  test('a taken address is told by its flag', () => {
+  test('an address in use is reported with its flag', () => {
     const taken = metricsUrl().slice('http://'.length, -'/metrics'.length)
     const { code, err } = cli.run([
       'serve',

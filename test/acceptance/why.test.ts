@@ -97,7 +97,7 @@ describe('a refusal', () => {
   })
 })
 
-test('an admitted request is told in words', async () => {
+test('an admitted request is explained', async () => {
   const { key } = await gateway.verb('keys.create', { name: 'teller' })
   const answer = await gateway
     .client(key)

@@ -42,7 +42,7 @@ test('it waits for the slower channel, and a failure is an end too', async () =>
   ])
 })
 
-test('it does not wait for ever', async () => {
+test('it does not wait forever', async () => {
   const { look, tried } = await openTested()
   await tried('email', null)
   const { channels } = await awaitDelivery(look, 1)

@@ -36,12 +36,12 @@ describe('backup', () => {
     ).toBe(false)
   })
 
-  test('leaves an act, which tells who and where', () => {
+  test('records an act with operator and file', () => {
     const [act] = cli.json<{ verb: string; target: string }[]>(['activity', 'list', '--admin'])
     expect(act).toMatchObject({ verb: 'backup', target: place('one.db') })
   })
 
-  test('is what status tells of from then on', () => {
+  test('is shown by status', () => {
     expect(cli.run(['status']).out).toMatch(
       /^data {7}\S+ {3}\S+ kB {3}schema \d+ {3}last backup (now|\d+s ago)$/m,
     )
@@ -67,7 +67,7 @@ describe('backup', () => {
     expect(cli.run(['backup', directory, '-q']).out).toMatch(/backups\/gateway-\d{8}T\d{9}Z\.db\n$/)
   })
 
-  test('what a killed one left is swept after a day, and not before', () => {
+  test('leftovers of a killed backup are removed after a day', () => {
     const directory = place('swept')
     mkdirSync(directory)
     for (const name of ['old.db.77.partial', 'new.db.78.partial', 'old.partial']) {
@@ -241,7 +241,7 @@ describe('init --force', () => {
   const names = (other: CliHarness) =>
     other.json<{ name: string }[]>(['keys']).map(({ name }) => name)
 
-  test('begins anew with consent by name, and what was there can be put back', () => {
+  test('starts over after confirmation by name, and the old database can be restored', () => {
     const other = openCli()
     try {
       furnishCli(other, '20')
@@ -262,7 +262,7 @@ describe('init --force', () => {
     }
   })
 
-  test('where nothing is it asks nothing', () => {
+  test('without a database it asks nothing', () => {
     const other = openCli()
     try {
       expect(other.run(['init', '--force']).code).toBe(0)
@@ -286,7 +286,7 @@ describe('restore', () => {
     expect(restore('one.db', '--confirm', 'gateway')).toMatchObject({ code: 2, out: '' })
   })
 
-  test('goes back, keeps what was there, and audits', () => {
+  test('restores, keeps the previous database, and audits', () => {
     cli.run(['balance', 'top-up', '5', '--ref', 'later'])
     expect(cli.json(['balance'])).toMatchObject({ balance_usd: '25.00' })
     const { code, out, err } = restore('one.db', '--confirm', 'gateway.db')
@@ -306,7 +306,7 @@ describe('restore', () => {
     expect(cli.run(['audit']).code).toBe(0)
   })
 
-  test('into a new place it asks nothing', () => {
+  test('into an empty directory it asks nothing', () => {
     const dataDir = place('elsewhere')
     const { code, out } = restore('one.db', '--data-dir', dataDir, '--json')
     expect(code).toBe(0)
@@ -315,7 +315,7 @@ describe('restore', () => {
     expect(cli.json(['keys', '--data-dir', dataDir])).toHaveLength(1)
   })
 
-  test('refuses what is no backup, what is damaged, and what is of a later schema, and touches nothing', () => {
+  test('refuses a file that is no backup, is damaged, or has a newer schema, and changes nothing', () => {
     writeFileSync(place('words.db'), 'no database')
     const damaged = readFileSync(place('one.db'))
     damaged.fill(0xff, 8_192, 20_480)

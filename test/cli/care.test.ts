@@ -63,7 +63,7 @@ const testOf = async (...args: string[]) => {
 }
 
 describe('providers', () => {
-  test('test asks every one; a key that is not accepted is unhealthy, and is not told', async () => {
+  test('test checks every provider; a rejected key is unhealthy, and is not printed', async () => {
     const { code, rows } = await testOf()
     expect(code).toBe(6)
     expect(rows.map(([name, ok, status, models]) => [name, ok, status, models])).toEqual([
@@ -77,7 +77,7 @@ describe('providers', () => {
     expect(rows[1]?.[6]).toBe('it answers, but lists no models: key not checked')
   })
 
-  test('edit changes the key alone, and says so to nobody else', async () => {
+  test('edit changes only the key', async () => {
     const edited = cli.run(['providers', 'edit', 'acme', '--key-file', '-'], { stdin: GOOD_KEY })
     expect(edited).toMatchObject({ code: 0, out: 'acme: key changed\n' })
     expect(await testOf('acme')).toMatchObject({
@@ -96,7 +96,7 @@ describe('providers', () => {
     })
   })
 
-  test('test --model says whether it is known, --spend buys an answer', async () => {
+  test('test --model says whether the model is known, --spend requests an answer', async () => {
     expect(await testOf('--model', 'acme/small')).toMatchObject({ code: 0 })
     const huge = await testOf('--model', 'acme/huge')
     expect([huge.code, huge.rows]).toMatchObject([
@@ -161,7 +161,7 @@ describe('providers', () => {
     }
   })
 
-  describe('a key goes to no address that it was not given for', () => {
+  describe('a key is never sent to another address than it was given for', () => {
     const edit = (...flags: string[]) => cli.run(['providers', 'edit', 'acme', ...flags])
     const addressOf = () => cli.json<{ base_url: string }>(['providers', 'show', 'acme']).base_url
 
@@ -247,7 +247,7 @@ describe('providers', () => {
   })
 })
 
-test('a filter that names nothing is no error, and is told', () => {
+test('a filter that matches no model or provider is a warning', () => {
   const list = (...flags: string[]) => cli.run(['activity', 'list', '--since', '1s', ...flags])
   expect(list('--model', 'demo/ecko')).toEqual({
     code: 0,
@@ -264,7 +264,7 @@ test('a filter that names nothing is no error, and is told', () => {
 describe('models', () => {
   const price = () => cli.json<{ price: object | null }>(['models', 'show', 'acme/small']).price
 
-  test('price none clears what has a likeness of its own', () => {
+  test('price none clears prices that have a fallback', () => {
     cli.run([
       'models',
       'price',
@@ -291,7 +291,7 @@ describe('models', () => {
     expect(cli.run(['models', 'price', 'acme/small', '--in-usd', 'none']).code).toBe(2)
   })
 
-  test('price --clear takes it away, with consent, until there is another', () => {
+  test('price --clear removes the price, after confirmation, until there is another', () => {
     const clear = ['models', 'price', 'acme/small', '--clear']
     expect(cli.run(clear)).toEqual({
       code: 5,
@@ -311,7 +311,7 @@ describe('models', () => {
     expect(price()).toMatchObject({ in_usd: '2', image_in_usd: null })
   })
 
-  test('remove asks, removes, and knows no more', () => {
+  test('remove asks for confirmation, and the model is then unknown', () => {
     expect(cli.run(['models', 'remove', 'acme/huge'])).toMatchObject({
       code: 5,
       err: 'error: refusing to remove model acme/huge without confirmation (stdin is not a terminal)\nhint: gatewayctl models remove acme/huge --yes\n',

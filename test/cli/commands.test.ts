@@ -26,7 +26,7 @@ describe('init', () => {
     }
   })
 
-  test('a second time it says what exists and makes nothing', () => {
+  test('a second time it prints what exists and creates nothing', () => {
     expect(cli.run(['init', '--no-input'])).toMatchObject({ code: 0, out: '' })
     expect(cli.json<unknown[]>(['keys'])).toHaveLength(1)
     expect(cli.json<{ created: unknown[] }>(['init']).created).toEqual([])
@@ -60,7 +60,7 @@ describe('keys', () => {
     })
   })
 
-  test('create speaks to shells, files and scripts', () => {
+  test('create prints for shells, files and scripts', () => {
     const env = cli.run(['keys', 'create', 'shell', '--env', '-q'])
     expect(env.out).toMatch(
       /^export OPENAI_BASE_URL=http:\/\/127\.0\.0\.1:4140\/v1\nexport OPENAI_API_KEY=if-\w{49}\n$/,
@@ -85,7 +85,7 @@ describe('keys', () => {
     expect(cli.run(['keys', 'create', 'quiet', '-q']).out).toMatch(/^if-\w{49}\n$/)
   })
 
-  test('what comes next names the key by its id, and fits what it is for', () => {
+  test("the next commands use the key's id, and fit its kind", () => {
     const ownCli = openCli()
     onTestFinished(() => ownCli.close())
     ownCli.run(['init', '--no-input'])
@@ -147,7 +147,7 @@ describe('keys', () => {
     ])
   })
 
-  test('revoke takes a yes, and its name may be given again', () => {
+  test('revoke needs --yes, and its name may be reused', () => {
     expect(cli.run(['keys', 'revoke', 'shell', 'filed', '--yes']).code).toBe(0)
     expect(cli.run(['keys', 'revoke', 'shell', '--yes']).code).toBe(0)
     expect(cli.json<{ name: string }[]>(['keys']).map(({ name }) => name)).not.toContain('shell')
@@ -159,7 +159,7 @@ describe('keys', () => {
   })
 })
 
-test('limits set tells what moved and touches nothing else', () => {
+test('limits set prints the changes and changes nothing else', () => {
   cli.run(['keys', 'create', 'worker', '--rpm', '60', '--monthly-usd', '9'])
   const moved = cli.run([
     'limits',
@@ -269,7 +269,7 @@ test('rates shows the rate in force, and below it those to come', () => {
   ])
 })
 
-test('what never begins to hold is refused, and not set now', () => {
+test('a rate that never takes effect is refused', () => {
   for (const args of [
     ['rates', 'set', 'USD/RUB', '90'],
     ['models', 'price', 'demo/echo', '--in-usd', '9'],
@@ -329,7 +329,7 @@ describe('providers and models', () => {
     })
   })
 
-  test('what was added is told, with its date, and not what is in force meanwhile', () => {
+  test('the added price is printed with its date, not the current price', () => {
     expect(cli.run(['models', 'add', 'acme/later', '--in-usd', '1', '--out-usd', '2']).code).toBe(0)
     const from = '2999-12-01T00:00:00Z'
     const prices = ['--in-usd', '5', '--out-usd', '6', '--per-image-usd', '0.5']
@@ -375,7 +375,7 @@ describe('providers and models', () => {
     expect(out).toMatch(/^image out \$\t40$/m)
   })
 
-  test('a model that draws is priced by picture', () => {
+  test('a model that generates images is priced per image', () => {
     const prices = ['--per-image-usd', '1024x1024/high=0.19', '--per-image-usd', '512x512=0.02']
     const added = cli.run(['models', 'add', 'acme/pix', ...prices])
     expect(added.code).toBe(0)
@@ -396,7 +396,7 @@ describe('providers and models', () => {
     })
   })
 
-  test('an unpriced model is listed as such, and doctor speaks of it', () => {
+  test('an unpriced model is listed as such, and doctor reports it', () => {
     expect(cli.run(['models', 'add', 'acme/raw']).err).toContain('requests to it are refused')
     expect(cli.run(['models', 'list', '--unpriced', '-q']).out).toBe('acme/raw\n')
     const { code, out } = cli.run(['doctor'])
@@ -467,7 +467,7 @@ describe('help', () => {
     }
   })
 
-  test('a limit that is not set is none, in words', () => {
+  test('a limit that is not set is printed as none', () => {
     const { out } = cli.run(['keys', 'show', 'default'])
     expect(out).toContain('in progress\t0, no limit\nspent today\t$0, no ceiling\n')
   })

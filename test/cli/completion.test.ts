@@ -84,7 +84,7 @@ test.each([
   expect(offered(...words)).toEqual(expected)
 })
 
-test('a name that would steer the terminal is not offered, and nothing is told of a secret', () => {
+test('names with control characters are not offered, and no secret is', () => {
   expect(offered('keys', 'show', '')).toEqual(['prod-api', 'prod-web', 'default'])
   const { out } = cli.run(['__complete', '--', 'clients', 'show', ''])
   expect(out).toMatch(/^wiki_\w+\twiki\n$/)

@@ -98,7 +98,7 @@ test('a stated default changes nothing: what is shown is what serves', () => {
   }
 })
 
-test('a variable that nobody reads is told, with the one that was meant', () => {
+test('an unknown variable is reported, with a suggestion', () => {
   const env = { GATEWAY_LISTN: '127.0.0.1:1', GATEWAY_SOMETHING_ELSE: '1', GATEWAY_ASCII: '1' }
   expect(cli.run(['config', 'show'], { env }).err).toBe(
     '! GATEWAY_LISTN is set, but there is no such setting; did you mean GATEWAY_LISTEN?\n! GATEWAY_SOMETHING_ELSE is set, but there is no such setting\n',

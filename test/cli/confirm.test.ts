@@ -1,4 +1,4 @@
-/** Consent at a terminal: the question tells what is at stake, and only a yes is one. */
+/** Confirmation at a terminal: the question names the impact, and only yes confirms. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -17,7 +17,7 @@ afterAll(() => cli.close())
 const ask = (command: string) => openTerminal(cli, `gatewayctl ${command}`)
 
 describe.skipIf(!hasTerminals)('at a terminal', () => {
-  test.each(['n', '', 'yess', 'no'])('"%s" is no yes', async (answer) => {
+  test.each(['n', '', 'yess', 'no'])('"%s" does not confirm', async (answer) => {
     const terminal = ask('keys revoke web')
     await terminal.says(
       'revoke web? no request in the last minute, none in flight. This cannot be undone. [y/N] ',
@@ -59,7 +59,7 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
     expect(terminal.shown()).toContain('error: nothing was entered')
   })
 
-  test('yes is', async () => {
+  test('yes confirms', async () => {
     const terminal = ask('keys revoke web api')
     await terminal.says('revoke web, api? ')
     terminal.type('y\n')
@@ -95,7 +95,7 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
     expect(await terminal.exited).toBe(5)
   })
 
-  test('what is printed fits it: status goes on below itself, and no list is a bare header', async () => {
+  test('output fits the terminal: status wraps, and no list is only a header', async () => {
     const status = openTerminal(cli, 'stty cols 50; gatewayctl status')
     await status.exited
     const lines = status.shown().trimEnd().split('\r\n')
@@ -108,7 +108,7 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
     expect(cli.run(['deliveries'])).toEqual({ code: 0, out: '', err: '' })
   })
 
-  test('what overwrites wants its name', async () => {
+  test('overwriting needs the name to be typed', async () => {
     const first = ask('backup --restore one.db')
     await first.says('type gateway.db to continue: ')
     first.type('y\n')

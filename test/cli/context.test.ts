@@ -22,7 +22,7 @@ test('the data directory: each place hides the ones after it', () => {
   expect(dataDir({ ...systemd, GATEWAY_DATA_DIR: '' })).toBe('/var/lib/gatewayctl')
 })
 
-test('a place that is stated as empty is refused: it would be the working directory', () => {
+test('an empty path is refused: it would be the working directory', () => {
   for (const flags of [{ dataDir: '' }, { config: '' }]) {
     expect(() => openContext(flags, {})).toThrow('is empty: give a path')
   }

@@ -100,6 +100,6 @@ test('how far webhooks may go', () => {
   )
 })
 
-test('a broken configuration is not the affair of a command that sends nothing', () => {
+test('an invalid configuration does not fail a command that sends nothing', () => {
   expect(readDelivery(contextOf('[smtp'))).toEqual({ smtp: false, loopbackWebhooks: false })
 })

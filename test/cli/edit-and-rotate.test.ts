@@ -19,7 +19,7 @@ const ownerOf = (secret: string): string =>
   cli.run(['keys', 'show', '--secret-stdin', '-q'], { stdin: secret }).out.trim()
 
 describe('edit', () => {
-  test('tells what changed in one line, and nothing else', () => {
+  test('prints the changes in one line, and nothing else', () => {
     const { id } = cli.json<{ id: string }>(['keys', 'create', 'ci'])
     const edit = (...flags: string[]) => cli.run(['keys', 'edit', id, ...flags])
     expect(edit('--name', 'build', '--note', 'for CI')).toEqual({
@@ -93,7 +93,7 @@ describe('rotate', () => {
     })
   })
 
-  test('without grace asks first, and then ends every older secret', () => {
+  test('without grace asks first, and then invalidates every older secret', () => {
     const { id, key } = cli.json<{ id: string; key: string }>(['keys', 'create', 'sudden'])
     const refused = cli.run(['keys', 'rotate', 'sudden', '--grace', '0'])
     expect(refused).toMatchObject({ code: 5, out: '' })
@@ -106,7 +106,7 @@ describe('rotate', () => {
     expect(ownerOf(out)).toBe(id)
   })
 
-  test('speaks to shells and files, and loses no secret to a file it cannot write', () => {
+  test('prints for shells and files, and loses no secret to an unwritable file', () => {
     const { id, key } = cli.json<{ id: string; key: string }>(['keys', 'create', 'filed'])
     expect(cli.run(['keys', 'rotate', 'filed', '--env']).out).toMatch(
       /^export OPENAI_BASE_URL=http:\/\/127\.0\.0\.1:4140\/v1\nexport OPENAI_API_KEY=if-\w{49}\n$/,

@@ -227,7 +227,7 @@ test.each([
   expect(err).toContain(why)
 })
 
-test('a key that was nearly named is suggested with its id', () => {
+test('a similar key name is suggested with its id', () => {
   const { code, err } = cli.run(['keys', 'show', 'prodweb'])
   expect(code).toBe(3)
   expect(err).toMatch(
@@ -286,7 +286,7 @@ describe('secrets in arguments', () => {
   })
 })
 
-test('a stack is told with --debug only', () => {
+test('a stack is printed only with --debug', () => {
   expect(cli.run(['keys', 'show', 'zzz']).err).not.toMatch(/\bat \w+ \(/)
   expect(cli.run(['keys', 'show', 'zzz', '--debug']).err).toContain('GatewayError')
 })
@@ -304,7 +304,7 @@ describe('without a gateway', () => {
   })
 })
 
-describe('a command that is hinted at acts where, and for whom, the one that was typed did', () => {
+describe('hints repeat the location and account of the typed command', () => {
   const ownCli = openCli()
   const stated = `--data-dir '${join(ownCli.home, 'other place')}'`
   const elsewhere = ['--data-dir', join(ownCli.home, 'other place')]
@@ -337,7 +337,7 @@ describe('a command that is hinted at acts where, and for whom, the one that was
     expect(err.split('\n').find((line) => line.startsWith('hint: '))).toBe(`hint: ${hint}`)
   })
 
-  test('what is hinted at can be pasted', () => {
+  test('hints can be pasted', () => {
     const { err } = ownCli.run([
       ...['balance', 'adjust', '-5', '--note', "it's a gift", '--account', 'team'],
       ...elsewhere,
@@ -354,7 +354,7 @@ describe('a command that is hinted at acts where, and for whom, the one that was
     expect([balanceOf('team'), balanceOf('default')]).toEqual(['-5.00', '0'])
   })
 
-  test('what doctor says to type next is the same for a person and a script', () => {
+  test('doctor suggests the same commands in text and JSON', () => {
     const { out } = ownCli.run(['doctor', '--json', ...elsewhere])
     const { findings } = JSON.parse(out) as { findings: { check: string; next: string | null }[] }
     const rate = findings.find(({ check }) => check === 'rate')?.next ?? ''
@@ -362,7 +362,7 @@ describe('a command that is hinted at acts where, and for whom, the one that was
     expect(ownCli.run(['doctor', ...elsewhere]).out).toContain(`next: ${rate}\n`)
   })
 
-  test('what states its own account keeps it', () => {
+  test('a hint with its own account keeps it', () => {
     const { err } = ownCli.run(['accounts', 'create', 'crew', '--account', 'team', ...elsewhere])
     expect(err).toContain(`next: gatewayctl ${stated} balance top-up 50 --account crew\n`)
   })

@@ -115,7 +115,7 @@ describe('identities', () => {
   })
 })
 
-test('users identities knows one act, and whom it is done to', () => {
+test('users identities accepts only remove, with a person', () => {
   cli.json(['users', 'add', 'ann@example.org'])
   const odd = cli.run(['users', 'identities', 'add', 'ann@example.org', 'sso'])
   expect([odd.code, odd.err]).toEqual([2, expect.stringContaining('the only action is remove')])

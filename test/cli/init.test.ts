@@ -77,7 +77,7 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
     expect(cli.json(['providers', 'show', 'groq'])).toMatchObject({ has_credential: true })
   })
 
-  test('whoever has said where to listen is not asked', async () => {
+  test('the address is not asked for where it is configured', async () => {
     const named = init({ GATEWAY_LISTEN: '127.0.0.1:4160' })
     await named.says(EMAIL)
     expect(named.shown()).not.toContain(LISTEN)

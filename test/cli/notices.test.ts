@@ -25,7 +25,7 @@ describe('accounts', () => {
     expect(cli.run(['accounts', '-q']).out.split('\n')).toHaveLength(4)
   })
 
-  test('--account says whose keys and money are meant, wherever it stands', () => {
+  test('--account selects the account, wherever it stands', () => {
     expect(cli.run(['--account', 'acme', 'balance', 'top-up', '9']).out).toBe('balance $9.00\n')
     expect(cli.run(['balance', '--account', 'acme', '-q']).out).toBe('9.00\n')
     expect(cli.run(['balance', '-q']).out).toBe('25.00\n')
@@ -39,7 +39,7 @@ describe('accounts', () => {
     expect(acme).toMatchObject({ keys: 1, balance_usd: '9.00', threshold_usd: null })
   })
 
-  test('one that does not exist ends with 3, and the one that was meant is named', () => {
+  test('an unknown account ends with 3 and a suggestion', () => {
     const { code, out, err } = cli.run(['keys', '--account', 'akme'])
     expect([code, out]).toEqual([3, ''])
     expect(err).toContain('did you mean acme?')
@@ -49,7 +49,7 @@ describe('accounts', () => {
 })
 
 describe('balance adjust', () => {
-  test('upwards needs nobody’s consent, downwards it does', () => {
+  test('up needs no confirmation, down does', () => {
     const adjust = (amount: string, ...more: string[]) =>
       cli.run(['balance', 'adjust', amount, '--note', "May's bill", '--account', 'other', ...more])
     expect(adjust('+2.50')).toMatchObject({ code: 0, out: 'balance $2.50\n' })
@@ -78,7 +78,7 @@ describe('balance adjust', () => {
 })
 
 describe('thresholds', () => {
-  test('set tells what moved, and warns that nobody would hear', () => {
+  test('set prints the changes, and warns when no channel is set', () => {
     const set = cli.run(['thresholds', 'set', '--below', '$20'])
     expect(set).toMatchObject({ code: 0, out: 'default: below none → $20.00\n' })
     expect(set.err).toContain('! nobody is told')
@@ -112,14 +112,14 @@ describe('thresholds', () => {
     expect(cli.run(['thresholds', 'set', flag, value])).toMatchObject({ code: 2, out: '' })
   })
 
-  test('a webhook to this machine is for whoever says so', () => {
+  test('a webhook to this machine needs the variable', () => {
     const env = { GATEWAY_ALLOW_LOOPBACK_WEBHOOKS: '1' }
     const args = ['thresholds', 'set', '--webhook', 'http://127.0.0.1:9/', '--account', 'other']
     expect(cli.run(args, { env }).code).toBe(0)
     expect(cli.run(['thresholds', 'set', '--webhook', 'none', '--account', 'other']).code).toBe(0)
   })
 
-  test('status and doctor speak of it', () => {
+  test('status and doctor show it', () => {
     cli.run(['thresholds', 'set', '--email', 'ops@example.org'])
     cli.run(['balance', 'adjust', '-6', '--note', 'n', '-y'])
     const status = cli.run(['status']).out

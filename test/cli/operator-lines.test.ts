@@ -6,7 +6,7 @@ import { openContext } from '#cli/context.ts'
 import { noGateway, readLines } from '#cli/gateway/operator-lines.ts'
 import { tempDirectory } from '#test/support/temp-directory.ts'
 
-test('empty lines are told as null, and no time-out of the runtime ends a silent stream', async () => {
+test('empty lines are null, and no time-out of the runtime ends a silent stream', async () => {
   const context = openContext({ dataDir: tempDirectory(), quiet: true }, {})
   mkdirSync(dirname(context.adminSocket), { recursive: true })
   const server = Bun.serve({

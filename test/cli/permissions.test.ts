@@ -1,4 +1,4 @@
-/** What a user may not read or make is told as that: not as a defect, a gateway that is missing, or a key to be made anew. */
+/** Missing permissions are reported as such, and not as a crash, a missing gateway or a missing key. */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -42,7 +42,7 @@ function run(...args: readonly string[]) {
   return { code: ended.exitCode, out: ended.stdout.toString(), err: ended.stderr.toString() }
 }
 
-describe.skipIf(skips)('somebody else', () => {
+describe.skipIf(skips)('another user', () => {
   test.each(['init', 'serve'])('%s in a place where nothing may be made', (verb) => {
     const place = join(cli.home, 'ro', 'x')
     expect(run(verb, '--data-dir', place)).toEqual({
@@ -86,7 +86,7 @@ describe.skipIf(skips)('somebody else', () => {
     expect(run(...args)).toEqual({ code: 1, out: '', err: refused(socket) })
   })
 
-  test('the master key that one may not read is not one to be made anew', () => {
+  test('for an unreadable master key no new key is suggested', () => {
     chmodSync(cli.dataDir, 0o755)
     chmodSync(join(cli.dataDir, 'master.key'), isRoot ? 0o600 : 0o000)
     const key = join(cli.dataDir, 'master.key')
@@ -106,7 +106,7 @@ describe.skipIf(skips)('somebody else', () => {
   })
 })
 
-test('a new master key is advice for a new gateway alone', () => {
+test('a new master key is suggested only for a new gateway', () => {
   chmodSync(cli.dataDir, 0o700)
   const missing = { env: { GATEWAY_MASTER_KEY_FILE: join(cli.home, 'none') } }
   const elsewhere = ['--data-dir', join(cli.home, 'new')]

@@ -1,4 +1,4 @@
-/** Progress: told to a person after a second of waiting, taken back at the end, and never told to a script. */
+/** Progress: shown at a terminal after a second, cleared at the end, and never in a script. */
 import { afterEach, expect, test, vi } from 'vitest'
 import { openContext } from '#cli/context.ts'
 import { awaitProgress, showProgress } from '#cli/terminal/progress.ts'
@@ -17,7 +17,7 @@ afterEach(() => {
   streams.isTerminal = true
 })
 
-test('nothing is said of what ends within a second', () => {
+test('nothing is shown within the first second', () => {
   const progress = awaitProgress(openContext({}, {}), 'audit')
   vi.advanceTimersByTime(999)
   progress.done()
@@ -25,7 +25,7 @@ test('nothing is said of what ends within a second', () => {
   expect(streams.written).toBe('')
 })
 
-test('what takes longer is told every second, and wiped away', () => {
+test('longer work is shown every second, and cleared', () => {
   const progress = awaitProgress(openContext({}, {}), 'audit')
   vi.advanceTimersByTime(2_500)
   expect(streams.written).toBe('\r\u001b[Kaudit … 1s\r\u001b[Kaudit … 2s')
@@ -34,7 +34,7 @@ test('what takes longer is told every second, and wiped away', () => {
   expect(streams.written.endsWith('2s\r\u001b[K')).toBe(true)
 })
 
-test.each([{ quiet: true }, { json: true }])('a script hears nothing: %j', (flags) => {
+test.each([{ quiet: true }, { json: true }])('a script sees nothing: %j', (flags) => {
   const context = openContext(flags, {})
   const progress = awaitProgress(context, 'audit')
   vi.advanceTimersByTime(5_000)

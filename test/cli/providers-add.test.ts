@@ -1,4 +1,4 @@
-/** A provider is added whatever it says; what it says is told at once, unless nobody wants to hear. */
+/** A provider is added whatever the check finds; the result is printed, unless --no-check. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { furnishCli } from '#test/support/appliance.ts'
 import { type CliHarness, type Ended, openCli } from '#test/support/cli-harness.ts'

@@ -127,7 +127,7 @@ describe('commands beside a running gateway', () => {
     expect(cli.run(['status', '-q'], { env })).toEqual({ code: 0, out: '', err: '' })
   })
 
-  test('status and doctor speak of the living server', async () => {
+  test('status and doctor describe the running server', async () => {
     cli.run(['init'])
     cli.run(['rates', 'set', 'USD/RUB', '90'])
     const { url, process } = await serve()
@@ -213,7 +213,7 @@ describe('starting and stopping', () => {
     expect(cli.run(['keys', 'list'], { env }).code).toBe(0)
   })
 
-  test('an address in use is told with another to try', () => {
+  test('an address in use is reported with another to try', () => {
     const holder = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
     const taken = `127.0.0.1:${holder.port}`
     const { code, out, err } = cli.run([
@@ -283,7 +283,7 @@ describe('the demo', () => {
   })
 })
 
-test('a log that nobody reads any more neither ends the gateway nor soils its errors', async () => {
+test('a closed log pipe neither stops the gateway nor adds errors', async () => {
   cli.run(['init', '--demo-credit', '5'])
   const secret = cli.run(['keys', 'create', 'web', '-q']).out.trim()
   const shell = `("$0" serve --listen 127.0.0.1:0 --auth-listen off; echo "exit $?" >&2) | head -n 1`
@@ -341,7 +341,7 @@ test('standard output is JSON from its first line: where it listens, then a line
   expect(said()).not.toContain(key)
 })
 
-test('a demo says what to type in a pipe too, and is one line of JSON where that was asked for', async () => {
+test('a demo prints its banner into a pipe too, or one line of JSON on request', async () => {
   const demo = ['--demo', '--auth-listen', 'off']
   expect((await serve(demo)).said()).toContain('  export OPENAI_BASE_URL=')
   const { url, said } = await serve([...demo, '--log', 'json'])

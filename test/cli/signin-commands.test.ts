@@ -151,7 +151,7 @@ describe('clients', () => {
     })
   })
 
-  test('what ends something asks; what adds something does not', () => {
+  test('destructive commands ask; others do not', () => {
     expect(cli.run(['clients', 'rotate-secret', 'Wiki'])).toEqual({
       code: 5,
       out: '',
@@ -169,7 +169,7 @@ describe('clients', () => {
     expect(cli.run(['clients', 'remove', 'Grafana', '-y', '-q']).code).toBe(0)
   })
 
-  test('an unknown one is an error with a guess, as text and as JSON', () => {
+  test('an unknown client is an error with a suggestion, as text and as JSON', () => {
     expect(cli.run(['clients', 'show', 'Wikki'])).toEqual({
       code: 3,
       out: '',

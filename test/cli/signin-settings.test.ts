@@ -23,7 +23,7 @@ function read(
   return readSigninSettings(openContext({ config }, env), flags, gatewayPort)
 }
 
-test('unless told otherwise: this machine alone, open to whoever proves an address', () => {
+test('defaults: loopback, open to anyone with a verified address', () => {
   expect(read({})).toEqual({
     hostname: '127.0.0.1',
     port: 4141,
@@ -72,7 +72,7 @@ describe('refused', () => {
     expect(() => read({ flags: { authUrl } })).toThrow('auth URL must be')
   })
 
-  test('a listener that is none, by the name it was given', () => {
+  test('an invalid address, with the name of its setting', () => {
     expect(() => read({ flags: { authListen: 'nowhere' } })).toThrow('--auth-listen must be')
     expect(() => read({ env: { GATEWAY_AUTH_LISTEN: 'nowhere' } })).toThrow('GATEWAY_AUTH_LISTEN')
     expect(() => read({ file: 'auth_signup = "maybe"' })).toThrow('auth_signup must be')

@@ -30,7 +30,7 @@ const waitsForLock = (pid: number): boolean => {
   }
 }
 
-test('it is answered by the socket that has come meanwhile', async () => {
+test('it uses the socket that appeared meanwhile', async () => {
   const child = Bun.spawn([BINARY, 'keys', 'list', '--json'], {
     env: { ...cli.env },
     stdin: 'ignore',
@@ -54,7 +54,7 @@ test('it is answered by the socket that has come meanwhile', async () => {
   expect(asked).toEqual(['/verbs/keys.list'])
 })
 
-test('without one it says who has the directory', async () => {
+test('without a socket it says that the directory is in use', async () => {
   const { code, out, err } = await cli.runBeside(['keys', 'list'])
   expect({ code, out }).toEqual({ code: 4, out: '' })
   expect(err).toContain(`another gatewayctl process has ${cli.dataDir} open`)

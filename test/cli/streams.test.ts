@@ -39,7 +39,7 @@ test('a disk that is full is an error, not silence', () => {
   expect(err).toContain('ENOSPC')
 })
 
-describe('a secret that reaches nobody', () => {
+describe('a secret that cannot be delivered', () => {
   let cli: CliHarness
   beforeAll(() => {
     cli = openCli()
@@ -106,7 +106,7 @@ describe('a secret that reaches nobody', () => {
     )
   })
 
-  test('while what is no secret is an error that says so', () => {
+  test('other output is a plain write error', () => {
     expect(run('"$0" keys >/dev/full')).toEqual({
       code: 1,
       err: expect.stringMatching(/^error: cannot write to standard output: ENOSPC/),

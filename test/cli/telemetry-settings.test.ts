@@ -27,7 +27,7 @@ const read = (env: Readonly<Record<string, string>>, metricsListen?: string) =>
     metricsListen === undefined ? {} : { metricsListen },
   )
 
-test('both are off unless said', () => {
+test('both are off by default', () => {
   expect(read({})).toEqual({ metrics: null, traces: null })
   expect(read({ GATEWAY_METRICS_LISTEN: 'off', GATEWAY_METRICS_TOKEN: TOKEN }).metrics).toBeNull()
 })

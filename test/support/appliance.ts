@@ -1,4 +1,4 @@
-/** The appliance as it ships: the compiled program serving a desk's data directory, watched from outside alone. */
+/** The compiled program serving a data directory, observed only from outside. */
 import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import OpenAI from 'openai'
@@ -109,7 +109,7 @@ async function askVerb<Name extends VerbName>(
   return JSON.parse(text) as VerbRecord<Name>
 }
 
-/** A desk with an account, the demo provider, a rate of 90 and `dollars` of balance. */
+/** A data directory with an account, the demo provider, a rate of 90 and `dollars` of balance. */
 export function furnishCli(cli: CliHarness, dollars = '1000'): CliHarness {
   for (const command of [
     ['init'],
@@ -159,7 +159,7 @@ export const chargesIn = (cli: CliHarness): { generation_id: string; amount_nano
 export const openHolds = (cli: CliHarness): number =>
   readDatabase<{ n: number }>(cli, 'SELECT count(*) AS n FROM holds')[0]?.n ?? -1
 
-/** Waits for a condition; a throw of its own is a no. */
+/** Waits for a condition; a throwing condition counts as false. */
 export async function until(
   condition: () => boolean | Promise<boolean>,
   what: string,

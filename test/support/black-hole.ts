@@ -1,9 +1,9 @@
-/** An address that swallows what is sent to it: a listener whose queue is full, so that the kernel drops who comes next. */
+/** An address that accepts no connection: a listener with a full queue, so that the kernel drops further ones. */
 import { connect, type Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 
 export interface BlackHole {
-  /** Nobody who connects here gets through, and nobody is told. */
+  /** A connection to it neither succeeds nor fails. */
   readonly url: string
   close(): Promise<void>
 }

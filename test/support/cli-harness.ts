@@ -1,10 +1,10 @@
-/** An operator's desk: the compiled program on a data directory of its own, with nothing of this shell in its environment. */
+/** Runs the compiled program on a data directory of its own, with a clean environment. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BINARY } from '#scripts/compile.ts'
 
-/** A command that should have ended must not hold the whole run. */
+/** A command that hangs must not block the test run. */
 const LONGEST_MS = 15_000
 
 export interface Ended {
@@ -19,7 +19,7 @@ export interface CliHarness {
   readonly env: Readonly<Record<string, string>>
   /** Runs one command to its end. */
   run(args: readonly string[], options?: RunOptions): Ended
-  /** The same without keeping this process from its turn: for a command that meets what this process serves. */
+  /** The same without blocking: for a command that calls a server in this process. */
   runBeside(args: readonly string[], options?: RunOptions): Promise<Ended>
   /** Runs it with `--json` and reads its answer; throws what it said when it failed. */
   json<T>(args: readonly string[]): T
@@ -38,7 +38,7 @@ export function openCli(): CliHarness {
     PATH: process.env['PATH'] ?? '',
     HOME: home,
     XDG_CONFIG_HOME: join(home, 'config'),
-    // Where its demos have their socket, and not the machine's.
+    // Demos get their socket here, and not in the user's runtime directory.
     XDG_RUNTIME_DIR: join(home, 'run'),
     GATEWAY_DATA_DIR: dataDir,
   }

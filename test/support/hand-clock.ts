@@ -1,4 +1,4 @@
-/** A clock wound by hand: time passes when a test says so, in either direction. */
+/** A clock set by hand: a test moves it in either direction. */
 import { type Clock, type Instant, instant } from '#domain/clock.ts'
 
 export interface HandClock extends Clock {

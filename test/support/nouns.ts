@@ -1,4 +1,4 @@
-/** The nouns of the domain, whole and plain, with what a test cares about put in their place. */
+/** Domain objects with defaults; a test overrides the fields that it needs. */
 import type { Account } from '#domain/account.ts'
 import type { ActivityEntry } from '#domain/activity.ts'
 import type { Claim } from '#domain/admission.ts'
@@ -25,7 +25,7 @@ import type { Provider } from '#domain/provider.ts'
 import type { RouteHop } from '#domain/route.ts'
 import { NO_USAGE } from '#domain/usage.ts'
 
-/** Reads what the test itself wrote; throws when that is no such thing. */
+/** Parses a value written by the test; throws when it is invalid. */
 function demand<T>(value: T | undefined): T {
   if (value === undefined) throw new TypeError('the test wrote a value that cannot be read')
   return value

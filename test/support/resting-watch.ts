@@ -1,4 +1,4 @@
-/** The watch over a gateway that nobody asks anything. */
+/** Watches an idle gateway. */
 import { startPulse } from '#domain/snapshot/pulse.ts'
 import type { Watch } from '#domain/snapshot/watch.ts'
 

@@ -1,4 +1,4 @@
-/** An upstream that says what a test tells it to, when the test tells it to, and remembers how it was treated. */
+/** An upstream scripted by a test, which records the calls it received. */
 import type { ChatEvent, ChatEvents } from '#domain/chat.ts'
 import type { Upstream, UpstreamCall } from '#domain/upstream.ts'
 

@@ -1,5 +1,5 @@
 /** What `/v1/keys` and its neighbours refuse, as a table. */
-import type { Asked } from './stand.ts'
+import type { Asked } from './key-gateway.ts'
 
 type Row = readonly [what: string, line: string, answer: string, asked?: Asked]
 

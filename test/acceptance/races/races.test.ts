@@ -1,38 +1,38 @@
 /** Two hundred at once for the last slot, place or cent of every limit: exactly one gets it, and nothing is left behind. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { nanos, until } from '#test/support/appliance.ts'
+import { AT_ONCE, CHARGE, openRaceGateway, type RaceGateway, type Told } from './race-gateway.ts'
 import { RACES, type Race, SPENT } from './rows.ts'
-import { AT_ONCE, CHARGE, openRaceStand, type RaceStand, type Told } from './stand.ts'
 
-let stand: RaceStand
+let setup: RaceGateway
 beforeAll(async () => {
-  stand = await openRaceStand()
+  setup = await openRaceGateway()
 })
 // A race that went wrong must not hold up the next.
-afterEach(() => stand.letGo())
-afterAll(() => stand?.close())
+afterEach(() => setup.releaseAll())
+afterAll(() => setup?.close())
 
 /** The keys that race: for a limit of theirs one, for a balance two. */
 const enter = ({ limit, value }: Race): Promise<readonly string[]> =>
   limit === 'balance'
-    ? stand.openAccount(limit, String(value), 2)
-    : stand.openAccount(limit, '1000', 1, { [limit]: value })
+    ? setup.openAccount(limit, String(value), 2)
+    : setup.openAccount(limit, '1000', 1, { [limit]: value })
 
 /** Two requests, one after the other; answers those that go on. */
 async function useUpTwo(key: string, { firstTwo }: Race): Promise<readonly Promise<Told | null>[]> {
   if (firstTwo === 'ended') {
-    for (const place of [0, 1]) expect(await stand.ask(key, place, { model: 'slow/m' })).toBeNull()
+    for (const place of [0, 1]) expect(await setup.ask(key, place, { model: 'slow/m' })).toBeNull()
     return []
   }
-  const running = [0, 1].map((place) => stand.ask(key, place, { model: 'held/m' }))
-  await until(() => stand.waiting() === 2, 'two of them run')
+  const running = [0, 1].map((place) => setup.ask(key, place, { model: 'held/m' }))
+  await until(() => setup.waiting() === 2, 'two of them run')
   return running
 }
 
 /** Somebody whom the limit does not concern: another end user of the key, or another account's key. */
 async function keyOfBystander({ limit, bystander }: Race, key: string): Promise<string> {
   if (bystander === 'another end user') return key
-  const [beside = ''] = await stand.openAccount(`beside ${limit}`, '1', 1)
+  const [beside = ''] = await setup.openAccount(`beside ${limit}`, '1', 1)
   return beside
 }
 
@@ -41,31 +41,31 @@ describe('T14: two hundred at once for the last of', () => {
     const keys = await enter(race)
     const [key = '', second = key] = keys
     const running = await useUpTwo(key, race)
-    const before = stand.held.seen.length
+    const before = setup.held.seen.length
 
     const refused: Told[] = []
     const racing = Array.from({ length: AT_ONCE }, async (_, place) => {
-      const told = await stand.ask(place % 4 < 2 ? key : second, place, { model: 'held/m' })
+      const told = await setup.ask(place % 4 < 2 ? key : second, place, { model: 'held/m' })
       if (told !== null) refused.push(told)
       return told
     })
     await until(() => refused.length === AT_ONCE - 1, 'all but one were refused')
-    await until(() => stand.waiting() === running.length + 1, 'that one has come through')
-    expect(stand.held.seen.length - before).toBe(1)
+    await until(() => setup.waiting() === running.length + 1, 'that one has come through')
+    expect(setup.held.seen.length - before).toBe(1)
     expect(refused).toEqual(Array(AT_ONCE - 1).fill(race.told))
     await expectReckoned(keys, refused[0])
     const other = await keyOfBystander(race, key)
-    expect(await stand.ask(other, 0, { user: 'bob' })).toBeNull()
+    expect(await setup.ask(other, 0, { user: 'bob' })).toBeNull()
 
-    stand.letGo()
+    setup.releaseAll()
     const ended = await Promise.all([...racing, ...running])
     expect(ended.filter((told) => told === null)).toHaveLength(1 + running.length)
-    expect(await stand.ask(key, 0, { model: 'slow/m' })).toEqual(race.after)
-    const charges = await stand.chargesOf(race.limit)
+    expect(await setup.ask(key, 0, { model: 'slow/m' })).toEqual(race.after)
+    const charges = await setup.chargesOf(race.limit)
     const taken = race.after === null ? 4 : 3
     expect(charges.filter((amount) => amount === CHARGE)).toHaveLength(taken)
     expect(charges).toHaveLength(taken + (other === key ? 1 : 0))
-    await stand.expectNothingLeft(keys)
+    await setup.expectNothingLeft(keys)
   })
 })
 
@@ -73,7 +73,7 @@ describe('T14: two hundred at once for the last of', () => {
 async function expectReckoned(keys: readonly string[], told: Told | undefined): Promise<void> {
   const { limit, used } = told?.metadata ?? {}
   if (typeof used !== 'string') return
-  const usages = await Promise.all(keys.map(stand.usageOf))
+  const usages = await Promise.all(keys.map(setup.usageOf))
   const held = usages.reduce((sum, usage) => sum + nanos(String(usage['reserved_usd'])), 0n)
   expect(held).toBeGreaterThan(0n)
   expect(nanos(used)).toBe(held + (limit === 'balance_usd' ? 0n : nanos(SPENT)))

@@ -1,6 +1,6 @@
 /** The limits that are raced for: how each is set, what is told while the last of it is taken, and what once it is gone. */
 import { expect } from 'vitest'
-import type { Told } from './stand.ts'
+import type { Told } from './race-gateway.ts'
 
 /** Three charges; two are spent before the race. */
 const MONEY = '0.00042'

@@ -1,4 +1,4 @@
-/** What a stand's answers are held to: the words, the count and the price; or the typed error, and the price of what came. */
+/** Expectations for replayed answers: text, usage and price; or the typed error, and the price of the received part. */
 import * as sdk from 'openai'
 import { expect } from 'vitest'
 import { activityOf, openHolds } from '#test/support/appliance.ts'
@@ -6,14 +6,14 @@ import { readSse } from '#test/support/read-sse.ts'
 import { readRecording } from '#test/support/replay.ts'
 import { amountOf, billOf } from './bill.ts'
 import type { Said } from './heard.ts'
-import { type Case, CREDENTIAL, type Seen, type Stand, toBody } from './stand.ts'
+import { type Case, CREDENTIAL, type ReplayGateway, type Seen, toBody } from './replay-gateway.ts'
 import type { Truth } from './truth.ts'
 
 /** One answer beside its recording, and what the ledger has of it. */
 export interface Judged {
   readonly one: Case
   readonly seen: Seen
-  readonly stand: Stand
+  readonly setup: ReplayGateway
   /** Nano-dollars; one for each entry of its generation. */
   readonly charged: readonly bigint[]
   /** Says which answer it was, should it be wrong. */
@@ -31,7 +31,7 @@ export function expectAnswer(judged: Judged): void {
 
 /** What came before the break; then the error, the usage and the end, and the price of what came. */
 export function expectBroken(judged: Judged): void {
-  const { one, seen, stand, where } = judged
+  const { one, seen, setup, where } = judged
   const [, code] = refusalFor(one.truth)
   expect(seen.error, where).toBeInstanceOf(sdk.APIError)
   expect({ status: seen.error.status, code: seen.error.code }, where).toEqual({
@@ -46,7 +46,7 @@ export function expectBroken(judged: Judged): void {
   expect(done, where).toBe(true)
   expectBill(judged, counted?.usage)
   expect(judged.charged[0], where).toBeGreaterThan(0n)
-  expect(activityOf(stand.cli, seen.generation), where).toMatchObject({
+  expect(activityOf(setup.cli, seen.generation), where).toMatchObject({
     ended_by: 'upstream',
     usage_source: billOf(one.truth, '').source,
     cost_nanos: Number(judged.charged[0]),
@@ -55,7 +55,7 @@ export function expectBroken(judged: Judged): void {
 
 /** A typed error of the contract, for nothing. Where a word of no content has left before, the error is a chunk. */
 export function expectRefused(judged: Judged): void {
-  const { one, seen, stand, charged, where } = judged
+  const { one, seen, setup, charged, where } = judged
   const [status, code, kind] = refusalFor(one.truth)
   expect(seen.error, where).toBeInstanceOf(sdk.APIError)
   expect(seen.error.code, where).toBe(code)
@@ -69,7 +69,7 @@ export function expectRefused(judged: Judged): void {
   expect(told, where).not.toContain(CREDENTIAL)
   expect(told, where).not.toMatch(/127\.0\.0\.1|https?:|org[-_]\w{8}|req_\w{8}|AIza/)
   expect(charged, where).toEqual([])
-  expect(activityOf(stand.cli, seen.generation), where).toMatchObject({
+  expect(activityOf(setup.cli, seen.generation), where).toMatchObject({
     status,
     code,
     cost_nanos: 0,
@@ -89,7 +89,7 @@ export function expectWholeError({ one, seen }: Judged): void {
 
 /** Nothing was charged but what had to be, nothing is held or in flight, and the balance is the sum. */
 export async function expectNothingLeft(
-  { gateway, cli, key, balanceBefore, balance }: Stand,
+  { gateway, cli, key, balanceBefore, balance }: ReplayGateway,
   cases: readonly Case[],
   charges: ReadonlyMap<string, readonly bigint[]>,
 ): Promise<void> {

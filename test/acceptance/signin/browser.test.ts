@@ -13,7 +13,7 @@ import {
   walkErrors,
   walkSession,
 } from './live-pages.ts'
-import { openStand, type RegisteredClient, type Stand } from './stand.ts'
+import { openSigninGateway, type RegisteredClient, type SigninGateway } from './signin-gateway.ts'
 
 /** Where it names a directory, a picture of each page is left there for a person to look at. */
 const PICTURES = process.env['GATEWAYCTL_PICTURES']
@@ -25,7 +25,7 @@ const MANNERS = ([390, 1280] as const).flatMap((width) =>
 )
 
 describe.skipIf(CHROMIUM === null)('in Chromium', () => {
-  let stand: Stand
+  let setup: SigninGateway
   let browser: Browser
   let client: RegisteredClient
   let home: ReturnType<typeof Bun.serve>
@@ -43,13 +43,13 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
         const { method } = request
         const said = method === 'POST' ? new URLSearchParams(await request.text()) : searchParams
         if (pathname === '/callback') brought.push({ method, fields: Object.fromEntries(said) })
-        if (pathname === '/form') return posting(`${stand.authUrl}/oauth/logout`)
+        if (pathname === '/form') return posting(`${setup.authUrl}/oauth/logout`)
         return new Response('signed in')
       },
     })
-    ;[stand, browser] = await Promise.all([openStand(), openBrowser()])
+    ;[setup, browser] = await Promise.all([openSigninGateway(), openBrowser()])
     const at = `http://127.0.0.1:${home.port}`
-    client = stand.register(
+    client = setup.register(
       LONG_NAME,
       '--redirect-uri',
       `${at}/callback`,
@@ -59,7 +59,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
   })
   afterAll(async () => {
     await browser?.close()
-    await stand?.close()
+    await setup?.close()
     home?.stop(true)
   })
 
@@ -72,7 +72,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     return { context, page: await context.newPage() }
   }
   const walkOf = (page: Page, email: string, look: Look): Walk => ({
-    stand,
+    setup,
     client,
     back: `http://127.0.0.1:${home.port}/callback`,
     page,
@@ -112,7 +112,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     await page.keyboard.press('Tab')
     expect(await ringOf(page)).not.toBe('none')
     await page.keyboard.press('Shift+Tab')
-    await page.keyboard.type(await stand.codeFor(email))
+    await page.keyboard.type(await setup.codeFor(email))
     await page.keyboard.press('Tab')
     await page.keyboard.press('Space')
     await page.waitForURL(`http://127.0.0.1:${home.port}/callback*`)
@@ -127,7 +127,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     expect(await page.textContent('.problem')).toMatch(/^This does not look like an e-mail address/)
     await page.fill('input[name=email]', email)
     await press(page, '/email')
-    await page.fill('input[name=code]', await stand.codeFor(email))
+    await page.fill('input[name=code]', await setup.codeFor(email))
     const isHome = page.waitForURL(`http://127.0.0.1:${home.port}/callback*`)
     await page.locator('form[action$="/code"] button').first().click()
     await isHome
@@ -139,7 +139,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     await start(walkOf(page, email, async () => {}))
     await page.fill('input[name=email]', email)
     await press(page, '/email')
-    await page.fill('input[name=code]', await stand.codeFor(email))
+    await page.fill('input[name=code]', await setup.codeFor(email))
     const isHome = page.waitForURL(`http://127.0.0.1:${home.port}/callback*`)
     await page.locator('form[action$="/code"] button').first().click()
     await isHome
@@ -162,7 +162,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
       const complaints: string[] = []
       page.on('response', (response) => {
         const isPage = response.status() < 300 && response.request().isNavigationRequest()
-        if (isPage && response.url().startsWith(stand.authUrl)) pages.push(response.headers())
+        if (isPage && response.url().startsWith(setup.authUrl)) pages.push(response.headers())
       })
       page.on('console', (message) => {
         if (message.type() === 'error') complaints.push(message.text())
@@ -188,7 +188,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
       await start(walk, more)
       await page.fill('input[name=email]', email)
       await press(page, '/email')
-      await page.fill('input[name=code]', await stand.codeFor(email))
+      await page.fill('input[name=code]', await setup.codeFor(email))
       const isHome = page.waitForURL(`${walk.back}*`)
       await page.locator('form[action$="/code"] button').first().click()
       await isHome
@@ -225,7 +225,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
         post_logout_redirect_uri: after,
       })
       const isThere = page.waitForURL(after)
-      await page.goto(`${stand.authUrl}/oauth/logout?${query}`, { waitUntil: 'commit' })
+      await page.goto(`${setup.authUrl}/oauth/logout?${query}`, { waitUntil: 'commit' })
       await isThere
       expect(pages.at(-1)).toEqual(guardedBy(policyTo(new URL(after).origin)))
       expect(complaints).toEqual([])

@@ -4,18 +4,18 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { readDatabase, until } from '#test/support/appliance.ts'
 import { startMailServer } from '#test/support/mail-server.ts'
-import { authorizeUrl, codeOf, openStand, type Stand } from './stand.ts'
+import { authorizeUrl, codeOf, openSigninGateway, type SigninGateway } from './signin-gateway.ts'
 
 async function openWith(reply: (nth: number) => number) {
   const mail = await startMailServer({ reply })
-  const stand = await openStand({ GATEWAY_SMTP_URL: `smtp://127.0.0.1:${mail.port}` })
-  onTestFinished(() => stand.close())
-  const browser = stand.browser()
+  const setup = await openSigninGateway({ GATEWAY_SMTP_URL: `smtp://127.0.0.1:${mail.port}` })
+  onTestFinished(() => setup.close())
+  const browser = setup.browser()
   const email = 'patient@example.org'
-  const start = await browser.open(authorizeUrl(stand.authUrl, stand.client.client_id))
+  const start = await browser.open(authorizeUrl(setup.authUrl, setup.client.client_id))
   const page = await browser.submit(start, '/email', { email })
   expect(page.status).toBe(200)
-  return { mail, stand, browser, page, email }
+  return { mail, setup, browser, page, email }
 }
 
 interface Waiting {
@@ -23,11 +23,11 @@ interface Waiting {
   readonly sealed: string
 }
 
-const waiting = ({ cli }: Stand): Waiting[] =>
+const waiting = ({ cli }: SigninGateway): Waiting[] =>
   readDatabase<Waiting>(cli, 'SELECT tries, sealed FROM code_mails')
 
 /** Everything of the database that lies on the disk. */
-const atRest = ({ cli }: Stand): Buffer =>
+const atRest = ({ cli }: SigninGateway): Buffer =>
   Buffer.concat(
     readdirSync(cli.dataDir)
       .filter((name) => name.startsWith('gateway.db'))
@@ -35,25 +35,25 @@ const atRest = ({ cli }: Stand): Buffer =>
   )
 
 test('refused for now, then killed: the code comes after the restart, and nobody could read it meanwhile', async () => {
-  const { mail, stand, browser, page } = await openWith((nth) => (nth === 0 ? 451 : 250))
-  await until(() => waiting(stand)[0]?.tries === 1, 'the first try has failed')
-  await stand.killAndRestart()
-  const bytes = atRest(stand)
+  const { mail, setup, browser, page } = await openWith((nth) => (nth === 0 ? 451 : 250))
+  await until(() => waiting(setup)[0]?.tries === 1, 'the first try has failed')
+  await setup.killAndRestart()
+  const bytes = atRest(setup)
   await until(() => mail.taken.length === 1, 'the mail has come')
   const digits = /^(\d{4}) (\d{4})\r?$/m.exec(mail.taken[0]?.source ?? '')
   const [, one = '', other = ''] = digits ?? []
   for (const text of [`${one} ${other}`, `${one}${other}`]) expect(bytes.includes(text)).toBe(false)
   expect(bytes.includes('Your sign-in code')).toBe(false)
   expect(bytes.includes('code_mails')).toBe(true)
-  await until(() => waiting(stand).length === 0, 'nothing waits')
+  await until(() => waiting(setup).length === 0, 'nothing waits')
   const back = await browser.submit(page, '/code', { code: one + other })
   expect(codeOf(back)).toMatch(/^[\w-]{43}$/)
 })
 
 test('refused for good: it is given up, and the log says so without the address', async () => {
-  const { mail, stand, email } = await openWith(() => 550)
-  await until(() => /could not be sent: status 550/.test(stand.appliance.said()), 'the log says so')
-  expect(waiting(stand)).toEqual([])
+  const { mail, setup, email } = await openWith(() => 550)
+  await until(() => /could not be sent: status 550/.test(setup.appliance.said()), 'the log says so')
+  expect(waiting(setup)).toEqual([])
   expect(mail.asked).toEqual([email])
-  expect(stand.appliance.said()).not.toContain(email)
+  expect(setup.appliance.said()).not.toContain(email)
 })

@@ -8,19 +8,19 @@ import { tempDirectory } from '#test/support/temp-directory.ts'
 import { freePort } from '#test/support/tls-front.ts'
 import { blocksOf } from '../documented/pages.ts'
 import { openBrowser } from './browser.ts'
-import { openStand, type Stand } from './stand.ts'
+import { openSigninGateway, type SigninGateway } from './signin-gateway.ts'
 
 const ROOT = new URL('../../../', import.meta.url).pathname
 
 /** Where it says so, what Go needs is fetched from its registry, and it is run too. */
 const MAY_FETCH = process.env['GATEWAYCTL_SNIPPETS'] === 'all'
 
-let stand: Stand
+let setup: SigninGateway
 
 beforeAll(async () => {
-  stand = await openStand({}, { isBehindTls: true })
+  setup = await openSigninGateway({}, { isBehindTls: true })
 })
-afterAll(() => stand.close())
+afterAll(() => setup.close())
 
 /** The first block in a language. */
 function blockIn(language: string): string {
@@ -93,20 +93,20 @@ async function start({ name, language, file, prepare }: Recipe): Promise<string 
     return null
   }
   const home = `http://localhost:${await freePort()}`
-  const client = stand.register(name, '--redirect-uri', `${home}/callback`)
+  const client = setup.register(name, '--redirect-uri', `${home}/callback`)
   const child = Bun.spawn([...command], {
     cwd: directory,
     env: {
       PATH: process.env['PATH'] ?? '',
       HOME: directory,
       PORT: new URL(home).port,
-      ISSUER: stand.authUrl,
+      ISSUER: setup.authUrl,
       CLIENT_ID: client.client_id,
       CLIENT_SECRET: client.client_secret,
       // Each has its own name for whom else to trust.
-      NODE_EXTRA_CA_CERTS: stand.caFile ?? '',
-      REQUESTS_CA_BUNDLE: stand.caFile ?? '',
-      SSL_CERT_FILE: stand.caFile ?? '',
+      NODE_EXTRA_CA_CERTS: setup.caFile ?? '',
+      REQUESTS_CA_BUNDLE: setup.caFile ?? '',
+      SSL_CERT_FILE: setup.caFile ?? '',
     },
     stdout: 'ignore',
     stderr: 'ignore',
@@ -129,12 +129,12 @@ for (const recipe of RECIPES) {
       const home = await start(recipe)
       if (home === null) return skip()
       const atHome = openBrowser(home)
-      const atProvider = stand.browser()
+      const atProvider = setup.browser()
       const email = `${recipe.language}@example.org`
       const { url: authorize } = await atHome.open('/')
       expect(authorize).toContain('code_challenge_method=S256')
       const form = await atProvider.open(authorize)
-      const { url: callback } = await stand.signIn(atProvider, form, email)
+      const { url: callback } = await setup.signIn(atProvider, form, email)
       // The same address in a browser that did not ask for it signs nobody in.
       const stranger = await openBrowser(home).open(callback)
       expect(stranger.status).toBeGreaterThanOrEqual(400)

@@ -3,14 +3,21 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '#test/support/appliance.ts'
 import { dial } from '#test/support/raw-client.ts'
 import { openBrowser } from './browser.ts'
-import { authorizeUrl, codeOf, openStand, REDIRECT, redeem, type Stand } from './stand.ts'
+import {
+  authorizeUrl,
+  codeOf,
+  openSigninGateway,
+  REDIRECT,
+  redeem,
+  type SigninGateway,
+} from './signin-gateway.ts'
 
-let stand: Stand
+let setup: SigninGateway
 
 beforeAll(async () => {
-  stand = await openStand()
+  setup = await openSigninGateway()
 })
-afterAll(() => stand.close())
+afterAll(() => setup.close())
 
 const EVIL = 'evil.example'
 
@@ -36,30 +43,30 @@ test('T13: a whole sign-in with a forged Host, Forwarded and X-Forwarded-* is to
     heard.push(JSON.stringify([...answer.headers]), await answer.clone().text())
     return answer
   }
-  const browser = openBrowser(stand.authUrl, {}, ask)
-  const start = await browser.open(authorizeUrl(stand.authUrl, stand.client.client_id))
+  const browser = openBrowser(setup.authUrl, {}, ask)
+  const start = await browser.open(authorizeUrl(setup.authUrl, setup.client.client_id))
   const email = 'careful@example.org'
-  const back = await stand.signIn(browser, start, email)
+  const back = await setup.signIn(browser, start, email)
   expect(back.url.startsWith(REDIRECT)).toBe(true)
-  expect(new URL(back.url).searchParams.get('iss')).toBe(stand.authUrl)
+  expect(new URL(back.url).searchParams.get('iss')).toBe(setup.authUrl)
 
-  const call = await ask(`${stand.authUrl}/oauth/token`, {
+  const call = await ask(`${setup.authUrl}/oauth/token`, {
     method: 'POST',
     body: new URLSearchParams({
       grant_type: 'authorization_code',
       code: codeOf(back),
       code_verifier: 'a-verifier-that-is-long-enough-to-be-one-0123456789',
-      ...stand.client,
+      ...setup.client,
     }),
   })
   expect(call.status).toBe(200)
   const { id_token } = (await call.json()) as { readonly id_token: string }
   const claims = Buffer.from(id_token.split('.')[1] ?? '', 'base64url').toString()
-  expect(JSON.parse(claims)).toMatchObject({ iss: stand.authUrl, aud: stand.client.client_id })
+  expect(JSON.parse(claims)).toMatchObject({ iss: setup.authUrl, aud: setup.client.client_id })
   for (const path of ['/.well-known/openid-configuration', '/oauth/jwks', '/oauth/logout', '/x']) {
-    await ask(stand.authUrl + path)
+    await ask(setup.authUrl + path)
   }
-  const mail = stand.mail.taken.find(({ to }) => to.includes(email))
+  const mail = setup.mail.taken.find(({ to }) => to.includes(email))
   expect(mail).toBeDefined()
   const said = [...heard, claims, mail?.source ?? ''].join('\n')
   expect(said).not.toContain(EVIL)
@@ -76,13 +83,13 @@ test.each([
 ])(
   'T13: %s in the raw request changes no address of the metadata',
   async (_what, before, lines) => {
-    const client = dial(stand.authUrl)
+    const client = dial(setup.authUrl)
     const target = `${before}/.well-known/openid-configuration`
     client.send(`GET ${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\nConnection: close\r\n\r\n`)
     await until(() => client.closed, 'the connection is closed')
     const status = /^HTTP\/1.1 (\d{3})/.exec(client.received)?.[1]
     expect(['200', '400']).toContain(status)
-    if (status === '200') expect(client.received).toContain(`"issuer":"${stand.authUrl}"`)
+    if (status === '200') expect(client.received).toContain(`"issuer":"${setup.authUrl}"`)
     expect(client.received).not.toContain(EVIL)
   },
 )
@@ -90,19 +97,19 @@ test.each([
 test.each(['a::b:1:2:3:4:5:6:7:8', ':::::::', '1.2.3', 'dead.beef'])(
   'an X-Forwarded-For that ends in no address (%s) is passed over, and breaks nothing',
   async (forwarded) => {
-    const address = authorizeUrl(stand.authUrl, stand.client.client_id)
-    const browser = stand.browser({ 'x-forwarded-for': forwarded })
+    const address = authorizeUrl(setup.authUrl, setup.client.client_id)
+    const browser = setup.browser({ 'x-forwarded-for': forwarded })
     expect((await browser.open(address)).text).toContain('name="email"')
-    expect(stand.appliance.said()).not.toContain('fault:')
+    expect(setup.appliance.said()).not.toContain('fault:')
   },
 )
 
 test('T13: PKCE is demanded of every client that nobody excused from it', async () => {
-  const { client_id } = stand.register('Plain')
-  const page = await stand
+  const { client_id } = setup.register('Plain')
+  const page = await setup
     .browser()
     .open(
-      authorizeUrl(stand.authUrl, client_id, { code_challenge: null, code_challenge_method: null }),
+      authorizeUrl(setup.authUrl, client_id, { code_challenge: null, code_challenge_method: null }),
     )
   expect(page.url.startsWith(REDIRECT)).toBe(true)
   expect(Object.fromEntries(new URL(page.url).searchParams)).toMatchObject({
@@ -110,14 +117,14 @@ test('T13: PKCE is demanded of every client that nobody excused from it', async 
     state: 'state-of-the-session',
   })
   // Nor does an excused client redeem a code that was asked for with a challenge without its verifier.
-  const excused = stand.register('Excused', '--no-require-pkce')
-  const browser = stand.browser()
-  const start = await browser.open(authorizeUrl(stand.authUrl, excused.client_id))
-  const code = codeOf(await stand.signIn(browser, start, 'excused@example.org'))
-  const wrong = await redeem(stand.authUrl, excused, code, { code_verifier: 'x'.repeat(50) })
+  const excused = setup.register('Excused', '--no-require-pkce')
+  const browser = setup.browser()
+  const start = await browser.open(authorizeUrl(setup.authUrl, excused.client_id))
+  const code = codeOf(await setup.signIn(browser, start, 'excused@example.org'))
+  const wrong = await redeem(setup.authUrl, excused, code, { code_verifier: 'x'.repeat(50) })
   expect([wrong.status, await wrong.json()]).toEqual([
     400,
     { error: 'invalid_grant', error_description: expect.any(String) },
   ])
-  expect((await redeem(stand.authUrl, excused, code)).status).toBe(200)
+  expect((await redeem(setup.authUrl, excused, code)).status).toBe(200)
 })

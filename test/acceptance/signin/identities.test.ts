@@ -7,15 +7,22 @@ import { CHROMIUM, openBrowser as openChromium } from '#test/support/browser.ts'
 import { openGithub } from '#test/support/third-party.ts'
 import type { Browser, Page } from './browser.ts'
 import { press, start } from './live-pages.ts'
-import { authorizeUrl, codeOf, openStand, REDIRECT, redeem, type Stand } from './stand.ts'
+import {
+  authorizeUrl,
+  codeOf,
+  openSigninGateway,
+  REDIRECT,
+  redeem,
+  type SigninGateway,
+} from './signin-gateway.ts'
 
 /** Who signs people in, and who lets them in on its word; on hosts of their own, as cookies do not tell ports apart. */
-let issuer: Stand
-let deps: Stand
+let issuer: SigninGateway
+let deps: SigninGateway
 
 beforeAll(async () => {
-  issuer = await openStand({}, { host: '127.0.0.2' })
-  deps = await openStand()
+  issuer = await openSigninGateway({}, { host: '127.0.0.2' })
+  deps = await openSigninGateway()
   addIssuer('first', 'First')
 })
 afterAll(async () => {
@@ -226,7 +233,7 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     const page = await context.newPage()
     const complaints: string[] = []
     page.on('console', (message) => complaints.push(message.text()))
-    const walk = { stand: deps, client, back, page, email, look: async () => {} }
+    const walk = { setup: deps, client, back, page, email, look: async () => {} }
     const button = (name: string) => page.getByRole('button', { name, exact: true }).click()
     const arrive = async (): Promise<void> => {
       await page.waitForURL(`${back}?**`)

@@ -1,14 +1,21 @@
 // Codes, tokens, sessions, interactions and keys outlive `kill -9`; a rotated signing key does not end what the old one signed.
 import type { webcrypto } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { authorizeUrl, codeOf, openStand, REDIRECT, redeem, type Stand } from './stand.ts'
+import {
+  authorizeUrl,
+  codeOf,
+  openSigninGateway,
+  REDIRECT,
+  redeem,
+  type SigninGateway,
+} from './signin-gateway.ts'
 
-let stand: Stand
+let setup: SigninGateway
 
 beforeAll(async () => {
-  stand = await openStand()
+  setup = await openSigninGateway()
 })
-afterAll(() => stand.close())
+afterAll(() => setup.close())
 
 interface Tokens {
   readonly access_token: string
@@ -21,7 +28,7 @@ async function verify(token: string) {
   const [head = '', body = '', signature = ''] = token.split('.')
   const read = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString())
   const { kid } = read(head) as { readonly kid: string }
-  const published = await fetch(`${stand.authUrl}/oauth/jwks`)
+  const published = await fetch(`${setup.authUrl}/oauth/jwks`)
   const { keys } = (await published.json()) as {
     readonly keys: readonly (webcrypto.JsonWebKey & { readonly kid: string })[]
   }
@@ -40,26 +47,26 @@ async function verify(token: string) {
 }
 
 test('everything that was answered is there after a kill', async () => {
-  const { authUrl, client } = stand
+  const { authUrl, client } = setup
   const email = 'survivor@example.org'
-  const browser = stand.browser()
+  const browser = setup.browser()
   const address = authorizeUrl(authUrl, client.client_id)
   const offline = authorizeUrl(authUrl, client.client_id, {
     scope: 'openid email offline_access',
     prompt: 'consent',
   })
-  const asked = await stand.signIn(browser, await browser.open(offline), email)
+  const asked = await setup.signIn(browser, await browser.open(offline), email)
   const granted = await browser.submit(asked, '/consent', { decision: 'allow' })
   const tokens = (await (await redeem(authUrl, client, codeOf(granted))).json()) as Tokens
   const waiting = codeOf(await browser.open(address))
-  const halfway = stand.browser()
+  const halfway = setup.browser()
   const page = await halfway.submit(await halfway.open(address), '/email', {
     email: 'half@example.org',
   })
-  const digits = await stand.codeFor('half@example.org')
+  const digits = await setup.codeFor('half@example.org')
 
-  stand.cli.json(['clients', 'rotate-signing-key'])
-  await stand.killAndRestart()
+  setup.cli.json(['clients', 'rotate-signing-key'])
+  await setup.killAndRestart()
 
   const userinfo = await fetch(`${authUrl}/oauth/userinfo`, {
     headers: { authorization: `Bearer ${tokens.access_token}` },
@@ -89,18 +96,18 @@ test('everything that was answered is there after a kill', async () => {
 
 test('a rotation holds from the next request, without a restart', async () => {
   const kids = async () => {
-    const { keys } = (await (await fetch(`${stand.authUrl}/oauth/jwks`)).json()) as {
+    const { keys } = (await (await fetch(`${setup.authUrl}/oauth/jwks`)).json()) as {
       readonly keys: readonly Record<string, unknown>[]
     }
     expect(keys.flatMap(Object.keys)).not.toContain('d')
     return keys.map(({ kid }) => kid)
   }
   const before = await kids()
-  const { key_id } = stand.cli.json<{ key_id: string }>(['clients', 'rotate-signing-key'])
+  const { key_id } = setup.cli.json<{ key_id: string }>(['clients', 'rotate-signing-key'])
   expect(await kids()).toEqual([key_id, ...before])
 })
 
 test('status tells where people sign in', async () => {
-  const status = stand.cli.json<Record<string, unknown>>(['status'])
-  expect(status).toMatchObject({ auth_url: stand.authUrl, clients: 1 })
+  const status = setup.cli.json<Record<string, unknown>>(['status'])
+  expect(status).toMatchObject({ auth_url: setup.authUrl, clients: 1 })
 })

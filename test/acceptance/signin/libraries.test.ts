@@ -2,22 +2,22 @@
 import * as oauth from 'oauth4webapi'
 import * as client from 'openid-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openStand, REDIRECT, type Stand } from './stand.ts'
+import { openSigninGateway, REDIRECT, type SigninGateway } from './signin-gateway.ts'
 
-let stand: Stand
+let setup: SigninGateway
 
 beforeAll(async () => {
-  stand = await openStand()
+  setup = await openSigninGateway()
 })
-afterAll(() => stand.close())
+afterAll(() => setup.close())
 
 test.each([
   ['client_secret_basic', client.ClientSecretBasic],
   ['client_secret_post', client.ClientSecretPost],
 ] as const)('openid-client with %s', async (_name, authenticate) => {
-  const { client_id, client_secret } = stand.client
+  const { client_id, client_secret } = setup.client
   const config = await client.discovery(
-    new URL(stand.authUrl),
+    new URL(setup.authUrl),
     client_id,
     undefined,
     authenticate(client_secret),
@@ -33,9 +33,9 @@ test.each([
     state,
     nonce,
   })
-  const browser = stand.browser()
+  const browser = setup.browser()
   const email = `${_name}@example.org`
-  const back = await stand.signIn(browser, await browser.open(address.href), email)
+  const back = await setup.signIn(browser, await browser.open(address.href), email)
   const tokens = await client.authorizationCodeGrant(config, new URL(back.url), {
     pkceCodeVerifier: verifier,
     expectedState: state,
@@ -43,7 +43,7 @@ test.each([
     idTokenExpected: true,
   })
   const claims = tokens.claims()
-  expect(claims).toMatchObject({ iss: stand.authUrl, aud: client_id, email, email_verified: true })
+  expect(claims).toMatchObject({ iss: setup.authUrl, aud: client_id, email, email_verified: true })
   expect(claims?.sub).toMatch(/^usr_[0-9a-z]{26}$/)
   expect(claims?.auth_time).toBeTypeOf('number')
   const info = await client.fetchUserInfo(config, tokens.access_token, claims?.sub ?? '')
@@ -57,12 +57,12 @@ test.each([
   'oauth4webapi with %s, and a refresh token that is rotated; its reuse ends the family',
   async (method, authenticate) => {
     const insecure = { [oauth.allowInsecureRequests]: true }
-    const issuer = new URL(stand.authUrl)
+    const issuer = new URL(setup.authUrl)
     const as = await oauth.processDiscoveryResponse(
       issuer,
       await oauth.discoveryRequest(issuer, insecure),
     )
-    const { client_id, client_secret } = stand.client
+    const { client_id, client_secret } = setup.client
     const me = { client_id }
     const auth = authenticate(client_secret)
     const verifier = oauth.generateRandomCodeVerifier()
@@ -78,9 +78,9 @@ test.each([
       code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
     }).toString()
-    const browser = stand.browser()
+    const browser = setup.browser()
     const email = `offline-${method}@example.org`
-    const asked = await stand.signIn(browser, await browser.open(address.href), email)
+    const asked = await setup.signIn(browser, await browser.open(address.href), email)
     expect(asked.text).toContain('Wiki &lt;b&gt;')
     const back = await browser.submit(asked, '/consent', { decision: 'allow' })
     const params = oauth.validateAuthResponse(as, me, new URL(back.url), state)
@@ -111,15 +111,15 @@ test.each([
 )
 
 test('saying no at the consent page is told to the client', async () => {
-  const browser = stand.browser()
-  const { client_id } = stand.client
-  const { authorizeUrl } = await import('./stand.ts')
-  const start = await browser.open(authorizeUrl(stand.authUrl, client_id, { prompt: 'consent' }))
-  const asked = await stand.signIn(browser, start, 'careful@example.org')
+  const browser = setup.browser()
+  const { client_id } = setup.client
+  const { authorizeUrl } = await import('./signin-gateway.ts')
+  const start = await browser.open(authorizeUrl(setup.authUrl, client_id, { prompt: 'consent' }))
+  const asked = await setup.signIn(browser, start, 'careful@example.org')
   const back = new URL((await browser.submit(asked, '/consent', { decision: 'deny' })).url)
   expect(Object.fromEntries(back.searchParams)).toMatchObject({
     error: 'access_denied',
     state: 'state-of-the-session',
-    iss: stand.authUrl,
+    iss: setup.authUrl,
   })
 })

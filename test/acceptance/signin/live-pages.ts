@@ -2,13 +2,13 @@
 import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
-import { authorizeUrl, type RegisteredClient, type Stand } from './stand.ts'
+import { authorizeUrl, type RegisteredClient, type SigninGateway } from './signin-gateway.ts'
 
 /** Told of each page while it is shown. */
 export type Look = (name: string, page: Page) => Promise<void>
 
 export interface Walk {
-  readonly stand: Stand
+  readonly setup: SigninGateway
   readonly client: RegisteredClient
   /** Where the client is told, a page of its own. */
   readonly back: string
@@ -32,23 +32,23 @@ async function say(page: Page, field: string, text: string, ending: string): Pro
 }
 
 export const start = (
-  { stand, client, back, page }: Walk,
+  { setup, client, back, page }: Walk,
   more: Readonly<Record<string, string | null>> = {},
-) => page.goto(authorizeUrl(stand.authUrl, client.client_id, { redirect_uri: back, ...more }))
+) => page.goto(authorizeUrl(setup.authUrl, client.client_id, { redirect_uri: back, ...more }))
 
 /** Any eight digits but these. */
 const wrong = (code: string): string => String((Number(code) + 1) % 10 ** 8).padStart(8, '0')
 
 /** Address, code, wrong code, too many, a code that ran out, a person who is disabled. */
 export async function walkCodes(walk: Walk): Promise<void> {
-  const { stand, page, email, look } = walk
+  const { setup, page, email, look } = walk
   await start(walk, { login_hint: email })
   await look('address', page)
   await say(page, 'email', 'somebody@127.0.0.1', '/email')
   await look('address-unreadable', page)
   await say(page, 'email', email, '/email')
   await look('code', page)
-  const code = await stand.codeFor(email)
+  const code = await setup.codeFor(email)
   await say(page, 'code', '12 34', '/code')
   await look('code-unreadable', page)
   await say(page, 'code', wrong(code), '/code')
@@ -57,7 +57,7 @@ export async function walkCodes(walk: Walk): Promise<void> {
   await look('code-spent', page)
   await press(page, '/resend')
   await look('code-sent-again', page)
-  change(stand, 'UPDATE mail_codes SET expires_at = 1 WHERE email = ?', email)
+  change(setup, 'UPDATE mail_codes SET expires_at = 1 WHERE email = ?', email)
   await say(page, 'code', wrong(code), '/code')
   await look('code-expired', page)
   for (let n = 0; n < 3; n++) await press(page, '/resend')
@@ -70,13 +70,13 @@ export async function walkCodes(walk: Walk): Promise<void> {
 
 /** Consent, signing out, and being disabled. */
 export async function walkSession(walk: Walk): Promise<void> {
-  const { stand, page, email, look } = walk
+  const { setup, page, email, look } = walk
   await start(walk, { prompt: 'consent', scope: 'openid email profile offline_access' })
   await say(page, 'email', email, '/email')
-  await say(page, 'code', await stand.codeFor(email), '/code')
+  await say(page, 'code', await setup.codeFor(email), '/code')
   await look('consent', page)
   await press(page, '/consent')
-  const logout = `${stand.authUrl}/oauth/logout?client_id=${walk.client.client_id}`
+  const logout = `${setup.authUrl}/oauth/logout?client_id=${walk.client.client_id}`
   await page.goto(logout)
   await Promise.all([page.waitForNavigation(), page.locator('button:not([name])').click()])
   await look('stayed', page)
@@ -84,17 +84,17 @@ export async function walkSession(walk: Walk): Promise<void> {
   await look('sign-out', page)
   await press(page, '/oauth/logout/confirm')
   await look('signed-out', page)
-  stand.cli.json(['users', 'disable', email, '--yes'])
+  setup.cli.json(['users', 'disable', email, '--yes'])
   await start(walk)
   await say(page, 'email', email, '/email')
-  await say(page, 'code', await stand.codeFor(email, 2), '/code')
+  await say(page, 'code', await setup.codeFor(email, 2), '/code')
   await look('disabled', page)
 }
 
 /** What ends in a page because it may not end at the client. */
 export async function walkErrors(walk: Walk, context: BrowserContext): Promise<void> {
-  const { stand, client, back, page, look } = walk
-  const at = stand.authUrl
+  const { setup, client, back, page, look } = walk
+  const at = setup.authUrl
   await page.goto(authorizeUrl(at, 'nobody_123456'))
   await look('unknown-client', page)
   const elsewhere = { redirect_uri: `${back}/elsewhere` }
@@ -110,11 +110,11 @@ export async function walkErrors(walk: Walk, context: BrowserContext): Promise<v
   await page.goto(interaction)
   await look('other-browser', page)
   await start(walk)
-  change(stand, "DELETE FROM artifacts WHERE kind = 'Interaction'")
+  change(setup, "DELETE FROM artifacts WHERE kind = 'Interaction'")
   await page.reload()
   await look('expired', page)
   await start(walk)
-  change(stand, "UPDATE artifacts SET payload = '{}' WHERE kind = 'Interaction'")
+  change(setup, "UPDATE artifacts SET payload = '{}' WHERE kind = 'Interaction'")
   await page.reload()
   await look('failed', page)
   for (let n = 0; n < 100; n++) await context.request.get(`${at}/oauth/logout`)
@@ -123,7 +123,7 @@ export async function walkErrors(walk: Walk, context: BrowserContext): Promise<v
 }
 
 /** Puts into the books of the running program what only time or a defect would. */
-function change({ cli }: Stand, sql: string, ...values: string[]): void {
+function change({ cli }: SigninGateway, sql: string, ...values: string[]): void {
   const database = new Database(join(cli.dataDir, 'gateway.db'), { strict: true })
   try {
     database.run('PRAGMA busy_timeout = 5000')

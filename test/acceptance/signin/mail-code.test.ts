@@ -1,21 +1,27 @@
 // Signing in by a code that came by mail (hardening §3.1): bounded, and telling nobody who is known.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Browser, Page } from './browser.ts'
-import { authorizeUrl, codeOf, openStand, REDIRECT, type Stand } from './stand.ts'
+import {
+  authorizeUrl,
+  codeOf,
+  openSigninGateway,
+  REDIRECT,
+  type SigninGateway,
+} from './signin-gateway.ts'
 
-let stand: Stand
+let setup: SigninGateway
 
 beforeAll(async () => {
-  stand = await openStand()
+  setup = await openSigninGateway()
 })
-afterAll(() => stand.close())
+afterAll(() => setup.close())
 
 const start = (browser: Browser): Promise<Page> =>
-  browser.open(authorizeUrl(stand.authUrl, stand.client.client_id))
+  browser.open(authorizeUrl(setup.authUrl, setup.client.client_id))
 
 /** Each from a network of its own, as a proxy on this machine tells it. */
 let networks = 0
-const elsewhere = (): Browser => stand.browser({ 'x-forwarded-for': `192.0.2.${++networks}` })
+const elsewhere = (): Browser => setup.browser({ 'x-forwarded-for': `192.0.2.${++networks}` })
 
 /** Any eight digits but these. */
 const wrong = (code: string): string => String((Number(code) + 1) % 10 ** 8).padStart(8, '0')
@@ -23,8 +29,8 @@ const wrong = (code: string): string => String((Number(code) + 1) % 10 ** 8).pad
 test('the mail is plain: code, client, address; nothing of a stranger in its subject', async () => {
   const browser = elsewhere()
   await browser.submit(await start(browser), '/email', { email: 'Reader@Example.ORG' })
-  await stand.codeFor('Reader@example.org')
-  const { source } = stand.mail.taken.at(-1) ?? { source: '' }
+  await setup.codeFor('Reader@example.org')
+  const { source } = setup.mail.taken.at(-1) ?? { source: '' }
   expect(source).toContain('Subject: Your sign-in code\r\n')
   expect(source).toContain('Wiki <b>')
   expect(source).toContain(`192.0.2.${networks}`)
@@ -34,14 +40,14 @@ test('the mail is plain: code, client, address; nothing of a stranger in its sub
 test('spaces and hyphens in a typed code do not matter, and its case-folded address is one person', async () => {
   const browser = elsewhere()
   const asked = await browser.submit(await start(browser), '/email', { email: 'Fold@example.org' })
-  const code = await stand.codeFor('Fold@example.org')
+  const code = await setup.codeFor('Fold@example.org')
   const back = await browser.submit(asked, '/code', {
     code: ` ${code.slice(0, 4)}-${code.slice(4)} `,
   })
   expect(codeOf(back)).toMatch(/^[\w-]{43}$/)
   const again = elsewhere()
-  await stand.signIn(again, await start(again), 'fold@example.org')
-  const people = stand.cli.json<{ email: string }[]>(['users', 'list'])
+  await setup.signIn(again, await start(again), 'fold@example.org')
+  const people = setup.cli.json<{ email: string }[]>(['users', 'list'])
   expect(people.filter(({ email }) => email.toLowerCase() === 'fold@example.org')).toHaveLength(1)
 })
 
@@ -49,7 +55,7 @@ test('the fifth wrong try ends a code, even for the right one; a new code helps'
   const browser = elsewhere()
   const email = 'guesser@example.org'
   let page = await browser.submit(await start(browser), '/email', { email })
-  const code = await stand.codeFor(email)
+  const code = await setup.codeFor(email)
   for (let n = 0; n < 4; n++) {
     page = await browser.submit(page, '/code', { code: wrong(code) })
     expect(page.status).toBe(400)
@@ -60,7 +66,7 @@ test('the fifth wrong try ends a code, even for the right one; a new code helps'
   expect(late.status).toBe(400)
   expect(late.url.startsWith(REDIRECT)).toBe(false)
   const renewed = await browser.submit({ ...late, url }, '/resend', {})
-  const back = await browser.submit(renewed, '/code', { code: await stand.codeFor(email, 2) })
+  const back = await browser.submit(renewed, '/code', { code: await setup.codeFor(email, 2) })
   expect(back.url.startsWith(REDIRECT)).toBe(true)
 })
 
@@ -68,7 +74,7 @@ test('T13: of 60 wrong guesses at once five are taken, and the right code is the
   const browser = elsewhere()
   const email = 'parallel@example.org'
   const page = await browser.submit(await start(browser), '/email', { email })
-  const code = await stand.codeFor(email)
+  const code = await setup.codeFor(email)
   const answers = await Promise.all(
     Array.from({ length: 60 }, () => browser.submit(page, '/code', { code: wrong(code) })),
   )
@@ -84,15 +90,15 @@ test('a new code ends the old one; an old one of another interaction never works
   const browser = elsewhere()
   const email = 'renewed@example.org'
   const page = await browser.submit(await start(browser), '/email', { email })
-  const first = await stand.codeFor(email)
+  const first = await setup.codeFor(email)
   await browser.submit(page, '/resend', {})
-  const second = await stand.codeFor(email, 2)
+  const second = await setup.codeFor(email, 2)
   if (first !== second) {
     expect((await browser.submit(page, '/code', { code: first })).status).toBe(400)
   }
   const other = elsewhere()
   const theirs = await other.submit(await start(other), '/email', { email })
-  await stand.codeFor(email, 3)
+  await setup.codeFor(email, 3)
   expect((await other.submit(theirs, '/code', { code: second })).status).toBe(400)
   expect((await browser.submit(page, '/code', { code: second })).url.startsWith(REDIRECT)).toBe(
     true,
@@ -108,24 +114,24 @@ describe('bounds', () => {
       statuses.push((await browser.submit(await start(browser), '/email', { email })).status)
     }
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429])
-    await stand.codeFor(email, 5)
-    expect(stand.mail.taken.filter(({ to }) => to.includes(email))).toHaveLength(5)
+    await setup.codeFor(email, 5)
+    expect(setup.mail.taken.filter(({ to }) => to.includes(email))).toHaveLength(5)
   })
 
   test('twenty codes from one network within an hour, for whomever; a /64 is one network', async () => {
     const statuses = []
     for (let n = 0; n < 22; n++) {
-      const browser = stand.browser({ 'x-forwarded-for': `2001:db8:0:1::${n + 1}` })
+      const browser = setup.browser({ 'x-forwarded-for': `2001:db8:0:1::${n + 1}` })
       const email = `visitor-${n}@example.org`
       statuses.push((await browser.submit(await start(browser), '/email', { email })).status)
     }
     expect(statuses.filter((status) => status === 429)).toHaveLength(2)
-    await stand.codeFor('visitor-19@example.org')
-    const next = stand.browser({ 'x-forwarded-for': '2001:db8:0:2::1' })
+    await setup.codeFor('visitor-19@example.org')
+    const next = setup.browser({ 'x-forwarded-for': '2001:db8:0:2::1' })
     expect(
       (await next.submit(await start(next), '/email', { email: 'n@example.org' })).status,
     ).toBe(200)
-    await stand.codeFor('n@example.org')
+    await setup.codeFor('n@example.org')
   })
 })
 
@@ -139,12 +145,12 @@ test.each([
   'a@127.0.0.1',
   `${'a'.repeat(300)}@example.org`,
 ])('%j is no address, and no mail leaves', async (email) => {
-  const before = [...stand.mail.asked]
+  const before = [...setup.mail.asked]
   const browser = elsewhere()
   const page = await browser.submit(await start(browser), '/email', { email })
   expect(page.status).toBe(400)
   expect(page.text).toContain('name="email"')
-  const strange = stand.mail.asked.slice(before.length).filter((to) => !to.startsWith('visitor-'))
+  const strange = setup.mail.asked.slice(before.length).filter((to) => !to.startsWith('visitor-'))
   expect(strange).toEqual([])
 })
 
@@ -183,7 +189,7 @@ describe('T12: a form that was not sent from our own page', () => {
 })
 
 test('the page looks the same for who is known and who is not, also where nobody may join', async () => {
-  const closed = await openStand({ GATEWAY_AUTH_SIGNUP: 'closed' })
+  const closed = await openSigninGateway({ GATEWAY_AUTH_SIGNUP: 'closed' })
   try {
     closed.cli.json(['users', 'add', 'known@example.org', '--name', 'Known'])
     const look = async (email: string) => {

@@ -5,21 +5,21 @@ import { readDatabase } from '#test/support/appliance.ts'
 import {
   authorizeUrl,
   codeOf,
-  openStand,
+  openSigninGateway,
   REDIRECT,
   type RegisteredClient,
   redeem,
-  type Stand,
-} from './stand.ts'
+  type SigninGateway,
+} from './signin-gateway.ts'
 
-let stand: Stand
+let setup: SigninGateway
 let other: RegisteredClient
 
 beforeAll(async () => {
-  stand = await openStand()
-  other = stand.register('Other')
+  setup = await openSigninGateway()
+  other = setup.register('Other')
 })
-afterAll(() => stand.close())
+afterAll(() => setup.close())
 
 interface Tokens {
   readonly access_token: string
@@ -31,9 +31,9 @@ let people = 0
 /** A fresh code for a fresh person, from a network of its own. */
 async function freshCode(more: Readonly<Record<string, string | null>> = {}): Promise<string> {
   const n = ++people
-  const browser = stand.browser({ 'x-forwarded-for': `198.18.1.${n}` })
-  const start = await browser.open(authorizeUrl(stand.authUrl, stand.client.client_id, more))
-  const back = await stand.signIn(browser, start, `person-${n}@example.org`)
+  const browser = setup.browser({ 'x-forwarded-for': `198.18.1.${n}` })
+  const start = await browser.open(authorizeUrl(setup.authUrl, setup.client.client_id, more))
+  const back = await setup.signIn(browser, start, `person-${n}@example.org`)
   if (!back.text.includes('name="decision"')) return codeOf(back)
   return codeOf(await browser.submit(back, '/consent', { decision: 'allow' }))
 }
@@ -50,7 +50,7 @@ async function demandRefusal(answer: Response, status: number, error: string): P
 }
 
 const userinfo = (token: string): Promise<Response> =>
-  fetch(`${stand.authUrl}/oauth/userinfo`, { headers: { authorization: `Bearer ${token}` } })
+  fetch(`${setup.authUrl}/oauth/userinfo`, { headers: { authorization: `Bearer ${token}` } })
 
 /** RFC 6750 §3: a token that is over. */
 async function demandOver(token: string): Promise<void> {
@@ -60,14 +60,14 @@ async function demandOver(token: string): Promise<void> {
 }
 
 const refresh = ({ refresh_token }: Tokens): Promise<Response> =>
-  fetch(`${stand.authUrl}/oauth/token`, {
+  fetch(`${setup.authUrl}/oauth/token`, {
     method: 'POST',
-    body: new URLSearchParams({ grant_type: 'refresh_token', refresh_token, ...stand.client }),
+    body: new URLSearchParams({ grant_type: 'refresh_token', refresh_token, ...setup.client }),
   })
 
 /** As if a minute and more had passed since a code was issued. */
 function expire(code: string): void {
-  const database = new Database(`${stand.cli.dataDir}/gateway.db`)
+  const database = new Database(`${setup.cli.dataDir}/gateway.db`)
   const { changes } = database
     .query(
       `UPDATE artifacts SET payload = json_set(payload, '$.exp', unixepoch() - 1)
@@ -80,13 +80,13 @@ function expire(code: string): void {
 
 test('the call of the specification: no redirect_uri, although two are registered', async () => {
   const second = 'https://app.example.org/second'
-  const two = stand.register('Two', '--redirect-uri', REDIRECT, '--redirect-uri', second)
-  const browser = stand.browser()
+  const two = setup.register('Two', '--redirect-uri', REDIRECT, '--redirect-uri', second)
+  const browser = setup.browser()
   const start = await browser.open(
-    authorizeUrl(stand.authUrl, two.client_id, { redirect_uri: second }),
+    authorizeUrl(setup.authUrl, two.client_id, { redirect_uri: second }),
   )
-  const code = codeOf(await stand.signIn(browser, start, 'two@example.org'))
-  const answer = await redeem(stand.authUrl, two, code)
+  const code = codeOf(await setup.signIn(browser, start, 'two@example.org'))
+  const answer = await redeem(setup.authUrl, two, code)
   expect(answer.status).toBe(200)
   expect(answer.headers.get('cache-control')).toBe('no-store')
   expect(await answer.json()).toEqual({
@@ -99,7 +99,7 @@ test('the call of the specification: no redirect_uri, although two are registere
 })
 
 test('a redirect address without a value is one that was left out (RFC 6749 §3.2)', async () => {
-  const answer = await redeem(stand.authUrl, stand.client, await freshCode(), { redirect_uri: '' })
+  const answer = await redeem(setup.authUrl, setup.client, await freshCode(), { redirect_uri: '' })
   expect(answer.status).toBe(200)
 })
 
@@ -112,21 +112,21 @@ describe('refused, and the code is still good for its own client', () => {
     ['a code that nobody issued', { code: 'x'.repeat(43) }],
   ])('%s', async (_what, more) => {
     const code = await freshCode()
-    const answer = await redeem(stand.authUrl, stand.client, code, more)
+    const answer = await redeem(setup.authUrl, setup.client, code, more)
     await demandRefusal(answer, 400, 'invalid_grant')
-    expect((await redeem(stand.authUrl, stand.client, code)).status).toBe(200)
+    expect((await redeem(setup.authUrl, setup.client, code)).status).toBe(200)
   })
 
   test('T13: the code of another client', async () => {
     const code = await freshCode()
-    await demandRefusal(await redeem(stand.authUrl, other, code), 400, 'invalid_grant')
-    expect((await redeem(stand.authUrl, stand.client, code)).status).toBe(200)
+    await demandRefusal(await redeem(setup.authUrl, other, code), 400, 'invalid_grant')
+    expect((await redeem(setup.authUrl, setup.client, code)).status).toBe(200)
   })
 
   test('T13: the refresh token of another client', async () => {
-    const answer = await redeem(stand.authUrl, stand.client, await offlineCode())
+    const answer = await redeem(setup.authUrl, setup.client, await offlineCode())
     const tokens = (await answer.json()) as Tokens
-    const stolen = await fetch(`${stand.authUrl}/oauth/token`, {
+    const stolen = await fetch(`${setup.authUrl}/oauth/token`, {
       method: 'POST',
       body: new URLSearchParams({
         grant_type: 'refresh_token',
@@ -140,48 +140,48 @@ describe('refused, and the code is still good for its own client', () => {
 
   test('T13: no verifier, from a client that nobody excused from it', async () => {
     const code = await freshCode()
-    const answer = await fetch(`${stand.authUrl}/oauth/token`, {
+    const answer = await fetch(`${setup.authUrl}/oauth/token`, {
       method: 'POST',
-      body: new URLSearchParams({ grant_type: 'authorization_code', code, ...stand.client }),
+      body: new URLSearchParams({ grant_type: 'authorization_code', code, ...setup.client }),
     })
     await demandRefusal(answer, 400, 'invalid_grant')
-    expect((await redeem(stand.authUrl, stand.client, code)).status).toBe(200)
+    expect((await redeem(setup.authUrl, setup.client, code)).status).toBe(200)
   })
 
   test('T9, T11: a wrong secret, an empty one, none, and the kept hash of the right one', async () => {
     const code = await freshCode()
     const kept = readDatabase<{ secret_sha256: string }>(
-      stand.cli,
+      setup.cli,
       'SELECT secret_sha256 FROM clients WHERE id = ?',
-      stand.client.client_id,
+      setup.client.client_id,
     )[0]?.secret_sha256
     expect(kept).toMatch(/^[0-9a-f]{64}$/)
     for (const client_secret of ['wrong', '', kept ?? '']) {
-      const answer = await redeem(stand.authUrl, { ...stand.client, client_secret }, code)
+      const answer = await redeem(setup.authUrl, { ...setup.client, client_secret }, code)
       await demandRefusal(answer, 401, 'invalid_client')
     }
-    const { client_id } = stand.client
-    const silent = await fetch(`${stand.authUrl}/oauth/token`, {
+    const { client_id } = setup.client
+    const silent = await fetch(`${setup.authUrl}/oauth/token`, {
       method: 'POST',
       body: new URLSearchParams({ grant_type: 'authorization_code', code, client_id }),
     })
     await demandRefusal(silent, 401, 'invalid_client')
-    const basic = await fetch(`${stand.authUrl}/oauth/token`, {
+    const basic = await fetch(`${setup.authUrl}/oauth/token`, {
       method: 'POST',
       headers: { authorization: `Basic ${btoa(`${client_id}:${kept}`)}` },
       body: new URLSearchParams({ grant_type: 'authorization_code', code }),
     })
     expect(basic.headers.get('www-authenticate')).toMatch(/^Basic /)
     await demandRefusal(basic, 401, 'invalid_client')
-    expect((await redeem(stand.authUrl, stand.client, code)).status).toBe(200)
+    expect((await redeem(setup.authUrl, setup.client, code)).status).toBe(200)
   })
 
   test('T11: what is kept of a code or a token opens nothing', async () => {
     const hashOf = (secret: string) => new Bun.CryptoHasher('sha256').update(secret).digest('hex')
     const code = await offlineCode()
-    const kept = await redeem(stand.authUrl, stand.client, hashOf(code))
+    const kept = await redeem(setup.authUrl, setup.client, hashOf(code))
     await demandRefusal(kept, 400, 'invalid_grant')
-    const answer = await redeem(stand.authUrl, stand.client, code)
+    const answer = await redeem(setup.authUrl, setup.client, code)
     const { access_token, refresh_token } = (await answer.json()) as Tokens
     expect((await userinfo(access_token)).status).toBe(200)
     await demandOver(hashOf(access_token))
@@ -194,25 +194,25 @@ test('T13: a verifier cannot be guessed at: the fifth wrong one ends the code', 
   const code = await freshCode()
   for (let n = 0; n < 5; n++) {
     const more = { code_verifier: `${n}`.repeat(50) }
-    await demandRefusal(await redeem(stand.authUrl, stand.client, code, more), 400, 'invalid_grant')
+    await demandRefusal(await redeem(setup.authUrl, setup.client, code, more), 400, 'invalid_grant')
   }
-  await demandRefusal(await redeem(stand.authUrl, stand.client, code), 400, 'invalid_grant')
+  await demandRefusal(await redeem(setup.authUrl, setup.client, code), 400, 'invalid_grant')
 })
 
 test('whoever says nothing of a client ends no code, however often they try', async () => {
   const code = await freshCode()
   for (let n = 0; n < 6; n++) {
     const body = new URLSearchParams({ grant_type: 'authorization_code', code })
-    const answer = await fetch(`${stand.authUrl}/oauth/token`, { method: 'POST', body })
+    const answer = await fetch(`${setup.authUrl}/oauth/token`, { method: 'POST', body })
     await demandRefusal(answer, 400, 'invalid_request')
   }
-  expect((await redeem(stand.authUrl, stand.client, code)).status).toBe(200)
+  expect((await redeem(setup.authUrl, setup.client, code)).status).toBe(200)
 })
 
 test('an expired code is refused', async () => {
   const code = await freshCode()
   expire(code)
-  await demandRefusal(await redeem(stand.authUrl, stand.client, code), 400, 'invalid_grant')
+  await demandRefusal(await redeem(setup.authUrl, setup.client, code), 400, 'invalid_grant')
 })
 
 describe('a replay is refused and ends what the code had issued', () => {
@@ -221,20 +221,20 @@ describe('a replay is refused and ends what the code had issued', () => {
     ['also once the code has expired', expire],
   ])('%s', async (_when, wait) => {
     const code = await offlineCode()
-    const answer = await redeem(stand.authUrl, stand.client, code)
+    const answer = await redeem(setup.authUrl, setup.client, code)
     const tokens = (await answer.json()) as Tokens
     expect((await userinfo(tokens.access_token)).status).toBe(200)
     wait(code)
-    await demandRefusal(await redeem(stand.authUrl, stand.client, code), 400, 'invalid_grant')
+    await demandRefusal(await redeem(setup.authUrl, setup.client, code), 400, 'invalid_grant')
     await demandOver(tokens.access_token)
     await demandRefusal(await refresh(tokens), 400, 'invalid_grant')
-    await demandRefusal(await redeem(stand.authUrl, stand.client, code), 400, 'invalid_grant')
+    await demandRefusal(await redeem(setup.authUrl, setup.client, code), 400, 'invalid_grant')
   })
 
   test('of 40 at once exactly one succeeds, and what it was given is over', async () => {
     const code = await offlineCode()
     const answers = await Promise.all(
-      Array.from({ length: 40 }, () => redeem(stand.authUrl, stand.client, code)),
+      Array.from({ length: 40 }, () => redeem(setup.authUrl, setup.client, code)),
     )
     const given = answers.filter(({ status }) => status === 200)
     expect(given).toHaveLength(1)
@@ -247,7 +247,7 @@ describe('a replay is refused and ends what the code had issued', () => {
   })
 
   test('of 20 renewals at once at most one succeeds, and what it was given is over', async () => {
-    const answer = await redeem(stand.authUrl, stand.client, await offlineCode())
+    const answer = await redeem(setup.authUrl, setup.client, await offlineCode())
     const first = (await answer.json()) as Tokens
     const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(first)))
     const given = answers.filter(({ status }) => status === 200)

@@ -1,28 +1,35 @@
 // What the sign-in provider refuses, and how (contract §10): by a page or by a redirect; and what it keeps of people.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readDatabase, until } from '#test/support/appliance.ts'
-import { authorizeUrl, codeOf, openStand, REDIRECT, redeem, type Stand } from './stand.ts'
+import {
+  authorizeUrl,
+  codeOf,
+  openSigninGateway,
+  REDIRECT,
+  redeem,
+  type SigninGateway,
+} from './signin-gateway.ts'
 
-let stand: Stand
+let setup: SigninGateway
 
 beforeAll(async () => {
-  stand = await openStand()
+  setup = await openSigninGateway()
 })
-afterAll(() => stand.close())
+afterAll(() => setup.close())
 
 let people = 0
 const newEmail = (): string => `person-${++people}@example.org`
 
 /** A fresh code for a fresh person. */
 async function freshCode(more: Readonly<Record<string, string | null>> = {}, email = newEmail()) {
-  const browser = stand.browser()
-  const start = await browser.open(authorizeUrl(stand.authUrl, stand.client.client_id, more))
-  return codeOf(await stand.signIn(browser, start, email))
+  const browser = setup.browser()
+  const start = await browser.open(authorizeUrl(setup.authUrl, setup.client.client_id, more))
+  return codeOf(await setup.signIn(browser, start, email))
 }
 
 describe('at the authorization endpoint', () => {
   const ask = async (more: Readonly<Record<string, string | null>>) =>
-    stand.browser().open(authorizeUrl(stand.authUrl, stand.client.client_id, more))
+    setup.browser().open(authorizeUrl(setup.authUrl, setup.client.client_id, more))
 
   test.each([
     ['an unknown client', { client_id: 'nobody' }],
@@ -36,7 +43,7 @@ describe('at the authorization endpoint', () => {
     expect(page.headers.get('location')).toBeNull()
     expect(page.headers.get('content-type')).toContain('text/html')
     expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
-    expect(page.url).toContain(stand.authUrl)
+    expect(page.url).toContain(setup.authUrl)
   })
 
   test.each([
@@ -55,7 +62,7 @@ describe('at the authorization endpoint', () => {
     expect(Object.fromEntries(new URLSearchParams(search || hash.slice(1)))).toMatchObject({
       error,
       state: 'state-of-the-session',
-      iss: stand.authUrl,
+      iss: setup.authUrl,
     })
   })
 
@@ -74,19 +81,19 @@ describe('at the authorization endpoint', () => {
 
   test('an address that the operator took away gets no code, also from who was signing in meanwhile', async () => {
     const kept = 'https://app.example.org/kept'
-    const two = stand.register('Two', '--redirect-uri', REDIRECT, '--redirect-uri', kept)
-    const browser = stand.browser()
-    const page = await browser.open(authorizeUrl(stand.authUrl, two.client_id))
-    stand.cli.json(['clients', 'edit', two.client_id, '--redirect-uri', kept, '--yes'])
-    const refused = await stand.signIn(browser, page, 'meanwhile@example.org')
+    const two = setup.register('Two', '--redirect-uri', REDIRECT, '--redirect-uri', kept)
+    const browser = setup.browser()
+    const page = await browser.open(authorizeUrl(setup.authUrl, two.client_id))
+    setup.cli.json(['clients', 'edit', two.client_id, '--redirect-uri', kept, '--yes'])
+    const refused = await setup.signIn(browser, page, 'meanwhile@example.org')
     expect([refused.status, refused.headers.get('location')]).toEqual([400, null])
-    expect(refused.url.startsWith(`${stand.authUrl}/oauth/authorize/`)).toBe(true)
+    expect(refused.url.startsWith(`${setup.authUrl}/oauth/authorize/`)).toBe(true)
   })
 
   test('a client that may do without PKCE does', async () => {
-    const { client_id } = stand.register('Old', '--no-require-pkce')
-    const page = await stand.browser().open(
-      authorizeUrl(stand.authUrl, client_id, {
+    const { client_id } = setup.register('Old', '--no-require-pkce')
+    const page = await setup.browser().open(
+      authorizeUrl(setup.authUrl, client_id, {
         code_challenge: null,
         code_challenge_method: null,
       }),
@@ -97,22 +104,22 @@ describe('at the authorization endpoint', () => {
 })
 
 test('scopes may be parted by a plus that was encoded as one, and the request may be posted', async () => {
-  const browser = stand.browser()
-  const address = new URL(authorizeUrl(stand.authUrl, stand.client.client_id))
+  const browser = setup.browser()
+  const address = new URL(authorizeUrl(setup.authUrl, setup.client.client_id))
   address.searchParams.set('scope', 'openid+email+profile')
   expect(address.search).toContain('openid%2Bemail')
-  const page = await browser.open(`${stand.authUrl}/oauth/authorize`, {
+  const page = await browser.open(`${setup.authUrl}/oauth/authorize`, {
     method: 'POST',
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
     body: address.search.slice(1),
   })
-  const back = await stand.signIn(browser, page, newEmail())
-  const answer = await redeem(stand.authUrl, stand.client, codeOf(back))
+  const back = await setup.signIn(browser, page, newEmail())
+  const answer = await redeem(setup.authUrl, setup.client, codeOf(back))
   expect(await answer.json()).toMatchObject({ scope: 'openid email profile' })
 })
 
 test('the metadata promises what the contract does, and no more', async () => {
-  const { authUrl } = stand
+  const { authUrl } = setup
   const [metadata, same] = await Promise.all(
     ['openid-configuration', 'oauth-authorization-server'].map(
       async (name) => await (await fetch(`${authUrl}/.well-known/${name}`)).json(),
@@ -146,76 +153,76 @@ test('the metadata promises what the contract does, and no more', async () => {
 describe('people', () => {
   test('T12: a disabled person is signed out at once on every way, and let in no more', async () => {
     const email = newEmail()
-    const browser = stand.browser()
+    const browser = setup.browser()
     const offline = { scope: 'openid email offline_access', prompt: 'consent' }
-    const asking = authorizeUrl(stand.authUrl, stand.client.client_id, offline)
-    const consent = await stand.signIn(browser, await browser.open(asking), email)
+    const asking = authorizeUrl(setup.authUrl, setup.client.client_id, offline)
+    const consent = await setup.signIn(browser, await browser.open(asking), email)
     const back = await browser.submit(consent, '/consent', { decision: 'allow' })
-    const tokens = (await (await redeem(stand.authUrl, stand.client, codeOf(back))).json()) as {
+    const tokens = (await (await redeem(setup.authUrl, setup.client, codeOf(back))).json()) as {
       readonly access_token: string
       readonly refresh_token: string
     }
-    const address = authorizeUrl(stand.authUrl, stand.client.client_id)
+    const address = authorizeUrl(setup.authUrl, setup.client.client_id)
     const unused = codeOf(await browser.open(address))
     expect(unused).not.toBe('')
 
-    stand.cli.json(['users', 'disable', email, '--yes'])
-    const userinfo = await fetch(`${stand.authUrl}/oauth/userinfo`, {
+    setup.cli.json(['users', 'disable', email, '--yes'])
+    const userinfo = await fetch(`${setup.authUrl}/oauth/userinfo`, {
       headers: { authorization: `Bearer ${tokens.access_token}` },
     })
     const said = expect.any(String)
     expect(userinfo.status).toBe(401)
     expect(await userinfo.json()).toEqual({ error: 'invalid_token', error_description: said })
-    const refreshed = await fetch(`${stand.authUrl}/oauth/token`, {
+    const refreshed = await fetch(`${setup.authUrl}/oauth/token`, {
       method: 'POST',
       body: new URLSearchParams({
         grant_type: 'refresh_token',
         refresh_token: tokens.refresh_token,
-        ...stand.client,
+        ...setup.client,
       }),
     })
-    for (const answer of [await redeem(stand.authUrl, stand.client, unused), refreshed]) {
+    for (const answer of [await redeem(setup.authUrl, setup.client, unused), refreshed]) {
       expect(answer.status).toBe(400)
       expect(await answer.json()).toEqual({ error: 'invalid_grant', error_description: said })
     }
     const silent = await browser.open(
-      authorizeUrl(stand.authUrl, stand.client.client_id, { prompt: 'none' }),
+      authorizeUrl(setup.authUrl, setup.client.client_id, { prompt: 'none' }),
     )
     expect(new URL(silent.url).searchParams.get('error')).toBe('login_required')
     const asked = await browser.open(address)
     expect(asked.text).toContain('name="email"')
-    const refused = await stand.signIn(browser, asked, email)
+    const refused = await setup.signIn(browser, asked, email)
     expect(refused.status).toBe(403)
-    expect(refused.url.startsWith(stand.authUrl)).toBe(true)
+    expect(refused.url.startsWith(setup.authUrl)).toBe(true)
     expect(refused.text).not.toContain('code=')
 
-    stand.cli.json(['users', 'enable', email])
-    const fresh = stand.browser()
-    const welcome = await stand.signIn(fresh, await fresh.open(address), email)
+    setup.cli.json(['users', 'enable', email])
+    const fresh = setup.browser()
+    const welcome = await setup.signIn(fresh, await fresh.open(address), email)
     expect(welcome.url.startsWith(REDIRECT)).toBe(true)
   })
 
   test('a person who was removed comes back as somebody new', async () => {
     const email = newEmail()
     const subjectOf = async () => {
-      const answer = await redeem(stand.authUrl, stand.client, await freshCode({}, email))
+      const answer = await redeem(setup.authUrl, setup.client, await freshCode({}, email))
       const { id_token = '' } = (await answer.json()) as { readonly id_token?: string }
       const body = Buffer.from(id_token.split('.')[1] ?? '', 'base64url').toString()
       return (JSON.parse(body) as { readonly sub: string }).sub
     }
     const first = await subjectOf()
     expect(await subjectOf()).toBe(first)
-    stand.cli.json(['users', 'remove', email, '--yes'])
+    setup.cli.json(['users', 'remove', email, '--yes'])
     expect(await subjectOf()).not.toBe(first)
   })
 
   test('`users sessions revoke` ends what a browser remembers', async () => {
     const email = newEmail()
-    const browser = stand.browser()
-    const address = authorizeUrl(stand.authUrl, stand.client.client_id)
-    await stand.signIn(browser, await browser.open(address), email)
+    const browser = setup.browser()
+    const address = authorizeUrl(setup.authUrl, setup.client.client_id)
+    await setup.signIn(browser, await browser.open(address), email)
     expect((await browser.open(address)).url.startsWith(REDIRECT)).toBe(true)
-    const revoked = stand.cli.json<{ ended_sessions: number }>([
+    const revoked = setup.cli.json<{ ended_sessions: number }>([
       'users',
       'sessions',
       'revoke',
@@ -228,26 +235,26 @@ describe('people', () => {
 })
 
 test('what is kept opens nothing: no code, token, cookie or secret stands in the database', async () => {
-  const browser = stand.browser()
-  const start = await browser.open(authorizeUrl(stand.authUrl, stand.client.client_id))
+  const browser = setup.browser()
+  const start = await browser.open(authorizeUrl(setup.authUrl, setup.client.client_id))
   const email = newEmail()
   const asked = await browser.submit(start, '/email', { email })
-  const digits = await stand.codeFor(email)
+  const digits = await setup.codeFor(email)
   const code = codeOf(await browser.submit(asked, '/code', { code: digits }))
-  const answer = (await (await redeem(stand.authUrl, stand.client, code)).json()) as Record<
+  const answer = (await (await redeem(setup.authUrl, setup.client, code)).json()) as Record<
     string,
     unknown
   >
-  await until(async () => readDatabase(stand.cli, 'SELECT 1 FROM artifacts').length > 0, 'rows')
+  await until(async () => readDatabase(setup.cli, 'SELECT 1 FROM artifacts').length > 0, 'rows')
   const rows = ['artifacts', 'clients', 'mail_codes', 'signing_keys', 'signin_secrets']
-    .flatMap((table) => readDatabase(stand.cli, `SELECT * FROM ${table}`))
+    .flatMap((table) => readDatabase(setup.cli, `SELECT * FROM ${table}`))
     .map((row) => JSON.stringify(row))
     .join('\n')
   const secrets = [
     code,
     digits,
     String(answer['access_token']),
-    stand.client.client_secret,
+    setup.client.client_secret,
     browser.cookies.get('session') ?? 'none',
   ]
   for (const secret of secrets) expect(rows).not.toContain(secret)

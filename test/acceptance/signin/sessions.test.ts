@@ -2,19 +2,26 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '#test/support/appliance.ts'
 import type { Browser } from './browser.ts'
-import { authorizeUrl, codeOf, openStand, REDIRECT, redeem, type Stand } from './stand.ts'
+import {
+  authorizeUrl,
+  codeOf,
+  openSigninGateway,
+  REDIRECT,
+  redeem,
+  type SigninGateway,
+} from './signin-gateway.ts'
 
-let stand: Stand
+let setup: SigninGateway
 let email: string
 let people = 0
 
 beforeAll(async () => {
-  stand = await openStand()
+  setup = await openSigninGateway()
 })
-afterAll(() => stand.close())
+afterAll(() => setup.close())
 
 const address = (more: Readonly<Record<string, string | null>> = {}): string =>
-  authorizeUrl(stand.authUrl, stand.client.client_id, more)
+  authorizeUrl(setup.authUrl, setup.client.client_id, more)
 
 interface Claims {
   readonly sub: string
@@ -23,7 +30,7 @@ interface Claims {
 }
 
 async function tokensOf(code: string) {
-  const answer = await redeem(stand.authUrl, stand.client, code)
+  const answer = await redeem(setup.authUrl, setup.client, code)
   const { id_token, access_token } = (await answer.json()) as {
     readonly id_token: string
     readonly access_token: string
@@ -35,8 +42,8 @@ async function tokensOf(code: string) {
 /** A browser in which somebody new has just signed in, and what the client was told. */
 async function signedIn(): Promise<{ browser: Browser } & Awaited<ReturnType<typeof tokensOf>>> {
   email = `guest-${++people}@example.org`
-  const browser = stand.browser()
-  const back = await stand.signIn(browser, await browser.open(address({ nonce: 'n-1' })), email)
+  const browser = setup.browser()
+  const back = await setup.signIn(browser, await browser.open(address({ nonce: 'n-1' })), email)
   return { browser, ...(await tokensOf(codeOf(back))) }
 }
 
@@ -59,14 +66,14 @@ test('a hint names who is wanted: somebody else who signs in instead is not told
   const { id_token, claims } = await signedIn()
   const wanted = email
   const asked = address({ id_token_hint: id_token })
-  const another = stand.browser()
-  const refused = await stand.signIn(another, await another.open(asked), 'another@example.org')
+  const another = setup.browser()
+  const refused = await setup.signIn(another, await another.open(asked), 'another@example.org')
   const told = new URL(refused.url).searchParams
   expect(refused.url.startsWith(REDIRECT)).toBe(true)
   expect([told.get('error'), told.get('state')]).toEqual(['login_required', 'state-of-the-session'])
   expect(told.has('code')).toBe(false)
-  const browser = stand.browser()
-  const back = await stand.signIn(browser, await browser.open(asked), wanted)
+  const browser = setup.browser()
+  const back = await setup.signIn(browser, await browser.open(asked), wanted)
   expect((await tokensOf(codeOf(back))).claims.sub).toBe(claims.sub)
 })
 
@@ -77,7 +84,7 @@ test('prompt=login asks again, max_age only when the sign-in is older; auth_time
   expect(young.claims.auth_time).toBe(claims.auth_time)
   const old = await browser.open(address({ max_age: '1' }))
   expect(old.text).toContain('name="email"')
-  const again = await tokensOf(codeOf(await stand.signIn(browser, old, email)))
+  const again = await tokensOf(codeOf(await setup.signIn(browser, old, email)))
   expect(again.claims.auth_time).toBeGreaterThan(claims.auth_time)
   expect(again.claims.sub).toBe(claims.sub)
   expect((await browser.open(address({ prompt: 'login' }))).text).toContain('name="email"')
@@ -87,19 +94,19 @@ test('prompt=select_account asks who is there, and takes whoever signs in', asyn
   const { browser, claims } = await signedIn()
   const asked = await browser.open(address({ prompt: 'select_account' }))
   expect(asked.text).toContain('name="email"')
-  const leaving = await stand.signIn(browser, asked, 'chosen@example.org')
+  const leaving = await setup.signIn(browser, asked, 'chosen@example.org')
   const back = await browser.submit(leaving, '/oauth/logout/confirm', {})
   const chosen = await tokensOf(codeOf(back))
   expect(chosen.claims.sub).not.toBe(claims.sub)
   const both = await browser.open(address({ prompt: 'select_account consent' }))
-  const consent = await stand.signIn(browser, both, 'chosen@example.org')
+  const consent = await setup.signIn(browser, both, 'chosen@example.org')
   expect(consent.text).toContain('name="decision"')
   const alone = await browser.open(address({ prompt: 'none select_account' }))
   expect(new URL(alone.url).searchParams.get('error')).toBe('invalid_request')
 })
 
 test('parameters of no meaning here, and hints, are taken without a word', async () => {
-  const page = await stand.browser().open(
+  const page = await setup.browser().open(
     address({
       extra: 'foobar',
       display: 'popup',
@@ -118,9 +125,9 @@ test('parameters of no meaning here, and hints, are taken without a word', async
 test('signing out asks first, ends the session and its tokens, and returns to a registered address alone', async () => {
   const { browser, id_token, access_token } = await signedIn()
   const after = 'https://app.example.org/bye'
-  stand.cli.json(['clients', 'edit', stand.client.client_id, '--logout-uri', after])
+  setup.cli.json(['clients', 'edit', setup.client.client_id, '--logout-uri', after])
   const logout = (to: string) =>
-    `${stand.authUrl}/oauth/logout?${new URLSearchParams({
+    `${setup.authUrl}/oauth/logout?${new URLSearchParams({
       id_token_hint: id_token,
       post_logout_redirect_uri: to,
       state: 's-1',
@@ -133,7 +140,7 @@ test('signing out asks first, ends the session and its tokens, and returns to a 
   const left = await browser.submit(again, '/oauth/logout/confirm', { logout: 'yes' })
   expect(left.url).toBe(`${after}?state=s-1`)
   expect((await browser.open(address())).text).toContain('name="email"')
-  const userinfo = await fetch(`${stand.authUrl}/oauth/userinfo`, {
+  const userinfo = await fetch(`${setup.authUrl}/oauth/userinfo`, {
     headers: { authorization: `Bearer ${access_token}` },
   })
   expect(userinfo.status).toBe(401)
@@ -141,8 +148,8 @@ test('signing out asks first, ends the session and its tokens, and returns to a 
 
 test('who is asked whether to sign out and stays is told so, and stays', async () => {
   const { browser } = await signedIn()
-  for (const query of ['', `?client_id=${stand.client.client_id}`]) {
-    const asked = await browser.open(`${stand.authUrl}/oauth/logout${query}`)
+  for (const query of ['', `?client_id=${setup.client.client_id}`]) {
+    const asked = await browser.open(`${setup.authUrl}/oauth/logout${query}`)
     const stayed = await browser.submit(asked, '/oauth/logout/confirm', {})
     expect(stayed.status).toBe(200)
     expect(stayed.text).toContain('<h1>You are still signed in</h1>')
@@ -150,20 +157,20 @@ test('who is asked whether to sign out and stays is told so, and stays', async (
     expect(stayed.text.includes('Wiki &lt;b&gt;')).toBe(query !== '')
     expect(codeOf(await browser.open(address({ prompt: 'none' })))).not.toBe('')
   }
-  const again = await browser.open(`${stand.authUrl}/oauth/logout`)
+  const again = await browser.open(`${setup.authUrl}/oauth/logout`)
   const left = await browser.submit(again, '/oauth/logout/confirm', { logout: 'yes' })
   expect(left.text).toContain('<h1>You are signed out</h1>')
 })
 
 test('the question whether to sign out is asked in the language that the application names', async () => {
   const { browser } = await signedIn()
-  const asked = await browser.open(`${stand.authUrl}/oauth/logout?ui_locales=ru`)
+  const asked = await browser.open(`${setup.authUrl}/oauth/logout?ui_locales=ru`)
   expect(asked.text).toContain('<html lang="ru">')
 })
 
 test('userinfo takes the token in the header or the form, never in the address', async () => {
   const { access_token } = await signedIn()
-  const at = `${stand.authUrl}/oauth/userinfo`
+  const at = `${setup.authUrl}/oauth/userinfo`
   const headers = { authorization: `Bearer ${access_token}` }
   const body = new URLSearchParams({ access_token })
   expect((await fetch(at, { headers })).status).toBe(200)
@@ -174,11 +181,11 @@ test('userinfo takes the token in the header or the form, never in the address',
 
 test('claims follow the scopes', async () => {
   email = `guest-${++people}@example.org`
-  const browser = stand.browser()
+  const browser = setup.browser()
   const start = await browser.open(address({ scope: 'openid' }))
-  const { access_token, claims } = await tokensOf(codeOf(await stand.signIn(browser, start, email)))
+  const { access_token, claims } = await tokensOf(codeOf(await setup.signIn(browser, start, email)))
   expect(claims).not.toHaveProperty('email')
-  const info = await fetch(`${stand.authUrl}/oauth/userinfo`, {
+  const info = await fetch(`${setup.authUrl}/oauth/userinfo`, {
     headers: { authorization: `Bearer ${access_token}` },
   })
   expect(await info.json()).toEqual({ sub: claims.sub })

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { furnishCli, startAppliance, until } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { openBrowser } from './browser.ts'
-import { authorizeUrl, codeOf, REDIRECT, type RegisteredClient, redeem } from './stand.ts'
+import { authorizeUrl, codeOf, REDIRECT, type RegisteredClient, redeem } from './signin-gateway.ts'
 
 let cli: CliHarness
 
@@ -40,7 +40,7 @@ test('a stated listener that is taken keeps the gateway from starting, and names
   }
 })
 
-test('off: the gateway serves, and status says that nobody signs in', async () => {
+test('off: the gateway serves, and status shows that sign-in is off', async () => {
   const appliance = await startAppliance(cli, { flags: ['--auth-listen', 'off'] })
   try {
     expect(appliance.said()).not.toContain('sign-in')
@@ -60,7 +60,7 @@ describe('without a mail server', () => {
     return { appliance, authUrl, browser: openBrowser(authUrl) }
   }
 
-  test('nobody signs in by e-mail: the page says so, and no code is in the log', async () => {
+  test('e-mail sign-in is off: the page says so, and no code is in the log', async () => {
     const { client_id } = cli.json<RegisteredClient>([
       'clients',
       'create',
@@ -82,7 +82,7 @@ describe('without a mail server', () => {
     expect(appliance.said()).not.toMatch(/sign-in code|\d{8}/)
   })
 
-  test('the demo prints the code, and what its banner names signs in', async () => {
+  test('the demo prints the code, and the client of its banner can sign in', async () => {
     const appliance = await startAppliance(cli, { flags: ['--demo'] })
     onTestFinished(async () => void (await appliance.stop()))
     const [, authUrl = ''] = /^ {2}sign-in +(\S+)/m.exec(appliance.said()) ?? []

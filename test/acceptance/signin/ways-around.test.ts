@@ -1,21 +1,27 @@
 // Ways around the page that asks who one is: each is tried on the compiled program, and none leads to a code.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Browser, Page } from './browser.ts'
-import { authorizeUrl, codeOf, openStand, redeem, type Stand } from './stand.ts'
+import {
+  authorizeUrl,
+  codeOf,
+  openSigninGateway,
+  redeem,
+  type SigninGateway,
+} from './signin-gateway.ts'
 
-let stand: Stand
+let setup: SigninGateway
 let people = 0
 
 beforeAll(async () => {
-  stand = await openStand()
+  setup = await openSigninGateway()
 })
-afterAll(() => stand.close())
+afterAll(() => setup.close())
 
 const newEmail = (): string => `walker-${++people}@example.org`
-const elsewhere = (): Browser => stand.browser({ 'x-forwarded-for': `198.18.2.${++people}` })
+const elsewhere = (): Browser => setup.browser({ 'x-forwarded-for': `198.18.2.${++people}` })
 
 const address = (more: Readonly<Record<string, string>> = {}): string =>
-  authorizeUrl(stand.authUrl, stand.client.client_id, more)
+  authorizeUrl(setup.authUrl, setup.client.client_id, more)
 
 const start = (browser: Browser): Promise<Page> => browser.open(address())
 
@@ -30,7 +36,7 @@ const send = (
     method: 'POST',
     headers: {
       'content-type': 'application/x-www-form-urlencoded',
-      origin: new URL(stand.authUrl).origin,
+      origin: new URL(setup.authUrl).origin,
     },
     body: new URLSearchParams(fields).toString(),
   })
@@ -73,7 +79,7 @@ describe('T12: before anybody has signed in', () => {
     const page = await start(browser)
     const email = newEmail()
     const asked = await browser.submit(page, '/email', { email })
-    await stand.codeFor(email)
+    await setup.codeFor(email)
     demandNoCode(await browser.open(resumeOf(page)))
     demandNoCode(await send(browser, page, 'consent', { decision: 'allow' }))
     demandNoCode(await browser.open(address({ prompt: 'none' })))
@@ -83,13 +89,13 @@ describe('T12: before anybody has signed in', () => {
 })
 
 const resumeOf = ({ url }: Page): string =>
-  `${stand.authUrl}/oauth/authorize/${new URL(url).pathname.split('/').at(-1)}`
+  `${setup.authUrl}/oauth/authorize/${new URL(url).pathname.split('/').at(-1)}`
 
 describe('T12: as somebody else', () => {
   test("with a hint, which is no proof, also where it is somebody's ID token", async () => {
     const victim = elsewhere()
-    const back = await stand.signIn(victim, await start(victim), newEmail())
-    const answer = await redeem(stand.authUrl, stand.client, codeOf(back))
+    const back = await setup.signIn(victim, await start(victim), newEmail())
+    const answer = await redeem(setup.authUrl, setup.client, codeOf(back))
     const { id_token } = (await answer.json()) as { readonly id_token: string }
     const refused = await elsewhere().open(address({ prompt: 'none', id_token_hint: id_token }))
     expect(new URL(refused.url).searchParams.get('error')).toBe('login_required')
@@ -99,13 +105,13 @@ describe('T12: as somebody else', () => {
 
   test("with a session's cookie whose signature was made up, or none", async () => {
     const victim = elsewhere()
-    await stand.signIn(victim, await start(victim), newEmail())
+    await setup.signIn(victim, await start(victim), newEmail())
     const session = victim.cookies.get('session')
     for (const cookie of [
       `session=${session}`,
       `session=${session}; session.sig=${'x'.repeat(27)}`,
     ]) {
-      const thief = stand.browser({ cookie })
+      const thief = setup.browser({ cookie })
       const refused = await thief.open(address({ prompt: 'none' }))
       expect(new URL(refused.url).searchParams.get('error')).toBe('login_required')
     }
@@ -116,9 +122,9 @@ describe('T12: as somebody else', () => {
     const browser = elsewhere()
     const page = await start(browser)
     await browser.submit(page, '/email', { email: own })
-    const code = await stand.codeFor(own)
+    const code = await setup.codeFor(own)
     await send(browser, page, 'email', { email: victim })
-    await stand.codeFor(victim)
+    await setup.codeFor(victim)
     demandNoCode(await send(browser, page, 'code', { code }))
   })
 
@@ -127,34 +133,34 @@ describe('T12: as somebody else', () => {
     const browser = elsewhere()
     const page = await start(browser)
     await browser.submit(page, '/email', { email: own })
-    const code = await stand.codeFor(own)
+    const code = await setup.codeFor(own)
     const back = await send(browser, page, 'code', {
       code,
       email: victim,
       accountId: victim,
       sub: victim,
     })
-    const answer = await redeem(stand.authUrl, stand.client, codeOf(back))
+    const answer = await redeem(setup.authUrl, setup.client, codeOf(back))
     const { access_token } = (await answer.json()) as { readonly access_token: string }
     const headers = { authorization: `Bearer ${access_token}` }
-    const userinfo = await fetch(`${stand.authUrl}/oauth/userinfo`, { headers })
+    const userinfo = await fetch(`${setup.authUrl}/oauth/userinfo`, { headers })
     expect(await userinfo.json()).toMatchObject({ email: own, email_verified: true })
-    expect(JSON.stringify(stand.cli.json(['users', 'list']))).not.toContain(victim)
+    expect(JSON.stringify(setup.cli.json(['users', 'list']))).not.toContain(victim)
   })
 })
 
 test('T12: an address counts as proved when its code has come back, and not because an operator typed it', async () => {
   const email = newEmail()
   const isProved = (): unknown =>
-    stand.cli.json<Record<string, unknown>>(['users', 'show', email])['email_verified']
-  stand.cli.json(['users', 'add', email, '--name', 'Added'])
+    setup.cli.json<Record<string, unknown>>(['users', 'show', email])['email_verified']
+  setup.cli.json(['users', 'add', email, '--name', 'Added'])
   expect(isProved()).toBe(false)
-  stand.cli.json(['users', 'disable', email, '--yes'])
-  stand.cli.json(['users', 'enable', email])
+  setup.cli.json(['users', 'disable', email, '--yes'])
+  setup.cli.json(['users', 'enable', email])
   expect(isProved()).toBe(false)
   const browser = elsewhere()
   const asked = await browser.submit(await start(browser), '/email', { email })
-  const code = await stand.codeFor(email)
+  const code = await setup.codeFor(email)
   expect(isProved()).toBe(false)
   await browser.submit(asked, '/code', { code })
   expect(isProved()).toBe(true)
@@ -164,7 +170,7 @@ test('T12: of ten right codes at once one signs in', async () => {
   const browser = elsewhere()
   const email = newEmail()
   const page = await browser.submit(await start(browser), '/email', { email })
-  const code = await stand.codeFor(email)
+  const code = await setup.codeFor(email)
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
   const answers = await Promise.all(
     Array.from({ length: 10 }, () =>
@@ -174,7 +180,7 @@ test('T12: of ten right codes at once one signs in', async () => {
         headers: {
           'content-type': 'application/x-www-form-urlencoded',
           cookie,
-          origin: stand.authUrl,
+          origin: setup.authUrl,
         },
         body: `code=${code}`,
       }),

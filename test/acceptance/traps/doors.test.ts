@@ -6,25 +6,25 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readDatabase, until } from '#test/support/appliance.ts'
 import { dial, type RawClient } from '#test/support/raw-client.ts'
 import type { Socket } from '#test/upstream/fixtures.ts'
-import { hello, openTrapStand, say, type TrapStand } from './stand.ts'
+import { hello, openScriptedGateway, type ScriptedGateway, say } from './scripted-gateway.ts'
 
-let stand: TrapStand
+let setup: ScriptedGateway
 let provider: Socket
 /** Nobody has a reason to come here. */
 let decoy: Socket
 let key = ''
 
 beforeAll(async () => {
-  stand = await openTrapStand()
+  setup = await openScriptedGateway()
   const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
-  provider = await stand.provide('acme', (response, { body }) =>
+  provider = await setup.provide('acme', (response, { body }) =>
     say(response, body['stream'], usage),
   )
-  decoy = await stand.provide('decoy', (response) => say(response, false, usage))
-  await stand.addModel('acme/m')
-  key = (await stand.gateway.verb('keys.create', { name: 'visitor' })).key
+  decoy = await setup.provide('decoy', (response) => say(response, false, usage))
+  await setup.addModel('acme/m')
+  key = (await setup.gateway.verb('keys.create', { name: 'visitor' })).key
 })
-afterAll(() => stand?.close())
+afterAll(() => setup?.close())
 
 const MOST_BYTES = 32 * 1024 * 1024
 
@@ -47,11 +47,11 @@ async function answerTo(client: RawClient): Promise<string> {
 }
 const CONTINUE = /^HTTP\/1\.1 100 Continue\r\n\r\n/
 
-const rows = (table: string) => readDatabase(stand.cli, `SELECT * FROM ${table} ORDER BY 1`)
+const rows = (table: string) => readDatabase(setup.cli, `SELECT * FROM ${table} ORDER BY 1`)
 
 describe('a secret', () => {
   test('T1, T2: that is none opens nothing, and no word of it reaches a table', async () => {
-    const other = (await stand.gateway.verb('keys.create', { name: 'other' })).key
+    const other = (await setup.gateway.verb('keys.create', { name: 'other' })).key
     const before = ['keys', 'key_secrets', 'accounts', 'ledger'].map(rows)
     for (const token of [
       `${key}'`,
@@ -70,7 +70,7 @@ describe('a secret', () => {
       '{"$ne":null}',
       `if-${'A'.repeat(14_000)}`,
     ]) {
-      const client = dial(stand.gateway.url)
+      const client = dial(setup.gateway.url)
       client.send(`${head(`Authorization: Bearer ${token}`, 'Content-Length: 2')}{}`)
       expect([token, await answerTo(client)]).toEqual([token, '401 invalid_api_key'])
     }
@@ -78,7 +78,7 @@ describe('a secret', () => {
       ['if-\0', '400'],
       [`if-${'A'.repeat(1_000_000)}`, '431'],
     ]) {
-      const client = dial(stand.gateway.url)
+      const client = dial(setup.gateway.url)
       client.send(`${head(`Authorization: Bearer ${token}`, 'Content-Length: 2')}{}`)
       expect(await answerTo(client)).toBe(status)
     }
@@ -86,9 +86,9 @@ describe('a secret', () => {
   })
 
   test('T5: in another header neither asks nor lends its limits', async () => {
-    const { key: tight } = await stand.gateway.verb('keys.create', { name: 'tight', rpm_limit: 1 })
+    const { key: tight } = await setup.gateway.verb('keys.create', { name: 'tight', rpm_limit: 1 })
     const ask = (headers: Record<string, string>) =>
-      stand.gateway.chat('', hello(), {
+      setup.gateway.chat('', hello(), {
         headers: { 'content-type': 'application/json', ...headers },
       })
     const loose = {
@@ -106,22 +106,22 @@ describe('a secret', () => {
   })
 
   test('T9: of the gateway that is empty or short keeps it from starting', async () => {
-    const file = join(stand.cli.home, 'weak.key')
+    const file = join(setup.cli.home, 'weak.key')
     for (const weak of ['', ' \n', 'AAAA', 'a'.repeat(31), 'ab'.repeat(31), '0'.repeat(63)]) {
       writeFileSync(file, weak)
       for (const env of [
         { GATEWAY_MASTER_KEY_FILE: file },
         ...(weak.trim() ? [{ GATEWAY_MASTER_KEY: weak }] : []),
       ]) {
-        const directory = join(stand.cli.home, 'elsewhere')
+        const directory = join(setup.cli.home, 'elsewhere')
         const command = ['serve', '--listen', '127.0.0.1:0', '--data-dir', directory]
-        const { code, out, err } = stand.cli.run(command, { env })
+        const { code, out, err } = setup.cli.run(command, { env })
         expect([weak, code, out]).toEqual([weak, 1, ''])
         expect(err).toMatch(/does not hold a master key: 32 bytes/)
       }
     }
     // An empty variable is no key: the gateway's own, made at random, is used.
-    const own = readFileSync(join(stand.cli.dataDir, 'master.key'), 'utf8').trim()
+    const own = readFileSync(join(setup.cli.dataDir, 'master.key'), 'utf8').trim()
     expect(Buffer.from(own, 'base64url')).toHaveLength(32)
     expect(new Set(Buffer.from(own, 'base64url')).size).toBeGreaterThan(16)
   })
@@ -161,7 +161,7 @@ test('T28: nothing in a request says where it goes, nor what goes with it', asyn
   provider.seen.length = 0
   for (const body of bodies) {
     for (const stream of [false, true]) {
-      const response = await stand.gateway.chat(key, hello({ model: 'acme/m', stream, ...body }), {
+      const response = await setup.gateway.chat(key, hello({ model: 'acme/m', stream, ...body }), {
         headers: { ...odd, authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       })
       expect([body, response.status]).toEqual([body, 200])
@@ -169,7 +169,7 @@ test('T28: nothing in a request says where it goes, nor what goes with it', asyn
     }
   }
   for (const model of [elsewhere, `acme/${elsewhere}`, 'acme/../../x', 'acme/m?x=', 'acme/m#']) {
-    const { status } = await stand.gateway.chat(key, hello({ model }))
+    const { status } = await setup.gateway.chat(key, hello({ model }))
     expect([model, status]).toEqual([model, 404])
   }
   expect(decoy.seen).toEqual([])
@@ -194,31 +194,31 @@ test("T32: a picture's address leads nobody inside: not a client's, not a provid
     (host) => `https://${host}:${port}/a.png`,
   )
   const knowing = (type: string) =>
-    stand.provide(`sees-${type}`, (response, { body }) => say(response, body['stream']), {
+    setup.provide(`sees-${type}`, (response, { body }) => say(response, body['stream']), {
       type,
       credential: 'x',
     })
   for (const type of ['openai-compatible', 'anthropic', 'google']) {
     await knowing(type)
-    await stand.addModel(`sees-${type}/m`)
+    await setup.addModel(`sees-${type}/m`)
   }
-  await stand.provide('draws', (response, { body }) => {
+  await setup.provide('draws', (response, { body }) => {
     const url = String(body['user'])
     const images = [{ type: 'image_url', image_url: { url } }]
     const message = { role: 'assistant', content: '', images }
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] }))
   })
-  await stand.addModel('draws/m', { images: true })
+  await setup.addModel('draws/m', { images: true })
   try {
     for (const url of addresses) {
       const content = [{ type: 'image_url', image_url: { url } }]
       for (const type of ['openai-compatible', 'anthropic', 'google']) {
         const body = hello({ model: `sees-${type}/m`, messages: [{ role: 'user', content }] })
-        await (await stand.gateway.chat(key, body)).text()
+        await (await setup.gateway.chat(key, body)).text()
       }
       const drawn = hello({ model: 'draws/m', modalities: ['image'], user: url })
-      const response = await stand.gateway.chat(key, drawn)
+      const response = await setup.gateway.chat(key, drawn)
       expect([url, response.status]).toEqual([url, 502])
       expect(await response.json()).toMatchObject({ error: { code: 'no_image_returned' } })
     }
@@ -240,7 +240,7 @@ describe('T37: a body in chunks', () => {
     ['in one chunk too large', [MOST_BYTES + 1]],
     ['in many, of which the last is too much', [...Array<number>(32).fill(1024 * 1024), 1]],
   ])('%s is counted, and refused', async (_, sizes) => {
-    const client = dial(stand.gateway.url)
+    const client = dial(setup.gateway.url)
     client.send(chunked())
     for (const size of sizes) client.send(chunk(size))
     client.send('0\r\n\r\n')
@@ -248,13 +248,13 @@ describe('T37: a body in chunks', () => {
   })
 
   test('that only claims to be large is waited for, not believed', async () => {
-    const client = dial(stand.gateway.url)
+    const client = dial(setup.gateway.url)
     client.send(`${chunked('X-Request-Id: boaster')}ffffffff\r\n{"model"`)
-    const answered = await stand.gateway.chat(key, hello())
+    const answered = await setup.gateway.chat(key, hello())
     expect([answered.status, client.received, client.closed]).toEqual([200, '', false])
     client.hangUp()
     const line = () =>
-      stand.gateway
+      setup.gateway
         .said()
         .split('\n')
         .find((text) => text.includes('boaster'))
@@ -264,7 +264,7 @@ describe('T37: a body in chunks', () => {
 
   test('of just the size that is allowed is read to its end', async () => {
     const text = JSON.stringify(hello())
-    const client = dial(stand.gateway.url)
+    const client = dial(setup.gateway.url)
     client.send(chunked())
     client.send(chunk(MOST_BYTES - text.length))
     client.send(`${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`)
@@ -275,13 +275,13 @@ describe('T37: a body in chunks', () => {
     ['a length beside the chunks', 'Content-Length: 5', '400'],
     ['a second encoding', 'Transfer-Encoding: identity', '400'],
   ])('with %s is no request', async (_, field, status) => {
-    const client = dial(stand.gateway.url)
+    const client = dial(setup.gateway.url)
     client.send(`${chunked(field)}0\r\n\r\n`)
     expect((await answerTo(client)).slice(0, 3)).toBe(status)
   })
 
   test('compressed is not taken, so that it cannot grow in here', async () => {
-    const client = dial(stand.gateway.url)
+    const client = dial(setup.gateway.url)
     client.send(`${chunked('Content-Encoding: gzip')}${chunk(9)}0\r\n\r\n`)
     expect(await answerTo(client)).toBe('415 unsupported_media_type')
   })
@@ -290,7 +290,7 @@ describe('T37: a body in chunks', () => {
 test('T3, T41: an address is the one that stands there, however it is written', async () => {
   const fields = [`Authorization: Bearer ${key}`, 'Content-Length: 0', 'Connection: close', '\r\n']
   const statusOf = async (line: string, host = 'Host: a') => {
-    const client = dial(stand.gateway.url)
+    const client = dial(setup.gateway.url)
     client.send([`${line} HTTP/1.1`, host, ...fields].join('\r\n'))
     return await answerTo(client)
   }

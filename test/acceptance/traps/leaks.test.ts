@@ -6,7 +6,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '#test/support/appliance.ts'
 import { openReceiver } from '#test/support/receiver.ts'
 import type { Socket } from '#test/upstream/fixtures.ts'
-import { type Asked, hello, openTrapStand, say, type TrapStand } from './stand.ts'
+import {
+  type Asked,
+  hello,
+  openScriptedGateway,
+  type ScriptedGateway,
+  say,
+} from './scripted-gateway.ts'
 
 /** What each provider is spoken to with; nothing in the last tells that it is a credential. */
 const CREDENTIALS = {
@@ -38,7 +44,7 @@ const env = {
   NODE_ENV: 'development',
 }
 
-let stand: TrapStand
+let setup: ScriptedGateway
 let hook: ReturnType<typeof openReceiver>
 const providers = new Map<Name, Socket>()
 /** What every client of this file was sent, heads included. */
@@ -49,17 +55,17 @@ let key = ''
 let admin = ''
 
 beforeAll(async () => {
-  stand = await openTrapStand({ env })
-  const { gateway } = stand
+  setup = await openScriptedGateway({ env })
+  const { gateway } = setup
   for (const name of NAMES) {
     const [type, credential] = CREDENTIALS[name]
     secrets.set(`credential of ${name}`, credential)
     const wishes = { type, credential, path: `/${HIDDEN_PATH}/v1` }
     providers.set(
       name,
-      await stand.provide(name, (response, asked) => fail(credential, response, asked), wishes),
+      await setup.provide(name, (response, asked) => fail(credential, response, asked), wishes),
     )
-    for (const model of [...FAILURES, 'fine']) await stand.addModel(`${name}/${model}`)
+    for (const model of [...FAILURES, 'fine']) await setup.addModel(`${name}/${model}`)
   }
   const issue = async (name: string, more: object = {}) => {
     const issued = await gateway.verb('keys.create', { name, ...more })
@@ -80,11 +86,11 @@ beforeAll(async () => {
     webhook_url: `${hook.url}/hook`,
   })
   secrets.set('secret of the webhook', webhook_secret ?? '')
-  secrets.set('master key', readFileSync(join(stand.cli.dataDir, 'master.key'), 'utf8').trim())
+  secrets.set('master key', readFileSync(join(setup.cli.dataDir, 'master.key'), 'utf8').trim())
 })
 
 afterAll(async () => {
-  await stand?.close()
+  await setup?.close()
   await hook?.close()
 })
 
@@ -141,7 +147,7 @@ async function ask(
   headers: Readonly<Record<string, string>> = {},
   body?: unknown,
 ): Promise<{ status: number; names: readonly string[] }> {
-  const response = await fetch(stand.gateway.url + path, {
+  const response = await fetch(setup.gateway.url + path, {
     method,
     headers: {
       authorization: `Bearer ${key}`,
@@ -314,8 +320,8 @@ describe('and what came out', () => {
 
   test('T8, T25: of lists and receipts, holds no secret', async () => {
     await until(() => hook.received.length > 0, 'a webhook has failed')
-    const deliveries = stand.cli.json<readonly { event_id: string }[]>(['deliveries', 'list'])
-    const failures = stand.cli.json<readonly { id: string }[]>([
+    const deliveries = setup.cli.json<readonly { event_id: string }[]>(['deliveries', 'list'])
+    const failures = setup.cli.json<readonly { id: string }[]>([
       'activity',
       'list',
       '--errors',
@@ -324,12 +330,12 @@ describe('and what came out', () => {
     ])
     expect(failures.length).toBeGreaterThan(100)
     const receipts = await Promise.all(
-      failures.map(({ id }) => stand.gateway.verb('activity.show', { id })),
+      failures.map(({ id }) => setup.gateway.verb('activity.show', { id })),
     )
     const shown = LISTS.concat(
       deliveries.map(({ event_id: id }) => ['deliveries', 'show', id]),
     ).map((command) => {
-      const { code, out, err } = stand.cli.run([...command, '--json'])
+      const { code, out, err } = setup.cli.run([...command, '--json'])
       expect([command, code]).toEqual([command, 0])
       return out + err
     })
@@ -339,16 +345,16 @@ describe('and what came out', () => {
   })
 
   test('T25, T36: of the log, holds no secret and no body', async () => {
-    const said = stand.gateway.said()
+    const said = setup.gateway.said()
     expect(said.split('\n').length).toBeGreaterThan(100)
     expect(found(said)).toEqual([])
     expect(said).not.toMatch(/"messages"|10\.1\.2\.3|api_key=/)
   })
 
   test('T8, T25: of files, holds no secret but the master key in its own', async () => {
-    await stand.gateway.stop()
-    const files = readdirSync(stand.cli.home, { recursive: true, encoding: 'utf8' })
-      .map((name) => join(stand.cli.home, name))
+    await setup.gateway.stop()
+    const files = readdirSync(setup.cli.home, { recursive: true, encoding: 'utf8' })
+      .map((name) => join(setup.cli.home, name))
       .filter((path) => statSync(path).isFile())
     expect(files.some((path) => path.endsWith('gateway.db'))).toBe(true)
     for (const path of files) {

@@ -4,13 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { VerbInput } from '#operator/verbs.ts'
 import { nanos, openHolds } from '#test/support/appliance.ts'
 import { readSse } from '#test/support/read-sse.ts'
-import { hello, openTrapStand, say, type TrapStand } from './stand.ts'
+import { hello, openScriptedGateway, type ScriptedGateway, say } from './scripted-gateway.ts'
 
-let stand: TrapStand
+let setup: ScriptedGateway
 beforeAll(async () => {
-  stand = await openTrapStand()
+  setup = await openScriptedGateway()
 })
-afterAll(() => stand?.close())
+afterAll(() => setup?.close())
 
 /** demo/echo, asked "hi": a word in at $1 and a word out at $2 a million. */
 const CHARGE = nanos('0.000003')
@@ -33,38 +33,38 @@ async function openAccount(
   dollars: string,
   fields: Partial<VerbInput<'keys.create'>> = {},
 ) {
-  await stand.gateway.verb('accounts.create', { name })
-  await stand.gateway.verb('balance.top-up', { account: name, amount_usd: dollars })
-  return await stand.gateway.verb('keys.create', { name, account: name, ...fields })
+  await setup.gateway.verb('accounts.create', { name })
+  await setup.gateway.verb('balance.top-up', { account: name, amount_usd: dollars })
+  return await setup.gateway.verb('keys.create', { name, account: name, ...fields })
 }
 
 async function chargesOf(key: string, account = 'default'): Promise<readonly bigint[]> {
   const wish = { key, account, kind: 'charge', limit: 1_000 } as const
-  const entries = await stand.gateway.verb('ledger.list', wish)
+  const entries = await setup.gateway.verb('ledger.list', wish)
   return entries.map(({ amount_usd: amount }) => -nanos(amount))
 }
 
 const balanceOf = async (account: string): Promise<bigint> =>
-  nanos((await stand.gateway.verb('balance.show', { account })).balance_usd)
+  nanos((await setup.gateway.verb('balance.show', { account })).balance_usd)
 
 const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((all, one) => all + one, 0n)
 
 describe('T16: a count', () => {
   const ZERO = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
   beforeAll(async () => {
-    await stand.provide('zero', (response, { body }) => say(response, body['stream'], ZERO))
-    await stand.provide('mute', (response, { body }) => say(response, body['stream']))
-    await stand.provide('blank', (response, { body }) => say(response, body['stream'], null))
-    await stand.provide('half', (response, { body }) =>
+    await setup.provide('zero', (response, { body }) => say(response, body['stream'], ZERO))
+    await setup.provide('mute', (response, { body }) => say(response, body['stream']))
+    await setup.provide('blank', (response, { body }) => say(response, body['stream'], null))
+    await setup.provide('half', (response, { body }) =>
       say(response, body['stream'], { prompt_tokens: 70 }),
     )
-    for (const name of ['zero', 'mute', 'blank', 'half']) await stand.addModel(`${name}/m`)
+    for (const name of ['zero', 'mute', 'blank', 'half']) await setup.addModel(`${name}/m`)
   })
 
   /** What is charged, by whose word. */
   async function priceOf(model: string, stream: boolean) {
-    const { key, id } = await stand.gateway.verb('keys.create', { name: model })
-    const response = await stand.gateway.chat(key, hello({ model, stream }))
+    const { key, id } = await setup.gateway.verb('keys.create', { name: model })
+    const response = await setup.gateway.chat(key, hello({ model, stream }))
     const text = await response.text()
     const usage = stream ? readSse(text).chunks.at(-1)?.usage : JSON.parse(text).usage
     return { source: usage.cost_details.source, charges: await chargesOf(id) }
@@ -130,12 +130,12 @@ describe('T17: no charge is below nothing, and none goes round the end', () => {
   const most = nanos('9007199.254740991')
 
   beforeAll(async () => {
-    await stand.provide('absurd', (response, { body }) => {
+    await setup.provide('absurd', (response, { body }) => {
       const [, usage] = Object.entries(ABSURD)[Number(body['seed'])] ?? []
       say(response, body['stream'], usage)
     })
     for (const [name, [in_usd, out_usd]] of Object.entries(prices)) {
-      await stand.addModel(`absurd/${name}`, { in_usd, out_usd })
+      await setup.addModel(`absurd/${name}`, { in_usd, out_usd })
     }
   })
 
@@ -146,7 +146,7 @@ describe('T17: no charge is below nothing, and none goes round the end', () => {
         const account = `${seed}-${name}-${stream}`
         const { key, id } = await openAccount(account, '1000')
         const body = hello({ model: `absurd/${name}`, stream, seed, max_tokens: 2 ** 31 - 1 })
-        expect(await outcome(stand.gateway.chat(key, body))).toBe('200')
+        expect(await outcome(setup.gateway.chat(key, body))).toBe('200')
         const [charge = -1n, ...more] = await chargesOf(id, account)
         expect(more).toEqual([])
         expect(charge).toBeGreaterThanOrEqual(0n)
@@ -155,7 +155,7 @@ describe('T17: no charge is below nothing, and none goes round the end', () => {
         expect(await balanceOf(account)).toBe(nanos('1000') - charge)
       }
     }
-    expect(stand.cli.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
+    expect(setup.cli.run(['doctor', '-q'])).toEqual({ code: 0, out: '', err: '' })
   })
 
   test.each([
@@ -172,9 +172,9 @@ describe('T17: no charge is below nothing, and none goes round the end', () => {
     '{"max_completion_tokens":-1e308}',
     '{"max_completion_tokens":0.5}',
   ])('a request for %s is refused, and takes nothing', async (text) => {
-    const { key, id } = await stand.gateway.verb('keys.create', { name: 'absurd', rpm_limit: 5 })
+    const { key, id } = await setup.gateway.verb('keys.create', { name: 'absurd', rpm_limit: 5 })
     const body = JSON.stringify(hello({ max_tokens: 5 })).replace(/}$/, `,${text.slice(1)}`)
-    const response = await fetch(`${stand.gateway.url}/v1/chat/completions`, {
+    const response = await fetch(`${setup.gateway.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body,
@@ -187,7 +187,7 @@ describe('T17: no charge is below nothing, and none goes round the end', () => {
   test.each([1, 128])('%i pictures are held for and charged, piece by piece', async (n) => {
     const { key, id } = await openAccount(`pictures-${n}`, '1000')
     const body = hello({ model: 'demo/image', modalities: ['image'], n, stream: false })
-    expect(await outcome(stand.gateway.chat(key, body))).toBe('200')
+    expect(await outcome(setup.gateway.chat(key, body))).toBe('200')
     expect(await chargesOf(id, `pictures-${n}`)).toEqual([BigInt(n) * nanos('0.01')])
   })
 })
@@ -197,21 +197,21 @@ test('T18: edits of a key in the middle of its requests neither give money back 
   const asked = 300
   const asking = Array.from({ length: asked }, async (_, place) => {
     await Bun.sleep(place % 50)
-    return await outcome(stand.gateway.chat(key, hello()))
+    return await outcome(setup.gateway.chat(key, hello()))
   })
   for (let turn = 0; turn < 40; turn++) {
-    await stand.gateway.verb('limits.set', {
+    await setup.gateway.verb('limits.set', {
       keys: [id],
       rpm_limit: 100_000 + turn,
       daily_spend_limit_usd: `${500 + turn}`,
     })
-    await stand.gateway.verb('keys.edit', { key: id, name: `edited ${turn}`, note: `${turn}` })
+    await setup.gateway.verb('keys.edit', { key: id, name: `edited ${turn}`, note: `${turn}` })
   }
   expect(count(await Promise.all(asking))).toEqual({ 200: asked })
   const charges = await chargesOf(id, 'edited')
   expect(charges).toEqual(Array(asked).fill(CHARGE))
   expect(await balanceOf('edited')).toBe(nanos('1000') - sum(charges))
-  const { usage } = await stand.gateway.verb('keys.show', { key: id })
+  const { usage } = await setup.gateway.verb('keys.show', { key: id })
   expect([nanos(usage.spend_day_usd), nanos(usage.spend_month_usd)]).toEqual([
     sum(charges),
     sum(charges),
@@ -235,17 +235,17 @@ test('T20, T22: a provider that fails before or after its words never turns spen
       ),
   }
   const order = Object.keys(manners)
-  await stand.provide('moody', (response, { body: asked }) => {
+  await setup.provide('moody', (response, { body: asked }) => {
     response.setHeader('content-type', 'text/event-stream')
     manners[String(asked['manner'])]?.(response)
   })
-  await stand.addModel('moody/m')
+  await setup.addModel('moody/m')
   const { key, id } = await openAccount('moody', '1')
   let before = 0n
   for (const stream of [true, false]) {
     for (const manner of order) {
       const held = (await chargesOf(id, 'moody')).length
-      const response = await stand.gateway.chat(key, hello({ model: 'moody/m', stream, manner }))
+      const response = await setup.gateway.chat(key, hello({ model: 'moody/m', stream, manner }))
       await response.text()
       const charges = await chargesOf(id, 'moody')
       const spent = sum(charges)
@@ -255,5 +255,5 @@ test('T20, T22: a provider that fails before or after its words never turns spen
       before = spent
     }
   }
-  expect(openHolds(stand.cli)).toBe(0)
+  expect(openHolds(setup.cli)).toBe(0)
 })

@@ -113,7 +113,7 @@ test('draws on the other screen and gives it back, the cursor too', async () => 
 })
 
 describe('keys', () => {
-  test('that come in one piece are heard one by one', async () => {
+  test('in one chunk are handled one by one', async () => {
     const { keyboard, shows } = open()
     keyboard.type('jjj')
     await shows(/▸ prod-web +google\/gemini-flash/)
@@ -145,7 +145,7 @@ describe('keys', () => {
     await instance.waitUntilExit()
   })
 
-  test('copy by OSC 52, change the rate, connect anew', async () => {
+  test('copy by OSC 52, change the rate, reconnect', async () => {
     const { keyboard, copied, asked, shows } = open()
     keyboard.type('c')
     const id = SNAPSHOT.in_flight.requests[0]?.id ?? ''
@@ -157,7 +157,7 @@ describe('keys', () => {
   })
 })
 
-test('a request is ended after a yes, and it is said what became of it', async () => {
+test('a request is ended after confirmation, and the result is shown', async () => {
   const killed: string[] = []
   const { keyboard, shows } = open({
     async kill(id) {
@@ -177,7 +177,7 @@ test('a request is ended after a yes, and it is said what became of it', async (
   await shows('no request in progress is called so')
 })
 
-test('what is pasted ends nothing: a filter takes its first line', async () => {
+test('pasted text triggers no keys: a filter takes its first line', async () => {
   const killed: string[] = []
   const { keyboard, shows } = open({
     async kill(id) {
@@ -197,7 +197,7 @@ test('what is pasted ends nothing: a filter takes its first line', async () => {
   expect(killed).toEqual([])
 })
 
-test('a chart that could not be had is asked for again', async () => {
+test('a failed chart request is retried', async () => {
   let asked = 0
   const { keyboard, frame, shows } = open({
     async chart() {
@@ -214,7 +214,7 @@ test('a chart that could not be had is asked for again', async () => {
   await shows('by key')
 })
 
-test('frames come as they come; frozen, none does', async () => {
+test('frames are drawn as they arrive, but not while frozen', async () => {
   const { keyboard, frame, shows } = open()
   const with_ = (name: string) => ({
     ...SNAPSHOT,
@@ -233,7 +233,7 @@ test('frames come as they come; frozen, none does', async () => {
   await shows('▸ second')
 })
 
-test('a gateway that goes is waited for, and what was seen stays', async () => {
+test('it waits for a gateway that stopped, and keeps the last frame', async () => {
   const { link, shows } = open()
   link({ kind: 'away', sinceMs: performance.now(), why: 'gone' })
   await shows(/reconnecting \ds/)
@@ -243,7 +243,7 @@ test('a gateway that goes is waited for, and what was seen stays', async () => {
   await shows('● serving')
 })
 
-test('the chart is asked for when it is looked at, and anew when something else is wanted', async () => {
+test('the chart is requested when its screen opens, and again for another query', async () => {
   const wishes: string[] = []
   const { keyboard, shows } = open({
     async chart({ by, metric, bucket }) {

@@ -79,7 +79,7 @@ describe('whatever the size', () => {
     }
   })
 
-  test('at 60×15 each screen says which it is, and has its rows', () => {
+  test('at 60×15 each screen shows its name and its rows', () => {
     const size = { columns: 60, rows: 15 }
     const rows = { live: 3, keys: 4, models: 3, spend: 0, log: 10 }
     for (const screen of SCREENS) {
@@ -103,7 +103,7 @@ describe('whatever the size', () => {
     )
   })
 
-  test('below 60×15 it says what it needs', () => {
+  test('below 60×15 it prints the minimum size', () => {
     for (const size of [
       { columns: 59, rows: 40 },
       { columns: 120, rows: 14 },
@@ -148,7 +148,7 @@ describe('what strangers wrote', () => {
     },
   )
 
-  test('nor do wide characters push anything out of line', () => {
+  test('wide characters keep columns aligned', () => {
     const wide = {
       ...snapshot,
       in_flight: {
@@ -176,7 +176,7 @@ test('colour is never the only sign, and there is none without it', () => {
   expect(linesOf(scene).find((line) => line.includes('alice-notebook'))).toMatch(/^ ✖ alice/)
 })
 
-test('what was seen last stays, dimmed, while the gateway is away', () => {
+test('the last frame stays, dimmed, while the gateway is away', () => {
   const scene = sceneOf({}, { link: { kind: 'away', sinceMs: 0, why: 'gone' }, awayMs: 3_400 })
   expect(linesOf(scene)[0]).toContain('○ reconnecting 3s')
   expect(linesOf(scene)[7]).toBe(linesOf(sceneOf({}))[7])
@@ -184,14 +184,14 @@ test('what was seen last stays, dimmed, while the gateway is away', () => {
   expect(body.every(({ tone, text }) => tone === 'dim' || text.trim() === '')).toBe(true)
 })
 
-test('a gateway that is there and tells nothing is not shown as serving', () => {
+test('a gateway that sends no frames is not shown as serving', () => {
   const scene = sceneOf({}, { link: { kind: 'silent', sinceMs: 0 }, awayMs: 7_900 })
   expect(linesOf(scene)[0]).toContain('○ not answering 7s')
   const body = draw(scene).slice(1, -1).flat()
   expect(body.every(({ tone, text }) => tone === 'dim' || text.trim() === '')).toBe(true)
 })
 
-test('a drain and a sick store are said', () => {
+test('draining and an unhealthy store are shown', () => {
   const with_ = (gateway: object) =>
     linesOf(
       sceneOf({}, { snapshot: { ...SNAPSHOT, gateway: { ...SNAPSHOT.gateway, ...gateway } } }),
@@ -212,7 +212,7 @@ test('a filter that finds none of the keys shown says that there are more', () =
   expect(text).toContain(`no match among the ${rows} keys shown here; all 5007: gatewayctl keys `)
 })
 
-test('a name that two keys have stands for neither in a command', () => {
+test('a command uses the id where two keys have the same name', () => {
   const [first, second, ...rest] = SNAPSHOT.keys.rows
   if (!first || !second) throw new Error('there are keys')
   const keys = { ...SNAPSHOT.keys, rows: [first, { ...second, name: first.name }, ...rest] }
@@ -222,7 +222,7 @@ test('a name that two keys have stands for neither in a command', () => {
   expect(shown({ ...SNAPSHOT, keys })).toContain(`limits set ${first.id} `)
 })
 
-test('commands that are shown act where the dashboard looks', () => {
+test("suggested commands repeat the dashboard's global options", () => {
   const typed = ['dashboard', '--data-dir', '/srv/two', '--account', 'team']
   const shown = linesOf(sceneOf({ screen: 'keys' }, { typed, size: WIDE })).join('\n')
   expect(shown).toContain(': gatewayctl --data-dir /srv/two --account team limits set ')

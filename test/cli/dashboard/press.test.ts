@@ -82,7 +82,7 @@ describe('a filter', () => {
     expect(type(['enter'], typed.view).view.mode).toEqual({ kind: 'list' })
   })
 
-  test('goes back to what it was on escape, and away on another', () => {
+  test('is restored on escape, and cleared on a second one', () => {
     const { view } = type(['/', 'a', 'enter', '/', 'b', 'escape'])
     expect(view.lists.live.filter).toBe('a')
     expect(type(['escape'], view).view.lists.live.filter).toBe('')
@@ -117,7 +117,7 @@ describe('ending a request', () => {
     expect(type(['y'], view, empty).effects).toEqual([{ kind: 'kill', id: ids[1] }])
   })
 
-  test('is only for what is in progress', () => {
+  test('is only for requests in progress', () => {
     expect(type(['2', 'x']).view.mode.kind).toBe('list')
     expect(type(['5', 'x']).view.mode.kind).toBe('list')
   })
@@ -132,7 +132,7 @@ test('enter opens the details of a request, and the log of a key or a model', ()
   expect([ofModel.screen, ofModel.lists.log.filter]).toEqual(['log', 'model:"openai/gpt-mini"'])
 })
 
-test('a frozen screen shows what it showed, and thaws', () => {
+test('a frozen screen keeps its snapshot until unfrozen', () => {
   const frozen = type([' ']).view
   expect(frozen.frozen).toBe(SNAPSHOT)
   const later = { ...SNAPSHOT, in_flight: { count: 0, peak: 9, requests: [] } }
@@ -151,7 +151,7 @@ test('the rate stays between 1 and 10', () => {
   expect(type(['-'], { ...startView('live', 1) }).effects).toEqual([])
 })
 
-test('the chart turns by m, b and d on its screen alone', () => {
+test('m, b and d change the chart, only on its screen', () => {
   expect(type(['4', 'm', 'b', 'd']).view.chart).toEqual({
     metric: 'requests',
     by: 'user',
@@ -161,7 +161,7 @@ test('the chart turns by m, b and d on its screen alone', () => {
   expect(type(['4', 'm', 'm', 'm']).view.chart.metric).toBe('spend')
 })
 
-test('quitting, suspending, connecting anew', () => {
+test('quitting, suspending, reconnecting', () => {
   expect(type(['q']).effects).toEqual([{ kind: 'quit' }])
   expect(type(['?', 'q']).effects).toEqual([{ kind: 'quit' }])
   expect(type(['/', 'ctrl-c']).effects).toEqual([{ kind: 'quit' }])
@@ -169,7 +169,7 @@ test('quitting, suspending, connecting anew', () => {
   expect(type(['r']).effects).toEqual([{ kind: 'reconnect' }])
 })
 
-test('before there is anything to see, no key does harm', () => {
+test('keys are harmless before the first snapshot', () => {
   for (const key of [...'jkgGscxeSu/? 12345', 'enter', 'escape', 'tab', 'pagedown', '\u0001']) {
     expect(() => press(startView('live', 4), key, null)).not.toThrow()
   }

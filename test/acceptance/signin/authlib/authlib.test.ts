@@ -2,28 +2,28 @@
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openPython, type Python } from '#test/support/python.ts'
-import { openStand, REDIRECT, type Stand } from '../stand.ts'
+import { openSigninGateway, REDIRECT, type SigninGateway } from '../signin-gateway.ts'
 
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
 const INSTALL_MS = 400_000
 
 let python: Python | string
-let stand: Stand | undefined
+let setup: SigninGateway | undefined
 
 beforeAll(async () => {
   python = await openPython(here('requirements.txt'))
   if (typeof python === 'string') console.warn(`authlib: skipped, ${python}`)
-  else stand = await openStand()
+  else setup = await openSigninGateway()
 }, INSTALL_MS)
 afterAll(async () => {
-  await stand?.close()
+  await setup?.close()
   if (typeof python !== 'string') python.close()
 })
 
 /** Starts the application, and ends it when the work with it is done. */
 async function withApplication(
-  { authUrl, client }: Stand,
+  { authUrl, client }: SigninGateway,
   { path }: Python,
   work: (url: string) => Promise<void>,
 ): Promise<void> {
@@ -53,9 +53,9 @@ async function withApplication(
 test.for(['client_secret_basic', 'client_secret_post'])(
   'Authlib signs a person in with %s',
   async (method, { skip }) => {
-    if (stand === undefined || typeof python === 'string') return skip()
-    const provider = stand
-    await withApplication(stand, python, async (url) => {
+    if (setup === undefined || typeof python === 'string') return skip()
+    const provider = setup
+    await withApplication(setup, python, async (url) => {
       const login = await fetch(`${url}/${method}/login`, { redirect: 'manual' })
       const cookie = login.headers.getSetCookie()[0]?.split(';')[0] ?? ''
       const browser = provider.browser()

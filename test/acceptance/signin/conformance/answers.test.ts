@@ -1,6 +1,6 @@
 // The certification's Basic OP plan: what answers say. Each title is a module; what is only a warning there is demanded here.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { REDIRECT } from '../stand.ts'
+import { REDIRECT } from '../signin-gateway.ts'
 import { readIdToken } from './demands.ts'
 import {
   callToken,

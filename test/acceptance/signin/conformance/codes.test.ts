@@ -29,7 +29,7 @@ const pass = (seconds: number): Promise<void> => {
 /** What userinfo answers to a token. */
 const statusFor = async (token: string): Promise<number> => {
   const headers = { authorization: `Bearer ${token}` }
-  return (await suite.stand.ask(suite.metadata.userinfo_endpoint, { headers })).status
+  return (await suite.setup.ask(suite.metadata.userinfo_endpoint, { headers })).status
 }
 
 const MODULE_MS = 60_000

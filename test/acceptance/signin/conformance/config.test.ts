@@ -1,14 +1,14 @@
 // The certification's Config OP plan: one module, which reads the metadata of the provider behind TLS.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openStand, type Stand } from '../stand.ts'
+import { openSigninGateway, type SigninGateway } from '../signin-gateway.ts'
 import { demandMetadata, demandPublicKeys } from './demands.ts'
 
-let stand: Stand
+let setup: SigninGateway
 
 beforeAll(async () => {
-  stand = await openStand({}, { isBehindTls: true })
+  setup = await openSigninGateway({}, { isBehindTls: true })
 })
-afterAll(() => stand.close())
+afterAll(() => setup.close())
 
 /** What OpenID Connect Discovery, RP-Initiated Logout, RFC 8414 and RFC 9207 name, as far as it is told. */
 const KNOWN = {
@@ -40,9 +40,9 @@ const KNOWN = {
 }
 
 test('oidcc-discovery-endpoint-verification: all of it by https, by the schema, and nothing that nobody knows', async () => {
-  expect(stand.authUrl).toMatch(/^https:\/\//)
-  const metadata = await demandMetadata(stand)
-  await demandPublicKeys(stand, metadata)
+  expect(setup.authUrl).toMatch(/^https:\/\//)
+  const metadata = await demandMetadata(setup)
+  await demandPublicKeys(setup, metadata)
   const { issuer, ...rest } = metadata
   expect(new URL(issuer).href).toBe(`${issuer}/`)
   expect(Object.keys(rest).toSorted()).toEqual(Object.values(KNOWN).flat().toSorted())

@@ -1,7 +1,7 @@
 /** What the certification suite demands of metadata, keys and ID tokens, before any module and after every sign-in. */
 import type { webcrypto } from 'node:crypto'
 import { expect } from 'vitest'
-import type { Stand } from '../stand.ts'
+import type { SigninGateway } from '../signin-gateway.ts'
 
 export interface Metadata {
   readonly issuer: string
@@ -33,7 +33,7 @@ export interface Claims {
 
 /** Who is asked, and where. */
 export interface Provider {
-  readonly stand: Stand
+  readonly setup: SigninGateway
   readonly metadata: Metadata
 }
 
@@ -46,7 +46,7 @@ const YEAR_SECONDS = 31_557_600
 /** As wide as the suite lets clocks differ. */
 const SKEW_SECONDS = 300
 
-export async function demandMetadata({ authUrl, ask }: Stand): Promise<Metadata> {
+export async function demandMetadata({ authUrl, ask }: SigninGateway): Promise<Metadata> {
   const response = await ask(`${authUrl}/.well-known/openid-configuration`)
   expect(response.status).toBe(200)
   expect(response.headers.get('content-type')).toMatch(/^application\/json/)
@@ -57,7 +57,7 @@ export async function demandMetadata({ authUrl, ask }: Stand): Promise<Metadata>
 
 /** Each key by a name of its own, public, and written as RFC 7518 writes numbers. */
 export async function demandPublicKeys(
-  { ask }: Stand,
+  { ask }: SigninGateway,
   { jwks_uri }: Metadata,
 ): Promise<readonly PublicKey[]> {
   const response = await ask(jwks_uri)
@@ -80,14 +80,14 @@ export async function demandPublicKeys(
 
 /** An ID token whose signature, issuer, audience, times, nonce and hash hold. */
 export async function readIdToken(
-  { stand, metadata }: Provider,
+  { setup, metadata }: Provider,
   { id_token, access_token }: Pick<Tokens, 'id_token' | 'access_token'>,
   { clientId, nonce }: { readonly clientId: string; readonly nonce: string | undefined },
 ): Promise<{ readonly header: Readonly<Record<string, unknown>>; readonly claims: Claims }> {
   const [head = '', body = '', signature = ''] = id_token.split('.')
   const header = read<{ readonly alg: string; readonly kid: string }>(head)
   const claims = read<Claims>(body)
-  const keys = await demandPublicKeys(stand, metadata)
+  const keys = await demandPublicKeys(setup, metadata)
   const key = keys.find(({ kid }) => kid === header.kid)
   expect(header.alg).toBe('RS256')
   expect(await isSignedBy(key, `${head}.${body}`, signature)).toBe(true)

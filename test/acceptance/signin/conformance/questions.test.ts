@@ -1,7 +1,7 @@
 // The certification's Basic OP plan: what requests ask for. Each title is a module; what is only a warning there is demanded here.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '#test/support/appliance.ts'
-import { REDIRECT } from '../stand.ts'
+import { REDIRECT } from '../signin-gateway.ts'
 import { complete, errorFrom, fieldsOf, openSuite, type Visitor } from './suite.ts'
 
 let suite: Awaited<ReturnType<typeof openSuite>>

@@ -1,7 +1,12 @@
 /** The certification suite's hands: what each of its modules does and demands before and after the step that is its own. */
 import { expect } from 'vitest'
 import type { Browser, Page } from '../browser.ts'
-import { openStand, REDIRECT, type RegisteredClient, type Stand } from '../stand.ts'
+import {
+  openSigninGateway,
+  REDIRECT,
+  type RegisteredClient,
+  type SigninGateway,
+} from '../signin-gateway.ts'
 import {
   type Claims,
   demandMetadata,
@@ -51,22 +56,22 @@ export interface Outcome {
 
 /** The appliance behind TLS, with two clients that may do without PKCE, which the suite sends in one module alone. */
 export async function openSuite(): Promise<Suite & { close(): Promise<void> }> {
-  const stand = await openStand({}, { isBehindTls: true })
-  const client = stand.register('Suite', '--no-require-pkce')
-  const second = stand.register('Suite 2', '--no-require-pkce')
-  const metadata = await demandMetadata(stand)
-  await demandPublicKeys(stand, metadata)
+  const setup = await openSigninGateway({}, { isBehindTls: true })
+  const client = setup.register('Suite', '--no-require-pkce')
+  const second = setup.register('Suite 2', '--no-require-pkce')
+  const metadata = await demandMetadata(setup)
+  await demandPublicKeys(setup, metadata)
   let people = 0
   const visitor = (): Visitor => {
     const n = ++people
-    const browser = stand.browser({ 'x-forwarded-for': `198.18.0.${n}` })
-    return newVisitor(stand, metadata, client, browser, `member-${n}@example.org`)
+    const browser = setup.browser({ 'x-forwarded-for': `198.18.0.${n}` })
+    return newVisitor(setup, metadata, client, browser, `member-${n}@example.org`)
   }
-  return { stand, metadata, client, second, visitor, close: () => stand.close() }
+  return { setup, metadata, client, second, visitor, close: () => setup.close() }
 }
 
 function newVisitor(
-  stand: Stand,
+  setup: SigninGateway,
   metadata: Metadata,
   usual: RegisteredClient,
   browser: Browser,
@@ -79,7 +84,7 @@ function newVisitor(
   }
   const answer: Visitor['answer'] = async (sent) => {
     let { page } = sent
-    if (page.text.includes('name="email"')) page = await stand.signIn(browser, page, email)
+    if (page.text.includes('name="email"')) page = await setup.signIn(browser, page, email)
     if (page.text.includes('name="decision"')) {
       page = await browser.submit(page, '/consent', { decision: 'allow' })
     }
@@ -138,13 +143,13 @@ export function errorFrom({ metadata }: Suite, { fields, page }: Sent): string {
 
 /** One call of the token endpoint. */
 export function callToken(
-  { stand, metadata }: Suite,
+  { setup, metadata }: Suite,
   { client_id, client_secret }: RegisteredClient,
   grant: Readonly<Record<string, string>>,
   authentication: Authentication = 'client_secret_basic',
 ): Promise<Response> {
   const isBasic = authentication === 'client_secret_basic'
-  return stand.ask(metadata.token_endpoint, {
+  return setup.ask(metadata.token_endpoint, {
     method: 'POST',
     headers: isBasic ? { authorization: `Basic ${btoa(`${client_id}:${client_secret}`)}` } : {},
     body: new URLSearchParams({ ...grant, ...(!isBasic && { client_id, client_secret }) }),
@@ -201,11 +206,11 @@ export async function readTokens(response: Response): Promise<Tokens> {
 
 /** What the userinfo endpoint must answer. */
 export async function readUserinfo(
-  { stand, metadata }: Suite,
+  { setup, metadata }: Suite,
   init: RequestInit,
   { sub }: Pick<Claims, 'sub'>,
 ): Promise<Claims> {
-  const response = await stand.ask(metadata.userinfo_endpoint, init)
+  const response = await setup.ask(metadata.userinfo_endpoint, init)
   expect(response.status).toBe(200)
   expect(response.headers.get('content-type')).toMatch(/^application\/json/)
   const userinfo = (await response.json()) as Claims

@@ -1,4 +1,4 @@
-/** The stand: the compiled program with a mail server on loopback, a registered client, and people at browsers. */
+/** The compiled program with a mail server on loopback, a registered client, and simulated browsers. */
 import { type Appliance, furnishCli, startAppliance, until } from '#test/support/appliance.ts'
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { type MailServer, openMailServer } from '#test/support/mail-server.ts'
@@ -10,7 +10,7 @@ export interface RegisteredClient {
   readonly client_secret: string
 }
 
-export interface Stand {
+export interface SigninGateway {
   readonly cli: CliHarness
   readonly mail: MailServer
   readonly authUrl: string
@@ -33,10 +33,10 @@ export interface Stand {
 
 export const REDIRECT = 'https://app.example.org/callback'
 
-export async function openStand(
+export async function openSigninGateway(
   env: Readonly<Record<string, string>> = {},
   { isBehindTls = false, host = '127.0.0.1' } = {},
-): Promise<Stand> {
+): Promise<SigninGateway> {
   const cli = furnishCli(openCli())
   const mail = await openMailServer()
   const port = isBehindTls ? await freePort() : 0

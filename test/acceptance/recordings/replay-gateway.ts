@@ -1,4 +1,4 @@
-/** A gateway whose providers are recordings, each in some dress or cut short, and the stock client that asks for them. */
+/** A gateway whose providers replay recordings, in several forms or cut short, and the stock client that calls it. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type OpenAI from 'openai'
@@ -41,7 +41,7 @@ export interface Seen {
   readonly body: string
 }
 
-export interface Stand {
+export interface ReplayGateway {
   readonly gateway: Appliance
   readonly cli: CliHarness
   readonly key: string
@@ -77,8 +77,10 @@ const TYPES: Readonly<Record<string, ProviderType>> = {
   'other-openai-compatible': 'openai-compatible',
 }
 
-/** Starts it; its providers are written down beforehand, because a thousand of them are no operator's day. */
-export async function openStand(cases: readonly Case[]): Promise<Stand | undefined> {
+/** Starts it; the providers are written directly to the store, because adding a thousand through commands is slow. */
+export async function openReplayGateway(
+  cases: readonly Case[],
+): Promise<ReplayGateway | undefined> {
   const replay = await startReplay()
   if (!replay) return undefined
   const cli = furnishCli(openCli())

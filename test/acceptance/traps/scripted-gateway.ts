@@ -1,4 +1,4 @@
-/** Where traps are set: a served desk, and providers of bare HTTP that say whatever a trap wants, on every wire. */
+/** A running gateway, and providers on bare HTTP whose answers each test scripts, in every wire format. */
 import type { ServerResponse } from 'node:http'
 import {
   type Appliance,
@@ -9,11 +9,11 @@ import {
 import { type CliHarness, openCli } from '#test/support/cli-harness.ts'
 import { type Socket, startProvider } from '#test/upstream/fixtures.ts'
 
-export interface TrapStand {
+export interface ScriptedGateway {
   readonly cli: CliHarness
   gateway: Appliance
   /** A provider whose models answer as `answer` says, by the name they are asked for. */
-  provide(name: string, answer: Answer, wishes?: ProviderWishes): Promise<Socket>
+  provide(name: string, answer: Answer, wishes?: ProviderOptions): Promise<Socket>
   addModel(model: string, more?: object): Promise<void>
   close(): Promise<void>
 }
@@ -23,16 +23,16 @@ export type Asked = Socket['seen'][number]
 
 export type Answer = (response: ServerResponse, asked: Asked) => void | Promise<void>
 
-export interface ProviderWishes {
+export interface ProviderOptions {
   readonly type?: string
   readonly credential?: string | null
   readonly path?: string
 }
 
-export async function openTrapStand(options: StartOptions = {}): Promise<TrapStand> {
+export async function openScriptedGateway(options: StartOptions = {}): Promise<ScriptedGateway> {
   const cli = furnishCli(openCli())
   const providers: Socket[] = []
-  const stand: TrapStand = {
+  const setup: ScriptedGateway = {
     cli,
     gateway: await startAppliance(cli, options),
     async provide(name, answer, { type = 'openai-compatible', credential = null, path } = {}) {
@@ -42,7 +42,7 @@ export async function openTrapStand(options: StartOptions = {}): Promise<TrapSta
         return answer(response, asked)
       })
       providers.push(provider)
-      await stand.gateway.verb('providers.add', {
+      await setup.gateway.verb('providers.add', {
         name,
         type,
         base_url: provider.url + (path ?? '/v1'),
@@ -51,15 +51,15 @@ export async function openTrapStand(options: StartOptions = {}): Promise<TrapSta
       return provider
     },
     async addModel(model, more = {}) {
-      await stand.gateway.verb('models.add', { model, in_usd: '1', out_usd: '2', ...more })
+      await setup.gateway.verb('models.add', { model, in_usd: '1', out_usd: '2', ...more })
     },
     async close() {
-      await stand.gateway.kill()
+      await setup.gateway.kill()
       await Promise.all(providers.map((provider) => provider.stop()))
       cli.close()
     },
   }
-  return stand
+  return setup
 }
 
 export const hello = (more: object = {}) => ({

@@ -1,4 +1,4 @@
-/** A served desk whose clients hang up, and all that must follow each time, whoever the provider is. */
+/** A running gateway whose clients hang up, and the checks that must hold each time, for any provider. */
 import { expect } from 'vitest'
 import {
   type ActivityRow,
@@ -26,7 +26,7 @@ export interface HangUp {
   readonly body: string
 }
 
-export interface HangUpStand {
+export interface HangUpGateway {
   readonly cli: CliHarness
   readonly gateway: Appliance
   /** Asks, hangs up once `ready`, and waits for all that must follow. */
@@ -35,10 +35,10 @@ export interface HangUpStand {
 }
 
 /** Starts it with a model `name/m` for each base URL; `quick/m` is to answer at once. `requests` tells what the provider saw. */
-export async function openHangUpStand(
+export async function openHangUpGateway(
   baseUrls: Readonly<Record<string, string>>,
   requests: () => Promise<readonly UpstreamRequest[]>,
-): Promise<HangUpStand> {
+): Promise<HangUpGateway> {
   const cli = furnishCli(openCli())
   const gateway = await startAppliance(cli)
   for (const [name, baseUrl] of Object.entries(baseUrls)) {

@@ -1,23 +1,23 @@
-/** Where races are run: a served desk, a provider that answers when it is told to, one that answers soon, and accounts. */
+/** A running gateway for races, with accounts, a provider that answers on release, and one that answers soon. */
 import type { ServerResponse } from 'node:http'
 import { expect } from 'vitest'
 import type { VerbInput } from '#operator/verbs.ts'
 import { nanos, openHolds, priced } from '#test/support/appliance.ts'
 import type { Socket } from '#test/upstream/fixtures.ts'
-import { hello, openTrapStand, say } from '../traps/stand.ts'
+import { hello, openScriptedGateway, say } from '../traps/scripted-gateway.ts'
 
 export const AT_ONCE = 200
 const USAGE = { prompt_tokens: 100, completion_tokens: 20 }
 /** Of each answer of both providers. */
 export const CHARGE = priced([100, '1'], [20, '2'])
 
-export interface RaceStand {
-  /** Of `held/m`, which answers nobody before `letGo`. The other is `slow/m`. */
+export interface RaceGateway {
+  /** Serves `held/m`, which answers only after `releaseAll`. The other model is `slow/m`. */
   readonly held: Socket
   /** Requests that it has not answered yet. */
   waiting(): number
-  letGo(): void
-  /** Ann asks; every second place for a stream, whose refusals look the same. Null when she is served. */
+  releaseAll(): void
+  /** A request of end user `ann`, every second one streamed. Null when it is served. */
   ask(key: string, place: number, more: object): Promise<Told | null>
   /** So many keys of an account of their own. */
   openAccount(
@@ -34,7 +34,7 @@ export interface RaceStand {
   close(): Promise<void>
 }
 
-/** What a refused request was told, as far as the contract fixes it. */
+/** A refusal, as far as the contract defines it. */
 export interface Told {
   readonly line: string
   /** Seconds, as text. */
@@ -55,8 +55,8 @@ async function read(response: Response): Promise<Told | null> {
   }
 }
 
-export async function openRaceStand(): Promise<RaceStand> {
-  const { cli, gateway, provide, addModel, close } = await openTrapStand()
+export async function openRaceGateway(): Promise<RaceGateway> {
+  const { cli, gateway, provide, addModel, close } = await openScriptedGateway()
   const waiting: { readonly response: ServerResponse; readonly stream: unknown }[] = []
   const held = await provide('held', (response, { body }) => {
     waiting.push({ response, stream: body['stream'] })
@@ -76,7 +76,7 @@ export async function openRaceStand(): Promise<RaceStand> {
   return {
     held,
     waiting: () => waiting.length,
-    letGo() {
+    releaseAll() {
       for (const { response, stream } of waiting.splice(0)) say(response, stream, USAGE)
     },
     ask: async (key, place, more) =>

@@ -1,4 +1,4 @@
-/** Where keys are managed from outside: the compiled gateway, two accounts with a provisioning key each, and all that was said. */
+/** The compiled gateway with two accounts, a provisioning key for each, and a record of all output. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
@@ -19,7 +19,7 @@ export interface Asked {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export interface KeyStand {
+export interface KeyGateway {
   readonly cli: CliHarness
   readonly gateway: Appliance
   /** A provisioning key of the first account, with a window of one request and nothing to spend. */
@@ -41,7 +41,7 @@ export interface KeyStand {
   close(): Promise<void>
 }
 
-export async function openKeyStand(): Promise<KeyStand> {
+export async function openKeyGateway(): Promise<KeyGateway> {
   const cli = furnishCli(openCli())
   let gateway = await startAppliance(cli)
   const secrets: string[] = []
@@ -61,7 +61,7 @@ export async function openKeyStand(): Promise<KeyStand> {
   const rival = await issue('rival', { kind: 'provisioning', account: 'rival' })
   const ordinary = await issue('ordinary')
 
-  const ask: KeyStand['ask'] = async (method, path, { body, key = admin, headers } = {}) => {
+  const ask: KeyGateway['ask'] = async (method, path, { body, key = admin, headers } = {}) => {
     const response = await fetch(gateway.url + path, {
       method,
       headers: {
