@@ -1,4 +1,4 @@
-// Draws the tables of docs/api.md anew: `bun scripts/api-doc.ts`. A test holds the page to what this would write.
+// Regenerates the tables of docs/api.md: `bun scripts/api-doc.ts`. A test checks that the page is up to date.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { renderDocument } from '#http/openapi/document.ts'

@@ -1,4 +1,4 @@
-// The one command of the gateway: format, lint, types, dead code; every gate runs, then the verdict.
+// All checks: format, lint, types, dead code. Every check runs before the result.
 const gates = [
   { name: 'style', command: ['biome', 'check', '--error-on-warnings', '.'] },
   { name: 'types', command: ['tsc', '--pretty', 'false'] },

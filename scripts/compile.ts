@@ -1,4 +1,4 @@
-// The recipe of the binary, shared by the build command, the smoke checks and the test runner.
+// How the binary is built, shared by the build command, the smoke checks and the test runner.
 import { renameSync, rmSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +7,7 @@ import project from '../package.json' with { type: 'json' }
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
-/** Where a build without further wishes lands. */
+/** Default output file. */
 export const BINARY = `${ROOT}dist/gatewayctl`
 
 /** What runs on threads of its own; each is found in the binary under its path (`db/sqlite/log-checkpoint.ts`). */
@@ -53,9 +53,9 @@ export async function compile({ entry, outfile, target, runtime }: CompileOption
   }
 }
 
-/** What libraries import at their top and this program never uses, or has at hand without loading it. */
+/** Imports of libraries that this program never uses, or does not need to load. */
 const STAND_INS: readonly {
-  /** Whose: the end of its path. */
+  /** The end of the importer's path. */
   readonly importer: string
   readonly statement: string
   readonly instead: string

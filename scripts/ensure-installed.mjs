@@ -1,4 +1,4 @@
-// Makes a fresh clone ready: runs `npm ci` when node_modules is missing or older than the lock file.
+// Prepares a fresh clone: runs `npm ci` when node_modules is missing or older than the lock file.
 // Plain JavaScript for Node 20 on purpose: it is what brings Bun in.
 import { spawnSync } from 'node:child_process'
 import { statSync } from 'node:fs'

@@ -1,5 +1,5 @@
 /**
- * What several nodes would make of one key's limits, before anybody builds them: three policies, in calm and in trouble, against
+ * Simulates the limits of one key on several nodes, before they are built: three policies, with and without failures, against
  * an observer who knows everything (docs/scale.md).
  *
  *     npm run simulate -- [--nodes 4] [--seed 1]

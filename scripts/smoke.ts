@@ -1,4 +1,4 @@
-// What only the compiled binary can show: start-up, size, deafness to its directory, a first request.
+// Checks that need the compiled binary: start-up, size, independence of its directory, a first request.
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
 /**
- * The soak: the compiled gateway under a mixed load for hours, with everything that goes wrong going wrong. Upstreams of every
+ * The soak: the compiled gateway under a mixed load for hours, with failures of every kind. Upstreams of every
  * family cut, stall, refuse and talk nonsense; clients hang up; an operator makes, changes and ends keys; and the gateway itself
  * is killed and stopped again and again. At the end the books must hold every answered request exactly once.
  *

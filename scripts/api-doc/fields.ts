@@ -1,7 +1,7 @@
-/** One schema of the interface as rows for people: its fields by their paths, their types in words, what they mean. */
+/** Renders one schema of the API as table rows: field paths, types and descriptions. */
 import { linkTo, type Node, row, table } from './markdown.ts'
 
-/** Whose words they are: fields that a client sends may be required, those that it is sent may be absent. */
+/** Direction: request fields may be required, response fields may be absent. */
 export type Side = 'asked' | 'answered'
 
 type Schemas = Readonly<Record<string, Node>>

@@ -41,12 +41,12 @@ function pathsTable(document: Node): string {
   return table(['path', '', 'send', 'get'], rows)
 }
 
-/** Where a parameter or header is used, in few words. */
+/** Where a parameter or header is used, in short. */
 function usersOf(names: readonly string[], all: readonly string[]): string {
   return names.length === all.length ? 'all' : names.map((name) => `\`${name}\``).join(', ')
 }
 
-/** What may stand in the query and in the headers of a request. */
+/** Query parameters and request headers. */
 function parametersTable(document: Node): string {
   const operations = operationsOf(document)
   const all = operations.map(({ name }) => name)
@@ -72,7 +72,7 @@ function parametersTable(document: Node): string {
   return table(['name', 'in', 'of', ''], rows)
 }
 
-/** Every header of an answer. */
+/** Every response header. */
 function headersTable(document: Node): string {
   const rows = Object.entries<Node>(document.components.headers).map(([name, header]) =>
     row(`\`${name}\``, header.description),
@@ -80,7 +80,7 @@ function headersTable(document: Node): string {
   return table(['header', ''], rows)
 }
 
-/** Longer lists are not read. */
+/** Longer lists are shortened. */
 const MOST_USERS = 4
 
 interface Code {

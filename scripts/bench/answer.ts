@@ -1,4 +1,4 @@
-/** HTTP's dress for what the mock says, put on once. */
+/** HTTP framing of the mock's answers, built once. */
 
 /** Pieces of bytes, in the order in which they leave. */
 export interface Answer {

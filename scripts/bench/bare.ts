@@ -1,6 +1,6 @@
 /**
- * The ceiling: a proxy of Bun.serve and fetch and nothing else. It hands the answer on as it comes; the request it reads
- * whole first (`buffered`, the cheaper way) or hands on as well (`streaming`).
+ * The baseline: a proxy of only Bun.serve and fetch. It streams the answer; the request it reads
+ * whole first (`buffered`, which is cheaper) or streams too (`streaming`).
  */
 
 const [upstream, mode = 'buffered'] = process.argv.slice(2)

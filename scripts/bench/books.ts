@@ -1,4 +1,4 @@
-/** The directories of part `scale`: one that has served nobody yet, and one with a month of requests. */
+/** The data directories of part `scale`: an empty one, and one with a month of requests. */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type FilledKey, openFiller } from './fill.ts'

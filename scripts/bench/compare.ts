@@ -1,10 +1,10 @@
-/** Puts servers through the same answers in turns, and takes every ratio inside its round. */
+/** Measures servers with the same answers in turns, and takes ratios within a round. */
 
 import { type LoadResult, type LoadTarget, load, type Until } from './load.ts'
 import { cpuMicros, type Measured, machineMicros, residentMebibytes } from './process.ts'
 import type { AnswerRoute, Rig } from './rig.ts'
 
-/** Of a core: as much of anybody else's work is let pass. */
+/** Fraction of a core that other processes may use. */
 const MOST_FOREIGN = 0.15
 const MOST_TRIES = 3
 
@@ -78,7 +78,7 @@ export async function contest<Name extends string>(
   const warmth: Until = { seconds: 1, answers: until.answers ?? Number.POSITIVE_INFINITY }
   for (const name of names) await take(contenders[name], connections, warmth)
   for (let round = 0; round < rounds; round++) {
-    // Whoever goes first changes with every round, so that a drift of the machine favours nobody.
+    // The order changes with every round, so that drift of the machine favours no server.
     for (const turn of names.keys()) {
       const name = names[(turn + round) % names.length] as Name
       samples[name].push(await takeUndisturbed(contenders[name], connections, until))
@@ -87,7 +87,7 @@ export async function contest<Name extends string>(
   return comparisonOf(samples)
 }
 
-/** What the rounds of each say together; NaN of whom was not there. */
+/** Medians over the rounds; NaN for a server that did not take part. */
 function comparisonOf<Name extends string>(
   samples: Readonly<Partial<Record<Name, readonly Sample[]>>>,
 ): Comparison<Name> {
@@ -106,7 +106,7 @@ function comparisonOf<Name extends string>(
   }
 }
 
-/** Again while somebody else is at work on the machine; the calmest counts. @throws Error when an answer is not 200 */
+/** Repeats while other processes use the machine, and takes the calmest run. @throws Error when an answer is not 200 */
 async function takeUndisturbed(
   contender: Contender,
   connections: number,

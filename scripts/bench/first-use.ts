@@ -3,7 +3,7 @@ import { type Books, FULL_LIMIT, FULL_USED, targetOf } from './books.ts'
 import { load } from './load.ts'
 import { startGateway } from './rig.ts'
 
-/** How long it may hold up everybody else, beyond what a busy machine does by itself. */
+/** How long it may delay other keys, beyond the usual noise of the machine. */
 const MOST_PAUSE_MS = 20
 const CONNECTIONS = 32
 /** Asked for beyond what is left of the window. */

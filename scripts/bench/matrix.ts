@@ -11,9 +11,9 @@ const TRIALS = 3
 export interface MatrixEffort extends Grid {
   readonly rounds: number
   readonly seconds: number
-  /** Who takes part; everybody when it is empty. */
+  /** Servers that take part; all when empty. */
   readonly only: readonly string[]
-  /** Where Portkey is installed, if it is to take part. */
+  /** Where Portkey is installed; omitted, it does not take part. */
   readonly portkeyDir: string | undefined
 }
 

@@ -1,4 +1,4 @@
-/** Where a message of HTTP/1.1 ends, told by counting: what a socket remembers of the one that it is hearing. */
+/** Finds the end of an HTTP/1.1 message by counting: the parser state of one connection. */
 
 export interface Message {
   /** Up to the empty line, as far as it is there. */
@@ -21,7 +21,7 @@ const UNKNOWN = -1
 
 export const newMessage = (): Message => ({ head: '', leftBytes: UNKNOWN, bodyBytes: 0, tail: '' })
 
-/** One record serves all messages of a connection: at thirty thousand of them a second, a new one each time is felt. */
+/** One record is reused for all messages of a connection: at thirty thousand a second, allocation would show. */
 export function clear(message: Message): void {
   message.head = ''
   message.leftBytes = UNKNOWN

@@ -1,4 +1,4 @@
-/** An upstream that costs next to nothing: answers made in advance, written to raw sockets. */
+/** A mock upstream of minimal cost: prepared answers, written to raw sockets. */
 import type { Socket } from 'bun'
 import { type Answer, streamed, whole } from './answer.ts'
 import { clear, ends, type Message, newMessage } from './message.ts'
@@ -90,7 +90,7 @@ function finish(exchange: Exchange): void {
   underWay--
 }
 
-/** Whoever asks by GET is the bench, and wants the counts. */
+/** GET is the bench reading the counts. */
 function report(socket: Socket<Exchange>): void {
   const body = JSON.stringify(counts)
   socket.end(

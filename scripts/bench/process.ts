@@ -16,7 +16,7 @@ const TRY_MS = 100
 
 const canPin = Bun.which('taskset') !== null
 
-/** Keeps the bench itself, which is the load, off the core that is measured. */
+/** Keeps the bench, which generates the load, off the measured core. */
 export function stayOn(core: number): void {
   if (canPin) Bun.spawnSync(['taskset', '-acp', String(core), String(process.pid)])
 }
@@ -93,7 +93,7 @@ async function readOrigin(child: Child): Promise<string> {
   }
 }
 
-/** Reads on for ever: a child whose pipe is full would stop. */
+/** Keeps reading: a full pipe would block the child. */
 async function drain(reader: { read(): Promise<{ readonly done: boolean }> }): Promise<void> {
   while (!(await reader.read()).done);
 }

@@ -1,4 +1,4 @@
-// Runs a program to its end and answers what it said; what it complains of is in the error.
+// Runs a program to its end and returns its output; an error has its standard error.
 export async function run(
   command: readonly string[],
   options: { readonly cwd?: string } = {},

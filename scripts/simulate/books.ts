@@ -1,4 +1,4 @@
-/** The counts of one key, as whoever decides keeps them: a window of instants, what is spent, and what is held. */
+/** The counts of one key, as the deciding node keeps them: a window of instants, spend and holds. */
 import type { Claim, Limits } from './observer.ts'
 
 const MINUTE_MS = 60_000

@@ -1,4 +1,4 @@
-/** What really happened to one key, as an observer sees it who stands outside of every node. */
+/** What really happened to one key, as seen by an observer outside of all nodes. */
 
 /** A key's limits: so many requests in any minute, and so much spent or held. Money in millionths of a dollar. */
 export interface Limits {

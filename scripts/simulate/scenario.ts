@@ -1,4 +1,4 @@
-/** One scenario: a key that wants more than it may, through several nodes, while something goes wrong. */
+/** One scenario: a key that exceeds its limits on several nodes, during a failure. */
 import { startTimeline } from './events.ts'
 import { type Claim, type Figures, type Limits, startObserver } from './observer.ts'
 import type { Policy, Setting, Verdict } from './policy.ts'

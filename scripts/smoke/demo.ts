@@ -1,4 +1,4 @@
-// The first minute of a stranger: start the demo, ask whole, ask streamed, stop it while it speaks.
+// The first minute of a new user: start the demo, request an answer, stream one, stop the gateway meanwhile.
 import { BINARY } from '../compile.ts'
 import { bareEnvironment } from './run.ts'
 
@@ -69,7 +69,7 @@ function ask({ baseUrl, key }: Demo, body: object): Promise<Response> {
   })
 }
 
-/** Reads the banner until it has told the two things an application needs. */
+/** Reads the banner until it has printed the base URL and the key. */
 async function started(server: Bun.Subprocess<'ignore', 'pipe', 'pipe'>): Promise<Demo> {
   let said = ''
   const listening = new Promise<Demo>((resolve, reject) => {

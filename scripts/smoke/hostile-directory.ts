@@ -1,4 +1,4 @@
-// An operator may stand in anybody's directory: its .env and bunfig.toml must not reach the binary.
+// The binary may be started in an untrusted directory: its .env and bunfig.toml must have no effect.
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { initialise, run } from './run.ts'
 
@@ -14,7 +14,7 @@ export function ignoresItsDirectory(scratch: string): string {
   )
   writeFileSync(`${directory}/.env`, 'FORCE_COLOR=1\nGATEWAY_CONFIG=./absent.toml\nSPRUNG=1\n')
 
-  // A trap that catches nobody proves nothing: plain Bun must step into it first.
+  // Plain Bun must run the preload first, or the check would prove nothing.
   const preload = 'console.log(process.env.SPRUNG)'
   const caught = Bun.spawnSync([process.execPath, '-e', preload], {
     cwd: directory,

@@ -29,7 +29,7 @@ const MODELS = Object.keys(WIRES).map((name) => `${name}/m`)
 const TEXT_MODELS = MODELS.filter((model) => model !== 'images/m')
 const DOWN_MS = 20
 
-/** Asks until the run is over; the same seed asks the same questions. */
+/** Sends requests until the run is over; the same seed sends the same requests. */
 export async function runClient(context: ClientContext, chance: Chance): Promise<void> {
   while (!context.isOver()) {
     const question = draw(chance, context.keys)

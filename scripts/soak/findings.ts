@@ -1,4 +1,4 @@
-/** What the soak has seen: counts, answers whose charge must be there, and everything that nothing explains. */
+/** Results of the soak: counts, answers whose charge must be in the ledger, and unexplained errors. */
 
 export interface Findings {
   count(what: string): void

@@ -91,7 +91,7 @@ export async function startLife({ binary, env }: Body, number: number): Promise<
   }
 }
 
-/** Reads both streams to their end: a child whose pipe is full would stop. */
+/** Reads both streams to their end: a full pipe would block the child. */
 async function listensAt(
   child: Subprocess<'ignore', 'pipe', 'pipe'>,
   complaints: string[],

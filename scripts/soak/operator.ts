@@ -1,4 +1,4 @@
-/** The operator of the soak: types one command after the other, whoever is being killed meanwhile. */
+/** The operator of the soak: runs one command after the other, also while the gateway is killed. */
 import type { Chance } from '../simulate/random.ts'
 import type { Findings } from './findings.ts'
 import { type PrintedKey, type SoakKey, toKey } from './keys.ts'

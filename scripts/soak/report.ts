@@ -1,4 +1,4 @@
-/** The end of a soak in words: counts, what nothing explains, and what was broken. */
+/** The report of a soak: counts, unexplained errors, and violations. */
 import type { Findings } from './findings.ts'
 
 const MOST_LISTED = 20

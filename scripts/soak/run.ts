@@ -23,7 +23,7 @@ const OPERATOR_PAUSE_MS = 1_500
 /** So far apart that no seed's client draws as another seed's. */
 const SEED_STEP = 1_000_003
 
-/** What a soak and a series of kills have in common: somebody who asks, somebody who types, and lives between them. */
+/** Common to a soak and a series of kills: clients, an operator, and the lives of the gateway. */
 export interface Traffic {
   /** Undefined between two lives; set by `beginLife` and `endLife`. */
   live: Life | undefined
@@ -31,7 +31,7 @@ export interface Traffic {
   turnedMs: number
   isOver: boolean
   readonly keys: SoakKey[]
-  /** Resolves once clients and operator have seen that it is over. */
+  /** Resolves once clients and operator have stopped. */
   readonly settled: Promise<unknown>
 }
 
@@ -78,7 +78,7 @@ export async function endLife(
   const { live } = traffic
   if (!live) return
   try {
-    // Whoever asks while it drains is turned away, and is to see that.
+    // Requests during a drain are refused, and the clients must see that.
     await live.end(signal)
   } catch (cause) {
     findings.violation(String(cause))

@@ -123,7 +123,7 @@ function expectNoLeak(answer: string): void {
 
 describe('a hostile working directory', () => {
   test('has no effect on commands or on the server, which starts itself anew', async () => {
-    // A trap that catches nobody proves nothing: plain Bun must step into it first.
+    // Plain Bun must run the preload first, or the check would prove nothing.
     const bait = Bun.spawnSync([process.execPath, '-e', 'console.log(process.env.SPRUNG)'], {
       cwd: cli.home,
       env: { PATH: process.env['PATH'] ?? '' },

@@ -1,4 +1,4 @@
-/** What the gateway promises beside others, and whether the cells that were measured keep it. */
+/** Limits of the gateway relative to other servers, and whether the measured cells keep them. */
 import { type Cell, KINDS, titleOf } from './cells.ts'
 import { MANY_CONNECTIONS, type Outcome } from './table.ts'
 

@@ -1,4 +1,4 @@
-/** Who takes part in the matrix, each a process of its own on the measured core. */
+/** The servers of the matrix, each a process of its own on the measured core. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -45,7 +45,7 @@ export interface BenchSubjects {
 
 const CHAT_PATH = '/v1/chat/completions'
 
-/** Starts everybody who is installed; Portkey from the directory that the operator names. */
+/** Starts every installed server; Portkey from the given directory. */
 export async function openSubjects(portkeyDir: string | undefined): Promise<BenchSubjects> {
   const scratch = mkdtempSync(join(tmpdir(), 'gatewayctl-bench-'))
   const started: Measured[] = []

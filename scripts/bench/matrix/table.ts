@@ -70,6 +70,6 @@ function columnsOf({ cell, figures, bare }: Outcome): readonly Column[] {
   ]
 }
 
-/** Nothing to compare with is a dash. */
+/** A dash where there is nothing to compare with. */
 const inDigits = (number: number, digits: number): string =>
   Number.isNaN(number) ? '-' : number.toFixed(digits)
