@@ -114,7 +114,7 @@ describe('with the gateway up', () => {
   test('what is exported is what there is, and has no secret', () => {
     const { code, out } = cli.run(['export'])
     expect(code).toBe(0)
-    expect(out).toMatch(/^# The gateway as a file/)
+    expect(out).toMatch(/^# Written by gatewayctl export/)
     expect(out).toContain('from_env = "ACME_API_KEY"')
     expect(out).not.toContain(CREDENTIAL)
     expect(out).not.toMatch(/if-[0-9A-Za-z]{6}/)
@@ -174,7 +174,9 @@ describe('with the gateway up', () => {
     expect(code).toBe(0)
     const reason = /keys (key_\w+), (key_\w+) have the same name "twin"/
     expect(reason.exec(err)?.slice(1).toSorted()).toEqual(ids.toSorted())
-    expect(out).toMatch(/^# .*, but nowhere else, because\n# {3}keys key_\w+, key_\w+ are all/)
+    expect(out).toMatch(
+      /^# .*, but not to another gateway, because\n# {3}keys key_\w+, key_\w+ are all/,
+    )
     write(out)
     expect(apply(['--dry-run']).err).toBe('nothing to change\n')
     const next = /next: gatewayctl (.+) --name NEW/.exec(err)?.[1]?.split(' ') ?? []

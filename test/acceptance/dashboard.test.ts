@@ -213,7 +213,7 @@ describe.skipIf(TMUX === null)('in a terminal', () => {
     terminal.send('4')
     await terminal.shows('loading…')
     await terminal.shows('─ by key ─')
-    expect(terminal.screen()).toMatch(/^ m what .* q quit *$/m)
+    expect(terminal.screen()).toMatch(/^ m metric .* q quit *$/m)
   })
 
   test('beside a demo each screen is whole', async () => {
