@@ -39,7 +39,7 @@ const CHECKS: readonly Check[] = [
 const checkFailed = (thrown: unknown): readonly Finding[] => [
   problem(
     'check_failed',
-    `something could not be looked at: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+    `a check could not run: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
   ),
 ]
 

@@ -83,7 +83,7 @@ test('what is old goes; money, sums and slots stay; and whoever asks for it is t
   expect(cli.run(['audit'])).toMatchObject({ code: 0, out: days })
   expect(days).toContain(`${LINES + 4} entries`)
   expect(cli.run(['ledger', '--csv', '--limit', '10000']).out).toBe(before)
-  expect(cli.run(['doctor']).out).toMatch(/the log of requests is whole since .*Z; what ended/)
+  expect(cli.run(['doctor']).out).toMatch(/the log of requests is complete since .*Z; what ended/)
 
   const shown = cli.run(['activity', 'show', oldest])
   expect(shown.code).toBe(3)

@@ -19,8 +19,8 @@ test('doctor names what was dropped and what was added, with the gateway down an
   database.close(true)
 
   const missing =
-    '✖ the schema is not as gatewayctl made it: index keys_by_name of keys is missing; trigger ledger_is_append_only_update of ledger is missing\n    next: stop the gateway, then gatewayctl backup --restore FILE'
-  const added = '! the schema has what gatewayctl did not make: index mine of keys'
+    '✖ the schema differs from the one gatewayctl created: index keys_by_name of keys is missing; trigger ledger_is_append_only_update of ledger is missing\n    next: stop the gateway, then gatewayctl backup --restore FILE'
+  const added = '! the schema has objects that gatewayctl did not create: index mine of keys'
   const expectNamed = (): void => {
     const { code, out } = cli.run(['doctor'])
     expect([code, out]).toEqual([6, expect.stringContaining(missing)])

@@ -125,10 +125,10 @@ describe('thresholds', () => {
     const status = cli.run(['status']).out
     expect(status).toContain('balance default $19.00, acme $9.00, other $1.25')
     expect(status).toContain('alert below default $20.00 (low, notified ')
-    expect(cli.run(['doctor']).out).toContain('! account default wants an e-mail')
+    expect(cli.run(['doctor']).out).toContain('! account default has an e-mail for notices')
     const env = { GATEWAY_SMTP_URL: 'smtp://127.0.0.1:1' }
     expect(cli.run(['doctor'], { env }).out).toContain(
-      '✓ account default: below $20.00 tells by email and webhook',
+      '✓ account default: below $20.00 notifies by email and webhook',
     )
     const low = cli.run(['thresholds']).out
     expect(low).toMatch(/^low\tyes, notified .*Z\)$/m)

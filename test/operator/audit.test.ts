@@ -140,7 +140,7 @@ describe('a difference', () => {
     expect(report.findings).toContainEqual({
       check: 'ledger',
       level: 'problem',
-      message: '1 other sums are not what the ledger adds up to',
+      message: '1 other sums do not match the ledger',
       next: 'gatewayctl audit',
     })
   })

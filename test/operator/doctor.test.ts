@@ -106,7 +106,7 @@ test('no backup worries nobody before there were charges for a day, then and aft
   expect(await findings(deps, 'backup')).toMatchObject([{ level: 'ok' }])
   deps.clock.advance(DAY_MS + 1)
   expect(await findings(deps, 'backup')).toMatchObject([
-    { level: 'warning', message: 'no backup was ever taken', next: 'gatewayctl backup --verify' },
+    { level: 'warning', message: 'no backup has been taken', next: 'gatewayctl backup --verify' },
   ])
   const taken_at = '2026-08-23T12:00:00Z'
   await act(deps, 'backup', { file: '/b.db', size_bytes: 1, taken_at })

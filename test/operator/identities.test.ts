@@ -177,7 +177,7 @@ describe('doctor', () => {
   test('says by what people sign in, and what keeps new ones from it', async () => {
     const deps = await openFurnished()
     expect(await said(deps)).toMatchObject([
-      { level: 'ok', message: 'people sign in by e-mail alone' },
+      { level: 'ok', message: 'people sign in by e-mail only' },
     ])
     await act(deps, 'identities.add', google)
     expect(await said(deps)).toMatchObject([{ level: 'warning' }])

@@ -97,11 +97,11 @@ test('doctor tells it too', async () => {
     (await act(deps, 'doctor', {})).findings.find(({ check }) => check === 'log')
   expect(await told()).toMatchObject({
     level: 'ok',
-    message: expect.stringContaining('nothing was'),
+    message: expect.stringContaining('nothing has been removed'),
   })
   await trim()
   expect(await told()).toMatchObject({
     level: 'ok',
-    message: expect.stringContaining(`whole since ${renderInstant(since)};`),
+    message: expect.stringContaining(`complete since ${renderInstant(since)};`),
   })
 })

@@ -406,12 +406,12 @@ describe('status and doctor', () => {
     expect(await findings()).toEqual(['ok: no low-balance threshold is set'])
     await act(deps, 'thresholds.set', { threshold_usd: '5' })
     expect(await findings()).toEqual([
-      'warning: account default has a threshold and nobody to tell',
+      'warning: account default has a threshold, but no e-mail or webhook for its notice',
     ])
     await act(deps, 'thresholds.set', { email: 'ops@example.org' })
     expect(await findings()).toEqual([
-      'warning: account default wants an e-mail, and no mail server is known (GATEWAY_SMTP_URL)',
+      'warning: account default has an e-mail for notices, but no mail server is set (GATEWAY_SMTP_URL)',
     ])
-    expect(await findings(true)).toEqual(['ok: account default: below $5.00 tells by email'])
+    expect(await findings(true)).toEqual(['ok: account default: below $5.00 notifies by email'])
   })
 })

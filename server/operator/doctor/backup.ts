@@ -18,7 +18,7 @@ export async function checkBackup(deps: OperatorDeps): Promise<readonly Finding[
     return [
       charge === undefined
         ? ok('backup', 'no backup yet')
-        : backupWarning('no backup was ever taken'),
+        : backupWarning('no backup has been taken'),
     ]
   }
   const days = Math.floor((now - at) / DAY_MS)

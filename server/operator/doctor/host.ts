@@ -34,7 +34,7 @@ const inTheClear = (setting: string, url: string, what: string): Finding =>
   warning(
     'address',
     `${setting} is ${url}, http:// on a public address: ${what}`,
-    'put a TLS proxy in front, and name it: gatewayctl help environment',
+    'put a TLS proxy in front and set its URL: gatewayctl help environment',
   )
 
 const MEGABYTE = 1_000_000

@@ -17,7 +17,7 @@ export async function checkRate({ store, clock }: OperatorDeps): Promise<readonl
       ? ok('rate', rate)
       : warning(
           'rate',
-          `${rate} is the default: nobody has set the rate`,
+          `${rate} is the default: no rate has been set`,
           'gatewayctl rates set USD/RUB 92.50',
         ),
   ]
@@ -85,7 +85,7 @@ export async function checkRoutes({ store, live }: OperatorDeps): Promise<readon
         )
       : warning(
           'routes',
-          `${lost.length} of ${cards.length} models have no provider left that does not rest: ${first.id}`,
+          `${lost.length} of ${cards.length} models have only resting providers: ${first.id}`,
           `gatewayctl models route ${first.id}`,
         ),
   ]

@@ -28,7 +28,7 @@ async function checkThreshold(
       ? [
           warning(
             'threshold',
-            `account ${name} has a threshold and nobody to tell`,
+            `account ${name} has a threshold, but no e-mail or webhook for its notice`,
             `gatewayctl thresholds set --account ${shellWord(name)} --email ops@example.org`,
           ),
         ]
@@ -37,7 +37,7 @@ async function checkThreshold(
       ? [
           warning(
             'threshold',
-            `account ${name} wants an e-mail, and no mail server is known (GATEWAY_SMTP_URL)`,
+            `account ${name} has an e-mail for notices, but no mail server is set (GATEWAY_SMTP_URL)`,
             'gatewayctl help environment',
           ),
         ]
@@ -53,7 +53,7 @@ async function checkThreshold(
         ]),
   ]
   if (findings.length > 0) return findings
-  const message = `account ${name}: below $${renderUsd(threshold.below)} tells by ${channels.join(' and ')}`
+  const message = `account ${name}: below $${renderUsd(threshold.below)} notifies by ${channels.join(' and ')}`
   return [ok('threshold', message)]
 }
 

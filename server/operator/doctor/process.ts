@@ -22,7 +22,7 @@ export async function checkDescriptors({ live }: OperatorDeps): Promise<readonly
 export function judgeDescriptors(used: number | null, most: number): Finding {
   const next = 'raise the limit of the service: LimitNOFILE=65536'
   if (used === null || used > most * MOST_SHARE) {
-    const message = `${used ?? 'all'} of ${most} descriptors are in use: who comes now waits until others leave`
+    const message = `${used ?? 'all'} of ${most} descriptors are in use: new connections wait until others close`
     return problem('descriptors', message, next)
   }
   const message = `${used} of ${most} descriptors in use`

@@ -6,7 +6,7 @@ import { type Finding, ok, problem, warning } from './finding.ts'
 export async function checkIdentities(deps: OperatorDeps): Promise<readonly Finding[]> {
   const { identityProviders } = deps.store.signin
   const providers = await identityProviders.list()
-  if (providers.length === 0) return [ok('identities', 'people sign in by e-mail alone')]
+  if (providers.length === 0) return [ok('identities', 'people sign in by e-mail only')]
   const findings: Finding[] = []
   for (const { name } of providers) {
     const isReadable = await identityProviders.secret(name).then(
@@ -26,7 +26,7 @@ export async function checkIdentities(deps: OperatorDeps): Promise<readonly Find
     findings.push(
       warning(
         'identities',
-        'without a mail server (GATEWAY_SMTP_URL) nobody new can come by a third party: their first code has no way to them',
+        'without a mail server (GATEWAY_SMTP_URL) new people cannot sign in with an external provider: their first code cannot be sent',
         'gatewayctl help environment',
       ),
     )

@@ -46,8 +46,8 @@ function judgeSchema(health: StoreHealth): readonly Finding[] {
       : [
           problem(
             'schema',
-            `the schema is not as gatewayctl made it: ${wrong}`,
-            'stop the gateway, then gatewayctl backup --restore FILE, one from before',
+            `the schema differs from the one gatewayctl created: ${wrong}`,
+            'stop the gateway, then gatewayctl backup --restore FILE with an earlier backup',
           ),
         ]),
     ...(added === ''
@@ -55,8 +55,8 @@ function judgeSchema(health: StoreHealth): readonly Finding[] {
       : [
           warning(
             'schema',
-            `the schema has what gatewayctl did not make: ${added}`,
-            'drop it, unless somebody needs it; an upgrade may fail on it',
+            `the schema has objects that gatewayctl did not create: ${added}`,
+            'drop them unless they are needed; an upgrade may fail because of them',
           ),
         ]),
   ]
@@ -88,18 +88,12 @@ export async function checkLedger({ store }: OperatorDeps): Promise<readonly Fin
           )
         : problem(
             'ledger',
-            `account ${accountName}: balance $${renderUsd(balance)} but its ledger sums to $${renderUsd(ledgerSum)}`,
+            `account ${accountName}: balance $${renderUsd(balance)} but the sum of its ledger is $${renderUsd(ledgerSum)}`,
           ),
     ),
     ...(elsewhere === 0
       ? []
-      : [
-          problem(
-            'ledger',
-            `${elsewhere} other sums are not what the ledger adds up to`,
-            'gatewayctl audit',
-          ),
-        ]),
+      : [problem('ledger', `${elsewhere} other sums do not match the ledger`, 'gatewayctl audit')]),
   ]
 }
 
@@ -110,8 +104,8 @@ export async function checkLog({ store }: OperatorDeps): Promise<readonly Findin
     ok(
       'log',
       since === null
-        ? 'nothing was ever removed from the log of requests'
-        : `the log of requests is whole since ${renderInstant(since)}; what ended before is no longer kept`,
+        ? 'nothing has been removed from the log of requests'
+        : `the log of requests is complete since ${renderInstant(since)}; what ended before is no longer kept`,
     ),
   ]
 }
