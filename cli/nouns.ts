@@ -20,7 +20,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
     () => import('./init.ts'),
   ),
   serve: alone('run the gateway (default http://127.0.0.1:4140)', () => import('./serve.ts')),
-  status: alone('state, health and spend of the gateway', () => import('./status.ts')),
+  status: alone('is it running, is it healthy, what is it spending', () => import('./status.ts')),
   dashboard: alone(
     'live requests, limits and spend in this terminal',
     () => import('./dashboard.ts'),

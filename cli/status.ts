@@ -17,7 +17,7 @@ type Status = VerbRecord<'status'>
 export const mount: Mount = (root) =>
   root
     .command('status')
-    .description('show state, health and spend of the gateway (-q: exit code only)')
+    .description('show is it running, is it healthy, what is it spending (-q: exit code only)')
     .action(
       action(async (context) => {
         const status = await ask(context)
