@@ -14,7 +14,7 @@ import { CommandError, EXIT, usageError } from './exit.ts'
 import { readDuration } from './flags/read-value.ts'
 import { makePrivateDirectory } from './gateway/access.ts'
 import { toDamageError } from './gateway/damage.ts'
-import { chooseDemoSocket, MOST_SOCKET_PATH_BYTES } from './gateway/demo-socket.ts'
+import { chooseDemoSocket, MAX_SOCKET_PATH_BYTES } from './gateway/demo-socket.ts'
 import { startRequestLog } from './serve/request-log.ts'
 import { listenForSignals } from './serve/signals.ts'
 import { startFetch } from './serve/start-fetch.ts'
@@ -81,9 +81,9 @@ export const mount: Mount = (root) =>
     )
 
 function checkSocketPath({ adminSocket }: Context): void {
-  if (Buffer.byteLength(adminSocket) <= MOST_SOCKET_PATH_BYTES) return
+  if (Buffer.byteLength(adminSocket) <= MAX_SOCKET_PATH_BYTES) return
   throw usageError(
-    `the path of the command socket is longer than ${MOST_SOCKET_PATH_BYTES} bytes: ${adminSocket}`,
+    `the path of the command socket is longer than ${MAX_SOCKET_PATH_BYTES} bytes: ${adminSocket}`,
     'GATEWAY_ADMIN_SOCKET=/run/user/1000/gatewayctl.sock, for serve and for every command',
   )
 }

@@ -145,13 +145,13 @@ const runwaysOf = ({ accounts }: Status): readonly string[] => {
   return texts.length === 0 ? [] : [`runway ${texts.join(', ')}`]
 }
 
-const MOST_DAYS = 999
+const MAX_DAYS = 999
 
 /** Longer estimates mean nothing. */
 const lasts = (seconds: number): string =>
-  seconds > MOST_DAYS * 86_400 ? `more than ${MOST_DAYS}d` : `~${duration(seconds)}`
+  seconds > MAX_DAYS * 86_400 ? `more than ${MAX_DAYS}d` : `~${duration(seconds)}`
 
-const MOST_WARNINGS = 8
+const MAX_WARNINGS = 8
 
 /** "✖ alice-notebook reached its daily ceiling of $5.00   ! ci-evals is at its RPM limit of 60" */
 function limitLines(
@@ -160,7 +160,7 @@ function limitLines(
 ): readonly (readonly [string, string])[] {
   if (warnings.length === 0) return []
   const texts = warnings
-    .slice(0, MOST_WARNINGS)
+    .slice(0, MAX_WARNINGS)
     .map((warning) => describeWarning(warning, context.clock.now()))
     .map(({ mark, text }) => `${paint(context, mark === '✖' ? 'red' : 'yellow', mark)} ${text}`)
   const more = warnings.length - texts.length

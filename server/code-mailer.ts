@@ -19,7 +19,7 @@ const TRY_MS = 15_000
 /** The pause after the first failure, the second, and so on; people do not wait longer than this. */
 const PAUSES_MS = [3_000, 15_000, MINUTE_MS, 2 * MINUTE_MS, 4 * MINUTE_MS]
 const STOP_TIMEOUT_MS = 2_000
-const MOST_AT_ONCE = 8
+const MAX_AT_ONCE = 8
 /** The interval while mails are being sent. */
 const POLL_MS = 1_000
 /** The longest sleep; a new mail wakes the loop. */
@@ -42,10 +42,8 @@ export function startCodeMailer(deps: CodeMailerDeps): CodeMailer {
 
   /** Starts sending what is due; returns how long to sleep. */
   const sendDue = async (): Promise<number> => {
-    const { due, nextAt } = await mails.due(clock.now(), 2 * MOST_AT_ONCE)
-    const free = due
-      .filter(({ id }) => !inProgress.has(id))
-      .slice(0, MOST_AT_ONCE - inProgress.size)
+    const { due, nextAt } = await mails.due(clock.now(), 2 * MAX_AT_ONCE)
+    const free = due.filter(({ id }) => !inProgress.has(id)).slice(0, MAX_AT_ONCE - inProgress.size)
     for (const waiting of free) {
       const sending = deliver(deps, waiting, cut.signal)
         .catch(logFault)

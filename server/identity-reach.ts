@@ -7,7 +7,7 @@ import type { Reach } from '#signin/deps.ts'
 /** For one request, from DNS to the last byte. */
 const TOTAL_MS = 10_000
 /** More than any known JWKS document. */
-const MOST_BYTES = 512 * 1024
+const MAX_BYTES = 512 * 1024
 
 /** The issuer's host is set by the operator and may be in a private network; other hosts in its metadata are untrusted. */
 const hostPolicy = (isDevelopment: boolean): DestinationPolicy => ({
@@ -48,7 +48,7 @@ async function readBounded(response: Response): Promise<Uint8Array<ArrayBuffer>>
   let bytes = 0
   for await (const piece of response.body ?? []) {
     bytes += piece.length
-    if (bytes > MOST_BYTES) throw new Error('answer_too_large')
+    if (bytes > MAX_BYTES) throw new Error('answer_too_large')
     pieces.push(piece)
   }
   return Buffer.concat(pieces)

@@ -27,7 +27,7 @@ const USUAL_PACE: Pace = { firstMs: 5_000, everyMs: 3_600_000, pauseMs: 100 }
 /** The target duration of a slice. Its size is adapted, because the speed depends on the disk and the number of keys. */
 const SLICE_MS = 2
 const FIRST_SLICE = 16
-const MOST_IN_SLICE = 1_000
+const MAX_IN_SLICE = 1_000
 
 export interface Sweeper {
   /** Starts no further slice; resolves when the last has ended. */
@@ -92,4 +92,4 @@ async function trimAll(trim: Trim, pauseMs: number, signal: AbortSignal): Promis
 
 /** Doubles at most, so that a fast slice is not followed by a long one; shrinks at once. */
 const nextLimit = (limit: number, tookMs: number): number =>
-  Math.max(1, Math.min(2 * limit, Math.floor((limit * SLICE_MS) / tookMs), MOST_IN_SLICE))
+  Math.max(1, Math.min(2 * limit, Math.floor((limit * SLICE_MS) / tookMs), MAX_IN_SLICE))

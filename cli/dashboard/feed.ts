@@ -31,7 +31,7 @@ export interface Feed {
 }
 
 const FIRST_WAIT_MS = 250
-const LONGEST_WAIT_MS = 2_000
+const MAX_WAIT_MS = 2_000
 /** Without a frame for this long, the gateway counts as not answering; the slowest rate is one frame per second. */
 export const SILENCE_MS = 5_000
 
@@ -89,7 +89,7 @@ export function startFeed(options: FeedOptions): Feed {
       awaySinceMs ??= performance.now()
       options.onLink({ kind: 'away', sinceMs: awaySinceMs, why })
       await pause(waitMs)
-      waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 2)
+      waitMs = Math.min(MAX_WAIT_MS, waitMs * 2)
     }
   }
   void run()

@@ -31,11 +31,11 @@ export function span(seconds: number): string {
 }
 
 /** Longer estimates mean nothing. */
-const MOST_DAYS = 999
+const MAX_DAYS = 999
 
 /** How long money lasts: "~7d17h", ">999d". */
 export const lasting = (seconds: number): string =>
-  seconds > MOST_DAYS * 86_400 ? `>${MOST_DAYS}d` : `~${span(seconds)}`
+  seconds > MAX_DAYS * 86_400 ? `>${MAX_DAYS}d` : `~${span(seconds)}`
 
 const two = (value: number): string => String(Math.floor(value)).padStart(2, '0')
 

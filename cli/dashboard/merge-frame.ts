@@ -1,8 +1,8 @@
 /** Merges a frame into the previous snapshot: its parts replace the old ones, its log lines go on top. */
 import type { FrameRecord, LogRecord, SnapshotRecord } from '#operator/snapshot/record.ts'
 
-const MOST_LINES = 500
-const MOST_ERRORS = 100
+const MAX_LINES = 500
+const MAX_ERRORS = 100
 
 /** `before` is null for the first frame, which is complete. */
 export function mergeFrame(before: SnapshotRecord | null, frame: FrameRecord): SnapshotRecord {
@@ -11,8 +11,8 @@ export function mergeFrame(before: SnapshotRecord | null, frame: FrameRecord): S
   return {
     ...before,
     ...parts,
-    log: onTop(log, before.log, MOST_LINES),
-    errors: onTop(errors, before.errors, MOST_ERRORS),
+    log: onTop(log, before.log, MAX_LINES),
+    errors: onTop(errors, before.errors, MAX_ERRORS),
   }
 }
 

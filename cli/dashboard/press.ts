@@ -32,8 +32,8 @@ export interface Pressed {
   readonly effect: Effect | null
 }
 
-const MOST_FPS = 10
-const MOST_FILTER_CHARS = 60
+const MAX_FPS = 10
+const MAX_FILTER_CHARS = 60
 /** A page, whatever the size of the screen. */
 const PAGE_ROWS = 10
 
@@ -69,7 +69,7 @@ function typeInto(view: View, before: string, key: Key): View {
   // As in a shell.
   if (key === 'ctrl-u') return withList(view, { filter: '', selected: null, place: 0 })
   const isText = [...key].length === 1 && key >= ' '
-  if (!isText || filter.length >= MOST_FILTER_CHARS) return view
+  if (!isText || filter.length >= MAX_FILTER_CHARS) return view
   return withList(view, { filter: filter + key, selected: null, place: 0 })
 }
 
@@ -143,7 +143,7 @@ const SIMPLE: Readonly<Record<Key, (view: View) => View>> = {
 }
 
 function changeRate(view: View, by: number): Pressed {
-  const fps = Math.min(MOST_FPS, Math.max(1, view.fps + by))
+  const fps = Math.min(MAX_FPS, Math.max(1, view.fps + by))
   if (fps === view.fps) return result(view)
   return result({ ...view, fps }, { kind: 'rate', fps })
 }

@@ -1,6 +1,6 @@
 /** The limits of a key as flags, shared by the commands that create or change a key. */
 import type { Command } from 'commander'
-import { MOST_WINDOW_SLOTS } from '#domain/key.ts'
+import { MAX_WINDOW_SLOTS } from '#domain/key.ts'
 import type { Context } from '../context.ts'
 import { usageError } from '../exit.ts'
 import { readCeiling } from './read-amount.ts'
@@ -50,12 +50,12 @@ export async function readLimitFlags(context: Context, flags: LimitFlags, keys: 
   const money = (flag: string, text: string | undefined) =>
     text === undefined ? undefined : readCeiling(context, flag, text)
   const stated = {
-    rpm_limit: count('--rpm', flags.rpm, MOST_WINDOW_SLOTS),
-    rpd_limit: count('--rpd', flags.rpd, MOST_WINDOW_SLOTS),
+    rpm_limit: count('--rpm', flags.rpm, MAX_WINDOW_SLOTS),
+    rpd_limit: count('--rpd', flags.rpd, MAX_WINDOW_SLOTS),
     concurrency_limit: count('--concurrency', flags.concurrency),
     daily_spend_limit_usd: await money('--daily-usd', flags.dailyUsd),
     monthly_spend_limit_usd: await money('--monthly-usd', flags.monthlyUsd),
-    end_user_rpm: count('--end-user-rpm', flags.endUserRpm, MOST_WINDOW_SLOTS),
+    end_user_rpm: count('--end-user-rpm', flags.endUserRpm, MAX_WINDOW_SLOTS),
     end_user_daily_usd: await money('--end-user-daily-usd', flags.endUserDailyUsd),
     allowed_models: flags.allowAll ? null : flags.allow && [...flags.allow],
   }

@@ -11,7 +11,7 @@ export interface SecretFlags {
   readonly key?: boolean
 }
 
-const MOST_SECRET_CHARS = 8_192
+const MAX_SECRET_CHARS = 8_192
 
 /** The secret, or null after `--no-key`. @throws CommandError 2 without a source or with two; 5, 130 */
 export async function readSecretInput(
@@ -21,7 +21,7 @@ export async function readSecretInput(
   demandOneSource(flags)
   if (flags.key === false) return null
   const secret = (await readFrom(context, flags)).trim()
-  if (secret.length > 0 && secret.length <= MOST_SECRET_CHARS) return secret
+  if (secret.length > 0 && secret.length <= MAX_SECRET_CHARS) return secret
   throw usageError(
     secret === '' ? 'the credential is empty' : 'the credential is too long',
     `pipe it in, or give --key-file FILE${flags.key === undefined ? ' or --from-env NAME' : ', --from-env NAME or --no-key'}`,

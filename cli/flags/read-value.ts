@@ -12,14 +12,14 @@ import {
 import { usageError } from '../exit.ts'
 
 /** Every whole number up to here is exact. */
-const MOST_COUNT = Number.MAX_SAFE_INTEGER
+const MAX_COUNT = Number.MAX_SAFE_INTEGER
 
 /** A whole number from 1 to `most`, or null for `none`. */
 export function readLimitCount(
   flag: string,
   text: string,
   hint: string | null = null,
-  most = MOST_COUNT,
+  most = MAX_COUNT,
 ): number | null {
   if (text === 'none') return null
   const count = toCount(text)
@@ -30,8 +30,8 @@ export function readLimitCount(
 /** A whole number of at least 1; the verb may set a lower maximum. */
 export function readCount(flag: string, text: string): number {
   const count = toCount(text)
-  if (count >= 1 && count <= MOST_COUNT) return count
-  throw usageError(`${flag} must be ${wholeNumber(count, MOST_COUNT)} (got "${text}")`)
+  if (count >= 1 && count <= MAX_COUNT) return count
+  throw usageError(`${flag} must be ${wholeNumber(count, MAX_COUNT)} (got "${text}")`)
 }
 
 const toCount = (text: string): number => (/^\d+$/.test(text) ? Number(text) : 0)

@@ -9,7 +9,7 @@ import { printNote } from '../terminal/output.ts'
 import { isRefused } from './is-refused.ts'
 
 /** The kernel limits the path of a Unix socket to 108 bytes, with its final NUL. */
-export const MOST_SOCKET_PATH_BYTES = 107
+export const MAX_SOCKET_PATH_BYTES = 107
 
 const FILE_NAME = 'demo.sock'
 
@@ -21,7 +21,7 @@ function placesOf({ env }: Context): readonly string[] {
     join(tmpdir(), `gatewayctl-${ownUid()}`),
   ]
     .map((directory) => join(directory, FILE_NAME))
-    .filter((path) => Buffer.byteLength(path) <= MOST_SOCKET_PATH_BYTES)
+    .filter((path) => Buffer.byteLength(path) <= MAX_SOCKET_PATH_BYTES)
 }
 
 const ownUid = (): number => process.getuid?.() ?? 0

@@ -4,7 +4,7 @@ import type { Context } from '../context.ts'
 import { call } from './operator.ts'
 
 /** Beyond this the exact count does not matter. */
-const MOST_COUNTED = 1_000
+const MAX_COUNTED = 1_000
 
 type Subject = { readonly key: string } | { readonly model: string } | { readonly provider: string }
 
@@ -17,10 +17,10 @@ export async function recentRequests(
   const since = renderInstant(later(context.clock.now(), -MINUTE_MS))
   let count = 0
   for (const subject of subjects) {
-    const lines = await call(context, 'activity.list', { ...subject, since, limit: MOST_COUNTED })
+    const lines = await call(context, 'activity.list', { ...subject, since, limit: MAX_COUNTED })
     count += lines.length
   }
-  const shownCount = count >= MOST_COUNTED ? `${MOST_COUNTED} or more` : count || 'no'
+  const shownCount = count >= MAX_COUNTED ? `${MAX_COUNTED} or more` : count || 'no'
   return `${shownCount} ${count < 2 ? 'request' : 'requests'} in the last minute`
 }
 

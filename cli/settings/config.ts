@@ -1,5 +1,5 @@
 /** The settings of a serving process: flag > variable > file > default. */
-import { ACTIVITY_KEPT_MS, LEAST_ACTIVITY_KEPT_MS } from '#domain/activity.ts'
+import { ACTIVITY_KEPT_MS, MIN_ACTIVITY_KEPT_MS } from '#domain/activity.ts'
 import { DAY_MS } from '#domain/clock.ts'
 import { DEFAULT_SETTINGS, type Settings } from '#domain/settings.ts'
 import type { Context, Environment } from '../context.ts'
@@ -85,7 +85,7 @@ function readTimeout({ name, text }: FoundSetting): number {
 function readKept({ name, text }: FoundSetting): number | null {
   if (text === 'none') return null
   const ms = readDuration(name, text, 'none')
-  if (ms >= LEAST_ACTIVITY_KEPT_MS) return ms
+  if (ms >= MIN_ACTIVITY_KEPT_MS) return ms
   throw usageError(
     `${name} must be at least 24h, or none (got "${text}")\ndaily request limits are counted from the log after a restart`,
     'retention.activity = "90d"',
@@ -93,12 +93,12 @@ function readKept({ name, text }: FoundSetting): number | null {
 }
 
 /** No model writes more in one answer, and a larger hold could exceed the maximum amount. */
-const MOST_RESERVED_TOKENS = 1_000_000
+const MAX_RESERVED_TOKENS = 1_000_000
 
 function readTokens({ name, text }: FoundSetting): number {
   const tokens = readCount(name, text)
-  if (tokens <= MOST_RESERVED_TOKENS) return tokens
-  throw usageError(`${name} must be at most ${MOST_RESERVED_TOKENS} (got "${text}")`)
+  if (tokens <= MAX_RESERVED_TOKENS) return tokens
+  throw usageError(`${name} must be at most ${MAX_RESERVED_TOKENS} (got "${text}")`)
 }
 
 /** `name` is the flag, variable or setting that the value came from. @throws CommandError 2 */

@@ -8,7 +8,7 @@ const PROXIES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY'].flatMap((name) => [
 
 /** Requests through a proxy use fetch, which by default runs at most 256 at once. */
 const AT_ONCE = 'BUN_CONFIG_MAX_HTTP_REQUESTS'
-const MOST_AT_ONCE = '20000'
+const MAX_AT_ONCE = '20000'
 
 /** Re-executes the process where a setting is missing; a value set by the operator stays. */
 export function settleRuntime({ env }: Context): void {
@@ -18,6 +18,6 @@ export function settleRuntime({ env }: Context): void {
   const isCompiled = script.startsWith('/$bunfs/')
   process.execve(process.execPath, [process.execPath, ...(isCompiled ? [] : [script]), ...args], {
     ...process.env,
-    [AT_ONCE]: MOST_AT_ONCE,
+    [AT_ONCE]: MAX_AT_ONCE,
   })
 }

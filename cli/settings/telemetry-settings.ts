@@ -44,17 +44,17 @@ function readMetrics(
 
 const TOKEN_VARIABLE = 'GATEWAY_METRICS_TOKEN'
 const TOKEN_FILE_VARIABLE = variableOf('metrics.token_file')
-const LEAST_TOKEN_CHARS = 16
+const MIN_TOKEN_CHARS = 16
 
 function readToken(env: Environment, file: ConfigFile): string | null {
   const path = findSetting(env, file, 'metrics.token_file')
   const token = path ? readFile(path.text, path.name).trim() : env[TOKEN_VARIABLE]
   if (!path && !token) return null
-  if (token !== undefined && /^[\x21-\x7e]+$/.test(token) && token.length >= LEAST_TOKEN_CHARS) {
+  if (token !== undefined && /^[\x21-\x7e]+$/.test(token) && token.length >= MIN_TOKEN_CHARS) {
     return token
   }
   throw usageError(
-    `${path?.name ?? TOKEN_VARIABLE} must hold at least ${LEAST_TOKEN_CHARS} characters without spaces`,
+    `${path?.name ?? TOKEN_VARIABLE} must hold at least ${MIN_TOKEN_CHARS} characters without spaces`,
     'openssl rand -hex 24',
   )
 }

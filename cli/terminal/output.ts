@@ -96,8 +96,8 @@ function fieldLines(
 
 const GAP = '  '
 /** Minimum width of a text column while other columns can be dropped, and after that. */
-const LEAST_TEXT_COLUMNS = 16
-const LEAST_COLUMNS = 4
+const MIN_TEXT_COLUMNS = 16
+const MIN_COLUMNS = 4
 
 function toTable<Row>(
   context: Context,
@@ -156,14 +156,14 @@ function fitting(strips: readonly Strip[], columns: number): readonly Strip[] {
     strip.isId ? toStrip({ ...strip, cells: strip.cells.map(shortId) }) : strip,
   )
   for (;;) {
-    const cut = cutLastText(kept, columns, LEAST_TEXT_COLUMNS)
+    const cut = cutLastText(kept, columns, MIN_TEXT_COLUMNS)
     if (excess(cut, columns) <= 0) return cut
     const next = Math.min(...kept.map(({ dropOrder }) => dropOrder ?? Number.POSITIVE_INFINITY))
     if (next === Number.POSITIVE_INFINITY) break
     kept = kept.filter(({ dropOrder }) => dropOrder !== next)
   }
   // No more columns can be dropped: cuts the remaining texts, the last first.
-  for (const least of [LEAST_TEXT_COLUMNS, LEAST_COLUMNS]) {
+  for (const least of [MIN_TEXT_COLUMNS, MIN_COLUMNS]) {
     for (let texts = kept.length; texts > 0 && excess(kept, columns) > 0; texts--) {
       kept = cutLastText(kept, columns, least)
     }

@@ -1,11 +1,11 @@
 /** The store of kept answers, bounded in bytes: adds answers, and evicts expired and oldest ones. */
 import type { Instant } from '#domain/clock.ts'
-import { KEPT_MS, type KeptAnswer, MOST_KEPT_BYTES } from '#domain/idempotency.ts'
+import { KEPT_MS, type KeptAnswer, MAX_KEPT_BYTES } from '#domain/idempotency.ts'
 import type { AnswerRow, AnswerTable } from './answer-table.ts'
 import type { GroupCommit } from './group-commit.ts'
 
 /** After a quiet day many have expired; each new answer removes at most so many of them. */
-const MOST_EXPIRED_AT_ONCE = 100
+const MAX_EXPIRED_AT_ONCE = 100
 
 export interface AnswerCache {
   /** Runs `write` in a transaction of its own; every other method must be called in one. False when it was not committed. */
@@ -33,9 +33,9 @@ export function openAnswerCache(table: AnswerTable, commit: GroupCommit): Answer
     keptBytes ??= table.sumBytes()
     for (let dropped = 0; ; dropped++) {
       const oldest = table.oldest()
-      const fits = keptBytes + body.byteLength <= MOST_KEPT_BYTES
+      const fits = keptBytes + body.byteLength <= MAX_KEPT_BYTES
       if (oldest === null) return fits
-      const isDue = dropped < MOST_EXPIRED_AT_ONCE && oldest.created_at <= keptAt - KEPT_MS
+      const isDue = dropped < MAX_EXPIRED_AT_ONCE && oldest.created_at <= keptAt - KEPT_MS
       if (fits && !isDue) return true
       drop(oldest)
     }

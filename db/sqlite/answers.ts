@@ -3,7 +3,7 @@ import {
   type Answers,
   KEPT_MS,
   type KeptAnswer,
-  MOST_ANSWER_BYTES,
+  MAX_ANSWER_BYTES,
   type Pay,
 } from '#domain/idempotency.ts'
 import { openAnswerCache } from './answer-cache.ts'
@@ -88,7 +88,7 @@ export function createAnswers({ database, commit }: Connection): Answers {
     },
 
     async keep(answer, pay = alreadyPaid) {
-      if (answer.body.byteLength > MOST_ANSWER_BYTES) return false
+      if (answer.body.byteLength > MAX_ANSWER_BYTES) return false
       const id = await write(answer)
       if (id === null) return false
       let isDue = false

@@ -1,7 +1,7 @@
 /** Sums the ledger in memory, and spills the sums to a temporary table before they become many. */
 import type { Database } from 'bun:sqlite'
 import { slices } from './slices.ts'
-import { MOST_SUMS_IN_MEMORY, spill } from './spill.ts'
+import { MAX_SUMS_IN_MEMORY, spill } from './spill.ts'
 import { statement } from './statement.ts'
 
 type Sum = {
@@ -49,7 +49,7 @@ export async function addLedger(database: Database): Promise<number> {
       addEntry(balances, spent, entry)
       entries++
     }
-    if (spent.size >= MOST_SUMS_IN_MEMORY) await spillAll()
+    if (spent.size >= MAX_SUMS_IN_MEMORY) await spillAll()
   }
   await spillAll()
   return entries

@@ -1,6 +1,6 @@
 /** The audit in SQLite: compares the ledger with the stored sums, in one snapshot. */
 import type { Database } from 'bun:sqlite'
-import { type Audit, type AuditFinding, MOST_FINDINGS } from '#domain/audit.ts'
+import { type Audit, type AuditFinding, MAX_FINDINGS } from '#domain/audit.ts'
 import type { AccountId } from '#domain/id.ts'
 import type { BalanceAudit } from '#domain/ledger.ts'
 import { NO_MONEY } from '#domain/money.ts'
@@ -42,7 +42,7 @@ async function compare(database: Database, live: LiveSums): Promise<Omit<Audit, 
   let found = 0
   const note = (some: readonly AuditFinding[]): void => {
     found += some.length
-    findings.push(...some.slice(0, MOST_FINDINGS - findings.length))
+    findings.push(...some.slice(0, MAX_FINDINGS - findings.length))
   }
 
   for await (const rows of sums.walk()) {

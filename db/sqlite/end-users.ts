@@ -1,6 +1,6 @@
 /** The hot state of a key's end users: what each spent today, and the window of each where the key caps it. */
 import { type Day, type Instant, MINUTE_MS } from '#domain/clock.ts'
-import { MOST_END_USERS_A_DAY, REST_OF_END_USERS } from '#domain/end-user.ts'
+import { MAX_END_USERS_A_DAY, REST_OF_END_USERS } from '#domain/end-user.ts'
 import type { KeyId } from '#domain/id.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { NO_MONEY, type UsdNanos } from '#domain/money.ts'
@@ -61,7 +61,7 @@ export function prepareEndUsers({ database, commit }: Connection): EndUsers {
   const load = (recent: RecentEndUsers, id: KeyId, name: string): HotEndUser => {
     commit.flush()
     const row = spentOn().get(id, recent.day, name)
-    if (row === null && name !== REST_OF_END_USERS && recent.known >= MOST_END_USERS_A_DAY) {
+    if (row === null && name !== REST_OF_END_USERS && recent.known >= MAX_END_USERS_A_DAY) {
       return recent.users.get(REST_OF_END_USERS) ?? load(recent, id, REST_OF_END_USERS)
     }
     return {

@@ -34,7 +34,7 @@ import { statement } from './statement.ts'
 import type { WindowReader } from './window-reader.ts'
 
 /** Keys whose state is kept in memory; an idle one beyond it is rebuilt when it is used again. */
-const MOST_HOT_KEYS = 20_000
+const MAX_HOT_KEYS = 20_000
 
 export interface HotKey {
   key: ApiKey
@@ -111,7 +111,7 @@ export function startHotState(connection: Connection, windows: WindowReader): Ho
   const load = (id: KeyId, at: Instant): HotKey | undefined => {
     const hot = readHotKey(id, at)
     if (!hot) return undefined
-    if (hotKeys.size >= MOST_HOT_KEYS) evictIdle(hotKeys)
+    if (hotKeys.size >= MAX_HOT_KEYS) evictIdle(hotKeys)
     hotKeys.set(id, hot)
     return hot
   }
@@ -347,7 +347,7 @@ function releaseEndUser(user: HotEndUser, { day, claim }: OpenHold, spent: UsdNa
 
 /** Drops the idle keys that were loaded first. A key with requests in progress has state that the tables lack. */
 function evictIdle(hotKeys: Map<KeyId, HotKey>): void {
-  const surplus = Math.ceil(MOST_HOT_KEYS / 10)
+  const surplus = Math.ceil(MAX_HOT_KEYS / 10)
   let dropped = 0
   for (const [id, hot] of hotKeys) {
     if (dropped === surplus) return

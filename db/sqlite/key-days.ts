@@ -24,7 +24,7 @@ export const KEY_DAYS = `(
   SELECT day, key_id, spent_nanos, requests FROM resting_key_days)`
 
 /** A megabyte of sums. */
-const MOST_RECENT = 16_384
+const MAX_RECENT = 16_384
 /** How many changes pass between two counts of the recent sums. */
 const CHECK_AFTER = 4_096
 /** Rows moved in one transaction; it takes some milliseconds. */
@@ -36,7 +36,7 @@ const ADD_UP = `
 
 export function openKeyDays(
   { database, commit }: Connection,
-  { mostRecent = MOST_RECENT, checkAfter = CHECK_AFTER, restRows = REST_ROWS } = {},
+  { mostRecent = MAX_RECENT, checkAfter = CHECK_AFTER, restRows = REST_ROWS } = {},
 ): KeyDays {
   const addTo = statement<unknown, SQLQueryBindings[]>(
     database,

@@ -7,7 +7,7 @@ import { chargeEntryId, entriesFrom } from '#domain/id.ts'
 import type { Ledger, LedgerEntry, LedgerQuery } from '#domain/ledger.ts'
 import {
   addUsd,
-  MOST_USD_NANOS,
+  MAX_USD_NANOS,
   NO_MONEY,
   negateUsd,
   type RubPerUsd,
@@ -110,10 +110,10 @@ export function createLedger(connection: Connection, hotState: HotState): Ledger
 }
 
 /** A charge is written when its request ends, which is a day after it began at the latest, and named after its beginning. */
-const LONGEST_REQUEST_MS = DAY_MS + 3_600_000
+const MAX_REQUEST_MS = DAY_MS + 3_600_000
 
 const writtenIn = ({ since, until }: LedgerQuery): Partial<Slice> => ({
-  ...(since !== undefined && { from: entriesFrom(later(since, -LONGEST_REQUEST_MS)) }),
+  ...(since !== undefined && { from: entriesFrom(later(since, -MAX_REQUEST_MS)) }),
   ...(until !== undefined && { below: entriesFrom(until) }),
 })
 
@@ -123,10 +123,10 @@ const toEntry = (row: typeof ledger.$inferSelect): LedgerEntry => ({
 })
 
 function rejectOutOfRange(balance: UsdNanos): void {
-  if (balance <= MOST_USD_NANOS && balance >= negateUsd(MOST_USD_NANOS)) return
+  if (balance <= MAX_USD_NANOS && balance >= negateUsd(MAX_USD_NANOS)) return
   throw new GatewayError(
     'invalid_request',
-    `a balance may not exceed $${renderUsd(MOST_USD_NANOS)} either way`,
+    `a balance may not exceed $${renderUsd(MAX_USD_NANOS)} either way`,
   )
 }
 

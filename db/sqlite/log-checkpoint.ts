@@ -23,7 +23,7 @@ const WORTHWHILE_PAGES = 1_000
  */
 const LONG_PAGES = 8_000
 /** If the log grows faster than the thread works, or the thread has failed, the commit that exceeds this runs a checkpoint. */
-const MOST_PAGES = 24_000
+const MAX_PAGES = 24_000
 
 /** In the compiled program the thread's file lies where `scripts/compile.ts` puts it. */
 const THREAD = import.meta.url.includes('/$bunfs/')
@@ -66,7 +66,7 @@ export function startLogCheckpointer(database: Database, path: string): LogCheck
     }, CHECK_MS)
   }
 
-  database.run(`PRAGMA wal_autocheckpoint = ${MOST_PAGES}`)
+  database.run(`PRAGMA wal_autocheckpoint = ${MAX_PAGES}`)
   checking = check()
   return {
     dirty: scheduleCheck,

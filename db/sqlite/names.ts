@@ -11,7 +11,7 @@ export interface Name {
 }
 
 /** As many as a shell can show. */
-const MOST_NAMES = 300
+const MAX_NAMES = 300
 
 const TABLES: Readonly<Record<Named, string>> = {
   account: 'SELECT name AS value, id AS description, created_at AS age FROM accounts',
@@ -31,7 +31,7 @@ export function readNames(path: string, what: Named, beginning: string): readonl
     return database
       .query<Name, [string]>(
         `SELECT value, description FROM (${TABLES[what]})
-         WHERE substr(value, 1, length(?1)) = ?1 ORDER BY age DESC, value LIMIT ${MOST_NAMES}`,
+         WHERE substr(value, 1, length(?1)) = ?1 ORDER BY age DESC, value LIMIT ${MAX_NAMES}`,
       )
       .all(beginning)
   } catch {

@@ -23,7 +23,7 @@ interface KnownSecret {
 }
 
 /** A digest always means the same key, so remembering it is safe while no rotation moves its end. */
-const MOST_KNOWN = 20_000
+const MAX_KNOWN = 20_000
 
 /** In base64. Of the runtime's hash APIs, this one allocates no objects to collect, and every request needs it. */
 const toDigest = (secret: Secret): string => Bun.SHA256.hash(secret, 'base64')
@@ -48,7 +48,7 @@ export function createSecrets({ database, commit }: Connection): Secrets {
     commit.flush()
     const row = find().get(Buffer.from(digest, 'base64'))
     if (row === null) return undefined
-    if (known.size >= MOST_KNOWN) known.clear()
+    if (known.size >= MAX_KNOWN) known.clear()
     known.set(digest, row)
     return row
   }

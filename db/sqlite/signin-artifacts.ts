@@ -73,7 +73,7 @@ export function createArtifacts({ database, commit }: Connection): Artifacts {
 }
 
 /** No transaction takes longer than a stream may wait. */
-const MOST_SWEPT = 1000
+const MAX_SWEPT = 1000
 
 function prepare(database: Connection['database']) {
   return {
@@ -121,7 +121,7 @@ function prepare(database: Connection['database']) {
     sweep: statement<unknown, [Instant]>(
       database,
       `DELETE FROM artifacts WHERE (kind, sha256) IN
-         (SELECT kind, sha256 FROM artifacts WHERE expires_at < ? LIMIT ${MOST_SWEPT})`,
+         (SELECT kind, sha256 FROM artifacts WHERE expires_at < ? LIMIT ${MAX_SWEPT})`,
     ),
   }
 }

@@ -7,10 +7,10 @@ import { emailKey } from '#signin/register/email.ts'
 import {
   type Bound,
   type IssueVerdict,
+  MAX_ATTEMPTS,
   type MailCode,
   type MailCodeBounds,
   type MailCodes,
-  MOST_ATTEMPTS,
   type Redemption,
 } from '#signin/register/mail-code.ts'
 import type { Connection } from './connection.ts'
@@ -64,7 +64,7 @@ export function createMailCodes(connection: Connection): MailCodes {
       return { verdict: isOver ? 'expired' : 'spent' }
     }
     if (!sameDigest(row.hmac, digest)) {
-      const attemptsLeft = MOST_ATTEMPTS - row.attempts
+      const attemptsLeft = MAX_ATTEMPTS - row.attempts
       return attemptsLeft > 0 ? { verdict: 'wrong', attemptsLeft } : { verdict: 'spent' }
     }
     table.use().run({ interaction, at })
@@ -80,7 +80,7 @@ export function createMailCodes(connection: Connection): MailCodes {
       commit.flush()
       const row = table.find().get(interaction)
       if (row === null || row.used_at !== null) return undefined
-      const attemptsLeft = MOST_ATTEMPTS - row.attempts
+      const attemptsLeft = MAX_ATTEMPTS - row.attempts
       return { email: row.email, attemptsLeft, expiresAt: row.expires_at }
     },
     redeem: (interaction, digest, at) =>
@@ -139,7 +139,7 @@ function prepare(database: Connection['database']) {
     take: statement<CodeRow, [{ interaction: string; at: Instant }]>(
       database,
       `UPDATE mail_codes SET attempts = attempts + 1
-       WHERE interaction = $interaction AND attempts < ${MOST_ATTEMPTS} AND used_at IS NULL AND expires_at > $at
+       WHERE interaction = $interaction AND attempts < ${MAX_ATTEMPTS} AND used_at IS NULL AND expires_at > $at
        RETURNING *`,
     ),
     use: statement<unknown, [{ interaction: string; at: Instant }]>(

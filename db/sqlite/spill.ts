@@ -3,7 +3,7 @@ import { nextTurn } from './next-turn.ts'
 import { SLICE_ROWS } from './slices.ts'
 
 /** Some megabytes. Rows of one time come together, so that few sums are put down more than once. */
-export const MOST_SUMS_IN_MEMORY = 20_000
+export const MAX_SUMS_IN_MEMORY = 20_000
 
 /** Writes each sum, then clears the map. */
 export async function spill<Sum>(

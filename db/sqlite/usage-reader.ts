@@ -6,12 +6,12 @@ import type { UsageDimension, UsageQuery, UsageReport } from '#domain/usage-repo
 import type { Connection } from './connection.ts'
 import { openReading } from './reading.ts'
 import { arrivedIn, slices } from './slices.ts'
-import { MOST_SUMS_IN_MEMORY, spill } from './spill.ts'
+import { MAX_SUMS_IN_MEMORY, spill } from './spill.ts'
 import { statement } from './statement.ts'
 import { type Group, type Groups, openGroups } from './usage-groups.ts'
 
 /** A request is admitted once its body has come, so somewhat later than its id tells. */
-const MOST_QUEUED_MS = HOUR_MS
+const MAX_QUEUED_MS = HOUR_MS
 
 const DIMENSIONS: Readonly<Record<UsageDimension, string>> = {
   key: 'key_id',
@@ -68,13 +68,13 @@ async function addLog(database: Database, query: UsageQuery, groups: Groups): Pr
   const { since, until, accountId: account = null } = query
   const within = { since: since ?? 0, until: until ?? Number.MAX_SAFE_INTEGER, account }
   const arrived = arrivedIn({
-    ...(since !== undefined && { since: later(since, -MOST_QUEUED_MS) }),
+    ...(since !== undefined && { since: later(since, -MAX_QUEUED_MS) }),
     ...(until !== undefined && { until }),
   })
   const sums = new Map<string, Group>()
   for await (const slice of slices(database, 'activity', arrived)) {
     for (const line of lines().iterate({ ...within, ...slice })) addTo(sums, line)
-    if (sums.size >= MOST_SUMS_IN_MEMORY) await spill(sums, groups.put)
+    if (sums.size >= MAX_SUMS_IN_MEMORY) await spill(sums, groups.put)
   }
   await spill(sums, groups.put)
 }

@@ -85,7 +85,7 @@ function wordsOf(schemas: Schemas, owner: string, field: Node): string {
   const several: readonly Node[] | undefined = field.anyOf ?? field.oneOf
   if (several) return [...new Set(several.map((one) => wordsOf(schemas, owner, one)))].join(' or ')
   if (field.const !== undefined) return `\`${JSON.stringify(field.const)}\``
-  if (field.enum?.length > MOST_WORDS) return 'one of the [codes](#codes)'
+  if (field.enum?.length > MAX_WORDS) return 'one of the [codes](#codes)'
   if (field.enum) return field.enum.map((word: string) => `\`${word}\``).join(' ')
   if (Array.isArray(field.type)) {
     return field.type
@@ -96,7 +96,7 @@ function wordsOf(schemas: Schemas, owner: string, field: Node): string {
 }
 
 /** Only `code` has more, and a table of its own. */
-const MOST_WORDS = 20
+const MAX_WORDS = 20
 
 const DECIMAL = '^-?\\d+(\\.\\d+)?$'
 

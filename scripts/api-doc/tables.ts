@@ -81,7 +81,7 @@ function headersTable(document: Node): string {
 }
 
 /** Longer lists are shortened. */
-const MOST_USERS = 4
+const MAX_USERS = 4
 
 interface Code {
   readonly status: string
@@ -118,7 +118,7 @@ function codesTable(document: Node): string {
     .toSorted(([, one], [, other]) => Number(one.status) - Number(other.status))
     .map(([code, { status, type, meaning, users }]) => {
       const several = users.length >= all ? 'all under `/v1`' : 'several'
-      const who = users.length > MOST_USERS ? several : users.join(', ')
+      const who = users.length > MAX_USERS ? several : users.join(', ')
       return row(status, `\`${code}\``, `\`${type}\``, who, meaning)
     })
   return table(['status', 'code', 'type', 'of', ''], rows)

@@ -5,8 +5,8 @@ import { cpuMicros, type Measured, machineMicros, residentMebibytes } from './pr
 import type { AnswerRoute, Rig } from './rig.ts'
 
 /** Fraction of a core that other processes may use. */
-const MOST_FOREIGN = 0.15
-const MOST_TRIES = 3
+const MAX_FOREIGN = 0.15
+const MAX_TRIES = 3
 
 /** Whose CPU is measured, and what it is asked. */
 export interface Contender {
@@ -113,7 +113,7 @@ async function takeUndisturbed(
   until: Until,
 ): Promise<Sample> {
   let best = await take(contender, connections, until)
-  for (let n = 1; n < MOST_TRIES && best.foreign > MOST_FOREIGN; n++) {
+  for (let n = 1; n < MAX_TRIES && best.foreign > MAX_FOREIGN; n++) {
     const next = await take(contender, connections, until)
     if (next.foreign < best.foreign) best = next
   }

@@ -4,7 +4,7 @@ import { load } from './load.ts'
 import { startGateway } from './rig.ts'
 
 /** How long it may delay other keys, beyond the usual noise of the machine. */
-const MOST_PAUSE_MS = 20
+const MAX_PAUSE_MS = 20
 const CONNECTIONS = 32
 /** Asked for beyond what is left of the window. */
 const TOO_MANY = 100
@@ -35,7 +35,7 @@ export async function firstUse({ dataDir, asking, full }: Books): Promise<boolea
   }
   const millis = (of: readonly number[]): string => of.map((one) => one.toFixed(1)).join(' ')
   // A pause of ours is there every time; the machine's own come and go.
-  const isShort = Math.min(...pauseMs) - Math.min(...baselineMs) <= MOST_PAUSE_MS
+  const isShort = Math.min(...pauseMs) - Math.min(...baselineMs) <= MAX_PAUSE_MS
   console.log(
     `\nfirst use of a window with ${FULL_USED} of ${FULL_LIMIT}, after a restart: ms, ${full.length} times`,
   )

@@ -7,7 +7,7 @@ import { residentMebibytes } from './process.ts'
 import type { AnswerRoute, Part, Rig } from './rig.ts'
 
 const HUNDREDS = 10
-const MOST_GROWTH_MIB = 64
+const MAX_GROWTH_MIB = 64
 /** Of each shape. */
 const CONNECTIONS = 3
 const SAMPLE_MS = 10
@@ -33,14 +33,14 @@ export const memory: Part = {
     const half = HUNDREDS / 2
     const underLoad = median(middles.slice(half)) - median(middles.slice(0, half))
     const growth = Math.max(after - before, underLoad)
-    const isFlat = growth <= MOST_GROWTH_MIB
+    const isFlat = growth <= MAX_GROWTH_MIB
     console.log(`\n${HUNDREDS} × 100 answers of 2 MB: MiB resident`)
     console.log(
       `  at rest: at start ${inWhole(atStart)}, after the warm-up ${inWhole(before)}, at the end ${inWhole(after)}`,
     )
     console.log(`  under load, the middle of each hundred: ${middles.map(inWhole).join(' ')}`)
     console.log(
-      `  growth ${inWhole(growth)}, at most ${MOST_GROWTH_MIB}: ${isFlat ? 'flat' : 'GROWING'}`,
+      `  growth ${inWhole(growth)}, at most ${MAX_GROWTH_MIB}: ${isFlat ? 'flat' : 'GROWING'}`,
     )
     return isFlat
   },

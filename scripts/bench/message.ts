@@ -12,7 +12,7 @@ export interface Message {
 }
 
 /** Longer than any head here. */
-const MOST_HEAD_BYTES = 4_096
+const MAX_HEAD_BYTES = 4_096
 const LAST_CHUNK = '\r\n0\r\n\r\n'
 /** Enough to see how a stream of events ends: `data: [DONE]` and the last chunk, with a seam in the middle. */
 const TAIL_BYTES = 48
@@ -48,7 +48,7 @@ export function ends(message: Message, bytes: Buffer): boolean {
 /** Takes what belongs to the head, and answers where the body begins in these bytes. */
 function readHead(message: Message, bytes: Buffer): number {
   const known = message.head.length
-  const text = message.head + bytes.toString('latin1', 0, Math.min(bytes.length, MOST_HEAD_BYTES))
+  const text = message.head + bytes.toString('latin1', 0, Math.min(bytes.length, MAX_HEAD_BYTES))
   const end = text.indexOf('\r\n\r\n')
   message.head = end < 0 ? text : text.slice(0, end + 2)
   if (end < 0) return bytes.length

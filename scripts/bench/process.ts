@@ -11,7 +11,7 @@ export interface Measured {
   stop(): Promise<void>
 }
 
-const MOST_TRIES = 100
+const MAX_TRIES = 100
 const TRY_MS = 100
 
 const canPin = Bun.which('taskset') !== null
@@ -41,7 +41,7 @@ export async function startAt(
   const child = spawn(command, core, env)
   void drain(child.stdout.getReader())
   const origin = `http://127.0.0.1:${port}`
-  for (let n = 0; n < MOST_TRIES; n++) {
+  for (let n = 0; n < MAX_TRIES; n++) {
     if (child.exitCode !== null) break
     if (await fetch(origin).catch(() => null)) return measured(child, origin)
     await Bun.sleep(TRY_MS)

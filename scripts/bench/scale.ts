@@ -17,9 +17,9 @@ import { type Measured, residentMebibytes } from './process.ts'
 import { type Effort, startGateway, startMock } from './rig.ts'
 
 const STARTS = 5
-const MOST_COST_RATIO = 1.15
+const MAX_COST_RATIO = 1.15
 /** Of the requests a second, what a long past must leave. */
-const LEAST_RATE_RATIO = 0.95
+const MIN_RATE_RATIO = 0.95
 
 /** What is measured, and over what past. */
 export type ScaleEffort = Effort & Past
@@ -145,10 +145,10 @@ function printOne<Name extends string>(which: Name, figures: Comparison<Name>): 
 function judge<Name extends string>(second: Name, first: Name, figures: Comparison<Name>): boolean {
   const cost = figures.ratio('cpuMicros', second, first)
   const rate = figures.ratio('rps', second, first)
-  const isWithin = cost <= MOST_COST_RATIO && rate >= LEAST_RATE_RATIO
+  const isWithin = cost <= MAX_COST_RATIO && rate >= MIN_RATE_RATIO
   console.log(
-    `  ${second} / ${first}: requests per second ${rate.toFixed(3)}, at least ${LEAST_RATE_RATIO}; ` +
-      `CPU per request ${cost.toFixed(2)}, at most ${MOST_COST_RATIO}: ${isWithin ? 'kept' : 'BROKEN'}`,
+    `  ${second} / ${first}: requests per second ${rate.toFixed(3)}, at least ${MIN_RATE_RATIO}; ` +
+      `CPU per request ${cost.toFixed(2)}, at most ${MAX_COST_RATIO}: ${isWithin ? 'kept' : 'BROKEN'}`,
   )
   return isWithin
 }

@@ -7,7 +7,7 @@ import type { AnswerRoute, Part, Rig } from './rig.ts'
 const STREAMS = 5_000
 /** From so many on it is counted what one more takes: what the first ones bring into memory serves all of them. */
 const FIRST = 1_000
-const MOST_KIBIBYTES_MORE = 20
+const MAX_KIBIBYTES_MORE = 20
 const SAMPLE_MS = 250
 /** As `mock.ts` paces it; every piece of it carries the moment at which it was sent. */
 const ROUTE: AnswerRoute = { name: 'slow', type: 'openai-compatible', stream: true }
@@ -41,9 +41,9 @@ export const streams: Part = {
       )
     }
     const more = gateway.kibibytesMore - bare.kibibytesMore
-    const isWithin = more <= MOST_KIBIBYTES_MORE && gateway.broken === 0
+    const isWithin = more <= MAX_KIBIBYTES_MORE && gateway.broken === 0
     console.log(
-      `  gateway over bare: ${more.toFixed(1)} KiB for one more, at most ${MOST_KIBIBYTES_MORE}; ` +
+      `  gateway over bare: ${more.toFixed(1)} KiB for one more, at most ${MAX_KIBIBYTES_MORE}; ` +
         `${(gateway.p50Ms - bare.p50Ms).toFixed(1)} ms at p50, ${(gateway.p99Ms - bare.p99Ms).toFixed(1)} ms at p99: ` +
         (isWithin ? 'kept' : 'BROKEN'),
     )

@@ -5,7 +5,7 @@ import { bareEnvironment, initialise, run } from './run.ts'
 
 const ROUNDS = 60
 /** On a machine that is busy with other work sixty starts may pass without one that was left alone. */
-const MOST_ROUNDS = 300
+const MAX_ROUNDS = 300
 
 /** Passes when the fastest of sixty starts, or of some more, costs at most so many times an empty program's. */
 export async function startsWithin(times: number, args: readonly string[], scratch: string) {
@@ -17,7 +17,7 @@ export async function startsWithin(times: number, args: readonly string[], scrat
   // In turns, so that a noisy second on the machine is noise to both.
   for (
     let round = 0;
-    round < ROUNDS || (ownMs > times * floorMs && round < MOST_ROUNDS);
+    round < ROUNDS || (ownMs > times * floorMs && round < MAX_ROUNDS);
     round += 1
   ) {
     floorMs = Math.min(floorMs, timed([empty], scratch))

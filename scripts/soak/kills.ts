@@ -13,8 +13,8 @@ export interface KillWishes {
 }
 
 const CLIENT_PAUSE_MS = 20
-const LEAST_MS = 20
-const MOST_MS = 600
+const MIN_MS = 20
+const MAX_MS = 600
 /** The gateway's own audit is asked after every so many. */
 const AUDIT_EVERY = 10
 const GLANCE_MS = 5
@@ -52,7 +52,7 @@ export async function kills(
     const before = findings.answers.size
     // From the first answer on, so that every kill meets a gateway that is at work.
     while (findings.answers.size === before) await Bun.sleep(GLANCE_MS)
-    await Bun.sleep(chance.between(LEAST_MS, MOST_MS))
+    await Bun.sleep(chance.between(MIN_MS, MAX_MS))
     await endLife(traffic, findings, 'SIGKILL')
   }
   traffic.isOver = true

@@ -16,7 +16,7 @@ export interface OperatorRun {
 
 type Act = (operatorRun: OperatorRun, chance: Chance, number: number) => Promise<void>
 
-const MOST_KEYS = 40
+const MAX_KEYS = 40
 
 /** By how often each is typed, out of their sum. */
 const ACTS: readonly (readonly [weight: number, act: Act])[] = [
@@ -75,14 +75,14 @@ const drawLimits = (chance: Chance): readonly string[] => [
 
 async function create(operatorRun: OperatorRun, chance: Chance, number: number): Promise<void> {
   const limits = drawLimits(chance)
-  if (operatorRun.keys.length >= MOST_KEYS) return
+  if (operatorRun.keys.length >= MAX_KEYS) return
   const ended = await type(operatorRun, 'keys', 'create', `soak-${number}`, ...limits)
   if (ended) operatorRun.keys.push(toKey(JSON.parse(ended.out) as PrintedKey, false))
 }
 
 /** One of those that may be changed: the first is never touched. */
 const drawKey = ({ keys }: OperatorRun, chance: Chance): SoakKey | undefined => {
-  const place = 1 + chance.pick(MOST_KEYS)
+  const place = 1 + chance.pick(MAX_KEYS)
   return keys[place]?.revokedMs === null ? keys[place] : undefined
 }
 

@@ -1,7 +1,7 @@
 /** The report of a soak: counts, unexplained errors, and violations. */
 import type { Findings } from './findings.ts'
 
-const MOST_LISTED = 20
+const MAX_LISTED = 20
 
 /** Prints; false when a promise was broken or an error stays unexplained. */
 export function report({ counts, unexplainedErrors, violations }: Findings): boolean {
@@ -16,6 +16,6 @@ export function report({ counts, unexplainedErrors, violations }: Findings): boo
 
 function list(what: string, lines: readonly string[]): void {
   console.log(`\n${what}: ${lines.length}`)
-  for (const line of lines.slice(0, MOST_LISTED)) console.log(`  ${line}`)
-  if (lines.length > MOST_LISTED) console.log(`  … and ${lines.length - MOST_LISTED} more`)
+  for (const line of lines.slice(0, MAX_LISTED)) console.log(`  ${line}`)
+  if (lines.length > MAX_LISTED) console.log(`  … and ${lines.length - MAX_LISTED} more`)
 }

@@ -5,9 +5,9 @@ import type { Life, Sample } from './life.ts'
 /** The first of a life is its warm-up, and says nothing. */
 const WARM_UP_MS = 60_000
 /** Of a shorter rest no slope is told. */
-const LEAST_MS = 60_000
-const MOST_MEBIBYTES = 64
-const MOST_DESCRIPTORS = 64
+const MIN_MS = 60_000
+const MAX_MEBIBYTES = 64
+const MAX_DESCRIPTORS = 64
 
 export interface Growth {
   readonly mebibytesPerHour: number
@@ -23,7 +23,7 @@ export function readGrowth({ samples }: Life): Growth | undefined {
   const warm = samples.filter(({ atMs }) => atMs >= WARM_UP_MS)
   const first = warm[0]
   const last = warm.at(-1)
-  if (!first || !last || last.atMs - first.atMs < LEAST_MS) return undefined
+  if (!first || !last || last.atMs - first.atMs < MIN_MS) return undefined
   const mebibytes = rise(warm, (one) => one.mebibytes)
   const descriptors = rise(warm, (one) => one.descriptors)
   return {
@@ -31,7 +31,7 @@ export function readGrowth({ samples }: Life): Growth | undefined {
     descriptorsPerHour: slope(warm, (one) => one.descriptors) * 3_600_000,
     mebibytes,
     descriptors,
-    isFlat: mebibytes <= MOST_MEBIBYTES && descriptors <= MOST_DESCRIPTORS,
+    isFlat: mebibytes <= MAX_MEBIBYTES && descriptors <= MAX_DESCRIPTORS,
   }
 }
 

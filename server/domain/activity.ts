@@ -105,7 +105,7 @@ export interface ActivityQuery {
 export const ACTIVITY_KEPT_MS = 90 * DAY_MS
 
 /** Windows of requests are read back from the log after a restart, and the longest looks back for a day (spec §8). */
-export const LEAST_ACTIVITY_KEPT_MS = DAY_MS
+export const MIN_ACTIVITY_KEPT_MS = DAY_MS
 
 export type DriftQuery = Pick<ActivityQuery, 'since' | 'until'>
 

@@ -4,11 +4,11 @@
 export type AllowList = readonly string[] | null
 
 export const MASK = /^(\*|[^\s/*]+\/(\*|[^\s*]+))$/
-export const MOST_MASKS = 256
-export const MOST_MASK_CHARS = 256
+export const MAX_MASKS = 256
+export const MAX_MASK_CHARS = 256
 
 /** Whether `text` is an exact model id, `<provider>/*` or `*`. */
-export const isMask = (text: string): boolean => text.length <= MOST_MASK_CHARS && MASK.test(text)
+export const isMask = (text: string): boolean => text.length <= MAX_MASK_CHARS && MASK.test(text)
 
 const matches = (mask: string, model: string): boolean =>
   mask === model || mask === '*' || (mask.endsWith('/*') && model.startsWith(mask.slice(0, -1)))

@@ -52,10 +52,10 @@ export interface Audit {
   readonly keyDays: number
   readonly endUserDays: number
   readonly openHolds: number
-  /** The first `MOST_FINDINGS`. */
+  /** The first `MAX_FINDINGS`. */
   readonly findings: readonly AuditFinding[]
   /** The number of findings in all. */
   readonly found: number
 }
 
-export const MOST_FINDINGS = 1_000
+export const MAX_FINDINGS = 1_000

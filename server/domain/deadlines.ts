@@ -11,9 +11,9 @@ export interface Deadline extends Placed {
 }
 
 /** The longest delay that setTimeout supports. */
-const LONGEST_TIMER_MS = 2_147_483_647
+const MAX_TIMER_MS = 2_147_483_647
 /** How late a deadline may expire, so that close deadlines share a wake-up. */
-const SHORTEST_TIMER_MS = 10
+const MIN_TIMER_MS = 10
 
 const roster = new Roster<Deadline>()
 let timer: ReturnType<typeof setTimeout> | undefined
@@ -34,9 +34,9 @@ export function clearDeadline(deadline: Deadline): void {
 function setTimer(dueMs: number, nowMs: number): void {
   clearTimeout(timer)
   timerDueMs = dueMs
-  const restMs = Math.max(Math.ceil(dueMs - nowMs), SHORTEST_TIMER_MS)
+  const restMs = Math.max(Math.ceil(dueMs - nowMs), MIN_TIMER_MS)
   // Unreferenced: the watched connections keep the process alive, not this timer.
-  timer = setTimeout(expireDue, Math.min(restMs, LONGEST_TIMER_MS)).unref()
+  timer = setTimeout(expireDue, Math.min(restMs, MAX_TIMER_MS)).unref()
 }
 
 function expireDue(): void {

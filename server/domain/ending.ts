@@ -169,10 +169,10 @@ function pictureCharged(attempt: Attempt, { usage }: Charge): ImageChoice | null
 }
 
 /** Bounds the log: an allow-list may have tens of kilobytes, and there may be a thousand refusals a second. */
-const MOST_LOGGED_CHARS = 1_000
+const MAX_LOGGED_CHARS = 1_000
 
 const cut = (text: string): string =>
-  text.length > MOST_LOGGED_CHARS ? `${text.slice(0, MOST_LOGGED_CHARS - 1)}…` : text
+  text.length > MAX_LOGGED_CHARS ? `${text.slice(0, MAX_LOGGED_CHARS - 1)}…` : text
 
 function toLoggedRefusal({ message, details }: GatewayError, hold: UsdNanos | null): LoggedRefusal {
   const { metadata = null } = details

@@ -7,9 +7,9 @@ import type { UpstreamFailure } from './upstream.ts'
 const FAILURES_BEFORE_REST = 3
 /** The first rest; each probe that fails doubles it. */
 const FIRST_REST_MS = 5_000
-const LONGEST_REST_MS = 300_000
+const MAX_REST_MS = 300_000
 /** A provider's `Retry-After` may exceed a day (quirks: a monthly quota); the hop is probed after this long anyway. */
-const LONGEST_ASKED_REST_MS = 600_000
+const MAX_ASKED_REST_MS = 600_000
 /** For an account that is rejected or out of credit, which only its operator can fix. */
 const OPERATOR_REST_MS = 60_000
 
@@ -105,7 +105,7 @@ export function createHopHealth(clock: Clock): HopHealth {
 
 /** A rest longer than the maximum was begun before the clock was set back, and counts as over. */
 const isRestingAt = ({ restsUntil }: FailureRun, at: Instant): boolean =>
-  restsUntil !== null && at < restsUntil && restsUntil <= later(at, LONGEST_ASKED_REST_MS)
+  restsUntil !== null && at < restsUntil && restsUntil <= later(at, MAX_ASKED_REST_MS)
 
 const NO_FAILURES: FailureRun = { failures: 0, restCount: 0, restsUntil: null, isProbed: false }
 
@@ -135,8 +135,8 @@ function askedRestMs({ kind, details }: UpstreamFailure): number | null {
   if (kind === 'unauthorized' || details.permanent === 'account') return OPERATOR_REST_MS
   const { retryAfterSeconds } = details
   if (kind !== 'overloaded' || retryAfterSeconds === undefined) return null
-  return Math.min(retryAfterSeconds * 1_000, LONGEST_ASKED_REST_MS)
+  return Math.min(retryAfterSeconds * 1_000, MAX_ASKED_REST_MS)
 }
 
 const restMs = (rests: number): number =>
-  Math.min(FIRST_REST_MS * 2 ** Math.min(rests, 16), LONGEST_REST_MS)
+  Math.min(FIRST_REST_MS * 2 ** Math.min(rests, 16), MAX_REST_MS)

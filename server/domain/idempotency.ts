@@ -5,9 +5,9 @@ import type { GenerationId, KeyId } from './id.ts'
 /** How long an answer is kept. */
 export const KEPT_MS = DAY_MS
 /** A larger answer is not stored. */
-export const MOST_ANSWER_BYTES = 32 * 1024 * 1024
+export const MAX_ANSWER_BYTES = 32 * 1024 * 1024
 /** The limit for all stored answers; the oldest are evicted. */
-export const MOST_KEPT_BYTES = 256 * 1024 * 1024
+export const MAX_KEPT_BYTES = 256 * 1024 * 1024
 
 /** A request that its client may repeat. */
 export interface Repeatable {

@@ -38,9 +38,9 @@ export const NO_LIMITS: Limits = {
   allowedModels: null,
 }
 
-export const MOST_NAME_CHARS = 128
+export const MAX_NAME_CHARS = 128
 /** A window keeps one instant per slot, so its size is bounded. */
-export const MOST_WINDOW_SLOTS = 10_000_000
+export const MAX_WINDOW_SLOTS = 10_000_000
 
 export interface ApiKey {
   readonly id: KeyId

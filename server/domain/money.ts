@@ -23,7 +23,7 @@ export const NO_MONEY = 0n as UsdNanos
  * The largest amount an account or a charge may reach: about nine million dollars, so that every engine may keep it
  * as a 53-bit integer without losing a digit.
  */
-export const MOST_USD_NANOS = 9_007_199_254_740_991n as UsdNanos
+export const MAX_USD_NANOS = 9_007_199_254_740_991n as UsdNanos
 
 const NANO_PLACES = 9
 const MICRO_PLACES = 6
@@ -45,7 +45,7 @@ function readScaled(text: string, places: number): bigint | undefined {
 
 const ZERO = 0x30
 /** The largest integer that a double represents exactly. */
-const MOST_EXACT = 2n ** 53n - 1n
+const MAX_EXACT = 2n ** 53n - 1n
 
 /** The beginning of a fraction: the point and its leading zeros. */
 const LEADS = Array.from({ length: ATTO_PLACES }, (_, zeros) => `0.${'0'.repeat(zeros)}`)
@@ -55,7 +55,7 @@ function renderScaled(amount: bigint, places: number, leastPlaces: number): stri
   if (amount === 0n) return '0'
   if (amount < 0n) return `-${renderScaled(-amount, places, leastPlaces)}`
   // Converting a number is faster than a bigint, and the runtime caches recent results.
-  const digits = amount <= MOST_EXACT ? String(Number(amount)) : amount.toString()
+  const digits = amount <= MAX_EXACT ? String(Number(amount)) : amount.toString()
   // Zero or negative where the amount is less than one.
   const point = digits.length - places
   let end = digits.length
@@ -77,7 +77,7 @@ export const negateUsd = (a: UsdNanos): UsdNanos => -a as UsdNanos
 /** Reads a dollar amount of at most nine decimal places; undefined if it is malformed or too large. */
 export function readUsd(text: string): UsdNanos | undefined {
   const nanos = readScaled(text, NANO_PLACES)
-  return nanos === undefined || nanos > MOST_USD_NANOS ? undefined : (nanos as UsdNanos)
+  return nanos === undefined || nanos > MAX_USD_NANOS ? undefined : (nanos as UsdNanos)
 }
 
 /**
@@ -92,7 +92,7 @@ export function readUsdNumber(value: number, places = 0): UsdNanos | undefined {
   const digits = BigInt(whole + fraction)
   const nanos =
     power < 0 ? divideHalfUp(digits, 10n ** BigInt(-power)) : digits * 10n ** BigInt(power)
-  return nanos > MOST_USD_NANOS ? undefined : (nanos as UsdNanos)
+  return nanos > MAX_USD_NANOS ? undefined : (nanos as UsdNanos)
 }
 
 /** Renders dollars as a decimal string, cents at least: "5.00", "0.000085", "0". */
@@ -118,12 +118,12 @@ export const roundToNanos = (sum: UsdAttos): UsdNanos =>
   divideHalfUp(sum, ATTOS_PER_NANO, HALF) as UsdNanos
 
 /** At most a million rubles per dollar; above that, the ruble view of a charge could exceed 53 bits. */
-const MOST_RUB_PER_USD = 1_000_000_000_000n
+const MAX_RUB_PER_USD = 1_000_000_000_000n
 
 /** Reads a rate such as "92.50"; undefined when it is not a positive decimal of at most six places and a million. */
 export function readRubPerUsd(text: string): RubPerUsd | undefined {
   const rate = readScaled(text, MICRO_PLACES)
-  return rate === undefined || rate === 0n || rate > MOST_RUB_PER_USD
+  return rate === undefined || rate === 0n || rate > MAX_RUB_PER_USD
     ? undefined
     : (rate as RubPerUsd)
 }

@@ -5,7 +5,7 @@ import type { Charge, UsageSource } from './ledger.ts'
 import type { ImagePrice, ModelCard, Prices, PriceTier, PriceVersion } from './model-card.ts'
 import {
   FREE,
-  MOST_USD_NANOS,
+  MAX_USD_NANOS,
   type RubPerUsd,
   roundToNanos,
   toRub,
@@ -33,7 +33,7 @@ const units = (count: number): bigint => BigInt(count)
 /** Rounds once, and caps an absurd token count at the largest amount that the ledger can store. */
 function toAmount(sum: bigint): UsdNanos {
   const amount = roundToNanos(sum as UsdAttos)
-  return amount > MOST_USD_NANOS ? MOST_USD_NANOS : amount
+  return amount > MAX_USD_NANOS ? MAX_USD_NANOS : amount
 }
 
 /** Size and quality to charge: those generated where the price list has them, else those requested. */

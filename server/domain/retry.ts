@@ -5,7 +5,7 @@ import type { UpstreamFailure } from './upstream.ts'
 /** Long enough for a load balancer to pick another server, too short to be noticed. */
 const PAUSE_MS = 250
 /** A longer wait is left to the client, which knows how much time it has. */
-const LONGEST_PAUSE_MS = 2_000
+const MAX_PAUSE_MS = 2_000
 
 /**
  * The pause before retrying the same hop: the provider's `Retry-After` if it sent one; null for no retry. A retry follows a
@@ -21,5 +21,5 @@ export function pauseBeforeRetryMs(
   if (kind !== 'failed' && kind !== 'overloaded') return null
   const { retryAfterSeconds } = details
   const pauseMs = retryAfterSeconds === undefined ? PAUSE_MS : retryAfterSeconds * 1_000
-  return pauseMs <= LONGEST_PAUSE_MS ? pauseMs : null
+  return pauseMs <= MAX_PAUSE_MS ? pauseMs : null
 }

@@ -16,11 +16,11 @@ export interface UsageQuery {
   readonly since?: Instant
   /** Admitted before this instant. */
   readonly until?: Instant
-  /** The number of rows, highest cost first; at most `MOST_USAGE_GROUPS`. */
+  /** The number of rows, highest cost first; at most `MAX_USAGE_GROUPS`. */
   readonly top: number
 }
 
-export const MOST_USAGE_GROUPS = 10_000
+export const MAX_USAGE_GROUPS = 10_000
 
 export interface UsageSum {
   readonly requests: number

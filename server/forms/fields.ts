@@ -1,13 +1,13 @@
 /** Input fields shared by the HTTP API and the operator's verbs: money, times, names and limits, parsed into domain values. */
 import * as z from 'zod/mini'
 import { DEFAULT_ACCOUNT_NAME } from '#domain/account.ts'
-import { isMask, MOST_MASKS } from '#domain/allow-list.ts'
+import { isMask, MAX_MASKS } from '#domain/allow-list.ts'
 import { type Instant, readInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
-import { type Limits, MOST_NAME_CHARS, MOST_WINDOW_SLOTS } from '#domain/key.ts'
+import { type Limits, MAX_NAME_CHARS, MAX_WINDOW_SLOTS } from '#domain/key.ts'
 import { perMillion, readPrice, readUsd } from '#domain/money.ts'
 
-const MOST_QUOTED_CHARS = 40
+const MAX_QUOTED_CHARS = 40
 const PLAIN_DECIMAL = /^\d+(\.\d+)?$/
 
 /** How API keys and webhook secrets begin. */
@@ -16,7 +16,7 @@ const LIKE_SECRET = /^\s*(?:if-|sk-|whsec_|AIza)/
 /** An input to quote in an error message: shortened, and never a secret. */
 function quoted(text: string): string {
   if (LIKE_SECRET.test(text)) return 'what looks like a secret'
-  return `"${text.length > MOST_QUOTED_CHARS ? `${text.slice(0, MOST_QUOTED_CHARS)}…` : text}"`
+  return `"${text.length > MAX_QUOTED_CHARS ? `${text.slice(0, MAX_QUOTED_CHARS)}…` : text}"`
 }
 
 /** A JSON number is refused where a decimal string is required, because it can lose digits. */
@@ -70,7 +70,7 @@ export function requireFuture(end: Instant | null, now: Instant): Instant | null
   })
 }
 
-const NAME_MESSAGE = `must be a text of 1 to ${MOST_NAME_CHARS} characters, without line breaks and other control characters`
+const NAME_MESSAGE = `must be a text of 1 to ${MAX_NAME_CHARS} characters, without line breaks and other control characters`
 const PLAIN_MESSAGE = 'must hold no line breaks and no other control characters'
 
 // C0, DEL, C1, line and paragraph separators: they would break lines of lists and logs, or control a terminal.
@@ -84,7 +84,7 @@ const isPlain = (text: string): boolean => PLAIN_TEXT.test(text)
 /** Counts code points, not UTF-16 units. */
 const isName = (text: string): boolean => {
   const chars = [...text].length
-  return chars >= 1 && chars <= MOST_NAME_CHARS && text.isWellFormed()
+  return chars >= 1 && chars <= MAX_NAME_CHARS && text.isWellFormed()
 }
 
 export const nameField = z
@@ -112,7 +112,7 @@ const COUNT_MESSAGE =
 
 const countField = z.int(COUNT_MESSAGE).check(z.minimum(1, COUNT_MESSAGE))
 const windowField = countField.check(
-  z.maximum(MOST_WINDOW_SLOTS, `must be at most ${MOST_WINDOW_SLOTS}`),
+  z.maximum(MAX_WINDOW_SLOTS, `must be at most ${MAX_WINDOW_SLOTS}`),
 )
 
 const MASK_MESSAGE = 'must be a model id, "<provider>/*" or "*"'
@@ -134,7 +134,7 @@ export const limitsFields = {
   allowed_models: z.nullish(
     z
       .array(maskField, 'must be a list of masks, or null for every model')
-      .check(z.maxLength(MOST_MASKS, `must be at most ${MOST_MASKS} masks`)),
+      .check(z.maxLength(MAX_MASKS, `must be at most ${MAX_MASKS} masks`)),
   ),
 }
 

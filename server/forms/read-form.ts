@@ -42,10 +42,10 @@ const unitOf = (origin: string): string => UNITS[origin] ?? ''
 
 const isText = (origin: string): boolean => origin === 'string' || origin === 'array'
 
-const MOST_REPEATED_CHARS = 40
+const MAX_REPEATED_CHARS = 40
 
 /** Quotes short inputs only. */
 function describeInput(input: unknown): string {
   if (typeof input === 'number') return ` (got ${input})`
-  return typeof input === 'string' && input.length <= MOST_REPEATED_CHARS ? ` (got "${input}")` : ''
+  return typeof input === 'string' && input.length <= MAX_REPEATED_CHARS ? ` (got "${input}")` : ''
 }

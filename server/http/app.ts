@@ -115,13 +115,13 @@ export function createApi(options: ApiOptions): Hono {
  */
 function isChat({ method, url }: Request): boolean {
   if (method !== 'POST') return false
-  const chars = url.length - url.indexOf('/', SHORTEST_ORIGIN_CHARS)
+  const chars = url.length - url.indexOf('/', MIN_ORIGIN_CHARS)
   for (const path of CHAT_PATHS) if (path.length === chars && url.endsWith(path)) return true
   return false
 }
 
 const CHAT_PATHS = PREFIXES.map((prefix) => prefix + CHAT.path)
-const SHORTEST_ORIGIN_CHARS = 'http://'.length + 1
+const MIN_ORIGIN_CHARS = 'http://'.length + 1
 
 /** Runs a route and converts what it throws to an error response. */
 async function handle(

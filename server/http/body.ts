@@ -4,7 +4,7 @@ import { GatewayError } from '#domain/errors.ts'
 import { Arrival } from './body-deadline.ts'
 import { checkParsed, checkUnparsed } from './json-bounds.ts'
 
-export const MOST_BODY_BYTES = 32 * 1024 * 1024
+export const MAX_BODY_BYTES = 32 * 1024 * 1024
 
 export interface Body {
   readonly fields: JsonObject
@@ -28,7 +28,7 @@ export async function readBody(
 export function expectBody(
   request: Request,
   deadlineMs: number,
-  mostBytes = MOST_BODY_BYTES,
+  mostBytes = MAX_BODY_BYTES,
 ): Arrival {
   checkMediaType(request.headers)
   const stated = statedBytes(request.headers, mostBytes)
@@ -55,13 +55,13 @@ export async function digest(text: string): Promise<string> {
 const JSON_TYPE = 'application/json'
 /** As most client libraries spell it. */
 const USUAL_TYPE = /^application\/json; ?charset=utf-8$/i
-const MOST_TYPE_CHARS = 256
+const MAX_TYPE_CHARS = 256
 const PARAMETER_NAME = /^[\w-]+$/
 
 /** Whether it is JSON in UTF-8. Parameters are split by hand, because one regular expression for all could backtrack exponentially. */
 function isJsonType(type: string): boolean {
   if (USUAL_TYPE.test(type)) return true
-  if (type.length > MOST_TYPE_CHARS) return false
+  if (type.length > MAX_TYPE_CHARS) return false
   const [name = '', ...parameters] = type.toLowerCase().split(';')
   return name.trimEnd() === JSON_TYPE && parameters.every(isHarmlessParameter)
 }
@@ -102,7 +102,7 @@ function statedBytes(headers: Headers, mostBytes: number): number | null {
 
 /** `bytes`: the stated size, or the bytes received when reading stopped. */
 const tooLarge = (mostBytes: number, bytes: number): GatewayError => {
-  const remedy = mostBytes === MOST_BODY_BYTES ? '; send fewer or smaller images' : ''
+  const remedy = mostBytes === MAX_BODY_BYTES ? '; send fewer or smaller images' : ''
   return new GatewayError(
     'request_too_large',
     `a request may have at most ${mostBytes} bytes here${remedy}`,

@@ -4,13 +4,13 @@ import type { HeaderFields } from './rate-headers.ts'
 const USUAL_HEADERS =
   'Authorization, Content-Type, X-Request-Id, Idempotency-Key, X-Gateway-Dry-Run'
 const HEADER_NAMES = /^[\w-]+(?:\s*,\s*[\w-]+)*$/
-const MOST_HEADER_CHARS = 2_000
+const MAX_HEADER_CHARS = 2_000
 const DAY_SECONDS = '86400'
 
 /** Turns response headers into those of a preflight response. Any requested headers are allowed, as none can do harm. */
 export function addPreflightHeaders(headers: HeaderFields, request: Request): void {
   const asked = request.headers.get('access-control-request-headers') ?? ''
-  const echo = asked.length <= MOST_HEADER_CHARS && HEADER_NAMES.test(asked)
+  const echo = asked.length <= MAX_HEADER_CHARS && HEADER_NAMES.test(asked)
   headers['Access-Control-Allow-Methods'] = 'GET, POST, PATCH, DELETE, OPTIONS'
   headers['Access-Control-Allow-Headers'] = echo ? asked : USUAL_HEADERS
   headers['Access-Control-Max-Age'] = DAY_SECONDS

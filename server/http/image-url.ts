@@ -2,14 +2,14 @@
 import { isBase64 } from '#domain/base64.ts'
 import { GatewayError } from '#domain/errors.ts'
 
-export const MOST_INPUT_IMAGES = 16
-const MOST_ADDRESS_CHARS = 8_192
+export const MAX_INPUT_IMAGES = 16
+const MAX_ADDRESS_CHARS = 8_192
 const DATA_URL = /^data:image\/[a-z0-9][a-z0-9.+-]{0,63};base64,/i
 
 /** Returns how many bytes of the body are base64. @throws invalid_image */
 export function checkImageUrl(url: string, param: string): number {
   if (url.startsWith('https://')) {
-    if (url.length <= MOST_ADDRESS_CHARS && URL.canParse(url)) return 0
+    if (url.length <= MAX_ADDRESS_CHARS && URL.canParse(url)) return 0
     throw invalidImage(param, 'is no https address')
   }
   const head = DATA_URL.exec(url)?.[0]

@@ -1,22 +1,22 @@
 /** Bounds on JSON: nesting and number of values, against denial of service; and duplicate names where they matter. */
 import { GatewayError } from '#domain/errors.ts'
 
-const MOST_DEPTH = 64
+const MAX_DEPTH = 64
 /** A smaller body cannot hold enough brackets to slow the parser down. */
 const HARMLESS_BYTES = 64 * 1024
 /**
  * Object members and array elements in one body, nested ones included: far above any conversation, far below what exhausts
  * memory. A property name that no other object has costs the parser up to a microsecond.
  */
-const MOST_VALUES = 250_000
+const MAX_VALUES = 250_000
 
 const tooDeep = (): GatewayError =>
-  new GatewayError('invalid_request', `JSON may be nested ${MOST_DEPTH} levels deep at most`)
+  new GatewayError('invalid_request', `JSON may be nested ${MAX_DEPTH} levels deep at most`)
 
 const tooWide = (): GatewayError =>
   new GatewayError(
     'invalid_request',
-    `a body may hold at most ${MOST_VALUES} members of objects and elements of arrays`,
+    `a body may hold at most ${MAX_VALUES} members of objects and elements of arrays`,
   )
 
 // UTF-16 code units.
@@ -45,8 +45,8 @@ export function checkUnparsed(text: string, bytes: number): void {
     if (unit === QUOTE) {
       i = endOfString(text, i)
     } else if (unit === COMMA || unit === OPEN_BRACKET || unit === OPEN_BRACE) {
-      if (unit !== COMMA && ++depth > MOST_DEPTH) throw tooDeep()
-      if (++values > MOST_VALUES) throw tooWide()
+      if (unit !== COMMA && ++depth > MAX_DEPTH) throw tooDeep()
+      if (++values > MAX_VALUES) throw tooWide()
     } else if (unit === CLOSE_BRACKET || unit === CLOSE_BRACE) depth--
   }
 }
@@ -102,7 +102,7 @@ export function checkParsed(value: unknown, depth = 1): void {
     return
   }
   if (typeof value !== 'object' || value === null) return
-  if (depth > MOST_DEPTH) throw tooDeep()
+  if (depth > MAX_DEPTH) throw tooDeep()
   if (Array.isArray(value)) {
     for (const item of value) checkParsed(item, depth + 1)
   } else {

@@ -8,19 +8,19 @@ import type { Body } from './body.ts'
 import { readMessages } from './read-messages.ts'
 import { renderPath } from './render-path.ts'
 
-const MOST_CHOICES = 128
-const MOST_TOKENS = 2 ** 31 - 1
-const MOST_FALLBACK_MODELS = 8
-const MOST_PROVIDERS = 64
-const MOST_USER_CHARS = 256
-const MOST_MODEL_CHARS = 256
+const MAX_CHOICES = 128
+const MAX_TOKENS = 2 ** 31 - 1
+const MAX_FALLBACK_MODELS = 8
+const MAX_PROVIDERS = 64
+const MAX_USER_CHARS = 256
+const MAX_MODEL_CHARS = 256
 /** For a shorter body, serialising again costs less than keeping the text. */
 const LONG_BYTES = 2_048
 
 const number = z.number().nullish()
-const tokens = z.int().min(1).max(MOST_TOKENS).nullish()
-const name = z.string().max(MOST_MODEL_CHARS)
-const providers = z.array(name).max(MOST_PROVIDERS).nullish()
+const tokens = z.int().min(1).max(MAX_TOKENS).nullish()
+const name = z.string().max(MAX_MODEL_CHARS)
+const providers = z.array(name).max(MAX_PROVIDERS).nullish()
 
 /** Null means absent: client libraries send it for options that are not set. */
 export const chatForm = z.object({
@@ -29,8 +29,8 @@ export const chatForm = z.object({
   modalities: z.array(z.string()).max(16).nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
-  user: z.string().max(MOST_USER_CHARS).nullish(),
-  n: z.int().min(1).max(MOST_CHOICES).nullish(),
+  user: z.string().max(MAX_USER_CHARS).nullish(),
+  n: z.int().min(1).max(MAX_CHOICES).nullish(),
   max_tokens: tokens,
   max_completion_tokens: tokens,
   temperature: number,
@@ -46,7 +46,7 @@ export const chatForm = z.object({
     })
     .nullish(),
   allow_fallbacks: z.boolean().nullish(),
-  models: z.array(name).max(MOST_FALLBACK_MODELS).nullish(),
+  models: z.array(name).max(MAX_FALLBACK_MODELS).nullish(),
   provider: z
     .object({
       allow_fallbacks: z.boolean().nullish(),
@@ -60,17 +60,17 @@ export const chatForm = z.object({
 type ChatForm = z.output<typeof chatForm>
 
 const isNumber = (value: unknown): boolean => Number.isFinite(value)
-const isTokens = (value: unknown): boolean => isWhole(value, MOST_TOKENS)
+const isTokens = (value: unknown): boolean => isWhole(value, MAX_TOKENS)
 const isWhole = (value: unknown, most: number): boolean =>
   Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most
 
 /** The form's checks for the most common fields only. */
 const ORDINARY = new Map<string, (value: unknown) => boolean>([
   ['messages', () => true],
-  ['model', (value) => typeof value === 'string' && value.length <= MOST_MODEL_CHARS],
-  ['user', (value) => typeof value === 'string' && value.length <= MOST_USER_CHARS],
+  ['model', (value) => typeof value === 'string' && value.length <= MAX_MODEL_CHARS],
+  ['user', (value) => typeof value === 'string' && value.length <= MAX_USER_CHARS],
   ['stream', (value) => typeof value === 'boolean'],
-  ['n', (value) => isWhole(value, MOST_CHOICES)],
+  ['n', (value) => isWhole(value, MAX_CHOICES)],
   ['max_tokens', isTokens],
   ['max_completion_tokens', isTokens],
   ['temperature', isNumber],

@@ -70,8 +70,8 @@ function requireKnownFields(fields: JsonObject, known: readonly string[]): void 
     if (known.includes(name)) continue
     if (Object.hasOwn(READ_ONLY, name))
       throw refusal(name, READ_ONLY[name as keyof typeof READ_ONLY])
-    const meant = nearest(name.slice(0, MOST_NAME_CHARS), known)
-    const param = name.slice(0, MOST_NAME_CHARS)
+    const meant = nearest(name.slice(0, MAX_NAME_CHARS), known)
+    const param = name.slice(0, MAX_NAME_CHARS)
     throw new GatewayError(
       'unknown_parameter',
       `there is no field "${param}"${meant ? `; did you mean "${meant}"?` : ''}`,
@@ -87,7 +87,7 @@ export function requireUniqueNames(text: string): void {
 }
 
 /** The longest name that an error repeats. */
-const MOST_NAME_CHARS = 64
+const MAX_NAME_CHARS = 64
 
 const refusal = (param: string, message: string): GatewayError =>
   new GatewayError('invalid_request', `${param}: ${message}`, { param })
@@ -98,14 +98,14 @@ export interface KeyListQuery {
   readonly after?: KeyId
 }
 
-export const MOST_LISTED = 100
+export const MAX_LISTED = 100
 const KEY_ID = /^key_[0-9a-z]{1,64}$/
 
 /** @throws invalid_request */
 export function readKeyListQuery(query: Readonly<Record<string, string>>): KeyListQuery {
-  const { limit = String(MOST_LISTED), after, include_revoked = 'false' } = query
-  if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > MOST_LISTED) {
-    throw refusal('limit', `must be a whole number from 1 to ${MOST_LISTED}`)
+  const { limit = String(MAX_LISTED), after, include_revoked = 'false' } = query
+  if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > MAX_LISTED) {
+    throw refusal('limit', `must be a whole number from 1 to ${MAX_LISTED}`)
   }
   if (include_revoked !== 'true' && include_revoked !== 'false') {
     throw refusal('include_revoked', 'must be true or false')

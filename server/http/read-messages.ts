@@ -1,9 +1,9 @@
 /** Validates messages by hand, because their attachments must be found, checked and counted anyway. */
 import { GatewayError } from '#domain/errors.ts'
-import { checkImageUrl, MOST_INPUT_IMAGES, readEarlierImage } from './image-url.ts'
+import { checkImageUrl, MAX_INPUT_IMAGES, readEarlierImage } from './image-url.ts'
 
-export const MOST_MESSAGES = 10_000
-export const MOST_PARTS = 10_000
+export const MAX_MESSAGES = 10_000
+export const MAX_PARTS = 10_000
 export const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'] as const
 const KNOWN_ROLES = new Set<unknown>(ROLES)
 
@@ -24,8 +24,8 @@ export interface Attachments {
 export function readMessages(messages: unknown): Readonly<Attachments> {
   if (!Array.isArray(messages)) throw invalid('messages', 'must be an array of messages')
   if (messages.length === 0) throw invalid('messages', 'must hold at least one message')
-  if (messages.length > MOST_MESSAGES) {
-    throw invalid('messages', `may hold at most ${MOST_MESSAGES} messages`)
+  if (messages.length > MAX_MESSAGES) {
+    throw invalid('messages', `may hold at most ${MAX_MESSAGES} messages`)
   }
   const attachments: Attachments = { named: 0, fileBytes: 0, count: 0, earlier: 0, bytes: 0 }
   for (let i = 0; i < messages.length; i++) readMessage(messages[i], i, attachments)
@@ -54,8 +54,8 @@ function readMessage(message: unknown, index: number, attachments: Attachments):
 }
 
 function readParts(parts: readonly unknown[], index: number, attachments: Attachments): void {
-  if (parts.length > MOST_PARTS) {
-    throw invalid(`messages[${index}].content`, `may hold at most ${MOST_PARTS} parts`)
+  if (parts.length > MAX_PARTS) {
+    throw invalid(`messages[${index}].content`, `may hold at most ${MAX_PARTS} parts`)
   }
   for (let i = 0; i < parts.length; i++) {
     const part = parts[i]
@@ -96,16 +96,16 @@ function readPicture(image: unknown, path: string, attachments: Attachments): vo
   if (typeof image['url'] !== 'string') throw invalid(`${path}.url`, 'must be a string')
   attachments.count++
   const own = attachments.count - attachments.earlier
-  if (own > MOST_INPUT_IMAGES) throw tooMany(own)
+  if (own > MAX_INPUT_IMAGES) throw tooMany(own)
   attachments.bytes += checkImageUrl(image['url'], `${path}.url`)
 }
 
 const tooMany = (images: number): GatewayError =>
-  new GatewayError('too_many_images', `a request may carry at most ${MOST_INPUT_IMAGES} images`, {
+  new GatewayError('too_many_images', `a request may carry at most ${MAX_INPUT_IMAGES} images`, {
     param: 'messages',
     metadata: {
       limit: 'input_images',
-      limit_value: MOST_INPUT_IMAGES,
+      limit_value: MAX_INPUT_IMAGES,
       used: images,
       resets_at: null,
     },

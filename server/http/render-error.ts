@@ -6,7 +6,7 @@ import { headersFor, type RequestContext, readQuota } from './request-context.ts
 import { toRequestLine } from './request-log.ts'
 
 /** OpenAI's SDKs wait at most this long; with a longer `Retry-After`, some of them retry within a second. */
-const LONGEST_SDK_WAIT_SECONDS = 60
+const MAX_SDK_WAIT_SECONDS = 60
 
 /** The message of every internal error; the details are only in the operator's log. */
 const FAULT = 'the gateway failed while it handled this request'
@@ -25,7 +25,7 @@ function shouldRetry({ code, status, details }: GatewayError, wantsImages: boole
   if (code === 'shutting_down') return 'true'
   if (status === 402 || details.permanent) return 'false'
   if (status === 429) {
-    return (details.retryAfterSeconds ?? 0) > LONGEST_SDK_WAIT_SECONDS ? 'false' : undefined
+    return (details.retryAfterSeconds ?? 0) > MAX_SDK_WAIT_SECONDS ? 'false' : undefined
   }
   // An automatic retry of an image request might be charged again.
   return wantsImages && status >= 502 && status <= 504 ? 'false' : undefined

@@ -79,15 +79,15 @@ const WHOLE_SECRETS =
   /(?:if-(?:pk-)?[0-9A-Za-z]{40}|(?:sk-|whsec_|AIza|eyJ)[\w.+/=-]{16})[\w.+/=-]*/g
 
 const strikeOut = (text: string): string =>
-  text.length < SHORTEST_SECRET_CHARS ? text : text.replaceAll(WHOLE_SECRETS, '[struck out]')
+  text.length < MIN_SECRET_CHARS ? text : text.replaceAll(WHOLE_SECRETS, '[struck out]')
 
-const SHORTEST_SECRET_CHARS = 19
+const MIN_SECRET_CHARS = 19
 
-const MOST_FAULT_CHARS = 2_000
+const MAX_FAULT_CHARS = 2_000
 const SECRETS = /\b(?:if-(?:pk-)?|sk-|whsec_|AIza)[\w-]{6,}|(?<=bearer )\S+/gi
 
 /** The text of an internal error, with anything that looks like a secret removed. */
 function renderFault(cause: unknown): string {
   const text = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
-  return text.slice(0, MOST_FAULT_CHARS).replace(SECRETS, '[struck out]')
+  return text.slice(0, MAX_FAULT_CHARS).replace(SECRETS, '[struck out]')
 }

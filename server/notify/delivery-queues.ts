@@ -20,9 +20,9 @@ export interface DeliveryQueues {
   settled(): Promise<void>
 }
 
-const MOST_RUNNING = 8
+const MAX_RUNNING = 8
 /** In progress, or waiting for their destination. */
-const MOST_QUEUED = 64
+const MAX_QUEUED = 64
 
 /** `run` must not throw; `hasRoom` is called when the queues were full and are no longer. */
 export function openDeliveryQueues(
@@ -36,7 +36,7 @@ export function openDeliveryQueues(
 
   /** Starts every job whose destination is free. */
   function startFree(): void {
-    while (isOpen && running.size < MOST_RUNNING) {
+    while (isOpen && running.size < MAX_RUNNING) {
       const next = waiting.findIndex(({ destination }) => !running.has(destination))
       const [job] = next < 0 ? [] : waiting.splice(next, 1)
       if (job === undefined) return
@@ -46,7 +46,7 @@ export function openDeliveryQueues(
 
   async function runOne(job: DeliveryJob): Promise<void> {
     await run(job)
-    const wasFull = queued.size === MOST_QUEUED
+    const wasFull = queued.size === MAX_QUEUED
     queued.delete(nameOf(job.notice))
     running.delete(job.destination)
     startFree()
@@ -55,7 +55,7 @@ export function openDeliveryQueues(
 
   return {
     get room() {
-      return MOST_QUEUED - queued.size
+      return MAX_QUEUED - queued.size
     },
     has: (notice) => queued.has(nameOf(notice)),
     add(job) {

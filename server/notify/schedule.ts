@@ -22,7 +22,7 @@ const DELAYS_MS: readonly number[] = [
 const JITTER = 0.1
 
 /** A longer `Retry-After` is shortened to this. */
-const LONGEST_RETRY_AFTER_MS = DAY_MS
+const MAX_RETRY_AFTER_MS = DAY_MS
 
 export interface FollowUp {
   readonly state: NoticeState
@@ -43,6 +43,6 @@ export function followUp(
   const delayMs = DELAYS_MS[earlierTries]
   if (isFinal || delayMs === undefined) return { state: 'dead', nextTryAt: null }
   const jitteredMs = Math.round(delayMs * (1 - JITTER + 2 * JITTER * random()))
-  const waitMs = Math.max(jitteredMs, Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS))
+  const waitMs = Math.max(jitteredMs, Math.min(retryAfterMs, MAX_RETRY_AFTER_MS))
   return { state: 'pending', nextTryAt: later(at, waitMs) }
 }

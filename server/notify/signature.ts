@@ -2,14 +2,14 @@
 import { createHmac } from 'node:crypto'
 
 /** The minimum of the standard. */
-const LEAST_KEY_BYTES = 24
+const MIN_KEY_BYTES = 24
 
 const SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/
 
 /** The key of a secret; null if it is malformed or too short. */
 export function readSecret(secret: string): Uint8Array | null {
   const key = Buffer.from(SECRET.exec(secret)?.[1] ?? '', 'base64')
-  return key.length < LEAST_KEY_BYTES ? null : key
+  return key.length < MIN_KEY_BYTES ? null : key
 }
 
 /** The value of `webhook-signature`. */

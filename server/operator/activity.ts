@@ -14,7 +14,7 @@ import { findAccount } from './find-account.ts'
 import { findKey } from './find-key.ts'
 import { verb } from './verb.ts'
 
-const MOST_LINES = 100_000
+const MAX_LINES = 100_000
 const textField = z.string().check(z.minLength(1))
 
 /** "429", or "4xx" for the whole class. */
@@ -59,7 +59,7 @@ export const listActivity = verb(
     ...filterFields,
     since: z._default(z.nullable(timeField), null),
     until: z._default(z.nullable(timeField), null),
-    limit: z._default(z.int().check(z.minimum(1), z.maximum(MOST_LINES)), 50),
+    limit: z._default(z.int().check(z.minimum(1), z.maximum(MAX_LINES)), 50),
   }),
   async (deps, input): Promise<readonly ActivityRecord[]> => {
     const { since, until, limit } = input
@@ -89,7 +89,7 @@ export const showActivity = verb(z.strictObject({ id: textField }), async (deps,
   renderOperatorReceipt(await readReceipt(deps.store, await findEntry(deps, id, 'activity show'))),
 )
 
-const MOST_CANDIDATES = 10
+const MAX_CANDIDATES = 10
 
 /** By generation id or request id. @throws generation_not_found, also when several have that request id */
 export async function findEntry(
@@ -99,7 +99,7 @@ export async function findEntry(
 ): Promise<ActivityEntry> {
   const found = isGenerationId(id) ? await store.activity.find(id) : undefined
   if (found) return found
-  const [only, ...others] = await store.activity.list({ requestId: id, limit: MOST_CANDIDATES })
+  const [only, ...others] = await store.activity.list({ requestId: id, limit: MAX_CANDIDATES })
   if (only && others.length === 0) return only
   throw only ? ambiguous(id, [only, ...others], command) : await notFound(store, id)
 }

@@ -25,14 +25,14 @@ const render = ({ id, at, who, verb, target, changed }: Act): ActRecord => ({
   changed,
 })
 
-const MOST_ACTS = 10_000
+const MAX_ACTS = 10_000
 
 /** Newest first. */
 export const listActs = verb(
   z.strictObject({
     since: z._default(z.nullable(timeField), null),
     until: z._default(z.nullable(timeField), null),
-    limit: z._default(z.int().check(z.minimum(1), z.maximum(MOST_ACTS)), 50),
+    limit: z._default(z.int().check(z.minimum(1), z.maximum(MAX_ACTS)), 50),
   }),
   async ({ store }, { since, until, limit }): Promise<readonly ActRecord[]> => {
     const times = { ...(since !== null && { since }), ...(until !== null && { until }) }

@@ -64,11 +64,11 @@ export function operatorApp(
   return app
 }
 
-const MOST_WHO_CHARS = 200
+const MAX_WHO_CHARS = 200
 
 function readWho(header: string | undefined): string {
   try {
-    return decodeURIComponent(header ?? '').slice(0, MOST_WHO_CHARS) || 'unknown'
+    return decodeURIComponent(header ?? '').slice(0, MAX_WHO_CHARS) || 'unknown'
   } catch {
     return 'unknown'
   }

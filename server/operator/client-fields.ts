@@ -2,7 +2,7 @@
 import * as z from 'zod/mini'
 import { redirectUriProblem } from '#signin/register/client.ts'
 
-const MOST_ADDRESSES = 50
+const MAX_ADDRESSES = 50
 
 const addressField = z.string().check((checked) => {
   const fault = redirectUriProblem(checked.value)
@@ -16,7 +16,7 @@ const addressField = z.string().check((checked) => {
 
 const addressesField = z
   .array(addressField)
-  .check(z.maxLength(MOST_ADDRESSES, `must be at most ${MOST_ADDRESSES} addresses`))
+  .check(z.maxLength(MAX_ADDRESSES, `must be at most ${MAX_ADDRESSES} addresses`))
 
 export const redirectsField = addressesField.check(
   z.minLength(1, 'must name at least one address that people are sent back to'),

@@ -67,14 +67,14 @@ const render = (notice: Notice): DeliveryRecord => ({
 
 const renderTry = ({ at, ...rest }: DeliveryTry): TryRecord => ({ at: renderInstant(at), ...rest })
 
-const MOST_NOTICES = 10_000
+const MAX_NOTICES = 10_000
 
 /** Newest first. @throws account_not_found */
 export const listDeliveries = verb(
   z.strictObject({
     account: accountField,
     state: z._default(z.nullable(z.enum(['pending', 'delivered', 'dead'])), null),
-    limit: z._default(z.int().check(z.minimum(1), z.maximum(MOST_NOTICES)), 50),
+    limit: z._default(z.int().check(z.minimum(1), z.maximum(MAX_NOTICES)), 50),
   }),
   async (deps, { account, state, limit }): Promise<readonly DeliveryRecord[]> => {
     const { id: accountId } = await findAccount(deps, account)

@@ -4,12 +4,12 @@ import type { ApiKey } from '#domain/key.ts'
 import { didYouMean, nearest } from '#forms/nearest.ts'
 import type { OperatorDeps } from './deps.ts'
 
-const MOST_CANDIDATES = 10
-const MOST_NAMES = 1_000
+const MAX_CANDIDATES = 10
+const MAX_NAMES = 1_000
 
 /** @throws key_not_found, also when several keys match; the message then lists them */
 export async function findKey(deps: OperatorDeps, text: string): Promise<ApiKey> {
-  const found = await deps.store.keys.search(text, MOST_CANDIDATES)
+  const found = await deps.store.keys.search(text, MAX_CANDIDATES)
   const byId = found.find(({ id }) => id === text)
   if (byId) return byId
   const named = found.filter(({ name }) => name === text)
@@ -30,7 +30,7 @@ export async function findKey(deps: OperatorDeps, text: string): Promise<ApiKey>
 const describeKey = ({ name, id, label }: ApiKey): string => `${name} (${id}, ${label})`
 
 async function notFound({ store }: OperatorDeps, text: string): Promise<GatewayError> {
-  const { keys } = await store.keys.list({ includeRevoked: false, limit: MOST_NAMES })
+  const { keys } = await store.keys.list({ includeRevoked: false, limit: MAX_NAMES })
   const name = nearest(
     text,
     keys.map((key) => key.name),

@@ -29,7 +29,7 @@ const oneLine = () =>
 export const clientIdField = oneLine()
 export const secretField = oneLine()
 
-const MOST_DOMAINS = 50
+const MAX_DOMAINS = 50
 
 /** A domain in lower case and ASCII (Punycode). */
 const readDomain = (text: string): string | undefined =>
@@ -37,4 +37,4 @@ const readDomain = (text: string): string | undefined =>
 
 export const domainsField = z
   .array(readAs(readDomain, 'a domain such as "example.org"'))
-  .check(z.maxLength(MOST_DOMAINS, `must be at most ${MOST_DOMAINS} domains`))
+  .check(z.maxLength(MAX_DOMAINS, `must be at most ${MAX_DOMAINS} domains`))

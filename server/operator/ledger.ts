@@ -51,7 +51,7 @@ export const renderEntry = (entry: LedgerEntry): EntryRecord => ({
   ref: entry.ref,
 })
 
-const MOST_ENTRIES = 100_000
+const MAX_ENTRIES = 100_000
 
 /** Newest first. @throws account_not_found, key_not_found */
 export const listLedger = verb(
@@ -61,7 +61,7 @@ export const listLedger = verb(
     kind: z._default(z.nullable(z.enum(['charge', 'top_up', 'adjust', 'refund'])), null),
     since: z._default(z.nullable(timeField), null),
     until: z._default(z.nullable(timeField), null),
-    limit: z._default(z.int().check(z.minimum(1), z.maximum(MOST_ENTRIES)), 50),
+    limit: z._default(z.int().check(z.minimum(1), z.maximum(MAX_ENTRIES)), 50),
   }),
   async (deps, input): Promise<readonly EntryRecord[]> => {
     const account = await findAccount(deps, input.account)

@@ -58,7 +58,7 @@ async function details(deps: OperatorDeps, person: Person): Promise<PersonDetail
   }
 }
 
-const MOST_LISTED = 10_000
+const MAX_LISTED = 10_000
 
 /** Newest first. @throws account_not_found, person_not_found */
 export const listPeople = verb(
@@ -69,7 +69,7 @@ export const listPeople = verb(
     disabled: z._default(z.nullable(z.boolean()), null),
     /** The last person of the previous page, by address or id. */
     before: z._default(z.nullable(z.string()), null),
-    limit: z._default(z.int().check(z.minimum(1), z.maximum(MOST_LISTED)), 50),
+    limit: z._default(z.int().check(z.minimum(1), z.maximum(MAX_LISTED)), 50),
   }),
   async (deps, { account, matching, disabled, before, limit }) => {
     const accounts = await accountNames(deps)
@@ -186,13 +186,13 @@ async function findPerson({ store }: OperatorDeps, text: string): Promise<Person
     text,
     nearest(
       text,
-      (await people.list({ limit: MOST_GUESSED })).map(({ email }) => email),
+      (await people.list({ limit: MAX_GUESSED })).map(({ email }) => email),
     ),
   )
 }
 
 /** Suggestions for a mistyped address come from the latest so many people. */
-const MOST_GUESSED = 1000
+const MAX_GUESSED = 1000
 
 const notFound = (text: string, meant: string | undefined): GatewayError =>
   new GatewayError('person_not_found', `nobody signs in as "${text}"${didYouMean(meant)}`, {

@@ -9,8 +9,8 @@ import { mutation } from './verb.ts'
 
 const DAY_SECONDS = 86_400
 /** An unlimited grace period would make the rotation pointless. */
-const MOST_GRACE_SECONDS = 365 * DAY_SECONDS
-const GRACE = `must be whole seconds, at most ${MOST_GRACE_SECONDS} (365 days)`
+const MAX_GRACE_SECONDS = 365 * DAY_SECONDS
+const GRACE = `must be whole seconds, at most ${MAX_GRACE_SECONDS} (365 days)`
 
 export interface RotatedKeyRecord extends IssuedKeyRecord {
   /** Until when earlier secrets remain valid; null when they are invalid at once. */
@@ -24,7 +24,7 @@ export const rotateKey = mutation(
     key: z.string().check(z.minLength(1)),
     /** How long earlier secrets remain valid; 0 invalidates them at once. */
     grace_seconds: z._default(
-      z.int(GRACE).check(z.minimum(0, GRACE), z.maximum(MOST_GRACE_SECONDS, GRACE)),
+      z.int(GRACE).check(z.minimum(0, GRACE), z.maximum(MAX_GRACE_SECONDS, GRACE)),
       DAY_SECONDS,
     ),
   }),

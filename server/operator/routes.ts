@@ -41,12 +41,12 @@ export const showRoute = verb(z.strictObject({ model: z.string() }), async (deps
 )
 
 /** Limits how long a request can take when every hop fails. */
-const MOST_HOPS = 16
-const MOST_RANK = 1_000
+const MAX_HOPS = 16
+const MAX_RANK = 1_000
 
 const rankField = z
-  .int(`must be a whole number from 1 to ${MOST_RANK}`)
-  .check(z.minimum(1), z.maximum(MOST_RANK))
+  .int(`must be a whole number from 1 to ${MAX_RANK}`)
+  .check(z.minimum(1), z.maximum(MAX_RANK))
 
 /**
  * Adds a hop, or edits the existing one of that provider. The model's own provider stays the first hop.
@@ -69,17 +69,17 @@ export const setHop = mutation(
     const route = routeOf(card)
     const others = route.filter(({ provider }) => provider !== name)
     const known = route.find(({ provider }) => provider === name)
-    if (others.length >= MOST_HOPS) {
+    if (others.length >= MAX_HOPS) {
       throw new GatewayError(
         'invalid_request',
-        `${card.id} has ${MOST_HOPS} hops, which is the most`,
+        `${card.id} has ${MAX_HOPS} hops, which is the most`,
       )
     }
     const last = Math.max(0, ...others.map(({ position }) => position))
     const hop: RouteHop = {
       provider: name,
       upstreamName: input.upstream ?? known?.upstreamName ?? card.upstreamName,
-      position: input.position ?? known?.position ?? Math.min(last + 1, MOST_RANK),
+      position: input.position ?? known?.position ?? Math.min(last + 1, MAX_RANK),
       weight: input.weight ?? known?.weight ?? 1,
     }
     return await saveRoute(deps, card, [...others, hop])

@@ -8,7 +8,7 @@ import { FIGURES_MS, readSpan, type Span } from '#domain/snapshot/figures.ts'
 import { lastBackupAt } from './backup.ts'
 import type { LiveFacts, OperatorDeps } from './deps.ts'
 import { renderHealth, worstOf } from './hop-record.ts'
-import { MOST_KEYS, paceWarnings, readKeys } from './snapshot/keys.ts'
+import { MAX_KEYS, paceWarnings, readKeys } from './snapshot/keys.ts'
 import { renderServed } from './snapshot/models.ts'
 import { readDays, renderRunway } from './snapshot/money.ts'
 import type { WarningRecord } from './snapshot/record.ts'
@@ -126,7 +126,7 @@ async function warningsOf(
     const { keys } = await store.keys.list({
       accountId: account.id,
       includeRevoked: false,
-      limit: MOST_KEYS,
+      limit: MAX_KEYS,
     })
     const since = dayStart(monthStart(dayOf(now)))
     for (const key of keys) {

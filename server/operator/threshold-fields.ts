@@ -3,9 +3,9 @@ import { isLoopbackHost } from '#domain/loopback.ts'
 import { readAs } from '#forms/fields.ts'
 import { invalidInput } from './verb.ts'
 
-const MOST_EMAIL_CHARS = 254
-const MOST_LOCAL_CHARS = 64
-const MOST_URL_CHARS = 2_048
+const MAX_EMAIL_CHARS = 254
+const MAX_LOCAL_CHARS = 64
+const MAX_URL_CHARS = 2_048
 
 /** Letters of any script, and the ASCII signs that need no quotes (RFC 5321, RFC 6531). */
 const LOCAL = /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*$/u
@@ -15,7 +15,7 @@ const DOMAIN =
 function readEmail(text: string): string | undefined {
   const at = text.lastIndexOf('@')
   const [local, domain] = [text.slice(0, at), text.slice(at + 1)]
-  const fits = text.length <= MOST_EMAIL_CHARS && local.length <= MOST_LOCAL_CHARS
+  const fits = text.length <= MAX_EMAIL_CHARS && local.length <= MAX_LOCAL_CHARS
   return at > 0 && fits && LOCAL.test(local) && DOMAIN.test(domain) ? text : undefined
 }
 
@@ -27,8 +27,8 @@ export const emailField = readAs(readEmail, 'an e-mail address such as "ops@exam
  * @throws invalid_request
  */
 export function readWebhookUrl(text: string, allowsLoopback: boolean): string {
-  const url = text.length <= MOST_URL_CHARS ? URL.parse(text) : null
-  if (url === null) throw wrong(`must be an address of at most ${MOST_URL_CHARS} characters`)
+  const url = text.length <= MAX_URL_CHARS ? URL.parse(text) : null
+  if (url === null) throw wrong(`must be an address of at most ${MAX_URL_CHARS} characters`)
   if (url.username !== '' || url.password !== '') throw wrong('must not carry a user or a password')
   if (url.hash !== '') throw wrong('must not carry a fragment')
   const isLocal = url.protocol === 'http:' && isLoopbackHost(url.hostname)

@@ -4,7 +4,7 @@ import { type Day, instant, renderDay, renderInstant } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
 import { renderRub, renderUsd, type UsdNanos } from '#domain/money.ts'
 import {
-  MOST_USAGE_GROUPS,
+  MAX_USAGE_GROUPS,
   USAGE_DIMENSIONS,
   type UsageDimension,
   type UsageGroup,
@@ -68,7 +68,7 @@ export const reportUsage = verb(
     since: z._default(z.nullable(timeField), null),
     until: z._default(z.nullable(timeField), null),
     /** The number of groups with a row. */
-    top: z._default(z.int().check(z.minimum(1), z.maximum(MOST_USAGE_GROUPS)), MOST_USAGE_GROUPS),
+    top: z._default(z.int().check(z.minimum(1), z.maximum(MAX_USAGE_GROUPS)), MAX_USAGE_GROUPS),
   }),
   async (deps, input): Promise<UsageReportRecord> => {
     const { by, then_by: thenBy, account, since, until, top } = input

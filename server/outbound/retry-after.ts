@@ -2,7 +2,7 @@
 import { readHttpDate } from '#domain/clock.ts'
 
 /** Longer waits are implausible and are capped. */
-const LONGEST_SECONDS = 7 * 86_400
+const MAX_SECONDS = 7 * 86_400
 
 /** Whole seconds, at least 1; undefined without a valid header (RFC 9110 §10.2.3). */
 export function readRetryAfter(headers: Pick<Headers, 'get'>): number | undefined {
@@ -25,4 +25,4 @@ const readNumber = (text: string | null): number | undefined =>
   text !== null && /^\s*\d{1,12}(\.\d{1,9})?\s*$/.test(text) ? Number(text) : undefined
 
 const toSeconds = (seconds: number): number =>
-  Math.min(Math.max(1, Math.ceil(seconds)), LONGEST_SECONDS)
+  Math.min(Math.max(1, Math.ceil(seconds)), MAX_SECONDS)

@@ -1,20 +1,20 @@
 /** Forms as they are posted: bounded before they are read. */
 
 /** Larger than any form of the protocol, and smaller than the library's limit. */
-const MOST_BYTES = 32 * 1024
+const MAX_BYTES = 32 * 1024
 
 /** The connection ended or failed before the body was complete. */
 export class BodyBrokeOff extends Error {}
 
 /** The body's bytes; null for one that is too long. @throws BodyBrokeOff */
 export async function readBody(request: Request): Promise<Uint8Array | null> {
-  if (Number(request.headers.get('content-length') ?? 0) > MOST_BYTES) return null
+  if (Number(request.headers.get('content-length') ?? 0) > MAX_BYTES) return null
   const pieces: Uint8Array[] = []
   let bytes = 0
   try {
     for await (const piece of request.body ?? []) {
       bytes += piece.length
-      if (bytes > MOST_BYTES) return null
+      if (bytes > MAX_BYTES) return null
       pieces.push(piece)
     }
   } catch (cause) {

@@ -6,7 +6,7 @@ import { networkOf } from './mail-code.ts'
 /** Enough for a company behind one address; codes have their own, tighter limit. */
 const MOST = 100
 /** For an IPv6 /48, which one customer may have, with 65,536 networks. */
-const MOST_OF_SITE = 10 * MOST
+const MAX_OF_SITE = 10 * MOST
 const WITHIN_MS = 10 * MINUTE_MS
 
 export interface InteractionLimit {
@@ -49,5 +49,5 @@ export function limitInteractions(clock: Clock): InteractionLimit {
 function boundsOf(network: string): readonly (readonly [name: string, most: number])[] {
   const site = /^((?:[\da-f]+:){3})/.exec(network)?.[1]
   const own = [network, MOST] as const
-  return site === undefined ? [own] : [own, [`${site}:/48`, MOST_OF_SITE]]
+  return site === undefined ? [own] : [own, [`${site}:/48`, MAX_OF_SITE]]
 }

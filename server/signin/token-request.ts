@@ -27,8 +27,8 @@ export async function withRedirect(
 const NOWHERE = 'about:blank'
 
 /** Refusals after which a code is revoked. */
-const MOST_REFUSALS = 5
-const MOST_REMEMBERED = 10_000
+const MAX_REFUSALS = 5
+const MAX_REMEMBERED = 10_000
 
 export interface RefusalCount {
   /**
@@ -47,9 +47,9 @@ export function countRefusals({ artifacts }: SigninStore): RefusalCount {
       if (code === null || !(await isGrantRefused(answer))) return
       const digest = digestOf(code)
       const count = (refusals.get(digest) ?? 0) + 1
-      if (refusals.size >= MOST_REMEMBERED) refusals.clear()
+      if (refusals.size >= MAX_REMEMBERED) refusals.clear()
       refusals.set(digest, count)
-      if (count < MOST_REFUSALS) return
+      if (count < MAX_REFUSALS) return
       refusals.delete(digest)
       const artifact = await artifacts.find(CODE, digest)
       // A used code is kept, so that its replay is detected.

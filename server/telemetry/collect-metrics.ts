@@ -33,8 +33,8 @@ export interface MetricsDeps {
 }
 
 /** Limits of keys and accounts with gauges of their own; all are still counted in the counters. */
-const MOST_KEYS = 500
-const MOST_ACCOUNTS = 500
+const MAX_KEYS = 500
+const MAX_ACCOUNTS = 500
 /** After so many look-ups the event loop serves requests. */
 const KEYS_PER_TURN = 50
 
@@ -107,7 +107,7 @@ async function restingProviders({ store, health }: MetricsDeps): Promise<MetricF
 }
 
 async function accountFamilies({ store }: MetricsDeps): Promise<readonly MetricFamily[]> {
-  const accounts = (await store.accounts.list()).slice(0, MOST_ACCOUNTS)
+  const accounts = (await store.accounts.list()).slice(0, MAX_ACCOUNTS)
   const thresholds: Sample[] = []
   const marks: Sample[] = []
   for (const { id, name } of accounts) {
@@ -136,7 +136,7 @@ async function keyFamilies(
   const infos: Sample[] = []
   const limits: Sample[] = []
   const used: Sample[] = []
-  for (const [n, id] of ids.slice(0, MOST_KEYS).entries()) {
+  for (const [n, id] of ids.slice(0, MAX_KEYS).entries()) {
     if (n % KEYS_PER_TURN === KEYS_PER_TURN - 1) await new Promise((resolve) => setTimeout(resolve))
     const key = await deps.store.keys.find(id)
     if (!key || keyStatus(key, deps.clock.now()) !== 'active') continue

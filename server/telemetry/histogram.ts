@@ -37,11 +37,11 @@ export const startHistogram = (of: Scale): Histogram => ({
 export function observe(histogram: Histogram, value: number): void {
   const { scale, counts } = histogram
   const { unit, doublings } = scale
-  const units = Math.min(Math.ceil(value / unit), MOST_UNITS)
+  const units = Math.min(Math.ceil(value / unit), MAX_UNITS)
   const doubled = units <= 1 ? 0 : 32 - Math.clz32(units - 1)
   const bucket = Math.min(Math.ceil(doubled / doublings), counts.length - 1)
   counts[bucket] = (counts[bucket] ?? 0) + 1
   histogram.sum += value
 }
 
-const MOST_UNITS = 2 ** 31
+const MAX_UNITS = 2 ** 31

@@ -7,7 +7,7 @@ import { type Histogram, MILLISECONDS, observe, startHistogram, TOKENS } from '.
 
 /** The counters of all requests with the same labels. */
 export interface RequestRow {
-  /** The key's id, or `other` beyond `MOST_ROWS`. */
+  /** The key's id, or `other` beyond `MAX_ROWS`. */
   readonly key: string
   /** The model that served; empty for a refusal, because a refused request may name any model. */
   readonly model: string
@@ -62,7 +62,7 @@ export interface Tally {
 }
 
 /** Limits the size of a scrape; later keys are counted together. */
-const MOST_ROWS = 10_000
+const MAX_ROWS = 10_000
 
 export const OTHER_KEYS = 'other'
 
@@ -88,7 +88,7 @@ export function startTally(): Tally {
     const own = rowsOfKey.get(entry.keyId)
     const row = own && findRow(own, entry)
     if (row) return row
-    const key = rows.length >= MOST_ROWS ? OTHER_KEYS : entry.keyId
+    const key = rows.length >= MAX_ROWS ? OTHER_KEYS : entry.keyId
     const siblings = findOrMake(rowsOfKey, key, (): RequestRow[] => [])
     const known = findRow(siblings, entry)
     if (known) return known

@@ -32,14 +32,14 @@ export interface Tracer {
 }
 
 /** Beyond it further requests are dropped, and the drop is logged. */
-const MOST_PENDING = 8_192
-const MOST_PER_BATCH = 512
-const MOST_PARENTS = 10_000
+const MAX_PENDING = 8_192
+const MAX_PER_BATCH = 512
+const MAX_PARENTS = 10_000
 const FLUSH_MS = 2_000
 /** A whole answer ends before its response is sent, and `join` is called only then. */
 const SETTLE_MS = 500
 const POST_TIMEOUT_MS = 5_000
-const MOST_ATTEMPTS = 3
+const MAX_ATTEMPTS = 3
 const RETRY_MS = 500
 /** A receiver that hangs must not delay the shutdown. */
 const STOP_TIMEOUT_MS = 3_000
@@ -63,7 +63,7 @@ export function startTracer(target: TraceTarget, deps: TracerDeps): Tracer {
   const take = (endedBefore: Instant): readonly PendingEntry[] => {
     const due: PendingEntry[] = []
     for (const [id, one] of pending) {
-      if (due.length === MOST_PER_BATCH || one.since > endedBefore) break
+      if (due.length === MAX_PER_BATCH || one.since > endedBefore) break
       due.push(one)
       pending.take(id)
     }
@@ -99,7 +99,7 @@ export function startTracer(target: TraceTarget, deps: TracerDeps): Tracer {
   return {
     ended(entry) {
       const parent = parents.take(entry.generationId) ?? null
-      if (pending.size >= MOST_PENDING) dropped++
+      if (pending.size >= MAX_PENDING) dropped++
       else pending.set(entry.generationId, { entry, since: clock.now(), parent })
       arm()
     },
@@ -113,7 +113,7 @@ export function startTracer(target: TraceTarget, deps: TracerDeps): Tracer {
       }
       parents.set(id, parent)
       // A replayed (idempotent) answer never reaches `ended`, so that its parent would stay.
-      if (parents.size > MOST_PARENTS) forgetOldest(parents)
+      if (parents.size > MAX_PARENTS) forgetOldest(parents)
     },
     async stop() {
       if (timer !== null) clearTimeout(timer)
@@ -157,12 +157,12 @@ function createPoster(
     const body = JSON.stringify({
       resourceSpans: [{ resource: { attributes: resource }, scopeSpans: [{ scope, spans }] }],
     })
-    for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const status = await send(url, headers, body, stopped)
       if (stopped.aborted) break
       if (status >= 200 && status < 300) return 0
       if (status !== 0 && ![429, 502, 503, 504].includes(status)) break
-      if (attempt < MOST_ATTEMPTS)
+      if (attempt < MAX_ATTEMPTS)
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS * attempt))
     }
     pausedUntil = later(clock.now(), POST_TIMEOUT_MS)

@@ -16,7 +16,7 @@ const ERROR_MS = 5_000
 interface BufferedBody {
   readonly answer: Answer
   readonly mostBytes: number
-  /** Concatenated already; null until there are `MOST_PIECES` pieces. */
+  /** Concatenated already; null until there are `MAX_PIECES` pieces. */
   earlier: Uint8Array[] | null
   pieces: Uint8Array[]
   length: number
@@ -102,7 +102,7 @@ function next({ reply, watchdog }: Answer): MaybePromise<Piece> {
 }
 
 /** So many small pieces are concatenated early, because each is an object of its own. */
-const MOST_PIECES = 1_024
+const MAX_PIECES = 1_024
 
 /** True when the body is complete or too large. */
 function append(body: BufferedBody, { done, value }: Piece): boolean {
@@ -110,7 +110,7 @@ function append(body: BufferedBody, { done, value }: Piece): boolean {
   watchdog.received()
   if (done) return true
   body.length += value.length
-  if (body.pieces.push(value) >= MOST_PIECES) {
+  if (body.pieces.push(value) >= MAX_PIECES) {
     body.earlier ??= []
     body.earlier.push(Buffer.concat(body.pieces))
     body.pieces = []
@@ -121,7 +121,7 @@ function append(body: BufferedBody, { done, value }: Piece): boolean {
   return true
 }
 
-const MOST_ROOM_BYTES = 8 * MEBIBYTE
+const MAX_ROOM_BYTES = 8 * MEBIBYTE
 let scratch = Buffer.alloc(0)
 
 /**
@@ -132,9 +132,9 @@ function concatPieces({ earlier, pieces, length }: BufferedBody): Uint8Array {
   const [only] = pieces
   if (earlier === null && pieces.length === 1 && only !== undefined) return only
   const all = earlier === null ? pieces : [...earlier, ...pieces]
-  if (length > MOST_ROOM_BYTES) return Buffer.concat(all, length)
+  if (length > MAX_ROOM_BYTES) return Buffer.concat(all, length)
   if (length > scratch.length)
-    scratch = Buffer.allocUnsafeSlow(Math.min(2 * length, MOST_ROOM_BYTES))
+    scratch = Buffer.allocUnsafeSlow(Math.min(2 * length, MAX_ROOM_BYTES))
   let at = 0
   for (const piece of all) {
     scratch.set(piece, at)

@@ -5,7 +5,7 @@ import { isShallow } from './json-depth.ts'
 /** Shorter strings are not cut out. */
 export const LONG_BYTES = 65_536
 /** An answer with more quotes than this is mostly text, and the search for long strings stops. */
-const MOST_QUOTES = 2_000
+const MAX_QUOTES = 2_000
 /** Stands for a long string in the text given to the parser. Random, so that no provider can forge it. */
 const MARK = `${crypto.randomUUID()}:`
 
@@ -61,7 +61,7 @@ function lift(bytes: Buffer): Lifted | null {
   let quotes = 0
   let start = -1
   for (let at = bytes.indexOf(QUOTE); at >= 0; at = bytes.indexOf(QUOTE, at + 1)) {
-    if (++quotes > MOST_QUOTES) break
+    if (++quotes > MAX_QUOTES) break
     if (start < 0) {
       start = at + 1
     } else if (!isEscaped(bytes, at)) {

@@ -17,7 +17,7 @@ import { createScrub } from './scrub.ts'
 
 const LIST_TIMEOUT_MS = 15_000
 const COMPLETION_TIMEOUT_MS = 45_000
-const MOST_LIST_BYTES = 16 * 1_024 * 1_024
+const MAX_LIST_BYTES = 16 * 1_024 * 1_024
 
 export function createProbe(clock: Clock): Probe {
   let last: ReturnType<Probe['lastSkew']> = null
@@ -101,7 +101,7 @@ async function readAll(response: Response): Promise<string> {
   const decoder = new TextDecoder()
   for await (const piece of response.body ?? new Blob().stream()) {
     text += decoder.decode(piece, { stream: true })
-    if (text.length > MOST_LIST_BYTES) throw new UpstreamFailure('failed', 'its list has no end')
+    if (text.length > MAX_LIST_BYTES) throw new UpstreamFailure('failed', 'its list has no end')
   }
   return text
 }

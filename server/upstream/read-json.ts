@@ -20,11 +20,11 @@ export const readList = (value: unknown): readonly unknown[] =>
 
 const NOTHING: readonly unknown[] = Object.freeze([])
 
-const MOST_CHOICES = 128
+const MAX_CHOICES = 128
 
 /** The provider's index of a choice, else its position. Bounded, because clients allocate by it. */
 export const readChoiceIndex = (value: unknown, position: number): number =>
-  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < MOST_CHOICES
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < MAX_CHOICES
     ? value
     : position
 

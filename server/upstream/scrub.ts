@@ -3,7 +3,7 @@
 /** Turns a provider's text into one that a client may read. */
 export type Scrub = (text: string) => string
 
-const LONGEST_CHARS = 1_000
+const MAX_CHARS = 1_000
 /** Enough to find a secret that begins within the first 1,000 characters. */
 const EXAMINED_CHARS = 4_000
 
@@ -29,6 +29,6 @@ export function createScrub(host: string, credential: string | null): Scrub {
     clean = clean.replace(ADDRESSES, '[address removed]')
     for (const pattern of CREDENTIALS) clean = clean.replace(pattern, '[credential removed]')
     clean = clean.replace(ACCOUNTS, '[account removed]')
-    return clean.trim().slice(0, LONGEST_CHARS)
+    return clean.trim().slice(0, MAX_CHARS)
   }
 }

@@ -8,7 +8,7 @@ export interface SseEvent {
 }
 
 /** An image of several megabytes is one line. */
-const LONGEST_EVENT_BYTES = 16 * 1_048_576
+const MAX_EVENT_BYTES = 16 * 1_048_576
 
 const LF = 0x0a
 const CR = 0x0d
@@ -68,7 +68,7 @@ export class SseReader {
   }
 
   private checkSize(heldBytes: number): void {
-    if (heldBytes + (this.data?.length ?? 0) > LONGEST_EVENT_BYTES) {
+    if (heldBytes + (this.data?.length ?? 0) > MAX_EVENT_BYTES) {
       throw new UpstreamFailure('failed', 'one event of its stream is too large')
     }
   }

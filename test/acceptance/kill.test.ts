@@ -18,8 +18,8 @@ import { oks, startSyntheticUpstream } from '#test/support/synthetic-upstream.ts
 
 const ROUNDS = 50
 const CLIENTS = 12
-const LEAST_MS = 20
-const MOST_MS = 200
+const MIN_MS = 20
+const MAX_MS = 200
 const CHARGE = priced([100, '1'], [20, '2'])
 const MINUTE_MS = 60_000
 
@@ -147,7 +147,7 @@ describe('a gateway that is killed', () => {
       const operating = topUp(round)
       // From the first answer on, so that every round kills a gateway that is at work.
       await until(() => answered.size > before, 'the load runs')
-      await Bun.sleep(LEAST_MS + random() * (MOST_MS - LEAST_MS))
+      await Bun.sleep(MIN_MS + random() * (MAX_MS - MIN_MS))
       stopped = true
       await gateway.kill()
       await Promise.all([loading, operating])

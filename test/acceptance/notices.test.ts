@@ -157,7 +157,7 @@ describe('a charge that takes the balance below its threshold', () => {
 })
 
 const ROUNDS = 30
-const MOST_MS = 150
+const MAX_MS = 150
 
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 let state = seed
@@ -202,7 +202,7 @@ describe('a gateway that is killed', () => {
     for (let round = 0; round < ROUNDS; round++) {
       await fill()
       await ask(key)
-      await Bun.sleep(random() * MOST_MS)
+      await Bun.sleep(random() * MAX_MS)
       await gateway.kill()
       gateway = await startAppliance(cli, { env })
     }

@@ -14,7 +14,7 @@ import { bytesOf, draws, truthOf } from './recordings/truth.ts'
 const SEED = Number(process.env['SEED'] ?? 20_260_824)
 const CUTS = 10
 /** Seconds where nothing else runs; a machine that is busy elsewhere takes its time. */
-const LONGEST_MS = 240_000
+const MAX_MS = 240_000
 
 /** mulberry32: the same cuts again from the same seed. */
 let state = SEED
@@ -58,7 +58,7 @@ beforeAll(async () => {
   if (!setup) return
   await setup.askAll(cases, 32)
   charges = await setup.charges()
-}, LONGEST_MS)
+}, MAX_MS)
 afterAll(() => setup?.close())
 
 const judge = (one: Cut): Judged => {

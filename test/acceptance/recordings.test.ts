@@ -15,10 +15,10 @@ import { bytesOf, draws, truthOf } from './recordings/truth.ts'
 const DRESSES = ['', 'split=1', 'crlf']
 /** Without a pause between them the line puts bytes together again; with one, every character is really cut. */
 const SLOW = 'split=1,gap=1'
-const LONGEST_SLOW_BYTES = 4_096
+const MAX_SLOW_BYTES = 4_096
 const SLOW_OF_EACH_FAMILY = 2
 /** Seconds where nothing else runs; a machine that is busy elsewhere takes its time. */
-const LONGEST_MS = 240_000
+const MAX_MS = 240_000
 
 const caseOf = (recording: Recording, dress: string, provider: string): Case => {
   const truth = truthOf(recording)
@@ -36,7 +36,7 @@ const slow = Object.values(Object.groupBy(all, ({ family }) => family))
       // An error's words are not waited for.
       .filter(({ status }) => status === 200)
       .map((recording) => ({ recording, bytes: bytesOf(readRecording(recording.name)) }))
-      .filter(({ bytes }) => bytes.length <= LONGEST_SLOW_BYTES)
+      .filter(({ bytes }) => bytes.length <= MAX_SLOW_BYTES)
       .map(({ recording, bytes }) => ({ recording, merit: meritOf(recording, bytes) }))
       .sort((one, other) => other.merit - one.merit)
       .slice(0, SLOW_OF_EACH_FAMILY),
@@ -58,7 +58,7 @@ beforeAll(async () => {
   if (!setup) return
   await Promise.all([setup.askAll(fast, 16), setup.askAll(slow, slow.length)])
   charges = await setup.charges()
-}, LONGEST_MS)
+}, MAX_MS)
 afterAll(() => setup?.close())
 
 const judge = (one: Case): Judged => {

@@ -10,7 +10,7 @@ import { tempDirectory } from '#test/support/temp-directory.ts'
 const CROSSING = join(import.meta.dirname, 'children/keep-crossing.ts')
 const BUSY = join(import.meta.dirname, 'children/keep-busy.ts')
 const ROUNDS = 10
-const MOST_BUSY_MS = 250
+const MAX_BUSY_MS = 250
 
 /** The last line may have been cut by the kill; only whole ones are promises. */
 const wholeLines = (printed: string): readonly string[] => printed.split('\n').slice(0, -1)
@@ -23,7 +23,7 @@ test('ten kills: every acknowledged charge and credit is there, once', async () 
   for (let round = 0; round < ROUNDS; round++) {
     const busy = startChild(BUSY, dataDir)
     await busy.says('settled')
-    await Bun.sleep(Math.random() * MOST_BUSY_MS)
+    await Bun.sleep(Math.random() * MAX_BUSY_MS)
     await busy.kill()
     for (const line of wholeLines(busy.printed)) {
       const [what, id = '', nanos = '0'] = line.split(' ')
@@ -64,7 +64,7 @@ test('ten kills: no mark without its notices, no crossing that is not told', asy
   for (let round = 0; round < ROUNDS; round++) {
     const crossing = startChild(CROSSING, dataDir)
     await crossing.says('crossed')
-    await Bun.sleep(Math.random() * MOST_BUSY_MS)
+    await Bun.sleep(Math.random() * MAX_BUSY_MS)
     await crossing.kill()
     const lines = wholeLines(crossing.printed).map((line) => line.split(' '))
     const accountId = lines[0]?.[1] as AccountId

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ModelCard, Prices } from '#domain/model-card.ts'
 import { pricingModel } from '#domain/model-card.ts'
-import { MOST_USD_NANOS, type UsdAttos } from '#domain/money.ts'
+import { MAX_USD_NANOS, type UsdAttos } from '#domain/money.ts'
 import {
   type ChargeLine,
   chargedImage,
@@ -170,7 +170,7 @@ describe('a charge', () => {
 
   test('T17: stays within what a ledger can hold, however absurd the count', () => {
     const usage = { inputTokens: Number.MAX_SAFE_INTEGER, outputTokens: Number.MAX_SAFE_INTEGER }
-    expect(amountOf(usage, { prompt: price('999999999999999') })).toBe(MOST_USD_NANOS)
+    expect(amountOf(usage, { prompt: price('999999999999999') })).toBe(MAX_USD_NANOS)
   })
 })
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Roster } from '#domain/roster.ts'
-import { MOST_RETAINED, passThrough, TRANSIENTS, Transient } from './transients.ts'
+import { MAX_RETAINED, passThrough, TRANSIENTS, Transient } from './transients.ts'
 
 const ids = fc.array(fc.nat(40), { maxLength: 400 })
 
@@ -46,7 +46,7 @@ describe('a removed member is collected by the next young collection', () => {
       (one) => roster.add(one),
       (one) => roster.remove(one),
     )
-    expect(retained).toBeLessThan(MOST_RETAINED)
+    expect(retained).toBeLessThan(MAX_RETAINED)
   })
 
   test('unlike a member of a Set: else neither collection would be needed', () => {

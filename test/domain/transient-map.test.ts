@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { TransientMap } from '#domain/transient-map.ts'
-import { MOST_RETAINED, passThrough, Transient } from './transients.ts'
+import { MAX_RETAINED, passThrough, Transient } from './transients.ts'
 
 /** The index of the first pair that differs. Cheaper than an `expect` for each of many thousand pairs. */
 const firstDifference = (one: readonly unknown[], other: readonly unknown[]): number =>
@@ -72,6 +72,6 @@ describe('a transient map', () => {
       (one) => transient.set(one.id, one),
       (one) => transient.take(one.id),
     )
-    expect(retained).toBeLessThan(MOST_RETAINED)
+    expect(retained).toBeLessThan(MAX_RETAINED)
   })
 })

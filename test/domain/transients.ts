@@ -38,4 +38,4 @@ export function passThrough(
 }
 
 /** A member that is present during a collection is promoted; a table that was replaced may promote a few more. */
-export const MOST_RETAINED = (TRANSIENTS / COLLECTED_EVERY) * AT_ONCE * 5
+export const MAX_RETAINED = (TRANSIENTS / COLLECTED_EVERY) * AT_ONCE * 5

@@ -1,6 +1,6 @@
 // Idempotency-Key over real sockets: what succeeded is paid for once, what failed runs anew, a picture outlives its client.
 import { afterEach, describe, expect, test } from 'vitest'
-import { MOST_ANSWER_BYTES } from '#domain/idempotency.ts'
+import { MAX_ANSWER_BYTES } from '#domain/idempotency.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
 import { handClock, hello, type TestKey, usd } from '#test/support/furnish.ts'
 import { dial, post } from '#test/support/raw-client.ts'
@@ -136,7 +136,7 @@ describe('an answer that succeeded', () => {
   test('but not one that is too long to be kept', async () => {
     const megabyte = 'x'.repeat(1_000_000)
     const played = script(async function* () {
-      for (let sent = 0; sent <= MOST_ANSWER_BYTES; sent += megabyte.length) yield [text(megabyte)]
+      for (let sent = 0; sent <= MAX_ANSWER_BYTES; sent += megabyte.length) yield [text(megabyte)]
       yield [finish()]
     })
     const s = await open(played.upstream)

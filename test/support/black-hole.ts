@@ -11,7 +11,7 @@ export interface BlackHole {
 /** On loopback a connection stands within microseconds, or not at all. */
 const STANDS_WITHIN_MS = 250
 /** Bun's queues have room for some five hundred; no kernel's default is larger than this. */
-const MOST_FILLERS = 5_000
+const MAX_FILLERS = 5_000
 
 export async function openBlackHole(): Promise<BlackHole> {
   const child = Bun.spawn(
@@ -25,7 +25,7 @@ export async function openBlackHole(): Promise<BlackHole> {
     await child.exited
   }
   const port = Number(await firstLine(child.stdout))
-  while (fillers.length < MOST_FILLERS) {
+  while (fillers.length < MAX_FILLERS) {
     const filler = connect(port, '127.0.0.1')
     filler.on('error', () => {})
     fillers.push(filler)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { BINARY } from '#scripts/compile.ts'
 
 /** A command that hangs must not block the test run. */
-const LONGEST_MS = 15_000
+const MAX_MS = 15_000
 
 export interface Ended {
   readonly code: number
@@ -47,7 +47,7 @@ export function openCli(): CliHarness {
       cwd: home,
       env: { ...env, ...options.env },
       stdin: options.stdin === undefined ? 'ignore' : Buffer.from(options.stdin),
-      timeout: LONGEST_MS,
+      timeout: MAX_MS,
     })
     return { code: ended.exitCode, out: ended.stdout.toString(), err: ended.stderr.toString() }
   }
@@ -58,7 +58,7 @@ export function openCli(): CliHarness {
       stdin: options.stdin === undefined ? 'ignore' : Buffer.from(options.stdin),
       stdout: 'pipe',
       stderr: 'pipe',
-      timeout: LONGEST_MS,
+      timeout: MAX_MS,
     })
     const [code, out, err] = await Promise.all([
       child.exited,

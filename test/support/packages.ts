@@ -10,7 +10,7 @@ export interface Packages {
 }
 
 /** A registry that does not answer must not hold the whole run. */
-const LONGEST_MS = 180_000
+const MAX_MS = 180_000
 
 /** Installs `name@version` each, from the configured registry; answers why not where that cannot be had. */
 export async function openPackages(wanted: readonly string[]): Promise<Packages | string> {
@@ -31,7 +31,7 @@ export async function openPackages(wanted: readonly string[]): Promise<Packages 
     {
       cwd: home,
       stdio: ['ignore', 'ignore', 'pipe'],
-      timeout: LONGEST_MS,
+      timeout: MAX_MS,
     },
   )
   const complaint = await ended.stderr.text()

@@ -10,7 +10,7 @@ export interface Python {
 }
 
 /** A registry that does not answer must not hold the whole run. */
-const LONGEST_MS = 180_000
+const MAX_MS = 180_000
 
 /** Installs what a requirements file pins; answers why not where there is no Python, or nothing to install from. */
 export async function openPython(requirements: string): Promise<Python | string> {
@@ -35,7 +35,7 @@ async function run(command: readonly string[]): Promise<string | null> {
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
-    timeout: LONGEST_MS,
+    timeout: MAX_MS,
   })
   const [out, err] = await Promise.all([ended.stdout.text(), ended.stderr.text()])
   if ((await ended.exited) === 0) return null

@@ -29,12 +29,12 @@ import { tabs } from './head.ts'
 
 const DETAIL_LINES = 10
 /** The header of the list, and some rows around the cursor. */
-const LEAST_LIST_LINES = 5
+const MIN_LIST_LINES = 5
 /** The tabs, the warnings and the suggested command. */
 const OTHER_LINES = 3
 
 export function keysBody(scene: Scene, height: number): readonly Line[] {
-  const below = Math.min(DETAIL_LINES, Math.max(0, height - OTHER_LINES - LEAST_LIST_LINES))
+  const below = Math.min(DETAIL_LINES, Math.max(0, height - OTHER_LINES - MIN_LIST_LINES))
   const room = height - OTHER_LINES - below
   const { rows, place, selected } = windowOf(KEYS, scene.snapshot, scene.view, 'keys', room - 1)
   const list =

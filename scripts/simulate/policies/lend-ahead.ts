@@ -12,7 +12,7 @@ interface Lease {
 }
 
 /** More than a node uses before its lease ends. */
-const MOST_LENT_SLOTS = 200
+const MAX_LENT_SLOTS = 200
 
 const noLease = (): Lease => ({ slots: [], micros: 0, untilMs: 0 })
 
@@ -33,7 +33,7 @@ export function lendAhead(setting: Setting, leaseMs: number): Policy {
     const slotsLeft = limits.rpm - requestsIn(books, timeline.nowMs)
     const microsLeft = limits.ceilingMicros - books.spentMicros - books.heldMicros
     if (slotsLeft < 1 || microsLeft < holdMicros) return noLease()
-    const share = Math.min(MOST_LENT_SLOTS, Math.ceil(slotsLeft / (2 * nodes)))
+    const share = Math.min(MAX_LENT_SLOTS, Math.ceil(slotsLeft / (2 * nodes)))
     const count = leases[node]?.slots.length ? 0 : share
     // A slot counts from the lease's end: used early, it must not free early.
     const slots = Array.from({ length: count }, () => untilMs)

@@ -8,7 +8,7 @@ import { completionTokens, promptTokens } from '../usage.ts'
  * At 50 requests a second this covers five minutes; at fewer, up to the hour that views show. Computing figures over all of
  * them blocks the event loop for some milliseconds, which limits the number.
  */
-export const MOST_ENDINGS = 16_384
+export const MAX_ENDINGS = 16_384
 const FIRST_CAPACITY = 1_024
 
 /** A request that ended, as input for figures. */
@@ -48,7 +48,7 @@ const columns = (capacity: number): Columns => ({
   users: [],
 })
 
-/** A ring buffer of the newest `MOST_ENDINGS`; it grows to that size as needed. */
+/** A ring buffer of the newest `MAX_ENDINGS`; it grows to that size as needed. */
 export class Endings {
   #columns = columns(FIRST_CAPACITY)
   #capacity = FIRST_CAPACITY
@@ -56,7 +56,7 @@ export class Endings {
   #noted = 0
 
   note(entry: ActivityEntry, at: Instant): void {
-    if (this.#noted === this.#capacity && this.#capacity < MOST_ENDINGS) this.#grow()
+    if (this.#noted === this.#capacity && this.#capacity < MAX_ENDINGS) this.#grow()
     const place = this.#noted % this.#capacity
     const { numbers, keys, models, providers, users } = this.#columns
     const { usage } = entry

@@ -7,10 +7,10 @@ import { Latest } from './latest.ts'
 import { Seconds } from './seconds.ts'
 
 /** The size of the dashboard's log screen. */
-export const MOST_RECENT = 500
+export const MAX_RECENT = 500
 /** Errors are kept separately, so that many successful requests do not displace them. */
-export const MOST_RECENT_ERRORS = 100
-const MOST_FAILURES = 4_096
+export const MAX_RECENT_ERRORS = 100
+const MAX_FAILURES = 4_096
 
 /** A failed attempt, whether or not another hop answered. */
 export interface HopFailure {
@@ -35,9 +35,9 @@ export interface Pulse {
 export function startPulse(): Pulse {
   const endings = new Endings()
   const seconds = new Seconds()
-  const failures = new Latest<HopFailure>(MOST_FAILURES)
-  const recent = new Latest<ActivityEntry>(MOST_RECENT)
-  const errors = new Latest<ActivityEntry>(MOST_RECENT_ERRORS)
+  const failures = new Latest<HopFailure>(MAX_FAILURES)
+  const recent = new Latest<ActivityEntry>(MAX_RECENT)
+  const errors = new Latest<ActivityEntry>(MAX_RECENT_ERRORS)
   return {
     endings,
     seconds,

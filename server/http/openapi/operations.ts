@@ -1,6 +1,6 @@
 /** Every operation of the HTTP API; a test compares this table with the routes. */
-import { MOST_BODY_BYTES } from '../body.ts'
-import { MOST_FORM_BYTES } from '../routes/keys.ts'
+import { MAX_BODY_BYTES } from '../body.ts'
+import { MAX_FORM_BYTES } from '../routes/keys.ts'
 import { json, type Operation } from './operation.ts'
 import { refTo } from './schemas.ts'
 
@@ -15,7 +15,7 @@ const CHAT: Operation = {
     'nothing. A client that disconnects pays for what was produced; the provider is cancelled within a second.',
   key: 'ordinary',
   parameters: ['Idempotency-Key', 'X-Gateway-Dry-Run'],
-  body: { schema: 'ChatRequest', mostBytes: MOST_BODY_BYTES },
+  body: { schema: 'ChatRequest', mostBytes: MAX_BODY_BYTES },
   headers: ['X-Generation-Id'],
   answers: [
     {
@@ -119,7 +119,7 @@ const SELF: readonly Operation[] = [
   },
 ]
 
-const FORM = { mostBytes: MOST_FORM_BYTES } as const
+const FORM = { mostBytes: MAX_FORM_BYTES } as const
 
 const KEYS: readonly Operation[] = [
   {

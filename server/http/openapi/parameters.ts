@@ -1,6 +1,6 @@
 /** Parameters of a request: path, query and headers. */
 import { PRINTABLE } from '../first-runs.ts'
-import { MOST_LISTED } from '../read-key-request.ts'
+import { MAX_LISTED } from '../read-key-request.ts'
 import { ACCEPTED_ID } from '../request-id.ts'
 import type { JsonSchema } from './notes.ts'
 
@@ -85,7 +85,7 @@ const PARAMETERS = {
     name: 'limit',
     in: 'query',
     description: 'The maximum number of keys',
-    schema: { type: 'integer', minimum: 1, maximum: MOST_LISTED, default: MOST_LISTED },
+    schema: { type: 'integer', minimum: 1, maximum: MAX_LISTED, default: MAX_LISTED },
   },
   after: {
     name: 'after',

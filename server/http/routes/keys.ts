@@ -32,7 +32,7 @@ import {
 import { admitProvisioning, recheckKey } from './admit-kind.ts'
 
 /** Large enough for every field at its maximum size with every character escaped. */
-export const MOST_FORM_BYTES = 1024 * 1024
+export const MAX_FORM_BYTES = 1024 * 1024
 
 /** 201; the only response that contains the secret. */
 export async function issueKey(deps: ApiDeps, context: RequestContext): Promise<Response> {
@@ -156,7 +156,7 @@ async function readForm<Form>(
   { request }: RequestContext,
   read: (fields: JsonObject) => Promise<Form>,
 ): Promise<Form> {
-  const { fields, text } = await readBody(request, timings.bodyDeadlineMs, MOST_FORM_BYTES)
+  const { fields, text } = await readBody(request, timings.bodyDeadlineMs, MAX_FORM_BYTES)
   const form = await read(fields)
   requireUniqueNames(text)
   return form

@@ -1,5 +1,5 @@
 /** Answers of repeatable requests: stored when they are sent, and sent again unchanged (contract §7). */
-import { type KeptAnswer, MOST_ANSWER_BYTES, type Pay } from '#domain/idempotency.ts'
+import { type KeptAnswer, MAX_ANSWER_BYTES, type Pay } from '#domain/idempotency.ts'
 import type { ApiDeps } from '../deps.ts'
 import type { FirstRun } from '../first-runs.ts'
 import {
@@ -52,11 +52,11 @@ export function startTranscript(deps: ApiDeps, context: RequestContext, run: Fir
   return {
     note(text) {
       chars += text.length
-      if (chars <= MOST_ANSWER_BYTES) pieces.push(text)
+      if (chars <= MAX_ANSWER_BYTES) pieces.push(text)
       else pieces = []
     },
     async keep(ending, pay) {
-      if (chars > MOST_ANSWER_BYTES) return
+      if (chars > MAX_ANSWER_BYTES) return
       await keepAnswer(deps, context, run, EVENT_STREAM, pieces.join('') + ending, pay)
     },
   }

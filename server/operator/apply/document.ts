@@ -17,10 +17,10 @@ import {
 import { logoutsField, redirectsField } from '../client-fields.ts'
 import { emailField } from '../threshold-fields.ts'
 
-const MOST_ENTRIES = 100_000
-const MOST_CHARS = 4_096
+const MAX_ENTRIES = 100_000
+const MAX_CHARS = 4_096
 
-const textField = z.string().check(z.minLength(1), z.maxLength(MOST_CHARS))
+const textField = z.string().check(z.minLength(1), z.maxLength(MAX_CHARS))
 const countField = z.int('must be a whole number of at least 1').check(z.minimum(1))
 const rankField = countField.check(z.maximum(1_000))
 const modalityField = z.enum(['text', 'image', 'audio', 'video', 'file'])
@@ -91,7 +91,7 @@ const modelDocument = z.strictObject({
   provider: z.optional(z.string()),
   upstream: z.optional(textField),
   name: z.optional(textField),
-  description: z._default(z.string().check(z.maxLength(MOST_CHARS)), ''),
+  description: z._default(z.string().check(z.maxLength(MAX_CHARS)), ''),
   context_length: z.optional(countField),
   max_completion_tokens: z.optional(countField),
   input_modalities: z._default(modalitiesField, ['text', 'image']),
@@ -125,7 +125,7 @@ const keyDocument = z.strictObject({
 })
 
 const sectionOf = <Entry extends z.ZodMiniType>(entry: Entry) =>
-  z.optional(z.array(entry).check(z.maxLength(MOST_ENTRIES)))
+  z.optional(z.array(entry).check(z.maxLength(MAX_ENTRIES)))
 
 /** The whole file. Sections that are absent are not changed. */
 export const gatewayDocument = z.strictObject({

@@ -41,9 +41,9 @@ const MEGABYTE = 1_000_000
 /** A warning needs both: little by share (small disks) and little by size (large disks). */
 const LOW_SPACE = { share: 0.1, bytes: 5_000 * MEGABYTE }
 /** The database's log (WAL) may grow by this much during a long read; below it the disk may fill up at any moment. */
-const LEAST_BYTES = 256 * MEGABYTE
+const MIN_BYTES = 256 * MEGABYTE
 /** The WAL is checkpointed every few megabytes, unless a long read prevents it. */
-const MOST_LOG_BYTES = 64 * MEGABYTE
+const MAX_LOG_BYTES = 64 * MEGABYTE
 
 /** Whether there is free space, and whether the WAL is checkpointed. */
 export async function checkDisk({ dataDir }: OperatorDeps): Promise<readonly Finding[]> {
@@ -52,7 +52,7 @@ export async function checkDisk({ dataDir }: OperatorDeps): Promise<readonly Fin
   const log = await stat(join(dataDir, 'gateway.db-wal')).catch(() => null)
   return [
     judgeFreeSpace(dataDir, bavail * bsize, bavail / blocks),
-    ...(log !== null && log.size > MOST_LOG_BYTES
+    ...(log !== null && log.size > MAX_LOG_BYTES
       ? [
           warning(
             'log-size',
@@ -67,10 +67,10 @@ export async function checkDisk({ dataDir }: OperatorDeps): Promise<readonly Fin
 /** `share` is the free fraction of the disk. */
 export function judgeFreeSpace(dataDir: string, bytes: number, share: number): Finding {
   const message = `${inMegabytes(bytes)} free (${Math.floor(share * 100)}%) where the data lies`
-  if (bytes >= LEAST_BYTES && (share >= LOW_SPACE.share || bytes >= LOW_SPACE.bytes)) {
+  if (bytes >= MIN_BYTES && (share >= LOW_SPACE.share || bytes >= LOW_SPACE.bytes)) {
     return ok('disk', message)
   }
-  const judge = bytes < LEAST_BYTES ? problem : warning
+  const judge = bytes < MIN_BYTES ? problem : warning
   return judge('disk', message, `df -h ${dataDir}`)
 }
 
@@ -80,7 +80,7 @@ const inMegabytes = (bytes: number): string =>
     : `${Math.floor(bytes / MEGABYTE)} MB`
 
 /** Rate windows, ceilings and signatures depend on the clock. */
-const MOST_SKEW_MS = 5_000
+const MAX_SKEW_MS = 5_000
 
 /** Uses the skew of the last `providers test`; the doctor itself makes no network requests. */
 export async function checkClock({ probe }: OperatorDeps): Promise<readonly Finding[]> {
@@ -88,7 +88,7 @@ export async function checkClock({ probe }: OperatorDeps): Promise<readonly Find
   if (last === null) return []
   const { provider, skewMs } = last
   const by = `${(Math.abs(skewMs) / 1_000).toFixed(1)} s`
-  if (Math.abs(skewMs) <= MOST_SKEW_MS) {
+  if (Math.abs(skewMs) <= MAX_SKEW_MS) {
     return [ok('clock', `clock within ${by} of what ${provider} says`)]
   }
   const message = `the clock is ${by} ${skewMs > 0 ? 'behind' : 'ahead of'} what ${provider} says`

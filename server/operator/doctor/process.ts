@@ -5,7 +5,7 @@ import { type Finding, ok, problem, warning } from './finding.ts'
 
 /** A request needs two: for its client and for its provider. */
 const LOW_LIMIT = 4_096
-const MOST_SHARE = 0.9
+const MAX_SHARE = 0.9
 
 /** Only for a running gateway, on Linux. */
 export async function checkDescriptors({ live }: OperatorDeps): Promise<readonly Finding[]> {
@@ -21,7 +21,7 @@ export async function checkDescriptors({ live }: OperatorDeps): Promise<readonly
 /** `used` is null when no descriptor was left to count them with. */
 export function judgeDescriptors(used: number | null, most: number): Finding {
   const next = 'raise the limit of the service: LimitNOFILE=65536'
-  if (used === null || used > most * MOST_SHARE) {
+  if (used === null || used > most * MAX_SHARE) {
     const message = `${used ?? 'all'} of ${most} descriptors are in use: new connections wait until others close`
     return problem('descriptors', message, next)
   }

@@ -22,11 +22,11 @@ export async function checkStore({ store, dataDir }: OperatorDeps): Promise<read
   ]
 }
 
-const MOST_PARTS = 5
+const MAX_PARTS = 5
 
 function firstOf(parts: readonly string[]): string {
-  const more = parts.length - MOST_PARTS
-  return parts.slice(0, MOST_PARTS).join('; ') + (more > 0 ? `; and ${more} more` : '')
+  const more = parts.length - MAX_PARTS
+  return parts.slice(0, MAX_PARTS).join('; ') + (more > 0 ? `; and ${more} more` : '')
 }
 
 /** Compares the objects too: the version does not show a dropped trigger, and the ledger depends on triggers. */

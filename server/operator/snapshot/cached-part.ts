@@ -13,11 +13,11 @@ export interface CachedPart<Value> {
 }
 
 /** The largest share of time spent on computing a part, so that watching does not slow down a large gateway. */
-const MOST_SHARE = 1 / 50
+const MAX_SHARE = 1 / 50
 /** Slower computations return the last value meanwhile. */
 const QUICK_MS = 100
 /** An older value is not returned. */
-const LONGEST_STALE_MS = 5_000
+const MAX_STALE_MS = 5_000
 
 /** Computed at most every `leastMs`, one at a time; if it fails, the last value is returned. */
 export function createCachedPart<Value>(
@@ -38,7 +38,7 @@ export function createCachedPart<Value>(
     } finally {
       refreshing = null
       tookMs = clock.now() - startedAt
-      dueAt = startedAt + Math.max(leastMs, tookMs / MOST_SHARE)
+      dueAt = startedAt + Math.max(leastMs, tookMs / MAX_SHARE)
     }
   }
 
@@ -48,7 +48,7 @@ export function createCachedPart<Value>(
       if (refreshing === null && (last === null || now >= dueAt)) refreshing = refresh()
       if (refreshing === null) return last ?? (await refresh())
       if (last === null) return await refreshing
-      const isStale = now >= dueAt + LONGEST_STALE_MS
+      const isStale = now >= dueAt + MAX_STALE_MS
       const known = last
       const made = refreshing.catch(() => known)
       return tookMs <= QUICK_MS || isStale ? await made : known

@@ -15,7 +15,7 @@ import type { KeyId } from '#domain/id.ts'
 import { renderUsd } from '#domain/money.ts'
 import {
   addSums,
-  MOST_USAGE_GROUPS,
+  MAX_USAGE_GROUPS,
   NO_SUM,
   type UsageRow,
   type UsageSum,
@@ -57,7 +57,7 @@ export interface ChartRecord {
 
 const DAYS = 14
 const HOURS = 24
-const MOST_GROUPS = 8
+const MAX_GROUPS = 8
 const LEDGER_LINES = 10
 
 /** Scans the log of that time without blocking requests. @throws account_not_found, store_unavailable */
@@ -77,13 +77,13 @@ export const readChart = verb(
       thenBy: by,
       accountId: account.id,
       since: times.since,
-      top: MOST_USAGE_GROUPS,
+      top: MAX_USAGE_GROUPS,
     })
     const named = Map.groupBy(rows, ({ thenBy }) => String(thenBy ?? ''))
     const groups = [...named]
       .map(([group, own]) => ({ group, own, size: sizeOf(own, metric) }))
       .toSorted((a, b) => (a.size === b.size ? 0 : a.size < b.size ? 1 : -1))
-    const others = groups.slice(MOST_GROUPS)
+    const others = groups.slice(MAX_GROUPS)
     const draw = (name: string | null, own: readonly UsageRow[]): ChartGroup =>
       toGroup(name, own, times.starts)
     return {
@@ -93,7 +93,7 @@ export const readChart = verb(
       labels: times.labels,
       groups: await Promise.all(
         groups
-          .slice(0, MOST_GROUPS)
+          .slice(0, MAX_GROUPS)
           .map(async ({ group, own }) => draw(await nameOf(deps, by, group), own)),
       ),
       other:

@@ -22,8 +22,8 @@ import type {
 import { integerOrNull, oneDecimal, tenthsOrNull } from './traffic.ts'
 
 /** Of more keys only the newest and the recently used ones are read. */
-export const MOST_KEYS = 1_000
-const MOST_KEY_ROWS = 200
+export const MAX_KEYS = 1_000
+const MAX_KEY_ROWS = 200
 const NEAR_PERCENT = 90
 
 interface KeysReading {
@@ -41,7 +41,7 @@ export async function readKeys(
   const page = await store.keys.list({
     accountId: account.id,
     includeRevoked: false,
-    limit: MOST_KEYS,
+    limit: MAX_KEYS,
   })
   const ended = Map.groupBy(span.endings, ({ keyId }) => keyId)
   const keys = await withRecentlyUsed(deps, account, page.keys, ended)
@@ -64,7 +64,7 @@ export async function readKeys(
     keys: {
       total: page.totalCount,
       active: active.length,
-      rows: rows.toSorted(byNearestLimit).slice(0, MOST_KEY_ROWS),
+      rows: rows.toSorted(byNearestLimit).slice(0, MAX_KEY_ROWS),
       warnings: warnings.toSorted((a, b) => b.level - a.level),
     },
   }
@@ -81,7 +81,7 @@ async function withRecentlyUsed(
   ended: ReadonlyMap<KeyId, readonly Ended[]>,
 ): Promise<readonly ApiKey[]> {
   const known = new Set(keys.map((key) => key.id))
-  const missing = [...ended.keys()].filter((keyId) => !known.has(keyId)).slice(0, MOST_KEY_ROWS)
+  const missing = [...ended.keys()].filter((keyId) => !known.has(keyId)).slice(0, MAX_KEY_ROWS)
   const found = await Promise.all(missing.map((keyId) => store.keys.find(keyId)))
   const more = found.filter((key) => key?.accountId === id && key.revokedAt === null)
   return [...keys, ...more.filter((key) => key !== undefined)]
@@ -178,7 +178,7 @@ const worst = (levels: readonly Level[]): Level =>
 
 const CURVE_POINTS = 20
 const CURVE_POINT_MS = 15_000
-const MOST_SHARES = 3
+const MAX_SHARES = 3
 
 function toTraffic(ended: readonly Ended[], span: Span): KeyTrafficRecord {
   const { now, ms } = span
@@ -194,11 +194,11 @@ function toTraffic(ended: readonly Ended[], span: Span): KeyTrafficRecord {
     failed: figures.failed,
     p95_ms: integerOrNull(figures.totalMs.p95),
     cached_percent: tenthsOrNull(figures.cachedPercent),
-    models: sharesOf(ended, ({ model }) => model, MOST_SHARES).map(({ name, percent }) => ({
+    models: sharesOf(ended, ({ model }) => model, MAX_SHARES).map(({ name, percent }) => ({
       name,
       percent: tenthsOrNull(percent),
     })),
-    users: sharesOf(ended, ({ endUser }) => endUser, MOST_SHARES).map(({ name, costNanos }) => ({
+    users: sharesOf(ended, ({ endUser }) => endUser, MAX_SHARES).map(({ name, costNanos }) => ({
       name,
       cost_usd: renderUsd(BigInt(costNanos) as UsdNanos),
     })),

@@ -3,7 +3,7 @@ import type { ActivityEntry } from '#domain/activity.ts'
 import { DAY_MS, later } from '#domain/clock.ts'
 import type { KeyId } from '#domain/id.ts'
 import type { Latest } from '#domain/snapshot/latest.ts'
-import { MOST_RECENT, MOST_RECENT_ERRORS } from '#domain/snapshot/pulse.ts'
+import { MAX_RECENT, MAX_RECENT_ERRORS } from '#domain/snapshot/pulse.ts'
 import { renderActivity } from '../activity-record.ts'
 import type { OperatorDeps } from '../deps.ts'
 import type { LogRecord } from './record.ts'
@@ -32,8 +32,8 @@ export async function readEarlier(deps: OperatorDeps) {
   // Only a day, because errors may be rare and a log of millions must not be scanned for them.
   const before = { since: later(until, -DAY_MS), until }
   const [log, errors] = await Promise.all([
-    store.activity.list({ ...before, limit: MOST_RECENT }),
-    store.activity.list({ ...before, limit: MOST_RECENT_ERRORS, errorsOnly: true }),
+    store.activity.list({ ...before, limit: MAX_RECENT }),
+    store.activity.list({ ...before, limit: MAX_RECENT_ERRORS, errorsOnly: true }),
   ])
   return {
     log: await renderEntries(deps, log),

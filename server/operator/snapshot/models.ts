@@ -9,7 +9,7 @@ import {
   toFigures,
 } from '#domain/snapshot/figures.ts'
 import type { HopFailure } from '#domain/snapshot/pulse.ts'
-import { MOST_USAGE_GROUPS, type UsageReport } from '#domain/usage-report.ts'
+import { MAX_USAGE_GROUPS, type UsageReport } from '#domain/usage-report.ts'
 import type { LiveFacts, OperatorDeps } from '../deps.ts'
 import { renderHealth, worstOf } from '../hop-record.ts'
 import type { ModelTrafficRecord, ProviderTrafficRecord } from './record.ts'
@@ -21,7 +21,7 @@ export const readModelDay = ({ store, clock }: OperatorDeps): Promise<UsageRepor
     by: 'model',
     thenBy: null,
     since: dayStart(dayOf(clock.now())),
-    top: MOST_USAGE_GROUPS,
+    top: MAX_USAGE_GROUPS,
   })
 
 /** Models used recently or today, the most expensive first, then the busiest. `span` is of five minutes. */

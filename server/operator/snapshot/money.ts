@@ -11,7 +11,7 @@ import type { ChannelRecord, MoneyRecord, RunwayRecord } from './record.ts'
 import { oneDecimal } from './traffic.ts'
 
 /** Covers the month and the seven days before today. */
-const MOST_DAYS = 32
+const MAX_DAYS = 32
 
 /** Sums of the spend limits of an account's keys; null when there is none or there are too many keys. */
 export interface Caps {
@@ -60,7 +60,7 @@ export const readDays = (
   { store }: OperatorDeps,
   now: Instant,
 ): Promise<readonly AccountDaySpend[]> =>
-  store.admissions.spendByDay((dayOf(now) - MOST_DAYS) as Day)
+  store.admissions.spendByDay((dayOf(now) - MAX_DAYS) as Day)
 
 function sumsOf(spends: readonly AccountDaySpend[], now: Instant) {
   const today = dayOf(now)
@@ -90,7 +90,7 @@ export const percentOf = (spent: UsdNanos, ceiling: UsdNanos | null): number | n
     ? null
     : oneDecimal(Number((spent * 10_000n) / ceiling) / 100)
 
-const MOST_NOTICES = 10
+const MAX_NOTICES = 10
 
 async function lastNotices(
   { store }: OperatorDeps,
@@ -100,7 +100,7 @@ async function lastNotices(
   if (channels.length === 0) return []
   const notices: readonly Notice[] = await store.notices.list({
     accountId: id,
-    limit: MOST_NOTICES,
+    limit: MAX_NOTICES,
   })
   return channels.map((channel) => ({
     channel,

@@ -3,7 +3,7 @@ import type { Account } from '#domain/account.ts'
 import { HOUR_MS, type Instant, renderInstant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { FIGURES_MS, readSpan, type Span } from '#domain/snapshot/figures.ts'
-import { MOST_RECENT, MOST_RECENT_ERRORS } from '#domain/snapshot/pulse.ts'
+import { MAX_RECENT, MAX_RECENT_ERRORS } from '#domain/snapshot/pulse.ts'
 import type { LiveFacts, OperatorDeps } from '../deps.ts'
 import { findAccount } from '../find-account.ts'
 import { type CachedPart, createCachedPart } from './cached-part.ts'
@@ -34,8 +34,8 @@ export async function openSnapshots(deps: OperatorDeps, name: string): Promise<S
     const seen = new Map<CachedPart<unknown>, number>()
     const { recent, errors: failed } = live.watch.pulse
     const tails = {
-      log: startTail(deps, recent, earlier.log, MOST_RECENT),
-      errors: startTail(deps, failed, earlier.errors, MOST_RECENT_ERRORS),
+      log: startTail(deps, recent, earlier.log, MAX_RECENT),
+      errors: startTail(deps, failed, earlier.errors, MAX_RECENT_ERRORS),
     }
     return {
       async next(): Promise<FrameRecord> {

@@ -16,7 +16,7 @@ export interface SnapshotRecord {
   readonly keys: KeysRecord
   readonly models: readonly ModelTrafficRecord[]
   readonly providers: readonly ProviderTrafficRecord[]
-  /** Newest first, at most `MOST_RECENT`. */
+  /** Newest first, at most `MAX_RECENT`. */
   readonly log: readonly LogRecord[]
   /** Failed requests, which a busy hour would push out of `log`. */
   readonly errors: readonly LogRecord[]
@@ -43,7 +43,7 @@ export interface InFlightSumRecord {
   readonly count: number
   /** Since the start. */
   readonly peak: number
-  /** Oldest first; the oldest `MOST_REQUESTS` where there are more. */
+  /** Oldest first; the oldest `MAX_REQUESTS` where there are more. */
   readonly requests: readonly InFlightRecord[]
 }
 
@@ -141,7 +141,7 @@ export interface KeysRecord {
   readonly total: number
   /** Keys used in the last five minutes or in use now. */
   readonly active: number
-  /** The nearest to a limit first; at most `MOST_KEY_ROWS`. */
+  /** The nearest to a limit first; at most `MAX_KEY_ROWS`. */
   readonly rows: readonly KeyRowRecord[]
   readonly warnings: readonly WarningRecord[]
 }

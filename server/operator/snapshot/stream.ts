@@ -5,7 +5,7 @@ import { toGatewayError } from '#domain/errors.ts'
 import type { OperatorDeps } from '../deps.ts'
 import { openSnapshots, type SnapshotReader } from './reader.ts'
 
-const MOST_FPS = 10
+const MAX_FPS = 10
 const USUAL_FPS = 4
 const NDJSON = 'application/x-ndjson'
 
@@ -16,7 +16,7 @@ export interface Watchers {
 
 function readFps(text: string | undefined): number {
   const fps = Math.floor(Number(text ?? USUAL_FPS))
-  return Number.isFinite(fps) ? Math.min(MOST_FPS, Math.max(1, fps)) : USUAL_FPS
+  return Number.isFinite(fps) ? Math.min(MAX_FPS, Math.max(1, fps)) : USUAL_FPS
 }
 
 /** The watchers of one account share a reader. */

@@ -13,12 +13,12 @@ import type {
 } from './record.ts'
 
 /** A screen shows about thirty; the rest is for filtering. */
-const MOST_REQUESTS = 500
+const MAX_REQUESTS = 500
 
 export const renderInFlight = (watch: Watch, count: number, now: Instant): InFlightSumRecord => ({
   count,
   peak: watch.peak(),
-  requests: watch.inFlight(MOST_REQUESTS).map((one) => renderOne(one, now)),
+  requests: watch.inFlight(MAX_REQUESTS).map((one) => renderOne(one, now)),
 })
 
 function renderOne(one: InFlight, now: Instant): InFlightRecord {
@@ -48,7 +48,7 @@ function renderOne(one: InFlight, now: Instant): InFlightRecord {
 export function renderTraffic({ pulse, inFlight }: Watch, span: Span): TrafficRecord {
   const { now, ms } = span
   const figures = toFigures(span.endings, span)
-  const curves = pulse.seconds.curves(now, inFlight(MOST_REQUESTS).flatMap(toFlow(now)))
+  const curves = pulse.seconds.curves(now, inFlight(MAX_REQUESTS).flatMap(toFlow(now)))
   const minute = curves.tokensPerSecond.slice(-MINUTE_MS / 1000 / STEP_SECONDS)
   const seconds = Math.round(ms / 1000)
   return {

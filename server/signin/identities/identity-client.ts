@@ -37,12 +37,12 @@ export class Declined extends Error {}
 /** Nobody answered in time, or the address is one that may not be reached. */
 export class Unreachable extends Error {}
 
-const LONGEST_SUBJECT = 255
-const LONGEST_NAME = 200
+const MAX_SUBJECT = 255
+const MAX_NAME = 200
 
 /** As the specification bounds it (OpenID Connect Core §2). @throws when it is none */
 export function requireSubject(subject: string): string {
-  if (subject.length >= 1 && subject.length <= LONGEST_SUBJECT && subject.isWellFormed()) {
+  if (subject.length >= 1 && subject.length <= MAX_SUBJECT && subject.isWellFormed()) {
     return subject
   }
   throw new Error('the subject has no acceptable length')
@@ -55,6 +55,6 @@ export function readName(...candidates: readonly unknown[]): string | null {
   return found
     .replace(/\p{Cc}/gu, ' ')
     .trim()
-    .slice(0, LONGEST_NAME)
+    .slice(0, MAX_NAME)
     .toWellFormed()
 }

@@ -53,7 +53,7 @@ export function newClientSecret(): { readonly secret: string; readonly digest: s
   return { secret, digest: digestOf(secret) }
 }
 
-const LONGEST_URI = 2000
+const MAX_URI = 2000
 
 /** What keeps an address from being one that people are sent back to; null when nothing does. */
 export function redirectUriProblem(text: string): string | null {
@@ -64,7 +64,7 @@ export function redirectUriProblem(text: string): string | null {
   if (url.username !== '' || url.password !== '') return 'names a user'
   if (text.includes('*')) return 'has an asterisk: addresses are compared as they are written'
   if (/[\s\\]|[^\x21-\x7e]/.test(text)) return 'has characters that an address does not have'
-  return text.length > LONGEST_URI ? `is longer than ${LONGEST_URI} characters` : null
+  return text.length > MAX_URI ? `is longer than ${MAX_URI} characters` : null
 }
 
 /** Whether what is sent there travels in clear text over a network. */

@@ -1,7 +1,7 @@
 /** E-mail addresses as people type them (hardening §3.1). */
 
 const LONGEST = 254
-const LONGEST_LOCAL = 64
+const MAX_LOCAL = 64
 
 /** RFC 5321's dot-string, with letters of any script; what needs quotes is refused. */
 const LOCAL = /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(?:\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*$/u
@@ -16,7 +16,7 @@ export function readEmail(text: string): string | undefined {
   const domain = toAscii(typed.slice(at + 1))
   if (at < 1 || domain === undefined || !LOCAL.test(local) || !DOMAIN.test(domain)) return undefined
   const email = `${local}@${domain}`
-  const isShort = Buffer.byteLength(local) <= LONGEST_LOCAL && Buffer.byteLength(email) <= LONGEST
+  const isShort = Buffer.byteLength(local) <= MAX_LOCAL && Buffer.byteLength(email) <= LONGEST
   return isShort ? email : undefined
 }
 

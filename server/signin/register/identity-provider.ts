@@ -56,7 +56,7 @@ export const isIdentityProviderName = (text: string): boolean => NAME.test(text)
 /** Where people come back to, below `{auth_url}`; registered at the third party character by character. */
 export const callbackPath = (name: string): string => `/identity/${name}/callback`
 
-const LONGEST_ISSUER = 500
+const MAX_ISSUER = 500
 
 /** What keeps a text from being an issuer; null when nothing does. */
 export function issuerProblem(text: string): string | null {
@@ -66,7 +66,7 @@ export function issuerProblem(text: string): string | null {
   if (url.username !== '' || url.password !== '') return 'names a user'
   if (/[?#]/.test(text)) return 'has a query or a fragment'
   if (/[\s\\]|[^\x21-\x7e]/.test(text)) return 'has characters that an address does not have'
-  return text.length > LONGEST_ISSUER ? `is longer than ${LONGEST_ISSUER} characters` : null
+  return text.length > MAX_ISSUER ? `is longer than ${MAX_ISSUER} characters` : null
 }
 
 /** Plain http within this very machine: good for trying things out, and nothing else. */

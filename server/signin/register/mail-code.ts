@@ -61,4 +61,4 @@ export interface MailCodes {
   sweep(before: Instant): Promise<void>
 }
 
-export const MOST_ATTEMPTS = 5
+export const MAX_ATTEMPTS = 5

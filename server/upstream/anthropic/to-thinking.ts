@@ -11,12 +11,12 @@ export interface Thinking {
 }
 
 /** The API's minimum. */
-const LEAST_BUDGET = 1_024
+const MIN_BUDGET = 1_024
 /** Reserved for the answer when `max_tokens` allows it. */
 const ANSWER_TOKENS = 1_024
 
 const BUDGETS = {
-  minimal: LEAST_BUDGET,
+  minimal: MIN_BUDGET,
   low: 2_048,
   medium: 8_192,
   high: 16_384,
@@ -67,8 +67,8 @@ function toAdaptive(effort: Effort | undefined, { maxEffort }: ModelCapabilities
 }
 
 function toBudget(wanted: number, maxTokens: number): Thinking {
-  if (maxTokens <= LEAST_BUDGET) return {}
-  const room = Math.max(LEAST_BUDGET, maxTokens - ANSWER_TOKENS)
-  const budget = Math.min(Math.max(wanted, LEAST_BUDGET), room)
+  if (maxTokens <= MIN_BUDGET) return {}
+  const room = Math.max(MIN_BUDGET, maxTokens - ANSWER_TOKENS)
+  const budget = Math.min(Math.max(wanted, MIN_BUDGET), room)
   return { thinking: { type: 'enabled', budget_tokens: budget } }
 }

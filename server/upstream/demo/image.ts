@@ -10,8 +10,8 @@ import { encodePng } from './png.ts'
 import { everyChoice, lastUserText, usageOf } from './words.ts'
 
 const USUAL_PIXELS = 256
-const LEAST_PIXELS = 16
-const MOST_PIXELS = 1_024
+const MIN_PIXELS = 16
+const MAX_PIXELS = 1_024
 
 /** One image per choice; `user` may delay it (`delay-500`). */
 export async function* answerImage(call: UpstreamCall): AsyncGenerator<ChatEvents, void> {
@@ -37,4 +37,4 @@ function readSize({ body }: ChatRequest): { readonly width: number; readonly hei
 }
 
 const toPixels = (side: string | undefined): number =>
-  side === undefined ? USUAL_PIXELS : Math.min(Math.max(Number(side), LEAST_PIXELS), MOST_PIXELS)
+  side === undefined ? USUAL_PIXELS : Math.min(Math.max(Number(side), MIN_PIXELS), MAX_PIXELS)

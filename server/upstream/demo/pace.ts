@@ -7,7 +7,7 @@ export interface Pace {
   readonly gapMs: number
 }
 
-const LONGEST_DELAY_MS = 60_000
+const MAX_DELAY_MS = 60_000
 const FASTEST_RATE = 10_000
 
 /**
@@ -18,7 +18,7 @@ export function readPace(user: string | null): Pace {
   const rate = Number(/\brate-(\d{1,6})\b/.exec(user ?? '')?.[1] ?? 0)
   const delayMs = Number(/\bdelay-(\d{1,6})\b/.exec(user ?? '')?.[1] ?? 0)
   return {
-    delayMs: Math.min(delayMs, LONGEST_DELAY_MS),
+    delayMs: Math.min(delayMs, MAX_DELAY_MS),
     gapMs: rate > 0 ? 1_000 / Math.min(rate, FASTEST_RATE) : 0,
   }
 }

@@ -15,7 +15,7 @@ import { startStream } from './from-stream.ts'
 import { toRequest } from './to-request.ts'
 
 /** Two per model of a large catalogue; beyond it clients are created anew. */
-const MOST_POSTS = 512
+const MAX_POSTS = 512
 
 /** @throws UpstreamFailure when the base URL is not http or https */
 export function openGemini(provider: Provider, credential: string | null): Upstream {
@@ -29,7 +29,7 @@ export function openGemini(provider: Provider, credential: string | null): Upstr
     const url = address(model, stream)
     const known = posts.get(url)
     if (known) return known
-    if (posts.size >= MOST_POSTS) posts.clear()
+    if (posts.size >= MAX_POSTS) posts.clear()
     const post = openPost(url)
     posts.set(url, post)
     return post

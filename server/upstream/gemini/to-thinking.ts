@@ -13,7 +13,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   high: 24_576,
   xhigh: 24_576,
 }
-const LEAST_OF_PRO = 128
+const MIN_OF_PRO = 128
 
 const LEVELS: Readonly<Record<string, 'MINIMAL' | 'LOW' | 'MEDIUM' | 'HIGH'>> = {
   none: 'MINIMAL',
@@ -25,8 +25,8 @@ const LEVELS: Readonly<Record<string, 'MINIMAL' | 'LOW' | 'MEDIUM' | 'HIGH'>> = 
 }
 
 /** The range that all models with a budget accept; Flash-Lite accepts 512 or more, or none. */
-const LEAST_BUDGET = 512
-const MOST_BUDGET = 24_576
+const MIN_BUDGET = 512
+const MAX_BUDGET = 24_576
 
 /**
  * Reads `reasoning_effort` (none, minimal, low, medium, high, xhigh), else OpenRouter's `reasoning`; undefined leaves it to the
@@ -51,16 +51,16 @@ export function toThinking(body: JsonObject, model: string): ThinkingConfig | un
 
 /** A client's token budget within the range, and the effort that corresponds to it. */
 function toBudget(stated: number): { readonly tokens: number; readonly effort: string } {
-  const tokens = Math.round(Math.min(Math.max(stated, LEAST_BUDGET), MOST_BUDGET))
+  const tokens = Math.round(Math.min(Math.max(stated, MIN_BUDGET), MAX_BUDGET))
   if (tokens < 8_192) return { tokens, effort: 'low' }
-  return { tokens, effort: tokens < MOST_BUDGET ? 'medium' : 'high' }
+  return { tokens, effort: tokens < MAX_BUDGET ? 'medium' : 'high' }
 }
 
 const isPro = (model: string): boolean => /-pro\b/.test(model)
 
 function budgetOf(effort: string, model: string): number {
   const budget = BUDGETS[effort] ?? 0
-  return isPro(model) ? Math.max(budget, LEAST_OF_PRO) : budget
+  return isPro(model) ? Math.max(budget, MIN_OF_PRO) : budget
 }
 
 function levelOf(effort: string, model: string) {

@@ -8,7 +8,7 @@ export interface FetchedImage {
   readonly bytes: Uint8Array
 }
 
-const MOST_REDIRECTS = 2
+const MAX_REDIRECTS = 2
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 /**
@@ -36,7 +36,7 @@ async function follow(
   policy: FetchPolicy,
 ): Promise<FetchedImage | null> {
   let next = address
-  for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
+  for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
     const response = await fetchUntrusted(next, { headers: { accept: 'image/*' } }, policy, signal)
     if (response === null) return null
     if (!REDIRECTS.has(response.status)) return await readImage(response, policy.mostBytes)

@@ -27,9 +27,9 @@ export interface Chunks {
   end: number
 }
 
-const LARGEST_CHUNK = 2 ** 48
-const LONGEST_LINE = 4_096
-const LONGEST_TRAILERS = 16_384
+const MAX_CHUNK = 2 ** 48
+const MAX_LINE = 4_096
+const MAX_TRAILERS = 16_384
 
 const CR = 13
 const LF = 10
@@ -79,7 +79,7 @@ function takeByte(chunks: Chunks, byte: number): void {
       break
     case 'extension':
       if (byte === CR) chunks.step = 'size-end'
-      else countLine(chunks, byte, LONGEST_LINE)
+      else countLine(chunks, byte, MAX_LINE)
       break
     case 'size-end':
       expect(byte, LF)
@@ -99,12 +99,12 @@ function takeByte(chunks: Chunks, byte: number): void {
       if (byte === CR) chunks.step = 'last-end'
       else {
         chunks.step = 'trailer'
-        countLine(chunks, byte, LONGEST_TRAILERS)
+        countLine(chunks, byte, MAX_TRAILERS)
       }
       break
     case 'trailer':
       if (byte === CR) chunks.step = 'trailer-end'
-      else countLine(chunks, byte, LONGEST_TRAILERS)
+      else countLine(chunks, byte, MAX_TRAILERS)
       break
     case 'trailer-end':
       expect(byte, LF)
@@ -122,7 +122,7 @@ function takeSize(chunks: Chunks, byte: number): void {
   if (digit >= 0) {
     chunks.left = chunks.digits === 0 ? digit : chunks.left * 16 + digit
     chunks.digits++
-    if (chunks.left > LARGEST_CHUNK || chunks.digits > LONGEST_LINE) {
+    if (chunks.left > MAX_CHUNK || chunks.digits > MAX_LINE) {
       throw malformed('a chunk without end')
     }
     return

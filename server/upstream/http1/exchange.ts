@@ -15,7 +15,7 @@ import { cutPiece, cutText, endsAtClose, startParser, takeBytes } from './parser
 import type { RequestText } from './request.ts'
 
 /** Beyond it the connection is paused. The runtime reads at most half a mebibyte at once. */
-const MOST_BUFFERED_BYTES = 262_144
+const MAX_BUFFERED_BYTES = 262_144
 /** The cost of an object, so that many tiny pieces count as well. */
 const PIECE_BYTES = 256
 
@@ -110,7 +110,7 @@ export function receive(exchange: Exchange, connection: Connection, bytes: Buffe
   if (parser.isComplete && handler !== null) exchange.hasWholeBody = true
   else if (parser.end > parser.start) deliver(exchange, cutPiece(parser), bytes.length)
   if (parser.isComplete) finish(exchange, connection)
-  else if (exchange.bufferedBytes > MOST_BUFFERED_BYTES) pauseConnection(connection)
+  else if (exchange.bufferedBytes > MAX_BUFFERED_BYTES) pauseConnection(connection)
   if (handler === null || parser.head === null) return
   exchange.handler = null
   exchange.isUncompressed = isUncompressed(parser.head)

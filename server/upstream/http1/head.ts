@@ -54,7 +54,7 @@ const STATUS_LINE = /^HTTP\/1\.[01] [1-5]\d\d(?: [^\r\n\0]*)?\r\n/
 const STATUS_AT = 'HTTP/1.1 '.length
 /** One field on one line; obsolete line folding is not accepted. */
 const FIELD = /[!#$%&'*+.^_`|~\da-z-]+:[^\r\n\0]*\r\n/iy
-const MOST_FIELDS = 256
+const MAX_FIELDS = 256
 
 function checkFields(text: string, start: number): void {
   let fields = 0
@@ -63,7 +63,7 @@ function checkFields(text: string, start: number): void {
   while (FIELD.test(text)) {
     end = FIELD.lastIndex
     fields++
-    if (fields > MOST_FIELDS) throw malformed('too many fields')
+    if (fields > MAX_FIELDS) throw malformed('too many fields')
   }
   if (end !== text.length) throw malformed('a broken field')
 }
@@ -95,7 +95,7 @@ function readLength(text: string): number {
   return Number(length)
 }
 
-const LONGEST_IDLE_MS = 30_000
+const MAX_IDLE_MS = 30_000
 const CLOSE = /(?:^|,)\s*close\s*(?:,|$)/i
 const HINT = /(?:^|[\s,])timeout=(\d{1,9})/i
 
@@ -108,6 +108,6 @@ export function readIdleTime(head: Head): number {
   if (head.isHttp10 || (connection !== null && CLOSE.test(connection))) return 0
   const keepAlive = head.get('keep-alive')
   const hint = keepAlive === null ? null : HINT.exec(keepAlive)
-  if (hint === null) return LONGEST_IDLE_MS
-  return Math.min(Math.max(0, (Number(hint[1]) - 1) * 1_000), LONGEST_IDLE_MS)
+  if (hint === null) return MAX_IDLE_MS
+  return Math.min(Math.max(0, (Number(hint[1]) - 1) * 1_000), MAX_IDLE_MS)
 }

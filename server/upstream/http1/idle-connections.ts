@@ -1,7 +1,7 @@
 /** The pool of idle connections, by origin; the one used last is reused first. */
 import { type Connection, dropConnection } from './connection.ts'
 
-const MOST_PER_ORIGIN = 1_024
+const MAX_PER_ORIGIN = 1_024
 const SWEEP_MS = 1_000
 
 const idle = new Map<string, Connection[]>()
@@ -30,7 +30,7 @@ export function keepIdle(connection: Connection, idleMs: number): void {
     connections = []
     idle.set(origin, connections)
   }
-  if (connections.length >= MOST_PER_ORIGIN) {
+  if (connections.length >= MAX_PER_ORIGIN) {
     dropConnection(connection)
     return
   }

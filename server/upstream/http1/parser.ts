@@ -24,7 +24,7 @@ export interface Parser {
   end: number
 }
 
-const MOST_HEAD_BYTES = 65_536
+const MAX_HEAD_BYTES = 65_536
 const HEAD_END = Buffer.from('\r\n\r\n')
 const BEGINNING = Buffer.from('HTTP/1.')
 const NOTHING = Buffer.alloc(0)
@@ -73,10 +73,10 @@ export function cutPiece(parser: Parser): Buffer {
   if (start === 0 && end === taken.length) return taken
   const piece = taken.subarray(start, end)
   // A view retains the whole buffer: a few bytes must not retain half a mebibyte.
-  return piece.length * MOST_WASTE_FACTOR < taken.length ? Buffer.from(piece) : piece
+  return piece.length * MAX_WASTE_FACTOR < taken.length ? Buffer.from(piece) : piece
 }
 
-const MOST_WASTE_FACTOR = 4
+const MAX_WASTE_FACTOR = 4
 
 /** The same as text, without a byte order mark. */
 export function cutText(parser: Parser): string {
@@ -97,7 +97,7 @@ export function endsAtClose(parser: Parser): boolean {
 function takeHead(parser: Parser, text: Buffer, at: number, seen: number): number {
   const end = text.indexOf(HEAD_END, seen)
   const behind = end < 0 ? text.length : end + HEAD_END.length
-  if (parser.headBytes + behind - at > MOST_HEAD_BYTES) throw malformed('a head larger than 64 KiB')
+  if (parser.headBytes + behind - at > MAX_HEAD_BYTES) throw malformed('a head larger than 64 KiB')
   if (end < 0) {
     parser.partial = at === 0 ? text : text.subarray(at)
     checkBeginning(parser.partial)

@@ -1,7 +1,7 @@
 /** Theirs → ours: a provider's usage in disjoint classes, so that each token is priced exactly once. */
 import type { ChatEvent, JsonObject } from '#domain/chat.ts'
 import type { Usage } from '#domain/usage.ts'
-import { isImpossible, MOST_TOKENS, readCount } from '../read-count.ts'
+import { isImpossible, MAX_TOKENS, readCount } from '../read-count.ts'
 import { isObject, readObject } from '../read-json.ts'
 import { fromCost } from './from-cost.ts'
 
@@ -100,7 +100,7 @@ function noteCompletion(
   // Some providers bill reasoning in addition to the completion (xAI states it, Google does not); the total shows it.
   const reasoning = readCount(details['reasoning_tokens']) ?? Math.max(0, beside)
   const outside = reasoning > 0 && beside === reasoning
-  const produced = outside ? Math.min(completion + reasoning, MOST_TOKENS) : completion
+  const produced = outside ? Math.min(completion + reasoning, MAX_TOKENS) : completion
   counted.imageOutputTokens = Math.min(readCount(details['image_tokens']) ?? 0, produced)
   counted.outputTokens = produced - counted.imageOutputTokens
   counted.reasoningTokens = Math.min(reasoning, counted.outputTokens)

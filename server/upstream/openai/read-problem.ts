@@ -13,7 +13,7 @@ export interface Problem {
 
 /** OpenRouter wraps another provider's error in its own, possibly several times. */
 const DEEPEST = 5
-const MOST_DETAILS = 5
+const MAX_DETAILS = 5
 
 /** `value` is an error's body, as text or parsed. */
 export function readProblem(value: unknown, depth = 0): Problem {
@@ -64,7 +64,7 @@ const readRaw = (metadata: unknown): unknown =>
 
 /** A list of validation errors with their locations (Mistral, FastAPI). */
 function readDetails(details: readonly unknown[]): string | undefined {
-  const lines = details.slice(0, MOST_DETAILS).flatMap((detail) => {
+  const lines = details.slice(0, MAX_DETAILS).flatMap((detail) => {
     if (!isObject(detail)) return typeof detail === 'string' ? [detail] : []
     const text = readText(detail['msg']) ?? readText(detail['message'])
     if (text === undefined) return []

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { ProviderType } from '#domain/provider.ts'
 
 const MISTRAL_ID = /^[a-zA-Z0-9]{9}$/
-const MOST_OPENAI_CHARS = 40
+const MAX_OPENAI_CHARS = 40
 
 /** Deterministic, so that a call and its result keep the same id in every turn; an acceptable id is unchanged. */
 export function toCallId(id: string, type: ProviderType): string {
@@ -12,7 +12,7 @@ export function toCallId(id: string, type: ProviderType): string {
       return MISTRAL_ID.test(id) ? id : digestOf(id).slice(0, 9)
     case 'openai':
     case 'azure':
-      return id.length <= MOST_OPENAI_CHARS ? id : `call_${digestOf(id).slice(0, 32)}`
+      return id.length <= MAX_OPENAI_CHARS ? id : `call_${digestOf(id).slice(0, 32)}`
     default:
       return id
   }

@@ -6,8 +6,8 @@ import { limitOf, type Row } from './case.ts'
 import { user, type Visitor } from './visitor.ts'
 
 const PNG = 'data:image/png;base64,iVBORw0KGgo='
-const MOST_BODY_BYTES = 32 * 1024 * 1024
-const MOST_FORM_BYTES = 1024 * 1024
+const MAX_BODY_BYTES = 32 * 1024 * 1024
+const MAX_FORM_BYTES = 1024 * 1024
 
 const pictures = (...urls: readonly string[]) =>
   user(urls.map((url) => ({ type: 'image_url', image_url: { url } })))
@@ -264,15 +264,15 @@ export const ASKING = {
     cases: [
       {
         what: 'a byte more than 32 MiB, stated',
-        metadata: limitOf('body_bytes', MOST_BODY_BYTES, MOST_BODY_BYTES + 1),
+        metadata: limitOf('body_bytes', MAX_BODY_BYTES, MAX_BODY_BYTES + 1),
         connection: 'close',
-        ask: (visitor) => state(visitor, MOST_BODY_BYTES + 1),
+        ask: (visitor) => state(visitor, MAX_BODY_BYTES + 1),
       },
       {
         what: 'a record of a key beyond 1 MiB',
-        metadata: limitOf('body_bytes', MOST_FORM_BYTES, MOST_FORM_BYTES + '{"name":""}'.length),
+        metadata: limitOf('body_bytes', MAX_FORM_BYTES, MAX_FORM_BYTES + '{"name":""}'.length),
         connection: 'close',
-        ask: manage('POST', '/keys', { name: 'x'.repeat(MOST_FORM_BYTES) }),
+        ask: manage('POST', '/keys', { name: 'x'.repeat(MAX_FORM_BYTES) }),
       },
     ],
   },

@@ -18,7 +18,7 @@ export interface Browser {
 /** How requests leave: plain `fetch`, or one that trusts a certificate of the tests. */
 export type Ask = (address: string | URL, init?: RequestInit) => Promise<Response>
 
-const MOST_REDIRECTS = 12
+const MAX_REDIRECTS = 12
 
 interface Cookie {
   readonly name: string
@@ -54,7 +54,7 @@ export function openBrowser(
   const open = async (address: string, init: RequestInit = {}): Promise<Page> => {
     let next = new URL(address, authUrl)
     let request = init
-    for (let hops = 0; hops < MOST_REDIRECTS; hops++) {
+    for (let hops = 0; hops < MAX_REDIRECTS; hops++) {
       const cookie = cookiesFor(next.pathname)
       const response = await ask(next, {
         ...request,
@@ -70,7 +70,7 @@ export function openBrowser(
       if (next.origin !== new URL(authUrl).origin) return { ...page, url: next.href }
       request = {}
     }
-    throw new Error(`more than ${MOST_REDIRECTS} redirects from ${address}`)
+    throw new Error(`more than ${MAX_REDIRECTS} redirects from ${address}`)
   }
 
   return {

@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => setup?.close())
 
-const MOST_BYTES = 32 * 1024 * 1024
+const MAX_BYTES = 32 * 1024 * 1024
 
 /** The head of a chat request; what follows is the body's affair. */
 const head = (...fields: readonly string[]): string =>
@@ -237,7 +237,7 @@ describe('T37: a body in chunks', () => {
     head(`Authorization: Bearer ${key}`, 'Transfer-Encoding: chunked', ...more)
 
   test.each([
-    ['in one chunk too large', [MOST_BYTES + 1]],
+    ['in one chunk too large', [MAX_BYTES + 1]],
     ['in many, of which the last is too much', [...Array<number>(32).fill(1024 * 1024), 1]],
   ])('%s is counted, and refused', async (_, sizes) => {
     const client = dial(setup.gateway.url)
@@ -266,7 +266,7 @@ describe('T37: a body in chunks', () => {
     const text = JSON.stringify(hello())
     const client = dial(setup.gateway.url)
     client.send(chunked())
-    client.send(chunk(MOST_BYTES - text.length))
+    client.send(chunk(MAX_BYTES - text.length))
     client.send(`${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`)
     expect(await answerTo(client)).toBe('200')
   })

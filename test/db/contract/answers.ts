@@ -1,12 +1,7 @@
 /** What every engine promises about kept answers. */
 import { describe, expect, test } from 'vitest'
 import { newGenerationId } from '#domain/id.ts'
-import {
-  KEPT_MS,
-  type KeptAnswer,
-  MOST_ANSWER_BYTES,
-  MOST_KEPT_BYTES,
-} from '#domain/idempotency.ts'
+import { KEPT_MS, type KeptAnswer, MAX_ANSWER_BYTES, MAX_KEPT_BYTES } from '#domain/idempotency.ts'
 import type { ApiKey } from '#domain/key.ts'
 import type { Bench } from './bench.ts'
 
@@ -134,15 +129,15 @@ export function answersContract(bench: Bench): void {
       const { key } = await bench.issue()
       const before = anAnswer(key)
       await bench.store.answers.keep(before)
-      const body = new Uint8Array(MOST_ANSWER_BYTES + 1)
+      const body = new Uint8Array(MAX_ANSWER_BYTES + 1)
       expect(await bench.store.answers.keep(anAnswer(key, { body }))).toBe(false)
       expect(brief(await find(key))).toEqual(brief(before))
     })
 
     test('the oldest make room, as many as needed and no more', async () => {
       const { key } = await bench.issue()
-      const longest = new Uint8Array(MOST_ANSWER_BYTES)
-      const fitting = MOST_KEPT_BYTES / MOST_ANSWER_BYTES
+      const longest = new Uint8Array(MAX_ANSWER_BYTES)
+      const fitting = MAX_KEPT_BYTES / MAX_ANSWER_BYTES
       const keep = (idempotencyKey: string, body: Uint8Array<ArrayBuffer>) =>
         bench.store.answers.keep(anAnswer(key, { idempotencyKey, body }))
       const isKept = async (name: string) => (await find(key, name)) !== undefined

@@ -1,7 +1,7 @@
 /** What every engine promises about the audit: what is kept is what the ledger adds up to, whatever is going on meanwhile. */
 import { expect, test } from 'vitest'
 import { DAY_MS, dayOf, dayStart, type Instant } from '#domain/clock.ts'
-import { MOST_END_USERS_A_DAY } from '#domain/end-user.ts'
+import { MAX_END_USERS_A_DAY } from '#domain/end-user.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { aCharge, aClaim, anAccount, anActivity, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
@@ -83,12 +83,12 @@ export function auditContract(bench: Bench): void {
 
   test('those who are not told apart are one sum', async () => {
     const { key } = await bench.issue()
-    for (let i = 0; i < MOST_END_USERS_A_DAY; i++) await serve(key, `user ${i}`, '0.001')
+    for (let i = 0; i < MAX_END_USERS_A_DAY; i++) await serve(key, `user ${i}`, '0.001')
     await serve(key, 'one more')
     await serve(key, 'and another')
     expect(await bench.store.audit()).toMatchObject({
-      entries: MOST_END_USERS_A_DAY + 3,
-      endUserDays: MOST_END_USERS_A_DAY + 1,
+      entries: MAX_END_USERS_A_DAY + 3,
+      endUserDays: MAX_END_USERS_A_DAY + 1,
       findings: [],
     })
     const [last] = await bench.store.ledger.list({ limit: 1 })

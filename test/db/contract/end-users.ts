@@ -1,6 +1,6 @@
 /** What every engine promises about the end users of a key: each is capped alone, and a crowd is bounded. */
 import { expect, test } from 'vitest'
-import { MOST_END_USERS_A_DAY } from '#domain/end-user.ts'
+import { MAX_END_USERS_A_DAY } from '#domain/end-user.ts'
 import type { ApiKey } from '#domain/key.ts'
 import { aCharge, aClaim, anActivity, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
@@ -86,7 +86,7 @@ export function endUsersContract(bench: Bench): void {
 
   test('end users beyond the maximum share one limit', async () => {
     const { key } = await bench.issue({ endUserDailySpend: usd('0.01') })
-    for (let i = 0; i < MOST_END_USERS_A_DAY; i++) await ask(key, `user ${i}`, '0.001')
+    for (let i = 0; i < MAX_END_USERS_A_DAY; i++) await ask(key, `user ${i}`, '0.001')
     expect(await ask(key, 'one more', '0.01')).toBeNull()
     expect(await ask(key, 'and another', '0.01')).toBe('end_user_daily_usd')
     expect(await ask(key, 'user 7', '0.01')).toBeNull()
@@ -97,7 +97,7 @@ export function endUsersContract(bench: Bench): void {
     const { key } = await bench.issue({ endUserRpm: 1 })
     const turnTo = (time: string) => bench.clock.set(Date.parse(time) as never)
     turnTo('2026-08-22T23:58:50Z')
-    for (let i = 0; i < MOST_END_USERS_A_DAY; i++) await ask(key, `user ${i}`, '0.001')
+    for (let i = 0; i < MAX_END_USERS_A_DAY; i++) await ask(key, `user ${i}`, '0.001')
     turnTo('2026-08-22T23:59:50Z')
     expect(await ask(key, 'late')).toBeNull()
     expect(await ask(key, 'later')).toBe('end_user_rpm')
@@ -111,7 +111,7 @@ export function endUsersContract(bench: Bench): void {
 
   test('one that is always refused is not counted among them', async () => {
     const { key } = await bench.issue({ endUserDailySpend: usd('0') })
-    for (let i = 0; i <= MOST_END_USERS_A_DAY; i++) await ask(key, `user ${i}`)
+    for (let i = 0; i <= MAX_END_USERS_A_DAY; i++) await ask(key, `user ${i}`)
     await bench.store.keys.amend(
       key.id,
       { limits: { endUserDailySpend: usd('0.01') } },

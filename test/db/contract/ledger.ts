@@ -1,7 +1,7 @@
 /** What every engine promises about the ledger: every movement once, and a balance that is their sum. */
 import { describe, expect, test } from 'vitest'
 import { DAY_MS, dayOf, instant, later } from '#domain/clock.ts'
-import { MOST_USD_NANOS } from '#domain/money.ts'
+import { MAX_USD_NANOS } from '#domain/money.ts'
 import { anAccount, aTopUp, usd } from '#test/support/nouns.ts'
 import type { Bench } from './bench.ts'
 
@@ -61,8 +61,8 @@ export function ledgerContract(bench: Bench): void {
 
     test('beyond what can be kept exactly is refused, in both directions', async () => {
       const { credit } = bench.store.ledger
-      for (const amount of [MOST_USD_NANOS, -MOST_USD_NANOS - usd('100.000000001')]) {
-        const entry = aTopUp(bench.clock.now(), amount as typeof MOST_USD_NANOS)
+      for (const amount of [MAX_USD_NANOS, -MAX_USD_NANOS - usd('100.000000001')]) {
+        const entry = aTopUp(bench.clock.now(), amount as typeof MAX_USD_NANOS)
         await expect(credit(entry)).rejects.toMatchObject({ code: 'invalid_request' })
       }
       expect(await balance()).toBe(usd('100'))

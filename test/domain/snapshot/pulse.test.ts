@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ActivityEntry } from '#domain/activity.ts'
 import { type Instant, instant } from '#domain/clock.ts'
-import { Endings, MOST_ENDINGS } from '#domain/snapshot/endings.ts'
+import { Endings, MAX_ENDINGS } from '#domain/snapshot/endings.ts'
 import {
   errorPercent,
   percentiles,
@@ -36,15 +36,15 @@ describe('endings', () => {
   test('keep the newest when there are too many, and say since when they are all there', () => {
     const endings = new Endings()
     const surplus = 1_000
-    for (let i = 0; i < MOST_ENDINGS + surplus; i++) endings.note(answered(i, 5), instant(i + 1))
+    for (let i = 0; i < MAX_ENDINGS + surplus; i++) endings.note(answered(i, 5), instant(i + 1))
     const kept = [...endings.after(instant(0))]
-    expect(kept).toHaveLength(MOST_ENDINGS)
-    expect(kept[0]?.outputTokens).toBe(MOST_ENDINGS + surplus - 1)
+    expect(kept).toHaveLength(MAX_ENDINGS)
+    expect(kept[0]?.outputTokens).toBe(MAX_ENDINGS + surplus - 1)
     expect(kept.at(-1)?.outputTokens).toBe(surplus)
     // As it grew, nothing changed places.
     expect(kept.every(({ outputTokens, endedAt }) => outputTokens === endedAt - 1)).toBe(true)
     expect(endings.reachesBackTo).toBe(surplus + 1)
-    expect(readSpan(endings, instant(MOST_ENDINGS + surplus), 3_600_000).ms).toBe(MOST_ENDINGS - 1)
+    expect(readSpan(endings, instant(MAX_ENDINGS + surplus), 3_600_000).ms).toBe(MAX_ENDINGS - 1)
   })
 })
 

@@ -1,7 +1,7 @@
 /** Notes on the fields of a key that is issued or amended (contract §5). */
 import type * as z from 'zod/mini'
-import { MASK, MOST_MASK_CHARS } from '#domain/allow-list.ts'
-import { MOST_NAME_CHARS } from '#domain/key.ts'
+import { MASK, MAX_MASK_CHARS } from '#domain/allow-list.ts'
+import { MAX_NAME_CHARS } from '#domain/key.ts'
 import { NAME_PATTERN } from '#forms/fields.ts'
 import type { amendmentForm, issueForm } from '../../read-key-request.ts'
 import type { Notes } from '../notes.ts'
@@ -15,7 +15,7 @@ const ceiling = (description: string) => ({
 const MASKS = {
   description:
     'The models that it may call: exact ids, `<provider>/*` or `*`. Null allows every model',
-  items: { type: 'string', pattern: MASK.source, maxLength: MOST_MASK_CHARS },
+  items: { type: 'string', pattern: MASK.source, maxLength: MAX_MASK_CHARS },
   examples: [['acme/*']],
 }
 
@@ -24,7 +24,7 @@ export const ISSUE_NOTES: Notes<z.input<typeof issueForm>> = {
   name: {
     description: 'A name for people, without line breaks and other control characters',
     minLength: 1,
-    maxLength: MOST_NAME_CHARS,
+    maxLength: MAX_NAME_CHARS,
     pattern: NAME_PATTERN.source,
     examples: ['worker'],
   },

@@ -1,7 +1,7 @@
 /** The messages of a chat request, as `read-messages.ts` validates them; a test compares the two. */
 import { z } from 'zod'
-import { MOST_INPUT_IMAGES } from '../../image-url.ts'
-import { MOST_MESSAGES, MOST_PARTS, ROLES } from '../../read-messages.ts'
+import { MAX_INPUT_IMAGES } from '../../image-url.ts'
+import { MAX_MESSAGES, MAX_PARTS, ROLES } from '../../read-messages.ts'
 
 const textPart = z.looseObject({ type: z.literal('text'), text: z.string() })
 
@@ -17,7 +17,7 @@ const imagePart = z
     }),
   })
   .describe(
-    `An image to look at, or to edit. At most ${MOST_INPUT_IMAGES} in a request; images of earlier answers, in ` +
+    `An image to look at, or to edit. At most ${MAX_INPUT_IMAGES} in a request; images of earlier answers, in ` +
       '`images`, do not count.',
   )
 
@@ -27,7 +27,7 @@ const otherPart = z
 
 export const contentPart = z.union([textPart, imagePart, otherPart])
 
-const content = z.union([z.string(), z.array(contentPart).max(MOST_PARTS)])
+const content = z.union([z.string(), z.array(contentPart).max(MAX_PARTS)])
 
 const assistant = z
   .looseObject({
@@ -48,4 +48,4 @@ const other = z
 export const message = z.union([other, assistant])
 
 /** OpenAI's messages (spec §2.2). */
-export const messages = z.array(message).min(1).max(MOST_MESSAGES)
+export const messages = z.array(message).min(1).max(MAX_MESSAGES)
