@@ -87,7 +87,7 @@ function lines(context: Context, status: Status): readonly (readonly [string, st
   const balances = status.accounts.map(({ name, balance_usd }) =>
     status.accounts.length === 1 ? `$${balance_usd}` : `${clean(name)} $${balance_usd}`,
   )
-  const rate = `USD/RUB ${status.rub_per_usd}${status.rate_set_by_operator ? '' : ' (default, not set)'}`
+  const rate = `USD/RUB ${status.rub_per_usd}${status.rate_set_by_operator ? '' : ' (default: nobody has set it)'}`
   return [
     ['gateway', gatewayLine(context, status)],
     ['sign-in', signinLine(context, status)],

@@ -17,7 +17,7 @@ export async function checkRate({ store, clock }: OperatorDeps): Promise<readonl
       ? ok('rate', rate)
       : warning(
           'rate',
-          `${rate} is the default: no rate has been set`,
+          `${rate} is the default: nobody has set it`,
           'gatewayctl rates set USD/RUB 92.50',
         ),
   ]
