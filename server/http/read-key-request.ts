@@ -30,17 +30,17 @@ export type AmendmentForm = z.output<typeof amendmentForm>
 
 /** Read-only fields of a record, each with the reason or the alternative. */
 const READ_ONLY: Readonly<Record<Exclude<keyof KeyRecord, keyof AmendmentForm> | 'key', string>> = {
-  object: 'is said by the gateway',
+  object: 'is read-only',
   id: 'is given by the gateway and never changes',
   key: 'is made by the gateway and shown once; the operator rotates it: gatewayctl keys rotate',
   kind: 'is "ordinary" here and never changes; the operator makes provisioning keys: gatewayctl keys create NAME --kind provisioning',
-  label: 'is said by the gateway',
-  status: 'is said by the gateway; "disabled": true or false stops and restarts a key',
-  created_at: 'is said by the gateway',
-  updated_at: 'is said by the gateway',
-  last_used_at: 'is said by the gateway',
-  revoked_at: 'is said by the gateway; a key is revoked by DELETE',
-  usage: 'is said by the gateway',
+  label: 'is read-only',
+  status: 'is read-only; "disabled": true or false stops and restarts a key',
+  created_at: 'is read-only',
+  updated_at: 'is read-only',
+  last_used_at: 'is read-only',
+  revoked_at: 'is read-only; a key is revoked by DELETE',
+  usage: 'is read-only',
 }
 
 /** @throws invalid_request, unknown_parameter */

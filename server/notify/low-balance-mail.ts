@@ -34,7 +34,7 @@ export function writeLowBalance(body: string, account: string): Mail {
   const meaning =
     'When nothing is left, requests of its keys are refused with 402 insufficient_balance. To top up, run where the gateway runs:'
   const rhythm =
-    'While the balance stays below, this is told at most once a day. A top-up above the threshold starts afresh.'
+    'While the balance stays below it, this notice is sent at most once a day. A top-up above the threshold resets that.'
 
   return {
     subject: `${event.test ? '[test] ' : ''}Low balance: account ${name} has $${balance}`,

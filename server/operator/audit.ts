@@ -98,8 +98,8 @@ const NO_SUMS = { day: null, user: null, kept_usd: null, ledger_usd: null, diffe
 
 function describeKept({ what, kept }: SumFinding): string {
   const amount = `$${renderUsd(kept)}`
-  if (what.startsWith('live_')) return `the running gateway reckons with ${amount}`
-  return what === 'balance' ? `the balance is ${amount}` : `${amount} is kept`
+  if (what.startsWith('live_')) return `the running gateway has ${amount}`
+  return what === 'balance' ? `the balance is ${amount}` : `${amount} is recorded`
 }
 
 /** "end user ann of key worker on 2026-08-23", "key worker in 2026-08". */
@@ -114,7 +114,7 @@ function place(
   const date = day === null ? '' : renderDay(day)
   const when = what === 'live_key_month' ? ` in ${date.slice(0, 7)}` : date && ` on ${date}`
   if (endUser === null) return `${name}${when}`
-  const who = endUser === '' ? 'the end users not told apart' : `end user ${endUser}`
+  const who = endUser === '' ? 'the end users counted together' : `end user ${endUser}`
   return `${who} of ${name}${when}`
 }
 
@@ -125,12 +125,12 @@ function describeHold(
 ): string {
   switch (fault) {
     case 'nobody_runs':
-      return `the hold of ${id} is kept, but no request in progress has it`
+      return `the hold of ${id} is recorded, but no request in progress has it`
     case 'not_kept':
-      return `${id} is in progress, but its hold is not kept`
+      return `${id} is in progress, but its hold is not recorded`
     case 'charged':
-      return `the hold of ${id} is kept, but it was charged`
+      return `the hold of ${id} is recorded, but it was charged`
     case 'sum':
-      return `${name}: its holds do not add up to what the running gateway reckons with`
+      return `${name}: its holds do not add up to what the running gateway has`
   }
 }

@@ -114,11 +114,9 @@ function warningsFor({ below, email, webhookUrl }: Threshold, { smtp }: Delivery
   const hasNoChannel = email === null && webhookUrl === null
   return [
     ...(below !== null && hasNoChannel
-      ? ['nobody is told: neither an e-mail nor a webhook is set']
+      ? ['nobody will be notified: neither an e-mail nor a webhook is set']
       : []),
-    ...(below === null && !hasNoChannel
-      ? ['no threshold is set, so there is nothing to tell']
-      : []),
+    ...(below === null && !hasNoChannel ? ['no threshold is set, so no notice will be sent'] : []),
     ...(email !== null && !smtp ? ['no mail server is known (GATEWAY_SMTP_URL)'] : []),
   ]
 }

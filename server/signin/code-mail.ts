@@ -39,9 +39,9 @@ const CODE_WORDS: Readonly<Record<Language, (facts: MailFacts) => Words>> = {
     subject: 'Your sign-in code',
     lines: [
       `Your code for signing in to ${clientName}:`,
-      `It holds for ${minutes} minutes, in the browser that asked for it.`,
-      ...(links === null ? [] : [`Once you enter it, ${links} signs you in too, from then on.`]),
-      `Asked for on ${at} from ${address}. If this was not you, do nothing: without the code nobody signs in.`,
+      `It is valid for ${minutes} minutes, in the browser that requested it.`,
+      ...(links === null ? [] : [`Once you enter it, you can also sign in with ${links}.`]),
+      `Requested on ${at} from ${address}. If this was not you, ignore this e-mail: nobody can sign in without the code.`,
     ],
   }),
   ru: ({ clientName, address, at, minutes, links }) => ({
@@ -59,9 +59,9 @@ const NOT_KNOWN_WORDS: Readonly<Record<Language, (facts: MailFacts) => Words>> =
   en: ({ clientName, address, at }) => ({
     subject: 'Signing in',
     lines: [
-      `Somebody asked for a code for signing in to ${clientName} with this address, which is not known here.`,
+      `Somebody requested a code to sign in to ${clientName} with this address, which is not known here.`,
       'If it was you, ask the operator to add your address, or use another one.',
-      `Asked for on ${at} from ${address}.`,
+      `Requested on ${at} from ${address}.`,
     ],
   }),
   ru: ({ clientName, address, at }) => ({

@@ -119,8 +119,16 @@ async function accountFamilies({ store }: MetricsDeps): Promise<readonly MetricF
   }
   return [
     gauge('gateway_balance_usd', 'Settled balance', accounts.map(balanceOf)),
-    gauge('gateway_low_balance_threshold_usd', 'Where the owner is told', thresholds),
-    gauge('gateway_low_balance_marked', 'It fell below, and the owner was told', marks),
+    gauge(
+      'gateway_low_balance_threshold_usd',
+      'Balance below which the owner is notified',
+      thresholds,
+    ),
+    gauge(
+      'gateway_low_balance_marked',
+      '1 once the balance fell below and the owner was notified',
+      marks,
+    ),
   ]
 }
 

@@ -81,7 +81,7 @@ describe('thresholds', () => {
   test('set prints the changes, and warns when no channel is set', () => {
     const set = cli.run(['thresholds', 'set', '--below', '$20'])
     expect(set).toMatchObject({ code: 0, out: 'default: below none → $20.00\n' })
-    expect(set.err).toContain('! nobody is told')
+    expect(set.err).toContain('! nobody will be notified')
     expect(cli.run(['thresholds', 'set', '--below', '20.00']).out).toBe(
       'default: nothing changed\n',
     )

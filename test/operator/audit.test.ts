@@ -80,7 +80,7 @@ describe('a difference', () => {
         ledger_usd: '0.50',
         difference_usd: '0.25',
         message:
-          'key default on 2026-08-23: $0.75 is kept, but the ledger adds up to $0.50 (difference $0.25)',
+          'key default on 2026-08-23: $0.75 is recorded, but the ledger adds up to $0.50 (difference $0.25)',
       },
     ])
   })
@@ -95,7 +95,7 @@ describe('a difference', () => {
         kept: 0n as never,
         ledger: usd('1'),
       },
-      'end user ann of key k on 2026-08-23: $0 is kept, but the ledger adds up to $1.00 (difference $-1.00)',
+      'end user ann of key k on 2026-08-23: $0 is recorded, but the ledger adds up to $1.00 (difference $-1.00)',
     ],
     [
       {
@@ -106,7 +106,7 @@ describe('a difference', () => {
         kept: usd('1'),
         ledger: usd('2'),
       },
-      'the end users not told apart of key k on 2026-08-23: $1.00 is kept',
+      'the end users counted together of key k on 2026-08-23: $1.00 is recorded',
     ],
     [
       {
@@ -117,13 +117,13 @@ describe('a difference', () => {
         kept: usd('1'),
         ledger: usd('2'),
       },
-      'key k in 2026-08: the running gateway reckons with $1.00',
+      'key k in 2026-08: the running gateway has $1.00',
     ],
     [
       { what: 'requests', subject: 'key_1', day, endUser: null, requests: 1, charges: 2 },
       'key k on 2026-08-23: 1 requests counted, but 2 were charged',
     ],
-    [{ what: 'hold', subject: 'gen-1', fault: 'nobody_runs' }, 'the hold of gen-1 is kept'],
+    [{ what: 'hold', subject: 'gen-1', fault: 'nobody_runs' }, 'the hold of gen-1 is recorded'],
     [{ what: 'hold', subject: 'gen-1', fault: 'charged' }, 'but it was charged'],
     [{ what: 'hold', subject: 'key_1', fault: 'sum' }, 'key k: its holds do not add up'],
   ])('%# is told in words', (found, words) => {

@@ -78,8 +78,8 @@ describe('a threshold', () => {
   })
 
   test.each([
-    [{ threshold_usd: '5' }, 'nobody is told: neither an e-mail nor a webhook is set'],
-    [{ webhook_url: HOOK }, 'no threshold is set, so there is nothing to tell'],
+    [{ threshold_usd: '5' }, 'nobody will be notified: neither an e-mail nor a webhook is set'],
+    [{ webhook_url: HOOK }, 'no threshold is set, so no notice will be sent'],
     [{ threshold_usd: '5', email: 'a@b.example' }, 'no mail server is known (GATEWAY_SMTP_URL)'],
   ])('%j warns', async (input, warning) => {
     const deps = await openFurnished()

@@ -32,7 +32,7 @@ export const ENGLISH: Words = {
       'identity-unproved': ({ name }) =>
         `You have not come by ${name} before. Enter your e-mail address, and a code will show that it is yours; from then on ${name} is enough.`,
       'identity-unknown': ({ name }) =>
-        `Nobody here is known by what ${name} tells of you. Choose another way, or ask whoever runs this service.`,
+        `The identity that ${name} reported does not belong to anybody here. Choose another way, or ask whoever runs this service.`,
       'identity-gone': () => 'That way of signing in is no longer offered. Choose another one.',
     },
   },

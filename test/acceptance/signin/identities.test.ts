@@ -121,7 +121,7 @@ test('openid-client signs somebody in by the other program: a code the first tim
   })
   const mails = deps.mail.taken.filter(({ to }) => to.includes(email))
   expect(mails).toHaveLength(1)
-  expect(mails[0]?.source).toContain('First signs you in too')
+  expect(mails[0]?.source).toContain('you can also sign in with First')
 })
 
 test('a way there and back outlives a kill; the state holds once', async () => {

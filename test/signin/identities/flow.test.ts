@@ -167,7 +167,9 @@ describe('who comes back', () => {
   test('where no code can be sent is told to ask', async () => {
     const { deps, issuer } = await open({ post: { kind: 'none' } })
     const page = await context(deps, issuer)
-    expect(page.text).toContain('Nobody here is known by what Example SSO tells of you.')
+    expect(page.text).toContain(
+      'The identity that Example SSO reported does not belong to anybody here.',
+    )
     expect(page.text).toContain('/identity/sso')
     expect(page.text).not.toContain('name="email"')
   })
