@@ -119,30 +119,30 @@ describe.skipIf(CHROMIUM === null)('in Chromium', () => {
     expect(new URL(page.url()).searchParams.get('code')).toMatch(/^[\w-]{43}$/)
   })
 
+  /** From the first page to the application's callback. */
+  const signInAs = async (page: Page, email: string): Promise<void> => {
+    await page.fill('input[name=email]', email)
+    await press(page, '/email')
+    await page.fill('input[name=code]', await setup.codeFor(email))
+    const isHome = page.waitForURL(`http://127.0.0.1:${home.port}/callback*`)
+    await page.locator('form[action$="/code"] button').first().click()
+    await isHome
+  }
+
   test('an address in letters of any script may be typed', async () => {
     const { page } = await visit('en')
     const email = 'пётр@example.org'
     await start(walkOf(page, email, async () => {}))
     await press(page, '/email')
     expect(await page.textContent('.problem')).toMatch(/^This does not look like an e-mail address/)
-    await page.fill('input[name=email]', email)
-    await press(page, '/email')
-    await page.fill('input[name=code]', await setup.codeFor(email))
-    const isHome = page.waitForURL(`http://127.0.0.1:${home.port}/callback*`)
-    await page.locator('form[action$="/code"] button').first().click()
-    await isHome
+    await signInAs(page, email)
   })
 
   test('a sign-out that another site posts is asked about too, and ends nothing by itself', async () => {
     const { page } = await visit('en')
     const email = 'posted@example.org'
     await start(walkOf(page, email, async () => {}))
-    await page.fill('input[name=email]', email)
-    await press(page, '/email')
-    await page.fill('input[name=code]', await setup.codeFor(email))
-    const isHome = page.waitForURL(`http://127.0.0.1:${home.port}/callback*`)
-    await page.locator('form[action$="/code"] button').first().click()
-    await isHome
+    await signInAs(page, email)
     // By another name this machine is another site, from where a form brings no cookie along.
     await page.goto(`http://localhost:${home.port}/form`)
     await page.locator('button').click()
