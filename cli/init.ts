@@ -50,8 +50,8 @@ export const mount: Mount = (root) =>
         show(context, made)
         if (context.json) return
         if (answers !== null) {
-          const { applyAnswers: carryOut } = await import('./init/apply-answers.ts')
-          await carryOut(context, answers)
+          const { applyAnswers } = await import('./init/apply-answers.ts')
+          await applyAnswers(context, answers)
         }
         printNote(context, 'next: gatewayctl serve')
         if (answers?.provider == null) {

@@ -81,7 +81,7 @@ export interface OpenHold {
 
 export interface HotState {
   readonly open: TransientMap<GenerationId, OpenHold>
-  /** Undefined when there is no such key. Its windows may have to be read: see `isRead`. */
+  /** Undefined when there is no such key. Its windows may have to be read: see `hasWindows`. */
   key(id: KeyId, at: Instant): HotKey | undefined
   /** Reads the windows in slices; other requests are served meanwhile. */
   readWindows(hot: HotKey, at: Instant): Promise<void>

@@ -120,9 +120,9 @@ function estimatePrompt({ textBytes, fileBytes = 0, inputImages }: ChatRequest, 
     Math.ceil((textBytes - fileBytes) / BYTES_PER_TOKEN) +
     Math.ceil(fileBytes / BYTES_PER_FILE_TOKEN)
   if (inputImages === 0) return { inputTokens: Math.min(most, words), imageInputTokens: 0 }
-  const { estimate: likely, countsAsContext: isRead } = inputImageTokensOf(card)
-  const pictures = inputImages * likely
-  if (!isRead) return { inputTokens: Math.min(most, words), imageInputTokens: pictures }
+  const { estimate, countsAsContext } = inputImageTokensOf(card)
+  const pictures = inputImages * estimate
+  if (!countsAsContext) return { inputTokens: Math.min(most, words), imageInputTokens: pictures }
   const imageInputTokens = Math.min(most, pictures)
   return { inputTokens: Math.min(most - imageInputTokens, words), imageInputTokens }
 }
