@@ -133,7 +133,7 @@ describe('a deferred write', () => {
     commit.defer(insert('later'))
     await commit.enqueue(insert('now'))
     expect(lines()).toEqual(['now'])
-    await vi.waitFor(() => expect(lines()).toEqual(['later', 'now']))
+    await vi.waitFor(() => expect(lines()).toEqual(['later', 'now']), WITHIN)
   })
 
   test('is written first by a flush, in order', () => {
@@ -154,7 +154,7 @@ describe('a deferred write', () => {
     commit.flush()
     expect([transactions, lines(), tried]).toEqual([0, [], []])
     const another = commit.defer(write, 'another')
-    await vi.waitFor(() => expect(lines()).toEqual(['another']))
+    await vi.waitFor(() => expect(lines()).toEqual(['another']), WITHIN)
     drop(another)
     expect([transactions, lines(), tried]).toEqual([1, ['another'], ['another']])
   })
@@ -175,7 +175,7 @@ describe('a deferred write', () => {
     commit.flush()
     commit.defer(insert('even later'))
     expect(lines()).toEqual([])
-    await vi.waitFor(() => expect(lines()).toEqual(['even later', 'later']))
+    await vi.waitFor(() => expect(lines()).toEqual(['even later', 'later']), WITHIN)
   })
 })
 

@@ -250,7 +250,7 @@ describe('a hold', () => {
 
   test('is on the disk within moments, although nothing awaits it, and is removed with its charge', async () => {
     const { id, settle } = await begin()
-    await vi.waitFor(() => expect(holds()).toEqual([id]), { interval: 5 })
+    await vi.waitFor(() => expect(holds()).toEqual([id]), { interval: 5, timeout: 20_000 })
     await settle()
     expect(holds()).toEqual([])
   })

@@ -81,7 +81,8 @@ const left = async () => ({
   notices: (await store.notices.list({ limit: 9 })).length,
 })
 
-const soon = (condition: () => Promise<void>) => vi.waitFor(condition, { interval: 5 })
+const soon = (condition: () => Promise<void>) =>
+  vi.waitFor(condition, { interval: 5, timeout: 20_000 })
 
 test('what is old goes, what is not stays, and so does every sum', async () => {
   await serve(3_000)
