@@ -56,7 +56,7 @@ function artifactAdapter({ artifacts }: SigninStore, clock: Clock, kind: string)
   }
 }
 
-/** In seconds since 1970, like every `exp`. */
+/** An `exp`, in seconds since the Unix epoch. */
 const NEVER = Number.MAX_SAFE_INTEGER
 
 const isUsedCode = ({ kind, consumedAt }: Artifact): boolean =>
@@ -104,7 +104,7 @@ function withoutCookie(payload: Payload): Payload {
 
 const toPayload = ({ kind, payload, consumedAt, expiresAt }: Artifact): Payload => ({
   ...(JSON.parse(payload) as Payload),
-  // As far as it was prolonged.
+  // A grant's expiry is extended with its refresh tokens.
   ...(kind === 'Grant' && { exp: Math.floor(expiresAt / 1000) }),
   ...(consumedAt !== null && { consumed: Math.floor(consumedAt / 1000) }),
 })
@@ -128,7 +128,7 @@ function clientAdapter({ clients }: SigninStore): Adapter {
   }
 }
 
-/** As OpenID Connect Registration names it; either way of sending the secret is taken from every client. */
+/** Client metadata (OpenID Connect Registration). Every client may use `client_secret_basic` or `client_secret_post`. */
 const toMetadata = (client: Client): Payload => ({
   client_id: client.id,
   client_name: client.name,

@@ -109,7 +109,7 @@ export function createSigninApp(
 
 type Fail = (request: Request, kind: ErrorKind) => Promise<Response>
 
-/** A person's pages, and the way back from third parties. */
+/** Routes of an interaction's pages, and the callback of third parties. */
 function mountInteractions(app: Hono<Env>, signin: () => Promise<SigninContext>, fail: Fail): void {
   app.on(['GET', 'POST'], '/sign-in/:uid/:step?', async (c) => {
     const { uid, step } = c.req.param()
@@ -174,7 +174,7 @@ const tooLong = (): Response =>
     { status: 413, headers: { 'Cache-Control': 'no-store' } },
   )
 
-/** What every answer carries beside its own headers, a redirect and a refusal too (hardening §3.1). */
+/** Headers of every response, redirects and errors included (hardening §3.1). */
 function withSecurityHeaders(answer: Response, issuer: string): Response {
   answer.headers.set('X-Content-Type-Options', 'nosniff')
   if (issuer.startsWith('https:')) {

@@ -1,9 +1,9 @@
 /** Authorization requests that the library does not accept as they are (spec §4.6). */
 
-/** Longer addresses are cut off by listeners and proxies on the way. */
+/** Listeners and proxies may reject longer URLs. */
 const LONGEST = 8000
 
-/** Spec §4.6 lets scopes be parted by a plus, which some clients encode as one: `openid%2Bemail`. */
+/** Spec §4.6 allows `+` between scopes, and some clients percent-encode it: `openid%2Bemail`. */
 export function withSpacedScope(query: URLSearchParams): URLSearchParams {
   const [scope = '', ...others] = query.getAll('scope')
   if (others.length > 0 || !scope.includes('+') || scope.includes(' ')) return query
@@ -13,8 +13,8 @@ export function withSpacedScope(query: URLSearchParams): URLSearchParams {
 }
 
 /**
- * To choose an account here is to type its address, which is what `login` asks for. The library knows no
- * `select_account`, and would refuse it (OpenID Connect Core §3.1.2.1).
+ * Maps `select_account` to `login`: here an account is selected by typing its address, which is what `login` prompts for.
+ * The library does not support `select_account` and would reject it (OpenID Connect Core §3.1.2.1).
  */
 export function withLoginPrompt(query: URLSearchParams): URLSearchParams {
   const [prompt = '', ...others] = query.getAll('prompt')
@@ -26,9 +26,9 @@ export function withLoginPrompt(query: URLSearchParams): URLSearchParams {
 }
 
 /**
- * A request that was posted goes on as a GET (OpenID Connect Core §3.1.2.1, RP-Initiated Logout 1.0 §2). Taken as it is, it
- * would want session cookies that other sites' forms bring along; without them a sign-out finds nobody to ask, and puts
- * an empty session in the place of theirs. Undefined when it is too long for an address.
+ * Redirects a POST request to the same request as a GET (OpenID Connect Core §3.1.2.1, RP-Initiated Logout 1.0 §2). Browsers
+ * omit SameSite=Lax cookies from cross-site posts, so a sign-out would find no session, and would overwrite the
+ * person's session with an empty one. Undefined if the URL would be too long.
  */
 export function toGet(path: string, form: URLSearchParams): Response | undefined {
   const location = `${path}?${form.toString()}`

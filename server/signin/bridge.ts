@@ -10,7 +10,7 @@ export interface Bridge {
   readonly answer: Promise<Response>
 }
 
-/** A library that asks for the connection is shown one that stays open. */
+/** A stand-in for the socket, which the library inspects: it is always open. */
 class Socket extends EventEmitter {
   readonly encrypted = false
   readonly readable = true
@@ -23,7 +23,7 @@ class Socket extends EventEmitter {
   }
 }
 
-/** `body` is the whole of it, already bounded; `target` is path and query. */
+/** `body` is complete, and its size already limited; `target` is path and query. */
 export function openBridge(
   request: Request,
   target: string,
@@ -52,7 +52,7 @@ export function openBridge(
   }
 }
 
-/** As much of a ServerResponse as Koa and its cookies touch: heads and one buffered body. */
+/** The part of ServerResponse that Koa and its cookies use: headers and one buffered body. */
 class Reply extends EventEmitter {
   statusCode = 200
   statusMessage = ''
@@ -108,7 +108,7 @@ class Reply extends EventEmitter {
     this.finished = true
     const headers = new Headers()
     for (const [name, value] of this.#headers) {
-      // The length is the listener's affair, and that of an answer to HEAD is not the body's.
+      // The listener sets the length; for HEAD, the length of the body would be wrong.
       if (name === 'content-length' || name === 'transfer-encoding') continue
       for (const one of Array.isArray(value) ? value : [value]) headers.append(name, String(one))
     }

@@ -1,4 +1,4 @@
-/** What applications are told of a person, by scope (contract §10). */
+/** The claims about a person, by scope (contract §10). */
 import type { Account } from 'oidc-provider/lib/provider.js'
 import { unixSeconds } from '#domain/clock.ts'
 import type { Person, PersonId } from './register/person.ts'
@@ -10,7 +10,7 @@ export const CLAIMS_BY_SCOPE = {
   profile: ['name', 'preferred_username', 'picture', 'updated_at'],
 } as const
 
-/** Undefined for a person who is gone or disabled: every token and session of theirs is then refused. */
+/** Undefined if the person was removed or disabled; all of their tokens and sessions are then rejected. */
 export const accountFinder =
   ({ people }: SigninStore) =>
   async (_ctx: unknown, id: string): Promise<Account | undefined> => {
@@ -22,7 +22,7 @@ export const accountFinder =
 const claimsOf = ({ email, isEmailVerified, name, updatedAt }: Person) => ({
   email,
   email_verified: isEmailVerified,
-  // Many applications cannot do without a name; the address before its @ is one that the person knows.
+  // Many applications require a name; the local part of the address is one that the person recognises.
   name: name ?? email.slice(0, email.lastIndexOf('@')),
   preferred_username: email,
   updated_at: unixSeconds(updatedAt),

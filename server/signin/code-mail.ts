@@ -1,27 +1,27 @@
-/** The mails of the sign-in provider: plain words, in the language of the page that asked for them. */
+/** The mails of the sign-in provider, in the language of the page that requested them. */
 import type { Language } from './pages/language.ts'
 import type { CodeMail } from './register/code-mail.ts'
 
 export interface MailFacts {
   readonly clientName: string
-  /** The network address that asked. */
+  /** The network address of the request. */
   readonly address: string
   /** RFC 3339. */
   readonly at: string
   readonly minutes: number
-  /** By what else the code lets its reader in from then on; null: by nothing else. */
+  /** The identity provider that the code will also link; null if none. */
   readonly links: string | null
 }
 
 type Letter = Omit<CodeMail, 'to'>
 
-/** Nothing that a stranger chose stands in the subject. */
+/** The subject contains no text from an untrusted source. */
 export function codeMail(language: Language, code: string, facts: MailFacts): Letter {
   const { subject, lines } = CODE_WORDS[language](facts)
   return toLetter(subject, [...lines.slice(0, 1), spaced(code), ...lines.slice(1)])
 }
 
-/** For an address that nobody has, where the operator lets nobody join. */
+/** For an unknown address while sign-up is closed. */
 export function notKnownMail(language: Language, facts: MailFacts): Letter {
   const { subject, lines } = NOT_KNOWN_WORDS[language](facts)
   return toLetter(subject, lines)

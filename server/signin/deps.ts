@@ -1,17 +1,17 @@
-/** What the sign-in provider is given: its store, its address, and how it reaches people. */
+/** The dependencies of the sign-in provider: its store, its address, and how it sends codes. */
 import type { Clock } from '#domain/clock.ts'
 import type { SigninStore } from './store.ts'
 
-/** How codes reach people. */
+/** How codes are delivered. */
 export type CodeDelivery =
-  /** Mails wait in the store; told of one, it sends it by and by, so that no answer tells by its time whom the gateway knows. */
+  /** Signals that a mail is in the store. It is sent asynchronously, so response times do not reveal which addresses are known. */
   | { readonly kind: 'mail'; wake(): void }
-  /** The demo: whoever reads the server's log signs in as anybody. */
+  /** The demo: codes are written to the server's log, so anybody who can read it can sign in as anybody. */
   | { readonly kind: 'log'; log(email: string, code: string): void }
-  /** There is no mail server, and nobody signs in by e-mail. */
+  /** No mail server: signing in by e-mail is disabled. */
   | { readonly kind: 'none' }
 
-/** A question to a third party. */
+/** A request to a third party. */
 export interface OutboundRequest {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
@@ -19,21 +19,21 @@ export interface OutboundRequest {
 }
 
 /**
- * Asks on behalf of an issuer; whatever its status, the answer comes whole and bounded, and no redirect is followed.
- * @throws when it may not be reached, is not, or not in time
+ * Sends a request on behalf of an issuer. Returns the complete response, of limited size, whatever its status; follows no redirects.
+ * @throws if the address is forbidden, cannot be reached, or does not respond in time
  */
 export type Reach = (address: string, request: OutboundRequest, issuer: string) => Promise<Response>
 
 export interface SigninDeps {
   readonly store: SigninStore
   readonly clock: Clock
-  /** `{auth_url}`: exactly what tokens say in `iss`; without a path, and without a slash at the end. */
+  /** `{auth_url}`: exactly the `iss` of tokens, without a path and without a trailing slash. */
   readonly issuer: string
   readonly codeDelivery: CodeDelivery
-  /** The way out to third parties. */
+  /** Sends requests to third parties. */
   readonly reach: Reach
-  /** Whether an address that nobody has becomes a person once it is proved. */
+  /** Whether an unknown address becomes a new person once it is verified. */
   readonly allowsSignup: boolean
-  /** What broke, for the operator's log; the id is on the page that the person saw. */
+  /** Logs an error for the operator, with the id that the person's page shows. */
   logFault(cause: unknown, errorId?: string): void
 }

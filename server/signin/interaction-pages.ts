@@ -1,4 +1,4 @@
-/** The pages of an interaction, drawn of what it knows; and the ways out of it. */
+/** The pages of an interaction, and the responses that end it. */
 import type { Payload } from 'oidc-provider/lib/provider.js'
 import type { SigninDeps } from './deps.ts'
 import type { InteractionContext, Step } from './interaction.ts'
@@ -18,7 +18,7 @@ import { digestOf } from './register/digest.ts'
 import type { PendingCode } from './register/mail-code.ts'
 import type { Person } from './register/person.ts'
 
-/** Back to the protocol, which leads on to the client. */
+/** Returns to the protocol library, which redirects to the client. */
 export async function finish(
   { provider, bridge }: InteractionContext,
   result: Payload,
@@ -31,7 +31,7 @@ export async function finish(
   return response
 }
 
-/** Without a problem, it says who has come back from a third party and waits for a code to prove their address. */
+/** Without a problem, names the third-party identity that is pending until the address is verified by a code. */
 export async function signInPage(
   context: InteractionContext,
   problem?: SignInProblem,
@@ -68,7 +68,7 @@ async function choicesOf({ deps, call }: InteractionContext): Promise<readonly I
   }))
 }
 
-/** Where a button posts, and where the way back from a third party ends. */
+/** Where a provider's button posts to, and where its callback ends. */
 export const identityPath = (uid: string, name: string): string =>
   `${interactionPath(uid)}/identity/${name}`
 
@@ -98,11 +98,11 @@ export function codePage(
   )
 }
 
-/** For somebody whom the operator lets in no more, once they have proved who they are. */
+/** For a disabled person, shown only after they have authenticated. */
 export const disabledPage = (context: InteractionContext, { email }: Person): Promise<Response> =>
   page(context, { page: 'disabled', email, restart: formOf(context, 'restart') })
 
-/** What a form carries unseen is its interaction's cookie, which is bound to the path. */
+/** Forms need no hidden CSRF field: the interaction's cookie is bound to the path. */
 export const formOf = ({ call }: InteractionContext, step: Step) => ({
   action: `${interactionPath(call.uid)}/${step}`,
   hidden: {},
@@ -122,7 +122,7 @@ export function page(
   })
 }
 
-/** A page for whatever ends an interaction. */
+/** The error page for an interaction that cannot continue. */
 export const failPage = (
   { issuer }: Pick<SigninDeps, 'issuer'>,
   language: Language,

@@ -1,4 +1,4 @@
-/** An interaction: the pages that a person sees between a client's request and the code that it gets. */
+/** An interaction: the pages that a person sees between a client's authorization request and its authorization code. */
 import { SessionNotFound } from 'oidc-provider/lib/helpers/errors.js'
 import type { Interaction, Provider } from 'oidc-provider/lib/provider.js'
 import { MINUTE_MS } from '#domain/clock.ts'
@@ -33,18 +33,18 @@ import { readEmail } from './register/email.ts'
 import type { PendingCode } from './register/mail-code.ts'
 import { newPerson, type PersonId } from './register/person.ts'
 
-/** What a person may do on a page, as the last part of its form's path. */
+/** A page's actions, each the last segment of its form's path. */
 export type Step = 'email' | 'code' | 'resend' | 'restart' | 'consent'
 
 export interface Call {
   readonly request: Request
   readonly uid: string
-  /** Null for looking at the page. */
+  /** Null shows the page. */
   readonly step: Step | null
-  /** The identity provider that its path names: a button when posted, the way back from there when looked at. */
+  /** The identity provider in the path: POST is its button, GET its callback. */
   readonly identity: string | null
   readonly body: Uint8Array | null
-  /** The network address that asks. */
+  /** The client's network address. */
   readonly address: string
 }
 
@@ -54,11 +54,11 @@ export interface SigninContext {
   readonly codeFlow: MailCodeFlow
   readonly identities: Federation
   readonly interactionLimit: InteractionLimit
-  /** The same for ways to third parties, whom we ask on a stranger's word. */
+  /** The same for logins at third parties, because each sends requests to them on behalf of an unauthenticated client. */
   readonly detourLimit: InteractionLimit
 }
 
-/** Everything that one call needs to answer. */
+/** The context of one request. */
 export interface InteractionContext extends SigninContext {
   readonly call: Call
   readonly bridge: Bridge
@@ -67,7 +67,7 @@ export interface InteractionContext extends SigninContext {
   readonly language: Language
 }
 
-/** Answers one call of `/sign-in/:uid`. Never throws what a person could have caused. */
+/** Handles a request to `/sign-in/:uid`. Never throws an error that a person could have caused. */
 export async function answerInteraction(signin: SigninContext, call: Call): Promise<Response> {
   const { deps, provider } = signin
   const { request, uid } = call
@@ -101,7 +101,7 @@ async function find(provider: Provider, { req, res }: Bridge): Promise<Interacti
   }
 }
 
-/** A form of ours, as far as the browser says where it comes from. What says nothing is no browser that others could lead. */
+/** Whether a form was posted from our own origin. A request without these headers is not from a browser, so CSRF does not apply. */
 function isOwnForm({ headers }: Request, issuer: string): boolean {
   const site = headers.get('sec-fetch-site')
   if (site !== null) return site === 'same-origin' || site === 'none'
@@ -133,7 +133,7 @@ function answerIdentity(context: InteractionContext, name: string): Promise<Resp
     case 'GET':
       return receiveFromThirdParty(context, name)
     default:
-      // Nothing is used up by whoever asks for the head alone.
+      // A HEAD request must not consume anything.
       return signInPage(context)
   }
 }
@@ -155,7 +155,7 @@ async function sendAgain(context: InteractionContext, pending: PendingCode): Pro
   return codePage(context, pending, undefined, true)
 }
 
-/** Null when it is on its way, else in how many minutes another may be asked for. */
+/** Null if the code is sent, else the minutes until another may be requested. */
 async function send(context: InteractionContext, email: string): Promise<number | null> {
   const { codeFlow, call, client, language, deps } = context
   const { uid, address } = call
@@ -196,7 +196,7 @@ function problemOf({ deps }: InteractionContext, pending: PendingCode): CodeProb
   return pending.attemptsLeft === 0 ? { kind: 'spent' } : undefined
 }
 
-/** The address is proved. */
+/** The address is verified. */
 async function completeSignIn(context: InteractionContext, email: string): Promise<Response> {
   const { deps } = context
   const at = deps.clock.now()

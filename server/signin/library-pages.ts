@@ -1,4 +1,4 @@
-/** The pages that the protocol's library asks for by itself, what went wrong and signing out, and those that it draws. */
+/** Pages that the protocol library requests (errors and sign-out), and the headers of those that it renders itself. */
 import { createHash } from 'node:crypto'
 import { SessionNotFound } from 'oidc-provider/lib/helpers/errors.js'
 import type { Context } from 'oidc-provider/lib/provider.js'
@@ -13,10 +13,10 @@ import type { PersonId } from './register/person.ts'
 
 const ERROR_ID_CHARS = 12
 
-/** By which an operator finds in the log what a person saw on a page. */
+/** An error id, shown on the page and written to the log. */
 export const newErrorId = (): string => `err_${randomName(ERROR_ID_CHARS)}`
 
-/** What cannot be told to the client by a redirect is told to the person. */
+/** The page for errors that must not be returned to the client by a redirect. */
 export async function showProblem(
   deps: SigninDeps,
   ctx: Context,
@@ -44,7 +44,7 @@ function kindOf(error: string | undefined, cause: unknown): ErrorKind {
   return error === 'server_error' ? 'failed' : 'bad-request'
 }
 
-/** Asks before a person is signed out: a link alone must not do it. */
+/** Asks for confirmation before signing out, because following a link must not be enough. */
 export async function showSignOut(deps: SigninDeps, ctx: Context): Promise<void> {
   const { session, client } = ctx.oidc
   const { secret = '', postLogoutRedirectUri } = session.state ?? {}
@@ -63,7 +63,7 @@ export async function showSignOut(deps: SigninDeps, ctx: Context): Promise<void>
   )
 }
 
-/** Also where a person lands who was asked and said no: the library leads both here, and does not tell them apart. */
+/** Also shown to people who declined to sign out: the library redirects both here without telling them apart. */
 export async function showSignedOut(deps: SigninDeps, ctx: Context): Promise<void> {
   const { client, provider } = ctx.oidc
   const { accountId } = await provider.Session.get(ctx)
@@ -93,8 +93,8 @@ async function show(
 }
 
 /**
- * The library draws forms that send themselves: a code by `form_post`, and a sign-out that asks nobody. They get the headers
- * of our own pages, and may run their one script; redirects are no pages.
+ * Adds the headers of our own pages to the library's self-submitting forms (`form_post` responses, and sign-out without
+ * confirmation), and allows their one script. Redirects are left unchanged.
  */
 export const guardLibraryPages =
   ({ issuer }: SigninDeps) =>
@@ -113,13 +113,13 @@ export const guardLibraryPages =
     }
   }
 
-/** Where a form of the library ends after redirects: at the client that is answered, or where a sign-out leads. */
+/** Where a form of the library ends after redirects: the client's redirect URI or its post-logout redirect URI. */
 const formEnd = ({ oidc }: Context): string | undefined =>
   oidc.params?.['redirect_uri'] ??
   oidc.entities.Interaction?.params['redirect_uri'] ??
   oidc.session.state?.postLogoutRedirectUri
 
-/** The first script alone: it stands before anything that a client or a stranger may have said. */
+/** Only the first script: it precedes any untrusted text. */
 function scriptSource(page: string): readonly string[] {
   const script = /<script>(.*?)<\/script>/s.exec(page)?.[1]
   if (script === undefined) return []

@@ -20,15 +20,15 @@ const BOUNDS: MailCodeBounds = {
 /** This many codes within an hour are logged, once an hour. They are still sent: otherwise an attacker could lock everybody out. */
 const ALARM_COUNT = 100
 
-/** The longest period of any bound. */
+/** The longest window of these limits. */
 export const LOOKBACK_MS = 60 * MINUTE_MS
 
 const DIGITS = 8
 
-/** Eight digits, each as likely as any. */
+/** Eight uniformly random digits. */
 const randomCode = (): string => String(randomInt(10 ** DIGITS)).padStart(DIGITS, '0')
 
-/** What was typed, without the white space and hyphens that people put in; undefined for what is no code. */
+/** The typed code without white space and hyphens; undefined if it is not a code. */
 export function readCode(text: string): string | undefined {
   const code = text.replace(/[\s\p{Pd}]/gu, '')
   return /^[0-9]{8}$/.test(code) ? code : undefined
@@ -41,12 +41,12 @@ export interface CodeRequest {
   readonly clientName: string
   readonly language: Language
   readonly address: string
-  /** By what else the code lets its reader in from then on; null: by nothing else. */
+  /** The identity provider that the code will also link; null if none. */
   readonly links: string | null
 }
 
 export interface MailCodeFlow {
-  /** Sends a code, also to an address that nobody has: it is told there, and nowhere else, that it is not known. */
+  /** Sends a mail to unknown addresses too: only that mail says that the address is unknown. */
   send(asker: CodeRequest): Promise<IssueVerdict>
   redeem(uid: string, email: string, code: string): Promise<Redemption>
 }

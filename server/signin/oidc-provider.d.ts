@@ -1,5 +1,5 @@
-// What the sign-in provider uses of oidc-provider, which brings no types; its files are entered directly, because its index
-// warns on standard error of every runtime but Node.
+// Types for the parts of oidc-provider in use; the package has none. Its files are imported directly, because its index
+// prints a warning on every runtime but Node.
 
 declare module 'oidc-provider/lib/provider.js' {
   import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -37,7 +37,7 @@ declare module 'oidc-provider/lib/provider.js' {
     readonly require_pkce: boolean
     compareClientSecret(secret: string): boolean
     redirectUriAllowed(uri: string): boolean
-    /** `mode` is the one asked for, else that of the response type. */
+    /** `mode` is the requested one, else the default of the response type. */
     responseModeAllowed(mode: string, responseType: string | undefined): boolean
   }
 
@@ -50,7 +50,7 @@ declare module 'oidc-provider/lib/provider.js' {
     status: number
     type: string
     body: unknown
-    /** The network address that asks. */
+    /** The client's network address. */
     readonly ip: string
     readonly request: { readonly url: string }
     readonly response: { has(name: string): boolean }
@@ -62,7 +62,7 @@ declare module 'oidc-provider/lib/provider.js' {
       readonly client?: Client
       readonly entities: { readonly Interaction?: Interaction }
       readonly account?: Account
-      /** None before they were read. */
+      /** Undefined until they are parsed. */
       readonly params?: Readonly<Record<string, string | undefined>>
       readonly prompts: ReadonlySet<string>
       readonly requestParamOIDCScopes: ReadonlySet<string>
@@ -112,7 +112,7 @@ declare module 'oidc-provider/lib/provider.js' {
     readonly request: object
     readonly Client: ModelOf<Client>
     readonly Grant: ModelOf<Grant>
-    /** `get` answers an empty one where the browser brings none. */
+    /** `get` returns an empty session if the browser sends no cookie. */
     readonly Session: ModelOf<Session> & { get(ctx: Context): Promise<Session> }
     readonly Interaction: ModelOf<Interaction>
     readonly AccessToken: ModelOf<object>
@@ -144,13 +144,13 @@ declare module 'oidc-provider/lib/helpers/errors.js' {
   export class SessionNotFound extends Error {}
   export class OIDCProviderError extends Error {
     constructor(status: number, error: string)
-    /** Whether the client is told by a redirect. */
+    /** Whether the error may be returned to the client by a redirect. */
     allow_redirect: boolean
   }
 }
 
 declare module 'oidc-provider/lib/helpers/jwt.js' {
-  /** Verifies nothing. */
+  /** Decodes without verifying. */
   export function decode(token: string): { readonly payload: { readonly sub?: string } }
 }
 
@@ -165,7 +165,7 @@ declare module 'oidc-provider/lib/helpers/interaction_policy/index.js' {
   import type { Context } from 'oidc-provider/lib/provider.js'
 
   export class Check {
-    /** `error` is what `prompt=none` is answered with. */
+    /** `error` is the response to `prompt=none`. */
     constructor(
       reason: string,
       description: string,

@@ -1,4 +1,4 @@
-/** Opens the sign-in provider: its keys, the protocol library, its HTTP app, and the sweeping of what has expired. */
+/** Opens the sign-in provider: its keys, the protocol library, its HTTP app, and the removal of expired data. */
 import { createSigninApp, type SigninApp } from './app.ts'
 import type { SigninDeps } from './deps.ts'
 import { openFederation } from './identities/federation.ts'
@@ -12,15 +12,15 @@ import { newSigningKey } from './register/signing-key.ts'
 import { startSweeping } from './sweep.ts'
 
 export interface Signin extends SigninApp {
-  /** Sweeps no more. Requests under way end by themselves. */
+  /** Stops the sweep; requests in progress are not affected. */
   close(): void
 }
 
-/** Makes the first signing key where there is none. @throws when the program was built wrongly, or has no master key */
+/** Creates the first signing key if there is none. @throws if the binary was minified, or there is no master key */
 export async function openSigninProvider(deps: SigninDeps): Promise<Signin> {
   const { keyring } = deps.store
   const current = await keyring.current()
-  // With the master key lost, so are the keys it sealed: new ones take their place.
+  // Keys encrypted with a lost master key cannot be read; new ones replace them.
   if (!(await keyring.signingKeys()).some(({ id }) => id === current)) {
     await keyring.addSigningKey(await newSigningKey(deps.clock.now()))
   }

@@ -25,7 +25,7 @@ export function interactionPolicy(clock: Clock): InteractionPolicy {
   add('account_gone', ({ session, account }) => {
     return session.accountId !== undefined && account === undefined
   })
-  // What is kept of a session lives a moment longer than it, and each use renews that.
+  // The stored session expires slightly later than the session itself, and each use extends it.
   add('session_over', ({ session: { loginTs } }) => {
     return loginTs !== undefined && unixSeconds(clock.now()) - loginTs >= SESSION_SECONDS
   })
@@ -43,14 +43,14 @@ function rejectRemovedRedirect({ params, client }: Context['oidc']): boolean {
 }
 
 /**
- * The library holds the hint against the session that a request finds, and never against who signs in then. A client that
- * named one person must not be given another (OpenID Connect Core §3.1.2.1).
+ * The library compares `id_token_hint` with the existing session, but not with the person who then signs in. A client that
+ * named one person must not receive a code for another (OpenID Connect Core §3.1.2.1).
  * @throws LoginRequired
  */
 function rejectOtherSubject({ params, session, result }: Context['oidc']): boolean {
   const hint = params?.['id_token_hint']
   if (hint === undefined || result?.login === undefined) return false
-  // Its signature was verified when the request came.
+  // The library verified its signature when the request arrived.
   if (decode(hint).payload.sub === session.accountId) return false
   throw new LoginRequired('id_token_hint and authenticated subject do not match')
 }
@@ -59,8 +59,8 @@ function rejectOtherSubject({ params, session, result }: Context['oidc']): boole
 const NEEDS_CONSENT = 'offline_access'
 
 /**
- * Clients are the operator's own, so what they ask for is granted without a question, unless they want one asked
- * (`prompt=consent`), as they must for `offline_access`.
+ * Clients are registered by the operator, so their scopes are granted without consent unless they send `prompt=consent`,
+ * which `offline_access` requires.
  */
 export const grantWithoutConsent =
   (provider: () => Provider) =>

@@ -1,4 +1,4 @@
-/** The OpenID provider: the library, told everything that the contract decides, and nothing left to its defaults (contract §10). */
+/** The OpenID provider: configures the library explicitly, without relying on its defaults (contract §10). */
 import { UnsupportedResponseMode } from 'oidc-provider/lib/helpers/errors.js'
 import {
   type Context,
@@ -18,12 +18,12 @@ import { digestOf, sameDigest } from './register/digest.ts'
 import type { SigningKey } from './register/keyring.ts'
 
 export interface Keys {
-  /** The first one signs. */
+  /** The first key signs. */
   readonly signing: readonly SigningKey[]
   readonly cookies: string
 }
 
-/** @throws when the program was built so that the library's classes have lost their names */
+/** @throws if minification has renamed the library's classes */
 export function createProvider(
   deps: SigninDeps,
   keys: Keys,
@@ -62,7 +62,7 @@ const protocol = () => ({
   responseTypes: ['code'],
   scopes: ['openid', 'email', 'profile', 'offline_access'],
   claims: CLAIMS_BY_SCOPE,
-  // An ID token carries what its scopes name: many a client never asks the userinfo endpoint.
+  // The ID token contains the claims of its scopes, because many clients never call the userinfo endpoint.
   conformIdTokenClaims: false,
   subjectTypes: ['public'],
   clientAuthMethods: ['client_secret_basic', 'client_secret_post'],
@@ -72,7 +72,7 @@ const protocol = () => ({
   pkce: {
     required: (_ctx: Context, client: { readonly require_pkce: boolean }) => client.require_pkce,
   },
-  // It must be named when a person is sent here; at the token call it may be left out (`token-request.ts`).
+  // `redirect_uri` is required in the authorization request, and optional in the token request (`token-request.ts`).
   allowOmittingSingleRegisteredRedirectUri: false,
   acceptQueryParamAccessTokens: false,
   rotateRefreshToken: true,
@@ -90,7 +90,7 @@ const protocol = () => ({
 const HOUR = 3600
 const DAY = 24 * HOUR
 
-/** How long somebody who is idle stays signed in. */
+/** The idle time-out of a session. */
 const SESSION_IDLE_SECONDS = DAY
 
 /** In seconds. */
@@ -101,7 +101,7 @@ const lifetimes = ({ clock }: SigninDeps, interactionLimit: InteractionLimit) =>
     IdToken: HOUR,
     RefreshToken: 30 * DAY,
     Grant: 30 * DAY,
-    // Asked for just before it is kept, and for nothing else: here one too many can still be refused.
+    // The library reads this only just before it stores an interaction, so the rate limit is applied here.
     Interaction: beginInteraction(interactionLimit),
     Session: (_ctx: Context, { loginTs }: Session) =>
       loginTs === undefined ? HOUR : sessionSeconds(unixSeconds(clock.now()) - loginTs),
@@ -124,7 +124,7 @@ function cookies({ issuer }: SigninDeps, keys: Keys) {
   return {
     cookies: {
       keys: [keys.cookies],
-      // A browser takes `__Host-` from nobody but this very host; the others are bound to the path of one interaction.
+      // `__Host-` binds the session cookie to this host; the other cookies are bound to the path of one interaction.
       names: {
         session: secure ? '__Host-session' : 'session',
         interaction: secure ? '__Secure-interaction' : 'interaction',
@@ -150,7 +150,7 @@ const features = (deps: SigninDeps) => ({
 const off = (...names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, { enabled: false }]))
 
-/** The library takes its addresses from the request, whose Host and X-Forwarded-* anybody may forge. */
+/** The library derives URLs from the request, but clients can forge Host and X-Forwarded-*. */
 function pinAddress(provider: Provider, issuer: string): void {
   const { host, protocol } = new URL(issuer)
   Object.defineProperties(provider.request, {
@@ -159,10 +159,10 @@ function pinAddress(provider: Provider, issuer: string): void {
   })
 }
 
-/** How a code reaches its client: the library always has fragments besides, and says so. */
+/** The supported response modes. The library always adds `fragment`, also to its discovery document. */
 const RESPONSE_MODES = ['form_post', 'query']
 
-/** An error still goes where an implicit flow, which we do not have, would look for it; nothing else is in a fragment. */
+/** Only errors of requests for the implicit flow, which is not supported, are returned in a fragment. */
 class CodeFlowProvider extends Provider {
   override registerResponseMode(name: string, handler: ResponseModeHandler): void {
     const isAsked = ({ oidc }: Context): boolean => oidc.params?.['response_mode'] === name
@@ -174,7 +174,7 @@ class CodeFlowProvider extends Provider {
   }
 }
 
-/** Refused like a mode that nobody knows, and not promised (hardening §1.3). */
+/** Rejected like an unknown mode, and omitted from the discovery document (hardening §1.3). */
 function refuseFragment(provider: Provider): void {
   provider.Client.prototype.responseModeAllowed = (mode, responseType) => {
     if (mode === 'fragment' && responseType?.includes('token') !== true) {
@@ -200,7 +200,7 @@ const MODELS = [
   'RefreshToken',
 ] as const
 
-/** Records of different kinds are told apart by these names alone. */
+/** Stored records are distinguished only by these class names. */
 function checkNames(provider: Provider): void {
   const broken = MODELS.filter((model) => provider[model].name !== model)
   if (broken.length === 0) return

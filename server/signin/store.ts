@@ -22,7 +22,7 @@ export interface SigninStore {
   readonly detours: Detours
 }
 
-/** Everything that an engine stores: the domain's ports and the sign-in provider's. */
+/** All ports that a store engine implements: the domain's and the sign-in provider's. */
 export interface GatewayStore extends Store {
   readonly signin: SigninStore
 }

@@ -11,7 +11,7 @@ const KEEP_RETIRED_MS = 90 * DAY_MS
 
 type Swept = Pick<SigninDeps, 'store' | 'clock'>
 
-/** Forgets all that has expired by now; gives up between two slices once `isOver` says so. */
+/** Removes everything that has expired; stops between two slices if `isOver` returns true. */
 export async function sweep({ store, clock }: Swept, isOver: () => boolean): Promise<void> {
   const at = clock.now()
   let swept: number
@@ -24,7 +24,7 @@ export async function sweep({ store, clock }: Swept, isOver: () => boolean): Pro
   await store.keyring.sweep(later(at, -KEEP_RETIRED_MS))
 }
 
-/** Every minute, one at a time. Answers how to end it. */
+/** Sweeps every minute, never concurrently. Returns a function that stops it. */
 export function startSweeping(deps: SigninDeps): () => void {
   let isOver = false
   let isSweeping = false

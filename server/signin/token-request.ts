@@ -5,8 +5,8 @@ import type { SigninStore } from './store.ts'
 const CODE = 'AuthorizationCode'
 
 /**
- * The specification's token call names no redirect address (spec §4.6), and the library wants one. The code was issued for
- * one, so that is filled in; what a client does send is compared as ever. A field without a value is none (RFC 6749 §3.2).
+ * `redirect_uri` is optional here (spec §4.6), but the library requires it, so a missing one is filled in from the code. One that
+ * the client sends is compared as usual. A parameter without a value counts as omitted (RFC 6749 §3.2).
  */
 export async function withRedirect(
   { artifacts }: SigninStore,
@@ -32,13 +32,13 @@ const MAX_REMEMBERED = 10_000
 
 export interface RefusalCount {
   /**
-   * Notes whether the token endpoint refused a code; the last refusal ends the code. Whoever did not prove to be a client was
-   * not told anything of it, and cannot end it.
+   * Counts refusals of a code by the token endpoint; the last one allowed revokes it. Requests without client authentication
+   * are not counted, so that they cannot revoke a code.
    */
   answered(form: URLSearchParams, answer: Response): Promise<void>
 }
 
-/** A wrong verifier does not use a code up, so each code is given a few tries (hardening §1.3). */
+/** A wrong verifier does not consume the code, so the number of attempts per code is limited (hardening §1.3). */
 export function countRefusals({ artifacts }: SigninStore): RefusalCount {
   const refusals = new Map<string, number>()
   return {

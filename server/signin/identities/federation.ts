@@ -15,7 +15,7 @@ import {
   type IdentityClient,
 } from './identity-client.ts'
 
-/** As long as an interaction: some people look for their password. */
+/** The lifetime of an interaction, because people may need time to find a password. */
 const DETOUR_MS = 60 * MINUTE_MS
 
 export type FederationProblem =
@@ -46,7 +46,7 @@ export interface Federation {
 /** A state contains the interaction's uid, which is not a secret: access needs the interaction's cookie. */
 const newState = (uid: string): string => `${uid}.${randomSecret()}`
 
-/** The interaction that a state names; undefined for what we never sent. */
+/** The interaction's uid in a state; undefined if the state is malformed. */
 export const uidOfState = (state: string | null): string | undefined =>
   /^([\w-]{1,64})\.[\w-]{43}$/.exec(state ?? '')?.[1]
 

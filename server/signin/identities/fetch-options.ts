@@ -4,7 +4,7 @@ import type { Reach } from '../deps.ts'
 import { isLoopbackHttp } from '../register/identity-provider.ts'
 import { Unreachable } from './identity-client.ts'
 
-/** As oauth4webapi calls it. */
+/** The signature of oauth4webapi's custom fetch. */
 interface Init {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
@@ -36,7 +36,7 @@ export const fetchOptionsOf = (
 const reasonOf = (cause: unknown): string =>
   cause instanceof Error ? ('code' in cause ? String(cause.code) : cause.message) : 'unknown'
 
-/** An address that a third party's metadata names. @throws when it is missing, or not https */
+/** A URL from a third party's metadata. @throws if it is missing, or not https */
 export function requireEndpoint(
   name: string,
   address: string | undefined,

@@ -1,4 +1,4 @@
-/** GitHub and GitHub Enterprise: OAuth with PKCE, and two questions about the person, as there is no ID token. */
+/** GitHub and GitHub Enterprise: OAuth 2.0 with PKCE, and two API requests for the identity, because there is no ID token. */
 import * as oauth from 'oauth4webapi'
 import * as z from 'zod/mini'
 import type { Reach } from '../deps.ts'
@@ -22,7 +22,7 @@ const endpointsOf = (issuer: string) => {
     authorization_endpoint: `${root}/login/oauth/authorize`,
     token_endpoint: `${root}/login/oauth/access_token`,
   }
-  // An Enterprise server answers questions at its own address.
+  // An Enterprise server has its API on its own host.
   return { server, api: issuer === GITHUB ? 'https://api.github.com' : `${root}/api/v3` }
 }
 
@@ -44,7 +44,7 @@ export function createGithubClient(reach: Reach, isDevelopment: boolean): Identi
     },
     async redeem(login, answer, secret) {
       const { issuer } = login.provider
-      // It answers from its own second host, which is as much the operator's word as the first.
+      // The API's host follows from the issuer that the operator configured, so it is as trusted.
       const asking = fetchOptionsOf(reach, issuer, isDevelopment)
       const token = await redeemCode(login, answer, secret, asking)
       const { api } = endpointsOf(issuer)
@@ -89,7 +89,7 @@ async function requestApi(address: string, token: string, asking: FetchOptions):
   return await response.json()
 }
 
-/** The id stays when the login is renamed, and a login that was given up may become somebody else's. */
+/** The id never changes, while a login can be renamed, and then taken by somebody else. */
 const USER = z.object({
   id: z.int().check(z.minimum(1)),
   login: z.string(),
@@ -97,7 +97,7 @@ const USER = z.object({
 
 const EMAILS = z.array(z.object({ email: z.string(), primary: z.boolean(), verified: z.boolean() }))
 
-/** The one that it would write to; null while that is not verified. */
+/** The primary address; null if it is not verified. */
 function primaryOf(emails: z.infer<typeof EMAILS>): ClaimedEmail | null {
   const primary = emails.find((one) => one.primary && one.verified)
   const email = primary && readEmail(primary.email)

@@ -1,4 +1,4 @@
-/** The client of a third-party identity provider: where people are sent, and who came back. */
+/** The client of a third-party identity provider: builds authorization requests and validates the responses. */
 
 import type { ClaimedEmail } from '../register/identity.ts'
 import type { IdentityProvider } from '../register/identity-provider.ts'
@@ -8,15 +8,15 @@ export interface FederatedLogin {
   readonly provider: IdentityProvider
   /** Exactly as it is registered at the third party. */
   readonly redirectUri: string
-  /** The application wants the person asked anew, however lately they were. */
+  /** The application requires a fresh authentication. */
   readonly isFresh: boolean
   readonly state: string
   readonly nonce: string
-  /** Of PKCE. */
+  /** The PKCE code verifier. */
   readonly verifier: string
 }
 
-/** What the third party claims about whoever came back. */
+/** The third party's claims about the person. */
 export interface IdentityClaims {
   /** At most 255 characters. */
   readonly subject: string
@@ -25,22 +25,22 @@ export interface IdentityClaims {
 }
 
 export interface IdentityClient {
-  /** Where the browser is sent. @throws Unreachable, or what is wrong with the third party's metadata */
+  /** The URL of the authorization request. @throws Unreachable, or an error for invalid metadata */
   authorizationUrl(login: FederatedLogin): Promise<string>
-  /** @throws Declined, Unreachable, or what is wrong with the answer */
+  /** @throws Declined, Unreachable, or an error for an invalid response */
   redeem(login: FederatedLogin, answer: URLSearchParams, secret: string): Promise<IdentityClaims>
 }
 
-/** The third party, or the person there, said no. */
+/** The third party, or the person there, denied the request. */
 export class Declined extends Error {}
 
-/** Nobody answered in time, or the address is one that may not be reached. */
+/** No response in time, or the address is forbidden. */
 export class Unreachable extends Error {}
 
 const MAX_SUBJECT = 255
 const MAX_NAME = 200
 
-/** As the specification bounds it (OpenID Connect Core §2). @throws when it is none */
+/** A subject of at most 255 characters (OpenID Connect Core §2). @throws if it is not valid */
 export function requireSubject(subject: string): string {
   if (subject.length >= 1 && subject.length <= MAX_SUBJECT && subject.isWellFormed()) {
     return subject
@@ -48,7 +48,7 @@ export function requireSubject(subject: string): string {
   throw new Error('the subject has no acceptable length')
 }
 
-/** A text for operators to read; null for what is none. */
+/** A text to show to operators; null if the value is not a text. */
 export function readName(...candidates: readonly unknown[]): string | null {
   const found = candidates.find((one) => typeof one === 'string' && one.trim() !== '')
   if (typeof found !== 'string') return null

@@ -1,4 +1,4 @@
-/** Third parties that speak OpenID Connect: code flow with PKCE, state and nonce, the ID token verified in every part. */
+/** OpenID Connect providers: code flow with PKCE, state and nonce, and full validation of the ID token. */
 import * as oauth from 'oauth4webapi'
 import { type Clock, type Instant, later, MINUTE_MS } from '#domain/clock.ts'
 import type { Reach } from '../deps.ts'
@@ -15,7 +15,7 @@ import {
   requireSubject,
 } from './identity-client.ts'
 
-/** So long what a third party publishes of itself is believed without asking again; its keys by the library's own rule. */
+/** How long a discovery document is cached; the library has its own rule for keys. */
 const METADATA_MS = 10 * MINUTE_MS
 
 interface Known {
@@ -23,7 +23,7 @@ interface Known {
   readonly until: Instant
 }
 
-/** Google takes no `prompt=login`; to choose among one's accounts is the most that it asks. */
+/** Google does not support `prompt=login`; `select_account` is the closest that it offers. */
 const FRESH_LOGIN_PARAMETERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'https://accounts.google.com': { prompt: 'select_account' },
 }
@@ -78,7 +78,7 @@ async function discover(
 ): Promise<oauth.AuthorizationServer> {
   const url = new URL(issuer)
   const as = await oauth.processDiscoveryResponse(url, await oauth.discoveryRequest(url, asking))
-  // The library compares addresses; an issuer is a text.
+  // The library compares parsed URLs; issuers must be equal as strings.
   if (as.issuer !== issuer) throw new Error('its metadata names another issuer')
   requireEndpoint('authorization_endpoint', as.authorization_endpoint, isDevelopment)
   requireEndpoint('token_endpoint', as.token_endpoint, isDevelopment)
@@ -120,7 +120,7 @@ async function redeem(
   }
 }
 
-/** Some put an address into an ID token only when asked to, and always into the answer about the person. */
+/** Some providers put the address into the ID token only on request, but always into the userinfo response. */
 async function userinfo(
   as: oauth.AuthorizationServer,
   client: oauth.Client,
@@ -132,13 +132,13 @@ async function userinfo(
   return await oauth.processUserInfoResponse(as, client, subject, response)
 }
 
-/** In the form where that is taken: not everybody decodes what the header must encode. */
+/** Prefers `client_secret_post`: not every provider decodes the percent-encoding that Basic requires. */
 const authentication = (as: oauth.AuthorizationServer, secret: string): oauth.ClientAuth =>
   as.token_endpoint_auth_methods_supported?.includes('client_secret_post')
     ? oauth.ClientSecretPost(secret)
     : oauth.ClientSecretBasic(secret)
 
-/** @throws Declined where the answer is a no */
+/** @throws Declined if the response denies the request */
 export function validated(validate: () => URLSearchParams): URLSearchParams {
   try {
     return validate()

@@ -1,4 +1,4 @@
-/** The page where a person types the code that they were sent, or asks for another. */
+/** The page for typing the code from the mail, or requesting another. */
 import { html } from 'hono/html'
 import { describedBy, formOf, named, PROBLEM_ID, problemOf, type Sheet } from './layout.ts'
 import type { CodeProblem, CodeView } from './view.ts'
@@ -40,7 +40,7 @@ ${restart(view, code.restart)}
 </div>`
 }
 
-/** No field: what could be typed is worth nothing any more. */
+/** Without the field, because the code is no longer valid. */
 function overForms(view: CodeView, { code }: Words): Html {
   const resend = html`<button class="lead-button" type="submit">${code.resend}</button>`
   return html`${formOf(view.resend, resend)}

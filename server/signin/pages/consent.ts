@@ -1,4 +1,4 @@
-/** The page where a person lets a client know who they are. No button has the focus: a key held down must not decide. */
+/** The consent page. No button has the focus, so that a held key cannot decide. */
 import { html } from 'hono/html'
 import { formOf, named, type Sheet } from './layout.ts'
 import type { ConsentView } from './view.ts'

@@ -1,11 +1,11 @@
 /** Which source in `form-action` lets a form's redirect chain end at a client (hardening §3.1). */
 
-/** What may stand in a policy without ending its directive: a host may well hold `;`. */
+/** Characters that cannot end a CSP directive; a URL's host may contain `;`. */
 const CSP_SOURCE = /^https?:\/\/[a-z0-9.-]+(:\d+)?$/
 
 /**
- * The source for an address: its origin, or its scheme where an origin cannot be said, as with `com.example.app:/back`
- * and with an IPv6 host, for which CSP has no grammar. Undefined for what is no address.
+ * The CSP source for a URL: its origin, or only its scheme where CSP cannot express the origin (`com.example.app:/back`,
+ * IPv6 hosts). Undefined if it is not a URL.
  */
 export function formTarget(address: string): string | undefined {
   if (!URL.canParse(address)) return undefined

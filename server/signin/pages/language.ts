@@ -1,10 +1,10 @@
-/** In which language a page speaks. */
+/** Chooses the language of a page. */
 
 export type Language = 'en' | 'ru'
 
 const LANGUAGES: readonly Language[] = ['en', 'ru']
 
-/** The first language spoken is that of `ui_locales` (OpenID Connect Core §3.1.2.1), then that of `Accept-Language`, then English. */
+/** The first supported language of `ui_locales` (OpenID Connect Core §3.1.2.1), else of `Accept-Language`, else English. */
 export function readLanguage(
   acceptLanguage: string | null | undefined,
   uiLocales?: string | undefined,
@@ -20,7 +20,7 @@ function toLanguage(tag: string): Language | undefined {
   return LANGUAGES.find((language) => language === primary)
 }
 
-/** `en;q=0.5, ru` → `ru`, `en`. What is refused with `q=0` is left out; equals keep their order. */
+/** `en;q=0.5, ru` → `ru`, `en`. Languages with `q=0` are left out; equal weights keep their order. */
 const byWeight = (header: string): readonly string[] =>
   header
     .slice(0, 1000)

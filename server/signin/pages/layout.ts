@@ -1,14 +1,14 @@
-/** The one card that every page is, and the pieces that more than one page is made of. */
+/** The layout of every page, and the parts that several pages share. */
 import { html, raw } from 'hono/html'
 import type { Language } from './language.ts'
 import { STYLE } from './style.ts'
 import type { Form } from './view.ts'
 import type { Html } from './words.ts'
 
-/** A page without its frame: how the window is called, and what the card holds. */
+/** The title and content of a page, without its layout. */
 export interface Sheet {
   readonly title: string
-  /** Where the browser goes by itself, at once. */
+  /** Where the browser navigates to immediately. */
   readonly onwardTo?: string
   readonly content: Html
 }
@@ -16,7 +16,7 @@ export interface Sheet {
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32' fill='none' stroke='%2357978a' stroke-width='3.5' stroke-linecap='round'%3E%3Cpath d='M5 28V15a11 11 0 0 1 22 0v13M13 28V16a3 3 0 0 1 6 0v12'/%3E%3C/svg%3E"
 
-/** Frames a sheet: one main landmark, and below it at which host the reader is. */
+/** Renders a sheet in the layout: one main landmark, and below it the host name. */
 export function layOut(sheet: Sheet, language: Language, host: string): Html {
   return html`<!doctype html>
 <html lang="${language}">
@@ -41,10 +41,10 @@ ${sheet.content}
 `
 }
 
-/** A name somebody chose: set apart, so that its writing direction turns nothing else around. */
+/** A name from user input, isolated so that its writing direction affects nothing else. */
 export const named = (name: string): Html => html`<strong><bdi>${name}</bdi></strong>`
 
-/** A form that posts what it hides and what `content` holds. */
+/** A form with its hidden fields and `content`. */
 export const formOf = (
   form: Form,
   content: Html,
@@ -53,10 +53,10 @@ ${Object.entries(form.hidden).map(([name, value]) => html`<input type="hidden" n
 ${content}
 </form>`
 
-/** The id by which a field says that `problemOf` describes it. */
+/** The id of `problemOf`, for a field's `aria-describedby`. */
 export const PROBLEM_ID = 'problem'
 
-/** What is wrong. A field in focus reads it out as its description; with no field, it speaks up itself. */
+/** An error message. Screen readers read it as the description of the focused field, or as an alert if there is no field. */
 export function problemOf(sentence: string | undefined, hasField: boolean): Html {
   if (sentence === undefined) return html``
   return hasField
@@ -64,7 +64,7 @@ export function problemOf(sentence: string | undefined, hasField: boolean): Html
     : html`<p class="problem" id="${PROBLEM_ID}" role="alert">${sentence}</p>`
 }
 
-/** The attributes by which a field points at what describes it, and says whether its content is the problem. */
+/** A field's ARIA attributes: its description, and whether its value is invalid. */
 export function describedBy(ids: readonly string[], invalid: boolean): Html {
   const description = ids.length > 0 ? html` aria-describedby="${ids.join(' ')}"` : html``
   return invalid ? html`${description} aria-invalid="true"` : description

@@ -1,4 +1,4 @@
-/** The page between a form and where it leads: it goes there by itself, and has a link where browsers may not. */
+/** The page between a form and its destination: navigates there by itself, with a link as a fallback. */
 import { html } from 'hono/html'
 import type { Sheet } from './layout.ts'
 import type { OnwardView } from './view.ts'

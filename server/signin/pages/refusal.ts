@@ -1,4 +1,4 @@
-/** The pages where signing in ends: a person who is disabled, and whatever else went wrong. Neither redirects. */
+/** The pages for disabled people and for errors. Neither redirects. */
 import { html } from 'hono/html'
 import { formOf, named, type Sheet } from './layout.ts'
 import type { DisabledView, ErrorView } from './view.ts'

@@ -1,4 +1,4 @@
-/** A view becomes the text of its page. */
+/** Renders a view as HTML. */
 import { drawCode } from './code.ts'
 import { drawConsent } from './consent.ts'
 import type { Language } from './language.ts'

@@ -1,18 +1,18 @@
-/** A page on its way to the browser, with the headers that every page of the sign-in provider carries (hardening §3.1). */
+/** Responses with a page, and the headers that every page has (hardening §3.1). */
 import type { Language } from './language.ts'
 import { renderPage } from './render.ts'
 import { STYLE_SOURCE } from './style.ts'
 import type { ErrorKind, PageView } from './view.ts'
 
-/** What an answer needs beside its view. */
+/** What a response needs besides its view. */
 export interface PageSetting {
   /** From `readLanguage`. */
   readonly language: Language
-  /** The issuer's address as `{auth_url}` states it: the page names its host, and https is kept by HSTS. */
+  /** `{auth_url}`: the page shows its host; if it is https, HSTS is sent. */
   readonly issuer: string
   /**
-   * Where the page's forms may end up after redirects, from `formTarget`; none: only at the issuer, which is enough
-   * where posts are answered by `OnwardView`.
+   * Where the page's forms may end after redirects, from `formTarget`. Without it only the issuer is allowed, which is enough
+   * if posts are answered by `OnwardView`.
    */
   readonly formTargets?: readonly string[] | undefined
   /** Default: what fits the page (200; 403 disabled; by kind for an error). */
@@ -32,7 +32,7 @@ const ERROR_STATUSES: Readonly<Record<ErrorKind, number>> = {
   failed: 500,
 }
 
-/** Draws the page and answers with it. */
+/** A response with the rendered page. */
 export async function pageResponse(view: PageView, setting: PageSetting): Promise<Response> {
   const { host, protocol } = new URL(setting.issuer)
   const headers = new Headers({
@@ -46,7 +46,7 @@ export async function pageResponse(view: PageView, setting: PageSetting): Promis
 
 /**
  * The headers of a page. `same-origin` rather than `no-referrer`, under which Chromium posts forms with
- * `Origin: null`, and the check for forged posts would refuse them. `sources` are the directives of what it loads or runs.
+ * `Origin: null`, and the check for forged posts would refuse them. `sources` are the CSP directives of what it loads or runs.
  */
 export function pageHeaders(
   formTargets: readonly string[],

@@ -1,4 +1,4 @@
-/** The page where a person says who they are: by an e-mail address, or by a third party. */
+/** The sign-in page: by e-mail address, or by a third party. */
 import { html } from 'hono/html'
 import { describedBy, formOf, named, PROBLEM_ID, problemOf, type Sheet } from './layout.ts'
 import type { Form, IdentityChoice, SignInProblem, SignInView } from './view.ts'
@@ -23,7 +23,7 @@ ${identityForms(view.identities, words)}`,
   }
 }
 
-/** What merely says how to go on. */
+/** Problems that are instructions rather than errors. */
 const isNotice = (problem: SignInProblem | undefined): problem is Notice =>
   problem?.kind === 'identity-unproved'
 
@@ -31,7 +31,7 @@ type Notice = Extract<SignInProblem, { kind: 'identity-unproved' }>
 
 const HINT_ID = 'email-hint'
 
-/** Without the browser's own check: Chromium's knows no address whose part before the @ is not ASCII. */
+/** Without the browser's validation: Chromium rejects addresses with a non-ASCII local part. */
 function emailForm({ email, problem }: SignInView, form: Form, { signIn }: Words): Html {
   const ids = problem ? [PROBLEM_ID, HINT_ID] : [HINT_ID]
   const about = describedBy(ids, problem?.kind === 'unreadable')

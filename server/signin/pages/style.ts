@@ -1,8 +1,8 @@
-/** How the pages look: one small stylesheet, allowed by its digest, with the fonts that the reader's system has. */
+/** The stylesheet of the pages, allowed in the CSP by its digest. It uses system fonts. */
 import { createHash } from 'node:crypto'
 
 /**
- * Every pair of ink and ground keeps 4.5:1, every edge of a field 3:1 (WCAG 2.2 AA).
+ * Text has a contrast of at least 4.5:1, field borders of 3:1 (WCAG 2.2 AA).
  * A transparent border becomes visible where the system forces its own colours.
  */
 export const STYLE = `
@@ -58,5 +58,5 @@ code{font:.9375em/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
 @media (prefers-reduced-motion:no-preference){button{transition:background-color .15s}}
 `
 
-/** What `style-src` must say for the browser to use it. */
+/** The `style-src` that allows it. */
 export const STYLE_SOURCE = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`

@@ -1,4 +1,4 @@
-/** What the pages say in English. */
+/** The English texts of the pages. */
 import { html } from 'hono/html'
 import type { Words } from './words.ts'
 

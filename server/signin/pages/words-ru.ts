@@ -1,4 +1,4 @@
-/** What the pages say in Russian. */
+/** The Russian texts of the pages. */
 import { html } from 'hono/html'
 import type { Words } from './words.ts'
 

@@ -1,27 +1,27 @@
-/** Everything that the pages say: one dictionary per language, alike by their type. */
+/** The texts of the pages: one dictionary per language, all of the same type. */
 import type { html } from 'hono/html'
 import type { Language } from './language.ts'
 import type { CodeProblem, ErrorKind, SignInProblem } from './view.ts'
 import { ENGLISH } from './words-en.ts'
 import { RUSSIAN } from './words-ru.ts'
 
-/** Text that is escaped already; a name goes into a sentence as this. */
+/** HTML that is already escaped, such as a name within a sentence. */
 export type Html = ReturnType<typeof html>
 
-/** A heading, and what it means for the person who reads it. */
+/** A heading and its explanation. */
 export interface ErrorWords {
   readonly heading: string
   readonly meaning: string
 }
 
-/** By kind of problem, the sentence about it. */
+/** A sentence for each kind of problem. */
 type Sentences<Problem extends { readonly kind: string }> = {
   readonly [Kind in Problem['kind']]: (problem: Extract<Problem, { kind: Kind }>) => string
 }
 
-/** What a dictionary holds. */
+/** The dictionary of one language. */
 export interface Words {
-  /** Before the title of a page that tells of a problem. */
+  /** Prefix of the page title if there is a problem. */
   readonly errorPrefix: string
   readonly signIn: {
     readonly heading: string
@@ -31,14 +31,14 @@ export interface Words {
     readonly emailHint: string
     readonly submit: string
     readonly or: string
-    /** Where neither a mail server nor a third party is set. */
+    /** Shown if neither a mail server nor an identity provider is configured. */
     readonly noWay: string
     readonly identity: (name: string) => string
     readonly problems: Sentences<SignInProblem>
   }
   readonly code: {
     readonly heading: string
-    /** Where only a new code helps. */
+    /** Shown if a new code is needed. */
     readonly overHeading: string
     readonly title: (client: string) => string
     readonly sentByMail: (email: Html, minutes: number) => Html
@@ -90,7 +90,7 @@ export interface Words {
   readonly errorDetail: string
 }
 
-/** Scopes that have words of their own. */
+/** Scopes with a translated description. */
 export type KnownScope = 'openid' | 'email' | 'profile' | 'offline_access'
 
 const DICTIONARIES: Readonly<Record<Language, Words>> = { en: ENGLISH, ru: RUSSIAN }

@@ -1,17 +1,17 @@
-/** Artifacts: the stored state of the protocol: sessions, interactions, grants, codes and tokens. */
+/** Artifacts: the stored protocol state (sessions, interactions, grants, codes and tokens). */
 import type { Instant } from '#domain/clock.ts'
 import type { PersonId } from './person.ts'
 
 export interface Artifact {
-  /** As the protocol's library calls it: `AuthorizationCode`, `Session`, … */
+  /** The library's model name: `AuthorizationCode`, `Session`, … */
   readonly kind: string
-  /** SHA-256 of the id in hexadecimal: the id itself is a credential, and is not kept. */
+  /** SHA-256 of the id in hexadecimal; the id itself is a credential and is not stored. */
   readonly digest: string
   /** JSON without the id. */
   readonly payload: string
-  /** What the artifact was issued under, and is revoked with. */
+  /** The grant that the artifact was issued under, and is revoked with. */
   readonly grantId: string | null
-  /** How a session is named where its id must not be. */
+  /** A public identifier of the session or interaction; unlike the id, it is not a credential. */
   readonly uid: string | null
   readonly personId: PersonId | null
   readonly clientId: string | null
@@ -20,14 +20,14 @@ export interface Artifact {
 }
 
 export interface Artifacts {
-  /** Adds it, or replaces all but `consumedAt`. */
+  /** Inserts it, or updates all fields except `consumedAt`. */
   put(artifact: Artifact): Promise<void>
-  /** Also one that has expired, until it is swept. */
+  /** Includes expired artifacts until they are swept. */
   find(kind: string, digest: string): Promise<Artifact | undefined>
   findByUid(kind: string, uid: string): Promise<Artifact | undefined>
   /** True for exactly one of several concurrent callers. */
   consume(kind: string, digest: string, at: Instant): Promise<boolean>
-  /** Extends its expiry to at least this. Does nothing if it no longer exists. */
+  /** Extends its expiry to at least `expiresAt`. Does nothing if it no longer exists. */
   extend(kind: string, digest: string, expiresAt: Instant): Promise<void>
   remove(kind: string, digest: string): Promise<void>
   /** Removes all artifacts of one kind that were issued under a grant. */

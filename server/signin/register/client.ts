@@ -7,13 +7,13 @@ import { digestOf, randomName, randomSecret } from './digest.ts'
 export interface Client {
   /** `wiki_4k2m9x`, as the application sends it in `client_id`. */
   readonly id: string
-  /** What people see on the pages. */
+  /** The name shown on the pages. */
   readonly name: string
-  /** Compared as they are written, character by character. */
+  /** Compared character by character. */
   readonly redirectUris: readonly string[]
-  /** Where a sign-out may end. */
+  /** Post-logout redirect URIs. */
   readonly logoutUris: readonly string[]
-  /** Off only for a client that cannot do PKCE. */
+  /** False only for a client without PKCE support. */
   readonly requiresPkce: boolean
   /** SHA-256 of the client's secret in hexadecimal. */
   readonly secretDigest: string
@@ -30,14 +30,14 @@ export interface Clients {
   count(): Promise<number>
   /** Replaces all but `id` and `createdAt`; undefined when there is no such client. */
   amend(client: Client): Promise<Client | undefined>
-  /** Its codes, tokens and grants end with it. False when there is no such client. */
+  /** Also removes its codes, tokens and grants. False if there is no such client. */
   remove(id: string): Promise<boolean>
 }
 
 const SLUG_CHARS = 24
 const SUFFIX_CHARS = 6
 
-/** The name as far as a client id can say it, and a random end. */
+/** A slug of the name, with a random suffix. */
 export function newClientId(name: string): string {
   const slug = name
     .toLowerCase()
@@ -47,7 +47,7 @@ export function newClientId(name: string): string {
   return `${slug || 'client'}_${randomName(SUFFIX_CHARS)}`
 }
 
-/** A secret and what is kept of it. */
+/** A secret and its digest, which is what is stored. */
 export function newClientSecret(): { readonly secret: string; readonly digest: string } {
   const secret = `cs_${randomSecret()}`
   return { secret, digest: digestOf(secret) }
@@ -55,7 +55,7 @@ export function newClientSecret(): { readonly secret: string; readonly digest: s
 
 const MAX_URI = 2000
 
-/** What keeps an address from being one that people are sent back to; null when nothing does. */
+/** Why a URL is not allowed as a redirect URI; null if it is allowed. */
 export function redirectUriProblem(text: string): string | null {
   const url = URL.parse(text)
   if (url === null) return 'is not an absolute address'
@@ -67,7 +67,7 @@ export function redirectUriProblem(text: string): string | null {
   return text.length > MAX_URI ? `is longer than ${MAX_URI} characters` : null
 }
 
-/** Whether what is sent there travels in clear text over a network. */
+/** Whether data sent there crosses a network unencrypted. */
 export function isClearText(uri: string): boolean {
   const url = URL.parse(uri)
   return url?.protocol === 'http:' && !isLoopbackHost(url.hostname)

@@ -1,4 +1,4 @@
-/** Mails with sign-in codes: kept, sealed, until a mail server has them or the code is worth nothing any more. */
+/** Mails with sign-in codes, stored encrypted until a mail server has accepted them or the code has expired. */
 import type { Instant } from '#domain/clock.ts'
 import type { EventId } from '#domain/id.ts'
 
@@ -10,31 +10,31 @@ export interface CodeMail {
   readonly html: string
 }
 
-/** A mail on its way. */
+/** A stored mail. */
 export interface WaitingMail {
-  /** SHA-256 of the interaction's id in hexadecimal; a later mail to the same interaction takes this one's place. */
+  /** SHA-256 of the interaction's id in hexadecimal; a later mail of the interaction replaces this one. */
   readonly interaction: string
-  /** The same at every try: what arrives twice can be known by it. */
+  /** The same in every attempt, so that duplicates can be recognised. */
   readonly id: EventId
   readonly mail: CodeMail
-  /** How many have failed. */
+  /** The number of failed attempts. */
   readonly tries: number
-  /** When its code is over. */
+  /** When its code expires. */
   readonly expiresAt: Instant
 }
 
 export interface DueMails {
   readonly due: readonly WaitingMail[]
-  /** When the next one is; null while none waits. */
+  /** When the next mail is due; null if there is none. */
   readonly nextAt: Instant | null
 }
 
-/** Mails come in by `MailCodes.issue`, with their codes. Nothing that they say can be read at rest. */
+/** Mails are added by `MailCodes.issue`, together with their codes, and encrypted at rest. */
 export interface CodeMails {
-  /** What is to be tried now and not over yet, at most `limit`, the longest due first. One sealed by another master key is forgotten. */
+  /** Up to `limit` mails that are due and not expired, oldest due first. Removes those encrypted with another master key. */
   due(at: Instant, limit: number): Promise<DueMails>
-  /** Notes a failed try; nothing when another mail has taken its place. */
+  /** Records a failed attempt; does nothing if the mail was replaced. */
   reschedule(waiting: WaitingMail, nextTryAt: Instant): Promise<void>
-  /** Forgets one that has left or was given up; not the one that took its place. */
+  /** Removes a mail that was sent or given up, but not one that has replaced it. */
   drop(waiting: WaitingMail): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** Detours: logins at a third party that have begun. One per interaction; a new one replaces the old. */
+/** Detours: logins in progress at a third party. One per interaction; a new one replaces the old. */
 import type { Instant } from '#domain/clock.ts'
 
 export interface Detour {
@@ -29,6 +29,6 @@ export interface Detours {
   /** The pending identity of an interaction. */
   pendingIdentity(interaction: string, at: Instant): Promise<PendingIdentity | undefined>
   drop(interaction: string): Promise<void>
-  /** Forgets what expired before `before`. */
+  /** Removes detours that expired before `before`. */
   sweep(before: Instant): Promise<void>
 }

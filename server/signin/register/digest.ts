@@ -1,11 +1,11 @@
-/** Digests: what is kept of a bearer secret, so that whoever reads the database can use nothing that is in it. */
+/** Digests of bearer secrets: only these are stored, so that a leaked database contains no usable credentials. */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 
 /** SHA-256 in lower-case hexadecimal. */
 export const digestOf = (secret: string): string =>
   createHash('sha256').update(secret).digest('hex')
 
-/** Compares two digests in a time that does not tell where they part. */
+/** Compares two digests in constant time. */
 export const sameDigest = (one: string, other: string): boolean =>
   one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
 
@@ -14,6 +14,6 @@ export const randomSecret = (): string => randomBytes(32).toString('base64url')
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 
-/** Characters that survive being read aloud, five random bits each. */
+/** Characters that are not easily confused; each carries five random bits. */
 export const randomName = (characters: number): string =>
   Array.from(randomBytes(characters), (byte) => ALPHABET[byte & 31]).join('')

@@ -1,13 +1,13 @@
-/** E-mail addresses as people type them (hardening §3.1). */
+/** Parses e-mail addresses from user input (hardening §3.1). */
 
 const LONGEST = 254
 const MAX_LOCAL = 64
 
-/** RFC 5321's dot-string, with letters of any script; what needs quotes is refused. */
+/** RFC 5321's dot-string, with letters of any script; quoted strings are refused. */
 const LOCAL = /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(?:\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*$/u
 const DOMAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
-/** The address, its domain in lower case and ASCII; undefined for what is none. Nothing else is folded: `a+b` is not `a`. */
+/** The address with its domain in lower-case ASCII; undefined if invalid. Nothing else is normalised: `a+b` is not `a`. */
 export function readEmail(text: string): string | undefined {
   if (/\p{Cc}/u.test(text)) return undefined
   const typed = text.trim().normalize('NFC')
@@ -20,12 +20,12 @@ export function readEmail(text: string): string | undefined {
   return isShort ? email : undefined
 }
 
-/** By which an address is looked up. Letters that merely look alike stay different. */
+/** The key for looking up an address. Look-alike letters stay distinct. */
 export const emailKey = (email: string): string => email.toLowerCase()
 
 function toAscii(domain: string): string | undefined {
   if (!/^[\p{L}\p{M}\p{N}.-]+$/u.test(domain)) return undefined
   const host = URL.parse(`http://${domain}/`)?.hostname
-  // A number is no mail domain, whatever a URL makes of it.
+  // The URL parser turns numbers into IP addresses, which are not mail domains.
   return host === undefined || /^[\d.]+$/.test(host) ? undefined : host
 }

@@ -1,36 +1,36 @@
-/** Identity providers: third parties that people may sign in by, each named by the operator (spec §1, hardening §3.2). */
+/** Identity providers: third parties that people may sign in with, each added by the operator (spec §1, hardening §3.2). */
 
 import type { Instant } from '#domain/clock.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'
 
-/** How it is spoken to: OpenID Connect, or GitHub's own way of OAuth. */
+/** The protocol: OpenID Connect, or GitHub's variant of OAuth 2.0. */
 export type IdentityProviderType = 'oidc' | 'github'
 
 export interface IdentityProvider {
-  /** `google`: part of the address that people come back to, so it never changes. */
+  /** `google`: part of the redirect URI, so it never changes. */
   readonly name: string
   readonly type: IdentityProviderType
-  /** What people see on its button. */
+  /** The label of its button. */
   readonly label: string
-  /** Exactly as the third party names itself in its tokens; never changes, because identities hang on it. */
+  /** Exactly the `iss` of its tokens; never changes, because identities refer to it. */
   readonly issuer: string
-  /** As which application the gateway is registered there. */
+  /** The gateway's client id there. */
   readonly clientId: string
-  /** Domains whose addresses it has the last word on, in lower case. */
+  /** The e-mail domains that it is authoritative for, in lower case. */
   readonly authoritativeFor: readonly string[]
   readonly createdAt: Instant
   readonly updatedAt: Instant
 }
 
 export interface IdentityProviders {
-  /** The secret is sealed. @throws already_exists when name or issuer is taken, internal_error without a master key */
+  /** Encrypts the secret. @throws already_exists when name or issuer is taken, internal_error without a master key */
   add(provider: IdentityProvider, secret: string): Promise<void>
   find(name: string): Promise<IdentityProvider | undefined>
   /** In the order in which they were added. */
   list(): Promise<readonly IdentityProvider[]>
   /** Replaces label, client id and domains, and the secret unless it is null. Undefined when there is no such provider. */
   amend(provider: IdentityProvider, secret: string | null): Promise<IdentityProvider | undefined>
-  /** Its identities end with it, and whoever is on the way there and back. False when there is no such provider. */
+  /** Also removes its identities and logins in progress. False if there is no such provider. */
   remove(name: string): Promise<boolean>
   /** @throws internal_error when it cannot be read with this master key */
   secret(name: string): Promise<string>
@@ -42,7 +42,7 @@ export interface IdentityPreset {
   readonly label: string
 }
 
-/** Those that are known by name. */
+/** Providers with built-in settings. */
 export const IDENTITY_PRESETS: Readonly<Record<string, IdentityPreset>> = {
   google: { type: 'oidc', issuer: 'https://accounts.google.com', label: 'Google' },
   github: { type: 'github', issuer: 'https://github.com', label: 'GitHub' },
@@ -50,15 +50,15 @@ export const IDENTITY_PRESETS: Readonly<Record<string, IdentityPreset>> = {
 
 const NAME = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/
 
-/** Lower-case letters, digits and hyphens: it stands in an address. */
+/** Lower-case letters, digits and hyphens, because the name is part of a URL. */
 export const isIdentityProviderName = (text: string): boolean => NAME.test(text)
 
-/** Where people come back to, below `{auth_url}`; registered at the third party character by character. */
+/** The path of its redirect URI below `{auth_url}`, exactly as registered at the third party. */
 export const callbackPath = (name: string): string => `/identity/${name}/callback`
 
 const MAX_ISSUER = 500
 
-/** What keeps a text from being an issuer; null when nothing does. */
+/** Why a text is not a valid issuer; null if it is valid. */
 export function issuerProblem(text: string): string | null {
   const url = URL.parse(text)
   if (url === null) return 'is not an absolute address'
@@ -69,6 +69,6 @@ export function issuerProblem(text: string): string | null {
   return text.length > MAX_ISSUER ? `is longer than ${MAX_ISSUER} characters` : null
 }
 
-/** Plain http within this very machine: good for trying things out, and nothing else. */
+/** Plain http on loopback: for development only. */
 export const isLoopbackHttp = ({ protocol, hostname }: URL): boolean =>
   protocol === 'http:' && isLoopbackHost(hostname)

@@ -36,27 +36,27 @@ export interface Identities {
   link(identity: ClaimedIdentity, personId: PersonId, at: Instant): Promise<boolean>
   /** Oldest first. */
   ofPerson(personId: PersonId): Promise<readonly Identity[]>
-  /** How many people an issuer lets in. */
+  /** How many people are linked to an issuer. */
   countPeople(issuer: string): Promise<number>
-  /** Answers how many there were. */
+  /** Returns how many were removed. */
   unlink(personId: PersonId, issuer: string): Promise<number>
 }
 
-/** What a third party says of an address. */
+/** A third party's claims about an address. */
 export interface ClaimedEmail {
   readonly email: string
   readonly isVerified: boolean
-  /** The domain that Google runs for the person's organisation; null: none, or not Google. */
+  /** Google's `hd` claim, the domain of the person's organisation; null if there is none, or for other providers. */
   readonly hostedDomain: string | null
 }
 
 const GOOGLE = 'https://accounts.google.com'
-/** Google's own addresses belong to no organisation. */
+/** Consumer addresses at Google belong to no organisation. */
 const GOOGLES_OWN = 'gmail.com'
 
 /**
- * The address, where the operator gave the third party the last word on its domain and it stands by the address; else null.
- * Google verifies foreign addresses once; that it still runs the domain is what `hd` says.
+ * The address if the third party is authoritative for its domain and asserts it as verified; else null. Google verifies
+ * external addresses only once, so `hd` must show that it still hosts the domain.
  */
 export function vouchedEmail(
   { issuer, authoritativeFor }: Pick<IdentityProvider, 'issuer' | 'authoritativeFor'>,

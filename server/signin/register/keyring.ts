@@ -1,4 +1,4 @@
-/** The keyring: the keys that sign ID tokens, and the secrets of the sign-in provider; sealed wherever they are kept. */
+/** The keyring: the signing keys of ID tokens and the provider's secrets, encrypted at rest. */
 import type { Instant } from '#domain/clock.ts'
 
 export interface SigningKey {
@@ -6,22 +6,22 @@ export interface SigningKey {
   /** A private RSA key as a JSON Web Key (RFC 7517), in JSON. */
   readonly jwk: string
   readonly createdAt: Instant
-  /** Since when it signs no more; what it signed can still be verified. */
+  /** When it was retired; tokens that it signed can still be verified. */
   readonly retiredAt: Instant | null
 }
 
 export interface Keyring {
-  /** Newest first: the first one signs. Those that another master key sealed are passed over. */
+  /** Newest first: the first one signs. Omits those encrypted with another master key. */
   signingKeys(): Promise<readonly SigningKey[]>
-  /** The id of the key that signs; asked on every request, so that a rotation holds from the next one. */
+  /** The id of the current signing key; read on every request, so that a rotation applies from the next one. */
   current(): Promise<string | null>
-  /** Makes it the one that signs, and retires the one that did. */
+  /** Makes it the current signing key and retires the previous one. */
   addSigningKey(key: SigningKey): Promise<void>
-  /** The kept secret of that name; where none can be read, `fresh` is kept. */
+  /** The stored secret of that name; if there is no readable one, stores and returns `fresh`. */
   secret(name: SecretName, fresh: string): Promise<string>
-  /** Forgets keys that retired before `before`. */
+  /** Removes keys that were retired before `before`. */
   sweep(before: Instant): Promise<void>
 }
 
-/** What signs cookies, what codes are hashed with, and what the secrets of a way to a third party are drawn from. */
+/** Secrets for signing cookies, for hashing codes, and for deriving nonce and PKCE verifier of logins at third parties. */
 export type SecretName = 'cookies' | 'mail-codes' | 'identities'

@@ -1,4 +1,4 @@
-/** Mail codes: eight digits that prove an address (hardening §3.1). One lives per interaction; a new one ends the old. */
+/** Mail codes: eight digits that verify an address (hardening §3.1). One per interaction; a new one replaces the old. */
 import type { Instant } from '#domain/clock.ts'
 import type { CodeMail } from './code-mail.ts'
 
@@ -6,15 +6,15 @@ export interface MailCode {
   /** SHA-256 of the interaction's id in hexadecimal. */
   readonly interaction: string
   readonly email: string
-  /** HMAC-SHA256 in hexadecimal: eight digits alone would be found by trying them all. */
+  /** HMAC-SHA256 in hexadecimal; a plain hash of eight digits could be reversed by brute force. */
   readonly digest: string
-  /** The network that asked for it: an IPv4 address, or the /64 of an IPv6 one. */
+  /** The requesting network: an IPv4 address, or the /64 of an IPv6 one. */
   readonly peer: string
   readonly issuedAt: Instant
   readonly expiresAt: Instant
 }
 
-/** How many codes may be issued within a time. */
+/** How many codes may be issued within a window. */
 export interface Bound {
   readonly most: number
   readonly withinMs: number
@@ -26,17 +26,17 @@ export interface MailCodeBounds {
 }
 
 export type IssueVerdict =
-  /** With how many codes were issued to anybody within the longer of the two times, this one included. */
+  /** Includes how many codes were issued in total within the longer window, this one included. */
   | { readonly isIssued: true; readonly lately: number }
-  /** When the next code may be asked for. */
+  /** When the next code may be requested. */
   | { readonly isIssued: false; readonly nextAt: Instant }
 
 export type Redemption =
   | { readonly verdict: 'right'; readonly email: string }
   | { readonly verdict: 'wrong'; readonly attemptsLeft: number }
-  /** No try is left. */
+  /** No attempt is left. */
   | { readonly verdict: 'spent' }
-  /** Its time is over, or it was used. */
+  /** It has expired, or was used. */
   | { readonly verdict: 'expired' }
 
 export interface PendingCode {
@@ -47,17 +47,17 @@ export interface PendingCode {
 
 export interface MailCodes {
   /**
-   * Keeps the code and counts it, or refuses and leaves the interaction's earlier code as it is. The mail that brings it, if
-   * there is one, waits from the same moment on, in place of an earlier one: no kill parts them.
+   * Stores and counts the code, or refuses and keeps the interaction's earlier code. The mail, if any, is stored in the same
+   * transaction and replaces an earlier one, so that a kill cannot separate them.
    */
   issue(code: MailCode, bounds: MailCodeBounds, mail: CodeMail | null): Promise<IssueVerdict>
-  /** The interaction's code, also when it has expired or no try is left; undefined when there is none or it was used. */
+  /** The interaction's code, even if expired or without attempts left; undefined if there is none or it was used. */
   pending(interaction: string): Promise<PendingCode | undefined>
-  /** Takes a try before it compares, so that tries made at once are counted each. The right code is used up. */
+  /** Counts an attempt before comparing, so that concurrent attempts all count. The correct code is consumed. */
   redeem(interaction: string, digest: string, at: Instant): Promise<Redemption>
-  /** Forgets the interaction's code, and its mail if that has not left. */
+  /** Removes the interaction's code, and its mail if that is not sent yet. */
   drop(interaction: string): Promise<void>
-  /** Forgets codes and mails that expired, and counts older than any bound looks back. */
+  /** Removes expired codes and mails, and counts older than the longest window. */
   sweep(before: Instant): Promise<void>
 }
 

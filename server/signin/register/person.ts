@@ -1,4 +1,4 @@
-/** People: those who sign in, each known by an id that says nothing and never changes (`sub`, contract §10). */
+/** People who sign in, each with an opaque id that never changes (`sub`, contract §10). */
 import type { Instant } from '#domain/clock.ts'
 import type { AccountId } from '#domain/id.ts'
 import { randomName } from './digest.ts'
@@ -9,33 +9,33 @@ export interface Person {
   readonly id: PersonId
   /** As it was first typed, its domain in lower case. */
   readonly email: string
-  /** Whether a code that was sent there has come back. */
+  /** Whether the address was verified by a code. */
   readonly isEmailVerified: boolean
   readonly name: string | null
-  /** Whose keys and money are this person's; null: nobody's. */
+  /** The account that belongs to the person; null if none. */
   readonly accountId: AccountId | null
   readonly createdAt: Instant
-  /** When what applications are told last changed. */
+  /** When the claims for applications last changed. */
   readonly updatedAt: Instant
   readonly lastSignInAt: Instant | null
   readonly disabledAt: Instant | null
 }
 
 export interface PeopleQuery {
-  /** Only addresses that contain it, without regard to case. */
+  /** Only addresses that contain it, case-insensitively. */
   readonly matching?: string
   readonly accountId?: AccountId
   readonly isDisabled?: boolean
-  /** Only those who came before this one. */
+  /** Only people added before this one. */
   readonly before?: Person
   readonly limit: number
 }
 
 export interface People {
-  /** @throws already_exists when the address is somebody's */
+  /** @throws already_exists if the address is taken */
   add(person: Person): Promise<void>
   find(id: PersonId): Promise<Person | undefined>
-  /** Looked for without regard to case. */
+  /** Case-insensitive. */
   findByEmail(email: string): Promise<Person | undefined>
   /** Newest first. */
   list(query: PeopleQuery): Promise<readonly Person[]>
@@ -46,9 +46,9 @@ export interface People {
    * is returned.
    */
   confirmEmail(email: string, newcomer: Person | null, at: Instant): Promise<Person | undefined>
-  /** Disabling ends every session, code and token of the person. Undefined when there is no such person. */
+  /** Disabling ends all sessions, codes and tokens of the person. Undefined if there is no such person. */
   setDisabled(id: PersonId, at: Instant | null): Promise<Person | undefined>
-  /** Sessions, codes and tokens end with the person. False when there is no such person. */
+  /** Also removes the person's sessions, codes and tokens. False if there is no such person. */
   remove(id: PersonId): Promise<boolean>
 }
 
@@ -57,7 +57,7 @@ const ID_CHARS = 26
 /** 130 random bits; a time-ordered id would disclose when people were added. */
 const newPersonId = (): PersonId => `usr_${randomName(ID_CHARS)}`
 
-/** Whoever comes by a code for the first time. */
+/** A new person, from the first verified code. */
 export const newPerson = (email: string, at: Instant): Person => ({
   id: newPersonId(),
   email,

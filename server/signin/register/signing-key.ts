@@ -7,7 +7,7 @@ import type { SigningKey } from './keyring.ts'
 
 const BITS = 2048
 
-/** Drawn off the event loop. */
+/** Generated off the event loop. */
 export async function newSigningKey(at: Instant): Promise<SigningKey> {
   const { privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: BITS })
   const id = `sig_${randomName(12)}`
