@@ -1,4 +1,4 @@
-/** Artifacts of the sign-in protocol in SQLite, written with everything else of their turn: a kill loses none that was answered. */
+/** Sign-in artifacts in SQLite, written in the group commit of their turn; a kill loses none that a client was told of. */
 import type { Instant } from '#domain/clock.ts'
 import type { Artifact, Artifacts } from '#signin/register/artifact.ts'
 import type { PersonId } from '#signin/register/person.ts'
@@ -72,7 +72,7 @@ export function createArtifacts({ database, commit }: Connection): Artifacts {
   }
 }
 
-/** No transaction takes longer than a stream may wait. */
+/** Slices keep each transaction short, so that streams are not delayed. */
 const MAX_SWEPT = 1000
 
 function prepare(database: Connection['database']) {

@@ -1,4 +1,4 @@
-/** Mails with sign-in codes in SQLite, sealed by the vault before they touch the disk. */
+/** Mails with sign-in codes in SQLite, encrypted by the vault. */
 import type { Database } from 'bun:sqlite'
 import type { Instant } from '#domain/clock.ts'
 import type { EventId } from '#domain/id.ts'
@@ -52,7 +52,7 @@ export function createCodeMails(connection: Connection): CodeMails {
   }
 }
 
-/** Null when another master key sealed it: its code could not be redeemed either. */
+/** Null if it was encrypted with another master key; its code could not be redeemed either. */
 function toWaiting(vault: Vault, row: MailRow): WaitingMail | null {
   const { interaction, event_id: id, tries, expires_at: expiresAt } = row
   try {

@@ -1,4 +1,4 @@
-/** Detours in SQLite: a state is taken by the statement that looks it up, so that it comes back once. */
+/** Detours in SQLite: the statement that looks a state up also consumes it, so that it is accepted only once. */
 import type { Detours, PendingIdentity } from '#signin/register/detour.ts'
 import type { Connection } from './connection.ts'
 import { type Named, statement } from './statement.ts'
@@ -48,7 +48,7 @@ export function createDetours({ database, commit }: Connection): Detours {
 function prepare(database: Connection['database']) {
   const by = <Row>(sql: string) => statement<Row, [Named]>(database, sql)
   return {
-    // Nobody can begin one to a provider that is gone: the row would refer to nothing.
+    // Inserts nothing if the provider was removed, because the row would refer to nothing.
     begin: by(
       `REPLACE INTO detours (interaction, provider, state_sha256, expires_at)
        SELECT $interaction, name, $state, $expiresAt FROM identity_providers WHERE name = $provider`,

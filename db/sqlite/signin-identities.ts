@@ -1,4 +1,4 @@
-/** Identities in SQLite: whoever comes is recognised, or linked, in one transaction. */
+/** Identities in SQLite: looked up, or linked, in one transaction. */
 import type { Instant } from '#domain/clock.ts'
 import { emailKey } from '#signin/register/email.ts'
 import type { ClaimedIdentity, Identities, Identity } from '#signin/register/identity.ts'
@@ -69,7 +69,7 @@ function prepare(database: Connection['database']) {
        WHERE issuer = $issuer AND subject = $subject`,
     ),
     proved: by<PersonRow>('SELECT * FROM people WHERE email_key = $key AND email_verified = 1'),
-    // Selected from both, so that neither a provider nor a person that is gone is referred to.
+    // Selected from both tables, so that a removed provider or person is never referred to.
     link: by(
       `INSERT INTO identities
        SELECT $issuer, $subject, people.id, $claimedName, $at, $at FROM people, identity_providers

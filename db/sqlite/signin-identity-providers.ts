@@ -1,4 +1,4 @@
-/** Identity providers in SQLite, their secrets sealed by the vault. */
+/** Identity providers in SQLite, with their secrets encrypted by the vault. */
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import type {
@@ -22,7 +22,7 @@ interface ProviderRow {
   readonly updated_at: Instant
 }
 
-/** Sealed for the issuer, so that a row that was changed by hand does not send it elsewhere. */
+/** Bound to the issuer by authenticated encryption, so that an edited row cannot send the secret elsewhere. */
 const place = ({ name, issuer }: { readonly name: string; readonly issuer: string }): string =>
   `identity_providers|secret|${name}|${issuer}|v1`
 
@@ -98,7 +98,7 @@ function prepare(database: Connection['database']) {
          sealed_secret = ifnull($sealed, sealed_secret), updated_at = $updatedAt
        WHERE name = $name`,
     ),
-    // What refers to it goes with it.
+    // Foreign keys cascade.
     remove: statement<unknown, [string]>(database, 'DELETE FROM identity_providers WHERE name = ?'),
   }
 }

@@ -1,4 +1,4 @@
-/** The keyring in SQLite: signing keys and secrets, sealed by the vault before they touch the disk. */
+/** The keyring in SQLite: signing keys and secrets, encrypted by the vault. */
 import type { Instant } from '#domain/clock.ts'
 import type { Keyring } from '#signin/register/keyring.ts'
 import type { Vault } from '../vault.ts'
@@ -61,7 +61,7 @@ export function createKeyring(connection: Connection): Keyring {
   }
 }
 
-/** What another master key sealed is lost, and must not keep people from signing in by new keys. */
+/** Values encrypted with another master key are skipped, so that people can sign in with new keys. */
 function openOrNull(vault: Vault, sealed: string, place: string): string | null {
   try {
     return vault.open(sealed, place)

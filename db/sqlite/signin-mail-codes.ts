@@ -1,4 +1,4 @@
-/** Mail codes in SQLite: a try is taken in the statement that looks the code up, so that no two tries share one. */
+/** Mail codes in SQLite: the statement that looks a code up also counts the attempt, so that concurrent attempts all count. */
 import { type Instant, instant, later } from '#domain/clock.ts'
 import { type EventId, newEventId } from '#domain/id.ts'
 import type { CodeMail } from '#signin/register/code-mail.ts'
@@ -101,13 +101,13 @@ export function createMailCodes(connection: Connection): MailCodes {
 
 type Lookback = Named & { readonly since: Instant; readonly until: Instant; readonly most: number }
 
-/** When the oldest of the counted leaves the window; null while there is room. */
+/** When the oldest counted code leaves the window; null if there is room. */
 function nextAt(
   { most, withinMs }: Bound,
   at: Instant,
   newest: (lookback: Lookback) => readonly { readonly at: Instant }[],
 ): number | null {
-  // What lies further ahead was counted by a clock that has been set back since.
+  // Entries further in the future were recorded before the clock was set back.
   const counted = newest({ since: later(at, -withinMs), until: later(at, withinMs), most })
   const oldest = counted.at(-1)
   return oldest === undefined || counted.length < most ? null : oldest.at + withinMs

@@ -1,4 +1,4 @@
-/** People in SQLite. Whoever is disabled or removed is signed out in the same transaction. */
+/** People in SQLite. Disabling or removing a person signs them out in the same transaction. */
 import type { Instant } from '#domain/clock.ts'
 import { GatewayError } from '#domain/errors.ts'
 import { emailKey } from '#signin/register/email.ts'
@@ -56,7 +56,7 @@ export function createPeople({ database, commit }: Connection): People {
           if (newcomer === null) return undefined
           table.insert().run(toRow(newcomer))
         } else if (!known.isEmailVerified) {
-          // Whoever was there before the proof may be somebody else (hardening §3.2).
+          // Sessions and identities from before the verification may belong to somebody else (hardening §3.2).
           table.endArtifacts().run(known.id)
           table.unlink().run(known.id)
         }
@@ -95,7 +95,7 @@ function prepare(database: Connection['database']) {
       `INSERT INTO people VALUES ($id, $email, $emailKey, $isEmailVerified, $name, $accountId, $createdAt, $updatedAt,
          $lastSignInAt, $disabledAt)`,
     ),
-    // What applications are told changes once, with the first proof.
+    // The claims change only with the first verification.
     prove: statement<unknown, [{ key: string; at: Instant }]>(
       database,
       `UPDATE people SET updated_at = iif(email_verified = 1, updated_at, $at), email_verified = 1,

@@ -1,4 +1,4 @@
-/** A person's row, as every statement that selects one reads it. */
+/** A person's row, as all statements select it. */
 import type { Instant } from '#domain/clock.ts'
 import type { AccountId } from '#domain/id.ts'
 import type { Person, PersonId } from '#signin/register/person.ts'
