@@ -1,4 +1,4 @@
-/** The operator's socket: a file that only its owner may open; its permissions are its only authentication. */
+/** The operator's Unix socket. Its file permissions are its only authentication. */
 import { chmodSync, mkdirSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 
@@ -34,7 +34,7 @@ export function openAdminSocket(
   }
 }
 
-/** An audit of millions of entries is silent until it is done, and ten seconds is the default. Bun's types know no such option here. */
+/** A long audit sends nothing until it is done, and the default is ten seconds. Bun's types lack this option here. */
 const NO_IDLE_TIMEOUT: object = { idleTimeout: 0 }
 
 const FAULT = {

@@ -82,7 +82,7 @@ export function startCodeMailer(deps: CodeMailerDeps): CodeMailer {
   }
 }
 
-/** One attempt. @throws if the mail is given up, for the operator's log */
+/** Makes one attempt. @throws if the mail is given up, for the operator's log */
 async function deliver(
   { mails, smtp, clock }: CodeMailerDeps,
   waiting: WaitingMail,

@@ -35,14 +35,14 @@ export interface GatewayOptions {
   readonly clock: Clock
   readonly settings?: Settings
   readonly timings?: Timings
-  /** Port 0 takes a free one. */
+  /** Port 0 picks a free port. */
   readonly listen: { readonly hostname: string; readonly port: number }
   /** The public URL including `/v1`, as shown to operators. */
   readonly baseUrl?: string
   /** Null opens no socket for operators. */
   readonly adminSocket: string | null
   readonly version?: string
-  /** Told to operators; null when everything is kept in memory. */
+  /** Shown to operators; null if everything is in memory. */
   readonly dataDir?: string | null
   /** How notices are delivered; without it they stay in the outbox. */
   readonly delivery?: { readonly smtp: SmtpServer | null; readonly webhooks: WebhookPermissions }
@@ -50,23 +50,23 @@ export interface GatewayOptions {
   readonly signin?: SigninOptions
   /** Called if the sign-in provider cannot start; may throw, else the gateway starts without it. */
   readonly signinMissing?: (cause: unknown) => void
-  /** How long the log keeps a request that has ended, null for ever; by default `ACTIVITY_KEPT_MS`. */
+  /** How long the log keeps ended requests, null for ever; `ACTIVITY_KEPT_MS` by default. */
   readonly activityKeptMs?: number | null
   readonly log?: RequestLog | null
-  /** Metrics and traces, where an operator asked for them. */
+  /** Metrics and traces, if an operator enabled them. */
   readonly telemetry?: TelemetryOptions
-  /** Who speaks to a provider; by default the wire family of its type. */
+  /** Opens a provider's upstream; by default by the wire family of its type. */
   readonly upstreamFor?: CompletionDeps['upstreamFor']
   /** Logs an error outside any client request. */
   readonly logFault?: (cause: unknown, errorId?: string) => void
 }
 
 export interface Gateway {
-  /** `http://host:port`, as it listens. */
+  /** The listening address: `http://host:port`. */
   readonly url: string
-  /** `{auth_url}`; null where nobody signs in. */
+  /** `{auth_url}`; null without the sign-in provider. */
   readonly authUrl: string | null
-  /** Where metrics are scraped; null where they are not. */
+  /** The URL of the metrics; null if they are disabled. */
   readonly metricsUrl: string | null
   live(): { readonly inFlight: number }
   /**
@@ -187,7 +187,7 @@ async function openSignin(options: GatewayOptions): Promise<SigninListener | nul
   try {
     return await startSignin(signin, { store: store.signin, clock, smtp, logFault })
   } catch (cause) {
-    // A port in use, or keys encrypted with another master key, need not keep the gateway from serving without sign-in.
+    // The gateway can serve without sign-in, e.g. if its port is in use or its keys are encrypted with another master key.
     const isTolerable = isRefused(cause) || cause instanceof GatewayError
     if (signinMissing === undefined || !isTolerable) throw cause
     signinMissing(cause)

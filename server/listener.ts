@@ -5,9 +5,9 @@ export interface Listener {
   readonly url: string
   /** Disables the idle time-out of this request's connection. */
   disableIdleTimeout(request: Request): void
-  /** Restores the idle time-out when the answer is complete; otherwise the connection would stay open for ever. */
+  /** Restores the idle time-out once the response is complete; otherwise the connection would stay open for ever. */
   restoreIdleTimeout(request: Request): void
-  /** The network address that a request comes from; null when its connection is gone. */
+  /** The client's network address; null if the connection is closed. */
   addressOf(request: Request): string | null
   /** Waits briefly for responses being written, then closes all connections. */
   close(): Promise<void>

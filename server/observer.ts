@@ -10,14 +10,14 @@ import type { Tracer, TraceTarget } from '#telemetry/tracer.ts'
 import { type Listener, listen } from './listener.ts'
 
 export interface TelemetryOptions {
-  /** Metrics on a listener of their own; null: there are none. */
+  /** The metrics listener; null disables metrics. */
   readonly metrics: MetricsOptions | null
-  /** Where the spans of requests go; null: there are none. */
+  /** Where spans are sent; null disables traces. */
   readonly traces: TraceTarget | null
 }
 
 export interface MetricsOptions {
-  /** Port 0 takes a free one. */
+  /** Port 0 picks a free port. */
   readonly listen: { readonly hostname: string; readonly port: number }
   /** The bearer token of scrapes; null requires none, on loopback. */
   readonly token: string | null
@@ -37,17 +37,17 @@ interface Observed<Kept extends Store> {
 type Fetch = (request: Request) => Response | Promise<Response>
 
 export interface Observer<Kept extends Store> {
-  /** The store and the log that the gateway is to use instead. */
+  /** The observed store and log, for the gateway to use. */
   readonly store: Kept
   readonly log: RequestLog | null
   /** Wraps the API. */
   before(fetch: Fetch): Fetch
-  /** Listens for scrapes, and answers where; null where nobody may ask. @throws what `refused` makes of a taken address */
+  /** Listens for scrapes and returns the address; null if metrics are disabled. @throws the error that `refused` returns */
   open(deps: ApiDeps): string | null
   stop(): Promise<void>
 }
 
-/** Loads what was asked for. */
+/** Loads what is enabled. */
 export async function startObserver<Kept extends Store>(
   observed: Observed<Kept>,
 ): Promise<Observer<Kept>> {
@@ -72,7 +72,7 @@ export async function startObserver<Kept extends Store>(
   }
 }
 
-/** Reports endings to both, and delivery attempts to the metrics. */
+/** Reports ended requests to both, and delivery attempts to the metrics. */
 function watchStore<Kept extends Store>(
   store: Kept,
   clock: Clock,
@@ -103,7 +103,7 @@ const watchLog =
     log?.(line)
   }
 
-/** Tells the tracer whose trace a request belongs to, by the id that its answer carries. */
+/** Associates a request with the caller's trace, by the generation id in its response. */
 const withTraceParent =
   (fetch: Fetch, tracer: Tracer): Fetch =>
   (request) => {

@@ -1,4 +1,4 @@
-/** The sign-in provider on its own listener; all of it is loaded here, and by nobody else. */
+/** The sign-in provider on its own listener. Only this module loads it. */
 import { isIP } from 'node:net'
 import type { Clock } from '#domain/clock.ts'
 import { isLoopbackHost } from '#domain/loopback.ts'
@@ -10,9 +10,9 @@ import { identityReach } from './identity-reach.ts'
 import { type Listener, listen } from './listener.ts'
 
 export interface SigninOptions {
-  /** Port 0 takes a free one. */
+  /** Port 0 picks a free port. */
   readonly listen: { readonly hostname: string; readonly port: number }
-  /** `{auth_url}`, as people and applications reach it, without a path; null: as it listens. */
+  /** `{auth_url}`, the public URL without a path; null uses the listening address. */
   readonly authUrl: string | null
   /** Whether an unknown address becomes a new person once it is verified. */
   readonly allowsSignup: boolean
@@ -28,14 +28,14 @@ export interface SigninListenerDeps {
 }
 
 export interface SigninListener {
-  /** `http://host:port`, as it listens. */
+  /** The listening address: `http://host:port`. */
   readonly url: string
   readonly issuer: string
   /** Waits briefly for responses and mails in progress. */
   stop(): Promise<void>
 }
 
-/** Listens, and answers once its keys are there. @throws what `listen` throws when the address is taken */
+/** Listens, and resolves once its keys are loaded. @throws the error of `listen` if the address is taken */
 export async function startSignin(
   options: SigninOptions,
   { store, clock, smtp, logFault }: SigninListenerDeps,
@@ -83,7 +83,7 @@ interface SigninEndpoint {
   answer(request: Request, address: string): Promise<Response>
 }
 
-/** How codes reach people, until it is closed. */
+/** Delivers codes until it is closed. */
 interface CodeChannel {
   readonly delivery: CodeDelivery
   close(): Promise<void>

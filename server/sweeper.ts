@@ -6,10 +6,10 @@ import type { Store } from '#domain/store.ts'
 export interface SweeperOptions {
   readonly store: Pick<Store, 'activity' | 'answers' | 'notices'>
   readonly clock: Clock
-  /** How long the log keeps a request that has ended; null is for ever. */
+  /** How long the log keeps ended requests; null for ever. */
   readonly activityKeptMs: number | null
   readonly pace?: Pace
-  /** What broke in the gateway itself; the next sweep tries again. */
+  /** Logs an internal error; the next sweep tries again. */
   readonly logFault?: (cause: unknown) => void
 }
 
@@ -52,7 +52,7 @@ export function startSweeper(options: SweeperOptions): Sweeper {
     }
   }
 
-  // Its only way to end is to be stopped.
+  // The sweeper runs until it is stopped.
   const running = run().catch(() => {})
   return {
     async stop() {
@@ -62,7 +62,7 @@ export function startSweeper(options: SweeperOptions): Sweeper {
   }
 }
 
-/** Removes at most `limit` of something and answers how many; fewer when there is no more. */
+/** Removes at most `limit` rows and returns how many; fewer if no more are left. */
 type Trim = (limit: number) => Promise<number>
 
 /** All slices of a sweep use the same instant. */
@@ -78,7 +78,7 @@ function trimsOf({ store, clock, activityKeptMs }: SweeperOptions): readonly Tri
   ]
 }
 
-/** Slice after slice, each about as large as `SLICE_MS` allows. */
+/** Removes slices until nothing is left, each sized to take about `SLICE_MS`. */
 async function trimAll(trim: Trim, pauseMs: number, signal: AbortSignal): Promise<void> {
   let limit = FIRST_SLICE
   for (;;) {

@@ -7,7 +7,7 @@ import { openUpstream } from '#upstream/registry.ts'
 
 interface Opened {
   readonly provider: Provider
-  /** On its way only while its credential is read. */
+  /** A promise only while its credential is being read. */
   upstream: MaybePromise<Upstream>
 }
 
@@ -30,7 +30,7 @@ export function createUpstreamCache(
       (ready) => {
         entry.upstream = ready
       },
-      // A credential that cannot be read today may be readable after the operator's next act.
+      // A failure is not cached: the operator may fix an unreadable credential.
       () => opened.delete(provider.name),
     )
     return upstream

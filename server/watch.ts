@@ -1,4 +1,4 @@
-/** Implements `Watch`: the requests in progress for an operator, and ending one of them. */
+/** Implements `Watch`: lists the requests in progress, and ends one of them. */
 import { type InFlight, readInFlight } from '#domain/snapshot/in-flight.ts'
 import type { Pulse } from '#domain/snapshot/pulse.ts'
 import { endedByOperator, type Watch } from '#domain/snapshot/watch.ts'
