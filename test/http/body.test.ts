@@ -1,4 +1,4 @@
-// The body of a request: its type, its size, its depth, its time.
+// Reading a request body: its content type, size, nesting depth and deadline.
 import { describe, expect, test, vi } from 'vitest'
 import { furnish, hello, openApi } from '#test/support/furnish.ts'
 
@@ -25,7 +25,7 @@ const send = async (
 
 const good = JSON.stringify(hello())
 
-describe('its type', () => {
+describe('the content type', () => {
   test.each([
     ['application/json', 'ok'],
     ['Application/JSON; charset=UTF-8', 'ok'],
@@ -46,7 +46,7 @@ describe('its type', () => {
     expect(await send(good, { 'Content-Type': type })).toBe(expected)
   })
 
-  test('is told at once, however its blanks could be parted', async () => {
+  test('is read in linear time, however much white space it contains', async () => {
     const began = performance.now()
     const codes = []
     for (const blanks of [1, 4, 8]) {
@@ -65,7 +65,7 @@ describe('its type', () => {
   })
 })
 
-describe('its shape', () => {
+describe('the JSON', () => {
   test.each([
     ['', '400 invalid_json'],
     ['{"model":', '400 invalid_json'],
@@ -87,12 +87,12 @@ describe('its shape', () => {
   test.each([
     ['small', ''],
     ['large, with brackets and escapes in its strings', '[{\\"[[\\\\'.repeat(20_000)],
-  ])('at most 64 levels deep when it is %s', async (_, padding) => {
+  ])('may nest 64 levels deep when it is %s', async (_, padding) => {
     expect(await send(nested(63, padding))).toBe('ok')
     expect(await send(nested(64, padding))).toBe('400 invalid_request')
   })
 
-  test('fifteen million brackets are refused without being parsed', async () => {
+  test('with fifteen million brackets is refused without being parsed', async () => {
     const deep = '['.repeat(15_000_000)
     const bodies = [
       deep,
@@ -110,7 +110,7 @@ describe('its shape', () => {
   })
 })
 
-describe('its width', () => {
+describe('the number of members and elements', () => {
   const among = (json: string) => `${good.slice(0, -1)},"x":${json}}`
   const members = (count: number) =>
     `{${Array.from({ length: count }, (_, place) => `"name${place}":1`).join()}}`
@@ -140,12 +140,12 @@ describe('its width', () => {
     expect(longest).toBeLessThan(1_000)
   })
 
-  test('commas in strings are none', async () => {
+  test('commas inside strings are not counted', async () => {
     expect(await send(among(JSON.stringify(',"'.repeat(300_000))))).toBe('ok')
   })
 })
 
-describe('its size', () => {
+describe('the size', () => {
   const megabytes = (count: number) => {
     let left = count
     return new ReadableStream<Uint8Array>({
@@ -156,18 +156,18 @@ describe('its size', () => {
     })
   }
 
-  test('is refused by what it states, unread', async () => {
+  test('is checked against Content-Length before anything is read', async () => {
     expect(await send(good, { 'Content-Length': String(32 * 1024 * 1024 + 1) })).toBe(
       '413 request_too_large',
     )
   })
 
-  test('is refused by what comes, when it states nothing', async () => {
+  test('is counted while reading when there is no Content-Length', async () => {
     expect(await send(megabytes(33))).toBe('413 request_too_large')
     expect(await send(megabytes(31))).toBe('400 invalid_json')
   })
 
-  test('leaves out the pictures where prompts are estimated', async () => {
+  test('leaves out image data where prompt tokens are estimated', async () => {
     const picture = 'A'.repeat(400_000)
     const url = `data:image/png;base64,${picture}`
     const content = [{ type: 'image_url', image_url: { url } }]
@@ -190,7 +190,7 @@ describe('its size', () => {
   })
 })
 
-test('a body that never ends is refused when its time is up', async () => {
+test('a body that never ends is refused at its deadline', async () => {
   const { app } = openApi(deps, {
     timings: { bodyDeadlineMs: 50, headerHoldMs: 1, keepAliveMs: 1, stalledReaderMs: 1 },
   })
@@ -206,7 +206,7 @@ test('a body that never ends is refused when its time is up', async () => {
   expect(await codeOf(response)).toBe('400 invalid_request')
 })
 
-test('a body that breaks off is the client’s fault', async () => {
+test('a body that breaks off is a client error', async () => {
   const broken = new ReadableStream({
     pull(controller) {
       controller.error(new Error('reset'))

@@ -1,4 +1,4 @@
-// GET /v1/models and /v1/models/{provider}/{model}: cut to the allow-list, filtered, priced.
+// GET /v1/models and /v1/models/{provider}/{model}: limited to the key’s allow-list, filtered, with prices.
 import { expect, test } from 'vitest'
 import { newPriceVersionId } from '#domain/id.ts'
 import { perMillion, readPrice, type UsdAttos } from '#domain/money.ts'
@@ -48,7 +48,7 @@ await deps.store.models.add({
 const ids = async (response: Response): Promise<string[]> =>
   ((await response.json()) as { data: { id: string }[] }).data.map(({ id }) => id)
 
-test('a card is OpenAI’s record with OpenRouter’s fields', async () => {
+test('a model has the fields of OpenAI and those of OpenRouter', async () => {
   const response = await get('/v1/models/demo/deep/pixel-1', bearer)
   expect(await response.json()).toEqual({
     id: 'demo/deep/pixel-1',
@@ -82,7 +82,7 @@ test('a card is OpenAI’s record with OpenRouter’s fields', async () => {
   })
 })
 
-test('a card tells what tokens of pictures cost where that is another price', async () => {
+test('a model shows the price of image input tokens where it differs', async () => {
   const prices = {
     imageInputToken: perMillion(price('8'))!,
     imageOutputToken: perMillion(price('32'))!,
@@ -98,7 +98,7 @@ test('a card tells what tokens of pictures cost where that is another price', as
   })
 })
 
-test('a card is found however its slash is written', async () => {
+test('a model is found whether or not its slash is percent-encoded', async () => {
   for (const path of [
     '/v1/models/demo/echo',
     '/v1/models/demo%2Fecho',
@@ -108,7 +108,7 @@ test('a card is found however its slash is written', async () => {
   }
 })
 
-test('the list, its filters, and what a key may see of it', async () => {
+test('the list, its filters, and only the models that the key may call', async () => {
   const all = ['demo/deep/pixel-1', 'demo/echo', 'demo/flaky', 'demo/image', 'demo/lorem']
   const list = await get('/v1/models', bearer)
   expect(await list.clone().json()).toMatchObject({ object: 'list' })
@@ -129,7 +129,7 @@ test('the list, its filters, and what a key may see of it', async () => {
   expect(await ids(await get('/v1/models', nothing.bearer))).toEqual([])
 })
 
-test('a key cannot probe the catalogue beyond its list', async () => {
+test('a key cannot tell a model outside its allow-list from one that does not exist', async () => {
   const narrow = await deps.issue({ allowedModels: ['other/*'] })
   const code = async (id: string, bearer: Readonly<Record<string, string>>) =>
     ((await (await get(`/v1/models/${id}`, bearer)).json()) as { error: { code: string } }).error
@@ -139,7 +139,7 @@ test('a key cannot probe the catalogue beyond its list', async () => {
   expect(await code('demo/none', bearer)).toBe('model_not_found')
 })
 
-test('a provisioning key sees no models', async () => {
+test('a provisioning key is refused the catalogue', async () => {
   const provisioning = await deps.issue({}, 'provisioning')
   for (const path of ['/v1/models', '/v1/models/demo/echo']) {
     const response = await get(path, provisioning.bearer)
@@ -150,7 +150,7 @@ test('a provisioning key sees no models', async () => {
   }
 })
 
-test('HEAD has the headers and no body', async () => {
+test('HEAD answers the same headers without a body', async () => {
   const response = await app.request('http://gateway.test/v1/models', {
     method: 'HEAD',
     headers: bearer,

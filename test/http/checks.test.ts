@@ -25,7 +25,7 @@ interface ErrorAnswer {
   readonly request_id: string
 }
 
-/** Checks what every error has, and answers its parts. */
+/** Checks what every error response has in common, and returns its parts. */
 async function refusal(response: Response) {
   expect(response.headers.get('content-type')).toBe('application/json')
   const body = (await response.json()) as ErrorAnswer
@@ -41,7 +41,7 @@ async function refusal(response: Response) {
 const BAD_BODY = '{'
 const BAD_MODEL = hello({ model: 'nobody/none' })
 
-test('a key that was revoked is known: its refusal carries the rate headers', async () => {
+test('the refusal of a revoked key carries the rate headers', async () => {
   const { deps, chat, clock } = await open()
   const { key, bearer } = await deps.issue({ rpm: 5 })
   await (await chat(bearer, hello())).text()
@@ -53,8 +53,8 @@ test('a key that was revoked is known: its refusal carries the rate headers', as
   expect(headers.get('x-ratelimit-reset-minute')).toBe('60')
 })
 
-describe('the first failure wins', () => {
-  test('1. the secret, before a body is looked at', async () => {
+describe('the first failing check decides', () => {
+  test('1. the secret, before the body is read', async () => {
     const { chat } = await open()
     expect(await refusal(await chat({}, BAD_BODY))).toMatchObject({
       status: 401,
@@ -62,7 +62,7 @@ describe('the first failure wins', () => {
     })
   })
 
-  test('2. the kind of key, before a body is looked at', async () => {
+  test('2. the kind of key, before the body is read', async () => {
     const { chat, deps } = await open()
     const { bearer } = await deps.issue({}, 'provisioning')
     expect(await refusal(await chat(bearer, BAD_BODY))).toMatchObject({
@@ -96,7 +96,7 @@ describe('the first failure wins', () => {
     })
   })
 
-  test('5. the catalogue, before the rules of modality', async () => {
+  test('5. the catalogue, before the modality rules', async () => {
     const { chat, deps } = await open()
     const { bearer } = await deps.issue()
     const body = { ...BAD_MODEL, stream: true, modalities: ['image'] }
@@ -107,7 +107,7 @@ describe('the first failure wins', () => {
     })
   })
 
-  test('6. the rules of modality, before money', async () => {
+  test('6. the modality rules, before money', async () => {
     const { chat, deps } = await open('0.000001')
     const { bearer } = await deps.issue({ dailySpend: usd('0') })
     const body = hello({ model: 'demo/image', stream: true, modalities: ['image'] })
@@ -118,7 +118,7 @@ describe('the first failure wins', () => {
     })
   })
 
-  test('7. money, before the windows', async () => {
+  test('7. money, before the rate windows', async () => {
     const { chat, deps } = await open()
     const { bearer } = await deps.issue({ rpm: 1, dailySpend: usd('0.000001') })
     expect((await chat(bearer, hello())).status).toBe(200)
@@ -133,7 +133,7 @@ describe('the first failure wins', () => {
     expect(refused.headers.get('x-should-retry')).toBe('false')
   })
 
-  test('8. the windows', async () => {
+  test('8. the rate windows', async () => {
     const { chat, deps, clock } = await open()
     const { bearer } = await deps.issue({ rpm: 1 })
     await chat(bearer, hello())
@@ -150,7 +150,7 @@ describe('the first failure wins', () => {
     expect(refused.headers.get('x-ratelimit-remaining-minute')).toBe('0')
   })
 
-  test('a refused request takes no slot', async () => {
+  test('a refused request uses no slot', async () => {
     const { chat, deps } = await open()
     const { bearer, key } = await deps.issue({ rpm: 5 })
     for (const body of [BAD_BODY, BAD_MODEL, hello({ stream: 'yes' })]) await chat(bearer, body)
@@ -158,8 +158,8 @@ describe('the first failure wins', () => {
   })
 })
 
-describe('what a client is told to do next', () => {
-  test('a day is too long for a library to wait', async () => {
+describe('retry advice to the client', () => {
+  test('a wait of a day is marked as not worth retrying', async () => {
     const { chat, deps } = await open()
     const { bearer } = await deps.issue({ rpd: 1 })
     await chat(bearer, hello())
@@ -171,7 +171,7 @@ describe('what a client is told to do next', () => {
     ])
   })
 
-  test('a place in the queue frees soon', async () => {
+  test('a full concurrency limit is worth retrying soon', async () => {
     const deps = await furnish()
     const { bearer } = await deps.issue({ concurrency: 1 })
     const played = script(async function* (call) {
@@ -193,25 +193,28 @@ describe('what a client is told to do next', () => {
     ['failed', 502],
     ['overloaded', 503],
     ['timeout', 504],
-  ] as const)('a picture that %s is not to be bought again unasked', async (kind, status) => {
-    const deps = await furnish()
-    const { bearer } = await deps.issue()
-    const played = script(
-      async function* () {},
-      async () => {
-        throw new UpstreamFailure(kind, 'no')
-      },
-    )
-    const { chat } = openApi(deps, { upstream: played.upstream })
-    const picture = await refusal(
-      await chat(bearer, hello({ model: 'demo/image', modalities: ['image'] })),
-    )
-    expect([picture.status, picture.headers.get('x-should-retry')]).toEqual([status, 'false'])
-    const words = await refusal(await chat(bearer, hello()))
-    expect([words.status, words.headers.get('x-should-retry')]).toEqual([status, null])
-  })
+  ] as const)(
+    'an image request that %s is marked as not to be retried, since a retry is charged again',
+    async (kind, status) => {
+      const deps = await furnish()
+      const { bearer } = await deps.issue()
+      const played = script(
+        async function* () {},
+        async () => {
+          throw new UpstreamFailure(kind, 'no')
+        },
+      )
+      const { chat } = openApi(deps, { upstream: played.upstream })
+      const picture = await refusal(
+        await chat(bearer, hello({ model: 'demo/image', modalities: ['image'] })),
+      )
+      expect([picture.status, picture.headers.get('x-should-retry')]).toEqual([status, 'false'])
+      const words = await refusal(await chat(bearer, hello()))
+      expect([words.status, words.headers.get('x-should-retry')]).toEqual([status, null])
+    },
+  )
 
-  test('a gateway that shuts down asks to be asked again', async () => {
+  test('a gateway that is shutting down asks for a retry', async () => {
     const deps = await furnish()
     const { bearer } = await deps.issue()
     const { chat, get } = openApi(deps, { draining: () => true })
@@ -236,7 +239,7 @@ describe('the secret', () => {
     ['an empty bearer', { Authorization: 'Bearer ' }, ''],
   ]
 
-  test('T5: is read from nowhere but Authorization: Bearer', async () => {
+  test('T5: is read from Authorization: Bearer and from nowhere else', async () => {
     const { deps, get } = await open()
     const { bearer } = await deps.issue()
     for (const [where, headers, query] of anywhere(bearer['Authorization']!.slice(7))) {
@@ -246,7 +249,7 @@ describe('the secret', () => {
     }
   })
 
-  test('T2: is refused when it is cut, stretched, doubled, altered or never issued', async () => {
+  test('T2: is refused when truncated, extended, doubled, altered or never issued', async () => {
     const { deps, get } = await open()
     const { bearer } = await deps.issue()
     const good = bearer['Authorization']!
@@ -272,7 +275,7 @@ describe('the secret', () => {
     )
   })
 
-  test('is judged anew on every request', async () => {
+  test('is checked anew on every request', async () => {
     const { deps, get, clock } = await open()
     const { bearer, key } = await deps.issue()
     const status = async () => {
@@ -292,8 +295,8 @@ describe('the secret', () => {
   })
 })
 
-describe('every answer', () => {
-  test('to a known key carries its windows, refusals included', async () => {
+describe('every response', () => {
+  test('to a known key carries its rate windows, refusals included', async () => {
     const { deps, chat, get } = await open()
     const { bearer } = await deps.issue({ rpm: 7, rpd: 9 })
     const answers = [
@@ -315,14 +318,14 @@ describe('every answer', () => {
     }
   })
 
-  test('of a key without a limit says nothing about windows', async () => {
+  test('to a key without rate limits has no rate headers', async () => {
     const { deps, chat } = await open()
     const { bearer } = await deps.issue()
     const { headers } = await chat(bearer, hello())
     expect([...headers.keys()].filter((name) => name.startsWith('x-ratelimit'))).toEqual([])
   })
 
-  test('has a request id: the client’s own where it is harmless', async () => {
+  test('has a request id: the client’s own where it is safe', async () => {
     const { get } = await open()
     const idOf = async (id: string) =>
       (await get('/healthz', { 'X-Request-Id': id })).headers.get('x-request-id')
@@ -335,7 +338,7 @@ describe('every answer', () => {
     }
   })
 
-  test('to an unknown path or a wrong method is the same JSON', async () => {
+  test('to an unknown path or a wrong method has the same JSON error body', async () => {
     const { app, get } = await open()
     expect(await refusal(await get('/v2/models'))).toMatchObject({
       status: 404,
@@ -359,7 +362,7 @@ describe('every answer', () => {
     }
   })
 
-  test('to an unknown path or a wrong method tells a known key its windows, and takes no slot', async () => {
+  test('to an unknown path or a wrong method carries a known key’s rate headers, and uses no slot', async () => {
     const { app, deps, clock } = await open()
     const { key, bearer } = await deps.issue({ rpm: 5 })
     const ask = async (method: string, path: string, headers: Readonly<Record<string, string>>) => {
@@ -384,7 +387,7 @@ describe('every answer', () => {
     expect(await ask('GET', '/v1/nothing', bearer)).toEqual([404, 'route_not_found', '5'])
   })
 
-  test('to an unknown path is the same where the keys cannot be read', async () => {
+  test('to an unknown path is the same when the key store cannot be read', async () => {
     const { deps } = await open()
     const { bearer } = await deps.issue({ rpm: 5 })
     const findBySecret = () => Promise.reject(new Error('disk I/O error'))
@@ -393,7 +396,7 @@ describe('every answer', () => {
     expect(await refusal(await get('/v1/nothing', bearer))).toMatchObject({ status: 404 })
   })
 
-  test('of an inner fault tells the caller nothing and the operator everything', async () => {
+  test('to an internal fault hides the details from the client and logs them for the operator', async () => {
     const deps = await furnish()
     const { bearer } = await deps.issue()
     const lines: unknown[] = []

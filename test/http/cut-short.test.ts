@@ -1,10 +1,10 @@
-// A whole answer that the gateway cuts short while its charge is being committed is paid for, and is sent.
+// A complete answer whose request is aborted while its charge is being committed is charged and still sent.
 import { expect, test } from 'vitest'
 import { GatewayError } from '#domain/errors.ts'
 import { createRunningWalks } from '#http/running-walks.ts'
 import { furnish, hello, openApi } from '#test/support/furnish.ts'
 
-test('aborted while it is settled, an answer that is complete leaves all the same', async () => {
+test('a complete answer is sent although its request is aborted during settlement', async () => {
   const deps = await furnish()
   const { bearer } = await deps.issue()
   const running = createRunningWalks()

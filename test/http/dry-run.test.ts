@@ -1,4 +1,4 @@
-// `X-Gateway-Dry-Run: true`: the verdict, the route and the most that a request can cost, and nothing taken for it.
+// `X-Gateway-Dry-Run: true` answers the verdict, the route and the highest possible cost, and consumes nothing.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ModelCard } from '#domain/model-card.ts'
 import { type Furnished, furnish, hello, openApi, type TestKey } from '#test/support/furnish.ts'
@@ -28,7 +28,7 @@ const ask = async (key: TestKey, body: unknown = hello()) => {
   return { response, quote: (await response.json()) as QuoteBody }
 }
 
-/** No slot, no hold, no charge, no line. */
+/** Checks that there is no slot, no hold, no charge and no activity entry. */
 async function expectNothingTaken({ key }: TestKey): Promise<void> {
   const { store, clock } = deps
   expect(await store.admissions.usage(key.id, clock.now())).toMatchObject({
@@ -41,7 +41,7 @@ async function expectNothingTaken({ key }: TestKey): Promise<void> {
   expect(await store.activity.list({ keyId: key.id, limit: 10 })).toEqual([])
 }
 
-test('one that would be admitted: where it would go, and the hold it would take', async () => {
+test('a request that would be admitted: the model that would answer, and the hold it would take', async () => {
   const key = await deps.issue({ rpm: 5 })
   const { response, quote } = await ask(key, hello({ max_tokens: 10 }))
   expect(response.status).toBe(200)
@@ -60,7 +60,7 @@ test('one that would be admitted: where it would go, and the hold it would take'
   expect(quote.max_cost_rub).toBeCloseTo(Number(quote.max_cost_usd) * 90, 6)
 })
 
-test('one that would be refused: with what, as the refusal itself would say', async () => {
+test('a request that would be refused: the error that the refusal itself would have', async () => {
   const key = await deps.issue({ dailySpend: usd('0') })
   const { response, quote } = await ask(key)
   expect(response.status).toBe(200)
@@ -75,7 +75,7 @@ test('one that would be refused: with what, as the refusal itself would say', as
   await expectNothingTaken(key)
 })
 
-test('what stands before admission is refused as ever', async () => {
+test('a request that fails before admission is refused as usual', async () => {
   const key = await deps.issue({ allowedModels: ['other/*'] })
   expect((await ask(key)).response.status).toBe(403)
   const free = await deps.issue()
@@ -83,7 +83,7 @@ test('what stands before admission is refused as ever', async () => {
   expect((await api.chat({}, hello(), DRY)).status).toBe(401)
 })
 
-test('every hop of a route, each with what it can cost', async () => {
+test('lists every hop of a route with its highest cost', async () => {
   const { store } = deps
   await store.providers.add(aProvider({ name: 'other' }), null)
   const echo = (await store.models.find('demo/echo')) as ModelCard
@@ -106,13 +106,13 @@ test('every hop of a route, each with what it can cost', async () => {
   ])
 })
 
-test('false is no dry run', async () => {
+test('false means an ordinary request', async () => {
   const key = await deps.issue()
   const response = await api.chat(key.bearer, hello(), { 'X-Gateway-Dry-Run': 'false' })
   expect(response.status).toBe(500)
 })
 
-test.each(['1', 'yes', 'on', 'true, true', ''])('%j is refused, and runs nothing', async (word) => {
+test.each(['1', 'yes', 'on', 'true, true', ''])('%j is refused, and nothing runs', async (word) => {
   const key = await deps.issue()
   const response = await api.chat(key.bearer, hello(), { 'X-Gateway-Dry-Run': word })
   expect(response.status).toBe(400)

@@ -1,4 +1,4 @@
-// The caps of a key on each of its end users: whom they stop, whom they leave alone, and what the key is told of them.
+// A key’s limits for each of its end users: which requests they refuse, and how the key’s information shows them.
 import { expect, onTestFinished, test } from 'vitest'
 import type { Limits } from '#domain/key.ts'
 import { furnish, handClock, hello, openApi, usd } from '#test/support/furnish.ts'
@@ -11,7 +11,7 @@ async function open(limits: Partial<Limits>) {
   onTestFinished(() => deps.store.close())
   const { bearer } = await deps.issue(limits)
   const { chat, get } = openApi(deps)
-  /** As this end user, or as nobody. */
+  /** As this end user, or without naming one. */
   const ask = async (user: string | undefined, headers = {}) => {
     const response = await chat(
       { ...bearer, ...headers },
@@ -26,21 +26,24 @@ async function open(limits: Partial<Limits>) {
 test.each<[string, Partial<Limits>, number, number]>([
   ['requests a minute', { endUserRpm: 1 }, 429, 60_000],
   ['spend a day', { endUserDailySpend: usd('0.000001') }, 402, 12 * 3_600_000],
-])('%s: one is stopped, everybody else served, until it lifts', async (_, limits, status, ms) => {
-  const { clock, statusOf } = await open(limits)
-  expect([await statusOf('ann'), await statusOf('ann')]).toEqual([200, status])
-  expect(await statusOf('bob')).toBe(200)
-  // Names are taken as they are written.
-  expect(await statusOf('Ann')).toBe(200)
-  // Whoever names nobody is capped by the key alone.
-  expect([await statusOf(), await statusOf(), await statusOf('')]).toEqual([200, 200, 200])
-  clock.advance(ms - 1)
-  expect(await statusOf('ann')).toBe(status)
-  clock.advance(1)
-  expect(await statusOf('ann')).toBe(200)
-})
+])(
+  '%s: one end user is refused until the limit lifts, all others are served',
+  async (_, limits, status, ms) => {
+    const { clock, statusOf } = await open(limits)
+    expect([await statusOf('ann'), await statusOf('ann')]).toEqual([200, status])
+    expect(await statusOf('bob')).toBe(200)
+    // Names are compared exactly as written.
+    expect(await statusOf('Ann')).toBe(200)
+    // A request that names no end user is limited by the key alone.
+    expect([await statusOf(), await statusOf(), await statusOf('')]).toEqual([200, 200, 200])
+    clock.advance(ms - 1)
+    expect(await statusOf('ann')).toBe(status)
+    clock.advance(1)
+    expect(await statusOf('ann')).toBe(200)
+  },
+)
 
-test('a refused end user takes no slot of the key, and the rate headers are the key’s', async () => {
+test('a refused end user uses no slot of the key, and the rate headers are the key’s', async () => {
   const { ask } = await open({ rpm: 10, endUserRpm: 1 })
   const remaining = async (user: string) =>
     (await ask(user)).headers.get('x-ratelimit-remaining-minute')
@@ -51,7 +54,7 @@ test('a refused end user takes no slot of the key, and the rate headers are the 
   ])
 })
 
-test('the key is told its caps', async () => {
+test('the key’s information shows its end-user limits', async () => {
   const { key } = await open({ endUserRpm: 6, endUserDailySpend: usd('0.5') })
   expect(await (await key()).json()).toMatchObject({
     limits: { rpm_limit: null, end_user_rpm: 6, end_user_daily_usd: '0.50' },
@@ -59,7 +62,7 @@ test('the key is told its caps', async () => {
   })
 })
 
-test('a quote reckons with them, and takes nothing of them', async () => {
+test('a dry run applies them and uses none of them', async () => {
   const { ask } = await open({ endUserRpm: 1 })
   const quote = async (user: string) =>
     (await ask(user, { 'x-gateway-dry-run': 'true' })).json() as Promise<unknown>

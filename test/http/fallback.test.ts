@@ -1,4 +1,4 @@
-// Fallbacks: another model may answer as long as nothing of an answer has come, and only what answered is billed.
+// Fallbacks: another model may answer until the first content arrives, and only the model that answered is charged.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ModelCard } from '#domain/model-card.ts'
 import type { UsdAttos } from '#domain/money.ts'
@@ -18,7 +18,7 @@ import {
 let deps: Furnished
 let key: TestKey
 
-/** Twice as dear as `demo/echo`, at a provider of its own. */
+/** Twice the price of `demo/echo`, at a provider of its own. */
 const SPARE = 'spare/echo'
 
 const doubled = (price: UsdAttos): UsdAttos => (price * 2n) as UsdAttos
@@ -65,7 +65,7 @@ const refusesToOpen = (kind: 'failed' | 'overloaded' | 'rejected' = 'failed'): S
     },
   )
 
-/** The API where each provider plays its own script. */
+/** The API with providers that each play a script of their own. */
 function api(demo: Script, spare: Script) {
   const scripts: Readonly<Record<string, Script>> = { demo, spare }
   return openApi(deps, {
@@ -76,7 +76,7 @@ function api(demo: Script, spare: Script) {
 const ask = (demo: Script, spare: Script, more: object = {}) =>
   api(demo, spare).chat(key.bearer, hello({ models: [SPARE], ...more }))
 
-/** What was charged in nano-dollars, and proof that nothing stays open. */
+/** The charges in nano-dollars, after checking that no hold or slot remains. */
 async function charged(): Promise<bigint> {
   await eventually(
     async () => (await deps.store.health({ checkIntegrity: false })).openHolds === 0,
@@ -91,9 +91,9 @@ async function charged(): Promise<bigint> {
 const AT_DEMO = 20_000n
 const AT_SPARE = 40_000n
 
-describe('a model that fails before it has said anything', () => {
+describe('a model that fails before its first content', () => {
   test.each(['failed', 'overloaded', 'rejected'] as const)(
-    'T21: %s: the next model answers, is named and is billed',
+    'T21: %s: the next model answers, is named in the response and is charged',
     async (kind) => {
       const spare = answers('from the spare')
       const response = await ask(refusesToOpen(kind), spare)
@@ -109,7 +109,7 @@ describe('a model that fails before it has said anything', () => {
     },
   )
 
-  test('a stream too: the failure came before its first word', async () => {
+  test('falls back in a stream too', async () => {
     const demo = script(async function* () {
       yield [COUNTED]
       throw new UpstreamFailure('failed', 'broke off')
@@ -123,7 +123,7 @@ describe('a model that fails before it has said anything', () => {
     expect(demo.over).toBe(true)
   })
 
-  test('one that ends without a word has not answered', async () => {
+  test('that ends without any content has failed', async () => {
     const response = await ask(
       script(async function* () {}),
       answers('something'),
@@ -132,7 +132,7 @@ describe('a model that fails before it has said anything', () => {
     expect(await charged()).toBe(AT_SPARE)
   })
 
-  test('when all fail, the last failure is told and nothing is charged', async () => {
+  test('when all models fail, the last failure is returned and nothing is charged', async () => {
     const response = await ask(refusesToOpen('failed'), refusesToOpen('overloaded'))
     expect(response.status).toBe(503)
     expect(await response.json()).toMatchObject({ error: { code: 'upstream_overloaded' } })
@@ -141,7 +141,7 @@ describe('a model that fails before it has said anything', () => {
 })
 
 describe('no fallback', () => {
-  test('after the first word: what came is charged where it came from', async () => {
+  test('after the first content: what arrived is charged to the model that sent it', async () => {
     const spare = answers('too late')
     const demo = script(async function* () {
       yield [text('half an answer')]
@@ -156,7 +156,7 @@ describe('no fallback', () => {
   })
 
   test.each([{ allow_fallbacks: false }, { provider: { allow_fallbacks: false } }])(
-    'with %j: exactly one attempt',
+    'with %j: there is exactly one attempt',
     async (routing) => {
       const spare = answers('unasked')
       const response = await ask(refusesToOpen(), spare, routing)
@@ -175,7 +175,7 @@ describe('no fallback', () => {
     expect(spare.calls).toHaveLength(0)
   })
 
-  test('from a model that the key may not call: the request is refused as it stands', async () => {
+  test('from a model that the key may not call: the request is refused', async () => {
     key = await deps.issue({ allowedModels: ['spare/*'] })
     const spare = answers('not asked')
     const response = await ask(answers('nor this'), spare)
@@ -183,7 +183,7 @@ describe('no fallback', () => {
     expect(spare.calls).toHaveLength(0)
   })
 
-  test('for a client that leaves while the first is asked', async () => {
+  test('for a client that disconnects during the first attempt', async () => {
     const spare = answers('for nobody')
     const demo = script(
       async function* () {},
@@ -205,7 +205,7 @@ describe('no fallback', () => {
   })
 })
 
-describe('the choice of providers', () => {
+describe('provider preferences', () => {
   test.each([
     [{ only: ['spare'] }, SPARE],
     [{ ignore: ['demo'] }, SPARE],
@@ -217,7 +217,7 @@ describe('the choice of providers', () => {
     expect(await response.json()).toMatchObject({ model })
   })
 
-  test('that leaves nobody is refused, and takes nothing', async () => {
+  test('that leave no provider are refused, and consume nothing', async () => {
     const response = await ask(answers('demo'), answers('spare'), { provider: { only: ['x'] } })
     expect(response.status).toBe(503)
     expect(await response.json()).toMatchObject({ error: { code: 'no_route_available' } })
@@ -225,7 +225,7 @@ describe('the choice of providers', () => {
   })
 })
 
-test('the hold is that of the dearest model that may answer', async () => {
+test('the hold is that of the most expensive model that may answer', async () => {
   const held: bigint[] = []
   const watch = script(async function* () {
     const usage = await deps.store.admissions.usage(key.key.id, deps.clock.now())
@@ -235,7 +235,7 @@ test('the hold is that of the dearest model that may answer', async () => {
   await (await ask(watch, watch, { max_tokens: 100 })).text()
   await (await ask(watch, watch, { max_tokens: 100, models: [] })).text()
   const [withSpare, alone] = held as [bigint, bigint]
-  // The bodies differ by the few bytes that name the spare.
+  // The bodies differ only in the bytes that name the fallback.
   expect(Number(withSpare) / Number(alone)).toBeCloseTo(2, 0)
   expect(withSpare).toBeGreaterThan(alone)
 })

@@ -1,4 +1,4 @@
-// The folding of a whole answer by itself: whatever comes, it is what a plain reading of the events makes of it.
+// Folding events into a whole answer: the optimized fold gives the same result as a naive one, whatever the events.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { AnswerHead, ChatEvent, JsonObject } from '#domain/chat.ts'
@@ -81,7 +81,7 @@ function join(...parts: readonly fc.Arbitrary<object>[]): fc.Arbitrary<object> {
   return fc.tuple(...parts).map((made) => Object.assign({}, ...made))
 }
 
-test('the text is what the events say, each of them in its place', () => {
+test('the text of every event is in the answer, in its place', () => {
   fc.assert(
     fc.property(fc.array(fc.array(event), { maxLength: 5 }), (batches) => {
       const fold = startFold()
@@ -93,7 +93,7 @@ test('the text is what the events say, each of them in its place', () => {
   )
 })
 
-test('an ordinary answer says each name once, in the order of the contract', () => {
+test('an ordinary answer has each field once, in the order of the contract', () => {
   const fold = startFold()
   fold.note([{ type: 'text-delta', choice: 0, text: 'Hello' }])
   fold.note([{ type: 'finish', choice: 0, reason: 'stop', native: 'end_turn' }])
@@ -104,7 +104,7 @@ test('an ordinary answer says each name once, in the order of the contract', () 
   ])
 })
 
-/** The same, event by event, with no thought of what it costs. */
+/** The same fold, event by event and without optimization. */
 function readPlainly(events: readonly ChatEvent[]): JsonObject {
   const of = (index: number) => events.filter((e) => 'choice' in e && e.choice === index)
   const indices = events.flatMap((e) => ('choice' in e ? [e.choice] : []))
@@ -167,7 +167,7 @@ function readCalls(events: readonly ChatEvent[]): readonly JsonObject[] {
     const named = { ...(name !== undefined && { name }) }
     return {
       ...Object.assign({}, ...mine.map((delta) => delta.fields ?? {})),
-      // Whoever never named it leaves no field of that name behind, whatever the provider called so.
+      // A provider’s field of the same name does not appear when the gateway never set it.
       id,
       type: kind,
       ...(kind === 'function'

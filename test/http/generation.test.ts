@@ -1,4 +1,4 @@
-// GET /v1/generation: the receipt of a request, for keys of its account alone, without what is the operator's own affair.
+// GET /v1/generation: the receipt of a request, for keys of its own account, without the operator’s internal data.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { newAccountId, newGenerationId, newKeyId } from '#domain/id.ts'
 import { labelOf, newSecret } from '#domain/secret.ts'
@@ -35,7 +35,7 @@ const COUNTED = {
   statedCost: usd('0.123456789'),
 } as const
 
-/** Answers after a third of a second; states what it charges the operator. */
+/** Answers after a third of a second, and states what it charges the operator. */
 const answers = () =>
   script(async function* () {
     clock.advance(340)
@@ -59,7 +59,7 @@ const receiptFor = async (
 
 const idOf = (response: Response): string => response.headers.get('x-generation-id') ?? ''
 
-test('everything, to the field', async () => {
+test('a receipt has exactly these fields', async () => {
   const api = openApi(deps, { upstream: answers().upstream })
   const asked = hello({ user: 'u_204' })
   const answer = await api.chat(worker.bearer, asked, { 'X-Request-Id': 'mine-1' })
@@ -148,8 +148,8 @@ const line = (name: string, count: number, unitPrice: string, amount: string) =>
   amount_usd: amount,
 })
 
-describe('it is shown', () => {
-  test('under both prefixes, to every key of the account, with rate headers, for no slot', async () => {
+describe('a receipt is shown', () => {
+  test('under both prefixes, to every key of the account, with rate headers, without using a slot', async () => {
     const api = openApi(deps)
     const id = idOf(await api.chat(worker.bearer, hello()))
     const colleague = await deps.issue({ rpm: 5 })
@@ -161,7 +161,7 @@ describe('it is shown', () => {
     }
   })
 
-  test('as soon as a stream has ended, by the id that its first chunk carried', async () => {
+  test('as soon as a stream has ended, by the id in its first chunk', async () => {
     const api = openApi(deps)
     const response = await api.chat(worker.bearer, hello({ stream: true }))
     const body = await response.text()
@@ -170,7 +170,7 @@ describe('it is shown', () => {
     expect(await receipt.json()).toMatchObject({ stream: true, ended_by: 'completed' })
   })
 
-  test('for a refused request: which limit refused it, and that nothing was charged', async () => {
+  test('for a refused request: the limit that refused it, and no charge', async () => {
     const api = openApi(deps)
     const poor = await deps.issue({ dailySpend: usd('0') })
     const refused = await api.chat(poor.bearer, hello())
@@ -190,7 +190,7 @@ describe('it is shown', () => {
     })
   })
 
-  test('for a request that its client left, and says so', async () => {
+  test('for a request whose client disconnected, marked as cancelled', async () => {
     const held = script(
       async function* () {},
       (call) => until(never, call),
@@ -211,7 +211,7 @@ describe('it is shown', () => {
     expect(await receipt.json()).toMatchObject({ ended_by: 'client', data: { cancelled: true } })
   })
 
-  test('for pictures: by the piece, at the size that was drawn', async () => {
+  test('for images: the price per image, at the size that was drawn', async () => {
     const api = openApi(deps)
     const wish = hello({ model: 'demo/image', modalities: ['image'] })
     const answer = await api.chat(worker.bearer, wish)
@@ -220,7 +220,7 @@ describe('it is shown', () => {
     expect(receipt.data['num_media_completion']).toBe(1)
   })
 
-  test('after a fallback: every attempt, in words that may be read by anybody', async () => {
+  test('after a fallback: every attempt, without the operator’s internal data', async () => {
     const at = clock.now()
     const echo = await deps.store.models.find('demo/echo')
     await deps.store.providers.add(
@@ -266,12 +266,12 @@ describe('it is shown', () => {
         { provider: 'demo', outcome: 'answered', ms: 440 },
       ],
     })
-    // Neither what the providers take nor what they say among themselves is a client's to know.
+    // What providers charge and what their errors say is not shown to clients.
     expect(body).not.toMatch(/wrong-account|10\.1\.2\.3|0\.12345|operator_cost|stated/)
   })
 })
 
-describe('it is not shown', () => {
+describe('a receipt is not shown', () => {
   const refusal = async (response: Response) => {
     const { error } = (await response.json()) as { error: Record<string, unknown> }
     return [response.status, error['code'], error['param']]
@@ -288,7 +288,7 @@ describe('it is not shown', () => {
     return { Authorization: `Bearer ${secret}` }
   }
 
-  test('T6: to a key of another account, which is told the same as of one that never was', async () => {
+  test('T6: to a key of another account, which gets the same answer as for an id that never existed', async () => {
     const api = openApi(deps)
     const id = idOf(await api.chat(worker.bearer, hello()))
     const stranger = await strangerOf('other')
@@ -305,7 +305,7 @@ describe('it is not shown', () => {
     expect((await receiptFor(api, id)).status).toBe(200)
   })
 
-  test('when it is no longer kept, and says so by the time in its id alone', async () => {
+  test('after its retention period; the error says so from the time in the id alone', async () => {
     const api = openApi(deps)
     const id = idOf(await api.chat(worker.bearer, hello()))
     expect((await receiptFor(api, id)).status).toBe(200)
@@ -325,7 +325,7 @@ describe('it is not shown', () => {
     expect([await why(id), await why(neverWas), await why(young)]).toEqual([gone, gone, none])
   })
 
-  test('while it runs', async () => {
+  test('while the request runs', async () => {
     const { promise: word, resolve: giveWord } = Promise.withResolvers<void>()
     const held = script(async function* (call) {
       yield [text('hold on')]
@@ -357,7 +357,7 @@ describe('it is not shown', () => {
     },
   )
 
-  test('to a provisioning key, whatever it asks for, nor to nobody', async () => {
+  test('to a provisioning key or without a key, whatever id is given', async () => {
     const api = openApi(deps)
     const id = idOf(await api.chat(worker.bearer, hello()))
     const { bearer } = await deps.issue({}, 'provisioning')
@@ -368,7 +368,7 @@ describe('it is not shown', () => {
     expect((await api.get(`/v1/generation?id=${id}`)).status).toBe(401)
   })
 
-  test('by another method', async () => {
+  test('by another HTTP method', async () => {
     const { app } = openApi(deps)
     const response = await app.request('http://gateway.test/v1/generation', { method: 'DELETE' })
     expect(response.status).toBe(405)

@@ -1,10 +1,10 @@
-// Health and cross-origin calls: both come without a key.
+// Health endpoints and CORS, both without a key.
 import { expect, test } from 'vitest'
 import { furnish, openApi } from '#test/support/furnish.ts'
 
 const deps = await furnish()
 
-test('alive touches nothing', async () => {
+test('liveness reads neither the store nor a provider', async () => {
   const { get } = openApi({
     ...deps,
     store: new Proxy(deps.store, {
@@ -43,7 +43,7 @@ test.each([
   })
 })
 
-test('a page may call from anywhere, and read every header of ours', async () => {
+test('a page of any origin may call, and may read every header that the gateway sends', async () => {
   const { app, get } = openApi(deps)
   const preflight = await app.request('http://gateway.test/v1/chat/completions', {
     method: 'OPTIONS',
@@ -77,7 +77,7 @@ test('a page may call from anywhere, and read every header of ours', async () =>
   )
 })
 
-test('a preflight cannot smuggle a header of its own', async () => {
+test('a preflight cannot inject a response header', async () => {
   const { app } = openApi(deps)
   const preflight = await app.request('http://gateway.test/v1/key', {
     method: 'OPTIONS',

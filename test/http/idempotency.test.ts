@@ -1,4 +1,4 @@
-// What is kept is kept before the answer's last byte leaves, and whether it can be kept is never the client's trouble.
+// Idempotency: an answer is stored before its last byte is sent, and a failure to store it never fails the request.
 import { expect, test } from 'vitest'
 import type { Answers } from '#domain/idempotency.ts'
 import { newSecret } from '#domain/secret.ts'
@@ -6,7 +6,7 @@ import { createRunningWalks } from '#http/running-walks.ts'
 import { type Furnished, furnish, hello, openApi } from '#test/support/furnish.ts'
 import { eventually } from '#test/support/scripted-upstream.ts'
 
-/** An API whose store keeps answers only once it is let. */
+/** An API whose store waits for permission before it stores an answer. */
 async function openGated() {
   const deps = await furnish()
   const { bearer } = await deps.issue()
@@ -37,7 +37,7 @@ const withAnswers = (deps: Furnished, answers: Pick<Answers, 'find' | 'keep'>): 
   store: { ...deps.store, answers: { ...deps.store.answers, ...answers } },
 })
 
-test('a whole answer leaves once it is kept, and until then it is running', async () => {
+test('a whole answer is sent once it is stored; until then a retry is told that it is running', async () => {
   const gate = await openGated()
   let left = false
   const asked = gate.ask(hello()).then((response) => {
@@ -55,7 +55,7 @@ test('a whole answer leaves once it is kept, and until then it is running', asyn
 })
 
 test.each([false, true])(
-  'it is paid for once it is written, and once, streamed: %s',
+  'a request is charged once, when its answer is stored (stream: %s)',
   async (stream) => {
     const gate = await openGated()
     const asked = gate.ask(hello({ stream })).then((response) => response.text())
@@ -69,7 +69,7 @@ test.each([false, true])(
   },
 )
 
-test('the end of a stream leaves once it is kept', async () => {
+test('the end of a stream is sent once the answer is stored', async () => {
   const gate = await openGated()
   const response = await gate.ask(hello({ stream: true }))
   let said = ''
@@ -90,7 +90,7 @@ test('the end of a stream leaves once it is kept', async () => {
   expect(await again.text()).toBe(said)
 })
 
-test('a client that leaves while its answer is being kept finds it when it comes back', async () => {
+test('a client that disconnects while its answer is being stored finds it on retry', async () => {
   const gate = await openGated()
   const response = await gate.ask(hello({ stream: true }))
   const reader = response.body?.getReader()
@@ -115,7 +115,7 @@ test('a client that leaves while its answer is being kept finds it when it comes
 test.each([
   ['refuses', async () => false],
   ['fails', () => Promise.reject(new Error('no room'))],
-])('a store that %s to keep it stops no answer', async (_, keep) => {
+])('a store that %s to keep an answer does not fail the request', async (_, keep) => {
   const deps = await furnish()
   const { bearer } = await deps.issue()
   const { chat } = openApi(withAnswers(deps, { find: async () => undefined, keep }))
@@ -129,7 +129,7 @@ test.each([
   expect(await deps.store.ledger.list({ kind: 'charge', limit: 10 })).toHaveLength(4)
 })
 
-test('a store that cannot be read refuses, and the key is free again', async () => {
+test('a store that cannot be read refuses the request, and the idempotency key is free again', async () => {
   const deps = await furnish()
   const { bearer } = await deps.issue()
   let broken = true
@@ -146,7 +146,7 @@ test('a store that cannot be read refuses, and the key is free again', async () 
   expect(await deps.store.ledger.list({ kind: 'charge', limit: 10 })).toHaveLength(1)
 })
 
-test('who comes while it is looked up waits for the same look-up', async () => {
+test('a second request during the look-up waits for the same look-up', async () => {
   const deps = await furnish()
   const { bearer } = await deps.issue()
   const looking = Promise.withResolvers<void>()
@@ -167,7 +167,7 @@ test('who comes while it is looked up waits for the same look-up', async () => {
   expect(lookUps).toBe(2)
 })
 
-test('a request without the header asks the store for nothing', async () => {
+test('a request without the header does not query the store', async () => {
   const deps = await furnish()
   const { bearer } = await deps.issue()
   const touched = () => Promise.reject(new Error('the store was asked'))
@@ -179,7 +179,7 @@ test('a request without the header asks the store for nothing', async () => {
   }
 })
 
-test('a key of the API is no name of a request, and is not kept as one', async () => {
+test('an API key is refused as an idempotency key, and is not stored', async () => {
   const deps = await furnish()
   const { bearer } = await deps.issue()
   const { chat } = openApi(deps)
@@ -190,7 +190,7 @@ test('a key of the API is no name of a request, and is not kept as one', async (
   })
 })
 
-test('another body under its key is not to be asked again, a run that goes on is', async () => {
+test('another body under the same key is not worth a retry, a running request is', async () => {
   const gate = await openGated()
   const first = gate.ask(hello())
   await gate.asked()

@@ -1,4 +1,4 @@
-/** A counter at which keys are managed: a provisioning key, a second account with keys of its own, and one way to ask. */
+/** An API for managing keys: a provisioning key, a second account with keys of its own, and a function that sends requests. */
 import { onTestFinished } from 'vitest'
 import type { Account } from '#domain/account.ts'
 import { newAccountId } from '#domain/id.ts'
@@ -24,8 +24,8 @@ export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** Whatever the JSON was; each test knows what it asked for. */
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into what a stranger would see
+  /** The parsed JSON body; each test knows its shape. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary JSON
   readonly body: any
 }
 
@@ -33,13 +33,13 @@ export interface KeyCounter {
   readonly deps: Furnished
   readonly clock: HandClock
   readonly api: ReturnType<typeof openApi>
-  /** Without limits, of the first account. */
+  /** Has no limits and belongs to the first account. */
   readonly boss: TestKey
-  /** As `boss` unless told; a text is sent as it is. */
+  /** As `boss` by default; a string body is sent unchanged. */
   ask(method: string, path: string, body?: unknown, headers?: Bearer): Promise<Answer>
-  /** 201, or the test fails. */
+  /** Expects 201, or fails the test. */
   mint(fields?: object): Promise<KeyRecord & { readonly key: string; readonly warnings?: string[] }>
-  /** Through the store, as the operator would. */
+  /** Directly in the store, as the operator would. */
   issueIn(account: Account, wish?: Partial<NewKey>): Promise<TestKey>
   openAccount(name: string): Promise<Account>
 }

@@ -1,4 +1,4 @@
-// GET /v1/key: what a key is told about itself, whatever state its limits are in (spec §4.5, contract §5).
+// GET /v1/key: a key’s own limits, usage and state (spec §4.5, contract §5).
 import { expect, test } from 'vitest'
 import { instant } from '#domain/clock.ts'
 import { readRubPerUsd } from '#domain/money.ts'
@@ -6,7 +6,7 @@ import { furnish, handClock, hello, openApi, usd } from '#test/support/furnish.t
 
 const NOON = Date.UTC(2026, 7, 22, 12)
 
-test('everything, to the field', async () => {
+test('a key’s information has exactly these fields', async () => {
   const clock = handClock(NOON)
   const deps = await furnish({ clock, balance: '20' })
   await deps.store.rates.set(readRubPerUsd('100')!, clock.now())
@@ -68,7 +68,7 @@ test('everything, to the field', async () => {
   })
 })
 
-test('it takes no slot, and answers when nothing is left', async () => {
+test('it uses no slot, and answers when every limit is used up', async () => {
   const clock = handClock(NOON)
   const deps = await furnish({ clock, balance: '0.000001' })
   const { bearer } = await deps.issue({ rpm: 1, rpd: 1, dailySpend: usd('0.000001') })
@@ -86,7 +86,7 @@ test('it takes no slot, and answers when nothing is left', async () => {
   }
 })
 
-test('a request in progress is told, with what it holds, and what would be left without it', async () => {
+test('a request in progress is shown with its hold, which the remaining amounts leave out', async () => {
   const deps = await furnish({ clock: handClock(NOON) })
   const { bearer } = await deps.issue({ concurrency: 1, rpd: 2 })
   const { get, chat } = openApi(deps)
@@ -106,7 +106,7 @@ test('a request in progress is told, with what it holds, and what would be left 
   })
 })
 
-test('a widget that knows one limit is shown the month, or the day where only that is set', async () => {
+test('`limit` is the monthly spend limit, or the daily one where only that is set', async () => {
   const deps = await furnish({ clock: handClock(NOON) })
   const { get, chat } = openApi(deps)
   for (const [limits, limit, left] of [
@@ -131,7 +131,7 @@ test('a widget that knows one limit is shown the month, or the day where only th
   }
 })
 
-test('a key that ends says when', async () => {
+test('a key that expires shows when', async () => {
   const clock = handClock(NOON)
   const deps = await furnish({ clock })
   const { bearer, key } = await deps.issue()
@@ -144,7 +144,7 @@ test('a key that ends says when', async () => {
   expect((await get('/v1/key', bearer)).status).toBe(401)
 })
 
-test('a provisioning key may ask about itself', async () => {
+test('a provisioning key may read its own information', async () => {
   const deps = await furnish()
   const { bearer } = await deps.issue({}, 'provisioning')
   const { get } = openApi(deps)

@@ -1,4 +1,4 @@
-// What a provisioning key changes is in the log of acts under its own id; what it only reads, or was refused, is not.
+// The audit log records what a provisioning key changes, under that key’s id; reads and refused requests are not recorded.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type KeyCounter, openKeyCounter } from './key-counter.ts'
 
@@ -11,7 +11,7 @@ beforeEach(async () => {
 const acts = () => ownCli.deps.store.acts.list({ limit: 99 })
 
 describe('keys over HTTP', () => {
-  test('a key that was issued: with its limits, and without its secret', async () => {
+  test('issuing a key is recorded with its limits, and without its secret', async () => {
     const minted = await ownCli.mint({ name: 'worker', rpm_limit: 60, allowed_models: ['demo/*'] })
     const [act, ...others] = await acts()
     expect(others).toEqual([])
@@ -32,7 +32,7 @@ describe('keys over HTTP', () => {
     expect(JSON.stringify(act)).not.toContain(minted.key)
   })
 
-  test('a key that was changed: what from, what to; and nothing where it was so already', async () => {
+  test('changing a key is recorded with old and new values; an edit that changes nothing is not', async () => {
     const { id } = await ownCli.mint({ name: 'worker', rpm_limit: 60 })
     await ownCli.ask('PATCH', `/v1/keys/${id}`, {
       rpm_limit: 120,
@@ -53,7 +53,7 @@ describe('keys over HTTP', () => {
     expect(await acts()).toHaveLength(2)
   })
 
-  test('a key that was revoked, once', async () => {
+  test('revoking a key is recorded once', async () => {
     const { id } = await ownCli.mint({ name: 'worker' })
     for (let i = 0; i < 3; i++) await ownCli.ask('DELETE', `/v1/keys/${id}`)
     expect((await acts()).map(({ verb, target }) => [verb, target])).toEqual([
@@ -62,7 +62,7 @@ describe('keys over HTTP', () => {
     ])
   })
 
-  test('what is read, or refused, is no act', async () => {
+  test('reads and refused requests are not recorded', async () => {
     const { id } = await ownCli.mint({ name: 'worker' })
     const worker = await ownCli.issueIn(ownCli.deps.account)
     await ownCli.ask('GET', '/v1/keys')

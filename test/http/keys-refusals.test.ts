@@ -1,10 +1,10 @@
-// What /v1/keys refuses, in which order and in which words; whose keys it never shows; and that no secret comes back.
+// What /v1/keys refuses, in which order and with which message; no key of another account and no secret is shown.
 import { describe, expect, test } from 'vitest'
 import type { KeyId } from '#domain/id.ts'
 import { newSecret } from '#domain/secret.ts'
 import { type Answer, bearerOf, type KeyCounter, openKeyCounter } from './key-counter.ts'
 
-/** Status and code, having checked what every refusal has. */
+/** Status and code, after checking what every refusal has in common. */
 function refusal({ status, headers, body, text }: Answer) {
   expect(headers.get('content-type'), text).toBe('application/json')
   expect(Object.keys(body.error)).toEqual(
@@ -20,7 +20,7 @@ const countOf = async ({ ask }: KeyCounter): Promise<number> =>
 const INVALID = [400, 'invalid_request']
 const UNKNOWN = [400, 'unknown_parameter']
 
-/** Refused in a POST (beside a good name) and in a PATCH alike. */
+/** Refused in a POST (with a valid name) and in a PATCH alike. */
 const BAD_FIELDS: readonly (readonly [string, object, readonly unknown[], string | RegExp])[] = [
   ['name', { name: null }, INVALID, 'must be a text of 1 to 128 characters'],
   ['name', { name: '' }, INVALID, 'must be a text of 1 to 128 characters'],
@@ -109,8 +109,8 @@ const BAD_FIELDS: readonly (readonly [string, object, readonly unknown[], string
   ['constructor', { constructor: 1 }, UNKNOWN, 'there is no field "constructor"'],
 ]
 
-describe('a record that is asked for in vain', () => {
-  test('T4: is refused by the name of its field, with what to do, and nothing is made or changed', async () => {
+describe('an invalid body', () => {
+  test('T4: is refused by the name of its field, with advice, and nothing is created or changed', async () => {
     const keys = await openKeyCounter()
     const { ask, mint } = keys
     const { key: _, ...record } = await mint({ rpm_limit: 7 })
@@ -128,14 +128,14 @@ describe('a record that is asked for in vain', () => {
     expect(await countOf(keys)).toBe(2)
   })
 
-  test('takes a name of 128 characters, however wide', async () => {
+  test('is not one with a name of 128 characters, however many bytes they take', async () => {
     const { mint } = await openKeyCounter()
     for (const char of ['x', 'ж', '🦊']) {
       expect((await mint({ name: char.repeat(128) })).name).toBe(char.repeat(128))
     }
   })
 
-  test('needs a name, cannot be disabled at birth, and cannot smuggle a prototype in', async () => {
+  test('is one without a name, one disabled at creation, and one that sets a prototype', async () => {
     const keys = await openKeyCounter()
     const post = async (body: unknown) => refusal(await keys.ask('POST', '/v1/keys', body))
     expect(await post({})).toEqual([...INVALID, 'name'])
@@ -154,7 +154,7 @@ describe('a record that is asked for in vain', () => {
     ],
     ['rpm_limit', '{"rpm_limit":1,"name":"x",\n"rpm\\u005flimit"\t:\r2}'],
     ['name', '{"name":"a","name":"a"}'],
-  ])('states %s once', async (field, text) => {
+  ])('that states %s twice is refused', async (field, text) => {
     const keys = await openKeyCounter()
     const { id } = await keys.mint({ daily_spend_limit_usd: '1' })
     for (const [method, path] of [
@@ -169,14 +169,14 @@ describe('a record that is asked for in vain', () => {
     expect((await keys.ask('GET', `/v1/keys/${id}`)).body.daily_spend_limit_usd).toBe('1.00')
   })
 
-  test('is not misread where a text or a list says the name of a field', async () => {
+  test('is not seen where a string or an array contains the name of a field', async () => {
     const { mint } = await openKeyCounter()
     const name = '"name":"name"\\'
     expect((await mint({ name, allowed_models: ['*'] })).name).toBe(name)
     expect((await mint({ name: 'name' })).name).toBe('name')
   })
 
-  test.each([[null], ['true'], [1]])('disabled: %j is neither true nor false', async (disabled) => {
+  test.each([[null], ['true'], [1]])('is one where disabled is %j', async (disabled) => {
     const { ask, mint } = await openKeyCounter()
     const { id } = await mint()
     const answer = await ask('PATCH', `/v1/keys/${id}`, { disabled })
@@ -184,7 +184,7 @@ describe('a record that is asked for in vain', () => {
     expect(answer.body.error.message).toContain('must be true or false')
   })
 
-  test('repeats no more of what was sent than helps, and no secret whole', async () => {
+  test('is quoted in part, and never with a whole secret', async () => {
     const { ask } = await openKeyCounter()
     const secret = newSecret()
     const long = 'y'.repeat(100_000)
@@ -231,7 +231,7 @@ describe('the order of checks', () => {
     expect((await ask('GET', `/v1/keys/${id}`)).body.status).toBe('active')
   })
 
-  test('3. the body before the key that it is about', async () => {
+  test('3. the body, before the key that the path names', async () => {
     const { ask, mint } = await openKeyCounter()
     const { id } = await mint()
     await ask('DELETE', `/v1/keys/${id}`)
@@ -246,7 +246,7 @@ describe('the order of checks', () => {
     ])
   })
 
-  test('a body that is no JSON, not an object, too large, or of another type', async () => {
+  test('a body that is not JSON, not an object, too large, or of another type', async () => {
     const keys = await openKeyCounter()
     const { ask, mint, boss } = keys
     const { id } = await mint()
@@ -278,7 +278,7 @@ describe('the order of checks', () => {
     expect(await countOf(keys)).toBe(2)
   })
 
-  test('a list that is asked for wrongly', async () => {
+  test('a list with invalid query parameters', async () => {
     const { ask } = await openKeyCounter()
     for (const [query, param] of [
       ...['0', '101', '-1', '1.5', 'ten', '', '1e1', '%31%30%30%30', '0x10'].map((n) => [
@@ -299,7 +299,7 @@ describe('the order of checks', () => {
     }
   })
 
-  test('an id that is none, however it is written', async () => {
+  test('an invalid id, however it is encoded', async () => {
     const { ask, mint } = await openKeyCounter()
     const { id, name, label } = await mint()
     for (const odd of [
@@ -334,7 +334,7 @@ describe('the order of checks', () => {
     })
   })
 
-  test('a method that is not served, and a path beside it', async () => {
+  test('an unsupported method, and an unknown path', async () => {
     const { ask } = await openKeyCounter()
     for (const [method, path, allow] of [
       ['PUT', '/v1/keys', 'POST, GET, HEAD, OPTIONS'],
@@ -371,8 +371,8 @@ describe('the order of checks', () => {
   })
 })
 
-describe('whose keys', () => {
-  test('T6: those of another account do not exist: not to be seen, changed, revoked, counted or named', async () => {
+describe('access to keys', () => {
+  test('T6: keys of another account cannot be seen, changed, revoked, counted or named', async () => {
     const { ask, mint, openAccount, issueIn, deps } = await openKeyCounter()
     const other = await openAccount('other')
     const theirs = await issueIn(other, { name: 'theirs', kind: 'provisioning' })
@@ -389,7 +389,7 @@ describe('whose keys', () => {
       ] as const) {
         const answer = await ask(method, `/v1/keys/${key.id}`, body)
         expect(refusal(answer)).toEqual([404, 'key_not_found', null])
-        // In the very words of an id that nobody has.
+        // The same message as for an id that does not exist.
         expect(answer.body.error).toEqual(none.body.error)
       }
       expect(await deps.store.keys.find(key.id)).toEqual(key)
@@ -408,7 +408,7 @@ describe('whose keys', () => {
     expect((await deps.store.keys.find(made.body.id as KeyId))?.accountId).toBe(other.id)
   })
 
-  test('T4: a provisioning key is seen and left alone: neither itself nor its sister', async () => {
+  test('T4: a provisioning key is shown but cannot be changed, neither itself nor another one', async () => {
     const { ask, boss, deps, issueIn } = await openKeyCounter()
     const sister = await issueIn(deps.account, { name: 'sister', kind: 'provisioning' })
     for (const { key } of [boss, sister]) {
@@ -422,13 +422,13 @@ describe('whose keys', () => {
         expect(refusal(answer)).toEqual([403, 'provisioning_key_not_allowed', null])
         expect(answer.body.error.type).toBe('permission_error')
       }
-      // What they asked for was refused, and asking is a use all the same.
+      // Their requests were refused, and still count as use.
       const lastUsedAt = key.id === boss.key.id ? expect.any(Number) : null
       expect(await deps.store.keys.find(key.id)).toEqual({ ...key, lastUsedAt })
     }
   })
 
-  test('a key minted here is ordinary and mints nothing', async () => {
+  test('a key issued over HTTP is an ordinary key and cannot issue keys', async () => {
     const keys = await openKeyCounter()
     const { key } = await keys.mint({ kind: 'ordinary' })
     const answer = await keys.ask('POST', '/v1/keys', { name: 'x' }, bearerOf(key))
@@ -440,13 +440,13 @@ describe('whose keys', () => {
     ['POST', '{"name":"late"}'],
     ['PATCH', '{"rpm_limit":1}'],
   ])(
-    'a key that is revoked while the body of its %s is on the way changes nothing',
+    'a key that is revoked while the body of its %s is being received changes nothing',
     async (method, text) => {
       const keys = await openKeyCounter()
       const { deps, clock, boss, api, mint, issueIn } = keys
       const witness = await issueIn(deps.account, { kind: 'provisioning' })
       const { id } = await mint()
-      // It is read from when the key has passed, and not before.
+      // The body is read only after the key has been accepted.
       const body = new ReadableStream(
         {
           async pull(controller) {
@@ -477,7 +477,7 @@ describe('whose keys', () => {
 })
 
 describe('a secret', () => {
-  test('is read from nowhere but Authorization: Bearer, and nothing near it opens anything', async () => {
+  test('is read from Authorization: Bearer and from nowhere else, and no variation of it is accepted', async () => {
     const { ask, boss } = await openKeyCounter()
     const good = boss.bearer['Authorization']!.slice('Bearer '.length)
     const digest = Bun.SHA256.hash(good, 'hex')
@@ -501,7 +501,7 @@ describe('a secret', () => {
     }
   })
 
-  test('T8: comes back in the answer that made it and in no other, nor does its digest', async () => {
+  test('T8: appears in the response that created it and in no other, nor does its digest', async () => {
     const lines: unknown[] = []
     const { ask, mint, boss } = await openKeyCounter({ log: (line) => lines.push(line) })
     const made = await mint()
@@ -528,7 +528,7 @@ describe('a secret', () => {
         expect(JSON.stringify(lines)).not.toContain(trace)
       }
     }
-    // The search finds what is there.
+    // Proof that the search can find something.
     expect(seen).toContain(made.label)
     expect(lines).toHaveLength(11)
     expect(lines[0]).toMatchObject({ route: 'keys.issue', key: boss.key.id, status: 201 })

@@ -1,4 +1,4 @@
-// /v1/keys as its caller sees it: the record to the field, the list page by page, every change from the next request.
+// /v1/keys: the fields of a key, the pages of a list, and changes that apply from the next request.
 import { describe, expect, test } from 'vitest'
 import { NO_LIMITS } from '#domain/key.ts'
 import { readSecret } from '#domain/secret.ts'
@@ -7,7 +7,7 @@ import { bearerOf, NOON, openKeyCounter } from './key-counter.ts'
 
 const AT = new Date(NOON).toISOString().replace('.000Z', 'Z')
 
-/** A record without wishes, as contract §5 draws it. */
+/** A key without optional settings, as in contract §5. */
 const plain = {
   object: 'api_key',
   id: expect.stringMatching(/^key_[0-9a-z]{26}$/),
@@ -33,7 +33,7 @@ const plain = {
 
 describe('POST', () => {
   test.each(['/v1/keys', '/api/v1/keys'])(
-    '%s answers 201 with the one appearance of the secret',
+    '%s answers 201 with the secret, which is shown only there',
     async (path) => {
       const { ask, deps } = await openKeyCounter()
       const { status, headers, body } = await ask('POST', path, { name: 'worker' })
@@ -47,7 +47,7 @@ describe('POST', () => {
     },
   )
 
-  test('keeps every limit, and the key obeys them at once', async () => {
+  test('stores every limit, and the key obeys them at once', async () => {
     const { mint, api } = await openKeyCounter()
     const limits = {
       rpm_limit: 2,
@@ -94,7 +94,7 @@ describe('POST', () => {
     })
   })
 
-  test('warns of masks that match nothing, and of a namesake in its own account alone', async () => {
+  test('warns of patterns that match no model, and of an equal name in the same account only', async () => {
     const { mint, openAccount, issueIn } = await openKeyCounter()
     await issueIn(await openAccount('other'), { name: 'ci' })
     const first = await mint({
@@ -110,7 +110,7 @@ describe('POST', () => {
     ])
   })
 
-  test('two hundred at once are two hundred keys', async () => {
+  test('two hundred concurrent requests issue two hundred keys', async () => {
     const { mint, ask, api } = await openKeyCounter()
     const made = await Promise.all(Array.from({ length: 200 }, (_, n) => mint({ name: `k${n}` })))
     expect(new Set(made.map(({ id }) => id)).size).toBe(200)
@@ -124,7 +124,7 @@ describe('POST', () => {
 })
 
 describe('GET', () => {
-  test('a list of one is what it is made of', async () => {
+  test('a list contains the same record as a single read', async () => {
     const { ask, mint, boss } = await openKeyCounter()
     const { key: _, ...record } = await mint()
     const { status, body, headers } = await ask('GET', '/v1/keys')
@@ -154,7 +154,7 @@ describe('GET', () => {
     })
   })
 
-  test('walks 250 keys page by page, newest first, none twice and none left out', async () => {
+  test('pages through 250 keys, newest first, each exactly once', async () => {
     const { ask, mint, boss } = await openKeyCounter()
     const made = [boss.key.id as string]
     for (let n = 0; n < 249; n++) made.unshift((await mint({ name: `k${n}` })).id)
@@ -186,7 +186,7 @@ describe('GET', () => {
     })
   })
 
-  test('shows revoked keys when they are asked for, and an expired one as such', async () => {
+  test('shows revoked keys on request, and marks an expired one', async () => {
     const { ask, mint, clock } = await openKeyCounter()
     const gone = await mint({ name: 'gone' })
     await mint({ name: 'brief', expires_at: '2026-08-22T12:00:01Z' })
@@ -210,7 +210,7 @@ describe('GET', () => {
     ])
   })
 
-  test('tells what each key spent and has in progress', async () => {
+  test('shows what each key has spent and has in progress', async () => {
     const { ask, mint, api } = await openKeyCounter()
     const { key, id } = await mint()
     await (await api.chat(bearerOf(key), hello())).text()
@@ -227,7 +227,7 @@ describe('GET', () => {
 })
 
 describe('PATCH', () => {
-  test('changes what is stated, leaves what is not, and removes what is null', async () => {
+  test('changes the fields that are sent, keeps the others, and removes those that are null', async () => {
     const { ask, mint, clock } = await openKeyCounter()
     const { key: _, ...record } = await mint({
       rpm_limit: 60,
@@ -273,7 +273,7 @@ describe('PATCH', () => {
     }
   })
 
-  test('holds from the next request, limit by limit', async () => {
+  test('applies from the next request, for every limit', async () => {
     const { ask, mint, api } = await openKeyCounter()
     const { key, id } = await mint()
     const codeAfter = async (change: object) => {
@@ -301,7 +301,7 @@ describe('PATCH', () => {
     expect(await codeAfter({ expires_at: '2026-08-22T12:00:01Z' })).toBe(200)
   })
 
-  test('revives an expired key by a new end, and a disabled one by a word', async () => {
+  test('enables an expired key by a new expiry, and a disabled one by `disabled: false`', async () => {
     const { ask, mint, api, clock } = await openKeyCounter()
     const { key, id } = await mint({ expires_at: '2026-08-22T12:00:01Z' })
     const status = async () => (await api.chat(bearerOf(key), hello())).status
@@ -312,7 +312,7 @@ describe('PATCH', () => {
     expect(await status()).toBe(200)
   })
 
-  test('warns as POST does, but not of its own name', async () => {
+  test('warns as POST does, but not of the key’s own name', async () => {
     const { ask, mint } = await openKeyCounter()
     await mint({ name: 'taken' })
     const { id } = await mint({ name: 'mine' })
@@ -326,13 +326,13 @@ describe('PATCH', () => {
     expect(await warned({ allowed_models: ['none/*'] })).toEqual([
       '"none/*" matches no model today',
     ])
-    // What was accepted with a warning before is no news.
+    // A warning that was already given is not repeated.
     expect(await warned({ rpm_limit: 2 })).toBeUndefined()
   })
 })
 
 describe('DELETE', () => {
-  test('revokes for good, from the next request, and says the same again', async () => {
+  test('revokes permanently, from the next request, and answers the same when repeated', async () => {
     const { ask, mint, api, clock, deps } = await openKeyCounter()
     const { key, id } = await mint()
     const deleted = { id, object: 'api_key.deleted', deleted: true }
@@ -359,7 +359,7 @@ describe('DELETE', () => {
     }
   })
 
-  test('lets a running stream end whole, and charges it', async () => {
+  test('lets a running stream finish, and charges it', async () => {
     const { ask, mint, api } = await openKeyCounter()
     const { key, id } = await mint()
     const stream = await api.chat(bearerOf(key), hello({ stream: true }))
@@ -374,8 +374,8 @@ describe('DELETE', () => {
   })
 })
 
-describe('the key that asks', () => {
-  test('takes no slot, needs no money, and is told its windows on every answer', async () => {
+describe('the provisioning key', () => {
+  test('uses no slot, needs no money, and gets its rate headers on every response', async () => {
     const { ask, issueIn, openAccount } = await openKeyCounter()
     const poor = await openAccount('poor')
     const limits = {
@@ -417,7 +417,7 @@ describe('the key that asks', () => {
     expect(answers[2][0].body.data).toHaveLength(3)
   })
 
-  test('without windows is told of none', async () => {
+  test('without rate limits gets no rate headers', async () => {
     const { ask } = await openKeyCounter()
     const { headers } = await ask('POST', '/v1/keys', { name: 'a' })
     expect([...headers.keys()].filter((name) => name.startsWith('x-ratelimit'))).toEqual([])

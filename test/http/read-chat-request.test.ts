@@ -1,4 +1,4 @@
-// Reading a chat request: strict about what the gateway understands, silent about the rest (contract §7).
+// Parsing a chat request: strict about the fields that the gateway understands, and passing on the rest (contract §7).
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '#domain/chat.ts'
@@ -21,7 +21,7 @@ const refusal = (more: JsonObject): readonly [string, string | undefined] => {
   return ['ok', undefined]
 }
 
-test('the smallest request', () => {
+test('the smallest valid request', () => {
   expect(ask()).toEqual({
     model: 'acme/one',
     body: { model: 'acme/one', messages: [{ role: 'user', content: 'hi' }] },
@@ -38,7 +38,7 @@ test('the smallest request', () => {
   })
 })
 
-test('null is absence, and is not passed on', () => {
+test('null means absent, and is not passed on', () => {
   const names = [
     'stream',
     'n',
@@ -56,7 +56,7 @@ test('null is absence, and is not passed on', () => {
   expect(ask(Object.fromEntries(names.map((name) => [name, null])))).toEqual(ask())
 })
 
-test('what the gateway does not know is passed on as it is', () => {
+test('unknown fields are passed on unchanged', () => {
   const unknown = {
     tools: [{ type: 'function' }],
     reasoning_effort: 'low',
@@ -66,7 +66,7 @@ test('what the gateway does not know is passed on as it is', () => {
   expect(ask(unknown).body).toMatchObject(unknown)
 })
 
-test('routing is the gateway’s own and is taken out', () => {
+test('routing fields are for the gateway, and are not passed on', () => {
   const request = ask({
     allow_fallbacks: true,
     models: ['acme/two'],
@@ -83,7 +83,7 @@ test('routing is the gateway’s own and is taken out', () => {
   expect(ask({ provider: { allow_fallbacks: false } }).allowFallbacks).toBe(false)
 })
 
-test('a body cannot change what an object is', () => {
+test('a body cannot set a prototype', () => {
   const fields = JSON.parse(
     `{"model":"a/b","messages":[{"role":"user","content":"x"}],"__proto__":{"stream":true,"evil":1}}`,
   )
@@ -107,7 +107,7 @@ describe('modalities', () => {
     expect('modalities' in request.body).toBe(wantsImages)
   })
 
-  test('sound is not sold here', () => {
+  test('audio is not supported', () => {
     expect(refusal({ modalities: ['text', 'audio'] })).toEqual([
       'unsupported_modality',
       'modalities',
@@ -116,10 +116,10 @@ describe('modalities', () => {
   })
 })
 
-test('the numbers that decide the hold', () => {
+test('the fields that determine the hold', () => {
   expect(ask({ max_tokens: 5 }).maxOutputTokens).toBe(5)
   expect(ask({ max_tokens: 5, max_completion_tokens: 7 }).maxOutputTokens).toBe(7)
-  // What is held is all that an upstream may spend: the bound that is overruled does not reach it.
+  // The hold covers all that an upstream may generate; the bound that is overridden is not sent to it.
   expect(ask({ max_tokens: 5_000, max_completion_tokens: 7 }).body).not.toHaveProperty('max_tokens')
   expect(ask({ max_tokens: 5, max_completion_tokens: null }).body).toMatchObject({ max_tokens: 5 })
   expect(ask({ n: 3 }).choices).toBe(3)
@@ -142,7 +142,7 @@ test.each([
   expect([request.isUnbounded, request.fileBytes ?? 0]).toEqual([isUnbounded, fileBytes])
 })
 
-test('image_config says which picture', () => {
+test('image_config is read into the image options', () => {
   expect(
     ask({ image_config: { size: '1024x1024', quality: 'high', aspect_ratio: '1:1' } }).image,
   ).toEqual({ resolution: '1024x1024', quality: 'high' })
@@ -184,13 +184,13 @@ describe('messages', () => {
     expect(refusal(more)).toEqual(['invalid_request', param])
   })
 
-  test('what is required and not there is said to be required', () => {
+  test('a missing required field is reported as required', () => {
     expect(() => read(says('hi'))).toThrow('model: is required')
     expect(() => read({ model: 'acme/one' })).toThrow('messages: is required')
     expect(() => ask({ model: null })).toThrow('model: Invalid input: expected string')
   })
 
-  test('every role, every kind of content, and parts that only the provider knows', () => {
+  test('every role, every kind of content, and unknown content parts', () => {
     const messages = [
       { role: 'system', content: 's' },
       {
@@ -215,7 +215,7 @@ describe('messages', () => {
   })
 })
 
-describe('pictures', () => {
+describe('images', () => {
   test.each([
     'http://example.org/a.png',
     'file:///etc/passwd',
@@ -228,14 +228,14 @@ describe('pictures', () => {
     'data:image/png;base64,%%%%',
     'data:image/png;base64,iVBORw0KGgo=iVBO',
     '',
-  ])('%s is no picture', (url) => {
+  ])('%s is not an image', (url) => {
     expect(refusal(says([{ type: 'text', text: 'x' }, image(url)]))).toEqual([
       'invalid_image',
       'messages[0].content[1].image_url.url',
     ])
   })
 
-  test('sixteen and no more, over all messages', () => {
+  test('sixteen at most, over all messages', () => {
     const messages = (count: number) =>
       Array.from({ length: count }, () => ({ role: 'user', content: [image(PIXEL)] }))
     expect(ask({ messages: messages(16) }).inputImages).toBe(16)
@@ -243,7 +243,7 @@ describe('pictures', () => {
   })
 })
 
-describe('pictures of earlier answers', () => {
+describe('images of earlier answers', () => {
   const answer = (...urls: unknown[]) => ({
     role: 'assistant',
     content: '',
@@ -259,7 +259,7 @@ describe('pictures of earlier answers', () => {
     })
   const base64 = (url: string) => url.length - url.indexOf(',') - 1
 
-  test('are pictures, and no text', () => {
+  test('count as images, not as text', () => {
     const read = withEarlier(answer(PIXEL, PIXEL), answer('https://example.org/a.png'))
     expect(read).toMatchObject({ inputImages: 3, earlierImages: 3 })
     expect(read.textBytes).toBe(1_000 - 2 * base64(PIXEL))
@@ -269,12 +269,12 @@ describe('pictures of earlier answers', () => {
     expect(withEarlier(answer())).not.toHaveProperty('earlierImages')
   })
 
-  test('are passed on as they came', () => {
+  test('are passed on unchanged', () => {
     const message = answer(PIXEL)
     expect(withEarlier(message).body['messages']).toContainEqual(message)
   })
 
-  test('may be more than a client may bring of its own', () => {
+  test('may exceed the number that a client may send itself', () => {
     const answers = Array.from({ length: 40 }, () => answer(PIXEL))
     expect(withEarlier(...answers)).toMatchObject({ inputImages: 40, earlierImages: 40 })
     const own = { role: 'user', content: Array.from({ length: 16 }, () => image(PIXEL)) }
@@ -294,7 +294,7 @@ describe('pictures of earlier answers', () => {
     ],
     ['no list', { role: 'assistant', content: '', images: PIXEL }],
     ['another role', { ...answer(PIXEL), role: 'user' }],
-  ])('%s is text like any other, and no error', (_, message) => {
+  ])('%s is ordinary text, and no error', (_, message) => {
     const read = withEarlier(message)
     expect(read).toMatchObject({ inputImages: 0, textBytes: 1_000 })
     expect(read).not.toHaveProperty('earlierImages')
@@ -318,11 +318,11 @@ test.each<[JsonObject, string]>([
   [{ provider: { order: 'acme' } }, 'provider.order'],
   [{ models: ['a', 5] }, 'models[1]'],
   [{ models: Array(9).fill('a/b') }, 'models'],
-])('%j is refused by name', (more, param) => {
+])('%j is refused, naming its field', (more, param) => {
   expect(refusal(more)).toEqual(['invalid_request', param])
 })
 
-test('an end user may be called much like a key', () => {
+test('an end user’s name may resemble an API key', () => {
   const user = `if-${'a'.repeat(49)}`
   expect(ask({ user }).endUser).toBe(user)
 })
@@ -341,7 +341,7 @@ describe('an ordinary request', () => {
       Object.fromEntries(named ? [...pairs, ['model', 'a'], ['messages', []]] : pairs),
     )
 
-  test('is one that the form takes, and reads as it stands', () => {
+  test('is accepted by the schema, and is parsed to itself', () => {
     fc.assert(
       fc.property(fields, (body) => {
         if (!isOrdinary(body)) return
@@ -364,7 +364,7 @@ describe('an ordinary request', () => {
   })
 })
 
-test('a long body keeps the text that it was parsed of, a short one does not', () => {
+test('a long body keeps its source text, a short one does not', () => {
   const fields = { model: 'acme/one', ...says('hi') }
   const text = JSON.stringify(fields)
   expect(readChatRequest({ fields, text, bytes: 2_047 })).not.toHaveProperty('source')

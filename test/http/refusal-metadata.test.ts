@@ -1,4 +1,4 @@
-// Every refusal by a limit says which one, its value, what is used and when it lifts; and the log keeps what was said.
+// Every refusal by a limit states the limit, its value, what is used and when it lifts; the activity log keeps the same.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Limits } from '#domain/key.ts'
 import { furnish, handClock, hello, openApi, usd } from '#test/support/furnish.ts'
@@ -27,7 +27,7 @@ type Metadata = readonly [
   resetsAt: string | null,
 ]
 
-const told = ([limit, limit_value, used, resets_at]: Metadata) => ({
+const metadataOf = ([limit, limit_value, used, resets_at]: Metadata) => ({
   limit,
   limit_value,
   used,
@@ -35,10 +35,10 @@ const told = ([limit, limit_value, used, resets_at]: Metadata) => ({
 })
 
 const TOMORROW = '2026-08-23T00:00:00Z'
-/** What the echo of three words costs. */
+/** What demo/echo costs for three words. */
 const COST = '0.000009'
 
-describe('a limit of a key that one request has used up', () => {
+describe('a limit that one request has used up', () => {
   test.each<[string, Partial<Limits>, Metadata, RegExp]>([
     [
       '402 daily_spend_limit_exceeded',
@@ -84,18 +84,18 @@ describe('a limit of a key that one request has used up', () => {
     const id = response.headers.get('x-generation-id') as `gen-${string}`
     const refusal = await refusalOf(response)
     expect(`${refusal.status} ${refusal.code}`).toBe(line)
-    expect(refusal.metadata).toEqual(told(metadata))
+    expect(refusal.metadata).toEqual(metadataOf(metadata))
     expect(refusal.message).toMatch(message)
     expect((await deps.store.activity.find(id))?.refusal).toMatchObject({
       message: refusal.message,
       metadata: refusal.metadata,
-      // Three words of prompt at most by bytes, and the most that may be answered.
+      // Three words of prompt at most, estimated by bytes, and the maximum output.
       hold: expect.any(BigInt),
     })
   })
 })
 
-test('requests in progress: the place, and the money they hold', async () => {
+test('requests in progress: the concurrency limit, and the money that they hold', async () => {
   const { deps } = await open()
   const places = await deps.issue({ concurrency: 1 })
   const money = await deps.issue({ dailySpend: usd('0.001') })
@@ -109,12 +109,12 @@ test('requests in progress: the place, and the money they hold', async () => {
   const running = [chat(places.bearer, hello()), chat(money.bearer, hello())]
   expect(await refusalOf(await chat(places.bearer, hello()))).toMatchObject({
     code: 'concurrency_limit_exceeded',
-    metadata: told(['concurrency_limit', 1, 1, null]),
+    metadata: metadataOf(['concurrency_limit', 1, 1, null]),
   })
   const reserved = await refusalOf(await chat(money.bearer, hello()))
   expect(reserved).toMatchObject({ status: 429, code: 'spend_reserved' })
   expect(reserved.metadata).toEqual({
-    ...told(['daily_spend_limit_usd', '0.001', '', null]),
+    ...metadataOf(['daily_spend_limit_usd', '0.001', '', null]),
     used: expect.stringMatching(/^0\.00\d+$/),
   })
   gate.resolve()
@@ -128,11 +128,11 @@ test('an empty balance', async () => {
   expect(await refusalOf(await chat(bearer, hello()))).toMatchObject({
     status: 402,
     code: 'insufficient_balance',
-    metadata: told(['balance_usd', '-0.000008', '0', null]),
+    metadata: metadataOf(['balance_usd', '-0.000008', '0', null]),
   })
 })
 
-test('an allow-list, however long, is told whole and kept in short', async () => {
+test('a long allow-list is whole in the response and shortened in the log', async () => {
   const { deps, chat } = await open()
   const masks = Array.from({ length: 100 }, (_, i) => `acme/${'x'.repeat(100)}-${i}`)
   const { bearer } = await deps.issue({ allowedModels: masks })
@@ -141,13 +141,13 @@ test('an allow-list, however long, is told whole and kept in short', async () =>
   const refusal = await refusalOf(response)
   expect(refusal).toMatchObject({ status: 403, code: 'model_not_allowed' })
   const whole = masks.join(', ')
-  expect(refusal.metadata).toEqual(told(['allowed_models', whole, 'demo/echo', null]))
+  expect(refusal.metadata).toEqual(metadataOf(['allowed_models', whole, 'demo/echo', null]))
   const kept = (await deps.store.activity.find(id))?.refusal
   expect(kept?.metadata).toEqual(
-    told(['allowed_models', `${whole.slice(0, 999)}…`, 'demo/echo', null]),
+    metadataOf(['allowed_models', `${whole.slice(0, 999)}…`, 'demo/echo', null]),
   )
   expect(kept?.message).toHaveLength(1_000)
-  // Refused before anybody knew what it could cost.
+  // Refused before its cost was estimated.
   expect(kept?.hold).toBeNull()
 })
 
@@ -162,11 +162,11 @@ test.each(['revoked', 'disabled', 'expired'] as const)('a key that is %s', async
   expect(await refusalOf(await chat(bearer, hello()))).toMatchObject({
     status: 401,
     code: `api_key_${status}`,
-    metadata: told(['status', 'active', status, null]),
+    metadata: metadataOf(['status', 'active', status, null]),
   })
 })
 
-test('bounds of a request itself', async () => {
+test('limits on the request itself', async () => {
   const { deps, chat } = await open()
   const { bearer } = await deps.issue()
   const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
@@ -174,16 +174,16 @@ test('bounds of a request itself', async () => {
   const pictures = await chat(bearer, hello({ messages: [{ role: 'user', content }] }))
   expect(await refusalOf(pictures)).toMatchObject({
     code: 'too_many_images',
-    metadata: told(['input_images', 16, 17, null]),
+    metadata: metadataOf(['input_images', 16, 17, null]),
   })
   const long = ' '.repeat(32 * 1024 * 1024 + 1)
   expect(await refusalOf(await chat(bearer, long))).toMatchObject({
     status: 413,
-    metadata: told(['body_bytes', 33_554_432, expect.any(Number) as never, null]),
+    metadata: metadataOf(['body_bytes', 33_554_432, expect.any(Number) as never, null]),
   })
 })
 
-test('what is served carries no refusal', async () => {
+test('a served request has no refusal metadata', async () => {
   const { deps, chat } = await open()
   const { bearer } = await deps.issue()
   const response = await chat(bearer, hello())

@@ -1,9 +1,9 @@
-// Every route and who may take it: without a key, with one that calls models, with one that manages keys (hardening T7).
+// Every route and who may call it: without a key, with an ordinary key, with a provisioning key (hardening T7).
 import { expect, test } from 'vitest'
 import { hello } from '#test/support/furnish.ts'
 import { bearerOf, openKeyCounter } from './key-counter.ts'
 
-/** What each of the three is answered; a route that is not listed here fails the test. */
+/** The status for each of the three; a route that is not listed here fails the test. */
 const WHO = {
   'POST /chat/completions': [401, 200, 403],
   'GET /models': [401, 200, 403],

@@ -1,4 +1,4 @@
-// A streamed answer: the order of its chunks, its held headers, its errors before and after the first byte.
+// A streamed answer: the order of its chunks, its delayed headers, its errors before and after the first content.
 import { describe, expect, test } from 'vitest'
 import type { ChatEvent, ChatEvents, JsonObject } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
@@ -46,8 +46,8 @@ const says = (...batches: readonly ChatEvents[]) =>
 
 const USAGE = { type: 'usage', usage: { ...NO_USAGE, inputTokens: 10, outputTokens: 15 } } as const
 
-describe('a whole stream', () => {
-  test('role, deltas, finish, usage, [DONE], in that order and under one name', async () => {
+describe('a complete stream', () => {
+  test('has role, deltas, finish, usage and [DONE], in that order and under one id', async () => {
     const { ask } = await open(says([text('Hel')], [text('lo')], [finish(), USAGE]))
     const response = await ask({}, { 'X-Request-Id': 'mine:1' })
     expect(response.status).toBe(200)
@@ -94,7 +94,7 @@ describe('a whole stream', () => {
     })
   })
 
-  test('its headers', async () => {
+  test('has these headers', async () => {
     const { ask } = await open(says([text('x'), finish()]))
     const { headers } = await ask({}, { 'X-Request-Id': 'mine:1' })
     expect(Object.fromEntries(headers)).toMatchObject({
@@ -111,7 +111,7 @@ describe('a whole stream', () => {
     })
   })
 
-  test('no usage chunk when the client wants none', async () => {
+  test('has no usage chunk when the client opts out', async () => {
     const { ask } = await open(says([text('x'), finish()]))
     const { chunks, done } = readSse(
       await (await ask({ stream_options: { include_usage: false } })).text(),
@@ -120,7 +120,7 @@ describe('a whole stream', () => {
     expect(done).toBe(true)
   })
 
-  test('every choice has its role and one finish, however often the provider repeats it', async () => {
+  test('has one role and one finish per choice, however often the provider repeats it', async () => {
     const { ask } = await open(
       says([text('a', 0), text('b', 1)], [finish(0), finish(0)], [text('c', 1), finish(1)]),
     )
@@ -134,7 +134,7 @@ describe('a whole stream', () => {
     }
   })
 
-  test('tool calls, reasoning, refusals and fields that the gateway does not know', async () => {
+  test('carries tool calls, reasoning, refusals and unknown fields', async () => {
     const { ask } = await open(
       says(
         [{ type: 'answer-fields', fields: { system_fingerprint: 'fp', id: 'theirs' } }],
@@ -189,7 +189,7 @@ describe('a whole stream', () => {
     ])
   })
 
-  test('text that could break a line or a string stays inside its event', async () => {
+  test('escapes text that could end a line or a string', async () => {
     const words = 'a"b\\c\n\ndata: [DONE]\r\n\u2028é🙂'
     const { ask } = await open(says([text(words), finish()]))
     expect(readSse(await (await ask()).text()).text).toBe(words)
@@ -197,7 +197,7 @@ describe('a whole stream', () => {
 })
 
 describe('failure', () => {
-  test('before any content is a real status with the rate headers', async () => {
+  test('before any content is an error status with the rate headers', async () => {
     const played = script(
       async function* () {},
       async () => {
@@ -215,7 +215,7 @@ describe('failure', () => {
     expect(await openHolds()).toBe(0)
   })
 
-  test('after content is a chunk with the error, then usage, then [DONE]', async () => {
+  test('after content is an error chunk, then usage, then [DONE]', async () => {
     const played = script(async function* () {
       yield [text('some words')]
       throw new UpstreamFailure('failed', 'it broke')
@@ -234,7 +234,7 @@ describe('failure', () => {
     expect(chunks.at(-1)?.usage?.['completion_tokens']).toBeGreaterThan(0)
   })
 
-  test('after the headers had to leave without content is a chunk too, and costs nothing', async () => {
+  test('after the headers were sent without content is an error chunk, and is not charged', async () => {
     let fail: (error: Error) => void = () => {}
     const failing = new Promise<never>((_, reject) => {
       fail = reject
@@ -261,11 +261,11 @@ describe('failure', () => {
   })
 })
 
-describe('what cannot be rendered', () => {
+describe('an event that cannot be serialized', () => {
   const deep: JsonObject = { x: JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`) }
   const unsayable: ChatEvent = { type: 'message-fields', choice: 0, fields: deep }
 
-  test('ends the walk: what came is charged and told, and nothing stays held', async () => {
+  test('ends the request: what arrived is charged and reported, and no hold or slot remains', async () => {
     const played = script(async function* (call) {
       yield [text('some words that were read')]
       yield [unsayable]
@@ -285,7 +285,7 @@ describe('what cannot be rendered', () => {
     expect(line?.cost).toBeGreaterThan(0n)
   })
 
-  test('is told at the end as well, where nothing was left to abort', async () => {
+  test('is reported at the end of the stream too, where nothing is left to abort', async () => {
     const played = script(async function* () {
       yield [text('all of it')]
       yield [unsayable, finish()]
@@ -298,7 +298,7 @@ describe('what cannot be rendered', () => {
     expect([await openHolds(), running.count]).toEqual([0, 0])
   })
 
-  test('and what cannot be kept leaves no walk standing either', async () => {
+  test('and a copy for replay that cannot be stored: the stream ends in an error, and no hold or slot remains', async () => {
     const played = says([text('one'), finish(), USAGE])
     const firstRuns: FirstRuns = {
       begin: async () => ({ keep: () => Promise.reject(new Error('no shelf')), over() {} }),
@@ -312,7 +312,7 @@ describe('what cannot be rendered', () => {
     expect((await store.activity.list({ limit: 1 }))[0]?.cost).toBeGreaterThan(0n)
   })
 
-  test('before the headers is a real error, and settled as well', async () => {
+  test('before the headers is an error status, and is settled too', async () => {
     const played = script(async function* (call) {
       yield [unsayable]
       await until(never, call)
@@ -326,7 +326,7 @@ describe('what cannot be rendered', () => {
   })
 })
 
-test('silence is filled with comments between two words', async () => {
+test('a pause between two words is filled with SSE comments', async () => {
   const played = script(async function* () {
     yield [text('one')]
     await Bun.sleep(120)
@@ -341,7 +341,7 @@ test('silence is filled with comments between two words', async () => {
   expect(body.indexOf(': keep-alive')).toBeLessThan(body.indexOf('"two"'))
 })
 
-test('the usage and [DONE] wait until the charge is committed', async () => {
+test('usage and [DONE] are sent only after the charge is committed', async () => {
   const deps = await furnish()
   const { bearer } = await deps.issue()
   let commit: () => void = () => {}
@@ -379,7 +379,7 @@ test('the usage and [DONE] wait until the charge is committed', async () => {
   expect(readSse(received)).toMatchObject({ done: true })
 })
 
-test('the upstream is asked for no more than the reader takes', async () => {
+test('the upstream is not read faster than the client reads', async () => {
   const played = script(async function* (call) {
     yield [text('one')]
     yield [text('two')]

@@ -1,4 +1,4 @@
-// A whole answer: the same events, folded into OpenAI's object.
+// A whole answer: the events of a stream, folded into OpenAI's object.
 import { describe, expect, test } from 'vitest'
 import type { ChatEvents } from '#domain/chat.ts'
 import { UpstreamFailure } from '#domain/upstream.ts'
@@ -24,7 +24,7 @@ async function answer(batches: readonly ChatEvents[], more = {}) {
   return { response, played, body: (await response.json()) as Answer }
 }
 
-test('words, a reason and a price', async () => {
+test('text, finish reason and cost', async () => {
   const usage = {
     ...NO_USAGE,
     inputTokens: 6,
@@ -75,7 +75,7 @@ test('words, a reason and a price', async () => {
   })
 })
 
-test('tokens of pictures in the prompt are told where there were any', async () => {
+test('image tokens of the prompt are reported where there were any', async () => {
   const usage = { ...NO_USAGE, inputTokens: 6, cacheReadTokens: 4, imageInputTokens: 90 }
   const { body } = await answer([[text('A cat.'), finish(), { type: 'usage', usage }]])
   expect(body.usage).toMatchObject({
@@ -89,7 +89,7 @@ describe('a message', () => {
   const message = async (batches: readonly ChatEvents[]) =>
     (await answer(batches)).body.choices[0]?.message
 
-  test('has null content beside tool calls alone', async () => {
+  test('has null content when there are only tool calls', async () => {
     const call = { type: 'tool-call-delta', choice: 0, kind: 'function' } as const
     const calls: ChatEvents[] = [
       [{ ...call, index: 1, id: 'c2', name: 'g', arguments: '{}', fields: { signature: 's' } }],
@@ -136,12 +136,12 @@ describe('a message', () => {
     })
   })
 
-  test('is empty text when nothing came', async () => {
+  test('has empty text when nothing arrived', async () => {
     expect(await message([])).toEqual({ role: 'assistant', content: '' })
   })
 })
 
-test('choices stand in their order, with their own log probabilities', async () => {
+test('choices are in order, with their own log probabilities', async () => {
   const { body } = await answer(
     [
       [{ type: 'text-delta', choice: 1, text: 'b', logprobs: { content: [1] } }],
@@ -165,10 +165,10 @@ test('choices stand in their order, with their own log probabilities', async () 
   ])
 })
 
-describe('a picture', () => {
+describe('an image', () => {
   const ask = { model: 'demo/image', modalities: ['image', 'text'] }
 
-  test('comes whole, beside empty text', async () => {
+  test('is returned whole, beside empty text', async () => {
     const image = (url: string) => ({ type: 'image', choice: 0, url }) as const
     const { body, played } = await answer(
       [[image('data:image/png;base64,AAAA'), image('data:image/png;base64,BBBB')], [finish()]],
@@ -194,14 +194,14 @@ describe('a picture', () => {
     'data:,"quoted" \\ \n \ud800',
     `data:image/png;base64,${'QUJD'.repeat(200_000)}`,
     'https://pictures.example/a"b.png',
-  ])('is told as it came, whatever its address says: %.40s', async (url) => {
+  ])('is returned with its URL unchanged: %.40s', async (url) => {
     const { body } = await answer([[{ type: 'image', choice: 0, url }], [finish()]], ask)
     expect(body.choices[0]?.message['images']).toEqual([
       { type: 'image_url', image_url: { url }, index: 0 },
     ])
   })
 
-  test('that does not come is 502 and costs nothing', async () => {
+  test('that does not arrive is 502 and costs nothing', async () => {
     const { body, response } = await answer([[text('sorry')], [finish()]], ask)
     expect(response.status).toBe(502)
     expect(response.headers.get('x-should-retry')).toBe('false')
@@ -210,7 +210,7 @@ describe('a picture', () => {
   })
 })
 
-test('T20: half an answer is an error to a client that asked for a whole one, and is charged', async () => {
+test('T20: a partial answer is an error to a client that asked for a whole one, and is charged', async () => {
   const played = script(async function* () {
     yield [text('half of it')]
     throw new UpstreamFailure('failed', 'it broke')
@@ -224,7 +224,7 @@ test('T20: half an answer is an error to a client that asked for a whole one, an
   expect(entry?.cost).toBeGreaterThan(0n)
 })
 
-test('both addresses answer alike', async () => {
+test('both prefixes answer alike', async () => {
   const { app } = openApi(deps)
   for (const prefix of ['/v1', '/api/v1']) {
     const response = await app.request(`http://gateway.test${prefix}/chat/completions`, {

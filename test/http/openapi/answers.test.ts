@@ -1,4 +1,4 @@
-// Every kind of answer that the API gives, held to the document: status, headers, and each field of the body.
+// Every kind of response that the API gives is checked against the OpenAPI document: status, headers, and each body field.
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { RubPerUsd } from '#domain/money.ts'
 import { draftNotices } from '#domain/notice.ts'
@@ -11,14 +11,14 @@ import { hear, holdTo } from '#test/support/openapi.ts'
 import { finish, script, text } from '#test/support/scripted-upstream.ts'
 import { bearerOf, openKeyCounter } from '../key-counter.ts'
 
-/** What the provider of a test says beside what the gateway knows. */
+/** What the test’s provider sends beyond the fields that the gateway knows. */
 const PASSING = ['annotations', 'system_fingerprint', 'extra_content']
 
 const holder = holdTo(JSON.parse(JSON.stringify(renderDocument('1'))), PASSING)
 
 type Fields = Readonly<Record<string, string>>
 
-/** Asks as a stranger would, and holds the answer to the document; what it says is for the test to look at. */
+/** Sends a request and checks the response against the document; what it contains is for the test to check. */
 function asking({ app }: ReturnType<typeof openApi>) {
   return async (method: string, path: string, body?: unknown, headers: Fields = {}) => {
     const answer = await app.request(`http://gateway.test${path}`, {
@@ -32,8 +32,8 @@ function asking({ app }: ReturnType<typeof openApi>) {
   }
 }
 
-/** Whatever the JSON was; each test knows what it asked for. */
-// biome-ignore lint/suspicious/noExplicitAny: a test looks into what a stranger would see
+/** The parsed JSON body; each test knows its shape. */
+// biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary JSON
 const read = (text: string): any => (text.startsWith('{') ? JSON.parse(text) : null)
 
 const CHAT = '/v1/chat/completions'
@@ -81,7 +81,7 @@ describe('a chat', () => {
     expect(answer.headers.has('x-ratelimit-limit-day')).toBe(false)
   })
 
-  test('a quote, and one of a request that would be refused', async () => {
+  test('a dry run, and one of a request that would be refused', async () => {
     const ask = open()
     const dry = { 'X-Gateway-Dry-Run': 'true' }
     await ask('POST', CHAT, hello(), { ...everyLimit, ...dry })
@@ -91,7 +91,7 @@ describe('a chat', () => {
   })
 
   test.each([hello(), hello({ stream: true })])(
-    'asked again with its Idempotency-Key',
+    'repeated with its Idempotency-Key',
     async (body) => {
       const ask = open()
       const headers = { ...everyLimit, 'Idempotency-Key': 'k' }
@@ -101,7 +101,7 @@ describe('a chat', () => {
     },
   )
 
-  test('all that a provider may say', async () => {
+  test('with every field that a provider may send', async () => {
     const { upstream } = script(async function* () {
       yield [{ type: 'reasoning-delta', choice: 0, text: 'hm' }]
       yield [
@@ -144,7 +144,7 @@ describe('a chat', () => {
   })
 
   test.each([true, false])(
-    'a stream that breaks, after a word or without one (%s)',
+    'a stream that fails after content or before it (%s)',
     async (speaks) => {
       const { upstream } = script(async function* () {
         if (speaks) yield [text('half')]
@@ -156,7 +156,7 @@ describe('a chat', () => {
     },
   )
 
-  test('its receipt: of an answer, of a picture, of attempts that failed', async () => {
+  test('its receipt: of an answer, of an image, of failed attempts', async () => {
     const whole = await open()('POST', CHAT, PICTURE, everyLimit)
     let asked = 0
     const { upstream } = script(async function* () {
@@ -175,7 +175,7 @@ describe('a chat', () => {
   })
 })
 
-test('the catalogue, a card of it, and one without a price', async () => {
+test('the catalogue, one model of it, and a model without a price', async () => {
   const { store } = deps
   const echo = await store.models.find('demo/echo')
   if (!echo) throw new Error('the demo has no echo')
@@ -188,7 +188,7 @@ test('the catalogue, a card of it, and one without a price', async () => {
   }
 })
 
-test('a key about itself, with every limit, with none, and a provisioning one', async () => {
+test('a key’s information: with every limit, with none, and of a provisioning key', async () => {
   const bearers = [
     everyLimit,
     (await deps.issue()).bearer,
@@ -199,7 +199,7 @@ test('a key about itself, with every limit, with none, and a provisioning one', 
   }
 })
 
-test('keys: issued, listed, shown, changed, revoked', async () => {
+test('keys: issued, listed, read, changed, revoked', async () => {
   const { api, boss } = await openKeyCounter()
   const ask = asking(api)
   const fields = {
@@ -225,7 +225,7 @@ test('keys: issued, listed, shown, changed, revoked', async () => {
   expect(empty.body.data).toEqual([])
 })
 
-test('health, and readiness also while it stops', async () => {
+test('health, and readiness also while the gateway stops', async () => {
   await open()('GET', '/healthz')
   await open()('GET', '/readyz')
   expect((await open({ draining: () => true })('GET', '/readyz')).status).toBe(503)
@@ -257,7 +257,7 @@ describe('a refusal', () => {
     expect((await asking(api)('POST', '/v1/keys', large, boss.bearer)).status).toBe(413)
   })
 
-  test('of the provider, and of a gateway that stops', async () => {
+  test('by the provider, and by a gateway that is stopping', async () => {
     const kinds = [
       'rejected',
       'unauthorized',
@@ -281,11 +281,11 @@ describe('a refusal', () => {
   })
 })
 
-test('a preflight, at an address and elsewhere', async () => {
+test('a preflight, at a known path and elsewhere', async () => {
   for (const path of [CHAT, '/nowhere']) expect((await open()('OPTIONS', path)).status).toBe(204)
 })
 
-test('the event that is sent', () => {
+test('the webhook event', () => {
   const facts = {
     eventId: 'evt_01k3e5q9zzzzzzzzzzzzzzzzzz',
     accountId: 'acct_01k3e5q9zzzzzzzzzzzzzzzzzz',
@@ -300,8 +300,8 @@ test('the event that is sent', () => {
   }
 })
 
-// Last, because it looks back at all of the above.
-test('nothing that the document promises was left out', () => {
+// Last, because it checks which parts the tests above have covered.
+test('every response in the document occurred in these tests', () => {
   const { document, seen } = holder
   expect([...seen.headers].toSorted()).toEqual(
     [

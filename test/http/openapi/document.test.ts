@@ -1,4 +1,4 @@
-// The document as such: OpenAPI 3.1 to a validator that knows nothing of us, whole, served to anybody, and the same by `help`.
+// The document itself: valid OpenAPI 3.1, complete, served without a key, and printed by `help`.
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect, onTestFinished, test } from 'vitest'
 import { renderDocument } from '#http/openapi/document.ts'
@@ -7,17 +7,17 @@ import { type OpenApi, resolve } from '#test/support/openapi.ts'
 
 const document: OpenApi = JSON.parse(JSON.stringify(renderDocument('1.2.3')))
 
-test('is OpenAPI 3.1', async () => {
+test('is valid OpenAPI 3.1', async () => {
   const validator = new Validator()
   expect(await validator.validate(structuredClone(document))).toEqual({ valid: true })
   expect(validator.version).toBe('3.1')
 })
 
-test('says which version of the program it describes', () => {
+test('states the version of the program', () => {
   expect(document.info).toMatchObject({ title: 'gatewayctl', version: '1.2.3' })
 })
 
-test('every reference leads somewhere, and whatever can be referred to is', () => {
+test('every reference resolves, and every component is referenced', () => {
   const references = new Set(
     [...JSON.stringify(document).matchAll(/"#(\/[^"]+)"/g)].map(([, at]) => at),
   )
@@ -38,7 +38,7 @@ const operations = Object.entries<OpenApi>(document.paths).flatMap(([path, item]
   ),
 )
 
-test("every operation has a name of its own, OpenAI's where it has one", () => {
+test("every operation has a unique id, OpenAI's where it has one", () => {
   const ids = operations.map(({ operationId }) => operationId)
   expect(new Set(ids).size).toBe(ids.length)
   expect(ids).toEqual(
@@ -46,7 +46,7 @@ test("every operation has a name of its own, OpenAI's where it has one", () => {
   )
 })
 
-test('every part of a path is a parameter of it, and every tag is explained', () => {
+test('every path parameter is declared, and every tag is described', () => {
   const tags = document.tags.map(({ name }: OpenApi) => name)
   for (const { path, parameters, tags: own } of operations) {
     expect(tags).toEqual(expect.arrayContaining(own))
@@ -58,12 +58,12 @@ test('every part of a path is a parameter of it, and every tag is explained', ()
   }
 })
 
-test('only the service itself asks for no key', () => {
+test('only the health and document endpoints need no key', () => {
   const open = operations.filter(({ security }) => security?.length === 0).map(({ path }) => path)
   expect(open.toSorted()).toEqual(['/healthz', '/openapi.json', '/readyz'])
 })
 
-test('is served to anybody, as it is', async () => {
+test('is served unchanged without a key', async () => {
   const deps = await furnish()
   onTestFinished(() => deps.store.close())
   const { get, app } = openApi(deps, { version: '1.2.3' })

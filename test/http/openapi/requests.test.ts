@@ -1,4 +1,4 @@
-// What the document says may be sent, against what is taken: nobody who keeps to it is refused, and no field of it is idle.
+// The request schemas against the parser: every request that conforms to the document is accepted, and every field is read.
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { renderDocument } from '#http/openapi/document.ts'
@@ -11,7 +11,7 @@ import { openKeyCounter } from '../key-counter.ts'
 const holder = holdTo(JSON.parse(JSON.stringify(renderDocument('1'))))
 const { schemas, parameters } = holder.document.components
 
-/** The path that a refusal names, or null where the body is taken. */
+/** The path that a refusal names, or null where the body is accepted. */
 function readChat(fields: Record<string, unknown>): string | null {
   try {
     readChatRequest({ fields, bytes: 1_000 })
@@ -46,12 +46,12 @@ const message = fc.record(
   { requiredKeys: [] },
 )
 
-test('messages: the document takes exactly what the gateway takes', () => {
+test('messages: the document and the gateway accept the same', () => {
   let taken = 0
   let refused = 0
   fc.assert(
     fc.property(fc.array(rarely(message), { maxLength: 3 }), (messages) => {
-      // As it travels: a field that is undefined is none.
+      // As JSON: undefined fields are left out.
       const body = JSON.parse(JSON.stringify(hello({ messages })))
       const isTaken = readChat(body) === null
       if (isTaken) taken++
@@ -63,11 +63,11 @@ test('messages: the document takes exactly what the gateway takes', () => {
   expect(Math.min(taken, refused)).toBeGreaterThan(100)
 })
 
-/** A value that no field of a chat takes for its own. */
+/** A value that no field of a chat request accepts. */
 const ODD = [[null]]
 
 describe('chat', () => {
-  test('the gateway looks at the fields of its form, and passes on all others that are told', () => {
+  test('the gateway validates the fields of its schema, and passes on the other documented ones', () => {
     const told = Object.keys(schemas.ChatRequest.properties)
     const refused = told.filter((name) => readChat(hello({ [name]: ODD })) !== null)
     expect(refused.toSorted()).toEqual(Object.keys(chatForm.shape).toSorted())
@@ -96,14 +96,14 @@ describe('chat', () => {
     ],
     ['a picture', { image_config: { size: '1K' } }, { image_config: { size: 1 } }],
     ['null', { user: null, n: null, stream: null, models: null }, { model: null }],
-  ])('%s is bounded alike by both', (_, good, bad) => {
+  ])('%s has the same bounds in both', (_, good, bad) => {
     expect([readChat(hello(good)) === null, readChat(hello(bad)) === null]).toEqual([true, false])
     const fits = (more: Fields) => holder.fits('ChatRequest', hello(more))
     expect([fits(good), fits(bad)]).toEqual([true, false])
   })
 })
 
-describe('a record of a key', () => {
+describe('a key', () => {
   const money = fc.oneof(
     fc.constantFrom('5', '0', '5.000000', '5.0000001', '-5', '5,0', '', '1e3', '.5'),
     fc.stringMatching(/^\d{1,9}(\.\d{1,8})?$/),
@@ -139,7 +139,7 @@ describe('a record of a key', () => {
     ['KeyIssue', readIssue],
     ['KeyAmendment', readAmendment],
   ] as const)(
-    '%s takes, one field at a time, exactly what the gateway takes',
+    '%s accepts, field by field, exactly what the gateway accepts',
     async (name, read) => {
       const beside = name === 'KeyIssue' ? { name: 'n' } : {}
       let taken = 0
@@ -151,7 +151,7 @@ describe('a record of a key', () => {
             () => false,
           )
           if (isTaken) taken++
-          // The document tells the shape of an amount, not how large one may be.
+          // The document states the format of an amount, not its maximum.
           if (isTaken || !isAmount(value)) {
             expect(holder.fits(name, body), JSON.stringify(body)).toBe(isTaken)
           }
@@ -164,7 +164,7 @@ describe('a record of a key', () => {
   const isAmount = (value: unknown): boolean => Number(value) > 9_007_199
 })
 
-test('the query of a list of keys takes what its parameters say', () => {
+test('the query of a key list accepts what its parameters declare', () => {
   const { schema } = parameters.limit
   expect(readKeyListQuery({}).limit).toBe(schema.default)
   for (const limit of [schema.minimum, schema.maximum]) {
@@ -178,7 +178,7 @@ test('the query of a list of keys takes what its parameters say', () => {
   expect(() => readKeyListQuery({ after: 'gen-1' })).toThrow('after')
 })
 
-test('every parameter of the document is one that the API reads', async () => {
+test('every parameter in the document is read by the API', async () => {
   const { ask, deps, boss } = await openKeyCounter()
   onTestFinished(() => deps.store.close())
   const { bearer } = await deps.issue()
@@ -207,7 +207,7 @@ test('every parameter of the document is one that the API reads', async () => {
   )
 })
 
-test('the headers that a client sends are the ones that a preflight allows', async () => {
+test('the request headers in the document are those that a preflight allows', async () => {
   const { api } = await openKeyCounter()
   const { headers } = await api.app.request('/v1/key', { method: 'OPTIONS' })
   const allowed = headers.get('access-control-allow-headers')?.split(', ')
